@@ -1,0 +1,10 @@
+//! What every room stands on: places in text, typed indices, small text helpers.
+//!
+//! Names nothing else of relayc. Deliberately not here: anything that knows Relay.
+
+pub mod index;
+pub mod source;
+pub mod text;
+
+pub use index::{Idx, IndexVec};
+pub use source::{FileId, SourceFile, Sources, Span};

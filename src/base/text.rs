@@ -1,0 +1,112 @@
+//! Small text helpers: near names, lists in words, escaped control bytes.
+
+/// The candidate nearest to `name`, if near enough to be meant: the edit distance is at most a third of the length.
+///
+/// Equal distances are decided by the candidates' order, so callers pass them in a fixed one.
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let allowed = (name.chars().count().max(3)) / 3;
+    let last_segment = |s: &str| s.rsplit('.').next().unwrap_or("").to_owned();
+    let mut best: Option<(usize, &str)> = None;
+    for candidate in candidates {
+        if candidate == name || candidate.len().abs_diff(name.len()) > allowed.max(8) {
+            continue;
+        }
+        // `conv2d` for `nn.conv2d` is a forgotten prefix, not a spelling mistake.
+        let distance = if !name.contains('.') && last_segment(candidate) == name {
+            1
+        } else {
+            strsim::damerau_levenshtein(name, candidate)
+        };
+        if distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
+            best = Some((distance, candidate));
+        }
+    }
+    best.map(|(_, candidate)| candidate)
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn join_words(items: &[String], last: &str) -> String {
+    match items {
+        [] => String::new(),
+        [one] => one.clone(),
+        [init @ .., end] => format!("{} {last} {end}", init.join(", ")),
+    }
+}
+
+/// `1 error`, `2 errors`.
+pub fn count(n: usize, what: &str) -> String {
+    if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") }
+}
+
+/// The text with control characters shown as escapes, so that no input can steer a terminal.
+pub fn escape_control(text: &str) -> std::borrow::Cow<'_, str> {
+    let hostile = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(hostile) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if hostile(c) { out.extend(c.escape_unicode()) } else { out.push(c) }
+    }
+    out.into()
+}
+
+/// A number with thousands separated: `1,000,000`.
+pub fn thousands(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, c) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(c);
+    }
+    out
+}
+
+/// A float as C's `%g` prints it: six significant digits, trailing zeros dropped (relay-text 5.5).
+pub fn format_g(value: f64) -> String {
+    if value.is_nan() {
+        return if value.is_sign_negative() { "-nan".into() } else { "nan".into() };
+    }
+    if value.is_infinite() {
+        return if value < 0.0 { "-inf".into() } else { "inf".into() };
+    }
+    if value == 0.0 {
+        return if value.is_sign_negative() { "-0".into() } else { "0".into() };
+    }
+    // `{:e}` with five decimals rounds to six significant digits and gives the exponent after rounding.
+    let scientific = format!("{value:.5e}");
+    let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` writes an exponent");
+    let exponent: i32 = exponent.parse().expect("`{:e}` writes a decimal exponent");
+    let trim = |s: &str| if s.contains('.') { s.trim_end_matches('0').trim_end_matches('.').to_owned() } else { s.to_owned() };
+    if (-4..6).contains(&exponent) {
+        trim(&format!("{value:.*}", (5 - exponent) as usize))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{}e{sign}{:02}", trim(mantissa), exponent.abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn format_g_matches_c() {
+        for (value, text) in [
+            (2.5, "2.5"), (0.1, "0.1"), (1e-5, "1e-05"), (100000.0, "100000"), (1e6, "1e+06"), (16777216.0, "1.67772e+07"),
+            (-0.0, "-0"), (f64::INFINITY, "inf"), (0.0999755859375, "0.0999756"), (0.0001, "0.0001"), (999999.5, "1e+06"),
+            (123456.7, "123457"), (1e-310, "1e-310"),
+        ] {
+            assert_eq!(format_g(value), text);
+        }
+    }
+
+    #[test]
+    fn nearest_prefers_a_forgotten_prefix() {
+        assert_eq!(nearest("conv2d", ["nn.conv1d", "nn.conv2d", "nn.conv3d"]), Some("nn.conv2d"));
+        assert_eq!(nearest("nn.rulu", ["nn.relu", "nn.prelu"]), Some("nn.relu"));
+        assert_eq!(nearest("frobnicate", ["nn.relu"]), None);
+    }
+}

@@ -1,0 +1,131 @@
+//! Diagnostics: what went wrong, where, why, and what to write instead.
+//!
+//! A room that finds a problem builds a [`Diagnostic`] in its `errors.rs`; `codes.rs` is the table of all kinds, each
+//! with a page in `explain/`; `render.rs` alone knows how they look. Deliberately not here: words about any one mistake.
+
+pub mod codes;
+pub mod render;
+
+use crate::base::Span;
+pub use codes::Code;
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    Warning,
+    Error,
+}
+
+/// A place and what is to be said there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Label {
+    pub span: Span,
+    pub text: String,
+    /// The place of the mistake itself; the others explain it.
+    pub primary: bool,
+}
+
+/// What to write instead.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Help {
+    pub text: String,
+    /// The edits that carry it out; empty where it is advice only.
+    pub edits: Vec<Edit>,
+    /// Whether the edits are certainly what was meant, so that a tool may apply them unasked.
+    pub certain: bool,
+}
+
+/// Replaces the text of `span`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Edit {
+    pub span: Span,
+    pub text: String,
+}
+
+/// The equation of an operator's rule that does not hold, with the numbers put in.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Equation {
+    /// As the rule states it: `data.C == weight.I * groups`.
+    pub rule: String,
+    /// With numbers: `64 == 32 * 1`.
+    pub values: String,
+}
+
+/// One message to the user.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diagnostic {
+    pub code: Code,
+    pub severity: Severity,
+    /// Lower case, no full stop, no advice.
+    pub message: String,
+    pub labels: Vec<Label>,
+    pub equation: Option<Equation>,
+    pub notes: Vec<String>,
+    pub helps: Vec<Help>,
+}
+
+impl Diagnostic {
+    /// A diagnostic of this kind; a code that starts with `W` makes a warning.
+    pub fn new(code: Code, message: impl Into<String>) -> Diagnostic {
+        let severity = if code.id().starts_with('W') { Severity::Warning } else { Severity::Error };
+        Diagnostic { code, severity, message: message.into(), labels: vec![], equation: None, notes: vec![], helps: vec![] }
+    }
+
+    /// Adds the place of the mistake.
+    pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into(), primary: true });
+        self
+    }
+
+    /// Adds a second place that explains it.
+    pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
+        if !span.is_none() {
+            self.labels.push(Label { span, text: text.into(), primary: false });
+        }
+        self
+    }
+
+    pub fn equation(mut self, rule: impl Into<String>, values: impl Into<String>) -> Self {
+        self.equation = Some(Equation { rule: rule.into(), values: values.into() });
+        self
+    }
+
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.helps.push(Help { text: text.into(), edits: vec![], certain: false });
+        self
+    }
+
+    /// A help that can be carried out by replacing the text of `span`.
+    pub fn fix(mut self, text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
+        let edits = if span.is_none() { vec![] } else { vec![Edit { span, text: replacement.into() }] };
+        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self
+    }
+
+    /// The first primary place, [`Span::NONE`] where the message is about no text.
+    pub fn span(&self) -> Span {
+        self.labels.iter().find(|label| label.primary).map_or(Span::NONE, |label| label.span)
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Puts diagnostics in text order; those found later at the same place stay behind.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|d| {
+        let span = d.span();
+        (span.is_none(), span.file, span.start)
+    });
+}
+
+/// Whether any of them is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
+}

@@ -1,0 +1,236 @@
+//! How diagnostics look: `human` (a terminal, ariadne), `plain` and `short` (pipes, logs and golden files,
+//! codespan-reporting), `json` (one object a line, schema `relayc.diag/1`).
+//!
+//! Text from files is shown with its control bytes escaped.
+
+use super::{Diagnostic, Severity};
+use crate::base::text::{count, escape_control};
+use crate::base::{FileId, Idx, Sources, Span};
+use codespan_reporting::{diagnostic as cs, files as csf, term};
+use serde_json::{Value, json};
+
+/// The shape of messages, `--message-format`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    Human,
+    Plain,
+    Short,
+    Json,
+}
+
+/// Renders diagnostics, one after the other.
+pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format, color: bool) -> String {
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        match format {
+            Format::Human if !diagnostic.span().is_none() => human(diagnostic, sources, color, &mut out),
+            Format::Human | Format::Plain => plain(diagnostic, sources, &mut out),
+            Format::Short => short(diagnostic, sources, &mut out),
+            Format::Json => {
+                out.push_str(&to_json(diagnostic, sources).to_string());
+                out.push('\n');
+            }
+        }
+    }
+    out
+}
+
+/// The notes in the order a reader wants them: the broken equation, why it is required, what to write.
+fn footer(diagnostic: &Diagnostic) -> (Vec<String>, Vec<String>) {
+    let mut notes = Vec::new();
+    if let Some(equation) = &diagnostic.equation {
+        notes.push(format!("need {}, got {}", equation.rule, equation.values));
+    }
+    notes.extend(diagnostic.notes.iter().map(|note| escape_control(note).into_owned()));
+    let helps = diagnostic.helps.iter().map(|help| escape_control(&help.text).into_owned()).collect();
+    (notes, helps)
+}
+
+fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut String) {
+    use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
+    let (kind, tint) = match diagnostic.severity {
+        Severity::Error => (ReportKind::Error, Color::Red),
+        Severity::Warning => (ReportKind::Warning, Color::Yellow),
+    };
+    let at = |span: Span| (span.file.index(), span.start as usize..span.end as usize);
+    let config = Config::default().with_index_type(IndexType::Byte).with_color(color);
+    let mut report = Report::build(kind, at(diagnostic.span()))
+        .with_config(config)
+        .with_code(diagnostic.code.id())
+        .with_message(escape_control(&diagnostic.message));
+    for label in diagnostic.labels.iter().filter(|label| sources.file(label.span.file).is_some()) {
+        let tint = if label.primary { tint } else { Color::Blue };
+        report = report.with_label(Label::new(at(label.span)).with_message(escape_control(&label.text)).with_color(tint));
+    }
+    let (notes, helps) = footer(diagnostic);
+    for note in notes {
+        report = report.with_note(note);
+    }
+    for help in helps {
+        report = report.with_help(help);
+    }
+    // One cache entry for each file a label points into.
+    let files = diagnostic.labels.iter().filter_map(|label| {
+        let file = sources.file(label.span.file)?;
+        Some((label.span.file.index(), (escape_control(&file.name), file.text.as_str())))
+    });
+    let cache = HumanCache { files: files.map(|(id, (name, text))| (id, (name.into_owned(), Source::from(text)))).collect() };
+    let mut bytes = Vec::new();
+    if report.finish().write(cache, &mut bytes).is_ok() {
+        out.push_str(&escape_rendered(&String::from_utf8_lossy(&bytes), color));
+    } else {
+        plain(diagnostic, sources, out);
+    }
+}
+
+/// The renderer copies source lines as they are; their control bytes are escaped here, its own colours kept.
+fn escape_rendered(text: &str, color: bool) -> String {
+    if !color {
+        return escape_control(text).into_owned();
+    }
+    const MARK: char = '\u{f8ff}';
+    escape_control(&text.replace("\u{1b}[", &format!("{MARK}["))).replace(MARK, "\u{1b}")
+}
+
+struct HumanCache<'a> {
+    files: std::collections::BTreeMap<usize, (String, ariadne::Source<&'a str>)>,
+}
+
+impl<'a> ariadne::Cache<usize> for HumanCache<'a> {
+    type Storage = &'a str;
+
+    fn fetch(&mut self, id: &usize) -> Result<&ariadne::Source<&'a str>, impl std::fmt::Debug> {
+        self.files.get(id).map(|(_, source)| source).ok_or("no such file")
+    }
+
+    fn display<'b>(&self, id: &'b usize) -> Option<impl std::fmt::Display + 'b> {
+        self.files.get(id).map(|(name, _)| name.clone())
+    }
+}
+
+/// Our texts under the index codespan-reporting asks for.
+struct Files<'a>(&'a Sources);
+
+impl<'a> csf::Files<'a> for Files<'a> {
+    type FileId = u32;
+    type Name = String;
+    type Source = &'a str;
+
+    fn name(&'a self, id: u32) -> Result<String, csf::Error> {
+        self.file(id).map(|file| escape_control(&file.name).into_owned())
+    }
+
+    fn source(&'a self, id: u32) -> Result<&'a str, csf::Error> {
+        self.file(id).map(|file| file.text.as_str())
+    }
+
+    fn line_index(&'a self, id: u32, offset: usize) -> Result<usize, csf::Error> {
+        self.file(id).map(|file| file.line_col(offset.min(file.text.len())).0 - 1)
+    }
+
+    fn line_range(&'a self, id: u32, line: usize) -> Result<std::ops::Range<usize>, csf::Error> {
+        let file = self.file(id)?;
+        file.line_range(line).ok_or(csf::Error::LineTooLarge { given: line, max: file.n_lines() })
+    }
+}
+
+impl<'a> Files<'a> {
+    fn file(&self, id: u32) -> Result<&'a crate::base::SourceFile, csf::Error> {
+        self.0.file(FileId(id)).ok_or(csf::Error::FileMissing)
+    }
+}
+
+fn codespan(diagnostic: &Diagnostic, sources: &Sources) -> cs::Diagnostic<u32> {
+    let severity = match diagnostic.severity {
+        Severity::Error => cs::Severity::Error,
+        Severity::Warning => cs::Severity::Warning,
+    };
+    let labels = diagnostic.labels.iter().filter(|label| sources.file(label.span.file).is_some()).map(|label| {
+        let style = if label.primary { cs::LabelStyle::Primary } else { cs::LabelStyle::Secondary };
+        let range = label.span.start as usize..label.span.end as usize;
+        cs::Label::new(style, label.span.file.0, range).with_message(escape_control(&label.text))
+    });
+    let (notes, helps) = footer(diagnostic);
+    let notes = notes.into_iter().map(|note| format!("note: {note}")).chain(helps.into_iter().map(|help| format!("help: {help}")));
+    cs::Diagnostic::new(severity)
+        .with_code(diagnostic.code.id())
+        .with_message(escape_control(&diagnostic.message))
+        .with_labels(labels.collect())
+        .with_notes(notes.collect())
+}
+
+fn plain(diagnostic: &Diagnostic, sources: &Sources, out: &mut String) {
+    let config = term::Config { chars: term::Chars::ascii(), ..term::Config::default() };
+    let mut text = String::new();
+    match term::emit_to_string(&mut text, &config, &Files(sources), &codespan(diagnostic, sources)) {
+        Ok(()) => out.push_str(&escape_control(&text)),
+        // The message matters more than the excerpt.
+        Err(_) => short(diagnostic, sources, out),
+    }
+}
+
+fn short(diagnostic: &Diagnostic, sources: &Sources, out: &mut String) {
+    let span = diagnostic.span();
+    if let (Some(file), Some((line, col))) = (sources.file(span.file), sources.line_col(span)) {
+        out.push_str(&format!("{}:{line}:{col}: ", escape_control(&file.name)));
+    }
+    out.push_str(&format!("{}[{}]: {}", level(diagnostic), diagnostic.code.id(), escape_control(&diagnostic.message)));
+    if let Some(equation) = &diagnostic.equation {
+        out.push_str(&format!(": need {}, got {}", equation.rule, equation.values));
+    }
+    out.push('\n');
+}
+
+fn level(diagnostic: &Diagnostic) -> &'static str {
+    match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    }
+}
+
+/// One diagnostic as an object of schema `relayc.diag/1`.
+fn to_json(diagnostic: &Diagnostic, sources: &Sources) -> Value {
+    let place = |span: Span| {
+        let (line, col) = sources.line_col(span).unwrap_or((0, 0));
+        let name = sources.file(span.file).map(|file| file.name.clone());
+        json!({"file": name, "byte_start": span.start, "byte_end": span.end, "line": line, "col": col})
+    };
+    let spans = diagnostic.labels.iter().filter(|label| !label.span.is_none()).map(|label| {
+        let mut object = place(label.span);
+        object["primary"] = json!(label.primary);
+        object["label"] = json!(label.text);
+        object
+    });
+    let fixes = diagnostic.helps.iter().map(|help| {
+        let edits = help.edits.iter().map(|edit| {
+            let mut object = place(edit.span);
+            object["text"] = json!(edit.text);
+            object
+        });
+        let applicability = if help.certain { "machine-applicable" } else { "maybe-incorrect" };
+        json!({"title": help.text, "applicability": applicability, "edits": edits.collect::<Vec<_>>()})
+    });
+    json!({
+        "schema": "relayc.diag/1",
+        "reason": "diagnostic",
+        "code": diagnostic.code.id(),
+        "level": level(diagnostic),
+        "message": diagnostic.message,
+        "spans": spans.collect::<Vec<_>>(),
+        "equation": diagnostic.equation.as_ref().map(|e| json!({"rule": e.rule, "values": e.values})),
+        "notes": diagnostic.notes,
+        "fixes": fixes.collect::<Vec<_>>(),
+    })
+}
+
+/// The closing line: `net.relay: 1 error, 0 warnings`; JSON gets a `summary` object.
+pub fn summary(diagnostics: &[Diagnostic], what: &str, format: Format) -> String {
+    let errors = diagnostics.iter().filter(|d| d.is_error()).count();
+    let warnings = diagnostics.len() - errors;
+    match format {
+        Format::Json => {
+            json!({"schema": "relayc.diag/1", "reason": "summary", "errors": errors, "warnings": warnings}).to_string() + "\n"
+        }
+        _ => format!("{}: {}, {}\n", escape_control(what), count(errors, "error"), count(warnings, "warning")),
+    }
+}

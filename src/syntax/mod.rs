@@ -1,0 +1,6 @@
+//! Relay text to a syntax tree: tokens (logos), the tree, the parser around `grammar/relay.lalrpop`, syntax errors.
+//!
+//! Parsing never fails and never recurses: [`parse`] gives a tree with `Error` nodes where text was not understood, and
+//! all syntax errors of the file, in text order. Deliberately not here: what names mean.
+
+pub mod ast;
