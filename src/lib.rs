@@ -1,4 +1,10 @@
 pub mod base;
 pub mod diag;
 pub mod syntax;
-pub mod cli { pub fn main() -> std::process::ExitCode { std::process::ExitCode::SUCCESS } }
+pub mod tensor;
+pub mod types;
+pub mod cli {
+    pub fn main() -> std::process::ExitCode {
+        std::process::ExitCode::SUCCESS
+    }
+}

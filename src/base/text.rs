@@ -12,11 +12,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             continue;
         }
         // `conv2d` for `nn.conv2d` is a forgotten prefix, not a spelling mistake.
-        let distance = if !name.contains('.') && last_segment(candidate) == name {
-            1
-        } else {
-            strsim::damerau_levenshtein(name, candidate)
-        };
+        let distance =
+            if !name.contains('.') && last_segment(candidate) == name { 1 } else { strsim::damerau_levenshtein(name, candidate) };
         if distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));
         }
@@ -40,7 +37,8 @@ pub fn count(n: usize, what: &str) -> String {
 
 /// The text with control characters shown as escapes, so that no input can steer a terminal.
 pub fn escape_control(text: &str) -> std::borrow::Cow<'_, str> {
-    let hostile = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hostile =
+        |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.contains(hostile) {
         return text.into();
     }
@@ -95,9 +93,19 @@ mod tests {
     #[test]
     fn format_g_matches_c() {
         for (value, text) in [
-            (2.5, "2.5"), (0.1, "0.1"), (1e-5, "1e-05"), (100000.0, "100000"), (1e6, "1e+06"), (16777216.0, "1.67772e+07"),
-            (-0.0, "-0"), (f64::INFINITY, "inf"), (0.0999755859375, "0.0999756"), (0.0001, "0.0001"), (999999.5, "1e+06"),
-            (123456.7, "123457"), (1e-310, "1e-310"),
+            (2.5, "2.5"),
+            (0.1, "0.1"),
+            (1e-5, "1e-05"),
+            (100000.0, "100000"),
+            (1e6, "1e+06"),
+            (16777216.0, "1.67772e+07"),
+            (-0.0, "-0"),
+            (f64::INFINITY, "inf"),
+            (0.0999755859375, "0.0999756"),
+            (0.0001, "0.0001"),
+            (999999.5, "1e+06"),
+            (123456.7, "123457"),
+            (1e-310, "1e-310"),
         ] {
             assert_eq!(format_g(value), text);
         }

@@ -151,7 +151,8 @@ fn codespan(diagnostic: &Diagnostic, sources: &Sources) -> cs::Diagnostic<u32> {
         cs::Label::new(style, label.span.file.0, range).with_message(escape_control(&label.text))
     });
     let (notes, helps) = footer(diagnostic);
-    let notes = notes.into_iter().map(|note| format!("note: {note}")).chain(helps.into_iter().map(|help| format!("help: {help}")));
+    let notes =
+        notes.into_iter().map(|note| format!("note: {note}")).chain(helps.into_iter().map(|help| format!("help: {help}")));
     cs::Diagnostic::new(severity)
         .with_code(diagnostic.code.id())
         .with_message(escape_control(&diagnostic.message))

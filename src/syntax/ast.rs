@@ -200,22 +200,48 @@ pub enum ExprKind {
     /// `(e)`.
     Paren(ExprId),
     /// `tuple.index`; `index` is the number's place.
-    Proj { tuple: ExprId, index: Span },
+    Proj {
+        tuple: ExprId,
+        index: Span,
+    },
     /// `callee(args, attrs)`; a meta reference that stands for all attributes is an argument here.
-    Call { callee: ExprId, args: List<ExprId>, attrs: List<Attr> },
+    Call {
+        callee: ExprId,
+        args: List<ExprId>,
+        attrs: List<Attr>,
+    },
     /// `lhs op rhs`.
-    Binary { op: BinOp, op_span: Span, lhs: ExprId, rhs: ExprId },
+    Binary {
+        op: BinOp,
+        op_span: Span,
+        lhs: ExprId,
+        rhs: ExprId,
+    },
     Fn(FuncId),
-    If { cond: ExprId, then_branch: ExprId, else_branch: ExprId },
+    If {
+        cond: ExprId,
+        then_branch: ExprId,
+        else_branch: ExprId,
+    },
     /// `{ e }` as a statement: a scope of its own.
     Block(ExprId),
     /// Statements, then the value: `%0 = …; let %x = …; value`.
-    Seq { stmts: List<StmtId>, value: ExprId },
+    Seq {
+        stmts: List<StmtId>,
+        value: ExprId,
+    },
     /// `match scrutinee { clauses }`; `match?` is not total.
-    Match { scrutinee: ExprId, clauses: List<Clause>, total: bool },
+    Match {
+        scrutinee: ExprId,
+        clauses: List<Clause>,
+        total: bool,
+    },
     RefNew(ExprId),
     RefRead(ExprId),
-    RefWrite { cell: ExprId, value: ExprId },
+    RefWrite {
+        cell: ExprId,
+        value: ExprId,
+    },
 }
 
 /// An infix operator.
@@ -307,11 +333,21 @@ pub enum TypeKind {
     /// `_`: the annotation is absent.
     Infer,
     /// `Tensor[(dims), dtype]`; `dtype` is the identifier's place.
-    Tensor { shape: List<Dim>, dtype: Span },
+    Tensor {
+        shape: List<Dim>,
+        dtype: Span,
+    },
     Tuple(List<TypeId>),
-    Fn { type_params: List<Span>, params: List<TypeId>, ret: TypeId },
+    Fn {
+        type_params: List<Span>,
+        params: List<TypeId>,
+        ret: TypeId,
+    },
     /// A scalar dtype, a type variable or a data type, with its arguments if brackets are written.
-    Name { name: Span, args: Option<List<TypeId>> },
+    Name {
+        name: Span,
+        args: Option<List<TypeId>>,
+    },
     /// `ref(T)`, printed by TVM.
     Ref(TypeId),
     /// `meta[Key][index]`.

@@ -1,0 +1,104 @@
+//! Accumulators: the three number types in which sums are taken.
+//!
+//! f16, bf16 and f32 sum in f32, f64 in f64. Integers sum in wrapping i64: modulo 2^n the result is the same as in the
+//! storage type, so it is exact for every integer dtype.
+
+use super::{ArrayT, Element, Tensor};
+use crate::types::DType;
+
+/// A tensor's elements as accumulators.
+#[derive(Clone, Debug)]
+pub enum Acc {
+    F32(ArrayT<f32>),
+    F64(ArrayT<f64>),
+    I64(ArrayT<i64>),
+}
+
+/// The arithmetic of an accumulator.
+pub trait Real: Element {
+    const ZERO: Self;
+
+    fn add(self, other: Self) -> Self;
+    fn mul(self, other: Self) -> Self;
+
+    /// The division of a sum by a count: nearest for floats, towards zero for integers.
+    fn div(self, other: Self) -> Self;
+
+    /// The larger; NaN wins and −0 < +0 (reliability 4).
+    fn max(self, other: Self) -> Self;
+
+    /// Packs a result of this arithmetic.
+    fn acc(array: ArrayT<Self>) -> Acc;
+
+    /// The array of `acc`, converted if it is another arithmetic's.
+    fn of(acc: &Acc) -> ArrayT<Self>;
+}
+
+macro_rules! real {
+    ($ty:ty, $variant:ident, $zero:expr, $add:expr, $mul:expr, $div:expr, $max:expr) => {
+        impl Real for $ty {
+            const ZERO: Self = $zero;
+
+            fn add(self, other: Self) -> Self {
+                $add(self, other)
+            }
+
+            fn mul(self, other: Self) -> Self {
+                $mul(self, other)
+            }
+
+            fn div(self, other: Self) -> Self {
+                $div(self, other)
+            }
+
+            fn max(self, other: Self) -> Self {
+                $max(self, other)
+            }
+
+            fn acc(array: ArrayT<Self>) -> Acc {
+                Acc::$variant(array)
+            }
+
+            fn of(acc: &Acc) -> ArrayT<Self> {
+                match acc {
+                    Acc::$variant(array) => array.clone(),
+                    other => other.clone().into_tensor(<$ty>::DTYPE).as_array::<$ty>().expect("converted to it").clone(),
+                }
+            }
+        }
+    };
+}
+
+/// The larger of two floats; NaN wins and −0 < +0.
+pub fn float_max(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b.is_nan() {
+        f64::NAN
+    } else if a == b {
+        if a.is_sign_negative() { b } else { a }
+    } else if a > b {
+        a
+    } else {
+        b
+    }
+}
+
+/// The smaller of two floats; NaN wins and −0 < +0.
+pub fn float_min(a: f64, b: f64) -> f64 {
+    -float_max(-a, -b)
+}
+
+real!(f32, F32, 0.0, |a, b| a + b, |a, b| a * b, |a, b| a / b, |a, b| float_max(f64::from(a), f64::from(b)) as f32);
+real!(f64, F64, 0.0, |a, b| a + b, |a, b| a * b, |a, b| a / b, float_max);
+real!(i64, I64, 0, i64::wrapping_add, i64::wrapping_mul, i64::wrapping_div, Ord::max);
+
+impl Acc {
+    /// The result in a storage type: rounded once, integers wrap.
+    pub fn into_tensor(self, dtype: DType) -> Tensor {
+        let tensor: Tensor = match self {
+            Acc::F32(array) => array.into(),
+            Acc::F64(array) => array.into(),
+            Acc::I64(array) => array.into(),
+        };
+        tensor.cast(dtype).expect("a storage type")
+    }
+}

@@ -1,0 +1,155 @@
+//! The element types a tensor can hold, and how each converts.
+
+use super::Data;
+use crate::types::DType;
+use half::{bf16, f16};
+
+/// The array behind a tensor.
+pub type ArrayT<T> = ndarray::ArcArray<T, ndarray::IxDyn>;
+
+/// One element of a tensor.
+pub trait Element: Copy + PartialEq + Send + Sync + std::fmt::Debug + 'static {
+    const DTYPE: DType;
+    const IS_FLOAT: bool;
+
+    fn to_f64(self) -> f64;
+
+    /// Rounds to nearest for floats; for integers NaN is 0 and the rest saturates; `true` unless 0 for bool.
+    fn from_f64(value: f64) -> Self;
+
+    /// The exact integer; floats are truncated as `from_f64` of an integer type does.
+    fn to_int(self) -> i128;
+
+    /// Wraps to the width; nearest for floats; `true` unless 0 for bool.
+    fn from_int(value: i128) -> Self;
+
+    fn wrap(array: ArrayT<Self>) -> Data;
+    fn unwrap(data: &Data) -> Option<&ArrayT<Self>>;
+
+    /// Appends the little-endian bytes.
+    fn write_le(self, out: &mut Vec<u8>);
+
+    /// Reads `DTYPE.bytes()` little-endian bytes.
+    fn read_le(bytes: &[u8]) -> Self;
+
+    fn apply(self, float: &dyn Fn(f64) -> f64, int: &dyn Fn(i128) -> i128) -> Self {
+        if Self::IS_FLOAT { Self::from_f64(float(self.to_f64())) } else { Self::from_int(int(self.to_int())) }
+    }
+
+    fn apply2(self, other: Self, float: fn(f64, f64) -> f64, int: fn(i128, i128) -> i128) -> Self {
+        if Self::IS_FLOAT {
+            Self::from_f64(float(self.to_f64(), other.to_f64()))
+        } else {
+            Self::from_int(int(self.to_int(), other.to_int()))
+        }
+    }
+}
+
+macro_rules! element {
+    ($ty:ty, $variant:ident, $dtype:expr, $is_float:expr, $to_f64:expr, $from_f64:expr, $to_int:expr, $from_int:expr, $to_bytes:expr, $from_bytes:expr) => {
+        impl Element for $ty {
+            const DTYPE: DType = $dtype;
+            const IS_FLOAT: bool = $is_float;
+
+            fn to_f64(self) -> f64 {
+                $to_f64(self)
+            }
+
+            fn from_f64(value: f64) -> Self {
+                $from_f64(value)
+            }
+
+            fn to_int(self) -> i128 {
+                $to_int(self)
+            }
+
+            fn from_int(value: i128) -> Self {
+                $from_int(value)
+            }
+
+            fn wrap(array: ArrayT<Self>) -> Data {
+                Data::$variant(array)
+            }
+
+            fn unwrap(data: &Data) -> Option<&ArrayT<Self>> {
+                match data {
+                    Data::$variant(array) => Some(array),
+                    _ => None,
+                }
+            }
+
+            fn write_le(self, out: &mut Vec<u8>) {
+                out.extend_from_slice(&$to_bytes(self));
+            }
+
+            fn read_le(bytes: &[u8]) -> Self {
+                $from_bytes(bytes)
+            }
+        }
+    };
+}
+
+/// The first bytes as an array; callers give exactly the element's width.
+fn fixed<const N: usize>(bytes: &[u8]) -> [u8; N] {
+    bytes.try_into().expect("the element's width in bytes")
+}
+
+// `as` between a float and an integer saturates and takes NaN to 0; between integers it wraps: the rules of reliability 4.
+macro_rules! number {
+    ($ty:ty, $variant:ident, $dtype:expr, $is_float:expr) => {
+        element!(
+            $ty,
+            $variant,
+            $dtype,
+            $is_float,
+            |x| x as f64,
+            |v: f64| v as $ty,
+            |x| x as i128,
+            |v: i128| v as $ty,
+            <$ty>::to_le_bytes,
+            |b: &[u8]| <$ty>::from_le_bytes(fixed(b))
+        );
+    };
+}
+
+macro_rules! half {
+    ($ty:ty, $variant:ident, $dtype:expr) => {
+        element!(
+            $ty,
+            $variant,
+            $dtype,
+            true,
+            <$ty>::to_f64,
+            <$ty>::from_f64,
+            |x: $ty| x.to_f64() as i128,
+            |v: i128| <$ty>::from_f64(v as f64),
+            <$ty>::to_le_bytes,
+            |b: &[u8]| <$ty>::from_le_bytes(fixed(b))
+        );
+    };
+}
+
+number!(i8, I8, DType::I8, false);
+number!(i16, I16, DType::I16, false);
+number!(i32, I32, DType::I32, false);
+number!(i64, I64, DType::I64, false);
+number!(u8, U8, DType::U8, false);
+number!(u16, U16, DType::U16, false);
+number!(u32, U32, DType::U32, false);
+number!(u64, U64, DType::U64, false);
+number!(f32, F32, DType::F32, true);
+number!(f64, F64, DType::F64, true);
+half!(f16, F16, DType::F16);
+half!(bf16, BF16, DType::BF16);
+element!(
+    bool,
+    Bool,
+    DType::BOOL,
+    false,
+    |x: bool| f64::from(u8::from(x)),
+    |v: f64| v != 0.0,
+    i128::from,
+    |v: i128| v != 0,
+    |x: bool| [u8::from(x)],
+    |b: &[u8]| b[0] != 0
+);

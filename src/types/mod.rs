@@ -1,0 +1,17 @@
+//! Data types, dimensions, types and their unification.
+//!
+//! Types are hash-consed: a [`Ty`] is a number, equal types have equal numbers (dimensions that differ only in the width
+//! of their literal are different numbers that unify). Nothing recurses over a type. Deliberately not here: where a type
+//! came from, what an operator does with it.
+
+mod arena;
+mod dtype;
+mod print;
+mod shape;
+mod solver;
+
+pub use arena::{Ty, TyData, Types};
+pub use dtype::{DType, DTypeCode};
+pub use print::TypeNames;
+pub use shape::{Dim, MAX_ELEMENTS, checked_bytes, checked_elements, dims_of, shape_text};
+pub use solver::{HoleId, Mismatch, Solver, StepKind};

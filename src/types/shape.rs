@@ -1,0 +1,93 @@
+//! Dimensions and the one place that multiplies them.
+
+/// The most elements one tensor may have (reliability 2).
+pub const MAX_ELEMENTS: u64 = 1 << 40;
+
+/// One dimension of a tensor type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dim {
+    /// A number; `wide` where its literal was an int64 (`3i64`), which only printing shows.
+    Known { value: i64, wide: bool },
+    /// `?`: known at run time.
+    Any,
+    /// A symbolic expression of the metadata section, by its number there.
+    Meta(u32),
+}
+
+impl Dim {
+    pub const fn known(value: i64) -> Dim {
+        Dim::Known { value, wide: false }
+    }
+
+    /// The number, where it is one.
+    pub fn value(self) -> Option<i64> {
+        match self {
+            Dim::Known { value, .. } => Some(value),
+            Dim::Any | Dim::Meta(_) => None,
+        }
+    }
+
+    /// Whether both can be the same at run time.
+    pub fn compatible(self, other: Dim) -> bool {
+        match (self, other) {
+            (Dim::Known { value: a, .. }, Dim::Known { value: b, .. }) => a == b,
+            _ => true,
+        }
+    }
+
+    /// Whether both are certainly the same.
+    pub fn same(self, other: Dim) -> bool {
+        match (self, other) {
+            (Dim::Known { value: a, .. }, Dim::Known { value: b, .. }) => a == b,
+            (Dim::Meta(a), Dim::Meta(b)) => a == b,
+            _ => false,
+        }
+    }
+
+    /// `f` of the numbers; `?` where one is not known or the result overflows.
+    pub fn combine(self, other: Dim, f: impl FnOnce(i64, i64) -> Option<i64>) -> Dim {
+        match (self.value(), other.value()) {
+            (Some(a), Some(b)) => f(a, b).map_or(Dim::Any, Dim::known),
+            _ => Dim::Any,
+        }
+    }
+}
+
+impl std::fmt::Display for Dim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Dim::Known { value, wide: false } => write!(f, "{value}"),
+            Dim::Known { value, wide: true } => write!(f, "{value}i64"),
+            Dim::Any => f.write_str("?"),
+            Dim::Meta(index) => write!(f, "meta[tir.Var][{index}]"),
+        }
+    }
+}
+
+/// The product of the dimensions; `None` if one is negative or the product exceeds [`MAX_ELEMENTS`].
+pub fn checked_elements(shape: &[i64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return shape.iter().all(|&dim| dim >= 0).then_some(0);
+    }
+    let product = shape.iter().try_fold(1u64, |n, &dim| n.checked_mul(u64::try_from(dim).ok()?));
+    product.filter(|&n| n <= MAX_ELEMENTS)
+}
+
+/// The bytes of a tensor; `None` where [`checked_elements`] is.
+pub fn checked_bytes(shape: &[i64], dtype: super::DType) -> Option<u64> {
+    checked_elements(shape)?.checked_mul(dtype.bytes())
+}
+
+/// The numbers, if all are known.
+pub fn dims_of(shape: &[Dim]) -> Option<Vec<i64>> {
+    shape.iter().map(|dim| dim.value()).collect()
+}
+
+/// `(1, 3, 224, 224)`.
+pub fn shape_text(shape: &[Dim]) -> String {
+    let dims: Vec<String> = shape.iter().map(Dim::to_string).collect();
+    match dims.as_slice() {
+        [one] => format!("({one},)"),
+        _ => format!("({})", dims.join(", ")),
+    }
+}

@@ -1,0 +1,266 @@
+//! Unification of types with holes.
+//!
+//! Holes are a union-find forest; binding one yields those who watch it, so that a type relation is retried exactly when
+//! one of its operands learned something. `?` agrees with every dimension and never replaces a number (relay-text 7.4,
+//! *better*).
+
+use super::{Ty, TyData, Types};
+use rustc_hash::FxHashMap;
+
+/// A hole in a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct HoleId(pub u32);
+
+/// Two types that cannot be made one, innermost pair, with the way there from the outer types.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Mismatch {
+    pub expected: Ty,
+    pub found: Ty,
+    pub path: Vec<StepKind>,
+    /// The hole would have to contain itself.
+    pub infinite: bool,
+}
+
+/// A step into a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StepKind {
+    Field(usize),
+    Param(usize),
+    Ret,
+    Arg(usize),
+    Cell,
+}
+
+#[derive(Clone, Default, Debug)]
+struct Hole {
+    bound: Option<Ty>,
+    watchers: Vec<u32>,
+}
+
+/// The holes of one inference run.
+#[derive(Clone, Default, Debug)]
+pub struct Solver {
+    holes: Vec<Hole>,
+    woken: Vec<u32>,
+}
+
+impl Solver {
+    pub fn new() -> Solver {
+        Solver::default()
+    }
+
+    pub fn fresh(&mut self, types: &mut Types) -> Ty {
+        let id = HoleId(u32::try_from(self.holes.len()).expect("fewer than 2^32 holes"));
+        self.holes.push(Hole::default());
+        types.hole(id)
+    }
+
+    /// Follows bound holes at the top; what is inside may still hold some.
+    pub fn shallow(&self, types: &Types, mut ty: Ty) -> Ty {
+        while let TyData::Hole(id) = types.data(ty) {
+            match self.holes[id.0 as usize].bound {
+                Some(next) => ty = next,
+                None => break,
+            }
+        }
+        ty
+    }
+
+    /// Replaces all bound holes inside.
+    pub fn resolve(&mut self, types: &mut Types, ty: Ty) -> Ty {
+        if !types.has_hole(ty) {
+            return ty;
+        }
+        let top = self.shallow(types, ty);
+        if !types.has_hole(top) || matches!(types.data(top), TyData::Hole(_)) {
+            return top;
+        }
+        // A bound hole may lead to a type with further holes: rewrite until the descent meets none that is bound.
+        let mut current = top;
+        loop {
+            let solver = &*self;
+            let next = types.rewrite(current, |types, ty| match types.data(ty) {
+                TyData::Hole(_) => Some(solver.shallow(types, ty)),
+                _ if !types.has_hole(ty) => Some(ty),
+                _ => None,
+            });
+            if next == current {
+                return next;
+            }
+            current = next;
+        }
+    }
+
+    /// The first unbound hole inside, if any.
+    pub fn open_hole(&mut self, types: &mut Types, ty: Ty) -> Option<HoleId> {
+        let resolved = self.resolve(types, ty);
+        let mut stack = vec![resolved];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(ty) = stack.pop() {
+            if let TyData::Hole(id) = types.data(ty) {
+                return Some(*id);
+            }
+            if types.has_hole(ty) && seen.insert(ty) {
+                types.children(ty, &mut stack);
+            }
+        }
+        None
+    }
+
+    /// Has `watcher` woken when the type, at present an unbound hole at the top, learns something.
+    pub fn watch(&mut self, types: &Types, ty: Ty, watcher: u32) {
+        if let TyData::Hole(id) = types.data(self.shallow(types, ty)) {
+            self.holes[id.0 as usize].watchers.push(watcher);
+        }
+    }
+
+    /// Those woken since the last call.
+    pub fn take_woken(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.woken)
+    }
+
+    fn bind(&mut self, id: HoleId, ty: Ty) {
+        let hole = &mut self.holes[id.0 as usize];
+        hole.bound = Some(ty);
+        self.woken.append(&mut hole.watchers);
+    }
+
+    /// Makes two types one, or says where they disagree. What was bound before a disagreement stays bound.
+    pub fn unify(&mut self, types: &mut Types, expected: Ty, found: Ty) -> Result<(), Mismatch> {
+        if expected == found {
+            return Ok(());
+        }
+        // (expected, found, index of the pair it lies in, the step from there)
+        let mut pairs: Vec<(Ty, Ty, usize, Option<StepKind>)> = vec![(expected, found, 0, None)];
+        let mut seen: FxHashMap<(Ty, Ty), ()> = Default::default();
+        let mut next = 0;
+        while next < pairs.len() {
+            let (a, b, _, _) = pairs[next];
+            let (a, b) = (self.shallow(types, a), self.shallow(types, b));
+            if a == b || a == Ty::ERROR || b == Ty::ERROR || seen.insert((a, b), ()).is_some() {
+                next += 1;
+                continue;
+            }
+            let here = next;
+            let mismatch = |infinite| Mismatch { expected: a, found: b, path: path(&pairs, here), infinite };
+            match (types.data(a), types.data(b)) {
+                (TyData::Hole(hole), _) | (_, TyData::Hole(hole)) => {
+                    let hole = *hole;
+                    let other = if matches!(types.data(a), TyData::Hole(_)) { b } else { a };
+                    if self.occurs(types, hole, other) {
+                        return Err(mismatch(true));
+                    }
+                    if let TyData::Hole(root) = types.data(other) {
+                        let moved = std::mem::take(&mut self.holes[hole.0 as usize].watchers);
+                        self.holes[root.0 as usize].watchers.extend(moved);
+                    }
+                    self.bind(hole, other);
+                }
+                (TyData::Tensor { shape: s, dtype: d }, TyData::Tensor { shape: t, dtype: e }) => {
+                    let same = d == e && s.len() == t.len() && s.iter().zip(t).all(|(a, b)| a.compatible(*b));
+                    if !same {
+                        return Err(mismatch(false));
+                    }
+                }
+                (TyData::Tuple(s), TyData::Tuple(t)) if s.len() == t.len() => {
+                    let inner: Vec<_> =
+                        s.iter().zip(t).enumerate().map(|(i, (&a, &b))| (a, b, here, Some(StepKind::Field(i)))).collect();
+                    pairs.extend(inner);
+                }
+                (TyData::Adt { name: m, args: s }, TyData::Adt { name: n, args: t }) if m == n && s.len() == t.len() => {
+                    let inner: Vec<_> =
+                        s.iter().zip(t).enumerate().map(|(i, (&a, &b))| (a, b, here, Some(StepKind::Arg(i)))).collect();
+                    pairs.extend(inner);
+                }
+                (TyData::Ref(s), TyData::Ref(t)) => {
+                    let pair = (*s, *t, here, Some(StepKind::Cell));
+                    pairs.push(pair);
+                }
+                (TyData::Fn { type_params: v, params: s, ret: x }, TyData::Fn { type_params: w, params: t, ret: y })
+                    if v.len() == w.len() && s.len() == t.len() =>
+                {
+                    let renamed: FxHashMap<Ty, Ty> = w.iter().copied().zip(v.iter().copied()).collect();
+                    let params = s.iter().zip(t).enumerate().map(|(i, (&a, &b))| (a, b, here, Some(StepKind::Param(i))));
+                    let mut inner: Vec<_> = params.collect();
+                    inner.push((*x, *y, here, Some(StepKind::Ret)));
+                    if !renamed.is_empty() {
+                        for pair in &mut inner {
+                            pair.1 = types.rewrite(pair.1, |_, ty| renamed.get(&ty).copied());
+                        }
+                    }
+                    pairs.extend(inner);
+                }
+                _ => return Err(mismatch(false)),
+            }
+            next += 1;
+        }
+        Ok(())
+    }
+
+    /// Whether `hole` lies inside `ty`, which is not the hole itself.
+    fn occurs(&self, types: &Types, hole: HoleId, ty: Ty) -> bool {
+        let mut stack = vec![ty];
+        let mut seen = rustc_hash::FxHashSet::default();
+        while let Some(ty) = stack.pop() {
+            if !types.has_hole(ty) || !seen.insert(ty) {
+                continue;
+            }
+            match types.data(ty) {
+                TyData::Hole(id) if *id == hole => return true,
+                TyData::Hole(id) => stack.extend(self.holes[id.0 as usize].bound),
+                _ => types.children(ty, &mut stack),
+            }
+        }
+        false
+    }
+}
+
+/// The steps from the outermost pair to pair `at`.
+fn path(pairs: &[(Ty, Ty, usize, Option<StepKind>)], mut at: usize) -> Vec<StepKind> {
+    let mut steps = Vec::new();
+    while let (_, _, outer, Some(step)) = pairs[at] {
+        steps.push(step);
+        at = outer;
+    }
+    steps.reverse();
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::types::DType;
+
+    #[test]
+    fn holes_learn_and_wake() {
+        let mut types = Types::new();
+        let mut solver = Solver::new();
+        let (a, b) = (solver.fresh(&mut types), solver.fresh(&mut types));
+        let f32 = types.tensor_of(&[2, 3], DType::F32);
+        let outer = types.tuple(&[a, f32]);
+        solver.watch(&types, a, 7);
+        let other = types.tuple(&[b, b]);
+        solver.unify(&mut types, outer, other).expect("they unify");
+        assert_eq!(solver.resolve(&mut types, a), f32);
+        assert_eq!(solver.take_woken(), vec![7]);
+    }
+
+    #[test]
+    fn a_hole_cannot_hold_itself() {
+        let mut types = Types::new();
+        let mut solver = Solver::new();
+        let a = solver.fresh(&mut types);
+        let outer = types.tuple(&[a]);
+        assert!(solver.unify(&mut types, a, outer).is_err_and(|m| m.infinite));
+    }
+
+    #[test]
+    fn a_mismatch_names_the_way() {
+        let mut types = Types::new();
+        let mut solver = Solver::new();
+        let (x, y) = (types.tensor_of(&[2], DType::F32), types.tensor_of(&[3], DType::F32));
+        let (s, t) = (types.tuple(&[x, x]), types.tuple(&[x, y]));
+        let mismatch = solver.unify(&mut types, s, t).expect_err("2 is not 3");
+        assert_eq!(mismatch.path, [StepKind::Field(1)]);
+    }
+}
