@@ -1,5 +1,6 @@
 pub mod base;
 pub mod diag;
+pub mod ir;
 pub mod syntax;
 pub mod tensor;
 pub mod types;

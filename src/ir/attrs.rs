@@ -1,0 +1,188 @@
+//! Attributes: the kinds their values have, their schemas, and the values.
+
+use crate::index_type;
+use crate::types::DType;
+use std::sync::Arc;
+
+index_type! {
+    /// An operator, by its number in the operator table.
+    pub struct OpId;
+}
+
+/// What printing and resolving know of operators.
+pub trait OpTable: Sync {
+    fn name(&self, op: OpId) -> &'static str;
+    fn find(&self, name: &str) -> Option<OpId>;
+    /// All names, sorted.
+    fn names(&self) -> &[&'static str];
+    /// The attributes, `None` for an operator that takes none.
+    fn schema(&self, op: OpId) -> Option<&'static AttrSchema>;
+    /// The arguments' names, `None` where any number is taken.
+    fn args(&self, op: OpId) -> Option<&'static [Arg]>;
+}
+
+/// An argument of an operator.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg {
+    pub name: &'static str,
+    /// What TVM's registration calls it: `Tensor`, `1D Tensor`, `Tuple of Tensors`, …
+    pub kind: &'static str,
+}
+
+impl Arg {
+    /// A tensor of any rank.
+    pub const fn tensor(name: &'static str) -> Arg {
+        Arg { name, kind: "Tensor" }
+    }
+
+    /// An argument of another kind, by TVM's words.
+    pub const fn of(name: &'static str, kind: &'static str) -> Arg {
+        Arg { name, kind }
+    }
+}
+
+/// The attribute type of an operator.
+#[derive(Debug)]
+pub struct AttrSchema {
+    /// TVM's name of the attribute type, `relay.attrs.Conv2DAttrs`.
+    pub type_key: &'static str,
+    pub fields: &'static [Field],
+}
+
+/// One attribute.
+#[derive(Debug)]
+pub struct Field {
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub kind: Kind,
+    /// The value where none is written; absent where one must be.
+    pub default: Option<fn() -> AttrValue>,
+    /// The least number allowed.
+    pub min: Option<f64>,
+}
+
+/// What values a field takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A machine integer; the literal's width is forgotten.
+    Int,
+    /// TVM's `IndexExpr`: an integer that keeps its width, `?`, or `None`.
+    IndexExpr,
+    /// TVM's `Optional<Integer>`.
+    OptInt,
+    /// A list of `IndexExpr`, or `None`.
+    Ints,
+    /// TVM's `Optional<Array<Integer>>`.
+    OptInts,
+    /// A list of lists of integers.
+    IntLists,
+    Float,
+    /// A list of floats.
+    Floats,
+    Bool,
+    Str,
+    DType,
+    /// An integer or a list of integers.
+    Object,
+}
+
+impl Kind {
+    /// The name in the operator table of the specification.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Int | Kind::IndexExpr => "int",
+            Kind::OptInt => "int?",
+            Kind::Ints => "int[]",
+            Kind::OptInts => "int[]?",
+            Kind::IntLists => "Array<Array<Integer>>",
+            Kind::Float => "float",
+            Kind::Floats => "Array<FloatImm>",
+            Kind::Bool => "bool",
+            Kind::Str => "string",
+            Kind::DType => "dtype",
+            Kind::Object => "ObjectRef",
+        }
+    }
+
+    /// What to write for it, for messages.
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::Int => "an integer",
+            Kind::IndexExpr | Kind::OptInt => "an integer or `None`",
+            Kind::Ints | Kind::OptInts => "a list of integers",
+            Kind::IntLists => "a list of lists of integers",
+            Kind::Float => "a number",
+            Kind::Floats => "a list of numbers",
+            Kind::Bool => "`True` or `False`",
+            Kind::Str => "a string",
+            Kind::DType => "a dtype in quotes",
+            Kind::Object => "an integer or a list of integers",
+        }
+    }
+}
+
+/// The value of an attribute.
+#[derive(Clone, PartialEq, Debug)]
+pub enum AttrValue {
+    /// `None`, `nullptr`.
+    None,
+    Bool(bool),
+    /// `bits` is the width of the literal's type: 16, 32 or 64.
+    Int {
+        value: i64,
+        bits: u8,
+    },
+    /// `bits` is the width of the literal's type: 16, 32 or 64; 0 for a machine double, which every float field is.
+    Float {
+        value: f64,
+        bits: u8,
+    },
+    Str(Arc<str>),
+    /// `None` is TVM's void, printed `""`.
+    DType(Option<DType>),
+    List(Arc<[AttrValue]>),
+    /// `?`.
+    Any,
+}
+
+impl AttrValue {
+    pub fn int(value: i64) -> AttrValue {
+        AttrValue::Int { value, bits: 32 }
+    }
+
+    pub fn float(value: f64) -> AttrValue {
+        AttrValue::Float { value, bits: 0 }
+    }
+
+    pub fn str(text: &str) -> AttrValue {
+        AttrValue::Str(text.into())
+    }
+
+    pub fn ints(values: &[i64]) -> AttrValue {
+        AttrValue::List(values.iter().map(|&value| AttrValue::int(value)).collect())
+    }
+
+    pub fn as_int(&self) -> Option<i64> {
+        match self {
+            AttrValue::Int { value, .. } => Some(*value),
+            AttrValue::Bool(value) => Some(i64::from(*value)),
+            _ => None,
+        }
+    }
+
+    pub fn as_list(&self) -> Option<&[AttrValue]> {
+        match self {
+            AttrValue::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// TVM's structural equality, in which doubles within 1e-9 are equal (`src/node/structural_equal.cc`).
+    pub fn same(&self, other: &AttrValue) -> bool {
+        match (self, other) {
+            (AttrValue::Float { value: a, .. }, AttrValue::Float { value: b, .. }) => a == b || (a - b).abs() < 1e-9,
+            (AttrValue::List(a), AttrValue::List(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.same(b)),
+            (a, b) => a == b,
+        }
+    }
+}

@@ -1,0 +1,461 @@
+//! A module as TVM v0.14.0 prints it, byte for byte (relay-text 5; `src/relay/printer/relay_text_printer.cc`).
+//!
+//! The algorithm of relay-text 5.4 with its recursion turned into a list of steps, so that depth costs heap, not stack.
+//! A node is first *visited*, which computes its text; it is then *printed* wherever it is used: inline, or as a temporary
+//! `%n`, numbered when its first user is printed. Texts of scopes are collected in a stack of buffers.
+
+use super::attrs::{AttrValue, Field, Kind, OpTable};
+use super::{AttrsId, ExprId, ExprKind, FuncId, Module, Root, VarId};
+use crate::base::Idx;
+use crate::base::text::format_g;
+use crate::tensor::{Data, Tensor};
+use crate::types::{HoleId, Ty, TypeNames};
+use rustc_hash::FxHashMap;
+
+/// What to print.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// The types inference found, as `/* ty=… */` comments.
+    pub types: bool,
+}
+
+/// The header of every printed program.
+pub const HEADER: &str = "#[version = \"0.0.5\"]\n";
+
+/// The module with its header, as `astext` prints it.
+pub fn print(module: &Module, ops: &dyn OpTable, options: Options) -> String {
+    let mut printer = Printer::new(module, ops, options);
+    let mut out = String::from(HEADER);
+    match module.root {
+        Root::Globals => {
+            let mut globals: Vec<_> = module.globals.iter().collect();
+            globals.sort_by(|a, b| a.name.cmp(&b.name));
+            for (i, global) in globals.iter().enumerate() {
+                if i > 0 {
+                    out.push('\n');
+                }
+                let head = format!("def @{}", global.name);
+                out.push_str(&printer.function(&head, global.func));
+                out.push('\n');
+            }
+        }
+        Root::Expr(expr) => out.push_str(&printer.scope(expr)),
+    }
+    out
+}
+
+/// A string literal as TVM prints it: bytes outside printable ASCII escaped (`src/support/str_escape.h`).
+pub fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'\\' => out.push_str("\\\\"),
+            b'"' => out.push_str("\\\""),
+            b'\t' => out.push_str("\\t"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            0x20..=0x7e => out.push(byte as char),
+            _ => out.push_str(&format!("\\x{byte:02X}")),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// What is known of a node's text.
+#[derive(Clone, Debug, PartialEq)]
+enum Memo {
+    None,
+    Text(String),
+    /// It has the temporary `%n`.
+    Temp(u32),
+}
+
+/// One step of the printer; the next one to do is on top of the stack.
+enum Step {
+    /// Compute the node's text, if it has none yet.
+    Visit(ExprId),
+    /// The operands of a call, tuple or projection are done: write it.
+    Leaf(ExprId),
+    /// Open a buffer, print the node as the value of a scope, close the buffer.
+    Scope(ExprId),
+    ScopeEnd(ExprId),
+    IfCond(ExprId),
+    IfEnd(ExprId),
+    FnEnd(ExprId),
+    LetBind {
+        first: ExprId,
+        at: ExprId,
+        n: usize,
+    },
+    LetEnd {
+        first: ExprId,
+        n: usize,
+    },
+}
+
+struct Printer<'a> {
+    module: &'a Module,
+    ops: &'a dyn OpTable,
+    options: Options,
+    /// How many edges lead into each node.
+    uses: Vec<u32>,
+    memo: Vec<Memo>,
+    /// Whether the node's comment has been printed.
+    commented: Vec<bool>,
+    var_names: Vec<Option<Box<str>>>,
+    /// Declarations of free variables whose `free_var` line is not printed yet.
+    free_decls: FxHashMap<VarId, String>,
+    /// Names in use, with the number last tried for each hint.
+    names: FxHashMap<String, u32>,
+    n_temps: u32,
+    /// Entries of the metadata section so far, by type key.
+    meta_counts: FxHashMap<&'static str, u32>,
+    /// The number of each constant that has no literal.
+    meta_consts: FxHashMap<super::ConstId, u32>,
+    buffers: Vec<String>,
+    results: Vec<String>,
+    steps: Vec<Step>,
+}
+
+impl<'a> Printer<'a> {
+    fn new(module: &'a Module, ops: &'a dyn OpTable, options: Options) -> Self {
+        Printer {
+            module,
+            ops,
+            options,
+            uses: module.use_counts(&module.roots()),
+            memo: vec![Memo::None; module.exprs.len()],
+            commented: vec![false; module.exprs.len()],
+            var_names: vec![None; module.vars.len()],
+            free_decls: FxHashMap::default(),
+            names: FxHashMap::default(),
+            n_temps: 0,
+            meta_counts: FxHashMap::default(),
+            meta_consts: FxHashMap::default(),
+            buffers: vec![],
+            results: vec![],
+            steps: vec![],
+        }
+    }
+
+    /// `head(params, attrs) -> ret {␤  body␤}`.
+    fn function(&mut self, head: &str, func: FuncId) -> String {
+        let head = self.fn_head(head, func);
+        let body = self.scope(self.module.funcs[func].body);
+        fn_text(&head, &body)
+    }
+
+    /// The text of an expression in a scope of its own.
+    fn scope(&mut self, expr: ExprId) -> String {
+        self.steps.push(Step::Scope(expr));
+        while let Some(step) = self.steps.pop() {
+            self.step(step);
+        }
+        self.pop_result()
+    }
+
+    fn pop_result(&mut self) -> String {
+        self.results.pop().expect("every part of a text was pushed before its end")
+    }
+
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Visit(expr) => self.visit(expr),
+            Step::Leaf(expr) => self.leaf(expr),
+            Step::Scope(expr) => {
+                self.buffers.push(String::new());
+                self.steps.extend([Step::ScopeEnd(expr), Step::Visit(expr)]);
+            }
+            Step::ScopeEnd(expr) => {
+                let value = self.print(expr, true);
+                let mut text = self.buffers.pop().expect("the scope's buffer");
+                text.push_str(&value);
+                self.results.push(text);
+            }
+            Step::IfCond(expr) => {
+                let ExprKind::If { cond, then_branch, else_branch } = self.module.exprs[expr].kind else { return };
+                let cond = self.print(cond, false);
+                self.results.push(cond);
+                self.steps.extend([Step::IfEnd(expr), Step::Scope(else_branch), Step::Scope(then_branch)]);
+            }
+            Step::IfEnd(expr) => {
+                let (else_text, then_text, cond) = (self.pop_result(), self.pop_result(), self.pop_result());
+                let text = format!("if ({cond}) {{\n  {}\n}} else {{\n  {}\n}}", indent(&then_text), indent(&else_text));
+                self.memo[expr.index()] = Memo::Text(text);
+            }
+            Step::FnEnd(expr) => {
+                let (body, head) = (self.pop_result(), self.pop_result());
+                self.memo[expr.index()] = Memo::Text(fn_text(&head, &body));
+            }
+            Step::LetBind { first, at, n } => self.let_bind(first, at, n),
+            Step::LetEnd { first, n } => {
+                let body = self.pop_result();
+                let lines = self.buffers.split_off(self.buffers.len() - n);
+                self.memo[first.index()] = Memo::Text(lines.concat() + &body);
+            }
+        }
+    }
+
+    fn visit(&mut self, expr: ExprId) {
+        if self.memo[expr.index()] != Memo::None {
+            return;
+        }
+        match self.module.exprs[expr].kind {
+            ExprKind::Error | ExprKind::Const(_) | ExprKind::Global(_) | ExprKind::Op(_) => {}
+            ExprKind::Var(var) => {
+                if self.var_names[var.index()].is_none() {
+                    let decl = self.declare(var);
+                    self.free_decls.insert(var, decl);
+                }
+            }
+            ExprKind::Call { .. } | ExprKind::Tuple(_) | ExprKind::Proj { .. } => {
+                self.steps.push(Step::Leaf(expr));
+                let mut children = Vec::new();
+                self.module.children(expr, &mut children);
+                self.steps.extend(children.into_iter().rev().map(Step::Visit));
+            }
+            ExprKind::If { cond, .. } => self.steps.extend([Step::IfCond(expr), Step::Visit(cond)]),
+            ExprKind::Fn(func) => {
+                let head = self.fn_head("fn ", func);
+                self.results.push(head);
+                self.steps.extend([Step::FnEnd(expr), Step::Scope(self.module.funcs[func].body)]);
+            }
+            ExprKind::Let { .. } => self.let_start(expr, expr, 0),
+        }
+    }
+
+    fn let_start(&mut self, first: ExprId, at: ExprId, n: usize) {
+        let ExprKind::Let { var, value, .. } = self.module.exprs[at].kind else { return };
+        let decl = self.declare(var);
+        self.results.push(decl);
+        self.steps.extend([Step::LetBind { first, at, n: n + 1 }, Step::Visit(value)]);
+    }
+
+    /// A let's line becomes the buffer of what follows, so that the next value's temporaries stand after it.
+    fn let_bind(&mut self, first: ExprId, at: ExprId, n: usize) {
+        let ExprKind::Let { value, body, .. } = self.module.exprs[at].kind else { return };
+        let value = self.print(value, true);
+        let decl = self.pop_result();
+        self.buffers.push(format!("let {decl} = {value};\n"));
+        if matches!(self.module.exprs[body].kind, ExprKind::Let { .. }) {
+            self.let_start(first, body, n);
+        } else {
+            self.steps.extend([Step::LetEnd { first, n }, Step::Scope(body)]);
+        }
+    }
+
+    fn leaf(&mut self, expr: ExprId) {
+        if self.memo[expr.index()] != Memo::None {
+            return;
+        }
+        let text = match self.module.exprs[expr].kind {
+            ExprKind::Tuple(fields) => {
+                let module = self.module;
+                let texts: Vec<String> = module.items(fields).iter().map(|field| self.print(field.expr, false)).collect();
+                if let [one] = texts.as_slice() { format!("({one},)") } else { format!("({})", texts.join(", ")) }
+            }
+            ExprKind::Proj { tuple, index } => format!("{}.{index}", self.print(tuple, false)),
+            ExprKind::Call { callee, args, attrs } => {
+                let module = self.module;
+                let mut texts: Vec<String> = module.items(args).iter().map(|arg| self.print(arg.expr, false)).collect();
+                if let Some(attrs) = attrs {
+                    self.call_attrs(callee, attrs, &mut texts);
+                }
+                format!("{}({})", self.print(callee, false), texts.join(", "))
+            }
+            _ => return,
+        };
+        self.memo[expr.index()] = Memo::Text(text);
+    }
+
+    /// The text by which a visited node is used; gives it a temporary where it needs one.
+    fn print(&mut self, expr: ExprId, tail: bool) -> String {
+        let kind = self.module.exprs[expr].kind;
+        if let Memo::Temp(n) = self.memo[expr.index()] {
+            return format!("%{n}");
+        }
+        match kind {
+            ExprKind::Var(var) => {
+                if let Some(decl) = self.free_decls.remove(&var) {
+                    self.top().push_str(&format!("free_var {decl};\n"));
+                }
+                return format!("%{}", self.var_names[var.index()].as_deref().unwrap_or("v"));
+            }
+            ExprKind::Global(global) => return format!("@{}", self.module.globals[global].name),
+            ExprKind::Op(op) => return self.ops.name(op).to_owned(),
+            ExprKind::Const(id) => {
+                let text = self.constant(id);
+                return text + &self.comment(self.module.expr_tys.get(expr).copied().flatten());
+            }
+            _ => {}
+        }
+        let Memo::Text(mut text) = std::mem::replace(&mut self.memo[expr.index()], Memo::None) else {
+            return "<error>".to_owned();
+        };
+        let inline = tail && self.uses[expr.index()] <= 1;
+        if !inline && matches!(kind, ExprKind::Let { .. }) {
+            text = format!("(\n  {}\n)", indent(&text));
+        }
+        let has_comment = matches!(kind, ExprKind::Call { .. } | ExprKind::Fn(_) | ExprKind::Tuple(_) | ExprKind::Proj { .. });
+        if has_comment && !std::mem::replace(&mut self.commented[expr.index()], true) {
+            text += &self.comment(self.module.expr_tys.get(expr).copied().flatten());
+        }
+        if inline {
+            return text;
+        }
+        let n = self.n_temps;
+        self.n_temps += 1;
+        self.memo[expr.index()] = Memo::Temp(n);
+        self.top().push_str(&format!("%{n} = {text};\n"));
+        format!("%{n}")
+    }
+
+    fn top(&mut self) -> &mut String {
+        self.buffers.last_mut().expect("printing happens inside a scope")
+    }
+
+    /// ` /* ty=… */`, or nothing.
+    fn comment(&mut self, ty: Option<Ty>) -> String {
+        match ty {
+            Some(ty) if self.options.types => format!(" /* ty={} */", self.ty(ty)),
+            _ => String::new(),
+        }
+    }
+
+    fn ty(&mut self, ty: Ty) -> String {
+        struct Names<'b>(&'b mut FxHashMap<&'static str, u32>);
+        impl TypeNames for Names<'_> {
+            fn hole(&mut self, _: HoleId) -> String {
+                let n = self.0.entry("IncompleteType").or_default();
+                *n += 1;
+                format!("meta[IncompleteType][{}]", *n - 1)
+            }
+
+            fn meta_dim(&mut self, id: u32) -> String {
+                format!("meta[tir.Var][{id}]")
+            }
+        }
+        let mut out = String::new();
+        self.module.types.print(ty, &mut Names(&mut self.meta_counts), &mut out);
+        out
+    }
+
+    /// `%name: T /* ty=T */`, after giving the variable its name.
+    fn declare(&mut self, var: VarId) -> String {
+        let module = self.module;
+        let decl = &module.vars[var];
+        let name = self.unique_name(&decl.name);
+        self.var_names[var.index()] = Some(name.clone().into());
+        let annotation = decl.ty.map_or(String::new(), |ty| format!(": {}", self.ty(ty)));
+        format!("%{name}{annotation}{}", self.comment(decl.checked_ty))
+    }
+
+    /// The hint, or the hint and the first free number (relay-text 5.10).
+    fn unique_name(&mut self, hint: &str) -> String {
+        let starts_well = hint.starts_with(|c: char| c.is_ascii_alphabetic());
+        let hint = if starts_well { hint.to_owned() } else { format!("v{hint}") };
+        let Some(&last) = self.names.get(&hint) else {
+            self.names.insert(hint.clone(), 0);
+            return hint;
+        };
+        let mut n = last + 1;
+        while self.names.contains_key(&format!("{hint}{n}")) {
+            n += 1;
+        }
+        self.names.insert(hint.clone(), n);
+        self.names.insert(format!("{hint}{n}"), 0);
+        format!("{hint}{n}")
+    }
+
+    /// `def @f[A](%x: T, Primitive=1) -> R ` up to the brace.
+    fn fn_head(&mut self, head: &str, func: FuncId) -> String {
+        let module = self.module;
+        let func = &module.funcs[func];
+        let mut parts: Vec<String> = func.params.iter().map(|&var| self.declare(var)).collect();
+        for (key, value) in &func.attrs {
+            parts.push(format!("{key}={}", object_text(value)));
+        }
+        let type_params: Vec<String> = func.type_params.iter().map(|&ty| self.ty(ty)).collect();
+        let type_params = if type_params.is_empty() { String::new() } else { format!("[{}]", type_params.join(", ")) };
+        let ret = func.ret.map_or(String::new(), |ty| format!("-> {} ", self.ty(ty)));
+        format!("{head}{type_params}({}) {ret}", parts.join(", "))
+    }
+
+    fn call_attrs(&mut self, callee: ExprId, attrs: AttrsId, texts: &mut Vec<String>) {
+        let ExprKind::Op(op) = self.module.exprs[callee].kind else { return };
+        let Some(schema) = self.ops.schema(op) else { return };
+        for (field, value) in schema.fields.iter().zip(&self.module.attrs[attrs].values) {
+            if !is_default(field, value) {
+                texts.push(format!("{}={}", field.name, field_text(field, value)));
+            }
+        }
+    }
+
+    /// A literal where the scalar has one, else its entry of the metadata section.
+    fn constant(&mut self, id: super::ConstId) -> String {
+        if let Some(text) = literal(&self.module.consts[id]) {
+            return text;
+        }
+        let next = self.meta_consts.len() as u32;
+        format!("meta[relay.Constant][{}]", self.meta_consts.entry(id).or_insert(next))
+    }
+}
+
+fn indent(text: &str) -> String {
+    text.replace('\n', "\n  ")
+}
+
+fn fn_text(head: &str, body: &str) -> String {
+    format!("{head}{{\n  {}\n}}", indent(body))
+}
+
+fn is_default(field: &Field, value: &AttrValue) -> bool {
+    field.default.is_some_and(|default| default().same(value))
+}
+
+/// The literal of a rank-0 constant (relay-text 5.5); none for dtypes that have no literal.
+pub fn literal(value: &Tensor) -> Option<String> {
+    if value.rank() != 0 {
+        return None;
+    }
+    let float = value.to_f64s().first().copied().unwrap_or(0.0);
+    let int = value.to_ints().first().copied().unwrap_or(0);
+    match value.data {
+        Data::I16(_) => Some(format!("{int}i16")),
+        Data::I32(_) => Some(int.to_string()),
+        Data::I64(_) => Some(format!("{int}i64")),
+        Data::F16(_) => Some(format!("{}f16", format_g(float))),
+        Data::F32(_) => Some(format!("{}f", format_g(float))),
+        Data::F64(_) => Some(format!("{}f64", format_g(float))),
+        Data::Bool(_) => Some(if int == 0 { "False" } else { "True" }.to_owned()),
+        _ => None,
+    }
+}
+
+/// An attribute of a call, by its declared kind (relay-text 5.7).
+fn field_text(field: &Field, value: &AttrValue) -> String {
+    match (field.kind, value) {
+        (Kind::Int, AttrValue::Int { value, .. }) => value.to_string(),
+        (Kind::Float, AttrValue::Float { value, .. }) => format!("{}f", format_g(*value)),
+        _ => object_text(value),
+    }
+}
+
+/// An attribute value that carries its own type.
+fn object_text(value: &AttrValue) -> String {
+    match value {
+        AttrValue::None => "None".to_owned(),
+        AttrValue::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
+        AttrValue::Int { value, bits: 16 } => format!("{value}i16"),
+        AttrValue::Int { value, bits: 64 } => format!("{value}i64"),
+        AttrValue::Int { value, .. } => value.to_string(),
+        AttrValue::Float { value, bits: 16 } => format!("{}f16", format_g(*value)),
+        AttrValue::Float { value, bits: 64 } => format!("{}f64", format_g(*value)),
+        AttrValue::Float { value, .. } => format!("{}f", format_g(*value)),
+        AttrValue::Str(text) => quoted(text),
+        AttrValue::DType(dtype) => quoted(&dtype.map_or(String::new(), |dtype| dtype.to_string())),
+        AttrValue::List(items) => format!("[{}]", items.iter().map(object_text).collect::<Vec<_>>().join(", ")),
+        AttrValue::Any => "?".to_owned(),
+    }
+}

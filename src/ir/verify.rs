@@ -1,0 +1,148 @@
+//! The invariants of the representation, and the check of them.
+//!
+//! - Every variable is bound by one function, `let` or nothing at all (a free variable, legal in a bare expression only).
+//! - A variable is mentioned only inside the scope of its binder, on the graph: a shared node that mentions a variable is
+//!   used only where that variable is in scope (relay-text 7.9).
+//! - After inference every reachable expression has a type without holes.
+
+use super::{ExprId, ExprKind, Module, Root, VarId};
+use crate::base::{Idx, Span};
+
+/// A broken invariant of the program's names.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Violation {
+    /// The variable is mentioned at `expr`, outside what binds it.
+    OutOfScope { var: VarId, at: Span },
+    /// Two binders bind one variable.
+    BoundTwice { var: VarId, at: Span },
+}
+
+/// What remains to be done of the walk.
+enum Step {
+    Enter(ExprId, Span),
+    Bind(VarId),
+    /// Unbinds.
+    Leave(VarId),
+    /// The scope ends: nodes visited in it are no longer known to be fine.
+    Forget(usize),
+}
+
+/// The violations, in the order met.
+///
+/// A node that mentions no variable bound since it was last visited need not be visited again, so sharing stays cheap: a
+/// visited mark lives as long as the scope it was made in.
+pub fn well_formed(module: &Module) -> Vec<Violation> {
+    let mut walk = Walk {
+        module,
+        in_scope: vec![false; module.vars.len()],
+        visited: vec![false; module.exprs.len()],
+        trail: vec![],
+        violations: bound_twice(module),
+    };
+    match module.root {
+        Root::Globals => {
+            for global in module.globals.iter() {
+                let func = &module.funcs[global.func];
+                let mut steps = vec![Step::Enter(func.body, Span::NONE)];
+                steps.extend(func.params.iter().rev().map(|&var| Step::Bind(var)));
+                walk.run(steps);
+            }
+        }
+        Root::Expr(expr) => {
+            // Variables that nothing binds are free; a bare expression may have them.
+            let free = free_vars(module);
+            free.iter().for_each(|var| walk.in_scope[var.index()] = true);
+            walk.run(vec![Step::Enter(expr, Span::NONE)]);
+        }
+    }
+    walk.violations
+}
+
+/// Every binding of a variable under the roots.
+fn binders(module: &Module) -> Vec<VarId> {
+    let mut binders: Vec<VarId> = module.globals.iter().flat_map(|global| module.funcs[global.func].params.clone()).collect();
+    for expr in module.post_order(&module.roots()) {
+        match module.exprs[expr].kind {
+            ExprKind::Fn(func) => binders.extend(&module.funcs[func].params),
+            ExprKind::Let { var, .. } => binders.push(var),
+            _ => {}
+        }
+    }
+    binders
+}
+
+fn bound_twice(module: &Module) -> Vec<Violation> {
+    let mut bound = vec![false; module.vars.len()];
+    let twice = binders(module).into_iter().filter(|var| std::mem::replace(&mut bound[var.index()], true));
+    twice.map(|var| Violation::BoundTwice { var, at: module.vars[var].span }).collect()
+}
+
+/// The variables that no binder binds.
+fn free_vars(module: &Module) -> Vec<VarId> {
+    let mut bound = vec![false; module.vars.len()];
+    binders(module).iter().for_each(|var| bound[var.index()] = true);
+    module.vars.ids().filter(|var| !bound[var.index()]).collect()
+}
+
+struct Walk<'a> {
+    module: &'a Module,
+    in_scope: Vec<bool>,
+    visited: Vec<bool>,
+    /// Visited nodes in order, to forget those of a scope.
+    trail: Vec<ExprId>,
+    violations: Vec<Violation>,
+}
+
+impl Walk<'_> {
+    fn run(&mut self, mut steps: Vec<Step>) {
+        let mut children = Vec::new();
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Bind(var) => self.in_scope[var.index()] = true,
+                Step::Leave(var) => self.in_scope[var.index()] = false,
+                Step::Forget(mark) => self.trail.drain(mark..).for_each(|expr| self.visited[expr.index()] = false),
+                Step::Enter(expr, at) => {
+                    let node = self.module.exprs[expr];
+                    let at = if node.span.is_none() { at } else { node.span };
+                    if let ExprKind::Var(var) = node.kind {
+                        if !self.in_scope[var.index()] {
+                            self.violations.push(Violation::OutOfScope { var, at });
+                        }
+                        continue;
+                    }
+                    if std::mem::replace(&mut self.visited[expr.index()], true) {
+                        continue;
+                    }
+                    self.trail.push(expr);
+                    self.enter(expr, at, &mut steps, &mut children);
+                }
+            }
+        }
+    }
+
+    fn enter(&self, expr: ExprId, at: Span, steps: &mut Vec<Step>, children: &mut Vec<ExprId>) {
+        let mark = self.trail.len();
+        match self.module.exprs[expr].kind {
+            ExprKind::Fn(func) => {
+                let func = &self.module.funcs[func];
+                steps.push(Step::Forget(mark));
+                steps.extend(func.params.iter().map(|&var| Step::Leave(var)));
+                steps.push(Step::Enter(func.body, at));
+                steps.extend(func.params.iter().rev().map(|&var| Step::Bind(var)));
+            }
+            ExprKind::Let { var, value, body } => {
+                // Only a function literal sees its own name (relay-text 4, *better*).
+                let recursive = matches!(self.module.exprs[value].kind, ExprKind::Fn(_));
+                steps.extend([Step::Forget(mark), Step::Leave(var), Step::Enter(body, at)]);
+                let bind = Step::Bind(var);
+                let value = Step::Enter(value, at);
+                steps.extend(if recursive { [value, bind] } else { [bind, value] });
+            }
+            _ => {
+                children.clear();
+                self.module.children(expr, children);
+                steps.extend(children.iter().rev().map(|&child| Step::Enter(child, at)));
+            }
+        }
+    }
+}

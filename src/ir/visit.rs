@@ -1,0 +1,64 @@
+//! Walking expressions without recursion.
+
+use super::{ExprId, ExprKind, Module};
+use crate::base::Idx;
+
+impl Module {
+    /// The expressions directly inside, in evaluation order.
+    pub fn children(&self, expr: ExprId, out: &mut Vec<ExprId>) {
+        match self.exprs[expr].kind {
+            ExprKind::Error | ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Global(_) | ExprKind::Op(_) => {}
+            ExprKind::Tuple(fields) => out.extend(self.items(fields).iter().map(|field| field.expr)),
+            ExprKind::Proj { tuple, .. } => out.push(tuple),
+            ExprKind::Call { callee, args, .. } => {
+                out.push(callee);
+                out.extend(self.items(args).iter().map(|arg| arg.expr));
+            }
+            ExprKind::Fn(func) => out.push(self.funcs[func].body),
+            ExprKind::Let { value, body, .. } => out.extend([value, body]),
+            ExprKind::If { cond, then_branch, else_branch } => out.extend([cond, then_branch, else_branch]),
+        }
+    }
+
+    /// The roots of the program: each global's body, or the bare expression.
+    pub fn roots(&self) -> Vec<ExprId> {
+        match self.root {
+            super::Root::Globals => self.globals.iter().map(|global| self.funcs[global.func].body).collect(),
+            super::Root::Expr(expr) => vec![expr],
+        }
+    }
+
+    /// All expressions under the roots, each once, children before parents.
+    pub fn post_order(&self, roots: &[ExprId]) -> Vec<ExprId> {
+        let mut order = Vec::new();
+        let mut seen = vec![false; self.exprs.len()];
+        let mut stack: Vec<(ExprId, bool)> = roots.iter().rev().map(|&root| (root, false)).collect();
+        let mut children = Vec::new();
+        while let Some((expr, done)) = stack.pop() {
+            if done {
+                order.push(expr);
+                continue;
+            }
+            if std::mem::replace(&mut seen[expr.index()], true) {
+                continue;
+            }
+            stack.push((expr, true));
+            children.clear();
+            self.children(expr, &mut children);
+            stack.extend(children.iter().rev().map(|&child| (child, false)));
+        }
+        order
+    }
+
+    /// How often each expression is mentioned by those under the roots.
+    pub fn use_counts(&self, roots: &[ExprId]) -> Vec<u32> {
+        let mut counts = vec![0; self.exprs.len()];
+        let mut children = Vec::new();
+        for expr in self.post_order(roots) {
+            children.clear();
+            self.children(expr, &mut children);
+            children.iter().for_each(|child| counts[child.index()] += 1);
+        }
+        counts
+    }
+}
