@@ -1,6 +1,7 @@
 pub mod base;
 pub mod diag;
 pub mod ir;
+pub mod ops;
 pub mod syntax;
 pub mod tensor;
 pub mod types;

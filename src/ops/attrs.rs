@@ -1,0 +1,246 @@
+//! `attrs!`: an attribute type, its schema and its typed view, said once.
+
+use crate::ir::attrs::{AttrValue, Kind};
+use crate::types::DType;
+
+/// A Rust type that an attribute's value reads as.
+pub trait AttrField: Sized {
+    const KIND: Kind;
+    /// What a default is written as.
+    type Literal;
+
+    fn default_value(literal: Self::Literal) -> AttrValue;
+
+    /// Reads a value that `resolve` has checked to be of this kind.
+    fn read(value: &AttrValue) -> Self;
+}
+
+impl AttrField for i64 {
+    const KIND: Kind = Kind::Int;
+    type Literal = i64;
+
+    fn default_value(literal: i64) -> AttrValue {
+        AttrValue::int(literal)
+    }
+
+    fn read(value: &AttrValue) -> i64 {
+        value.as_int().unwrap_or(0)
+    }
+}
+
+/// TVM's `IndexExpr`: `None` where it is null or `?`.
+impl AttrField for Option<i64> {
+    const KIND: Kind = Kind::IndexExpr;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::int)
+    }
+
+    fn read(value: &AttrValue) -> Option<i64> {
+        value.as_int()
+    }
+}
+
+/// TVM's `Optional<Integer>`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OptInt(pub Option<i64>);
+
+impl AttrField for OptInt {
+    const KIND: Kind = Kind::OptInt;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        <Option<i64>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptInt {
+        OptInt(value.as_int())
+    }
+}
+
+impl AttrField for f64 {
+    const KIND: Kind = Kind::Float;
+    type Literal = f64;
+
+    fn default_value(literal: f64) -> AttrValue {
+        AttrValue::float(literal)
+    }
+
+    fn read(value: &AttrValue) -> f64 {
+        match value {
+            AttrValue::Float { value, .. } => *value,
+            other => other.as_int().unwrap_or(0) as f64,
+        }
+    }
+}
+
+impl AttrField for bool {
+    const KIND: Kind = Kind::Bool;
+    type Literal = bool;
+
+    fn default_value(literal: bool) -> AttrValue {
+        AttrValue::Bool(literal)
+    }
+
+    fn read(value: &AttrValue) -> bool {
+        value.as_int().is_some_and(|value| value != 0)
+    }
+}
+
+impl AttrField for String {
+    const KIND: Kind = Kind::Str;
+    type Literal = &'static str;
+
+    fn default_value(literal: &'static str) -> AttrValue {
+        AttrValue::str(literal)
+    }
+
+    fn read(value: &AttrValue) -> String {
+        match value {
+            AttrValue::Str(text) => text.to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
+impl AttrField for Option<DType> {
+    const KIND: Kind = Kind::DType;
+    type Literal = Option<DType>;
+
+    fn default_value(literal: Option<DType>) -> AttrValue {
+        AttrValue::DType(literal)
+    }
+
+    fn read(value: &AttrValue) -> Option<DType> {
+        match value {
+            AttrValue::DType(dtype) => *dtype,
+            _ => None,
+        }
+    }
+}
+
+/// The integers of a list value, `?` as -1.
+fn read_ints(value: &AttrValue) -> Option<Vec<i64>> {
+    value.as_list().map(|items| items.iter().map(|item| item.as_int().unwrap_or(-1)).collect())
+}
+
+/// A list that is never `None`.
+impl AttrField for Vec<i64> {
+    const KIND: Kind = Kind::Ints;
+    type Literal = &'static [i64];
+
+    fn default_value(literal: &'static [i64]) -> AttrValue {
+        AttrValue::ints(literal)
+    }
+
+    fn read(value: &AttrValue) -> Vec<i64> {
+        read_ints(value).unwrap_or_default()
+    }
+}
+
+/// A list or `None`.
+impl AttrField for Option<Vec<i64>> {
+    const KIND: Kind = Kind::Ints;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::ints)
+    }
+
+    fn read(value: &AttrValue) -> Option<Vec<i64>> {
+        read_ints(value)
+    }
+}
+
+/// TVM's `Optional<Array<Integer>>`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptInts(pub Option<Vec<i64>>);
+
+impl AttrField for OptInts {
+    const KIND: Kind = Kind::OptInts;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        <Option<Vec<i64>>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptInts {
+        OptInts(read_ints(value))
+    }
+}
+
+/// An integer or a list of integers, TVM's `ObjectRef` of `split`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum IntOrInts {
+    Int(i64),
+    Ints(Vec<i64>),
+}
+
+impl AttrField for IntOrInts {
+    const KIND: Kind = Kind::Object;
+    type Literal = i64;
+
+    fn default_value(literal: i64) -> AttrValue {
+        AttrValue::int(literal)
+    }
+
+    fn read(value: &AttrValue) -> IntOrInts {
+        match read_ints(value) {
+            Some(items) => IntOrInts::Ints(items),
+            None => IntOrInts::Int(value.as_int().unwrap_or(0)),
+        }
+    }
+}
+
+/// Declares an attribute type: the struct, its schema and the reading of its values.
+///
+/// ```text
+/// attrs! {
+///     "relay.attrs.LeakyReluAttrs" =>
+///     pub struct LeakyReluAttrs {
+///         /// The slope below zero.
+///         pub alpha: f64 = 0.25, min 0.0;
+///     }
+/// }
+/// ```
+///
+/// A field without `= default` must be written. Lists of defaults are slices: `pub strides: Vec<i64> = &[1, 1];`.
+macro_rules! attrs {
+    ($($key:literal => $(#[$meta:meta])* pub struct $name:ident {
+        $($(#[doc = $doc:literal])* pub $field:ident: $ty:ty $(= $default:expr)? $(, min $min:literal)?;)*
+    })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, PartialEq, Debug)]
+            pub struct $name {
+                $($(#[doc = $doc])* pub $field: $ty,)*
+            }
+
+            impl $name {
+                pub const SCHEMA: &'static $crate::ir::attrs::AttrSchema = &$crate::ir::attrs::AttrSchema {
+                    type_key: $key,
+                    fields: &[$($crate::ir::attrs::Field {
+                        name: stringify!($field),
+                        doc: concat!("", $($doc, "\n"),*),
+                        kind: <$ty as $crate::ops::AttrField>::KIND,
+                        default: $crate::ops::attrs::attrs!(@default $ty $(, $default)?),
+                        min: $crate::ops::attrs::attrs!(@min $($min)?),
+                    }),*],
+                };
+
+                /// Reads the complete values of a call, which are in schema order.
+                pub fn read(values: &[$crate::ir::attrs::AttrValue]) -> Self {
+                    let mut values = values.iter();
+                    $(let $field = values.next().map(<$ty as $crate::ops::AttrField>::read).expect("resolve completes attributes");)*
+                    $name { $($field),* }
+                }
+            }
+        )*
+    };
+    (@default $ty:ty) => { None };
+    (@default $ty:ty, $default:expr) => { Some(|| <$ty as $crate::ops::AttrField>::default_value($default)) };
+    (@min) => { None };
+    (@min $min:literal) => { Some($min) };
+}
+pub(crate) use attrs;

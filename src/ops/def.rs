@@ -1,0 +1,49 @@
+//! The declaration of an operator.
+
+use super::eval::{EvalCx, EvalResult};
+use super::rel::{RelCx, RelResult};
+use crate::ir::attrs::{Arg, AttrSchema};
+
+/// How an operator may be fused with its neighbours: TVM's `OpPatternKind` (`include/tvm/relay/op_attr_types.h`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fuse {
+    ElemWise,
+    Broadcast,
+    Injective,
+    CommReduce,
+    OutEWiseFusable,
+    Opaque,
+}
+
+/// An operator: all that relayc knows of it.
+pub struct OpDef {
+    /// Exactly as written in Relay text.
+    pub name: &'static str,
+    /// What it computes, its shapes, its source; for the manual.
+    pub doc: &'static str,
+    pub args: &'static [Arg],
+    /// Absent for operators without an attribute type.
+    pub attrs: Option<&'static AttrSchema>,
+    /// What its operands and attributes must fulfil, numbered: `C1: …`. A relation cites the number.
+    pub rules: &'static [&'static str],
+    /// Types and shapes.
+    pub rel: fn(&mut RelCx) -> RelResult,
+    /// The meaning: short, slow, obvious. Types were checked before.
+    pub eval: fn(&EvalCx) -> EvalResult,
+    /// `None` where TVM registers no pattern.
+    pub fuse: Option<Fuse>,
+}
+
+impl OpDef {
+    /// For `..OpDef::BASE`: no arguments, attributes or rules.
+    pub const BASE: OpDef = OpDef {
+        name: "",
+        doc: "",
+        args: &[],
+        attrs: None,
+        rules: &[],
+        rel: |_| Ok(()),
+        eval: |_| Err(super::eval::Trap::new(crate::diag::codes::E0506, "the operator has no evaluation")),
+        fuse: Some(Fuse::Opaque),
+    };
+}

@@ -1,0 +1,100 @@
+//! What an evaluator works with.
+//!
+//! Types were checked before: an evaluator checks nothing again, except what only the data can show (an index, a divisor).
+
+use crate::diag::Code;
+use crate::ir::attrs::AttrValue;
+use crate::tensor::Tensor;
+use crate::types::DType;
+
+/// A failure while running.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trap {
+    pub code: Code,
+    pub message: String,
+}
+
+impl Trap {
+    pub fn new(code: Code, message: impl Into<String>) -> Trap {
+        Trap { code, message: message.into() }
+    }
+}
+
+/// An operand's value.
+#[derive(Clone, Debug)]
+pub enum ArgValue {
+    Tensor(Tensor),
+    Tuple(Vec<Tensor>),
+}
+
+/// The result of an operator.
+#[derive(Clone, Debug)]
+pub enum Outputs {
+    One(Tensor),
+    Tuple(Vec<Tensor>),
+}
+
+impl From<Tensor> for Outputs {
+    fn from(tensor: Tensor) -> Outputs {
+        Outputs::One(tensor)
+    }
+}
+
+pub type EvalResult = Result<Outputs, Trap>;
+
+/// The concrete type of one tensor of the result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutTy {
+    pub shape: Vec<usize>,
+    pub dtype: DType,
+}
+
+/// An evaluator's view of its call.
+pub struct EvalCx<'a> {
+    pub args: &'a [ArgValue],
+    pub attrs: &'a [AttrValue],
+    /// The result's tensors, one for each field of a tuple. Shapes are those for the actual operands: where the program
+    /// says `?`, the relation has been run on the actual shapes. Empty where only the data can tell.
+    pub out: &'a [OutTy],
+}
+
+impl EvalCx<'_> {
+    /// A tensor operand.
+    pub fn tensor(&self, arg: usize) -> &Tensor {
+        match &self.args[arg] {
+            ArgValue::Tensor(tensor) => tensor,
+            ArgValue::Tuple(_) => unreachable!("the relation required a tensor"),
+        }
+    }
+
+    /// A tuple operand.
+    pub fn tuple(&self, arg: usize) -> &[Tensor] {
+        match &self.args[arg] {
+            ArgValue::Tuple(tensors) => tensors,
+            ArgValue::Tensor(_) => unreachable!("the relation required a tuple"),
+        }
+    }
+
+    pub fn out_shape(&self) -> &[usize] {
+        &self.out[0].shape
+    }
+
+    pub fn out_dtype(&self) -> DType {
+        self.out[0].dtype
+    }
+
+    /// Operand 0 with a function applied to each element: `float` for float dtypes, `int` for the others.
+    pub fn map(&self, float: fn(f64) -> f64, int: fn(i128) -> i128) -> EvalResult {
+        Ok(self.tensor(0).map(float, int).into())
+    }
+
+    /// Operands 0 and 1, broadcast, with a function applied to each pair.
+    pub fn zip(&self, float: fn(f64, f64) -> f64, int: fn(i128, i128) -> i128) -> EvalResult {
+        Ok(self.tensor(0).zip(self.tensor(1), float, int).expect("the relation required broadcasting operands").into())
+    }
+
+    /// Operands 0 and 1, broadcast, compared.
+    pub fn compare(&self, float: fn(f64, f64) -> bool, int: fn(i128, i128) -> bool) -> EvalResult {
+        Ok(self.tensor(0).compare(self.tensor(1), float, int).expect("the relation required broadcasting operands").into())
+    }
+}

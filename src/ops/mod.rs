@@ -1,0 +1,71 @@
+//! Operators: everything known about each is declared once, in its family's file.
+//!
+//! A family file ends with `pub const FAMILY: &[OpDef]`; the table below has one line for each family, and that is all the
+//! registration there is. Nothing outside this room matches on an operator's name. Deliberately not here: anything that
+//! runs relations to a fixed point (`infer`) or programs (`interp`).
+
+mod attrs;
+mod def;
+pub mod eval;
+pub mod rel;
+
+mod activation;
+
+pub use attrs::AttrField;
+pub use def::{Fuse, OpDef};
+
+use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
+use std::sync::OnceLock;
+
+/// Every family, one line each.
+const FAMILIES: &[&[OpDef]] = &[activation::FAMILY];
+
+/// The operator table.
+pub struct Table {
+    /// Sorted by name; an [`OpId`] is an index into it.
+    defs: Vec<&'static OpDef>,
+    names: Vec<&'static str>,
+}
+
+/// The one table of all operators.
+pub fn table() -> &'static Table {
+    static TABLE: OnceLock<Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        let mut defs: Vec<&OpDef> = FAMILIES.iter().flat_map(|family| family.iter()).collect();
+        defs.sort_by_key(|def| def.name);
+        let names = defs.iter().map(|def| def.name).collect();
+        Table { defs, names }
+    })
+}
+
+impl Table {
+    pub fn def(&self, op: OpId) -> &'static OpDef {
+        self.defs[op.0 as usize]
+    }
+
+    pub fn defs(&self) -> &[&'static OpDef] {
+        &self.defs
+    }
+}
+
+impl OpTable for Table {
+    fn name(&self, op: OpId) -> &'static str {
+        self.def(op).name
+    }
+
+    fn find(&self, name: &str) -> Option<OpId> {
+        self.names.binary_search(&name).ok().map(|index| OpId(index as u32))
+    }
+
+    fn names(&self) -> &[&'static str] {
+        &self.names
+    }
+
+    fn schema(&self, op: OpId) -> Option<&'static AttrSchema> {
+        self.def(op).attrs
+    }
+
+    fn args(&self, op: OpId) -> Option<&'static [Arg]> {
+        Some(self.def(op).args)
+    }
+}

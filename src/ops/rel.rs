@@ -1,0 +1,437 @@
+//! What a type relation works with, and the relations that several families share.
+//!
+//! A relation reads the operand types it needs, requires its rules, and sets the result's type and whatever operand types
+//! follow. Asking for a type that is not known yet stops it with [`Stop::NotYet`]; it runs again when an operand learned
+//! something. It never builds a message's layout: a [`Fault`] says which rule broke, where, and with which numbers.
+
+use crate::diag::{Code, codes};
+use crate::ir::attrs::AttrValue;
+use crate::types::{DType, Dim, Solver, Ty, Types, shape_text};
+use smallvec::SmallVec;
+
+/// Why a relation stopped.
+#[derive(Debug)]
+pub enum Stop {
+    /// A type it needs is not known yet.
+    NotYet,
+    /// An operand's type is an error that has been reported.
+    Poisoned,
+    Fault(Box<Fault>),
+}
+
+pub type RelResult<T = ()> = Result<T, Stop>;
+
+/// Where a dimension comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum From {
+    /// An axis of an operand; `field` for one of a tuple operand.
+    Arg { arg: u8, field: Option<u16>, axis: u8 },
+    /// An attribute of the call.
+    Attr(&'static str),
+    /// Computed by a rule of the operator, cited.
+    Rule(&'static str),
+    /// A constant of the operator, or not worth a word.
+    Op,
+}
+
+/// A dimension and where it comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SDim {
+    pub dim: Dim,
+    pub from: From,
+}
+
+impl SDim {
+    pub fn new(dim: Dim, from: From) -> SDim {
+        SDim { dim, from }
+    }
+
+    pub fn known(value: i64, from: From) -> SDim {
+        SDim { dim: Dim::known(value), from }
+    }
+
+    pub fn value(self) -> Option<i64> {
+        self.dim.value()
+    }
+}
+
+/// The shape of a result: each dimension with its origin.
+pub type Shape = SmallVec<[SDim; 6]>;
+
+/// A tensor operand.
+#[derive(Clone, Debug)]
+pub struct TensorTy {
+    pub shape: SmallVec<[Dim; 6]>,
+    pub dtype: DType,
+    pub arg: usize,
+    /// Which field of a tuple operand it is.
+    pub field: Option<usize>,
+}
+
+impl TensorTy {
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The dimension with this operand as its origin.
+    pub fn dim(&self, axis: usize) -> SDim {
+        let field = self.field.map(|field| field as u16);
+        SDim { dim: self.shape[axis], from: From::Arg { arg: self.arg as u8, field, axis: axis as u8 } }
+    }
+
+    /// All dimensions with this operand as their origin.
+    pub fn dims(&self) -> Shape {
+        (0..self.rank()).map(|axis| self.dim(axis)).collect()
+    }
+
+    /// `(1, 3, 224, 224)`.
+    pub fn shape_text(&self) -> String {
+        shape_text(&self.shape)
+    }
+
+    /// The place of this operand, for a fault.
+    pub fn place(&self) -> Place {
+        Place { what: What::Arg { arg: self.arg, field: self.field }, axis: None }
+    }
+
+    /// The place of one of its axes, for a fault.
+    pub fn axis(&self, axis: usize) -> Place {
+        Place { axis: Some(axis), ..self.place() }
+    }
+}
+
+/// What a fault points at.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    pub what: What,
+    pub axis: Option<usize>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    Arg { arg: usize, field: Option<usize> },
+    Attr(&'static str),
+    Call,
+}
+
+impl Place {
+    pub const CALL: Place = Place { what: What::Call, axis: None };
+
+    pub fn arg(arg: usize) -> Place {
+        Place { what: What::Arg { arg, field: None }, axis: None }
+    }
+
+    pub fn attr(name: &'static str) -> Place {
+        Place { what: What::Attr(name), axis: None }
+    }
+}
+
+/// A broken rule.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Fault {
+    pub code: Code,
+    /// `C3`; filled in by [`RelCx::require`].
+    pub rule: &'static str,
+    pub message: String,
+    /// The first is the place of the mistake.
+    pub places: Vec<(Place, String)>,
+    /// The equation that does not hold, in words of the operator and in numbers.
+    pub equation: Option<(String, String)>,
+    pub helps: Vec<FaultHelp>,
+}
+
+/// What to write instead.
+#[derive(Clone, PartialEq, Debug)]
+pub enum FaultHelp {
+    Text(String),
+    /// Give an attribute another value.
+    SetAttr {
+        name: &'static str,
+        value: String,
+    },
+}
+
+impl Fault {
+    pub fn new(code: Code, message: impl Into<String>) -> Fault {
+        Fault { code, rule: "", message: message.into(), places: vec![], equation: None, helps: vec![] }
+    }
+
+    /// Operand shapes that do not fit the operator.
+    pub fn shape(message: impl Into<String>) -> Fault {
+        Fault::new(codes::E0308, message)
+    }
+
+    /// A wrong rank: `expected rank 4, found rank 3`, at the operand.
+    pub fn rank(expected: impl std::fmt::Display, tensor: &TensorTy) -> Fault {
+        let message = format!("expected rank {expected}, found rank {}", tensor.rank());
+        Fault::new(codes::E0303, message).at(tensor.place(), "")
+    }
+
+    /// A dtype that does not fit.
+    pub fn dtype(message: impl Into<String>) -> Fault {
+        Fault::new(codes::E0305, message)
+    }
+
+    /// An attribute value that breaks a rule, at the attribute.
+    pub fn attr(name: &'static str, message: impl Into<String>) -> Fault {
+        Fault::new(codes::E0404, message).at(Place::attr(name), "")
+    }
+
+    /// Adds a place; the first one is the place of the mistake. An empty text shows the operand's type.
+    pub fn at(mut self, place: Place, text: impl Into<String>) -> Fault {
+        self.places.push((place, text.into()));
+        self
+    }
+
+    pub fn equation(mut self, rule: impl Into<String>, values: impl Into<String>) -> Fault {
+        self.equation = Some((rule.into(), values.into()));
+        self
+    }
+
+    pub fn help(mut self, text: impl Into<String>) -> Fault {
+        self.helps.push(FaultHelp::Text(text.into()));
+        self
+    }
+
+    pub fn set_attr(mut self, name: &'static str, value: impl ToString) -> Fault {
+        self.helps.push(FaultHelp::SetAttr { name, value: value.to_string() });
+        self
+    }
+}
+
+impl std::convert::From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::Fault(Box::new(fault))
+    }
+}
+
+/// What a relation learned about where dimensions come from.
+#[derive(Clone, Debug, Default)]
+pub struct Origins {
+    /// For each tensor of the result (several for a tuple), its dimensions' origins.
+    pub out: Vec<Shape>,
+    /// Operands whose type this call decided.
+    pub args: Vec<(usize, Shape)>,
+}
+
+/// A relation's view of its call.
+pub struct RelCx<'a> {
+    pub types: &'a mut Types,
+    pub solver: &'a mut Solver,
+    pub attrs: &'a [AttrValue],
+    args: &'a [Ty],
+    out: Ty,
+    pub origins: Origins,
+}
+
+impl<'a> RelCx<'a> {
+    pub fn new(types: &'a mut Types, solver: &'a mut Solver, attrs: &'a [AttrValue], args: &'a [Ty], out: Ty) -> Self {
+        RelCx { types, solver, attrs, args, out, origins: Origins::default() }
+    }
+
+    pub fn n_args(&self) -> usize {
+        self.args.len()
+    }
+
+    /// A tensor operand whose type must be known.
+    pub fn tensor(&mut self, arg: usize) -> RelResult<TensorTy> {
+        self.tensor_at(self.args[arg], arg, None)
+    }
+
+    /// A tensor operand, `None` while its type is not known.
+    pub fn known_tensor(&mut self, arg: usize) -> RelResult<Option<TensorTy>> {
+        match self.tensor(arg) {
+            Err(Stop::NotYet) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+
+    /// A tuple-of-tensors operand; all its types must be known.
+    pub fn tuple(&mut self, arg: usize) -> RelResult<Vec<TensorTy>> {
+        let ty = self.solver.shallow(self.types, self.args[arg]);
+        if let Some(fields) = self.types.as_tuple(ty) {
+            let fields = fields.to_vec();
+            return fields.into_iter().enumerate().map(|(i, ty)| self.tensor_at(ty, arg, Some(i))).collect();
+        }
+        self.not_a(ty, arg, "a tuple of tensors")
+    }
+
+    fn tensor_at(&mut self, ty: Ty, arg: usize, field: Option<usize>) -> RelResult<TensorTy> {
+        let ty = self.solver.shallow(self.types, ty);
+        if let Some((shape, dtype)) = self.types.as_tensor(ty) {
+            return Ok(TensorTy { shape: shape.into(), dtype, arg, field });
+        }
+        self.not_a(ty, arg, "a tensor")
+    }
+
+    fn not_a<T>(&self, ty: Ty, arg: usize, expected: &str) -> RelResult<T> {
+        match self.types.data(ty) {
+            crate::types::TyData::Hole(_) => Err(Stop::NotYet),
+            crate::types::TyData::Error => Err(Stop::Poisoned),
+            _ => {
+                let message = format!("expected {expected}, found `{}`", self.types.text(ty));
+                Err(Fault::new(codes::E0301, message).at(Place::arg(arg), "").into())
+            }
+        }
+    }
+
+    /// Enforces a rule.
+    pub fn require(&self, rule: &'static str, holds: bool, fault: impl FnOnce() -> Fault) -> RelResult {
+        if holds { Ok(()) } else { Err(Fault { rule, ..fault() }.into()) }
+    }
+
+    /// An axis of a tensor, counted from the end where negative.
+    pub fn axis(&self, rule: &'static str, attr: &'static str, axis: i64, rank: usize) -> RelResult<usize> {
+        let at = if axis < 0 { axis + rank as i64 } else { axis };
+        self.require(rule, (0..rank as i64).contains(&at), || {
+            Fault::attr(attr, format!("axis {axis} is out of range for rank {rank}"))
+                .equation(format!("-rank <= {attr} < rank"), format!("-{rank} <= {axis} < {rank}"))
+        })?;
+        Ok(at as usize)
+    }
+
+    /// Sets the result to a tensor type.
+    pub fn set_out(&mut self, shape: impl Into<Shape>, dtype: DType) -> RelResult {
+        let ty = self.make(shape.into(), dtype);
+        self.unify_out(ty)
+    }
+
+    /// Sets the result to a tuple of tensor types.
+    pub fn set_out_tuple(&mut self, fields: Vec<(Shape, DType)>) -> RelResult {
+        let fields: Vec<Ty> = fields.into_iter().map(|(shape, dtype)| self.make(shape, dtype)).collect();
+        let ty = self.types.tuple(&fields);
+        self.unify_out(ty)
+    }
+
+    fn make(&mut self, shape: Shape, dtype: DType) -> Ty {
+        let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
+        self.origins.out.push(shape);
+        self.types.tensor(&dims, dtype)
+    }
+
+    fn unify_out(&mut self, ty: Ty) -> RelResult {
+        match self.solver.unify(self.types, self.out, ty) {
+            Ok(()) => Ok(()),
+            Err(_) => {
+                let expected = self.solver.resolve(self.types, self.out);
+                let message = format!("expected `{}`, found `{}`", self.types.text(expected), self.types.text(ty));
+                Err(Fault::new(codes::E0301, message).at(Place::CALL, "").into())
+            }
+        }
+    }
+
+    /// Says what the type of an operand must be: decides it where it is not known, checks it otherwise.
+    pub fn set_arg(&mut self, rule: &'static str, arg: usize, shape: impl Into<Shape>, dtype: DType) -> RelResult {
+        let shape = shape.into();
+        let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
+        let ty = self.types.tensor(&dims, dtype);
+        let found = self.solver.shallow(self.types, self.args[arg]);
+        let decides = matches!(self.types.data(found), crate::types::TyData::Hole(_));
+        if self.solver.unify(self.types, self.args[arg], ty).is_err() {
+            let (expected, found) = (self.types.text(ty), self.types.text(found));
+            let fault = Fault::new(codes::E0308, format!("expected `{expected}`, found `{found}`")).at(Place::arg(arg), "");
+            return Err(Fault { rule, ..fault }.into());
+        }
+        if decides {
+            self.origins.args.push((arg, shape));
+        }
+        Ok(())
+    }
+
+    /// Makes two operands (or an operand and the result) one type where one of them is not known.
+    pub fn same_type(&mut self, arg: usize, other: usize) -> RelResult {
+        // Both known and different is for the relation to explain.
+        let _ = self.solver.unify(self.types, self.args[arg], self.args[other]);
+        Ok(())
+    }
+}
+
+/// Shape and dtype of the result are those of operand 0.
+pub fn identity(cx: &mut RelCx) -> RelResult {
+    let data = cx.tensor(0)?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+/// As [`identity`], for operators that need floats: `C1`.
+pub fn float_identity(cx: &mut RelCx) -> RelResult {
+    let data = cx.tensor(0)?;
+    require_float(cx, "C1", &data)?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+/// The rule that an operand is of a float dtype.
+pub fn require_float(cx: &RelCx, rule: &'static str, data: &TensorTy) -> RelResult {
+    cx.require(rule, data.dtype.is_float(), || {
+        Fault::dtype(format!("expected a float dtype, found `{}`", data.dtype))
+            .at(data.place(), "")
+            .help("cast the operand first: `cast(…, dtype=\"float32\")`")
+    })
+}
+
+/// One dimension of a broadcast: `1` gives way, `?` gives way to a number other than 1 (`src/relay/op/type_relations.cc`).
+pub fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
+    match (a.value(), b.value()) {
+        (Some(x), Some(y)) if x == y => Some(a),
+        (Some(1), _) => Some(b),
+        (_, Some(1)) => Some(a),
+        (Some(_), Some(_)) => None,
+        (Some(_), None) => Some(a),
+        (None, Some(_)) => Some(b),
+        (None, None) => Some(if a.dim.same(b.dim) { a } else { SDim::new(Dim::Any, a.from) }),
+    }
+}
+
+/// The shape two operands broadcast to, aligned right. `rule` is cited where they do not.
+pub fn broadcast_shapes(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult<Shape> {
+    let rank = lhs.rank().max(rhs.rank());
+    let at = |t: &TensorTy, i: usize| (i + t.rank()).checked_sub(rank);
+    let mut shape = Shape::new();
+    for i in 0..rank {
+        shape.push(match (at(lhs, i), at(rhs, i)) {
+            (Some(a), Some(b)) => {
+                let joined = broadcast_dim(lhs.dim(a), rhs.dim(b));
+                let (x, y) = (lhs.shape[a], rhs.shape[b]);
+                cx.require(rule, joined.is_some(), || {
+                    Fault::new(codes::E0304, format!("shapes {} and {} do not broadcast", lhs.shape_text(), rhs.shape_text()))
+                        .at(rhs.axis(b), "")
+                        .at(lhs.axis(a), "")
+                        .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{x} and {y}"))
+                })?;
+                joined.unwrap_or(lhs.dim(a))
+            }
+            (Some(a), None) => lhs.dim(a),
+            (None, Some(b)) => rhs.dim(b),
+            (None, None) => SDim::new(Dim::Any, From::Op),
+        });
+    }
+    Ok(shape)
+}
+
+/// Two operands of one dtype (`C1`) whose shapes broadcast (`C2`); the result's dtype is theirs.
+pub fn broadcast(cx: &mut RelCx) -> RelResult {
+    let (shape, dtype) = broadcast_pair(cx)?;
+    cx.set_out(shape, dtype)
+}
+
+/// As [`broadcast`], with a bool result.
+pub fn broadcast_compare(cx: &mut RelCx) -> RelResult {
+    let (shape, _) = broadcast_pair(cx)?;
+    cx.set_out(shape, DType::BOOL)
+}
+
+fn broadcast_pair(cx: &mut RelCx) -> RelResult<(Shape, DType)> {
+    let (lhs, rhs) = (cx.tensor(0)?, cx.tensor(1)?);
+    require_same_dtype(cx, "C1", &lhs, &rhs)?;
+    Ok((broadcast_shapes(cx, "C2", &lhs, &rhs)?, lhs.dtype))
+}
+
+/// The rule that two operands have one dtype.
+pub fn require_same_dtype(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult {
+    cx.require(rule, lhs.dtype == rhs.dtype, || {
+        Fault::dtype(format!("expected `{}`, found `{}`", lhs.dtype, rhs.dtype))
+            .at(rhs.place(), "")
+            .at(lhs.place(), "")
+            .equation("lhs.dtype == rhs.dtype", format!("{} and {}", lhs.dtype, rhs.dtype))
+            .help(format!("there is no implicit conversion: write `cast(…, dtype=\"{}\")`", lhs.dtype))
+    })
+}
