@@ -1,5 +1,6 @@
 pub mod base;
 pub mod diag;
+pub mod infer;
 pub mod ir;
 pub mod ops;
 pub mod syntax;
