@@ -4,3 +4,15 @@
 //! all syntax errors of the file, in text order. Deliberately not here: what names mean.
 
 pub mod ast;
+mod build;
+mod errors;
+pub mod lexer;
+pub mod literal;
+mod parse;
+mod unexpected;
+pub mod token;
+
+pub use parse::parse;
+
+#[cfg(test)]
+mod tests;
