@@ -3,6 +3,7 @@ pub mod diag;
 pub mod infer;
 pub mod ir;
 pub mod ops;
+pub mod resolve;
 pub mod syntax;
 pub mod tensor;
 pub mod types;
