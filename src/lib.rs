@@ -1,6 +1,7 @@
 pub mod base;
 pub mod diag;
 pub mod infer;
+pub mod interp;
 pub mod ir;
 pub mod ops;
 pub mod resolve;
