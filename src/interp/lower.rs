@@ -92,7 +92,7 @@ pub fn lower(module: &Module) -> Program {
                 lower.program.globals.push(code);
             }
         }
-        Root::Expr(expr) => lower.program.root = Some(lower.function(expr, &[])),
+        Root::Expr(expr) => lower.program.root = Some(lower.function(expr, &module.free_vars())),
     }
     lower.program
 }
@@ -132,7 +132,7 @@ struct Lower<'a> {
 }
 
 impl Lower<'_> {
-    /// A function that captures nothing: a global, or the bare expression.
+    /// A function that captures nothing: a global, or the bare expression, whose parameters are its free variables.
     fn function(&mut self, body: ExprId, params: &[VarId]) -> CodeId {
         let first_scope = self.scopes.len();
         let scope = self.new_code(None, body);

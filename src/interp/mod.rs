@@ -73,18 +73,16 @@ impl<'a> Interp<'a> {
         self.run(code, vec![], None, args)
     }
 
-    /// The value of a bare expression; a function is called with the arguments.
-    pub fn eval_root(&mut self, args: Vec<Value>) -> Result<Value, Failure> {
-        let Some(code) = self.program.root else {
-            return Err(Diagnostic::new(codes::E0901, "a module has no bare expression").into());
-        };
-        match self.run(code, vec![], None, vec![])? {
-            Value::Closure(closure) => self.call_closure(&closure, args),
-            value => Ok(value),
+    /// The value of a bare expression, given those of its free variables in the order of `Module::free_vars`.
+    pub fn eval_root(&mut self, free: Vec<Value>) -> Result<Value, Failure> {
+        match self.program.root {
+            Some(code) => self.run(code, vec![], None, free),
+            None => Err(Diagnostic::new(codes::E0901, "a module has no bare expression").into()),
         }
     }
 
-    fn call_closure(&mut self, closure: &Closure, args: Vec<Value>) -> Result<Value, Failure> {
+    /// Calls a function that a program returned.
+    pub fn call_closure(&mut self, closure: &Closure, args: Vec<Value>) -> Result<Value, Failure> {
         self.run(closure.code, closure.captured.to_vec(), Some(closure), args)
     }
 
