@@ -7,8 +7,11 @@
 //! - [`syntax`]: text to tokens to syntax tree
 //! - [`types`]: dtypes, dimensions, types, unification
 //! - [`tensor`]: run-time tensors, literals, `.npy` bytes, comparison
+//! - [`sys`]: files read and written whole
 //! - [`ir`]: the typed intermediate representation, its printer and verifier
 //! - [`ops`]: operators, one file a family: schema, rules, relation, evaluation
+//! - [`formats`]: bytes to values and back: `.params`, `.npz`, pictures
+//! - [`zoo`]: the networks of relay.testing and their weights
 //! - [`resolve`]: syntax tree to IR: names, scopes, attributes
 //! - [`infer`]: type and shape inference
 //! - [`interp`]: the reference interpreter
@@ -21,6 +24,7 @@ pub mod base;
 pub mod cli;
 pub mod diag;
 pub mod driver;
+pub mod formats;
 pub mod infer;
 pub mod interp;
 pub mod ir;
@@ -29,3 +33,4 @@ pub mod resolve;
 pub mod syntax;
 pub mod tensor;
 pub mod types;
+pub mod zoo;

@@ -7,12 +7,18 @@
 //! correctly rounded f32 result; an integer function is computed exactly in i128 and wraps to the storage type.
 
 mod acc;
+pub mod compare;
 mod element;
 mod movement;
+pub mod npy;
+mod random;
+pub mod size;
+pub mod text;
 
 pub use acc::{Acc, Real, float_max, float_min};
 pub use element::{ArrayT, Element};
 pub use movement::broadcast_shape;
+pub use random::SplitMix64;
 
 use crate::types::DType;
 use half::{bf16, f16};
