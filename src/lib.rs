@@ -6,6 +6,7 @@ pub mod ops;
 pub mod syntax;
 pub mod tensor;
 pub mod types;
+pub mod zoo;
 pub mod cli {
     pub fn main() -> std::process::ExitCode {
         std::process::ExitCode::SUCCESS
