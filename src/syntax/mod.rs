@@ -9,8 +9,8 @@ mod errors;
 pub mod lexer;
 pub mod literal;
 mod parse;
-mod unexpected;
 pub mod token;
+mod unexpected;
 
 pub use parse::parse;
 
