@@ -31,6 +31,7 @@ pub mod ir;
 pub mod ops;
 pub mod resolve;
 pub mod syntax;
+pub mod sys;
 pub mod tensor;
 pub mod types;
 pub mod zoo;
