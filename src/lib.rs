@@ -2,6 +2,7 @@ pub mod base;
 pub mod diag;
 pub mod formats;
 pub mod syntax;
+pub mod sys;
 pub mod tensor;
 pub mod types;
 pub mod cli {
