@@ -1,5 +1,6 @@
 pub mod base;
 pub mod diag;
+pub mod driver;
 pub mod formats;
 pub mod syntax;
 pub mod sys;
