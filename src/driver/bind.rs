@@ -182,16 +182,25 @@ impl Binder {
         let from = path.display().to_string();
         match sys::read_file(path, sys::DATA_LIMIT).and_then(|bytes| formats::read_tensors(&from, &bytes)) {
             Err(error) => self.errors.push(error),
-            Ok(named) => {
-                for (name, tensor) in named {
-                    let Some(&leaf) = self.by_name.get(&name) else {
-                        let error = errors::unknown_name(&name, &format!("`{from}`"), self.names());
-                        self.errors.push(error);
-                        continue;
-                    };
-                    self.give(leaf, Given { tensor, from: format!("`{from}`"), input: None });
-                }
+            Ok(named) => self.take_inputs(named, &from),
+        }
+    }
+
+    fn take_inputs(&mut self, named: Named, file: &str) {
+        let mut unknown = Vec::new();
+        for (name, tensor) in named {
+            match self.by_name.get(&name) {
+                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None }),
+                None => unknown.push(name),
             }
+        }
+        // A file of another program can have thousands.
+        for name in unknown.iter().take(errors::LISTED) {
+            let mut error = errors::unknown_name(name, &format!("`{file}`"), self.names());
+            if unknown.len() > errors::LISTED {
+                error = error.note(format!("it is one of {} such names", unknown.len()));
+            }
+            self.errors.push(error);
         }
     }
 

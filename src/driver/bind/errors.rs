@@ -12,7 +12,7 @@ use crate::types::{Dim, Types};
 /// This many missing parameters get a message each; more are named in one.
 const FEW: usize = 3;
 /// A list of names is cut after this many.
-const LISTED: usize = 8;
+pub const LISTED: usize = 8;
 
 /// What the user wrote, cut where it is long.
 pub fn short(text: &str) -> String {

@@ -191,6 +191,12 @@ fn names_that_bind_to_nothing() {
     let requests = Requests { inputs_npz: Some(path.clone().into()), ..filled() };
     says(&entry.bind(&requests).expect_err("no parameter")[0], codes::E0706, "did you mean `pair.0`?");
     says(&entry.refused(&[&format!("x=@{path}:pare.1")], codes::E0706, "no entry `pare.1`"), codes::E0706, "`pare.0`");
+    let many: Vec<(String, Tensor)> = (0..20).map(|i| (format!("name{i}"), Tensor::scalar(1f32))).collect();
+    let many = entry.file("many.npz", npz::write("many", &many).expect("small"));
+    let requests = Requests { inputs_npz: Some(many.into()), ..filled() };
+    let errors = entry.bind(&requests).expect_err("no parameters");
+    says(&errors[0], codes::E0706, "one of 20 such names");
+    assert_eq!(errors.len(), 8);
     let requests = Requests { set: vec!["opn.0=4".into()], ..filled() };
     says(&entry.bind(&requests).expect_err("no parameter")[0], codes::E0706, "`open`");
 }
