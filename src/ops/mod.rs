@@ -7,7 +7,11 @@
 mod attrs;
 mod def;
 pub mod eval;
+mod layout;
 pub mod rel;
+#[cfg(test)]
+mod trial;
+mod window;
 
 mod activation;
 
