@@ -14,6 +14,7 @@ mod trial;
 mod window;
 
 mod activation;
+mod dense;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef};
@@ -22,7 +23,7 @@ use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
 
 /// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[activation::FAMILY];
+const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, dense::FAMILY];
 
 /// The operator table.
 pub struct Table {
