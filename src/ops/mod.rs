@@ -14,6 +14,7 @@ mod trial;
 mod window;
 
 mod activation;
+mod conv;
 mod dense;
 
 pub use attrs::AttrField;
@@ -23,7 +24,7 @@ use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
 
 /// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, dense::FAMILY];
+const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, conv::FAMILY, dense::FAMILY];
 
 /// The operator table.
 pub struct Table {
