@@ -16,6 +16,7 @@ mod window;
 mod activation;
 mod conv;
 mod dense;
+mod pool;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef};
@@ -24,7 +25,7 @@ use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
 
 /// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, conv::FAMILY, dense::FAMILY];
+const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, conv::FAMILY, dense::FAMILY, pool::FAMILY];
 
 /// The operator table.
 pub struct Table {
