@@ -16,7 +16,9 @@ mod window;
 mod activation;
 mod conv;
 mod dense;
+mod norm;
 mod pool;
+mod softmax;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef};
@@ -25,7 +27,7 @@ use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
 
 /// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, conv::FAMILY, dense::FAMILY, pool::FAMILY];
+const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, conv::FAMILY, dense::FAMILY, norm::FAMILY, pool::FAMILY, softmax::FAMILY];
 
 /// The operator table.
 pub struct Table {
