@@ -259,12 +259,12 @@ mod tests {
     fn dense_values() {
         let data = Tensor::from_vec(&[2, 2], vec![1f32, 2.0, 3.0, 4.0]);
         let weight = Tensor::from_vec(&[3, 2], vec![1f32, 0.0, 0.0, 1.0, 1.0, -1.0]);
-        assert_eq!(call(&DENSE).values(&[data, weight]), [1.0, 2.0, -1.0, 3.0, 4.0, -1.0]);
+        assert_eq!(call(&DENSE).values(&[&data, &weight]), [1.0, 2.0, -1.0, 3.0, 4.0, -1.0]);
         let bytes = Tensor::from_vec(&[1, 2], vec![100i8, 100]);
-        assert_eq!(call(&DENSE).values(&[bytes.clone(), bytes.clone()]), [32.0]);
+        assert_eq!(call(&DENSE).values(&[&bytes, &bytes]), [32.0]);
         let wide = call(&DENSE).attr("out_dtype", AttrValue::DType(Some(DType::I32)));
-        assert_eq!(wide.values(&[bytes.clone(), bytes]), [20000.0]);
-        let empty = call(&DENSE).values(&[Tensor::from_vec::<f32>(&[2, 0], vec![]), Tensor::from_vec::<f32>(&[1, 0], vec![])]);
+        assert_eq!(wide.values(&[&bytes, &bytes]), [20000.0]);
+        let empty = call(&DENSE).values(&[&Tensor::from_vec::<f32>(&[2, 0], vec![]), &Tensor::from_vec::<f32>(&[1, 0], vec![])]);
         assert_eq!(empty, [0.0, 0.0]);
     }
 
@@ -280,8 +280,8 @@ mod tests {
         extremes(|| call(&BIAS_ADD), &args);
         let data = Tensor::from_fn(&[1, 2, 2], |i| i as f32);
         let bias = Tensor::from_vec(&[2], vec![10f32, 20.0]);
-        assert_eq!(call(&BIAS_ADD).values(&[data.clone(), bias.clone()]), [10.0, 11.0, 22.0, 23.0]);
-        assert_eq!(call(&BIAS_ADD).int("axis", -1).values(&[data, bias]), [10.0, 21.0, 12.0, 23.0]);
+        assert_eq!(call(&BIAS_ADD).values(&[&data, &bias]), [10.0, 11.0, 22.0, 23.0]);
+        assert_eq!(call(&BIAS_ADD).int("axis", -1).values(&[&data, &bias]), [10.0, 21.0, 12.0, 23.0]);
     }
 
     #[test]
@@ -292,6 +292,6 @@ mod tests {
         assert_eq!(flatten.out(&["(5) float32"]), "Tensor[(5, 1), float32]");
         assert_eq!(flatten.fault(&["() float32"]).rule, "C1");
         extremes(|| call(&BATCH_FLATTEN), &["(2, 3) float32"]);
-        assert_eq!(flatten.eval(&[Tensor::from_fn(&[2, 1, 3], |i| i as i32)]).expect("it runs")[0].shape(), [2, 3]);
+        assert_eq!(flatten.eval(&[&Tensor::from_fn(&[2, 1, 3], |i| i as i32)]).expect("it runs")[0].shape(), [2, 3]);
     }
 }

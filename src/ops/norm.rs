@@ -235,7 +235,8 @@ mod tests {
     fn batch_norm_values() {
         let row = |a: f32, b: f32| Tensor::from_vec(&[2], vec![a, b]);
         let data = Tensor::from_vec(&[1, 2, 2], vec![1f32, 3.0, 2.0, 4.0]);
-        let args = [data, row(10.0, 2.0), row(0.5, 0.0), row(1.0, 2.0), row(4.0, 1.0)];
+        let [gamma, beta, mean, var] = [row(10.0, 2.0), row(0.5, 0.0), row(1.0, 2.0), row(4.0, 1.0)];
+        let args = [&data, &gamma, &beta, &mean, &var];
         let norm = || call(&BATCH_NORM).attr("epsilon", AttrValue::float(0.0));
         let out = norm().eval(&args).expect("it runs");
         assert_eq!(out[0].to_f64s(), [0.5, 10.5, 0.0, 4.0]);
@@ -255,8 +256,8 @@ mod tests {
         let simple = lrn().attr("bias", AttrValue::float(1.0)).attr("alpha", AttrValue::float(3.0));
         let simple = simple.attr("beta", AttrValue::float(1.0));
         let data = Tensor::from_vec(&[1, 3], vec![1f32, 2.0, 3.0]);
-        assert_eq!(simple.values(&[data]), [1.0 / 6.0, 2.0 / 15.0, 3.0 / 14.0].map(|x: f64| f64::from(x as f32)));
-        let huge = lrn().int("size", i64::MAX).values(&[Tensor::from_vec(&[1, 1], vec![0f32])]);
+        assert_eq!(simple.values(&[&data]), [1.0 / 6.0, 2.0 / 15.0, 3.0 / 14.0].map(|x: f64| f64::from(x as f32)));
+        let huge = lrn().int("size", i64::MAX).values(&[&Tensor::from_vec(&[1, 1], vec![0f32])]);
         assert_eq!(huge, [0.0]);
     }
 
@@ -266,7 +267,7 @@ mod tests {
         assert_eq!(out, "(Tensor[(2, ?), float32], Tensor[(2, ?), float32])");
         assert_eq!(call(&DROPOUT).attr("rate", AttrValue::float(f64::NAN)).fault(&["_"]).rule, "C1");
         extremes(|| call(&DROPOUT), &["(2) float32"]);
-        let out = call(&DROPOUT).eval(&[Tensor::from_vec(&[2], vec![5f32, 6.0])]).expect("it runs");
+        let out = call(&DROPOUT).eval(&[&Tensor::from_vec(&[2], vec![5f32, 6.0])]).expect("it runs");
         assert_eq!((out[0].to_f64s(), out[1].to_f64s()), (vec![5.0, 6.0], vec![1.0, 1.0]));
     }
 }

@@ -339,14 +339,14 @@ mod tests {
     #[test]
     fn the_largest() {
         let data = Tensor::from_vec(&[1, 1, 2, 3], vec![1f32, -2.0, 3.0, f32::NAN, -5.0, 6.0]);
-        let out = max2(2).values(&[data.clone()]);
+        let out = max2(2).values(&[&data]);
         assert!(out[0].is_nan());
         assert_eq!(out[1], 6.0);
         assert_eq!(
-            call(&GLOBAL_MAX_POOL2D).text("layout", "NHWC").values(&[data.reshape(&[1, 3, 2, 1]).expect("as many")]).len(),
+            call(&GLOBAL_MAX_POOL2D).text("layout", "NHWC").values(&[&data.reshape(&[1, 3, 2, 1]).expect("as many")]).len(),
             1
         );
-        let padding = max2(1).ints("padding", &[0, 1]).values(&[Tensor::from_vec(&[1, 1, 1, 1], vec![-5i8])]);
+        let padding = max2(1).ints("padding", &[0, 1]).values(&[&Tensor::from_vec(&[1, 1, 1, 1], vec![-5i8])]);
         assert_eq!(padding, [-128.0, -5.0, -128.0]);
     }
 
@@ -354,17 +354,17 @@ mod tests {
     fn the_mean() {
         let data = Tensor::from_vec(&[1, 1, 1, 4], vec![1f32, 2.0, 3.0, 4.0]);
         let pool = || call(&AVG_POOL2D).ints("pool_size", &[1, 3]).ints("padding", &[0, 1]).ints("strides", &[1, 2]);
-        assert_eq!(pool().values(&[data.clone()]), [1.5, 3.0]);
+        assert_eq!(pool().values(&[&data]), [1.5, 3.0]);
         let ceil = || pool().attr("ceil_mode", AttrValue::Bool(true));
         let include = ceil().attr("count_include_pad", AttrValue::Bool(true));
         // The last window starts at input 3 and reaches over the padding's end.
-        assert_eq!(ceil().values(&[data.clone()]), [1.5, 3.0, 4.0]);
-        assert_eq!(include.values(&[data.clone()]), [1.0, 3.0, 2.0]);
-        assert_eq!(call(&GLOBAL_AVG_POOL2D).values(&[data]), [2.5]);
-        let empty = call(&GLOBAL_AVG_POOL2D).values(&[Tensor::from_vec::<f32>(&[1, 2, 0, 3], vec![])]);
+        assert_eq!(ceil().values(&[&data]), [1.5, 3.0, 4.0]);
+        assert_eq!(include.values(&[&data]), [1.0, 3.0, 2.0]);
+        assert_eq!(call(&GLOBAL_AVG_POOL2D).values(&[&data]), [2.5]);
+        let empty = call(&GLOBAL_AVG_POOL2D).values(&[&Tensor::from_vec::<f32>(&[1, 2, 0, 3], vec![])]);
         assert_eq!(empty, [0.0, 0.0]);
         let ints = Tensor::from_vec(&[1, 1, 1, 2], vec![-3i32, -4]);
-        assert_eq!(call(&GLOBAL_AVG_POOL2D).values(&[ints]), [-3.0]);
+        assert_eq!(call(&GLOBAL_AVG_POOL2D).values(&[&ints]), [-3.0]);
     }
 
     #[test]
@@ -372,6 +372,6 @@ mod tests {
         // Channel c of (h, w) holds 10 (3 h + w) + c; the layout has the channels last, in one block of 2.
         let data = Tensor::from_fn(&[1, 1, 3, 3, 2], |i| (i / 2 * 10 + i % 2) as i64);
         let pool = max2(2).ints("dilation", &[2, 1]).text("layout", "NCHW2c");
-        assert_eq!(pool.values(&[data]), [70.0, 71.0, 80.0, 81.0]);
+        assert_eq!(pool.values(&[&data]), [70.0, 71.0, 80.0, 81.0]);
     }
 }

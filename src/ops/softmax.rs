@@ -99,10 +99,10 @@ mod tests {
     #[test]
     fn values() {
         let x = Tensor::from_vec(&[2, 2], vec![0f32, 1000.0, 0.0, 1000.0]);
-        assert_eq!(call(&SOFTMAX).int("axis", 0).values(&[x.clone()]), [0.5, 0.5, 0.5, 0.5]);
-        assert_eq!(call(&SOFTMAX).values(&[x.clone()]), [0.0, 1.0, 0.0, 1.0]);
-        assert_eq!(call(&LOG_SOFTMAX).values(&[x]), [-1000.0, 0.0, -1000.0, 0.0]);
+        assert_eq!(call(&SOFTMAX).int("axis", 0).values(&[&x]), [0.5, 0.5, 0.5, 0.5]);
+        assert_eq!(call(&SOFTMAX).values(&[&x]), [0.0, 1.0, 0.0, 1.0]);
+        assert_eq!(call(&LOG_SOFTMAX).values(&[&x]), [-1000.0, 0.0, -1000.0, 0.0]);
         let x = Tensor::from_vec(&[2], vec![f32::NAN, 1.0]);
-        assert!(call(&SOFTMAX).values(&[x]).iter().all(|x| x.is_nan()));
+        assert!(call(&SOFTMAX).values(&[&x]).iter().all(|x| x.is_nan()));
     }
 }

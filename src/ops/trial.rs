@@ -77,7 +77,7 @@ impl Trial {
     }
 
     /// Runs the evaluator on values, after the relation on their types.
-    pub fn eval(&self, args: &[Tensor]) -> Result<Vec<Tensor>, Trap> {
+    pub fn eval(&self, args: &[&Tensor]) -> Result<Vec<Tensor>, Trap> {
         let (mut types, mut solver) = (Types::new(), Solver::new());
         let tys: Vec<Ty> = args.iter().map(|arg| type_of(&mut types, arg)).collect();
         let out = solver.fresh(&mut types);
@@ -89,7 +89,7 @@ impl Trial {
             OutTy { shape: shape.iter().map(|dim| dim.value().expect("a number") as usize).collect(), dtype }
         };
         let out: Vec<OutTy> = fields.iter().map(concrete).collect();
-        let args: Vec<ArgValue> = args.iter().cloned().map(ArgValue::Tensor).collect();
+        let args: Vec<ArgValue> = args.iter().map(|&arg| ArgValue::Tensor(arg.clone())).collect();
         let outputs = match (self.def.eval)(&EvalCx { args: &args, attrs: &self.attrs, out: &out })? {
             Outputs::One(tensor) => vec![tensor],
             Outputs::Tuple(tensors) => tensors,
@@ -101,7 +101,7 @@ impl Trial {
     }
 
     /// The first result's elements.
-    pub fn values(&self, args: &[Tensor]) -> Vec<f64> {
+    pub fn values(&self, args: &[&Tensor]) -> Vec<f64> {
         self.eval(args).expect("it runs")[0].to_f64s()
     }
 }

@@ -155,7 +155,7 @@ mod tests {
             let conv =
                 call(&CONV2D).ints("strides", &strides).ints("padding", &padding).ints("dilation", &dilation).int("groups", 2);
             let expected = reference(&data, &weight, strides, padding, dilation, 2);
-            assert_eq!(conv.values(&[data.clone(), weight.clone()]), expected, "{strides:?} {padding:?} {dilation:?}");
+            assert_eq!(conv.values(&[&data, &weight]), expected, "{strides:?} {padding:?} {dilation:?}");
         }
     }
 
@@ -163,23 +163,24 @@ mod tests {
     fn a_value_by_hand() {
         let data = Tensor::from_vec(&[1, 1, 2, 2], vec![1i8, 2, 3, 100]);
         let weight = Tensor::from_vec(&[1, 1, 1, 2], vec![2i8, 1]);
-        assert_eq!(call(&CONV2D).values(&[data.clone(), weight.clone()]), [4.0, 106.0]);
+        assert_eq!(call(&CONV2D).values(&[&data, &weight]), [4.0, 106.0]);
         let padded = call(&CONV2D).ints("padding", &[0, 0, 0, 1]);
-        assert_eq!(padded.values(&[data.clone(), weight.clone()]), [4.0, 4.0, 106.0, -56.0]);
+        assert_eq!(padded.values(&[&data, &weight]), [4.0, 4.0, 106.0, -56.0]);
         let wide = call(&CONV2D).ints("padding", &[0, 0, 0, 1]).attr("out_dtype", AttrValue::DType(Some(DType::I32)));
-        assert_eq!(wide.values(&[data, weight]), [4.0, 4.0, 106.0, 200.0]);
+        assert_eq!(wide.values(&[&data, &weight]), [4.0, 4.0, 106.0, 200.0]);
     }
 
     #[test]
     fn layouts_only_move_elements() {
         let (data, weight) = (ramp(&[1, 4, 5, 6]), ramp(&[8, 4, 3, 3]));
-        let plain = call(&CONV2D).eval(&[data.clone(), weight.clone()]).expect("it runs").remove(0);
+        let plain = call(&CONV2D).eval(&[&data, &weight]).expect("it runs").remove(0);
         let nhwc = call(&CONV2D).text("data_layout", "NHWC").text("kernel_layout", "HWIO");
-        let moved = [data.permute(&[0, 2, 3, 1]), weight.permute(&[2, 3, 1, 0])];
+        let (data_nhwc, weight_hwio) = (data.permute(&[0, 2, 3, 1]), weight.permute(&[2, 3, 1, 0]));
+        let moved = [&data_nhwc, &weight_hwio];
         assert_eq!(nhwc.eval(&moved).expect("it runs")[0], plain.permute(&[0, 2, 3, 1]));
         let nchw = nhwc.text("out_layout", "NCHW");
         assert_eq!(nchw.eval(&moved).expect("it runs")[0], plain);
-        let blocked = call(&CONV2D).text("out_layout", "NCHW4c").eval(&[data, weight]).expect("it runs").remove(0);
+        let blocked = call(&CONV2D).text("out_layout", "NCHW4c").eval(&[&data, &weight]).expect("it runs").remove(0);
         let expected = plain.reshape(&[1, 2, 4, 3, 4]).expect("as many").permute(&[0, 1, 3, 4, 2]);
         assert_eq!(blocked, expected);
     }
@@ -190,14 +191,14 @@ mod tests {
         let conv = call(&CONV2D).int("groups", 3).int("channels", 6).ints("kernel_size", &[2, 2]);
         let flat = weight.reshape(&[6, 1, 2, 2]).expect("as many");
         let expected = reference(&data, &flat, [1, 1], [0; 4], [1, 1], 3);
-        assert_eq!(conv.values(&[data, weight]), expected);
+        assert_eq!(conv.values(&[&data, &weight]), expected);
     }
 
     #[test]
     fn empty_operands() {
         let none = |shape: &[usize]| Tensor::from_vec::<f32>(shape, vec![]);
-        assert_eq!(call(&CONV2D).values(&[none(&[1, 0, 2, 2]), none(&[1, 0, 2, 2])]), [0.0]);
-        assert!(call(&CONV2D).values(&[none(&[0, 1, 2, 2]), ramp(&[1, 1, 2, 2])]).is_empty());
-        assert!(call(&CONV2D).int("groups", 2).values(&[ramp(&[1, 2, 2, 2]), none(&[0, 1, 2, 2])]).is_empty());
+        assert_eq!(call(&CONV2D).values(&[&none(&[1, 0, 2, 2]), &none(&[1, 0, 2, 2])]), [0.0]);
+        assert!(call(&CONV2D).values(&[&none(&[0, 1, 2, 2]), &ramp(&[1, 1, 2, 2])]).is_empty());
+        assert!(call(&CONV2D).int("groups", 2).values(&[&ramp(&[1, 2, 2, 2]), &none(&[0, 1, 2, 2])]).is_empty());
     }
 }
