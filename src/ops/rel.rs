@@ -222,7 +222,7 @@ impl std::convert::From<Fault> for Stop {
 pub struct Origins {
     /// For each tensor of the result (several for a tuple), its dimensions' origins.
     pub out: Vec<Shape>,
-    /// Operands whose type this call decided.
+    /// Operands whose type this call decides or checks.
     pub args: Vec<(usize, Shape)>,
 }
 
@@ -338,15 +338,12 @@ impl<'a> RelCx<'a> {
         let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
         let ty = self.types.tensor(&dims, dtype);
         let found = self.solver.shallow(self.types, self.args[arg]);
-        let decides = matches!(self.types.data(found), crate::types::TyData::Hole(_));
         if self.solver.unify(self.types, self.args[arg], ty).is_err() {
             let (expected, found) = (self.types.text(ty), self.types.text(found));
             let fault = Fault::new(codes::E0308, format!("expected `{expected}`, found `{found}`")).at(Place::arg(arg), "");
             return Err(Fault { rule, ..fault }.into());
         }
-        if decides {
-            self.origins.args.push((arg, shape));
-        }
+        self.origins.args.push((arg, shape));
         Ok(())
     }
 

@@ -91,26 +91,35 @@ impl Solver {
         }
     }
 
-    /// The first unbound hole inside, if any.
-    pub fn open_hole(&mut self, types: &mut Types, ty: Ty) -> Option<HoleId> {
-        let resolved = self.resolve(types, ty);
-        let mut stack = vec![resolved];
+    /// The unbound holes inside, each once.
+    pub fn open_holes(&mut self, types: &mut Types, ty: Ty) -> Vec<HoleId> {
+        if !types.has_hole(ty) {
+            return vec![];
+        }
+        let mut stack = vec![self.resolve(types, ty)];
         let mut seen = rustc_hash::FxHashSet::default();
+        let mut holes = Vec::new();
         while let Some(ty) = stack.pop() {
-            if let TyData::Hole(id) = types.data(ty) {
-                return Some(*id);
+            if !types.has_hole(ty) || !seen.insert(ty) {
+                continue;
             }
-            if types.has_hole(ty) && seen.insert(ty) {
-                types.children(ty, &mut stack);
+            match types.data(ty) {
+                TyData::Hole(id) => holes.push(*id),
+                _ => types.children(ty, &mut stack),
             }
         }
-        None
+        holes
     }
 
-    /// Has `watcher` woken when the type, at present an unbound hole at the top, learns something.
-    pub fn watch(&mut self, types: &Types, ty: Ty, watcher: u32) {
-        if let TyData::Hole(id) = types.data(self.shallow(types, ty)) {
-            self.holes[id.0 as usize].watchers.push(watcher);
+    /// Has `watcher` woken when the hole learns something.
+    pub fn watch(&mut self, hole: HoleId, watcher: u32) {
+        self.holes[hole.0 as usize].watchers.push(watcher);
+    }
+
+    /// Takes every unbound hole inside for an error, so that nothing more is said of it.
+    pub fn poison(&mut self, types: &mut Types, ty: Ty) {
+        for hole in self.open_holes(types, ty) {
+            self.bind(hole, Ty::ERROR);
         }
     }
 
@@ -137,7 +146,7 @@ impl Solver {
         while next < pairs.len() {
             let (a, b, _, _) = pairs[next];
             let (a, b) = (self.shallow(types, a), self.shallow(types, b));
-            if a == b || a == Ty::ERROR || b == Ty::ERROR || seen.insert((a, b), ()).is_some() {
+            if a == b || seen.insert((a, b), ()).is_some() {
                 next += 1;
                 continue;
             }
@@ -156,6 +165,8 @@ impl Solver {
                     }
                     self.bind(hole, other);
                 }
+                (TyData::Error, _) => self.poison(types, b),
+                (_, TyData::Error) => self.poison(types, a),
                 (TyData::Tensor { shape: s, dtype: d }, TyData::Tensor { shape: t, dtype: e }) => {
                     let same = d == e && s.len() == t.len() && s.iter().zip(t).all(|(a, b)| a.compatible(*b));
                     if !same {
@@ -238,7 +249,7 @@ mod tests {
         let (a, b) = (solver.fresh(&mut types), solver.fresh(&mut types));
         let f32 = types.tensor_of(&[2, 3], DType::F32);
         let outer = types.tuple(&[a, f32]);
-        solver.watch(&types, a, 7);
+        solver.watch(HoleId(0), 7);
         let other = types.tuple(&[b, b]);
         solver.unify(&mut types, outer, other).expect("they unify");
         assert_eq!(solver.resolve(&mut types, a), f32);

@@ -1,0 +1,516 @@
+//! Type and shape inference: unification, and the operators' type relations run until nothing moves (relay-text 7).
+//!
+//! One walk over the program gives every expression a type or a hole. A relation that needs what is not known yet waits
+//! for its operands' holes and runs again when one is bound, so the work is linear in what is learned. Functions are taken
+//! callees first. What stays a hole is an error; an error type silences what follows from it. Where a dimension came from
+//! is not stored: `origin.rs` asks the relations again when a message needs it.
+
+mod errors;
+mod origin;
+
+use crate::base::{Idx, IndexVec, Span};
+use crate::diag::Diagnostic;
+use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Root, VarId};
+use crate::ops::rel::{RelCx, Stop};
+use crate::ops::{OpDef, Table};
+use crate::types::{DType, Solver, Ty, TyData};
+use rustc_hash::FxHashMap;
+
+/// Infers the types of a module in place: expression types, variable annotations, return types.
+pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
+    let mut infer = Infer {
+        solver: Solver::new(),
+        tys: IndexVec::filled(None, module.exprs.len()),
+        var_tys: IndexVec::filled(None, module.vars.len()),
+        fn_tys: IndexVec::filled(None, module.funcs.len()),
+        entered: vec![false; module.exprs.len()],
+        decided_by: FxHashMap::default(),
+        let_values: FxHashMap::default(),
+        waiting: vec![],
+        n_steps: 0,
+        diagnostics: vec![],
+        module,
+        ops,
+    };
+    infer.run();
+    infer.finish()
+}
+
+struct Infer<'a> {
+    module: &'a mut Module,
+    ops: &'a Table,
+    solver: Solver,
+    tys: IndexVec<ExprId, Option<Ty>>,
+    var_tys: IndexVec<VarId, Option<Ty>>,
+    fn_tys: IndexVec<FuncId, Option<Ty>>,
+    entered: Vec<bool>,
+    /// The call whose relation gave a variable its type, and as which operand.
+    decided_by: FxHashMap<VarId, (ExprId, usize)>,
+    let_values: FxHashMap<VarId, ExprId>,
+    /// Calls and projections that wait; a watcher's number is an index here.
+    waiting: Vec<Option<ExprId>>,
+    n_steps: u64,
+    diagnostics: Vec<Diagnostic>,
+}
+
+/// What remains to be done of the walk; the next step is on top.
+enum Step {
+    Enter(ExprId),
+    /// The value of a let has its type: bind the variable.
+    Bind(ExprId),
+    /// The parts of an expression have their types.
+    Exit(ExprId),
+    /// The body of a global has its type.
+    Return(FuncId),
+}
+
+impl Infer<'_> {
+    fn run(&mut self) {
+        match self.module.root {
+            Root::Expr(expr) => self.walk(vec![Step::Enter(expr)]),
+            Root::Globals => {
+                let funcs: Vec<FuncId> = self.module.globals.iter().map(|global| global.func).collect();
+                for &func in &funcs {
+                    self.fn_ty(func);
+                }
+                for global in self.callees_first() {
+                    let func = self.module.globals[global].func;
+                    let body = self.module.funcs[func].body;
+                    self.walk(vec![Step::Return(func), Step::Enter(body)]);
+                }
+            }
+        }
+    }
+
+    /// The globals in an order in which callees come before callers, as far as recursion allows.
+    fn callees_first(&self) -> Vec<GlobalId> {
+        let mut order = Vec::new();
+        let mut seen = vec![false; self.module.globals.len()];
+        let mut stack: Vec<(GlobalId, bool)> = self.module.globals.ids().rev().map(|id| (id, false)).collect();
+        while let Some((global, done)) = stack.pop() {
+            if done {
+                order.push(global);
+            } else if !std::mem::replace(&mut seen[global.index()], true) {
+                stack.push((global, true));
+                let body = self.module.funcs[self.module.globals[global].func].body;
+                let mentioned =
+                    self.module.post_order(&[body]).into_iter().filter_map(|expr| match self.module.exprs[expr].kind {
+                        ExprKind::Global(callee) => Some((callee, false)),
+                        _ => None,
+                    });
+                let mut mentioned: Vec<_> = mentioned.collect();
+                mentioned.reverse();
+                stack.extend(mentioned);
+            }
+        }
+        order
+    }
+
+    fn fresh(&mut self) -> Ty {
+        self.solver.fresh(&mut self.module.types)
+    }
+
+    /// The type of a variable: its annotation, or one hole.
+    fn var_ty(&mut self, var: VarId) -> Ty {
+        if let Some(ty) = self.var_tys[var] {
+            return ty;
+        }
+        let ty = self.module.vars[var].ty.unwrap_or_else(|| self.solver.fresh(&mut self.module.types));
+        self.var_tys[var] = Some(ty);
+        ty
+    }
+
+    /// The type of a function from its annotations, holes where there are none.
+    fn fn_ty(&mut self, func: FuncId) -> Ty {
+        if let Some(ty) = self.fn_tys[func] {
+            return ty;
+        }
+        let params = self.module.funcs[func].params.clone();
+        let params: Vec<Ty> = params.into_iter().map(|var| self.var_ty(var)).collect();
+        let ret = self.module.funcs[func].ret.unwrap_or_else(|| self.solver.fresh(&mut self.module.types));
+        let type_params = self.module.funcs[func].type_params.clone().into();
+        let ty = self.module.types.intern(TyData::Fn { type_params, params: params.into(), ret });
+        self.fn_tys[func] = Some(ty);
+        ty
+    }
+
+    fn walk(&mut self, mut steps: Vec<Step>) {
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Enter(expr) => {
+                    if !std::mem::replace(&mut self.entered[expr.index()], true) {
+                        self.enter(expr, &mut steps);
+                    }
+                }
+                Step::Bind(expr) => self.bind_let(expr),
+                Step::Exit(expr) => {
+                    let ty = self.exit(expr);
+                    self.tys[expr] = Some(ty);
+                }
+                Step::Return(func) => self.return_from(func),
+            }
+            self.wake();
+        }
+    }
+
+    fn enter(&mut self, expr: ExprId, steps: &mut Vec<Step>) {
+        steps.push(Step::Exit(expr));
+        match self.module.exprs[expr].kind {
+            ExprKind::Fn(func) => {
+                self.fn_ty(func);
+                steps.extend([Step::Return(func), Step::Enter(self.module.funcs[func].body)]);
+            }
+            ExprKind::Let { var, value, body } => {
+                let ty = self.var_ty(var);
+                self.let_values.insert(var, value);
+                // A function may call itself by the name it is bound to.
+                if let ExprKind::Fn(func) = self.module.exprs[value].kind {
+                    let fn_ty = self.fn_ty(func);
+                    let _ = self.solver.unify(&mut self.module.types, ty, fn_ty);
+                }
+                steps.extend([Step::Enter(body), Step::Bind(expr), Step::Enter(value)]);
+            }
+            // An operator that is called needs no type of its own.
+            ExprKind::Call { args, .. } if self.module.called_op(expr).is_some() => {
+                steps.extend(self.module.items(args).iter().rev().map(|arg| Step::Enter(arg.expr)));
+            }
+            _ => {
+                let mut children = Vec::new();
+                self.module.children(expr, &mut children);
+                steps.extend(children.into_iter().rev().map(Step::Enter));
+            }
+        }
+    }
+
+    /// The type of an expression that has been walked; a hole for one inside which it stands.
+    fn ty(&mut self, expr: ExprId) -> Ty {
+        if let Some(ty) = self.tys[expr] {
+            return ty;
+        }
+        let ty = self.fresh();
+        self.tys[expr] = Some(ty);
+        ty
+    }
+
+    fn bind_let(&mut self, expr: ExprId) {
+        let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
+        let (expected, found) = (self.var_ty(var), self.ty(value));
+        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+            let span = self.module.exprs[value].span;
+            let place = (self.module.vars[var].span, "the variable is declared here".to_owned());
+            self.report_mismatch(mismatch, expected, found, span, place);
+        }
+    }
+
+    fn return_from(&mut self, func: FuncId) {
+        let fn_ty = self.fn_ty(func);
+        let TyData::Fn { ret, .. } = *self.module.types.data(fn_ty) else { return };
+        let body = self.module.funcs[func].body;
+        let found = self.ty(body);
+        // A body of a polymorphic function type is instantiated (relay-text 7.3).
+        if let Err(mismatch) = self.solver.unify(&mut self.module.types, ret, found) {
+            let value = self.final_value(body);
+            let (span, place) = (self.module.exprs[value].span, self.module.funcs[func].ret_span);
+            self.report_mismatch(mismatch, ret, found, span, (place, "the result is declared here".to_owned()));
+        }
+    }
+
+    /// The expression whose value a body has: behind lets.
+    fn final_value(&self, mut expr: ExprId) -> ExprId {
+        while let ExprKind::Let { body, .. } = self.module.exprs[expr].kind {
+            expr = body;
+        }
+        expr
+    }
+
+    fn exit(&mut self, expr: ExprId) -> Ty {
+        match self.module.exprs[expr].kind {
+            ExprKind::Error => Ty::ERROR,
+            ExprKind::Const(id) => {
+                let value = &self.module.consts[id];
+                let shape: Vec<i64> = value.shape().iter().map(|&dim| dim as i64).collect();
+                let dtype = value.dtype();
+                self.module.types.tensor_of(&shape, dtype)
+            }
+            ExprKind::Var(var) => self.var_ty(var),
+            ExprKind::Global(global) => self.fn_ty(self.module.globals[global].func),
+            // An operator as a value has a type only where it is called (relay-text 7.3).
+            ExprKind::Op(_) => self.fresh(),
+            ExprKind::Tuple(fields) => {
+                let fields: Vec<ExprId> = self.module.items(fields).iter().map(|field| field.expr).collect();
+                let fields: Vec<Ty> = fields.into_iter().map(|field| self.ty(field)).collect();
+                self.module.types.tuple(&fields)
+            }
+            ExprKind::Fn(func) => self.fn_ty(func),
+            ExprKind::Let { body, .. } => self.ty(body),
+            ExprKind::If { cond, then_branch, else_branch } => self.exit_if(cond, then_branch, else_branch),
+            ExprKind::Proj { .. } => self.attempt_new(expr),
+            ExprKind::Call { callee, args, .. } => match self.module.exprs[callee].kind {
+                ExprKind::Op(op) if self.ops.def(op).args.len() == args.len() => self.attempt_new(expr),
+                ExprKind::Op(op) => {
+                    self.diagnostics.push(errors::operator_arity(self.module, expr, self.ops.def(op)));
+                    Ty::ERROR
+                }
+                _ => self.exit_call(expr, callee),
+            },
+        }
+    }
+
+    fn exit_if(&mut self, cond: ExprId, then_branch: ExprId, else_branch: ExprId) -> Ty {
+        let bool_ty = self.module.types.scalar(DType::BOOL);
+        let found = self.ty(cond);
+        if self.solver.unify(&mut self.module.types, bool_ty, found).is_err() {
+            let found = self.solver.resolve(&mut self.module.types, found);
+            self.diagnostics.push(errors::condition(self.module, cond, found));
+        }
+        let (expected, found) = (self.ty(then_branch), self.ty(else_branch));
+        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+            let then_span = self.module.exprs[self.final_value(then_branch)].span;
+            let else_span = self.module.exprs[self.final_value(else_branch)].span;
+            let place = (then_span, "the other branch is here".to_owned());
+            self.report_mismatch(mismatch, expected, found, else_span, place);
+        }
+        expected
+    }
+
+    /// A call of something that is not an operator.
+    fn exit_call(&mut self, expr: ExprId, callee: ExprId) -> Ty {
+        let ExprKind::Call { args, .. } = self.module.exprs[expr].kind else { return Ty::ERROR };
+        let args: Vec<_> = self.module.items(args).to_vec();
+        let callee_ty = self.ty(callee);
+        let callee_ty = self.solver.shallow(&self.module.types, callee_ty);
+        let arg_tys: Vec<Ty> = args.iter().map(|arg| self.ty(arg.expr)).collect();
+        match self.module.types.data(callee_ty).clone() {
+            TyData::Fn { type_params, params, ret } => {
+                let (params, ret) = self.instantiate(&type_params, &params, ret);
+                if params.len() != args.len() {
+                    self.diagnostics.push(errors::function_arity(self.module, expr, callee, params.len()));
+                    return ret;
+                }
+                for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
+                    if let Err(mismatch) = self.solver.unify(&mut self.module.types, param, found) {
+                        let place = errors::parameter_place(self.module, callee, i);
+                        self.report_mismatch(mismatch, param, found, args[i].span, place);
+                    }
+                }
+                ret
+            }
+            TyData::Hole(_) => {
+                let ret = self.fresh();
+                let func = self.module.types.func(&arg_tys, ret);
+                // The callee is a hole, so only an infinite type can fail; it stays a hole and is reported as such.
+                let _ = self.solver.unify(&mut self.module.types, callee_ty, func);
+                ret
+            }
+            TyData::Error => Ty::ERROR,
+            _ => {
+                self.diagnostics.push(errors::not_a_function(self.module, callee, callee_ty));
+                Ty::ERROR
+            }
+        }
+    }
+
+    /// The parameters and the result of a function type with fresh holes for its type parameters.
+    fn instantiate(&mut self, type_params: &[Ty], params: &[Ty], ret: Ty) -> (Vec<Ty>, Ty) {
+        if type_params.is_empty() {
+            return (params.to_vec(), ret);
+        }
+        let holes: FxHashMap<Ty, Ty> = type_params.iter().map(|&param| (param, self.fresh())).collect();
+        let mut instance = |ty: Ty| {
+            let ty = self.solver.resolve(&mut self.module.types, ty);
+            self.module.types.rewrite(ty, |_, ty| holes.get(&ty).copied())
+        };
+        (params.iter().map(|&ty| instance(ty)).collect(), instance(ret))
+    }
+
+    /// Gives a call of an operator or a projection a hole for its type and tries to fill it.
+    fn attempt_new(&mut self, expr: ExprId) -> Ty {
+        let ty = self.fresh();
+        self.tys[expr] = Some(ty);
+        self.attempt(expr);
+        ty
+    }
+
+    /// Runs what decides the type of a call of an operator or of a projection; has it wait where it cannot yet.
+    fn attempt(&mut self, expr: ExprId) {
+        self.n_steps += 1;
+        if self.n_steps > 64 * self.module.exprs.len() as u64 + 1_000_000 {
+            if self.n_steps - 1 == 64 * self.module.exprs.len() as u64 + 1_000_000 {
+                self.diagnostics.push(errors::too_many_steps(self.module, expr));
+            }
+            return self.poison(expr);
+        }
+        let stop = match self.module.exprs[expr].kind {
+            ExprKind::Proj { tuple, index } => self.project(expr, tuple, index),
+            _ => self.relate(expr),
+        };
+        match stop {
+            Ok(()) => {}
+            Err(Stop::NotYet) => self.wait(expr),
+            Err(Stop::Poisoned) => self.poison(expr),
+            Err(Stop::Fault(fault)) => {
+                let diagnostic = self.explain(expr, *fault);
+                self.diagnostics.push(diagnostic);
+                self.poison(expr);
+            }
+        }
+    }
+
+    fn project(&mut self, expr: ExprId, tuple: ExprId, index: u32) -> Result<(), Stop> {
+        let ty = self.ty(tuple);
+        let ty = self.solver.shallow(&self.module.types, ty);
+        match self.module.types.data(ty) {
+            TyData::Hole(_) => Err(Stop::NotYet),
+            TyData::Error => Err(Stop::Poisoned),
+            TyData::Tuple(fields) => match fields.get(index as usize).copied() {
+                Some(field) => {
+                    let own = self.ty(expr);
+                    // Its own type is a fresh hole or has been unified with one that agrees.
+                    if let Err(mismatch) = self.solver.unify(&mut self.module.types, own, field) {
+                        let span = self.module.exprs[expr].span;
+                        self.report_mismatch(mismatch, own, field, span, (Span::NONE, String::new()));
+                    }
+                    Ok(())
+                }
+                None => {
+                    let n = fields.len();
+                    self.diagnostics.push(errors::projection_range(self.module, expr, index, n));
+                    Err(Stop::Poisoned)
+                }
+            },
+            _ => {
+                self.diagnostics.push(errors::projection_of(self.module, expr, ty));
+                Err(Stop::Poisoned)
+            }
+        }
+    }
+
+    /// Runs the relation of a call of an operator.
+    fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
+        let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
+        let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
+        let out = self.ty(expr);
+        let attrs = call_attrs(self.module, expr).to_vec();
+        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &args, out);
+        let result = (def.rel)(&mut cx);
+        let decided: Vec<usize> = cx.origins.args.iter().map(|(arg, _)| *arg).filter(|&arg| holes[arg]).collect();
+        for arg in decided {
+            self.remember_decision(expr, arg);
+        }
+        result
+    }
+
+    /// The operator and the operand types of a call of an operator.
+    fn op_call(&mut self, expr: ExprId) -> Option<(&'static OpDef, Vec<Ty>)> {
+        let op = self.module.called_op(expr)?;
+        let ExprKind::Call { args, .. } = self.module.exprs[expr].kind else { return None };
+        let args: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
+        let tys = args.into_iter().map(|arg| self.ty(arg)).collect();
+        Some((self.ops.def(op), tys))
+    }
+
+    fn is_hole(&self, ty: Ty) -> bool {
+        matches!(self.module.types.data(self.solver.shallow(&self.module.types, ty)), TyData::Hole(_))
+    }
+
+    fn remember_decision(&mut self, call: ExprId, arg: usize) {
+        let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return };
+        let operand = self.module.items(args)[arg].expr;
+        if let ExprKind::Var(var) = self.module.exprs[operand].kind {
+            self.decided_by.entry(var).or_insert((call, arg));
+        }
+    }
+
+    /// Has a call or projection run again when one of its operands learns something.
+    fn wait(&mut self, expr: ExprId) {
+        let mut children = Vec::new();
+        self.module.children(expr, &mut children);
+        let watcher = self.waiting.len() as u32;
+        self.waiting.push(Some(expr));
+        for child in children {
+            let ty = self.ty(child);
+            for hole in self.solver.open_holes(&mut self.module.types, ty) {
+                self.solver.watch(hole, watcher);
+            }
+        }
+    }
+
+    /// Runs those again whose operands learned something.
+    fn wake(&mut self) {
+        loop {
+            let woken = self.solver.take_woken();
+            if woken.is_empty() {
+                return;
+            }
+            for watcher in woken {
+                if let Some(expr) = self.waiting[watcher as usize].take() {
+                    self.attempt(expr);
+                }
+            }
+        }
+    }
+
+    fn poison(&mut self, expr: ExprId) {
+        let ty = self.ty(expr);
+        self.solver.poison(&mut self.module.types, ty);
+    }
+
+    /// Reports every hole that stays, writes the types into the module.
+    fn finish(mut self) -> Vec<Diagnostic> {
+        self.report_holes();
+        for expr in self.module.exprs.ids() {
+            if let Some(ty) = self.tys[expr] {
+                self.tys[expr] = Some(self.solver.resolve(&mut self.module.types, ty));
+            }
+        }
+        for var in self.module.vars.ids() {
+            if let Some(ty) = self.var_tys[var] {
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                self.module.vars[var].checked_ty = Some(ty);
+                self.module.vars[var].ty.get_or_insert(ty);
+            }
+        }
+        for func in self.module.funcs.ids() {
+            let Some(ty) = self.fn_tys[func] else { continue };
+            if let TyData::Fn { ret, .. } = *self.module.types.data(ty) {
+                let ret = self.solver.resolve(&mut self.module.types, ret);
+                self.module.funcs[func].ret.get_or_insert(ret);
+            }
+        }
+        self.module.expr_tys = self.tys;
+        crate::diag::sort(&mut self.diagnostics);
+        self.diagnostics
+    }
+
+    /// A hole is reported once, at the variable that has it or else at the first expression that has it.
+    fn report_holes(&mut self) {
+        for var in self.module.vars.ids() {
+            let Some(ty) = self.var_tys[var] else { continue };
+            if !self.solver.open_holes(&mut self.module.types, ty).is_empty() {
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                self.diagnostics.push(errors::unknown_var(self.module, var, ty));
+                self.solver.poison(&mut self.module.types, ty);
+                self.wake();
+            }
+        }
+        for expr in self.module.exprs.ids() {
+            let Some(ty) = self.tys[expr] else { continue };
+            let is_op = matches!(self.module.exprs[expr].kind, ExprKind::Op(_));
+            if is_op || self.solver.open_holes(&mut self.module.types, ty).is_empty() {
+                continue;
+            }
+            let ty = self.solver.resolve(&mut self.module.types, ty);
+            self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
+            self.solver.poison(&mut self.module.types, ty);
+            self.wake();
+        }
+    }
+}
+
+/// The attribute values of a call.
+fn call_attrs(module: &Module, expr: ExprId) -> &[crate::ir::AttrValue] {
+    match module.exprs[expr].kind {
+        ExprKind::Call { attrs: Some(attrs), .. } => &module.attrs[attrs].values,
+        _ => &[],
+    }
+}

@@ -1,0 +1,295 @@
+//! Syntax errors in words: one function a mistake. Tokens that do not fit are in `unexpected.rs`.
+//!
+//! Messages are lower case, say what is wrong and give no advice; labels say what is at a place; helps say what to
+//! write instead, with an edit wherever one edit does it.
+
+use super::literal::NumberProblem;
+use super::token::{Tok, Token};
+use crate::base::Span;
+use crate::base::text::{join_words, thousands};
+use crate::diag::Diagnostic;
+use crate::diag::codes::{E0001, E0002, E0003, E0004, E0005, E0006, E0007, E0101, E0102, E0103, E0104, E0105, E0801, E0802, W0001};
+
+/// A text as it is shown inside a message: short, on one line.
+pub(super) fn excerpt(text: &str) -> String {
+    const MAX: usize = 40;
+    let line = text.lines().next().unwrap_or("").trim_end();
+    match line.char_indices().nth(MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None if line.len() < text.trim_end().len() => format!("{line}…"),
+        None => line.to_owned(),
+    }
+}
+
+// ---- Lexing ----
+
+/// A character that can only have been meant as a blank, or not at all.
+pub(super) fn bad_blank(place: Span, text: &str) -> Diagnostic {
+    let (message, replacement) = match text {
+        "\r" => ("a carriage return without a line feed", "\n"),
+        "\u{feff}" => ("a byte order mark", ""),
+        "\u{200b}" => ("a blank of no width", ""),
+        _ => ("a blank that is not ASCII", " "),
+    };
+    let help = if replacement.is_empty() { "remove it" } else { "replace it by an ordinary one" };
+    Diagnostic::new(E0001, message).at(place, "is not part of any token").fix(help, place, replacement)
+}
+
+pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
+    let report = Diagnostic::new(E0001, format!("`{}` starts no token", excerpt(text))).at(place, "not understood");
+    match text {
+        "%" => report.help("a local variable is `%name` and a graph variable `%0`, without a blank after the `%`"),
+        "@" => report.help("a global name is `@name`, without a blank after the `@`"),
+        "&" | "&&" => report.help("write `logical_and(a, b)`; for bits `bitwise_and(a, b)`"),
+        "|" | "||" => report.help("write `logical_or(a, b)`; for bits `bitwise_or(a, b)`"),
+        "!" => report.help("write `logical_not(a)`"),
+        "'" => report.help("a string stands between double quotes"),
+        "^" => report.help("a reference is read by `ref_read(r)`"),
+        "\u{201c}" | "\u{201d}" | "\u{201e}" => report.fix("write a straight quotation mark", place, "\""),
+        "\u{2212}" | "\u{2013}" => report.fix("write an ASCII minus sign", place, "-"),
+        "\u{d7}" => report.fix("write `*`", place, "*"),
+        "#" => report.help("a section is `#[version = \"0.0.5\"]` or `#[metadata]`; a comment starts with `//`"),
+        "\\" | "~" | "$" | "`" => report,
+        _ if !text.is_ascii() => report.note("names are made of ASCII letters, digits, `_` and `/`"),
+        _ => report,
+    }
+}
+
+/// A number that is no literal. `before` are the tokens in front of it.
+pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, before: &[Token], source: &str) -> Diagnostic {
+    let shown = excerpt(text);
+    let report = |message: String, label: &str| Diagnostic::new(E0002, message).at(place, label);
+    if let Some(report) = chained_projection(place, text, before, source) {
+        return report;
+    }
+    match problem {
+        NumberProblem::NeedsF => report(format!("`{shown}` is neither an integer nor a float"), "a float ends in `f`")
+            .fix(format!("write `{shown}f`"), place.end_point(), "f"),
+        NumberProblem::Malformed => report(format!("`{shown}` is not a number"), "not a number")
+            .note("an integer is `1` or `1i64`, a float `2.5f`, `1e-3f` or `2.5f16`"),
+        NumberProblem::Glued => {
+            let report = report(format!("`{shown}` is not a number"), "read as one token");
+            match spaced(text) {
+                Some(spaced) => report.fix(format!("write `{spaced}`"), place, spaced),
+                None => report.help("write blanks around the operator"),
+            }
+        }
+        NumberProblem::Width(suffix) => report(format!("there are no literals of width `{suffix}`"), "this width")
+            .note("integers are `i16`, `i32`, `i64`, floats `f16`, `f32`, `f64`")
+            .help("write a wider literal and `cast` it"),
+        NumberProblem::Range { dtype, largest } => {
+            let report = report(format!("`{shown}` does not fit {dtype}"), "out of range")
+                .note(format!("the largest magnitude a literal of {dtype} can have is {largest}"));
+            match *dtype {
+                "float64" => report.note("a value nearer to zero than 2.22507e-308 cannot be written either"),
+                "int16" | "int32" => {
+                    let wide = format!("{}i64", text.split('i').next().unwrap_or(""));
+                    report.fix(format!("write `{wide}`"), place, wide)
+                }
+                _ => report,
+            }
+        }
+    }
+}
+
+/// `1+2` with blanks around its operators, if each part is a number.
+fn spaced(text: &str) -> Option<String> {
+    let mut out = String::new();
+    for (at, c) in text.char_indices() {
+        let after_exponent = at > 1 && matches!(text.as_bytes()[at - 1], b'e' | b'E');
+        match c {
+            '+' | '-' if at > 0 && !after_exponent => out.extend([' ', c, ' ']),
+            _ => out.push(c),
+        }
+    }
+    out.split(' ').step_by(2).all(|part| super::literal::parse_int(part).is_ok()).then_some(out)
+}
+
+/// `%t.0.1`, which lexes as `%t`, `.` and the number `0.1`.
+fn chained_projection(place: Span, text: &str, before: &[Token], source: &str) -> Option<Diagnostic> {
+    let (first, second) = text.split_once('.')?;
+    let digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    let [.., tuple, dot] = before else { return None };
+    if dot.tok != Tok::Dot || dot.end != place.start || !digits(first) || !second.split('.').all(digits) {
+        return None;
+    }
+    let report = Diagnostic::new(E0002, format!("`{text}` is not one index"))
+        .at(place, "read as one number")
+        .note("a projection cannot follow a projection without parentheses");
+    if !matches!(tuple.tok, Tok::Local | Tok::Graph | Tok::Ident) {
+        return Some(report.help("put parentheses around the first projection, as in `(%t.0).1`"));
+    }
+    let whole = Span { start: tuple.start, ..place };
+    let nested = text.split('.').fold(tuple.text(source).to_owned(), |inner, index| match inner.contains('.') {
+        true => format!("({inner}).{index}"),
+        false => format!("{inner}.{index}"),
+    });
+    Some(report.fix(format!("write `{nested}`"), whole, nested))
+}
+
+/// A comment that runs to the end of the text. `opening` is its `/*`.
+pub(super) fn unterminated_comment(opening: Span, comment: Span) -> Diagnostic {
+    Diagnostic::new(E0003, "a block comment without an end")
+        .at(opening, "starts here")
+        .fix("close it with `*/`; every `/*` inside it needs one too", comment.end_point(), " */")
+}
+
+pub(super) fn unterminated_string(opening: Span) -> Diagnostic {
+    Diagnostic::new(E0004, "a string without an end")
+        .at(opening, "starts here")
+        .note("a quotation mark inside a string is written `\\\"`")
+        .help("close it with `\"`")
+}
+
+/// Bytes that are not UTF-8; `place` is the sign that stands for them.
+pub(super) fn not_utf8(place: Span, bytes: &[u8]) -> Diagnostic {
+    let hex: Vec<String> = bytes.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
+    Diagnostic::new(E0005, format!("{} is not UTF-8", hex.join(" ")))
+        .at(place, "shown as U+FFFD")
+        .help("save the file as UTF-8")
+}
+
+pub(super) fn unknown_section(place: Span, name: &str) -> Diagnostic {
+    Diagnostic::new(E0006, format!("unknown section `{}`", excerpt(name)))
+        .at(place, "not known")
+        .note("the sections are `#[version = \"0.0.5\"]` and `#[metadata]`")
+}
+
+pub(super) fn unclosed_section(place: Span) -> Diagnostic {
+    Diagnostic::new(E0006, "a section without `]`")
+        .at(place, "the line ends before the section does")
+        .fix("write `]`", place.end_point(), "]")
+        .note("the sections are `#[version = \"0.0.5\"]` and `#[metadata]`")
+}
+
+pub(super) fn wrong_version(place: Span, value: &str) -> Diagnostic {
+    let found = if value.is_empty() { "no version".to_owned() } else { format!("version {}", excerpt(value)) };
+    Diagnostic::new(E0007, format!("expected version {}, found {found}", super::lexer::VERSION))
+        .at(place, "not a version of the text format that can be read")
+        .fix("if the text is of this version, write the usual header", place, format!("#[version = {}]", super::lexer::VERSION))
+}
+
+/// An operator character right after a two-character operator.
+pub(super) fn glued_operator(place: Span, operator: &str) -> Diagnostic {
+    let after = Span { start: place.end - 1, end: place.end - 1, ..place };
+    Diagnostic::new(E0101, format!("an operator character right after `{operator}`"))
+        .at(place, "two operators without a blank between them")
+        .note("TVM drops the second one silently")
+        .fix("write a blank between them", after, " ")
+}
+
+// ---- Limits ----
+
+pub(super) fn source_too_large(place: Span, size: usize, limit: usize) -> Diagnostic {
+    let (size, limit) = (thousands(size as u64), thousands(limit as u64));
+    Diagnostic::new(E0801, format!("the text has {size} bytes, the limit is {limit}")).at(place, "not read")
+}
+
+pub(super) fn too_many_tokens(place: Span, limit: usize) -> Diagnostic {
+    Diagnostic::new(E0801, format!("the text has more than {} tokens", thousands(limit as u64))).at(place, "not read from here on")
+}
+
+pub(super) fn nesting_too_deep(place: Span, limit: usize) -> Diagnostic {
+    Diagnostic::new(E0802, format!("more than {} brackets inside each other", thousands(limit as u64)))
+        .at(place, "this one is too deep")
+        .help("give inner values names, with `let %x = …;` or `%0 = …;`")
+}
+
+// ---- Structure ----
+
+pub(super) fn missing_version(start: Span, first: Span) -> Diagnostic {
+    let header = format!("#[version = {}]", super::lexer::VERSION);
+    Diagnostic::new(W0001, "a module without a version header")
+        .at(first, "the module starts here")
+        .note("TVM does not read a module without its header")
+        .fix(format!("start the file with `{header}`"), start, format!("{header}\n"))
+}
+
+pub(super) fn no_program(place: Span) -> Diagnostic {
+    Diagnostic::new(E0102, "no program in the file")
+        .at(place, "nothing but blanks and comments")
+        .note("a module starts with `#[version = \"0.0.5\"]` and may be empty after that; an expression needs at least a value")
+}
+
+pub(super) fn extern_with_ctors(name: Span, body: Span) -> Diagnostic {
+    Diagnostic::new(E0105, "an extern type with constructors")
+        .at(body, "an extern type has none")
+        .also(name, "declared as extern")
+        .fix("remove the constructors", body, "")
+}
+
+/// Something that must stand in parentheses; `index` is the projection that follows it.
+pub(super) fn needs_parentheses(message: &str, place: Span, text: &str, index: Option<(Span, &str)>) -> Diagnostic {
+    let projection = index.map_or(String::new(), |(_, index)| format!(".{index}"));
+    let report = Diagnostic::new(E0101, message).at(place, "without parentheses");
+    let report = match index {
+        Some((index, _)) => report.also(index, "projected here"),
+        None => report,
+    };
+    report.fix(format!("write `({}){projection}`", excerpt(text)), place, format!("({text})"))
+}
+
+pub(super) fn missing_else(place: Span) -> Diagnostic {
+    Diagnostic::new(E0104, "an `if` without `else`")
+        .at(place.end_point(), "`else` is missing here")
+        .also(keyword_if(place), "has no value when the condition is false")
+        .note("`if` is an expression: both branches give its value")
+        .help("add `else { … }`")
+}
+
+/// The word `if` at the start of an `if` expression.
+fn keyword_if(place: Span) -> Span {
+    Span { end: place.start + 2, ..place }
+}
+
+pub(super) fn else_if(inner: Span, text: &str) -> Diagnostic {
+    Diagnostic::new(E0101, "expected `{`, found `if`")
+        .at(keyword_if(inner), "a branch stands in braces")
+        .fix("write `else { if … }`", inner, format!("{{ {text} }}"))
+}
+
+// ---- Brackets ----
+
+/// Open brackets that nothing closes, with their closing ones. `found` stands where they should have been closed,
+/// `behind` is the place right after the last token before it.
+pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, behind: Span) -> Diagnostic {
+    const SHOWN: usize = 3;
+    let inner = || open.iter().rev().take(SHOWN);
+    let mut closers: Vec<String> = inner().map(|(_, closer)| format!("`{closer}`")).collect();
+    if open.len() > SHOWN {
+        closers.push(format!("{} more", open.len() - SHOWN));
+    }
+    let missing: String = open.iter().rev().map(|(_, closer)| *closer).collect();
+    let report = Diagnostic::new(E0103, format!("expected {}, found {found}", join_words(&closers, "and")))
+        .at(place, format!("`{}` is missing before this", excerpt(&missing)));
+    let report = inner().fold(report, |report, (opened, _)| report.also(*opened, "opened here"));
+    // In `Tensor[(2, 3, float32]` the bracket is missing earlier than it is missed.
+    if found == "`]`" {
+        return report;
+    }
+    let new_line = if missing.starts_with('}') && found != "`else`" { "\n" } else { "" };
+    report.fix(format!("write `{}`", excerpt(&missing)), behind, format!("{new_line}{missing}"))
+}
+
+/// A closing bracket that no open one belongs to.
+pub(super) fn unopened(place: Span, text: &str) -> Diagnostic {
+    Diagnostic::new(E0103, format!("`{text}` closes nothing"))
+        .at(place, "no open bracket belongs to it")
+        .fix(format!("remove the `{text}`"), place, "")
+}
+
+/// A closing bracket whose opening one was left out after the token `before`.
+pub(super) fn missing_opener(place: Span, text: &str, opener: &str, before: Span, before_text: &str) -> Diagnostic {
+    Diagnostic::new(E0103, format!("`{text}` closes nothing"))
+        .at(place, "no open bracket belongs to it")
+        .also(before.end_point(), format!("`{opener}` is missing here"))
+        .fix(format!("write `{opener}` after `{before_text}`"), before.end_point(), opener)
+}
+
+/// A closing bracket of the wrong kind.
+pub(super) fn mismatched(opened: Span, wanted: &str, place: Span, text: &str) -> Diagnostic {
+    Diagnostic::new(E0103, format!("expected `{wanted}`, found `{text}`"))
+        .at(place, "closes a bracket of another kind")
+        .also(opened, "opened here")
+        .fix(format!("write `{wanted}`"), place, wanted)
+}

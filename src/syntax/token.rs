@@ -1,0 +1,261 @@
+//! Tokens: the lexer's patterns, the grammar's terminals and the words messages call them by.
+//!
+//! One enum serves all three, so a token cannot be known to one and forgotten by another. [`TERMINALS`] is the table of
+//! names; a test holds it against the `extern` block of `grammar/relay.lalrpop`. Deliberately not here: what needs more
+//! than a pattern (numbers, strings, comments, sections), see `lexer.rs`.
+
+use crate::base::{FileId, Span};
+use logos::Logos;
+
+/// A kind of token (relay-text 1).
+///
+/// The patterns match the first bytes only where a token needs more than a regular expression, or where a longer
+/// pattern would be tried again from every byte of a run it does not match (`---…`, `meta[meta[…`).
+#[derive(Logos, Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[logos(skip r"[ \t\n]+")]
+#[logos(skip r"\r\n")]
+#[repr(u8)]
+pub enum Tok {
+    #[token("(")]
+    LParen,
+    #[token(")")]
+    RParen,
+    #[token("[")]
+    LBracket,
+    #[token("]")]
+    RBracket,
+    #[token("{")]
+    LBrace,
+    #[token("}")]
+    RBrace,
+    #[token(",")]
+    Comma,
+    #[token(".")]
+    Dot,
+    #[token(";")]
+    Semi,
+    #[token(":")]
+    Colon,
+    #[token("?")]
+    Question,
+    #[token("=")]
+    Assign,
+    #[token("=>")]
+    FatArrow,
+    #[token("->")]
+    Arrow,
+    #[token("*")]
+    Star,
+    #[token("/")]
+    Slash,
+    #[token("+")]
+    Plus,
+    /// A minus sign; the lexer takes the whole run of them at once.
+    #[token("-")]
+    Minus,
+    #[token("<")]
+    Lt,
+    #[token("<=")]
+    Le,
+    #[token(">")]
+    Gt,
+    #[token(">=")]
+    Ge,
+    #[token("==")]
+    EqEq,
+    #[token("!=")]
+    NotEq,
+
+    #[token("let")]
+    Let,
+    #[token("fn")]
+    Fn,
+    #[token("def")]
+    Def,
+    #[token("if")]
+    If,
+    #[token("else")]
+    Else,
+    #[token("type")]
+    Type,
+    #[token("match")]
+    Match,
+    #[token("match?")]
+    MatchPartial,
+    #[token("extern")]
+    Extern,
+    #[token("free_var")]
+    FreeVar,
+    #[token("ref")]
+    Ref,
+    #[token("ref_read")]
+    RefRead,
+    #[token("ref_write")]
+    RefWrite,
+    #[token("True")]
+    True,
+    #[token("False")]
+    False,
+    /// Not reserved: also an identifier where no type is expected.
+    #[token("Tensor")]
+    Tensor,
+    #[token("_", priority = 3)]
+    Underscore,
+
+    #[regex("[A-Za-z_][A-Za-z0-9_/]*")]
+    Ident,
+    #[regex("%[A-Za-z_][A-Za-z0-9_/]*")]
+    Local,
+    #[regex("@[A-Za-z_][A-Za-z0-9_/]*")]
+    Global,
+    #[regex("%[0-9]+")]
+    Graph,
+    /// The lexer goes on from the first digit.
+    #[regex("[0-9]")]
+    Int,
+    #[regex("(inf|nan)f(16|32|64)?", priority = 20)]
+    Float,
+    /// The lexer goes on from the opening quote.
+    #[token("\"")]
+    Str,
+    /// The lexer goes on from the bracket.
+    #[token("meta[")]
+    Meta,
+    /// `#[version = …]`; the lexer goes on from the bracket.
+    #[token("#[")]
+    Version,
+    /// `#[metadata]` and everything after it.
+    Metadata,
+
+    /// Never a token: the lexer skips comments.
+    #[token("//")]
+    LineComment,
+    #[token("/*")]
+    BlockComment,
+
+    /// Characters that start no token.
+    Bad,
+    /// What the parser puts in place of text that was not understood and has been reported.
+    Hole,
+    /// The first token of the grammar, chosen by the parser: a module follows.
+    Module,
+    /// The first token of the grammar, chosen by the parser: an expression follows.
+    Expr,
+}
+
+/// Every terminal of the grammar: its token, its name there, and the words for it in messages.
+#[rustfmt::skip]
+pub const TERMINALS: &[(Tok, &str, &str)] = &[
+    (Tok::LParen, "\"(\"", "`(`"), (Tok::RParen, "\")\"", "`)`"),
+    (Tok::LBracket, "\"[\"", "`[`"), (Tok::RBracket, "\"]\"", "`]`"),
+    (Tok::LBrace, "\"{\"", "`{`"), (Tok::RBrace, "\"}\"", "`}`"),
+    (Tok::Comma, "\",\"", "`,`"), (Tok::Dot, "\".\"", "`.`"), (Tok::Semi, "\";\"", "`;`"), (Tok::Colon, "\":\"", "`:`"),
+    (Tok::Question, "\"?\"", "`?`"), (Tok::Assign, "\"=\"", "`=`"), (Tok::FatArrow, "\"=>\"", "`=>`"), (Tok::Arrow, "\"->\"", "`->`"),
+    (Tok::Star, "\"*\"", "`*`"), (Tok::Slash, "\"/\"", "`/`"), (Tok::Plus, "\"+\"", "`+`"), (Tok::Minus, "\"-\"", "`-`"),
+    (Tok::Lt, "\"<\"", "`<`"), (Tok::Le, "\"<=\"", "`<=`"), (Tok::Gt, "\">\"", "`>`"), (Tok::Ge, "\">=\"", "`>=`"),
+    (Tok::EqEq, "\"==\"", "`==`"), (Tok::NotEq, "\"!=\"", "`!=`"),
+    (Tok::Let, "\"let\"", "`let`"), (Tok::Fn, "\"fn\"", "`fn`"), (Tok::Def, "\"def\"", "`def`"),
+    (Tok::If, "\"if\"", "`if`"), (Tok::Else, "\"else\"", "`else`"), (Tok::Type, "\"type\"", "`type`"),
+    (Tok::Match, "\"match\"", "`match`"), (Tok::MatchPartial, "\"match?\"", "`match?`"), (Tok::Extern, "\"extern\"", "`extern`"),
+    (Tok::FreeVar, "\"free_var\"", "`free_var`"), (Tok::Ref, "\"ref\"", "`ref`"), (Tok::RefRead, "\"ref_read\"", "`ref_read`"),
+    (Tok::RefWrite, "\"ref_write\"", "`ref_write`"), (Tok::True, "\"True\"", "`True`"), (Tok::False, "\"False\"", "`False`"),
+    (Tok::Tensor, "\"Tensor\"", "`Tensor`"), (Tok::Underscore, "\"_\"", "`_`"),
+    (Tok::Ident, "IDENT", "a name"), (Tok::Local, "LOCAL", "a local variable"), (Tok::Global, "GLOBAL", "a global name"),
+    (Tok::Graph, "GRAPH", "a graph variable"), (Tok::Int, "INT", "an integer"), (Tok::Float, "FLOAT", "a number"),
+    (Tok::Str, "STR", "a string"), (Tok::Meta, "META", "a meta reference"),
+    (Tok::Version, "VERSION", "a version section"), (Tok::Metadata, "METADATA", "a metadata section"),
+    (Tok::Bad, "BAD", "an unknown character"), (Tok::Hole, "HOLE", "a hole"),
+    (Tok::Module, "MODULE", "a module"), (Tok::Expr, "EXPR", "an expression"),
+];
+
+/// The words for a kind of token.
+pub fn words(tok: Tok) -> &'static str {
+    TERMINALS.iter().find(|(known, ..)| *known == tok).map_or("a comment", |(_, _, words)| words)
+}
+
+/// A token and its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Token {
+    pub tok: Tok,
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Token {
+    /// Its place in a file.
+    pub fn span(self, file: FileId) -> Span {
+        Span::new(file, self.start as usize, self.end as usize)
+    }
+
+    /// Its text.
+    pub fn text(self, source: &str) -> &str {
+        source.get(self.start as usize..self.end as usize).unwrap_or("")
+    }
+}
+
+/// A set of terminals.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct TokSet(u64);
+
+impl TokSet {
+    /// A set of these.
+    pub const fn of(toks: &[Tok]) -> TokSet {
+        let mut bits = 0;
+        let mut i = 0;
+        while i < toks.len() {
+            bits |= 1 << toks[i] as u8;
+            i += 1;
+        }
+        TokSet(bits)
+    }
+
+    /// The set of terminals with these names, as the generated parser lists them; what no one can write is left out.
+    pub fn from_names(names: &[String]) -> TokSet {
+        const UNWRITTEN: TokSet = TokSet::of(&[Tok::Bad, Tok::Hole, Tok::Module, Tok::Expr, Tok::Version, Tok::Metadata]);
+        let found = TERMINALS.iter().filter(|(_, name, _)| names.iter().any(|expected| expected == name));
+        TokSet(found.fold(0, |bits, (tok, ..)| bits | 1 << *tok as u8)).without(UNWRITTEN)
+    }
+
+    pub fn has(self, tok: Tok) -> bool {
+        self.0 & 1 << tok as u8 != 0
+    }
+
+    /// Whether it holds all of `other`.
+    pub fn has_all(self, other: TokSet) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    pub fn without(self, other: TokSet) -> TokSet {
+        TokSet(self.0 & !other.0)
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Its members in the order of [`TERMINALS`].
+    pub fn iter(self) -> impl Iterator<Item = Tok> {
+        TERMINALS.iter().map(|(tok, ..)| *tok).filter(move |&tok| self.has(tok))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_terminal_has_a_name() {
+        let grammar = include_str!("../../grammar/relay.lalrpop");
+        let mut n_terminals = 0;
+        for line in grammar.lines() {
+            for entry in line.split(", ") {
+                let Some((name, tok)) = entry.trim().split_once(" => Tok::") else { continue };
+                let known = TERMINALS.iter().find(|(_, known, _)| *known == name);
+                let (known, ..) = known.unwrap_or_else(|| panic!("terminal {name} has no line in TERMINALS"));
+                assert_eq!(format!("{known:?}"), tok.trim_end_matches(','), "terminal {name}");
+                n_terminals += 1;
+            }
+        }
+        assert_eq!(n_terminals, TERMINALS.len());
+    }
+}
