@@ -1,7 +1,7 @@
 //! `attrs!`: an attribute type, its schema and its typed view, said once.
 
 use crate::ir::attrs::{AttrValue, Kind};
-use crate::types::DType;
+use crate::types::{DType, Dim};
 
 /// A Rust type that an attribute's value reads as.
 pub trait AttrField: Sized {
@@ -39,6 +39,24 @@ impl AttrField for Option<i64> {
 
     fn read(value: &AttrValue) -> Option<i64> {
         value.as_int()
+    }
+}
+
+/// An `IndexExpr` that becomes a dimension: it keeps `?` and the width of its literal.
+impl AttrField for Option<Dim> {
+    const KIND: Kind = Kind::IndexExpr;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        <Option<i64>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> Option<Dim> {
+        match value {
+            AttrValue::Int { value, bits } => Some(Dim::Known { value: *value, wide: *bits == 64 }),
+            AttrValue::Any => Some(Dim::Any),
+            _ => None,
+        }
     }
 }
 

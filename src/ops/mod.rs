@@ -7,9 +7,18 @@
 mod attrs;
 mod def;
 pub mod eval;
+mod layout;
 pub mod rel;
+#[cfg(test)]
+mod trial;
+mod window;
 
 mod activation;
+mod conv;
+mod dense;
+mod norm;
+mod pool;
+mod softmax;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef};
@@ -18,7 +27,7 @@ use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
 
 /// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[activation::FAMILY];
+const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, conv::FAMILY, dense::FAMILY, norm::FAMILY, pool::FAMILY, softmax::FAMILY];
 
 /// The operator table.
 pub struct Table {
