@@ -10,6 +10,17 @@ pub mod eval;
 pub mod rel;
 
 mod activation;
+mod arith;
+mod compare;
+mod create;
+mod join;
+mod layout;
+mod math;
+mod reduce;
+mod reshape;
+
+#[cfg(test)]
+mod testing;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef};
@@ -18,7 +29,17 @@ use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
 
 /// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[activation::FAMILY];
+const FAMILIES: &[&[OpDef]] = &[
+    activation::FAMILY,
+    arith::FAMILY,
+    compare::FAMILY,
+    create::FAMILY,
+    join::FAMILY,
+    layout::FAMILY,
+    math::FAMILY,
+    reduce::FAMILY,
+    reshape::FAMILY,
+];
 
 /// The operator table.
 pub struct Table {
