@@ -188,6 +188,49 @@ impl AttrField for OptInts {
     }
 }
 
+/// The integers of a list value as dimensions, which keep the width of their literals.
+fn read_dims(value: &AttrValue) -> Option<Vec<Dim>> {
+    let dim = |item: &AttrValue| match *item {
+        AttrValue::Int { value, bits } => Dim::Known { value, wide: bits == 64 },
+        _ => Dim::Any,
+    };
+    value.as_list().map(|items| items.iter().map(dim).collect())
+}
+
+/// A list whose numbers become dimensions of the result, or `None`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dims(pub Option<Vec<Dim>>);
+
+impl AttrField for Dims {
+    const KIND: Kind = Kind::Ints;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        <Option<Vec<i64>>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> Dims {
+        Dims(read_dims(value))
+    }
+}
+
+/// As [`Dims`], for TVM's `Optional<Array<Integer>>`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptDims(pub Option<Vec<Dim>>);
+
+impl AttrField for OptDims {
+    const KIND: Kind = Kind::OptInts;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        <Option<Vec<i64>>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptDims {
+        OptDims(read_dims(value))
+    }
+}
+
 /// An integer or a list of integers, TVM's `ObjectRef` of `split`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum IntOrInts {

@@ -10,15 +10,25 @@ pub mod eval;
 mod layout;
 pub mod rel;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod trial;
 mod window;
 
 mod activation;
+mod arith;
+mod compare;
 mod conv;
+mod create;
 mod dense;
+mod join;
+mod math;
 mod norm;
 mod pool;
+mod reduce;
+mod reshape;
 mod softmax;
+mod transpose;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef};
@@ -27,7 +37,22 @@ use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
 
 /// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[activation::FAMILY, conv::FAMILY, dense::FAMILY, norm::FAMILY, pool::FAMILY, softmax::FAMILY];
+const FAMILIES: &[&[OpDef]] = &[
+    activation::FAMILY,
+    arith::FAMILY,
+    compare::FAMILY,
+    conv::FAMILY,
+    create::FAMILY,
+    dense::FAMILY,
+    join::FAMILY,
+    math::FAMILY,
+    norm::FAMILY,
+    pool::FAMILY,
+    reduce::FAMILY,
+    reshape::FAMILY,
+    softmax::FAMILY,
+    transpose::FAMILY,
+];
 
 /// The operator table.
 pub struct Table {

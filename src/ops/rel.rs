@@ -6,7 +6,7 @@
 
 use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
-use crate::types::{DType, Dim, Solver, Ty, Types, shape_text};
+use crate::types::{DType, DTypeCode, Dim, MAX_ELEMENTS, MAX_RANK, Solver, Ty, Types, checked_elements, shape_text};
 use smallvec::SmallVec;
 
 /// Why a relation stopped.
@@ -304,21 +304,29 @@ impl<'a> RelCx<'a> {
 
     /// Sets the result to a tensor type.
     pub fn set_out(&mut self, shape: impl Into<Shape>, dtype: DType) -> RelResult {
-        let ty = self.make(shape.into(), dtype);
+        let ty = self.make(shape.into(), dtype)?;
         self.unify_out(ty)
     }
 
     /// Sets the result to a tuple of tensor types.
     pub fn set_out_tuple(&mut self, fields: Vec<(Shape, DType)>) -> RelResult {
-        let fields: Vec<Ty> = fields.into_iter().map(|(shape, dtype)| self.make(shape, dtype)).collect();
+        let fields: Vec<Ty> = fields.into_iter().map(|(shape, dtype)| self.make(shape, dtype)).collect::<RelResult<_>>()?;
         let ty = self.types.tuple(&fields);
         self.unify_out(ty)
     }
 
-    fn make(&mut self, shape: Shape, dtype: DType) -> Ty {
+    fn make(&mut self, shape: Shape, dtype: DType) -> RelResult<Ty> {
         let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
+        if dims.len() > MAX_RANK {
+            return Err(Fault::new(codes::E0803, format!("expected at most rank {MAX_RANK}, found rank {}", dims.len())).into());
+        }
+        let known: SmallVec<[i64; 6]> = dims.iter().filter_map(|dim| dim.value()).collect();
+        if checked_elements(&known).is_none() {
+            let message = format!("expected at most {MAX_ELEMENTS} elements, found the shape {}", shape_text(&dims));
+            return Err(Fault::new(codes::E0803, message).into());
+        }
         self.origins.out.push(shape);
-        self.types.tensor(&dims, dtype)
+        Ok(self.types.tensor(&dims, dtype))
     }
 
     fn unify_out(&mut self, ty: Ty) -> RelResult {
@@ -377,16 +385,25 @@ pub fn require_float(cx: &RelCx, rule: &'static str, data: &TensorTy) -> RelResu
     })
 }
 
-/// One dimension of a broadcast: `1` gives way, `?` gives way to a number other than 1 (`src/relay/op/type_relations.cc`).
+/// The rule that an attribute names a dtype which tensors have. `None` is the void of an attribute that is not written.
+pub fn require_tensor_dtype(cx: &RelCx, rule: &'static str, attr: &'static str, dtype: Option<DType>) -> RelResult<DType> {
+    let known = dtype.filter(|dtype| dtype.code != DTypeCode::Handle);
+    cx.require(rule, known.is_some(), || {
+        let found = dtype.map_or("none".to_owned(), |dtype| format!("`{dtype}`"));
+        Fault::attr(attr, format!("expected the dtype of a tensor, found {found}")).set_attr(attr, "\"float32\"")
+    })?;
+    Ok(known.unwrap_or(DType::F32))
+}
+
+/// One dimension of a broadcast: `1` gives way, then `?` does, and all others must be the same
+/// (`src/relay/op/type_relations.cc`).
 pub fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
-    match (a.value(), b.value()) {
-        (Some(x), Some(y)) if x == y => Some(a),
-        (Some(1), _) => Some(b),
-        (_, Some(1)) => Some(a),
-        (Some(_), Some(_)) => None,
-        (Some(_), None) => Some(a),
-        (None, Some(_)) => Some(b),
-        (None, None) => Some(if a.dim.same(b.dim) { a } else { SDim::new(Dim::Any, a.from) }),
+    match (a, b) {
+        _ if a.value() == Some(1) => Some(b),
+        _ if b.value() == Some(1) => Some(a),
+        _ if a.dim == Dim::Any => Some(b),
+        _ if b.dim == Dim::Any => Some(a),
+        _ => a.dim.same(b.dim).then_some(a),
     }
 }
 
@@ -415,6 +432,10 @@ pub fn broadcast_shapes(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &Te
     }
     Ok(shape)
 }
+
+/// The rules that [`broadcast`] and [`broadcast_compare`] cite.
+pub const BROADCAST_RULES: &[&str] =
+    &["C1: dtype(lhs) == dtype(rhs)", "C2: aligned right, dimensions of lhs and rhs are equal, or one of them is 1"];
 
 /// Two operands of one dtype (`C1`) whose shapes broadcast (`C2`); the result's dtype is theirs.
 pub fn broadcast(cx: &mut RelCx) -> RelResult {

@@ -17,6 +17,7 @@ pub enum Acc {
 /// The arithmetic of an accumulator.
 pub trait Real: Element {
     const ZERO: Self;
+    const ONE: Self;
 
     fn add(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
@@ -45,9 +46,10 @@ pub trait Real: Element {
 }
 
 macro_rules! real {
-    ($ty:ty, $variant:ident, $zero:expr, $add:expr, $mul:expr, $div:expr, $max:expr) => {
+    ($ty:ty, $variant:ident, $zero:expr, $one:expr, $add:expr, $mul:expr, $div:expr, $max:expr) => {
         impl Real for $ty {
             const ZERO: Self = $zero;
+            const ONE: Self = $one;
 
             #[inline]
             fn add(self, other: Self) -> Self {
@@ -99,9 +101,9 @@ pub fn float_min(a: f64, b: f64) -> f64 {
     -float_max(-a, -b)
 }
 
-real!(f32, F32, 0.0, |a, b| a + b, |a, b| a * b, |a, b| a / b, |a, b| float_max(f64::from(a), f64::from(b)) as f32);
-real!(f64, F64, 0.0, |a, b| a + b, |a, b| a * b, |a, b| a / b, float_max);
-real!(i64, I64, 0, i64::wrapping_add, i64::wrapping_mul, i64::wrapping_div, Ord::max);
+real!(f32, F32, 0.0, 1.0, |a, b| a + b, |a, b| a * b, |a, b| a / b, |a, b| float_max(f64::from(a), f64::from(b)) as f32);
+real!(f64, F64, 0.0, 1.0, |a, b| a + b, |a, b| a * b, |a, b| a / b, float_max);
+real!(i64, I64, 0, 1, i64::wrapping_add, i64::wrapping_mul, i64::wrapping_div, Ord::max);
 
 impl Acc {
     /// The result in a storage type: rounded once, integers wrap.

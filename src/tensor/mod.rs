@@ -14,11 +14,13 @@ pub mod npy;
 mod random;
 pub mod size;
 pub mod text;
+mod reduce;
 
 pub use acc::{Acc, Real, float_max, float_min};
 pub use element::{ArrayT, Element};
 pub use movement::broadcast_shape;
 pub use random::SplitMix64;
+pub use reduce::{Fold, Product, Sum};
 
 use crate::types::DType;
 use half::{bf16, f16};
@@ -272,6 +274,19 @@ impl Tensor {
             .map(|x| { if T::IS_FLOAT { <To as Element>::from_f64(x.to_f64()) } else { To::from_int(x.to_int()) } })
             .into_shared()
             .into()))
+    }
+
+    /// Whether `f` holds for an element: `float` for float dtypes, `int` for integers and bool.
+    pub fn any(&self, float: fn(f64) -> bool, int: fn(i128) -> bool) -> bool {
+        with_array!(self, |array: T| array.iter().any(|x| if T::IS_FLOAT { float(x.to_f64()) } else { int(x.to_int()) }))
+    }
+
+    /// A bool tensor of `f` of every element.
+    pub fn test(&self, float: fn(f64) -> bool, int: fn(i128) -> bool) -> Tensor {
+        with_array!(self, |array: T| array
+            .map(|x| if T::IS_FLOAT { float(x.to_f64()) } else { int(x.to_int()) })
+            .into_shared()
+            .into())
     }
 
     /// The elements as accumulators: f16, bf16 and f32 in f32, f64 in f64, integers and bool in i64 (u64 wraps).

@@ -1,7 +1,7 @@
 //! Moving elements: broadcasting, permuting, reshaping, picking. No arithmetic.
 
 use super::{Tensor, with_array};
-use ndarray::{Axis, IxDyn};
+use ndarray::{Axis, IxDyn, Slice};
 
 /// The shape two shapes broadcast to, aligned right; `None` where they do not.
 pub fn broadcast_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
@@ -56,8 +56,18 @@ impl Tensor {
 
     /// The positions `begin`, `begin + step`, … (`n` of them) of an axis.
     pub fn take_range(&self, axis: usize, begin: i64, step: i64, n: usize) -> Tensor {
-        let at: Vec<usize> = (0..n as i64).map(|i| (begin + i * step) as usize).collect();
-        with_array!(self, |array| array.select(Axis(axis), &at).into_shared().into())
+        // A slice runs upwards from its lowest position; one that runs downwards is turned round.
+        let span = if n > 1 { (n as i64 - 1) * step } else { 0 };
+        let (low, high) = if n == 0 { (0, 0) } else { (begin.min(begin + span), begin.max(begin + span) + 1) };
+        let stride = if n > 1 { step.unsigned_abs() as isize } else { 1 };
+        with_array!(self, |array| {
+            let mut view = array.view();
+            view.slice_axis_inplace(Axis(axis), Slice::new(low as isize, Some(high as isize), stride));
+            if step < 0 {
+                view.invert_axis(Axis(axis));
+            }
+            view.as_standard_layout().into_owned().into_shared().into()
+        })
     }
 
     /// Element `i` of the result, in row-major order, is element `source(i)` of this one, or `fill` where it is `None`.
@@ -102,6 +112,16 @@ mod tests {
         let x = Tensor::from_fn(&[2, 3], |i| i as f32);
         let y = x.permute(&[1, 0]);
         assert_eq!(y.to_vec::<f32>().expect("f32"), [0.0, 3.0, 1.0, 4.0, 2.0, 5.0]);
+    }
+
+    #[test]
+    fn ranges_run_both_ways() {
+        let x = Tensor::from_fn(&[5], |i| i as i32);
+        let range = |begin, step, n| x.take_range(0, begin, step, n).to_vec::<i32>().expect("i32");
+        assert_eq!(range(1, 2, 2), [1, 3]);
+        assert_eq!(range(4, -2, 3), [4, 2, 0]);
+        assert_eq!(range(2, i64::MIN, 1), [2]);
+        assert_eq!(range(5, 1, 0), [0i32; 0]);
     }
 
     #[test]

@@ -13,5 +13,5 @@ mod solver;
 pub use arena::{Ty, TyData, Types};
 pub use dtype::{DType, DTypeCode};
 pub use print::TypeNames;
-pub use shape::{Dim, MAX_ELEMENTS, checked_bytes, checked_elements, dims_of, shape_text};
+pub use shape::{Dim, MAX_ELEMENTS, MAX_RANK, checked_bytes, checked_elements, dims_of, shape_text};
 pub use solver::{HoleId, Mismatch, Solver, StepKind};

@@ -3,6 +3,9 @@
 /// The most elements one tensor may have (reliability 2).
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
+/// The most dimensions one tensor may have (reliability 2).
+pub const MAX_RANK: usize = 32;
+
 /// One dimension of a tensor type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dim {
@@ -44,12 +47,17 @@ impl Dim {
         }
     }
 
-    /// `f` of the numbers; `?` where one is not known or the result overflows.
+    /// `f` of the numbers; `?` where one is not known or the result overflows. Wide where one of them is, as TVM's integer
+    /// arithmetic promotes.
     pub fn combine(self, other: Dim, f: impl FnOnce(i64, i64) -> Option<i64>) -> Dim {
         match (self.value(), other.value()) {
-            (Some(a), Some(b)) => f(a, b).map_or(Dim::Any, Dim::known),
+            (Some(a), Some(b)) => f(a, b).map_or(Dim::Any, |value| Dim::Known { value, wide: self.is_wide() || other.is_wide() }),
             _ => Dim::Any,
         }
+    }
+
+    pub fn is_wide(self) -> bool {
+        matches!(self, Dim::Known { wide: true, .. })
     }
 }
 

@@ -1,0 +1,236 @@
+//! Arithmetic on two operands that broadcast. No promotion: both have one dtype, which is the result's.
+//!
+//! Integers wrap; a division of integers by zero traps; the larger and the smaller of
+//! two floats of which one is NaN are NaN.
+
+use super::eval::{EvalCx, EvalResult, Trap};
+use super::rel::{self, RelCx, RelResult};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::Arg;
+use crate::tensor::{float_max, float_min};
+
+const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
+
+const fn arith(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: OPERANDS,
+        rules: rel::BROADCAST_RULES,
+        rel: rel::broadcast,
+        eval,
+        fuse: Some(Fuse::Broadcast),
+        ..OpDef::BASE
+    }
+}
+
+/// `lhs + rhs`.
+pub const ADD: OpDef =
+    arith("add", "`lhs + rhs`, broadcast. Integers wrap; on bool it is `or` (`src/relay/op/tensor/binary.cc`).", add_eval);
+
+fn add_eval(cx: &EvalCx) -> EvalResult {
+    cx.zip(|x, y| x + y, |x, y| x + y)
+}
+
+/// `lhs - rhs`.
+pub const SUBTRACT: OpDef =
+    arith("subtract", "`lhs - rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", subtract_eval);
+
+fn subtract_eval(cx: &EvalCx) -> EvalResult {
+    cx.zip(|x, y| x - y, |x, y| x - y)
+}
+
+/// `lhs * rhs`.
+pub const MULTIPLY: OpDef =
+    arith("multiply", "`lhs * rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", multiply_eval);
+
+fn multiply_eval(cx: &EvalCx) -> EvalResult {
+    // Wrapping, for two unsigned 64-bit numbers leave i128; the low 64 bits are right all the same.
+    cx.zip(|x, y| x * y, i128::wrapping_mul)
+}
+
+/// `lhs / rhs`.
+pub const DIVIDE: OpDef = arith(
+    "divide",
+    "`lhs / rhs`, broadcast. Integers round towards zero; a zero divisor traps (`src/relay/op/tensor/binary.cc`).",
+    divide_eval,
+);
+
+fn divide_eval(cx: &EvalCx) -> EvalResult {
+    divided(cx, |x, y| x / y, |x, y| x / y)
+}
+
+/// As [`DIVIDE`]: truncation is what `divide` does to integers; floats are truncated too.
+pub const TRUNC_DIVIDE: OpDef = arith(
+    "trunc_divide",
+    "`lhs / rhs` rounded towards zero, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
+    trunc_divide_eval,
+);
+
+fn trunc_divide_eval(cx: &EvalCx) -> EvalResult {
+    divided(cx, |x, y| (x / y).trunc(), |x, y| x / y)
+}
+
+/// `lhs / rhs`, downwards.
+pub const FLOOR_DIVIDE: OpDef = arith(
+    "floor_divide",
+    "`lhs / rhs` rounded downwards, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
+    floor_divide_eval,
+);
+
+fn floor_divide_eval(cx: &EvalCx) -> EvalResult {
+    divided(cx, |x, y| (x / y).floor(), floor_div)
+}
+
+fn floor_div(x: i128, y: i128) -> i128 {
+    x / y - i128::from(x % y != 0 && (x < 0) != (y < 0))
+}
+
+/// The remainder of a division towards zero.
+pub const MOD: OpDef = arith(
+    "mod",
+    "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
+     (`src/relay/op/tensor/binary.cc`).",
+    mod_eval,
+);
+
+fn mod_eval(cx: &EvalCx) -> EvalResult {
+    divided(cx, |x, y| x % y, |x, y| x % y)
+}
+
+/// As [`MOD`].
+pub const TRUNC_MOD: OpDef = arith(
+    "trunc_mod",
+    "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
+     (`src/relay/op/tensor/binary.cc`).",
+    mod_eval,
+);
+
+/// The remainder of a division downwards.
+pub const FLOOR_MOD: OpDef = arith(
+    "floor_mod",
+    "The remainder of `lhs / rhs` rounded downwards; its sign is `rhs`'s. Broadcast; a zero divisor of integers traps \
+     (`src/relay/op/tensor/binary.cc`).",
+    floor_mod_eval,
+);
+
+fn floor_mod_eval(cx: &EvalCx) -> EvalResult {
+    divided(cx, |x, y| x - (x / y).floor() * y, |x, y| x - floor_div(x, y) * y)
+}
+
+/// `lhs` to the power of `rhs`.
+pub const POWER: OpDef = OpDef {
+    rules: &[rel::BROADCAST_RULES[0], rel::BROADCAST_RULES[1], "C3: dtype(lhs) is a float"],
+    rel: power_rel,
+    ..arith("power", "`lhs` to the power of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).", power_eval)
+};
+
+fn power_rel(cx: &mut RelCx) -> RelResult {
+    let lhs = cx.tensor(0)?;
+    rel::require_float(cx, "C3", &lhs)?;
+    rel::broadcast(cx)
+}
+
+fn power_eval(cx: &EvalCx) -> EvalResult {
+    cx.zip(f64::powf, |x, _| x)
+}
+
+/// The larger.
+pub const MAXIMUM: OpDef = arith(
+    "maximum",
+    "The larger of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
+    maximum_eval,
+);
+
+fn maximum_eval(cx: &EvalCx) -> EvalResult {
+    cx.zip(float_max, Ord::max)
+}
+
+/// The smaller.
+pub const MINIMUM: OpDef = arith(
+    "minimum",
+    "The smaller of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
+    minimum_eval,
+);
+
+fn minimum_eval(cx: &EvalCx) -> EvalResult {
+    cx.zip(float_min, Ord::min)
+}
+
+/// As [`EvalCx::zip`] for functions that divide by the second operand.
+fn divided(cx: &EvalCx, float: fn(f64, f64) -> f64, int: fn(i128, i128) -> i128) -> EvalResult {
+    let nothing = cx.out_shape().contains(&0);
+    if !nothing && cx.tensor(1).any(|_| false, |divisor| divisor == 0) {
+        return Err(Trap::new(codes::E0502, "integer division by zero"));
+    }
+    cx.zip(float, int)
+}
+
+pub const FAMILY: &[OpDef] =
+    &[ADD, SUBTRACT, MULTIPLY, DIVIDE, TRUNC_DIVIDE, FLOOR_DIVIDE, MOD, TRUNC_MOD, FLOOR_MOD, POWER, MAXIMUM, MINIMUM];
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ANY, eval, rel, t};
+    use super::*;
+    use crate::tensor::Tensor;
+    use crate::types::DType;
+
+    fn ints(name: &str, x: &[i8], y: &[i8]) -> Vec<i8> {
+        let operands = [Tensor::from_vec(&[x.len()], x.into()), Tensor::from_vec(&[y.len()], y.into())];
+        eval(name, &operands, &[]).expect("no trap").to_vec().expect("i8")
+    }
+
+    fn floats(name: &str, x: &[f32], y: &[f32]) -> Vec<f32> {
+        let operands = [Tensor::from_vec(&[x.len()], x.into()), Tensor::from_vec(&[y.len()], y.into())];
+        eval(name, &operands, &[]).expect("no trap").to_vec().expect("f32")
+    }
+
+    #[test]
+    fn operands_broadcast() {
+        let f32 = |shape: &[i64]| t(shape, DType::F32);
+        assert_eq!(rel("add", &[f32(&[10, 4]), f32(&[5, 10, 1])], &[]), "Tensor[(5, 10, 4), float32]");
+        assert_eq!(rel("add", &[f32(&[ANY, 2]), f32(&[1, 2])], &[]), "Tensor[(?, 2), float32]");
+        assert_eq!(rel("add", &[f32(&[ANY]), f32(&[3])], &[]), "Tensor[(3), float32]");
+        assert_eq!(rel("add", &[f32(&[2]), f32(&[3])], &[]), "E0304 C2");
+        assert_eq!(rel("add", &[f32(&[2]), t(&[2], DType::I32)], &[]), "E0305 C1");
+    }
+
+    #[test]
+    fn integers_wrap() {
+        assert_eq!(ints("add", &[127, -128], &[1, -1]), [-128, 127]);
+        assert_eq!(ints("multiply", &[127, -128], &[127, -128]), [1, 0]);
+        assert_eq!(ints("divide", &[-128, 7, -7], &[-1, 2, 2]), [-128, 3, -3]);
+        let big = Tensor::scalar(u64::MAX);
+        assert_eq!(eval("multiply", &[big.clone(), big], &[]).expect("no trap").to_vec::<u64>(), Some(vec![1]));
+    }
+
+    #[test]
+    fn rounding_of_divisions() {
+        assert_eq!(ints("floor_divide", &[7, -7, 7, -7, -128], &[2, 2, -2, -2, -1]), [3, -4, -4, 3, -128]);
+        assert_eq!(ints("floor_mod", &[7, -7, 7, -7, -128], &[4, 4, -4, -4, -1]), [3, 1, -1, -3, 0]);
+        assert_eq!(ints("mod", &[7, -7, 7, -7, -128], &[4, 4, -4, -4, -1]), [3, -3, 3, -3, 0]);
+        assert_eq!(floats("floor_divide", &[-7.0], &[2.0]), [-4.0]);
+        assert_eq!(floats("mod", &[-7.5], &[2.0]), [-1.5]);
+    }
+
+    #[test]
+    fn a_zero_divisor_traps_for_integers_only() {
+        let zero = |shape: &[usize]| Tensor::full(DType::I32, shape, 0.0).expect("i32");
+        for name in ["divide", "trunc_divide", "floor_divide", "mod", "trunc_mod", "floor_mod"] {
+            assert_eq!(eval(name, &[zero(&[2]), zero(&[1])], &[]).expect_err("a trap").code, codes::E0502);
+            assert!(eval(name, &[zero(&[0]), zero(&[1])], &[]).is_ok(), "nothing is divided");
+        }
+        assert_eq!(floats("divide", &[1.0, -1.0], &[0.0, 0.0]), [f32::INFINITY, f32::NEG_INFINITY]);
+    }
+
+    #[test]
+    fn nan_wins_and_zeros_are_ordered() {
+        let bits = |xs: Vec<f32>| xs.into_iter().map(f32::to_bits).collect::<Vec<_>>();
+        assert!(floats("maximum", &[f32::NAN, 1.0], &[1.0, f32::NAN]).iter().all(|x| x.is_nan()));
+        assert!(floats("minimum", &[f32::NAN, 1.0], &[1.0, f32::NAN]).iter().all(|x| x.is_nan()));
+        assert_eq!(bits(floats("maximum", &[-0.0, 0.0], &[0.0, -0.0])), bits(vec![0.0, 0.0]));
+        assert_eq!(bits(floats("minimum", &[-0.0, 0.0], &[0.0, -0.0])), bits(vec![-0.0, -0.0]));
+    }
+}

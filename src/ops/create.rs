@@ -1,0 +1,164 @@
+//! Tensors made from nothing but a shape and a value.
+
+use super::attrs::{OptDims, attrs};
+use super::eval::{EvalCx, EvalResult, Trap};
+use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::Arg;
+use crate::tensor::Tensor;
+use crate::types::DType;
+
+attrs! {
+    "relay.attrs.InitOpAttrs" =>
+    pub struct InitOpAttrs {
+        /// The shape of the result.
+        pub shape: OptDims;
+        /// The dtype of the result.
+        pub dtype: Option<DType> = None;
+    }
+}
+
+/// The rules that `shape` is given (`C1`) and holds no negative number, as dimensions that come from it.
+pub fn require_shape(cx: &RelCx, rule: &'static str, shape: &OptDims) -> RelResult<Shape> {
+    cx.require(rule, shape.0.is_some(), || Fault::attr("shape", "expected a shape, found none"))?;
+    let dims: Shape = shape.0.iter().flatten().map(|&dim| SDim::new(dim, From::Attr("shape"))).collect();
+    for dim in &dims {
+        cx.require(rule, dim.value().is_some_and(|dim| dim >= 0), || {
+            Fault::attr("shape", format!("expected dimensions of at least 0, found {}", dim.dim))
+        })?;
+    }
+    Ok(dims)
+}
+
+const SHAPE_RULE: &str = "C1: shape is a list of numbers, none negative";
+
+/// Zeros.
+pub const ZEROS: OpDef = OpDef {
+    name: "zeros",
+    doc: "A tensor of shape `shape` and dtype `dtype` with 0 everywhere (`src/relay/op/tensor/transform.cc`).",
+    attrs: Some(InitOpAttrs::SCHEMA),
+    rules: &[SHAPE_RULE, "C2: dtype is the dtype of a tensor"],
+    rel: init_rel,
+    eval: |cx| filled(cx, 0.0),
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+/// Ones.
+pub const ONES: OpDef = OpDef {
+    name: "ones",
+    doc: "A tensor of shape `shape` and dtype `dtype` with 1 everywhere (`src/relay/op/tensor/transform.cc`).",
+    eval: |cx| filled(cx, 1.0),
+    ..ZEROS
+};
+
+fn init_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = InitOpAttrs::read(cx.attrs);
+    let shape = require_shape(cx, "C1", &attrs.shape)?;
+    let dtype = rel::require_tensor_dtype(cx, "C2", "dtype", attrs.dtype)?;
+    cx.set_out(shape, dtype)
+}
+
+fn filled(cx: &EvalCx, value: f64) -> EvalResult {
+    let tensor = Tensor::full(cx.out_dtype(), cx.out_shape(), value);
+    Ok(tensor.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
+}
+
+/// Zeros like another tensor.
+pub const ZEROS_LIKE: OpDef = OpDef {
+    name: "zeros_like",
+    doc: "A tensor of the shape and the dtype of `data` with 0 everywhere (`src/relay/op/tensor/unary.cc`).",
+    args: &[Arg::tensor("data")],
+    rel: rel::identity,
+    eval: |cx| filled(cx, 0.0),
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+/// Ones like another tensor.
+pub const ONES_LIKE: OpDef = OpDef {
+    name: "ones_like",
+    doc: "A tensor of the shape and the dtype of `data` with 1 everywhere (`src/relay/op/tensor/unary.cc`).",
+    eval: |cx| filled(cx, 1.0),
+    ..ZEROS_LIKE
+};
+
+/// One value everywhere.
+pub const FULL: OpDef = OpDef {
+    name: "full",
+    doc: "A tensor of shape `shape` with `fill_value` everywhere, converted to `dtype` if that is given \
+          (`src/relay/op/tensor/transform.cc`).",
+    args: &[Arg::of("fill_value", "double")],
+    attrs: Some(InitOpAttrs::SCHEMA),
+    rules: &[SHAPE_RULE, "C2: dtype is the dtype of a tensor, if given", "C3: rank(fill_value) == 0"],
+    rel: full_rel,
+    eval: |cx| spread(cx, cx.tensor(0)),
+    fuse: Some(Fuse::ElemWise),
+};
+
+fn full_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = InitOpAttrs::read(cx.attrs);
+    let value = cx.tensor(0)?;
+    let shape = require_shape(cx, "C1", &attrs.shape)?;
+    let dtype = rel::require_tensor_dtype(cx, "C2", "dtype", attrs.dtype.or(Some(value.dtype)))?;
+    cx.require("C3", value.rank() == 0, || Fault::rank(0, &value))?;
+    cx.set_out(shape, dtype)
+}
+
+/// One value everywhere, like another tensor.
+pub const FULL_LIKE: OpDef = OpDef {
+    name: "full_like",
+    doc: "A tensor of the shape and the dtype of `data` with `fill_value` everywhere (`src/relay/op/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::of("fill_value", "double")],
+    rules: &["C1: rank(fill_value) == 0"],
+    rel: full_like_rel,
+    eval: |cx| spread(cx, cx.tensor(1)),
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+fn full_like_rel(cx: &mut RelCx) -> RelResult {
+    let (data, value) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.require("C1", value.rank() == 0, || Fault::rank(0, &value))?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn spread(cx: &EvalCx, value: &Tensor) -> EvalResult {
+    let spread = value.cast(cx.out_dtype()).and_then(|value| value.broadcast_to(cx.out_shape()));
+    Ok(spread.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
+}
+
+pub const FAMILY: &[OpDef] = &[ZEROS, ONES, ZEROS_LIKE, ONES_LIKE, FULL, FULL_LIKE];
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{eval, hostile, rel, t};
+    use crate::ir::attrs::AttrValue;
+    use crate::tensor::Tensor;
+    use crate::types::DType;
+
+    #[test]
+    fn shapes_and_dtypes() {
+        let attrs = |shape, dtype| [("shape", shape), ("dtype", AttrValue::DType(dtype))];
+        let shape = || AttrValue::ints(&[2, 3]);
+        assert_eq!(rel("zeros", &[], &attrs(shape(), Some(DType::I8))), "Tensor[(2, 3), int8]");
+        assert_eq!(rel("zeros", &[], &attrs(AttrValue::ints(&[]), Some(DType::I8))), "int8");
+        assert_eq!(rel("zeros", &[], &attrs(AttrValue::ints(&[-1]), Some(DType::I8))), "E0404 C1");
+        assert_eq!(rel("zeros", &[], &attrs(AttrValue::None, Some(DType::I8))), "E0404 C1");
+        assert_eq!(rel("zeros", &[], &attrs(shape(), None)), "E0404 C2");
+        assert_eq!(rel("full", &[t(&[], DType::F16)], &attrs(shape(), None)), "Tensor[(2, 3), float16]");
+        assert_eq!(rel("full", &[t(&[1], DType::F16)], &attrs(shape(), None)), "E0303 C3");
+        assert_eq!(rel("zeros", &[], &attrs(AttrValue::ints(&[1 << 21, 1 << 21]), Some(DType::I8))), "E0803");
+        hostile("zeros", &[], &[("dtype", AttrValue::DType(Some(DType::I8)))], &[], &["shape"]);
+    }
+
+    #[test]
+    fn values_everywhere() {
+        let attrs = [("shape", AttrValue::ints(&[2])), ("dtype", AttrValue::DType(Some(DType::U8)))];
+        assert_eq!(eval("ones", &[], &attrs).expect("no trap").to_vec::<u8>(), Some(vec![1, 1]));
+        assert_eq!(eval("full", &[Tensor::scalar(-1i32)], &attrs).expect("no trap").to_vec::<u8>(), Some(vec![255, 255]));
+        let x = Tensor::from_vec(&[2], vec![0.5f32, 1.5]);
+        assert_eq!(eval("full_like", &[x, Tensor::scalar(3i64)], &[]).expect("no trap").to_vec::<f32>(), Some(vec![3.0; 2]));
+    }
+}

@@ -1,0 +1,425 @@
+//! Functions of one operand, element by element; the shape stays.
+
+use super::attrs::attrs;
+use super::eval::{EvalCx, EvalResult, Trap};
+use super::rel::{self, Fault, RelCx, RelResult};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::Arg;
+use crate::tensor::{Tensor, float_max, float_min};
+use crate::types::DType;
+
+attrs! {
+    "relay.attrs.ClipAttrs" =>
+    pub struct ClipAttrs {
+        /// The least value of the result.
+        pub a_min: f64;
+        /// The greatest value of the result.
+        pub a_max: f64;
+    }
+
+    "relay.attrs.CastAttrs" =>
+    pub struct CastAttrs {
+        /// The dtype of the result.
+        pub dtype: Option<DType>;
+    }
+}
+
+const OPERANDS: &[Arg] = &[Arg::tensor("data")];
+
+/// A function of one operand of any dtype.
+const fn unary(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+    OpDef { name, doc, args: OPERANDS, rel: rel::identity, eval, fuse: Some(Fuse::ElemWise), ..OpDef::BASE }
+}
+
+/// A function of one operand that only floats have.
+const fn float(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+    OpDef { rules: &["C1: dtype(data) is a float"], rel: rel::float_identity, ..unary(name, doc, eval) }
+}
+
+/// A property of each element, as bool.
+const fn test(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+    OpDef { rel: test_rel, ..unary(name, doc, eval) }
+}
+
+fn test_rel(cx: &mut RelCx) -> RelResult {
+    let data = cx.tensor(0)?;
+    cx.set_out(data.dims(), DType::BOOL)
+}
+
+/// The evaluation of a function that only floats have.
+fn floats(cx: &EvalCx, f: fn(f64) -> f64) -> EvalResult {
+    cx.map(f, |x| x)
+}
+
+/// `√x`.
+pub const SQRT: OpDef =
+    float("sqrt", "The square root; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sqrt));
+
+/// `1 / √x`.
+pub const RSQRT: OpDef =
+    float("rsqrt", "One divided by the square root (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, |x| 1.0 / x.sqrt()));
+
+/// `e^x`.
+pub const EXP: OpDef = float("exp", "`e` to the power of `x` (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::exp));
+
+/// `e^x`, which TVM approximates.
+pub const FAST_EXP: OpDef =
+    float("fast_exp", "`e` to the power of `x`. TVM approximates; here it is `exp` (`src/relay/op/tensor/unary.cc`).", |cx| {
+        floats(cx, f64::exp)
+    });
+
+/// `ln x`.
+pub const LOG: OpDef =
+    float("log", "The natural logarithm; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::ln));
+
+/// `log₂ x`.
+pub const LOG2: OpDef =
+    float("log2", "The logarithm to base 2; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::log2));
+
+/// `log₁₀ x`.
+pub const LOG10: OpDef =
+    float("log10", "The logarithm to base 10; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::log10));
+
+/// `1 / (1 + e^-x)`.
+pub const SIGMOID: OpDef =
+    float("sigmoid", "`1 / (1 + e^-x)` (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, |x| 1.0 / (1.0 + (-x).exp())));
+
+/// The hyperbolic tangent.
+pub const TANH: OpDef = float("tanh", "The hyperbolic tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tanh));
+
+/// The hyperbolic tangent, which TVM approximates.
+pub const FAST_TANH: OpDef =
+    float("fast_tanh", "The hyperbolic tangent. TVM approximates; here it is `tanh` (`src/relay/op/tensor/unary.cc`).", |cx| {
+        floats(cx, f64::tanh)
+    });
+
+/// The sine.
+pub const SIN: OpDef = float("sin", "The sine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sin));
+
+/// The cosine.
+pub const COS: OpDef = float("cos", "The cosine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cos));
+
+/// The tangent.
+pub const TAN: OpDef = float("tan", "The tangent, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tan));
+
+/// The inverse of the sine.
+pub const ASIN: OpDef =
+    float("asin", "The inverse of the sine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::asin));
+
+/// The inverse of the cosine.
+pub const ACOS: OpDef =
+    float("acos", "The inverse of the cosine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::acos));
+
+/// The inverse of the tangent.
+pub const ATAN: OpDef = float("atan", "The inverse of the tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::atan));
+
+/// The hyperbolic sine.
+pub const SINH: OpDef = float("sinh", "The hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sinh));
+
+/// The hyperbolic cosine.
+pub const COSH: OpDef = float("cosh", "The hyperbolic cosine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cosh));
+
+/// The inverse of the hyperbolic sine.
+pub const ASINH: OpDef =
+    float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::asinh));
+
+/// The inverse of the hyperbolic cosine.
+pub const ACOSH: OpDef =
+    float("acosh", "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).", |cx| {
+        floats(cx, f64::acosh)
+    });
+
+/// The inverse of the hyperbolic tangent.
+pub const ATANH: OpDef =
+    float("atanh", "The inverse of the hyperbolic tangent; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).", |cx| {
+        floats(cx, f64::atanh)
+    });
+
+/// The error function.
+pub const ERF: OpDef =
+    float("erf", "The error function, `2/√π ∫₀ˣ e^-t² dt` (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, erf));
+
+/// The error function, which TVM approximates.
+pub const FAST_ERF: OpDef =
+    float("fast_erf", "The error function. TVM approximates; here it is `erf` (`src/relay/op/tensor/unary.cc`).", |cx| {
+        floats(cx, erf)
+    });
+
+/// `erf x = 2/√π · e^-x² · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n+1))`: no term cancels another. From 6 on the result rounds to 1.
+pub fn erf(x: f64) -> f64 {
+    if x.is_nan() || x.abs() >= 6.0 {
+        return if x.is_nan() { x } else { x.signum() };
+    }
+    let (mut term, mut sum, mut odd) = (x, x, 1.0);
+    while term.abs() > sum.abs() * 1e-17 {
+        odd += 2.0;
+        term *= 2.0 * x * x / odd;
+        sum += term;
+    }
+    std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp() * sum
+}
+
+/// `|x|`.
+pub const ABS: OpDef =
+    unary("abs", "The absolute value; that of the least integer is itself (`src/relay/op/tensor/unary.cc`).", |cx| {
+        cx.map(f64::abs, i128::abs)
+    });
+
+/// `-x`.
+pub const NEGATIVE: OpDef =
+    unary("negative", "`-x`; integers wrap (`src/relay/op/tensor/unary.cc`).", |cx| cx.map(|x| -x, |x| -x));
+
+/// The sign.
+pub const SIGN: OpDef = unary("sign", "-1, 0 or 1 by the sign of `x`; 0 for NaN (`src/relay/op/tensor/unary.cc`).", |cx| {
+    cx.map(|x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)), i128::signum)
+});
+
+/// Downwards.
+pub const FLOOR: OpDef =
+    unary("floor", "Rounds downwards; integers stay (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::floor));
+
+/// Upwards.
+pub const CEIL: OpDef =
+    unary("ceil", "Rounds upwards; integers stay (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::ceil));
+
+/// Towards zero.
+pub const TRUNC: OpDef =
+    unary("trunc", "Rounds towards zero; integers stay (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::trunc));
+
+/// To the nearest.
+pub const ROUND: OpDef = unary(
+    "round",
+    "Rounds to the nearest integer, halves away from zero; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::round),
+);
+
+/// The operand.
+pub const COPY: OpDef =
+    unary("copy", "The operand, unchanged (`src/relay/op/tensor/unary.cc`).", |cx| Ok(cx.tensor(0).clone().into()));
+
+/// Is it NaN?
+pub const ISNAN: OpDef =
+    test("isnan", "Whether each element is NaN, as bool; no integer is (`src/relay/op/tensor/unary.cc`).", |cx| {
+        Ok(cx.tensor(0).test(f64::is_nan, |_| false).into())
+    });
+
+/// Is it finite?
+pub const ISFINITE: OpDef =
+    test("isfinite", "Whether each element is finite, as bool; every integer is (`src/relay/op/tensor/unary.cc`).", |cx| {
+        Ok(cx.tensor(0).test(f64::is_finite, |_| true).into())
+    });
+
+/// Is it infinite?
+pub const ISINF: OpDef =
+    test("isinf", "Whether each element is infinite, as bool; no integer is (`src/relay/op/tensor/unary.cc`).", |cx| {
+        Ok(cx.tensor(0).test(f64::is_infinite, |_| false).into())
+    });
+
+/// Limits to a range.
+pub const CLIP: OpDef = OpDef {
+    attrs: Some(ClipAttrs::SCHEMA),
+    ..unary(
+        "clip",
+        "`max(min(x, a_max), a_min)`, with the bounds converted to the operand's dtype as `cast` does; NaN stays NaN \
+         (`src/relay/op/tensor/unary.cc`).",
+        clip_eval,
+    )
+};
+
+fn clip_eval(cx: &EvalCx) -> EvalResult {
+    let (data, attrs) = (cx.tensor(0), ClipAttrs::read(cx.attrs));
+    let bound = |value: f64| Tensor::full(data.dtype(), &[], value).expect("the operand's dtype");
+    let below = data.zip(&bound(attrs.a_max), float_min, Ord::min).expect("a scalar broadcasts");
+    Ok(below.zip(&bound(attrs.a_min), float_max, Ord::max).expect("a scalar broadcasts").into())
+}
+
+/// Converts.
+pub const CAST: OpDef = OpDef {
+    attrs: Some(CastAttrs::SCHEMA),
+    rules: &["C1: dtype is the dtype of a tensor"],
+    rel: cast_rel,
+    ..unary(
+        "cast",
+        "Each element converted to `dtype`. Floats become integers towards zero, saturating, NaN becoming 0; integers wrap; \
+         to bool, all but 0 is true (`src/relay/op/tensor/transform.cc`).",
+        cast_eval,
+    )
+};
+
+fn cast_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = CastAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
+    cx.set_out(data.dims(), dtype)
+}
+
+fn cast_eval(cx: &EvalCx) -> EvalResult {
+    cast_to(cx.tensor(0), cx.out_dtype())
+}
+
+/// Converts to the other operand's dtype.
+pub const CAST_LIKE: OpDef = OpDef {
+    args: &[Arg::tensor("data"), Arg::tensor("dtype_like")],
+    rel: cast_like_rel,
+    ..unary(
+        "cast_like",
+        "Each element of `data` converted to the dtype of `dtype_like`, as `cast` does (`src/relay/op/tensor/transform.cc`).",
+        cast_eval,
+    )
+};
+
+fn cast_like_rel(cx: &mut RelCx) -> RelResult {
+    let (data, like) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.set_out(data.dims(), like.dtype)
+}
+
+fn cast_to(data: &Tensor, dtype: DType) -> EvalResult {
+    let cast = data.cast(dtype);
+    Ok(cast.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{dtype}` at run time")))?.into())
+}
+
+/// The same bits under another dtype.
+pub const REINTERPRET: OpDef = OpDef {
+    attrs: Some(CastAttrs::SCHEMA),
+    rules: &["C1: dtype is the dtype of a tensor", "C2: bits(data) == bits(dtype)"],
+    rel: reinterpret_rel,
+    ..unary(
+        "reinterpret",
+        "The bits of each element taken for a `dtype` of the same width (`src/relay/op/tensor/transform.cc`).",
+        reinterpret_eval,
+    )
+};
+
+fn reinterpret_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = CastAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
+    let bits = |dtype: DType| u32::from(dtype.bits) * u32::from(dtype.lanes);
+    let (found, wanted) = (bits(data.dtype), bits(dtype));
+    cx.require("C2", found == wanted, || {
+        Fault::attr("dtype", format!("expected a dtype of {found} bits, found `{dtype}`"))
+            .at(data.place(), "")
+            .equation("bits(data) == bits(dtype)", format!("{found} == {wanted}"))
+    })?;
+    cx.set_out(data.dims(), dtype)
+}
+
+fn reinterpret_eval(cx: &EvalCx) -> EvalResult {
+    let bytes = cx.tensor(0).to_le_bytes();
+    let tensor = Tensor::from_le_bytes(cx.out_dtype(), cx.out_shape(), &bytes);
+    Ok(tensor.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
+}
+
+pub const FAMILY: &[OpDef] = &[
+    SQRT,
+    RSQRT,
+    EXP,
+    FAST_EXP,
+    LOG,
+    LOG2,
+    LOG10,
+    SIGMOID,
+    TANH,
+    FAST_TANH,
+    SIN,
+    COS,
+    TAN,
+    ASIN,
+    ACOS,
+    ATAN,
+    SINH,
+    COSH,
+    ASINH,
+    ACOSH,
+    ATANH,
+    ERF,
+    FAST_ERF,
+    ABS,
+    NEGATIVE,
+    SIGN,
+    FLOOR,
+    CEIL,
+    TRUNC,
+    ROUND,
+    COPY,
+    ISNAN,
+    ISFINITE,
+    ISINF,
+    CLIP,
+    CAST,
+    CAST_LIKE,
+    REINTERPRET,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ANY, Attrs, eval, rel, t};
+    use super::*;
+    use crate::ir::attrs::AttrValue;
+
+    fn floats(name: &str, x: &[f32], attrs: Attrs) -> Vec<f32> {
+        eval(name, &[Tensor::from_vec(&[x.len()], x.into())], attrs).expect("no trap").to_vec().expect("f32")
+    }
+
+    fn ints(name: &str, x: &[i8], attrs: Attrs) -> Vec<i8> {
+        eval(name, &[Tensor::from_vec(&[x.len()], x.into())], attrs).expect("no trap").to_vec().expect("i8")
+    }
+
+    #[test]
+    fn float_functions_need_floats() {
+        assert_eq!(rel("exp", &[t(&[ANY, 2], DType::F16)], &[]), "Tensor[(?, 2), float16]");
+        assert_eq!(rel("exp", &[t(&[2], DType::I32)], &[]), "E0305 C1");
+        assert_eq!(rel("isnan", &[t(&[2], DType::I32)], &[]), "Tensor[(2), bool]");
+    }
+
+    #[test]
+    fn values_at_the_corners() {
+        assert_eq!(floats("sqrt", &[4.0, 0.0], &[]), [2.0, 0.0]);
+        assert!(floats("log", &[-1.0, f32::NAN], &[]).iter().all(|x| x.is_nan()));
+        assert_eq!(floats("log", &[0.0, 1.0], &[]), [f32::NEG_INFINITY, 0.0]);
+        assert_eq!(floats("sigmoid", &[f32::NEG_INFINITY, 0.0, f32::INFINITY], &[]), [0.0, 0.5, 1.0]);
+        assert_eq!(floats("tanh", &[f32::NEG_INFINITY, 0.0, f32::INFINITY], &[]), [-1.0, 0.0, 1.0]);
+        assert_eq!(floats("round", &[0.5, -0.5, 1.5, 2.5], &[]), [1.0, -1.0, 2.0, 3.0]);
+        assert_eq!(floats("sign", &[-2.0, -0.0, 3.0, f32::NAN], &[]), [-1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(ints("abs", &[-128, -1, 5], &[]), [-128, 1, 5]);
+        assert_eq!(ints("negative", &[-128, -1, 5], &[]), [-128, 1, -5]);
+        assert_eq!(ints("round", &[-128, 3], &[]), [-128, 3]);
+    }
+
+    #[test]
+    fn the_error_function_is_accurate() {
+        for (x, expected) in [(0.0, 0.0), (0.5, 0.5204998778130465), (1.0, 0.8427007929497149), (3.0, 0.9999779095030014)] {
+            assert!((erf(x) - expected).abs() < 1e-15, "erf({x}) = {}", erf(x));
+            assert_eq!(erf(-x), -erf(x));
+        }
+        assert_eq!((erf(f64::INFINITY), erf(-7.0)), (1.0, -1.0));
+        assert!(erf(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn clip_converts_its_bounds() {
+        let bounds = |min, max| vec![("a_min", AttrValue::float(min)), ("a_max", AttrValue::float(max))];
+        assert_eq!(ints("clip", &[-20, 5, 20], &bounds(-10.9, 10.9)), [-10, 5, 10]);
+        assert_eq!(ints("clip", &[-128, 127], &bounds(-1000.0, 1000.0)), [-128, 127]);
+        assert_eq!(ints("clip", &[1, 2, 3], &bounds(9.0, 0.0)), [9, 9, 9]);
+        let clipped = floats("clip", &[f32::NAN, -3.0, 0.5], &bounds(-1.0, 1.0));
+        assert!(clipped[0].is_nan());
+        assert_eq!(clipped[1..], [-1.0, 0.5]);
+    }
+
+    #[test]
+    fn casts() {
+        let to = |dtype| vec![("dtype", AttrValue::DType(dtype))];
+        let x = Tensor::from_vec(&[4], vec![f32::NAN, -300.5, 300.5, 0.5]);
+        let i8 = eval("cast", std::slice::from_ref(&x), &to(Some(DType::I8))).expect("no trap");
+        assert_eq!(i8.to_vec::<i8>(), Some(vec![0, -128, 127, 0]));
+        let bool = eval("cast", &[x], &to(Some(DType::BOOL))).expect("no trap");
+        assert_eq!(bool.to_vec::<bool>(), Some(vec![true; 4]));
+        assert_eq!(rel("cast", &[t(&[2], DType::F32)], &to(None)), "E0404 C1");
+        assert_eq!(rel("cast", &[t(&[2], DType::F32)], &to(DType::parse("handle"))), "E0404 C1");
+        assert_eq!(rel("reinterpret", &[t(&[2], DType::F32)], &to(Some(DType::I64))), "E0404 C2");
+        let one = eval("reinterpret", &[Tensor::scalar(1.0f32)], &to(Some(DType::I32))).expect("no trap");
+        assert_eq!(one.to_vec::<i32>(), Some(vec![0x3f80_0000]));
+    }
+}

@@ -1,0 +1,144 @@
+//! What unit tests of operators use: one relation or one evaluator, run alone.
+
+use super::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
+use super::rel::{Fault, RelCx, Stop};
+use super::table;
+use crate::ir::attrs::{AttrValue, OpTable};
+use crate::tensor::Tensor;
+use crate::types::{DType, Dim, Solver, Ty, Types};
+
+/// A `?` among dimensions.
+pub const ANY: i64 = i64::MIN;
+
+/// The type of an operand: a tensor, or a tuple of tensors.
+#[derive(Clone, Debug)]
+pub enum Operand {
+    Tensor(Vec<i64>, DType),
+    Tuple(Vec<(Vec<i64>, DType)>),
+}
+
+/// A tensor operand's type.
+pub fn t(shape: &[i64], dtype: DType) -> Operand {
+    Operand::Tensor(shape.into(), dtype)
+}
+
+/// Attributes by name; the others have their defaults.
+pub type Attrs<'a> = &'a [(&'a str, AttrValue)];
+
+fn complete(name: &str, attrs: Attrs) -> Vec<AttrValue> {
+    let schema = table().find(name).and_then(|op| table().schema(op));
+    let fields = schema.map_or(&[][..], |schema| schema.fields);
+    assert!(attrs.iter().all(|(name, _)| fields.iter().any(|field| field.name == *name)), "an attribute of the operator");
+    let value = |name: &str| attrs.iter().find(|(written, _)| *written == name).map(|(_, value)| value.clone());
+    fields.iter().map(|field| value(field.name).unwrap_or_else(|| field.default.map_or(AttrValue::None, |of| of()))).collect()
+}
+
+fn operand_ty(types: &mut Types, operand: &Operand) -> Ty {
+    let mut tensor = |shape: &[i64], dtype| {
+        let dim = |&value: &i64| if value == ANY { Dim::Any } else { Dim::known(value) };
+        let dims: Vec<Dim> = shape.iter().map(dim).collect();
+        types.tensor(&dims, dtype)
+    };
+    match operand {
+        Operand::Tensor(shape, dtype) => tensor(shape, *dtype),
+        Operand::Tuple(fields) => {
+            let fields: Vec<Ty> = fields.iter().map(|(shape, dtype)| tensor(shape, *dtype)).collect();
+            types.tuple(&fields)
+        }
+    }
+}
+
+/// The result's type, after one run of the relation.
+fn infer(name: &str, operands: &[Operand], attrs: Attrs) -> Result<(Types, Ty), Box<Fault>> {
+    let def = table().def(table().find(name).expect("an operator"));
+    let attrs = complete(name, attrs);
+    let (mut types, mut solver) = (Types::new(), Solver::new());
+    let args: Vec<Ty> = operands.iter().map(|operand| operand_ty(&mut types, operand)).collect();
+    let out = solver.fresh(&mut types);
+    let mut cx = RelCx::new(&mut types, &mut solver, &attrs, &args, out);
+    match (def.rel)(&mut cx) {
+        Ok(()) => {}
+        Err(Stop::Fault(fault)) => {
+            let cites = |rule: &&str| rule.starts_with(&format!("{}:", fault.rule));
+            assert!(fault.rule.is_empty() || def.rules.iter().any(cites), "`{name}` has a rule {}", fault.rule);
+            return Err(fault);
+        }
+        Err(stop) => panic!("`{name}`: {stop:?}"),
+    }
+    let out = solver.resolve(&mut types, out);
+    Ok((types, out))
+}
+
+/// The result's type as text, or the code and the rule of the fault.
+pub fn rel(name: &str, operands: &[Operand], attrs: Attrs) -> String {
+    match infer(name, operands, attrs) {
+        Ok((types, out)) => types.text(out),
+        Err(fault) => format!("{} {}", fault.code.id(), fault.rule).trim_end().to_owned(),
+    }
+}
+
+/// The fault of a relation that must not hold.
+pub fn fault(name: &str, operands: &[Operand], attrs: Attrs) -> Fault {
+    let Err(fault) = infer(name, operands, attrs) else { panic!("`{name}` has to refuse its operands") };
+    *fault
+}
+
+/// The result's tensors for these operands.
+pub fn eval_all(name: &str, args: &[ArgValue], attrs: Attrs) -> Result<Vec<Tensor>, Trap> {
+    let of = |tensor: &Tensor| (tensor.shape().iter().map(|&dim| dim as i64).collect(), tensor.dtype());
+    let operand = |arg: &ArgValue| match arg {
+        ArgValue::Tensor(tensor) => Operand::Tensor(of(tensor).0, of(tensor).1),
+        ArgValue::Tuple(tensors) => Operand::Tuple(tensors.iter().map(of).collect()),
+    };
+    let operands: Vec<Operand> = args.iter().map(operand).collect();
+    let (types, out) = infer(name, &operands, attrs).expect("the relation holds");
+    let fields = types.as_tuple(out).map_or(vec![out], |fields| fields.to_vec());
+    let out_ty = |&ty: &Ty| {
+        let (shape, dtype) = types.as_tensor(ty).expect("a tensor");
+        OutTy { shape: shape.iter().map(|dim| dim.value().expect("a number") as usize).collect(), dtype }
+    };
+    let out: Vec<OutTy> = fields.iter().map(out_ty).collect();
+    let attrs = complete(name, attrs);
+    let def = table().def(table().find(name).expect("an operator"));
+    let tensors = match (def.eval)(&EvalCx { args, attrs: &attrs, out: &out })? {
+        Outputs::One(tensor) => vec![tensor],
+        Outputs::Tuple(tensors) => tensors,
+    };
+    let found: Vec<OutTy> = tensors.iter().map(|tensor| OutTy { shape: tensor.shape().into(), dtype: tensor.dtype() }).collect();
+    assert_eq!(found, out, "the evaluation of `{name}` agrees with its relation");
+    Ok(tensors)
+}
+
+/// The one result for tensor operands.
+pub fn eval(name: &str, args: &[Tensor], attrs: Attrs) -> Result<Tensor, Trap> {
+    let args: Vec<ArgValue> = args.iter().cloned().map(ArgValue::Tensor).collect();
+    eval_all(name, &args, attrs).map(|mut tensors| tensors.remove(0))
+}
+
+/// Runs a relation with every combination of hostile integers in the named attributes: it may refuse, not panic.
+pub fn hostile(name: &str, operands: &[Operand], attrs: Attrs, ints: &[&str], lists: &[&str]) {
+    let numbers = [i64::MIN, i64::MIN + 1, -5, -4, -3, -2, -1, 0, 1, 2, i64::from(i32::MAX), 1 << 40, i64::MAX - 1, i64::MAX];
+    let with = |attr: &str, value: AttrValue| {
+        let mut attrs: Vec<(&str, AttrValue)> = attrs.iter().filter(|(name, _)| *name != attr).cloned().collect();
+        attrs.push((attr, value));
+        rel(name, operands, &attrs);
+    };
+    for attr in ints {
+        for number in numbers {
+            with(attr, AttrValue::int(number));
+        }
+    }
+    for attr in lists {
+        with(attr, AttrValue::None);
+        with(attr, AttrValue::ints(&[]));
+        for a in numbers {
+            with(attr, AttrValue::ints(&[a]));
+            for b in numbers {
+                with(attr, AttrValue::ints(&[a, b]));
+                for c in [-4, -1, 1, i64::MAX] {
+                    with(attr, AttrValue::ints(&[c, a, b]));
+                }
+            }
+        }
+    }
+}
