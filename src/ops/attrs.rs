@@ -60,23 +60,6 @@ impl AttrField for Option<Dim> {
     }
 }
 
-/// TVM's `Optional<Integer>`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OptInt(pub Option<i64>);
-
-impl AttrField for OptInt {
-    const KIND: Kind = Kind::OptInt;
-    type Literal = Option<i64>;
-
-    fn default_value(literal: Option<i64>) -> AttrValue {
-        <Option<i64>>::default_value(literal)
-    }
-
-    fn read(value: &AttrValue) -> OptInt {
-        OptInt(value.as_int())
-    }
-}
-
 impl AttrField for f64 {
     const KIND: Kind = Kind::Float;
     type Literal = f64;

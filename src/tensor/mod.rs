@@ -12,9 +12,9 @@ mod element;
 mod movement;
 pub mod npy;
 mod random;
+mod reduce;
 pub mod size;
 pub mod text;
-mod reduce;
 
 pub use acc::{Acc, Real, float_max, float_min};
 pub use element::{ArrayT, Element};
