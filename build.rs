@@ -9,8 +9,5 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     // SAFETY: the build script has one thread at this point.
     unsafe { std::env::set_var("LALRPOP_LANE_TABLE", "disabled") };
-    lalrpop::Configuration::new()
-        .set_in_dir("grammar")
-        .process()
-        .expect("grammar/relay.lalrpop is accepted");
+    lalrpop::Configuration::new().set_in_dir("grammar").process().expect("grammar/relay.lalrpop is accepted");
 }

@@ -1,13 +1,37 @@
+//! relayc: a toolchain for the Relay text language.
+//!
+//! Data flows one way, a room a step; a room names only rooms above it in this list:
+//!
+//! - [`base`]: places in text, typed indices, small text helpers
+//! - [`diag`]: diagnostics, their codes and pages, their rendering
+//! - [`syntax`]: text to tokens to syntax tree
+//! - [`types`]: dtypes, dimensions, types, unification
+//! - [`tensor`]: run-time tensors, literals, `.npy` bytes, comparison
+//! - [`sys`]: files read and written whole
+//! - [`ir`]: the typed intermediate representation, its printer and verifier
+//! - [`ops`]: operators, one file a family: schema, rules, relation, evaluation
+//! - [`formats`]: bytes to values and back: `.params`, `.npz`, pictures
+//! - [`zoo`]: the networks of relay.testing and their weights
+//! - [`resolve`]: syntax tree to IR: names, scopes, attributes
+//! - [`infer`]: type and shape inference
+//! - [`interp`]: the reference interpreter
+//! - [`driver`]: the pipeline: load, check, run
+//! - [`cli`]: the command line, one file a subcommand
+
+#![forbid(unsafe_code)]
+
 pub mod base;
+pub mod cli;
 pub mod diag;
+pub mod driver;
+pub mod formats;
 pub mod infer;
+pub mod interp;
 pub mod ir;
 pub mod ops;
+pub mod resolve;
 pub mod syntax;
+pub mod sys;
 pub mod tensor;
 pub mod types;
-pub mod cli {
-    pub fn main() -> std::process::ExitCode {
-        std::process::ExitCode::SUCCESS
-    }
-}
+pub mod zoo;

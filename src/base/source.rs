@@ -4,6 +4,7 @@
 
 use super::IndexVec;
 use crate::index_type;
+use std::sync::Arc;
 
 index_type! {
     /// A text that was read.
@@ -51,7 +52,7 @@ impl Span {
 #[derive(Clone, Debug)]
 pub struct SourceFile {
     pub name: String,
-    pub text: String,
+    pub text: Arc<str>,
     line_starts: Vec<usize>,
 }
 
@@ -84,8 +85,8 @@ impl Sources {
         Self::default()
     }
 
-    pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
-        let text = text.into();
+    pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
+        let text: Arc<str> = text.into();
         let line_starts = codespan_reporting::files::line_starts(&text).collect();
         self.files.push(SourceFile { name: name.into(), text, line_starts })
     }

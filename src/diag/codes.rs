@@ -110,6 +110,7 @@ codes! {
     E0307 "a projection that does not fit";
     E0308 "operand shapes that do not fit an operator";
     E0309 "a call of something that is not a function";
+    E0310 "a dimension that no tensor can have";
 
     E0401 "an attribute the operator does not have";
     E0402 "an attribute that is missing";
@@ -141,5 +142,6 @@ codes! {
 
     W0001 "a missing version header";
     W0002 "a graph variable of another function";
-    W0003 "a local that shadows nothing it can reach";
+    W0003 "a variable that cannot be reached";
+    W0004 "an attribute written twice";
 }

@@ -72,7 +72,7 @@ fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut Stri
     // One cache entry for each file a label points into.
     let files = diagnostic.labels.iter().filter_map(|label| {
         let file = sources.file(label.span.file)?;
-        Some((label.span.file.index(), (escape_control(&file.name), file.text.as_str())))
+        Some((label.span.file.index(), (escape_control(&file.name), &*file.text)))
     });
     let cache = HumanCache { files: files.map(|(id, (name, text))| (id, (name.into_owned(), Source::from(text)))).collect() };
     let mut bytes = Vec::new();
@@ -121,7 +121,7 @@ impl<'a> csf::Files<'a> for Files<'a> {
     }
 
     fn source(&'a self, id: u32) -> Result<&'a str, csf::Error> {
-        self.file(id).map(|file| file.text.as_str())
+        self.file(id).map(|file| &*file.text)
     }
 
     fn line_index(&'a self, id: u32, offset: usize) -> Result<usize, csf::Error> {

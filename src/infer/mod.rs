@@ -170,6 +170,10 @@ impl Infer<'_> {
                 }
                 steps.extend([Step::Enter(body), Step::Bind(expr), Step::Enter(value)]);
             }
+            // An operator that is called needs no type of its own.
+            ExprKind::Call { args, .. } if self.module.called_op(expr).is_some() => {
+                steps.extend(self.module.items(args).iter().rev().map(|arg| Step::Enter(arg.expr)));
+            }
             _ => {
                 let mut children = Vec::new();
                 self.module.children(expr, &mut children);

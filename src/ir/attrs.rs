@@ -70,8 +70,10 @@ pub enum Kind {
     IndexExpr,
     /// TVM's `Optional<Integer>`.
     OptInt,
-    /// A list of `IndexExpr`, or `None`.
+    /// A list of `IndexExpr`.
     Ints,
+    /// A list of `IndexExpr`, or `None`: an array that TVM lets be null.
+    IntsOrNone,
     /// TVM's `Optional<Array<Integer>>`.
     OptInts,
     /// A list of lists of integers.
@@ -92,7 +94,7 @@ impl Kind {
         match self {
             Kind::Int | Kind::IndexExpr => "int",
             Kind::OptInt => "int?",
-            Kind::Ints => "int[]",
+            Kind::Ints | Kind::IntsOrNone => "int[]",
             Kind::OptInts => "int[]?",
             Kind::IntLists => "Array<Array<Integer>>",
             Kind::Float => "float",
@@ -109,7 +111,8 @@ impl Kind {
         match self {
             Kind::Int => "an integer",
             Kind::IndexExpr | Kind::OptInt => "an integer or `None`",
-            Kind::Ints | Kind::OptInts => "a list of integers",
+            Kind::Ints => "a list of integers",
+            Kind::IntsOrNone | Kind::OptInts => "a list of integers or `None`",
             Kind::IntLists => "a list of lists of integers",
             Kind::Float => "a number",
             Kind::Floats => "a list of numbers",

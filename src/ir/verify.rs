@@ -50,38 +50,17 @@ pub fn well_formed(module: &Module) -> Vec<Violation> {
         }
         Root::Expr(expr) => {
             // Variables that nothing binds are free; a bare expression may have them.
-            let free = free_vars(module);
-            free.iter().for_each(|var| walk.in_scope[var.index()] = true);
+            module.free_vars().iter().for_each(|var| walk.in_scope[var.index()] = true);
             walk.run(vec![Step::Enter(expr, Span::NONE)]);
         }
     }
     walk.violations
 }
 
-/// Every binding of a variable under the roots.
-fn binders(module: &Module) -> Vec<VarId> {
-    let mut binders: Vec<VarId> = module.globals.iter().flat_map(|global| module.funcs[global.func].params.clone()).collect();
-    for expr in module.post_order(&module.roots()) {
-        match module.exprs[expr].kind {
-            ExprKind::Fn(func) => binders.extend(&module.funcs[func].params),
-            ExprKind::Let { var, .. } => binders.push(var),
-            _ => {}
-        }
-    }
-    binders
-}
-
 fn bound_twice(module: &Module) -> Vec<Violation> {
     let mut bound = vec![false; module.vars.len()];
-    let twice = binders(module).into_iter().filter(|var| std::mem::replace(&mut bound[var.index()], true));
+    let twice = module.binders().into_iter().filter(|var| std::mem::replace(&mut bound[var.index()], true));
     twice.map(|var| Violation::BoundTwice { var, at: module.vars[var].span }).collect()
-}
-
-/// The variables that no binder binds.
-fn free_vars(module: &Module) -> Vec<VarId> {
-    let mut bound = vec![false; module.vars.len()];
-    binders(module).iter().for_each(|var| bound[var.index()] = true);
-    module.vars.ids().filter(|var| !bound[var.index()]).collect()
 }
 
 struct Walk<'a> {

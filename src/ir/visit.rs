@@ -1,6 +1,6 @@
 //! Walking expressions without recursion.
 
-use super::{ExprId, ExprKind, Module};
+use super::{ExprId, ExprKind, Module, VarId};
 use crate::base::Idx;
 
 impl Module {
@@ -60,5 +60,30 @@ impl Module {
             children.iter().for_each(|child| counts[child.index()] += 1);
         }
         counts
+    }
+
+    /// Every binding of a variable under the roots.
+    pub fn binders(&self) -> Vec<VarId> {
+        let mut binders: Vec<VarId> = self.globals.iter().flat_map(|global| self.funcs[global.func].params.clone()).collect();
+        for expr in self.post_order(&self.roots()) {
+            match self.exprs[expr].kind {
+                ExprKind::Fn(func) => binders.extend(&self.funcs[func].params),
+                ExprKind::Let { var, .. } => binders.push(var),
+                _ => {}
+            }
+        }
+        binders
+    }
+
+    /// The variables mentioned that nothing binds, in the order declared.
+    pub fn free_vars(&self) -> Vec<VarId> {
+        let mut free = vec![false; self.vars.len()];
+        for expr in self.post_order(&self.roots()) {
+            if let ExprKind::Var(var) = self.exprs[expr].kind {
+                free[var.index()] = true;
+            }
+        }
+        self.binders().iter().for_each(|var| free[var.index()] = false);
+        self.vars.ids().filter(|var| free[var.index()]).collect()
     }
 }

@@ -141,7 +141,7 @@ impl AttrField for Vec<i64> {
 
 /// A list or `None`.
 impl AttrField for Option<Vec<i64>> {
-    const KIND: Kind = Kind::Ints;
+    const KIND: Kind = Kind::IntsOrNone;
     type Literal = Option<&'static [i64]>;
 
     fn default_value(literal: Option<&'static [i64]>) -> AttrValue {

@@ -202,7 +202,8 @@ impl Builder {
 
     fn report_proj(&mut self, message: &str, start: u32, tuple: ExprId, index: Span, end: u32) -> ExprId {
         let tuple_span = self.ast.exprs[tuple].span;
-        let report = errors::needs_parentheses(message, tuple_span, self.ast.text(tuple_span), Some((index, self.ast.text(index))));
+        let report =
+            errors::needs_parentheses(message, tuple_span, self.ast.text(tuple_span), Some((index, self.ast.text(index))));
         self.diagnostics.push(report);
         self.proj(start, tuple, index, end)
     }
@@ -260,7 +261,14 @@ impl Builder {
         self.expr(start, ExprKind::Match { scrutinee, clauses, total }, end)
     }
 
-    pub fn report_match_scrutinee(&mut self, start: u32, total: bool, scrutinee: ExprId, clauses: Vec<Clause>, end: u32) -> ExprId {
+    pub fn report_match_scrutinee(
+        &mut self,
+        start: u32,
+        total: bool,
+        scrutinee: ExprId,
+        clauses: Vec<Clause>,
+        end: u32,
+    ) -> ExprId {
         let span = self.ast.exprs[scrutinee].span;
         let message = "what is matched needs parentheses";
         self.diagnostics.push(errors::needs_parentheses(message, span, self.ast.text(span), None));

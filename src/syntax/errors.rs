@@ -6,7 +6,7 @@
 use super::literal::NumberProblem;
 use super::token::{Tok, Token};
 use crate::base::Span;
-use crate::base::text::thousands;
+use crate::base::text::{join_words, thousands};
 use crate::diag::Diagnostic;
 use crate::diag::codes::{E0001, E0002, E0003, E0004, E0005, E0006, E0007, E0101, E0102, E0103, E0104, E0105, E0801, E0802, W0001};
 
@@ -158,6 +158,7 @@ pub(super) fn unknown_section(place: Span, name: &str) -> Diagnostic {
 pub(super) fn unclosed_section(place: Span) -> Diagnostic {
     Diagnostic::new(E0006, "a section without `]`")
         .at(place, "the line ends before the section does")
+        .fix("write `]`", place.end_point(), "]")
         .note("the sections are `#[version = \"0.0.5\"]` and `#[metadata]`")
 }
 
@@ -230,29 +231,44 @@ pub(super) fn needs_parentheses(message: &str, place: Span, text: &str, index: O
 
 pub(super) fn missing_else(place: Span) -> Diagnostic {
     Diagnostic::new(E0104, "an `if` without `else`")
-        .at(place, "has no value when the condition is false")
+        .at(place.end_point(), "`else` is missing here")
+        .also(keyword_if(place), "has no value when the condition is false")
         .note("`if` is an expression: both branches give its value")
         .help("add `else { … }`")
 }
 
+/// The word `if` at the start of an `if` expression.
+fn keyword_if(place: Span) -> Span {
+    Span { end: place.start + 2, ..place }
+}
+
 pub(super) fn else_if(inner: Span, text: &str) -> Diagnostic {
     Diagnostic::new(E0101, "expected `{`, found `if`")
-        .at(inner, "a branch stands in braces")
+        .at(keyword_if(inner), "a branch stands in braces")
         .fix("write `else { if … }`", inner, format!("{{ {text} }}"))
 }
 
 // ---- Brackets ----
 
-/// Open brackets that nothing closes. `found` is the place where that was noticed.
-pub(super) fn unclosed(open: &[(Span, &'static str)], wanted: &str, place: Span, found: &str) -> Diagnostic {
-    let closers: Vec<String> = open.iter().rev().take(3).map(|(_, closer)| format!("`{closer}`")).collect();
-    let more = if open.len() > 3 { " …" } else { "" };
-    let mut report = Diagnostic::new(E0103, format!("expected {}{more}, found {found}", crate::base::text::join_words(&closers, "and")))
-        .at(place, wanted);
-    for (opened, _) in open.iter().rev().take(3) {
-        report = report.also(*opened, "opened here");
+/// Open brackets that nothing closes, with their closing ones. `found` stands where they should have been closed,
+/// `behind` is the place right after the last token before it.
+pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, behind: Span) -> Diagnostic {
+    const SHOWN: usize = 3;
+    let inner = || open.iter().rev().take(SHOWN);
+    let mut closers: Vec<String> = inner().map(|(_, closer)| format!("`{closer}`")).collect();
+    if open.len() > SHOWN {
+        closers.push(format!("{} more", open.len() - SHOWN));
     }
-    report
+    let missing: String = open.iter().rev().map(|(_, closer)| *closer).collect();
+    let report = Diagnostic::new(E0103, format!("expected {}, found {found}", join_words(&closers, "and")))
+        .at(place, format!("`{}` is missing before this", excerpt(&missing)));
+    let report = inner().fold(report, |report, (opened, _)| report.also(*opened, "opened here"));
+    // In `Tensor[(2, 3, float32]` the bracket is missing earlier than it is missed.
+    if found == "`]`" {
+        return report;
+    }
+    let new_line = if missing.starts_with('}') && found != "`else`" { "\n" } else { "" };
+    report.fix(format!("write `{}`", excerpt(&missing)), behind, format!("{new_line}{missing}"))
 }
 
 /// A closing bracket that no open one belongs to.
@@ -262,12 +278,12 @@ pub(super) fn unopened(place: Span, text: &str) -> Diagnostic {
         .fix(format!("remove the `{text}`"), place, "")
 }
 
-/// A closing bracket too many, because an opening one was left out before.
-pub(super) fn unopened_call(place: Span, text: &str, opener: &str, after: Span, callee: &str) -> Diagnostic {
+/// A closing bracket whose opening one was left out after the token `before`.
+pub(super) fn missing_opener(place: Span, text: &str, opener: &str, before: Span, before_text: &str) -> Diagnostic {
     Diagnostic::new(E0103, format!("`{text}` closes nothing"))
         .at(place, "no open bracket belongs to it")
-        .also(after.end_point(), format!("`{opener}` is missing here"))
-        .fix(format!("write `{opener}` after `{callee}`"), after.end_point(), opener)
+        .also(before.end_point(), format!("`{opener}` is missing here"))
+        .fix(format!("write `{opener}` after `{before_text}`"), before.end_point(), opener)
 }
 
 /// A closing bracket of the wrong kind.

@@ -33,8 +33,8 @@ pub struct Lexed {
     pub diagnostics: Vec<Diagnostic>,
     /// Errors past the ones that were kept.
     pub n_dropped: usize,
-    /// Whether the text ended inside a comment or a string, so that what follows is not to be trusted.
-    pub cut_short: bool,
+    /// Where the first comment or string without an end starts: what follows it is not to be trusted.
+    pub cut: Option<u32>,
 }
 
 /// Splits a text into tokens.
@@ -200,8 +200,8 @@ impl Lexer<'_> {
         if !closed {
             // Every quotation mark that follows is escaped; looking for an end again from each would be quadratic.
             self.last_quote = None;
-            self.out.cut_short = true;
             let place = self.span();
+            self.out.cut.get_or_insert(place.start);
             self.report(errors::unterminated_string(Span { end: place.start + 1, ..place }));
         }
     }
@@ -229,6 +229,9 @@ impl Lexer<'_> {
         let line = content.as_bytes().iter().position(|b| *b == b'\n').map_or(content, |end| &content[..end]);
         let Some(len) = line.find(']') else {
             self.inner.bump(line.trim_end().len());
+            if line.trim_start().starts_with("version") {
+                self.push(Tok::Version);
+            }
             let place = self.span();
             return self.report(errors::unclosed_section(place));
         };
@@ -278,7 +281,7 @@ impl Lexer<'_> {
         let place = self.span();
         self.out.comments.push(place);
         if depth > 0 {
-            self.out.cut_short = true;
+            self.out.cut.get_or_insert(place.start);
             self.report(errors::unterminated_comment(opening, place));
         }
     }

@@ -85,9 +85,7 @@ pub fn parse_int(text: &str) -> Result<(i64, IntWidth), NumberProblem> {
         Some(IntWidth::I32) if i32::try_from(value).is_err() => {
             Err(NumberProblem::Range { dtype: "int32", largest: "2147483647" })
         }
-        Some(IntWidth::I16) if i16::try_from(value).is_err() => {
-            Err(NumberProblem::Range { dtype: "int16", largest: "32767" })
-        }
+        Some(IntWidth::I16) if i16::try_from(value).is_err() => Err(NumberProblem::Range { dtype: "int16", largest: "32767" }),
         Some(width) => Ok((value, width)),
     }
 }
@@ -238,10 +236,22 @@ mod tests {
     #[test]
     fn integers_take_the_width_that_holds_them() {
         for (text, value, width) in [
-            ("7", 7, I32), ("0010", 10, I32), ("--4", 4, I32), ("---4", -4, I32), ("2147483647", 2147483647, I32),
-            ("-2147483648", -2147483648, I32), ("2147483648", 2147483648, I64), ("3000000000", 3000000000, I64), ("12i", 12, I32),
-            ("12i32", 12, I32), ("-3i16", -3, I16), ("-32768i16", -32768, I16), ("12i64", 12, I64), ("-0", 0, I32),
-            ("9223372036854775807", i64::MAX, I64), ("-9223372036854775807i64", -i64::MAX, I64),
+            ("7", 7, I32),
+            ("0010", 10, I32),
+            ("--4", 4, I32),
+            ("---4", -4, I32),
+            ("2147483647", 2147483647, I32),
+            ("-2147483648", -2147483648, I32),
+            ("2147483648", 2147483648, I64),
+            ("3000000000", 3000000000, I64),
+            ("12i", 12, I32),
+            ("12i32", 12, I32),
+            ("-3i16", -3, I16),
+            ("-32768i16", -32768, I16),
+            ("12i64", 12, I64),
+            ("-0", 0, I32),
+            ("9223372036854775807", i64::MAX, I64),
+            ("-9223372036854775807i64", -i64::MAX, I64),
         ] {
             assert_eq!(parse_int(text), Ok((value, width)), "{text}");
         }
@@ -251,9 +261,15 @@ mod tests {
     fn bad_integers_say_why() {
         let range = |dtype, largest| NumberProblem::Range { dtype, largest };
         for (text, problem) in [
-            ("2.5", NumberProblem::NeedsF), ("1e5", NumberProblem::NeedsF), ("1+2", NumberProblem::Glued), ("5-2", NumberProblem::Glued),
-            ("1.5.2", NumberProblem::Malformed), ("1i8", NumberProblem::Width("i8".into())), ("40000i16", range("int16", "32767")),
-            ("3000000000i32", range("int32", "2147483647")), ("-9223372036854775808i64", range("int64", "9223372036854775807")),
+            ("2.5", NumberProblem::NeedsF),
+            ("1e5", NumberProblem::NeedsF),
+            ("1+2", NumberProblem::Glued),
+            ("5-2", NumberProblem::Glued),
+            ("1.5.2", NumberProblem::Malformed),
+            ("1i8", NumberProblem::Width("i8".into())),
+            ("40000i16", range("int16", "32767")),
+            ("3000000000i32", range("int32", "2147483647")),
+            ("-9223372036854775808i64", range("int64", "9223372036854775807")),
             ("99999999999999999999", range("int64", "9223372036854775807")),
         ] {
             assert_eq!(parse_int(text), Err(problem), "{text}");
@@ -264,9 +280,19 @@ mod tests {
     fn floats_round_as_tvm_does() {
         let f32_of = |x: f32| f64::from(x);
         for (text, value, width) in [
-            ("2.50f", 2.5, F32), ("0.1f", f32_of(0.1), F32), ("0.1f16", 0.0999755859375, F16), ("0.1f64", 0.1, F64), ("3.f", 3.0, F32),
-            ("1E+3f", 1000.0, F32), ("1e-60f", 0.0, F32), ("-inff", f64::NEG_INFINITY, F32), ("inff16", f64::INFINITY, F16),
-            ("inff64", f64::INFINITY, F64), ("--inff", f64::INFINITY, F32), ("0e-999f", 0.0, F32), ("1f", 1.0, F32),
+            ("2.50f", 2.5, F32),
+            ("0.1f", f32_of(0.1), F32),
+            ("0.1f16", 0.0999755859375, F16),
+            ("0.1f64", 0.1, F64),
+            ("3.f", 3.0, F32),
+            ("1E+3f", 1000.0, F32),
+            ("1e-60f", 0.0, F32),
+            ("-inff", f64::NEG_INFINITY, F32),
+            ("inff16", f64::INFINITY, F16),
+            ("inff64", f64::INFINITY, F64),
+            ("--inff", f64::INFINITY, F32),
+            ("0e-999f", 0.0, F32),
+            ("1f", 1.0, F32),
         ] {
             assert_eq!(parse_float(text), Ok((value, width)), "{text}");
         }
@@ -277,8 +303,11 @@ mod tests {
     #[test]
     fn bad_floats_say_why() {
         for (text, problem) in [
-            ("1.5.2f", NumberProblem::Malformed), ("1ef", NumberProblem::Malformed), ("1f8", NumberProblem::Width("f8".into())),
-            ("2.5", NumberProblem::NeedsF), ("1+2f", NumberProblem::Glued),
+            ("1.5.2f", NumberProblem::Malformed),
+            ("1ef", NumberProblem::Malformed),
+            ("1f8", NumberProblem::Width("f8".into())),
+            ("2.5", NumberProblem::NeedsF),
+            ("1+2f", NumberProblem::Glued),
             ("1e39f", NumberProblem::Range { dtype: "float32", largest: "3.40282e+38" }),
             ("65505f16", NumberProblem::Range { dtype: "float16", largest: "65504" }),
             ("1e400f", NumberProblem::Range { dtype: "float64", largest: "1.79769e+308" }),
@@ -291,8 +320,14 @@ mod tests {
     #[test]
     fn strings_decode_what_the_printer_escapes() {
         for (text, value) in [
-            (r#""abc""#, "abc"), (r#""a\nb""#, "a\nb"), (r#""a\"b\\""#, "a\"b\\"), (r#""\q\x41\xzz""#, r"\qA\xzz"),
-            (r#""\xc3\xa9""#, "é"), (r#""\xff""#, "\u{fffd}"), (r#""""#, ""), ("\"open", "open"),
+            (r#""abc""#, "abc"),
+            (r#""a\nb""#, "a\nb"),
+            (r#""a\"b\\""#, "a\"b\\"),
+            (r#""\q\x41\xzz""#, r"\qA\xzz"),
+            (r#""\xc3\xa9""#, "é"),
+            (r#""\xff""#, "\u{fffd}"),
+            (r#""""#, ""),
+            ("\"open", "open"),
         ] {
             assert_eq!(unescape_string(text), value, "{text}");
         }

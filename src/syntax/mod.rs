@@ -4,14 +4,18 @@
 //! all syntax errors of the file, in text order. Deliberately not here: what names mean.
 
 pub mod ast;
+mod brackets;
 mod build;
+mod decode;
 mod errors;
 pub mod lexer;
 pub mod literal;
 mod parse;
+mod recover;
 mod unexpected;
 pub mod token;
 
+pub use decode::decode;
 pub use parse::parse;
 
 #[cfg(test)]

@@ -1,11 +1,16 @@
-//! The parser: tokens in, tree and diagnostics out.
+//! The parser: text in, tree and diagnostics out.
+//!
+//! The lexer, then `brackets.rs` where brackets do not match, then the grammar; after a syntax error `recover.rs` patches
+//! the tokens and the grammar runs again. Nothing recurses: the grammar's stack is a vector, the tree is flat.
 
 use super::ast::Ast;
+use super::brackets::{self, Balance, MAX_DEPTH};
 use super::build::Builder;
-use super::errors;
 use super::lexer::{self, Lexed, MAX_SOURCE};
+use super::recover::{Patch, Patched, Recovery};
 use super::token::{Tok, TokSet, Token};
-use super::unexpected;
+use super::{errors, unexpected};
+use crate::base::text::count;
 use crate::base::{FileId, Span};
 use crate::diag::{self, Diagnostic};
 use lalrpop_util::ParseError;
@@ -25,39 +30,47 @@ pub(super) struct Failure {
     pub expected: TokSet,
 }
 
+/// How many problems are shown; the rest is counted.
+const MAX_SHOWN: usize = 100;
+
+/// How many syntax errors are looked for; past that no tree is built.
+const MAX_ERRORS: usize = 1000;
+
 /// Reads a text: the tree, with `Error` nodes where text was not understood, and all problems in text order.
 pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
-    let whole = Span::new(file, 0, source.len().min(MAX_SOURCE));
+    let start = Span::new(file, 0, 0);
     if source.len() > MAX_SOURCE {
-        let report = errors::source_too_large(Span { end: 0, ..whole }, source.len(), MAX_SOURCE);
+        let report = errors::source_too_large(start, source.len(), MAX_SOURCE);
         return (Ast::new(source), vec![report]);
     }
     let mut lexed = lexer::lex(file, &source);
-    let mut diagnostics = std::mem::take(&mut lexed.diagnostics);
     let version = (lexed.tokens.first().map(|t| t.tok) == Some(Tok::Version)).then(|| lexed.tokens.remove(0).span(file));
     let metadata = lexed.tokens.pop_if(|token| token.tok == Tok::Metadata).map(|token| metadata_text(token, file, &source));
+    let mut problems = Problems { shown: std::mem::take(&mut lexed.diagnostics), n_dropped: lexed.n_dropped };
     let mut ast = match start_symbol(&lexed.tokens, version) {
-        None => {
-            diagnostics.push(errors::no_program(Span { start: 0, ..whole }));
-            Ast::new(source)
+        Some(symbol) => {
+            if symbol == Tok::Module && version.is_none() {
+                problems.shown.push(errors::missing_version(start, lexed.tokens[0].span(file)));
+            }
+            match brackets::balance(&lexed.tokens) {
+                Balance::TooDeep(at) => {
+                    problems.shown.push(errors::nesting_too_deep(lexed.tokens[at].span(file), MAX_DEPTH));
+                    Ast::new(source)
+                }
+                balance => Parser { file, source, symbol }.parse(lexed, balance, &mut problems),
+            }
         }
-        Some(start) => {
-            if start == Tok::Module && version.is_none() {
-                let first = lexed.tokens[0].span(file);
-                diagnostics.push(errors::missing_version(Span { end: 0, ..whole }, first));
+        None => {
+            // A text of nothing but mistakes has been reported.
+            if !diag::has_errors(&problems.shown) {
+                problems.shown.push(errors::no_program(start));
             }
-            let mut builder = Builder::new(file, source);
-            if let Err(failure) = run(&mut builder, start, &lexed) {
-                diagnostics.push(unexpected::report(&lexed.tokens, &failure, whole, &builder.ast.source));
-            }
-            diagnostics.append(&mut builder.diagnostics);
-            builder.ast
+            Ast::new(source)
         }
     };
     ast.version = version;
     ast.metadata = metadata;
-    diag::sort(&mut diagnostics);
-    (ast, diagnostics)
+    (ast, problems.finish())
 }
 
 /// What the text is, by its first token and its header; nothing where there is neither.
@@ -77,20 +90,114 @@ fn metadata_text(token: Token, file: FileId, source: &str) -> Span {
     Span { start: token.start + head, ..token.span(file) }
 }
 
-fn run(builder: &mut Builder, start: Tok, lexed: &Lexed) -> Result<(), Failure> {
-    let delivered = Cell::new(0usize);
-    let tokens = lexed.tokens.iter().map(|token| {
-        delivered.set(delivered.get() + 1);
-        (token.start, token.tok, token.end)
-    });
-    let result = grammar::FileParser::new().parse(builder, std::iter::once((0, start, 0)).chain(tokens));
-    result.map_err(|error| match error {
-        ParseError::UnrecognizedToken { expected, .. } => {
-            Failure { at: delivered.get() - 1, expected: TokSet::from_names(&expected) }
+/// The problems of a text.
+struct Problems {
+    shown: Vec<Diagnostic>,
+    /// Problems past those that were kept.
+    n_dropped: usize,
+}
+
+impl Problems {
+    /// The problems in text order, with a note on the last one if there are more than can be of use.
+    fn finish(mut self) -> Vec<Diagnostic> {
+        diag::sort(&mut self.shown);
+        let n_more = self.shown.len().saturating_sub(MAX_SHOWN) + self.n_dropped;
+        self.shown.truncate(MAX_SHOWN);
+        if let Some(last) = self.shown.last_mut().filter(|_| n_more > 0) {
+            last.notes.push(format!("{} in this file are not shown", count(n_more, "more problem")));
         }
-        ParseError::UnrecognizedEof { expected, .. } => Failure { at: delivered.get(), expected: TokSet::from_names(&expected) },
-        ParseError::InvalidToken { .. } | ParseError::ExtraToken { .. } | ParseError::User { .. } => {
-            Failure { at: delivered.get().saturating_sub(1), expected: TokSet::default() }
+        self.shown
+    }
+}
+
+/// What stays the same while a text is parsed, maybe several times.
+struct Parser {
+    file: FileId,
+    source: Arc<str>,
+    symbol: Tok,
+}
+
+impl Parser {
+    fn parse(&self, mut lexed: Lexed, balance: Balance, problems: &mut Problems) -> Ast {
+        let mut touched = vec![];
+        if balance == Balance::Unmatched {
+            let mut mended = brackets::mend(self.file, &self.source, &lexed.tokens, lexed.cut);
+            problems.shown.append(&mut mended.reports);
+            touched = mended.places;
+            lexed.tokens = mended.tokens;
         }
-    })
+        touched.extend(lexed.cut);
+        touched.sort_unstable();
+        let mut builder = self.builder();
+        match self.run(&mut builder, &lexed.tokens, &[]) {
+            Ok(()) => {
+                problems.shown.append(&mut builder.diagnostics);
+                builder.ast
+            }
+            Err(failure) => self.recover(&lexed, failure, &touched, problems),
+        }
+    }
+
+    fn builder(&self) -> Builder {
+        Builder::new(self.file, self.source.clone())
+    }
+
+    /// Looks for all errors, from the first one on, and builds the tree around them (see `recover.rs`).
+    fn recover(&self, lexed: &Lexed, mut failure: Failure, touched: &[u32], problems: &mut Problems) -> Ast {
+        let mut recovery = Recovery::new(&lexed.tokens, &self.source, self.symbol == Tok::Module);
+        let lexical = problems.shown.iter().filter(|problem| problem.is_error()).map(|problem| problem.span()).collect::<Vec<_>>();
+        for _ in 0..MAX_ERRORS {
+            let Ok(mistake) = recovery.patch(&failure) else { break };
+            if let Some(within) = mistake
+                && !self.is_known(lexed, failure.at, within, &lexical, touched)
+            {
+                problems.shown.push(unexpected::report(self.file, &self.source, &lexed.tokens, &failure));
+            }
+            let Err(next) = self.run(&mut self.builder(), &lexed.tokens, &recovery.patches_and_skips()) else {
+                let mut builder = self.builder();
+                let read = self.run(&mut builder, &lexed.tokens, &recovery.patches());
+                problems.shown.append(&mut builder.diagnostics);
+                return if read.is_ok() { builder.ast } else { Ast::new(self.source.clone()) };
+            };
+            failure = next;
+        }
+        if problems.shown.iter().all(|problem| !problem.is_error()) {
+            problems.shown.push(unexpected::report(self.file, &self.source, &lexed.tokens, &failure));
+        }
+        Ast::new(self.source.clone())
+    }
+
+    /// Whether an error at a token follows from one that has been reported: by the lexer at that token or at the end of a
+    /// text that was cut short, or by `brackets.rs` within the same statement.
+    fn is_known(&self, lexed: &Lexed, at: usize, within: std::ops::Range<usize>, lexical: &[Span], touched: &[u32]) -> bool {
+        let tokens = &lexed.tokens;
+        let Some(token) = tokens.get(at) else { return lexed.cut.is_some() || near(tokens, within, touched) };
+        let overlaps = |span: &Span| span.start < token.end.max(token.start + 1) && token.start < span.end.max(span.start + 1);
+        token.tok == Tok::Bad || lexical.iter().any(overlaps) || near(tokens, within, touched)
+    }
+
+    /// Runs the grammar over patched tokens.
+    fn run(&self, builder: &mut Builder, tokens: &[Token], patches: &[Patch]) -> Result<(), Failure> {
+        let last = Cell::new(0usize);
+        let patched = Patched::new(tokens, patches).map(|(at, token)| {
+            last.set(at);
+            (token.start, token.tok, token.end)
+        });
+        let input = std::iter::once((0, self.symbol, 0)).chain(patched);
+        grammar::FileParser::new().parse(builder, input).map_err(|error| match error {
+            ParseError::UnrecognizedToken { expected, .. } => Failure { at: last.get(), expected: TokSet::from_names(&expected) },
+            ParseError::UnrecognizedEof { expected, .. } => Failure { at: tokens.len(), expected: TokSet::from_names(&expected) },
+            ParseError::InvalidToken { .. } | ParseError::ExtraToken { .. } | ParseError::User { .. } => {
+                Failure { at: last.get(), expected: TokSet::default() }
+            }
+        })
+    }
+}
+
+/// Whether one of the places lies within a range of tokens.
+fn near(tokens: &[Token], within: std::ops::Range<usize>, places: &[u32]) -> bool {
+    let end = tokens.get(within.end).or(tokens.last()).map_or(0, |token| token.end);
+    let start = tokens.get(within.start).map_or(end, |token| token.start);
+    let first = places.partition_point(|&place| place < start);
+    places.get(first).is_some_and(|&place| place <= end)
 }

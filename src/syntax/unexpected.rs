@@ -1,18 +1,539 @@
 //! E0101 in words: a token that does not fit, what would have, and the mistakes behind the usual cases.
+//!
+//! Each mistake that can be recognised has a function that gives its report or nothing; [`report`] takes the first.
 
+use super::errors::excerpt;
 use super::parse::Failure;
-use super::token::{Token, words};
-use crate::base::Span;
-use crate::base::text::join_words;
+use super::recover::{STARTS, starts_statement};
+use super::token::{Tok, TokSet, Token, words};
+use crate::base::text::{join_words, nearest};
+use crate::base::{FileId, Span};
 use crate::diag::Diagnostic;
-use crate::diag::codes::E0101;
+use crate::diag::codes::{E0101, E0105};
+
+/// All there is to know about a token that does not fit.
+pub(super) struct Scene<'t> {
+    pub file: FileId,
+    pub source: &'t str,
+    pub tokens: &'t [Token],
+    pub at: usize,
+    pub expected: TokSet,
+}
 
 /// The report of a token that does not fit.
-pub(super) fn report(tokens: &[Token], failure: &Failure, whole: Span, source: &str) -> Diagnostic {
-    let expected: Vec<String> = failure.expected.iter().map(|tok| words(tok).to_owned()).collect();
-    let (found, place) = match tokens.get(failure.at) {
-        Some(token) => (format!("`{}`", super::errors::excerpt(token.text(source))), token.span(whole.file)),
-        None => ("the end of the file".to_owned(), whole.end_point()),
+pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Failure) -> Diagnostic {
+    let scene = Scene { file, source, tokens, at: failure.at, expected: failure.expected };
+    let mistakes: &[fn(&Scene) -> Option<Diagnostic>] = &[
+        second_version,
+        keyword_as_name,
+        split_operator,
+        negative_operand,
+        digits_and_letters,
+        slash_in_name,
+        dot_in_name,
+        let_of_graph,
+        assignment,
+        value_missing,
+        unary_minus,
+        string_value,
+        list_value,
+        type_arguments,
+        missing_sigil,
+        positional_after_attribute,
+        trailing_dot,
+        wrong_arrow,
+        bare_dimensions,
+        misspelt_keyword,
+        missing_semicolon,
+        missing_separator,
+    ];
+    mistakes.iter().find_map(|mistake| mistake(&scene)).unwrap_or_else(|| scene.plain())
+}
+
+impl<'t> Scene<'t> {
+    fn tok(&self, at: usize) -> Option<Tok> {
+        self.tokens.get(at).map(|token| token.tok)
+    }
+
+    fn found(&self) -> Option<Tok> {
+        self.tok(self.at)
+    }
+
+    /// The `n`th token before the one that does not fit.
+    fn before(&self, n: usize) -> Option<Token> {
+        self.at.checked_sub(n).map(|at| self.tokens[at])
+    }
+
+    fn before_tok(&self, n: usize) -> Option<Tok> {
+        self.before(n).map(|token| token.tok)
+    }
+
+    /// The place of the token that does not fit; at the end of the text the place behind it.
+    fn place(&self) -> Span {
+        let end = Span::new(self.file, self.source.len(), self.source.len());
+        self.tokens.get(self.at).map_or(end, |token| token.span(self.file))
+    }
+
+    /// The place right behind the token before.
+    fn behind(&self) -> Span {
+        self.before(1).map_or(Span { end: self.place().start, ..self.place() }, |token| token.span(self.file).end_point())
+    }
+
+    fn text(&self) -> &'t str {
+        self.tokens.get(self.at).map_or("", |token| token.text(self.source))
+    }
+
+    /// The token that does not fit, in words.
+    fn found_words(&self) -> String {
+        match self.found() {
+            None => "the end of the file".to_owned(),
+            Some(Tok::Str) => "a string".to_owned(),
+            Some(_) => format!("`{}`", excerpt(self.text())),
+        }
+    }
+
+    /// The token before, as it is shown in an example.
+    fn last_word(&self) -> String {
+        match self.before(1) {
+            Some(token) if matches!(token.tok, Tok::Local | Tok::Graph | Tok::Ident | Tok::Int) => excerpt(token.text(self.source)),
+            _ => "…".to_owned(),
+        }
+    }
+
+    fn message(&self) -> Diagnostic {
+        let expected = fold(self.expected);
+        let message = match &expected[..] {
+            [] => format!("{} is not expected here", self.found_words()),
+            expected => format!("expected {}, found {}", join_words(expected, "or"), self.found_words()),
+        };
+        Diagnostic::new(E0101, message)
+    }
+
+    fn plain(&self) -> Diagnostic {
+        let label = if self.found().is_none() { "the text ends here" } else { "not expected here" };
+        self.message().at(self.place(), label)
+    }
+
+    /// Whether an expression may begin here.
+    fn wants_expr(&self) -> bool {
+        self.expected.has_all(OPERANDS)
+    }
+
+    /// Whether an expression has just ended.
+    fn wants_operator(&self) -> bool {
+        self.expected.has_all(OPERATORS)
+    }
+
+    /// Whether it stands in the value of a binding, outside of brackets.
+    fn in_binding(&self) -> bool {
+        let mut depth = 0usize;
+        for at in (0..self.at).rev() {
+            match self.tokens[at].tok {
+                Tok::RParen | Tok::RBracket | Tok::RBrace => depth += 1,
+                Tok::LParen | Tok::LBracket | Tok::LBrace if depth == 0 => return false,
+                Tok::LParen | Tok::LBracket | Tok::LBrace => depth -= 1,
+                Tok::Semi | Tok::FatArrow if depth == 0 => return false,
+                Tok::Assign if depth == 0 => return true,
+                _ => {}
+            }
+        }
+        false
+    }
+
+    /// Whether it touches the token before it.
+    fn touches_before(&self) -> bool {
+        self.before(1).is_some_and(|before| before.end == self.place().start)
+    }
+}
+
+const OPERATORS: TokSet = TokSet::of(&[
+    Tok::Star,
+    Tok::Slash,
+    Tok::Plus,
+    Tok::Minus,
+    Tok::Lt,
+    Tok::Le,
+    Tok::Gt,
+    Tok::Ge,
+    Tok::EqEq,
+    Tok::NotEq,
+]);
+
+/// What every expression may begin with.
+const OPERANDS: TokSet = TokSet::of(&[Tok::Int, Tok::Local, Tok::Fn]);
+
+/// What an expression, a statement or an attribute value may begin with.
+const BEGINNINGS: TokSet = TokSet::of(&[
+    Tok::Int,
+    Tok::Float,
+    Tok::True,
+    Tok::False,
+    Tok::Local,
+    Tok::Global,
+    Tok::Graph,
+    Tok::Meta,
+    Tok::Ident,
+    Tok::Tensor,
+    Tok::Fn,
+    Tok::If,
+    Tok::Ref,
+    Tok::RefRead,
+    Tok::RefWrite,
+    Tok::LParen,
+    Tok::LBrace,
+    Tok::Let,
+    Tok::Match,
+    Tok::MatchPartial,
+    Tok::FreeVar,
+    Tok::Str,
+    Tok::LBracket,
+]);
+
+const TYPES: TokSet = TokSet::of(&[Tok::Tensor, Tok::Ident, Tok::Fn, Tok::Ref, Tok::LParen, Tok::Underscore, Tok::Meta]);
+const PATTERNS: TokSet = TokSet::of(&[Tok::Underscore, Tok::Local, Tok::Ident, Tok::Tensor, Tok::LParen]);
+const DEFINITIONS: TokSet = TokSet::of(&[Tok::Def, Tok::Type, Tok::Extern]);
+const DIMS: TokSet = TokSet::of(&[Tok::Int, Tok::Question, Tok::Meta]);
+const NAMES: TokSet = TokSet::of(&[Tok::Ident, Tok::Tensor]);
+
+/// What may follow an operand besides operators; not worth a word beside them.
+const SUFFIXES: TokSet = TokSet::of(&[Tok::LParen, Tok::Dot]);
+
+/// Keywords, none of which can be a name.
+const KEYWORDS: TokSet = TokSet::of(&[
+    Tok::Let,
+    Tok::Fn,
+    Tok::Def,
+    Tok::If,
+    Tok::Else,
+    Tok::Type,
+    Tok::Match,
+    Tok::MatchPartial,
+    Tok::Extern,
+    Tok::FreeVar,
+    Tok::Ref,
+    Tok::RefRead,
+    Tok::RefWrite,
+    Tok::True,
+    Tok::False,
+    Tok::Underscore,
+]);
+
+/// The expected tokens in few words: what belongs together has one name.
+fn fold(mut expected: TokSet) -> Vec<String> {
+    let mut folded = vec![];
+    let mut take = |expected: &mut TokSet, all: TokSet, gone: TokSet, name: &'static str| {
+        if expected.has_all(all) {
+            folded.push(name.to_owned());
+            *expected = expected.without(gone);
+        }
     };
-    Diagnostic::new(E0101, format!("expected {}, found {found}", join_words(&expected, "or"))).at(place, "not expected here")
+    // In a list after its first comma everything may follow; the separators are what is missing.
+    let in_list = expected.has(Tok::Comma) && expected.has_all(OPERATORS);
+    if expected.has(Tok::Comma) && expected.has(Tok::RParen) {
+        // A sequence in parentheses is rarely meant.
+        expected = expected.without(TokSet::of(&[Tok::Semi]));
+    }
+    if expected.has(Tok::Arrow) {
+        expected = expected.without(TokSet::of(&[Tok::Minus]));
+    }
+    if in_list {
+        expected = expected.without(OPERATORS).without(BEGINNINGS).without(SUFFIXES);
+    } else if expected.has_all(OPERATORS) {
+        expected = expected.without(SUFFIXES);
+        take(&mut expected, OPERATORS, OPERATORS, "an operator");
+    }
+    if expected.has(Tok::Str) && expected.has(Tok::Int) {
+        take(&mut expected, OPERANDS, BEGINNINGS, "an attribute value");
+    } else {
+        take(&mut expected, OPERANDS, BEGINNINGS, "an expression");
+        take(&mut expected, TYPES, TYPES, "a type");
+        take(&mut expected, PATTERNS, PATTERNS, "a pattern");
+        take(&mut expected, DEFINITIONS, DEFINITIONS, "a definition");
+        take(&mut expected, DIMS, DIMS, "a dimension");
+        take(&mut expected, NAMES, NAMES, "a name");
+    }
+    let mut listed: Vec<String> = expected.iter().map(|tok| words(tok).to_owned()).collect();
+    listed.append(&mut folded);
+    listed
+}
+
+// ---- Mistakes that can be recognised ----
+
+/// A version section that is not the first thing in the file.
+fn second_version(scene: &Scene) -> Option<Diagnostic> {
+    (scene.found()? == Tok::Version).then(|| {
+        Diagnostic::new(E0101, "the version section stands only at the start of a file")
+            .at(scene.place(), "not expected here")
+            .fix("remove it", scene.place(), "")
+    })
+}
+
+/// `type let { … }`, `f(type=1)`.
+fn keyword_as_name(scene: &Scene) -> Option<Diagnostic> {
+    let named = |keyword: Token| {
+        let text = keyword.text(scene.source);
+        Diagnostic::new(E0101, format!("`{text}` is a keyword and cannot be a name"))
+            .at(keyword.span(scene.file), "a name is expected here")
+            .fix(format!("write another name, such as `{text}_`"), keyword.span(scene.file).end_point(), "_")
+    };
+    let found = scene.found()?;
+    let only_names = !scene.expected.has(Tok::Local) && !scene.expected.has(Tok::RBrace);
+    let is_key = scene.tok(scene.at + 1) == Some(Tok::Assign) && !scene.wants_operator();
+    if KEYWORDS.has(found) && scene.expected.has(Tok::Ident) && (only_names || is_key) {
+        return Some(named(scene.tokens[scene.at]));
+    }
+    let keyword = scene.before(1)?;
+    let is_key = found == Tok::Assign && KEYWORDS.has(keyword.tok) && matches!(scene.before_tok(2), Some(Tok::Comma | Tok::LParen));
+    is_key.then(|| named(keyword))
+}
+
+/// `< =`, `= >`, `! =`: two-character operators need adjacent characters (relay-text 1.9).
+fn split_operator(scene: &Scene) -> Option<Diagnostic> {
+    let pair = |first: Token, second: Token| {
+        let joined = match (first.tok, second.tok) {
+            (Tok::Lt, Tok::Assign) => "<=",
+            (Tok::Gt, Tok::Assign) => ">=",
+            (Tok::Assign, Tok::Assign) => "==",
+            (Tok::Assign, Tok::Gt) => "=>",
+            _ => return None,
+        };
+        let place = first.span(scene.file).to(second.span(scene.file));
+        Some(
+            Diagnostic::new(E0101, format!("the characters of `{joined}` must touch"))
+                .at(place, "read as two tokens")
+                .fix(format!("write `{joined}`"), place, joined),
+        )
+    };
+    let here = *scene.tokens.get(scene.at)?;
+    let ahead = scene.tokens.get(scene.at + 1).and_then(|next| pair(here, *next));
+    ahead.or_else(|| pair(scene.before(1)?, here))
+}
+
+/// `%x -1`: the minus sign belongs to the number it touches (relay-text 1.5).
+fn negative_operand(scene: &Scene) -> Option<Diagnostic> {
+    let number = matches!(scene.found()?, Tok::Int | Tok::Float);
+    let magnitude = scene.text().strip_prefix('-')?;
+    (number && scene.wants_operator()).then(|| {
+        let sign = Span { end: scene.place().start + 1, ..scene.place() };
+        scene
+            .message()
+            .at(scene.place(), "a negative number, not a subtraction")
+            .note("a `-` that touches a digit belongs to the number")
+            .fix(format!("write `{} - {}`", scene.last_word(), excerpt(magnitude)), sign, "- ")
+    })
+}
+
+/// `1_000`, `0x10`.
+fn digits_and_letters(scene: &Scene) -> Option<Diagnostic> {
+    let number = scene.before(1)?;
+    let glued = matches!(number.tok, Tok::Int | Tok::Float) && scene.found()? == Tok::Ident && scene.touches_before();
+    glued.then(|| {
+        let place = number.span(scene.file).to(scene.place());
+        Diagnostic::new(E0101, format!("`{}` is not a number", excerpt(&scene.source[number.start as usize..place.end as usize])))
+            .at(place, "a number and a name without a blank between them")
+            .note("numbers are decimal, without `_`; an integer is `1` or `1i64`, a float `2.5f` or `2.5f16`")
+    })
+}
+
+/// `%a/%b`: a slash belongs to the name it follows (relay-text 1.2).
+fn slash_in_name(scene: &Scene) -> Option<Diagnostic> {
+    let name = scene.before(1)?;
+    let text = name.text(scene.source);
+    let named = matches!(name.tok, Tok::Local | Tok::Global | Tok::Ident);
+    let slash = text.find('/').filter(|_| named && text.ends_with('/') && scene.found().is_some_and(|tok| STARTS.has(tok)))?;
+    let comment = text.contains("//");
+    let place = Span { start: name.start + slash as u32, end: name.end, file: scene.file };
+    let what = if comment { "no comment, but a part of the name before it" } else { "no division, but a part of the name before it" };
+    Some(
+        scene
+            .message()
+            .at(scene.place(), "not expected here")
+            .also(place, what)
+            .note("a name may hold `/`")
+            .fix("write a blank before it", Span { end: place.start, ..place }, " "),
+    )
+}
+
+/// `%conv.w`: names of variables hold no dots.
+fn dot_in_name(scene: &Scene) -> Option<Diagnostic> {
+    let (variable, dot) = (scene.before(2)?, scene.before(1)?);
+    let is_name = matches!(variable.tok, Tok::Local | Tok::Global) && dot.tok == Tok::Dot;
+    let after_free_var = matches!(scene.before_tok(1)?, Tok::Local) && scene.found()? == Tok::Dot && !scene.wants_operator();
+    if after_free_var {
+        let name = scene.before(1)?;
+        return Some(dotted_name(scene, name, scene.place()));
+    }
+    (is_name && scene.found().is_some_and(|tok| matches!(tok, Tok::Ident | Tok::Tensor)) && scene.expected.has(Tok::Int))
+        .then(|| dotted_name(scene, variable, dot.span(scene.file)))
+}
+
+fn dotted_name(scene: &Scene, name: Token, dot: Span) -> Diagnostic {
+    Diagnostic::new(E0101, "the name of a variable cannot hold a dot")
+        .at(dot, format!("not a part of `{}`", excerpt(name.text(scene.source))))
+        .fix("write `_`", dot, "_")
+}
+
+/// `let %0 = …`.
+fn let_of_graph(scene: &Scene) -> Option<Diagnostic> {
+    let word = scene.before(1)?;
+    (word.tok == Tok::Let && scene.found()? == Tok::Graph).then(|| {
+        let until_name = Span { start: word.start, end: scene.place().start, file: scene.file };
+        Diagnostic::new(E0101, format!("expected a local variable, found `{}`", scene.text()))
+            .at(scene.place(), "a graph variable")
+            .fix("graph variables are bound without `let`", until_name, "")
+    })
+}
+
+/// `%x = …` without `let`, and `=` where `==` is meant.
+fn assignment(scene: &Scene) -> Option<Diagnostic> {
+    let name = scene.before(1)?;
+    if scene.found()? != Tok::Assign || !scene.wants_operator() {
+        return None;
+    }
+    let starts = scene.before_tok(2).is_none_or(|tok| matches!(tok, Tok::Semi | Tok::LBrace | Tok::FatArrow));
+    let report = scene.message().at(scene.place(), "not expected here");
+    Some(match name.tok {
+        Tok::Local if starts => {
+            let before = Span { end: name.start, ..name.span(scene.file) };
+            let name = excerpt(name.text(scene.source));
+            report.fix(format!("a local is bound by `let {name} = …;`"), before, "let ")
+        }
+        _ => report.fix("a comparison is `==`", scene.place(), "=="),
+    })
+}
+
+/// A statement that begins where the one before has not ended, or a binding whose value is followed by anything else.
+fn missing_semicolon(scene: &Scene) -> Option<Diagnostic> {
+    let next = starts_statement(scene.tokens, scene.at, scene.source);
+    let ends_here = scene.expected.has(Tok::Semi) && !scene.expected.has(Tok::Comma);
+    let operand = scene.found().is_some_and(|tok| STARTS.has(tok));
+    (ends_here && (next || (operand && scene.in_binding()))).then(|| {
+        let message = if next { format!("expected `;`, found {}", scene.found_words()) } else { scene.message().message };
+        Diagnostic::new(E0101, message).at(scene.behind(), "`;` is missing here").fix("write `;`", scene.behind(), ";")
+    })
+}
+
+/// One separator and nothing else would have gone on, or a list goes on without its first comma.
+fn missing_separator(scene: &Scene) -> Option<Diagnostic> {
+    let sign = match scene.expected.iter().collect::<Vec<_>>()[..] {
+        [Tok::Comma] => ",",
+        [Tok::Assign] => "=",
+        [Tok::FatArrow] => "=>",
+        _ if scene.expected.has(Tok::Comma) && scene.found().is_some_and(|tok| STARTS.has(tok)) => ",",
+        _ => return None,
+    };
+    Some(scene.plain().fix(format!("write `{sign}`"), scene.behind(), sign))
+}
+
+/// `=>` or `:` for `->`, `->` for `=>`.
+fn wrong_arrow(scene: &Scene) -> Option<Diagnostic> {
+    let right = match scene.found()? {
+        Tok::FatArrow | Tok::Colon if scene.expected.has(Tok::Arrow) => "->",
+        Tok::Arrow if scene.expected.has(Tok::FatArrow) => "=>",
+        _ => return None,
+    };
+    Some(scene.plain().fix(format!("write `{right}`"), scene.place(), right))
+}
+
+/// `Tensor[2, 3, float32]`.
+fn bare_dimensions(scene: &Scene) -> Option<Diagnostic> {
+    let in_tensor = scene.before_tok(1)? == Tok::LBracket && scene.before_tok(2)? == Tok::Tensor;
+    in_tensor.then(|| scene.plain().help("the dimensions stand in parentheses, as in `Tensor[(2, 3), float32]`"))
+}
+
+/// `defn @f() { … }`.
+fn misspelt_keyword(scene: &Scene) -> Option<Diagnostic> {
+    const WORDS: [(&str, Tok); 4] = [("def", Tok::Def), ("type", Tok::Type), ("extern", Tok::Extern), ("else", Tok::Else)];
+    let named = scene.found()? == Tok::Ident && !scene.expected.has(Tok::Ident);
+    let expected = WORDS.iter().filter(|(_, tok)| scene.expected.has(*tok)).map(|(word, _)| *word);
+    let word = nearest(scene.text(), expected).filter(|_| named)?;
+    Some(scene.plain().fix(format!("write `{word}`"), scene.place(), word))
+}
+
+/// `{ …; }` and `%0 = 1;` at the end: a sequence ends in a value.
+fn value_missing(scene: &Scene) -> Option<Diagnostic> {
+    let ends = matches!(scene.found(), None | Some(Tok::RBrace | Tok::RParen));
+    let after_semi = scene.before_tok(1) == Some(Tok::Semi);
+    (ends && after_semi && scene.wants_expr()).then(|| {
+        scene
+            .message()
+            .at(scene.place(), "a value is missing before this")
+            .note("statements end in `;`, and after the last one stands the value of the whole")
+    })
+}
+
+/// `-%x`.
+fn unary_minus(scene: &Scene) -> Option<Diagnostic> {
+    (scene.found()? == Tok::Minus && scene.wants_expr()).then(|| {
+        Diagnostic::new(E0105, "there is no unary minus")
+            .at(scene.place(), "only a literal can have a sign")
+            .help("write `negative(x)`")
+    })
+}
+
+/// A string where an expression is expected.
+fn string_value(scene: &Scene) -> Option<Diagnostic> {
+    (scene.found()? == Tok::Str && scene.wants_expr()).then(|| {
+        Diagnostic::new(E0105, "a string is not an expression")
+            .at(scene.place(), "not expected here")
+            .note("strings are values of attributes only, as in `cast(%x, dtype=\"int8\")`")
+    })
+}
+
+/// `[1, 2]` where an expression is expected.
+fn list_value(scene: &Scene) -> Option<Diagnostic> {
+    (scene.found()? == Tok::LBracket && scene.wants_expr()).then(|| {
+        Diagnostic::new(E0105, "a list is not an expression")
+            .at(scene.place(), "not expected here")
+            .note("lists are values of attributes only, as in `sum(%x, axis=[1])`; there are no tensor literals")
+            .help("a tuple is `(a, b)`")
+    })
+}
+
+/// `@id[int32](1)`.
+fn type_arguments(scene: &Scene) -> Option<Diagnostic> {
+    let callee = matches!(scene.before_tok(1)?, Tok::Global | Tok::Local | Tok::Ident | Tok::Graph);
+    (callee && scene.found()? == Tok::LBracket && scene.wants_operator()).then(|| {
+        Diagnostic::new(E0105, "type arguments cannot be written at a call")
+            .at(scene.place(), "not expected here")
+            .note("they are inferred from the arguments and the result")
+    })
+}
+
+/// `def main()`, `fn (x: int32)`, `let x = …`.
+fn missing_sigil(scene: &Scene) -> Option<Diagnostic> {
+    let found = scene.found()?;
+    let is_name = NAMES.has(found) || KEYWORDS.has(found);
+    let (sigil, what) = match scene.before_tok(1)? {
+        Tok::Def if scene.expected.has(Tok::Global) => ("@", "a global name starts with `@`"),
+        Tok::Let | Tok::FreeVar if scene.expected.has(Tok::Local) => ("%", "a local variable starts with `%`"),
+        // Parameters: a key of attributes is what was read.
+        Tok::Ident if found == Tok::Colon && scene.expected.has(Tok::Assign) => {
+            let name = scene.before(1)?.span(scene.file);
+            let place = Span { end: name.start, ..name };
+            let report = Diagnostic::new(E0101, "expected a parameter, found a name without `%`");
+            return Some(report.at(name, "a parameter starts with `%`").fix("write `%`", place, "%"));
+        }
+        _ => return None,
+    };
+    is_name.then(|| scene.message().at(scene.place(), what).fix(format!("write `{sigil}`"), Span { end: scene.place().start, ..scene.place() }, sigil))
+}
+
+/// `clip(a_min=0f, %x)`.
+fn positional_after_attribute(scene: &Scene) -> Option<Diagnostic> {
+    let found = scene.found()?;
+    let only_keys = scene.expected.has(Tok::Ident) && scene.expected.has(Tok::RParen) && !scene.expected.has(Tok::Local);
+    (only_keys && scene.before_tok(1) == Some(Tok::Comma) && (STARTS.has(found) || found == Tok::LParen)).then(|| {
+        Diagnostic::new(E0101, format!("expected an attribute or `)`, found {}", scene.found_words()))
+            .at(scene.place(), "not an attribute")
+            .note("attributes stand after all arguments and parameters")
+    })
+}
+
+/// `add.(1, 2)`: TVM swallows the dot (#198).
+fn trailing_dot(scene: &Scene) -> Option<Diagnostic> {
+    let dot = scene.before(1)?;
+    (dot.tok == Tok::Dot && scene.expected.has(Tok::Ident)).then(|| {
+        scene.message().at(scene.place(), "not expected here").fix("remove the dot before it", dot.span(scene.file), "")
+    })
 }

@@ -15,6 +15,8 @@ pub trait Element: Copy + PartialEq + Send + Sync + std::fmt::Debug + 'static {
     fn to_f64(self) -> f64;
 
     /// Rounds to nearest for floats; for integers NaN is 0 and the rest saturates; `true` unless 0 for bool.
+    ///
+    /// Where the type is spelled out, say `<T as Element>::from_f64`: `half` has a method of this name that rounds otherwise.
     fn from_f64(value: f64) -> Self;
 
     /// The exact integer; floats are truncated as `from_f64` of an integer type does.
@@ -112,6 +114,19 @@ macro_rules! number {
     };
 }
 
+/// The value in f32, rounded to odd: of the two neighbours of an inexact value, the one whose last bit is set.
+///
+/// What then rounds to at most 22 bits is as if rounded once (Boldo and Melquiond, *Emulation of FMA and correctly rounded
+/// sums*, 2008). `half` itself rounds an f64 twice, or cuts its low bits off, as the machine has it.
+fn to_f32_odd(value: f64) -> f32 {
+    let nearest = value as f32;
+    if f64::from(nearest) == value || nearest.is_nan() {
+        return nearest;
+    }
+    let away = f64::from(nearest).abs() > value.abs();
+    f32::from_bits((nearest.to_bits() - u32::from(away)) | 1)
+}
+
 macro_rules! half {
     ($ty:ty, $variant:ident, $dtype:expr) => {
         element!(
@@ -120,9 +135,9 @@ macro_rules! half {
             $dtype,
             true,
             <$ty>::to_f64,
-            <$ty>::from_f64,
+            |v: f64| <$ty>::from_f32(to_f32_odd(v)),
             |x: $ty| x.to_f64() as i128,
-            |v: i128| <$ty>::from_f64(v as f64),
+            |v: i128| <$ty>::from_f32(to_f32_odd(v as f64)),
             <$ty>::to_le_bytes,
             |b: &[u8]| <$ty>::from_le_bytes(fixed(b))
         );
@@ -153,3 +168,23 @@ element!(
     |x: bool| [u8::from(x)],
     |b: &[u8]| b[0] != 0
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_round_once() {
+        // Just above the middle of two neighbours: any earlier rounding makes it the middle, which goes to the even one.
+        let above = |middle: f64| f64::from_bits(middle.to_bits() + 1);
+        for sign in [1.0, -1.0] {
+            assert_eq!(<f16 as Element>::from_f64(sign * above(1.0 + 0.5f64.powi(11))).to_f64(), sign * (1.0 + 0.5f64.powi(10)));
+            assert_eq!(<f16 as Element>::from_f64(sign * (1.0 + 0.5f64.powi(11))).to_f64(), sign);
+            assert_eq!(<f16 as Element>::from_f64(sign * above(0.5f64.powi(25))).to_f64(), sign * 0.5f64.powi(24));
+            assert_eq!(<bf16 as Element>::from_f64(sign * above(1.0 + 0.5f64.powi(8))).to_f64(), sign * (1.0 + 0.5f64.powi(7)));
+            assert_eq!(<f16 as Element>::from_f64(sign * 1e300), f16::from_f64(sign * f64::INFINITY));
+            assert_eq!(<f16 as Element>::from_f64(sign * 1e-300).to_f64().to_bits(), (sign * 0.0f64).to_bits());
+        }
+        assert!(<f16 as Element>::from_f64(f64::NAN).is_nan());
+    }
+}

@@ -7,13 +7,19 @@
 //! correctly rounded f32 result; an integer function is computed exactly in i128 and wraps to the storage type.
 
 mod acc;
+pub mod compare;
 mod element;
 mod movement;
+pub mod npy;
+mod random;
 mod reduce;
+pub mod size;
+pub mod text;
 
 pub use acc::{Acc, Real, float_max, float_min};
 pub use element::{ArrayT, Element};
 pub use movement::broadcast_shape;
+pub use random::SplitMix64;
 pub use reduce::{Fold, Product, Sum};
 
 use crate::types::DType;
@@ -180,7 +186,7 @@ impl Tensor {
 
     /// `value` everywhere, converted as `cast` does. `None` where no tensor can hold the dtype.
     pub fn full(dtype: DType, shape: &[usize], value: f64) -> Option<Tensor> {
-        with_dtype!(dtype, |T| ArrayT::from_elem(ndarray::IxDyn(shape), T::from_f64(value)).into())
+        with_dtype!(dtype, |T| ArrayT::from_elem(ndarray::IxDyn(shape), <T as Element>::from_f64(value)).into())
     }
 
     pub fn scalar<T: Element>(value: T) -> Tensor {
@@ -265,7 +271,7 @@ impl Tensor {
             return Some(self.clone());
         }
         with_dtype!(dtype, |To| with_array!(self, |array: T| array
-            .map(|x| { if T::IS_FLOAT { To::from_f64(x.to_f64()) } else { To::from_int(x.to_int()) } })
+            .map(|x| { if T::IS_FLOAT { <To as Element>::from_f64(x.to_f64()) } else { To::from_int(x.to_int()) } })
             .into_shared()
             .into()))
     }

@@ -76,7 +76,7 @@ impl Tensor {
         with_array!(self, |array: T| {
             let standard = array.as_standard_layout();
             let elements = standard.as_slice().expect("standard layout is contiguous");
-            let fill = T::from_f64(fill);
+            let fill = <T as Element>::from_f64(fill);
             let n: usize = shape.iter().product();
             Tensor::from_vec(shape, (0..n).map(|i| source(i).map_or(fill, |at| elements[at])).collect())
         })

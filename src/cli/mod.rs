@@ -1,0 +1,141 @@
+//! The command line: one file a subcommand. Parses arguments, calls `driver`, prints.
+//!
+//! Data goes to standard output, words to standard error. The exit codes are those of `exit.rs`.
+
+mod check;
+mod exit;
+mod explain;
+mod print;
+
+use crate::base::Sources;
+use crate::diag::render::{self, Format};
+use crate::diag::{Diagnostic, codes};
+use clap::{Parser, Subcommand, ValueEnum};
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+/// A toolchain for the Relay text language.
+#[derive(Parser)]
+#[command(name = "relayc", version, about, disable_help_subcommand = true)]
+struct Args {
+    #[command(flatten)]
+    global: Global,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// Flags every subcommand takes.
+#[derive(clap::Args)]
+pub(crate) struct Global {
+    /// How messages look: `human` on a terminal, else `plain`.
+    #[arg(long, global = true, value_name = "FORMAT")]
+    message_format: Option<MessageFormat>,
+    /// Whether messages are coloured; NO_COLOR switches it off too.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    color: When,
+    /// Say errors only.
+    #[arg(short, long, global = true)]
+    quiet: bool,
+    /// Say more.
+    #[arg(short, long, global = true)]
+    verbose: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum MessageFormat {
+    Human,
+    Plain,
+    Short,
+    Json,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Check(check::Args),
+    Print(print::Args),
+    Explain(explain::Args),
+}
+
+/// What a subcommand writes to, in the format asked for.
+pub(crate) struct Console {
+    format: Format,
+    color: bool,
+    pub quiet: bool,
+    pub verbose: bool,
+}
+
+impl Console {
+    fn new(global: &Global) -> Console {
+        let terminal = std::io::stderr().is_terminal();
+        let format = match global.message_format {
+            Some(MessageFormat::Human) => Format::Human,
+            Some(MessageFormat::Plain) => Format::Plain,
+            Some(MessageFormat::Short) => Format::Short,
+            Some(MessageFormat::Json) => Format::Json,
+            None if terminal => Format::Human,
+            None => Format::Plain,
+        };
+        let color = match global.color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
+        };
+        Console { format, color, quiet: global.quiet, verbose: global.verbose }
+    }
+
+    /// Writes diagnostics; warnings only unless `-q`.
+    pub fn diagnostics(&self, diagnostics: &[Diagnostic], sources: &Sources) {
+        let shown: Vec<Diagnostic> = diagnostics.iter().filter(|d| d.is_error() || !self.quiet).cloned().collect();
+        self.words(&render::render(&shown, sources, self.format, self.color));
+    }
+
+    /// Writes the closing line.
+    pub fn summary(&self, diagnostics: &[Diagnostic], what: &str) {
+        if !self.quiet {
+            self.words(&render::summary(diagnostics, what, self.format));
+        }
+    }
+
+    /// Writes words to standard error; if nobody reads them, nobody misses them.
+    pub fn words(&self, text: &str) {
+        use std::io::Write;
+        let _ = std::io::stderr().write_all(text.as_bytes());
+    }
+}
+
+/// Runs the command line.
+pub fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => {
+            // Help and version are no mistakes.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::FINE });
+        }
+    };
+    let console = Console::new(&args.global);
+    std::panic::set_hook(Box::new(report_bug));
+    // A bug must not look like the program's mistake: a panic ends here, with its own code and exit.
+    let run = std::panic::AssertUnwindSafe(|| match args.command {
+        Command::Check(args) => check::run(&console, &args),
+        Command::Print(args) => print::run(&console, &args),
+        Command::Explain(args) => explain::run(&console, &args),
+    });
+    ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))
+}
+
+fn report_bug(info: &std::panic::PanicHookInfo<'_>) {
+    let place = info.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
+    let what = info.payload_as_str().unwrap_or("no message");
+    let diagnostic = Diagnostic::new(codes::E0901, format!("relayc panicked{place}: {what}"))
+        .note("this is a bug in relayc, not in your program")
+        .help("please report it with the command line and the input; `relayc --version` names the version");
+    eprint!("{}", render::render(&[diagnostic], &Sources::new(), Format::Plain, false));
+}

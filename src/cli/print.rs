@@ -1,0 +1,32 @@
+//! `relayc print`: the canonical text, byte-identical with TVM's `astext`.
+
+use super::{Console, exit};
+use crate::driver::{self, Until};
+use crate::ir::print::{self, Options};
+use crate::ops;
+use std::path::PathBuf;
+
+/// Print a program as TVM v0.14.0 prints it.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file; `-` is standard input.
+    file: PathBuf,
+    /// With the inferred types as comments.
+    #[arg(long)]
+    types: bool,
+    /// With the metadata section, where there is one.
+    #[arg(long)]
+    meta: bool,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let until = if args.types { Until::InferModule } else { Until::Resolve };
+    let program = driver::check_file(&args.file, until);
+    console.diagnostics(&program.diagnostics, &program.sources);
+    if program.has_errors() {
+        return exit::of(&program.diagnostics);
+    }
+    let text = print::print(&program.module, ops::table(), Options { types: args.types });
+    print!("{text}");
+    exit::FINE
+}

@@ -1,0 +1,109 @@
+//! The pipeline: read, parse, resolve, infer, run. What every command is made of.
+//!
+//! With `cli` and `lsp` the only room that reads files. A step never stops at the first error; the next one runs only if
+//! the last one found none.
+
+use crate::base::{FileId, Sources};
+use crate::diag::{self, Code, Diagnostic, codes};
+use crate::ir::Module;
+use crate::{infer, ops, resolve, syntax};
+use std::path::Path;
+
+/// A program as far as it was understood.
+pub struct Program {
+    pub sources: Sources,
+    pub module: Module,
+    /// In text order.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Program {
+    pub fn has_errors(&self) -> bool {
+        diag::has_errors(&self.diagnostics)
+    }
+
+    fn failed(sources: Sources, diagnostic: Diagnostic) -> Program {
+        Program { sources, module: Module::new(), diagnostics: vec![diagnostic] }
+    }
+}
+
+/// How far to go.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Until {
+    /// Names are resolved.
+    Resolve,
+    /// Types are inferred, unless it is a bare expression, which TVM does not infer either.
+    InferModule,
+    /// Types are inferred.
+    Infer,
+}
+
+/// Reads and checks a file; `-` is standard input.
+pub fn check_file(path: &Path, until: Until) -> Program {
+    let mut sources = Sources::new();
+    match read_source(path, &mut sources) {
+        Ok(file) => check(sources, file, until),
+        Err(diagnostic) => Program::failed(sources, diagnostic),
+    }
+}
+
+/// Checks a text.
+pub fn check_text(name: &str, text: &str, until: Until) -> Program {
+    let mut sources = Sources::new();
+    let file = sources.add(name, text);
+    check(sources, file, until)
+}
+
+fn check(sources: Sources, file: FileId, until: Until) -> Program {
+    let text = sources.file(file).expect("it was added").text.clone();
+    let (ast, mut diagnostics) = syntax::parse(file, text);
+    let (mut module, mut found) = resolve::resolve(&ast, ops::table());
+    if diag::has_errors(&diagnostics) {
+        // Definitions in text that was not understood are lost: what they define only seems unknown.
+        found.retain(|d| !LOST_WITH_TEXT.contains(&d.code));
+    }
+    diagnostics.extend(found);
+    let bare = !matches!(module.root, crate::ir::Root::Globals);
+    let infer_wanted = match until {
+        Until::Resolve => false,
+        Until::InferModule => !bare,
+        Until::Infer => true,
+    };
+    if infer_wanted {
+        diagnostics.extend(infer::infer(&mut module, ops::table()));
+    }
+    diag::sort(&mut diagnostics);
+    diagnostics.truncate(MAX_DIAGNOSTICS);
+    Program { sources, module, diagnostics }
+}
+
+/// Mistakes that lost text can feign.
+const LOST_WITH_TEXT: [Code; 5] = [codes::E0102, codes::E0201, codes::E0202, codes::E0203, codes::E0208];
+
+/// More messages than this help nobody (reliability 2).
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// The text of a file or of standard input.
+fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Diagnostic> {
+    let name = if path == Path::new("-") { "<stdin>".into() } else { path.display().to_string() };
+    let bytes = if path == Path::new("-") {
+        use std::io::Read;
+        let mut bytes = Vec::new();
+        std::io::stdin().take(MAX_SOURCE + 1).read_to_end(&mut bytes).map(|_| bytes)
+    } else {
+        std::fs::read(path)
+    };
+    let bytes = bytes.map_err(|error| Diagnostic::new(codes::E0701, format!("cannot read {name}: {error}")))?;
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(sources.add(name, text)),
+        Err(error) => {
+            let at = error.utf8_error().valid_up_to();
+            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
+            let file = sources.add(name, text);
+            Err(Diagnostic::new(codes::E0005, "the text is not UTF-8")
+                .at(crate::base::Span::new(file, at, at), "the first byte that is not"))
+        }
+    }
+}
+
+const MAX_SOURCE: u64 = 64 << 20;

@@ -1,0 +1,317 @@
+//! The reference interpreter: the answer every other engine is measured against.
+//!
+//! Obvious code: instructions in the order `lower.rs` gives them, operators by their `eval`, no kernel anywhere. Calls use
+//! a list of frames, so recursion depth costs heap and has an explicit limit. Panics on no input; what cannot go on is a
+//! [`Diagnostic`] at the call that failed.
+
+mod lower;
+mod value;
+
+pub use lower::{Program, lower};
+pub use value::{Closure, Value};
+
+use crate::base::Span;
+use crate::diag::{Diagnostic, codes};
+use crate::ir::{ExprId, ExprKind, Module};
+use crate::ops::Table;
+use crate::ops::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
+use crate::ops::rel::RelCx;
+use crate::types::{Solver, Ty, Types, checked_bytes, dims_of};
+use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
+use std::time::Instant;
+
+/// What a run may use.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The largest tensor, in bytes.
+    pub max_tensor_bytes: u64,
+    /// Nested calls.
+    pub max_depth: usize,
+    /// Calls of functions in all.
+    pub max_calls: u64,
+    pub deadline: Option<Instant>,
+}
+
+impl Default for Limits {
+    /// The defaults of reliability 2.
+    fn default() -> Limits {
+        Limits { max_tensor_bytes: 16 << 30, max_depth: 100_000, max_calls: 10_000_000, deadline: None }
+    }
+}
+
+/// Runs functions of a lowered module.
+pub struct Interp<'a> {
+    module: &'a Module,
+    ops: &'a Table,
+    program: &'a Program,
+    limits: Limits,
+    n_calls: u64,
+    /// For shapes that are known only now; made when first needed.
+    types: Option<Types>,
+}
+
+/// An activation of a function.
+struct Frame {
+    slots: Vec<Option<Value>>,
+    /// The blocks entered, with the next instruction of each and the slot that takes the block's result.
+    blocks: Vec<(BlockId, usize, Slot)>,
+    /// Where the caller wants the result.
+    ret: Slot,
+}
+
+type Failure = Box<Diagnostic>;
+
+impl<'a> Interp<'a> {
+    /// `module` is typed and without errors, `program` its lowering.
+    pub fn new(module: &'a Module, ops: &'a Table, program: &'a Program, limits: Limits) -> Self {
+        Interp { module, ops, program, limits, n_calls: 0, types: None }
+    }
+
+    /// Calls a global with arguments of its parameters' types.
+    pub fn call_global(&mut self, global: crate::ir::GlobalId, args: Vec<Value>) -> Result<Value, Failure> {
+        let code = self.program.globals[global.0 as usize];
+        self.run(code, vec![], None, args)
+    }
+
+    /// The value of a bare expression, given those of its free variables in the order of `Module::free_vars`.
+    pub fn eval_root(&mut self, free: Vec<Value>) -> Result<Value, Failure> {
+        match self.program.root {
+            Some(code) => self.run(code, vec![], None, free),
+            None => Err(Diagnostic::new(codes::E0901, "a module has no bare expression").into()),
+        }
+    }
+
+    /// Calls a function that a program returned.
+    pub fn call_closure(&mut self, closure: &Closure, args: Vec<Value>) -> Result<Value, Failure> {
+        self.run(closure.code, closure.captured.to_vec(), Some(closure), args)
+    }
+
+    fn frame(&self, code: CodeId, captured: Vec<Value>, own: Option<&Closure>, args: Vec<Value>, ret: Slot) -> Frame {
+        let code = &self.program.codes[code];
+        let mut slots: Vec<Option<Value>> = vec![None; code.n_slots as usize];
+        for (&slot, value) in code.params.iter().zip(args) {
+            slots[slot as usize] = Some(value);
+        }
+        for (&slot, value) in code.captures.iter().zip(captured) {
+            slots[slot as usize] = Some(value);
+        }
+        if let (Some(slot), Some(own)) = (code.self_slot, own) {
+            slots[slot as usize] = Some(Value::Closure(own.clone()));
+        }
+        let body = code.body.expect("every code has a body");
+        Frame { slots, blocks: vec![(body, 0, 0)], ret }
+    }
+
+    fn run(&mut self, code: CodeId, captured: Vec<Value>, own: Option<&Closure>, args: Vec<Value>) -> Result<Value, Failure> {
+        let program = self.program;
+        let mut frames = vec![self.frame(code, captured, own, args, 0)];
+        loop {
+            let depth = frames.len();
+            let frame = frames.last_mut().expect("the loop ends with the last frame");
+            let (block, at, dst) = *frame.blocks.last().expect("a frame is in a block until it returns");
+            let block = &program.blocks[block];
+            let Some(instr) = block.instrs.get(at) else {
+                let result = frame.slots[block.result as usize].clone().expect("a block computes its result");
+                frame.blocks.pop();
+                if !frame.blocks.is_empty() {
+                    frame.slots[dst as usize] = Some(result);
+                    finish(frame, program);
+                    continue;
+                }
+                let ret = frame.ret;
+                frames.pop();
+                let Some(caller) = frames.last_mut() else { return Ok(result) };
+                caller.slots[ret as usize] = Some(result);
+                finish(caller, program);
+                continue;
+            };
+            match &instr.kind {
+                InstrKind::If(cond, then_block, else_block) => {
+                    let taken = if is_true(read(frame, *cond)) { *then_block } else { *else_block };
+                    frame.blocks.push((taken, 0, instr.dst));
+                }
+                InstrKind::Call(callee, args) => {
+                    let args: Vec<Value> = args.iter().map(|&slot| read(frame, slot).clone()).collect();
+                    let Value::Closure(closure) = read(frame, *callee).clone() else {
+                        unreachable!("inference required a function");
+                    };
+                    self.count_call(instr.expr, depth)?;
+                    let new = self.frame(closure.code, closure.captured.to_vec(), Some(&closure), args, instr.dst);
+                    frames.push(new);
+                }
+                _ => {
+                    let value = self.compute(instr, frame)?;
+                    frame.slots[instr.dst as usize] = Some(value);
+                    finish(frame, program);
+                }
+            }
+        }
+    }
+
+    fn count_call(&mut self, expr: ExprId, depth: usize) -> Result<(), Failure> {
+        self.n_calls += 1;
+        self.check_deadline(expr)?;
+        if depth >= self.limits.max_depth {
+            let message = format!("more than {} nested calls", self.limits.max_depth);
+            return Err(self.fail(expr, Trap::new(codes::E0805, message)));
+        }
+        if self.n_calls > self.limits.max_calls {
+            let message = format!("more than {} calls", self.limits.max_calls);
+            return Err(self.fail(expr, Trap::new(codes::E0805, message)));
+        }
+        Ok(())
+    }
+
+    fn check_deadline(&self, expr: ExprId) -> Result<(), Failure> {
+        match self.limits.deadline {
+            Some(deadline) if Instant::now() > deadline => Err(self.fail(expr, Trap::new(codes::E0805, "out of time"))),
+            _ => Ok(()),
+        }
+    }
+
+    fn fail(&self, expr: ExprId, trap: Trap) -> Failure {
+        let name = self.module.called_op(expr).map(|op| self.ops.def(op).name);
+        let message = name.map_or(trap.message.clone(), |name| format!("`{name}`: {}", trap.message));
+        let span = self.module.exprs[expr].span;
+        let diagnostic = Diagnostic::new(trap.code, message);
+        Box::new(if span == Span::NONE { diagnostic } else { diagnostic.at(span, "while running this") })
+    }
+
+    /// An instruction that neither branches nor calls a function.
+    fn compute(&mut self, instr: &Instr, frame: &Frame) -> Result<Value, Failure> {
+        Ok(match &instr.kind {
+            InstrKind::Const(id) => Value::Tensor(self.module.consts[*id].clone()),
+            InstrKind::Global(id) => {
+                Value::Closure(Closure { code: self.program.globals[id.0 as usize], captured: Default::default() })
+            }
+            InstrKind::Tuple(fields) => Value::tuple(fields.iter().map(|&slot| read(frame, slot).clone()).collect()),
+            InstrKind::Proj(tuple, index) => match read(frame, *tuple) {
+                Value::Tuple(fields) => fields[*index as usize].clone(),
+                _ => unreachable!("inference required a tuple"),
+            },
+            InstrKind::Closure(code, captured) => {
+                let captured = captured.iter().map(|&slot| read(frame, slot).clone()).collect();
+                Value::Closure(Closure { code: *code, captured: value::Shared::new(captured) })
+            }
+            InstrKind::CallOp(op, args) => {
+                let args: Vec<&Value> = args.iter().map(|&slot| read(frame, slot)).collect();
+                self.call_op(instr.expr, *op, &args)?
+            }
+            InstrKind::If(..) | InstrKind::Call(..) => unreachable!("they are run by the loop"),
+        })
+    }
+
+    fn call_op(&mut self, expr: ExprId, op: crate::ir::OpId, args: &[&Value]) -> Result<Value, Failure> {
+        self.check_deadline(expr)?;
+        let def = self.ops.def(op);
+        let args: Option<Vec<ArgValue>> = args.iter().map(|value| arg_value(value)).collect();
+        let Some(args) = args else {
+            return Err(self.fail(expr, Trap::new(codes::E0506, "an operand is neither a tensor nor a tuple of tensors")));
+        };
+        let attrs = match self.module.exprs[expr].kind {
+            ExprKind::Call { attrs: Some(attrs), .. } => &*self.module.attrs[attrs].values,
+            _ => &[],
+        };
+        let out = match out_types(&self.module.types, self.module.ty(expr)) {
+            Some(out) => out,
+            None => self.actual_out_types(expr, def, &args, attrs)?,
+        };
+        for ty in &out {
+            let shape: Vec<i64> = ty.shape.iter().map(|&dim| dim as i64).collect();
+            if checked_bytes(&shape, ty.dtype).is_none_or(|bytes| bytes > self.limits.max_tensor_bytes) {
+                return Err(self.fail(expr, Trap::new(codes::E0803, format!("a result of shape {:?} is too large", ty.shape))));
+            }
+        }
+        match (def.eval)(&EvalCx { args: &args, attrs, out: &out }) {
+            Ok(Outputs::One(tensor)) => Ok(Value::Tensor(tensor)),
+            Ok(Outputs::Tuple(tensors)) => Ok(Value::tuple(tensors.into_iter().map(Value::Tensor).collect())),
+            Err(trap) => Err(self.fail(expr, trap)),
+        }
+    }
+
+    /// The result's types for the actual shapes, where the program says `?`: the relation is run on them. Empty where only
+    /// the data can tell.
+    fn actual_out_types(
+        &mut self,
+        expr: ExprId,
+        def: &crate::ops::OpDef,
+        args: &[ArgValue],
+        attrs: &[crate::ir::AttrValue],
+    ) -> Result<Vec<OutTy>, Failure> {
+        let types = self.types.get_or_insert_with(Types::new);
+        let mut solver = Solver::new();
+        let arg_tys: Vec<Ty> = args.iter().map(|arg| actual_ty(types, arg)).collect();
+        let out = solver.fresh(types);
+        let mut cx = RelCx::new(types, &mut solver, attrs, &arg_tys, out);
+        if let Err(crate::ops::rel::Stop::Fault(fault)) = (def.rel)(&mut cx) {
+            return Err(self.fail(expr, Trap::new(fault.code, fault.message)));
+        }
+        let out = solver.shallow(types, out);
+        Ok(out_types(types, out).unwrap_or_default())
+    }
+}
+
+/// Goes on after the instruction a block is at, and empties the slots that die there.
+fn finish(frame: &mut Frame, program: &Program) {
+    let Some((block, at, _)) = frame.blocks.last_mut() else { return };
+    let dead = &program.blocks[*block].instrs[*at].dead;
+    *at += 1;
+    for &slot in dead {
+        frame.slots[slot as usize] = None;
+    }
+}
+
+fn read(frame: &Frame, slot: Slot) -> &Value {
+    frame.slots[slot as usize].as_ref().expect("lowering computes a value before it is read")
+}
+
+fn is_true(value: &Value) -> bool {
+    matches!(value, Value::Tensor(tensor) if tensor.to_ints().first().is_some_and(|&x| x != 0))
+}
+
+fn arg_value(value: &Value) -> Option<ArgValue> {
+    match value {
+        Value::Tensor(tensor) => Some(ArgValue::Tensor(tensor.clone())),
+        Value::Tuple(fields) => {
+            let tensors: Option<Vec<_>> = fields
+                .iter()
+                .map(|field| match field {
+                    Value::Tensor(tensor) => Some(tensor.clone()),
+                    _ => None,
+                })
+                .collect();
+            tensors.map(ArgValue::Tuple)
+        }
+        Value::Closure(_) => None,
+    }
+}
+
+fn actual_ty(types: &mut Types, arg: &ArgValue) -> Ty {
+    let tensor_ty = |types: &mut Types, tensor: &crate::tensor::Tensor| {
+        let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+        types.tensor_of(&shape, tensor.dtype())
+    };
+    match arg {
+        ArgValue::Tensor(tensor) => tensor_ty(types, tensor),
+        ArgValue::Tuple(tensors) => {
+            let fields: Vec<Ty> = tensors.iter().map(|tensor| tensor_ty(types, tensor)).collect();
+            types.tuple(&fields)
+        }
+    }
+}
+
+/// The tensors of a result type, if every dimension is known.
+fn out_types(types: &Types, ty: Ty) -> Option<Vec<OutTy>> {
+    let fields = match types.as_tuple(ty) {
+        Some(fields) => fields,
+        None => std::slice::from_ref(&ty),
+    };
+    fields
+        .iter()
+        .map(|&field| {
+            let (shape, dtype) = types.as_tensor(field)?;
+            let shape: Option<Vec<usize>> = dims_of(shape)?.into_iter().map(|dim| usize::try_from(dim).ok()).collect();
+            Some(OutTy { shape: shape?, dtype })
+        })
+        .collect()
+}

@@ -1,0 +1,203 @@
+//! Attributes of calls against the operator's schema (relay-text 2.1), and attributes of functions.
+
+use super::{Resolver, errors, signature};
+use crate::base::Span;
+use crate::ir::attrs::{AttrValue, Field, Kind, OpId};
+use crate::ir::{Attrs, AttrsId};
+use crate::syntax::ast::{self, AttrValueKind, ExprKind};
+use crate::syntax::literal;
+use crate::types::DType;
+
+/// Lists of attribute values nest no deeper: no kind of attribute has more than two levels.
+const MAX_LIST_DEPTH: usize = 8;
+
+impl Resolver<'_> {
+    /// The complete attributes of a call in schema order, `None` where the operator has none. `Err` where something is
+    /// wrong with them, which has been reported.
+    pub(super) fn call_attrs(&mut self, op: OpId, attrs: ast::List<ast::Attr>, call: Span) -> Result<Option<AttrsId>, ()> {
+        let written = self.ast.items(attrs);
+        let name = self.ops.name(op);
+        let Some(schema) = self.ops.schema(op) else {
+            return match written.first() {
+                None => Ok(None),
+                Some(attr) => {
+                    self.diagnostics.push(errors::no_attrs(name, attr.span, &signature(self.ops.args(op))));
+                    Err(())
+                }
+            };
+        };
+        let mut values: Vec<Option<AttrValue>> = vec![None; schema.fields.len()];
+        let mut spans = vec![Span::NONE; schema.fields.len()];
+        let mut failed = false;
+        for attr in written {
+            let key = super::name_text(self.ast.text(attr.key));
+            if key == "attrs_type_key" {
+                continue;
+            }
+            let Some(index) = schema.fields.iter().position(|field| field.name == key) else {
+                self.diagnostics.push(errors::unknown_attr(name, &key, attr.key, schema));
+                failed = true;
+                continue;
+            };
+            let field = &schema.fields[index];
+            if !spans[index].is_none() {
+                self.diagnostics.push(errors::duplicate_attr(&key, attr.span, spans[index]));
+            }
+            spans[index] = attr.span;
+            match self.field_value(name, field, attr.value) {
+                Ok(value) => values[index] = Some(value),
+                Err(()) => failed = true,
+            }
+        }
+        for (field, value) in schema.fields.iter().zip(&mut values) {
+            if value.is_none() {
+                *value = field.default.map(|default| default());
+            }
+        }
+        let missing: Vec<&Field> = schema
+            .fields
+            .iter()
+            .zip(&values)
+            .zip(&spans)
+            .filter(|((_, v), s)| v.is_none() && s.is_none())
+            .map(|((f, _), _)| f)
+            .collect();
+        if !missing.is_empty() {
+            self.diagnostics.push(errors::missing_attrs(name, &missing, call));
+        }
+        let values: Option<Box<[AttrValue]>> = values.into_iter().collect();
+        match values {
+            Some(values) if !failed => {
+                let spans = if written.is_empty() { Box::default() } else { spans.into() };
+                Ok(Some(self.module.attrs.push(Attrs { values, spans })))
+            }
+            _ => Err(()),
+        }
+    }
+
+    /// The value of an attribute, converted to what its field takes.
+    fn field_value(&mut self, op: &str, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
+        let raw = self.raw_value(value, 0)?;
+        let span = self.ast.values[value].span;
+        let text = self.ast.text(span);
+        let Some(converted) = convert(field.kind, &raw) else {
+            let report = match (&raw, field.kind) {
+                (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span),
+                _ => errors::attr_kind(op, field, text, &raw, span),
+            };
+            self.diagnostics.push(report);
+            return Err(());
+        };
+        let number = match &converted {
+            AttrValue::Float { value, .. } => Some(*value),
+            other => other.as_int().map(|value| value as f64),
+        };
+        if let (Some(min), Some(number)) = (field.min, number)
+            && number < min
+        {
+            self.diagnostics.push(errors::attr_below(op, field, text, min, span));
+            return Err(());
+        }
+        Ok(converted)
+    }
+
+    /// The value as written, whatever field it is for.
+    fn raw_value(&mut self, value: ast::ValueId, depth: usize) -> Result<AttrValue, ()> {
+        let ast = self.ast;
+        let ast::AttrValue { span, kind } = ast.values[value];
+        if depth > MAX_LIST_DEPTH {
+            self.diagnostics.push(errors::list_depth(span));
+            return Err(());
+        }
+        match kind {
+            AttrValueKind::Str => Ok(AttrValue::str(&literal::unescape_string(ast.text(span)))),
+            AttrValueKind::List(items) => {
+                let items: Result<Vec<AttrValue>, ()> =
+                    ast.items(items).iter().map(|&item| self.raw_value(item, depth + 1)).collect();
+                Ok(AttrValue::List(items?.into()))
+            }
+            AttrValueKind::Paren(inner) => self.raw_value(inner, depth + 1),
+            AttrValueKind::Error => Err(()),
+            AttrValueKind::Expr(expr) => self.expr_value(expr, span),
+        }
+    }
+
+    fn expr_value(&mut self, expr: ast::ExprId, span: Span) -> Result<AttrValue, ()> {
+        let text = self.ast.text(self.ast.exprs[expr].span);
+        match self.ast.exprs[expr].kind {
+            ExprKind::Int => {
+                literal::parse_int(text).map(|(value, width)| AttrValue::Int { value, bits: width.bits() }).map_err(|_| ())
+            }
+            ExprKind::Float => {
+                literal::parse_float(text).map(|(value, width)| AttrValue::Float { value, bits: width.bits() }).map_err(|_| ())
+            }
+            ExprKind::Bool(value) => Ok(AttrValue::Bool(value)),
+            ExprKind::Name if matches!(text, "None" | "nullptr") => Ok(AttrValue::None),
+            ExprKind::Error => Err(()),
+            _ => {
+                self.diagnostics.push(errors::attr_not_a_value(text, span));
+                Err(())
+            }
+        }
+    }
+
+    /// The attributes of a function: kept as written, booleans as 0 and 1 (relay-text 2.4).
+    pub(super) fn func_attrs(&mut self, attrs: ast::List<ast::Attr>) -> Vec<(Box<str>, AttrValue)> {
+        let mut out: Vec<(Box<str>, AttrValue)> = Vec::new();
+        for attr in self.ast.items(attrs) {
+            let key = super::name_text(self.ast.text(attr.key));
+            let Ok(value) = self.raw_value(attr.value, 0) else { continue };
+            let value = match value {
+                AttrValue::Bool(value) => AttrValue::int(i64::from(value)),
+                other => other,
+            };
+            match out.iter_mut().find(|(name, _)| **name == *key) {
+                Some(entry) => entry.1 = value,
+                None => out.push((key.into(), value)),
+            }
+        }
+        out
+    }
+}
+
+/// A written value as a field of this kind; `None` where it cannot be one.
+fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
+    let list = |of: fn(&AttrValue) -> Option<AttrValue>| {
+        let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(of).collect();
+        items.map(|items| AttrValue::List(items.into()))
+    };
+    let number = |raw: &AttrValue, bits: u8| match raw {
+        AttrValue::Float { value, .. } => Some(AttrValue::Float { value: *value, bits }),
+        AttrValue::Int { value, .. } => Some(AttrValue::Float { value: *value as f64, bits }),
+        _ => None,
+    };
+    let index = |raw: &AttrValue| match raw {
+        AttrValue::Bool(value) => Some(AttrValue::int(i64::from(*value))),
+        AttrValue::Int { .. } | AttrValue::Any => Some(raw.clone()),
+        _ => None,
+    };
+    match kind {
+        Kind::Int => raw.as_int().map(AttrValue::int),
+        Kind::Bool => raw.as_int().map(|value| AttrValue::Bool(value != 0)),
+        Kind::IndexExpr | Kind::OptInt => index(raw).or_else(|| (*raw == AttrValue::None).then_some(AttrValue::None)),
+        Kind::Ints => list(index),
+        Kind::IntsOrNone | Kind::OptInts if *raw == AttrValue::None => Some(AttrValue::None),
+        Kind::IntsOrNone | Kind::OptInts => list(index),
+        Kind::IntLists => {
+            let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| convert(Kind::Ints, item)).collect();
+            items.map(|items| AttrValue::List(items.into()))
+        }
+        Kind::Float => number(raw, 0),
+        Kind::Floats => {
+            let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| number(item, 64)).collect();
+            items.map(|items| AttrValue::List(items.into()))
+        }
+        Kind::Str => matches!(raw, AttrValue::Str(_)).then(|| raw.clone()),
+        Kind::DType => match raw {
+            AttrValue::Str(text) if text.is_empty() || **text == *"void" => Some(AttrValue::DType(None)),
+            AttrValue::Str(text) => DType::parse(text).map(|dtype| AttrValue::DType(Some(dtype))),
+            _ => None,
+        },
+        Kind::Object => index(raw).or_else(|| list(index)),
+    }
+}

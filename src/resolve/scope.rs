@@ -1,0 +1,93 @@
+//! Scopes of local names and the table of graph variables (relay-text 4 and 2.3).
+
+use crate::base::Span;
+use crate::ir::{ExprId, VarId};
+use rustc_hash::FxHashMap;
+
+/// Local names, innermost scope last. A chain of a million lets is a million scopes, so a scope is only a mark in a trail.
+#[derive(Default)]
+pub(super) struct Scopes<'a> {
+    /// For each name its bindings, innermost last, each with the depth of its scope.
+    bindings: FxHashMap<&'a str, Vec<(VarId, usize)>>,
+    /// The names declared, in order; closing a scope undoes them down to its mark.
+    trail: Vec<&'a str>,
+    marks: Vec<usize>,
+    /// `free_var` names: outside all scopes, looked up last.
+    free: FxHashMap<&'a str, VarId>,
+}
+
+impl<'a> Scopes<'a> {
+    pub fn open(&mut self) {
+        self.marks.push(self.trail.len());
+    }
+
+    pub fn close(&mut self) {
+        let mark = self.marks.pop().unwrap_or(0);
+        for name in self.trail.drain(mark..) {
+            if let Some(bindings) = self.bindings.get_mut(name) {
+                bindings.pop();
+            }
+        }
+    }
+
+    /// Adds a name to the innermost scope. If the scope holds it already, that variable keeps it and is returned.
+    pub fn declare(&mut self, name: &'a str, var: VarId) -> Option<VarId> {
+        let depth = self.marks.len();
+        let bindings = self.bindings.entry(name).or_default();
+        if let Some(&(first, at)) = bindings.last()
+            && at == depth
+        {
+            return Some(first);
+        }
+        bindings.push((var, depth));
+        self.trail.push(name);
+        None
+    }
+
+    /// Adds a free variable; the first declaration wins.
+    pub fn declare_free(&mut self, name: &'a str, var: VarId) {
+        self.free.entry(name).or_insert(var);
+    }
+
+    pub fn find(&self, name: &str) -> Option<VarId> {
+        let bound = self.bindings.get(name).and_then(|bindings| bindings.last()).map(|&(var, _)| var);
+        bound.or_else(|| self.free.get(name).copied())
+    }
+
+    /// The names in scope, sorted.
+    pub fn names(&self) -> Vec<&'a str> {
+        let bound = self.bindings.iter().filter(|(_, bindings)| !bindings.is_empty()).map(|(name, _)| *name);
+        let mut names: Vec<&str> = bound.chain(self.free.keys().copied()).collect();
+        names.sort_unstable();
+        names
+    }
+}
+
+/// Graph variables. Each function has numbers of its own, but text that TVM printed may mention one of an earlier function.
+#[derive(Default)]
+pub(super) struct GraphTable<'a> {
+    function: usize,
+    nodes: FxHashMap<&'a str, (ExprId, Span, usize)>,
+}
+
+impl<'a> GraphTable<'a> {
+    pub fn next_function(&mut self) {
+        self.function += 1;
+    }
+
+    /// Binds a number. If this function has bound it already, the first stays and its place is returned.
+    pub fn define(&mut self, key: &'a str, expr: ExprId, at: Span) -> Option<Span> {
+        if let Some(&(_, first, function)) = self.nodes.get(key)
+            && function == self.function
+        {
+            return Some(first);
+        }
+        self.nodes.insert(key, (expr, at, self.function));
+        None
+    }
+
+    /// The node, and whether this function bound it.
+    pub fn find(&self, key: &str) -> Option<(ExprId, bool)> {
+        self.nodes.get(key).map(|&(expr, _, function)| (expr, function == self.function))
+    }
+}

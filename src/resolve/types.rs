@@ -1,0 +1,127 @@
+//! Types as written (relay-text 3).
+
+use super::{Resolver, errors};
+use crate::syntax::ast::{self, DimKind, TypeKind};
+use crate::syntax::literal;
+use crate::types::{DType, Dim, Ty, TyData};
+use smallvec::SmallVec;
+
+impl<'a> Resolver<'a> {
+    /// The type an annotation stands for; `None` for `_`, which is no annotation.
+    pub(super) fn ty(&mut self, root: ast::TypeId) -> Option<Ty> {
+        if matches!(self.ast.types[root].kind, TypeKind::Infer) {
+            return None;
+        }
+        // Children before parents; results in the order of the children.
+        let mut steps = vec![(root, false)];
+        let mut results: Vec<Ty> = Vec::new();
+        while let Some((id, done)) = steps.pop() {
+            let children = self.type_children(id);
+            if done || children.is_empty() {
+                let parts = results.split_off(results.len() - children.len());
+                let ty = self.make_type(id, &parts);
+                results.push(ty);
+            } else {
+                if let TypeKind::Fn { type_params, .. } = self.ast.types[id].kind {
+                    for &name in self.ast.items(type_params) {
+                        self.new_type_param(self.ast.text(name));
+                    }
+                }
+                steps.push((id, true));
+                steps.extend(children.into_iter().rev().map(|child| (child, false)));
+            }
+        }
+        results.pop()
+    }
+
+    fn type_children(&self, id: ast::TypeId) -> Vec<ast::TypeId> {
+        match self.ast.types[id].kind {
+            TypeKind::Error | TypeKind::Infer | TypeKind::Tensor { .. } | TypeKind::Meta => vec![],
+            TypeKind::Tuple(fields) => self.ast.items(fields).to_vec(),
+            TypeKind::Fn { params, ret, .. } => self.ast.items(params).iter().copied().chain([ret]).collect(),
+            TypeKind::Name { args, .. } => args.map_or(vec![], |args| self.ast.items(args).to_vec()),
+            TypeKind::Ref(of) => vec![of],
+        }
+    }
+
+    fn make_type(&mut self, id: ast::TypeId, parts: &[Ty]) -> Ty {
+        let ast = self.ast;
+        let ast::Type { span, kind } = ast.types[id];
+        match kind {
+            TypeKind::Error => Ty::ERROR,
+            TypeKind::Infer => {
+                self.diagnostics.push(errors::inner_infer(span));
+                Ty::ERROR
+            }
+            TypeKind::Tensor { shape, dtype } => {
+                let Some(dtype) = DType::parse(ast.text(dtype)) else {
+                    self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype));
+                    return Ty::ERROR;
+                };
+                self.tensor_type(ast.items(shape), dtype, span)
+            }
+            TypeKind::Tuple(_) => self.module.types.tuple(parts),
+            TypeKind::Fn { type_params, .. } => {
+                let type_params: Box<[Ty]> =
+                    ast.items(type_params).iter().filter_map(|&name| self.type_params.remove(ast.text(name))).collect();
+                let (ret, params) = parts.split_last().expect("a function type has a result");
+                self.module.types.intern(TyData::Fn { type_params, params: params.into(), ret: *ret })
+            }
+            TypeKind::Name { name, args } => self.named_type(name, args.is_some()),
+            TypeKind::Ref(_) => {
+                self.diagnostics.push(errors::unsupported("references", span));
+                Ty::ERROR
+            }
+            TypeKind::Meta => {
+                self.diagnostics.push(errors::unsupported("metadata references", span));
+                Ty::ERROR
+            }
+        }
+    }
+
+    fn named_type(&mut self, name: crate::base::Span, has_args: bool) -> Ty {
+        let text = self.ast.text(name);
+        if let (Some(&param), false) = (self.type_params.get(text), has_args) {
+            return param;
+        }
+        if let (Some(dtype), false) = (DType::parse(text), has_args) {
+            return self.module.types.scalar(dtype);
+        }
+        let mut params: Vec<&str> = self.type_params.keys().copied().collect();
+        params.sort_unstable();
+        self.diagnostics.push(errors::unknown_type(text, name, &params));
+        Ty::ERROR
+    }
+
+    fn tensor_type(&mut self, dims: &[ast::Dim], dtype: DType, span: crate::base::Span) -> Ty {
+        let mut shape: SmallVec<[Dim; 6]> = SmallVec::new();
+        for dim in dims {
+            shape.push(match dim.kind {
+                DimKind::Any => Dim::Any,
+                // A bad number has been reported by the lexer.
+                DimKind::Error => return Ty::ERROR,
+                DimKind::Int => match literal::parse_int(self.ast.text(dim.span)) {
+                    Ok((value, _)) if value < 0 => {
+                        self.diagnostics.push(errors::negative_dim(value, dim.span));
+                        return Ty::ERROR;
+                    }
+                    Ok((value, width)) => Dim::Known { value, wide: width == literal::IntWidth::I64 },
+                    Err(_) => return Ty::ERROR,
+                },
+                DimKind::Meta => {
+                    self.diagnostics.push(errors::unsupported("metadata references", dim.span));
+                    return Ty::ERROR;
+                }
+            });
+        }
+        let known: Vec<i64> = shape.iter().filter_map(|dim| dim.value()).collect();
+        if crate::types::checked_elements(&known).is_none() || shape.len() > MAX_RANK {
+            self.diagnostics.push(errors::tensor_too_large(self.ast.text(span), span));
+            return Ty::ERROR;
+        }
+        self.module.types.tensor(&shape, dtype)
+    }
+}
+
+/// The largest rank of a tensor (reliability 2).
+const MAX_RANK: usize = 32;

@@ -1,0 +1,380 @@
+//! Brackets that do not match: found before the grammar sees the text, reported, and mended.
+//!
+//! A missing or extra bracket would otherwise be noticed far from its place, and what follows would be read inside out.
+//! Work goes definition by definition, since `def`, `type` and `extern` stand in no bracket. In a definition whose
+//! brackets match, nothing is done. In the others, where a closing bracket does not fit, the ways to mend it are tried
+//! and the one taken with which the brackets after it match for longest; some places are telling in themselves (a
+//! binding after a `;` inside parentheses, an `else` inside a block, a `}` further left than its block).
+
+use super::errors;
+use super::recover::binds;
+use super::token::{Tok, TokSet, Token};
+use crate::base::{FileId, Span};
+use crate::diag::Diagnostic;
+
+/// The deepest nesting of brackets (reliability 2).
+pub(super) const MAX_DEPTH: usize = 4096;
+
+/// How far a way to mend is followed.
+const HORIZON: usize = 20_000;
+
+/// How many brackets are mended; past that the text is given up.
+const MAX_REPORTS: usize = 1000;
+
+/// Whether the brackets of a text match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Balance {
+    Matched,
+    Unmatched,
+    /// The bracket at this index is too deep.
+    TooDeep(usize),
+}
+
+/// Tokens with matching brackets, and what had to be said about them.
+pub(super) struct Mended {
+    pub tokens: Vec<Token>,
+    pub reports: Vec<Diagnostic>,
+    /// The places, in bytes, where something was put in, left out or changed.
+    pub places: Vec<u32>,
+}
+
+fn is_open(tok: Tok) -> bool {
+    matches!(tok, Tok::LParen | Tok::LBracket | Tok::LBrace)
+}
+
+fn is_close(tok: Tok) -> bool {
+    matches!(tok, Tok::RParen | Tok::RBracket | Tok::RBrace)
+}
+
+/// Whether a definition starts at a token; `f(type=1)` is a keyword misused as a name.
+fn starts_def(tokens: &[Token], at: usize) -> bool {
+    let next = tokens.get(at + 1).map(|token| token.tok);
+    match tokens[at].tok {
+        Tok::Def => true,
+        Tok::Type => next == Some(Tok::Ident),
+        Tok::Extern => next == Some(Tok::Type),
+        _ => false,
+    }
+}
+
+/// The closing bracket of an opening one, and its text.
+fn closer(open: Tok) -> (Tok, &'static str) {
+    match open {
+        Tok::LParen => (Tok::RParen, ")"),
+        Tok::LBracket => (Tok::RBracket, "]"),
+        _ => (Tok::RBrace, "}"),
+    }
+}
+
+/// Whether the brackets match, definition by definition.
+pub(super) fn balance(tokens: &[Token]) -> Balance {
+    let mut open: Vec<Tok> = vec![];
+    let mut matched = true;
+    for (at, token) in tokens.iter().enumerate() {
+        if is_open(token.tok) {
+            if open.len() == MAX_DEPTH {
+                return Balance::TooDeep(at);
+            }
+            open.push(token.tok);
+        } else if is_close(token.tok) {
+            matched &= open.pop().is_some_and(|opened| closer(opened).0 == token.tok);
+        } else if starts_def(tokens, at) && !open.is_empty() {
+            matched = false;
+            open.clear();
+        }
+    }
+    if matched && open.is_empty() { Balance::Matched } else { Balance::Unmatched }
+}
+
+/// Mends the brackets of a text. `cut` is the place of a comment or string without an end: it may hide brackets, so
+/// nothing is said about those after it in the same definition.
+pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32>) -> Mended {
+    let mut mender = Mender {
+        file,
+        source,
+        tokens,
+        end: 0,
+        cut,
+        start: 0,
+        open: vec![],
+        last_opened_after: None,
+        line: Line::default(),
+        out: Mended { tokens: Vec::with_capacity(tokens.len() + 16), reports: vec![], places: vec![] },
+    };
+    let mut start = 0;
+    while start < tokens.len() {
+        let end = (start + 1..tokens.len()).find(|&at| starts_def(tokens, at)).unwrap_or(tokens.len());
+        mender.end = end;
+        if balance(&tokens[start..end]) == Balance::Matched {
+            mender.out.tokens.extend_from_slice(&tokens[start..end]);
+        } else {
+            mender.definition(start);
+        }
+        if mender.out.reports.len() > MAX_REPORTS {
+            break;
+        }
+        start = end;
+    }
+    mender.out
+}
+
+/// An open bracket.
+#[derive(Clone, Copy)]
+struct Open {
+    tok: Tok,
+    span: Span,
+    /// The token before it.
+    after: Option<Tok>,
+    /// How far its line is indented.
+    indent: usize,
+    /// Whether a binding stands directly inside.
+    binds: bool,
+}
+
+/// The line of the current token.
+#[derive(Clone, Copy, Default)]
+struct Line {
+    indent: usize,
+    /// Whether the current token is the line's first.
+    first: bool,
+}
+
+struct Mender<'t> {
+    file: FileId,
+    source: &'t str,
+    tokens: &'t [Token],
+    /// The end of the current definition.
+    end: usize,
+    cut: Option<u32>,
+    /// Where the current definition starts, in bytes.
+    start: u32,
+    open: Vec<Open>,
+    /// What stood before the bracket that was closed last.
+    last_opened_after: Option<Tok>,
+    line: Line,
+    out: Mended,
+}
+
+/// A way to mend a closing bracket that does not fit.
+#[derive(Clone, Copy)]
+enum Way {
+    /// It is one too many.
+    Drop,
+    /// It should have been the innermost bracket's.
+    Replace,
+    /// This many brackets were not closed before it.
+    Close(usize),
+}
+
+impl Mender<'_> {
+    fn definition(&mut self, start: usize) {
+        self.open.clear();
+        self.last_opened_after = None;
+        self.start = self.tokens[start].start;
+        for at in start..self.end {
+            self.advance_line(at);
+            self.hints(at);
+            let token = self.tokens[at];
+            if is_open(token.tok) {
+                self.open(at);
+            } else if is_close(token.tok) {
+                self.close(at);
+            } else {
+                if let (true, Some(top)) = (binds(self.tokens, at), self.open.last_mut()) {
+                    top.binds = true;
+                }
+                self.out.tokens.push(token);
+            }
+        }
+        let (place, found) = match self.tokens.get(self.end) {
+            Some(next) => (next.span(self.file), format!("`{}`", next.text(self.source))),
+            None => (Span::new(self.file, self.source.len(), self.source.len()), "the end of the file".to_owned()),
+        };
+        if !self.open.is_empty() {
+            self.close_above(0, place, &found);
+        }
+    }
+
+    /// Keeps the indentation of the current line.
+    fn advance_line(&mut self, at: usize) {
+        let token = self.tokens[at];
+        let before = at.checked_sub(1).map_or(0, |i| self.tokens[i].end as usize);
+        let gap = self.source.get(before..token.start as usize).unwrap_or("");
+        self.line.first = at == 0 || gap.contains('\n');
+        if let Some(line_break) = gap.rfind('\n') {
+            self.line.indent = gap.len() - line_break - 1;
+        }
+    }
+
+    fn tok(&self, at: usize) -> Option<Tok> {
+        self.tokens.get(at).map(|token| token.tok)
+    }
+
+    fn open(&mut self, at: usize) {
+        let token = self.tokens[at];
+        let after = at.checked_sub(1).and_then(|i| self.tok(i));
+        self.open.push(Open { tok: token.tok, span: token.span(self.file), after, indent: self.line.indent, binds: false });
+        self.out.tokens.push(token);
+    }
+
+    /// Places where a bracket is missing, before the bracket that does not fit is reached.
+    fn hints(&mut self, at: usize) {
+        let Some(&top) = self.open.last() else { return };
+        let before = at.checked_sub(1).and_then(|i| self.tok(i));
+        let token = self.tokens[at];
+        let keep = match token.tok {
+            Tok::Semi if top.tok != Tok::LBrace && !top.binds => {
+                // A sequence in parentheses is rare, one that starts without a binding and goes on with one rarer.
+                let next_line = at + 1 < self.end && super::recover::starts_line(self.tokens, at + 1, self.source);
+                let brace = self.open.iter().rposition(|open| open.tok == Tok::LBrace || open.binds);
+                (next_line || binds(self.tokens, at + 1)).then(|| brace.map_or(0, |i| i + 1))
+            }
+            Tok::LBrace if top.tok == Tok::LBracket => Some(self.open.len() - 1),
+            // A `{` after a value in parentheses: the parameters, the condition or the scrutinee end before it.
+            Tok::LBrace if top.tok == Tok::LParen && self.ends_head(top, at) => Some(self.open.len() - 1),
+            Tok::Else if top.tok == Tok::LBrace && before != Some(Tok::RBrace) => Some(self.open.len() - 1),
+            Tok::RBrace if self.line.first && top.tok == Tok::LBrace && top.indent > self.line.indent => {
+                let partner = self.open.iter().rposition(|open| open.tok == Tok::LBrace && open.indent == self.line.indent);
+                partner.map(|i| i + 1)
+            }
+            _ => None,
+        };
+        if let Some(keep) = keep.filter(|&keep| keep < self.open.len()) {
+            self.close_above(keep, token.span(self.file), &format!("`{}`", token.text(self.source)));
+        }
+    }
+
+    /// Whether a `{` ends the head that `top` opened: `fn (%x: T {`, `if (%c {`, `match (%x {`.
+    fn ends_head(&self, top: Open, brace: usize) -> bool {
+        let (value, before) = (self.tok(brace - 1), brace.checked_sub(2).and_then(|i| self.tok(i)));
+        let is_match = |tok: Option<Tok>| matches!(tok, Some(Tok::Match | Tok::MatchPartial));
+        match top.after {
+            Some(Tok::Fn | Tok::Global) => matches!(value, Some(Tok::Ident | Tok::RBracket)),
+            Some(Tok::If | Tok::Match | Tok::MatchPartial) => match value {
+                Some(Tok::Local | Tok::Graph | Tok::Int | Tok::Global | Tok::True | Tok::False) => !is_match(before),
+                Some(Tok::RParen) => !is_match(self.last_opened_after) && self.last_opened_after != Some(Tok::Fn),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Closes all open brackets but the first `keep`, before a token that was found instead.
+    fn close_above(&mut self, keep: usize, place: Span, found: &str) {
+        let open: Vec<(Span, &'static str)> = self.open[keep..].iter().map(|open| (open.span, closer(open.tok).1)).collect();
+        let end = self.out.tokens.last().map_or(0, |token| token.end);
+        for open in self.open.drain(keep..).rev() {
+            self.out.tokens.push(Token { tok: closer(open.tok).0, start: end, end });
+        }
+        self.out.places.push(end);
+        let behind = Span::new(self.file, end as usize, end as usize);
+        self.report(errors::unclosed(&open, place, found, behind));
+    }
+
+    fn report(&mut self, report: Diagnostic) {
+        let hidden = self.cut.is_some_and(|cut| self.start <= cut && cut <= report.span().start);
+        if !hidden {
+            self.out.reports.push(report);
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        let token = self.tokens[at];
+        if self.open.last().is_some_and(|top| closer(top.tok).0 == token.tok) {
+            self.last_opened_after = self.open.pop().and_then(|open| open.after);
+            self.out.tokens.push(token);
+            return;
+        }
+        let span = token.span(self.file);
+        let text = token.text(self.source);
+        self.out.places.push(token.start);
+        match self.best_way(at) {
+            Way::Drop => self.drop(at),
+            Way::Replace => {
+                let Some(top) = self.open.pop() else { return };
+                let (tok, wanted) = closer(top.tok);
+                self.out.tokens.push(Token { tok, ..token });
+                self.report(errors::mismatched(top.span, wanted, span, text));
+            }
+            Way::Close(n) => {
+                self.close_above(self.open.len() - n, span, &format!("`{text}`"));
+                self.open.pop();
+                self.out.tokens.push(token);
+            }
+        }
+    }
+
+    /// The way after which the brackets match for longest; of equals the first.
+    fn best_way(&self, at: usize) -> Way {
+        let tok = self.tokens[at].tok;
+        let partner = self.open.iter().rposition(|open| closer(open.tok).0 == tok);
+        let mut ways = vec![];
+        if let Some(partner) = partner {
+            ways.push((Way::Close(self.open.len() - 1 - partner), partner));
+        }
+        if !self.open.is_empty() {
+            ways.push((Way::Replace, self.open.len() - 1));
+        }
+        ways.push((Way::Drop, self.open.len()));
+        let scored = ways.into_iter().map(|(way, n_open)| (self.matches_for(at + 1, n_open), way));
+        scored.reduce(|best, next| if next.0 > best.0 { next } else { best }).map_or(Way::Drop, |(_, way)| way)
+    }
+
+    /// For how many tokens from `at` on the brackets match if the first `n_open` are open.
+    fn matches_for(&self, at: usize, n_open: usize) -> usize {
+        let mut open: Vec<Tok> = self.open[..n_open].iter().map(|open| open.tok).collect();
+        let end = self.end.min(at + HORIZON);
+        for i in at..end {
+            let tok = self.tokens[i].tok;
+            if is_open(tok) {
+                open.push(tok);
+            } else if is_close(tok) && open.pop().is_none_or(|opened| closer(opened).0 != tok) {
+                return i - at;
+            }
+        }
+        // All the way, if nothing stays open at the end of the definition.
+        (end - at) + usize::from(end < self.end || open.is_empty())
+    }
+
+    /// Leaves out a closing bracket, or puts in the opening one that is missing before it.
+    fn drop(&mut self, at: usize) {
+        let token = self.tokens[at];
+        let (span, text) = (token.span(self.file), token.text(self.source));
+        let Some((insert, opener)) = self.missing_opener(token.tok) else {
+            self.report(errors::unopened(span, text));
+            return;
+        };
+        let before = self.out.tokens[insert - 1];
+        self.out.places.push(before.end);
+        let (tok, sign) = opener;
+        let report = errors::missing_opener(span, text, sign, before.span(self.file), before.text(self.source));
+        self.report(report);
+        self.out.tokens.insert(insert, Token { tok, start: before.end, end: before.end });
+        self.out.tokens.push(token);
+    }
+
+    /// Where the opening bracket of a closing one was probably left out: between two tokens of the same statement that
+    /// never stand next to each other. An index into the tokens put out so far.
+    fn missing_opener(&self, close: Tok) -> Option<(usize, (Tok, &'static str))> {
+        const CALLABLE: TokSet = TokSet::of(&[Tok::Ident, Tok::Global, Tok::If, Tok::Ref, Tok::RefRead, Tok::RefWrite]);
+        const HEAD_END: TokSet = TokSet::of(&[Tok::RParen, Tok::RBracket, Tok::Ident, Tok::Else]);
+        let operand = |tok: Tok| super::recover::STARTS.has(tok);
+        let out = &self.out.tokens;
+        let mut depth = 0usize;
+        for i in (1..out.len()).rev().take(HORIZON) {
+            let (before, tok) = (out[i - 1].tok, out[i].tok);
+            match close {
+                Tok::RParen if matches!(tok, Tok::Semi | Tok::LBrace | Tok::RBrace | Tok::FatArrow) || starts_def(out, i) => return None,
+                Tok::RParen if CALLABLE.has(before) && operand(tok) => return Some((i, (Tok::LParen, "("))),
+                Tok::RBrace if starts_def(out, i) => return None,
+                Tok::RBrace if tok == Tok::RBrace => depth += 1,
+                Tok::RBrace if tok == Tok::LBrace && depth == 0 => return None,
+                Tok::RBrace if tok == Tok::LBrace => depth -= 1,
+                Tok::RBrace if depth == 0 && HEAD_END.has(before) && operand(tok) => return Some((i, (Tok::LBrace, "{"))),
+                Tok::RBracket => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+}

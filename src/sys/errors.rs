@@ -1,0 +1,42 @@
+//! The words for files that cannot be read or written.
+
+use crate::base::text::thousands;
+use crate::diag::{Code, Diagnostic, codes};
+use std::io::{Error, ErrorKind};
+use std::path::Path;
+
+/// The operating system's reason in words, without its number.
+fn reason(error: &Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file or folder".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
+        ErrorKind::IsADirectory => "it is a directory".into(),
+        ErrorKind::StorageFull => "no space left on the disk".into(),
+        ErrorKind::OutOfMemory => "no memory to hold it".into(),
+        _ => {
+            let words = error.to_string();
+            words.split(" (os error").next().unwrap_or(&words).to_lowercase()
+        }
+    }
+}
+
+/// E0701.
+pub(super) fn unreadable(path: &Path, error: &Error) -> Diagnostic {
+    Diagnostic::new(codes::E0701, format!("cannot read `{}`: {}", path.display(), reason(error)))
+}
+
+/// E0702, for a path or `standard output`.
+pub(super) fn unwritable(what: impl std::fmt::Display, error: &Error) -> Diagnostic {
+    refused(what, &reason(error))
+}
+
+/// E0702 for a reason of our own.
+pub(super) fn refused(what: impl std::fmt::Display, reason: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0702, format!("cannot write `{what}`: {reason}"))
+}
+
+/// A file over its limit; its size where it is known.
+pub(super) fn too_large(path: &Path, code: Code, size: Option<u64>, limit: u64) -> Diagnostic {
+    let size = size.map_or("more bytes than allowed".into(), |size| format!("{} bytes", thousands(size)));
+    Diagnostic::new(code, format!("`{}` has {size}, the limit is {}", path.display(), thousands(limit)))
+}

@@ -1,0 +1,108 @@
+//! The operating system: reading whole files within a limit, writing files that are complete or untouched, standard output,
+//! how much memory there is.
+//!
+//! A file is written to a temporary beside it, flushed to the disk, then renamed over the old one (reliability 9); several
+//! files of one call are all on the disk before the first is renamed. Devices, pipes and everything under `/dev` and `/proc`
+//! are written to directly. Deliberately not here: what the bytes mean.
+
+mod errors;
+mod memory;
+mod write;
+
+pub use memory::default_memory_limit;
+pub use write::write_atomic;
+
+use crate::diag::{Code, Diagnostic, codes};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+
+/// How large a file may be, and the code that says it is larger.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limit {
+    pub bytes: u64,
+    pub code: Code,
+}
+
+/// A source text: 64 MiB.
+pub const SOURCE_LIMIT: Limit = Limit { bytes: 64 << 20, code: codes::E0801 };
+
+/// Weights, arrays and pictures: 32 GiB.
+pub const DATA_LIMIT: Limit = Limit { bytes: 32 << 30, code: codes::E0804 };
+
+/// What is no regular file states no size before it is read, and may never end: 1 GiB.
+const PIPE_LIMIT: u64 = 1 << 30;
+
+/// The bytes of a file. Errors: E0701 with the reason, the limit's code where the file is larger.
+pub fn read_file(path: &Path, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+    let failed = |error: std::io::Error| errors::unreadable(path, &error);
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(errors::unreadable(path, &ErrorKind::IsADirectory.into()));
+    }
+    let max = if metadata.is_file() { limit.bytes } else { limit.bytes.min(PIPE_LIMIT) };
+    if metadata.len() > max {
+        return Err(errors::too_large(path, limit.code, Some(metadata.len()), max));
+    }
+    let mut bytes = Vec::new();
+    // One byte more, so that reading to the end does not grow the buffer only to find the end.
+    let capacity = usize::try_from(metadata.len() + 1).unwrap_or(usize::MAX);
+    bytes.try_reserve_exact(capacity).map_err(|_| errors::unreadable(path, &ErrorKind::OutOfMemory.into()))?;
+    // A file may grow while it is read.
+    file.take(max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > max {
+        return Err(errors::too_large(path, limit.code, None, max));
+    }
+    Ok(bytes)
+}
+
+/// Writes text to standard output. A reader that has gone away ends it quietly; any other failure is E0702.
+pub fn stdout(text: &str) -> Result<(), Diagnostic> {
+    stdout_bytes(text.as_bytes())
+}
+
+/// As [`stdout`], for bytes.
+pub fn stdout_bytes(bytes: &[u8]) -> Result<(), Diagnostic> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(bytes).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(errors::unwritable("standard output", &error)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"hello").expect("written");
+        assert_eq!(read_file(&path, Limit { bytes: 5, ..SOURCE_LIMIT }), Ok(b"hello".to_vec()));
+        assert_eq!(read_file(Path::new("/dev/null"), DATA_LIMIT), Ok(vec![]));
+    }
+
+    #[test]
+    fn what_cannot_be_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = |path: &Path| read_file(path, SOURCE_LIMIT).expect_err("unreadable");
+        let missing = error(&folder.path().join("x"));
+        assert_eq!(missing.code, codes::E0701);
+        assert!(missing.message.contains("no such file"), "{}", missing.message);
+        assert!(error(folder.path()).message.contains("is a directory"));
+        assert_eq!(error(Path::new("a\0b")).code, codes::E0701);
+    }
+
+    #[test]
+    fn a_limit_has_its_own_code() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"hello").expect("written");
+        assert_eq!(read_file(&path, Limit { bytes: 4, ..SOURCE_LIMIT }).expect_err("too long").code, codes::E0801);
+        assert_eq!(
+            read_file(Path::new("/dev/zero"), Limit { bytes: 100, ..DATA_LIMIT }).expect_err("endless").code,
+            codes::E0804
+        );
+    }
+}

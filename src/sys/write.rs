@@ -1,0 +1,229 @@
+//! Files that are complete or untouched.
+
+use super::errors;
+use crate::diag::Diagnostic;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{Error, ErrorKind, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tempfile::NamedTempFile;
+
+const PREFIX: &str = ".relayc-";
+const SUFFIX: &str = ".tmp";
+
+/// A temporary this old belongs to a process that died.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Where bytes go.
+enum Target {
+    /// A device or a pipe: nothing to rename over.
+    Direct,
+    /// A file in a folder that exists; its permissions if it exists already.
+    Replace { path: PathBuf, folder: PathBuf, permissions: Option<Permissions> },
+}
+
+/// Writes all files, or none: on an error the old contents stand and no temporary stays. A link keeps pointing where it
+/// pointed, an old file's mode is kept. Errors: E0702 with the reason.
+///
+/// What has gone to a device or a pipe cannot be taken back, so these are written when all else is on the disk.
+pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
+    let targets = files.iter().map(|&(path, _)| target_of(path)).collect::<Result<Vec<Target>, _>>()?;
+    check_distinct(&targets)?;
+    let mut written: Vec<(NamedTempFile, &PathBuf, &PathBuf)> = Vec::new();
+    for (&(name, bytes), target) in files.iter().zip(&targets) {
+        if let Target::Replace { path, folder, permissions } = target {
+            remove_stale(folder);
+            let file = write_temporary(folder, permissions.as_ref(), bytes);
+            written.push((file.map_err(|error| errors::unwritable(name.display(), &error))?, path, folder));
+        }
+    }
+    for (&(name, bytes), target) in files.iter().zip(&targets) {
+        if let Target::Direct = target {
+            // Appended, since `/dev/stdout` may be a file that already holds something.
+            let file = OpenOptions::new().append(true).open(name);
+            let done = file.and_then(|mut file| file.write_all(bytes).and_then(|()| file.flush()));
+            done.map_err(|error| errors::unwritable(name.display(), &error))?;
+        }
+    }
+    let mut folders = Vec::new();
+    for (file, path, folder) in written {
+        file.persist(path).map_err(|error| errors::unwritable(path.display(), &error.error))?;
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    for folder in folders {
+        // Some file systems cannot; the files themselves are on the disk.
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
+}
+
+/// Looks at a path before anything is written.
+fn target_of(path: &Path) -> Result<Target, Diagnostic> {
+    let failed = |error: &Error| errors::unwritable(path.display(), error);
+    if ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) {
+        return Ok(Target::Direct);
+    }
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Err(failed(&ErrorKind::IsADirectory.into())),
+        Ok(metadata) if !metadata.is_file() => Ok(Target::Direct),
+        Ok(metadata) if metadata.permissions().readonly() => Err(errors::refused(path.display(), "it is read-only")),
+        Ok(metadata) => {
+            // Behind a link, so that the link stays.
+            let path = fs::canonicalize(path).map_err(|error| failed(&error))?;
+            let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+            Ok(Target::Replace { path, folder, permissions: Some(metadata.permissions()) })
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => new_file(path),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn new_file(path: &Path) -> Result<Target, Diagnostic> {
+    let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if path.file_name().is_none() || ends_in_slash {
+        return Err(errors::refused(path.display(), "it names no file"));
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    if !folder.is_dir() {
+        let what = if folder.exists() { "is no folder" } else { "does not exist" };
+        return Err(errors::refused(path.display(), &format!("the folder `{}` {what}", folder.display())));
+    }
+    Ok(Target::Replace { path: path.to_owned(), folder, permissions: None })
+}
+
+fn check_distinct(targets: &[Target]) -> Result<(), Diagnostic> {
+    let mut seen = Vec::new();
+    for target in targets {
+        let Target::Replace { path, folder, .. } = target else { continue };
+        // `./x` and `x` are one file: compare the folder resolved.
+        let place = (fs::canonicalize(folder).ok(), path.file_name());
+        if seen.contains(&place) {
+            return Err(errors::refused(path.display(), "two outputs go to this file"));
+        }
+        seen.push(place);
+    }
+    Ok(())
+}
+
+/// A temporary in the folder with the bytes on the disk; it removes itself unless it is renamed.
+fn write_temporary(folder: &Path, permissions: Option<&Permissions>, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
+    // The mode of a new file is cut by the umask, as anyone's is.
+    let mode = Permissions::from_mode(0o666);
+    let mut file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).permissions(mode).tempfile_in(folder)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions.clone())?;
+    }
+    file.write_all(bytes)?;
+    file.flush()?;
+    file.as_file().sync_all()?;
+    Ok(file)
+}
+
+/// Removes temporaries that a process left behind when it was killed more than a day ago.
+fn remove_stale(folder: &Path) {
+    let now = SystemTime::now();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        let modified =
+            || entry.metadata().ok().filter(|metadata| metadata.is_file()).and_then(|metadata| metadata.modified().ok());
+        if ours && modified().and_then(|at| now.duration_since(at).ok()).is_some_and(|age| age > STALE) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::codes;
+
+    fn refused(path: &Path, words: &str) {
+        let error = write_atomic(&[(path, b"x")]).expect_err(words);
+        assert_eq!(error.code, codes::E0702);
+        assert!(error.message.contains(words), "{} should say `{words}`", error.message);
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .expect("a folder")
+            .map(|e| e.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_file_is_replaced_and_its_mode_kept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        write_atomic(&[(&path, b"one")]).expect("written");
+        fs::set_permissions(&path, Permissions::from_mode(0o750)).expect("ours");
+        write_atomic(&[(&path, b"two")]).expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"two");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o750);
+        assert_eq!(names(folder.path()), ["x"]);
+    }
+
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("x"), folder.path().join("link"));
+        fs::write(&path, b"one").expect("written");
+        std::os::unix::fs::symlink(&path, &link).expect("linked");
+        write_atomic(&[(&link, b"two")]).expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"two");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    }
+
+    #[test]
+    fn devices_are_written_to() {
+        assert_eq!(write_atomic(&[(Path::new("/dev/null"), b"x")]), Ok(()));
+        refused(Path::new("/dev/full"), "no space left");
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_failure() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (a, b) = (folder.path().join("a"), folder.path().join("none/b"));
+        fs::write(&a, b"old").expect("written");
+        assert!(write_atomic(&[(&a, b"new"), (&b, b"new")]).is_err());
+        assert!(write_atomic(&[(&a, b"new"), (Path::new("/dev/full"), b"new")]).is_err());
+        assert!(write_atomic(&[(&a, b"new"), (folder.path(), b"new")]).is_err());
+        assert_eq!(fs::read(&a).expect("there"), b"old");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn each_reason_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, b"").expect("written");
+        refused(folder.path(), "it is a directory");
+        refused(&folder.path().join("none/x"), "does not exist");
+        refused(&folder.path().join("new/"), "names no file");
+        refused(Path::new(""), "names no file");
+        fs::set_permissions(&file, Permissions::from_mode(0o444)).expect("ours");
+        refused(&file, "read-only");
+        let x = folder.path().join("x");
+        let again = folder.path().join("./x");
+        assert!(write_atomic(&[(&x, b"1"), (&again, b"2")]).expect_err("one file").message.contains("two outputs"));
+    }
+
+    #[test]
+    fn old_temporaries_are_swept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, age) in [(".relayc-old.tmp", 2), (".relayc-new.tmp", 0), ("other.tmp", 2)] {
+            let file = File::create(folder.path().join(name)).expect("created");
+            file.set_modified(SystemTime::now() - STALE * age).expect("ours");
+        }
+        write_atomic(&[(&folder.path().join("x"), b"")]).expect("written");
+        assert_eq!(names(folder.path()), [".relayc-new.tmp", "other.tmp", "x"]);
+    }
+}

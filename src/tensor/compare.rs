@@ -1,0 +1,188 @@
+//! Comparison of two tensors with a tolerance: how many elements differ, and which differs most.
+//!
+//! Floats agree where `|got − expected| ≤ atol + rtol·|expected|`, as `numpy.allclose` has it, except that NaN equals NaN and
+//! an infinity agrees only with itself. Integers and bool agree where they are equal, whatever the tolerance.
+
+use super::text::element_text;
+use super::{Element, Tensor, with_array};
+use crate::types::DType;
+
+/// How far two floats may lie apart: `atol + rtol·|expected|`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Tolerance {
+    pub rtol: f64,
+    pub atol: f64,
+}
+
+impl Tolerance {
+    /// Bit for bit, but NaN equals NaN and −0 equals 0.
+    pub const EXACT: Tolerance = Tolerance { rtol: 0.0, atol: 0.0 };
+}
+
+impl Default for Tolerance {
+    /// The defaults of the command line: 1e-5 relative, 1e-6 absolute.
+    fn default() -> Tolerance {
+        Tolerance { rtol: 1e-5, atol: 1e-6 }
+    }
+}
+
+/// Why two tensors cannot be compared element by element.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Incomparable {
+    Shape { got: Vec<usize>, expected: Vec<usize> },
+    DType { got: DType, expected: DType },
+}
+
+/// What a comparison found.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Comparison {
+    pub n_elements: usize,
+    pub n_mismatches: usize,
+    /// The element that lies farthest off: a mismatch if there is one, else the largest difference within the tolerance.
+    /// `None` where no element differs.
+    pub worst: Option<Worst>,
+}
+
+impl Comparison {
+    pub fn agrees(&self) -> bool {
+        self.n_mismatches == 0
+    }
+}
+
+/// One element of a comparison.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Worst {
+    pub index: Vec<usize>,
+    /// As [`Tensor::preview`] prints it, so that 64-bit integers stay exact.
+    pub got: String,
+    pub expected: String,
+    /// `|got − expected|`; infinite where only one is NaN.
+    pub abs: f64,
+    /// `abs / |expected|`.
+    pub rel: f64,
+}
+
+/// Compares two tensors of one dtype and shape.
+pub fn compare(got: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Result<Comparison, Incomparable> {
+    if got.dtype() != expected.dtype() {
+        return Err(Incomparable::DType { got: got.dtype(), expected: expected.dtype() });
+    }
+    if got.shape() != expected.shape() {
+        return Err(Incomparable::Shape { got: got.shape().to_vec(), expected: expected.shape().to_vec() });
+    }
+    Ok(with_array!(got, |a: T| match expected.as_array::<T>() {
+        Some(b) => elements(a.iter().copied().zip(b.iter().copied()), got.shape(), tolerance),
+        None => unreachable!("the dtypes are equal"),
+    }))
+}
+
+fn elements<T: Element>(pairs: impl Iterator<Item = (T, T)>, shape: &[usize], tolerance: Tolerance) -> Comparison {
+    let (mut n_elements, mut n_mismatches) = (0, 0);
+    let mut worst: Option<(bool, f64, usize, T, T)> = None;
+    for (position, (got, expected)) in pairs.enumerate() {
+        n_elements += 1;
+        let abs = distance(got, expected);
+        let allowed = if T::IS_FLOAT { tolerance.atol + tolerance.rtol * expected.to_f64().abs() } else { 0.0 };
+        // A tolerance that is not finite (the expectation is infinite) allows nothing but equality.
+        let mismatch = abs > 0.0 && !(allowed.is_finite() && abs <= allowed);
+        n_mismatches += usize::from(mismatch);
+        if abs > 0.0 && worst.is_none_or(|(m, a, ..)| (mismatch, abs) > (m, a)) {
+            worst = Some((mismatch, abs, position, got, expected));
+        }
+    }
+    let worst = worst.map(|(_, abs, position, got, expected)| Worst {
+        index: index_of(position, shape),
+        got: element_text(got),
+        expected: element_text(expected),
+        abs,
+        rel: abs / expected.to_f64().abs(),
+    });
+    Comparison { n_elements, n_mismatches, worst }
+}
+
+/// `|got − expected|`: 0 for two NaNs and equal infinities, infinite where only one is NaN.
+fn distance<T: Element>(got: T, expected: T) -> f64 {
+    if !T::IS_FLOAT {
+        return got.to_int().abs_diff(expected.to_int()) as f64;
+    }
+    let (got, expected) = (got.to_f64(), expected.to_f64());
+    if got == expected || (got.is_nan() && expected.is_nan()) {
+        0.0
+    } else if got.is_nan() || expected.is_nan() {
+        f64::INFINITY
+    } else {
+        (got - expected).abs()
+    }
+}
+
+/// The indices of a row-major position.
+fn index_of(mut position: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index: Vec<usize> = shape
+        .iter()
+        .rev()
+        .map(|&dim| {
+            let at = position % dim.max(1);
+            position /= dim.max(1);
+            at
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LOOSE: Tolerance = Tolerance { rtol: 0.0, atol: 0.1 };
+
+    fn of(got: f32, expected: f32, tolerance: Tolerance) -> bool {
+        compare(&Tensor::scalar(got), &Tensor::scalar(expected), tolerance).expect("one type").agrees()
+    }
+
+    #[test]
+    fn special_values() {
+        assert!(of(f32::NAN, f32::NAN, Tolerance::EXACT));
+        assert!(!of(f32::NAN, 0.0, Tolerance { rtol: 1.0, atol: f64::MAX }));
+        assert!(of(f32::INFINITY, f32::INFINITY, Tolerance::EXACT));
+        assert!(!of(f32::INFINITY, f32::NEG_INFINITY, LOOSE));
+        assert!(!of(1.0, f32::INFINITY, Tolerance { rtol: 1.0, atol: 0.0 }));
+        assert!(of(-0.0, 0.0, Tolerance::EXACT));
+    }
+
+    #[test]
+    fn the_tolerance_is_relative_to_the_expectation() {
+        let tolerance = Tolerance { rtol: 0.1, atol: 0.0 };
+        assert!(of(110.0, 100.0, tolerance));
+        assert!(!of(111.0, 100.0, tolerance));
+        assert!(!of(0.01, 0.0, tolerance));
+        assert!(of(0.05, 0.0, LOOSE));
+    }
+
+    #[test]
+    fn integers_are_exact() {
+        let (a, b) = (Tensor::scalar(i64::MAX), Tensor::scalar(i64::MAX - 1));
+        let report = compare(&a, &b, LOOSE).expect("one type");
+        assert!(!report.agrees());
+        let worst = report.worst.expect("they differ");
+        assert_eq!((worst.got.as_str(), worst.expected.as_str()), ("9223372036854775807", "9223372036854775806"));
+        assert_eq!(worst.abs, 1.0);
+    }
+
+    #[test]
+    fn the_worst_element_is_named() {
+        let a = Tensor::from_vec(&[2, 2], vec![1.0f32, 2.0, 3.5, 4.25]);
+        let b = Tensor::from_vec(&[2, 2], vec![1.0f32, 2.0, 3.0, 4.0]);
+        let report = compare(&a, &b, Tolerance::EXACT).expect("one type");
+        let worst = report.worst.expect("they differ");
+        assert_eq!((report.n_elements, report.n_mismatches), (4, 2));
+        assert_eq!((worst.index.as_slice(), worst.abs), ([1, 0].as_slice(), 0.5));
+    }
+
+    #[test]
+    fn shapes_and_dtypes_must_agree() {
+        let x = Tensor::from_fn(&[2], |i| i as f32);
+        assert!(matches!(compare(&x, &Tensor::scalar(0f32), LOOSE), Err(Incomparable::Shape { .. })));
+        assert!(matches!(compare(&x, &Tensor::from_fn(&[2], |i| i as f64), LOOSE), Err(Incomparable::DType { .. })));
+    }
+}

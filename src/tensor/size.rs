@@ -1,0 +1,74 @@
+//! The one gate every tensor size from outside passes: a shape claimed by a file or a flag becomes positions and bytes
+//! only here, before anything is allocated.
+//!
+//! Limits of reliability 2: rank 32, 2^40 elements, 16 GiB.
+
+use crate::types::{DType, checked_bytes};
+
+/// The highest rank a tensor from outside may have.
+pub const MAX_RANK: usize = 32;
+
+/// The most bytes one tensor may have: 16 GiB.
+pub const MAX_BYTES: u64 = 16 << 30;
+
+/// Why a shape is refused.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum SizeError {
+    /// More than [`MAX_RANK`] dimensions.
+    Rank(usize),
+    Negative(i64),
+    /// More than 2^40 elements, or more than [`MAX_BYTES`]. A dimension of 0 does not hide the others.
+    TooLarge,
+    /// No tensor can hold the dtype.
+    DType(DType),
+}
+
+impl std::fmt::Display for SizeError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            SizeError::Rank(rank) => write!(f, "rank {rank}, the limit is {MAX_RANK}"),
+            SizeError::Negative(dim) => write!(f, "a negative dimension {dim}"),
+            SizeError::TooLarge => write!(f, "a tensor over the limit of 16 GiB"),
+            SizeError::DType(dtype) => write!(f, "dtype {dtype}, which no tensor can hold"),
+        }
+    }
+}
+
+/// The shape as positions, and the bytes its elements take, if a tensor of it may exist.
+pub fn checked_size(shape: &[i64], dtype: DType) -> Result<(Vec<usize>, usize), SizeError> {
+    if shape.len() > MAX_RANK {
+        return Err(SizeError::Rank(shape.len()));
+    }
+    if let Some(&dim) = shape.iter().find(|&&dim| dim < 0) {
+        return Err(SizeError::Negative(dim));
+    }
+    if !DType::RUNTIME.contains(&dtype) {
+        return Err(SizeError::DType(dtype));
+    }
+    // ndarray computes strides from the other dimensions even where one is 0, so their product is limited too.
+    let without_zeros: Vec<i64> = shape.iter().map(|&dim| dim.max(1)).collect();
+    let largest = checked_bytes(&without_zeros, dtype).filter(|&bytes| bytes <= MAX_BYTES);
+    let bytes = largest.and(checked_bytes(shape, dtype)).and_then(|bytes| usize::try_from(bytes).ok());
+    let dims: Option<Vec<usize>> = shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+    dims.zip(bytes).ok_or(SizeError::TooLarge)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_rule_has_both_sides() {
+        assert_eq!(checked_size(&[2, 3], DType::F32), Ok((vec![2, 3], 24)));
+        assert_eq!(checked_size(&[], DType::BOOL), Ok((vec![], 1)));
+        assert_eq!(checked_size(&[0, 7], DType::F64), Ok((vec![0, 7], 0)));
+        assert_eq!(checked_size(&[1; 32], DType::I8), Ok((vec![1; 32], 1)));
+        assert_eq!(checked_size(&[1; 33], DType::I8), Err(SizeError::Rank(33)));
+        assert_eq!(checked_size(&[0, -1], DType::I8), Err(SizeError::Negative(-1)));
+        assert_eq!(checked_size(&[1 << 32], DType::F32), Ok((vec![1 << 32], 16 << 30)));
+        assert_eq!(checked_size(&[(1 << 32) + 1], DType::F32), Err(SizeError::TooLarge));
+        assert_eq!(checked_size(&[i64::MAX, i64::MAX], DType::F32), Err(SizeError::TooLarge));
+        assert_eq!(checked_size(&[0, i64::MAX, i64::MAX], DType::F32), Err(SizeError::TooLarge));
+        assert!(matches!(checked_size(&[1], DType { lanes: 4, ..DType::F32 }), Err(SizeError::DType(_))));
+    }
+}

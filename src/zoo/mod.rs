@@ -1,0 +1,102 @@
+//! The networks of TVM's `relay.testing` as IR, and their initial weights (TVM v0.14.0, `python/tvm/relay/testing`).
+//!
+//! A network is one file with one [`Network`]; the list below names it, and that is all the registration there is. What is
+//! built has types on its inputs only: inference, which this room does not call, finds those of the weights. Deliberately
+//! not here: files, the command line, inference.
+
+mod builder;
+mod config;
+mod layers;
+mod mt19937;
+mod weights;
+
+mod dcgan;
+mod densenet;
+mod dqn;
+mod inception_v3;
+mod lstm;
+mod mlp;
+mod mobilenet;
+mod resnet;
+mod resnet_3d;
+mod squeezenet;
+mod synthetic;
+mod vgg;
+
+pub use config::{Config, Flag, FlagKind};
+pub use weights::{Param, Rule, params_of, weights};
+
+use crate::base::text::{escape_control, join_words, nearest};
+use crate::ir::Module;
+
+/// Every network, sorted by name.
+const NETWORKS: &[&Network] = &[
+    &dcgan::NETWORK,
+    &densenet::NETWORK,
+    &dqn::NETWORK,
+    &inception_v3::NETWORK,
+    &lstm::NETWORK,
+    &mlp::NETWORK,
+    &mobilenet::NETWORK,
+    &resnet::NETWORK,
+    &resnet_3d::NETWORK,
+    &squeezenet::NETWORK,
+    &synthetic::NETWORK,
+    &vgg::NETWORK,
+];
+
+/// A network of the zoo.
+#[derive(Debug)]
+pub struct Network {
+    /// As TVM's module is called.
+    pub name: &'static str,
+    pub doc: &'static str,
+    pub flags: &'static [Flag],
+    /// How its weights start.
+    pub rule: Rule,
+    build: fn(&Config) -> Result<Module, ZooError>,
+}
+
+/// A wrong name, flag or value, or a network this build cannot make.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ZooError {
+    pub message: String,
+    /// What to write instead.
+    pub help: String,
+}
+
+impl ZooError {
+    pub(crate) fn new(message: impl Into<String>, help: impl Into<String>) -> ZooError {
+        ZooError { message: message.into(), help: help.into() }
+    }
+}
+
+/// The names of all networks, sorted.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    NETWORKS.iter().map(|network| network.name)
+}
+
+/// All networks, sorted by name.
+pub fn networks() -> &'static [&'static Network] {
+    NETWORKS
+}
+
+/// The network of this name.
+pub fn find(name: &str) -> Result<&'static Network, ZooError> {
+    if let Some(network) = NETWORKS.iter().find(|network| network.name == name) {
+        return Ok(network);
+    }
+    let all = format!("the networks are {}", join_words(&names().map(str::to_string).collect::<Vec<_>>(), "and"));
+    let message = format!("there is no network `{}`", escape_control(name));
+    Err(match nearest(name, names()) {
+        Some(near) => ZooError::new(message, format!("did you mean `{near}`? {all}")),
+        None => ZooError::new(message, all),
+    })
+}
+
+impl Network {
+    fn flags_in_words(&self) -> String {
+        let flags: Vec<String> = self.flags.iter().map(|flag| format!("--{}", flag.name)).collect();
+        format!("the flags of `{}` are {}", self.name, join_words(&flags, "and"))
+    }
+}
