@@ -91,6 +91,11 @@ impl Sources {
         self.files.push(SourceFile { name: name.into(), text, line_starts })
     }
 
+    /// The id the next text will have.
+    pub fn next_id(&self) -> FileId {
+        self.files.next_id()
+    }
+
     pub fn file(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id)
     }

@@ -5,7 +5,9 @@
 mod check;
 mod exit;
 mod explain;
+mod model;
 mod print;
+mod run;
 
 use crate::base::Sources;
 use crate::diag::render::{self, Format};
@@ -60,6 +62,8 @@ enum When {
 enum Command {
     Check(check::Args),
     Print(print::Args),
+    Run(run::Args),
+    Model(model::Args),
     Explain(explain::Args),
 }
 
@@ -126,6 +130,8 @@ pub fn main() -> ExitCode {
     let run = std::panic::AssertUnwindSafe(|| match args.command {
         Command::Check(args) => check::run(&console, &args),
         Command::Print(args) => print::run(&console, &args),
+        Command::Run(args) => run::run(&console, &args),
+        Command::Model(args) => model::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
     });
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))

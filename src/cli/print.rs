@@ -3,7 +3,7 @@
 use super::{Console, exit};
 use crate::driver::{self, Until};
 use crate::ir::print::{self, Options};
-use crate::ops;
+use crate::{ops, sys};
 use std::path::PathBuf;
 
 /// Print a program as TVM v0.14.0 prints it.
@@ -27,6 +27,11 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         return exit::of(&program.diagnostics);
     }
     let text = print::print(&program.module, ops::table(), Options { types: args.types });
-    print!("{text}");
-    exit::FINE
+    match sys::stdout(&text) {
+        Ok(()) => exit::FINE,
+        Err(diagnostic) => {
+            console.diagnostics(std::slice::from_ref(&diagnostic), &program.sources);
+            exit::of(&[diagnostic])
+        }
+    }
 }

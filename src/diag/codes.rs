@@ -40,6 +40,8 @@ impl Code {
     /// A limit (`E08`) belongs to the phase it stops; callers that stop another phase say so themselves.
     pub fn exit_code(self) -> u8 {
         match &self.id()[..3] {
+            // The program ran; what it should have given is the user's word.
+            _ if self == E0507 => 1,
             "E05" | "E06" => 3,
             "E07" => 2,
             "E09" => 101,

@@ -3,10 +3,15 @@
 //! With `cli` and `lsp` the only room that reads files. A step never stops at the first error; the next one runs only if
 //! the last one found none.
 
+pub mod bind;
+pub mod outputs;
+pub mod run;
+pub mod top;
+
 use crate::base::{FileId, Sources};
 use crate::diag::{self, Code, Diagnostic, codes};
 use crate::ir::Module;
-use crate::{infer, ops, resolve, syntax};
+use crate::{infer, ops, resolve, syntax, sys};
 use std::path::Path;
 
 /// A program as far as it was understood.
@@ -20,10 +25,6 @@ pub struct Program {
 impl Program {
     pub fn has_errors(&self) -> bool {
         diag::has_errors(&self.diagnostics)
-    }
-
-    fn failed(sources: Sources, diagnostic: Diagnostic) -> Program {
-        Program { sources, module: Module::new(), diagnostics: vec![diagnostic] }
     }
 }
 
@@ -43,7 +44,7 @@ pub fn check_file(path: &Path, until: Until) -> Program {
     let mut sources = Sources::new();
     match read_source(path, &mut sources) {
         Ok(file) => check(sources, file, until),
-        Err(diagnostic) => Program::failed(sources, diagnostic),
+        Err(diagnostics) => Program { sources, module: Module::new(), diagnostics },
     }
 }
 
@@ -83,27 +84,14 @@ const LOST_WITH_TEXT: [Code; 5] = [codes::E0102, codes::E0201, codes::E0202, cod
 /// More messages than this help nobody (reliability 2).
 const MAX_DIAGNOSTICS: usize = 100;
 
-/// The text of a file or of standard input.
-fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Diagnostic> {
-    let name = if path == Path::new("-") { "<stdin>".into() } else { path.display().to_string() };
-    let bytes = if path == Path::new("-") {
-        use std::io::Read;
-        let mut bytes = Vec::new();
-        std::io::stdin().take(MAX_SOURCE + 1).read_to_end(&mut bytes).map(|_| bytes)
-    } else {
-        std::fs::read(path)
+/// The text of a file or of standard input, and what is wrong with its bytes.
+fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Diagnostic>> {
+    let (name, path) = match path.to_str() {
+        Some("-") => ("<stdin>".to_owned(), Path::new("/dev/stdin")),
+        _ => (path.display().to_string(), path),
     };
-    let bytes = bytes.map_err(|error| Diagnostic::new(codes::E0701, format!("cannot read {name}: {error}")))?;
-    match String::from_utf8(bytes) {
-        Ok(text) => Ok(sources.add(name, text)),
-        Err(error) => {
-            let at = error.utf8_error().valid_up_to();
-            let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
-            let file = sources.add(name, text);
-            Err(Diagnostic::new(codes::E0005, "the text is not UTF-8")
-                .at(crate::base::Span::new(file, at, at), "the first byte that is not"))
-        }
-    }
+    let bytes = sys::read_file(path, sys::SOURCE_LIMIT).map_err(|diagnostic| vec![diagnostic])?;
+    let (text, reports) = syntax::decode(sources.next_id(), &bytes);
+    let file = sources.add(name, text);
+    if reports.is_empty() { Ok(file) } else { Err(reports) }
 }
-
-const MAX_SOURCE: u64 = 64 << 20;

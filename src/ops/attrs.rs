@@ -42,20 +42,21 @@ impl AttrField for Option<i64> {
     }
 }
 
-/// TVM's `Optional<Integer>`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OptInt(pub Option<i64>);
-
-impl AttrField for OptInt {
-    const KIND: Kind = Kind::OptInt;
+/// An `IndexExpr` that becomes a dimension: it keeps `?` and the width of its literal.
+impl AttrField for Option<Dim> {
+    const KIND: Kind = Kind::IndexExpr;
     type Literal = Option<i64>;
 
     fn default_value(literal: Option<i64>) -> AttrValue {
         <Option<i64>>::default_value(literal)
     }
 
-    fn read(value: &AttrValue) -> OptInt {
-        OptInt(value.as_int())
+    fn read(value: &AttrValue) -> Option<Dim> {
+        match value {
+            AttrValue::Int { value, bits } => Some(Dim::Known { value: *value, wide: *bits == 64 }),
+            AttrValue::Any => Some(Dim::Any),
+            _ => None,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Types were checked before: an evaluator checks nothing again, except what only the data can show (an index, a divisor).
 
-use crate::diag::Code;
+use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
 use crate::tensor::Tensor;
 use crate::types::DType;
@@ -73,6 +73,12 @@ impl EvalCx<'_> {
             ArgValue::Tuple(tensors) => tensors,
             ArgValue::Tensor(_) => unreachable!("the relation required a tuple"),
         }
+    }
+
+    /// A tensor operand, converted as `cast` does.
+    pub fn tensor_as(&self, arg: usize, dtype: DType) -> Result<Tensor, Trap> {
+        let no_tensor = || Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`"));
+        self.tensor(arg).cast(dtype).ok_or_else(no_tensor)
     }
 
     pub fn out_shape(&self) -> &[usize] {

@@ -1,131 +1,221 @@
-//! The same elements in another order of axes or positions.
+//! Layouts: which axis of a tensor means what, as written `NCHW`, `HWIO` or `NCHW4c`.
+//!
+//! A capital letter is an axis. A number and a small letter are an inner axis of that size, which is the lower part of the
+//! capital axis's index: in `NCHW4c`, channel `c` lies at position `c / 4` of `C` and `c % 4` of `c`
+//! (`src/tir/ir/data_layout.cc`).
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::rel::{Fault, RelCx, RelResult, Shape};
-use super::{Fuse, OpDef};
-use crate::ir::attrs::Arg;
+use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
+use crate::tensor::Tensor;
+use crate::types::Dim;
 
-attrs! {
-    "relay.attrs.TransposeAttrs" =>
-    pub struct TransposeAttrs {
-        /// Which axis of `data` each axis of the result is, counted from the end where negative; all in reverse for `None`.
-        pub axes: Option<Vec<i64>>;
-    }
-
-    "relay.attrs.ReverseAttrs" =>
-    pub struct ReverseAttrs {
-        /// The axis to turn round, counted from the end where negative.
-        pub axis: Option<i64> = None;
-    }
+/// A layout that has been read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    parts: Vec<Part>,
 }
 
-/// Permutes axes.
-pub const TRANSPOSE: OpDef = OpDef {
-    name: "transpose",
-    doc: "Axis `i` of the result is axis `axes[i]` of `data`; the axes are reversed where `axes` is `None` \
-          (`src/relay/op/tensor/transform.cc`).",
-    args: &[Arg::tensor("data")],
-    attrs: Some(TransposeAttrs::SCHEMA),
-    rules: &[
-        "C1: axes has as many numbers as data has axes",
-        "C2: each of axes is in -rank(data)…rank(data)-1",
-        "C3: axes names no axis twice",
-    ],
-    rel: transpose_rel,
-    eval: transpose_eval,
-    fuse: Some(Fuse::Injective),
-};
+/// One axis of the tensor.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Part {
+    /// The capital letter.
+    letter: char,
+    /// The size of an inner axis.
+    block: Option<i64>,
+}
 
-fn transpose_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = TransposeAttrs::read(cx.attrs);
-    let data = cx.tensor(0)?;
-    let rank = data.rank();
-    if let Some(axes) = &attrs.axes {
-        let n = axes.len();
-        cx.require("C1", n == rank, || {
-            Fault::attr("axes", format!("expected {rank} axes, found {n}"))
-                .at(data.place(), "")
-                .equation("length(axes) == rank(data)", format!("{n} == {rank}"))
-        })?;
-        let mut named = vec![false; rank];
-        for &axis in axes {
-            let at = cx.axis("C2", "axes", axis, rank)?;
-            cx.require("C3", !named[at], || Fault::attr("axes", format!("axis {axis} is named twice")))?;
-            named[at] = true;
+impl Layout {
+    /// Reads a layout, or says what is wrong with it.
+    pub fn parse(text: &str) -> Result<Layout, String> {
+        let mut parts: Vec<Part> = Vec::new();
+        let mut number: Option<i64> = None;
+        for c in text.chars() {
+            let letter = c.to_ascii_uppercase();
+            match c {
+                '0'..='9' => number = Some(with_digit(number, c).ok_or("a block is larger than 2147483647")?),
+                'A'..='Z' if number.is_some() => return Err(format!("the number before `{c}` needs a small letter")),
+                'A'..='Z' if parts.iter().any(|part| part.letter == c && part.block.is_none()) => {
+                    return Err(format!("`{c}` stands twice"));
+                }
+                'A'..='Z' => parts.push(Part { letter, block: None }),
+                'a'..='z' => match number.take() {
+                    Some(block) if block > 0 => parts.push(Part { letter, block: Some(block) }),
+                    _ => return Err(format!("`{c}` needs a number above 0 before it")),
+                },
+                _ => return Err(format!("`{}` is neither a letter nor a digit", c.escape_default())),
+            }
         }
+        if number.is_some() {
+            return Err("a number at the end needs a small letter".into());
+        }
+        let layout = Layout { parts };
+        for part in &layout.parts {
+            if layout.axis(part.letter).is_none() {
+                return Err(format!("`{}` has no `{}`", part.letter.to_ascii_lowercase(), part.letter));
+            }
+            layout.checked_block(part.letter).ok_or("its blocks are too large")?;
+        }
+        Ok(layout)
     }
-    let shape: Shape = permutation(attrs.axes.as_deref(), rank).into_iter().map(|axis| data.dim(axis)).collect();
-    cx.set_out(shape, data.dtype)
-}
 
-/// Which axis each axis of the result is, for `axes` that fulfil the rules.
-fn permutation(axes: Option<&[i64]>, rank: usize) -> Vec<usize> {
-    match axes {
-        Some(axes) => axes.iter().map(|&axis| if axis < 0 { axis + rank as i64 } else { axis } as usize).collect(),
-        None => (0..rank).rev().collect(),
+    /// The number of axes, inner ones included.
+    pub fn rank(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// The axis of a capital letter.
+    pub fn axis(&self, letter: char) -> Option<usize> {
+        self.parts.iter().position(|part| part.letter == letter && part.block.is_none())
+    }
+
+    /// The product of a letter's inner axes, 1 if it has none.
+    pub fn block(&self, letter: char) -> i64 {
+        self.checked_block(letter).unwrap_or(1)
+    }
+
+    fn checked_block(&self, letter: char) -> Option<i64> {
+        let blocks = self.parts.iter().filter(|part| part.letter == letter).filter_map(|part| part.block);
+        blocks.into_iter().try_fold(1i64, i64::checked_mul)
+    }
+
+    /// Itself if its capital letters are exactly these, in any order.
+    pub fn of(self, letters: &str) -> Result<Layout, String> {
+        let capitals = self.parts.iter().filter(|part| part.block.is_none()).count();
+        let all = capitals == letters.len() && letters.chars().all(|letter| self.axis(letter).is_some());
+        all.then_some(self).ok_or_else(|| format!("it needs the axes {letters} and no others"))
+    }
+
+    /// Itself if it has these letters among others and none of them in blocks.
+    pub fn with_whole(self, letters: &str) -> Result<Layout, String> {
+        let all = letters.chars().all(|letter| self.axes_of(letter).len() == 1);
+        all.then_some(self).ok_or_else(|| format!("it needs the axes {letters}, and not in blocks"))
+    }
+
+    /// The axes of all parts of a letter, outermost first.
+    fn axes_of(&self, letter: char) -> Vec<usize> {
+        let inner = |part: &Part| part.letter == letter && part.block.is_some();
+        let inner = self.parts.iter().enumerate().filter(|(_, part)| inner(part)).map(|(axis, _)| axis);
+        self.axis(letter).into_iter().chain(inner).collect()
+    }
+
+    /// The dimensions of these letters, in their order, of a tensor in this layout. The tensor must have as many axes, and
+    /// inner axes the layout's size: `rule`.
+    pub fn dims(&self, cx: &RelCx, rule: &'static str, tensor: &TensorTy, letters: &str) -> RelResult<Shape> {
+        cx.require(rule, tensor.rank() == self.rank(), || Fault::rank(self.rank(), tensor))?;
+        for (axis, part) in self.parts.iter().enumerate() {
+            if let Some(block) = part.block {
+                let found = tensor.shape[axis];
+                cx.require(rule, found.compatible(Dim::known(block)), || {
+                    Fault::shape(format!("expected {block} for the block of {}, found {found}", part.letter))
+                        .at(tensor.axis(axis), "")
+                })?;
+            }
+        }
+        Ok(letters.chars().filter_map(|letter| Some(self.dim(tensor.dim(self.axis(letter)?), letter))).collect())
+    }
+
+    /// A letter's whole dimension from that of its outer axis. As in TVM, int64 dimensions become int32 on the way.
+    fn dim(&self, outer: SDim, letter: char) -> SDim {
+        let dim = match outer.value() {
+            Some(value) => value.checked_mul(self.block(letter)).map_or(Dim::Any, Dim::known),
+            None if self.block(letter) == 1 => outer.dim,
+            None => Dim::Any,
+        };
+        SDim::new(dim, outer.from)
+    }
+
+    /// The shape in this layout of a tensor with these dimensions for these letters. Blocks must divide them: `rule`.
+    pub fn shape(&self, cx: &RelCx, rule: &'static str, letters: &str, dims: &[SDim]) -> RelResult<Shape> {
+        let mut shape = Shape::new();
+        for part in &self.parts {
+            let Some(dim) = letters.find(part.letter).map(|at| dims[at]) else { continue };
+            let block = self.block(part.letter);
+            shape.push(match (part.block, dim.value()) {
+                (Some(block), _) => SDim::known(block, From::Op),
+                (None, None) if block == 1 => dim,
+                (None, None) => SDim::new(Dim::Any, dim.from),
+                (None, Some(value)) => {
+                    cx.require(rule, value % block == 0, || {
+                        Fault::shape(format!("{} = {value} is not a multiple of its block {block}", part.letter))
+                            .at(dim.place(), "")
+                            .equation(format!("{} % {block} == 0", part.letter), format!("{value} % {block} == 0"))
+                    })?;
+                    SDim::known(value / block, dim.from)
+                }
+            });
+        }
+        Ok(shape)
+    }
+
+    /// The tensor with one axis for each of these letters, in their order.
+    pub fn unpack(&self, letters: &str, tensor: &Tensor) -> Tensor {
+        let groups: Vec<Vec<usize>> = letters.chars().map(|letter| self.axes_of(letter)).collect();
+        let whole = |axes: &Vec<usize>| axes.iter().map(|&axis| tensor.shape()[axis]).product();
+        let shape: Vec<usize> = groups.iter().map(whole).collect();
+        let axes = groups.concat();
+        let moved = if axes.is_sorted() { tensor.clone() } else { tensor.permute(&axes) };
+        moved.reshape(&shape).expect("the layout has one axis for each of the tensor's")
+    }
+
+    /// The inverse of [`Layout::unpack`].
+    pub fn pack(&self, letters: &str, tensor: &Tensor) -> Tensor {
+        let groups: Vec<Vec<usize>> = letters.chars().map(|letter| self.axes_of(letter)).collect();
+        let mut split = Vec::new();
+        for (letter, (axes, &dim)) in letters.chars().zip(groups.iter().zip(tensor.shape())) {
+            split.push(dim / self.block(letter) as usize);
+            split.extend(axes.iter().filter_map(|&axis| self.parts[axis].block).map(|block| block as usize));
+        }
+        let split = tensor.reshape(&split).expect("the relation required blocks that divide");
+        let from = groups.concat();
+        let mut axes = vec![0; from.len()];
+        for (at, axis) in from.into_iter().enumerate() {
+            axes[axis] = at;
+        }
+        if axes.is_sorted() { split } else { split.permute(&axes) }
     }
 }
 
-fn transpose_eval(cx: &EvalCx) -> EvalResult {
-    let (data, attrs) = (cx.tensor(0), TransposeAttrs::read(cx.attrs));
-    Ok(data.permute(&permutation(attrs.axes.as_deref(), data.rank())).into())
+/// `number` with one more decimal digit, up to the largest int32.
+fn with_digit(number: Option<i64>, digit: char) -> Option<i64> {
+    let value = number.unwrap_or(0) * 10 + i64::from(digit.to_digit(10)?);
+    (value <= i64::from(i32::MAX)).then_some(value)
 }
 
-/// Turns an axis round.
-pub const REVERSE: OpDef = OpDef {
-    name: "reverse",
-    doc: "`data` with the positions along `axis` in reverse (`src/relay/op/tensor/transform.cc`).",
-    args: &[Arg::tensor("data")],
-    attrs: Some(ReverseAttrs::SCHEMA),
-    rules: &["C1: axis is in -rank(data)…rank(data)-1"],
-    rel: reverse_rel,
-    eval: reverse_eval,
-    fuse: Some(Fuse::Injective),
-};
-
-fn reverse_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = ReverseAttrs::read(cx.attrs);
-    let data = cx.tensor(0)?;
-    cx.require("C1", attrs.axis.is_some(), || Fault::attr("axis", "expected an axis, found none"))?;
-    cx.axis("C1", "axis", attrs.axis.unwrap_or(0), data.rank())?;
-    cx.set_out(data.dims(), data.dtype)
+/// The layout an attribute names, if `check` takes it: `rule`.
+pub fn layout_attr(
+    rule: &'static str,
+    attr: &'static str,
+    text: &str,
+    check: impl FnOnce(Layout) -> Result<Layout, String>,
+) -> RelResult<Layout> {
+    Layout::parse(text).and_then(check).map_err(|reason| {
+        let fault = Fault::attr(attr, format!("the layout {text:?} does not fit: {reason}"));
+        Fault { rule, ..fault }.into()
+    })
 }
-
-fn reverse_eval(cx: &EvalCx) -> EvalResult {
-    let data = cx.tensor(0);
-    let axis = ReverseAttrs::read(cx.attrs).axis.unwrap_or(0).rem_euclid(data.rank() as i64) as usize;
-    let n = data.shape()[axis];
-    Ok(data.take_range(axis, n as i64 - 1, -1, n).into())
-}
-
-pub const FAMILY: &[OpDef] = &[TRANSPOSE, REVERSE];
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{ANY, eval, hostile, rel, t};
-    use crate::ir::attrs::AttrValue;
-    use crate::tensor::Tensor;
-    use crate::types::DType;
+    use super::*;
 
     #[test]
-    fn axes_are_a_permutation() {
-        let of = |axes| rel("transpose", &[t(&[2, ANY, 4], DType::F32)], &[("axes", axes)]);
-        assert_eq!(of(AttrValue::None), "Tensor[(4, ?, 2), float32]");
-        assert_eq!(of(AttrValue::ints(&[1, -1, 0])), "Tensor[(?, 4, 2), float32]");
-        assert_eq!(of(AttrValue::ints(&[])), "E0404 C1");
-        assert_eq!(of(AttrValue::ints(&[0, 1, 3])), "E0404 C2");
-        assert_eq!(of(AttrValue::ints(&[0, 1, -2])), "E0404 C3");
-        hostile("transpose", &[t(&[2, 3], DType::F32)], &[], &[], &["axes"]);
-        hostile("reverse", &[t(&[2, 3], DType::F32)], &[], &["axis"], &[]);
+    fn layouts_are_read() {
+        for text in ["NCHW", "NHWC", "NCHW4c", "OIHW4i16o4i", "NCHW4n4c"] {
+            assert!(Layout::parse(text).is_ok(), "{text}");
+        }
+        for text in ["NN", "NCHWc", "4NCHW", "NCHW0c", "NCHW4", "NHW4c", "N-C", "N99999999999c", "ñ"] {
+            assert!(Layout::parse(text).is_err(), "{text}");
+        }
+        assert_eq!(Layout::parse("OIHW4i16o4i").map(|layout| layout.block('I')), Ok(16));
     }
 
     #[test]
-    fn elements_move() {
-        let x = Tensor::from_fn(&[2, 3], |i| i as i32);
-        let y = eval("transpose", std::slice::from_ref(&x), &[("axes", AttrValue::None)]).expect("no trap");
-        assert_eq!(y.to_vec::<i32>(), Some(vec![0, 3, 1, 4, 2, 5]));
-        let z = eval("reverse", &[x], &[("axis", AttrValue::int(-1))]).expect("no trap");
-        assert_eq!(z.to_vec::<i32>(), Some(vec![2, 1, 0, 5, 4, 3]));
+    fn blocks_unpack_and_pack() {
+        let layout = Layout::parse("CN2c").expect("a layout");
+        // Element (C, n, c) of the packed tensor holds channel 2 C + c of image n.
+        let packed = Tensor::from_fn(&[2, 3, 2], |i| i as f32);
+        let plain = layout.unpack("NC", &packed);
+        assert_eq!(plain.shape(), [3, 4]);
+        assert_eq!(plain.to_f64s(), [0.0, 1.0, 6.0, 7.0, 2.0, 3.0, 8.0, 9.0, 4.0, 5.0, 10.0, 11.0]);
+        assert_eq!(layout.pack("NC", &plain), packed);
     }
 }

@@ -7,20 +7,28 @@
 mod attrs;
 mod def;
 pub mod eval;
+mod layout;
 pub mod rel;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod trial;
+mod window;
 
 mod activation;
 mod arith;
 mod compare;
+mod conv;
 mod create;
+mod dense;
 mod join;
-mod layout;
 mod math;
+mod norm;
+mod pool;
 mod reduce;
 mod reshape;
-
-#[cfg(test)]
-mod testing;
+mod softmax;
+mod transpose;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef};
@@ -33,12 +41,17 @@ const FAMILIES: &[&[OpDef]] = &[
     activation::FAMILY,
     arith::FAMILY,
     compare::FAMILY,
+    conv::FAMILY,
     create::FAMILY,
+    dense::FAMILY,
     join::FAMILY,
-    layout::FAMILY,
     math::FAMILY,
+    norm::FAMILY,
+    pool::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,
+    softmax::FAMILY,
+    transpose::FAMILY,
 ];
 
 /// The operator table.

@@ -53,6 +53,18 @@ impl SDim {
     pub fn value(self) -> Option<i64> {
         self.dim.value()
     }
+
+    /// Where it comes from, for a fault.
+    pub fn place(self) -> Place {
+        match self.from {
+            From::Arg { arg, field, axis } => {
+                let what = What::Arg { arg: arg.into(), field: field.map(usize::from) };
+                Place { what, axis: Some(axis.into()) }
+            }
+            From::Attr(name) => Place::attr(name),
+            From::Rule(_) | From::Op => Place::CALL,
+        }
+    }
 }
 
 /// The shape of a result: each dimension with its origin.

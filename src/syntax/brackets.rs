@@ -19,7 +19,7 @@ pub(super) const MAX_DEPTH: usize = 4096;
 const HORIZON: usize = 20_000;
 
 /// How many brackets are mended; past that the text is given up.
-const MAX_REPORTS: usize = 1000;
+const MAX_MENDED: usize = 1000;
 
 /// Whether the brackets of a text match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +36,8 @@ pub(super) struct Mended {
     pub reports: Vec<Diagnostic>,
     /// The places, in bytes, where something was put in, left out or changed.
     pub places: Vec<u32>,
+    /// Whether there were too many to mend; the tokens end there.
+    pub given_up: bool,
 }
 
 fn is_open(tok: Tok) -> bool {
@@ -99,7 +101,9 @@ pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32
         open: vec![],
         last_opened_after: None,
         line: Line::default(),
-        out: Mended { tokens: Vec::with_capacity(tokens.len() + 16), reports: vec![], places: vec![] },
+        n_mended: 0,
+        n_tried: 0,
+        out: Mended { tokens: Vec::with_capacity(tokens.len() + 16), reports: vec![], places: vec![], given_up: false },
     };
     let mut start = 0;
     while start < tokens.len() {
@@ -110,7 +114,7 @@ pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32
         } else {
             mender.definition(start);
         }
-        if mender.out.reports.len() > MAX_REPORTS {
+        if mender.out.given_up {
             break;
         }
         start = end;
@@ -152,6 +156,9 @@ struct Mender<'t> {
     /// What stood before the bracket that was closed last.
     last_opened_after: Option<Tok>,
     line: Line,
+    n_mended: usize,
+    /// How often a bracket that closes everything was looked at.
+    n_tried: usize,
     out: Mended,
 }
 
@@ -173,10 +180,19 @@ impl Mender<'_> {
         self.start = self.tokens[start].start;
         for at in start..self.end {
             self.advance_line(at);
-            self.hints(at);
+            if self.n_mended > MAX_MENDED {
+                self.out.given_up = true;
+                return;
+            }
             let token = self.tokens[at];
+            if self.hints(at) {
+                continue;
+            }
             if is_open(token.tok) {
                 self.open(at);
+            } else if self.closes_too_early(at) {
+                self.report(errors::unopened(token.span(self.file), token.text(self.source)));
+                self.out.places.push(token.start);
             } else if is_close(token.tok) {
                 self.close(at);
             } else {
@@ -217,9 +233,21 @@ impl Mender<'_> {
         self.out.tokens.push(token);
     }
 
-    /// Places where a bracket is missing, before the bracket that does not fit is reached.
-    fn hints(&mut self, at: usize) {
-        let Some(&top) = self.open.last() else { return };
+    /// Whether a `}` would close all that is open in the middle of a definition whose rest would match without it.
+    fn closes_too_early(&mut self, at: usize) -> bool {
+        let in_middle = at + 1 < self.end && !self.tok(at + 1).is_some_and(is_close);
+        let closes_all = self.tokens[at].tok == Tok::RBrace && self.open.len() == 1;
+        if !in_middle || !closes_all || self.n_tried == MAX_MENDED {
+            return false;
+        }
+        self.n_tried += 1;
+        self.matches_for(at + 1, &[]) < self.matches_for(at + 1, &self.open_toks(1))
+    }
+
+    /// Places where a bracket is missing, before the bracket that does not fit is reached. Tells whether the token at
+    /// the place is itself left out.
+    fn hints(&mut self, at: usize) -> bool {
+        let Some(&top) = self.open.last() else { return false };
         let before = at.checked_sub(1).and_then(|i| self.tok(i));
         let token = self.tokens[at];
         let keep = match token.tok {
@@ -239,9 +267,23 @@ impl Mender<'_> {
             }
             _ => None,
         };
-        if let Some(keep) = keep.filter(|&keep| keep < self.open.len()) {
-            self.close_above(keep, token.span(self.file), &format!("`{}`", token.text(self.source)));
+        let Some(keep) = keep.filter(|&keep| keep < self.open.len()) else { return false };
+        if token.tok == Tok::LBrace {
+            let mut closed = self.open_toks(keep);
+            closed.push(Tok::LBrace);
+            if self.matches_for(at + 1, &closed) < self.matches_for(at + 1, &self.open_toks(self.open.len())) {
+                self.report(errors::extra_opener(token.span(self.file), token.text(self.source)));
+                self.out.places.push(token.start);
+                return true;
+            }
         }
+        self.close_above(keep, token.span(self.file), &format!("`{}`", token.text(self.source)));
+        false
+    }
+
+    /// The first `n` open brackets.
+    fn open_toks(&self, n: usize) -> Vec<Tok> {
+        self.open[..n].iter().map(|open| open.tok).collect()
     }
 
     /// Whether a `{` ends the head that `top` opened: `fn (%x: T {`, `if (%c {`, `match (%x {`.
@@ -272,6 +314,7 @@ impl Mender<'_> {
     }
 
     fn report(&mut self, report: Diagnostic) {
+        self.n_mended += 1;
         let hidden = self.cut.is_some_and(|cut| self.start <= cut && cut <= report.span().start);
         if !hidden {
             self.out.reports.push(report);
@@ -316,13 +359,13 @@ impl Mender<'_> {
             ways.push((Way::Replace, self.open.len() - 1));
         }
         ways.push((Way::Drop, self.open.len()));
-        let scored = ways.into_iter().map(|(way, n_open)| (self.matches_for(at + 1, n_open), way));
+        let scored = ways.into_iter().map(|(way, n_open)| (self.matches_for(at + 1, &self.open_toks(n_open)), way));
         scored.reduce(|best, next| if next.0 > best.0 { next } else { best }).map_or(Way::Drop, |(_, way)| way)
     }
 
-    /// For how many tokens from `at` on the brackets match if the first `n_open` are open.
-    fn matches_for(&self, at: usize, n_open: usize) -> usize {
-        let mut open: Vec<Tok> = self.open[..n_open].iter().map(|open| open.tok).collect();
+    /// For how many tokens from `at` on the brackets match if these are open.
+    fn matches_for(&self, at: usize, open: &[Tok]) -> usize {
+        let mut open = open.to_vec();
         let end = self.end.min(at + HORIZON);
         for i in at..end {
             let tok = self.tokens[i].tok;
@@ -340,41 +383,91 @@ impl Mender<'_> {
     fn drop(&mut self, at: usize) {
         let token = self.tokens[at];
         let (span, text) = (token.span(self.file), token.text(self.source));
-        let Some((insert, opener)) = self.missing_opener(token.tok) else {
+        let Some(insert) = self.missing_opener(token.tok) else {
             self.report(errors::unopened(span, text));
             return;
         };
+        let (tok, sign) = if token.tok == Tok::RParen { (Tok::LParen, "(") } else { (Tok::LBrace, "{") };
         let before = self.out.tokens[insert - 1];
         self.out.places.push(before.end);
-        let (tok, sign) = opener;
         let report = errors::missing_opener(span, text, sign, before.span(self.file), before.text(self.source));
         self.report(report);
         self.out.tokens.insert(insert, Token { tok, start: before.end, end: before.end });
         self.out.tokens.push(token);
     }
 
-    /// Where the opening bracket of a closing one was probably left out: between two tokens of the same statement that
-    /// never stand next to each other. An index into the tokens put out so far.
-    fn missing_opener(&self, close: Tok) -> Option<(usize, (Tok, &'static str))> {
-        const CALLABLE: TokSet = TokSet::of(&[Tok::Ident, Tok::Global, Tok::If, Tok::Ref, Tok::RefRead, Tok::RefWrite]);
-        const HEAD_END: TokSet = TokSet::of(&[Tok::RParen, Tok::RBracket, Tok::Ident, Tok::Else]);
-        let operand = |tok: Tok| super::recover::STARTS.has(tok);
+    /// Where the opening bracket of a closing one was left out: between two tokens that never stand next to each other.
+    /// An index into the tokens put out so far. Of several places it is the last after which all brackets match.
+    fn missing_opener(&self, close: Tok) -> Option<usize> {
         let out = &self.out.tokens;
-        let mut depth = 0usize;
-        for i in (1..out.len()).rev().take(HORIZON) {
-            let (before, tok) = (out[i - 1].tok, out[i].tok);
-            match close {
-                Tok::RParen if matches!(tok, Tok::Semi | Tok::LBrace | Tok::RBrace | Tok::FatArrow) || starts_def(out, i) => return None,
-                Tok::RParen if CALLABLE.has(before) && operand(tok) => return Some((i, (Tok::LParen, "("))),
-                Tok::RBrace if starts_def(out, i) => return None,
-                Tok::RBrace if tok == Tok::RBrace => depth += 1,
-                Tok::RBrace if tok == Tok::LBrace && depth == 0 => return None,
-                Tok::RBrace if tok == Tok::LBrace => depth -= 1,
-                Tok::RBrace if depth == 0 && HEAD_END.has(before) && operand(tok) => return Some((i, (Tok::LBrace, "{"))),
-                Tok::RBracket => return None,
-                _ => {}
+        let from = out.len().saturating_sub(HORIZON);
+        let start = (from..out.len()).rev().find(|&at| starts_def(out, at)).unwrap_or(from);
+        let gap = match close {
+            Tok::RParen => misses_paren,
+            Tok::RBrace => misses_brace,
+            _ => return None,
+        };
+        let heads = head_ends(&out[start..]);
+        let gaps = (start + 1..out.len()).rev().filter(|&at| gap(&out[at - 1], &out[at], heads[at - 1 - start]));
+        gaps.take(MAX_GAPS).find(|&at| self.matches_with(start, at, close))
+    }
+
+    /// Whether the brackets put out from `start` on match if the partner of `close` is put in before `at` and `close`
+    /// comes next.
+    fn matches_with(&self, start: usize, at: usize, close: Tok) -> bool {
+        let out = &self.out.tokens;
+        let mut open = vec![];
+        let toks =
+            out[start..at].iter().map(|token| Ok(token.tok)).chain([Err(())]).chain(out[at..].iter().map(|token| Ok(token.tok)));
+        for tok in toks.chain([Ok(close)]) {
+            match tok {
+                Err(()) => open.push(close),
+                Ok(tok) if is_open(tok) => open.push(closer(tok).0),
+                Ok(tok) if is_close(tok) && open.pop() != Some(tok) => return false,
+                Ok(_) => {}
             }
         }
-        None
+        open.into_iter().eq(self.open.iter().map(|open| closer(open.tok).0))
     }
+}
+
+/// How many places for a missing bracket are tried.
+const MAX_GAPS: usize = 16;
+
+/// Whether a `(` is missing between two tokens.
+fn misses_paren(before: &Token, token: &Token, _: bool) -> bool {
+    const CALLABLE: TokSet = TokSet::of(&[Tok::Ident, Tok::Global, Tok::Local, Tok::Graph]);
+    match before.tok {
+        Tok::If | Tok::Ref | Tok::RefRead | Tok::RefWrite => token.tok != Tok::LParen,
+        Tok::Fn => !matches!(token.tok, Tok::LParen | Tok::LBracket),
+        tok => CALLABLE.has(tok) && super::recover::STARTS.has(token.tok),
+    }
+}
+
+/// Whether a `{` is missing between two tokens; `head` is whether the first ends what a `{` follows.
+fn misses_brace(before: &Token, token: &Token, head: bool) -> bool {
+    match before.tok {
+        Tok::Else => !matches!(token.tok, Tok::LBrace | Tok::If),
+        Tok::RParen if head => !matches!(token.tok, Tok::LBrace | Tok::Arrow | Tok::Minus),
+        Tok::RParen => matches!(token.tok, Tok::Let | Tok::FreeVar | Tok::Match | Tok::MatchPartial | Tok::Graph),
+        Tok::RBracket | Tok::Ident => super::recover::STARTS.has(token.tok),
+        _ => false,
+    }
+}
+
+/// For each token whether it closes the parentheses of a condition, a scrutinee or parameters.
+fn head_ends(tokens: &[Token]) -> Vec<bool> {
+    const HEADS: TokSet = TokSet::of(&[Tok::If, Tok::Match, Tok::MatchPartial, Tok::Fn]);
+    let mut open = vec![];
+    let mut heads = vec![false; tokens.len()];
+    for (at, token) in tokens.iter().enumerate() {
+        if is_open(token.tok) {
+            let before = |n: usize| at.checked_sub(n).map(|i| tokens[i].tok);
+            let of_def = before(1) == Some(Tok::Global) && before(2) == Some(Tok::Def);
+            open.push(of_def || before(1).is_some_and(|tok| HEADS.has(tok)));
+        } else if is_close(token.tok) {
+            heads[at] = open.pop().unwrap_or(false) && token.tok == Tok::RParen;
+        }
+    }
+    heads
 }

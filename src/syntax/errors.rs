@@ -8,7 +8,9 @@ use super::token::{Tok, Token};
 use crate::base::Span;
 use crate::base::text::{join_words, thousands};
 use crate::diag::Diagnostic;
-use crate::diag::codes::{E0001, E0002, E0003, E0004, E0005, E0006, E0007, E0101, E0102, E0103, E0104, E0105, E0801, E0802, W0001};
+use crate::diag::codes::{
+    E0001, E0002, E0003, E0004, E0005, E0006, E0007, E0101, E0102, E0103, E0104, E0105, E0801, E0802, W0001,
+};
 
 /// A text as it is shown inside a message: short, on one line.
 pub(super) fn excerpt(text: &str) -> String {
@@ -63,8 +65,11 @@ pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, befor
         return report;
     }
     match problem {
-        NumberProblem::NeedsF => report(format!("`{shown}` is neither an integer nor a float"), "a float ends in `f`")
-            .fix(format!("write `{shown}f`"), place.end_point(), "f"),
+        NumberProblem::NeedsF => report(format!("`{shown}` is neither an integer nor a float"), "a float ends in `f`").fix(
+            format!("write `{shown}f`"),
+            place.end_point(),
+            "f",
+        ),
         NumberProblem::Malformed => report(format!("`{shown}` is not a number"), "not a number")
             .note("an integer is `1` or `1i64`, a float `2.5f`, `1e-3f` or `2.5f16`"),
         NumberProblem::Glued => {
@@ -129,9 +134,11 @@ fn chained_projection(place: Span, text: &str, before: &[Token], source: &str) -
 
 /// A comment that runs to the end of the text. `opening` is its `/*`.
 pub(super) fn unterminated_comment(opening: Span, comment: Span) -> Diagnostic {
-    Diagnostic::new(E0003, "a block comment without an end")
-        .at(opening, "starts here")
-        .fix("close it with `*/`; every `/*` inside it needs one too", comment.end_point(), " */")
+    Diagnostic::new(E0003, "a block comment without an end").at(opening, "starts here").fix(
+        "close it with `*/`; every `/*` inside it needs one too",
+        comment.end_point(),
+        " */",
+    )
 }
 
 pub(super) fn unterminated_string(opening: Span) -> Diagnostic {
@@ -144,9 +151,7 @@ pub(super) fn unterminated_string(opening: Span) -> Diagnostic {
 /// Bytes that are not UTF-8; `place` is the sign that stands for them.
 pub(super) fn not_utf8(place: Span, bytes: &[u8]) -> Diagnostic {
     let hex: Vec<String> = bytes.iter().take(4).map(|byte| format!("0x{byte:02x}")).collect();
-    Diagnostic::new(E0005, format!("{} is not UTF-8", hex.join(" ")))
-        .at(place, "shown as U+FFFD")
-        .help("save the file as UTF-8")
+    Diagnostic::new(E0005, format!("{} is not UTF-8", hex.join(" "))).at(place, "shown as U+FFFD").help("save the file as UTF-8")
 }
 
 pub(super) fn unknown_section(place: Span, name: &str) -> Diagnostic {
@@ -186,7 +191,8 @@ pub(super) fn source_too_large(place: Span, size: usize, limit: usize) -> Diagno
 }
 
 pub(super) fn too_many_tokens(place: Span, limit: usize) -> Diagnostic {
-    Diagnostic::new(E0801, format!("the text has more than {} tokens", thousands(limit as u64))).at(place, "not read from here on")
+    Diagnostic::new(E0801, format!("the text has more than {} tokens", thousands(limit as u64)))
+        .at(place, "not read from here on")
 }
 
 pub(super) fn nesting_too_deep(place: Span, limit: usize) -> Diagnostic {
@@ -243,9 +249,11 @@ fn keyword_if(place: Span) -> Span {
 }
 
 pub(super) fn else_if(inner: Span, text: &str) -> Diagnostic {
-    Diagnostic::new(E0101, "expected `{`, found `if`")
-        .at(keyword_if(inner), "a branch stands in braces")
-        .fix("write `else { if … }`", inner, format!("{{ {text} }}"))
+    Diagnostic::new(E0101, "expected `{`, found `if`").at(keyword_if(inner), "a branch stands in braces").fix(
+        "write `else { if … }`",
+        inner,
+        format!("{{ {text} }}"),
+    )
 }
 
 // ---- Brackets ----
@@ -259,9 +267,12 @@ pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, 
     if open.len() > SHOWN {
         closers.push(format!("{} more", open.len() - SHOWN));
     }
+    let message = match &closers[..] {
+        [closer] if closer == found => format!("expected another {closer} before this one"),
+        closers => format!("expected {}, found {found}", join_words(closers, "and")),
+    };
     let missing: String = open.iter().rev().map(|(_, closer)| *closer).collect();
-    let report = Diagnostic::new(E0103, format!("expected {}, found {found}", join_words(&closers, "and")))
-        .at(place, format!("`{}` is missing before this", excerpt(&missing)));
+    let report = Diagnostic::new(E0103, message).at(place, format!("`{}` is missing before this", excerpt(&missing)));
     let report = inner().fold(report, |report, (opened, _)| report.also(*opened, "opened here"));
     // In `Tensor[(2, 3, float32]` the bracket is missing earlier than it is missed.
     if found == "`]`" {
@@ -273,9 +284,20 @@ pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, 
 
 /// A closing bracket that no open one belongs to.
 pub(super) fn unopened(place: Span, text: &str) -> Diagnostic {
-    Diagnostic::new(E0103, format!("`{text}` closes nothing"))
-        .at(place, "no open bracket belongs to it")
-        .fix(format!("remove the `{text}`"), place, "")
+    Diagnostic::new(E0103, format!("`{text}` closes nothing")).at(place, "no open bracket belongs to it").fix(
+        format!("remove the `{text}`"),
+        place,
+        "",
+    )
+}
+
+/// An opening bracket too many.
+pub(super) fn extra_opener(place: Span, text: &str) -> Diagnostic {
+    Diagnostic::new(E0103, format!("`{text}` is never closed")).at(place, "no closing bracket belongs to it").fix(
+        format!("remove the `{text}`"),
+        place,
+        "",
+    )
 }
 
 /// A closing bracket whose opening one was left out after the token `before`.

@@ -12,8 +12,8 @@ pub mod lexer;
 pub mod literal;
 mod parse;
 mod recover;
-mod unexpected;
 pub mod token;
+mod unexpected;
 
 pub use decode::decode;
 pub use parse::parse;

@@ -123,6 +123,9 @@ impl Parser {
         if balance == Balance::Unmatched {
             let mut mended = brackets::mend(self.file, &self.source, &lexed.tokens, lexed.cut);
             problems.shown.append(&mut mended.reports);
+            if mended.given_up {
+                return Ast::new(self.source.clone());
+            }
             touched = mended.places;
             lexed.tokens = mended.tokens;
         }
@@ -145,7 +148,8 @@ impl Parser {
     /// Looks for all errors, from the first one on, and builds the tree around them (see `recover.rs`).
     fn recover(&self, lexed: &Lexed, mut failure: Failure, touched: &[u32], problems: &mut Problems) -> Ast {
         let mut recovery = Recovery::new(&lexed.tokens, &self.source, self.symbol == Tok::Module);
-        let lexical = problems.shown.iter().filter(|problem| problem.is_error()).map(|problem| problem.span()).collect::<Vec<_>>();
+        let lexical =
+            problems.shown.iter().filter(|problem| problem.is_error()).map(|problem| problem.span()).collect::<Vec<_>>();
         for _ in 0..MAX_ERRORS {
             let Ok(mistake) = recovery.patch(&failure) else { break };
             if let Some(within) = mistake

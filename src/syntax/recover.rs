@@ -10,7 +10,7 @@
 //! no more are found, the text is read once more, with all patches and without skipping, to build the tree.
 
 use super::parse::Failure;
-use super::token::{Tok, TokSet, Token};
+use super::token::{OPERATORS, Tok, TokSet, Token};
 
 /// A change of the token list: `put` in place of the tokens from `start` to before `end`.
 #[derive(Clone, Copy, Debug)]
@@ -137,7 +137,8 @@ impl<'t> Recovery<'t> {
         skips.retain(|skip| skip.start < skip.end);
         // A separator that was put in goes with the statement before it.
         let separates = |patch: &Patch| matches!(patch.put, Some(Tok::Semi | Tok::Comma));
-        let skipped = |p: &Patch| skips.iter().any(|s| s.start <= p.start && (p.start < s.end || (p.start == s.end && separates(p))));
+        let skipped =
+            |p: &Patch| skips.iter().any(|s| s.start <= p.start && (p.start < s.end || (p.start == s.end && separates(p))));
         let mut view: Vec<Patch> = self.patches.iter().copied().filter(|patch| !skipped(patch)).collect();
         view.extend(skips);
         // An insertion comes before a replacement at the same place.
@@ -213,12 +214,7 @@ impl<'t> Recovery<'t> {
     fn advance_flat(&mut self, at: usize, tok: Tok) {
         let Some(frame) = self.frames.last_mut() else { return };
         match (tok, frame.kind) {
-            (Tok::Def | Tok::Type | Tok::Extern, Kind::Defs) => {
-                // `extern type` is one definition.
-                if !(tok == Tok::Type && at > 0 && self.tokens[at - 1].tok == Tok::Extern) {
-                    frame.unit = at;
-                }
-            }
+            (_, Kind::Defs) if begins_def(self.tokens, at) => frame.unit = at,
             (_, Kind::Defs) => {}
             (Tok::FatArrow, Kind::Body | Kind::Clauses) => {
                 frame.kind = Kind::Clauses;
@@ -277,9 +273,14 @@ impl<'t> Recovery<'t> {
 
     /// The end of the current unit of a frame: its separator, its closing bracket or the next definition.
     fn unit_end(&self, frame_idx: usize) -> usize {
-        let frame = self.frames[frame_idx];
         // Inside an inner bracket the unit goes on at least to the end of that.
-        let mut at = self.frames.get(frame_idx + 1).map_or(self.next, |inner| inner.open);
+        self.unit_end_from(frame_idx, self.frames.get(frame_idx + 1).map_or(self.next, |inner| inner.open))
+    }
+
+    /// The end of the unit of a frame that the token at `from`, outside of inner brackets, belongs to.
+    fn unit_end_from(&self, frame_idx: usize, from: usize) -> usize {
+        let frame = self.frames[frame_idx];
+        let mut at = from;
         while let Some(tok) = self.tok(at) {
             match tok {
                 Tok::LParen | Tok::LBracket | Tok::LBrace => {
@@ -292,12 +293,7 @@ impl<'t> Recovery<'t> {
                 Tok::RParen | Tok::RBracket | Tok::RBrace => return at,
                 Tok::Semi if frame.kind == Kind::Body || frame.body.is_some() => return at,
                 Tok::Comma if matches!(frame.kind, Kind::Clauses | Kind::Part) => return at,
-                Tok::Def | Tok::Type | Tok::Extern if frame.kind == Kind::Defs && at > frame.unit => {
-                    // `extern type` is one definition.
-                    if tok != Tok::Type || self.tok(at - 1) != Some(Tok::Extern) {
-                        return at;
-                    }
-                }
+                _ if frame.kind == Kind::Defs && at > frame.unit && begins_def(self.tokens, at) => return at,
                 _ => {}
             }
             at += 1;
@@ -338,7 +334,6 @@ impl<'t> Recovery<'t> {
     fn separator(&mut self, failure: &Failure) -> Option<Patch> {
         let at = failure.at;
         let tok = self.tok(at)?;
-        let before = at.checked_sub(1).and_then(|i| self.tok(i));
         let inner = *self.frames.last()?;
         let insert = |put| Some(Patch { start: at, end: at, put: Some(put) });
         let next_statement = match inner.kind {
@@ -350,25 +345,44 @@ impl<'t> Recovery<'t> {
             return insert(Tok::Semi);
         }
         let is_list = matches!(inner.kind, Kind::Part | Kind::Clauses);
-        if failure.expected.has(Tok::Comma) && is_list && STARTS.has(tok) {
-            let rest = match inner.kind {
-                Kind::Part => self.partner_of(inner.open),
-                _ => self.unit_of_depth(0).map(|unit| unit.end),
-            };
-            self.quiet_until = rest.unwrap_or(at);
-            return insert(Tok::Comma);
-        }
-        let extra = match tok {
-            Tok::Semi => matches!(before, Some(Tok::Semi | Tok::LBrace | Tok::LParen)),
-            Tok::Comma => matches!(before, Some(Tok::Comma | Tok::LParen | Tok::LBracket | Tok::LBrace)),
-            _ => false,
+        let patch = if failure.expected.has(Tok::Comma) && is_list && STARTS.has(tok) {
+            Patch { start: at, end: at, put: Some(Tok::Comma) }
+        } else if self.is_extra(at, failure.expected) {
+            Patch { start: at, end: at + 1, put: None }
+        } else {
+            return None;
         };
-        extra.then_some(Patch { start: at, end: at + 1, put: None })
+        // The rest of the list may be wrong for the same reason.
+        let after_extra = patch.end.max(self.next);
+        let rest = match inner.kind {
+            Kind::Part => self.partner_of(inner.open).map(|close| close + 1),
+            _ => self.frames.len().checked_sub(1).map(|i| self.unit_end_from(i, after_extra)),
+        };
+        self.quiet_until = rest.unwrap_or(at);
+        Some(patch)
+    }
+
+    /// Whether the text would go on without the separator at this place.
+    fn is_extra(&self, at: usize, expected: TokSet) -> bool {
+        let before = at.checked_sub(1).and_then(|i| self.tok(i));
+        let opens = matches!(before, Some(Tok::LBrace | Tok::LParen | Tok::LBracket));
+        // After an operator an operand is missing rather than a separator too many.
+        let after_operator = before.is_some_and(|tok| OPERATORS.has(tok));
+        let goes_on = !after_operator
+            && self.tok(at + 1).is_some_and(|next| expected.has(next))
+            && !starts_line(self.tokens, at + 1, self.source);
+        match self.tok(at) {
+            Some(Tok::Semi) => opens || before == Some(Tok::Semi) || (goes_on && !binds(self.tokens, at + 1)),
+            Some(Tok::Comma) => opens || before == Some(Tok::Comma) || goes_on,
+            Some(Tok::Assign | Tok::Colon | Tok::Dot) => goes_on,
+            _ => false,
+        }
     }
 
     /// `let %x: <mistake> = v;`: the type alone becomes a hole, so that the name stays known.
     fn let_annotation(&self, at: usize, unit: usize, end: usize) -> Option<Patch> {
-        let has_type = self.tok(unit) == Some(Tok::Let) && self.tok(unit + 1) == Some(Tok::Local) && self.tok(unit + 2) == Some(Tok::Colon);
+        let has_type =
+            self.tok(unit) == Some(Tok::Let) && self.tok(unit + 1) == Some(Tok::Local) && self.tok(unit + 2) == Some(Tok::Colon);
         let assign = self.find_flat(unit + 3, end, |tok| tok == Tok::Assign)?;
         (has_type && unit + 3 <= at && at <= assign).then_some(Patch { start: unit + 3, end: assign, put: Some(Tok::Hole) })
     }
@@ -406,7 +420,9 @@ impl<'t> Recovery<'t> {
         let body = self.find_flat(params_end + 1, end, |tok| tok == Tok::LBrace);
         match body {
             Some(body) if params_end < at && at <= body => {
-                let arrow = |i: usize| self.tok(i) == Some(Tok::Arrow) || (self.tok(i - 1), self.tok(i)) == (Some(Tok::Minus), Some(Tok::Gt));
+                let arrow = |i: usize| {
+                    self.tok(i) == Some(Tok::Arrow) || (self.tok(i - 1), self.tok(i)) == (Some(Tok::Minus), Some(Tok::Gt))
+                };
                 match (params_end + 1..at).find(|&i| arrow(i)) {
                     Some(arrow) => hole(arrow + 1, body),
                     None => Patch { start: params_end + 1, end: body, put: None },
@@ -426,6 +442,16 @@ impl<'t> Recovery<'t> {
             (Some(Tok::Local), _) if start < at => Patch { start: start + 1, end, put: None },
             _ => Patch { start, end, put: Some(Tok::Hole) },
         }
+    }
+}
+
+/// Whether a definition begins at a token; `extern type` is one.
+fn begins_def(tokens: &[Token], at: usize) -> bool {
+    let after_extern = at > 0 && tokens[at - 1].tok == Tok::Extern;
+    match tokens[at].tok {
+        Tok::Def | Tok::Extern => true,
+        Tok::Type => !after_extern,
+        _ => false,
     }
 }
 

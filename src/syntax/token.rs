@@ -239,6 +239,10 @@ impl TokSet {
     }
 }
 
+/// The infix operators.
+pub const OPERATORS: TokSet =
+    TokSet::of(&[Tok::Star, Tok::Slash, Tok::Plus, Tok::Minus, Tok::Lt, Tok::Le, Tok::Gt, Tok::Ge, Tok::EqEq, Tok::NotEq]);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@
 use super::errors::excerpt;
 use super::parse::Failure;
 use super::recover::{STARTS, starts_statement};
-use super::token::{Tok, TokSet, Token, words};
+use super::token::{OPERATORS, Tok, TokSet, Token, words};
 use crate::base::text::{join_words, nearest};
 use crate::base::{FileId, Span};
 use crate::diag::Diagnostic;
@@ -95,7 +95,9 @@ impl<'t> Scene<'t> {
     /// The token before, as it is shown in an example.
     fn last_word(&self) -> String {
         match self.before(1) {
-            Some(token) if matches!(token.tok, Tok::Local | Tok::Graph | Tok::Ident | Tok::Int) => excerpt(token.text(self.source)),
+            Some(token) if matches!(token.tok, Tok::Local | Tok::Graph | Tok::Ident | Tok::Int) => {
+                excerpt(token.text(self.source))
+            }
             _ => "…".to_owned(),
         }
     }
@@ -145,19 +147,6 @@ impl<'t> Scene<'t> {
         self.before(1).is_some_and(|before| before.end == self.place().start)
     }
 }
-
-const OPERATORS: TokSet = TokSet::of(&[
-    Tok::Star,
-    Tok::Slash,
-    Tok::Plus,
-    Tok::Minus,
-    Tok::Lt,
-    Tok::Le,
-    Tok::Gt,
-    Tok::Ge,
-    Tok::EqEq,
-    Tok::NotEq,
-]);
 
 /// What every expression may begin with.
 const OPERANDS: TokSet = TokSet::of(&[Tok::Int, Tok::Local, Tok::Fn]);
@@ -283,7 +272,8 @@ fn keyword_as_name(scene: &Scene) -> Option<Diagnostic> {
         return Some(named(scene.tokens[scene.at]));
     }
     let keyword = scene.before(1)?;
-    let is_key = found == Tok::Assign && KEYWORDS.has(keyword.tok) && matches!(scene.before_tok(2), Some(Tok::Comma | Tok::LParen));
+    let is_key =
+        found == Tok::Assign && KEYWORDS.has(keyword.tok) && matches!(scene.before_tok(2), Some(Tok::Comma | Tok::LParen));
     is_key.then(|| named(keyword))
 }
 
@@ -298,11 +288,11 @@ fn split_operator(scene: &Scene) -> Option<Diagnostic> {
             _ => return None,
         };
         let place = first.span(scene.file).to(second.span(scene.file));
-        Some(
-            Diagnostic::new(E0101, format!("the characters of `{joined}` must touch"))
-                .at(place, "read as two tokens")
-                .fix(format!("write `{joined}`"), place, joined),
-        )
+        Some(Diagnostic::new(E0101, format!("the characters of `{joined}` must touch")).at(place, "read as two tokens").fix(
+            format!("write `{joined}`"),
+            place,
+            joined,
+        ))
     };
     let here = *scene.tokens.get(scene.at)?;
     let ahead = scene.tokens.get(scene.at + 1).and_then(|next| pair(here, *next));
@@ -343,15 +333,13 @@ fn slash_in_name(scene: &Scene) -> Option<Diagnostic> {
     let slash = text.find('/').filter(|_| named && text.ends_with('/') && scene.found().is_some_and(|tok| STARTS.has(tok)))?;
     let comment = text.contains("//");
     let place = Span { start: name.start + slash as u32, end: name.end, file: scene.file };
-    let what = if comment { "no comment, but a part of the name before it" } else { "no division, but a part of the name before it" };
-    Some(
-        scene
-            .message()
-            .at(scene.place(), "not expected here")
-            .also(place, what)
-            .note("a name may hold `/`")
-            .fix("write a blank before it", Span { end: place.start, ..place }, " "),
-    )
+    let what =
+        if comment { "no comment, but a part of the name before it" } else { "no division, but a part of the name before it" };
+    Some(scene.message().at(scene.place(), "not expected here").also(place, what).note("a name may hold `/`").fix(
+        "write a blank before it",
+        Span { end: place.start, ..place },
+        " ",
+    ))
 }
 
 /// `%conv.w`: names of variables hold no dots.
@@ -516,7 +504,13 @@ fn missing_sigil(scene: &Scene) -> Option<Diagnostic> {
         }
         _ => return None,
     };
-    is_name.then(|| scene.message().at(scene.place(), what).fix(format!("write `{sigil}`"), Span { end: scene.place().start, ..scene.place() }, sigil))
+    is_name.then(|| {
+        scene.message().at(scene.place(), what).fix(
+            format!("write `{sigil}`"),
+            Span { end: scene.place().start, ..scene.place() },
+            sigil,
+        )
+    })
 }
 
 /// `clip(a_min=0f, %x)`.
@@ -533,7 +527,6 @@ fn positional_after_attribute(scene: &Scene) -> Option<Diagnostic> {
 /// `add.(1, 2)`: TVM swallows the dot (#198).
 fn trailing_dot(scene: &Scene) -> Option<Diagnostic> {
     let dot = scene.before(1)?;
-    (dot.tok == Tok::Dot && scene.expected.has(Tok::Ident)).then(|| {
-        scene.message().at(scene.place(), "not expected here").fix("remove the dot before it", dot.span(scene.file), "")
-    })
+    (dot.tok == Tok::Dot && scene.expected.has(Tok::Ident))
+        .then(|| scene.message().at(scene.place(), "not expected here").fix("remove the dot before it", dot.span(scene.file), ""))
 }

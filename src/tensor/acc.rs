@@ -33,6 +33,16 @@ pub trait Real: Element {
 
     /// The array of `acc`, converted if it is another arithmetic's.
     fn of(acc: &Acc) -> ArrayT<Self>;
+
+    /// The elements of [`Real::of`] in row-major order.
+    fn elements(acc: &Acc) -> Vec<Self> {
+        Self::of(acc).iter().copied().collect()
+    }
+
+    /// Packs a result's elements in row-major order.
+    fn from_elements(shape: &[usize], elements: Vec<Self>) -> Acc {
+        Self::acc(ArrayT::from_shape_vec(shape, elements).expect("as many elements as the shape says"))
+    }
 }
 
 macro_rules! real {
@@ -41,10 +51,12 @@ macro_rules! real {
             const ZERO: Self = $zero;
             const ONE: Self = $one;
 
+            #[inline]
             fn add(self, other: Self) -> Self {
                 $add(self, other)
             }
 
+            #[inline]
             fn mul(self, other: Self) -> Self {
                 $mul(self, other)
             }

@@ -1,0 +1,322 @@
+//! Binds an entry function's parameters to tensors: from weight files (`--params`), an archive of inputs (`--inputs`), single
+//! inputs (`-i NAME=SPEC`) and, for what is still missing, a filling (`--fill`). A later source of this list wins, and of
+//! several weight files the last.
+//!
+//! A parameter is named without its `%`; the fields of a tuple parameter are `name.0`, `name.1`, nested `name.0.1`. Entries of
+//! a weight file that no parameter has are left alone, since one file may serve several entry functions; a name in `--inputs`
+//! or `-i` that no parameter has is E0706. `--set NAME.AXIS=N` fixes a dimension that the type leaves open; one that is not
+//! fixed takes whatever a file brings.
+
+mod errors;
+pub(super) mod leaves;
+pub(super) mod source;
+
+pub(super) use errors::short;
+
+use crate::diag::{Diagnostic, codes};
+use crate::formats::{self, Named};
+use crate::sys;
+use crate::tensor::Tensor;
+use crate::tensor::size::checked_size;
+use crate::types::{Dim, Ty, Types, dims_of};
+use leaves::Leaf;
+use rustc_hash::FxHashMap;
+use source::{Files, Filling, Source};
+use std::path::PathBuf;
+
+/// A parameter of the entry function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Slot {
+    /// Without `%`.
+    pub name: String,
+    pub ty: Ty,
+}
+
+/// What the command line says about the parameters, as it says it.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Requests {
+    /// `--params FILE`, in order.
+    pub params: Vec<PathBuf>,
+    /// `-i NAME=SPEC`, in order; see [`source::Source`] for the forms.
+    pub inputs: Vec<String>,
+    /// `--inputs FILE.npz`.
+    pub inputs_npz: Option<PathBuf>,
+    /// `--fill zeros|ones|rand[:seed=N]`.
+    pub fill: Option<String>,
+    /// `--set NAME.AXIS=N`.
+    pub set: Vec<String>,
+    /// `--max-memory`, in bytes; without it [`sys::default_memory_limit`].
+    pub max_memory: Option<u64>,
+}
+
+/// The value of a parameter.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Bound {
+    Tensor(Tensor),
+    Tuple(Vec<Bound>),
+}
+
+/// One value per slot, in order.
+///
+/// Errors, all that can be found at once: E0701, E0703 and E0804 for files, E0704 for what is missing, E0705 for a wrong type,
+/// E0706 for a name that binds to nothing, E0707 for a specification that is not understood, E0803 for too much memory.
+pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bound>, Vec<Diagnostic>> {
+    let mut leaves = Vec::new();
+    for slot in slots {
+        leaves.extend(leaves::leaves(&slot.name, slot.ty, types).map_err(|error| vec![errors::no_data(slot, types, error)])?);
+    }
+    let mut binder = Binder::new(leaves, requests);
+    for setting in &requests.set {
+        binder.set(setting);
+    }
+    binder.read_params(&requests.params);
+    binder.read_inputs(requests.inputs_npz.as_ref());
+    for input in &requests.inputs {
+        binder.input(input);
+    }
+    binder.fill_missing(requests.fill.as_deref());
+    let mut tensors = binder.finish()?.into_iter();
+    Ok(slots.iter().map(|slot| leaves::assemble(slot.ty, types, &mut tensors)).collect())
+}
+
+/// A tensor and where it comes from, in words.
+#[derive(Clone)]
+struct Given {
+    tensor: Tensor,
+    from: String,
+    /// The position among `-i`, where it came from there.
+    input: Option<usize>,
+}
+
+struct Binder {
+    leaves: Vec<Leaf>,
+    by_name: FxHashMap<String, usize>,
+    given: Vec<Option<Given>>,
+    /// Leaves about which an error has been said: no second one that they are missing.
+    reported: Vec<bool>,
+    /// Weights that no parameter has, with their file: they may be misspelt.
+    unused: Vec<(String, String)>,
+    files: Files,
+    n_inputs: usize,
+    /// Bytes of all that is given.
+    used: u64,
+    max_memory: u64,
+    errors: Vec<Diagnostic>,
+}
+
+impl Binder {
+    fn new(leaves: Vec<Leaf>, requests: &Requests) -> Binder {
+        let mut by_name = FxHashMap::default();
+        for (i, leaf) in leaves.iter().enumerate() {
+            by_name.entry(leaf.name.clone()).or_insert(i);
+        }
+        Binder {
+            given: vec![None; leaves.len()],
+            reported: vec![false; leaves.len()],
+            leaves,
+            by_name,
+            unused: vec![],
+            files: Files::default(),
+            n_inputs: 0,
+            used: 0,
+            max_memory: requests.max_memory.unwrap_or_else(sys::default_memory_limit),
+            errors: vec![],
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.leaves.iter().map(|leaf| leaf.name.as_str())
+    }
+
+    /// Gives a parameter its tensor, in place of what an earlier source gave.
+    fn give(&mut self, leaf: usize, given: Given) {
+        let bytes = tensor_bytes(&given.tensor);
+        let before = self.given[leaf].replace(given).map_or(0, |before| tensor_bytes(&before.tensor));
+        self.used = self.used.saturating_sub(before).saturating_add(bytes);
+    }
+
+    /// `NAME.AXIS=N`.
+    fn set(&mut self, setting: &str) {
+        let parsed = setting.split_once('=').and_then(|(place, n)| {
+            let (name, axis) = place.rsplit_once('.')?;
+            Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n.parse::<i64>().ok().filter(|&n| n >= 0)?))
+        });
+        let Some((name, axis, n)) = parsed else {
+            return self.errors.push(errors::bad_setting(setting, "it is not NAME.AXIS=N"));
+        };
+        let Some(&leaf) = self.by_name.get(name) else {
+            let error = errors::unknown_name(name, "--set", self.names());
+            return self.errors.push(error);
+        };
+        let leaf = &mut self.leaves[leaf];
+        match leaf.dims.get(axis).copied() {
+            None => self.errors.push(errors::bad_setting(setting, &format!("`{name}` is {}", leaf.type_text()))),
+            Some(Dim::Known { value, .. }) if value != n => {
+                self.errors.push(errors::bad_setting(setting, &format!("axis {axis} of `{name}` is {value}")));
+            }
+            Some(_) => leaf.dims[axis] = Dim::known(n),
+        }
+    }
+
+    fn read_params(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            let from = path.display().to_string();
+            match sys::read_file(path, sys::DATA_LIMIT).and_then(|bytes| formats::read_tensors(&from, &bytes)) {
+                Ok(named) => self.take_params(named, &from),
+                Err(error) => self.errors.push(error),
+            }
+        }
+    }
+
+    fn take_params(&mut self, named: Named, file: &str) {
+        for (name, tensor) in named {
+            match self.by_name.get(&name) {
+                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None }),
+                None => self.unused.push((name, file.to_owned())),
+            }
+        }
+    }
+
+    fn read_inputs(&mut self, path: Option<&PathBuf>) {
+        let Some(path) = path else { return };
+        let from = path.display().to_string();
+        match sys::read_file(path, sys::DATA_LIMIT).and_then(|bytes| formats::read_tensors(&from, &bytes)) {
+            Err(error) => self.errors.push(error),
+            Ok(named) => self.take_inputs(named, &from),
+        }
+    }
+
+    fn take_inputs(&mut self, named: Named, file: &str) {
+        let mut unknown = Vec::new();
+        for (name, tensor) in named {
+            match self.by_name.get(&name) {
+                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None }),
+                None => unknown.push(name),
+            }
+        }
+        // A file of another program can have thousands.
+        for name in unknown.iter().take(errors::LISTED) {
+            let mut error = errors::unknown_name(name, &format!("`{file}`"), self.names());
+            if unknown.len() > errors::LISTED {
+                error = error.note(format!("it is one of {} such names", unknown.len()));
+            }
+            self.errors.push(error);
+        }
+    }
+
+    /// `NAME=SPEC`.
+    fn input(&mut self, text: &str) {
+        self.n_inputs += 1;
+        let Some((name, spec)) = text.split_once('=') else {
+            return self.errors.push(errors::bad_input(text, "it is not NAME=SPEC"));
+        };
+        let name = name.trim().trim_start_matches('%');
+        let source = Source::parse(spec);
+        let fields = self.fields_of(name);
+        let targets = match (self.by_name.get(name), &source) {
+            (Some(&leaf), _) => vec![leaf],
+            (None, Ok(Source::Filling(_))) if !fields.is_empty() => fields,
+            (None, _) if !fields.is_empty() => {
+                let names = fields.iter().map(|&leaf| self.leaves[leaf].name.clone()).collect();
+                return self.errors.push(errors::input_of_tuple(text, name, names));
+            }
+            (None, _) => {
+                let error = errors::unknown_name(name, "-i", self.names());
+                return self.errors.push(error);
+            }
+        };
+        let source = source.map_err(|words| errors::bad_input(text, &words).help(errors::forms(&self.leaves[targets[0]])));
+        for leaf in targets {
+            if self.given[leaf].as_ref().is_some_and(|given| given.input.is_some()) {
+                self.errors.push(errors::twice(&self.leaves[leaf].name));
+                continue;
+            }
+            let tensor = source.clone().and_then(|source| {
+                self.check_memory(leaf, &source)?;
+                self.files.tensor(&source, &self.leaves[leaf], text)
+            });
+            match tensor {
+                Ok(tensor) => {
+                    let from = format!("`-i {}`", errors::short(text));
+                    self.give(leaf, Given { tensor, from, input: Some(self.n_inputs) });
+                }
+                Err(error) => self.report(leaf, error),
+            }
+        }
+    }
+
+    /// The leaves inside the tuple parameter, or tuple field, of that name.
+    fn fields_of(&self, name: &str) -> Vec<usize> {
+        let inside = |leaf: &Leaf| leaf.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        self.leaves.iter().enumerate().filter(|(_, leaf)| inside(leaf)).map(|(i, _)| i).collect()
+    }
+
+    /// What is about to be made of nothing but a shape must fit into memory together with what is there.
+    fn check_memory(&self, leaf: usize, source: &Source) -> Result<(), Diagnostic> {
+        let (dims, dtype) = match source {
+            Source::File { .. } => return Ok(()),
+            Source::Filling(_) => (dims_of(&self.leaves[leaf].dims), self.leaves[leaf].dtype),
+            Source::Literal(literal) => (Some(literal.shape.clone()), literal.dtype),
+        };
+        let bytes = dims.and_then(|dims| checked_size(&dims, dtype).ok()).map_or(0, |(_, bytes)| bytes as u64);
+        let used = self.used.saturating_add(bytes);
+        if used <= self.max_memory {
+            return Ok(());
+        }
+        Err(errors::over_memory(&format!("with `{}`", self.leaves[leaf].name), used, self.max_memory))
+    }
+
+    fn report(&mut self, leaf: usize, error: Diagnostic) {
+        self.reported[leaf] = true;
+        // A file that cannot be read is one mistake, however many parameters come from it.
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    fn fill_missing(&mut self, fill: Option<&str>) {
+        let missing: Vec<usize> = (0..self.leaves.len()).filter(|&i| self.given[i].is_none() && !self.reported[i]).collect();
+        let Some(text) = fill else { return self.report_missing(&missing) };
+        let Some(filling) = Filling::parse(text).map(Source::Filling) else {
+            return self.errors.push(errors::bad_filling(text));
+        };
+        for leaf in missing {
+            let memory = self.check_memory(leaf, &filling);
+            match memory.and_then(|()| self.files.tensor(&filling, &self.leaves[leaf], "--fill")) {
+                Ok(tensor) => self.give(leaf, Given { tensor, from: "`--fill`".into(), input: None }),
+                Err(error) => self.report(leaf, error),
+            }
+        }
+    }
+
+    /// Says nothing where a file that failed or a misspelt name may be what is missing: that is the mistake to mend first.
+    fn report_missing(&mut self, missing: &[usize]) {
+        if self.errors.iter().all(|error| error.code == codes::E0707) {
+            let missing: Vec<&Leaf> = missing.iter().map(|&i| &self.leaves[i]).collect();
+            self.errors.extend(errors::missing(&missing, &self.unused));
+        }
+    }
+
+    /// Checks every tensor against its parameter.
+    fn finish(mut self) -> Result<Vec<Tensor>, Vec<Diagnostic>> {
+        let mut tensors = Vec::with_capacity(self.leaves.len());
+        for (leaf, given) in self.leaves.iter().zip(self.given) {
+            let Some(given) = given else { continue };
+            if !leaf.accepts(&given.tensor) {
+                self.errors.push(errors::wrong_type(leaf, &given.tensor, &given.from));
+            }
+            tensors.push(given.tensor);
+        }
+        if self.errors.is_empty() && self.used > self.max_memory {
+            self.errors.push(errors::over_memory("together", self.used, self.max_memory));
+        }
+        if self.errors.is_empty() { Ok(tensors) } else { Err(self.errors) }
+    }
+}
+
+fn tensor_bytes(tensor: &Tensor) -> u64 {
+    tensor.len() as u64 * tensor.dtype().bytes()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! The right side of `-i NAME=SPEC`: where a tensor comes from.
+
+use super::errors;
+use super::leaves::Leaf;
+use crate::diag::Diagnostic;
+use crate::formats::picture::{self, Preset};
+use crate::formats::{self, Named, npz, params};
+use crate::sys;
+use crate::tensor::Tensor;
+use crate::tensor::size::SizeError;
+use crate::tensor::text::{Literal, LiteralError};
+use crate::types::dims_of;
+use rustc_hash::FxHashMap;
+use std::path::Path;
+
+/// A tensor made of nothing but a type.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Filling {
+    Zeros,
+    Ones,
+    /// Random numbers of this seed, different for each name (`Tensor::random`).
+    Random {
+        seed: u64,
+    },
+}
+
+impl Filling {
+    /// `zeros`, `ones`, `rand` (seed 0), `rand:seed=N`.
+    pub fn parse(text: &str) -> Option<Filling> {
+        match text {
+            "zeros" => Some(Filling::Zeros),
+            "ones" => Some(Filling::Ones),
+            "rand" => Some(Filling::Random { seed: 0 }),
+            _ => Some(Filling::Random { seed: text.strip_prefix("rand:seed=")?.parse().ok()? }),
+        }
+    }
+}
+
+/// A specification that has been read.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source<'a> {
+    /// `zeros`, `ones`, `rand[:seed=N]`.
+    Filling(Filling),
+    /// `1x3xf32=[1, 2, 3]`, see `tensor::text`.
+    Literal(Literal<'a>),
+    /// `@x.npy`, `@b.npz:key`, `@w.params:key`, `@pic.png:PRESET`. What follows the last colon is the key, unless a file has
+    /// the whole name.
+    File { path: &'a str, key: Option<&'a str> },
+}
+
+impl<'a> Source<'a> {
+    /// Errors are words: lower case, no full stop.
+    pub fn parse(spec: &'a str) -> Result<Source<'a>, String> {
+        let spec = spec.trim();
+        if let Some(file) = spec.strip_prefix('@') {
+            return match file.rsplit_once(':') {
+                _ if file.is_empty() => Err("`@` without a file".into()),
+                Some((path, key)) if !path.is_empty() && !key.is_empty() && !Path::new(file).exists() => {
+                    Ok(Source::File { path, key: Some(key) })
+                }
+                _ => Ok(Source::File { path: file, key: None }),
+            };
+        }
+        match (Filling::parse(spec), Literal::parse(spec)) {
+            (Some(filling), _) => Ok(Source::Filling(filling)),
+            (_, Some(literal)) => Ok(Source::Literal(literal)),
+            _ if Path::new(spec).is_file() => Err(format!("a file is written with `@`: `@{spec}`")),
+            _ => Err(format!("`{}` is no tensor", errors::short(spec))),
+        }
+    }
+}
+
+/// What a file holds.
+enum Content {
+    One(Tensor),
+    Named(Named),
+    /// Decoded when its parameter's shape is known.
+    Picture(Vec<u8>),
+}
+
+/// Reads each file once.
+#[derive(Default)]
+pub struct Files {
+    contents: FxHashMap<String, Result<Content, Diagnostic>>,
+}
+
+impl Files {
+    /// The tensor of a source for a parameter. `text` is what the user wrote.
+    pub fn tensor(&mut self, source: &Source, leaf: &Leaf, text: &str) -> Result<Tensor, Diagnostic> {
+        match source {
+            Source::Filling(filling) => fill(*filling, leaf),
+            Source::Literal(literal) => literal.tensor().map_err(|error| match error {
+                LiteralError::Size(SizeError::TooLarge) => errors::too_large(&leaf.name),
+                error => errors::bad_input(text, &error.to_string()).help(errors::forms(leaf)),
+            }),
+            Source::File { path, key } => self.file(path, *key, leaf, text),
+        }
+    }
+
+    fn file(&mut self, path: &str, key: Option<&str>, leaf: &Leaf, text: &str) -> Result<Tensor, Diagnostic> {
+        let content = self.contents.entry(path.to_owned()).or_insert_with(|| content_of(path));
+        match (content, key) {
+            (Err(error), _) => Err(error.clone()),
+            (Ok(Content::One(tensor)), None) => Ok(tensor.clone()),
+            (Ok(Content::One(_)), Some(_)) => Err(errors::bad_input(text, "a .npy file has no entries to choose from")),
+            (Ok(Content::Named(named)), key) => entry_of(named, path, key, leaf, text),
+            (Ok(Content::Picture(bytes)), Some(preset)) => {
+                let tensor = picture::read(path, bytes, Preset::find(preset)?, &leaf.dims, leaf.dtype);
+                tensor.map_err(|error| error.note(format!("parameter `{}` is {}", leaf.name, leaf.type_text())))
+            }
+            (Ok(Content::Picture(_)), None) => Err(errors::no_preset(text, path)),
+        }
+    }
+}
+
+fn content_of(path: &str) -> Result<Content, Diagnostic> {
+    let bytes = sys::read_file(Path::new(path), sys::DATA_LIMIT)?;
+    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
+    if picture::is_picture(&bytes) {
+        Ok(Content::Picture(bytes))
+    } else if params::is_params(&bytes) || npz::is_npz(&bytes) || matches!(extension.as_str(), "params" | "npz") {
+        formats::read_tensors(path, &bytes).map(Content::Named)
+    } else if formats::is_npy(&bytes) || extension == "npy" {
+        formats::read_npy(path, &bytes).map(Content::One)
+    } else {
+        Err(errors::unknown_file(path))
+    }
+}
+
+/// The entry of that key; without a key the parameter's own, or the only one.
+fn entry_of(named: &Named, path: &str, key: Option<&str>, leaf: &Leaf, text: &str) -> Result<Tensor, Diagnostic> {
+    let find = |key: &str| named.iter().find(|(name, _)| name == key).map(|(_, tensor)| tensor.clone());
+    let names = || named.iter().map(|(name, _)| name.as_str());
+    match (key, named.as_slice()) {
+        (Some(key), _) => find(key).ok_or_else(|| errors::unknown_entry(key, path, names())),
+        (None, [(_, tensor)]) => Ok(tensor.clone()),
+        (None, _) => find(&leaf.name).ok_or_else(|| errors::no_key(text, path, names())),
+    }
+}
+
+fn fill(filling: Filling, leaf: &Leaf) -> Result<Tensor, Diagnostic> {
+    let dims = dims_of(&leaf.dims).ok_or_else(|| errors::open_dimension(leaf))?;
+    let value = match filling {
+        Filling::Random { seed } => {
+            return Tensor::random(leaf.dtype, &dims, seed, &leaf.name).map_err(|_| errors::too_large(&leaf.name));
+        }
+        Filling::Zeros => 0.0,
+        Filling::Ones => 1.0,
+    };
+    let size = crate::tensor::size::checked_size(&dims, leaf.dtype).ok();
+    size.and_then(|(shape, _)| Tensor::full(leaf.dtype, &shape, value)).ok_or_else(|| errors::too_large(&leaf.name))
+}

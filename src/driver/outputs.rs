@@ -1,0 +1,170 @@
+//! What becomes of a result: its tensors by name, files (`-o`, `--outputs`), expectations (`--expect`).
+//!
+//! The result is `out`, the fields of a tuple `out.0`, `out.1`, nested `out.0.1`.
+
+mod errors;
+
+use super::bind::Bound;
+use super::bind::leaves::{self, Leaf};
+use super::bind::source::{Files, Source};
+use crate::diag::{Diagnostic, codes};
+use crate::formats::{Named, npz};
+use crate::sys;
+use crate::tensor::compare::{Tolerance, compare};
+use crate::tensor::{Tensor, npy};
+use crate::types::{Ty, Types};
+use std::path::{Path, PathBuf};
+
+/// The name of the result.
+const RESULT: &str = "out";
+
+/// The tensors of a result, left to right.
+pub fn named(value: &Bound) -> Named {
+    leaves::flatten(RESULT, value)
+}
+
+/// The names a result of this type will have; none where it is no tensor and no tuple of tensors.
+pub fn result_names(ty: Ty, types: &Types) -> Vec<String> {
+    leaves::leaves(RESULT, ty, types).map_or(vec![], |leaves| leaves.into_iter().map(|leaf| leaf.name).collect())
+}
+
+/// What the command line says about files to write, as it says it.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct OutputRequests {
+    /// `-o NAME=@FILE.npy`.
+    pub files: Vec<String>,
+    /// `--outputs FILE.npz`: all tensors.
+    pub npz: Option<PathBuf>,
+}
+
+impl OutputRequests {
+    /// Checks the requests against the names the result will have, so that a misspelt one is found before anything runs.
+    pub fn check(&self, names: &[String]) -> Vec<Diagnostic> {
+        self.files.iter().filter_map(|text| output_of(text, names).err()).collect()
+    }
+}
+
+/// Writes all files or none. Errors: E0706 for a name that is no output, E0707, E0702.
+pub fn write(outputs: &Named, requests: &OutputRequests) -> Result<(), Vec<Diagnostic>> {
+    let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
+    let errors = requests.check(&names);
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    for text in &requests.files {
+        let (at, path) = output_of(text, &names).map_err(|error| vec![error])?;
+        files.push((path.to_owned(), npy::write(&outputs[at].1)));
+    }
+    if let Some(path) = &requests.npz {
+        let bytes = npz::write(&path.display().to_string(), outputs).map_err(|error| vec![error])?;
+        files.push((path.clone(), bytes));
+    }
+    let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())).collect();
+    sys::write_atomic(&files).map_err(|error| vec![error])
+}
+
+/// The position of the output and the file of `NAME=@FILE`.
+fn output_of<'a>(text: &'a str, names: &[String]) -> Result<(usize, &'a Path), Diagnostic> {
+    let parsed = text.split_once('=').and_then(|(name, spec)| Some((name.trim(), spec.trim().strip_prefix('@')?)));
+    let Some((name, path)) = parsed.filter(|(_, path)| !path.is_empty()) else {
+        return Err(errors::bad_output(text, "it is not NAME=@FILE"));
+    };
+    if Path::new(path).extension().is_some_and(|extension| !extension.eq_ignore_ascii_case("npy")) {
+        return Err(errors::bad_output(text, "-o writes .npy files").help("--outputs FILE.npz writes all outputs"));
+    }
+    let at = names.iter().position(|known| known == name);
+    at.map(|at| (at, Path::new(path))).ok_or_else(|| errors::unknown_output(name, names))
+}
+
+/// Compares outputs with what `--expect NAME=SPEC` says; a SPEC is that of an input. Gives the errors: E0507 for an output that
+/// differs, with the worst element; E0706 for a name that is no output; E0707, E0701, E0703 for the specification and its file.
+pub fn check_expectations(outputs: &Named, expectations: &[String], tolerance: Tolerance) -> Vec<Diagnostic> {
+    let mut files = Files::default();
+    expectations.iter().filter_map(|text| check_one(outputs, text, tolerance, &mut files).err()).collect()
+}
+
+fn check_one(outputs: &Named, text: &str, tolerance: Tolerance, files: &mut Files) -> Result<(), Diagnostic> {
+    let Some((name, spec)) = text.split_once('=') else {
+        return Err(errors::bad_expectation(text, "it is not NAME=SPEC"));
+    };
+    let name = name.trim();
+    let Some((_, got)) = outputs.iter().find(|(known, _)| known == name) else {
+        let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
+        return Err(errors::unknown_output(name, &names));
+    };
+    let source = Source::parse(spec).map_err(|words| errors::bad_expectation(text, &words))?;
+    let expected: Tensor = files.tensor(&source, &Leaf::of(name, got), text)?;
+    match compare(got, &expected, tolerance) {
+        Ok(comparison) if comparison.agrees() => Ok(()),
+        Ok(comparison) => Err(errors::differs(name, spec, &comparison, tolerance, got.dtype())),
+        Err(_) => {
+            let words = format!("`{name}` is {}, expected is {}", got.type_text(), expected.type_text());
+            Err(Diagnostic::new(codes::E0507, words).note(format!("expected by `--expect {}`", errors::short(text))))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outputs() -> Named {
+        vec![("out.0".into(), Tensor::from_vec(&[2], vec![1f32, 2.0])), ("out.1".into(), Tensor::scalar(3i32))]
+    }
+
+    fn expect(text: &str) -> Vec<Diagnostic> {
+        check_expectations(&outputs(), &[text.to_owned()], Tolerance { rtol: 0.0, atol: 0.1 })
+    }
+
+    #[test]
+    fn names_follow_the_type() {
+        let mut types = Types::new();
+        let x = types.tensor_of(&[2], crate::types::DType::F32);
+        let pair = types.tuple(&[x, x]);
+        let nested = types.tuple(&[pair, x]);
+        assert_eq!(result_names(x, &types), ["out"]);
+        assert_eq!(result_names(nested, &types), ["out.0.0", "out.0.1", "out.1"]);
+        let x = Bound::Tensor(Tensor::scalar(1f32));
+        let value = Bound::Tuple(vec![Bound::Tuple(vec![x.clone(), x.clone()]), x]);
+        assert_eq!(named(&value).into_iter().map(|(name, _)| name).collect::<Vec<_>>(), result_names(nested, &types));
+    }
+
+    #[test]
+    fn files_are_written_together() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (one, all) = (folder.path().join("y.npy"), folder.path().join("y.npz"));
+        let requests = OutputRequests { files: vec![format!("out.1=@{}", one.display())], npz: Some(all.clone()) };
+        assert_eq!(write(&outputs(), &requests), Ok(()));
+        assert_eq!(npy::read(&std::fs::read(&one).expect("written")), Ok(outputs()[1].1.clone()));
+        assert_eq!(npz::read("y.npz", &std::fs::read(&all).expect("written")), Ok(outputs()));
+    }
+
+    #[test]
+    fn requests_are_checked_before_anything_is_written() {
+        let error = |file: &str| {
+            let requests = OutputRequests { files: vec![file.to_owned()], npz: None };
+            write(&outputs(), &requests).expect_err(file).remove(0)
+        };
+        assert_eq!(error("out=@y.npy").code, codes::E0706);
+        assert_eq!(error("out.0=y.npy").code, codes::E0707);
+        assert_eq!(error("out.0=@").code, codes::E0707);
+        assert_eq!(error("out.0=@y.npz").code, codes::E0707);
+        assert_eq!(error("out.0=@/none/y.npy").code, codes::E0702);
+        assert_eq!(error("out.0=@/dev/full").code, codes::E0702);
+    }
+
+    #[test]
+    fn expectations_hold_or_name_the_worst_element() {
+        assert!(expect("out.0=2xf32=[1.05,2]").is_empty());
+        assert!(expect("out.1=i32=3").is_empty());
+        let failed = expect("out.0=2xf32=[1,2.5]").remove(0);
+        assert_eq!(failed.code, codes::E0507);
+        assert!(failed.message.contains("1 of 2 elements"), "{}", failed.message);
+        assert!(failed.notes[0].contains("[1]: 2.0, expected 2.5"), "{:?}", failed.notes);
+        assert!(expect("out.0=3xf32=1").remove(0).message.contains("Tensor[(3,), float32]"));
+        assert_eq!(expect("out.2=zeros").remove(0).code, codes::E0706);
+        assert_eq!(expect("out.0=nothing").remove(0).code, codes::E0707);
+        assert_eq!(expect("out.0=@none.npy").remove(0).code, codes::E0701);
+    }
+}

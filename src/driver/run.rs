@@ -1,0 +1,98 @@
+//! Running an entry function: what it takes, and its result.
+
+use super::Program;
+use super::bind::{Bound, Slot};
+use crate::base::text::nearest;
+use crate::diag::{Diagnostic, codes};
+use crate::interp::{Interp, Limits, Value, lower};
+use crate::ir::{ExprKind, FuncId, GlobalId, Module, Root, VarId};
+use crate::ops;
+use crate::types::Ty;
+
+/// What is run: a function of the module, or a bare expression.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    global: Option<GlobalId>,
+    /// The parameters, in order.
+    pub slots: Vec<Slot>,
+    pub ret: Ty,
+    /// How many of the slots are free variables of a bare expression; the rest are parameters of the function it is.
+    n_free: usize,
+}
+
+/// Finds an entry of a checked program. A bare expression is its own entry: its inputs are its free variables and, if it is
+/// a function, the parameters. Errors: E0202 for a name that is not defined.
+pub fn entry(module: &Module, name: &str) -> Result<Entry, Diagnostic> {
+    let slots = |vars: &[VarId]| vars.iter().map(|&var| slot(module, var)).collect::<Vec<_>>();
+    let of_func = |func: FuncId| (slots(&module.funcs[func].params), module.funcs[func].ret.unwrap_or(Ty::ERROR));
+    match module.root {
+        Root::Globals => {
+            let Some(global) = module.find_global(name) else {
+                return Err(no_entry(module, name));
+            };
+            let (slots, ret) = of_func(module.globals[global].func);
+            Ok(Entry { global: Some(global), slots, ret, n_free: 0 })
+        }
+        Root::Expr(expr) => {
+            let free = module.free_vars();
+            let (params, ret) = match module.exprs[expr].kind {
+                ExprKind::Fn(func) => of_func(func),
+                _ => (vec![], module.ty(expr)),
+            };
+            let slots = slots(&free).into_iter().chain(params).collect();
+            Ok(Entry { global: None, slots, ret, n_free: free.len() })
+        }
+    }
+}
+
+fn slot(module: &Module, var: VarId) -> Slot {
+    let var = &module.vars[var];
+    Slot { name: var.name.to_string(), ty: var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR) }
+}
+
+fn no_entry(module: &Module, name: &str) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0202, format!("there is no function `@{name}` to run"));
+    let mut names: Vec<&str> = module.globals.iter().map(|global| &*global.name).collect();
+    names.sort_unstable();
+    match (nearest(name, names.iter().copied()), names.first()) {
+        (Some(near), _) => diagnostic.help(format!("there is `@{near}`: `--entry {near}`")),
+        (None, Some(first)) => diagnostic.help(format!("name one that exists: `--entry {first}`")),
+        (None, None) => diagnostic.help("the module defines no function"),
+    }
+}
+
+/// Runs an entry on the interpreter. `args` are values of the slots' types, in order.
+pub fn interpret(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Bound, Diagnostic> {
+    let module = &program.module;
+    let lowered = lower(module);
+    let mut interp = Interp::new(module, ops::table(), &lowered, limits);
+    let mut args: Vec<Value> = args.into_iter().map(to_value).collect();
+    let result = match entry.global {
+        Some(global) => interp.call_global(global, args),
+        None => {
+            let params = args.split_off(entry.n_free);
+            match interp.eval_root(args) {
+                Ok(Value::Closure(closure)) => interp.call_closure(&closure, params),
+                other => other,
+            }
+        }
+    };
+    to_bound(result.map_err(|failure| *failure)?)
+}
+
+fn to_value(bound: Bound) -> Value {
+    match bound {
+        Bound::Tensor(tensor) => Value::Tensor(tensor),
+        Bound::Tuple(fields) => Value::tuple(fields.into_iter().map(to_value).collect()),
+    }
+}
+
+/// The result as data. Its nesting is that of a type that was bound or named before, so recursion is bounded by the text.
+fn to_bound(value: Value) -> Result<Bound, Diagnostic> {
+    match value {
+        Value::Tensor(tensor) => Ok(Bound::Tensor(tensor)),
+        Value::Tuple(fields) => fields.iter().cloned().map(to_bound).collect::<Result<_, _>>().map(Bound::Tuple),
+        Value::Closure(_) => Err(Diagnostic::new(codes::E0506, "the result holds a function, which is no data")
+            .help("call it in the program, or run another entry")),
+    }
+}

@@ -1,0 +1,273 @@
+//! Normalisation as it is at inference: batch normalisation by given statistics, local response, dropout.
+
+use super::attrs::attrs;
+use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::rel::{self, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::Arg;
+use crate::tensor::{Acc, ArrayT, Real, Tensor};
+use ndarray::Axis;
+
+attrs! {
+    "relay.attrs.BatchNormAttrs" =>
+    pub struct BatchNormAttrs {
+        /// The axis of the channels; -1 is the last one.
+        pub axis: i64 = 1;
+        /// Added to the variance.
+        pub epsilon: f64 = 1e-5;
+        /// Whether `beta` is added.
+        pub center: bool = true;
+        /// Whether `gamma` is multiplied by.
+        pub scale: bool = true;
+    }
+
+    "relay.attrs.LRNAttrs" =>
+    pub struct LrnAttrs {
+        /// How many neighbours are summed, the element itself in the middle.
+        pub size: i64 = 5;
+        /// The axis along which they lie.
+        pub axis: i64 = 1;
+        /// The constant term.
+        pub bias: f64 = 2.0;
+        /// The factor of the sum.
+        pub alpha: f64 = 0.0001;
+        /// The exponent.
+        pub beta: f64 = 0.75;
+    }
+
+    "relay.attrs.DropoutAttrs" =>
+    pub struct DropoutAttrs {
+        /// The share of elements dropped in training.
+        pub rate: f64 = 0.5;
+    }
+}
+
+/// `(data - mean) / sqrt(var + epsilon) * gamma + beta`, with the statistics passed on.
+pub const BATCH_NORM: OpDef = OpDef {
+    name: "nn.batch_norm",
+    doc: "`out = (data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta`, each channel of `axis` with its own four \
+          numbers; without `scale` no `gamma`, without `center` no `beta`. The result is the tuple of it, `moving_mean` and \
+          `moving_var` (`src/relay/op/nn/nn.cc`, `python/tvm/topi/nn/batch_norm.py`).",
+    args: &[
+        Arg::tensor("data"),
+        Arg::tensor("gamma"),
+        Arg::tensor("beta"),
+        Arg::tensor("moving_mean"),
+        Arg::tensor("moving_var"),
+    ],
+    attrs: Some(BatchNormAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is a float",
+        "C2: -1 <= axis < rank(data)",
+        "C3: gamma, beta, moving_mean and moving_var have the shape (data[axis],)",
+        "C4: their dtype is dtype(data)",
+    ],
+    rel: batch_norm_rel,
+    eval: batch_norm_eval,
+    fuse: Some(Fuse::OutEWiseFusable),
+};
+
+fn batch_norm_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = BatchNormAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    rel::require_float(cx, "C1", &data)?;
+    cx.require("C2", attrs.axis >= -1, || Fault::attr("axis", format!("expected at least -1, found {}", attrs.axis)))?;
+    let axis = cx.axis("C2", "axis", attrs.axis, data.rank())?;
+    for arg in 1..5 {
+        channel_arg(cx, &data, axis, arg)?;
+    }
+    let channels = Shape::from_slice(&[data.dim(axis)]);
+    cx.set_out_tuple(vec![(data.dims(), data.dtype), (channels.clone(), data.dtype), (channels, data.dtype)])
+}
+
+/// An operand with one number for each channel.
+fn channel_arg(cx: &mut RelCx, data: &TensorTy, axis: usize, arg: usize) -> RelResult {
+    let channels: SDim = data.dim(axis);
+    let Some(found) = cx.known_tensor(arg)? else {
+        return cx.set_arg("C3", arg, Shape::from_slice(&[channels]), data.dtype);
+    };
+    cx.require("C3", found.rank() == 1, || Fault::rank(1, &found))?;
+    cx.require("C3", found.shape[0].compatible(channels.dim), || {
+        Fault::shape(format!("expected {} channels, found {}", channels.dim, found.shape[0]))
+            .at(found.axis(0), "")
+            .at(data.axis(axis), "")
+            .equation(
+                format!("{}[0] == data[{axis}]", BATCH_NORM.args[arg].name),
+                format!("{} == {}", found.shape[0], channels.dim),
+            )
+    })?;
+    rel::require_same_dtype(cx, "C4", data, &found)
+}
+
+fn batch_norm_eval(cx: &EvalCx) -> EvalResult {
+    let attrs = BatchNormAttrs::read(cx.attrs);
+    let data = cx.tensor(0);
+    let axis = Axis(attrs.axis.rem_euclid(data.rank() as i64) as usize);
+    let [gamma, beta, mean, var] = [1, 2, 3, 4].map(|arg| cx.tensor(arg).to_f64s());
+    let normal = |channel: usize, x: f64| {
+        let x = (x - mean[channel]) / (var[channel] + attrs.epsilon).sqrt();
+        let x = if attrs.scale { x * gamma[channel] } else { x };
+        if attrs.center { x + beta[channel] } else { x }
+    };
+    let out = match data.to_acc() {
+        Acc::F32(array) => each_channel(array, axis, normal),
+        Acc::F64(array) => each_channel(array, axis, normal),
+        Acc::I64(_) => return Err(not_a_float()),
+    };
+    Ok(Outputs::Tuple(vec![out.into_tensor(data.dtype()), cx.tensor(3).clone(), cx.tensor(4).clone()]))
+}
+
+fn not_a_float() -> Trap {
+    Trap::new(codes::E0506, "the operator needs floats")
+}
+
+/// Every element by `f(index on the axis, element)`, computed in f64 and rounded once.
+fn each_channel<T: Real>(mut array: ArrayT<T>, axis: Axis, f: impl Fn(usize, f64) -> f64) -> Acc {
+    for (channel, mut part) in array.axis_iter_mut(axis).enumerate() {
+        part.mapv_inplace(|x| T::from_f64(f(channel, x.to_f64())));
+    }
+    T::acc(array)
+}
+
+/// Each element divided by a power of its neighbourhood's squares.
+pub const LRN: OpDef = OpDef {
+    name: "nn.lrn",
+    doc: "`out = data / (bias + alpha / size * sum(data^2))^beta`, the sum over the `size` neighbours along `axis` with the \
+          element in the middle, as far as they lie inside. Shape and dtype are those of `data` (`src/relay/op/nn/nn.cc`, \
+          `include/tvm/topi/nn/local_response_norm.h`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(LrnAttrs::SCHEMA),
+    rules: &["C1: dtype(data) is a float", "C2: -rank(data) <= axis < rank(data)", "C3: size is odd and at least 1"],
+    rel: lrn_rel,
+    eval: lrn_eval,
+    fuse: Some(Fuse::Opaque),
+};
+
+fn lrn_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = LrnAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    rel::require_float(cx, "C1", &data)?;
+    cx.axis("C2", "axis", attrs.axis, data.rank())?;
+    let odd = attrs.size >= 1 && attrs.size % 2 == 1;
+    cx.require("C3", odd, || Fault::attr("size", format!("expected an odd number of at least 1, found {}", attrs.size)))?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn lrn_eval(cx: &EvalCx) -> EvalResult {
+    let attrs = LrnAttrs::read(cx.attrs);
+    let data = cx.tensor(0);
+    let axis = Axis(attrs.axis.rem_euclid(data.rank() as i64) as usize);
+    let out = match data.to_acc() {
+        Acc::F32(array) => each_neighbourhood(array, axis, &attrs),
+        Acc::F64(array) => each_neighbourhood(array, axis, &attrs),
+        Acc::I64(_) => return Err(not_a_float()),
+    };
+    Ok(out.into_tensor(data.dtype()).into())
+}
+
+fn each_neighbourhood<T: Real>(mut array: ArrayT<T>, axis: Axis, attrs: &LrnAttrs) -> Acc {
+    let half = (attrs.size / 2) as usize;
+    for mut lane in array.lanes_mut(axis) {
+        let before = lane.to_vec();
+        for (i, out) in lane.iter_mut().enumerate() {
+            let near = &before[i.saturating_sub(half)..before.len().min(i.saturating_add(half + 1))];
+            let squares = near.iter().fold(T::ZERO, |sum, &x| sum.add(x.mul(x))).to_f64();
+            let divisor = (attrs.bias + attrs.alpha * squares / attrs.size as f64).powf(attrs.beta);
+            *out = T::from_f64(before[i].to_f64() / divisor);
+        }
+    }
+    T::acc(array)
+}
+
+/// At inference `data` itself, with a mask that keeps everything.
+pub const DROPOUT: OpDef = OpDef {
+    name: "nn.dropout",
+    doc: "At inference nothing is dropped: the result is the tuple of `data` and a mask of ones, both of the shape and dtype of \
+          `data` (`src/relay/op/nn/nn.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(DropoutAttrs::SCHEMA),
+    rules: &["C1: 0 <= rate <= 1"],
+    rel: dropout_rel,
+    eval: dropout_eval,
+    fuse: Some(Fuse::Opaque),
+};
+
+fn dropout_rel(cx: &mut RelCx) -> RelResult {
+    let rate = DropoutAttrs::read(cx.attrs).rate;
+    cx.require("C1", (0.0..=1.0).contains(&rate), || Fault::attr("rate", format!("expected 0 to 1, found {rate}")))?;
+    let data = cx.tensor(0)?;
+    cx.set_out_tuple(vec![(data.dims(), data.dtype), (data.dims(), data.dtype)])
+}
+
+fn dropout_eval(cx: &EvalCx) -> EvalResult {
+    let data = cx.tensor(0).clone();
+    let mask = Tensor::full(data.dtype(), data.shape(), 1.0).expect("the dtype of a tensor");
+    Ok(Outputs::Tuple(vec![data, mask]))
+}
+
+pub const FAMILY: &[OpDef] = &[BATCH_NORM, LRN, DROPOUT];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::attrs::AttrValue;
+    use crate::ops::trial::{call, extremes};
+
+    #[test]
+    fn batch_norm_relation() {
+        let args = ["(2, ?, 4) float16", "_", "(?) float16", "_", "(3) float16"];
+        let inferred = call(&BATCH_NORM).int("axis", -1).infer(&["(2, ?, 4) float16", "_", "_", "_", "(4) float16"]);
+        let inferred = inferred.expect("it holds");
+        assert_eq!(inferred.args[3], "Tensor[(4), float16]");
+        assert_eq!(inferred.out, "(Tensor[(2, ?, 4), float16], Tensor[(4), float16], Tensor[(4), float16])");
+        assert_eq!(inferred.origins.out.len(), 3);
+        let fault = call(&BATCH_NORM).int("axis", 0).fault(&args);
+        assert_eq!((fault.rule, fault.equation), ("C3", Some(("moving_var[0] == data[0]".into(), "3 == 2".into()))));
+        assert_eq!(call(&BATCH_NORM).fault(&["(2, 3) float32", "(3, 1) float32", "_", "_", "_"]).rule, "C3");
+        assert_eq!(call(&BATCH_NORM).fault(&["(2, 3) float32", "(3) float64", "_", "_", "_"]).rule, "C4");
+        assert_eq!(call(&BATCH_NORM).fault(&["(2, 3) int32", "_", "_", "_", "_"]).rule, "C1");
+        assert_eq!(call(&BATCH_NORM).int("axis", -2).fault(&args).rule, "C2");
+        extremes(|| call(&BATCH_NORM), &args);
+    }
+
+    #[test]
+    fn batch_norm_values() {
+        let row = |a: f32, b: f32| Tensor::from_vec(&[2], vec![a, b]);
+        let data = Tensor::from_vec(&[1, 2, 2], vec![1f32, 3.0, 2.0, 4.0]);
+        let [gamma, beta, mean, var] = [row(10.0, 2.0), row(0.5, 0.0), row(1.0, 2.0), row(4.0, 1.0)];
+        let args = [&data, &gamma, &beta, &mean, &var];
+        let norm = || call(&BATCH_NORM).attr("epsilon", AttrValue::float(0.0));
+        let out = norm().eval(&args).expect("it runs");
+        assert_eq!(out[0].to_f64s(), [0.5, 10.5, 0.0, 4.0]);
+        assert_eq!(out[2].to_f64s(), [4.0, 1.0]);
+        let plain = norm().attr("scale", AttrValue::Bool(false)).attr("center", AttrValue::Bool(false));
+        assert_eq!(plain.values(&args), [0.0, 1.0, 0.0, 2.0]);
+    }
+
+    #[test]
+    fn lrn() {
+        let lrn = || call(&LRN).int("size", 3);
+        assert_eq!(lrn().out(&["(1, ?) float32"]), "Tensor[(1, ?), float32]");
+        assert_eq!(lrn().fault(&["(1, 2) int8"]).rule, "C1");
+        assert_eq!(lrn().int("axis", 2).fault(&["(1, 2) float32"]).rule, "C2");
+        assert_eq!(lrn().int("size", 4).fault(&["(1, 2) float32"]).rule, "C3");
+        extremes(lrn, &["(1, 2) float32"]);
+        let simple = lrn().attr("bias", AttrValue::float(1.0)).attr("alpha", AttrValue::float(3.0));
+        let simple = simple.attr("beta", AttrValue::float(1.0));
+        let data = Tensor::from_vec(&[1, 3], vec![1f32, 2.0, 3.0]);
+        assert_eq!(simple.values(&[&data]), [1.0 / 6.0, 2.0 / 15.0, 3.0 / 14.0].map(|x: f64| f64::from(x as f32)));
+        let huge = lrn().int("size", i64::MAX).values(&[&Tensor::from_vec(&[1, 1], vec![0f32])]);
+        assert_eq!(huge, [0.0]);
+    }
+
+    #[test]
+    fn dropout() {
+        let out = call(&DROPOUT).out(&["(2, ?) float32"]);
+        assert_eq!(out, "(Tensor[(2, ?), float32], Tensor[(2, ?), float32])");
+        assert_eq!(call(&DROPOUT).attr("rate", AttrValue::float(f64::NAN)).fault(&["_"]).rule, "C1");
+        extremes(|| call(&DROPOUT), &["(2) float32"]);
+        let out = call(&DROPOUT).eval(&[&Tensor::from_vec(&[2], vec![5f32, 6.0])]).expect("it runs");
+        assert_eq!((out[0].to_f64s(), out[1].to_f64s()), (vec![5.0, 6.0], vec![1.0, 1.0]));
+    }
+}

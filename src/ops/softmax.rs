@@ -1,0 +1,108 @@
+//! Softmax and its logarithm.
+
+use super::attrs::attrs;
+use super::eval::{EvalCx, EvalResult, Trap};
+use super::rel::{self, RelCx, RelResult};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::Arg;
+use crate::tensor::{Acc, ArrayT, Real};
+use ndarray::Axis;
+
+attrs! {
+    "relay.attrs.SoftmaxAttrs" =>
+    pub struct SoftmaxAttrs {
+        /// The axis whose elements sum to 1.
+        pub axis: i64 = -1;
+    }
+}
+
+/// `exp(x) / sum(exp(x))` along an axis.
+pub const SOFTMAX: OpDef = OpDef {
+    name: "nn.softmax",
+    doc: "`exp(x - m) / sum(exp(x - m))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
+          (`src/relay/op/nn/nn.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(SoftmaxAttrs::SCHEMA),
+    rules: &["C1: dtype(data) is a float", "C2: -rank(data) <= axis < rank(data)"],
+    rel: softmax_rel,
+    eval: softmax_eval,
+    fuse: Some(Fuse::OutEWiseFusable),
+};
+
+/// `log(softmax(x))` along an axis.
+pub const LOG_SOFTMAX: OpDef = OpDef {
+    name: "nn.log_softmax",
+    doc: "`x - m - log(sum(exp(x - m)))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
+          (`src/relay/op/nn/nn.cc`).",
+    eval: log_softmax_eval,
+    ..SOFTMAX
+};
+
+fn softmax_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = SoftmaxAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    rel::require_float(cx, "C1", &data)?;
+    cx.axis("C2", "axis", attrs.axis, data.rank())?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn softmax_eval(cx: &EvalCx) -> EvalResult {
+    along_axis(cx, |x, sum| x.exp() / sum)
+}
+
+fn log_softmax_eval(cx: &EvalCx) -> EvalResult {
+    along_axis(cx, |x, sum| x - sum.ln())
+}
+
+/// Each element by `f(x - max, sum(exp(x - max)))`.
+fn along_axis(cx: &EvalCx, f: fn(f64, f64) -> f64) -> EvalResult {
+    let data = cx.tensor(0);
+    let axis = SoftmaxAttrs::read(cx.attrs).axis;
+    let axis = Axis(if axis < 0 { axis + data.rank() as i64 } else { axis } as usize);
+    let out = match data.to_acc() {
+        Acc::F32(array) => each_lane(array, axis, f),
+        Acc::F64(array) => each_lane(array, axis, f),
+        Acc::I64(_) => return Err(Trap::new(codes::E0506, "the operator needs floats")),
+    };
+    Ok(out.into_tensor(data.dtype()).into())
+}
+
+/// Sums are taken in order in the accumulator; functions in f64, rounded once.
+fn each_lane<T: Real>(mut array: ArrayT<T>, axis: Axis, f: fn(f64, f64) -> f64) -> Acc {
+    for mut lane in array.lanes_mut(axis) {
+        let Some(max) = lane.iter().copied().reduce(T::max) else { continue };
+        let max = max.to_f64();
+        let exp = |x: &T| T::from_f64((x.to_f64() - max).exp());
+        let sum = lane.iter().map(exp).fold(T::ZERO, T::add).to_f64();
+        lane.mapv_inplace(|x| T::from_f64(f(x.to_f64() - max, sum)));
+    }
+    T::acc(array)
+}
+
+pub const FAMILY: &[OpDef] = &[SOFTMAX, LOG_SOFTMAX];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::trial::{call, extremes};
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn relation() {
+        assert_eq!(call(&SOFTMAX).out(&["(2, ?, 4i64) float16"]), "Tensor[(2, ?, 4i64), float16]");
+        assert_eq!(call(&SOFTMAX).int("axis", 2).fault(&["(2, 3) float32"]).rule, "C2");
+        assert_eq!(call(&LOG_SOFTMAX).fault(&["(2, 3) int32"]).rule, "C1");
+        extremes(|| call(&SOFTMAX), &["(2, 3) float32"]);
+    }
+
+    #[test]
+    fn values() {
+        let x = Tensor::from_vec(&[2, 2], vec![0f32, 1000.0, 0.0, 1000.0]);
+        assert_eq!(call(&SOFTMAX).int("axis", 0).values(&[&x]), [0.5, 0.5, 0.5, 0.5]);
+        assert_eq!(call(&SOFTMAX).values(&[&x]), [0.0, 1.0, 0.0, 1.0]);
+        assert_eq!(call(&LOG_SOFTMAX).values(&[&x]), [-1000.0, 0.0, -1000.0, 0.0]);
+        let x = Tensor::from_vec(&[2], vec![f32::NAN, 1.0]);
+        assert!(call(&SOFTMAX).values(&[&x]).iter().all(|x| x.is_nan()));
+    }
+}

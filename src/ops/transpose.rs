@@ -1,0 +1,131 @@
+//! The same elements in another order of axes or positions.
+
+use super::attrs::attrs;
+use super::eval::{EvalCx, EvalResult};
+use super::rel::{Fault, RelCx, RelResult, Shape};
+use super::{Fuse, OpDef};
+use crate::ir::attrs::Arg;
+
+attrs! {
+    "relay.attrs.TransposeAttrs" =>
+    pub struct TransposeAttrs {
+        /// Which axis of `data` each axis of the result is, counted from the end where negative; all in reverse for `None`.
+        pub axes: Option<Vec<i64>>;
+    }
+
+    "relay.attrs.ReverseAttrs" =>
+    pub struct ReverseAttrs {
+        /// The axis to turn round, counted from the end where negative.
+        pub axis: Option<i64> = None;
+    }
+}
+
+/// Permutes axes.
+pub const TRANSPOSE: OpDef = OpDef {
+    name: "transpose",
+    doc: "Axis `i` of the result is axis `axes[i]` of `data`; the axes are reversed where `axes` is `None` \
+          (`src/relay/op/tensor/transform.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(TransposeAttrs::SCHEMA),
+    rules: &[
+        "C1: axes has as many numbers as data has axes",
+        "C2: each of axes is in -rank(data)…rank(data)-1",
+        "C3: axes names no axis twice",
+    ],
+    rel: transpose_rel,
+    eval: transpose_eval,
+    fuse: Some(Fuse::Injective),
+};
+
+fn transpose_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = TransposeAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    let rank = data.rank();
+    if let Some(axes) = &attrs.axes {
+        let n = axes.len();
+        cx.require("C1", n == rank, || {
+            Fault::attr("axes", format!("expected {rank} axes, found {n}"))
+                .at(data.place(), "")
+                .equation("length(axes) == rank(data)", format!("{n} == {rank}"))
+        })?;
+        let mut named = vec![false; rank];
+        for &axis in axes {
+            let at = cx.axis("C2", "axes", axis, rank)?;
+            cx.require("C3", !named[at], || Fault::attr("axes", format!("axis {axis} is named twice")))?;
+            named[at] = true;
+        }
+    }
+    let shape: Shape = permutation(attrs.axes.as_deref(), rank).into_iter().map(|axis| data.dim(axis)).collect();
+    cx.set_out(shape, data.dtype)
+}
+
+/// Which axis each axis of the result is, for `axes` that fulfil the rules.
+fn permutation(axes: Option<&[i64]>, rank: usize) -> Vec<usize> {
+    match axes {
+        Some(axes) => axes.iter().map(|&axis| if axis < 0 { axis + rank as i64 } else { axis } as usize).collect(),
+        None => (0..rank).rev().collect(),
+    }
+}
+
+fn transpose_eval(cx: &EvalCx) -> EvalResult {
+    let (data, attrs) = (cx.tensor(0), TransposeAttrs::read(cx.attrs));
+    Ok(data.permute(&permutation(attrs.axes.as_deref(), data.rank())).into())
+}
+
+/// Turns an axis round.
+pub const REVERSE: OpDef = OpDef {
+    name: "reverse",
+    doc: "`data` with the positions along `axis` in reverse (`src/relay/op/tensor/transform.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(ReverseAttrs::SCHEMA),
+    rules: &["C1: axis is in -rank(data)…rank(data)-1"],
+    rel: reverse_rel,
+    eval: reverse_eval,
+    fuse: Some(Fuse::Injective),
+};
+
+fn reverse_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = ReverseAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    cx.require("C1", attrs.axis.is_some(), || Fault::attr("axis", "expected an axis, found none"))?;
+    cx.axis("C1", "axis", attrs.axis.unwrap_or(0), data.rank())?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn reverse_eval(cx: &EvalCx) -> EvalResult {
+    let data = cx.tensor(0);
+    let axis = ReverseAttrs::read(cx.attrs).axis.unwrap_or(0).rem_euclid(data.rank() as i64) as usize;
+    let n = data.shape()[axis];
+    Ok(data.take_range(axis, n as i64 - 1, -1, n).into())
+}
+
+pub const FAMILY: &[OpDef] = &[TRANSPOSE, REVERSE];
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ANY, eval, hostile, rel, t};
+    use crate::ir::attrs::AttrValue;
+    use crate::tensor::Tensor;
+    use crate::types::DType;
+
+    #[test]
+    fn axes_are_a_permutation() {
+        let of = |axes| rel("transpose", &[t(&[2, ANY, 4], DType::F32)], &[("axes", axes)]);
+        assert_eq!(of(AttrValue::None), "Tensor[(4, ?, 2), float32]");
+        assert_eq!(of(AttrValue::ints(&[1, -1, 0])), "Tensor[(?, 4, 2), float32]");
+        assert_eq!(of(AttrValue::ints(&[])), "E0404 C1");
+        assert_eq!(of(AttrValue::ints(&[0, 1, 3])), "E0404 C2");
+        assert_eq!(of(AttrValue::ints(&[0, 1, -2])), "E0404 C3");
+        hostile("transpose", &[t(&[2, 3], DType::F32)], &[], &[], &["axes"]);
+        hostile("reverse", &[t(&[2, 3], DType::F32)], &[], &["axis"], &[]);
+    }
+
+    #[test]
+    fn elements_move() {
+        let x = Tensor::from_fn(&[2, 3], |i| i as i32);
+        let y = eval("transpose", std::slice::from_ref(&x), &[("axes", AttrValue::None)]).expect("no trap");
+        assert_eq!(y.to_vec::<i32>(), Some(vec![0, 3, 1, 4, 2, 5]));
+        let z = eval("reverse", &[x], &[("axis", AttrValue::int(-1))]).expect("no trap");
+        assert_eq!(z.to_vec::<i32>(), Some(vec![2, 1, 0, 5, 4, 3]));
+    }
+}

@@ -1,0 +1,156 @@
+//! One operator on its own, for the unit tests of the families.
+
+use super::OpDef;
+use super::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
+use super::rel::{Fault, Origins, RelCx, Stop};
+use crate::ir::attrs::{AttrValue, Kind};
+use crate::tensor::Tensor;
+use crate::types::{DType, Dim, Solver, Ty, Types};
+
+/// A call with its attributes.
+pub struct Trial {
+    def: &'static OpDef,
+    attrs: Vec<AttrValue>,
+}
+
+/// What a relation said.
+#[derive(Debug)]
+pub struct Inferred {
+    /// The types of the operands afterwards, `_` where not known.
+    pub args: Vec<String>,
+    pub out: String,
+    pub origins: Origins,
+}
+
+/// An operator with the defaults of its attributes.
+pub fn call(def: &'static OpDef) -> Trial {
+    let fields = def.attrs.map_or(&[][..], |schema| schema.fields);
+    Trial { def, attrs: fields.iter().map(|field| field.default.map_or(AttrValue::None, |default| default())).collect() }
+}
+
+impl Trial {
+    pub fn attr(mut self, name: &str, value: AttrValue) -> Trial {
+        let fields = self.def.attrs.expect("an operator with attributes").fields;
+        let at = fields.iter().position(|field| field.name == name).expect("one of its attributes");
+        self.attrs[at] = value;
+        self
+    }
+
+    pub fn int(self, name: &str, value: i64) -> Trial {
+        self.attr(name, AttrValue::int(value))
+    }
+
+    pub fn ints(self, name: &str, values: &[i64]) -> Trial {
+        self.attr(name, AttrValue::ints(values))
+    }
+
+    pub fn text(self, name: &str, value: &str) -> Trial {
+        self.attr(name, AttrValue::str(value))
+    }
+
+    /// Runs the relation on operands written `(1, ?, 3i64) float32`, or `_` for one whose type is not known.
+    pub fn infer(&self, args: &[&str]) -> Result<Inferred, Stop> {
+        let (mut types, mut solver) = (Types::new(), Solver::new());
+        let args: Vec<Ty> = args.iter().map(|arg| read_type(&mut types, &mut solver, arg)).collect();
+        let out = solver.fresh(&mut types);
+        let mut cx = RelCx::new(&mut types, &mut solver, &self.attrs, &args, out);
+        (self.def.rel)(&mut cx)?;
+        let origins = cx.origins;
+        let mut text = |ty: Ty| {
+            let ty = solver.resolve(&mut types, ty);
+            if types.has_hole(ty) { "_".into() } else { types.text(ty) }
+        };
+        Ok(Inferred { args: args.into_iter().map(&mut text).collect(), out: text(out), origins })
+    }
+
+    /// The type of the result.
+    pub fn out(&self, args: &[&str]) -> String {
+        self.infer(args).expect("the relation holds").out
+    }
+
+    /// The fault of a call that breaks a rule.
+    pub fn fault(&self, args: &[&str]) -> Fault {
+        match self.infer(args) {
+            Err(Stop::Fault(fault)) => *fault,
+            other => panic!("expected a fault, found {other:?}"),
+        }
+    }
+
+    /// Runs the evaluator on values, after the relation on their types.
+    pub fn eval(&self, args: &[&Tensor]) -> Result<Vec<Tensor>, Trap> {
+        let (mut types, mut solver) = (Types::new(), Solver::new());
+        let tys: Vec<Ty> = args.iter().map(|arg| type_of(&mut types, arg)).collect();
+        let out = solver.fresh(&mut types);
+        (self.def.rel)(&mut RelCx::new(&mut types, &mut solver, &self.attrs, &tys, out)).expect("the relation holds");
+        let out = solver.resolve(&mut types, out);
+        let fields = types.as_tuple(out).map_or(vec![out], <[Ty]>::to_vec);
+        let concrete = |ty: &Ty| {
+            let (shape, dtype) = types.as_tensor(*ty).expect("a tensor type");
+            OutTy { shape: shape.iter().map(|dim| dim.value().expect("a number") as usize).collect(), dtype }
+        };
+        let out: Vec<OutTy> = fields.iter().map(concrete).collect();
+        let args: Vec<ArgValue> = args.iter().map(|&arg| ArgValue::Tensor(arg.clone())).collect();
+        let outputs = match (self.def.eval)(&EvalCx { args: &args, attrs: &self.attrs, out: &out })? {
+            Outputs::One(tensor) => vec![tensor],
+            Outputs::Tuple(tensors) => tensors,
+        };
+        for (tensor, ty) in outputs.iter().zip(&out) {
+            assert_eq!((tensor.shape(), tensor.dtype()), (&ty.shape[..], ty.dtype));
+        }
+        Ok(outputs)
+    }
+
+    /// The first result's elements.
+    pub fn values(&self, args: &[&Tensor]) -> Vec<f64> {
+        self.eval(args).expect("it runs")[0].to_f64s()
+    }
+}
+
+/// Runs the relation with each attribute in turn at extreme values: it may fault, never panic.
+pub fn extremes(trial: impl Fn() -> Trial, args: &[&str]) {
+    const INTS: [i64; 8] = [i64::MIN, -2, -1, 0, 1, 2, 1 << 40, i64::MAX];
+    let def = trial().def;
+    for field in def.attrs.map_or(&[][..], |schema| schema.fields) {
+        let values: Vec<AttrValue> = match field.kind {
+            Kind::Ints | Kind::OptInts => {
+                let lists = INTS.iter().flat_map(|&v| (0..5).map(move |n| AttrValue::ints(&vec![v; n])));
+                lists.chain([AttrValue::None, AttrValue::List([AttrValue::Any, AttrValue::Any].into())]).collect()
+            }
+            Kind::Str => {
+                ["", "NCHW", "C", "WHCN4n2c", "NCHW99999999999999999999c", "\u{0}é", "OIHW2i"].map(AttrValue::str).into()
+            }
+            Kind::Float => [f64::NAN, f64::INFINITY, -1.0, 0.0].map(AttrValue::float).into(),
+            _ => INTS.map(AttrValue::int).into_iter().chain([AttrValue::None, AttrValue::Any]).collect(),
+        };
+        for value in values {
+            let _ = trial().attr(field.name, value).infer(args);
+        }
+    }
+    for rank in 0..4 {
+        for dim in ["0", "1", "?", "9223372036854775807"] {
+            let arg = format!("({}) float32", vec![dim; rank].join(", "));
+            let mut operands = args.to_vec();
+            for at in 0..args.len() {
+                operands[at] = &arg;
+                let _ = trial().infer(&operands);
+            }
+        }
+    }
+}
+
+fn read_type(types: &mut Types, solver: &mut Solver, text: &str) -> Ty {
+    let Some((shape, dtype)) = text.strip_prefix('(').and_then(|text| text.split_once(')')) else {
+        return solver.fresh(types);
+    };
+    let dim = |text: &str| match text.trim() {
+        "?" => Dim::Any,
+        text => Dim::Known { value: text.trim_end_matches("i64").parse().expect("a dimension"), wide: text.ends_with("i64") },
+    };
+    let dims: Vec<Dim> = shape.split(',').filter(|text| !text.trim().is_empty()).map(dim).collect();
+    types.tensor(&dims, DType::parse(dtype.trim()).expect("a dtype"))
+}
+
+fn type_of(types: &mut Types, tensor: &Tensor) -> Ty {
+    let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+    types.tensor_of(&shape, tensor.dtype())
+}
