@@ -7,6 +7,7 @@ mod exit;
 mod explain;
 mod model;
 mod print;
+mod progress;
 mod run;
 
 use crate::base::Sources;

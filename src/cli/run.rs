@@ -1,6 +1,6 @@
 //! `relayc run`: check, bind inputs and weights, execute, show or write the result.
 
-use super::{Console, exit};
+use super::{Console, exit, progress};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
@@ -155,7 +155,7 @@ fn execute(
         ..Limits::default()
     };
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
-    let result = run::interpret(program, entry, bound, limits).map_err(running)?;
+    let result = progress::spin(console, "running", || run::interpret(program, entry, bound, limits)).map_err(running)?;
     let named = outputs::named(&result);
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
