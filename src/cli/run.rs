@@ -3,13 +3,10 @@
 use super::{Console, exit, progress};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
-use crate::driver::outputs::{self, OutputRequests};
-use crate::driver::run::{self, Entry};
+use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
+use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, Program, Until, top};
-use crate::formats::Named;
-use crate::interp::Limits;
 use crate::sys;
-use crate::tensor::compare::Tolerance;
 use clap::ValueEnum;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
