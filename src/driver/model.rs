@@ -19,7 +19,10 @@ pub struct Model {
 /// What stops it.
 pub enum ModelError {
     /// Wrong usage, with what to write instead.
-    Usage { message: String, help: String },
+    Usage {
+        message: String,
+        help: String,
+    },
     Found(Vec<Diagnostic>),
 }
 
