@@ -95,6 +95,7 @@ pub const FULL: OpDef = OpDef {
     rel: full_rel,
     eval: |cx| spread(cx, cx.tensor(0)),
     fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
 };
 
 fn full_rel(cx: &mut RelCx) -> RelResult {

@@ -3,7 +3,7 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_same_dtype};
-use super::{Fuse, OpDef};
+use super::{Fuse, OpDef, Shapes};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::tensor::{Acc, Real};
@@ -43,7 +43,12 @@ pub const DENSE: OpDef = OpDef {
     rel: dense_rel,
     eval: dense_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    macs: Some(dense_macs),
 };
+
+fn dense_macs(shapes: &Shapes) -> u128 {
+    Shapes::elements(shapes.out) * Shapes::elements(&shapes.args[1][1..])
+}
 
 fn dense_rel(cx: &mut RelCx) -> RelResult {
     let attrs = DenseAttrs::read(cx.attrs);
@@ -137,6 +142,7 @@ pub const BIAS_ADD: OpDef = OpDef {
     rel: bias_add_rel,
     eval: bias_add_eval,
     fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
 };
 
 fn bias_add_rel(cx: &mut RelCx) -> RelResult {

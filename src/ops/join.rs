@@ -64,6 +64,7 @@ pub const CONCATENATE: OpDef = OpDef {
     rel: concatenate_rel,
     eval: concatenate_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn concatenate_rel(cx: &mut RelCx) -> RelResult {
@@ -152,6 +153,7 @@ pub const STACK: OpDef = OpDef {
     rel: stack_rel,
     eval: stack_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn stack_rel(cx: &mut RelCx) -> RelResult {
@@ -192,6 +194,7 @@ pub const SPLIT: OpDef = OpDef {
     rel: split_rel,
     eval: split_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn split_rel(cx: &mut RelCx) -> RelResult {
@@ -276,6 +279,7 @@ pub const STRIDED_SLICE: OpDef = OpDef {
     rel: strided_slice_rel,
     eval: strided_slice_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 /// What to take of one axis.

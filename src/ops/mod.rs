@@ -31,7 +31,7 @@ mod softmax;
 mod transpose;
 
 pub use attrs::AttrField;
-pub use def::{Fuse, OpDef};
+pub use def::{Fuse, OpDef, Shapes};
 
 use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;

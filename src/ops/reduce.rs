@@ -60,6 +60,7 @@ const fn reduction(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> E
         rel: reduce_rel,
         eval,
         fuse: Some(Fuse::CommReduce),
+        ..OpDef::BASE
     }
 }
 
@@ -167,6 +168,7 @@ pub const VARIANCE: OpDef = OpDef {
     rel: variance_rel,
     eval: variance_eval,
     fuse: Some(Fuse::CommReduce),
+    ..OpDef::BASE
 };
 
 fn variance_rel(cx: &mut RelCx) -> RelResult {

@@ -72,6 +72,7 @@ pub const RESHAPE: OpDef = OpDef {
     rel: reshape_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn reshape_rel(cx: &mut RelCx) -> RelResult {
@@ -323,6 +324,7 @@ pub const RESHAPE_LIKE: OpDef = OpDef {
     rel: reshape_like_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn reshape_like_rel(cx: &mut RelCx) -> RelResult {
@@ -373,6 +375,7 @@ pub const SQUEEZE: OpDef = OpDef {
     rel: squeeze_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn squeeze_rel(cx: &mut RelCx) -> RelResult {
@@ -418,6 +421,7 @@ pub const EXPAND_DIMS: OpDef = OpDef {
     rel: expand_dims_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
 };
 
 fn expand_dims_rel(cx: &mut RelCx) -> RelResult {
