@@ -35,7 +35,7 @@ fn every_form_of_every_network_reads_back() {
         for (form, module) in forms(&module) {
             let options = Options { types: false };
             let text = print(&module, ops::table(), options);
-            assert!(text.lines().nth(1).is_some_and(|line| line.starts_with(form)), "{form}: {text:.80}");
+            assert!(text.lines().any(|line| line.starts_with(form)), "{form}: {text:.80}");
             assert_reads_back(network.name, form, &text, Until::Resolve, options);
         }
         assert!(relayc::infer::infer(&mut module, ops::table()).is_empty(), "{}", network.name);
