@@ -1,90 +1,84 @@
-//! Logic on bool and on the bits of integers.
+//! Logic on truth values and on the bits of integers.
 
-use super::eval::{EvalCx, EvalResult};
-use super::rel::{self, Fault, RelCx, RelResult};
+use super::eval::{EvalCx, EvalResult, Trap};
+use super::rel;
 use super::{Fuse, OpDef};
+use crate::diag::codes;
 use crate::ir::attrs::Arg;
 
 const PAIR: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 const ONE: &[Arg] = &[Arg::tensor("data")];
 
-const IS_BOOL: &str = "C1: dtype(data) is bool";
-const NO_FLOAT: &str = "C1: dtype(data) is an integer or bool";
-const PAIR_IS_BOOL: &[&str] = &[rel::BROADCAST_RULES[0], rel::BROADCAST_RULES[1], "C3: dtype(lhs) is bool"];
-const PAIR_NO_FLOAT: &[&str] = &[rel::BROADCAST_RULES[0], rel::BROADCAST_RULES[1], "C3: dtype(lhs) is an integer or bool"];
-
-/// A connective of two bools.
+/// A connective of truth values: anything but 0 is true.
 const fn logical(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    OpDef { name, doc, args: PAIR, rules: PAIR_IS_BOOL, rel: logical_rel, eval, fuse: Some(Fuse::Broadcast), ..OpDef::BASE }
+    OpDef {
+        name,
+        doc,
+        args: PAIR,
+        rules: rel::BROADCAST_RULES,
+        rel: rel::broadcast,
+        eval,
+        fuse: Some(Fuse::Broadcast),
+        ..OpDef::BASE
+    }
 }
 
-/// An operation on the bits of two operands.
+/// An operation on the bits of two operands. TVM's types do not keep floats out, only its code generation does.
 const fn bitwise(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    OpDef { rules: PAIR_NO_FLOAT, rel: bitwise_rel, ..logical(name, doc, eval) }
+    logical(name, doc, eval)
 }
 
-fn logical_rel(cx: &mut RelCx) -> RelResult {
-    require_bool(cx, "C3")?;
-    rel::broadcast(cx)
-}
-
-fn bitwise_rel(cx: &mut RelCx) -> RelResult {
-    require_no_float(cx, "C3")?;
-    rel::broadcast(cx)
-}
-
-fn require_bool(cx: &mut RelCx, rule: &'static str) -> RelResult {
-    let data = cx.tensor(0)?;
-    cx.require(rule, data.dtype.is_bool(), || {
-        Fault::dtype(format!("expected `bool`, found `{}`", data.dtype))
-            .at(data.place(), "")
-            .help("cast the operand first: `cast(…, dtype=\"bool\")`")
-    })
-}
-
-fn require_no_float(cx: &mut RelCx, rule: &'static str) -> RelResult {
-    let data = cx.tensor(0)?;
-    cx.require(rule, data.dtype.is_int() || data.dtype.is_bool(), || {
-        Fault::dtype(format!("expected an integer dtype or `bool`, found `{}`", data.dtype)).at(data.place(), "")
-    })
-}
-
-/// Evaluations of integer functions; the relation leaves no floats.
-fn ints(cx: &EvalCx, f: fn(i128, i128) -> i128) -> EvalResult {
+/// The evaluation of an operation on bits.
+fn bits(cx: &EvalCx, f: fn(i128, i128) -> i128) -> EvalResult {
+    require_bits(cx)?;
     cx.zip(|x, _| x, f)
+}
+
+fn require_bits(cx: &EvalCx) -> Result<(), Trap> {
+    let dtype = cx.out_dtype();
+    let trap = || Trap::new(codes::E0506, format!("an operation on bits takes integers or bools, not `{dtype}`"));
+    if dtype.is_float() { Err(trap()) } else { Ok(()) }
 }
 
 /// Both.
 pub const LOGICAL_AND: OpDef =
-    logical("logical_and", "`lhs and rhs` of bools, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| ints(cx, |x, y| x & y));
+    logical("logical_and", "Whether `lhs` and `rhs` are true, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
+        cx.zip(|x, y| truth(x != 0.0 && y != 0.0), |x, y| i128::from(x != 0 && y != 0))
+    });
+
+fn truth(holds: bool) -> f64 {
+    f64::from(u8::from(holds))
+}
 
 /// Either.
 pub const LOGICAL_OR: OpDef =
-    logical("logical_or", "`lhs or rhs` of bools, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| ints(cx, |x, y| x | y));
+    logical("logical_or", "Whether `lhs` or `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
+        cx.zip(|x, y| truth(x != 0.0 || y != 0.0), |x, y| i128::from(x != 0 || y != 0))
+    });
 
 /// One of both.
 pub const LOGICAL_XOR: OpDef = logical(
     "logical_xor",
     "Whether exactly one of `lhs` and `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).",
-    |cx| ints(cx, |x, y| x ^ y),
+    |cx| cx.zip(|x, y| truth((x != 0.0) != (y != 0.0)), |x, y| i128::from((x != 0) != (y != 0))),
 );
 
 /// Bits of both.
 pub const BITWISE_AND: OpDef =
     bitwise("bitwise_and", "The bits that `lhs` and `rhs` share, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        ints(cx, |x, y| x & y)
+        bits(cx, |x, y| x & y)
     });
 
 /// Bits of either.
 pub const BITWISE_OR: OpDef =
     bitwise("bitwise_or", "The bits of `lhs` and of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        ints(cx, |x, y| x | y)
+        bits(cx, |x, y| x | y)
     });
 
 /// Bits of one of both.
 pub const BITWISE_XOR: OpDef =
     bitwise("bitwise_xor", "The bits in which `lhs` and `rhs` differ, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        ints(cx, |x, y| x ^ y)
+        bits(cx, |x, y| x ^ y)
     });
 
 /// Bits moved up.
@@ -92,7 +86,7 @@ pub const LEFT_SHIFT: OpDef = bitwise(
     "left_shift",
     "`lhs` with its bits moved up `rhs` places, broadcast; 0 for a negative `rhs` and for one of the width and more \
      (`src/relay/op/tensor/binary.cc`).",
-    |cx| ints(cx, |x, y| if (0..64).contains(&y) { x << y } else { 0 }),
+    |cx| bits(cx, |x, y| if (0..64).contains(&y) { x << y } else { 0 }),
 );
 
 /// Bits moved down.
@@ -100,7 +94,7 @@ pub const RIGHT_SHIFT: OpDef = bitwise(
     "right_shift",
     "`lhs` with its bits moved down `rhs` places, filled with the sign, broadcast; all fill for a negative `rhs` and for one \
      of the width and more (`src/relay/op/tensor/binary.cc`).",
-    |cx| ints(cx, |x, y| if (0..64).contains(&y) { x >> y } else { -i128::from(x < 0) }),
+    |cx| bits(cx, |x, y| if (0..64).contains(&y) { x >> y } else { -i128::from(x < 0) }),
 );
 
 /// Not.
@@ -108,36 +102,25 @@ pub const LOGICAL_NOT: OpDef = OpDef {
     name: "logical_not",
     doc: "Whether each element is false (`src/relay/op/tensor/unary.cc`).",
     args: ONE,
-    rules: &[IS_BOOL],
-    rel: logical_not_rel,
-    eval: |cx| cx.map(|x| x, |x| 1 - x),
+    rel: rel::identity,
+    eval: |cx| cx.map(|x| truth(x == 0.0), |x| i128::from(x == 0)),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
-
-fn logical_not_rel(cx: &mut RelCx) -> RelResult {
-    require_bool(cx, "C1")?;
-    rel::identity(cx)
-}
 
 /// Every bit turned.
 pub const BITWISE_NOT: OpDef = OpDef {
     name: "bitwise_not",
     doc: "Every bit turned; on bool it is `not` (`src/relay/op/tensor/unary.cc`).",
     args: ONE,
-    rules: &[NO_FLOAT],
-    rel: bitwise_not_rel,
+    rel: rel::identity,
     eval: bitwise_not_eval,
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
 
-fn bitwise_not_rel(cx: &mut RelCx) -> RelResult {
-    require_no_float(cx, "C1")?;
-    rel::identity(cx)
-}
-
 fn bitwise_not_eval(cx: &EvalCx) -> EvalResult {
+    require_bits(cx)?;
     if cx.out_dtype().is_bool() { cx.map(|x| x, |x| 1 - x) } else { cx.map(|x| x, |x| !x) }
 }
 
@@ -157,6 +140,7 @@ pub const FAMILY: &[OpDef] = &[
 #[cfg(test)]
 mod tests {
     use super::super::testing::{eval, rel, t};
+    use crate::diag::codes;
     use crate::tensor::{Element, Tensor};
     use crate::types::DType;
 
@@ -166,12 +150,20 @@ mod tests {
     }
 
     #[test]
-    fn floats_have_no_logic() {
-        assert_eq!(rel("logical_and", &[t(&[2], DType::I8), t(&[2], DType::I8)], &[]), "E0305 C3");
-        assert_eq!(rel("bitwise_or", &[t(&[2], DType::F32), t(&[2], DType::F32)], &[]), "E0305 C3");
-        assert_eq!(rel("logical_not", &[t(&[2], DType::I8)], &[]), "E0305 C1");
-        assert_eq!(rel("bitwise_not", &[t(&[2], DType::F32)], &[]), "E0305 C1");
+    fn operands_broadcast() {
+        assert_eq!(rel("logical_and", &[t(&[2], DType::BOOL), t(&[2], DType::I8)], &[]), "E0305 C1");
         assert_eq!(rel("left_shift", &[t(&[2], DType::I8), t(&[3, 1], DType::I8)], &[]), "Tensor[(3, 2), int8]");
+    }
+
+    #[test]
+    fn floats_are_true_or_false_but_have_no_bits() {
+        let x = [0.5f32, f32::NAN, -0.0];
+        assert_eq!(of("logical_and", &x, &[1.0; 3]), [1.0, 1.0, 0.0]);
+        assert_eq!(of("logical_xor", &[2i8, 0], &[4, 4]), [0, 1]);
+        let operands = [Tensor::scalar(1.0f32), Tensor::scalar(1.0f32)];
+        for (name, n) in [("bitwise_and", 2), ("left_shift", 2), ("bitwise_not", 1)] {
+            assert_eq!(eval(name, &operands[..n], &[]).expect_err("a trap").code, codes::E0506);
+        }
     }
 
     #[test]
