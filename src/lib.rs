@@ -16,6 +16,7 @@
 //! - [`infer`]: type and shape inference
 //! - [`interp`]: the reference interpreter
 //! - [`driver`]: the pipeline: load, check, run
+//! - [`testing`]: the golden harness: tests that are files
 //! - [`cli`]: the command line, one file a subcommand
 
 #![forbid(unsafe_code)]
@@ -33,5 +34,6 @@ pub mod resolve;
 pub mod syntax;
 pub mod sys;
 pub mod tensor;
+pub mod testing;
 pub mod types;
 pub mod zoo;

@@ -7,6 +7,7 @@ mod exit;
 mod explain;
 mod model;
 mod print;
+mod progress;
 mod run;
 
 use crate::base::Sources;
@@ -62,7 +63,7 @@ enum When {
 enum Command {
     Check(check::Args),
     Print(print::Args),
-    Run(run::Args),
+    Run(Box<run::Args>),
     Model(model::Args),
     Explain(explain::Args),
 }

@@ -1,9 +1,8 @@
 //! `relayc print`: the canonical text, byte-identical with TVM's `astext`.
 
 use super::{Console, exit};
-use crate::driver::{self, Until};
-use crate::ir::print::{self, Options};
-use crate::{ops, sys};
+use crate::driver::{self, Until, show};
+use crate::sys;
 use std::path::PathBuf;
 
 /// Print a program as TVM v0.14.0 prints it.
@@ -26,8 +25,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    let text = print::print(&program.module, ops::table(), Options { types: args.types });
-    match sys::stdout(&text) {
+    match sys::stdout(&show::print(&program, args.types)) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&diagnostic), &program.sources);

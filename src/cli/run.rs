@@ -1,15 +1,12 @@
 //! `relayc run`: check, bind inputs and weights, execute, show or write the result.
 
-use super::{Console, exit};
+use super::{Console, exit, progress};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
-use crate::driver::outputs::{self, OutputRequests};
-use crate::driver::run::{self, Entry};
+use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
+use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, Program, Until, top};
-use crate::formats::Named;
-use crate::interp::Limits;
 use crate::sys;
-use crate::tensor::compare::Tolerance;
 use clap::ValueEnum;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -158,7 +155,7 @@ fn execute(
         ..Limits::default()
     };
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
-    let result = run::interpret(program, entry, bound, limits).map_err(running)?;
+    let result = progress::spin(console, "running", || run::interpret(program, entry, bound, limits)).map_err(running)?;
     let named = outputs::named(&result);
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);

@@ -4,8 +4,11 @@
 //! the last one found none.
 
 pub mod bind;
+pub mod example;
+pub mod model;
 pub mod outputs;
 pub mod run;
+pub mod show;
 pub mod top;
 
 use crate::base::{FileId, Sources};
@@ -31,6 +34,8 @@ impl Program {
 /// How far to go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Until {
+    /// The text is understood; the module stays empty.
+    Parse,
     /// Names are resolved.
     Resolve,
     /// Types are inferred, unless it is a bare expression, which TVM does not infer either.
@@ -58,6 +63,9 @@ pub fn check_text(name: &str, text: &str, until: Until) -> Program {
 fn check(sources: Sources, file: FileId, until: Until) -> Program {
     let text = sources.file(file).expect("it was added").text.clone();
     let (ast, mut diagnostics) = syntax::parse(file, text);
+    if until == Until::Parse {
+        return Program { sources, module: Module::new(), diagnostics };
+    }
     let (mut module, mut found) = resolve::resolve(&ast, ops::table());
     if diag::has_errors(&diagnostics) {
         // Definitions in text that was not understood are lost: what they define only seems unknown.
@@ -66,7 +74,7 @@ fn check(sources: Sources, file: FileId, until: Until) -> Program {
     diagnostics.extend(found);
     let bare = !matches!(module.root, crate::ir::Root::Globals);
     let infer_wanted = match until {
-        Until::Resolve => false,
+        Until::Parse | Until::Resolve => false,
         Until::InferModule => !bare,
         Until::Infer => true,
     };

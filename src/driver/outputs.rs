@@ -4,13 +4,16 @@
 
 mod errors;
 
+pub use crate::formats::Named;
+pub use crate::tensor::compare::Tolerance;
+
 use super::bind::Bound;
 use super::bind::leaves::{self, Leaf};
 use super::bind::source::{Files, Source};
 use crate::diag::{Diagnostic, codes};
-use crate::formats::{Named, npz};
+use crate::formats::npz;
 use crate::sys;
-use crate::tensor::compare::{Tolerance, compare};
+use crate::tensor::compare::compare;
 use crate::tensor::{Tensor, npy};
 use crate::types::{Ty, Types};
 use std::path::{Path, PathBuf};

@@ -1,10 +1,12 @@
 //! Running an entry function: what it takes, and its result.
 
+pub use crate::interp::Limits;
+
 use super::Program;
 use super::bind::{Bound, Slot};
 use crate::base::text::nearest;
 use crate::diag::{Diagnostic, codes};
-use crate::interp::{Interp, Limits, Value, lower};
+use crate::interp::{Interp, Value, lower};
 use crate::ir::{ExprKind, FuncId, GlobalId, Module, Root, VarId};
 use crate::ops;
 use crate::types::Ty;

@@ -8,6 +8,7 @@ use super::window::{self, Cover};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::{Arg, AttrValue};
 use crate::tensor::{Acc, ArrayT, Element, Real, Tensor, float_max, with_array};
+use crate::types::DType;
 
 attrs! {
     "relay.attrs.MaxPool2DAttrs" =>
@@ -61,7 +62,7 @@ attrs! {
 pub const MAX_POOL2D: OpDef = OpDef {
     name: "nn.max_pool2d",
     doc: "The largest of the elements a window covers, for each position of it; NaN wins, padding does not count, and a window \
-          over nothing but padding gives the dtype's least value. The axes `H` and `W` of the result have \
+          over nothing but padding gives the dtype's least number. The axes `H` and `W` of the result have \
           `floor((in + padding - ((pool_size - 1) * dilation + 1)) / strides) + 1` elements, with `ceil_mode` the ceiling \
           (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
     args: &[Arg::tensor("data")],
@@ -131,7 +132,7 @@ fn global_avg_pool2d_eval(cx: &EvalCx) -> EvalResult {
 pub const GLOBAL_MAX_POOL2D: OpDef = OpDef {
     name: "nn.global_max_pool2d",
     doc: "The largest of the elements along `H` and `W`, which have one element in the result; NaN wins, and the dtype's least \
-          value stands where there are none (`src/relay/op/nn/pooling.cc`).",
+          number stands where there are none (`src/relay/op/nn/pooling.cc`).",
     eval: global_max_pool2d_eval,
     ..GLOBAL_AVG_POOL2D
 };
@@ -237,10 +238,22 @@ fn whole_axes(cx: &EvalCx) -> Vec<Move> {
 
 fn max_over(data: &Tensor, moves: &[Move]) -> Tensor {
     with_array!(data, |array: T| {
-        let least = if T::DTYPE.is_bool() { T::from_int(0) } else { T::from_f64(f64::NEG_INFINITY) };
-        let larger = |a: T, &b: &T| a.apply2(b, float_max, Ord::max);
-        over_windows(array, moves, |covered, _| covered.iter().fold(least, larger))
+        let least = T::from_f64(least(T::DTYPE));
+        let larger = |a: T, b: T| a.apply2(b, float_max, Ord::max);
+        over_windows(array, moves, |covered, _| covered.iter().copied().reduce(larger).unwrap_or(least))
     })
+}
+
+/// The least number of a dtype, which TVM pads with; minus infinity is none (`tir/op/op.cc`, `min_value`).
+fn least(dtype: DType) -> f64 {
+    match dtype {
+        DType::BOOL => 0.0,
+        DType::F16 => half::f16::MIN.to_f64(),
+        DType::BF16 => half::bf16::MIN.to_f64(),
+        DType::F32 => f32::MIN.into(),
+        // Saturates to that of the integers.
+        _ => f64::MIN,
+    }
 }
 
 fn mean_over(data: &Tensor, moves: &[Move], include_pad: bool) -> Tensor {
@@ -348,6 +361,13 @@ mod tests {
         );
         let padding = max2(1).ints("padding", &[0, 1]).values(&[&Tensor::from_vec(&[1, 1, 1, 1], vec![-5i8])]);
         assert_eq!(padding, [-128.0, -5.0, -128.0]);
+        for dtype in DType::RUNTIME {
+            let padded = max2(1).ints("padding", &[0, 0, 0, 1]);
+            let low = Tensor::full(dtype, &[1, 1, 1, 1], f64::NEG_INFINITY).expect("a tensor's dtype");
+            let out = padded.values(&[&low]);
+            let lowest = out[0] == out[1] || out[0] == f64::NEG_INFINITY && out[1].is_finite();
+            assert!(lowest || dtype.is_bool(), "{dtype}: {out:?}");
+        }
     }
 
     #[test]

@@ -45,6 +45,13 @@ impl Chain {
     }
 }
 
+/// A list of one item, with room for the few more that most lists have.
+pub fn one<T>(item: T) -> Vec<T> {
+    let mut list = Vec::with_capacity(4);
+    list.push(item);
+    list
+}
+
 /// The list with one more item.
 pub fn push<T>(mut list: Vec<T>, item: T) -> Vec<T> {
     list.push(item);

@@ -57,6 +57,7 @@ struct Lexer<'s> {
 
 impl Lexer<'_> {
     fn run(&mut self) {
+        self.old_header();
         while let Some(found) = self.inner.next() {
             match found {
                 Err(()) => self.bad(),
@@ -74,6 +75,19 @@ impl Lexer<'_> {
                 let span = self.span();
                 return self.report(errors::too_many_tokens(span, MAX_TOKENS));
             }
+        }
+    }
+
+    /// The first line of texts of TVM 0.6, `v0.0.4` (relay-text 9).
+    fn old_header(&mut self) {
+        let text = self.source.trim_start();
+        let start = self.source.len() - text.len();
+        let word = text.split_whitespace().next().filter(|word| word.starts_with("v0.0."));
+        if let Some(word) = word {
+            let end = start + word.len();
+            self.inner.bump(end);
+            self.push_at(Tok::Version, start, end);
+            self.report(errors::wrong_version(Span::new(self.file, start, end), word));
         }
     }
 

@@ -75,11 +75,11 @@ pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
 
 /// What the text is, by its first token and its header; nothing where there is neither.
 fn start_symbol(tokens: &[Token], version: Option<Span>) -> Option<Tok> {
-    let defines = |token: &Token| matches!(token.tok, Tok::Def | Tok::Type | Tok::Extern);
+    // No expression holds a `def`, so a misspelt first word does not make the text an expression.
+    let misspelt = |first: &Token| first.tok == Tok::Ident && tokens.iter().any(|token| token.tok == Tok::Def);
     match tokens.first() {
         None => version.map(|_| Tok::Module),
-        // No expression holds a `def`, so a misspelt first word does not make the text an expression.
-        Some(first) if defines(first) || tokens.iter().any(|token| token.tok == Tok::Def) => Some(Tok::Module),
+        Some(first) if matches!(first.tok, Tok::Def | Tok::Type | Tok::Extern) || misspelt(first) => Some(Tok::Module),
         Some(_) => Some(Tok::Expr),
     }
 }

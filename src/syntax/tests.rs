@@ -164,6 +164,17 @@ def @g(%x: int32) { %x; }
     );
 }
 
+#[test]
+fn headers() {
+    let (ast, diagnostics) = parsed("#[version = \"0.0.5\"]\n#[metadata] {\"a\": 1}\n");
+    assert!(matches!(ast.root, Root::Module) && diagnostics.is_empty());
+    assert_eq!(ast.metadata.map(|json| ast.text(json)), Some(" {\"a\": 1}\n"));
+    assert_eq!(problems("v0.0.4\ndef @main() { 1 }"), ["E0007 1:1 expected version \"0.0.5\", found version v0.0.4"]);
+    assert_eq!(problems("free_var %x: int32;\n%x"), [] as [&str; 0]);
+    assert_eq!(problems("def @main() { 1 }"), ["W0001 1:1 a module without a version header"]);
+    assert_eq!(problems("\u{feff}1"), ["E0001 1:1 a byte order mark"]);
+}
+
 /// Runs on a thread whose stack recursion over the input would overflow.
 fn on_a_small_stack(work: impl FnOnce() + Send + 'static) {
     let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(work).unwrap();

@@ -173,6 +173,20 @@ pub fn words(tok: Tok) -> &'static str {
     TERMINALS.iter().find(|(known, ..)| *known == tok).map_or("a comment", |(_, _, words)| words)
 }
 
+/// The name of a kind of token in the grammar.
+pub fn name(tok: Tok) -> &'static str {
+    TERMINALS.iter().find(|(known, ..)| *known == tok).map_or("COMMENT", |(_, name, _)| name.trim_matches('"'))
+}
+
+/// The tokens as text, one a line: place in bytes, name, text on one line.
+pub fn print(tokens: &[Token], source: &str) -> String {
+    let line = |token: &Token| {
+        let place = format!("{}..{}", token.start, token.end);
+        format!("{place:<14} {:<10} {}\n", name(token.tok), token.text(source).escape_debug())
+    };
+    tokens.iter().map(line).collect()
+}
+
 /// A token and its place.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token {
@@ -246,6 +260,15 @@ pub const OPERATORS: TokSet =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tokens_print_one_a_line() {
+        let source = "f(%x, 2f)";
+        let tokens = crate::syntax::lexer::lex(FileId(0), source).tokens;
+        let shown: Vec<String> =
+            print(&tokens, source).lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(shown, ["0..1 IDENT f", "1..2 ( (", "2..4 LOCAL %x", "4..5 , ,", "6..8 FLOAT 2f", "8..9 ) )"]);
+    }
 
     #[test]
     fn every_terminal_has_a_name() {

@@ -162,7 +162,7 @@ fn input_channels(cx: &RelCx, conv: &Conv, data: &Shape, weight: &Shape) -> RelR
     let groups = conv.attrs.groups;
     let taken = i128::from(i) * i128::from(groups);
     cx.require("C7", i128::from(c) == taken, || {
-        let fault = Fault::shape(format!("the weight takes {taken} input channels, the data has {c}"))
+        let fault = Fault::shape(format!("expected a weight for {c} input channels, found one for {taken}"))
             .at(weight[1].place(), "")
             .at(data[1].place(), "")
             .equation("data.C == weight.I * groups", format!("{c} == {i} * {groups}"));

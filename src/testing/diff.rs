@@ -1,0 +1,9 @@
+//! How an expectation and what came are shown: a unified diff.
+
+use similar::TextDiff;
+
+/// The changes from `old`, the content of the file `name`, to `new`.
+pub fn unified(name: &str, old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    diff.unified_diff().context_radius(3).header(name, "what relayc says").to_string()
+}

@@ -1,0 +1,46 @@
+//! The kinds of test, one file each; `ALL` names them.
+
+mod check;
+mod infer;
+mod interp;
+mod parse;
+mod print;
+
+use super::Case;
+use crate::diag::render::{Format, render};
+use crate::driver::Program;
+
+/// A kind of test.
+pub trait Kind: Sync {
+    /// As the head of a test names it.
+    fn name(&self) -> &'static str;
+
+    /// Checks the program; the text its `.out` must hold, if this kind prints one.
+    fn run(&self, case: &Case) -> Result<Option<String>, String>;
+}
+
+/// Every kind, one line each.
+pub const ALL: &[&dyn Kind] = &[
+    &parse::Parse,
+    &check::Check { name: "check", format: Format::Plain },
+    &check::Check { name: "check-human", format: Format::Human },
+    &check::Check { name: "check-short", format: Format::Short },
+    &check::Check { name: "check-json", format: Format::Json },
+    &infer::Infer,
+    &print::Print { name: "print", types: false },
+    &print::Print { name: "print-types", types: true },
+    &interp::Interp,
+];
+
+/// The kind of a name.
+pub fn find(name: &str) -> Option<&'static dyn Kind> {
+    ALL.iter().copied().find(|kind| kind.name() == name)
+}
+
+/// Fails where a program has errors, with all it has to say.
+fn without_errors(program: &Program) -> Result<(), String> {
+    if !program.has_errors() {
+        return Ok(());
+    }
+    Err(format!("the program is wrong:\n{}", render(&program.diagnostics, &program.sources, Format::Plain, false)))
+}

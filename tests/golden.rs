@@ -1,0 +1,29 @@
+//! Runs every golden test under `tests/golden/` (`relayc::testing` says what they are).
+//!
+//! `cargo golden [part of a name]` compares, `cargo bless [part of a name]` rewrites the expectations.
+
+use libtest_mimic::{Arguments, Trial};
+use relayc::testing::{Options, discover};
+use std::path::Path;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    const BLESS: &str = "--bless";
+    let bless = std::env::args().any(|arg| arg == BLESS);
+    // A path as the shell completes it is a fine filter too.
+    let args = std::env::args().filter(|arg| arg != BLESS).map(|arg| arg.replace("tests/golden/", ""));
+    let args = Arguments::from_iter(args);
+    let options = Options {
+        bless,
+        relayc: env!("CARGO_BIN_EXE_relayc").into(),
+        rerun: "cargo golden".to_owned(),
+        bless_command: "cargo bless".to_owned(),
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let goldens = discover(&root).expect("tests/golden can be read");
+    let trial = |golden: relayc::testing::Golden| {
+        let options = options.clone();
+        Trial::test(golden.name.clone(), move || golden.run(&options).map_err(Into::into))
+    };
+    libtest_mimic::run(&args, goldens.into_iter().map(trial).collect()).exit_code()
+}

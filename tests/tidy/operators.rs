@@ -1,0 +1,192 @@
+//! Operators: declared as TVM v0.14.0 declares them, each with its golden, each rule cited and shown, no name elsewhere.
+
+use crate::tree::{files, literals, none, read, root};
+use relayc::ir::attrs::{AttrValue, Field};
+use relayc::ops::{OpDef, table};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+const TABLE: &str = "tests/data/operators.json";
+
+/// Where we differ from the table on purpose: the operator, what differs (a part of the message below), the reason.
+const DIFFERENCES: &[(&str, &str, &str)] = &[];
+
+#[test]
+fn the_table_is_the_one_of_the_specification() {
+    let origin = root().join("../shared/spec/operators.json");
+    if let Ok(text) = std::fs::read_to_string(origin) {
+        assert!(text == read(TABLE), "{TABLE} differs from the specification's operators.json: copy it again");
+    }
+}
+
+fn specified() -> BTreeMap<String, Value> {
+    let table: Vec<Value> = serde_json::from_str(&read(TABLE)).expect("the table is JSON");
+    table.into_iter().map(|op| (op["name"].as_str().expect("operators have names").to_owned(), op)).collect()
+}
+
+#[test]
+fn every_operator_is_declared_as_specified() {
+    let specified = specified();
+    let mut differences = Vec::new();
+    for def in table().defs() {
+        let Some(spec) = specified.get(def.name) else {
+            differences.push((def.name, "there is no such operator".to_owned()));
+            continue;
+        };
+        differences.extend(compare(def, spec).into_iter().map(|what| (def.name, what)));
+    }
+    let deliberate = |(name, what): &(&str, String)| DIFFERENCES.iter().any(|(op, part, _)| op == name && what.contains(part));
+    let (allowed, wrong): (Vec<_>, Vec<_>) = differences.into_iter().partition(deliberate);
+    none(
+        "operators that differ from tests/data/operators.json",
+        wrong.iter().map(|(name, what)| format!("{name}: {what}")).collect(),
+    );
+    let unused = DIFFERENCES.iter().filter(|(op, part, _)| !allowed.iter().any(|(name, what)| name == op && what.contains(part)));
+    none("deliberate differences that are none", unused.map(|(op, part, _)| format!("{op}: {part}")).collect());
+}
+
+fn compare(def: &OpDef, spec: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut same = |what: &str, ours: Value, theirs: &Value| {
+        if ours != *theirs {
+            found.push(format!("{what} is {ours}, specified {theirs}"));
+        }
+    };
+    let args: Vec<String> = def.args.iter().map(|arg| format!("{}:{}", arg.name, arg.kind)).collect();
+    same("args", json!(args), &spec["args"]);
+    same("pattern", json!(def.fuse.map(|fuse| format!("{fuse:?}"))), &spec["pattern"]);
+    same("attrs_type_key", json!(def.attrs.map(|schema| schema.type_key)), &spec["attrs_type_key"]);
+    let fields = def.attrs.map_or(&[][..], |schema| schema.fields);
+    let theirs = spec["attrs"].as_array().cloned().unwrap_or_default();
+    let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
+    let specified: Vec<&str> = theirs.iter().filter_map(|attr| attr["name"].as_str()).collect();
+    same("attribute names", json!(names), &json!(specified));
+    for (field, attr) in fields.iter().zip(&theirs).filter(|(field, attr)| attr["name"] == field.name) {
+        let of = |what: &str| format!("{what} of `{}`", field.name);
+        let kind = attr["kind"].as_str().unwrap_or("").replace("<IndexExpr>", "<Integer>");
+        same(&of("kind"), json!(field.kind.name()), &json!(kind));
+        same(&of("required"), json!(field.default.is_none()), &json!(attr["required"] == true));
+        same(&of("default"), default(field), &normal(&attr["default"], &kind));
+        same(&of("minimum"), json!(field.min), &attr["min"].as_f64().map_or(Value::Null, |min| json!(min)));
+    }
+    found
+}
+
+fn default(field: &Field) -> Value {
+    field.default.map_or(Value::Null, |default| to_json(&default()))
+}
+
+fn to_json(value: &AttrValue) -> Value {
+    match value {
+        AttrValue::None | AttrValue::Any => Value::Null,
+        AttrValue::Bool(value) => json!(value),
+        AttrValue::Int { value, .. } => json!(value),
+        AttrValue::Float { value, .. } => json!(value),
+        AttrValue::Str(text) => json!(**text),
+        AttrValue::DType(dtype) => json!(dtype.map(|dtype| dtype.to_string())),
+        AttrValue::List(items) => items.iter().map(to_json).collect(),
+    }
+}
+
+/// A specified default as ours would be: the table writes some floats and bools as integers.
+fn normal(value: &Value, kind: &str) -> Value {
+    match (kind, value.as_i64()) {
+        ("bool", Some(value)) => json!(value != 0),
+        ("float", Some(value)) => json!(value as f64),
+        _ => value.clone(),
+    }
+}
+
+// ---- Goldens ----
+
+fn golden(name: &str) -> String {
+    format!("tests/golden/ops/{name}.relay")
+}
+
+#[test]
+fn every_operator_has_a_golden_that_runs() {
+    let runs = |name: &str| root().join(golden(name)).exists() && read(&golden(name)).contains("// run:");
+    let missing = table().defs().iter().map(|def| def.name).filter(|name| !runs(name));
+    none("operators without a golden with a `// run:` line", missing.map(golden).collect());
+}
+
+#[test]
+fn every_golden_of_operators_is_one() {
+    let names: Vec<&str> = table().defs().iter().map(|def| def.name).collect();
+    let stem = |path: &String| path.trim_start_matches("tests/golden/ops/").trim_end_matches(".relay").to_owned();
+    // What an operator refuses stands in a file of its own, because a program that runs has no errors.
+    let stranger = |path: &String| !names.contains(&stem(path).trim_end_matches(".rules"));
+    none(
+        "goldens in tests/golden/ops/ named after no operator",
+        files("tests/golden/ops", "relay").into_iter().filter(stranger).collect(),
+    );
+}
+
+/// The label of a rule: `C2` of `C2: alpha >= 0`.
+fn label(rule: &str) -> &str {
+    rule.split(':').next().unwrap_or(rule)
+}
+
+#[test]
+fn every_rule_is_cited_where_it_is_enforced() {
+    let sources: Vec<(String, String)> = files("src/ops", "rs").into_iter().map(|path| (path.clone(), read(&path))).collect();
+    let shared = read("src/ops/rel.rs");
+    let mut silent = Vec::new();
+    for def in table().defs().iter().filter(|def| !def.rules.is_empty()) {
+        let declares = format!("\"{}\"", def.name);
+        let declaring = sources.iter().filter(|(_, text)| text.contains(&declares)).map(|(path, _)| path.as_str());
+        // A family is a file, or a folder below `ops`; relations that families share are in `rel.rs`.
+        let folders: Vec<&str> = declaring.map(|path| path.strip_suffix("/mod.rs").unwrap_or(path)).collect();
+        let of_family = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
+        let family: String = sources.iter().filter(|(path, _)| of_family(path)).map(|(_, text)| text.as_str()).collect();
+        for rule in def.rules {
+            let cited = format!("\"{}\"", label(rule));
+            if !family.contains(&cited) && !shared.contains(&cited) {
+                silent.push(format!("{} ({}): no relation cites {}", def.name, folders.join(", "), label(rule)));
+            }
+        }
+    }
+    none("rules that nothing enforces", silent);
+}
+
+#[test]
+fn every_rule_is_shown_broken() {
+    let mut shown: Vec<(String, String)> = Vec::new();
+    for path in ["tests/golden/ops", "tests/golden/errors"].iter().flat_map(|folder| files(folder, "relay")) {
+        for function in read(&path).split("def @").skip(1) {
+            let name: String = function.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+            shown.push((name, function.to_owned()));
+        }
+    }
+    let mut missing = Vec::new();
+    for def in table().defs() {
+        for rule in def.rules {
+            let prefix = format!("{}_", label(rule).to_lowercase());
+            let call = format!("{}(", def.name);
+            if !shown.iter().any(|(name, text)| name.starts_with(&prefix) && text.contains(&call)) {
+                missing.push(format!("{}: `@{prefix}…` for {rule}", def.name));
+            }
+        }
+    }
+    none("rules without a golden function that breaks them, in tests/golden/ops/<name>.rules.relay", missing);
+}
+
+// ---- Names ----
+
+/// The infix signs of the grammar stand for operators (relay-text 1.9); their table is the only other place for names.
+const INFIX: &str = "src/syntax/ast.rs";
+
+#[test]
+fn operator_names_are_written_in_ops_and_zoo_only() {
+    // A name without a dot or underscore is an ordinary word too (`max`, `zeros`).
+    let names: Vec<String> = specified().into_keys().filter(|name| name.contains(['.', '_'])).collect();
+    let mut elsewhere = Vec::new();
+    for path in files("src", "rs") {
+        if path.starts_with("src/ops/") || path.starts_with("src/zoo/") || path == INFIX || path.ends_with("/tests.rs") {
+            continue;
+        }
+        let found = literals(&read(&path)).into_iter().filter(|text| names.contains(text));
+        elsewhere.extend(found.map(|name| format!("{path}: \"{name}\"")));
+    }
+    none("operator names outside src/ops/ and src/zoo/", elsewhere);
+}

@@ -1,0 +1,102 @@
+//! Diagnostics: every code has a page whose examples are true, and a golden test that shows it.
+
+use crate::tree::{files, none, read};
+use relayc::diag::codes::ALL;
+use relayc::diag::{Code, Diagnostic};
+use relayc::driver::{Until, check_text};
+
+/// Codes no golden can show, with the reason.
+const NOT_SHOWN: &[(&str, &str)] = &[("E0901", "a bug that is known is mended, not shown")];
+
+/// A page's parts.
+struct Page<'a> {
+    code: Code,
+    wrong: &'a str,
+    right: &'a str,
+}
+
+/// The page of a code, if it has its heads in order.
+fn page(code: Code) -> Result<Page<'static>, String> {
+    let heads = [
+        format!("# {}: {}\n", code.id(), code.title()),
+        "\n## What it means\n".into(),
+        "\n## Wrong\n".into(),
+        "\n## Right\n".into(),
+    ];
+    let mut rest = code.page();
+    let mut parts = Vec::new();
+    for head in &heads {
+        let (before, after) = rest.split_once(head.as_str()).ok_or(format!("{}.md lacks `{}`", code.id(), head.trim()))?;
+        parts.push(before);
+        rest = after;
+    }
+    let [before, _, meaning, wrong] = parts[..] else { unreachable!("four heads make four parts") };
+    if !before.is_empty() || meaning.trim().is_empty() {
+        return Err(format!("{}.md begins with its title and says what it means", code.id()));
+    }
+    Ok(Page { code, wrong, right: rest })
+}
+
+/// The blocks of a language in a part of a page.
+fn blocks<'a>(part: &'a str, language: &str) -> Vec<&'a str> {
+    let open = format!("```{language}\n");
+    part.split(&open).skip(1).map(|rest| rest.split("```").next().unwrap_or("")).collect()
+}
+
+#[test]
+fn every_page_has_its_heads_and_examples() {
+    let mut wrong = Vec::new();
+    for &code in ALL {
+        match page(code) {
+            Err(why) => wrong.push(why),
+            Ok(page) => {
+                // What happens while running, or to files, is shown as commands; what no page can hold is described.
+                for (name, part) in [("Wrong", page.wrong), ("Right", page.right)] {
+                    if ["relay", "sh", "text"].iter().all(|language| blocks(part, language).is_empty()) {
+                        wrong.push(format!("{}.md shows nothing under `## {name}`", code.id()));
+                    }
+                }
+            }
+        }
+    }
+    none("pages in src/diag/explain/", wrong);
+}
+
+#[test]
+fn the_examples_of_every_page_are_true() {
+    let mut untrue = Vec::new();
+    for page in ALL.iter().filter_map(|&code| page(code).ok()) {
+        let id = page.code.id();
+        let said = |diagnostics: &[Diagnostic]| {
+            let mut codes: Vec<&str> = diagnostics.iter().map(|d| d.code.id()).collect();
+            codes.dedup();
+            codes.join(", ")
+        };
+        for (i, text) in blocks(page.wrong, "relay").into_iter().enumerate() {
+            let program = check_text(id, text, Until::Infer);
+            let found = said(&program.diagnostics);
+            if found != id {
+                untrue.push(format!(
+                    "{id}.md, wrong example {}: found {}",
+                    i + 1,
+                    if found.is_empty() { "nothing" } else { &found }
+                ));
+            }
+        }
+        for (i, text) in blocks(page.right, "relay").into_iter().enumerate() {
+            let program = check_text(id, text, Until::Infer);
+            if !program.diagnostics.is_empty() {
+                untrue.push(format!("{id}.md, right example {}: found {}", i + 1, said(&program.diagnostics)));
+            }
+        }
+    }
+    none("examples that are not what they say (wrong ones give exactly their code, right ones nothing)", untrue);
+}
+
+#[test]
+fn every_code_has_a_golden() {
+    let shown: String = ["out", "console"].iter().flat_map(|kind| files("tests/golden", kind)).map(|path| read(&path)).collect();
+    let missing = ALL.iter().map(|code| code.id()).filter(|id| !shown.contains(&format!("[{id}]")));
+    let missing = missing.filter(|id| NOT_SHOWN.iter().all(|(not_shown, _)| not_shown != id));
+    none("codes that no golden shows", missing.map(str::to_owned).collect());
+}
