@@ -224,7 +224,7 @@ fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelR
             .at(data.axis(axis), "")
             .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == {rest}"))
     })?;
-    let length = if sections == 1 { dim } else { dim.combine(Dim::known(sections), i64::checked_div) };
+    let length = if sections == 1 { dim } else { dim.map(|dim| dim.checked_div(sections)) };
     Ok(vec![length; sections as usize])
 }
 
@@ -244,7 +244,7 @@ fn pieces_between(cx: &RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> 
             .at(data.axis(axis), "")
             .equation(format!("the last of indices < data[{axis}]"), format!("{begin} < {dim}"))
     })?;
-    lengths.push(if begin == 0 { dim } else { dim.combine(Dim::known(begin), i64::checked_sub) });
+    lengths.push(if begin == 0 { dim } else { dim.map(|dim| dim.checked_sub(begin)) });
     Ok(lengths)
 }
 

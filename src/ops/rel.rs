@@ -409,28 +409,35 @@ pub fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
 
 /// The shape two operands broadcast to, aligned right. `rule` is cited where they do not.
 pub fn broadcast_shapes(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult<Shape> {
-    let rank = lhs.rank().max(rhs.rank());
-    let at = |t: &TensorTy, i: usize| (i + t.rank()).checked_sub(rank);
-    let mut shape = Shape::new();
-    for i in 0..rank {
-        shape.push(match (at(lhs, i), at(rhs, i)) {
-            (Some(a), Some(b)) => {
-                let joined = broadcast_dim(lhs.dim(a), rhs.dim(b));
-                let (x, y) = (lhs.shape[a], rhs.shape[b]);
-                cx.require(rule, joined.is_some(), || {
-                    Fault::new(codes::E0304, format!("shapes {} and {} do not broadcast", lhs.shape_text(), rhs.shape_text()))
-                        .at(rhs.axis(b), "")
-                        .at(lhs.axis(a), "")
-                        .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{x} and {y}"))
-                })?;
-                joined.unwrap_or(lhs.dim(a))
-            }
-            (Some(a), None) => lhs.dim(a),
-            (None, Some(b)) => rhs.dim(b),
-            (None, None) => SDim::new(Dim::Any, From::Op),
-        });
-    }
-    Ok(shape)
+    broadcast_dims(cx, rule, &lhs.dims(), &rhs.dims())
+}
+
+/// As [`broadcast_shapes`], of shapes that need not be those of operands.
+pub fn broadcast_dims(cx: &RelCx, rule: &'static str, lhs: &Shape, rhs: &Shape) -> RelResult<Shape> {
+    let rank = lhs.len().max(rhs.len());
+    let at = |shape: &Shape, i: usize| (i + shape.len()).checked_sub(rank).map(|axis| (axis, shape[axis]));
+    let join = |i: usize| match (at(lhs, i), at(rhs, i)) {
+        (Some((a, x)), Some((b, y))) => {
+            let joined = broadcast_dim(x, y);
+            cx.require(rule, joined.is_some(), || {
+                Fault::new(codes::E0304, format!("shapes {} and {} do not broadcast", dims_text(lhs), dims_text(rhs)))
+                    .at(y.place(), "")
+                    .at(x.place(), "")
+                    .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{} and {}", x.dim, y.dim))
+            })?;
+            Ok(joined.unwrap_or(x))
+        }
+        (Some((_, x)), None) => Ok(x),
+        (None, Some((_, y))) => Ok(y),
+        (None, None) => Ok(SDim::new(Dim::Any, From::Op)),
+    };
+    (0..rank).map(join).collect()
+}
+
+/// `(1, 3, 224, 224)`.
+pub fn dims_text(shape: &Shape) -> String {
+    let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
+    shape_text(&dims)
 }
 
 /// The rules that [`broadcast`] and [`broadcast_compare`] cite.

@@ -107,14 +107,9 @@ fn require_same_elements(
         return Ok(());
     };
     cx.require(rule, old == new, || {
-        let message = format!("cannot give {old} elements the shape {}", shape_text(shape));
+        let message = format!("cannot give {old} elements the shape {}", rel::dims_text(shape));
         places(Fault::shape(message).equation("product(data) == product(newshape)", format!("{old} == {new}")))
     })
-}
-
-fn shape_text(shape: &Shape) -> String {
-    let dims: Vec<Dim> = shape.iter().map(|dim| dim.dim).collect();
-    crate::types::shape_text(&dims)
 }
 
 /// A `newshape` that fits: the last number that can give way becomes -1.
@@ -237,7 +232,7 @@ impl<'a> NewShape<'a> {
                 .equation("the product of both numbers == the dimension", format!("{} * {} == {}", text(a), text(b), whole.dim))
         })?;
         for (factor, dim) in [a, b].into_iter().zip(behind) {
-            let given = if given == 1 { whole.dim } else { whole.dim.combine(Dim::known(given), i64::checked_div) };
+            let given = if given == 1 { whole.dim } else { whole.dim.map(|whole| whole.checked_div(given)) };
             let dim = if factor == -1 { SDim::new(given, From::Rule("C4")) } else { SDim::new(*dim, From::Attr("newshape")) };
             self.push(dim, true);
         }

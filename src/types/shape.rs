@@ -56,6 +56,11 @@ impl Dim {
         }
     }
 
+    /// `f` of the number, as wide as it was; `?` where it is not known or the result overflows.
+    pub fn map(self, f: impl FnOnce(i64) -> Option<i64>) -> Dim {
+        self.combine(Dim::known(0), |value, _| f(value))
+    }
+
     pub fn is_wide(self) -> bool {
         matches!(self, Dim::Known { wide: true, .. })
     }
