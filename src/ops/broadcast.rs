@@ -68,6 +68,7 @@ pub const BROADCAST_TO: OpDef = OpDef {
     rel: broadcast_to_rel,
     eval: broadcast_eval,
     fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
 };
 
 fn broadcast_to_rel(cx: &mut RelCx) -> RelResult {
@@ -170,6 +171,7 @@ pub const TILE: OpDef = OpDef {
     rel: tile_rel,
     eval: tile_eval,
     fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
 };
 
 fn tile_rel(cx: &mut RelCx) -> RelResult {
@@ -232,6 +234,7 @@ pub const REPEAT: OpDef = OpDef {
     rel: repeat_rel,
     eval: repeat_eval,
     fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
 };
 
 fn repeat_rel(cx: &mut RelCx) -> RelResult {

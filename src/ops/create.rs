@@ -152,6 +152,7 @@ pub const NDARRAY_SIZE: OpDef = OpDef {
     rel: ndarray_size_rel,
     eval: |cx| counts(cx, &[cx.tensor(0).len()]),
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn ndarray_size_rel(cx: &mut RelCx) -> RelResult {
@@ -171,6 +172,7 @@ pub const SHAPE_OF: OpDef = OpDef {
     rel: shape_of_rel,
     eval: |cx| counts(cx, cx.tensor(0).shape()),
     fuse: Some(Fuse::Opaque),
+    ..OpDef::BASE
 };
 
 fn shape_of_rel(cx: &mut RelCx) -> RelResult {

@@ -93,6 +93,7 @@ pub const TAKE: OpDef = OpDef {
     rel: take_rel,
     eval: take_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn take_rel(cx: &mut RelCx) -> RelResult {
@@ -171,6 +172,7 @@ pub const GATHER: OpDef = OpDef {
     rel: gather_rel,
     eval: gather_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn gather_rel(cx: &mut RelCx) -> RelResult {
@@ -216,6 +218,7 @@ pub const GATHER_ND: OpDef = OpDef {
     rel: gather_nd_rel,
     eval: gather_nd_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn gather_nd_rel(cx: &mut RelCx) -> RelResult {
@@ -287,6 +290,7 @@ pub const ONE_HOT: OpDef = OpDef {
     rel: one_hot_rel,
     eval: one_hot_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
 };
 
 fn one_hot_rel(cx: &mut RelCx) -> RelResult {
@@ -339,6 +343,7 @@ pub const SLICE_LIKE: OpDef = OpDef {
     rel: slice_like_rel,
     eval: slice_like_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn slice_like_rel(cx: &mut RelCx) -> RelResult {

@@ -53,6 +53,7 @@ pub const MATMUL: OpDef = OpDef {
     rel: matmul_rel,
     eval: matmul_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
 };
 
 fn matmul_rel(cx: &mut RelCx) -> RelResult {
@@ -139,6 +140,7 @@ pub const BATCH_MATMUL: OpDef = OpDef {
     rel: batch_matmul_rel,
     eval: batch_matmul_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
 };
 
 fn batch_matmul_rel(cx: &mut RelCx) -> RelResult {

@@ -35,6 +35,7 @@ pub const PAD: OpDef = OpDef {
     rel: pad_rel,
     eval: pad_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn pad_rel(cx: &mut RelCx) -> RelResult {
