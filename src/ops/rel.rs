@@ -156,6 +156,11 @@ pub struct Fault {
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultHelp {
     Text(String),
+    /// Cast an operand.
+    Cast {
+        arg: usize,
+        dtype: DType,
+    },
     /// Give an attribute another value.
     SetAttr {
         name: &'static str,
@@ -203,6 +208,22 @@ impl Fault {
     pub fn help(mut self, text: impl Into<String>) -> Fault {
         self.helps.push(FaultHelp::Text(text.into()));
         self
+    }
+
+    /// One operand has to be of another dtype.
+    pub fn cast(mut self, tensor: &TensorTy, dtype: DType) -> Fault {
+        if tensor.field.is_none() {
+            self.helps.push(FaultHelp::Cast { arg: tensor.arg, dtype });
+        }
+        self
+    }
+
+    /// There is no implicit conversion: the operand that loses nothing is to be cast, an integer to a float, the narrower to
+    /// the wider.
+    pub fn cast_help(self, lhs: &TensorTy, rhs: &TensorTy) -> Fault {
+        let width = |tensor: &TensorTy| (tensor.dtype.is_float(), tensor.dtype.bits);
+        let (from, to) = if width(rhs) <= width(lhs) { (rhs, lhs) } else { (lhs, rhs) };
+        self.cast(from, to.dtype)
     }
 
     pub fn set_attr(mut self, name: &'static str, value: impl ToString) -> Fault {
@@ -280,9 +301,15 @@ impl<'a> RelCx<'a> {
         match self.types.data(ty) {
             crate::types::TyData::Hole(_) => Err(Stop::NotYet),
             crate::types::TyData::Error => Err(Stop::Poisoned),
-            _ => {
+            data => {
                 let message = format!("expected {expected}, found `{}`", self.types.text(ty));
-                Err(Fault::new(codes::E0301, message).at(Place::arg(arg), "").into())
+                let fault = Fault::new(codes::E0301, message).at(Place::arg(arg), "");
+                Err(match data {
+                    crate::types::TyData::Tuple(fields) if !fields.is_empty() => fault.help("take a field of it, as in `%t.0`"),
+                    crate::types::TyData::Tensor { .. } => fault.help("write a tuple, as in `(%a, %b)` or `(%a,)`"),
+                    _ => fault,
+                }
+                .into())
             }
         }
     }
@@ -381,7 +408,7 @@ pub fn require_float(cx: &RelCx, rule: &'static str, data: &TensorTy) -> RelResu
     cx.require(rule, data.dtype.is_float(), || {
         Fault::dtype(format!("expected a float dtype, found `{}`", data.dtype))
             .at(data.place(), "")
-            .help("cast the operand first: `cast(…, dtype=\"float32\")`")
+            .cast(data, DType::F32)
     })
 }
 
@@ -418,10 +445,17 @@ pub fn broadcast_shapes(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &Te
                 let joined = broadcast_dim(lhs.dim(a), rhs.dim(b));
                 let (x, y) = (lhs.shape[a], rhs.shape[b]);
                 cx.require(rule, joined.is_some(), || {
-                    Fault::new(codes::E0304, format!("shapes {} and {} do not broadcast", lhs.shape_text(), rhs.shape_text()))
+                    let message = format!("shapes {} and {} do not broadcast", lhs.shape_text(), rhs.shape_text());
+                    let fault = Fault::new(codes::E0304, message)
                         .at(rhs.axis(b), "")
                         .at(lhs.axis(a), "")
-                        .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{x} and {y}"))
+                        .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{x} and {y}"));
+                    match aligning_axes(lhs, rhs) {
+                        Some((axis, n)) => fault.help(format!(
+                            "shapes are aligned at their last axes; for axis {axis} write `expand_dims(…, axis=1, num_newaxis={n})`"
+                        )),
+                        None => fault,
+                    }
                 })?;
                 joined.unwrap_or(lhs.dim(a))
             }
@@ -436,6 +470,14 @@ pub fn broadcast_shapes(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &Te
 /// The rules that [`broadcast`] and [`broadcast_compare`] cite.
 pub const BROADCAST_RULES: &[&str] =
     &["C1: dtype(lhs) == dtype(rhs)", "C2: aligned right, dimensions of lhs and rhs are equal, or one of them is 1"];
+
+/// A vector that fits an axis of the other operand, but not the last: the axis, and how many axes the vector needs more.
+fn aligning_axes(lhs: &TensorTy, rhs: &TensorTy) -> Option<(usize, usize)> {
+    let (vector, other) = if rhs.rank() == 1 { (rhs, lhs) } else { (lhs, rhs) };
+    let [dim] = vector.shape[..] else { return None };
+    let axis = other.shape.iter().position(|other| other.same(dim))?;
+    Some((axis, other.rank() - 1 - axis)).filter(|&(_, n)| n > 0)
+}
 
 /// Two operands of one dtype (`C1`) whose shapes broadcast (`C2`); the result's dtype is theirs.
 pub fn broadcast(cx: &mut RelCx) -> RelResult {
@@ -458,10 +500,10 @@ fn broadcast_pair(cx: &mut RelCx) -> RelResult<(Shape, DType)> {
 /// The rule that two operands have one dtype.
 pub fn require_same_dtype(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult {
     cx.require(rule, lhs.dtype == rhs.dtype, || {
-        Fault::dtype(format!("expected `{}`, found `{}`", lhs.dtype, rhs.dtype))
+        Fault::dtype(format!("expected operands of one dtype, found `{}` and `{}`", lhs.dtype, rhs.dtype))
             .at(rhs.place(), "")
             .at(lhs.place(), "")
             .equation("lhs.dtype == rhs.dtype", format!("{} and {}", lhs.dtype, rhs.dtype))
-            .help(format!("there is no implicit conversion: write `cast(…, dtype=\"{}\")`", lhs.dtype))
+            .cast_help(lhs, rhs)
     })
 }

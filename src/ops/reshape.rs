@@ -257,7 +257,7 @@ impl<'a> NewShape<'a> {
                 let message = format!("{number} elements are not divisible by {divisor}");
                 Fault::attr("newshape", message).at(self.data.place(), "").equation(
                     "what remains of data % what is left of newshape == 0",
-                    format!("{number} % {divisor} == {}", number % divisor),
+                    format!("{number} % {divisor} == 0"),
                 )
             })?;
             let value = i64::try_from(number / divisor).ok();
