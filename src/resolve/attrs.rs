@@ -119,6 +119,8 @@ impl Resolver<'_> {
             return Err(());
         }
         match kind {
+            // A string without an end has been reported by the lexer, and nobody knows what it should say.
+            AttrValueKind::Str if !ast.text(span).ends_with('"') || ast.text(span).len() < 2 => Err(()),
             AttrValueKind::Str => Ok(AttrValue::str(&literal::unescape_string(ast.text(span)))),
             AttrValueKind::List(items) => {
                 let items: Result<Vec<AttrValue>, ()> =
