@@ -98,8 +98,8 @@ pub(super) fn parameter_place(module: &Module, callee: ExprId, index: usize) -> 
 pub(super) fn not_a_function(module: &Module, callee: ExprId, ty: Ty) -> Diagnostic {
     let message = format!("expected a function, found `{}`", module.types.text(ty));
     let name = name_of(module, callee);
-    let diagnostic = Diagnostic::new(codes::E0309, message)
-        .at(module.exprs[callee].span, format!("{name} is called, but is not a function"));
+    let diagnostic =
+        Diagnostic::new(codes::E0309, message).at(module.exprs[callee].span, format!("{name} is called, but is not a function"));
     match module.exprs[callee].kind {
         ExprKind::Var(var) => diagnostic.also(module.vars[var].span, format!("{name} is bound here")),
         _ => diagnostic,
@@ -222,8 +222,8 @@ impl Infer<'_> {
         value: Operand,
         place: (Span, String),
     ) -> Diagnostic {
-        let [expected, found, inner_expected, inner_found] = [expected, found, mismatch.expected, mismatch.found]
-            .map(|ty| self.solver.resolve(&mut self.module.types, ty));
+        let [expected, found, inner_expected, inner_found] =
+            [expected, found, mismatch.expected, mismatch.found].map(|ty| self.solver.resolve(&mut self.module.types, ty));
         let text = |ty: Ty| self.module.types.text(ty);
         let mut diagnostic = Diagnostic::new(codes::E0301, format!("expected `{}`, found `{}`", text(expected), text(found)))
             .at(value.span, format!("this is `{}`", text(found)))

@@ -27,6 +27,7 @@ pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
         decided_by: FxHashMap::default(),
         let_values: FxHashMap::default(),
         waiting: vec![],
+        faulty: vec![],
         n_steps: 0,
         diagnostics: vec![],
         module,
@@ -49,6 +50,8 @@ struct Infer<'a> {
     let_values: FxHashMap<VarId, ExprId>,
     /// Calls and projections that wait; a watcher's number is an index here.
     waiting: Vec<Option<ExprId>>,
+    /// Calls that broke a rule, and so could not say what their operands are.
+    faulty: Vec<ExprId>,
     n_steps: u64,
     diagnostics: Vec<Diagnostic>,
 }
@@ -385,6 +388,7 @@ impl Infer<'_> {
             Err(Stop::Fault(fault)) => {
                 let diagnostic = self.explain(expr, *fault);
                 self.diagnostics.push(diagnostic);
+                self.faulty.push(expr);
                 self.poison(expr);
             }
         }
@@ -533,6 +537,11 @@ impl Infer<'_> {
     /// A hole is reported once, at the variable that has it or else at the first expression that has it.
     fn report_holes(&mut self) {
         self.report_operator_values();
+        for call in std::mem::take(&mut self.faulty) {
+            let (_, operands) = self.op_call(call).unwrap_or_else(|| unreachable!("rules are broken by calls of operators"));
+            operands.into_iter().for_each(|ty| self.solver.poison(&mut self.module.types, ty));
+            self.wake();
+        }
         for var in self.module.vars.ids() {
             let Some(ty) = self.var_tys[var] else { continue };
             if !self.solver.open_holes(&mut self.module.types, ty).is_empty() {

@@ -42,6 +42,23 @@ impl AttrField for Option<i64> {
     }
 }
 
+/// TVM's `Optional<Integer>`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OptInt(pub Option<i64>);
+
+impl AttrField for OptInt {
+    const KIND: Kind = Kind::OptInt;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        <Option<i64>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptInt {
+        OptInt(value.as_int())
+    }
+}
+
 /// An `IndexExpr` that becomes a dimension: it keeps `?` and the width of its literal.
 impl AttrField for Option<Dim> {
     const KIND: Kind = Kind::IndexExpr;
@@ -137,6 +154,20 @@ impl AttrField for Vec<i64> {
 
     fn read(value: &AttrValue) -> Vec<i64> {
         read_ints(value).unwrap_or_default()
+    }
+}
+
+/// A list of lists.
+impl AttrField for Vec<Vec<i64>> {
+    const KIND: Kind = Kind::IntLists;
+    type Literal = &'static [&'static [i64]];
+
+    fn default_value(literal: &'static [&'static [i64]]) -> AttrValue {
+        AttrValue::List(literal.iter().map(|items| AttrValue::ints(items)).collect())
+    }
+
+    fn read(value: &AttrValue) -> Vec<Vec<i64>> {
+        value.as_list().unwrap_or_default().iter().map(|item| read_ints(item).unwrap_or_default()).collect()
     }
 }
 

@@ -64,6 +64,7 @@ pub const CONCATENATE: OpDef = OpDef {
     rel: concatenate_rel,
     eval: concatenate_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn concatenate_rel(cx: &mut RelCx) -> RelResult {
@@ -152,6 +153,7 @@ pub const STACK: OpDef = OpDef {
     rel: stack_rel,
     eval: stack_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn stack_rel(cx: &mut RelCx) -> RelResult {
@@ -192,6 +194,7 @@ pub const SPLIT: OpDef = OpDef {
     rel: split_rel,
     eval: split_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn split_rel(cx: &mut RelCx) -> RelResult {
@@ -221,7 +224,7 @@ fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelR
             .at(data.axis(axis), "")
             .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"))
     })?;
-    let length = if sections == 1 { dim } else { dim.combine(Dim::known(sections), i64::checked_div) };
+    let length = if sections == 1 { dim } else { dim.map(|dim| dim.checked_div(sections)) };
     Ok(vec![length; sections as usize])
 }
 
@@ -241,7 +244,7 @@ fn pieces_between(cx: &RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> 
             .at(data.axis(axis), "")
             .equation(format!("the last of indices < data[{axis}]"), format!("{begin} < {dim}"))
     })?;
-    lengths.push(if begin == 0 { dim } else { dim.combine(Dim::known(begin), i64::checked_sub) });
+    lengths.push(if begin == 0 { dim } else { dim.map(|dim| dim.checked_sub(begin)) });
     Ok(lengths)
 }
 
@@ -276,6 +279,7 @@ pub const STRIDED_SLICE: OpDef = OpDef {
     rel: strided_slice_rel,
     eval: strided_slice_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 /// What to take of one axis.

@@ -17,13 +17,18 @@ mod window;
 
 mod activation;
 mod arith;
+mod broadcast;
 mod compare;
 mod conv;
 mod create;
 mod dense;
+mod index;
 mod join;
+mod logic;
 mod math;
+mod matmul;
 mod norm;
+mod pad;
 mod pool;
 mod reduce;
 mod reshape;
@@ -31,7 +36,7 @@ mod softmax;
 mod transpose;
 
 pub use attrs::AttrField;
-pub use def::{Fuse, OpDef};
+pub use def::{Fuse, OpDef, Shapes};
 
 use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
@@ -40,13 +45,18 @@ use std::sync::OnceLock;
 const FAMILIES: &[&[OpDef]] = &[
     activation::FAMILY,
     arith::FAMILY,
+    broadcast::FAMILY,
     compare::FAMILY,
     conv::FAMILY,
     create::FAMILY,
     dense::FAMILY,
+    index::FAMILY,
     join::FAMILY,
+    logic::FAMILY,
     math::FAMILY,
+    matmul::FAMILY,
     norm::FAMILY,
+    pad::FAMILY,
     pool::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,

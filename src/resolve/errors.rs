@@ -35,7 +35,9 @@ pub(super) fn unknown_local(name: &str, span: Span, meant: Meant) -> Diagnostic 
         return diagnostic.fix(format!("there is the function `{global}`"), span, global);
     }
     if let Some(binding) = meant.out_of_scope {
-        return diagnostic.also(binding, format!("this `{name}` is bound in an inner scope")).help("bind it before that scope begins");
+        return diagnostic
+            .also(binding, format!("this `{name}` is bound in an inner scope"))
+            .help("bind it before that scope begins");
     }
     match nearest(name, meant.names.iter().copied()) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),

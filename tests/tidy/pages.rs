@@ -22,7 +22,12 @@ struct Page<'a> {
 
 /// The page of a code, if it has its heads in order.
 fn page(code: Code) -> Result<Page<'static>, String> {
-    let heads = [format!("# {}: {}\n", code.id(), code.title()), "\n## What it means\n".into(), "\n## Wrong\n".into(), "\n## Right\n".into()];
+    let heads = [
+        format!("# {}: {}\n", code.id(), code.title()),
+        "\n## What it means\n".into(),
+        "\n## Wrong\n".into(),
+        "\n## Right\n".into(),
+    ];
     let mut rest = code.page();
     let mut parts = Vec::new();
     for head in &heads {
@@ -76,7 +81,11 @@ fn the_examples_of_every_page_are_true() {
             let program = check_text(id, text, Until::Infer);
             let found = said(&program.diagnostics);
             if found != id {
-                untrue.push(format!("{id}.md, wrong example {}: found {}", i + 1, if found.is_empty() { "nothing" } else { &found }));
+                untrue.push(format!(
+                    "{id}.md, wrong example {}: found {}",
+                    i + 1,
+                    if found.is_empty() { "nothing" } else { &found }
+                ));
             }
         }
         for (i, text) in blocks(page.right, "relay").into_iter().enumerate() {
