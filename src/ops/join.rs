@@ -222,7 +222,7 @@ fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelR
         let rest = dim.value().unwrap_or(0) % sections;
         Fault::attr("indices_or_sections", format!("cannot cut {dim} positions into {sections} equal pieces"))
             .at(data.axis(axis), "")
-            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == {rest}"))
+            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"))
     })?;
     let length = if sections == 1 { dim } else { dim.map(|dim| dim.checked_div(sections)) };
     Ok(vec![length; sections as usize])

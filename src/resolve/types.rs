@@ -55,7 +55,7 @@ impl<'a> Resolver<'a> {
             }
             TypeKind::Tensor { shape, dtype } => {
                 let Some(dtype) = DType::parse(ast.text(dtype)) else {
-                    self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype));
+                    self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype, false));
                     return Ty::ERROR;
                 };
                 self.tensor_type(ast.items(shape), dtype, span)
@@ -69,11 +69,11 @@ impl<'a> Resolver<'a> {
             }
             TypeKind::Name { name, args } => self.named_type(name, args.is_some()),
             TypeKind::Ref(_) => {
-                self.diagnostics.push(errors::unsupported("references", span));
+                self.diagnostics.push(errors::unsupported("references are", span));
                 Ty::ERROR
             }
             TypeKind::Meta => {
-                self.diagnostics.push(errors::unsupported("metadata references", span));
+                self.diagnostics.push(errors::unsupported("metadata references are", span));
                 Ty::ERROR
             }
         }
@@ -86,6 +86,10 @@ impl<'a> Resolver<'a> {
         }
         if let (Some(dtype), false) = (DType::parse(text), has_args) {
             return self.module.types.scalar(dtype);
+        }
+        // That data types are not supported has been said where this one is defined.
+        if self.ast.defs.iter().any(|def| matches!(def, ast::Def::Type { name, .. } if self.ast.text(*name) == text)) {
+            return Ty::ERROR;
         }
         let mut params: Vec<&str> = self.type_params.keys().copied().collect();
         params.sort_unstable();
@@ -109,7 +113,7 @@ impl<'a> Resolver<'a> {
                     Err(_) => return Ty::ERROR,
                 },
                 DimKind::Meta => {
-                    self.diagnostics.push(errors::unsupported("metadata references", dim.span));
+                    self.diagnostics.push(errors::unsupported("metadata references are", dim.span));
                     return Ty::ERROR;
                 }
             });
