@@ -210,7 +210,7 @@ impl Infer<'_> {
         let TyData::Fn { ret, .. } = *self.module.types.data(fn_ty) else { return };
         let body = self.module.funcs[func].body;
         let found = self.ty(body);
-        // A body of a polymorphic function type is instantiated (relay-text 7.3).
+        let found = self.instantiate_body(ret, found);
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, ret, found) {
             let value = self.mention(self.final_value(body));
             let declared = self.module.funcs[func].ret_span;
@@ -228,6 +228,18 @@ impl Infer<'_> {
     /// An expression as an operand of what is around it.
     fn mention(&self, expr: ExprId) -> Operand {
         Operand { expr, span: self.module.exprs[expr].span }
+    }
+
+    /// A body of a polymorphic function type is instantiated (relay-text 7.3), unless the result is declared to be one.
+    fn instantiate_body(&mut self, ret: Ty, found: Ty) -> Ty {
+        let types = &self.module.types;
+        let is_polymorphic = |ty: Ty| matches!(types.data(self.solver.shallow(types, ty)), TyData::Fn { type_params, .. } if !type_params.is_empty());
+        if !is_polymorphic(found) || is_polymorphic(ret) {
+            return found;
+        }
+        let TyData::Fn { type_params, params, ret } = types.data(self.solver.shallow(types, found)).clone() else { return found };
+        let (params, ret) = self.instantiate(&type_params, &params, ret);
+        self.module.types.func(&params, ret)
     }
 
     /// The expression whose value a body has: behind lets.

@@ -78,7 +78,8 @@ struct Resolver<'a> {
     globals: FxHashMap<&'a str, ir::GlobalId>,
     scopes: Scopes<'a>,
     graph: GraphTable<'a>,
-    type_params: FxHashMap<&'a str, Ty>,
+    /// Type parameters in scope, the innermost of a name last.
+    type_params: FxHashMap<&'a str, Vec<Ty>>,
     n_type_params: u32,
     /// The first variable of the definition that is being resolved.
     first_var: VarId,
@@ -174,7 +175,7 @@ impl<'a> Resolver<'a> {
     fn end_func(&mut self, func: ast::FuncId) {
         self.scopes.close();
         for &name in self.ast.items(self.ast.funcs[func].type_params) {
-            self.type_params.remove(self.ast.text(name));
+            self.end_type_param(self.ast.text(name));
         }
     }
 
@@ -182,8 +183,13 @@ impl<'a> Resolver<'a> {
         let id = self.n_type_params;
         self.n_type_params += 1;
         let ty = self.module.types.intern(crate::types::TyData::Param { id, name: name.into() });
-        self.type_params.insert(name, ty);
+        self.type_params.entry(name).or_default().push(ty);
         ty
+    }
+
+    /// Ends the scope of a type parameter, which becomes what it was outside.
+    fn end_type_param(&mut self, name: &str) -> Option<Ty> {
+        self.type_params.get_mut(name)?.pop()
     }
 
     fn expr(&mut self, expr: ast::ExprId) -> Operand {

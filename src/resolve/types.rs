@@ -62,10 +62,11 @@ impl<'a> Resolver<'a> {
             }
             TypeKind::Tuple(_) => self.module.types.tuple(parts),
             TypeKind::Fn { type_params, .. } => {
-                let type_params: Box<[Ty]> =
-                    ast.items(type_params).iter().filter_map(|&name| self.type_params.remove(ast.text(name))).collect();
+                let names = ast.items(type_params).iter().rev();
+                let mut type_params: Vec<Ty> = names.filter_map(|&name| self.end_type_param(ast.text(name))).collect();
+                type_params.reverse();
                 let (ret, params) = parts.split_last().expect("a function type has a result");
-                self.module.types.intern(TyData::Fn { type_params, params: params.into(), ret: *ret })
+                self.module.types.intern(TyData::Fn { type_params: type_params.into(), params: params.into(), ret: *ret })
             }
             TypeKind::Name { name, args } => self.named_type(name, args.is_some()),
             TypeKind::Ref(_) => {
@@ -81,7 +82,7 @@ impl<'a> Resolver<'a> {
 
     fn named_type(&mut self, name: crate::base::Span, has_args: bool) -> Ty {
         let text = self.ast.text(name);
-        if let (Some(&param), false) = (self.type_params.get(text), has_args) {
+        if let (Some(&param), false) = (self.type_params.get(text).and_then(|params| params.last()), has_args) {
             return param;
         }
         if let (Some(dtype), false) = (DType::parse(text), has_args) {
@@ -91,7 +92,8 @@ impl<'a> Resolver<'a> {
         if self.ast.defs.iter().any(|def| matches!(def, ast::Def::Type { name, .. } if self.ast.text(*name) == text)) {
             return Ty::ERROR;
         }
-        let mut params: Vec<&str> = self.type_params.keys().copied().collect();
+        let in_scope = self.type_params.iter().filter(|(_, params)| !params.is_empty());
+        let mut params: Vec<&str> = in_scope.map(|(name, _)| *name).collect();
         params.sort_unstable();
         self.diagnostics.push(errors::unknown_type(text, name, &params));
         Ty::ERROR
