@@ -4,6 +4,7 @@ use super::attrs::{IntOrInts, OptInts, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
+use crate::base::text::count;
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::types::{DType, Dim};
@@ -297,8 +298,8 @@ impl AxisSlice {
         let limited = |at: i64| if at < 0 { at.saturating_add(length) } else { at }.clamp(limits.0, limits.1.max(limits.0));
         let (begin, end) = (limited(self.begin), limited(self.end));
         let distance = if back { begin - end } else { end - begin };
-        let count = u64::try_from(distance).ok()?.div_ceil(self.stride.unsigned_abs());
-        Some((begin, count as i64))
+        let n = u64::try_from(distance).ok()?.div_ceil(self.stride.unsigned_abs());
+        Some((begin, n as i64))
     }
 }
 
@@ -364,8 +365,8 @@ fn require_slices(cx: &RelCx, attrs: &StridedSliceAttrs, rank: usize) -> RelResu
         };
         cx.require("C1", fits, || {
             let wanted = match &attrs.axes.0 {
-                Some(axes) => format!("{} numbers, as axes has", axes.len()),
-                None => format!("at most {rank} numbers"),
+                Some(axes) => format!("{}, as axes has", count(axes.len(), "number")),
+                None => format!("at most {}", count(rank, "number")),
             };
             Fault::attr(name, format!("expected {wanted}, found {}", length.map_or("none".into(), |n| n.to_string())))
         })?;
