@@ -55,6 +55,7 @@ impl AttrField for Option<Dim> {
         match value {
             AttrValue::Int { value, bits } => Some(Dim::Known { value: *value, wide: *bits == 64 }),
             AttrValue::Any => Some(Dim::Any),
+            AttrValue::Symbol(symbol) => Some(Dim::Symbol(*symbol)),
             _ => None,
         }
     }
@@ -175,6 +176,7 @@ impl AttrField for OptInts {
 fn read_dims(value: &AttrValue) -> Option<Vec<Dim>> {
     let dim = |item: &AttrValue| match *item {
         AttrValue::Int { value, bits } => Dim::Known { value, wide: bits == 64 },
+        AttrValue::Symbol(symbol) => Dim::Symbol(symbol),
         _ => Dim::Any,
     };
     value.as_list().map(|items| items.iter().map(dim).collect())
@@ -237,6 +239,54 @@ impl AttrField for IntOrInts {
     }
 }
 
+/// TVM's `Bool`, an object where `bool` is a machine value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BoolObject(pub bool);
+
+impl AttrField for BoolObject {
+    const KIND: Kind = Kind::BoolObject;
+    type Literal = bool;
+
+    fn default_value(literal: bool) -> AttrValue {
+        AttrValue::Bool(literal)
+    }
+
+    fn read(value: &AttrValue) -> BoolObject {
+        BoolObject(bool::read(value))
+    }
+}
+
+/// TVM's `Optional<FloatImm>`.
+impl AttrField for Option<f64> {
+    const KIND: Kind = Kind::OptFloat;
+    type Literal = Option<f64>;
+
+    fn default_value(literal: Option<f64>) -> AttrValue {
+        literal.map_or(AttrValue::None, |value| AttrValue::Float { value, bits: 32 })
+    }
+
+    fn read(value: &AttrValue) -> Option<f64> {
+        (*value != AttrValue::None).then(|| f64::read(value))
+    }
+}
+
+/// A `std::string` where `String` is TVM's string object; only metadata sections tell them apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StdString(pub String);
+
+impl AttrField for StdString {
+    const KIND: Kind = Kind::StdStr;
+    type Literal = &'static str;
+
+    fn default_value(literal: &'static str) -> AttrValue {
+        AttrValue::str(literal)
+    }
+
+    fn read(value: &AttrValue) -> StdString {
+        StdString(String::read(value))
+    }
+}
+
 /// Declares an attribute type: the struct, its schema and the reading of its values.
 ///
 /// ```text
@@ -271,7 +321,13 @@ macro_rules! attrs {
                         default: $crate::ops::attrs::attrs!(@default $ty $(, $default)?),
                         min: $crate::ops::attrs::attrs!(@min $($min)?),
                     }),*],
+                    declared: true,
                 };
+
+                /// The schema for operators with which TVM does not register it.
+                #[allow(dead_code)]
+                pub const META_SCHEMA: &'static $crate::ir::attrs::AttrSchema =
+                    &$crate::ir::attrs::AttrSchema { declared: false, ..*Self::SCHEMA };
 
                 /// Reads the complete values of a call, which are in schema order.
                 pub fn read(values: &[$crate::ir::attrs::AttrValue]) -> Self {

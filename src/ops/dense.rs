@@ -7,7 +7,7 @@ use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::tensor::{Acc, Real};
-use crate::types::{DType, Dim};
+use crate::types::{DType, Dim, SymbolOp};
 use rayon::prelude::*;
 
 attrs! {
@@ -192,27 +192,14 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
     cx.require("C1", data.rank() >= 1, || Fault::rank("1 or more", &data))?;
     let mut columns = Dim::known(1);
     for &dim in &data.shape[1..] {
-        columns = match times(columns, dim) {
-            Some(product) => product,
-            None => {
-                let fault = || Fault::new(codes::E0803, "the product of the dimensions is too large").at(data.place(), "");
-                return cx.require("C2", false, fault);
-            }
-        };
+        let fits = columns.value().zip(dim.value()).is_none_or(|(a, b)| a.checked_mul(b).is_some());
+        cx.require("C2", fits, || {
+            Fault::new(codes::E0803, "the product of the dimensions is too large").at(data.place(), "")
+        })?;
+        columns = cx.types.symbols.arith(SymbolOp::Mul, columns, dim);
     }
     let from = if data.rank() == 2 { data.dim(1).from } else { From::Rule("C2") };
     cx.set_out(Shape::from_slice(&[data.dim(0), SDim::new(columns, from)]), data.dtype)
-}
-
-/// The product of two dimensions, `?` if one of them is; `None` where it overflows.
-fn times(a: Dim, b: Dim) -> Option<Dim> {
-    match (a, b) {
-        (Dim::Known { value: 1, wide: false }, other) | (other, Dim::Known { value: 1, wide: false }) => Some(other),
-        (Dim::Known { value: x, wide: v }, Dim::Known { value: y, wide: w }) => {
-            Some(Dim::Known { value: x.checked_mul(y)?, wide: v || w })
-        }
-        _ => Some(Dim::Any),
-    }
 }
 
 fn batch_flatten_eval(cx: &EvalCx) -> EvalResult {

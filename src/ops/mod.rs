@@ -96,7 +96,11 @@ impl OpTable for Table {
     }
 
     fn schema(&self, op: OpId) -> Option<&'static AttrSchema> {
-        self.def(op).attrs
+        self.def(op).attrs.filter(|schema| schema.declared)
+    }
+
+    fn meta_schema(&self, op: OpId) -> Option<&'static AttrSchema> {
+        self.def(op).attrs.filter(|schema| !schema.declared)
     }
 
     fn args(&self, op: OpId) -> Option<&'static [Arg]> {

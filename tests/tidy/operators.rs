@@ -52,8 +52,9 @@ fn compare(def: &OpDef, spec: &Value) -> Vec<String> {
     let args: Vec<String> = def.args.iter().map(|arg| format!("{}:{}", arg.name, arg.kind)).collect();
     same("args", json!(args), &spec["args"]);
     same("pattern", json!(def.fuse.map(|fuse| format!("{fuse:?}"))), &spec["pattern"]);
-    same("attrs_type_key", json!(def.attrs.map(|schema| schema.type_key)), &spec["attrs_type_key"]);
-    let fields = def.attrs.map_or(&[][..], |schema| schema.fields);
+    let declared = def.attrs.filter(|schema| schema.declared);
+    same("attrs_type_key", json!(declared.map(|schema| schema.type_key)), &spec["attrs_type_key"]);
+    let fields = declared.map_or(&[][..], |schema| schema.fields);
     let theirs = spec["attrs"].as_array().cloned().unwrap_or_default();
     let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
     let specified: Vec<&str> = theirs.iter().filter_map(|attr| attr["name"].as_str()).collect();
