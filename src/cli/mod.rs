@@ -63,7 +63,7 @@ enum When {
 enum Command {
     Check(check::Args),
     Print(print::Args),
-    Run(run::Args),
+    Run(Box<run::Args>),
     Model(model::Args),
     Explain(explain::Args),
 }

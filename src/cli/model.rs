@@ -81,15 +81,18 @@ fn split_flags(flags: &[String]) -> Result<(Target, Vec<String>), ModelError> {
         };
         let mut value = |what: &str| {
             let value = inline.clone().or_else(|| rest.next().cloned());
-            value.ok_or_else(|| ModelError::Usage { message: format!("`{key}` needs {what}"), help: format!("write `{key} …`") })
+            value
+                .ok_or_else(|| ModelError::Usage { message: format!("`{key}` needs {what}"), help: format!("write `{key} …`") })
         };
         match key {
             "-o" | "--output" => target.text = Some(value("a file")?.into()),
             "--params" => target.params = Some(value("a file")?.into()),
             "--seed" => {
                 let text = value("a number")?;
-                let error =
-                    |_| ModelError::Usage { message: format!("`{text}` is no seed"), help: "a seed is a number below 2^32".into() };
+                let error = |_| ModelError::Usage {
+                    message: format!("`{text}` is no seed"),
+                    help: "a seed is a number below 2^32".into(),
+                };
                 target.seed = text.parse().map_err(error)?;
             }
             "-h" | "--help" => target.help = true,

@@ -3,11 +3,12 @@
 //!
 //! Text from files is shown with its control bytes escaped.
 
-use super::{Diagnostic, Severity};
+use super::{Diagnostic, Equation, Severity};
 use crate::base::text::{count, escape_control};
 use crate::base::{FileId, Idx, Sources, Span};
 use codespan_reporting::{diagnostic as cs, files as csf, term};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 
 /// The shape of messages, `--message-format`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,11 +40,23 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format, col
 fn footer(diagnostic: &Diagnostic) -> (Vec<String>, Vec<String>) {
     let mut notes = Vec::new();
     if let Some(equation) = &diagnostic.equation {
-        notes.push(format!("need {}, got {}", equation.rule, equation.values));
+        notes.push(need(equation));
     }
     notes.extend(diagnostic.notes.iter().map(|note| escape_control(note).into_owned()));
     let helps = diagnostic.helps.iter().map(|help| escape_control(&help.text).into_owned()).collect();
     (notes, helps)
+}
+
+/// `need data.C == weight.I * groups, got 64 != 32 * 1`.
+fn need(equation: &Equation) -> String {
+    let Equation { rule, values } = equation;
+    let relations = [" == ", " <= ", " >= ", " < ", " > "];
+    let n_relations: usize = relations.iter().map(|relation| values.matches(relation).count()).sum();
+    match n_relations {
+        0 => format!("need {rule}, got {values}"),
+        1 if values.contains(" == ") => format!("need {rule}, got {}", values.replace(" == ", " != ")),
+        _ => format!("need {rule}, but {values} is false"),
+    }
 }
 
 fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut String) {
@@ -58,9 +71,14 @@ fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut Stri
         .with_config(config)
         .with_code(diagnostic.code.id())
         .with_message(escape_control(&diagnostic.message));
-    for label in diagnostic.labels.iter().filter(|label| sources.file(label.span.file).is_some()) {
+    // In text order: the renderer starts a new excerpt at a label that stands above the one before.
+    let mut labels: Vec<&super::Label> =
+        diagnostic.labels.iter().filter(|label| sources.file(label.span.file).is_some()).collect();
+    labels.sort_by_key(|label| (label.span.file, label.span.end));
+    for label in labels {
         let tint = if label.primary { tint } else { Color::Blue };
-        report = report.with_label(Label::new(at(label.span)).with_message(escape_control(&label.text)).with_color(tint));
+        let span = without_line_break(label.span, sources);
+        report = report.with_label(Label::new(at(span)).with_message(escape_control(&label.text)).with_color(tint));
     }
     let (notes, helps) = footer(diagnostic);
     for note in notes {
@@ -72,7 +90,7 @@ fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut Stri
     // One cache entry for each file a label points into.
     let files = diagnostic.labels.iter().filter_map(|label| {
         let file = sources.file(label.span.file)?;
-        Some((label.span.file.index(), (escape_control(&file.name), &*file.text)))
+        Some((label.span.file.index(), (escape_control(&file.name), one_line_break(&file.text))))
     });
     let cache = HumanCache { files: files.map(|(id, (name, text))| (id, (name.into_owned(), Source::from(text)))).collect() };
     let mut bytes = Vec::new();
@@ -92,14 +110,30 @@ fn escape_rendered(text: &str, color: bool) -> String {
     escape_control(&text.replace("\u{1b}[", &format!("{MARK}["))).replace(MARK, "\u{1b}")
 }
 
+/// A span that ends before the line break it may end with: the renderer cannot point at a line break.
+fn without_line_break(span: Span, sources: &Sources) -> Span {
+    let trimmed = sources.slice(span).trim_end_matches(['\n', '\r', ' ']).len();
+    if trimmed == 0 { Span { end: span.start, ..span } } else { Span { end: span.start + trimmed as u32, ..span } }
+}
+
+/// The text with characters that the renderer, but nothing else, takes for line breaks replaced by as many blanks.
+fn one_line_break(text: &str) -> Cow<'_, str> {
+    const OTHERS: [char; 6] = ['\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    if !text.contains(OTHERS) {
+        return text.into();
+    }
+    let blanks = |c: char| if OTHERS.contains(&c) { " ".repeat(c.len_utf8()) } else { c.to_string() };
+    text.chars().map(blanks).collect::<String>().into()
+}
+
 struct HumanCache<'a> {
-    files: std::collections::BTreeMap<usize, (String, ariadne::Source<&'a str>)>,
+    files: std::collections::BTreeMap<usize, (String, ariadne::Source<Cow<'a, str>>)>,
 }
 
 impl<'a> ariadne::Cache<usize> for HumanCache<'a> {
-    type Storage = &'a str;
+    type Storage = Cow<'a, str>;
 
-    fn fetch(&mut self, id: &usize) -> Result<&ariadne::Source<&'a str>, impl std::fmt::Debug> {
+    fn fetch(&mut self, id: &usize) -> Result<&ariadne::Source<Cow<'a, str>>, impl std::fmt::Debug> {
         self.files.get(id).map(|(_, source)| source).ok_or("no such file")
     }
 
@@ -177,7 +211,7 @@ fn short(diagnostic: &Diagnostic, sources: &Sources, out: &mut String) {
     }
     out.push_str(&format!("{}[{}]: {}", level(diagnostic), diagnostic.code.id(), escape_control(&diagnostic.message)));
     if let Some(equation) = &diagnostic.equation {
-        out.push_str(&format!(": need {}, got {}", equation.rule, equation.values));
+        out.push_str(&format!(": {}", need(equation)));
     }
     out.push('\n');
 }
@@ -233,5 +267,28 @@ pub fn summary(diagnostics: &[Diagnostic], what: &str, format: Format) -> String
             json!({"schema": "relayc.diag/1", "reason": "summary", "errors": errors, "warnings": warnings}).to_string() + "\n"
         }
         _ => format!("{}: {}, {}\n", escape_control(what), count(errors, "error"), count(warnings, "warning")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::codes;
+
+    #[test]
+    fn every_format_survives_every_place() {
+        let mut sources = Sources::new();
+        let text = "a\r\nb\u{2028}c\u{85}\u{b}\nü\u{1b}[31m\n";
+        let file = sources.add("x\u{7}.relay", text);
+        let places: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
+        for &start in &places {
+            for &end in places.iter().filter(|&&end| end >= start) {
+                let diagnostic = Diagnostic::new(codes::E0101, "message").at(Span::new(file, start, end), "label");
+                for format in [Format::Human, Format::Plain, Format::Short, Format::Json] {
+                    let out = render(std::slice::from_ref(&diagnostic), &sources, format, false);
+                    assert!(out.contains("E0101") && !out.contains('\u{1b}'), "{out}");
+                }
+            }
+        }
     }
 }

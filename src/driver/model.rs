@@ -3,6 +3,7 @@
 use crate::base::text::thousands;
 use crate::diag::Diagnostic;
 use crate::formats::params;
+use crate::ir::Module;
 use crate::ir::print::{self, Options};
 use crate::zoo::{self, Config, Network, ZooError};
 use crate::{infer, ops};
@@ -12,14 +13,17 @@ pub struct Model {
     pub text: String,
     /// The bytes of a .params file, if weights were wanted.
     pub weights: Option<Vec<u8>>,
-    /// `11,689,512 parameters in 102 tensors`.
+    /// `109,386 parameters in 6 tensors, 109,184 multiply-accumulates`.
     pub size: String,
 }
 
 /// What stops it.
 pub enum ModelError {
     /// Wrong usage, with what to write instead.
-    Usage { message: String, help: String },
+    Usage {
+        message: String,
+        help: String,
+    },
     Found(Vec<Diagnostic>),
 }
 
@@ -40,12 +44,13 @@ pub fn build(name: &str, flags: &[String], seed: Option<u32>) -> Result<Model, M
     let text = print::print(&module, ops::table(), Options { types: true, meta: false });
     let shapes = zoo::params_of(&module)?;
     let weights = seed.map(|seed| Ok::<_, ZooError>(params::write(&zoo::weights(&shapes, network.rule, seed)?))).transpose()?;
-    Ok(Model { text, weights, size: size_of(&shapes) })
+    Ok(Model { text, weights, size: size_of(&module, &shapes) })
 }
 
-fn size_of(params: &[zoo::Param]) -> String {
-    let n: u64 = params.iter().map(|param| param.shape.iter().map(|&dim| dim as u64).product::<u64>()).sum();
-    format!("{} parameters in {} tensors", thousands(n), params.len())
+fn size_of(module: &Module, params: &[zoo::Param]) -> String {
+    let grouped = |n: u128| thousands(u64::try_from(n).unwrap_or(u64::MAX));
+    let size = format!("{} parameters in {} tensors", grouped(zoo::n_parameters(params)), params.len());
+    zoo::macs(module).map_or(size.clone(), |macs| format!("{size}, {} multiply-accumulates", grouped(macs)))
 }
 
 /// One network with its flags, in words.
@@ -68,9 +73,10 @@ pub fn list() -> String {
         out.push_str(&description(network));
         let size = Config::new(network).build().ok().and_then(|mut module| {
             let found = infer::infer(&mut module, ops::table());
-            found.is_empty().then(|| zoo::params_of(&module).ok()).flatten()
+            let params = found.is_empty().then(|| zoo::params_of(&module).ok()).flatten()?;
+            Some(size_of(&module, &params))
         });
-        let size = size.map_or("not buildable: an operator is missing".to_owned(), |params| size_of(&params));
+        let size = size.unwrap_or_else(|| "not buildable: an operator is missing".to_owned());
         out.push_str(&format!("    {size}\n\n"));
     }
     out

@@ -10,7 +10,7 @@ mod origin;
 
 use crate::base::{Idx, IndexVec, Span};
 use crate::diag::Diagnostic;
-use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Root, VarId};
+use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
 use crate::ops::rel::{RelCx, Stop};
 use crate::ops::{OpDef, Table};
 use crate::types::{DType, Solver, Ty, TyData};
@@ -27,6 +27,7 @@ pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
         decided_by: FxHashMap::default(),
         let_values: FxHashMap::default(),
         waiting: vec![],
+        faulty: vec![],
         n_steps: 0,
         diagnostics: vec![],
         module,
@@ -49,6 +50,8 @@ struct Infer<'a> {
     let_values: FxHashMap<VarId, ExprId>,
     /// Calls and projections that wait; a watcher's number is an index here.
     waiting: Vec<Option<ExprId>>,
+    /// Calls that broke a rule, and so could not say what their operands are.
+    faulty: Vec<ExprId>,
     n_steps: u64,
     diagnostics: Vec<Diagnostic>,
 }
@@ -196,9 +199,9 @@ impl Infer<'_> {
         let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
         let (expected, found) = (self.var_ty(var), self.ty(value));
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
-            let span = self.module.exprs[value].span;
             let place = (self.module.vars[var].span, "the variable is declared here".to_owned());
-            self.report_mismatch(mismatch, expected, found, span, place);
+            let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
+            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -207,12 +210,36 @@ impl Infer<'_> {
         let TyData::Fn { ret, .. } = *self.module.types.data(fn_ty) else { return };
         let body = self.module.funcs[func].body;
         let found = self.ty(body);
-        // A body of a polymorphic function type is instantiated (relay-text 7.3).
+        let found = self.instantiate_body(ret, found);
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, ret, found) {
-            let value = self.final_value(body);
-            let (span, place) = (self.module.exprs[value].span, self.module.funcs[func].ret_span);
-            self.report_mismatch(mismatch, ret, found, span, (place, "the result is declared here".to_owned()));
+            let value = self.mention(self.final_value(body));
+            let declared = self.module.funcs[func].ret_span;
+            let place = (declared, "the result is declared here".to_owned());
+            let mut diagnostic = self.mismatch(mismatch, (ret, found), value, place);
+            let found = self.solver.resolve(&mut self.module.types, found);
+            if !declared.is_none() && !self.module.types.has_hole(found) {
+                let text = self.module.types.text(found);
+                diagnostic = diagnostic.fix(format!("or declare the result as `{text}`"), declared, text);
+            }
+            self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// An expression as an operand of what is around it.
+    fn mention(&self, expr: ExprId) -> Operand {
+        Operand { expr, span: self.module.exprs[expr].span }
+    }
+
+    /// A body of a polymorphic function type is instantiated (relay-text 7.3), unless the result is declared to be one.
+    fn instantiate_body(&mut self, ret: Ty, found: Ty) -> Ty {
+        let types = &self.module.types;
+        let is_polymorphic = |ty: Ty| matches!(types.data(self.solver.shallow(types, ty)), TyData::Fn { type_params, .. } if !type_params.is_empty());
+        if !is_polymorphic(found) || is_polymorphic(ret) {
+            return found;
+        }
+        let TyData::Fn { type_params, params, ret } = types.data(self.solver.shallow(types, found)).clone() else { return found };
+        let (params, ret) = self.instantiate(&type_params, &params, ret);
+        self.module.types.func(&params, ret)
     }
 
     /// The expression whose value a body has: behind lets.
@@ -248,12 +275,31 @@ impl Infer<'_> {
             ExprKind::Call { callee, args, .. } => match self.module.exprs[callee].kind {
                 ExprKind::Op(op) if self.ops.def(op).args.len() == args.len() => self.attempt_new(expr),
                 ExprKind::Op(op) => {
-                    self.diagnostics.push(errors::operator_arity(self.module, expr, self.ops.def(op)));
+                    let diagnostic = match self.takes_tuple(expr, self.ops.def(op)) {
+                        true => errors::tuple_arity(self.module, expr, self.ops.def(op)),
+                        false => errors::operator_arity(self.module, expr, self.ops.def(op)),
+                    };
+                    self.diagnostics.push(diagnostic);
                     Ty::ERROR
                 }
                 _ => self.exit_call(expr, callee),
             },
         }
+    }
+
+    /// Whether a call with too many arguments would be one with a tuple of them.
+    fn takes_tuple(&mut self, call: ExprId, def: &OpDef) -> bool {
+        let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return false };
+        if def.args.len() != 1 || args.len() < 2 {
+            return false;
+        }
+        let fields: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
+        let fields: Vec<Ty> = fields.into_iter().map(|field| self.ty(field)).collect();
+        let tuple = self.module.types.tuple(&fields);
+        let attrs = call_attrs(self.module, call).to_vec();
+        let out = self.fresh();
+        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, std::slice::from_ref(&tuple), out);
+        (def.rel)(&mut cx).is_ok()
     }
 
     fn exit_if(&mut self, cond: ExprId, then_branch: ExprId, else_branch: ExprId) -> Ty {
@@ -266,9 +312,11 @@ impl Infer<'_> {
         let (expected, found) = (self.ty(then_branch), self.ty(else_branch));
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
             let then_span = self.module.exprs[self.final_value(then_branch)].span;
-            let else_span = self.module.exprs[self.final_value(else_branch)].span;
-            let place = (then_span, "the other branch is here".to_owned());
-            self.report_mismatch(mismatch, expected, found, else_span, place);
+            let then_ty = self.solver.resolve(&mut self.module.types, expected);
+            let place = (then_span, format!("the other branch is `{}`", self.module.types.text(then_ty)));
+            let value = self.mention(self.final_value(else_branch));
+            let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
+            self.diagnostics.push(diagnostic.note("the branches of an `if` have one type"));
         }
         expected
     }
@@ -290,7 +338,8 @@ impl Infer<'_> {
                 for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
                     if let Err(mismatch) = self.solver.unify(&mut self.module.types, param, found) {
                         let place = errors::parameter_place(self.module, callee, i);
-                        self.report_mismatch(mismatch, param, found, args[i].span, place);
+                        let diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
+                        self.diagnostics.push(diagnostic);
                     }
                 }
                 ret
@@ -351,6 +400,7 @@ impl Infer<'_> {
             Err(Stop::Fault(fault)) => {
                 let diagnostic = self.explain(expr, *fault);
                 self.diagnostics.push(diagnostic);
+                self.faulty.push(expr);
                 self.poison(expr);
             }
         }
@@ -367,8 +417,9 @@ impl Infer<'_> {
                     let own = self.ty(expr);
                     // Its own type is a fresh hole or has been unified with one that agrees.
                     if let Err(mismatch) = self.solver.unify(&mut self.module.types, own, field) {
-                        let span = self.module.exprs[expr].span;
-                        self.report_mismatch(mismatch, own, field, span, (Span::NONE, String::new()));
+                        let value = self.mention(expr);
+                        let diagnostic = self.mismatch(mismatch, (own, field), value, (Span::NONE, String::new()));
+                        self.diagnostics.push(diagnostic);
                     }
                     Ok(())
                 }
@@ -482,8 +533,27 @@ impl Infer<'_> {
         self.diagnostics
     }
 
+    /// An operator has a type only where it is called. Where nothing asks for its type TVM accepts it (relay-text 7.3).
+    fn report_operator_values(&mut self) {
+        for expr in self.module.exprs.ids() {
+            let (ExprKind::Op(op), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
+            if !self.is_hole(ty) {
+                let def = self.ops.def(op);
+                self.diagnostics.push(errors::operator_value(self.module, expr, def.name, def.args.len()));
+                self.solver.poison(&mut self.module.types, ty);
+                self.wake();
+            }
+        }
+    }
+
     /// A hole is reported once, at the variable that has it or else at the first expression that has it.
     fn report_holes(&mut self) {
+        self.report_operator_values();
+        for call in std::mem::take(&mut self.faulty) {
+            let (_, operands) = self.op_call(call).unwrap_or_else(|| unreachable!("rules are broken by calls of operators"));
+            operands.into_iter().for_each(|ty| self.solver.poison(&mut self.module.types, ty));
+            self.wake();
+        }
         for var in self.module.vars.ids() {
             let Some(ty) = self.var_tys[var] else { continue };
             if !self.solver.open_holes(&mut self.module.types, ty).is_empty() {

@@ -88,14 +88,14 @@ pub enum Kind {
     /// A list of floats.
     Floats,
     Bool,
-    /// TVM's `Bool`, an object.
-    BoolObject,
     /// TVM's `Optional<FloatImm>`.
     OptFloat,
     Str,
     /// A `std::string`, which metadata sections write in place.
     StdStr,
     DType,
+    /// A device, an object of the metadata section.
+    Device,
     /// An integer or a list of integers.
     Object,
 }
@@ -111,10 +111,11 @@ impl Kind {
             Kind::IntLists => "Array<Array<Integer>>",
             Kind::Float => "float",
             Kind::Floats => "Array<FloatImm>",
-            Kind::Bool | Kind::BoolObject => "bool",
+            Kind::Bool => "bool",
             Kind::OptFloat => "float?",
             Kind::Str | Kind::StdStr => "string",
             Kind::DType => "dtype",
+            Kind::Device => "VirtualDevice",
             Kind::Object => "ObjectRef",
         }
     }
@@ -129,10 +130,11 @@ impl Kind {
             Kind::IntLists => "a list of lists of integers",
             Kind::Float => "a number",
             Kind::Floats => "a list of numbers",
-            Kind::Bool | Kind::BoolObject => "`True` or `False`",
+            Kind::Bool => "`True` or `False`",
             Kind::OptFloat => "a number or `None`",
             Kind::Str | Kind::StdStr => "a string",
             Kind::DType => "a dtype in quotes",
+            Kind::Device => "a device of the metadata section",
             Kind::Object => "an integer or a list of integers",
         }
     }

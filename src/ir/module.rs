@@ -54,6 +54,8 @@ pub struct Module {
     pub consts: IndexVec<ConstId, Tensor>,
     /// What the metadata section that a constant was read from says beside its value.
     pub const_notes: FxHashMap<ConstId, ConstNote>,
+    /// The devices that parameters are annotated with.
+    pub var_devices: FxHashMap<VarId, ObjectId>,
     /// Objects that are kept as they were read.
     pub objects: IndexVec<ObjectId, Object>,
     pub attrs: IndexVec<AttrsId, Attrs>,
@@ -194,6 +196,7 @@ impl Module {
             vars: IndexVec::new(),
             consts: IndexVec::new(),
             const_notes: FxHashMap::default(),
+            var_devices: FxHashMap::default(),
             objects: IndexVec::new(),
             attrs: IndexVec::new(),
             expr_tys: IndexVec::new(),

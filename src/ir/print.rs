@@ -358,14 +358,18 @@ impl<'a> Printer<'a> {
         out
     }
 
-    /// `%name: T /* ty=T */`, after giving the variable its name.
+    /// `%name {virtual_device=…}: T /* ty=T */`, after giving the variable its name.
     fn declare(&mut self, var: VarId) -> String {
         let module = self.module;
         let decl = &module.vars[var];
         let name = self.unique_name(&decl.name);
         self.var_names[var.index()] = Some(name.clone().into());
+        let device = match module.var_devices.get(&var) {
+            Some(&device) => format!(" {{virtual_device={}}}", self.object_text(&AttrValue::Object(device))),
+            None => String::new(),
+        };
         let annotation = decl.ty.map_or(String::new(), |ty| format!(": {}", self.ty(ty)));
-        format!("%{name}{annotation}{}", self.comment(decl.checked_ty))
+        format!("%{name}{device}{annotation}{}", self.comment(decl.checked_ty))
     }
 
     /// The hint, or the hint and the first free number (relay-text 5.10).

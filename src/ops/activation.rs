@@ -40,6 +40,7 @@ pub const LEAKY_RELU: OpDef = OpDef {
     rel: leaky_relu_rel,
     eval: leaky_relu_eval,
     fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
 };
 
 fn leaky_relu_rel(cx: &mut RelCx) -> RelResult {

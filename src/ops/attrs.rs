@@ -1,6 +1,7 @@
 //! `attrs!`: an attribute type, its schema and its typed view, said once.
 
 use crate::ir::attrs::{AttrValue, Kind};
+use crate::ir::object::ObjectId;
 use crate::types::{DType, Dim};
 
 /// A Rust type that an attribute's value reads as.
@@ -39,6 +40,23 @@ impl AttrField for Option<i64> {
 
     fn read(value: &AttrValue) -> Option<i64> {
         value.as_int()
+    }
+}
+
+/// TVM's `Optional<Integer>`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OptInt(pub Option<i64>);
+
+impl AttrField for OptInt {
+    const KIND: Kind = Kind::OptInt;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        <Option<i64>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptInt {
+        OptInt(value.as_int())
     }
 }
 
@@ -141,6 +159,20 @@ impl AttrField for Vec<i64> {
     }
 }
 
+/// A list of lists.
+impl AttrField for Vec<Vec<i64>> {
+    const KIND: Kind = Kind::IntLists;
+    type Literal = &'static [&'static [i64]];
+
+    fn default_value(literal: &'static [&'static [i64]]) -> AttrValue {
+        AttrValue::List(literal.iter().map(|items| AttrValue::ints(items)).collect())
+    }
+
+    fn read(value: &AttrValue) -> Vec<Vec<i64>> {
+        value.as_list().unwrap_or_default().iter().map(|item| read_ints(item).unwrap_or_default()).collect()
+    }
+}
+
 /// A list or `None`.
 impl AttrField for Option<Vec<i64>> {
     const KIND: Kind = Kind::IntsOrNone;
@@ -239,23 +271,6 @@ impl AttrField for IntOrInts {
     }
 }
 
-/// TVM's `Bool`, an object where `bool` is a machine value.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct BoolObject(pub bool);
-
-impl AttrField for BoolObject {
-    const KIND: Kind = Kind::BoolObject;
-    type Literal = bool;
-
-    fn default_value(literal: bool) -> AttrValue {
-        AttrValue::Bool(literal)
-    }
-
-    fn read(value: &AttrValue) -> BoolObject {
-        BoolObject(bool::read(value))
-    }
-}
-
 /// TVM's `Optional<FloatImm>`.
 impl AttrField for Option<f64> {
     const KIND: Kind = Kind::OptFloat;
@@ -287,6 +302,26 @@ impl AttrField for StdString {
     }
 }
 
+/// A device of the metadata section; `None` is any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Device(pub Option<ObjectId>);
+
+impl AttrField for Device {
+    const KIND: Kind = Kind::Device;
+    type Literal = Option<ObjectId>;
+
+    fn default_value(literal: Option<ObjectId>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::Object)
+    }
+
+    fn read(value: &AttrValue) -> Device {
+        match value {
+            AttrValue::Object(device) => Device(Some(*device)),
+            _ => Device(None),
+        }
+    }
+}
+
 /// Declares an attribute type: the struct, its schema and the reading of its values.
 ///
 /// ```text
@@ -311,6 +346,8 @@ macro_rules! attrs {
                 $($(#[doc = $doc])* pub $field: $ty,)*
             }
 
+            // An attribute type needs one schema only, and some are never read.
+            #[allow(dead_code)]
             impl $name {
                 pub const SCHEMA: &'static $crate::ir::attrs::AttrSchema = &$crate::ir::attrs::AttrSchema {
                     type_key: $key,
@@ -325,7 +362,6 @@ macro_rules! attrs {
                 };
 
                 /// The schema for operators with which TVM does not register it.
-                #[allow(dead_code)]
                 pub const META_SCHEMA: &'static $crate::ir::attrs::AttrSchema =
                     &$crate::ir::attrs::AttrSchema { declared: false, ..*Self::SCHEMA };
 

@@ -1,4 +1,4 @@
-//! Tensors made from nothing but a shape and a value.
+//! Tensors made from nothing but a shape and a value, and the tensors that say what a shape is.
 
 use super::attrs::{OptDims, attrs};
 use super::eval::{EvalCx, EvalResult, Trap};
@@ -14,6 +14,18 @@ attrs! {
     pub struct InitOpAttrs {
         /// The shape of the result.
         pub shape: OptDims;
+        /// The dtype of the result.
+        pub dtype: Option<DType> = None;
+    }
+
+    "relay.attrs.NdarraySizeAttrs" =>
+    pub struct NdarraySizeAttrs {
+        /// The dtype of the result.
+        pub dtype: Option<DType> = None;
+    }
+
+    "relay.attrs.ShapeOfAttrs" =>
+    pub struct ShapeOfAttrs {
         /// The dtype of the result.
         pub dtype: Option<DType> = None;
     }
@@ -95,6 +107,7 @@ pub const FULL: OpDef = OpDef {
     rel: full_rel,
     eval: |cx| spread(cx, cx.tensor(0)),
     fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
 };
 
 fn full_rel(cx: &mut RelCx) -> RelResult {
@@ -129,7 +142,55 @@ fn spread(cx: &EvalCx, value: &Tensor) -> EvalResult {
     Ok(spread.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
 }
 
-pub const FAMILY: &[OpDef] = &[ZEROS, ONES, ZEROS_LIKE, ONES_LIKE, FULL, FULL_LIKE];
+/// Another tensor's lengths.
+pub const NDARRAY_SIZE: OpDef = OpDef {
+    name: "ndarray_size",
+    doc: "The number of elements of `data`, as a scalar of dtype `dtype` (`src/relay/op/tensor/unary.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(NdarraySizeAttrs::SCHEMA),
+    rules: &["C1: dtype is the dtype of a tensor"],
+    rel: ndarray_size_rel,
+    eval: |cx| counts(cx, &[cx.tensor(0).len()]),
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn ndarray_size_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = NdarraySizeAttrs::read(cx.attrs);
+    cx.tensor(0)?;
+    let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
+    cx.set_out(Shape::new(), dtype)
+}
+
+/// Another tensor's dimensions.
+pub const SHAPE_OF: OpDef = OpDef {
+    name: "shape_of",
+    doc: "The dimensions of `data`, as a vector of dtype `dtype`; of a scalar, a scalar (`src/relay/op/tensor/unary.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(ShapeOfAttrs::SCHEMA),
+    rules: &["C1: dtype is the dtype of a tensor"],
+    rel: shape_of_rel,
+    eval: |cx| counts(cx, cx.tensor(0).shape()),
+    fuse: Some(Fuse::Opaque),
+    ..OpDef::BASE
+};
+
+fn shape_of_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = ShapeOfAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
+    let rank = (data.rank() > 0).then(|| SDim::known(data.rank() as i64, From::Op));
+    cx.set_out(rank.into_iter().collect::<Shape>(), dtype)
+}
+
+/// Counts as a tensor of the result's shape and dtype; a scalar has no dimensions to tell, and is 0.
+fn counts(cx: &EvalCx, counts: &[usize]) -> EvalResult {
+    let counts = Tensor::from_fn(cx.out_shape(), |i| counts.get(i).map_or(0, |&count| count as i64));
+    let trap = || Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype()));
+    Ok(counts.cast(cx.out_dtype()).ok_or_else(trap)?.into())
+}
+
+pub const FAMILY: &[OpDef] = &[ZEROS, ONES, ZEROS_LIKE, ONES_LIKE, FULL, FULL_LIKE, NDARRAY_SIZE, SHAPE_OF];
 
 #[cfg(test)]
 mod tests {
@@ -160,5 +221,15 @@ mod tests {
         assert_eq!(eval("full", &[Tensor::scalar(-1i32)], &attrs).expect("no trap").to_vec::<u8>(), Some(vec![255, 255]));
         let x = Tensor::from_vec(&[2], vec![0.5f32, 1.5]);
         assert_eq!(eval("full_like", &[x, Tensor::scalar(3i64)], &[]).expect("no trap").to_vec::<f32>(), Some(vec![3.0; 2]));
+    }
+
+    #[test]
+    fn lengths_as_values() {
+        let attrs = [("dtype", AttrValue::DType(Some(DType::I64)))];
+        let x = Tensor::from_vec(&[2, 3], vec![0u8; 6]);
+        assert_eq!(eval("shape_of", std::slice::from_ref(&x), &attrs).expect("no trap").to_vec::<i64>(), Some(vec![2, 3]));
+        assert_eq!(eval("ndarray_size", &[x], &attrs).expect("no trap").to_vec::<i64>(), Some(vec![6]));
+        assert_eq!(rel("shape_of", &[t(&[], DType::I8)], &attrs), "int64");
+        assert_eq!(rel("shape_of", &[t(&[2], DType::I8)], &[]), "E0404 C1");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::eval::{EvalCx, EvalResult};
 use super::rel::{RelCx, RelResult};
-use crate::ir::attrs::{Arg, AttrSchema};
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 
 /// How an operator may be fused with its neighbours: TVM's `OpPatternKind` (`include/tvm/relay/op_attr_types.h`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,6 +32,23 @@ pub struct OpDef {
     pub eval: fn(&EvalCx) -> EvalResult,
     /// `None` where TVM registers no pattern.
     pub fuse: Option<Fuse>,
+    /// How many products a call adds up; absent where that says nothing of its cost.
+    pub macs: Option<fn(&Shapes) -> u128>,
+}
+
+/// A call by its shapes, all known.
+pub struct Shapes<'a> {
+    pub attrs: &'a [AttrValue],
+    /// The operands' shapes; a tuple's is empty.
+    pub args: &'a [Vec<i64>],
+    pub out: &'a [i64],
+}
+
+impl Shapes<'_> {
+    /// The number of elements of a shape.
+    pub fn elements(shape: &[i64]) -> u128 {
+        shape.iter().map(|&dim| dim.max(0) as u128).product()
+    }
 }
 
 impl OpDef {
@@ -45,5 +62,6 @@ impl OpDef {
         rel: |_| Ok(()),
         eval: |_| Err(super::eval::Trap::new(crate::diag::codes::E0506, "the operator has no evaluation")),
         fuse: Some(Fuse::Opaque),
+        macs: None,
     };
 }

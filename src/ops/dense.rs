@@ -3,10 +3,10 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_same_dtype};
-use super::{Fuse, OpDef};
+use super::{Fuse, OpDef, Shapes};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
-use crate::tensor::{Acc, Real};
+use crate::tensor::{Acc, Real, Tensor};
 use crate::types::{DType, Dim, SymbolOp};
 use rayon::prelude::*;
 
@@ -43,7 +43,12 @@ pub const DENSE: OpDef = OpDef {
     rel: dense_rel,
     eval: dense_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    macs: Some(dense_macs),
 };
+
+fn dense_macs(shapes: &Shapes) -> u128 {
+    Shapes::elements(shapes.out) * Shapes::elements(&shapes.args[1][1..])
+}
 
 fn dense_rel(cx: &mut RelCx) -> RelResult {
     let attrs = DenseAttrs::read(cx.attrs);
@@ -96,13 +101,18 @@ fn dense_weight(cx: &RelCx, weight: &TensorTy, units: Option<SDim>, input: SDim)
 fn dense_eval(cx: &EvalCx) -> EvalResult {
     let dtype = cx.out_dtype();
     let (data, weight) = (cx.tensor_as(0, dtype)?, cx.tensor_as(1, dtype)?);
-    let weight = weight.permute(&[1, 0]);
-    let out = match data.to_acc() {
-        Acc::F32(_) => rows_times::<f32>(&data.to_acc(), &weight.to_acc(), cx.out_shape()),
-        Acc::F64(_) => rows_times::<f64>(&data.to_acc(), &weight.to_acc(), cx.out_shape()),
-        Acc::I64(_) => rows_times::<i64>(&data.to_acc(), &weight.to_acc(), cx.out_shape()),
+    Ok(rows_product(&data, &weight.permute(&[1, 0]), cx.out_shape()).into())
+}
+
+/// Each row of `data` times a matrix `(K, units)`, both of one dtype.
+pub(super) fn rows_product(data: &Tensor, matrix: &Tensor, out_shape: &[usize]) -> Tensor {
+    let (rows, columns) = (data.to_acc(), matrix.to_acc());
+    let out = match rows {
+        Acc::F32(_) => rows_times::<f32>(&rows, &columns, out_shape),
+        Acc::F64(_) => rows_times::<f64>(&rows, &columns, out_shape),
+        Acc::I64(_) => rows_times::<i64>(&rows, &columns, out_shape),
     };
-    Ok(out.into_tensor(dtype).into())
+    out.into_tensor(data.dtype())
 }
 
 /// Each row of `data` times a matrix `(K, units)`. Every sum runs over `k` upwards, for any number of threads.
@@ -137,6 +147,7 @@ pub const BIAS_ADD: OpDef = OpDef {
     rel: bias_add_rel,
     eval: bias_add_eval,
     fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
 };
 
 fn bias_add_rel(cx: &mut RelCx) -> RelResult {
@@ -149,7 +160,9 @@ fn bias_add_rel(cx: &mut RelCx) -> RelResult {
             cx.require("C2", bias.rank() == 1, || Fault::rank(1, &bias))?;
             require_same_dtype(cx, "C4", &data, &bias)?;
             let (found, expected) = (bias.shape[0], data.shape[axis]);
-            cx.require("C3", found.compatible(expected), || {
+            // Where only running tells, TVM's kernel broadcasts (`python/tvm/relay/op/nn/_nn.py`).
+            let broadcasts = cx.at_run_time && found.value() == Some(1);
+            cx.require("C3", broadcasts || found.compatible(expected), || {
                 let fault = Fault::shape(format!("expected a bias of {expected}, found {found}"))
                     .at(bias.axis(0), "")
                     .at(data.axis(axis), "")
@@ -193,9 +206,7 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
     let mut columns = Dim::known(1);
     for &dim in &data.shape[1..] {
         let fits = columns.value().zip(dim.value()).is_none_or(|(a, b)| a.checked_mul(b).is_some());
-        cx.require("C2", fits, || {
-            Fault::new(codes::E0803, "the product of the dimensions is too large").at(data.place(), "")
-        })?;
+        cx.require("C2", fits, || Fault::new(codes::E0803, "the product of the dimensions is too large").at(data.place(), ""))?;
         columns = cx.types.symbols.arith(SymbolOp::Mul, columns, dim);
     }
     let from = if data.rank() == 2 { data.dim(1).from } else { From::Rule("C2") };

@@ -64,6 +64,7 @@ pub const CONCATENATE: OpDef = OpDef {
     rel: concatenate_rel,
     eval: concatenate_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn concatenate_rel(cx: &mut RelCx) -> RelResult {
@@ -152,6 +153,7 @@ pub const STACK: OpDef = OpDef {
     rel: stack_rel,
     eval: stack_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn stack_rel(cx: &mut RelCx) -> RelResult {
@@ -192,6 +194,7 @@ pub const SPLIT: OpDef = OpDef {
     rel: split_rel,
     eval: split_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn split_rel(cx: &mut RelCx) -> RelResult {
@@ -216,10 +219,9 @@ fn equal_pieces(cx: &mut RelCx, data: &TensorTy, axis: usize, sections: i64) -> 
         Fault::attr("indices_or_sections", format!("expected 1 to {MAX_SECTIONS} sections, found {sections}"))
     })?;
     cx.require("C2", dim.value().is_none_or(|dim| dim % sections == 0), || {
-        let rest = dim.value().unwrap_or(0) % sections;
         Fault::attr("indices_or_sections", format!("cannot cut {dim} positions into {sections} equal pieces"))
             .at(data.axis(axis), "")
-            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == {rest}"))
+            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"))
     })?;
     let symbols = &mut cx.types.symbols;
     Ok((0..sections).map(|_| symbols.arith(SymbolOp::FloorDiv, dim, Dim::known(sections))).collect())
@@ -276,6 +278,7 @@ pub const STRIDED_SLICE: OpDef = OpDef {
     rel: strided_slice_rel,
     eval: strided_slice_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 /// What to take of one axis.

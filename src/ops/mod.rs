@@ -16,14 +16,20 @@ mod trial;
 mod window;
 
 mod activation;
+mod annotation;
 mod arith;
+mod broadcast;
 mod compare;
 mod conv;
 mod create;
 mod dense;
+mod index;
 mod join;
+mod logic;
 mod math;
+mod matmul;
 mod norm;
+mod pad;
 mod pool;
 mod reduce;
 mod reshape;
@@ -31,7 +37,7 @@ mod softmax;
 mod transpose;
 
 pub use attrs::AttrField;
-pub use def::{Fuse, OpDef};
+pub use def::{Fuse, OpDef, Shapes};
 
 use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;
@@ -39,14 +45,20 @@ use std::sync::OnceLock;
 /// Every family, one line each.
 const FAMILIES: &[&[OpDef]] = &[
     activation::FAMILY,
+    annotation::FAMILY,
     arith::FAMILY,
+    broadcast::FAMILY,
     compare::FAMILY,
     conv::FAMILY,
     create::FAMILY,
     dense::FAMILY,
+    index::FAMILY,
     join::FAMILY,
+    logic::FAMILY,
     math::FAMILY,
+    matmul::FAMILY,
     norm::FAMILY,
+    pad::FAMILY,
     pool::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,

@@ -66,6 +66,7 @@ pub const BATCH_NORM: OpDef = OpDef {
     rel: batch_norm_rel,
     eval: batch_norm_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
 };
 
 fn batch_norm_rel(cx: &mut RelCx) -> RelResult {
@@ -142,6 +143,7 @@ pub const LRN: OpDef = OpDef {
     rel: lrn_rel,
     eval: lrn_eval,
     fuse: Some(Fuse::Opaque),
+    ..OpDef::BASE
 };
 
 fn lrn_rel(cx: &mut RelCx) -> RelResult {
@@ -191,6 +193,7 @@ pub const DROPOUT: OpDef = OpDef {
     rel: dropout_rel,
     eval: dropout_eval,
     fuse: Some(Fuse::Opaque),
+    ..OpDef::BASE
 };
 
 fn dropout_rel(cx: &mut RelCx) -> RelResult {

@@ -77,6 +77,7 @@ pub const MAX_POOL2D: OpDef = OpDef {
     rel: max_pool2d_rel,
     eval: max_pool2d_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
 };
 
 fn max_pool2d_rel(cx: &mut RelCx) -> RelResult {
@@ -122,6 +123,7 @@ pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
     rel: global_pool2d_rel,
     eval: global_avg_pool2d_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
 };
 
 fn global_avg_pool2d_eval(cx: &EvalCx) -> EvalResult {

@@ -60,6 +60,7 @@ const fn reduction(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> E
         rel: reduce_rel,
         eval,
         fuse: Some(Fuse::CommReduce),
+        ..OpDef::BASE
     }
 }
 
@@ -167,6 +168,7 @@ pub const VARIANCE: OpDef = OpDef {
     rel: variance_rel,
     eval: variance_eval,
     fuse: Some(Fuse::CommReduce),
+    ..OpDef::BASE
 };
 
 fn variance_rel(cx: &mut RelCx) -> RelResult {
@@ -249,31 +251,36 @@ fn nothing() -> Trap {
     Trap::new(codes::E0503, "a reduction over no elements")
 }
 
-const fn logical(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    OpDef { rules: &[C1, C2, "C3: dtype(data) is bool"], rel: logical_rel, ..reduction(name, doc, eval) }
-}
-
-fn logical_rel(cx: &mut RelCx) -> RelResult {
-    let data = cx.tensor(0)?;
-    cx.require("C3", data.dtype.is_bool(), || {
-        Fault::dtype(format!("expected `bool`, found `{}`", data.dtype)).at(data.place(), "")
-    })?;
-    reduce_rel(cx)
-}
-
 /// All true?
-pub const ALL: OpDef = logical(
+pub const ALL: OpDef = reduction(
     "all",
-    "Whether all elements along the axes are true; of nothing it is true (`src/relay/op/tensor/reduce.cc`).",
-    prod_eval,
+    "Whether all elements along the axes are true, which is all but 0; of nothing it is true \
+     (`src/relay/op/tensor/reduce.cc`).",
+    all_eval,
 );
+
+fn all_eval(cx: &EvalCx) -> EvalResult {
+    truth::<Product>(cx)
+}
 
 /// Any true?
-pub const ANY: OpDef = logical(
+pub const ANY: OpDef = reduction(
     "any",
-    "Whether any element along the axes is true; of nothing it is false (`src/relay/op/tensor/reduce.cc`).",
-    sum_eval,
+    "Whether any element along the axes is true, which is all but 0; of nothing it is false \
+     (`src/relay/op/tensor/reduce.cc`).",
+    any_eval,
 );
+
+fn any_eval(cx: &EvalCx) -> EvalResult {
+    truth::<Sum>(cx)
+}
+
+/// As [`fold`], of truth values.
+fn truth<F: Fold>(cx: &EvalCx) -> EvalResult {
+    let truth = cx.tensor(0).test(|x| x != 0.0, |x| x != 0);
+    let folded = truth.to_acc().fold::<F>(&axes(cx)).into_tensor(DType::BOOL);
+    Ok(in_shape(cx, folded.cast(cx.out_dtype()).expect("the operand's dtype")))
+}
 
 const fn position(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
     OpDef {
@@ -383,9 +390,16 @@ mod tests {
         assert_eq!(of("argmax", &[], &[]), "E0303 C4");
         assert_eq!(of("max", &[2, 0], &[axis(&[1])]), "E0308 C3");
         assert_eq!(of("max", &[0, 0], &[axis(&[1])]), "Tensor[(0), float32]");
-        assert_eq!(of("all", &[2], &[]), "E0305 C3");
         hostile("sum", &[t(&[2, 3], DType::F32)], &[], &[], &["axis"]);
         hostile("argmin", &[t(&[2, 3], DType::F32)], &[("exclude", AttrValue::Bool(true))], &[], &["axis"]);
+    }
+
+    #[test]
+    fn truth_of_many() {
+        let x = Tensor::from_vec(&[2, 2], vec![0u8, 3, 1, 2]);
+        let axis = [("axis", AttrValue::ints(&[1]))];
+        assert_eq!(eval("all", std::slice::from_ref(&x), &axis).expect("no trap").to_vec::<u8>(), Some(vec![0, 1]));
+        assert_eq!(eval("any", &[x], &axis).expect("no trap").to_vec::<u8>(), Some(vec![1, 1]));
     }
 
     #[test]

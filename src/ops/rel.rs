@@ -156,6 +156,11 @@ pub struct Fault {
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultHelp {
     Text(String),
+    /// Cast an operand.
+    Cast {
+        arg: usize,
+        dtype: DType,
+    },
     /// Give an attribute another value.
     SetAttr {
         name: &'static str,
@@ -205,6 +210,14 @@ impl Fault {
         self
     }
 
+    /// One operand has to be of another dtype.
+    pub fn cast(mut self, tensor: &TensorTy, dtype: DType) -> Fault {
+        if tensor.field.is_none() {
+            self.helps.push(FaultHelp::Cast { arg: tensor.arg, dtype });
+        }
+        self
+    }
+
     pub fn set_attr(mut self, name: &'static str, value: impl ToString) -> Fault {
         self.helps.push(FaultHelp::SetAttr { name, value: value.to_string() });
         self
@@ -234,11 +247,13 @@ pub struct RelCx<'a> {
     args: &'a [Ty],
     out: Ty,
     pub origins: Origins,
+    /// The types are those of values: what was `?` when the program was checked is known.
+    pub at_run_time: bool,
 }
 
 impl<'a> RelCx<'a> {
     pub fn new(types: &'a mut Types, solver: &'a mut Solver, attrs: &'a [AttrValue], args: &'a [Ty], out: Ty) -> Self {
-        RelCx { types, solver, attrs, args, out, origins: Origins::default() }
+        RelCx { types, solver, attrs, args, out, origins: Origins::default(), at_run_time: false }
     }
 
     pub fn n_args(&self) -> usize {
@@ -280,9 +295,15 @@ impl<'a> RelCx<'a> {
         match self.types.data(ty) {
             crate::types::TyData::Hole(_) => Err(Stop::NotYet),
             crate::types::TyData::Error => Err(Stop::Poisoned),
-            _ => {
+            data => {
                 let message = format!("expected {expected}, found `{}`", self.types.text(ty));
-                Err(Fault::new(codes::E0301, message).at(Place::arg(arg), "").into())
+                let fault = Fault::new(codes::E0301, message).at(Place::arg(arg), "");
+                Err(match data {
+                    crate::types::TyData::Tuple(fields) if !fields.is_empty() => fault.help("take a field of it, as in `%t.0`"),
+                    crate::types::TyData::Tensor { .. } => fault.help("write a tuple, as in `(%a, %b)` or `(%a,)`"),
+                    _ => fault,
+                }
+                .into())
             }
         }
     }
@@ -306,6 +327,11 @@ impl<'a> RelCx<'a> {
     pub fn set_out(&mut self, shape: impl Into<Shape>, dtype: DType) -> RelResult {
         let ty = self.make(shape.into(), dtype)?;
         self.unify_out(ty)
+    }
+
+    /// Sets the result to the type of an operand, whatever it is.
+    pub fn set_out_to_arg(&mut self, arg: usize) -> RelResult {
+        self.unify_out(self.args[arg])
     }
 
     /// Sets the result to a tuple of tensor types.
@@ -379,9 +405,7 @@ pub fn float_identity(cx: &mut RelCx) -> RelResult {
 /// The rule that an operand is of a float dtype.
 pub fn require_float(cx: &RelCx, rule: &'static str, data: &TensorTy) -> RelResult {
     cx.require(rule, data.dtype.is_float(), || {
-        Fault::dtype(format!("expected a float dtype, found `{}`", data.dtype))
-            .at(data.place(), "")
-            .help("cast the operand first: `cast(…, dtype=\"float32\")`")
+        Fault::dtype(format!("expected a float dtype, found `{}`", data.dtype)).at(data.place(), "").cast(data, DType::F32)
     })
 }
 
@@ -409,33 +433,55 @@ pub fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
 
 /// The shape two operands broadcast to, aligned right. `rule` is cited where they do not.
 pub fn broadcast_shapes(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult<Shape> {
-    let rank = lhs.rank().max(rhs.rank());
-    let at = |t: &TensorTy, i: usize| (i + t.rank()).checked_sub(rank);
-    let mut shape = Shape::new();
-    for i in 0..rank {
-        shape.push(match (at(lhs, i), at(rhs, i)) {
-            (Some(a), Some(b)) => {
-                let joined = broadcast_dim(lhs.dim(a), rhs.dim(b));
-                let (x, y) = (lhs.shape[a], rhs.shape[b]);
-                cx.require(rule, joined.is_some(), || {
-                    Fault::new(codes::E0304, format!("shapes {} and {} do not broadcast", lhs.shape_text(), rhs.shape_text()))
-                        .at(rhs.axis(b), "")
-                        .at(lhs.axis(a), "")
-                        .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{x} and {y}"))
-                })?;
-                joined.unwrap_or(lhs.dim(a))
-            }
-            (Some(a), None) => lhs.dim(a),
-            (None, Some(b)) => rhs.dim(b),
-            (None, None) => SDim::new(Dim::Any, From::Op),
-        });
-    }
-    Ok(shape)
+    broadcast_dims(cx, rule, &lhs.dims(), &rhs.dims())
+}
+
+/// As [`broadcast_shapes`], of shapes that need not be those of operands.
+pub fn broadcast_dims(cx: &RelCx, rule: &'static str, lhs: &Shape, rhs: &Shape) -> RelResult<Shape> {
+    let rank = lhs.len().max(rhs.len());
+    let at = |shape: &Shape, i: usize| (i + shape.len()).checked_sub(rank).map(|axis| (axis, shape[axis]));
+    let join = |i: usize| match (at(lhs, i), at(rhs, i)) {
+        (Some((a, x)), Some((b, y))) => {
+            let joined = broadcast_dim(x, y);
+            cx.require(rule, joined.is_some(), || {
+                let message = format!("shapes {} and {} do not broadcast", dims_text(lhs), dims_text(rhs));
+                let fault = Fault::new(codes::E0304, message)
+                    .at(y.place(), "")
+                    .at(x.place(), "")
+                    .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{} and {}", x.dim, y.dim));
+                match aligning_axes(lhs, rhs) {
+                    Some((axis, n)) => fault.help(format!(
+                        "shapes are aligned at their last axes; for axis {axis} write `expand_dims(…, axis=1, num_newaxis={n})`"
+                    )),
+                    None => fault,
+                }
+            })?;
+            Ok(joined.unwrap_or(x))
+        }
+        (Some((_, x)), None) => Ok(x),
+        (None, Some((_, y))) => Ok(y),
+        (None, None) => Ok(SDim::new(Dim::Any, From::Op)),
+    };
+    (0..rank).map(join).collect()
+}
+
+/// `(1, 3, 224, 224)`.
+pub fn dims_text(shape: &Shape) -> String {
+    let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
+    shape_text(&dims)
 }
 
 /// The rules that [`broadcast`] and [`broadcast_compare`] cite.
 pub const BROADCAST_RULES: &[&str] =
     &["C1: dtype(lhs) == dtype(rhs)", "C2: aligned right, dimensions of lhs and rhs are equal, or one of them is 1"];
+
+/// A vector that fits an axis of the other operand, but not the last: the axis, and how many axes the vector needs more.
+fn aligning_axes(lhs: &Shape, rhs: &Shape) -> Option<(usize, usize)> {
+    let (vector, other) = if rhs.len() == 1 { (rhs, lhs) } else { (lhs, rhs) };
+    let [dim] = vector[..] else { return None };
+    let axis = other.iter().position(|other| other.dim.same(dim.dim))?;
+    Some((axis, other.len() - 1 - axis)).filter(|&(_, n)| n > 0)
+}
 
 /// Two operands of one dtype (`C1`) whose shapes broadcast (`C2`); the result's dtype is theirs.
 pub fn broadcast(cx: &mut RelCx) -> RelResult {
@@ -451,17 +497,30 @@ pub fn broadcast_compare(cx: &mut RelCx) -> RelResult {
 
 fn broadcast_pair(cx: &mut RelCx) -> RelResult<(Shape, DType)> {
     let (lhs, rhs) = (cx.tensor(0)?, cx.tensor(1)?);
-    require_same_dtype(cx, "C1", &lhs, &rhs)?;
+    require_one_dtype(cx, "C1", &lhs, &rhs)?;
     Ok((broadcast_shapes(cx, "C2", &lhs, &rhs)?, lhs.dtype))
 }
 
-/// The rule that two operands have one dtype.
+/// The rule that an operand has the dtype of another, which comes first.
 pub fn require_same_dtype(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult {
     cx.require(rule, lhs.dtype == rhs.dtype, || {
-        Fault::dtype(format!("expected `{}`, found `{}`", lhs.dtype, rhs.dtype))
-            .at(rhs.place(), "")
-            .at(lhs.place(), "")
-            .equation("lhs.dtype == rhs.dtype", format!("{} and {}", lhs.dtype, rhs.dtype))
-            .help(format!("there is no implicit conversion: write `cast(…, dtype=\"{}\")`", lhs.dtype))
+        let message = format!("expected `{}`, found `{}`", lhs.dtype, rhs.dtype);
+        dtypes_differ(message, lhs, rhs).cast(rhs, lhs.dtype)
     })
+}
+
+/// The rule that two operands of equal standing have one dtype.
+pub fn require_one_dtype(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult {
+    cx.require(rule, lhs.dtype == rhs.dtype, || {
+        let message = format!("expected operands of one dtype, found `{}` and `{}`", lhs.dtype, rhs.dtype);
+        // The one to cast is the one that loses nothing: an integer beside a float, the narrower beside the wider.
+        let width = |tensor: &TensorTy| (tensor.dtype.is_float(), tensor.dtype.bits);
+        let (from, to) = if width(rhs) <= width(lhs) { (rhs, lhs) } else { (lhs, rhs) };
+        dtypes_differ(message, lhs, rhs).cast(from, to.dtype)
+    })
+}
+
+fn dtypes_differ(message: String, lhs: &TensorTy, rhs: &TensorTy) -> Fault {
+    let values = format!("{} and {}", lhs.dtype, rhs.dtype);
+    Fault::dtype(message).at(rhs.place(), "").at(lhs.place(), "").equation("lhs.dtype == rhs.dtype", values)
 }

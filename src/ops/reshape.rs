@@ -72,6 +72,7 @@ pub const RESHAPE: OpDef = OpDef {
     rel: reshape_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn reshape_rel(cx: &mut RelCx) -> RelResult {
@@ -106,14 +107,9 @@ fn require_same_elements(
         return Ok(());
     };
     cx.require(rule, old == new, || {
-        let message = format!("cannot give {old} elements the shape {}", shape_text(shape));
+        let message = format!("cannot give {old} elements the shape {}", rel::dims_text(shape));
         places(Fault::shape(message).equation("product(data) == product(newshape)", format!("{old} == {new}")))
     })
-}
-
-fn shape_text(shape: &Shape) -> String {
-    let dims: Vec<Dim> = shape.iter().map(|dim| dim.dim).collect();
-    crate::types::shape_text(&dims)
 }
 
 /// A `newshape` that fits: the last number that can give way becomes -1.
@@ -236,7 +232,7 @@ impl<'a> NewShape<'a> {
                 .equation("the product of both numbers == the dimension", format!("{} * {} == {}", text(a), text(b), whole.dim))
         })?;
         for (factor, dim) in [a, b].into_iter().zip(behind) {
-            let given = if given == 1 { whole.dim } else { whole.dim.combine(Dim::known(given), i64::checked_div) };
+            let given = if given == 1 { whole.dim } else { whole.dim.map(|whole| whole.checked_div(given)) };
             let dim = if factor == -1 { SDim::new(given, From::Rule("C4")) } else { SDim::new(*dim, From::Attr("newshape")) };
             self.push(dim, true);
         }
@@ -255,10 +251,9 @@ impl<'a> NewShape<'a> {
         if let (Some(number), Some(divisor)) = (number, divisor) {
             cx.require("C5", number % divisor == 0, || {
                 let message = format!("{number} elements are not divisible by {divisor}");
-                Fault::attr("newshape", message).at(self.data.place(), "").equation(
-                    "what remains of data % what is left of newshape == 0",
-                    format!("{number} % {divisor} == {}", number % divisor),
-                )
+                Fault::attr("newshape", message)
+                    .at(self.data.place(), "")
+                    .equation("what remains of data % what is left of newshape == 0", format!("{number} % {divisor} == 0"))
             })?;
             let value = i64::try_from(number / divisor).ok();
             self.out[rest].dim = value.map_or(Dim::Any, |value| Dim::Known { value, wide });
@@ -323,6 +318,7 @@ pub const RESHAPE_LIKE: OpDef = OpDef {
     rel: reshape_like_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn reshape_like_rel(cx: &mut RelCx) -> RelResult {
@@ -373,6 +369,7 @@ pub const SQUEEZE: OpDef = OpDef {
     rel: squeeze_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn squeeze_rel(cx: &mut RelCx) -> RelResult {
@@ -418,6 +415,7 @@ pub const EXPAND_DIMS: OpDef = OpDef {
     rel: expand_dims_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
 };
 
 fn expand_dims_rel(cx: &mut RelCx) -> RelResult {

@@ -28,6 +28,7 @@ pub const SOFTMAX: OpDef = OpDef {
     rel: softmax_rel,
     eval: softmax_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
 };
 
 /// `log(softmax(x))` along an axis.

@@ -35,6 +35,7 @@ pub const TRANSPOSE: OpDef = OpDef {
     rel: transpose_rel,
     eval: transpose_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn transpose_rel(cx: &mut RelCx) -> RelResult {
@@ -82,6 +83,7 @@ pub const REVERSE: OpDef = OpDef {
     rel: reverse_rel,
     eval: reverse_eval,
     fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
 };
 
 fn reverse_rel(cx: &mut RelCx) -> RelResult {

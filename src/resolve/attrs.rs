@@ -20,6 +20,7 @@ impl Resolver<'_> {
     pub(super) fn call_attrs(
         &mut self,
         op: OpId,
+        op_span: Span,
         attrs: ast::List<ast::Attr>,
         object: Option<Span>,
         call: Span,
@@ -48,7 +49,7 @@ impl Resolver<'_> {
                 return Err(());
             }
         }
-        self.written_attrs(op, schema, written, call).map(Some)
+        self.written_attrs((op, op_span), schema, written, call).map(Some)
     }
 
     /// Whether `attrs_type_key` among the attributes names their type.
@@ -60,9 +61,10 @@ impl Resolver<'_> {
         written.iter().any(says)
     }
 
+    /// The attributes written at a call, with defaults for the others.
     fn written_attrs(
         &mut self,
-        op: OpId,
+        (op, op_span): (OpId, Span),
         schema: &'static AttrSchema,
         written: &[ast::Attr],
         call: Span,
@@ -86,7 +88,7 @@ impl Resolver<'_> {
                 self.diagnostics.push(errors::duplicate_attr(&key, attr.span, spans[index]));
             }
             spans[index] = attr.span;
-            match self.field_value(name, field, attr.value) {
+            match self.field_value(name, schema, field, attr.value) {
                 Ok(value) => values[index] = Some(value),
                 Err(()) => failed = true,
             }
@@ -105,7 +107,10 @@ impl Resolver<'_> {
             .map(|((f, _), _)| f)
             .collect();
         if !missing.is_empty() {
-            self.diagnostics.push(errors::missing_attrs(name, &missing, call));
+            let before = self.ast.text(call).strip_suffix(')').unwrap_or("").trim_end();
+            let separator = if before.ends_with(['(', ',']) { "" } else { ", " };
+            let end = Span { start: call.end - 1, end: call.end - 1, ..call };
+            self.diagnostics.push(errors::missing_attrs(name, &missing, op_span, end, separator));
         }
         let values: Option<Box<[AttrValue]>> = values.into_iter().collect();
         match values {
@@ -118,15 +123,15 @@ impl Resolver<'_> {
     }
 
     /// The value of an attribute, converted to what its field takes.
-    fn field_value(&mut self, op: &str, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
+    fn field_value(&mut self, op: &str, schema: &AttrSchema, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
         let raw = self.raw_value(value, 0)?;
         let span = self.ast.values[value].span;
         let text = self.ast.text(span);
-        checked(op, field, &raw, text, span).map_err(|report| self.diagnostics.push(report))
+        checked((op, schema), field, &raw, text, span).map_err(|report| self.diagnostics.push(report))
     }
 
     /// The value as written, whatever field it is for.
-    fn raw_value(&mut self, value: ast::ValueId, depth: usize) -> Result<AttrValue, ()> {
+    pub(super) fn raw_value(&mut self, value: ast::ValueId, depth: usize) -> Result<AttrValue, ()> {
         let ast = self.ast;
         let ast::AttrValue { span, kind } = ast.values[value];
         if depth > MAX_LIST_DEPTH {
@@ -134,6 +139,8 @@ impl Resolver<'_> {
             return Err(());
         }
         match kind {
+            // A string without an end has been reported by the lexer, and nobody knows what it should say.
+            AttrValueKind::Str if !ast.text(span).ends_with('"') || ast.text(span).len() < 2 => Err(()),
             AttrValueKind::Str => Ok(AttrValue::str(&literal::unescape_string(ast.text(span)))),
             AttrValueKind::List(items) => {
                 let items: Result<Vec<AttrValue>, ()> =
@@ -185,12 +192,18 @@ impl Resolver<'_> {
     }
 }
 
-/// A value as a field takes it; `text` is how it is written.
-pub(super) fn checked(op: &str, field: &Field, raw: &AttrValue, text: &str, span: Span) -> Result<AttrValue, Diagnostic> {
+/// A value as a field of an operator's attributes takes it; `text` is how it is written.
+pub(super) fn checked(
+    (op, schema): (&str, &AttrSchema),
+    field: &Field,
+    raw: &AttrValue,
+    text: &str,
+    span: Span,
+) -> Result<AttrValue, Diagnostic> {
     let Some(converted) = convert(field.kind, raw) else {
         return Err(match (raw, field.kind) {
-            (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span),
-            _ => errors::attr_kind(op, field, text, raw, span),
+            (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span, true),
+            _ => errors::attr_kind(op, field, text, raw, span, list_len(schema, field)),
         });
     };
     let number = match &converted {
@@ -201,6 +214,13 @@ pub(super) fn checked(op: &str, field: &Field, raw: &AttrValue, text: &str, span
         (Some(min), Some(number)) if number < min => Err(errors::attr_below(op, field, text, min, span)),
         _ => Ok(converted),
     }
+}
+
+/// How many values a list of an operator mostly has: as many as this field's default, or as the first list's.
+fn list_len(schema: &AttrSchema, field: &Field) -> usize {
+    let fields = std::iter::once(field).chain(schema.fields);
+    let lens = fields.filter_map(|field| Some(field.default?().as_list()?.len()));
+    lens.into_iter().find(|&len| len > 0).unwrap_or(1)
 }
 
 /// A written value as a field of this kind; `None` where it cannot be one.
@@ -235,7 +255,6 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
             let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| number(item, 64)).collect();
             items.map(|items| AttrValue::List(items.into()))
         }
-        Kind::BoolObject => raw.as_int().map(|value| AttrValue::Bool(value != 0)),
         Kind::OptFloat if *raw == AttrValue::None => Some(AttrValue::None),
         Kind::OptFloat => match raw {
             AttrValue::Float { value, bits } => Some(AttrValue::Float { value: *value, bits: *bits }),
@@ -247,6 +266,7 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
             AttrValue::Str(text) => DType::parse(text).map(|dtype| AttrValue::DType(Some(dtype))),
             _ => None,
         },
+        Kind::Device => matches!(raw, AttrValue::Object(_)).then(|| raw.clone()),
         Kind::Object => index(raw).or_else(|| list(index)),
     }
 }

@@ -10,10 +10,11 @@ use crate::base::Span;
 use crate::diag::Diagnostic;
 use crate::ir::attrs::{AttrSchema, AttrValue, Kind, OpId};
 use crate::ir::object::{FieldValue, Object, ObjectId, Part, Record};
-use crate::ir::{Attrs, AttrsId, ConstId, ConstNote, ExprKind};
-use crate::syntax::literal;
+use crate::ir::{Attrs, AttrsId, ConstId, ConstNote, ExprKind, VarId};
+use crate::syntax::{ast, literal};
 use crate::types::{DType, DTypeCode, Dim, SymbolId, SymbolKind, SymbolOp, Ty, VarRef};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
 
 /// Lists in attributes nest no deeper.
 const MAX_LIST_DEPTH: usize = 8;
@@ -71,9 +72,11 @@ impl<'a> Resolver<'a> {
 
     /// A reference as a dimension.
     pub(super) fn meta_dim(&mut self, span: Span) -> Option<Dim> {
-        self.meta_value_of(span, "a dimension", |resolver, target| match target.key.starts_with("tir.") || target.key == "IntImm" {
-            true => resolver.meta_node_dim(target.node, span).map(Some),
-            false => Ok(None),
+        self.meta_value_of(span, "a dimension", |resolver, target| {
+            match target.key.starts_with("tir.") || target.key == "IntImm" {
+                true => resolver.meta_node_dim(target.node, span).map(Some),
+                false => Ok(None),
+            }
         })
     }
 
@@ -308,7 +311,7 @@ impl<'a> Resolver<'a> {
                 (None, None) => return Err(section.required(&node, field.name).err().expect("it is missing")),
             };
             let raw = self.attr_field(&node, field.kind, field.name, &text, place)?;
-            values.push(super::attrs::checked(self.ops.name(op), field, &raw, &text, place)?);
+            values.push(super::attrs::checked((self.ops.name(op), schema), field, &raw, &text, place)?);
         }
         Ok(self.module.attrs.push(Attrs { values: values.into(), spans: Box::default() }))
     }
@@ -324,6 +327,15 @@ impl<'a> Resolver<'a> {
             _ => {
                 let (number, at) = self.meta.section().reference(node, name)?;
                 self.meta_node_value(number, at, 0)
+            }
+        }
+    }
+
+    /// What stands in the braces after a parameter: its device; anything else has no meaning, as in TVM.
+    pub(super) fn param_attrs(&mut self, var: VarId, attrs: ast::List<ast::Attr>) {
+        for attr in self.ast.items(attrs).iter().filter(|attr| self.ast.text(attr.key) == "virtual_device") {
+            if let Ok(AttrValue::Object(device)) = self.raw_value(attr.value, 0) {
+                self.module.var_devices.insert(var, device);
             }
         }
     }
@@ -348,7 +360,7 @@ fn expect<'a>(node: Node<'a>, type_key: &str, at: Span) -> Read<Node<'a>> {
 fn dtype(section: &Section, node: &Node) -> Read<DType> {
     let field = section.required(node, "dtype")?;
     let dtype = DType::parse(&field.text).filter(|dtype| dtype.code != DTypeCode::Handle);
-    dtype.ok_or_else(|| errors::unknown_dtype(&field.text, field.span))
+    dtype.ok_or_else(|| errors::unknown_dtype(&field.text, field.span, true))
 }
 
 /// A string: the number of a string node, or, in older text, in place.
@@ -435,8 +447,10 @@ fn read_object(section: &Section, objects: &FxHashMap<NodeNumber, ObjectId>, nod
         "runtime.String" => Ok(Object::Str(node.repr.as_str().into())),
         "Array" => Ok(Object::Array(node.data.iter().map(|&item| part(item)).collect())),
         "Map" if node.keys.len() == node.data.len() => {
-            let entries = node.keys.iter().zip(&node.data);
-            Ok(Object::Map(entries.map(|(key, &value)| (key.as_str().into(), part(value))).collect()))
+            // TVM's order is that of a hash table.
+            let entries: BTreeMap<&str, NodeNumber> =
+                node.keys.iter().map(String::as_str).zip(node.data.iter().copied()).collect();
+            Ok(Object::Map(entries.into_iter().map(|(key, value)| (key.into(), part(value))).collect()))
         }
         key => {
             let record = Record::find(key);

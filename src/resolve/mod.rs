@@ -18,6 +18,7 @@ use crate::syntax::ast::{self, Ast};
 use crate::syntax::literal;
 use crate::tensor::Tensor;
 use crate::types::Ty;
+use errors::Meant;
 use rustc_hash::FxHashMap;
 use scope::{GraphTable, Scopes};
 
@@ -33,6 +34,7 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         graph: GraphTable::default(),
         type_params: FxHashMap::default(),
         n_type_params: 0,
+        first_var: VarId(0),
         results: vec![],
         lets: vec![],
         steps: vec![],
@@ -81,8 +83,11 @@ struct Resolver<'a> {
     globals: FxHashMap<&'a str, ir::GlobalId>,
     scopes: Scopes<'a>,
     graph: GraphTable<'a>,
-    type_params: FxHashMap<&'a str, Ty>,
+    /// Type parameters in scope, the innermost of a name last.
+    type_params: FxHashMap<&'a str, Vec<Ty>>,
     n_type_params: u32,
+    /// The first variable of the definition that is being resolved.
+    first_var: VarId,
     results: Vec<Operand>,
     /// Lets whose body is not finished: variable, value, where the let begins.
     lets: Vec<(VarId, ir::ExprId, Span)>,
@@ -108,7 +113,7 @@ impl<'a> Resolver<'a> {
         let mut bodies = Vec::new();
         for def in &ast.defs {
             match def {
-                ast::Def::Type { span, .. } => self.diagnostics.push(errors::unsupported("data types", *span)),
+                ast::Def::Type { span, .. } => self.diagnostics.push(errors::unsupported("data types are", *span)),
                 ast::Def::Func { name, func, .. } => {
                     let text = ast.text(*name).trim_start_matches('@');
                     if let Some(&first) = self.globals.get(text) {
@@ -125,6 +130,7 @@ impl<'a> Resolver<'a> {
         }
         for (func, target) in bodies {
             self.graph.next_function();
+            self.first_var = self.module.vars.next_id();
             self.begin_func(func, target);
             let body = self.expr(ast.funcs[func].body);
             self.module.funcs[target].body = body.expr;
@@ -163,6 +169,7 @@ impl<'a> Resolver<'a> {
                 let first = self.module.vars[first].span;
                 self.diagnostics.push(errors::duplicate("parameter", name, param.name, first));
             }
+            self.param_attrs(var, param.attrs);
             self.module.funcs[target].params.push(var);
         }
         self.module.funcs[target].attrs = self.func_attrs(syntax.attrs);
@@ -175,7 +182,7 @@ impl<'a> Resolver<'a> {
     fn end_func(&mut self, func: ast::FuncId) {
         self.scopes.close();
         for &name in self.ast.items(self.ast.funcs[func].type_params) {
-            self.type_params.remove(self.ast.text(name));
+            self.end_type_param(self.ast.text(name));
         }
     }
 
@@ -183,8 +190,13 @@ impl<'a> Resolver<'a> {
         let id = self.n_type_params;
         self.n_type_params += 1;
         let ty = self.module.types.intern(crate::types::TyData::Param { id, name: name.into() });
-        self.type_params.insert(name, ty);
+        self.type_params.entry(name).or_default().push(ty);
         ty
+    }
+
+    /// Ends the scope of a type parameter, which becomes what it was outside.
+    fn end_type_param(&mut self, name: &str) -> Option<Ty> {
+        self.type_params.get_mut(name)?.pop()
     }
 
     fn expr(&mut self, expr: ast::ExprId) -> Operand {
@@ -285,9 +297,9 @@ impl<'a> Resolver<'a> {
             ast::ExprKind::Block(inner) => self.steps.extend([Step::CloseScope, Step::Expr(inner), Step::OpenScope]),
             ast::ExprKind::Seq { .. } => self.steps.push(Step::Stmt { seq: expr, index: 0, n_lets: self.lets.len() }),
             ast::ExprKind::Meta => self.meta_expr(span),
-            ast::ExprKind::Match { .. } => self.unsupported("`match`", span),
+            ast::ExprKind::Match { .. } => self.unsupported("`match` is", span),
             ast::ExprKind::RefNew(_) | ast::ExprKind::RefRead(_) | ast::ExprKind::RefWrite { .. } => {
-                self.unsupported("references", span);
+                self.unsupported("references are", span);
             }
         }
     }
@@ -327,7 +339,14 @@ impl<'a> Resolver<'a> {
         match self.scopes.find(name) {
             Some(var) => self.push_new(span, ExprKind::Var(var)),
             None => {
-                self.diagnostics.push(errors::unknown_local(name, span, self.scopes.names()));
+                let plain = name.trim_start_matches('%');
+                let bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= self.first_var);
+                let meant = Meant {
+                    names: self.scopes.names(),
+                    other_sigil: self.globals.contains_key(plain).then(|| format!("@{plain}")),
+                    out_of_scope: bound.into_iter().find(|(_, var)| *var.name == *plain).map(|(_, var)| var.span),
+                };
+                self.diagnostics.push(errors::unknown_local(name, span, meant));
                 // One report for each name and function: later mentions find it declared.
                 let var = self.module.var(name.trim_start_matches('%'), Some(Ty::ERROR), span);
                 self.scopes.declare_free(name, var);
@@ -341,8 +360,13 @@ impl<'a> Resolver<'a> {
         match self.globals.get(name.trim_start_matches('@')) {
             Some(&global) => self.push_new(span, ExprKind::Global(global)),
             None => {
-                let names = self.module.globals.iter().map(|global| &*global.name);
-                self.diagnostics.push(errors::unknown_global(name, span, names));
+                let local = format!("%{}", name.trim_start_matches('@'));
+                let meant = Meant {
+                    names: self.module.globals.iter().map(|global| &*global.name).collect(),
+                    other_sigil: self.scopes.find(&local).map(|_| local),
+                    out_of_scope: None,
+                };
+                self.diagnostics.push(errors::unknown_global(name, span, meant));
                 self.push_new(span, ExprKind::Error);
             }
         }
@@ -399,7 +423,7 @@ impl<'a> Resolver<'a> {
         let args = self.module.operands(&args);
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
-            ExprKind::Op(op) => match self.call_attrs(op, attrs, object, span) {
+            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, object, span) {
                 Ok(attrs) => attrs,
                 // Without its attributes the call has no type; what is wrong has been said.
                 Err(()) => return self.push_new(span, ExprKind::Error),

@@ -91,8 +91,15 @@ impl<'a> Section<'a> {
         };
         let span = self.place(raw);
         let mut members: Members = self.json(raw.get(), from_str(raw.get()))?;
-        let mut node =
-            Node { number, span, type_key: String::new(), attrs: Members::new(), data: vec![], keys: vec![], repr: String::new() };
+        let mut node = Node {
+            number,
+            span,
+            type_key: String::new(),
+            attrs: Members::new(),
+            data: vec![],
+            keys: vec![],
+            repr: String::new(),
+        };
         let mut take = |name: &str| members.remove(name).map(RawValue::get);
         node.type_key = match take("type_key") {
             Some(text) => self.json(text, from_str(text))?,

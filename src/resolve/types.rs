@@ -59,21 +59,22 @@ impl<'a> Resolver<'a> {
             }
             TypeKind::Tensor { shape, dtype } => {
                 let Some(dtype) = DType::parse(ast.text(dtype)) else {
-                    self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype));
+                    self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype, false));
                     return Ty::ERROR;
                 };
                 self.tensor_type(ast.items(shape), dtype, span)
             }
             TypeKind::Tuple(_) => self.module.types.tuple(parts),
             TypeKind::Fn { type_params, .. } => {
-                let type_params: Box<[Ty]> =
-                    ast.items(type_params).iter().filter_map(|&name| self.type_params.remove(ast.text(name))).collect();
+                let names = ast.items(type_params).iter().rev();
+                let mut type_params: Vec<Ty> = names.filter_map(|&name| self.end_type_param(ast.text(name))).collect();
+                type_params.reverse();
                 let (ret, params) = parts.split_last().expect("a function type has a result");
-                self.module.types.intern(TyData::Fn { type_params, params: params.into(), ret: *ret })
+                self.module.types.intern(TyData::Fn { type_params: type_params.into(), params: params.into(), ret: *ret })
             }
             TypeKind::Name { name, args } => self.named_type(name, args.is_some()),
             TypeKind::Ref(_) => {
-                self.diagnostics.push(errors::unsupported("references", span));
+                self.diagnostics.push(errors::unsupported("references are", span));
                 Ty::ERROR
             }
             TypeKind::Meta => self.meta_ty(span),
@@ -82,13 +83,18 @@ impl<'a> Resolver<'a> {
 
     fn named_type(&mut self, name: crate::base::Span, has_args: bool) -> Ty {
         let text = self.ast.text(name);
-        if let (Some(&param), false) = (self.type_params.get(text), has_args) {
+        if let (Some(&param), false) = (self.type_params.get(text).and_then(|params| params.last()), has_args) {
             return param;
         }
         if let (Some(dtype), false) = (DType::parse(text), has_args) {
             return self.module.types.scalar(dtype);
         }
-        let mut params: Vec<&str> = self.type_params.keys().copied().collect();
+        // That data types are not supported has been said where this one is defined.
+        if self.ast.defs.iter().any(|def| matches!(def, ast::Def::Type { name, .. } if self.ast.text(*name) == text)) {
+            return Ty::ERROR;
+        }
+        let in_scope = self.type_params.iter().filter(|(_, params)| !params.is_empty());
+        let mut params: Vec<&str> = in_scope.map(|(name, _)| *name).collect();
         params.sort_unstable();
         self.diagnostics.push(errors::unknown_type(text, name, &params));
         Ty::ERROR

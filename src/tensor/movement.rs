@@ -70,6 +70,20 @@ impl Tensor {
         })
     }
 
+    /// The element of `x` where `condition` is not 0, else that of `y`. `None` unless all have one shape, and `x` and `y` one
+    /// dtype.
+    pub fn select(condition: &Tensor, x: &Tensor, y: &Tensor) -> Option<Tensor> {
+        let condition = condition.cast(crate::types::DType::BOOL)?;
+        if condition.shape() != x.shape() || x.shape() != y.shape() {
+            return None;
+        }
+        with_array!(x, |x: T| {
+            let choose = |&condition: &bool, &x: &T, &y: &T| if condition { x } else { y };
+            let zip = ndarray::Zip::from(condition.as_array::<bool>()?).and(x).and(y.as_array::<T>()?);
+            Some(zip.map_collect(choose).into_shared().into())
+        })
+    }
+
     /// Element `i` of the result, in row-major order, is element `source(i)` of this one, or `fill` where it is `None`.
     pub fn pick(&self, shape: &[usize], fill: f64, mut source: impl FnMut(usize) -> Option<usize>) -> Tensor {
         use super::Element;

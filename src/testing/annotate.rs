@@ -28,7 +28,10 @@ pub struct Annotation {
 enum Expected {
     Type(String),
     /// `error` or `warning`, the code, the message if it is written.
-    Diagnostic { code: String, message: Option<String> },
+    Diagnostic {
+        code: String,
+        message: Option<String>,
+    },
 }
 
 /// The annotations of a text, which is the first of the sources.

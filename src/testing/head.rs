@@ -6,7 +6,8 @@ use crate::base::text::join_words;
 /// The kinds of test the first comment lines ask for, in the order written.
 pub fn kinds(text: &str) -> Result<Vec<&'static dyn Kind>, String> {
     let comments = text.lines().map_while(|line| line.trim().strip_prefix("//"));
-    let names: Vec<&str> = comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(|list| list.split(',')).collect();
+    let names: Vec<&str> =
+        comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(|list| list.split(',')).collect();
     if names.is_empty() {
         return Err(format!("the first lines lack `// test: …`; the kinds are {}", all()));
     }

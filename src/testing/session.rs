@@ -69,7 +69,8 @@ fn parse(text: &str) -> Vec<Part> {
 
 /// The command without its marks.
 fn script(lines: &str) -> String {
-    let bare = |line: &str| line.strip_prefix("$ ").or(line.strip_prefix("> ")).or(line.strip_prefix('>')).unwrap_or("").to_owned();
+    let bare =
+        |line: &str| line.strip_prefix("$ ").or(line.strip_prefix("> ")).or(line.strip_prefix('>')).unwrap_or("").to_owned();
     lines.lines().map(bare).collect::<Vec<String>>().join("\n")
 }
 

@@ -66,6 +66,11 @@ impl Types {
         types
     }
 
+    /// No types, but these symbols.
+    pub fn with_symbols(symbols: Symbols) -> Types {
+        Types { symbols, ..Types::new() }
+    }
+
     pub fn intern(&mut self, data: TyData) -> Ty {
         let has_hole = match &data {
             TyData::Error | TyData::Tensor { .. } | TyData::Param { .. } => false,

@@ -68,6 +68,11 @@ impl Dim {
         }
     }
 
+    /// `f` of the number, as wide as it was; `?` where it is not known or the result overflows.
+    pub fn map(self, f: impl FnOnce(i64) -> Option<i64>) -> Dim {
+        self.combine(Dim::known(0), |value, _| f(value))
+    }
+
     pub fn is_wide(self) -> bool {
         matches!(self, Dim::Known { wide: true, .. })
     }
@@ -103,11 +108,8 @@ pub fn dims_of(shape: &[Dim]) -> Option<Vec<i64>> {
     shape.iter().map(|dim| dim.value()).collect()
 }
 
-/// `(1, 3, 224, 224)`.
+/// `(1, 3, 224, 224)`, `(5)`: as Relay text writes it.
 pub fn shape_text(shape: &[Dim]) -> String {
     let dims: Vec<String> = shape.iter().map(Dim::to_string).collect();
-    match dims.as_slice() {
-        [one] => format!("({one},)"),
-        _ => format!("({})", dims.join(", ")),
-    }
+    format!("({})", dims.join(", "))
 }

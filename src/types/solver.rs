@@ -189,25 +189,42 @@ impl Solver {
                     let pair = (*s, *t, here, Some(StepKind::Cell));
                     pairs.push(pair);
                 }
-                (TyData::Fn { type_params: v, params: s, ret: x }, TyData::Fn { type_params: w, params: t, ret: y })
-                    if v.len() == w.len() && s.len() == t.len() =>
-                {
-                    let renamed: FxHashMap<Ty, Ty> = w.iter().copied().zip(v.iter().copied()).collect();
-                    let params = s.iter().zip(t).enumerate().map(|(i, (&a, &b))| (a, b, here, Some(StepKind::Param(i))));
-                    let mut inner: Vec<_> = params.collect();
-                    inner.push((*x, *y, here, Some(StepKind::Ret)));
-                    if !renamed.is_empty() {
-                        for pair in &mut inner {
-                            pair.1 = types.rewrite(pair.1, |_, ty| renamed.get(&ty).copied());
-                        }
-                    }
-                    pairs.extend(inner);
+                (TyData::Fn { params: s, .. }, TyData::Fn { params: t, .. }) if s.len() == t.len() => {
+                    let (a, b) = self.align_type_params(types, a, b);
+                    let (mut s, mut t) = (Vec::new(), Vec::new());
+                    types.children(a, &mut s);
+                    types.children(b, &mut t);
+                    let ret = s.len() - 1;
+                    let step = |i| if i == ret { StepKind::Ret } else { StepKind::Param(i) };
+                    pairs.extend(s.iter().zip(&t).enumerate().map(|(i, (&a, &b))| (a, b, here, Some(step(i)))));
                 }
                 _ => return Err(mismatch(false)),
             }
             next += 1;
         }
         Ok(())
+    }
+
+    /// Two function types with the type parameters of one renamed to those of the other; where one has more, the rest
+    /// become holes (relay-text 7.4; `FuncTypeNode` in `src/relay/analysis/type_solver.cc`).
+    fn align_type_params(&mut self, types: &mut Types, a: Ty, b: Ty) -> (Ty, Ty) {
+        let type_params = |ty: Ty| match types.data(ty) {
+            TyData::Fn { type_params, .. } => type_params.clone(),
+            _ => Box::default(),
+        };
+        let (v, w) = (type_params(a), type_params(b));
+        if v == w {
+            return (a, b);
+        }
+        let swap = v.len() > w.len();
+        let (kept, more, few, many) = if swap { (b, a, w, v) } else { (a, b, v, w) };
+        let mut renamed: FxHashMap<Ty, Ty> = many.iter().copied().zip(few.iter().copied()).collect();
+        for &param in &many[few.len()..] {
+            renamed.insert(param, self.fresh(types));
+        }
+        let more = self.resolve(types, more);
+        let more = types.rewrite(more, |_, ty| renamed.get(&ty).copied());
+        if swap { (more, kept) } else { (kept, more) }
     }
 
     /// Whether `hole` lies inside `ty`, which is not the hole itself.
@@ -267,8 +284,8 @@ mod tests {
             types.symbols.dim(id)
         };
         let (n, m) = (var(&mut types, 0), var(&mut types, 1));
-        let mut vector = |types: &mut Types, dim| types.tensor(&[dim], DType::F32);
-        let mut rest = |types: &mut Types| types.symbols.arith(SymbolOp::Sub, n, Dim::known(7));
+        let vector = |types: &mut Types, dim| types.tensor(&[dim], DType::F32);
+        let rest = |types: &mut Types| types.symbols.arith(SymbolOp::Sub, n, Dim::known(7));
         let (a, b) = (rest(&mut types), rest(&mut types));
         let (x, y) = (vector(&mut types, a), vector(&mut types, b));
         Solver::new().unify(&mut types, x, y).expect("both are n - 7");
@@ -297,5 +314,19 @@ mod tests {
         let (s, t) = (types.tuple(&[x, x]), types.tuple(&[x, y]));
         let mismatch = solver.unify(&mut types, s, t).expect_err("2 is not 3");
         assert_eq!(mismatch.path, [StepKind::Field(1)]);
+    }
+
+    #[test]
+    fn type_parameters_beyond_the_other_side_are_holes() {
+        let mut types = Types::new();
+        let mut solver = Solver::new();
+        let f32 = types.tensor_of(&[2], DType::F32);
+        let a = types.intern(TyData::Param { id: 0, name: "A".into() });
+        let generic = types.intern(TyData::Fn { type_params: [a].into(), params: [a].into(), ret: a });
+        let (param, ret) = (solver.fresh(&mut types), solver.fresh(&mut types));
+        let plain = types.func(&[param], ret);
+        solver.unify(&mut types, plain, generic).expect("they unify");
+        solver.unify(&mut types, param, f32).expect("the instance is open");
+        assert_eq!(solver.resolve(&mut types, ret), f32);
     }
 }

@@ -6,6 +6,7 @@
 
 mod builder;
 mod config;
+mod counts;
 mod layers;
 mod mt19937;
 mod weights;
@@ -24,6 +25,7 @@ mod synthetic;
 mod vgg;
 
 pub use config::{Config, Flag, FlagKind};
+pub use counts::{macs, n_parameters};
 pub use weights::{Param, Rule, params_of, weights};
 
 use crate::base::text::{escape_control, join_words, nearest};

@@ -19,7 +19,7 @@ pub const NETWORK: Network = Network {
 /// The networks for small images have any depth; the bound keeps a mistyped one from filling the memory.
 pub const LAYERS: Flag = Flag {
     name: "layers",
-    kind: FlagKind::Count(100_000),
+    kind: FlagKind::Count(100_001),
     default: "18",
     doc: "18, 34, 50, 101, 152, 200 or 269; up to height 28 6n+2 below 164 and 9n+2 from 164 on.",
 };

@@ -52,7 +52,8 @@ fn every_unsafe_says_why_it_is_sound() {
 #[test]
 fn nothing_names_a_machine() {
     // Written in two parts, so that this file may be searched too.
-    let forbidden = [("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/"), ("artifac", "tory"), ("127.0.", "0.1")].map(|(a, b)| format!("{a}{b}"));
+    let forbidden =
+        [("/wo", "rk/"), ("/ro", "ot/"), ("/ho", "me/"), ("artifac", "tory"), ("127.0.", "0.1")].map(|(a, b)| format!("{a}{b}"));
     let mut found = Vec::new();
     for path in files("", "") {
         let bytes = std::fs::read(root().join(&path)).unwrap_or_default();

@@ -6,7 +6,12 @@ use relayc::diag::{Code, Diagnostic};
 use relayc::driver::{Until, check_text};
 
 /// Codes no golden can show, with the reason.
-const NOT_SHOWN: &[(&str, &str)] = &[("E0901", "a bug that is known is mended, not shown")];
+const NOT_SHOWN: &[(&str, &str)] = &[
+    ("E0207", "metadata is not read yet"),
+    ("E0501", "no operator that takes indices exists yet"),
+    ("E0804", "the limit is 32 GiB, or needs a crafted archive: unit tests in src/formats/ have it"),
+    ("E0901", "a bug that is known is mended, not shown"),
+];
 
 /// A page's parts.
 struct Page<'a> {
@@ -17,7 +22,12 @@ struct Page<'a> {
 
 /// The page of a code, if it has its heads in order.
 fn page(code: Code) -> Result<Page<'static>, String> {
-    let heads = [format!("# {}: {}\n", code.id(), code.title()), "\n## What it means\n".into(), "\n## Wrong\n".into(), "\n## Right\n".into()];
+    let heads = [
+        format!("# {}: {}\n", code.id(), code.title()),
+        "\n## What it means\n".into(),
+        "\n## Wrong\n".into(),
+        "\n## Right\n".into(),
+    ];
     let mut rest = code.page();
     let mut parts = Vec::new();
     for head in &heads {
@@ -71,7 +81,11 @@ fn the_examples_of_every_page_are_true() {
             let program = check_text(id, text, Until::Infer);
             let found = said(&program.diagnostics);
             if found != id {
-                untrue.push(format!("{id}.md, wrong example {}: found {}", i + 1, if found.is_empty() { "nothing" } else { &found }));
+                untrue.push(format!(
+                    "{id}.md, wrong example {}: found {}",
+                    i + 1,
+                    if found.is_empty() { "nothing" } else { &found }
+                ));
             }
         }
         for (i, text) in blocks(page.right, "relay").into_iter().enumerate() {

@@ -187,7 +187,8 @@ fn missing_one(leaf: &Leaf, unused: &[(String, String)]) -> Diagnostic {
 /// Whether the parameter is shaped as an RGB picture.
 fn is_picture(leaf: &Leaf) -> bool {
     let three = |dim: &Dim| dim.value() == Some(3);
-    leaf.dtype.is_float() && leaf.dims.len() == 4 && (three(&leaf.dims[1]) || three(&leaf.dims[3]))
+    let one_picture = leaf.dims.len() == 4 && leaf.dims[0].value().is_none_or(|batch| batch == 1);
+    leaf.dtype.is_float() && one_picture && (three(&leaf.dims[1]) || three(&leaf.dims[3]))
 }
 
 /// A weight that no parameter has and whose name is nearly this one's.

@@ -91,9 +91,10 @@ impl Section {
 
     /// The text after `#[metadata]`.
     pub fn text(&self, module: &Module) -> String {
-        let arrays = self.entries.iter().map(|(&key, entries)| {
-            (key, Item::Items(entries.iter().map(|entry| Item::Entry(entry.clone())).collect()))
-        });
+        let arrays = self
+            .entries
+            .iter()
+            .map(|(&key, entries)| (key, Item::Items(entries.iter().map(|entry| Item::Entry(entry.clone())).collect())));
         // Node 0 is null.
         let nodes = vec![json::Node::new("", json::Body::Nothing)];
         let (seen, shared) = Default::default();
@@ -265,9 +266,7 @@ impl<'a> Writer<'a> {
         let dtype = self.module.types.symbols.dtype(id);
         let fields = Fields::default().text("dtype", dtype);
         let fields = match kind {
-            SymbolKind::Var { name, .. } => {
-                fields.item("name", Item::Str(name)).item("type_annotation", Item::PrimType(dtype))
-            }
+            SymbolKind::Var { name, .. } => fields.item("name", Item::Str(name)).item("type_annotation", Item::PrimType(dtype)),
             SymbolKind::Int { value, .. } => fields.text("value", value),
             SymbolKind::Float { value, .. } => fields.text("value", json::double(*value)),
             SymbolKind::Any => fields,
@@ -312,7 +311,9 @@ impl<'a> Writer<'a> {
             (Kind::Int | Kind::Bool, value) => all.text(field.name, value.as_int().unwrap_or(0)),
             (Kind::Float, AttrValue::Float { value, .. }) => all.text(field.name, json::double(*value)),
             (Kind::StdStr, AttrValue::Str(text)) => all.text(field.name, text),
-            (Kind::DType, AttrValue::DType(dtype)) => all.text(field.name, dtype.map_or(String::new(), |dtype| dtype.to_string())),
+            (Kind::DType, AttrValue::DType(dtype)) => {
+                all.text(field.name, dtype.map_or(String::new(), |dtype| dtype.to_string()))
+            }
             (_, value) => all.item(field.name, self.value(value)),
         }
     }

@@ -4,7 +4,8 @@ mod eval;
 mod rel;
 
 use super::attrs::attrs;
-use super::{Fuse, OpDef};
+use super::layout::Layout;
+use super::{Fuse, OpDef, Shapes};
 use crate::ir::attrs::Arg;
 use crate::types::DType;
 
@@ -61,6 +62,15 @@ pub const CONV2D: OpDef = OpDef {
     rel: rel::conv2d_rel,
     eval: eval::conv2d_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    macs: Some(conv2d_macs),
 };
+
+/// Each element of the result adds up the products with one output channel's share of the weight.
+fn conv2d_macs(shapes: &Shapes) -> u128 {
+    let weight = &shapes.args[1];
+    let layout = Layout::parse(&Conv2dAttrs::read(shapes.attrs).kernel_layout).expect("the relation has read it");
+    let outputs = layout.axis('O').map_or(1, |axis| weight[axis] * layout.block('O'));
+    Shapes::elements(shapes.out) * Shapes::elements(weight) / Shapes::elements(&[outputs]).max(1)
+}
 
 pub const FAMILY: &[OpDef] = &[CONV2D];

@@ -1,0 +1,101 @@
+//! The networks, inferred and printed; against TVM's own texts where a checkout has them beside it.
+
+use relayc::infer::infer;
+use relayc::ir::Module;
+use relayc::ir::print::{Options, print};
+use relayc::ops::table;
+use relayc::zoo::{Config, find, macs, n_parameters, params_of};
+use std::path::Path;
+
+/// Networks whose operators are still to come.
+const NOT_YET: &[&str] = &["dcgan", "resnet_3d"];
+
+/// The network a command line names, with its types.
+fn typed(command: &str) -> Module {
+    let mut words = command.split_whitespace().map(str::to_string);
+    let network = find(&words.next().expect("a name")).unwrap_or_else(|e| panic!("{command}: {}", e.message));
+    let config = Config::parse(network, &words.collect::<Vec<_>>()).unwrap_or_else(|e| panic!("{command}: {}", e.message));
+    let mut module = config.build().unwrap_or_else(|e| panic!("{command}: {}", e.message));
+    let diagnostics = infer(&mut module, table());
+    assert!(diagnostics.is_empty(), "{command}: {diagnostics:?}");
+    module
+}
+
+#[test]
+fn texts_are_tvms() {
+    let folder = Path::new("../shared/conformance/zoo");
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|ext| ext == "json"));
+    assert!(!paths.is_empty());
+    for path in paths {
+        let json = std::fs::read_to_string(&path).expect("a file");
+        let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        let command: Vec<&str> = json["model"].as_array().expect("words").iter().filter_map(|word| word.as_str()).collect();
+        if NOT_YET.contains(&command[0]) {
+            continue;
+        }
+        let expected = std::fs::read_to_string(path.with_extension("relay")).expect("a file");
+        let found = print(&typed(&command.join(" ")), table(), Options { types: true, meta: false });
+        for (line, (found, expected)) in (1..).zip(found.lines().zip(expected.lines())) {
+            assert_eq!(found, expected, "{}, line {line}", path.display());
+        }
+        assert_eq!(found, expected, "{}", path.display());
+    }
+}
+
+/// Sizes as the papers and other libraries have them, where those build the same layers.
+#[test]
+fn sizes_are_known() {
+    for (command, parameters, products) in [
+        ("mlp", 109_386, 109_184),
+        ("resnet --layers 50", 25_595_060, 3_857_973_248),
+        ("mobilenet", 4_253_864, 568_740_352),
+        ("vgg --layers 16", 138_357_544, 15_470_264_320),
+        ("squeezenet", 1_248_424, 835_814_912),
+        ("lstm", 1_320_960, 1_310_720),
+    ] {
+        let module = typed(command);
+        let params = params_of(&module).unwrap_or_else(|e| panic!("{command}: {}", e.message));
+        assert_eq!((n_parameters(&params), macs(&module)), (parameters, Some(products)), "{command}");
+    }
+}
+
+#[test]
+fn missing_operators_are_named() {
+    for name in NOT_YET {
+        let error = Config::new(find(name).expect("a network")).build().expect_err("move it to the tests above");
+        assert!(error.message.starts_with("this build has no operator `nn."), "{name}: {}", error.message);
+    }
+}
+
+#[test]
+fn every_configuration_has_types() {
+    for command in [
+        "mlp --batch 3 --dtype float16",
+        "mobilenet --layout NHWC --image-shape 224,224,3 --dtype float16",
+        "resnet --layers 34",
+        "resnet --layers 50 --layout NHWC --image-shape 224,224,3",
+        "resnet --layers 101 --dtype float64",
+        "resnet --layers 152",
+        "resnet --layers 200",
+        "resnet --layers 269",
+        "resnet --layers 110 --image-shape 3,28,28",
+        "resnet --layers 164 --image-shape 3,28,28",
+        "resnet --layers 50 --image-shape 3,32,32",
+        "vgg --layers 13",
+        "vgg --layers 16 --batch-norm",
+        "vgg --layers 19 --batch-norm --dtype float16",
+        "squeezenet --version 1.0",
+        "dqn --layout NHWC --image-shape 84,84,4",
+        "lstm --iterations 3 --hidden 4 --batch 2 --dtype float16",
+        "densenet",
+        "densenet --size 161",
+        "densenet --size 169",
+        "densenet --size 201",
+        "inception_v3",
+        "synthetic",
+    ] {
+        params_of(&typed(command)).unwrap_or_else(|e| panic!("{command}: {}", e.message));
+    }
+}
