@@ -6,11 +6,14 @@
 
 pub mod attrs;
 mod module;
+pub mod object;
 pub mod print;
 pub mod verify;
 mod visit;
 
 pub use attrs::{AttrSchema, AttrValue, Field, Kind, OpId, OpTable};
 pub use module::{
-    Attrs, AttrsId, ConstId, Expr, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, Operand, Operands, Root, Var, VarId,
+    Attrs, AttrsId, ConstId, ConstNote, Expr, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, Operand, Operands, Root,
+    Var, VarId,
 };
+pub use object::{Object, ObjectId};

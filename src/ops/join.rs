@@ -7,7 +7,7 @@ use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
-use crate::types::{DType, Dim};
+use crate::types::{DType, Dim, SymbolOp};
 
 attrs! {
     "relay.attrs.ConcatenateAttrs" =>
@@ -98,7 +98,7 @@ fn require_alike(cx: &RelCx, rules: (&'static str, &'static str), data: &[Tensor
 }
 
 /// The sum of the dimensions along `axis`.
-fn total(cx: &RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
+fn total(cx: &mut RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
     if let [one] = data {
         return Ok(one.dim(axis));
     }
@@ -109,7 +109,7 @@ fn total(cx: &RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
         cx.require("C5", fits, || {
             Fault::new(codes::E0803, "the dimensions along axis add up to more than an int64").at(tensor.axis(axis), "")
         })?;
-        sum = sum.combine(dim, i64::checked_add);
+        sum = cx.types.symbols.arith(SymbolOp::Add, sum, dim);
     }
     Ok(SDim::new(sum, From::Rule("C5")))
 }
@@ -214,7 +214,7 @@ fn split_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out_tuple(lengths.into_iter().map(piece).collect())
 }
 
-fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelResult<Vec<Dim>> {
+fn equal_pieces(cx: &mut RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelResult<Vec<Dim>> {
     let dim = data.shape[axis];
     cx.require("C2", (1..=MAX_SECTIONS).contains(&sections), || {
         Fault::attr("indices_or_sections", format!("expected 1 to {MAX_SECTIONS} sections, found {sections}"))
@@ -224,11 +224,11 @@ fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelR
             .at(data.axis(axis), "")
             .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"))
     })?;
-    let length = if sections == 1 { dim } else { dim.map(|dim| dim.checked_div(sections)) };
-    Ok(vec![length; sections as usize])
+    let symbols = &mut cx.types.symbols;
+    Ok((0..sections).map(|_| symbols.arith(SymbolOp::FloorDiv, dim, Dim::known(sections))).collect())
 }
 
-fn pieces_between(cx: &RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> RelResult<Vec<Dim>> {
+fn pieces_between(cx: &mut RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> RelResult<Vec<Dim>> {
     let mut begin = 0;
     let mut lengths = Vec::new();
     for &index in indices {
@@ -244,7 +244,7 @@ fn pieces_between(cx: &RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> 
             .at(data.axis(axis), "")
             .equation(format!("the last of indices < data[{axis}]"), format!("{begin} < {dim}"))
     })?;
-    lengths.push(if begin == 0 { dim } else { dim.map(|dim| dim.checked_sub(begin)) });
+    lengths.push(cx.types.symbols.arith(SymbolOp::Sub, dim, Dim::known(begin)));
     Ok(lengths)
 }
 

@@ -5,7 +5,9 @@
 
 mod attrs;
 mod errors;
+mod meta;
 mod scope;
+mod section;
 mod types;
 
 use crate::base::Span;
@@ -36,8 +38,11 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         results: vec![],
         lets: vec![],
         steps: vec![],
+        meta: meta::Meta::default(),
     };
+    resolver.read_metadata();
     resolver.run();
+    resolver.count_dangling();
     let Resolver { module, mut diagnostics, .. } = resolver;
     diagnostics.extend(errors::ill_formed(&module));
     crate::diag::sort(&mut diagnostics);
@@ -87,6 +92,7 @@ struct Resolver<'a> {
     /// Lets whose body is not finished: variable, value, where the let begins.
     lets: Vec<(VarId, ir::ExprId, Span)>,
     steps: Vec<Step>,
+    meta: meta::Meta<'a>,
 }
 
 impl<'a> Resolver<'a> {
@@ -163,6 +169,7 @@ impl<'a> Resolver<'a> {
                 let first = self.module.vars[first].span;
                 self.diagnostics.push(errors::duplicate("parameter", name, param.name, first));
             }
+            self.param_attrs(var, param.attrs);
             self.module.funcs[target].params.push(var);
         }
         self.module.funcs[target].attrs = self.func_attrs(syntax.attrs);
@@ -268,7 +275,8 @@ impl<'a> Resolver<'a> {
             ast::ExprKind::Proj { tuple, .. } => self.steps.extend([Step::Proj(expr), Step::Expr(tuple)]),
             ast::ExprKind::Call { callee, args, .. } => {
                 self.steps.push(Step::Call(expr));
-                self.steps.extend(ast.items(args).iter().rev().map(|&arg| Step::Expr(arg)));
+                let (args, _) = self.split_args(args);
+                self.steps.extend(args.iter().rev().map(|&arg| Step::Expr(arg)));
                 self.steps.push(Step::Expr(callee));
             }
             ast::ExprKind::Binary { lhs, rhs, .. } => {
@@ -288,7 +296,7 @@ impl<'a> Resolver<'a> {
             }
             ast::ExprKind::Block(inner) => self.steps.extend([Step::CloseScope, Step::Expr(inner), Step::OpenScope]),
             ast::ExprKind::Seq { .. } => self.steps.push(Step::Stmt { seq: expr, index: 0, n_lets: self.lets.len() }),
-            ast::ExprKind::Meta => self.unsupported("metadata references are", span),
+            ast::ExprKind::Meta => self.meta_expr(span),
             ast::ExprKind::Match { .. } => self.unsupported("`match` is", span),
             ast::ExprKind::RefNew(_) | ast::ExprKind::RefRead(_) | ast::ExprKind::RefWrite { .. } => {
                 self.unsupported("references are", span);
@@ -409,24 +417,38 @@ impl<'a> Resolver<'a> {
     fn call(&mut self, expr: ast::ExprId) {
         let ast::ExprKind::Call { args, attrs, .. } = self.ast.exprs[expr].kind else { return };
         let span = self.ast.exprs[expr].span;
+        let (args, object) = self.split_args(args);
         let args = self.pop_n(args.len());
         let callee = self.pop();
         let args = self.module.operands(&args);
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
-            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, span) {
+            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, object, span) {
                 Ok(attrs) => attrs,
                 // Without its attributes the call has no type; what is wrong has been said.
                 Err(()) => return self.push_new(span, ExprKind::Error),
             },
             _ => {
-                if let Some(first) = self.ast.items(attrs).first() {
-                    self.diagnostics.push(errors::attrs_of_function(first.span));
+                if let Some(first) = self.ast.items(attrs).first().map(|attr| attr.span).or(object) {
+                    self.diagnostics.push(errors::attrs_of_function(first));
                 }
                 None
             }
         };
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
+    }
+
+    /// The arguments of a call, and the metadata reference behind them that stands for all attributes, if there is one.
+    fn split_args(&self, args: ast::List<ast::ExprId>) -> (&'a [ast::ExprId], Option<Span>) {
+        let ast = self.ast;
+        let args = ast.items(args);
+        match args.split_last() {
+            Some((&last, before)) if matches!(ast.exprs[last].kind, ast::ExprKind::Meta) => {
+                let span = ast.exprs[last].span;
+                if ast.text(span).starts_with("meta[relay.Constant]") { (args, None) } else { (before, Some(span)) }
+            }
+            _ => (args, None),
+        }
     }
 
     fn binary(&mut self, expr: ast::ExprId) {
