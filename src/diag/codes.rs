@@ -103,6 +103,7 @@ codes! {
     E0207 "a metadata entry that does not exist";
     E0208 "a variable that no function binds";
     E0209 "a metadata section that is not sound";
+    E0210 "a constructor that does not exist";
 
     E0301 "two types that disagree";
     E0302 "a wrong number of arguments";
@@ -114,6 +115,8 @@ codes! {
     E0308 "operand shapes that do not fit an operator";
     E0309 "a call of something that is not a function";
     E0310 "a dimension that no tensor can have";
+    E0311 "a match that misses cases";
+    E0312 "a type with the wrong number of arguments";
 
     E0401 "an attribute the operator does not have";
     E0402 "an attribute that is missing";
@@ -124,6 +127,7 @@ codes! {
     E0501 "an index out of range";
     E0502 "an integer division by zero";
     E0503 "a reduction over nothing";
+    E0504 "a value that no clause matches";
     E0506 "an operator that cannot run";
     E0507 "an expectation that does not hold";
 

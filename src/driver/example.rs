@@ -282,7 +282,7 @@ fn preview(value: &Value) -> String {
             let texts: Vec<String> = tensors.iter().map(|(_, tensor)| tensor.preview()).collect();
             if matches!(value, Value::Tensor(_)) { texts.concat() } else { format!("({})", texts.join(", ")) }
         }
-        None => "a function".to_owned(),
+        None => "what is no data".to_owned(),
     }
 }
 

@@ -96,5 +96,9 @@ fn to_bound(value: Value) -> Result<Bound, Diagnostic> {
         Value::Tuple(fields) => fields.iter().cloned().map(to_bound).collect::<Result<_, _>>().map(Bound::Tuple),
         Value::Closure(_) => Err(Diagnostic::new(codes::E0506, "the result holds a function, which is no data")
             .help("call it in the program, or run another entry")),
+        Value::Adt(..) => Err(Diagnostic::new(codes::E0506, "the result holds a value of a data type, which no file can hold")
+            .help("take it apart with `match` in the program, or run another entry")),
+        Value::Cell(_) => Err(Diagnostic::new(codes::E0506, "the result holds a reference, which no file can hold")
+            .help("read it with `ref_read` in the program, or run another entry")),
     }
 }

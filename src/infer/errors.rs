@@ -4,7 +4,7 @@ use super::Infer;
 use crate::base::Span;
 use crate::base::text::{count, join_words};
 use crate::diag::{Diagnostic, Edit, codes};
-use crate::ir::{ExprId, ExprKind, FuncId, Module, Operand, VarId};
+use crate::ir::{CtorId, ExprId, ExprKind, FuncId, Module, Operand, PatId, PatKind, VarId};
 use crate::ops::OpDef;
 use crate::ops::rel::{Fault, FaultHelp, Place, What};
 use crate::tensor::Tensor;
@@ -15,6 +15,7 @@ pub(super) fn name_of(module: &Module, expr: ExprId) -> String {
     match module.exprs[expr].kind {
         ExprKind::Var(var) => format!("`%{}`", module.vars[var].name),
         ExprKind::Global(global) => format!("`@{}`", module.globals[global].name),
+        ExprKind::Ctor(ctor) => format!("`{}`", module.ctors[ctor].name),
         _ => "this".to_owned(),
     }
 }
@@ -65,6 +66,7 @@ pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expe
     let diagnostic = match module.exprs[callee].kind {
         ExprKind::Global(global) => diagnostic.also(module.globals[global].span, "defined here"),
         ExprKind::Var(var) => diagnostic.also(module.vars[var].span, "defined here"),
+        ExprKind::Ctor(ctor) => diagnostic.also(module.ctors[ctor].span, "defined here"),
         _ => diagnostic,
     };
     let params = called_func(module, callee).map_or(&[][..], |func| &module.funcs[func].params);
@@ -89,10 +91,49 @@ fn called_func(module: &Module, callee: ExprId) -> Option<FuncId> {
 
 /// Where parameter `index` of a called function is declared.
 pub(super) fn parameter_place(module: &Module, callee: ExprId, index: usize) -> (Span, String) {
+    if let ExprKind::Ctor(ctor) = module.exprs[callee].kind {
+        return (module.ctors[ctor].span, "the constructor is defined here".to_owned());
+    }
     match called_func(module, callee).and_then(|func| module.funcs[func].params.get(index)) {
         Some(&var) => (module.vars[var].span, format!("the parameter `%{}` is declared here", module.vars[var].name)),
         None => (module.exprs[callee].span, "by the type of this function".to_owned()),
     }
+}
+
+pub(super) fn pattern_arity(module: &Module, pat: PatId, ctor: CtorId) -> Diagnostic {
+    let ctor = &module.ctors[ctor];
+    let n_fields = match module.pats[pat].kind {
+        PatKind::Ctor(_, fields) | PatKind::Tuple(fields) => fields.len(),
+        PatKind::Error | PatKind::Wildcard | PatKind::Var(_) => 0,
+    };
+    let message = format!("`{}` has {}, found {n_fields}", ctor.name, count(ctor.inputs.len(), "field"));
+    let diagnostic =
+        Diagnostic::new(codes::E0302, message).at(module.pats[pat].span, "in this pattern").also(ctor.span, "defined here");
+    let fields = vec!["_"; ctor.inputs.len()].join(", ");
+    match fields.as_str() {
+        "" => diagnostic.help(format!("write `{}`", ctor.name)),
+        _ => diagnostic.help(format!("write `{}({fields})`", ctor.name)),
+    }
+}
+
+/// More missing cases are only counted.
+const MAX_CASES: usize = 8;
+
+pub(super) fn unmatched_cases(cases: &[String], span: Span) -> Diagnostic {
+    let shown: Vec<String> = cases.iter().take(MAX_CASES).map(|case| format!("`{case}`")).collect();
+    let rest = cases.len() - shown.len();
+    let more = if rest == 0 { String::new() } else { format!(" and {rest} more") };
+    let shown = if rest == 0 { join_words(&shown, "and") } else { shown.join(", ") };
+    Diagnostic::new(codes::E0311, format!("no clause matches {shown}{more}"))
+        .at(span, "it may be one of these")
+        .note("a `match` covers every case; `match?` may fail when it runs")
+        .help("add clauses for them, or a last one for all others: `_ => { … }`")
+}
+
+pub(super) fn too_many_cases(span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0805, "the cases of this match are too many to check")
+        .at(span, "given up here")
+        .help("`match?` is not checked")
 }
 
 pub(super) fn not_a_function(module: &Module, callee: ExprId, ty: Ty) -> Diagnostic {

@@ -5,7 +5,10 @@
 //! callees first. What stays a hole is an error; an error type silences what follows from it. Where a dimension came from
 //! is not stored: `origin.rs` asks the relations again when a message needs it.
 
+mod data;
 mod errors;
+mod exhaust;
+mod holes;
 mod origin;
 
 use crate::base::{Idx, IndexVec, Span};
@@ -14,7 +17,7 @@ use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId
 use crate::ops::rel::{RelCx, Stop};
 use crate::ops::{OpDef, Table};
 use crate::types::{DType, Solver, Ty, TyData};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Infers the types of a module in place: expression types, variable annotations, return types.
 pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
@@ -28,6 +31,7 @@ pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
         let_values: FxHashMap::default(),
         waiting: vec![],
         faulty: vec![],
+        faulty_matches: FxHashSet::default(),
         n_steps: 0,
         diagnostics: vec![],
         module,
@@ -52,6 +56,8 @@ struct Infer<'a> {
     waiting: Vec<Option<ExprId>>,
     /// Calls that broke a rule, and so could not say what their operands are.
     faulty: Vec<ExprId>,
+    /// Matches with a pattern that does not fit: which cases they miss is not asked.
+    faulty_matches: FxHashSet<ExprId>,
     n_steps: u64,
     diagnostics: Vec<Diagnostic>,
 }
@@ -61,6 +67,8 @@ enum Step {
     Enter(ExprId),
     /// The value of a let has its type: bind the variable.
     Bind(ExprId),
+    /// The scrutinee of a match has its type: check the patterns.
+    Patterns(ExprId),
     /// The parts of an expression have their types.
     Exit(ExprId),
     /// The body of a global has its type.
@@ -146,6 +154,7 @@ impl Infer<'_> {
                     }
                 }
                 Step::Bind(expr) => self.bind_let(expr),
+                Step::Patterns(expr) => self.bind_patterns(expr),
                 Step::Exit(expr) => {
                     let ty = self.exit(expr);
                     self.tys[expr] = Some(ty);
@@ -172,6 +181,11 @@ impl Infer<'_> {
                     let _ = self.solver.unify(&mut self.module.types, ty, fn_ty);
                 }
                 steps.extend([Step::Enter(body), Step::Bind(expr), Step::Enter(value)]);
+            }
+            ExprKind::Match { scrutinee, clauses, .. } => {
+                let bodies = self.module.clause_items(clauses).iter().rev().map(|clause| Step::Enter(clause.body));
+                steps.extend(bodies);
+                steps.extend([Step::Patterns(expr), Step::Enter(scrutinee)]);
             }
             // An operator that is called needs no type of its own.
             ExprKind::Call { args, .. } if self.module.called_op(expr).is_some() => {
@@ -271,6 +285,11 @@ impl Infer<'_> {
             ExprKind::Fn(func) => self.fn_ty(func),
             ExprKind::Let { body, .. } => self.ty(body),
             ExprKind::If { cond, then_branch, else_branch } => self.exit_if(cond, then_branch, else_branch),
+            ExprKind::Ctor(ctor) => self.module.ctors[ctor].ty,
+            ExprKind::Match { .. } => self.exit_match(expr),
+            ExprKind::RefNew(value) => self.exit_ref_new(value),
+            ExprKind::RefRead(cell) => self.exit_ref_read(expr, cell),
+            ExprKind::RefWrite { cell, value } => self.exit_ref_write(expr, cell, value),
             ExprKind::Proj { .. } => self.attempt_new(expr),
             ExprKind::Call { callee, args, .. } => match self.module.exprs[callee].kind {
                 ExprKind::Op(op) if self.ops.def(op).args.len() == args.len() => self.attempt_new(expr),
@@ -504,76 +523,6 @@ impl Infer<'_> {
     fn poison(&mut self, expr: ExprId) {
         let ty = self.ty(expr);
         self.solver.poison(&mut self.module.types, ty);
-    }
-
-    /// Reports every hole that stays, writes the types into the module.
-    fn finish(mut self) -> Vec<Diagnostic> {
-        self.report_holes();
-        for expr in self.module.exprs.ids() {
-            if let Some(ty) = self.tys[expr] {
-                self.tys[expr] = Some(self.solver.resolve(&mut self.module.types, ty));
-            }
-        }
-        for var in self.module.vars.ids() {
-            if let Some(ty) = self.var_tys[var] {
-                let ty = self.solver.resolve(&mut self.module.types, ty);
-                self.module.vars[var].checked_ty = Some(ty);
-                self.module.vars[var].ty.get_or_insert(ty);
-            }
-        }
-        for func in self.module.funcs.ids() {
-            let Some(ty) = self.fn_tys[func] else { continue };
-            if let TyData::Fn { ret, .. } = *self.module.types.data(ty) {
-                let ret = self.solver.resolve(&mut self.module.types, ret);
-                self.module.funcs[func].ret.get_or_insert(ret);
-            }
-        }
-        self.module.expr_tys = self.tys;
-        crate::diag::sort(&mut self.diagnostics);
-        self.diagnostics
-    }
-
-    /// An operator has a type only where it is called. Where nothing asks for its type TVM accepts it (relay-text 7.3).
-    fn report_operator_values(&mut self) {
-        for expr in self.module.exprs.ids() {
-            let (ExprKind::Op(op), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
-            if !self.is_hole(ty) {
-                let def = self.ops.def(op);
-                self.diagnostics.push(errors::operator_value(self.module, expr, def.name, def.args.len()));
-                self.solver.poison(&mut self.module.types, ty);
-                self.wake();
-            }
-        }
-    }
-
-    /// A hole is reported once, at the variable that has it or else at the first expression that has it.
-    fn report_holes(&mut self) {
-        self.report_operator_values();
-        for call in std::mem::take(&mut self.faulty) {
-            let (_, operands) = self.op_call(call).unwrap_or_else(|| unreachable!("rules are broken by calls of operators"));
-            operands.into_iter().for_each(|ty| self.solver.poison(&mut self.module.types, ty));
-            self.wake();
-        }
-        for var in self.module.vars.ids() {
-            let Some(ty) = self.var_tys[var] else { continue };
-            if !self.solver.open_holes(&mut self.module.types, ty).is_empty() {
-                let ty = self.solver.resolve(&mut self.module.types, ty);
-                self.diagnostics.push(errors::unknown_var(self.module, var, ty));
-                self.solver.poison(&mut self.module.types, ty);
-                self.wake();
-            }
-        }
-        for expr in self.module.exprs.ids() {
-            let Some(ty) = self.tys[expr] else { continue };
-            let is_op = matches!(self.module.exprs[expr].kind, ExprKind::Op(_));
-            if is_op || self.solver.open_holes(&mut self.module.types, ty).is_empty() {
-                continue;
-            }
-            let ty = self.solver.resolve(&mut self.module.types, ty);
-            self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
-            self.solver.poison(&mut self.module.types, ty);
-            self.wake();
-        }
     }
 }
 

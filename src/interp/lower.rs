@@ -1,13 +1,13 @@
 //! Programs to lists of instructions: the order of evaluation of relay-text 8 made explicit.
 //!
 //! Each shared node is computed once, in the innermost block that encloses all its uses, just before its first use there:
-//! the A-normal form TVM evaluates (`src/relay/transforms/to_a_normal_form.cc`). A block is a function's body or a branch
-//! of an `if`. Every function has a frame of slots; a nested function copies what it uses of the enclosing frame when it
+//! the A-normal form TVM evaluates (`src/relay/transforms/to_a_normal_form.cc`). A block is a function's body, a branch
+//! of an `if` or a clause of a `match`. Every function has a frame of slots; a nested function copies what it uses of the enclosing frame when it
 //! is made. A slot is emptied after the last instruction that reads it, so that a chain of a million tensors holds two.
 
 use crate::base::{Idx, IndexVec};
 use crate::index_type;
-use crate::ir::{ConstId, ExprId, ExprKind, GlobalId, Module, OpId, Root, VarId};
+use crate::ir::{ConstId, CtorId, ExprId, ExprKind, GlobalId, Module, OpId, PatId, Root, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 index_type! {
@@ -70,6 +70,22 @@ pub(super) enum InstrKind {
     /// A closure over these slots.
     Closure(CodeId, Vec<Slot>),
     If(Slot, BlockId, BlockId),
+    /// A value of a data type.
+    Adt(CtorId, Vec<Slot>),
+    Match(Slot, Vec<Arm>),
+    RefNew(Slot),
+    RefRead(Slot),
+    /// The cell, the value.
+    RefWrite(Slot, Slot),
+}
+
+/// A clause of a match.
+#[derive(Debug)]
+pub(super) struct Arm {
+    pub pat: PatId,
+    /// Where the values of the pattern's variables go, in text order.
+    pub binds: Vec<Slot>,
+    pub block: BlockId,
 }
 
 /// Lowers every function of a well-formed, typed module.
@@ -82,6 +98,7 @@ pub fn lower(module: &Module) -> Program {
         var_scope: vec![None; module.vars.len()],
         scope_inside: FxHashMap::default(),
         alias: FxHashMap::default(),
+        ctor_codes: FxHashMap::default(),
         slots: vec![],
     };
     match module.root {
@@ -107,6 +124,8 @@ struct Scope {
     nodes: Vec<ExprId>,
     /// The expression whose value the block has.
     result: ExprId,
+    /// The slots of the pattern variables of a clause.
+    binds: Vec<Slot>,
 }
 
 /// A value of a frame: a node's or a variable's.
@@ -123,10 +142,12 @@ struct Lower<'a> {
     /// The scope in which a node is computed.
     scope_of: Vec<Option<usize>>,
     var_scope: Vec<Option<usize>>,
-    /// The scopes a node opens: a function's body, the branches of an `if`.
+    /// The scopes a node opens: a function's body, the branches of an `if`, the clauses of a `match`.
     scope_inside: FxHashMap<ExprId, Vec<usize>>,
     /// A let's variable is its value, unless that is a function, which finds itself in its own frame.
     alias: FxHashMap<VarId, ExprId>,
+    /// The functions that constructors are as values.
+    ctor_codes: FxHashMap<CtorId, CodeId>,
     /// The slots of each code's frame.
     slots: Vec<FxHashMap<Key, Slot>>,
 }
@@ -159,7 +180,7 @@ impl Lower<'_> {
     fn new_scope(&mut self, parent: Option<usize>, code: CodeId, result: ExprId) -> usize {
         let block = self.program.blocks.push(Block::default());
         let depth = parent.map_or(0, |parent| self.scopes[parent].depth + 1);
-        self.scopes.push(Scope { parent, depth, code, block, nodes: vec![], result });
+        self.scopes.push(Scope { parent, depth, code, block, nodes: vec![], result, binds: vec![] });
         self.scopes.len() - 1
     }
 
@@ -227,8 +248,34 @@ impl Lower<'_> {
                     self.alias.insert(var, value);
                     children.iter().for_each(|&child| self.use_in(child, here));
                 }
+                ExprKind::Match { clauses, .. } => {
+                    self.use_in(children[0], here);
+                    let code = self.scopes[here].code;
+                    let mut inside = Vec::new();
+                    for clause in self.module.clause_items(clauses) {
+                        let scope = self.new_scope(Some(here), code, clause.body);
+                        self.bind(scope, clause.pat);
+                        self.use_in(clause.body, scope);
+                        inside.push(scope);
+                    }
+                    self.scope_inside.insert(expr, inside);
+                }
+                // A constructor that is applied is no value.
+                ExprKind::Call { .. } if self.module.called_ctor(expr).is_some() => {
+                    children[1..].iter().for_each(|&child| self.use_in(child, here));
+                }
                 _ => children.iter().for_each(|&child| self.use_in(child, here)),
             }
+        }
+    }
+
+    /// Gives the variables of a clause's pattern their slots.
+    fn bind(&mut self, scope: usize, pat: PatId) {
+        let code = self.scopes[scope].code;
+        for var in self.module.pat_vars(pat) {
+            self.var_scope[var.index()] = Some(scope);
+            let slot = self.slot(code, Key::Var(var));
+            self.scopes[scope].binds.push(slot);
         }
     }
 
@@ -248,7 +295,7 @@ impl Lower<'_> {
 
     /// Lists the nodes of each scope in evaluation order.
     fn schedule(&mut self, body: ExprId) {
-        for expr in self.module.post_order(&[body]) {
+        for expr in self.module.evaluation_order(&[body]) {
             let is_value = match self.module.exprs[expr].kind {
                 ExprKind::Var(_) | ExprKind::Let { .. } | ExprKind::Error => false,
                 ExprKind::Op(_) => false,
@@ -258,6 +305,11 @@ impl Lower<'_> {
                 | ExprKind::Proj { .. }
                 | ExprKind::Call { .. }
                 | ExprKind::Fn(_)
+                | ExprKind::Ctor(_)
+                | ExprKind::Match { .. }
+                | ExprKind::RefNew(_)
+                | ExprKind::RefRead(_)
+                | ExprKind::RefWrite { .. }
                 | ExprKind::If { .. } => true,
             };
             if let (true, Some(scope)) = (is_value, self.scope_of[expr.index()]) {
@@ -287,6 +339,10 @@ impl Lower<'_> {
             // What is inside is read by the scopes inside.
             ExprKind::Fn(_) => {}
             ExprKind::If { cond, .. } => out.push(Key::Expr(cond)),
+            ExprKind::Match { scrutinee, .. } => out.push(Key::Expr(scrutinee)),
+            ExprKind::Call { args, .. } if self.module.called_ctor(expr).is_some() => {
+                out.extend(self.module.items(args).iter().map(|arg| Key::Expr(arg.expr)));
+            }
             _ => {
                 self.module.children(expr, &mut children);
                 let is_op = |child: &ExprId| matches!(self.module.exprs[*child].kind, ExprKind::Op(_));
@@ -344,7 +400,8 @@ impl Lower<'_> {
         let nodes = std::mem::take(&mut self.scopes[scope].nodes);
         let mut instrs: Vec<Instr> = nodes.iter().map(|&expr| self.instr(code, expr)).collect();
         let result = self.slot(code, Key::Expr(self.scopes[scope].result));
-        let own: FxHashSet<Slot> = instrs.iter().map(|instr| instr.dst).collect();
+        let mut own: FxHashSet<Slot> = instrs.iter().map(|instr| instr.dst).collect();
+        own.extend(&self.scopes[scope].binds);
         let mut read: FxHashSet<Slot> = FxHashSet::from_iter([result]);
         for instr in instrs.iter_mut().rev() {
             let mut slots = instr.kind.reads();
@@ -377,6 +434,7 @@ impl Lower<'_> {
             ExprKind::Proj { tuple, index } => InstrKind::Proj(self.slot(code, Key::Expr(tuple)), index),
             ExprKind::Call { callee, args, .. } => match module.exprs[callee].kind {
                 ExprKind::Op(op) => InstrKind::CallOp(op, slots(self, args)),
+                ExprKind::Ctor(ctor) => InstrKind::Adt(ctor, slots(self, args)),
                 _ => InstrKind::Call(self.slot(code, Key::Expr(callee)), slots(self, args)),
             },
             ExprKind::Fn(_) => {
@@ -388,11 +446,41 @@ impl Lower<'_> {
                 let (then_block, else_block) = (self.scopes[inside[0]].block, self.scopes[inside[1]].block);
                 InstrKind::If(self.slot(code, Key::Expr(cond)), then_block, else_block)
             }
+            ExprKind::Ctor(ctor) => InstrKind::Closure(self.ctor_code(expr, ctor), vec![]),
+            ExprKind::Match { scrutinee, clauses, .. } => {
+                let arm = |(clause, &scope): (&crate::ir::Clause, &usize)| {
+                    let scope = &self.scopes[scope];
+                    Arm { pat: clause.pat, binds: scope.binds.clone(), block: scope.block }
+                };
+                let arms = module.clause_items(clauses).iter().zip(&self.scope_inside[&expr]).map(arm).collect();
+                InstrKind::Match(self.slot(code, Key::Expr(scrutinee)), arms)
+            }
+            ExprKind::RefNew(value) => InstrKind::RefNew(self.slot(code, Key::Expr(value))),
+            ExprKind::RefRead(cell) => InstrKind::RefRead(self.slot(code, Key::Expr(cell))),
+            ExprKind::RefWrite { cell, value } => {
+                InstrKind::RefWrite(self.slot(code, Key::Expr(cell)), self.slot(code, Key::Expr(value)))
+            }
             ExprKind::Error | ExprKind::Var(_) | ExprKind::Op(_) | ExprKind::Let { .. } => {
                 unreachable!("the schedule holds values only")
             }
         };
         Instr { expr, dst: self.slot(code, Key::Expr(expr)), kind, dead: vec![] }
+    }
+
+    /// The function a constructor is as a value: it applies the constructor to its parameters (relay-text 8).
+    fn ctor_code(&mut self, expr: ExprId, ctor: CtorId) -> CodeId {
+        if let Some(&code) = self.ctor_codes.get(&ctor) {
+            return code;
+        }
+        let dst = self.module.ctors[ctor].inputs.len() as Slot;
+        let params: Vec<Slot> = (0..dst).collect();
+        let instr = Instr { expr, dst, kind: InstrKind::Adt(ctor, params.clone()), dead: vec![] };
+        let body = self.program.blocks.push(Block { instrs: vec![instr], result: dst });
+        let code = Code { n_slots: dst + 1, params, body: Some(body), ..Code::default() };
+        let code = self.program.codes.push(code);
+        self.slots.push(FxHashMap::default());
+        self.ctor_codes.insert(ctor, code);
+        code
     }
 
     /// The slots of the frame `outer` that a function made there captures, in the order of its captures.
@@ -408,8 +496,13 @@ impl InstrKind {
     fn reads(&self) -> Vec<Slot> {
         match self {
             InstrKind::Const(_) | InstrKind::Global(_) => vec![],
-            InstrKind::Tuple(slots) | InstrKind::CallOp(_, slots) | InstrKind::Closure(_, slots) => slots.clone(),
-            InstrKind::Proj(slot, _) => vec![*slot],
+            InstrKind::Tuple(slots) | InstrKind::CallOp(_, slots) | InstrKind::Closure(_, slots) | InstrKind::Adt(_, slots) => {
+                slots.clone()
+            }
+            InstrKind::Proj(slot, _) | InstrKind::Match(slot, _) | InstrKind::RefNew(slot) | InstrKind::RefRead(slot) => {
+                vec![*slot]
+            }
+            InstrKind::RefWrite(cell, value) => vec![*cell, *value],
             InstrKind::Call(callee, args) => args.iter().copied().chain([*callee]).collect(),
             InstrKind::If(cond, _, _) => vec![*cond],
         }

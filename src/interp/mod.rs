@@ -5,10 +5,11 @@
 //! [`Diagnostic`] at the call that failed.
 
 mod lower;
+mod matching;
 mod value;
 
 pub use lower::{Program, lower};
-pub use value::{Closure, Value};
+pub use value::{Cell, Closure, Value};
 
 use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
@@ -130,6 +131,16 @@ impl<'a> Interp<'a> {
                     let taken = if is_true(read(frame, *cond)) { *then_block } else { *else_block };
                     frame.blocks.push((taken, 0, instr.dst));
                 }
+                InstrKind::Match(scrutinee, arms) => {
+                    let Some((arm, values)) = matching::find(self.module, arms, read(frame, *scrutinee)) else {
+                        let found = matching::preview(self.module, read(frame, *scrutinee));
+                        return Err(self.fail(instr.expr, Trap::new(codes::E0504, format!("no clause matches {found}"))));
+                    };
+                    for (&slot, value) in arm.binds.iter().zip(values) {
+                        frame.slots[slot as usize] = Some(value);
+                    }
+                    frame.blocks.push((arm.block, 0, instr.dst));
+                }
                 InstrKind::Call(callee, args) => {
                     let args: Vec<Value> = args.iter().map(|&slot| read(frame, slot).clone()).collect();
                     let Value::Closure(closure) = read(frame, *callee).clone() else {
@@ -197,7 +208,17 @@ impl<'a> Interp<'a> {
                 let args: Vec<&Value> = args.iter().map(|&slot| read(frame, slot)).collect();
                 self.call_op(instr.expr, *op, &args)?
             }
-            InstrKind::If(..) | InstrKind::Call(..) => unreachable!("they are run by the loop"),
+            InstrKind::Adt(ctor, fields) => {
+                let fields = fields.iter().map(|&slot| read(frame, slot).clone()).collect();
+                Value::Adt(*ctor, value::Shared::new(fields))
+            }
+            InstrKind::RefNew(value) => Value::Cell(Cell::new(read(frame, *value).clone())),
+            InstrKind::RefRead(cell) => read_cell(frame, *cell).get(),
+            InstrKind::RefWrite(cell, value) => {
+                read_cell(frame, *cell).set(read(frame, *value).clone());
+                Value::tuple(vec![])
+            }
+            InstrKind::If(..) | InstrKind::Match(..) | InstrKind::Call(..) => unreachable!("they are run by the loop"),
         })
     }
 
@@ -267,6 +288,13 @@ fn read(frame: &Frame, slot: Slot) -> &Value {
     frame.slots[slot as usize].as_ref().expect("lowering computes a value before it is read")
 }
 
+fn read_cell(frame: &Frame, slot: Slot) -> &Cell {
+    match read(frame, slot) {
+        Value::Cell(cell) => cell,
+        _ => unreachable!("inference required a reference"),
+    }
+}
+
 fn is_true(value: &Value) -> bool {
     matches!(value, Value::Tensor(tensor) if tensor.to_ints().first().is_some_and(|&x| x != 0))
 }
@@ -284,7 +312,7 @@ fn arg_value(value: &Value) -> Option<ArgValue> {
                 .collect();
             tensors.map(ArgValue::Tuple)
         }
-        Value::Closure(_) => None,
+        Value::Closure(_) | Value::Adt(..) | Value::Cell(_) => None,
     }
 }
 

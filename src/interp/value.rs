@@ -1,8 +1,9 @@
-//! What programs compute with: tensors, tuples, closures.
+//! What programs compute with: tensors, tuples, closures, values of data types, cells.
 
 use super::lower::CodeId;
+use crate::ir::CtorId;
 use crate::tensor::Tensor;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A value. Cloning shares.
 #[derive(Clone, Debug)]
@@ -10,6 +11,8 @@ pub enum Value {
     Tensor(Tensor),
     Tuple(Shared),
     Closure(Closure),
+    Adt(CtorId, Shared),
+    Cell(Cell),
 }
 
 /// A function with the values it captured when it was made.
@@ -39,15 +42,54 @@ impl std::ops::Deref for Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // What only this one holds is taken apart with a list of our own; the rest is somebody else's.
-        let Some(values) = Arc::get_mut(&mut self.0) else { return };
-        let mut pending = std::mem::take(values);
-        while let Some(value) = pending.pop() {
-            if let Value::Tuple(mut inner) | Value::Closure(Closure { captured: mut inner, .. }) = value
-                && let Some(values) = Arc::get_mut(&mut inner.0)
-            {
-                pending.append(values);
+        if let Some(values) = Arc::get_mut(&mut self.0) {
+            take_apart(std::mem::take(values));
+        }
+    }
+}
+
+/// What `ref` makes: every copy is the same cell. One that holds itself, through a closure, is never freed.
+#[derive(Clone, Debug)]
+pub struct Cell(Arc<Mutex<Option<Value>>>);
+
+impl Cell {
+    pub fn new(value: Value) -> Cell {
+        Cell(Arc::new(Mutex::new(Some(value))))
+    }
+
+    pub fn get(&self) -> Value {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().expect("a cell is empty only while it is dropped")
+    }
+
+    pub fn set(&self, value: Value) {
+        // The old value is dropped after the lock is free: it may hold this cell.
+        let old = self.0.lock().unwrap_or_else(PoisonError::into_inner).replace(value);
+        drop(old);
+    }
+
+    /// What only this one holds.
+    fn take(&mut self) -> Option<Value> {
+        Arc::get_mut(&mut self.0)?.get_mut().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+impl Drop for Cell {
+    fn drop(&mut self) {
+        take_apart(self.take().into_iter().collect());
+    }
+}
+
+/// Drops values with a list of our own instead of the stack. What somebody else holds too is left alone.
+fn take_apart(mut pending: Vec<Value>) {
+    while let Some(value) = pending.pop() {
+        match value {
+            Value::Tensor(_) => {}
+            Value::Tuple(mut inner) | Value::Adt(_, mut inner) | Value::Closure(Closure { captured: mut inner, .. }) => {
+                if let Some(values) = Arc::get_mut(&mut inner.0) {
+                    pending.append(values);
+                }
             }
+            Value::Cell(mut cell) => pending.extend(cell.take()),
         }
     }
 }
@@ -57,14 +99,14 @@ impl Value {
         Value::Tuple(Shared::new(values))
     }
 
-    /// The tensors of a tensor or of nested tuples, with the path of fields to each; `None` if a function is inside.
+    /// The tensors of a tensor or of nested tuples, with the path of fields to each; `None` if anything else is inside.
     pub fn tensors(&self) -> Option<Vec<(Vec<usize>, &Tensor)>> {
         let mut out = Vec::new();
         let mut pending = vec![(vec![], self)];
         while let Some((path, value)) = pending.pop() {
             match value {
                 Value::Tensor(tensor) => out.push((path, tensor)),
-                Value::Closure(_) => return None,
+                Value::Closure(_) | Value::Adt(..) | Value::Cell(_) => return None,
                 Value::Tuple(fields) => {
                     let inner = fields.iter().enumerate().rev().map(|(i, field)| {
                         let mut path = path.clone();
@@ -87,8 +129,10 @@ mod tests {
     fn a_deep_value_drops_on_a_small_stack() {
         let deep = || {
             let mut value = Value::Tensor(Tensor::scalar(1i32));
-            for _ in 0..200_000 {
+            for _ in 0..100_000 {
                 value = Value::tuple(vec![value]);
+                value = Value::Adt(CtorId(0), Shared::new(vec![value]));
+                value = Value::Cell(Cell::new(value));
             }
             drop(value);
         };

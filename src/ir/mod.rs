@@ -13,7 +13,7 @@ mod visit;
 
 pub use attrs::{AttrSchema, AttrValue, Field, Kind, OpId, OpTable};
 pub use module::{
-    Attrs, AttrsId, ConstId, ConstNote, Expr, ExprId, ExprKind, Func, FuncId, Global, GlobalId, Module, Operand, Operands, Root,
-    Var, VarId,
+    Adt, AdtId, Attrs, AttrsId, Clause, Clauses, ConstId, ConstNote, Ctor, CtorId, Expr, ExprId, ExprKind, Func, FuncId, Global,
+    GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, Pats, Root, Var, VarId,
 };
 pub use object::{Object, ObjectId};

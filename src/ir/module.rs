@@ -29,6 +29,18 @@ index_type! {
     pub struct ConstId;
 }
 index_type! {
+    /// A data type.
+    pub struct AdtId;
+}
+index_type! {
+    /// A constructor of a data type.
+    pub struct CtorId;
+}
+index_type! {
+    /// A pattern.
+    pub struct PatId;
+}
+index_type! {
     /// The attributes of one call.
     pub struct AttrsId;
 }
@@ -48,6 +60,10 @@ pub struct Module {
     pub types: Types,
     /// In text order.
     pub globals: IndexVec<GlobalId, Global>,
+    /// In text order.
+    pub adts: IndexVec<AdtId, Adt>,
+    pub ctors: IndexVec<CtorId, Ctor>,
+    pub pats: IndexVec<PatId, Pat>,
     pub funcs: IndexVec<FuncId, Func>,
     pub exprs: IndexVec<ExprId, Expr>,
     pub vars: IndexVec<VarId, Var>,
@@ -62,6 +78,53 @@ pub struct Module {
     /// The type of each expression, once inference has run.
     pub expr_tys: IndexVec<ExprId, Option<Ty>>,
     operands: Vec<Operand>,
+    clauses: Vec<Clause>,
+    sub_pats: Vec<PatId>,
+}
+
+/// A data type, `type Name[A] { … }`; an `extern type` is one without constructors, as TVM prints it.
+#[derive(Clone, Debug)]
+pub struct Adt {
+    pub name: Box<str>,
+    /// Type parameters, `TyData::Param` types.
+    pub params: Vec<Ty>,
+    pub ctors: Vec<CtorId>,
+    /// The name where it is defined.
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Ctor {
+    pub name: Box<str>,
+    pub adt: AdtId,
+    pub inputs: Vec<Ty>,
+    /// `fn [A](inputs) -> Name[A]`.
+    pub ty: Ty,
+    /// Where it is defined, with its inputs.
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Pat {
+    pub span: Span,
+    pub kind: PatKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PatKind {
+    /// What could not be resolved and has been reported.
+    Error,
+    Wildcard,
+    Var(VarId),
+    Ctor(CtorId, Pats),
+    Tuple(Pats),
+}
+
+/// A clause of a match.
+#[derive(Clone, Copy, Debug)]
+pub struct Clause {
+    pub pat: PatId,
+    pub body: ExprId,
 }
 
 #[derive(Clone, Debug)]
@@ -137,21 +200,49 @@ pub struct Operand {
     pub span: Span,
 }
 
-/// A list of operands.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Operands {
-    start: u32,
-    len: u32,
+macro_rules! list_type {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+        pub struct $name {
+            start: u32,
+            len: u32,
+        }
+
+        impl $name {
+            pub fn len(self) -> usize {
+                self.len as usize
+            }
+
+            pub fn is_empty(self) -> bool {
+                self.len == 0
+            }
+
+            /// Stores the items in their pool.
+            fn store<T: Copy>(pool: &mut Vec<T>, items: &[T]) -> $name {
+                let start = u32::try_from(pool.len()).expect("pools stay below 2^32 entries");
+                pool.extend_from_slice(items);
+                $name { start, len: items.len() as u32 }
+            }
+
+            fn range(self) -> std::ops::Range<usize> {
+                self.start as usize..(self.start + self.len) as usize
+            }
+        }
+    };
 }
 
-impl Operands {
-    pub fn len(self) -> usize {
-        self.len as usize
-    }
-
-    pub fn is_empty(self) -> bool {
-        self.len == 0
-    }
+list_type! {
+    /// A list of operands.
+    Operands
+}
+list_type! {
+    /// The clauses of a match.
+    Clauses
+}
+list_type! {
+    /// The patterns inside a pattern.
+    Pats
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -183,6 +274,20 @@ pub enum ExprKind {
         then_branch: ExprId,
         else_branch: ExprId,
     },
+    /// A constructor: what a call applies, or a function value.
+    Ctor(CtorId),
+    /// `match scrutinee { clauses }`; `match?` is not total.
+    Match {
+        scrutinee: ExprId,
+        clauses: Clauses,
+        total: bool,
+    },
+    RefNew(ExprId),
+    RefRead(ExprId),
+    RefWrite {
+        cell: ExprId,
+        value: ExprId,
+    },
 }
 
 impl Module {
@@ -191,6 +296,9 @@ impl Module {
             root: Root::Globals,
             types: Types::new(),
             globals: IndexVec::new(),
+            adts: IndexVec::new(),
+            ctors: IndexVec::new(),
+            pats: IndexVec::new(),
             funcs: IndexVec::new(),
             exprs: IndexVec::new(),
             vars: IndexVec::new(),
@@ -201,6 +309,8 @@ impl Module {
             attrs: IndexVec::new(),
             expr_tys: IndexVec::new(),
             operands: vec![],
+            clauses: vec![],
+            sub_pats: vec![],
         }
     }
 
@@ -209,13 +319,27 @@ impl Module {
     }
 
     pub fn operands(&mut self, items: &[Operand]) -> Operands {
-        let start = u32::try_from(self.operands.len()).expect("fewer than 2^32 operands");
-        self.operands.extend_from_slice(items);
-        Operands { start, len: items.len() as u32 }
+        Operands::store(&mut self.operands, items)
     }
 
     pub fn items(&self, list: Operands) -> &[Operand] {
-        &self.operands[list.start as usize..(list.start + list.len) as usize]
+        &self.operands[list.range()]
+    }
+
+    pub fn clauses(&mut self, clauses: &[Clause]) -> Clauses {
+        Clauses::store(&mut self.clauses, clauses)
+    }
+
+    pub fn clause_items(&self, list: Clauses) -> &[Clause] {
+        &self.clauses[list.range()]
+    }
+
+    pub fn pats(&mut self, pats: &[PatId]) -> Pats {
+        Pats::store(&mut self.sub_pats, pats)
+    }
+
+    pub fn sub_pats(&self, list: Pats) -> &[PatId] {
+        &self.sub_pats[list.range()]
     }
 
     pub fn var(&mut self, name: &str, ty: Option<Ty>, span: Span) -> VarId {
@@ -232,6 +356,17 @@ impl Module {
         match self.exprs[expr].kind {
             ExprKind::Call { callee, .. } => match self.exprs[callee].kind {
                 ExprKind::Op(op) => Some(op),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The constructor an expression calls directly, if it is such a call.
+    pub fn called_ctor(&self, expr: ExprId) -> Option<CtorId> {
+        match self.exprs[expr].kind {
+            ExprKind::Call { callee, .. } => match self.exprs[callee].kind {
+                ExprKind::Ctor(ctor) => Some(ctor),
                 _ => None,
             },
             _ => None,

@@ -4,6 +4,8 @@
 //! A node is first *visited*, which computes its text; it is then *printed* wherever it is used: inline, or as a temporary
 //! `%n`, numbered when its first user is printed. Texts of scopes are collected in a stack of buffers.
 
+mod attr_order;
+mod data;
 mod json;
 mod section;
 
@@ -41,16 +43,16 @@ pub fn print(module: &Module, ops: &dyn OpTable, options: Options) -> String {
     let mut out = String::from(HEADER);
     match module.root {
         Root::Globals => {
+            let mut adts: Vec<_> = module.adts.iter_ids().collect();
+            adts.sort_by(|(_, a), (_, b)| a.name.cmp(&b.name));
             let mut globals: Vec<_> = module.globals.iter().collect();
             globals.sort_by(|a, b| a.name.cmp(&b.name));
-            for (i, global) in globals.iter().enumerate() {
-                if i > 0 {
-                    out.push('\n');
-                }
+            let mut texts: Vec<String> = adts.into_iter().map(|(adt, _)| printer.data_type(adt) + "\n").collect();
+            for global in globals {
                 let head = format!("def @{}", global.name);
-                out.push_str(&printer.function(&head, global.func));
-                out.push('\n');
+                texts.push(printer.function(&head, global.func) + "\n");
             }
+            out.push_str(&texts.join("\n"));
         }
         Root::Expr(expr) => out.push_str(&printer.scope(expr)),
     }
@@ -105,6 +107,13 @@ enum Step {
     IfCond(ExprId),
     IfEnd(ExprId),
     FnEnd(ExprId),
+    MatchHead(ExprId),
+    MatchClause {
+        expr: ExprId,
+        index: usize,
+    },
+    Reference(ExprId),
+    RefWriteEnd(ExprId),
     LetBind {
         first: ExprId,
         at: ExprId,
@@ -206,6 +215,10 @@ impl<'a> Printer<'a> {
                 let (body, head) = (self.pop_result(), self.pop_result());
                 self.memo[expr.index()] = Memo::Text(fn_text(&head, &body));
             }
+            Step::MatchHead(expr) => self.match_head(expr),
+            Step::MatchClause { expr, index } => self.match_clause(expr, index),
+            Step::Reference(expr) => self.reference(expr),
+            Step::RefWriteEnd(expr) => self.ref_write_end(expr),
             Step::LetBind { first, at, n } => self.let_bind(first, at, n),
             Step::LetEnd { first, n } => {
                 let body = self.pop_result();
@@ -220,7 +233,7 @@ impl<'a> Printer<'a> {
             return;
         }
         match self.module.exprs[expr].kind {
-            ExprKind::Error | ExprKind::Const(_) | ExprKind::Global(_) | ExprKind::Op(_) => {}
+            ExprKind::Error | ExprKind::Const(_) | ExprKind::Global(_) | ExprKind::Op(_) | ExprKind::Ctor(_) => {}
             ExprKind::Var(var) => {
                 if self.var_names[var.index()].is_none() {
                     let decl = self.declare(var);
@@ -240,6 +253,10 @@ impl<'a> Printer<'a> {
                 self.steps.extend([Step::FnEnd(expr), Step::Scope(self.module.funcs[func].body)]);
             }
             ExprKind::Let { .. } => self.let_start(expr, expr, 0),
+            ExprKind::Match { scrutinee, .. } => self.steps.extend([Step::MatchHead(expr), Step::Visit(scrutinee)]),
+            ExprKind::RefNew(operand) | ExprKind::RefRead(operand) | ExprKind::RefWrite { cell: operand, .. } => {
+                self.steps.extend([Step::Reference(expr), Step::Visit(operand)]);
+            }
         }
     }
 
@@ -280,7 +297,10 @@ impl<'a> Printer<'a> {
                 if let Some(attrs) = attrs {
                     self.call_attrs(callee, attrs, &mut texts);
                 }
-                format!("{}({})", self.print(callee, false), texts.join(", "))
+                let callee = self.print(callee, false);
+                // A constructor without inputs stands alone.
+                let is_bare = texts.is_empty() && module.called_ctor(expr).is_some();
+                if is_bare { callee } else { format!("{callee}({})", texts.join(", ")) }
             }
             _ => return,
         };
@@ -302,6 +322,7 @@ impl<'a> Printer<'a> {
             }
             ExprKind::Global(global) => return format!("@{}", self.module.globals[global].name),
             ExprKind::Op(op) => return self.ops.name(op).to_owned(),
+            ExprKind::Ctor(ctor) => return self.module.ctors[ctor].name.to_string(),
             ExprKind::Const(id) => {
                 let ty = self.module.expr_tys.get(expr).copied().flatten();
                 let text = self.constant(id, ty);
@@ -394,7 +415,9 @@ impl<'a> Printer<'a> {
         let module = self.module;
         let func = &module.funcs[func];
         let mut parts: Vec<String> = func.params.iter().map(|&var| self.declare(var)).collect();
-        for (key, value) in &func.attrs {
+        let keys: Vec<&str> = func.attrs.iter().map(|(key, _)| &**key).collect();
+        for index in attr_order::printed_order(&keys) {
+            let (key, value) = &func.attrs[index];
             parts.push(format!("{key}={}", self.object_text(value)));
         }
         let type_params: Vec<String> = func.type_params.iter().map(|&ty| self.ty(ty)).collect();

@@ -1,6 +1,6 @@
 //! The invariants of the representation, and the check of them.
 //!
-//! - Every variable is bound by one function, `let` or nothing at all (a free variable, legal in a bare expression only).
+//! - Every variable is bound by one function, `let`, pattern or nothing at all (a free variable, legal in a bare expression only).
 //! - A variable is mentioned only inside the scope of its binder, on the graph: a shared node that mentions a variable is
 //!   used only where that variable is in scope (relay-text 7.9).
 //! - After inference every reachable expression has a type without holes.
@@ -116,6 +116,16 @@ impl Walk<'_> {
                 let bind = Step::Bind(var);
                 let value = Step::Enter(value, at);
                 steps.extend(if recursive { [value, bind] } else { [bind, value] });
+            }
+            ExprKind::Match { scrutinee, clauses, .. } => {
+                for clause in self.module.clause_items(clauses).iter().rev() {
+                    let vars = self.module.pat_vars(clause.pat);
+                    steps.push(Step::Forget(mark));
+                    steps.extend(vars.iter().map(|&var| Step::Leave(var)));
+                    steps.push(Step::Enter(clause.body, at));
+                    steps.extend(vars.iter().map(|&var| Step::Bind(var)));
+                }
+                steps.push(Step::Enter(scrutinee, at));
             }
             _ => {
                 children.clear();

@@ -1,13 +1,18 @@
 //! Walking expressions without recursion.
 
-use super::{ExprId, ExprKind, Module, VarId};
+use super::{ExprId, ExprKind, Module, PatId, PatKind, VarId};
 use crate::base::Idx;
 
 impl Module {
-    /// The expressions directly inside, in evaluation order.
+    /// The expressions directly inside, in text order.
     pub fn children(&self, expr: ExprId, out: &mut Vec<ExprId>) {
         match self.exprs[expr].kind {
-            ExprKind::Error | ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Global(_) | ExprKind::Op(_) => {}
+            ExprKind::Error
+            | ExprKind::Const(_)
+            | ExprKind::Var(_)
+            | ExprKind::Global(_)
+            | ExprKind::Op(_)
+            | ExprKind::Ctor(_) => {}
             ExprKind::Tuple(fields) => out.extend(self.items(fields).iter().map(|field| field.expr)),
             ExprKind::Proj { tuple, .. } => out.push(tuple),
             ExprKind::Call { callee, args, .. } => {
@@ -17,7 +22,37 @@ impl Module {
             ExprKind::Fn(func) => out.push(self.funcs[func].body),
             ExprKind::Let { value, body, .. } => out.extend([value, body]),
             ExprKind::If { cond, then_branch, else_branch } => out.extend([cond, then_branch, else_branch]),
+            ExprKind::Match { scrutinee, clauses, .. } => {
+                out.push(scrutinee);
+                out.extend(self.clause_items(clauses).iter().map(|clause| clause.body));
+            }
+            ExprKind::RefNew(value) => out.push(value),
+            ExprKind::RefRead(cell) => out.push(cell),
+            ExprKind::RefWrite { cell, value } => out.extend([cell, value]),
         }
+    }
+
+    /// The expressions directly inside, in the order in which they are evaluated: a callee after its arguments
+    /// (relay-text 8).
+    pub fn evaluated_children(&self, expr: ExprId, out: &mut Vec<ExprId>) {
+        let start = out.len();
+        self.children(expr, out);
+        if matches!(self.exprs[expr].kind, ExprKind::Call { .. }) {
+            out[start..].rotate_left(1);
+        }
+    }
+
+    /// The variables a pattern binds, in text order.
+    pub fn pat_vars(&self, pat: PatId) -> Vec<VarId> {
+        let (mut vars, mut stack) = (Vec::new(), vec![pat]);
+        while let Some(pat) = stack.pop() {
+            match self.pats[pat].kind {
+                PatKind::Error | PatKind::Wildcard => {}
+                PatKind::Var(var) => vars.push(var),
+                PatKind::Ctor(_, fields) | PatKind::Tuple(fields) => stack.extend(self.sub_pats(fields).iter().rev()),
+            }
+        }
+        vars
     }
 
     /// The roots of the program: each global's body, or the bare expression.
@@ -30,6 +65,15 @@ impl Module {
 
     /// All expressions under the roots, each once, children before parents.
     pub fn post_order(&self, roots: &[ExprId]) -> Vec<ExprId> {
+        self.post_order_by(roots, Module::children)
+    }
+
+    /// All expressions under the roots, each once, in the order in which they would be evaluated.
+    pub fn evaluation_order(&self, roots: &[ExprId]) -> Vec<ExprId> {
+        self.post_order_by(roots, Module::evaluated_children)
+    }
+
+    fn post_order_by(&self, roots: &[ExprId], children_of: fn(&Module, ExprId, &mut Vec<ExprId>)) -> Vec<ExprId> {
         let mut order = Vec::new();
         let mut seen = vec![false; self.exprs.len()];
         let mut stack: Vec<(ExprId, bool)> = roots.iter().rev().map(|&root| (root, false)).collect();
@@ -44,7 +88,7 @@ impl Module {
             }
             stack.push((expr, true));
             children.clear();
-            self.children(expr, &mut children);
+            children_of(self, expr, &mut children);
             stack.extend(children.iter().rev().map(|&child| (child, false)));
         }
         order
@@ -69,6 +113,9 @@ impl Module {
             match self.exprs[expr].kind {
                 ExprKind::Fn(func) => binders.extend(&self.funcs[func].params),
                 ExprKind::Let { var, .. } => binders.push(var),
+                ExprKind::Match { clauses, .. } => {
+                    binders.extend(self.clause_items(clauses).iter().flat_map(|clause| self.pat_vars(clause.pat)));
+                }
                 _ => {}
             }
         }

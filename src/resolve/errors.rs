@@ -1,16 +1,11 @@
 //! The words of errors in names, annotations and attributes.
 
 use crate::base::Span;
-use crate::base::text::{join_words, nearest};
+use crate::base::text::{count, join_words, nearest};
 use crate::diag::{Diagnostic, codes};
 use crate::ir::attrs::{AttrSchema, AttrValue, Field, Kind};
 use crate::ir::verify::{self, Violation};
 use crate::ir::{Module, Root};
-
-/// `what` with its verb: `references are`.
-pub(super) fn unsupported(what: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0105, format!("{what} not supported yet")).at(span, "read, but not understood")
-}
 
 pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {
     Diagnostic::new(codes::E0205, format!("the {what} `{name}` is defined twice"))
@@ -145,6 +140,32 @@ pub(super) fn unknown_type(text: &str, span: Span, params: &[&str]) -> Diagnosti
     match nearest(text, params.iter().copied()).or_else(|| near_dtype(text)) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
+    }
+}
+
+/// `defined` is where a data type is defined; a type parameter or a scalar has no arguments.
+pub(super) fn type_arguments(name: &str, span: Span, expected: usize, found: usize, defined: Option<Span>) -> Diagnostic {
+    let message = format!("`{name}` takes {}, found {found}", count(expected, "type argument"));
+    let diagnostic = Diagnostic::new(codes::E0312, message).at(span, "written here");
+    match defined {
+        Some(defined) => diagnostic.also(defined, "defined here"),
+        None => diagnostic.note("only data types have arguments"),
+    }
+}
+
+/// `below` is where the constructor is defined, if that is further down.
+pub(super) fn unknown_ctor(name: &str, span: Span, names: &[&str], below: Option<Span>) -> Diagnostic {
+    if let Some(below) = below {
+        return Diagnostic::new(codes::E0210, format!("the constructor `{name}` is not defined yet"))
+            .at(span, "used here")
+            .also(below, "defined further down")
+            .help("move its type above");
+    }
+    let diagnostic =
+        Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`")).at(span, "not a constructor of any type");
+    match nearest(name, names.iter().copied()) {
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic,
     }
 }
 

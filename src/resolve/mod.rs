@@ -4,6 +4,7 @@
 //! an explicit stack. Deliberately not here: what types expressions have.
 
 mod attrs;
+mod data;
 mod errors;
 mod meta;
 mod scope;
@@ -30,12 +31,16 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         module: Module::new(),
         diagnostics: vec![],
         globals: FxHashMap::default(),
+        adts: FxHashMap::default(),
+        n_adt_params: FxHashMap::default(),
+        ctors: FxHashMap::default(),
         scopes: Scopes::default(),
         graph: GraphTable::default(),
         type_params: FxHashMap::default(),
         n_type_params: 0,
         first_var: VarId(0),
         results: vec![],
+        pats: vec![],
         lets: vec![],
         steps: vec![],
         meta: meta::Meta::default(),
@@ -52,12 +57,17 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
 /// What remains to be done; the next step is on top. Results lie on a stack of their own.
 enum Step {
     Expr(ast::ExprId),
+    /// The callee of a call, where a constructor without inputs is not applied yet.
+    Callee(ast::ExprId),
     Tuple(ast::ExprId),
     Proj(ast::ExprId),
     Call(ast::ExprId),
     Binary(ast::ExprId),
     If(ast::ExprId),
     Fn(ast::FuncId, FuncId),
+    Match(ast::ExprId),
+    Pattern(ast::PatId),
+    Reference(ast::ExprId),
     OpenScope,
     CloseScope,
     /// The next statement of a sequence, by its index; `n_lets` counts those before the sequence.
@@ -81,6 +91,10 @@ struct Resolver<'a> {
     module: Module,
     diagnostics: Vec<Diagnostic>,
     globals: FxHashMap<&'a str, ir::GlobalId>,
+    adts: FxHashMap<&'a str, ir::AdtId>,
+    /// How many arguments each type takes, known before its parameters are read.
+    n_adt_params: FxHashMap<ir::AdtId, usize>,
+    ctors: FxHashMap<&'a str, ir::CtorId>,
     scopes: Scopes<'a>,
     graph: GraphTable<'a>,
     /// Type parameters in scope, the innermost of a name last.
@@ -89,6 +103,8 @@ struct Resolver<'a> {
     /// The first variable of the definition that is being resolved.
     first_var: VarId,
     results: Vec<Operand>,
+    /// Patterns of clauses whose match is not finished.
+    pats: Vec<ir::PatId>,
     /// Lets whose body is not finished: variable, value, where the let begins.
     lets: Vec<(VarId, ir::ExprId, Span)>,
     steps: Vec<Step>,
@@ -109,11 +125,12 @@ impl<'a> Resolver<'a> {
 
     fn defs(&mut self) {
         let ast = self.ast;
+        self.data_types(ast);
         // All names first: functions may be used above their definition.
         let mut bodies = Vec::new();
         for def in &ast.defs {
             match def {
-                ast::Def::Type { span, .. } => self.diagnostics.push(errors::unsupported("data types are", *span)),
+                ast::Def::Type { .. } => {}
                 ast::Def::Func { name, func, .. } => {
                     let text = ast.text(*name).trim_start_matches('@');
                     if let Some(&first) = self.globals.get(text) {
@@ -229,6 +246,10 @@ impl<'a> Resolver<'a> {
     fn step(&mut self, step: Step) {
         match step {
             Step::Expr(expr) => self.begin(expr),
+            Step::Callee(expr) => match self.ast.exprs[expr].kind {
+                ast::ExprKind::Name => self.name(self.ast.exprs[expr].span, true),
+                _ => self.begin(expr),
+            },
             Step::Tuple(expr) => {
                 let ast::ExprKind::Tuple(fields) = self.ast.exprs[expr].kind else { return };
                 let fields = self.pop_n(fields.len());
@@ -248,6 +269,9 @@ impl<'a> Resolver<'a> {
                 self.end_func(func);
                 self.push_new(self.ast.funcs[func].span, ExprKind::Fn(target));
             }
+            Step::Match(expr) => self.end_match(expr),
+            Step::Pattern(pat) => self.pattern(pat),
+            Step::Reference(expr) => self.reference(expr),
             Step::OpenScope => self.scopes.open(),
             Step::CloseScope => self.scopes.close(),
             Step::Stmt { seq, index, n_lets } => self.stmt(seq, index, n_lets),
@@ -266,7 +290,7 @@ impl<'a> Resolver<'a> {
             ast::ExprKind::Local => self.local(span),
             ast::ExprKind::Global => self.global(span),
             ast::ExprKind::Graph => self.graph_use(span),
-            ast::ExprKind::Name => self.name(span),
+            ast::ExprKind::Name => self.name(span, false),
             ast::ExprKind::Tuple(fields) => {
                 self.steps.push(Step::Tuple(expr));
                 self.steps.extend(ast.items(fields).iter().rev().map(|&field| Step::Expr(field)));
@@ -277,7 +301,7 @@ impl<'a> Resolver<'a> {
                 self.steps.push(Step::Call(expr));
                 let (args, _) = self.split_args(args);
                 self.steps.extend(args.iter().rev().map(|&arg| Step::Expr(arg)));
-                self.steps.push(Step::Expr(callee));
+                self.steps.push(Step::Callee(callee));
             }
             ast::ExprKind::Binary { lhs, rhs, .. } => {
                 self.steps.extend([Step::Binary(expr), Step::Expr(rhs), Step::Expr(lhs)]);
@@ -297,16 +321,14 @@ impl<'a> Resolver<'a> {
             ast::ExprKind::Block(inner) => self.steps.extend([Step::CloseScope, Step::Expr(inner), Step::OpenScope]),
             ast::ExprKind::Seq { .. } => self.steps.push(Step::Stmt { seq: expr, index: 0, n_lets: self.lets.len() }),
             ast::ExprKind::Meta => self.meta_expr(span),
-            ast::ExprKind::Match { .. } => self.unsupported("`match` is", span),
-            ast::ExprKind::RefNew(_) | ast::ExprKind::RefRead(_) | ast::ExprKind::RefWrite { .. } => {
-                self.unsupported("references are", span);
+            ast::ExprKind::Match { .. } => self.begin_match(expr),
+            ast::ExprKind::RefNew(operand) | ast::ExprKind::RefRead(operand) => {
+                self.steps.extend([Step::Reference(expr), Step::Expr(operand)]);
+            }
+            ast::ExprKind::RefWrite { cell, value } => {
+                self.steps.extend([Step::Reference(expr), Step::Expr(value), Step::Expr(cell)]);
             }
         }
-    }
-
-    fn unsupported(&mut self, what: &str, span: Span) {
-        self.diagnostics.push(errors::unsupported(what, span));
-        self.push_new(span, ExprKind::Error);
     }
 
     /// A literal; a bad one has been reported by the lexer and is an error node here.
@@ -388,16 +410,35 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// An operator, with blanks and comments around its dots removed.
-    fn name(&mut self, span: Span) {
+    /// A constructor or an operator, with blanks and comments around its dots removed.
+    fn name(&mut self, span: Span, is_callee: bool) {
         let name = name_text(self.ast.text(span));
-        match self.ops.find(&name) {
-            Some(op) => self.push_new(span, ExprKind::Op(op)),
-            None => {
-                self.diagnostics.push(errors::unknown_operator(&name, span, self.ops.names()));
-                self.push_new(span, ExprKind::Error);
-            }
+        if let Some(ctor) = self.find_ctor(&name, span) {
+            return self.ctor_value(ctor, span, is_callee);
         }
+        if let Some(op) = self.ops.find(&name) {
+            return self.push_new(span, ExprKind::Op(op));
+        }
+        let diagnostic = match self.ctors.get(&*name) {
+            Some(&ctor) => errors::unknown_ctor(&name, span, &[], Some(self.module.ctors[ctor].span)),
+            None => {
+                let names = [self.ops.names(), &self.ctor_names()].concat();
+                errors::unknown_operator(&name, span, &names)
+            }
+        };
+        self.diagnostics.push(diagnostic);
+        self.push_new(span, ExprKind::Error);
+    }
+
+    fn reference(&mut self, expr: ast::ExprId) {
+        let ast::Expr { span, kind } = self.ast.exprs[expr];
+        let last = self.pop().expr;
+        let kind = match kind {
+            ast::ExprKind::RefNew(_) => ExprKind::RefNew(last),
+            ast::ExprKind::RefRead(_) => ExprKind::RefRead(last),
+            _ => ExprKind::RefWrite { cell: self.pop().expr, value: last },
+        };
+        self.push_new(span, kind);
     }
 
     fn proj(&mut self, expr: ast::ExprId) {

@@ -72,31 +72,37 @@ impl<'a> Resolver<'a> {
                 let (ret, params) = parts.split_last().expect("a function type has a result");
                 self.module.types.intern(TyData::Fn { type_params: type_params.into(), params: params.into(), ret: *ret })
             }
-            TypeKind::Name { name, args } => self.named_type(name, args.is_some()),
-            TypeKind::Ref(_) => {
-                self.diagnostics.push(errors::unsupported("references are", span));
-                Ty::ERROR
-            }
+            TypeKind::Name { name, args } => self.named_type(name, args.is_some(), parts),
+            TypeKind::Ref(_) => self.module.types.intern(TyData::Ref(parts[0])),
             TypeKind::Meta => self.meta_ty(span),
         }
     }
 
-    fn named_type(&mut self, name: crate::base::Span, has_args: bool) -> Ty {
+    /// A type parameter in scope, else a scalar's dtype, else a data type; brackets without arguments mean nothing.
+    fn named_type(&mut self, name: crate::base::Span, has_args: bool, args: &[Ty]) -> Ty {
         let text = self.ast.text(name);
-        if let (Some(&param), false) = (self.type_params.get(text).and_then(|params| params.last()), has_args) {
-            return param;
-        }
-        if let (Some(dtype), false) = (DType::parse(text), has_args) {
-            return self.module.types.scalar(dtype);
-        }
-        // That data types are not supported has been said where this one is defined.
-        if self.ast.defs.iter().any(|def| matches!(def, ast::Def::Type { name, .. } if self.ast.text(*name) == text)) {
+        let param = self.type_params.get(text).and_then(|params| params.last()).copied();
+        let scalar = DType::parse(text).map(|dtype| self.module.types.scalar(dtype));
+        if let Some(ty) = param.or(scalar) {
+            if !has_args {
+                return ty;
+            }
+            self.diagnostics.push(errors::type_arguments(text, name, 0, args.len(), None));
             return Ty::ERROR;
         }
-        let in_scope = self.type_params.iter().filter(|(_, params)| !params.is_empty());
-        let mut params: Vec<&str> = in_scope.map(|(name, _)| *name).collect();
-        params.sort_unstable();
-        self.diagnostics.push(errors::unknown_type(text, name, &params));
+        if let Some(&adt) = self.adts.get(text) {
+            let n_params = self.n_adt_params[&adt];
+            if n_params == args.len() {
+                return self.module.types.intern(TyData::Adt { name: text.into(), args: args.into() });
+            }
+            let defined = self.module.adts[adt].span;
+            self.diagnostics.push(errors::type_arguments(text, name, n_params, args.len(), Some(defined)));
+            return Ty::ERROR;
+        }
+        let in_scope = self.type_params.iter().filter(|(_, params)| !params.is_empty()).map(|(name, _)| *name);
+        let mut names: Vec<&str> = in_scope.chain(self.adts.keys().copied()).collect();
+        names.sort_unstable();
+        self.diagnostics.push(errors::unknown_type(text, name, &names));
         Ty::ERROR
     }
 

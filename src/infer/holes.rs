@@ -1,0 +1,100 @@
+//! The end of inference: holes that stay are reported, types written into the module.
+
+use super::{Infer, errors};
+use crate::diag::Diagnostic;
+use crate::ir::ExprKind;
+use crate::types::{Ty, TyData};
+use rustc_hash::FxHashSet;
+
+impl Infer<'_> {
+    /// Reports every hole that stays, writes the types into the module.
+    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+        self.report_holes();
+        for expr in self.module.exprs.ids() {
+            if let Some(ty) = self.tys[expr] {
+                self.tys[expr] = Some(self.solver.resolve(&mut self.module.types, ty));
+            }
+        }
+        for var in self.module.vars.ids() {
+            if let Some(ty) = self.var_tys[var] {
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                self.module.vars[var].checked_ty = Some(ty);
+                self.module.vars[var].ty.get_or_insert(ty);
+            }
+        }
+        for func in self.module.funcs.ids() {
+            let Some(ty) = self.fn_tys[func] else { continue };
+            if let TyData::Fn { ret, .. } = *self.module.types.data(ty) {
+                let ret = self.solver.resolve(&mut self.module.types, ret);
+                self.module.funcs[func].ret.get_or_insert(ret);
+            }
+        }
+        self.module.expr_tys = self.tys;
+        crate::diag::sort(&mut self.diagnostics);
+        self.diagnostics
+    }
+
+    /// An operator has a type only where it is called. Where nothing asks for its type TVM accepts it (relay-text 7.3).
+    fn report_operator_values(&mut self) {
+        for expr in self.module.exprs.ids() {
+            let (ExprKind::Op(op), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
+            if !self.is_hole(ty) {
+                let def = self.ops.def(op);
+                self.diagnostics.push(errors::operator_value(self.module, expr, def.name, def.args.len()));
+                self.solver.poison(&mut self.module.types, ty);
+                self.wake();
+            }
+        }
+    }
+
+    /// A hole is reported once, at the variable that has it or else at the first expression that has it.
+    fn report_holes(&mut self) {
+        self.report_operator_values();
+        for call in std::mem::take(&mut self.faulty) {
+            let (_, operands) = self.op_call(call).unwrap_or_else(|| unreachable!("rules are broken by calls of operators"));
+            operands.into_iter().for_each(|ty| self.solver.poison(&mut self.module.types, ty));
+            self.wake();
+        }
+        for var in self.module.vars.ids() {
+            let Some(ty) = self.var_tys[var] else { continue };
+            if self.is_open(ty) {
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                self.diagnostics.push(errors::unknown_var(self.module, var, ty));
+                self.solver.poison(&mut self.module.types, ty);
+                self.wake();
+            }
+        }
+        for expr in self.module.exprs.ids() {
+            let Some(ty) = self.tys[expr] else { continue };
+            let is_op = matches!(self.module.exprs[expr].kind, ExprKind::Op(_));
+            if is_op || !self.is_open(ty) {
+                continue;
+            }
+            let ty = self.solver.resolve(&mut self.module.types, ty);
+            self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
+            self.solver.poison(&mut self.module.types, ty);
+            self.wake();
+        }
+    }
+
+    /// Whether a hole is inside that makes the type unknown. One in the arguments of a data type does not: `Nil` alone is a
+    /// list of whatever, which TVM accepts and prints as `List[meta[IncompleteType][0]]` (relay-text 7.5, #223).
+    fn is_open(&mut self, ty: Ty) -> bool {
+        if !self.module.types.has_hole(ty) {
+            return false;
+        }
+        let mut stack = vec![self.solver.resolve(&mut self.module.types, ty)];
+        let mut seen = FxHashSet::default();
+        while let Some(ty) = stack.pop() {
+            if !self.module.types.has_hole(ty) || !seen.insert(ty) {
+                continue;
+            }
+            match self.module.types.data(ty) {
+                TyData::Hole(_) => return true,
+                TyData::Adt { .. } => {}
+                _ => self.module.types.children(ty, &mut stack),
+            }
+        }
+        false
+    }
+}
