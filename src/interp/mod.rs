@@ -244,7 +244,7 @@ impl<'a> Interp<'a> {
         let out = solver.fresh(types);
         let mut cx = RelCx::new(types, &mut solver, attrs, &arg_tys, out);
         if let Err(crate::ops::rel::Stop::Fault(fault)) = (def.rel)(&mut cx) {
-            return Err(self.fail(expr, Trap::new(fault.code, fault.message)));
+            return Err(self.fail(expr, Trap::new(fault.trap.unwrap_or(fault.code), fault.message)));
         }
         let out = solver.shallow(types, out);
         Ok(out_types(types, out).unwrap_or_default())
