@@ -96,6 +96,11 @@ impl Sources {
         self.files.next_id()
     }
 
+    /// All of them, in the order they were added.
+    pub fn files(&self) -> std::slice::Iter<'_, SourceFile> {
+        self.files.iter()
+    }
+
     pub fn file(&self, id: FileId) -> Option<&SourceFile> {
         self.files.get(id)
     }

@@ -17,7 +17,9 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     for path in &args.files {
         let program = driver::check_file(path, Until::Infer);
         console.diagnostics(&program.diagnostics, &program.sources);
-        console.summary(&program.diagnostics, &path.display().to_string());
+        // Standard input has a name there; a file that could not be read has none.
+        let name = program.sources.files().last().map_or_else(|| path.display().to_string(), |file| file.name.clone());
+        console.summary(&program.diagnostics, &name);
         code = code.max(exit::of(&program.diagnostics));
     }
     code

@@ -3,7 +3,7 @@
 //!
 //! Text from files is shown with its control bytes escaped.
 
-use super::{Diagnostic, Severity};
+use super::{Diagnostic, Equation, Severity};
 use crate::base::text::{count, escape_control};
 use crate::base::{FileId, Idx, Sources, Span};
 use codespan_reporting::{diagnostic as cs, files as csf, term};
@@ -40,11 +40,23 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format, col
 fn footer(diagnostic: &Diagnostic) -> (Vec<String>, Vec<String>) {
     let mut notes = Vec::new();
     if let Some(equation) = &diagnostic.equation {
-        notes.push(format!("need {}, got {}", equation.rule, equation.values));
+        notes.push(need(equation));
     }
     notes.extend(diagnostic.notes.iter().map(|note| escape_control(note).into_owned()));
     let helps = diagnostic.helps.iter().map(|help| escape_control(&help.text).into_owned()).collect();
     (notes, helps)
+}
+
+/// `need data.C == weight.I * groups, got 64 != 32 * 1`.
+fn need(equation: &Equation) -> String {
+    let Equation { rule, values } = equation;
+    let relations = [" == ", " <= ", " >= ", " < ", " > "];
+    let n_relations: usize = relations.iter().map(|relation| values.matches(relation).count()).sum();
+    match n_relations {
+        0 => format!("need {rule}, got {values}"),
+        1 if values.contains(" == ") => format!("need {rule}, got {}", values.replace(" == ", " != ")),
+        _ => format!("need {rule}, but {values} is false"),
+    }
 }
 
 fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut String) {
@@ -199,7 +211,7 @@ fn short(diagnostic: &Diagnostic, sources: &Sources, out: &mut String) {
     }
     out.push_str(&format!("{}[{}]: {}", level(diagnostic), diagnostic.code.id(), escape_control(&diagnostic.message)));
     if let Some(equation) = &diagnostic.equation {
-        out.push_str(&format!(": need {}, got {}", equation.rule, equation.values));
+        out.push_str(&format!(": {}", need(equation)));
     }
     out.push('\n');
 }

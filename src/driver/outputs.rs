@@ -165,7 +165,7 @@ mod tests {
         assert_eq!(failed.code, codes::E0507);
         assert!(failed.message.contains("1 of 2 elements"), "{}", failed.message);
         assert!(failed.notes[0].contains("[1]: 2.0, expected 2.5"), "{:?}", failed.notes);
-        assert!(expect("out.0=3xf32=1").remove(0).message.contains("Tensor[(3,), float32]"));
+        assert!(expect("out.0=3xf32=1").remove(0).message.contains("Tensor[(3), float32]"));
         assert_eq!(expect("out.2=zeros").remove(0).code, codes::E0706);
         assert_eq!(expect("out.0=nothing").remove(0).code, codes::E0707);
         assert_eq!(expect("out.0=@none.npy").remove(0).code, codes::E0701);

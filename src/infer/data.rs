@@ -3,7 +3,7 @@
 use super::{Infer, errors};
 use crate::base::Span;
 use crate::diag::Diagnostic;
-use crate::ir::{Clause, CtorId, ExprId, ExprKind, PatId, PatKind};
+use crate::ir::{Clause, CtorId, ExprId, ExprKind, Operand, PatId, PatKind};
 use crate::types::{Ty, TyData};
 
 impl Infer<'_> {
@@ -14,7 +14,7 @@ impl Infer<'_> {
         let place = (self.module.exprs[scrutinee].span, "matched here".to_owned());
         let mut fits = true;
         for Clause { pat, .. } in self.module.clause_items(clauses).to_vec() {
-            fits &= self.bind_pattern(pat, ty, &place);
+            fits &= self.bind_pattern(expr, pat, ty, &place);
         }
         if !fits {
             self.faulty_matches.insert(expr);
@@ -22,10 +22,10 @@ impl Infer<'_> {
     }
 
     /// Whether the pattern fits the type; if not, nothing more is said of its variables.
-    fn bind_pattern(&mut self, root: PatId, ty: Ty, place: &(Span, String)) -> bool {
+    fn bind_pattern(&mut self, expr: ExprId, root: PatId, ty: Ty, place: &(Span, String)) -> bool {
         let mut pairs = vec![(root, ty)];
         while let Some((pat, ty)) = pairs.pop() {
-            match self.bind_one(pat, ty, place) {
+            match self.bind_one(expr, pat, ty, place) {
                 Ok(fields) => pairs.extend(fields.into_iter().rev()),
                 Err(diagnostic) => {
                     self.diagnostics.extend(diagnostic.map(|diagnostic| *diagnostic));
@@ -41,7 +41,13 @@ impl Infer<'_> {
     }
 
     /// Checks the outermost part of a pattern; the patterns inside with their types. `Err(None)`: already reported.
-    fn bind_one(&mut self, pat: PatId, ty: Ty, place: &(Span, String)) -> Result<Vec<(PatId, Ty)>, Option<Box<Diagnostic>>> {
+    fn bind_one(
+        &mut self,
+        expr: ExprId,
+        pat: PatId,
+        ty: Ty,
+        place: &(Span, String),
+    ) -> Result<Vec<(PatId, Ty)>, Option<Box<Diagnostic>>> {
         let span = self.module.pats[pat].span;
         let (own, fields, field_tys) = match self.module.pats[pat].kind {
             PatKind::Error => return Err(None),
@@ -61,8 +67,8 @@ impl Infer<'_> {
             }
         };
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, ty, own) {
-            self.report_mismatch(mismatch, ty, own, span, place.clone());
-            return Err(None);
+            let diagnostic = self.mismatch(mismatch, (ty, own), Operand { expr, span }, place.clone());
+            return Err(Some(diagnostic.into()));
         }
         Ok(fields.into_iter().zip(field_tys).collect())
     }
@@ -93,9 +99,12 @@ impl Infer<'_> {
         for &body in others {
             let found = self.ty(body);
             if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
-                let span = self.module.exprs[self.final_value(body)].span;
-                let place = (self.module.exprs[self.final_value(first)].span, "the first clause is here".to_owned());
-                self.report_mismatch(mismatch, expected, found, span, place);
+                let first_ty = self.solver.resolve(&mut self.module.types, expected);
+                let first_text = format!("the first clause is `{}`", self.module.types.text(first_ty));
+                let place = (self.module.exprs[self.final_value(first)].span, first_text);
+                let value = self.mention(self.final_value(body));
+                let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
+                self.diagnostics.push(diagnostic.note("the clauses of a `match` have one type"));
             }
         }
         expected
@@ -115,7 +124,8 @@ impl Infer<'_> {
         let found = self.ty(value);
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
             let place = (self.module.exprs[cell].span, "the reference is here".to_owned());
-            self.report_mismatch(mismatch, expected, found, self.module.exprs[value].span, place);
+            let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
+            self.diagnostics.push(diagnostic);
         }
         Ty::UNIT
     }
@@ -127,7 +137,8 @@ impl Infer<'_> {
         let found = self.ty(cell);
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
             let place = (self.module.exprs[expr].span, why.to_owned());
-            self.report_mismatch(mismatch, expected, found, self.module.exprs[cell].span, place);
+            let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(cell), place);
+            self.diagnostics.push(diagnostic);
             self.solver.poison(&mut self.module.types, content);
         }
         content

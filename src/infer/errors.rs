@@ -3,11 +3,12 @@
 use super::Infer;
 use crate::base::Span;
 use crate::base::text::{count, join_words};
-use crate::diag::{Diagnostic, codes};
-use crate::ir::{CtorId, ExprId, ExprKind, Module, PatId, PatKind, VarId};
+use crate::diag::{Diagnostic, Edit, codes};
+use crate::ir::{CtorId, ExprId, ExprKind, FuncId, Module, Operand, PatId, PatKind, VarId};
 use crate::ops::OpDef;
 use crate::ops::rel::{Fault, FaultHelp, Place, What};
-use crate::types::{Mismatch, StepKind, Ty};
+use crate::tensor::Tensor;
+use crate::types::{DType, Mismatch, StepKind, Ty, Types};
 
 /// What an expression is called in a message: its name where it has one.
 pub(super) fn name_of(module: &Module, expr: ExprId) -> String {
@@ -27,9 +28,31 @@ pub(super) fn operator_arity(module: &Module, call: ExprId, def: &OpDef) -> Diag
     // With too many arguments, the first that is too much; with too few, the name of the first that is missing.
     match module.items(args).get(names.len()) {
         Some(extra) => diagnostic = diagnostic.also(extra.span, "this argument is too much"),
-        None => diagnostic = diagnostic.note(format!("the argument `{}` is missing", names[args.len()])),
+        None => diagnostic = diagnostic.note(missing_arguments(&names[args.len()..])),
     }
     diagnostic.help(format!("write `{}({})`", def.name, names.join(", ")))
+}
+
+/// Tensors side by side where the operator takes a tuple of them.
+pub(super) fn tuple_arity(module: &Module, call: ExprId, def: &OpDef) -> Diagnostic {
+    let ExprKind::Call { args, callee, .. } = module.exprs[call].kind else { unreachable!("only calls have an arity") };
+    let message = format!("`{}` takes 1 argument, a tuple, found {}", def.name, args.len());
+    let args = module.items(args);
+    let span = args.iter().fold(Span::NONE, |all, arg| all.to(arg.span));
+    let mut diagnostic = Diagnostic::new(codes::E0302, message)
+        .at(module.exprs[callee].span, "called here")
+        .also(span, "these are not in a tuple")
+        .fix(format!("put them into a tuple: `{}((…))`", def.name), Span { end: span.start, ..span }, "(");
+    if let Some(help) = diagnostic.helps.last_mut() {
+        help.edits.push(Edit { span: span.end_point(), text: ")".to_owned() });
+    }
+    diagnostic
+}
+
+fn missing_arguments(names: &[&str]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    let (noun, verb) = if names.len() == 1 { ("argument", "is") } else { ("arguments", "are") };
+    format!("the {noun} {} {verb} missing", join_words(&names, "and"))
 }
 
 pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expected: usize) -> Diagnostic {
@@ -39,24 +62,39 @@ pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expe
         name => name,
     };
     let message = format!("{name} takes {}, found {}", count(expected, "argument"), args.len());
-    let diagnostic = Diagnostic::new(codes::E0302, message).at(module.exprs[call].span, "called here");
-    match module.exprs[callee].kind {
+    let diagnostic = Diagnostic::new(codes::E0302, message).at(module.exprs[callee].span, "called here");
+    let diagnostic = match module.exprs[callee].kind {
         ExprKind::Global(global) => diagnostic.also(module.globals[global].span, "defined here"),
         ExprKind::Var(var) => diagnostic.also(module.vars[var].span, "defined here"),
         ExprKind::Ctor(ctor) => diagnostic.also(module.ctors[ctor].span, "defined here"),
         _ => diagnostic,
+    };
+    let params = called_func(module, callee).map_or(&[][..], |func| &module.funcs[func].params);
+    match (module.items(args).get(expected), params.get(args.len()..)) {
+        (Some(extra), _) => diagnostic.also(extra.span, "this argument is too much"),
+        (None, Some(missing)) if !missing.is_empty() => {
+            let names: Vec<String> = missing.iter().map(|&var| format!("%{}", module.vars[var].name)).collect();
+            diagnostic.note(missing_arguments(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+        }
+        _ => diagnostic,
+    }
+}
+
+/// The function a callee certainly is.
+fn called_func(module: &Module, callee: ExprId) -> Option<FuncId> {
+    match module.exprs[callee].kind {
+        ExprKind::Global(global) => Some(module.globals[global].func),
+        ExprKind::Fn(func) => Some(func),
+        _ => None,
     }
 }
 
 /// Where parameter `index` of a called function is declared.
 pub(super) fn parameter_place(module: &Module, callee: ExprId, index: usize) -> (Span, String) {
-    let func = match module.exprs[callee].kind {
-        ExprKind::Ctor(ctor) => return (module.ctors[ctor].span, "the constructor is defined here".to_owned()),
-        ExprKind::Global(global) => Some(module.globals[global].func),
-        ExprKind::Fn(func) => Some(func),
-        _ => None,
-    };
-    match func.and_then(|func| module.funcs[func].params.get(index)) {
+    if let ExprKind::Ctor(ctor) = module.exprs[callee].kind {
+        return (module.ctors[ctor].span, "the constructor is defined here".to_owned());
+    }
+    match called_func(module, callee).and_then(|func| module.funcs[func].params.get(index)) {
         Some(&var) => (module.vars[var].span, format!("the parameter `%{}` is declared here", module.vars[var].name)),
         None => (module.exprs[callee].span, "by the type of this function".to_owned()),
     }
@@ -101,21 +139,31 @@ pub(super) fn too_many_cases(span: Span) -> Diagnostic {
 pub(super) fn not_a_function(module: &Module, callee: ExprId, ty: Ty) -> Diagnostic {
     let message = format!("expected a function, found `{}`", module.types.text(ty));
     let name = name_of(module, callee);
-    Diagnostic::new(codes::E0309, message).at(module.exprs[callee].span, format!("{name} is called, but is not a function"))
+    let diagnostic =
+        Diagnostic::new(codes::E0309, message).at(module.exprs[callee].span, format!("{name} is called, but is not a function"));
+    match module.exprs[callee].kind {
+        ExprKind::Var(var) => diagnostic.also(module.vars[var].span, format!("{name} is bound here")),
+        _ => diagnostic,
+    }
 }
 
 pub(super) fn condition(module: &Module, cond: ExprId, found: Ty) -> Diagnostic {
-    let found = module.types.text(found);
-    Diagnostic::new(codes::E0301, format!("expected `bool`, found `{found}`"))
-        .at(module.exprs[cond].span, format!("the condition is `{found}`"))
-        .note("the condition of an `if` is a bool of rank 0")
-        .help("compare it: `if (equal(…, …)) { … }`")
+    let text = module.types.text(found);
+    let diagnostic = Diagnostic::new(codes::E0301, format!("expected `bool`, found `{text}`"))
+        .at(module.exprs[cond].span, format!("the condition is `{text}`"))
+        .note("the condition of an `if` is one bool: a tensor of rank 0");
+    match module.types.as_tensor(found) {
+        Some((shape, dtype)) if dtype.is_bool() && !shape.is_empty() => {
+            diagnostic.help("make one bool of them: `all(…)`, `any(…)`, or `reshape(…, newshape=[])` for one element")
+        }
+        Some(([], _)) => diagnostic.help("compare it: `if (%x > 0f) { … }`"),
+        _ => diagnostic,
+    }
 }
 
 pub(super) fn projection_range(module: &Module, expr: ExprId, index: u32, n: usize) -> Diagnostic {
-    let message = format!("expected a field below {n}, found {index}");
-    let diagnostic =
-        Diagnostic::new(codes::E0307, message).at(module.exprs[expr].span, format!("the tuple has {}", count(n, "field")));
+    let message = format!("the tuple has {}, found field {index}", count(n, "field"));
+    let diagnostic = Diagnostic::new(codes::E0307, message).at(module.exprs[expr].span, "there is no such field");
     match n {
         0 => diagnostic,
         n => diagnostic.help(format!("fields are counted from 0: the last is `.{}`", n - 1)),
@@ -131,10 +179,19 @@ pub(super) fn projection_of(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic
 pub(super) fn unknown_var(module: &Module, var: VarId, ty: Ty) -> Diagnostic {
     let decl = &module.vars[var];
     let known = module.types.text(ty);
-    let known = if known == "_" { "nothing says what it is".to_owned() } else { format!("only `{known}` is known") };
-    Diagnostic::new(codes::E0306, format!("cannot infer the type of `%{}`", decl.name))
-        .at(decl.span, known)
-        .help(format!("annotate it: `%{}: Tensor[(…), float32]`", decl.name))
+    let nothing = known == "_";
+    let known = if nothing { "nothing says what it is".to_owned() } else { format!("only `{known}` is known") };
+    let diagnostic = Diagnostic::new(codes::E0306, format!("cannot infer the type of `%{}`", decl.name)).at(decl.span, known);
+    if nothing { diagnostic.help(format!("annotate it: `%{}: Tensor[(1, 16), float32]`", decl.name)) } else { diagnostic }
+}
+
+pub(super) fn operator_value(module: &Module, expr: ExprId, name: &str, n_args: usize) -> Diagnostic {
+    let params: Vec<String> = (0..n_args).map(|i| format!("%p{i}")).collect();
+    let params = params.join(", ");
+    Diagnostic::new(codes::E0306, format!("cannot infer the type of the operator `{name}` as a value"))
+        .at(module.exprs[expr].span, "not called here")
+        .note("an operator has no type of its own: its relation needs the arguments of a call")
+        .help(format!("make it a function: `fn ({params}) {{ {name}({params}) }}`"))
 }
 
 pub(super) fn unknown_expr(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic {
@@ -162,25 +219,76 @@ fn path_text(path: &[StepKind]) -> String {
     steps.join(", ")
 }
 
+/// A constant of one number as a literal of another dtype, if there is one of the same value.
+fn literal(value: &Tensor, dtype: DType) -> Option<String> {
+    let suffix = match dtype {
+        DType::I16 => "i16",
+        DType::I32 => "",
+        DType::I64 => "i64",
+        DType::F16 => "f16",
+        DType::F32 => "f",
+        DType::F64 => "f64",
+        _ => return None,
+    };
+    let same = |cast: &Tensor| cast.to_f64s() == value.to_f64s();
+    let number = *value.cast(dtype).filter(|cast| value.rank() == 0 && same(cast))?.to_f64s().first()?;
+    (number.is_finite() && number.abs() < 1e15).then(|| format!("{number}{suffix}"))
+}
+
+/// How two types that do not agree differ, if in a few words.
+fn difference(types: &Types, expected: Ty, found: Ty) -> Option<String> {
+    let ((s, d), (t, e)) = (types.as_tensor(expected)?, types.as_tensor(found)?);
+    if d != e {
+        return Some(format!("the dtypes differ: `{d}` and `{e}`"));
+    }
+    if s.len() != t.len() {
+        return Some(format!("the ranks differ: {} and {}", s.len(), t.len()));
+    }
+    let axis = differing_axis(types, expected, found)?;
+    Some(format!("they differ in axis {axis}: {} and {}", s[axis], t[axis]))
+}
+
+/// The first axis in which two tensor types of one rank disagree.
+fn differing_axis(types: &Types, expected: Ty, found: Ty) -> Option<usize> {
+    let ((s, _), (t, _)) = (types.as_tensor(expected)?, types.as_tensor(found)?);
+    (s.len() == t.len()).then(|| s.iter().zip(t).position(|(a, b)| !a.compatible(*b)))?
+}
+
 impl Infer<'_> {
-    /// Reports two types that disagree, at `span`, with the place that demands the other.
-    pub(super) fn report_mismatch(&mut self, mismatch: Mismatch, expected: Ty, found: Ty, span: Span, place: (Span, String)) {
-        let mut text = |ty: Ty| {
-            let ty = self.solver.resolve(&mut self.module.types, ty);
-            self.module.types.text(ty)
-        };
-        let (whole_expected, whole_found) = (text(expected), text(found));
-        let (inner_expected, inner_found) = (text(mismatch.expected), text(mismatch.found));
-        let mut diagnostic = Diagnostic::new(codes::E0301, format!("expected `{whole_expected}`, found `{whole_found}`"))
-            .at(span, format!("this is `{whole_found}`"))
+    /// Two types that disagree: that of `value`, mentioned at its span, and the one that `place` demands.
+    pub(super) fn mismatch(
+        &mut self,
+        mismatch: Mismatch,
+        (expected, found): (Ty, Ty),
+        value: Operand,
+        place: (Span, String),
+    ) -> Diagnostic {
+        let [expected, found, inner_expected, inner_found] =
+            [expected, found, mismatch.expected, mismatch.found].map(|ty| self.solver.resolve(&mut self.module.types, ty));
+        let text = |ty: Ty| self.module.types.text(ty);
+        let mut diagnostic = Diagnostic::new(codes::E0301, format!("expected `{}`, found `{}`", text(expected), text(found)))
+            .at(value.span, format!("this is `{}`", text(found)))
             .also(place.0, place.1);
+        let difference = difference(&self.module.types, inner_expected, inner_found);
         if mismatch.infinite {
             diagnostic = diagnostic.note("the type would have to contain itself");
         } else if !mismatch.path.is_empty() {
             let path = path_text(&mismatch.path);
-            diagnostic = diagnostic.note(format!("they disagree in {path}: `{inner_expected}` against `{inner_found}`"));
+            let how = difference.unwrap_or_else(|| format!("`{}` and `{}`", text(inner_expected), text(inner_found)));
+            diagnostic = diagnostic.note(format!("in {path}: {how}"));
+        } else if let Some(how) = difference {
+            diagnostic = diagnostic.note(how);
+            // Where the number that is not the expected one was decided.
+            let axis = differing_axis(&self.module.types, inner_expected, inner_found);
+            if let Some(axis) = axis
+                && let Some(origin) = self.origin(value.expr, None, axis)
+                && diagnostic.labels.iter().all(|label| label.span != origin.span)
+            {
+                let dim = self.module.types.as_tensor(inner_found).map_or(String::new(), |(shape, _)| shape[axis].to_string());
+                diagnostic = diagnostic.also(origin.span, format!("{dim}: {}", origin.text));
+            }
         }
-        self.diagnostics.push(diagnostic);
+        diagnostic
     }
 
     /// Puts a broken rule of an operator into words: both places, where the numbers came from, what to write.
@@ -190,6 +298,11 @@ impl Infer<'_> {
         let mut origins = Vec::new();
         for (i, (place, text)) in fault.places.iter().enumerate() {
             let (span, default_text) = self.place(call, def, *place);
+            let unwritten = matches!(place.what, What::Attr(name) if self.attr_span(call, name).is_none());
+            if i > 0 && unwritten {
+                // A default stands nowhere; the equation shows its value.
+                continue;
+            }
             let text = if text.is_empty() { default_text } else { text.clone() };
             diagnostic = if i == 0 { diagnostic.at(span, text) } else { diagnostic.also(span, text) };
             origins.extend(self.place_origin(call, *place, span));
@@ -202,17 +315,38 @@ impl Infer<'_> {
                 diagnostic = diagnostic.also(span, text);
             }
         }
+        if let Some(rule) = def.rules.iter().find(|rule| rule.starts_with(&format!("{}:", fault.rule))) {
+            // A rule that is its own equation is not said twice.
+            let said = fault.equation.as_ref().is_some_and(|(equation, _)| rule.ends_with(&format!(": {equation}")));
+            let rule = if said { fault.rule } else { rule };
+            diagnostic = diagnostic.note(format!("`{}` rule {rule}", def.name));
+        }
         if let Some((rule, values)) = fault.equation {
             diagnostic = diagnostic.equation(rule, values);
-        }
-        if let Some(rule) = def.rules.iter().find(|rule| rule.starts_with(&format!("{}:", fault.rule))) {
-            diagnostic = diagnostic.note(format!("`{}` rule {rule}", def.name));
         }
         for help in fault.helps {
             diagnostic = match help {
                 FaultHelp::Text(text) => diagnostic.help(text),
+                FaultHelp::Cast { arg, dtype } => self.cast(diagnostic, call, arg, dtype),
                 FaultHelp::SetAttr { name, value } => self.set_attr(diagnostic, call, name, &value),
             };
+        }
+        diagnostic
+    }
+
+    /// There is no implicit conversion: an operand is to be cast, a literal to be written with another suffix.
+    fn cast(&self, diagnostic: Diagnostic, call: ExprId, arg: usize, dtype: DType) -> Diagnostic {
+        let Some((operand, span)) = self.operand(call, arg) else { return diagnostic };
+        if let ExprKind::Const(id) = self.module.exprs[operand].kind
+            && let Some(literal) = literal(&self.module.consts[id], dtype)
+        {
+            return diagnostic.fix(format!("there is no implicit conversion: write `{literal}`"), span, literal);
+        }
+        let after = format!(", dtype=\"{dtype}\")");
+        let title = format!("there is no implicit conversion: write `cast(…{after}`");
+        let mut diagnostic = diagnostic.fix(title, Span { end: span.start, ..span }, "cast(");
+        if let Some(help) = diagnostic.helps.last_mut().filter(|_| !span.is_none()) {
+            help.edits.push(Edit { span: span.end_point(), text: after });
         }
         diagnostic
     }
@@ -245,10 +379,17 @@ impl Infer<'_> {
                 let ty = self.ty(expr);
                 let ty = self.solver.resolve(&mut self.module.types, ty);
                 let ty = field.and_then(|field| self.module.types.as_tuple(ty)?.get(field).copied()).unwrap_or(ty);
-                let name = match (name_of(self.module, expr), field) {
-                    (name, _) if name == "this" && field.is_none() => format!("`{role}`"),
-                    (name, None) => name,
-                    (_, Some(field)) => format!("field {field} of `{role}`"),
+                // The field of a tuple that is written out has a place of its own.
+                let written = match (self.module.exprs[expr].kind, field) {
+                    (ExprKind::Tuple(fields), Some(field)) => self.module.items(fields).get(field).copied(),
+                    _ => None,
+                };
+                let operand_span = written.map_or(operand_span, |field| field.span);
+                let named = written.map_or(expr, |field| field.expr);
+                let name = match (name_of(self.module, named), field) {
+                    (name, None) if name == "this" => format!("`{role}`"),
+                    (name, Some(field)) if name == "this" || written.is_none() => format!("field {field} of `{role}`"),
+                    (name, _) => name,
                 };
                 let axis = place.axis.map_or(String::new(), |axis| format!(", axis {axis}"));
                 (operand_span, format!("{name} is `{}`{axis}", self.module.types.text(ty)))

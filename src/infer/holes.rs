@@ -34,8 +34,22 @@ impl Infer<'_> {
         self.diagnostics
     }
 
+    /// An operator has a type only where it is called. Where nothing asks for its type TVM accepts it (relay-text 7.3).
+    fn report_operator_values(&mut self) {
+        for expr in self.module.exprs.ids() {
+            let (ExprKind::Op(op), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
+            if !self.is_hole(ty) {
+                let def = self.ops.def(op);
+                self.diagnostics.push(errors::operator_value(self.module, expr, def.name, def.args.len()));
+                self.solver.poison(&mut self.module.types, ty);
+                self.wake();
+            }
+        }
+    }
+
     /// A hole is reported once, at the variable that has it or else at the first expression that has it.
     fn report_holes(&mut self) {
+        self.report_operator_values();
         for call in std::mem::take(&mut self.faulty) {
             let (_, operands) = self.op_call(call).unwrap_or_else(|| unreachable!("rules are broken by calls of operators"));
             operands.into_iter().for_each(|ty| self.solver.poison(&mut self.module.types, ty));

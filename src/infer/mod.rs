@@ -13,7 +13,7 @@ mod origin;
 
 use crate::base::{Idx, IndexVec, Span};
 use crate::diag::Diagnostic;
-use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Root, VarId};
+use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
 use crate::ops::rel::{RelCx, Stop};
 use crate::ops::{OpDef, Table};
 use crate::types::{DType, Solver, Ty, TyData};
@@ -213,9 +213,9 @@ impl Infer<'_> {
         let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
         let (expected, found) = (self.var_ty(var), self.ty(value));
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
-            let span = self.module.exprs[value].span;
             let place = (self.module.vars[var].span, "the variable is declared here".to_owned());
-            self.report_mismatch(mismatch, expected, found, span, place);
+            let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
+            self.diagnostics.push(diagnostic);
         }
     }
 
@@ -226,10 +226,22 @@ impl Infer<'_> {
         let found = self.ty(body);
         let found = self.instantiate_body(ret, found);
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, ret, found) {
-            let value = self.final_value(body);
-            let (span, place) = (self.module.exprs[value].span, self.module.funcs[func].ret_span);
-            self.report_mismatch(mismatch, ret, found, span, (place, "the result is declared here".to_owned()));
+            let value = self.mention(self.final_value(body));
+            let declared = self.module.funcs[func].ret_span;
+            let place = (declared, "the result is declared here".to_owned());
+            let mut diagnostic = self.mismatch(mismatch, (ret, found), value, place);
+            let found = self.solver.resolve(&mut self.module.types, found);
+            if !declared.is_none() && !self.module.types.has_hole(found) {
+                let text = self.module.types.text(found);
+                diagnostic = diagnostic.fix(format!("or declare the result as `{text}`"), declared, text);
+            }
+            self.diagnostics.push(diagnostic);
         }
+    }
+
+    /// An expression as an operand of what is around it.
+    fn mention(&self, expr: ExprId) -> Operand {
+        Operand { expr, span: self.module.exprs[expr].span }
     }
 
     /// A body of a polymorphic function type is instantiated (relay-text 7.3), unless the result is declared to be one.
@@ -282,12 +294,31 @@ impl Infer<'_> {
             ExprKind::Call { callee, args, .. } => match self.module.exprs[callee].kind {
                 ExprKind::Op(op) if self.ops.def(op).args.len() == args.len() => self.attempt_new(expr),
                 ExprKind::Op(op) => {
-                    self.diagnostics.push(errors::operator_arity(self.module, expr, self.ops.def(op)));
+                    let diagnostic = match self.takes_tuple(expr, self.ops.def(op)) {
+                        true => errors::tuple_arity(self.module, expr, self.ops.def(op)),
+                        false => errors::operator_arity(self.module, expr, self.ops.def(op)),
+                    };
+                    self.diagnostics.push(diagnostic);
                     Ty::ERROR
                 }
                 _ => self.exit_call(expr, callee),
             },
         }
+    }
+
+    /// Whether a call with too many arguments would be one with a tuple of them.
+    fn takes_tuple(&mut self, call: ExprId, def: &OpDef) -> bool {
+        let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return false };
+        if def.args.len() != 1 || args.len() < 2 {
+            return false;
+        }
+        let fields: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
+        let fields: Vec<Ty> = fields.into_iter().map(|field| self.ty(field)).collect();
+        let tuple = self.module.types.tuple(&fields);
+        let attrs = call_attrs(self.module, call).to_vec();
+        let out = self.fresh();
+        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, std::slice::from_ref(&tuple), out);
+        (def.rel)(&mut cx).is_ok()
     }
 
     fn exit_if(&mut self, cond: ExprId, then_branch: ExprId, else_branch: ExprId) -> Ty {
@@ -300,9 +331,11 @@ impl Infer<'_> {
         let (expected, found) = (self.ty(then_branch), self.ty(else_branch));
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
             let then_span = self.module.exprs[self.final_value(then_branch)].span;
-            let else_span = self.module.exprs[self.final_value(else_branch)].span;
-            let place = (then_span, "the other branch is here".to_owned());
-            self.report_mismatch(mismatch, expected, found, else_span, place);
+            let then_ty = self.solver.resolve(&mut self.module.types, expected);
+            let place = (then_span, format!("the other branch is `{}`", self.module.types.text(then_ty)));
+            let value = self.mention(self.final_value(else_branch));
+            let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
+            self.diagnostics.push(diagnostic.note("the branches of an `if` have one type"));
         }
         expected
     }
@@ -324,7 +357,8 @@ impl Infer<'_> {
                 for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
                     if let Err(mismatch) = self.solver.unify(&mut self.module.types, param, found) {
                         let place = errors::parameter_place(self.module, callee, i);
-                        self.report_mismatch(mismatch, param, found, args[i].span, place);
+                        let diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
+                        self.diagnostics.push(diagnostic);
                     }
                 }
                 ret
@@ -402,8 +436,9 @@ impl Infer<'_> {
                     let own = self.ty(expr);
                     // Its own type is a fresh hole or has been unified with one that agrees.
                     if let Err(mismatch) = self.solver.unify(&mut self.module.types, own, field) {
-                        let span = self.module.exprs[expr].span;
-                        self.report_mismatch(mismatch, own, field, span, (Span::NONE, String::new()));
+                        let value = self.mention(expr);
+                        let diagnostic = self.mismatch(mismatch, (own, field), value, (Span::NONE, String::new()));
+                        self.diagnostics.push(diagnostic);
                     }
                     Ok(())
                 }

@@ -219,10 +219,9 @@ fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelR
         Fault::attr("indices_or_sections", format!("expected 1 to {MAX_SECTIONS} sections, found {sections}"))
     })?;
     cx.require("C2", dim.value().is_none_or(|dim| dim % sections == 0), || {
-        let rest = dim.value().unwrap_or(0) % sections;
         Fault::attr("indices_or_sections", format!("cannot cut {dim} positions into {sections} equal pieces"))
             .at(data.axis(axis), "")
-            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == {rest}"))
+            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"))
     })?;
     let length = if sections == 1 { dim } else { dim.map(|dim| dim.checked_div(sections)) };
     Ok(vec![length; sections as usize])

@@ -156,6 +156,11 @@ pub struct Fault {
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultHelp {
     Text(String),
+    /// Cast an operand.
+    Cast {
+        arg: usize,
+        dtype: DType,
+    },
     /// Give an attribute another value.
     SetAttr {
         name: &'static str,
@@ -202,6 +207,14 @@ impl Fault {
 
     pub fn help(mut self, text: impl Into<String>) -> Fault {
         self.helps.push(FaultHelp::Text(text.into()));
+        self
+    }
+
+    /// One operand has to be of another dtype.
+    pub fn cast(mut self, tensor: &TensorTy, dtype: DType) -> Fault {
+        if tensor.field.is_none() {
+            self.helps.push(FaultHelp::Cast { arg: tensor.arg, dtype });
+        }
         self
     }
 
@@ -280,9 +293,15 @@ impl<'a> RelCx<'a> {
         match self.types.data(ty) {
             crate::types::TyData::Hole(_) => Err(Stop::NotYet),
             crate::types::TyData::Error => Err(Stop::Poisoned),
-            _ => {
+            data => {
                 let message = format!("expected {expected}, found `{}`", self.types.text(ty));
-                Err(Fault::new(codes::E0301, message).at(Place::arg(arg), "").into())
+                let fault = Fault::new(codes::E0301, message).at(Place::arg(arg), "");
+                Err(match data {
+                    crate::types::TyData::Tuple(fields) if !fields.is_empty() => fault.help("take a field of it, as in `%t.0`"),
+                    crate::types::TyData::Tensor { .. } => fault.help("write a tuple, as in `(%a, %b)` or `(%a,)`"),
+                    _ => fault,
+                }
+                .into())
             }
         }
     }
@@ -379,9 +398,7 @@ pub fn float_identity(cx: &mut RelCx) -> RelResult {
 /// The rule that an operand is of a float dtype.
 pub fn require_float(cx: &RelCx, rule: &'static str, data: &TensorTy) -> RelResult {
     cx.require(rule, data.dtype.is_float(), || {
-        Fault::dtype(format!("expected a float dtype, found `{}`", data.dtype))
-            .at(data.place(), "")
-            .help("cast the operand first: `cast(…, dtype=\"float32\")`")
+        Fault::dtype(format!("expected a float dtype, found `{}`", data.dtype)).at(data.place(), "").cast(data, DType::F32)
     })
 }
 
@@ -420,10 +437,17 @@ pub fn broadcast_dims(cx: &RelCx, rule: &'static str, lhs: &Shape, rhs: &Shape) 
         (Some((a, x)), Some((b, y))) => {
             let joined = broadcast_dim(x, y);
             cx.require(rule, joined.is_some(), || {
-                Fault::new(codes::E0304, format!("shapes {} and {} do not broadcast", dims_text(lhs), dims_text(rhs)))
+                let message = format!("shapes {} and {} do not broadcast", dims_text(lhs), dims_text(rhs));
+                let fault = Fault::new(codes::E0304, message)
                     .at(y.place(), "")
                     .at(x.place(), "")
-                    .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{} and {}", x.dim, y.dim))
+                    .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{} and {}", x.dim, y.dim));
+                match aligning_axes(lhs, rhs) {
+                    Some((axis, n)) => fault.help(format!(
+                        "shapes are aligned at their last axes; for axis {axis} write `expand_dims(…, axis=1, num_newaxis={n})`"
+                    )),
+                    None => fault,
+                }
             })?;
             Ok(joined.unwrap_or(x))
         }
@@ -444,6 +468,14 @@ pub fn dims_text(shape: &Shape) -> String {
 pub const BROADCAST_RULES: &[&str] =
     &["C1: dtype(lhs) == dtype(rhs)", "C2: aligned right, dimensions of lhs and rhs are equal, or one of them is 1"];
 
+/// A vector that fits an axis of the other operand, but not the last: the axis, and how many axes the vector needs more.
+fn aligning_axes(lhs: &Shape, rhs: &Shape) -> Option<(usize, usize)> {
+    let (vector, other) = if rhs.len() == 1 { (rhs, lhs) } else { (lhs, rhs) };
+    let [dim] = vector[..] else { return None };
+    let axis = other.iter().position(|other| other.dim.same(dim.dim))?;
+    Some((axis, other.len() - 1 - axis)).filter(|&(_, n)| n > 0)
+}
+
 /// Two operands of one dtype (`C1`) whose shapes broadcast (`C2`); the result's dtype is theirs.
 pub fn broadcast(cx: &mut RelCx) -> RelResult {
     let (shape, dtype) = broadcast_pair(cx)?;
@@ -458,17 +490,30 @@ pub fn broadcast_compare(cx: &mut RelCx) -> RelResult {
 
 fn broadcast_pair(cx: &mut RelCx) -> RelResult<(Shape, DType)> {
     let (lhs, rhs) = (cx.tensor(0)?, cx.tensor(1)?);
-    require_same_dtype(cx, "C1", &lhs, &rhs)?;
+    require_one_dtype(cx, "C1", &lhs, &rhs)?;
     Ok((broadcast_shapes(cx, "C2", &lhs, &rhs)?, lhs.dtype))
 }
 
-/// The rule that two operands have one dtype.
+/// The rule that an operand has the dtype of another, which comes first.
 pub fn require_same_dtype(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult {
     cx.require(rule, lhs.dtype == rhs.dtype, || {
-        Fault::dtype(format!("expected `{}`, found `{}`", lhs.dtype, rhs.dtype))
-            .at(rhs.place(), "")
-            .at(lhs.place(), "")
-            .equation("lhs.dtype == rhs.dtype", format!("{} and {}", lhs.dtype, rhs.dtype))
-            .help(format!("there is no implicit conversion: write `cast(…, dtype=\"{}\")`", lhs.dtype))
+        let message = format!("expected `{}`, found `{}`", lhs.dtype, rhs.dtype);
+        dtypes_differ(message, lhs, rhs).cast(rhs, lhs.dtype)
     })
+}
+
+/// The rule that two operands of equal standing have one dtype.
+pub fn require_one_dtype(cx: &RelCx, rule: &'static str, lhs: &TensorTy, rhs: &TensorTy) -> RelResult {
+    cx.require(rule, lhs.dtype == rhs.dtype, || {
+        let message = format!("expected operands of one dtype, found `{}` and `{}`", lhs.dtype, rhs.dtype);
+        // The one to cast is the one that loses nothing: an integer beside a float, the narrower beside the wider.
+        let width = |tensor: &TensorTy| (tensor.dtype.is_float(), tensor.dtype.bits);
+        let (from, to) = if width(rhs) <= width(lhs) { (rhs, lhs) } else { (lhs, rhs) };
+        dtypes_differ(message, lhs, rhs).cast(from, to.dtype)
+    })
+}
+
+fn dtypes_differ(message: String, lhs: &TensorTy, rhs: &TensorTy) -> Fault {
+    let values = format!("{} and {}", lhs.dtype, rhs.dtype);
+    Fault::dtype(message).at(rhs.place(), "").at(lhs.place(), "").equation("lhs.dtype == rhs.dtype", values)
 }

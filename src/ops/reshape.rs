@@ -251,10 +251,9 @@ impl<'a> NewShape<'a> {
         if let (Some(number), Some(divisor)) = (number, divisor) {
             cx.require("C5", number % divisor == 0, || {
                 let message = format!("{number} elements are not divisible by {divisor}");
-                Fault::attr("newshape", message).at(self.data.place(), "").equation(
-                    "what remains of data % what is left of newshape == 0",
-                    format!("{number} % {divisor} == {}", number % divisor),
-                )
+                Fault::attr("newshape", message)
+                    .at(self.data.place(), "")
+                    .equation("what remains of data % what is left of newshape == 0", format!("{number} % {divisor} == 0"))
             })?;
             let value = i64::try_from(number / divisor).ok();
             self.out[rest].dim = value.map_or(Dim::Any, |value| Dim::Known { value, wide });

@@ -1,8 +1,9 @@
-//! What unit tests of operators use: one relation or one evaluator, run alone.
+//! A trial of one operator in one line, by its name and the types of its operands; see `trial.rs`.
 
-use super::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
-use super::rel::{Fault, RelCx, Stop};
+use super::eval::{ArgValue, Trap};
+use super::rel::{Fault, Stop};
 use super::table;
+use super::trial::{self, Trial};
 use crate::ir::attrs::{AttrValue, OpTable};
 use crate::tensor::Tensor;
 use crate::types::{DType, Dim, Solver, Ty, Types};
@@ -25,12 +26,9 @@ pub fn t(shape: &[i64], dtype: DType) -> Operand {
 /// Attributes by name; the others have their defaults.
 pub type Attrs<'a> = &'a [(&'a str, AttrValue)];
 
-fn complete(name: &str, attrs: Attrs) -> Vec<AttrValue> {
-    let schema = table().find(name).and_then(|op| table().schema(op));
-    let fields = schema.map_or(&[][..], |schema| schema.fields);
-    assert!(attrs.iter().all(|(name, _)| fields.iter().any(|field| field.name == *name)), "an attribute of the operator");
-    let value = |name: &str| attrs.iter().find(|(written, _)| *written == name).map(|(_, value)| value.clone());
-    fields.iter().map(|field| value(field.name).unwrap_or_else(|| field.default.map_or(AttrValue::None, |of| of()))).collect()
+fn trial(name: &str, attrs: Attrs) -> Trial {
+    let def = table().def(table().find(name).expect("an operator"));
+    attrs.iter().fold(trial::call(def), |trial, (name, value)| trial.attr(name, value.clone()))
 }
 
 fn operand_ty(types: &mut Types, operand: &Operand) -> Ty {
@@ -50,23 +48,13 @@ fn operand_ty(types: &mut Types, operand: &Operand) -> Ty {
 
 /// The result's type, after one run of the relation.
 fn infer(name: &str, operands: &[Operand], attrs: Attrs) -> Result<(Types, Ty), Box<Fault>> {
-    let def = table().def(table().find(name).expect("an operator"));
-    let attrs = complete(name, attrs);
     let (mut types, mut solver) = (Types::new(), Solver::new());
     let args: Vec<Ty> = operands.iter().map(|operand| operand_ty(&mut types, operand)).collect();
-    let out = solver.fresh(&mut types);
-    let mut cx = RelCx::new(&mut types, &mut solver, &attrs, &args, out);
-    match (def.rel)(&mut cx) {
-        Ok(()) => {}
-        Err(Stop::Fault(fault)) => {
-            let cites = |rule: &&str| rule.starts_with(&format!("{}:", fault.rule));
-            assert!(fault.rule.is_empty() || def.rules.iter().any(cites), "`{name}` has a rule {}", fault.rule);
-            return Err(fault);
-        }
+    match trial(name, attrs).relate(&mut types, &mut solver, &args) {
+        Ok(out) => Ok((types, out)),
+        Err(Stop::Fault(fault)) => Err(fault),
         Err(stop) => panic!("`{name}`: {stop:?}"),
     }
-    let out = solver.resolve(&mut types, out);
-    Ok((types, out))
 }
 
 /// The result's type as text, or the code and the rule of the fault.
@@ -85,28 +73,7 @@ pub fn fault(name: &str, operands: &[Operand], attrs: Attrs) -> Fault {
 
 /// The result's tensors for these operands.
 pub fn eval_all(name: &str, args: &[ArgValue], attrs: Attrs) -> Result<Vec<Tensor>, Trap> {
-    let of = |tensor: &Tensor| (tensor.shape().iter().map(|&dim| dim as i64).collect(), tensor.dtype());
-    let operand = |arg: &ArgValue| match arg {
-        ArgValue::Tensor(tensor) => Operand::Tensor(of(tensor).0, of(tensor).1),
-        ArgValue::Tuple(tensors) => Operand::Tuple(tensors.iter().map(of).collect()),
-    };
-    let operands: Vec<Operand> = args.iter().map(operand).collect();
-    let (types, out) = infer(name, &operands, attrs).expect("the relation holds");
-    let fields = types.as_tuple(out).map_or(vec![out], |fields| fields.to_vec());
-    let out_ty = |&ty: &Ty| {
-        let (shape, dtype) = types.as_tensor(ty).expect("a tensor");
-        OutTy { shape: shape.iter().map(|dim| dim.value().expect("a number") as usize).collect(), dtype }
-    };
-    let out: Vec<OutTy> = fields.iter().map(out_ty).collect();
-    let attrs = complete(name, attrs);
-    let def = table().def(table().find(name).expect("an operator"));
-    let tensors = match (def.eval)(&EvalCx { args, attrs: &attrs, out: &out })? {
-        Outputs::One(tensor) => vec![tensor],
-        Outputs::Tuple(tensors) => tensors,
-    };
-    let found: Vec<OutTy> = tensors.iter().map(|tensor| OutTy { shape: tensor.shape().into(), dtype: tensor.dtype() }).collect();
-    assert_eq!(found, out, "the evaluation of `{name}` agrees with its relation");
-    Ok(tensors)
+    trial(name, attrs).eval_values(args)
 }
 
 /// The one result for tensor operands.

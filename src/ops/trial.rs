@@ -76,28 +76,42 @@ impl Trial {
         }
     }
 
-    /// Runs the evaluator on values, after the relation on their types.
+    /// Runs the evaluator on tensors, after the relation on their types.
     pub fn eval(&self, args: &[&Tensor]) -> Result<Vec<Tensor>, Trap> {
+        let args: Vec<ArgValue> = args.iter().map(|&arg| ArgValue::Tensor(arg.clone())).collect();
+        self.eval_values(&args)
+    }
+
+    /// As [`Trial::eval`], for operands that may be tuples.
+    pub fn eval_values(&self, args: &[ArgValue]) -> Result<Vec<Tensor>, Trap> {
         let (mut types, mut solver) = (Types::new(), Solver::new());
         let tys: Vec<Ty> = args.iter().map(|arg| type_of(&mut types, arg)).collect();
-        let out = solver.fresh(&mut types);
-        (self.def.rel)(&mut RelCx::new(&mut types, &mut solver, &self.attrs, &tys, out)).expect("the relation holds");
-        let out = solver.resolve(&mut types, out);
+        let out = self.relate(&mut types, &mut solver, &tys).expect("the relation holds");
         let fields = types.as_tuple(out).map_or(vec![out], <[Ty]>::to_vec);
         let concrete = |ty: &Ty| {
             let (shape, dtype) = types.as_tensor(*ty).expect("a tensor type");
             OutTy { shape: shape.iter().map(|dim| dim.value().expect("a number") as usize).collect(), dtype }
         };
         let out: Vec<OutTy> = fields.iter().map(concrete).collect();
-        let args: Vec<ArgValue> = args.iter().map(|&arg| ArgValue::Tensor(arg.clone())).collect();
-        let outputs = match (self.def.eval)(&EvalCx { args: &args, attrs: &self.attrs, out: &out })? {
+        let outputs = match (self.def.eval)(&EvalCx { args, attrs: &self.attrs, out: &out })? {
             Outputs::One(tensor) => vec![tensor],
             Outputs::Tuple(tensors) => tensors,
         };
-        for (tensor, ty) in outputs.iter().zip(&out) {
-            assert_eq!((tensor.shape(), tensor.dtype()), (&ty.shape[..], ty.dtype));
-        }
+        let found: Vec<OutTy> =
+            outputs.iter().map(|tensor| OutTy { shape: tensor.shape().into(), dtype: tensor.dtype() }).collect();
+        assert_eq!(found, out, "the evaluation of `{}` agrees with its relation", self.def.name);
         Ok(outputs)
+    }
+
+    /// The result's type after one run of the relation. A fault must cite a rule that the operator declares.
+    pub fn relate(&self, types: &mut Types, solver: &mut Solver, args: &[Ty]) -> Result<Ty, Stop> {
+        let out = solver.fresh(types);
+        let result = (self.def.rel)(&mut RelCx::new(types, solver, &self.attrs, args, out));
+        if let Err(Stop::Fault(fault)) = &result {
+            let cites = |rule: &&str| rule.starts_with(&format!("{}:", fault.rule));
+            assert!(fault.rule.is_empty() || self.def.rules.iter().any(cites), "`{}` has a rule {}", self.def.name, fault.rule);
+        }
+        result.map(|()| solver.resolve(types, out))
     }
 
     /// The first result's elements.
@@ -150,7 +164,16 @@ fn read_type(types: &mut Types, solver: &mut Solver, text: &str) -> Ty {
     types.tensor(&dims, DType::parse(dtype.trim()).expect("a dtype"))
 }
 
-fn type_of(types: &mut Types, tensor: &Tensor) -> Ty {
-    let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
-    types.tensor_of(&shape, tensor.dtype())
+fn type_of(types: &mut Types, arg: &ArgValue) -> Ty {
+    let mut of = |tensor: &Tensor| {
+        let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+        types.tensor_of(&shape, tensor.dtype())
+    };
+    match arg {
+        ArgValue::Tensor(tensor) => of(tensor),
+        ArgValue::Tuple(tensors) => {
+            let fields: Vec<Ty> = tensors.iter().map(of).collect();
+            types.tuple(&fields)
+        }
+    }
 }

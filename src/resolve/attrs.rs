@@ -2,7 +2,7 @@
 
 use super::{Resolver, errors, signature};
 use crate::base::Span;
-use crate::ir::attrs::{AttrValue, Field, Kind, OpId};
+use crate::ir::attrs::{AttrSchema, AttrValue, Field, Kind, OpId};
 use crate::ir::{Attrs, AttrsId};
 use crate::syntax::ast::{self, AttrValueKind, ExprKind};
 use crate::syntax::literal;
@@ -14,7 +14,13 @@ const MAX_LIST_DEPTH: usize = 8;
 impl Resolver<'_> {
     /// The complete attributes of a call in schema order, `None` where the operator has none. `Err` where something is
     /// wrong with them, which has been reported.
-    pub(super) fn call_attrs(&mut self, op: OpId, attrs: ast::List<ast::Attr>, call: Span) -> Result<Option<AttrsId>, ()> {
+    pub(super) fn call_attrs(
+        &mut self,
+        op: OpId,
+        op_span: Span,
+        attrs: ast::List<ast::Attr>,
+        call: Span,
+    ) -> Result<Option<AttrsId>, ()> {
         let written = self.ast.items(attrs);
         let name = self.ops.name(op);
         let Some(schema) = self.ops.schema(op) else {
@@ -44,7 +50,7 @@ impl Resolver<'_> {
                 self.diagnostics.push(errors::duplicate_attr(&key, attr.span, spans[index]));
             }
             spans[index] = attr.span;
-            match self.field_value(name, field, attr.value) {
+            match self.field_value(name, schema, field, attr.value) {
                 Ok(value) => values[index] = Some(value),
                 Err(()) => failed = true,
             }
@@ -63,7 +69,10 @@ impl Resolver<'_> {
             .map(|((f, _), _)| f)
             .collect();
         if !missing.is_empty() {
-            self.diagnostics.push(errors::missing_attrs(name, &missing, call));
+            let before = self.ast.text(call).strip_suffix(')').unwrap_or("").trim_end();
+            let separator = if before.ends_with(['(', ',']) { "" } else { ", " };
+            let end = Span { start: call.end - 1, end: call.end - 1, ..call };
+            self.diagnostics.push(errors::missing_attrs(name, &missing, op_span, end, separator));
         }
         let values: Option<Box<[AttrValue]>> = values.into_iter().collect();
         match values {
@@ -76,14 +85,14 @@ impl Resolver<'_> {
     }
 
     /// The value of an attribute, converted to what its field takes.
-    fn field_value(&mut self, op: &str, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
+    fn field_value(&mut self, op: &str, schema: &AttrSchema, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
         let raw = self.raw_value(value, 0)?;
         let span = self.ast.values[value].span;
         let text = self.ast.text(span);
         let Some(converted) = convert(field.kind, &raw) else {
             let report = match (&raw, field.kind) {
-                (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span),
-                _ => errors::attr_kind(op, field, text, &raw, span),
+                (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span, true),
+                _ => errors::attr_kind(op, field, text, &raw, span, list_len(schema, field)),
             };
             self.diagnostics.push(report);
             return Err(());
@@ -110,6 +119,8 @@ impl Resolver<'_> {
             return Err(());
         }
         match kind {
+            // A string without an end has been reported by the lexer, and nobody knows what it should say.
+            AttrValueKind::Str if !ast.text(span).ends_with('"') || ast.text(span).len() < 2 => Err(()),
             AttrValueKind::Str => Ok(AttrValue::str(&literal::unescape_string(ast.text(span)))),
             AttrValueKind::List(items) => {
                 let items: Result<Vec<AttrValue>, ()> =
@@ -158,6 +169,13 @@ impl Resolver<'_> {
         }
         out
     }
+}
+
+/// How many values a list of an operator mostly has: as many as this field's default, or as the first list's.
+fn list_len(schema: &AttrSchema, field: &Field) -> usize {
+    let fields = std::iter::once(field).chain(schema.fields);
+    let lens = fields.filter_map(|field| Some(field.default?().as_list()?.len()));
+    lens.into_iter().find(|&len| len > 0).unwrap_or(1)
 }
 
 /// A written value as a field of this kind; `None` where it cannot be one.

@@ -3,12 +3,13 @@
 use crate::base::Span;
 use crate::base::text::{count, join_words, nearest};
 use crate::diag::{Diagnostic, codes};
-use crate::ir::attrs::{AttrSchema, AttrValue, Field};
+use crate::ir::attrs::{AttrSchema, AttrValue, Field, Kind};
 use crate::ir::verify::{self, Violation};
 use crate::ir::{Module, Root};
 
+/// `what` with its verb: `references are`.
 pub(super) fn unsupported(what: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0105, format!("{what} are not supported yet")).at(span, "read, but not understood")
+    Diagnostic::new(codes::E0105, format!("{what} not supported yet")).at(span, "read, but not understood")
 }
 
 pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {
@@ -18,19 +19,40 @@ pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diag
         .help("give one of them another name")
 }
 
-pub(super) fn unknown_local(name: &str, span: Span, names: Vec<&str>) -> Diagnostic {
+/// What an unknown name may have meant.
+pub(super) struct Meant<'a> {
+    /// The names that would have done, in a fixed order.
+    pub names: Vec<&'a str>,
+    /// The same name with the other sigil, if that is defined.
+    pub other_sigil: Option<String>,
+    /// A variable of this name that is bound in the same function, but not in scope.
+    pub out_of_scope: Option<Span>,
+}
+
+pub(super) fn unknown_local(name: &str, span: Span, meant: Meant) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0201, format!("the variable `{name}` is not defined")).at(span, "not defined here");
-    match nearest(name, names.iter().copied()) {
+    if let Some(global) = meant.other_sigil {
+        return diagnostic.fix(format!("there is the function `{global}`"), span, global);
+    }
+    if let Some(binding) = meant.out_of_scope {
+        return diagnostic
+            .also(binding, format!("this `{name}` is bound in an inner scope"))
+            .help("bind it before that scope begins");
+    }
+    match nearest(name, meant.names.iter().copied()) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None if names.is_empty() => diagnostic.help("no variable is in scope here"),
+        None if meant.names.is_empty() => diagnostic.help("no variable is in scope here"),
         None => diagnostic,
     }
 }
 
-pub(super) fn unknown_global<'a>(name: &str, span: Span, names: impl Iterator<Item = &'a str>) -> Diagnostic {
+pub(super) fn unknown_global(name: &str, span: Span, meant: Meant) -> Diagnostic {
     let diagnostic =
         Diagnostic::new(codes::E0202, format!("the function `{name}` is not defined")).at(span, "not defined in this file");
-    match nearest(name.trim_start_matches('@'), names) {
+    if let Some(local) = meant.other_sigil {
+        return diagnostic.fix(format!("there is the variable `{local}`"), span, local);
+    }
+    match nearest(name.trim_start_matches('@'), meant.names) {
         Some(near) => diagnostic.fix(format!("there is `@{near}`"), span, format!("@{near}")),
         None => diagnostic,
     }
@@ -43,7 +65,7 @@ pub(super) fn unknown_graph(name: &str, span: Span) -> Diagnostic {
 }
 
 pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
-    Diagnostic::new(codes::W0002, format!("`{name}` is of another function"))
+    Diagnostic::new(codes::W0002, format!("`{name}` is a graph variable of another function"))
         .at(span, "used here")
         .also(value, "this is its value")
         .note("graph variables belong to the function that defines them; text printed by TVM may share them")
@@ -52,10 +74,14 @@ pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
 pub(super) fn unknown_operator(name: &str, span: Span, names: &[&str]) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`")).at(span, "not an operator");
     match nearest(name, names.iter().copied()) {
+        _ if name == "true" || name == "false" => boolean(diagnostic, name, span),
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None if name == "true" || name == "false" => diagnostic.help("booleans are written `True` and `False`"),
         None => diagnostic,
     }
+}
+
+fn boolean(diagnostic: Diagnostic, text: &str, span: Span) -> Diagnostic {
+    diagnostic.fix("booleans are written `True` and `False`", span, if text == "true" { "True" } else { "False" })
 }
 
 pub(super) fn projection_index(text: &str, span: Span) -> Diagnostic {
@@ -63,9 +89,9 @@ pub(super) fn projection_index(text: &str, span: Span) -> Diagnostic {
 }
 
 pub(super) fn unreachable_let(name: &str, span: Span, first: Span) -> Diagnostic {
-    Diagnostic::new(codes::W0003, format!("this `{name}` cannot be reached"))
-        .at(span, "ignored: the name stands for the variable of the same scope")
-        .also(first, "which is this one")
+    Diagnostic::new(codes::W0003, format!("`{name}` is bound in this scope already, so this binding has no effect"))
+        .at(span, format!("every `{name}` below means the other one"))
+        .also(first, "bound here first")
         .note("TVM keeps the first variable of a name in a scope, and relayc reads what TVM reads")
         .help("give it another name")
 }
@@ -74,24 +100,51 @@ pub(super) fn inner_infer(span: Span) -> Diagnostic {
     Diagnostic::new(codes::E0306, "`_` stands inside a type").at(span, "a type can be left out only as a whole")
 }
 
-pub(super) fn unknown_dtype(text: &str, span: Span) -> Diagnostic {
-    let known = [
-        "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "bool",
+const DTYPES: [&str; 13] = [
+    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+];
+
+/// The dtype that is called `text` elsewhere, or nearly so here.
+fn near_dtype(text: &str) -> Option<&'static str> {
+    const ELSEWHERE: [(&str, &str); 18] = [
+        ("f16", "float16"),
+        ("fp16", "float16"),
+        ("half", "float16"),
+        ("bf16", "bfloat16"),
+        ("f32", "float32"),
+        ("fp32", "float32"),
+        ("f64", "float64"),
+        ("fp64", "float64"),
+        ("double", "float64"),
+        ("i8", "int8"),
+        ("i16", "int16"),
+        ("i32", "int32"),
+        ("i64", "int64"),
+        ("long", "int64"),
+        ("u8", "uint8"),
+        ("u32", "uint32"),
+        ("u64", "uint64"),
+        ("boolean", "bool"),
     ];
+    let alias = ELSEWHERE.iter().find(|(name, _)| *name == text.to_ascii_lowercase()).map(|(_, dtype)| *dtype);
+    alias.or_else(|| nearest(text, DTYPES))
+}
+
+/// `quoted` where it stands in quotes, as the value of an attribute.
+pub(super) fn unknown_dtype(text: &str, span: Span, quoted: bool) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0206, format!("there is no dtype `{text}`")).at(span, "not a dtype");
-    match nearest(text, known) {
-        Some(near) => diagnostic.help(format!("there is `{near}`")),
-        None => diagnostic.help(format!("the dtypes are {}", join_words(&known.map(String::from), "and"))),
+    match near_dtype(text) {
+        Some(near) if quoted => diagnostic.fix(format!("there is `{near}`"), span, format!("\"{near}\"")),
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic.help(format!("the dtypes are {}", join_words(&DTYPES.map(String::from), "and"))),
     }
 }
 
 pub(super) fn unknown_type(text: &str, span: Span, params: &[&str]) -> Diagnostic {
-    let known = ["float32", "float64", "float16", "int8", "int32", "int64", "uint8", "bool"];
     let diagnostic = Diagnostic::new(codes::E0206, format!("there is no type `{text}`")).at(span, "not a type");
-    match nearest(text, params.iter().copied().chain(known)) {
+    match nearest(text, params.iter().copied()).or_else(|| near_dtype(text)) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None => diagnostic,
+        None => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
     }
 }
 
@@ -151,7 +204,10 @@ pub(super) fn unknown_attr(op: &str, key: &str, span: Span, schema: &AttrSchema)
         None => diagnostic,
     };
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
-    diagnostic.note(format!("its attributes are {}", join_words(&names, "and")))
+    match names.as_slice() {
+        [only] => diagnostic.note(format!("its only attribute is {only}")),
+        _ => diagnostic.note(format!("its attributes are {}", join_words(&names, "and"))),
+    }
 }
 
 pub(super) fn duplicate_attr(key: &str, span: Span, first: Span) -> Diagnostic {
@@ -160,33 +216,47 @@ pub(super) fn duplicate_attr(key: &str, span: Span, first: Span) -> Diagnostic {
         .also(first, "this one is ignored")
 }
 
-pub(super) fn missing_attrs(op: &str, fields: &[&Field], call: Span) -> Diagnostic {
+/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`.
+pub(super) fn missing_attrs(name: &str, fields: &[&Field], op: Span, end: Span, separator: &str) -> Diagnostic {
     let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
     let (noun, verb) = if names.len() == 1 { ("attribute", "is") } else { ("attributes", "are") };
-    let mut diagnostic =
-        Diagnostic::new(codes::E0402, format!("`{op}`: the {noun} {} {verb} missing", join_words(&names, "and")));
-    diagnostic = diagnostic.at(call, format!("{noun} missing here"));
+    let message = format!("`{name}`: the {noun} {} {verb} missing", join_words(&names, "and"));
+    let mut diagnostic = Diagnostic::new(codes::E0402, message).at(op, format!("needs {}", join_words(&names, "and")));
     for field in fields {
-        diagnostic = diagnostic.help(format!("add `{}=…`, {}", field.name, field.kind.words()));
+        let name = field.name;
+        diagnostic = match field.kind {
+            // `None` says "find it out yourself", which is what was meant by saying nothing.
+            Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts => {
+                let title = format!("add `{name}=None`, or {}", field.kind.words().trim_end_matches(" or `None`"));
+                diagnostic.fix(title, end, format!("{separator}{name}=None"))
+            }
+            Kind::DType => diagnostic.help(format!("add `{name}=\"float32\"`, or another dtype in quotes")),
+            _ => diagnostic.help(format!("add `{name}=…`, {}", field.kind.words())),
+        };
     }
     diagnostic
 }
 
-pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, span: Span) -> Diagnostic {
+/// `n_values` is how many values a list of this operator mostly has.
+pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, span: Span, n_values: usize) -> Diagnostic {
     let expected = field.kind.words();
     let diagnostic = Diagnostic::new(codes::E0403, format!("`{op}`: `{}` is {expected}, found `{text}`", field.name))
         .at(span, format!("expected {expected}"));
-    let is_list = expected.starts_with("a list");
     match raw {
-        AttrValue::Int { .. } | AttrValue::Float { .. } if is_list => {
-            diagnostic.fix(format!("write a list: `{}=[{text}]`", field.name), span, format!("[{text}]"))
+        AttrValue::Int { .. } if expected.starts_with("a list of integers") => {
+            let list = format!("[{}]", vec![text; n_values].join(", "));
+            diagnostic.fix(format!("write a list: `{}={list}`", field.name), span, list)
+        }
+        AttrValue::Float { value, .. } if value.fract() == 0.0 && expected.starts_with("an integer") => {
+            diagnostic.fix(format!("write `{value}`"), span, value.to_string())
         }
         _ => diagnostic,
     }
 }
 
 pub(super) fn attr_below(op: &str, field: &Field, text: &str, min: f64, span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0404, format!("`{op}`: `{}` is at least {min}, found {text}", field.name)).at(span, "too small")
+    let message = format!("`{op}`: expected `{}` to be at least {min}, found {text}", field.name);
+    Diagnostic::new(codes::E0404, message).at(span, "too small")
 }
 
 pub(super) fn list_depth(span: Span) -> Diagnostic {
@@ -198,9 +268,8 @@ pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
         .at(span, "attributes are literals, lists or strings");
     let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
     match text {
-        "true" | "false" => {
-            diagnostic.fix("booleans are written `True` and `False`", span, if text == "true" { "True" } else { "False" })
-        }
+        "true" | "false" => boolean(diagnostic, text, span),
+        "none" | "null" | "nil" => diagnostic.fix("nothing is written `None`", span, "None"),
         _ if is_name => diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\"")),
         _ => diagnostic,
     }
@@ -223,9 +292,13 @@ pub(super) fn ill_formed(module: &Module) -> Vec<Diagnostic> {
         if decl.span != at {
             diagnostic = diagnostic.also(decl.span, "it belongs to this");
         }
-        if module.root == Root::Globals {
-            diagnostic = diagnostic.note("a function of a module may use only its own parameters and what it binds itself");
-        }
+        diagnostic = match module.root {
+            _ if decl.span != at => diagnostic.note(
+                "a graph variable (`%0 = …;`) is its expression wherever it is used, so the variables in it must be in scope there",
+            ),
+            Root::Globals => diagnostic.note("a function of a module may use only its own parameters and what it binds itself"),
+            Root::Expr(_) => diagnostic,
+        };
         diagnostics.push(diagnostic);
     }
     diagnostics

@@ -17,6 +17,7 @@ use crate::syntax::ast::{self, Ast};
 use crate::syntax::literal;
 use crate::tensor::Tensor;
 use crate::types::Ty;
+use errors::Meant;
 use rustc_hash::FxHashMap;
 use scope::{GraphTable, Scopes};
 
@@ -35,6 +36,7 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         graph: GraphTable::default(),
         type_params: FxHashMap::default(),
         n_type_params: 0,
+        first_var: VarId(0),
         results: vec![],
         pats: vec![],
         lets: vec![],
@@ -93,6 +95,8 @@ struct Resolver<'a> {
     /// Type parameters in scope, the innermost of a name last.
     type_params: FxHashMap<&'a str, Vec<Ty>>,
     n_type_params: u32,
+    /// The first variable of the definition that is being resolved.
+    first_var: VarId,
     results: Vec<Operand>,
     /// Patterns of clauses whose match is not finished.
     pats: Vec<ir::PatId>,
@@ -137,6 +141,7 @@ impl<'a> Resolver<'a> {
         }
         for (func, target) in bodies {
             self.graph.next_function();
+            self.first_var = self.module.vars.next_id();
             self.begin_func(func, target);
             let body = self.expr(ast.funcs[func].body);
             self.module.funcs[target].body = body.expr;
@@ -307,7 +312,7 @@ impl<'a> Resolver<'a> {
             }
             ast::ExprKind::Block(inner) => self.steps.extend([Step::CloseScope, Step::Expr(inner), Step::OpenScope]),
             ast::ExprKind::Seq { .. } => self.steps.push(Step::Stmt { seq: expr, index: 0, n_lets: self.lets.len() }),
-            ast::ExprKind::Meta => self.unsupported("metadata references", span),
+            ast::ExprKind::Meta => self.unsupported("metadata references are", span),
             ast::ExprKind::Match { .. } => self.begin_match(expr),
             ast::ExprKind::RefNew(operand) | ast::ExprKind::RefRead(operand) => {
                 self.steps.extend([Step::Reference(expr), Step::Expr(operand)]);
@@ -353,7 +358,14 @@ impl<'a> Resolver<'a> {
         match self.scopes.find(name) {
             Some(var) => self.push_new(span, ExprKind::Var(var)),
             None => {
-                self.diagnostics.push(errors::unknown_local(name, span, self.scopes.names()));
+                let plain = name.trim_start_matches('%');
+                let bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= self.first_var);
+                let meant = Meant {
+                    names: self.scopes.names(),
+                    other_sigil: self.globals.contains_key(plain).then(|| format!("@{plain}")),
+                    out_of_scope: bound.into_iter().find(|(_, var)| *var.name == *plain).map(|(_, var)| var.span),
+                };
+                self.diagnostics.push(errors::unknown_local(name, span, meant));
                 // One report for each name and function: later mentions find it declared.
                 let var = self.module.var(name.trim_start_matches('%'), Some(Ty::ERROR), span);
                 self.scopes.declare_free(name, var);
@@ -367,8 +379,13 @@ impl<'a> Resolver<'a> {
         match self.globals.get(name.trim_start_matches('@')) {
             Some(&global) => self.push_new(span, ExprKind::Global(global)),
             None => {
-                let names = self.module.globals.iter().map(|global| &*global.name);
-                self.diagnostics.push(errors::unknown_global(name, span, names));
+                let local = format!("%{}", name.trim_start_matches('@'));
+                let meant = Meant {
+                    names: self.module.globals.iter().map(|global| &*global.name).collect(),
+                    other_sigil: self.scopes.find(&local).map(|_| local),
+                    out_of_scope: None,
+                };
+                self.diagnostics.push(errors::unknown_global(name, span, meant));
                 self.push_new(span, ExprKind::Error);
             }
         }
@@ -443,7 +460,7 @@ impl<'a> Resolver<'a> {
         let args = self.module.operands(&args);
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
-            ExprKind::Op(op) => match self.call_attrs(op, attrs, span) {
+            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, span) {
                 Ok(attrs) => attrs,
                 // Without its attributes the call has no type; what is wrong has been said.
                 Err(()) => return self.push_new(span, ExprKind::Error),

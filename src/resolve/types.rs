@@ -55,7 +55,7 @@ impl<'a> Resolver<'a> {
             }
             TypeKind::Tensor { shape, dtype } => {
                 let Some(dtype) = DType::parse(ast.text(dtype)) else {
-                    self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype));
+                    self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype, false));
                     return Ty::ERROR;
                 };
                 self.tensor_type(ast.items(shape), dtype, span)
@@ -71,7 +71,7 @@ impl<'a> Resolver<'a> {
             TypeKind::Name { name, args } => self.named_type(name, args.is_some(), parts),
             TypeKind::Ref(_) => self.module.types.intern(TyData::Ref(parts[0])),
             TypeKind::Meta => {
-                self.diagnostics.push(errors::unsupported("metadata references", span));
+                self.diagnostics.push(errors::unsupported("metadata references are", span));
                 Ty::ERROR
             }
         }
@@ -121,7 +121,7 @@ impl<'a> Resolver<'a> {
                     Err(_) => return Ty::ERROR,
                 },
                 DimKind::Meta => {
-                    self.diagnostics.push(errors::unsupported("metadata references", dim.span));
+                    self.diagnostics.push(errors::unsupported("metadata references are", dim.span));
                     return Ty::ERROR;
                 }
             });

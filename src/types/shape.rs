@@ -96,11 +96,8 @@ pub fn dims_of(shape: &[Dim]) -> Option<Vec<i64>> {
     shape.iter().map(|dim| dim.value()).collect()
 }
 
-/// `(1, 3, 224, 224)`.
+/// `(1, 3, 224, 224)`, `(5)`: as Relay text writes it.
 pub fn shape_text(shape: &[Dim]) -> String {
     let dims: Vec<String> = shape.iter().map(Dim::to_string).collect();
-    match dims.as_slice() {
-        [one] => format!("({one},)"),
-        _ => format!("({})", dims.join(", ")),
-    }
+    format!("({})", dims.join(", "))
 }

@@ -6,7 +6,11 @@ use relayc::diag::{Code, Diagnostic};
 use relayc::driver::{Until, check_text};
 
 /// Codes no golden can show, with the reason.
-const NOT_SHOWN: &[(&str, &str)] = &[("E0901", "a bug that is known is mended, not shown")];
+const NOT_SHOWN: &[(&str, &str)] = &[
+    ("E0207", "metadata is not read yet"),
+    ("E0804", "the limit is 32 GiB, or needs a crafted archive: unit tests in src/formats/ have it"),
+    ("E0901", "a bug that is known is mended, not shown"),
+];
 
 /// A page's parts.
 struct Page<'a> {

@@ -19,7 +19,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("zoo", &["base", "types", "tensor", "ir", "ops"]),
     ("viz", &["base", "types", "ir", "ops"]),
     ("resolve", &["base", "diag", "syntax", "types", "tensor", "ir", "ops"]),
-    ("infer", &["base", "diag", "types", "ir", "ops"]),
+    ("infer", &["base", "diag", "types", "tensor", "ir", "ops"]),
     ("interp", &["base", "diag", "types", "tensor", "ir", "ops"]),
     ("passes", &["base", "diag", "types", "tensor", "ir", "ops", "infer", "interp"]),
     ("plan", &["base", "diag", "types", "ir", "ops", "kernel"]),

@@ -53,7 +53,11 @@ enum Slot {
     Empty,
     /// Emptied for a new chain; not to be filled meanwhile.
     Protected,
-    Full { key: usize, is_head: bool, next: Option<usize> },
+    Full {
+        key: usize,
+        is_head: bool,
+        next: Option<usize>,
+    },
 }
 
 struct Table {
@@ -148,13 +152,10 @@ mod tests {
     #[test]
     fn five_and_more_print_by_slot() {
         let keys = ["Primitive", "hash", "data_layout", "kernel_layout", "out_layout"];
-        assert_eq!(printed_order(&keys).iter().map(|&i| keys[i]).collect::<Vec<_>>(), [
-            "Primitive",
-            "hash",
-            "kernel_layout",
-            "data_layout",
-            "out_layout"
-        ]);
+        assert_eq!(
+            printed_order(&keys).iter().map(|&i| keys[i]).collect::<Vec<_>>(),
+            ["Primitive", "hash", "kernel_layout", "data_layout", "out_layout"]
+        );
         assert_eq!(printed_order(&keys[..4]), [0, 1, 2, 3]);
     }
 
