@@ -64,6 +64,11 @@ pub fn thousands(n: u64) -> String {
 
 /// A float as C's `%g` prints it: six significant digits, trailing zeros dropped (relay-text 5.5).
 pub fn format_g(value: f64) -> String {
+    format_g_digits(value, 6)
+}
+
+/// A float as C's `%.{digits}g` prints it.
+pub fn format_g_digits(value: f64, digits: i32) -> String {
     if value.is_nan() {
         return if value.is_sign_negative() { "-nan".into() } else { "nan".into() };
     }
@@ -73,13 +78,13 @@ pub fn format_g(value: f64) -> String {
     if value == 0.0 {
         return if value.is_sign_negative() { "-0".into() } else { "0".into() };
     }
-    // `{:e}` with five decimals rounds to six significant digits and gives the exponent after rounding.
-    let scientific = format!("{value:.5e}");
+    // `{:e}` with one decimal fewer rounds to the significant digits and gives the exponent after rounding.
+    let scientific = format!("{value:.*e}", (digits - 1) as usize);
     let (mantissa, exponent) = scientific.split_once('e').expect("`{:e}` writes an exponent");
     let exponent: i32 = exponent.parse().expect("`{:e}` writes a decimal exponent");
     let trim = |s: &str| if s.contains('.') { s.trim_end_matches('0').trim_end_matches('.').to_owned() } else { s.to_owned() };
-    if (-4..6).contains(&exponent) {
-        trim(&format!("{value:.*}", (5 - exponent) as usize))
+    if (-4..digits).contains(&exponent) {
+        trim(&format!("{value:.*}", (digits - 1 - exponent) as usize))
     } else {
         let sign = if exponent < 0 { '-' } else { '+' };
         format!("{}e{sign}{:02}", trim(mantissa), exponent.abs())
@@ -109,6 +114,9 @@ mod tests {
         ] {
             assert_eq!(format_g(value), text);
         }
+        assert_eq!(format_g_digits(0.7, 17), "0.69999999999999996");
+        assert_eq!(format_g_digits(0.5, 17), "0.5");
+        assert_eq!(format_g_digits(1e17, 17), "1e+17");
     }
 
     #[test]

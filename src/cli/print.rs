@@ -25,7 +25,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    match sys::stdout(&show::print(&program, args.types)) {
+    match sys::stdout(&show::print(&program, show::Options { types: args.types, meta: args.meta })) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&diagnostic), &program.sources);

@@ -102,7 +102,8 @@ codes! {
     E0206 "a data type that does not exist";
     E0207 "a metadata entry that does not exist";
     E0208 "a variable that no function binds";
-    E0209 "a constructor that does not exist";
+    E0209 "a metadata section that is not sound";
+    E0210 "a constructor that does not exist";
 
     E0301 "two types that disagree";
     E0302 "a wrong number of arguments";

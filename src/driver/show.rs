@@ -2,12 +2,13 @@
 
 use super::Program;
 use crate::base::Span;
-use crate::ir::print::{self, Options};
+use crate::ir::print;
+pub use crate::ir::print::Options;
 use crate::ops;
 
-/// The canonical text; with the inferred types as comments, if wanted.
-pub fn print(program: &Program, types: bool) -> String {
-    print::print(&program.module, ops::table(), Options { types })
+/// The canonical text; with the inferred types as comments and with the metadata section, if wanted.
+pub fn print(program: &Program, options: Options) -> String {
+    print::print(&program.module, ops::table(), options)
 }
 
 /// The types of what stands exactly at a place, expressions and bound variables, each once and sorted.

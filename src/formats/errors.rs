@@ -2,8 +2,8 @@
 
 use crate::base::text::{join_words, nearest, thousands};
 use crate::diag::{Diagnostic, codes};
+use crate::tensor::binary::BinaryError;
 use crate::tensor::npy::{NpyError, NpyFault};
-use crate::tensor::size::SizeError;
 
 /// The file breaks its format's rules at a byte.
 pub fn malformed(name: &str, offset: usize, words: impl std::fmt::Display) -> Diagnostic {
@@ -26,12 +26,10 @@ pub fn no_memory(name: &str, bytes: usize) -> Diagnostic {
     Diagnostic::new(codes::E0803, format!("`{name}`: no memory for {bytes} bytes"))
 }
 
-/// A shape no tensor can have: over a limit, or nonsense.
-pub fn size(name: &str, offset: usize, error: &SizeError) -> Diagnostic {
-    match error {
-        SizeError::TooLarge => Diagnostic::new(codes::E0803, format!("`{name}`, byte {offset}: {error}")),
-        _ => malformed(name, offset, error),
-    }
+/// The bytes of a field or a tensor are not what they should be, or the tensor is over a limit.
+pub fn binary(name: &str, error: &BinaryError) -> Diagnostic {
+    let code = if error.over_limit { codes::E0803 } else { codes::E0703 };
+    Diagnostic::new(code, format!("`{name}`, byte {}: {}", error.offset, error.words))
 }
 
 /// What is wrong in `.npy` bytes, which are the whole file or one entry of an archive.

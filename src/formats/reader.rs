@@ -1,81 +1,73 @@
-//! A cursor over the bytes of a file that cannot leave them.
+//! A cursor over the bytes of a file; each failure names the file and the byte.
 
 use super::errors;
 use crate::diag::Diagnostic;
+use crate::tensor::Tensor;
+use crate::tensor::binary::{self, BinaryError, Cursor};
 
-/// Reads little-endian fields one after the other; each failure names the file and the byte.
+/// Reads little-endian fields one after the other.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     pub name: &'a str,
-    bytes: &'a [u8],
-    at: usize,
+    cursor: Cursor<'a>,
 }
 
 impl<'a> Reader<'a> {
     pub fn new(name: &'a str, bytes: &'a [u8]) -> Reader<'a> {
-        Reader { name, bytes, at: 0 }
+        Reader { name, cursor: Cursor::new(bytes) }
     }
 
     /// The same file from another byte on.
     pub fn at(self, at: u64) -> Result<Reader<'a>, Diagnostic> {
-        match usize::try_from(at) {
-            Ok(at) if at <= self.bytes.len() => Ok(Reader { at, ..self }),
-            _ => Err(self.error(format_args!("an offset of {at} leads outside of the file"))),
-        }
+        let cursor = self.cursor.at(at).map_err(|error| self.named(error))?;
+        Ok(Reader { cursor, ..self })
     }
 
     pub fn offset(&self) -> usize {
-        self.at
+        self.cursor.offset()
     }
 
     pub fn remaining(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
+        self.cursor.remaining()
     }
 
     /// The next `n` bytes, which are `what`.
     pub fn take(&mut self, n: u64, what: &str) -> Result<&'a [u8], Diagnostic> {
-        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-        match usize::try_from(n).ok().and_then(|n| rest.get(..n)) {
-            Some(bytes) => {
-                self.at = self.at.saturating_add(bytes.len());
-                Ok(bytes)
-            }
-            None => Err(self.error(format_args!("{what} takes {n} bytes, the file has {} more", rest.len()))),
-        }
-    }
-
-    fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], Diagnostic> {
-        let at = *self;
-        let bytes = self.take(u64::try_from(N).unwrap_or(u64::MAX), what)?;
-        bytes.try_into().map_err(|_| at.error(what))
-    }
-
-    pub fn u8(&mut self, what: &str) -> Result<u8, Diagnostic> {
-        self.array(what).map(u8::from_le_bytes)
+        self.read(|cursor| cursor.take(n, what))
     }
 
     pub fn u16(&mut self, what: &str) -> Result<u16, Diagnostic> {
-        self.array(what).map(u16::from_le_bytes)
+        self.read(|cursor| cursor.u16(what))
     }
 
     pub fn u32(&mut self, what: &str) -> Result<u32, Diagnostic> {
-        self.array(what).map(u32::from_le_bytes)
+        self.read(|cursor| cursor.u32(what))
     }
 
     pub fn u64(&mut self, what: &str) -> Result<u64, Diagnostic> {
-        self.array(what).map(u64::from_le_bytes)
+        self.read(|cursor| cursor.u64(what))
     }
 
-    pub fn i32(&mut self, what: &str) -> Result<i32, Diagnostic> {
-        self.array(what).map(i32::from_le_bytes)
+    /// A magic word and the reserved word of zeros after it.
+    pub fn magic(&mut self, expected: u64, what: &str) -> Result<(), Diagnostic> {
+        self.read(|cursor| cursor.magic(expected, what))
     }
 
-    pub fn i64(&mut self, what: &str) -> Result<i64, Diagnostic> {
-        self.array(what).map(i64::from_le_bytes)
+    pub fn tensor(&mut self) -> Result<Tensor, Diagnostic> {
+        self.read(binary::read)
+    }
+
+    fn read<T>(&mut self, part: impl FnOnce(&mut Cursor<'a>) -> Result<T, BinaryError>) -> Result<T, Diagnostic> {
+        let name = self.name;
+        part(&mut self.cursor).map_err(|error| errors::binary(name, &error))
     }
 
     /// A complaint about the next byte.
     pub fn error(&self, words: impl std::fmt::Display) -> Diagnostic {
-        errors::malformed(self.name, self.at, words)
+        self.named(self.cursor.error(words))
+    }
+
+    fn named(&self, error: BinaryError) -> Diagnostic {
+        errors::binary(self.name, &error)
     }
 }

@@ -259,11 +259,13 @@ impl<'a> Interp<'a> {
         args: &[ArgValue],
         attrs: &[crate::ir::AttrValue],
     ) -> Result<Vec<OutTy>, Failure> {
-        let types = self.types.get_or_insert_with(Types::new);
+        let symbols = &self.module.types.symbols;
+        let types = self.types.get_or_insert_with(|| Types::with_symbols(symbols.clone()));
         let mut solver = Solver::new();
         let arg_tys: Vec<Ty> = args.iter().map(|arg| actual_ty(types, arg)).collect();
         let out = solver.fresh(types);
         let mut cx = RelCx::new(types, &mut solver, attrs, &arg_tys, out);
+        cx.at_run_time = true;
         if let Err(crate::ops::rel::Stop::Fault(fault)) = (def.rel)(&mut cx) {
             return Err(self.fail(expr, Trap::new(fault.code, fault.message)));
         }

@@ -1,7 +1,8 @@
 //! Attributes: the kinds their values have, their schemas, and the values.
 
+use super::object::ObjectId;
 use crate::index_type;
-use crate::types::DType;
+use crate::types::{DType, Symbol};
 use std::sync::Arc;
 
 index_type! {
@@ -17,6 +18,8 @@ pub trait OpTable: Sync {
     fn names(&self) -> &[&'static str];
     /// The attributes, `None` for an operator that takes none.
     fn schema(&self, op: OpId) -> Option<&'static AttrSchema>;
+    /// The attributes of an operator for which TVM declares none: they are given as an object of the metadata section.
+    fn meta_schema(&self, op: OpId) -> Option<&'static AttrSchema>;
     /// The arguments' names, `None` where any number is taken.
     fn args(&self, op: OpId) -> Option<&'static [Arg]>;
 }
@@ -47,6 +50,9 @@ pub struct AttrSchema {
     /// TVM's name of the attribute type, `relay.attrs.Conv2DAttrs`.
     pub type_key: &'static str,
     pub fields: &'static [Field],
+    /// Whether TVM registers it with its operators (`set_attrs_type`). If not, text gives the attributes as an object of the
+    /// metadata section.
+    pub declared: bool,
 }
 
 /// One attribute.
@@ -82,8 +88,14 @@ pub enum Kind {
     /// A list of floats.
     Floats,
     Bool,
+    /// TVM's `Optional<FloatImm>`.
+    OptFloat,
     Str,
+    /// A `std::string`, which metadata sections write in place.
+    StdStr,
     DType,
+    /// A device, an object of the metadata section.
+    Device,
     /// An integer or a list of integers.
     Object,
 }
@@ -100,8 +112,10 @@ impl Kind {
             Kind::Float => "float",
             Kind::Floats => "Array<FloatImm>",
             Kind::Bool => "bool",
-            Kind::Str => "string",
+            Kind::OptFloat => "float?",
+            Kind::Str | Kind::StdStr => "string",
             Kind::DType => "dtype",
+            Kind::Device => "VirtualDevice",
             Kind::Object => "ObjectRef",
         }
     }
@@ -117,8 +131,10 @@ impl Kind {
             Kind::Float => "a number",
             Kind::Floats => "a list of numbers",
             Kind::Bool => "`True` or `False`",
-            Kind::Str => "a string",
+            Kind::OptFloat => "a number or `None`",
+            Kind::Str | Kind::StdStr => "a string",
             Kind::DType => "a dtype in quotes",
+            Kind::Device => "a device of the metadata section",
             Kind::Object => "an integer or a list of integers",
         }
     }
@@ -146,6 +162,10 @@ pub enum AttrValue {
     List(Arc<[AttrValue]>),
     /// `?`.
     Any,
+    /// A symbolic dimension.
+    Symbol(Symbol),
+    /// An object that is kept as it is, such as a device.
+    Object(ObjectId),
 }
 
 impl AttrValue {
@@ -185,6 +205,7 @@ impl AttrValue {
         match (self, other) {
             (AttrValue::Float { value: a, .. }, AttrValue::Float { value: b, .. }) => a == b || (a - b).abs() < 1e-9,
             (AttrValue::List(a), AttrValue::List(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.same(b)),
+            (AttrValue::Symbol(a), AttrValue::Symbol(b)) => a.class == b.class,
             (a, b) => a == b,
         }
     }

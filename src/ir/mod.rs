@@ -6,12 +6,14 @@
 
 pub mod attrs;
 mod module;
+pub mod object;
 pub mod print;
 pub mod verify;
 mod visit;
 
 pub use attrs::{AttrSchema, AttrValue, Field, Kind, OpId, OpTable};
 pub use module::{
-    Adt, AdtId, Attrs, AttrsId, Clause, Clauses, ConstId, Ctor, CtorId, Expr, ExprId, ExprKind, Func, FuncId, Global, GlobalId,
-    Module, Operand, Operands, Pat, PatId, PatKind, Pats, Root, Var, VarId,
+    Adt, AdtId, Attrs, AttrsId, Clause, Clauses, ConstId, ConstNote, Ctor, CtorId, Expr, ExprId, ExprKind, Func, FuncId, Global,
+    GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, Pats, Root, Var, VarId,
 };
+pub use object::{Object, ObjectId};

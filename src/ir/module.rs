@@ -1,10 +1,12 @@
 //! The arenas of a module, and the methods that build it.
 
 use super::attrs::{AttrValue, OpId};
+use super::object::{Object, ObjectId};
 use crate::base::{IndexVec, Span};
 use crate::index_type;
 use crate::tensor::Tensor;
 use crate::types::{Ty, Types};
+use rustc_hash::FxHashMap;
 
 index_type! {
     /// An expression.
@@ -66,6 +68,12 @@ pub struct Module {
     pub exprs: IndexVec<ExprId, Expr>,
     pub vars: IndexVec<VarId, Var>,
     pub consts: IndexVec<ConstId, Tensor>,
+    /// What the metadata section that a constant was read from says beside its value.
+    pub const_notes: FxHashMap<ConstId, ConstNote>,
+    /// The devices that parameters are annotated with.
+    pub var_devices: FxHashMap<VarId, ObjectId>,
+    /// Objects that are kept as they were read.
+    pub objects: IndexVec<ObjectId, Object>,
     pub attrs: IndexVec<AttrsId, Attrs>,
     /// The type of each expression, once inference has run.
     pub expr_tys: IndexVec<ExprId, Option<Ty>>,
@@ -151,6 +159,17 @@ pub struct Var {
     pub checked_ty: Option<Ty>,
     /// Where it is bound.
     pub span: Span,
+}
+
+/// What a metadata section says of a constant beside its value.
+#[derive(Clone, Copy, Debug)]
+pub struct ConstNote {
+    /// The number of its tensor, which several constants may share.
+    pub tensor: u32,
+    /// `virtual_device_`.
+    pub device: Option<ObjectId>,
+    /// `_checked_type_`.
+    pub checked_ty: Option<Ty>,
 }
 
 /// The attributes of a call, complete and in schema order.
@@ -284,6 +303,9 @@ impl Module {
             exprs: IndexVec::new(),
             vars: IndexVec::new(),
             consts: IndexVec::new(),
+            const_notes: FxHashMap::default(),
+            var_devices: FxHashMap::default(),
+            objects: IndexVec::new(),
             attrs: IndexVec::new(),
             expr_tys: IndexVec::new(),
             operands: vec![],

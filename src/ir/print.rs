@@ -6,21 +6,33 @@
 
 mod attr_order;
 mod data;
+mod json;
+mod section;
 
 use super::attrs::{AttrValue, Field, Kind, OpTable};
+use super::object::{FieldValue, Object, ObjectId};
 use super::{AttrsId, ExprId, ExprKind, FuncId, Module, Root, VarId};
 use crate::base::Idx;
 use crate::base::text::format_g;
 use crate::tensor::{Data, Tensor};
-use crate::types::{HoleId, Ty, TypeNames};
+use crate::types::{HoleId, Symbol, Ty, TypeNames};
 use rustc_hash::FxHashMap;
+use section::Section;
 
 /// What to print.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// The types inference found, as `/* ty=… */` comments.
     pub types: bool,
+    /// The metadata section, where something is mentioned that stands there; else a comment says that it is left out.
+    pub meta: bool,
 }
+
+/// What stands in the place of a metadata section that is left out (`src/relay/printer/text_printer.cc`).
+const OMITTED: &str = "/* For debugging purposes the metadata section has been omitted.
+ * If you would like to see the full metadata section you can set the 
+ * option to `True` when invoking `astext`. 
+ */";
 
 /// The header of every printed program.
 pub const HEADER: &str = "#[version = \"0.0.5\"]\n";
@@ -43,6 +55,15 @@ pub fn print(module: &Module, ops: &dyn OpTable, options: Options) -> String {
             out.push_str(&texts.join("\n"));
         }
         Root::Expr(expr) => out.push_str(&printer.scope(expr)),
+    }
+    if !printer.section.is_empty() {
+        out.push('\n');
+        if options.meta {
+            out.push_str("#[metadata]\n");
+            out.push_str(&printer.section.text(module));
+        } else {
+            out.push_str(OMITTED);
+        }
     }
     out
 }
@@ -119,10 +140,7 @@ struct Printer<'a> {
     /// Names in use, with the number last tried for each hint.
     names: FxHashMap<String, u32>,
     n_temps: u32,
-    /// The number of each hole, in the order printed.
-    meta_holes: FxHashMap<HoleId, usize>,
-    /// The number of each constant that has no literal.
-    meta_consts: FxHashMap<super::ConstId, u32>,
+    section: Section,
     buffers: Vec<String>,
     results: Vec<String>,
     steps: Vec<Step>,
@@ -141,8 +159,7 @@ impl<'a> Printer<'a> {
             free_decls: FxHashMap::default(),
             names: FxHashMap::default(),
             n_temps: 0,
-            meta_holes: FxHashMap::default(),
-            meta_consts: FxHashMap::default(),
+            section: Section::default(),
             buffers: vec![],
             results: vec![],
             steps: vec![],
@@ -307,8 +324,9 @@ impl<'a> Printer<'a> {
             ExprKind::Op(op) => return self.ops.name(op).to_owned(),
             ExprKind::Ctor(ctor) => return self.module.ctors[ctor].name.to_string(),
             ExprKind::Const(id) => {
-                let text = self.constant(id);
-                return text + &self.comment(self.module.expr_tys.get(expr).copied().flatten());
+                let ty = self.module.expr_tys.get(expr).copied().flatten();
+                let text = self.constant(id, ty);
+                return text + &self.comment(ty);
             }
             _ => {}
         }
@@ -346,31 +364,33 @@ impl<'a> Printer<'a> {
     }
 
     fn ty(&mut self, ty: Ty) -> String {
-        /// Holes by their number in the metadata section, in the order printed.
-        struct Names<'b>(&'b mut FxHashMap<HoleId, usize>);
+        struct Names<'b>(&'b Module, &'b mut Section);
         impl TypeNames for Names<'_> {
             fn hole(&mut self, id: HoleId) -> String {
-                let next = self.0.len();
-                format!("meta[IncompleteType][{}]", self.0.entry(id).or_insert(next))
+                self.1.hole(id)
             }
 
-            fn meta_dim(&mut self, id: u32) -> String {
-                format!("meta[tir.Var][{id}]")
+            fn symbol(&mut self, symbol: Symbol) -> String {
+                self.1.symbol(self.0, symbol.id)
             }
         }
         let mut out = String::new();
-        self.module.types.print(ty, &mut Names(&mut self.meta_holes), &mut out);
+        self.module.types.print(ty, &mut Names(self.module, &mut self.section), &mut out);
         out
     }
 
-    /// `%name: T /* ty=T */`, after giving the variable its name.
+    /// `%name {virtual_device=…}: T /* ty=T */`, after giving the variable its name.
     fn declare(&mut self, var: VarId) -> String {
         let module = self.module;
         let decl = &module.vars[var];
         let name = self.unique_name(&decl.name);
         self.var_names[var.index()] = Some(name.clone().into());
+        let device = match module.var_devices.get(&var) {
+            Some(&device) => format!(" {{virtual_device={}}}", self.object_text(&AttrValue::Object(device))),
+            None => String::new(),
+        };
         let annotation = decl.ty.map_or(String::new(), |ty| format!(": {}", self.ty(ty)));
-        format!("%{name}{annotation}{}", self.comment(decl.checked_ty))
+        format!("%{name}{device}{annotation}{}", self.comment(decl.checked_ty))
     }
 
     /// The hint, or the hint and the first free number (relay-text 5.10).
@@ -398,7 +418,7 @@ impl<'a> Printer<'a> {
         let keys: Vec<&str> = func.attrs.iter().map(|(key, _)| &**key).collect();
         for index in attr_order::printed_order(&keys) {
             let (key, value) = &func.attrs[index];
-            parts.push(format!("{key}={}", object_text(value)));
+            parts.push(format!("{key}={}", self.object_text(value)));
         }
         let type_params: Vec<String> = func.type_params.iter().map(|&ty| self.ty(ty)).collect();
         let type_params = if type_params.is_empty() { String::new() } else { format!("[{}]", type_params.join(", ")) };
@@ -408,22 +428,71 @@ impl<'a> Printer<'a> {
 
     fn call_attrs(&mut self, callee: ExprId, attrs: AttrsId, texts: &mut Vec<String>) {
         let ExprKind::Op(op) = self.module.exprs[callee].kind else { return };
-        let Some(schema) = self.ops.schema(op) else { return };
-        for (field, value) in schema.fields.iter().zip(&self.module.attrs[attrs].values) {
+        let declared = self.ops.schema(op);
+        let Some(schema) = declared.or(self.ops.meta_schema(op)) else { return };
+        if declared.is_none() && self.options.meta {
+            return texts.push(self.section.attrs(schema, attrs));
+        }
+        let module = self.module;
+        for (field, value) in schema.fields.iter().zip(&module.attrs[attrs].values) {
             if !is_default(field, value) {
-                texts.push(format!("{}={}", field.name, field_text(field, value)));
+                texts.push(format!("{}={}", field.name, self.field_text(field, value)));
             }
         }
     }
 
     /// A literal where the scalar has one, else its entry of the metadata section.
-    fn constant(&mut self, id: super::ConstId) -> String {
-        if let Some(text) = literal(&self.module.consts[id]) {
-            return text;
-        }
-        let next = self.meta_consts.len() as u32;
-        format!("meta[relay.Constant][{}]", self.meta_consts.entry(id).or_insert(next))
+    fn constant(&mut self, id: super::ConstId, ty: Option<Ty>) -> String {
+        literal(&self.module.consts[id]).unwrap_or_else(|| self.section.constant(id, ty))
     }
+
+    /// An attribute of a call, by its declared kind (relay-text 5.7).
+    fn field_text(&mut self, field: &Field, value: &AttrValue) -> String {
+        match (field.kind, value) {
+            (Kind::Int, AttrValue::Int { value, .. }) => value.to_string(),
+            (Kind::Float, AttrValue::Float { value, .. }) => format!("{}f", format_g(*value)),
+            _ => self.object_text(value),
+        }
+    }
+
+    /// An attribute value that carries its own type.
+    fn object_text(&mut self, value: &AttrValue) -> String {
+        match value {
+            AttrValue::None => "None".to_owned(),
+            AttrValue::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
+            AttrValue::Int { value, bits: 16 } => format!("{value}i16"),
+            AttrValue::Int { value, bits: 64 } => format!("{value}i64"),
+            AttrValue::Int { value, .. } => value.to_string(),
+            AttrValue::Float { value, bits: 16 } => format!("{}f16", format_g(*value)),
+            AttrValue::Float { value, bits: 64 } => format!("{}f64", format_g(*value)),
+            AttrValue::Float { value, .. } => format!("{}f", format_g(*value)),
+            AttrValue::Str(text) => quoted(text),
+            AttrValue::DType(dtype) => quoted(&dtype.map_or(String::new(), |dtype| dtype.to_string())),
+            AttrValue::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.object_text(item)).collect();
+                format!("[{}]", items.join(", "))
+            }
+            AttrValue::Any => "?".to_owned(),
+            AttrValue::Symbol(symbol) => self.section.symbol(self.module, symbol.id),
+            AttrValue::Object(id) if !self.options.meta => {
+                device_text(self.module, *id).unwrap_or_else(|| self.section.object(self.module, *id))
+            }
+            AttrValue::Object(id) => self.section.object(self.module, *id),
+        }
+    }
+}
+
+/// A device in text without a metadata section: `VirtualDevice(device_type=1, virtual_device_id=0)`.
+fn device_text(module: &Module, id: ObjectId) -> Option<String> {
+    let Object::Record { record, fields } = &module.objects[id] else { return None };
+    if record.type_key != "VirtualDevice" {
+        return None;
+    }
+    let part = |at: usize, name: &str| match fields.get(at) {
+        Some(FieldValue::Text(value)) => format!("{name}={value}"),
+        _ => format!("{name}=-1"),
+    };
+    Some(format!("VirtualDevice({}, {})", part(0, "device_type"), part(1, "virtual_device_id")))
 }
 
 fn indent(text: &str) -> String {
@@ -454,32 +523,5 @@ pub fn literal(value: &Tensor) -> Option<String> {
         Data::F64(_) => Some(format!("{}f64", format_g(float))),
         Data::Bool(_) => Some(if int == 0 { "False" } else { "True" }.to_owned()),
         _ => None,
-    }
-}
-
-/// An attribute of a call, by its declared kind (relay-text 5.7).
-fn field_text(field: &Field, value: &AttrValue) -> String {
-    match (field.kind, value) {
-        (Kind::Int, AttrValue::Int { value, .. }) => value.to_string(),
-        (Kind::Float, AttrValue::Float { value, .. }) => format!("{}f", format_g(*value)),
-        _ => object_text(value),
-    }
-}
-
-/// An attribute value that carries its own type.
-fn object_text(value: &AttrValue) -> String {
-    match value {
-        AttrValue::None => "None".to_owned(),
-        AttrValue::Bool(value) => if *value { "True" } else { "False" }.to_owned(),
-        AttrValue::Int { value, bits: 16 } => format!("{value}i16"),
-        AttrValue::Int { value, bits: 64 } => format!("{value}i64"),
-        AttrValue::Int { value, .. } => value.to_string(),
-        AttrValue::Float { value, bits: 16 } => format!("{}f16", format_g(*value)),
-        AttrValue::Float { value, bits: 64 } => format!("{}f64", format_g(*value)),
-        AttrValue::Float { value, .. } => format!("{}f", format_g(*value)),
-        AttrValue::Str(text) => quoted(text),
-        AttrValue::DType(dtype) => quoted(&dtype.map_or(String::new(), |dtype| dtype.to_string())),
-        AttrValue::List(items) => format!("[{}]", items.iter().map(object_text).collect::<Vec<_>>().join(", ")),
-        AttrValue::Any => "?".to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! `attrs!`: an attribute type, its schema and its typed view, said once.
 
 use crate::ir::attrs::{AttrValue, Kind};
+use crate::ir::object::ObjectId;
 use crate::types::{DType, Dim};
 
 /// A Rust type that an attribute's value reads as.
@@ -72,6 +73,7 @@ impl AttrField for Option<Dim> {
         match value {
             AttrValue::Int { value, bits } => Some(Dim::Known { value: *value, wide: *bits == 64 }),
             AttrValue::Any => Some(Dim::Any),
+            AttrValue::Symbol(symbol) => Some(Dim::Symbol(*symbol)),
             _ => None,
         }
     }
@@ -206,6 +208,7 @@ impl AttrField for OptInts {
 fn read_dims(value: &AttrValue) -> Option<Vec<Dim>> {
     let dim = |item: &AttrValue| match *item {
         AttrValue::Int { value, bits } => Dim::Known { value, wide: bits == 64 },
+        AttrValue::Symbol(symbol) => Dim::Symbol(symbol),
         _ => Dim::Any,
     };
     value.as_list().map(|items| items.iter().map(dim).collect())
@@ -268,6 +271,57 @@ impl AttrField for IntOrInts {
     }
 }
 
+/// TVM's `Optional<FloatImm>`.
+impl AttrField for Option<f64> {
+    const KIND: Kind = Kind::OptFloat;
+    type Literal = Option<f64>;
+
+    fn default_value(literal: Option<f64>) -> AttrValue {
+        literal.map_or(AttrValue::None, |value| AttrValue::Float { value, bits: 32 })
+    }
+
+    fn read(value: &AttrValue) -> Option<f64> {
+        (*value != AttrValue::None).then(|| f64::read(value))
+    }
+}
+
+/// A `std::string` where `String` is TVM's string object; only metadata sections tell them apart.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StdString(pub String);
+
+impl AttrField for StdString {
+    const KIND: Kind = Kind::StdStr;
+    type Literal = &'static str;
+
+    fn default_value(literal: &'static str) -> AttrValue {
+        AttrValue::str(literal)
+    }
+
+    fn read(value: &AttrValue) -> StdString {
+        StdString(String::read(value))
+    }
+}
+
+/// A device of the metadata section; `None` is any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Device(pub Option<ObjectId>);
+
+impl AttrField for Device {
+    const KIND: Kind = Kind::Device;
+    type Literal = Option<ObjectId>;
+
+    fn default_value(literal: Option<ObjectId>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::Object)
+    }
+
+    fn read(value: &AttrValue) -> Device {
+        match value {
+            AttrValue::Object(device) => Device(Some(*device)),
+            _ => Device(None),
+        }
+    }
+}
+
 /// Declares an attribute type: the struct, its schema and the reading of its values.
 ///
 /// ```text
@@ -292,6 +346,8 @@ macro_rules! attrs {
                 $($(#[doc = $doc])* pub $field: $ty,)*
             }
 
+            // An attribute type needs one schema only, and some are never read.
+            #[allow(dead_code)]
             impl $name {
                 pub const SCHEMA: &'static $crate::ir::attrs::AttrSchema = &$crate::ir::attrs::AttrSchema {
                     type_key: $key,
@@ -302,7 +358,12 @@ macro_rules! attrs {
                         default: $crate::ops::attrs::attrs!(@default $ty $(, $default)?),
                         min: $crate::ops::attrs::attrs!(@min $($min)?),
                     }),*],
+                    declared: true,
                 };
+
+                /// The schema for operators with which TVM does not register it.
+                pub const META_SCHEMA: &'static $crate::ir::attrs::AttrSchema =
+                    &$crate::ir::attrs::AttrSchema { declared: false, ..*Self::SCHEMA };
 
                 /// Reads the complete values of a call, which are in schema order.
                 pub fn read(values: &[$crate::ir::attrs::AttrValue]) -> Self {

@@ -7,7 +7,7 @@ use super::{Fuse, OpDef, Shapes};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::tensor::{Acc, Real, Tensor};
-use crate::types::{DType, Dim};
+use crate::types::{DType, Dim, SymbolOp};
 use rayon::prelude::*;
 
 attrs! {
@@ -160,7 +160,9 @@ fn bias_add_rel(cx: &mut RelCx) -> RelResult {
             cx.require("C2", bias.rank() == 1, || Fault::rank(1, &bias))?;
             require_same_dtype(cx, "C4", &data, &bias)?;
             let (found, expected) = (bias.shape[0], data.shape[axis]);
-            cx.require("C3", found.compatible(expected), || {
+            // Where only running tells, TVM's kernel broadcasts (`python/tvm/relay/op/nn/_nn.py`).
+            let broadcasts = cx.at_run_time && found.value() == Some(1);
+            cx.require("C3", broadcasts || found.compatible(expected), || {
                 let fault = Fault::shape(format!("expected a bias of {expected}, found {found}"))
                     .at(bias.axis(0), "")
                     .at(data.axis(axis), "")
@@ -203,27 +205,12 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
     cx.require("C1", data.rank() >= 1, || Fault::rank("1 or more", &data))?;
     let mut columns = Dim::known(1);
     for &dim in &data.shape[1..] {
-        columns = match times(columns, dim) {
-            Some(product) => product,
-            None => {
-                let fault = || Fault::new(codes::E0803, "the product of the dimensions is too large").at(data.place(), "");
-                return cx.require("C2", false, fault);
-            }
-        };
+        let fits = columns.value().zip(dim.value()).is_none_or(|(a, b)| a.checked_mul(b).is_some());
+        cx.require("C2", fits, || Fault::new(codes::E0803, "the product of the dimensions is too large").at(data.place(), ""))?;
+        columns = cx.types.symbols.arith(SymbolOp::Mul, columns, dim);
     }
     let from = if data.rank() == 2 { data.dim(1).from } else { From::Rule("C2") };
     cx.set_out(Shape::from_slice(&[data.dim(0), SDim::new(columns, from)]), data.dtype)
-}
-
-/// The product of two dimensions, `?` if one of them is; `None` where it overflows.
-fn times(a: Dim, b: Dim) -> Option<Dim> {
-    match (a, b) {
-        (Dim::Known { value: 1, wide: false }, other) | (other, Dim::Known { value: 1, wide: false }) => Some(other),
-        (Dim::Known { value: x, wide: v }, Dim::Known { value: y, wide: w }) => {
-            Some(Dim::Known { value: x.checked_mul(y)?, wide: v || w })
-        }
-        _ => Some(Dim::Any),
-    }
 }
 
 fn batch_flatten_eval(cx: &EvalCx) -> EvalResult {

@@ -4,9 +4,10 @@ use super::attrs::{IntOrInts, OptInts, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
+use crate::base::text::count;
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
-use crate::types::{DType, Dim};
+use crate::types::{DType, Dim, SymbolOp};
 
 attrs! {
     "relay.attrs.ConcatenateAttrs" =>
@@ -97,7 +98,7 @@ fn require_alike(cx: &RelCx, rules: (&'static str, &'static str), data: &[Tensor
 }
 
 /// The sum of the dimensions along `axis`.
-fn total(cx: &RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
+fn total(cx: &mut RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
     if let [one] = data {
         return Ok(one.dim(axis));
     }
@@ -108,7 +109,7 @@ fn total(cx: &RelCx, data: &[TensorTy], axis: usize) -> RelResult<SDim> {
         cx.require("C5", fits, || {
             Fault::new(codes::E0803, "the dimensions along axis add up to more than an int64").at(tensor.axis(axis), "")
         })?;
-        sum = sum.combine(dim, i64::checked_add);
+        sum = cx.types.symbols.arith(SymbolOp::Add, sum, dim);
     }
     Ok(SDim::new(sum, From::Rule("C5")))
 }
@@ -213,7 +214,7 @@ fn split_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out_tuple(lengths.into_iter().map(piece).collect())
 }
 
-fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelResult<Vec<Dim>> {
+fn equal_pieces(cx: &mut RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelResult<Vec<Dim>> {
     let dim = data.shape[axis];
     cx.require("C2", (1..=MAX_SECTIONS).contains(&sections), || {
         Fault::attr("indices_or_sections", format!("expected 1 to {MAX_SECTIONS} sections, found {sections}"))
@@ -223,11 +224,11 @@ fn equal_pieces(cx: &RelCx, data: &TensorTy, axis: usize, sections: i64) -> RelR
             .at(data.axis(axis), "")
             .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"))
     })?;
-    let length = if sections == 1 { dim } else { dim.map(|dim| dim.checked_div(sections)) };
-    Ok(vec![length; sections as usize])
+    let symbols = &mut cx.types.symbols;
+    Ok((0..sections).map(|_| symbols.arith(SymbolOp::FloorDiv, dim, Dim::known(sections))).collect())
 }
 
-fn pieces_between(cx: &RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> RelResult<Vec<Dim>> {
+fn pieces_between(cx: &mut RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> RelResult<Vec<Dim>> {
     let mut begin = 0;
     let mut lengths = Vec::new();
     for &index in indices {
@@ -243,7 +244,7 @@ fn pieces_between(cx: &RelCx, data: &TensorTy, axis: usize, indices: &[i64]) -> 
             .at(data.axis(axis), "")
             .equation(format!("the last of indices < data[{axis}]"), format!("{begin} < {dim}"))
     })?;
-    lengths.push(if begin == 0 { dim } else { dim.map(|dim| dim.checked_sub(begin)) });
+    lengths.push(cx.types.symbols.arith(SymbolOp::Sub, dim, Dim::known(begin)));
     Ok(lengths)
 }
 
@@ -297,8 +298,8 @@ impl AxisSlice {
         let limited = |at: i64| if at < 0 { at.saturating_add(length) } else { at }.clamp(limits.0, limits.1.max(limits.0));
         let (begin, end) = (limited(self.begin), limited(self.end));
         let distance = if back { begin - end } else { end - begin };
-        let count = u64::try_from(distance).ok()?.div_ceil(self.stride.unsigned_abs());
-        Some((begin, count as i64))
+        let n = u64::try_from(distance).ok()?.div_ceil(self.stride.unsigned_abs());
+        Some((begin, n as i64))
     }
 }
 
@@ -364,8 +365,8 @@ fn require_slices(cx: &RelCx, attrs: &StridedSliceAttrs, rank: usize) -> RelResu
         };
         cx.require("C1", fits, || {
             let wanted = match &attrs.axes.0 {
-                Some(axes) => format!("{} numbers, as axes has", axes.len()),
-                None => format!("at most {rank} numbers"),
+                Some(axes) => format!("{}, as axes has", count(axes.len(), "number")),
+                None => format!("at most {}", count(rank, "number")),
             };
             Fault::attr(name, format!("expected {wanted}, found {}", length.map_or("none".into(), |n| n.to_string())))
         })?;

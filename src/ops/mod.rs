@@ -16,6 +16,7 @@ mod trial;
 mod window;
 
 mod activation;
+mod annotation;
 mod arith;
 mod broadcast;
 mod compare;
@@ -44,6 +45,7 @@ use std::sync::OnceLock;
 /// Every family, one line each.
 const FAMILIES: &[&[OpDef]] = &[
     activation::FAMILY,
+    annotation::FAMILY,
     arith::FAMILY,
     broadcast::FAMILY,
     compare::FAMILY,
@@ -106,7 +108,11 @@ impl OpTable for Table {
     }
 
     fn schema(&self, op: OpId) -> Option<&'static AttrSchema> {
-        self.def(op).attrs
+        self.def(op).attrs.filter(|schema| schema.declared)
+    }
+
+    fn meta_schema(&self, op: OpId) -> Option<&'static AttrSchema> {
+        self.def(op).attrs.filter(|schema| !schema.declared)
     }
 
     fn args(&self, op: OpId) -> Option<&'static [Arg]> {

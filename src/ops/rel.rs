@@ -247,11 +247,13 @@ pub struct RelCx<'a> {
     args: &'a [Ty],
     out: Ty,
     pub origins: Origins,
+    /// The types are those of values: what was `?` when the program was checked is known.
+    pub at_run_time: bool,
 }
 
 impl<'a> RelCx<'a> {
     pub fn new(types: &'a mut Types, solver: &'a mut Solver, attrs: &'a [AttrValue], args: &'a [Ty], out: Ty) -> Self {
-        RelCx { types, solver, attrs, args, out, origins: Origins::default() }
+        RelCx { types, solver, attrs, args, out, origins: Origins::default(), at_run_time: false }
     }
 
     pub fn n_args(&self) -> usize {
@@ -325,6 +327,11 @@ impl<'a> RelCx<'a> {
     pub fn set_out(&mut self, shape: impl Into<Shape>, dtype: DType) -> RelResult {
         let ty = self.make(shape.into(), dtype)?;
         self.unify_out(ty)
+    }
+
+    /// Sets the result to the type of an operand, whatever it is.
+    pub fn set_out_to_arg(&mut self, arg: usize) -> RelResult {
+        self.unify_out(self.args[arg])
     }
 
     /// Sets the result to a tuple of tensor types.

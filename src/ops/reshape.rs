@@ -181,7 +181,7 @@ impl<'a> NewShape<'a> {
     /// The next dimension of `data`, which a code other than -1 uses up.
     fn take(&mut self, cx: &RelCx, code: i64) -> RelResult<SDim> {
         cx.require("C3", self.next < self.data.rank(), || {
-            let message = format!("{code} in newshape needs axis {} of data, which has rank {}", self.next, self.data.rank());
+            let message = format!("{code} in newshape finds no axis left of data, which has rank {}", self.data.rank());
             Fault::attr("newshape", message).at(self.data.place(), "")
         })?;
         self.spent[self.next] = true;
@@ -228,7 +228,7 @@ impl<'a> NewShape<'a> {
         cx.require("C4", fits, || {
             let text = |factor| if factor == -1 { "?".to_owned() } else { format!("{factor}") };
             Fault::attr("newshape", format!("cannot split {} into {} and {}", whole.dim, text(a), text(b)))
-                .at(self.data.axis(self.next - 1), "")
+                .at(self.data.place(), "")
                 .equation("the product of both numbers == the dimension", format!("{} * {} == {}", text(a), text(b), whole.dim))
         })?;
         for (factor, dim) in [a, b].into_iter().zip(behind) {

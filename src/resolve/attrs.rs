@@ -2,6 +2,7 @@
 
 use super::{Resolver, errors, signature};
 use crate::base::Span;
+use crate::diag::Diagnostic;
 use crate::ir::attrs::{AttrSchema, AttrValue, Field, Kind, OpId};
 use crate::ir::{Attrs, AttrsId};
 use crate::syntax::ast::{self, AttrValueKind, ExprKind};
@@ -14,24 +15,61 @@ const MAX_LIST_DEPTH: usize = 8;
 impl Resolver<'_> {
     /// The complete attributes of a call in schema order, `None` where the operator has none. `Err` where something is
     /// wrong with them, which has been reported.
+    ///
+    /// `object` is a metadata reference that stands for all of them.
     pub(super) fn call_attrs(
         &mut self,
         op: OpId,
         op_span: Span,
         attrs: ast::List<ast::Attr>,
+        object: Option<Span>,
         call: Span,
     ) -> Result<Option<AttrsId>, ()> {
         let written = self.ast.items(attrs);
         let name = self.ops.name(op);
-        let Some(schema) = self.ops.schema(op) else {
-            return match written.first() {
-                None => Ok(None),
-                Some(attr) => {
-                    self.diagnostics.push(errors::no_attrs(name, attr.span, &signature(self.ops.args(op))));
-                    Err(())
-                }
-            };
+        let first = written.first().map(|attr| attr.span);
+        let Some(schema) = self.ops.schema(op).or(self.ops.meta_schema(op)) else {
+            let Some(first) = first.or(object) else { return Ok(None) };
+            self.diagnostics.push(errors::no_attrs(name, first, &signature(self.ops.args(op))));
+            return Err(());
         };
+        match (object, first) {
+            (Some(object), Some(first)) => {
+                self.diagnostics.push(errors::attrs_twice(first, object));
+                return Err(());
+            }
+            (Some(object), None) => return self.meta_attrs(op, schema, object).map(Some),
+            (None, _) if schema.declared || self.says_type(written, schema) => {}
+            (None, first) => {
+                let report = match first {
+                    Some(first) => errors::undeclared_attrs(name, schema.type_key, first),
+                    None => errors::missing_object(name, schema.type_key, call),
+                };
+                self.diagnostics.push(report);
+                return Err(());
+            }
+        }
+        self.written_attrs((op, op_span), schema, written, call).map(Some)
+    }
+
+    /// Whether `attrs_type_key` among the attributes names their type.
+    fn says_type(&self, written: &[ast::Attr], schema: &AttrSchema) -> bool {
+        let says = |attr: &ast::Attr| {
+            let value = literal::unescape_string(self.ast.text(self.ast.values[attr.value].span));
+            self.ast.text(attr.key) == "attrs_type_key" && value == schema.type_key
+        };
+        written.iter().any(says)
+    }
+
+    /// The attributes written at a call, with defaults for the others.
+    fn written_attrs(
+        &mut self,
+        (op, op_span): (OpId, Span),
+        schema: &'static AttrSchema,
+        written: &[ast::Attr],
+        call: Span,
+    ) -> Result<AttrsId, ()> {
+        let name = self.ops.name(op);
         let mut values: Vec<Option<AttrValue>> = vec![None; schema.fields.len()];
         let mut spans = vec![Span::NONE; schema.fields.len()];
         let mut failed = false;
@@ -78,7 +116,7 @@ impl Resolver<'_> {
         match values {
             Some(values) if !failed => {
                 let spans = if written.is_empty() { Box::default() } else { spans.into() };
-                Ok(Some(self.module.attrs.push(Attrs { values, spans })))
+                Ok(self.module.attrs.push(Attrs { values, spans }))
             }
             _ => Err(()),
         }
@@ -89,29 +127,11 @@ impl Resolver<'_> {
         let raw = self.raw_value(value, 0)?;
         let span = self.ast.values[value].span;
         let text = self.ast.text(span);
-        let Some(converted) = convert(field.kind, &raw) else {
-            let report = match (&raw, field.kind) {
-                (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span, true),
-                _ => errors::attr_kind(op, field, text, &raw, span, list_len(schema, field)),
-            };
-            self.diagnostics.push(report);
-            return Err(());
-        };
-        let number = match &converted {
-            AttrValue::Float { value, .. } => Some(*value),
-            other => other.as_int().map(|value| value as f64),
-        };
-        if let (Some(min), Some(number)) = (field.min, number)
-            && number < min
-        {
-            self.diagnostics.push(errors::attr_below(op, field, text, min, span));
-            return Err(());
-        }
-        Ok(converted)
+        checked((op, schema), field, &raw, text, span).map_err(|report| self.diagnostics.push(report))
     }
 
     /// The value as written, whatever field it is for.
-    fn raw_value(&mut self, value: ast::ValueId, depth: usize) -> Result<AttrValue, ()> {
+    pub(super) fn raw_value(&mut self, value: ast::ValueId, depth: usize) -> Result<AttrValue, ()> {
         let ast = self.ast;
         let ast::AttrValue { span, kind } = ast.values[value];
         if depth > MAX_LIST_DEPTH {
@@ -143,6 +163,7 @@ impl Resolver<'_> {
                 literal::parse_float(text).map(|(value, width)| AttrValue::Float { value, bits: width.bits() }).map_err(|_| ())
             }
             ExprKind::Bool(value) => Ok(AttrValue::Bool(value)),
+            ExprKind::Meta => self.meta_attr(self.ast.exprs[expr].span),
             ExprKind::Name if matches!(text, "None" | "nullptr") => Ok(AttrValue::None),
             ExprKind::Error => Err(()),
             _ => {
@@ -171,6 +192,30 @@ impl Resolver<'_> {
     }
 }
 
+/// A value as a field of an operator's attributes takes it; `text` is how it is written.
+pub(super) fn checked(
+    (op, schema): (&str, &AttrSchema),
+    field: &Field,
+    raw: &AttrValue,
+    text: &str,
+    span: Span,
+) -> Result<AttrValue, Diagnostic> {
+    let Some(converted) = convert(field.kind, raw) else {
+        return Err(match (raw, field.kind) {
+            (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span, true),
+            _ => errors::attr_kind(op, field, text, raw, span, list_len(schema, field)),
+        });
+    };
+    let number = match &converted {
+        AttrValue::Float { value, .. } => Some(*value),
+        other => other.as_int().map(|value| value as f64),
+    };
+    match (field.min, number) {
+        (Some(min), Some(number)) if number < min => Err(errors::attr_below(op, field, text, min, span)),
+        _ => Ok(converted),
+    }
+}
+
 /// How many values a list of an operator mostly has: as many as this field's default, or as the first list's.
 fn list_len(schema: &AttrSchema, field: &Field) -> usize {
     let fields = std::iter::once(field).chain(schema.fields);
@@ -191,7 +236,7 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
     };
     let index = |raw: &AttrValue| match raw {
         AttrValue::Bool(value) => Some(AttrValue::int(i64::from(*value))),
-        AttrValue::Int { .. } | AttrValue::Any => Some(raw.clone()),
+        AttrValue::Int { .. } | AttrValue::Any | AttrValue::Symbol(_) => Some(raw.clone()),
         _ => None,
     };
     match kind {
@@ -210,12 +255,18 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
             let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| number(item, 64)).collect();
             items.map(|items| AttrValue::List(items.into()))
         }
-        Kind::Str => matches!(raw, AttrValue::Str(_)).then(|| raw.clone()),
+        Kind::OptFloat if *raw == AttrValue::None => Some(AttrValue::None),
+        Kind::OptFloat => match raw {
+            AttrValue::Float { value, bits } => Some(AttrValue::Float { value: *value, bits: *bits }),
+            _ => number(raw, 32),
+        },
+        Kind::Str | Kind::StdStr => matches!(raw, AttrValue::Str(_)).then(|| raw.clone()),
         Kind::DType => match raw {
             AttrValue::Str(text) if text.is_empty() || **text == *"void" => Some(AttrValue::DType(None)),
             AttrValue::Str(text) => DType::parse(text).map(|dtype| AttrValue::DType(Some(dtype))),
             _ => None,
         },
+        Kind::Device => matches!(raw, AttrValue::Object(_)).then(|| raw.clone()),
         Kind::Object => index(raw).or_else(|| list(index)),
     }
 }

@@ -8,10 +8,6 @@ use crate::ir::verify::{self, Violation};
 use crate::ir::{Module, Root};
 
 /// `what` with its verb: `references are`.
-pub(super) fn unsupported(what: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0105, format!("{what} not supported yet")).at(span, "read, but not understood")
-}
-
 pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {
     Diagnostic::new(codes::E0205, format!("the {what} `{name}` is defined twice"))
         .at(span, "defined again here")
@@ -161,13 +157,13 @@ pub(super) fn type_arguments(name: &str, span: Span, expected: usize, found: usi
 /// `below` is where the constructor is defined, if that is further down.
 pub(super) fn unknown_ctor(name: &str, span: Span, names: &[&str], below: Option<Span>) -> Diagnostic {
     if let Some(below) = below {
-        return Diagnostic::new(codes::E0209, format!("the constructor `{name}` is not defined yet"))
+        return Diagnostic::new(codes::E0210, format!("the constructor `{name}` is not defined yet"))
             .at(span, "used here")
             .also(below, "defined further down")
             .help("move its type above");
     }
     let diagnostic =
-        Diagnostic::new(codes::E0209, format!("there is no constructor `{name}`")).at(span, "not a constructor of any type");
+        Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`")).at(span, "not a constructor of any type");
     match nearest(name, names.iter().copied()) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic,
@@ -257,6 +253,53 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
 pub(super) fn attr_below(op: &str, field: &Field, text: &str, min: f64, span: Span) -> Diagnostic {
     let message = format!("`{op}`: expected `{}` to be at least {min}, found {text}", field.name);
     Diagnostic::new(codes::E0404, message).at(span, "too small")
+}
+
+/// The metadata section is not sound.
+pub(super) fn metadata(words: impl std::fmt::Display, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0209, format!("the metadata section: {words}")).at(span, "not sound here")
+}
+
+/// A reference to an entry that is not there; `counts` is what the section holds, if there is one.
+pub(super) fn dangling(reference: &str, span: Span, counts: Option<Vec<(&str, usize)>>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0207, format!("`{reference}` stands for nothing")).at(span, "no such entry");
+    match counts {
+        None => diagnostic
+            .note("the text has no metadata section")
+            .help("in TVM, print with `mod.astext()`; `print(mod)` leaves the section out"),
+        Some(counts) if counts.is_empty() => diagnostic.note("the metadata section is empty"),
+        Some(counts) => {
+            let counts: Vec<String> = counts.into_iter().map(|(key, n)| format!("{n} `{key}`")).collect();
+            diagnostic.note(format!("the metadata section holds {}", join_words(&counts, "and")))
+        }
+    }
+}
+
+/// A reference to an entry that cannot stand where it does.
+pub(super) fn wrong_entry(reference: &str, expected: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0207, format!("expected {expected}, found `{reference}`")).at(span, format!("expected {expected}"))
+}
+
+/// Attributes written at an operator for which TVM declares none.
+pub(super) fn undeclared_attrs(op: &str, type_key: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0405, format!("TVM declares no attributes for `{op}`"))
+        .at(span, "cannot be told what these are")
+        .note("its attributes are an object of the metadata section, or they say their type")
+        .help(format!("add `attrs_type_key=\"{type_key}\"`"))
+}
+
+/// No attributes at an operator that needs an object.
+pub(super) fn missing_object(op: &str, type_key: &str, call: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0402, format!("`{op}`: the attributes are missing"))
+        .at(call, "attributes missing here")
+        .help(format!("write them with `attrs_type_key=\"{type_key}\"`, or give `meta[{type_key}][…]` as the last argument"))
+}
+
+/// Attributes beside the object that stands for all of them.
+pub(super) fn attrs_twice(span: Span, object: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0405, "attributes are written beside an attribute object")
+        .at(span, "not expected here")
+        .also(object, "this stands for all of them")
 }
 
 pub(super) fn list_depth(span: Span) -> Diagnostic {

@@ -6,7 +6,10 @@
 mod attrs;
 mod data;
 mod errors;
+mod meta;
+mod names;
 mod scope;
+mod section;
 mod types;
 
 use crate::base::Span;
@@ -17,7 +20,6 @@ use crate::syntax::ast::{self, Ast};
 use crate::syntax::literal;
 use crate::tensor::Tensor;
 use crate::types::Ty;
-use errors::Meant;
 use rustc_hash::FxHashMap;
 use scope::{GraphTable, Scopes};
 
@@ -41,8 +43,11 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         pats: vec![],
         lets: vec![],
         steps: vec![],
+        meta: meta::Meta::default(),
     };
+    resolver.read_metadata();
     resolver.run();
+    resolver.count_dangling();
     let Resolver { module, mut diagnostics, .. } = resolver;
     diagnostics.extend(errors::ill_formed(&module));
     crate::diag::sort(&mut diagnostics);
@@ -103,6 +108,7 @@ struct Resolver<'a> {
     /// Lets whose body is not finished: variable, value, where the let begins.
     lets: Vec<(VarId, ir::ExprId, Span)>,
     steps: Vec<Step>,
+    meta: meta::Meta<'a>,
 }
 
 impl<'a> Resolver<'a> {
@@ -180,6 +186,7 @@ impl<'a> Resolver<'a> {
                 let first = self.module.vars[first].span;
                 self.diagnostics.push(errors::duplicate("parameter", name, param.name, first));
             }
+            self.param_attrs(var, param.attrs);
             self.module.funcs[target].params.push(var);
         }
         self.module.funcs[target].attrs = self.func_attrs(syntax.attrs);
@@ -292,7 +299,8 @@ impl<'a> Resolver<'a> {
             ast::ExprKind::Proj { tuple, .. } => self.steps.extend([Step::Proj(expr), Step::Expr(tuple)]),
             ast::ExprKind::Call { callee, args, .. } => {
                 self.steps.push(Step::Call(expr));
-                self.steps.extend(ast.items(args).iter().rev().map(|&arg| Step::Expr(arg)));
+                let (args, _) = self.split_args(args);
+                self.steps.extend(args.iter().rev().map(|&arg| Step::Expr(arg)));
                 self.steps.push(Step::Callee(callee));
             }
             ast::ExprKind::Binary { lhs, rhs, .. } => {
@@ -312,7 +320,7 @@ impl<'a> Resolver<'a> {
             }
             ast::ExprKind::Block(inner) => self.steps.extend([Step::CloseScope, Step::Expr(inner), Step::OpenScope]),
             ast::ExprKind::Seq { .. } => self.steps.push(Step::Stmt { seq: expr, index: 0, n_lets: self.lets.len() }),
-            ast::ExprKind::Meta => self.unsupported("metadata references are", span),
+            ast::ExprKind::Meta => self.meta_expr(span),
             ast::ExprKind::Match { .. } => self.begin_match(expr),
             ast::ExprKind::RefNew(operand) | ast::ExprKind::RefRead(operand) => {
                 self.steps.extend([Step::Reference(expr), Step::Expr(operand)]);
@@ -321,11 +329,6 @@ impl<'a> Resolver<'a> {
                 self.steps.extend([Step::Reference(expr), Step::Expr(value), Step::Expr(cell)]);
             }
         }
-    }
-
-    fn unsupported(&mut self, what: &str, span: Span) {
-        self.diagnostics.push(errors::unsupported(what, span));
-        self.push_new(span, ExprKind::Error);
     }
 
     /// A literal; a bad one has been reported by the lexer and is an error node here.
@@ -351,80 +354,6 @@ impl<'a> Resolver<'a> {
             }
             None => self.push_new(span, ExprKind::Error),
         }
-    }
-
-    fn local(&mut self, span: Span) {
-        let name = self.ast.text(span);
-        match self.scopes.find(name) {
-            Some(var) => self.push_new(span, ExprKind::Var(var)),
-            None => {
-                let plain = name.trim_start_matches('%');
-                let bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= self.first_var);
-                let meant = Meant {
-                    names: self.scopes.names(),
-                    other_sigil: self.globals.contains_key(plain).then(|| format!("@{plain}")),
-                    out_of_scope: bound.into_iter().find(|(_, var)| *var.name == *plain).map(|(_, var)| var.span),
-                };
-                self.diagnostics.push(errors::unknown_local(name, span, meant));
-                // One report for each name and function: later mentions find it declared.
-                let var = self.module.var(name.trim_start_matches('%'), Some(Ty::ERROR), span);
-                self.scopes.declare_free(name, var);
-                self.push_new(span, ExprKind::Error);
-            }
-        }
-    }
-
-    fn global(&mut self, span: Span) {
-        let name = self.ast.text(span);
-        match self.globals.get(name.trim_start_matches('@')) {
-            Some(&global) => self.push_new(span, ExprKind::Global(global)),
-            None => {
-                let local = format!("%{}", name.trim_start_matches('@'));
-                let meant = Meant {
-                    names: self.module.globals.iter().map(|global| &*global.name).collect(),
-                    other_sigil: self.scopes.find(&local).map(|_| local),
-                    out_of_scope: None,
-                };
-                self.diagnostics.push(errors::unknown_global(name, span, meant));
-                self.push_new(span, ExprKind::Error);
-            }
-        }
-    }
-
-    fn graph_use(&mut self, span: Span) {
-        let name = self.ast.text(span);
-        match self.graph.find(literal::graph_key(name)) {
-            Some((expr, own)) => {
-                if !own {
-                    self.diagnostics.push(errors::foreign_graph(name, span, self.module.exprs[expr].span));
-                }
-                self.push(expr, span);
-            }
-            None => {
-                self.diagnostics.push(errors::unknown_graph(name, span));
-                self.push_new(span, ExprKind::Error);
-            }
-        }
-    }
-
-    /// A constructor or an operator, with blanks and comments around its dots removed.
-    fn name(&mut self, span: Span, is_callee: bool) {
-        let name = name_text(self.ast.text(span));
-        if let Some(ctor) = self.find_ctor(&name, span) {
-            return self.ctor_value(ctor, span, is_callee);
-        }
-        if let Some(op) = self.ops.find(&name) {
-            return self.push_new(span, ExprKind::Op(op));
-        }
-        let diagnostic = match self.ctors.get(&*name) {
-            Some(&ctor) => errors::unknown_ctor(&name, span, &[], Some(self.module.ctors[ctor].span)),
-            None => {
-                let names = [self.ops.names(), &self.ctor_names()].concat();
-                errors::unknown_operator(&name, span, &names)
-            }
-        };
-        self.diagnostics.push(diagnostic);
-        self.push_new(span, ExprKind::Error);
     }
 
     fn reference(&mut self, expr: ast::ExprId) {
@@ -455,24 +384,38 @@ impl<'a> Resolver<'a> {
     fn call(&mut self, expr: ast::ExprId) {
         let ast::ExprKind::Call { args, attrs, .. } = self.ast.exprs[expr].kind else { return };
         let span = self.ast.exprs[expr].span;
+        let (args, object) = self.split_args(args);
         let args = self.pop_n(args.len());
         let callee = self.pop();
         let args = self.module.operands(&args);
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
-            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, span) {
+            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, object, span) {
                 Ok(attrs) => attrs,
                 // Without its attributes the call has no type; what is wrong has been said.
                 Err(()) => return self.push_new(span, ExprKind::Error),
             },
             _ => {
-                if let Some(first) = self.ast.items(attrs).first() {
-                    self.diagnostics.push(errors::attrs_of_function(first.span));
+                if let Some(first) = self.ast.items(attrs).first().map(|attr| attr.span).or(object) {
+                    self.diagnostics.push(errors::attrs_of_function(first));
                 }
                 None
             }
         };
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
+    }
+
+    /// The arguments of a call, and the metadata reference behind them that stands for all attributes, if there is one.
+    fn split_args(&self, args: ast::List<ast::ExprId>) -> (&'a [ast::ExprId], Option<Span>) {
+        let ast = self.ast;
+        let args = ast.items(args);
+        match args.split_last() {
+            Some((&last, before)) if matches!(ast.exprs[last].kind, ast::ExprKind::Meta) => {
+                let span = ast.exprs[last].span;
+                if ast.text(span).starts_with("meta[relay.Constant]") { (args, None) } else { (before, Some(span)) }
+            }
+            _ => (args, None),
+        }
     }
 
     fn binary(&mut self, expr: ast::ExprId) {

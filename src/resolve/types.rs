@@ -9,7 +9,11 @@ use smallvec::SmallVec;
 impl<'a> Resolver<'a> {
     /// The type an annotation stands for; `None` for `_`, which is no annotation.
     pub(super) fn ty(&mut self, root: ast::TypeId) -> Option<Ty> {
-        if matches!(self.ast.types[root].kind, TypeKind::Infer) {
+        let ast = self.ast;
+        let ast::Type { span, kind } = ast.types[root];
+        // A type that TVM had not inferred when it printed is no annotation either.
+        let is_hole = matches!(kind, TypeKind::Meta) && ast.text(span).starts_with("meta[IncompleteType]");
+        if matches!(kind, TypeKind::Infer) || is_hole {
             return None;
         }
         // Children before parents; results in the order of the children.
@@ -70,10 +74,7 @@ impl<'a> Resolver<'a> {
             }
             TypeKind::Name { name, args } => self.named_type(name, args.is_some(), parts),
             TypeKind::Ref(_) => self.module.types.intern(TyData::Ref(parts[0])),
-            TypeKind::Meta => {
-                self.diagnostics.push(errors::unsupported("metadata references are", span));
-                Ty::ERROR
-            }
+            TypeKind::Meta => self.meta_ty(span),
         }
     }
 
@@ -120,14 +121,13 @@ impl<'a> Resolver<'a> {
                     Ok((value, width)) => Dim::Known { value, wide: width == literal::IntWidth::I64 },
                     Err(_) => return Ty::ERROR,
                 },
-                DimKind::Meta => {
-                    self.diagnostics.push(errors::unsupported("metadata references are", dim.span));
-                    return Ty::ERROR;
-                }
+                DimKind::Meta => match self.meta_dim(dim.span) {
+                    Some(dim) => dim,
+                    None => return Ty::ERROR,
+                },
             });
         }
-        let known: Vec<i64> = shape.iter().filter_map(|dim| dim.value()).collect();
-        if crate::types::checked_elements(&known).is_none() || shape.len() > MAX_RANK {
+        if check_size(&shape).is_err() {
             self.diagnostics.push(errors::tensor_too_large(self.ast.text(span), span));
             return Ty::ERROR;
         }
@@ -135,5 +135,9 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// The largest rank of a tensor (reliability 2).
-const MAX_RANK: usize = 32;
+/// Whether a tensor may have these dimensions.
+pub(super) fn check_size(shape: &[Dim]) -> Result<(), ()> {
+    let known: Vec<i64> = shape.iter().filter_map(|dim| dim.value()).collect();
+    let fits = crate::types::checked_elements(&known).is_some() && shape.len() <= crate::types::MAX_RANK;
+    if fits { Ok(()) } else { Err(()) }
+}

@@ -7,6 +7,7 @@
 //! correctly rounded f32 result; an integer function is computed exactly in i128 and wraps to the storage type.
 
 mod acc;
+pub mod binary;
 pub mod compare;
 mod element;
 mod movement;

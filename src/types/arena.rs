@@ -1,6 +1,6 @@
 //! The hash-consing arena of types.
 
-use super::{DType, Dim, HoleId};
+use super::{DType, Dim, HoleId, Symbols};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
@@ -54,14 +54,21 @@ pub enum TyData {
 pub struct Types {
     set: IndexSet<TyData, FxBuildHasher>,
     has_hole: Vec<bool>,
+    /// The symbols that dimensions may be.
+    pub symbols: Symbols,
 }
 
 impl Types {
     pub fn new() -> Types {
-        let mut types = Types { set: IndexSet::default(), has_hole: vec![] };
+        let mut types = Types { set: IndexSet::default(), has_hole: vec![], symbols: Symbols::default() };
         types.intern(TyData::Error);
         types.intern(TyData::Tuple(Box::new([])));
         types
+    }
+
+    /// No types, but these symbols.
+    pub fn with_symbols(symbols: Symbols) -> Types {
+        Types { symbols, ..Types::new() }
     }
 
     pub fn intern(&mut self, data: TyData) -> Ty {

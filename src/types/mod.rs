@@ -9,9 +9,11 @@ mod dtype;
 mod print;
 mod shape;
 mod solver;
+mod symbol;
 
 pub use arena::{Ty, TyData, Types};
 pub use dtype::{DType, DTypeCode};
 pub use print::TypeNames;
 pub use shape::{Dim, MAX_ELEMENTS, MAX_RANK, checked_bytes, checked_elements, dims_of, shape_text};
 pub use solver::{HoleId, Mismatch, Solver, StepKind};
+pub use symbol::{Symbol, SymbolId, SymbolKind, SymbolOp, Symbols, VarRef};

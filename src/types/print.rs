@@ -3,7 +3,7 @@
 //! Written with an explicit stack; a printed type longer than the limit ends in `…`, so that a type of exponential size
 //! (a tuple of a tuple of …) cannot fill the memory.
 
-use super::{Dim, Ty, TyData, Types};
+use super::{Dim, Symbol, Ty, TyData, Types};
 
 /// A printed type is cut after this many bytes (reliability 2).
 const MAX_PRINTED: usize = 64 * 1024;
@@ -11,19 +11,19 @@ const MAX_PRINTED: usize = 64 * 1024;
 /// How holes and symbolic dimensions are called, which depends on who prints.
 pub trait TypeNames {
     fn hole(&mut self, id: super::HoleId) -> String;
-    fn meta_dim(&mut self, id: u32) -> String;
+    fn symbol(&mut self, symbol: Symbol) -> String;
 }
 
 /// For messages: a hole is `_`.
-struct ForMessages;
+struct ForMessages<'a>(&'a Types);
 
-impl TypeNames for ForMessages {
+impl TypeNames for ForMessages<'_> {
     fn hole(&mut self, _: super::HoleId) -> String {
         "_".into()
     }
 
-    fn meta_dim(&mut self, id: u32) -> String {
-        Dim::Meta(id).to_string()
+    fn symbol(&mut self, symbol: Symbol) -> String {
+        self.0.symbols.text(symbol)
     }
 }
 
@@ -36,7 +36,7 @@ impl Types {
     /// The type for a message.
     pub fn text(&self, ty: Ty) -> String {
         let mut out = String::new();
-        self.print(ty, &mut ForMessages, &mut out);
+        self.print(ty, &mut ForMessages(self), &mut out);
         out
     }
 
@@ -76,7 +76,7 @@ impl Types {
                         out.push_str(", ");
                     }
                     match dim {
-                        Dim::Meta(id) => out.push_str(&names.meta_dim(*id)),
+                        Dim::Symbol(symbol) => out.push_str(&names.symbol(*symbol)),
                         dim => out.push_str(&dim.to_string()),
                     }
                 }

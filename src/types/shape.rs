@@ -1,5 +1,7 @@
 //! Dimensions and the one place that multiplies them.
 
+use super::symbol::Symbol;
+
 /// The most elements one tensor may have (reliability 2).
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
@@ -13,8 +15,8 @@ pub enum Dim {
     Known { value: i64, wide: bool },
     /// `?`: known at run time.
     Any,
-    /// A symbolic expression of the metadata section, by its number there.
-    Meta(u32),
+    /// An expression over variables that get their numbers at run time.
+    Symbol(Symbol),
 }
 
 impl Dim {
@@ -26,14 +28,24 @@ impl Dim {
     pub fn value(self) -> Option<i64> {
         match self {
             Dim::Known { value, .. } => Some(value),
-            Dim::Any | Dim::Meta(_) => None,
+            Dim::Any | Dim::Symbol(_) => None,
         }
     }
 
-    /// Whether both can be the same at run time.
+    /// The symbol, where it is one.
+    pub fn symbol(self) -> Option<Symbol> {
+        match self {
+            Dim::Symbol(symbol) => Some(symbol),
+            Dim::Known { .. } | Dim::Any => None,
+        }
+    }
+
+    /// Whether both can be the same at run time. Two variables are two dimensions, as in TVM (`type_solver.cc`); what is
+    /// computed from them may turn out to be any number.
     pub fn compatible(self, other: Dim) -> bool {
         match (self, other) {
             (Dim::Known { value: a, .. }, Dim::Known { value: b, .. }) => a == b,
+            (Dim::Symbol(a), Dim::Symbol(b)) => a.class == b.class || a.var.is_none() || b.var.is_none(),
             _ => true,
         }
     }
@@ -42,12 +54,12 @@ impl Dim {
     pub fn same(self, other: Dim) -> bool {
         match (self, other) {
             (Dim::Known { value: a, .. }, Dim::Known { value: b, .. }) => a == b,
-            (Dim::Meta(a), Dim::Meta(b)) => a == b,
+            (Dim::Symbol(a), Dim::Symbol(b)) => a.class == b.class,
             _ => false,
         }
     }
 
-    /// `f` of the numbers; `?` where one is not known or the result overflows. Wide where one of them is, as TVM's integer
+    /// `f` of the numbers; [`super::Symbols::arith`] also knows symbols. `?` where one is not known or the result overflows. Wide where one of them is, as TVM's integer
     /// arithmetic promotes.
     pub fn combine(self, other: Dim, f: impl FnOnce(i64, i64) -> Option<i64>) -> Dim {
         match (self.value(), other.value()) {
@@ -71,8 +83,8 @@ impl std::fmt::Display for Dim {
         match self {
             Dim::Known { value, wide: false } => write!(f, "{value}"),
             Dim::Known { value, wide: true } => write!(f, "{value}i64"),
-            Dim::Any => f.write_str("?"),
-            Dim::Meta(index) => write!(f, "meta[tir.Var][{index}]"),
+            Dim::Symbol(Symbol { var: Some(var), .. }) => write!(f, "{var}"),
+            Dim::Any | Dim::Symbol(_) => f.write_str("?"),
         }
     }
 }

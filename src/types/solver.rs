@@ -172,6 +172,8 @@ impl Solver {
                     if !same {
                         return Err(mismatch(false));
                     }
+                    let symbols: Vec<_> = s.iter().zip(t).filter_map(|(a, b)| a.symbol().zip(b.symbol())).collect();
+                    symbols.into_iter().for_each(|(a, b)| types.symbols.merge(a, b));
                 }
                 (TyData::Tuple(s), TyData::Tuple(t)) if s.len() == t.len() => {
                     let inner: Vec<_> =
@@ -257,7 +259,7 @@ fn path(pairs: &[(Ty, Ty, usize, Option<StepKind>)], mut at: usize) -> Vec<StepK
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::types::DType;
+    use crate::types::{DType, Dim};
 
     #[test]
     fn holes_learn_and_wake() {
@@ -271,6 +273,28 @@ mod tests {
         solver.unify(&mut types, outer, other).expect("they unify");
         assert_eq!(solver.resolve(&mut types, a), f32);
         assert_eq!(solver.take_woken(), vec![7]);
+    }
+
+    #[test]
+    fn unified_symbols_are_one_node() {
+        use crate::types::{SymbolOp, VarRef};
+        let mut types = Types::new();
+        let var = |types: &mut Types, index| {
+            let id = types.symbols.var("n", DType::I32, VarRef { is_size: true, index });
+            types.symbols.dim(id)
+        };
+        let (n, m) = (var(&mut types, 0), var(&mut types, 1));
+        let vector = |types: &mut Types, dim| types.tensor(&[dim], DType::F32);
+        let rest = |types: &mut Types| types.symbols.arith(SymbolOp::Sub, n, Dim::known(7));
+        let (a, b) = (rest(&mut types), rest(&mut types));
+        let (x, y) = (vector(&mut types, a), vector(&mut types, b));
+        Solver::new().unify(&mut types, x, y).expect("both are n - 7");
+        let id = |dim: Dim| dim.symbol().expect("a symbol").id;
+        assert_eq!(types.symbols.find(id(b)), id(a));
+        let (n, m, four) = (vector(&mut types, n), vector(&mut types, m), vector(&mut types, Dim::known(4)));
+        assert!(Solver::new().unify(&mut types, n, m).is_err());
+        assert!(Solver::new().unify(&mut types, n, four).is_ok());
+        assert!(Solver::new().unify(&mut types, x, m).is_ok());
     }
 
     #[test]

@@ -55,8 +55,9 @@ fn compare(def: &OpDef, spec: &Value) -> Vec<String> {
     let args: Vec<String> = def.args.iter().map(|arg| format!("{}:{}", arg.name, arg.kind)).collect();
     same("args", json!(args), &spec["args"]);
     same("pattern", json!(def.fuse.map(|fuse| format!("{fuse:?}"))), &spec["pattern"]);
-    same("attrs_type_key", json!(def.attrs.map(|schema| schema.type_key)), &spec["attrs_type_key"]);
-    let fields = def.attrs.map_or(&[][..], |schema| schema.fields);
+    let declared = def.attrs.filter(|schema| schema.declared);
+    same("attrs_type_key", json!(declared.map(|schema| schema.type_key)), &spec["attrs_type_key"]);
+    let fields = declared.map_or(&[][..], |schema| schema.fields);
     let theirs = spec["attrs"].as_array().cloned().unwrap_or_default();
     let names: Vec<&str> = fields.iter().map(|field| field.name).collect();
     let specified: Vec<&str> = theirs.iter().filter_map(|attr| attr["name"].as_str()).collect();
@@ -78,7 +79,7 @@ fn default(field: &Field) -> Value {
 
 fn to_json(value: &AttrValue) -> Value {
     match value {
-        AttrValue::None | AttrValue::Any => Value::Null,
+        AttrValue::None | AttrValue::Any | AttrValue::Symbol(_) | AttrValue::Object(_) => Value::Null,
         AttrValue::Bool(value) => json!(value),
         AttrValue::Int { value, .. } => json!(value),
         AttrValue::Float { value, .. } => json!(value),
@@ -91,6 +92,8 @@ fn to_json(value: &AttrValue) -> Value {
 /// A specified default as ours would be: the table writes some floats and bools as integers.
 fn normal(value: &Value, kind: &str) -> Value {
     match (kind, value.as_i64()) {
+        // Any device, which is an expression in the table.
+        ("VirtualDevice", _) => Value::Null,
         ("bool", Some(value)) => json!(value != 0),
         ("float", Some(value)) => json!(value as f64),
         _ => value.clone(),

@@ -34,7 +34,7 @@ pub fn files(folder: &str, extension: &str) -> Vec<String> {
     found
 }
 
-fn from_root(path: &PathBuf) -> String {
+fn from_root(path: &Path) -> String {
     path.strip_prefix(root()).expect("it lies under the root").display().to_string()
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::diag::codes;
+use crate::types::DType;
 use proptest::prelude::*;
 
 /// One float32 tensor `w` of shape (2,), as TVM writes it.

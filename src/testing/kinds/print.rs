@@ -1,7 +1,7 @@
 //! `print`: the canonical text; `print-types`: with types. Either reads back and prints the same.
 
 use super::{Case, Kind, without_errors};
-use crate::driver::show::print;
+use crate::driver::show::{Options, print};
 use crate::driver::{Until, check_text};
 use crate::testing::diff;
 
@@ -19,10 +19,11 @@ impl Kind for Print {
         let until = if self.types { Until::InferModule } else { Until::Resolve };
         let program = check_text(case.name, case.text, until);
         without_errors(&program)?;
-        let printed = print(&program, self.types);
+        let options = Options { types: self.types, meta: true };
+        let printed = print(&program, options);
         let again = check_text("printed", &printed, until);
         without_errors(&again)?;
-        let reprinted = print(&again, self.types);
+        let reprinted = print(&again, options);
         if printed != reprinted {
             return Err(format!("printed twice, it differs:\n{}", diff::unified("printed", &printed, &reprinted)));
         }

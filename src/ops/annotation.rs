@@ -1,0 +1,108 @@
+//! Annotations: a value unchanged, with a mark for the passes that cut a program into parts or place it on devices.
+
+use super::OpDef;
+use super::attrs::{Device, StdString, attrs};
+use super::eval::{ArgValue, EvalCx, EvalResult, Outputs};
+use super::rel::{self, RelCx, RelResult};
+use crate::ir::attrs::Arg;
+
+attrs! {
+    "relay.attrs.CompilerAttrs" =>
+    pub struct CompilerAttrs {
+        /// The compiler that is to take the part.
+        pub compiler: StdString;
+    }
+
+    "relay.attrs.OnDeviceAttrs" =>
+    pub struct OnDeviceAttrs {
+        /// The device.
+        pub virtual_device: Device = None;
+        /// Whether the result is on the device too.
+        pub constrain_result: bool = false;
+        /// Whether the operand is.
+        pub constrain_body: bool = true;
+    }
+
+    "relay.attrs.DeviceCopyAttrs" =>
+    pub struct DeviceCopyAttrs {
+        /// The device the operand is on.
+        pub src_virtual_device: Device;
+        /// The device the result is on.
+        pub dst_virtual_device: Device;
+    }
+}
+
+/// Where a part for another compiler begins.
+pub const COMPILER_BEGIN: OpDef = OpDef {
+    name: "annotation.compiler_begin",
+    doc: "`data`, entering a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(CompilerAttrs::META_SCHEMA),
+    rel: rel::identity,
+    eval: operand,
+    ..OpDef::BASE
+};
+
+/// Where it ends.
+pub const COMPILER_END: OpDef = OpDef {
+    name: "annotation.compiler_end",
+    doc: "`data`, leaving a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
+    ..COMPILER_BEGIN
+};
+
+/// A wall between fused groups.
+pub const STOP_FUSION: OpDef = OpDef {
+    name: "annotation.stop_fusion",
+    doc: "`data`, not to be fused with what uses it (`src/relay/op/annotation/annotation.cc`).",
+    attrs: None,
+    ..COMPILER_BEGIN
+};
+
+/// A value on a device.
+pub const ON_DEVICE: OpDef = OpDef {
+    name: "on_device",
+    doc: "`body`, of any type, to be computed on `virtual_device` (`src/relay/op/memory/on_device.cc`).",
+    args: &[Arg::of("body", "Expr")],
+    attrs: Some(OnDeviceAttrs::SCHEMA),
+    rel: on_device_rel,
+    eval: operand,
+    ..OpDef::BASE
+};
+
+fn on_device_rel(cx: &mut RelCx) -> RelResult {
+    cx.set_out_to_arg(0)
+}
+
+/// A copy from a device to another.
+pub const DEVICE_COPY: OpDef = OpDef {
+    name: "device_copy",
+    doc: "`data`, copied from `src_virtual_device` to `dst_virtual_device` (`src/relay/op/memory/device_copy.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(DeviceCopyAttrs::SCHEMA),
+    rel: rel::identity,
+    eval: operand,
+    ..OpDef::BASE
+};
+
+fn operand(cx: &EvalCx) -> EvalResult {
+    Ok(match &cx.args[0] {
+        ArgValue::Tensor(tensor) => Outputs::One(tensor.clone()),
+        ArgValue::Tuple(fields) => Outputs::Tuple(fields.clone()),
+    })
+}
+
+pub const FAMILY: &[OpDef] = &[COMPILER_BEGIN, COMPILER_END, STOP_FUSION, ON_DEVICE, DEVICE_COPY];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::trial::call;
+
+    #[test]
+    fn annotations_change_nothing() {
+        for def in [&COMPILER_BEGIN, &COMPILER_END, &STOP_FUSION, &DEVICE_COPY] {
+            assert_eq!(call(def).out(&["(2, ?) int8"]), "Tensor[(2, ?), int8]", "{}", def.name);
+        }
+        assert_eq!(call(&ON_DEVICE).out(&["(2, ?) int8"]), "Tensor[(2, ?), int8]");
+    }
+}
