@@ -345,7 +345,7 @@ impl<'a> Resolver<'a> {
         let n_more = self.meta.n_dangling.saturating_sub(1);
         let first = self.diagnostics.iter_mut().find(|report| report.code == crate::diag::codes::E0207);
         if let Some(first) = first.filter(|_| n_more > 0) {
-            first.notes.push(format!("so do {}", crate::base::text::count(n_more, "more reference")));
+            first.notes.push(format!("beside it: {}", crate::base::text::count(n_more, "more such reference")));
         }
     }
 }

@@ -168,16 +168,15 @@ impl<'a> Section<'a> {
             return Err(errors::metadata(words, field.span));
         };
         let text: String = self.json(raw.get(), from_str(raw.get()))?;
-        let bytes = STANDARD
-            .decode(text.trim())
-            .map_err(|error| errors::metadata(format!("tensor {number} is not base64: {error}"), self.place(raw)))?;
+        let bytes =
+            STANDARD.decode(text.trim()).map_err(|_| errors::metadata(format!("tensor {number} is not base64"), field.span))?;
         let mut cursor = binary::Cursor::new(&bytes);
         let tensor = binary::read(&mut cursor).and_then(|tensor| match cursor.remaining() {
             0 => Ok(tensor),
             n => Err(cursor.error(format_args!("{n} bytes after the tensor"))),
         });
         let tensor = tensor.map_err(|error| {
-            let report = errors::metadata(format!("tensor {number}, byte {}: {}", error.offset, error.words), self.place(raw));
+            let report = errors::metadata(format!("tensor {number}, byte {}: {}", error.offset, error.words), field.span);
             Diagnostic { code: if error.over_limit { codes::E0803 } else { report.code }, ..report }
         })?;
         Ok((index, tensor))
@@ -192,10 +191,21 @@ impl<'a> Section<'a> {
         self.span_of(raw.get())
     }
 
+    /// The place of a part of the text. Lines of a million characters, which tensors make, cannot be shown: on them it is the
+    /// head of the section.
     fn span_of(&self, part: &str) -> Span {
-        let start = self.span.start as usize + self.offset(part);
+        const MAX_LINE: usize = 1000;
+        let at = self.offset(part);
         let len = part.find('\n').unwrap_or(part.len());
-        Span::new(self.span.file, start, start + len)
+        let bytes = self.text.as_bytes();
+        let before = bytes[..at].iter().rev().take(MAX_LINE).take_while(|byte| **byte != b'\n').count();
+        let after = bytes[at + len..].iter().take(MAX_LINE).take_while(|byte| **byte != b'\n').count();
+        let start = self.span.start as usize;
+        if before + len + after >= MAX_LINE {
+            // The bracket that closes `#[metadata]`.
+            return Span::new(self.span.file, start.saturating_sub(1), start);
+        }
+        Span::new(self.span.file, start + at, start + at + len)
     }
 
     /// Where a part of the text begins in it.
