@@ -212,6 +212,14 @@ impl Fault {
         self
     }
 
+    /// One operand has to be of another dtype.
+    pub fn cast(mut self, tensor: &TensorTy, dtype: DType) -> Fault {
+        if tensor.field.is_none() {
+            self.helps.push(FaultHelp::Cast { arg: tensor.arg, dtype });
+        }
+        self
+    }
+
     /// Says which code a run fails with.
     pub fn trap(mut self, code: Code) -> Fault {
         self.trap = Some(code);
