@@ -267,7 +267,7 @@ impl<'a> Interp<'a> {
         let mut cx = RelCx::new(types, &mut solver, attrs, &arg_tys, out);
         cx.at_run_time = true;
         if let Err(crate::ops::rel::Stop::Fault(fault)) = (def.rel)(&mut cx) {
-            return Err(self.fail(expr, Trap::new(fault.code, fault.message)));
+            return Err(self.fail(expr, Trap::new(fault.trap.unwrap_or(fault.code), fault.message)));
         }
         let out = solver.shallow(types, out);
         Ok(out_types(types, out).unwrap_or_default())

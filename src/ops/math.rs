@@ -8,6 +8,7 @@ use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::tensor::{Tensor, float_max, float_min};
 use crate::types::DType;
+use std::f64::consts::LN_2;
 
 attrs! {
     "relay.attrs.ClipAttrs" =>
@@ -122,13 +123,24 @@ pub const COSH: OpDef = float("cosh", "The hyperbolic cosine (`src/relay/op/tens
 
 /// The inverse of the hyperbolic sine.
 pub const ASINH: OpDef =
-    float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::asinh));
+    float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, asinh));
+
+/// From here on `asinh x` and `acosh x` are `ln 2x` to the last bit.
+const LARGE: f64 = (1u64 << 28) as f64;
+
+/// Where the library's formula doubles `x`, the greatest floats would become infinite.
+fn asinh(x: f64) -> f64 {
+    if x.abs() < LARGE { x.asinh() } else { (x.abs().ln() + LN_2).copysign(x) }
+}
 
 /// The inverse of the hyperbolic cosine.
 pub const ACOSH: OpDef =
-    float("acosh", "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).", |cx| {
-        floats(cx, f64::acosh)
-    });
+    float("acosh", "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, acosh));
+
+/// As [`asinh`] for large numbers.
+fn acosh(x: f64) -> f64 {
+    if x < LARGE { x.acosh() } else { x.ln() + LN_2 }
+}
 
 /// The inverse of the hyperbolic tangent.
 pub const ATANH: OpDef =

@@ -222,7 +222,7 @@ fn require_elements(cx: &RelCx, rule: &'static str, data: &TensorTy, axes: &[usi
     let empty = axes.iter().copied().find(|axis| zero(axis));
     let kept_known = (0..data.rank()).filter(|axis| !axes.contains(axis)).all(|axis| data.shape[axis].value() > Some(0));
     cx.require(rule, empty.is_none() || !kept_known, || {
-        Fault::shape("there are no elements to choose from").at(data.axis(empty.unwrap_or(0)), "")
+        Fault::shape("there are no elements to choose from").at(data.axis(empty.unwrap_or(0)), "").trap(codes::E0503)
     })
 }
 

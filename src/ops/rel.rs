@@ -142,6 +142,8 @@ impl Place {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Fault {
     pub code: Code,
+    /// The code where only the actual shapes show the mistake, `code` for `None`.
+    pub trap: Option<Code>,
     /// `C3`; filled in by [`RelCx::require`].
     pub rule: &'static str,
     pub message: String,
@@ -170,7 +172,7 @@ pub enum FaultHelp {
 
 impl Fault {
     pub fn new(code: Code, message: impl Into<String>) -> Fault {
-        Fault { code, rule: "", message: message.into(), places: vec![], equation: None, helps: vec![] }
+        Fault { code, trap: None, rule: "", message: message.into(), places: vec![], equation: None, helps: vec![] }
     }
 
     /// Operand shapes that do not fit the operator.
@@ -215,6 +217,12 @@ impl Fault {
         if tensor.field.is_none() {
             self.helps.push(FaultHelp::Cast { arg: tensor.arg, dtype });
         }
+        self
+    }
+
+    /// Says which code a run fails with.
+    pub fn trap(mut self, code: Code) -> Fault {
+        self.trap = Some(code);
         self
     }
 

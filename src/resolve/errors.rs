@@ -7,6 +7,7 @@ use crate::ir::attrs::{AttrSchema, AttrValue, Field, Kind};
 use crate::ir::verify::{self, Violation};
 use crate::ir::{Module, Root};
 
+/// `what` with its verb: `references are`.
 pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {
     Diagnostic::new(codes::E0205, format!("the {what} `{name}` is defined twice"))
         .at(span, "defined again here")

@@ -120,10 +120,19 @@ macro_rules! number {
 /// sums*, 2008). `half` itself rounds an f64 twice, or cuts its low bits off, as the machine has it.
 fn to_f32_odd(value: f64) -> f32 {
     let nearest = value as f32;
-    if f64::from(nearest) == value || nearest.is_nan() {
-        return nearest;
-    }
-    let away = f64::from(nearest).abs() > value.abs();
+    let back = f64::from(nearest);
+    if back == value || nearest.is_nan() { nearest } else { odd(nearest, back.abs() > value.abs()) }
+}
+
+/// As [`to_f32_odd`], straight from the integer: by way of f64 one beyond 2⁵³ would be rounded before.
+fn int_to_f32_odd(value: i128) -> f32 {
+    let nearest = value as f32;
+    let back = nearest as i128;
+    if back == value { nearest } else { odd(nearest, back.unsigned_abs() > value.unsigned_abs()) }
+}
+
+/// The neighbour with its last bit set, of an inexact value whose nearest neighbour is given and lies `away` from 0 or not.
+fn odd(nearest: f32, away: bool) -> f32 {
     f32::from_bits((nearest.to_bits() - u32::from(away)) | 1)
 }
 
@@ -137,7 +146,7 @@ macro_rules! half {
             <$ty>::to_f64,
             |v: f64| <$ty>::from_f32(to_f32_odd(v)),
             |x: $ty| x.to_f64() as i128,
-            |v: i128| <$ty>::from_f32(to_f32_odd(v as f64)),
+            |v: i128| <$ty>::from_f32(int_to_f32_odd(v)),
             <$ty>::to_le_bytes,
             |b: &[u8]| <$ty>::from_le_bytes(fixed(b))
         );

@@ -1,6 +1,6 @@
 //! The files of the repository, and source text without what the compiler ignores.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// The root of the repository.
 pub fn root() -> &'static Path {
