@@ -7,6 +7,7 @@
 mod attr_order;
 mod data;
 mod json;
+mod nest;
 mod section;
 
 use super::attrs::{AttrValue, Field, Kind, OpTable};
@@ -16,6 +17,7 @@ use crate::base::Idx;
 use crate::base::text::format_g;
 use crate::tensor::{Data, Tensor};
 use crate::types::{HoleId, Symbol, Ty, TypeNames};
+use nest::Nest;
 use rustc_hash::FxHashMap;
 use section::Section;
 
@@ -52,9 +54,12 @@ pub fn print(module: &Module, ops: &dyn OpTable, options: Options) -> String {
                 let head = format!("def @{}", global.name);
                 texts.push(printer.function(&head, global.func) + "\n");
             }
-            out.push_str(&texts.join("\n"));
+            out.push_str(&printer.nest.expand(&texts.join("\n")));
         }
-        Root::Expr(expr) => out.push_str(&printer.scope(expr)),
+        Root::Expr(expr) => {
+            let text = printer.scope(expr);
+            out.push_str(&printer.nest.expand(&text));
+        },
     }
     if !printer.section.is_empty() {
         out.push('\n');
@@ -132,6 +137,7 @@ struct Printer<'a> {
     /// How many edges lead into each node.
     uses: Vec<u32>,
     memo: Vec<Memo>,
+    nest: Nest,
     /// Whether the node's comment has been printed.
     commented: Vec<bool>,
     var_names: Vec<Option<Box<str>>>,
@@ -154,6 +160,7 @@ impl<'a> Printer<'a> {
             options,
             uses: module.use_counts(&module.roots()),
             memo: vec![Memo::None; module.exprs.len()],
+            nest: Nest::default(),
             commented: vec![false; module.exprs.len()],
             var_names: vec![None; module.vars.len()],
             free_decls: FxHashMap::default(),
@@ -170,7 +177,7 @@ impl<'a> Printer<'a> {
     fn function(&mut self, head: &str, func: FuncId) -> String {
         let head = self.fn_head(head, func);
         let body = self.scope(self.module.funcs[func].body);
-        fn_text(&head, &body)
+        self.fn_text(&head, body)
     }
 
     /// The text of an expression in a scope of its own.
@@ -208,12 +215,13 @@ impl<'a> Printer<'a> {
             }
             Step::IfEnd(expr) => {
                 let (else_text, then_text, cond) = (self.pop_result(), self.pop_result(), self.pop_result());
-                let text = format!("if ({cond}) {{\n  {}\n}} else {{\n  {}\n}}", indent(&then_text), indent(&else_text));
+                let (then_text, else_text) = (self.nest.indent(then_text), self.nest.indent(else_text));
+                let text = format!("if ({cond}) {{\n  {then_text}\n}} else {{\n  {else_text}\n}}");
                 self.memo[expr.index()] = Memo::Text(text);
             }
             Step::FnEnd(expr) => {
                 let (body, head) = (self.pop_result(), self.pop_result());
-                self.memo[expr.index()] = Memo::Text(fn_text(&head, &body));
+                self.memo[expr.index()] = Memo::Text(self.fn_text(&head, body));
             }
             Step::MatchHead(expr) => self.match_head(expr),
             Step::MatchClause { expr, index } => self.match_clause(expr, index),
@@ -335,7 +343,7 @@ impl<'a> Printer<'a> {
         };
         let inline = tail && self.uses[expr.index()] <= 1;
         if !inline && matches!(kind, ExprKind::Let { .. }) {
-            text = format!("(\n  {}\n)", indent(&text));
+            text = format!("(\n  {}\n)", self.nest.indent(text));
         }
         let has_comment = matches!(kind, ExprKind::Call { .. } | ExprKind::Fn(_) | ExprKind::Tuple(_) | ExprKind::Proj { .. });
         if has_comment && !std::mem::replace(&mut self.commented[expr.index()], true) {
@@ -391,6 +399,10 @@ impl<'a> Printer<'a> {
         };
         let annotation = decl.ty.map_or(String::new(), |ty| format!(": {}", self.ty(ty)));
         format!("%{name}{device}{annotation}{}", self.comment(decl.checked_ty))
+    }
+
+    fn fn_text(&mut self, head: &str, body: String) -> String {
+        format!("{head}{{\n  {}\n}}", self.nest.indent(body))
     }
 
     /// The hint, or the hint and the first free number (relay-text 5.10).
@@ -493,14 +505,6 @@ fn device_text(module: &Module, id: ObjectId) -> Option<String> {
         _ => format!("{name}=-1"),
     };
     Some(format!("VirtualDevice({}, {})", part(0, "device_type"), part(1, "virtual_device_id")))
-}
-
-fn indent(text: &str) -> String {
-    text.replace('\n', "\n  ")
-}
-
-fn fn_text(head: &str, body: &str) -> String {
-    format!("{head}{{\n  {}\n}}", indent(body))
 }
 
 fn is_default(field: &Field, value: &AttrValue) -> bool {

@@ -41,6 +41,8 @@ struct Hole {
 #[derive(Clone, Default, Debug)]
 pub struct Solver {
     holes: Vec<Hole>,
+    /// Types with holes that are all bound, and what they are.
+    resolved: FxHashMap<Ty, Ty>,
     woken: Vec<u32>,
 }
 
@@ -75,20 +77,30 @@ impl Solver {
         if !types.has_hole(top) || matches!(types.data(top), TyData::Hole(_)) {
             return top;
         }
-        // A bound hole may lead to a type with further holes: rewrite until the descent meets none that is bound.
-        let mut current = top;
-        loop {
-            let solver = &*self;
-            let next = types.rewrite(current, |types, ty| match types.data(ty) {
-                TyData::Hole(_) => Some(solver.shallow(types, ty)),
-                _ if !types.has_hole(ty) => Some(ty),
-                _ => None,
-            });
-            if next == current {
-                return next;
+        // Children before parents, through bound holes. What turns out to have no hole stays so and is remembered, so that a
+        // deep type made level by level costs each level once.
+        let mut open: FxHashMap<Ty, Ty> = FxHashMap::default();
+        let mut stack = vec![(top, false)];
+        let mut children = Vec::new();
+        while let Some((ty, visited)) = stack.pop() {
+            if self.resolved.contains_key(&ty) || open.contains_key(&ty) {
+                continue;
             }
-            current = next;
+            children.clear();
+            types.children(ty, &mut children);
+            children.iter_mut().for_each(|child| *child = self.shallow(types, *child));
+            if !visited {
+                stack.push((ty, true));
+                let inner = |child: &Ty| types.has_hole(*child) && !matches!(types.data(*child), TyData::Hole(_));
+                stack.extend(children.iter().copied().filter(inner).map(|child| (child, false)));
+                continue;
+            }
+            let done = |child: &Ty| self.resolved.get(child).or(open.get(child)).copied().unwrap_or(*child);
+            let new: Vec<Ty> = children.iter().map(done).collect();
+            let new = types.with_children(ty, &new);
+            if types.has_hole(new) { open.insert(ty, new) } else { self.resolved.insert(ty, new) };
         }
+        self.resolved.get(&top).or(open.get(&top)).copied().unwrap_or(top)
     }
 
     /// The unbound holes inside, each once.
@@ -156,6 +168,7 @@ impl Solver {
                 (TyData::Hole(hole), _) | (_, TyData::Hole(hole)) => {
                     let hole = *hole;
                     let other = if matches!(types.data(a), TyData::Hole(_)) { b } else { a };
+                    let other = self.resolve(types, other);
                     if self.occurs(types, hole, other) {
                         return Err(mismatch(true));
                     }

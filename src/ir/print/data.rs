@@ -1,6 +1,6 @@
 //! Data types: definitions, patterns, `match` and references as TVM prints them (relay-text 5.2, 5.4, 5.10).
 
-use super::{Memo, Printer, Step, indent};
+use super::{Memo, Printer, Step};
 use crate::base::Idx;
 use crate::ir::{AdtId, Clause, Clauses, ExprId, ExprKind, PatId, PatKind};
 
@@ -97,10 +97,10 @@ impl Printer<'_> {
         let ExprKind::Match { clauses, total, .. } = self.module.exprs[expr].kind else { return };
         let parts = self.results.split_off(self.results.len() - 2 * clauses.len());
         let scrutinee = self.pop_result();
-        let clause = |part: &[String]| format!("{} => {{\n  {}\n}},", part[0], indent(&part[1]));
+        let clause = |part: &[String]| format!("{} => {{\n  {}\n}},", part[0], self.nest.indent(part[1].clone()));
         let body: Vec<String> = parts.chunks(2).map(clause).collect();
         let keyword = if total { "match" } else { "match?" };
-        let text = format!("{keyword} ({scrutinee}) {{\n  {}\n}}", indent(&body.join("\n")));
+        let text = format!("{keyword} ({scrutinee}) {{\n  {}\n}}", self.nest.indent(body.join("\n")));
         self.memo[expr.index()] = Memo::Text(text);
     }
 

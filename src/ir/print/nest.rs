@@ -1,0 +1,61 @@
+//! Texts inside texts: a function's body, a branch, a clause.
+//!
+//! A text that is put into another is replaced there by a mark, and what stands at the marks is written once, at the end, with
+//! its lines indented. Copying and indenting it into every text around it would cost the depth squared.
+
+/// Around the number of a text. No printed text holds these characters: strings are escaped, names have none.
+const OPEN: char = '\u{1}';
+const CLOSE: char = '\u{2}';
+
+/// The texts that were put into others.
+#[derive(Default)]
+pub(super) struct Nest {
+    texts: Vec<String>,
+}
+
+impl Nest {
+    /// The mark that stands for a text whose lines, but the first, are indented by two blanks more.
+    pub fn indent(&mut self, text: String) -> String {
+        self.texts.push(text);
+        format!("{OPEN}{}{CLOSE}", self.texts.len() - 1)
+    }
+
+    /// The text with everything its marks stand for.
+    pub fn expand(&self, text: &str) -> String {
+        let mut out = String::with_capacity(text.len());
+        // What remains to be written of each text that is open; the innermost is last, its depth is its indentation.
+        let mut open = vec![text];
+        while let Some(rest) = open.pop() {
+            let Some(at) = rest.find(['\n', OPEN]) else {
+                out.push_str(rest);
+                continue;
+            };
+            let (before, rest) = rest.split_at(at);
+            out.push_str(before);
+            if let Some(rest) = rest.strip_prefix('\n') {
+                out.push('\n');
+                out.extend(std::iter::repeat_n("  ", open.len()));
+                open.push(rest);
+                continue;
+            }
+            let (number, rest) = rest[1..].split_once(CLOSE).unwrap_or((rest, ""));
+            open.push(rest);
+            open.extend(number.parse().ok().and_then(|number: usize| self.texts.get(number)).map(String::as_str));
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_indented_as_deep_as_their_text() {
+        let mut nest = Nest::default();
+        let inner = nest.indent("x;\ny".to_owned());
+        let outer = nest.indent(format!("f {{\n  {inner}\n}};\n{inner}"));
+        assert_eq!(nest.expand(&format!("g {{\n  {outer}\n}}")), "g {\n  f {\n    x;\n    y\n  };\n  x;\n    y\n}");
+        assert_eq!(nest.expand("a\nb"), "a\nb");
+    }
+}

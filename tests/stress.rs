@@ -1,0 +1,130 @@
+//! Large and deep programs on a stack of 256 KiB: nothing recurses over its input (design 3, decision 1).
+//!
+//! Sizes are those of the promise, in the profile of development too: a chain of 1,000,000 bindings, and nesting just
+//! below the limit of 4,096 brackets.
+
+use relayc::diag::render::{Format, render};
+use relayc::driver::{Until, check_text, show};
+use std::fmt::Write;
+
+const STACK: usize = 256 << 10;
+const DEPTH: usize = 4_000;
+
+/// Reads, checks, prints and drops a program on a small stack; gives the text printed.
+fn round(text: String) -> String {
+    let run = move || {
+        let program = check_text("large", &text, Until::Infer);
+        let said = render(&program.diagnostics, &program.sources, Format::Short, false);
+        assert!(said.is_empty(), "{said:.1000}");
+        show::print(&program, show::Options::default())
+    };
+    std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread").join().expect("no overflow")
+}
+
+/// A module with one function.
+fn main_of(params: &str, body: &str) -> String {
+    format!("#[version = \"0.0.5\"]\ndef @main({params}) {{\n{body}\n}}\n")
+}
+
+#[test]
+fn a_million_graph_bindings() {
+    let mut body = String::from("%0 = nn.relu(%x);\n");
+    for i in 1..1_000_000 {
+        writeln!(body, "%{i} = nn.relu(%{});", i - 1).expect("a string takes all");
+    }
+    body.push_str("nn.relu(%999999)");
+    let printed = round(main_of("%x: Tensor[(2), float32]", &body));
+    assert_eq!(printed.lines().count(), 1_000_004);
+}
+
+#[test]
+fn a_million_lets() {
+    let mut body = String::from("let %v0 = nn.relu(%x);\n");
+    for i in 1..1_000_000 {
+        writeln!(body, "let %v{i} = nn.relu(%v{});", i - 1).expect("a string takes all");
+    }
+    body.push_str("%v999999");
+    let printed = round(main_of("%x: Tensor[(2), float32]", &body));
+    assert_eq!(printed.lines().count(), 1_000_004);
+}
+
+#[test]
+fn a_long_chain_of_infix_operators() {
+    let body = "%x".to_owned() + &" + %x".repeat(200_000);
+    assert_eq!(round(main_of("%x: float32", &body)).lines().count(), 200_003);
+}
+
+/// `open` and `close`, `n` times around `inside`.
+fn nested(open: &str, inside: &str, close: &str, n: usize) -> String {
+    open.repeat(n) + inside + &close.repeat(n)
+}
+
+#[test]
+fn deep_parentheses() {
+    let printed = round(main_of("%x: float32", &nested("(", "%x", ")", DEPTH)));
+    assert!(printed.ends_with("{\n  %x\n}\n"));
+}
+
+#[test]
+fn deep_calls() {
+    round(main_of("%x: Tensor[(2), float32]", &nested("nn.relu(", "%x", ")", DEPTH)));
+}
+
+#[test]
+fn deep_tuples() {
+    round(main_of("%x: float32", &nested("(", "%x", ",)", DEPTH)));
+}
+
+#[test]
+fn deep_branches() {
+    round(main_of("%c: bool, %x: float32", &nested("if (%c) { ", "%x", " } else { %x }", DEPTH)));
+}
+
+#[test]
+fn deep_functions() {
+    round(main_of("%x: float32", &nested("fn () { ", "%x", " }", DEPTH)));
+}
+
+#[test]
+fn deep_blocks() {
+    round(main_of("%x: float32", &nested("{ ", "%x", " }", DEPTH)));
+}
+
+#[test]
+fn deep_tuple_types() {
+    round(main_of(&format!("%x: {}", nested("(", "float32", ",)", DEPTH)), "%x"));
+}
+
+#[test]
+fn deep_function_types() {
+    round(main_of(&format!("%x: {}", nested("fn (", "float32", ") -> float32", DEPTH)), "%x"));
+}
+
+#[test]
+fn deep_lets_in_values() {
+    // Each value is a block with a binding of its own.
+    round(main_of("%x: float32", &nested("let %y = { ", "%x", " }; %y", DEPTH)));
+}
+
+#[test]
+fn deep_nonsense_is_reported_and_nothing_more() {
+    for text in ["(", "[", "{", "fn (", "if (", "match ", "let %x = ", "/*", "%x.", "-", "f(a="] {
+        let text = text.repeat(100_000);
+        let run = move || drop(check_text("nonsense", &text, Until::Infer));
+        std::thread::Builder::new().stack_size(STACK).spawn(run).expect("a thread").join().expect("no overflow");
+    }
+}
+
+#[test]
+fn a_type_of_exponential_size_is_cut_when_it_is_printed() {
+    // Each line doubles the printed size of the type; in memory it grows by one node.
+    let mut body = String::from("%0 = (%x, %x);\n");
+    for i in 1..60 {
+        writeln!(body, "%{i} = (%{0}, %{0});", i - 1).expect("a string takes all");
+    }
+    body.push_str("nn.relu(%59)");
+    let text = main_of("%x: float32", &body);
+    let program = check_text("exponential", &text, Until::Infer);
+    let said = render(&program.diagnostics, &program.sources, Format::Plain, false);
+    assert!(program.has_errors() && said.len() < 1_000_000, "{} bytes", said.len());
+}
