@@ -169,8 +169,30 @@ fn goldens() -> Vec<String> {
 /// Broken pieces of text, whole signs and letters that are not ASCII among them.
 fn wrong_programs() -> impl Strategy<Value = String> {
     const PIECES: [&str; 24] = [
-        "(", ")", "{", "}", "[", "]", ",", ";", "%", "@", "=", "let ", "fn ", "if ", "else", "match", "\"", "/*", "*/", "1e5", "é", "\u{1F600}",
-        "%x", "#[metadata]",
+        "(",
+        ")",
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ";",
+        "%",
+        "@",
+        "=",
+        "let ",
+        "fn ",
+        "if ",
+        "else",
+        "match",
+        "\"",
+        "/*",
+        "*/",
+        "1e5",
+        "é",
+        "\u{1F600}",
+        "%x",
+        "#[metadata]",
     ];
     let edits = proptest::collection::vec((any::<u16>(), any::<u16>(), 0..4u8), 1..5);
     let base = prop_oneof![programs(), proptest::sample::select(goldens())];

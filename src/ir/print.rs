@@ -59,7 +59,7 @@ pub fn print(module: &Module, ops: &dyn OpTable, options: Options) -> String {
         Root::Expr(expr) => {
             let text = printer.scope(expr);
             out.push_str(&printer.nest.expand(&text));
-        },
+        }
     }
     if !printer.section.is_empty() {
         out.push('\n');

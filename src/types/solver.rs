@@ -98,7 +98,11 @@ impl Solver {
             let done = |child: &Ty| self.resolved.get(child).or(open.get(child)).copied().unwrap_or(*child);
             let new: Vec<Ty> = children.iter().map(done).collect();
             let new = types.with_children(ty, &new);
-            if types.has_hole(new) { open.insert(ty, new) } else { self.resolved.insert(ty, new) };
+            if types.has_hole(new) {
+                open.insert(ty, new)
+            } else {
+                self.resolved.insert(ty, new)
+            };
         }
         self.resolved.get(&top).or(open.get(&top)).copied().unwrap_or(top)
     }
