@@ -106,7 +106,7 @@ pub fn check(annotations: &[Annotation], program: &Program) -> Result<(), String
 fn brief(diagnostic: &Diagnostic, sources: &Sources) -> String {
     let span = diagnostic.span();
     let place = sources.line_col(span).map_or(String::new(), |(line, column)| {
-        format!("line {line}, columns {column} to {}: ", column + (span.end - span.start) as usize)
+        format!("line {line}, columns {column} to {}: ", column + (span.end - span.start).max(1) as usize - 1)
     });
     let level = if diagnostic.is_error() { "error" } else { "warning" };
     format!("  {place}{level}[{}]: {}", diagnostic.code.id(), diagnostic.message)
