@@ -16,10 +16,17 @@ pub struct Args {
     /// With the metadata section, where there is one.
     #[arg(long)]
     meta: bool,
+    /// A bare expression as `@main` of a module, its free variables as parameters.
+    #[arg(long)]
+    module: bool,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
-    let until = if args.types { Until::InferModule } else { Until::Resolve };
+    let until = match (args.module, args.types) {
+        (true, _) => Until::Main,
+        (false, true) => Until::InferModule,
+        (false, false) => Until::Resolve,
+    };
     let program = driver::check_file(&args.file, until);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {

@@ -86,20 +86,20 @@ codes! {
     E0004 "a string without an end";
     E0005 "bytes that are not UTF-8";
     E0006 "a section that is not known";
-    E0007 "a version other than 0.0.5";
 
     E0101 "a token that does not fit here";
     E0102 "no program in the file";
     E0103 "a bracket without its partner";
     E0104 "an `if` without `else`";
     E0105 "a construct that is not supported";
+    E0106 "a version other than 0.0.5";
 
     E0201 "a local variable that is not defined";
     E0202 "a function that is not defined";
     E0203 "a graph variable that is not defined";
     E0204 "an operator that does not exist";
     E0205 "two definitions of one name";
-    E0206 "a data type that does not exist";
+    E0206 "a dtype that does not exist";
     E0207 "a metadata entry that does not exist";
     E0208 "a variable that no function binds";
     E0209 "a metadata section that is not sound";
@@ -117,6 +117,7 @@ codes! {
     E0310 "a dimension that no tensor can have";
     E0311 "a match that misses cases";
     E0312 "a type with the wrong number of arguments";
+    E0313 "a type that does not exist";
 
     E0401 "an attribute the operator does not have";
     E0402 "an attribute that is missing";

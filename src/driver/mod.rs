@@ -42,6 +42,8 @@ pub enum Until {
     InferModule,
     /// Types are inferred.
     Infer,
+    /// A bare expression becomes `@main` of a module, and types are inferred.
+    Main,
 }
 
 /// Reads and checks a file; `-` is standard input.
@@ -76,8 +78,11 @@ fn check(sources: Sources, file: FileId, until: Until) -> Program {
     let infer_wanted = match until {
         Until::Parse | Until::Resolve => false,
         Until::InferModule => !bare,
-        Until::Infer => true,
+        Until::Infer | Until::Main => true,
     };
+    if until == Until::Main {
+        module.wrap_as_main();
+    }
     if infer_wanted {
         diagnostics.extend(infer::infer(&mut module, ops::table()));
     }

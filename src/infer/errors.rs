@@ -161,7 +161,7 @@ pub(super) fn condition(module: &Module, cond: ExprId, found: Ty) -> Diagnostic 
     }
 }
 
-pub(super) fn projection_range(module: &Module, expr: ExprId, index: u32, n: usize) -> Diagnostic {
+pub(super) fn projection_range(module: &Module, expr: ExprId, index: i32, n: usize) -> Diagnostic {
     let message = format!("the tuple has {}, found field {index}", count(n, "field"));
     let diagnostic = Diagnostic::new(codes::E0307, message).at(module.exprs[expr].span, "there is no such field");
     match n {

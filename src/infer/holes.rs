@@ -3,8 +3,15 @@
 use super::{Infer, errors};
 use crate::diag::Diagnostic;
 use crate::ir::ExprKind;
-use crate::types::{Ty, TyData};
+use crate::types::{Ty, TyData, Types};
 use rustc_hash::FxHashSet;
+
+/// What is found replaces an annotation that is missing or has holes.
+fn fill_in(types: &Types, annotation: &mut Option<Ty>, found: Ty) {
+    if annotation.is_none_or(|ty| types.has_hole(ty)) {
+        *annotation = Some(found);
+    }
+}
 
 impl Infer<'_> {
     /// Reports every hole that stays, writes the types into the module.
@@ -19,14 +26,14 @@ impl Infer<'_> {
             if let Some(ty) = self.var_tys[var] {
                 let ty = self.solver.resolve(&mut self.module.types, ty);
                 self.module.vars[var].checked_ty = Some(ty);
-                self.module.vars[var].ty.get_or_insert(ty);
+                fill_in(&self.module.types, &mut self.module.vars[var].ty, ty);
             }
         }
         for func in self.module.funcs.ids() {
             let Some(ty) = self.fn_tys[func] else { continue };
             if let TyData::Fn { ret, .. } = *self.module.types.data(ty) {
                 let ret = self.solver.resolve(&mut self.module.types, ret);
-                self.module.funcs[func].ret.get_or_insert(ret);
+                fill_in(&self.module.types, &mut self.module.funcs[func].ret, ret);
             }
         }
         self.module.expr_tys = self.tys;

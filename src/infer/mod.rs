@@ -22,7 +22,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// Infers the types of a module in place: expression types, variable annotations, return types.
 pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
     let mut infer = Infer {
-        solver: Solver::new(),
+        solver: Solver::with_written(&module.types),
         tys: IndexVec::filled(None, module.exprs.len()),
         var_tys: IndexVec::filled(None, module.vars.len()),
         fn_tys: IndexVec::filled(None, module.funcs.len()),
@@ -425,13 +425,13 @@ impl Infer<'_> {
         }
     }
 
-    fn project(&mut self, expr: ExprId, tuple: ExprId, index: u32) -> Result<(), Stop> {
+    fn project(&mut self, expr: ExprId, tuple: ExprId, index: i32) -> Result<(), Stop> {
         let ty = self.ty(tuple);
         let ty = self.solver.shallow(&self.module.types, ty);
         match self.module.types.data(ty) {
             TyData::Hole(_) => Err(Stop::NotYet),
             TyData::Error => Err(Stop::Poisoned),
-            TyData::Tuple(fields) => match fields.get(index as usize).copied() {
+            TyData::Tuple(fields) => match usize::try_from(index).ok().and_then(|index| fields.get(index)).copied() {
                 Some(field) => {
                     let own = self.ty(expr);
                     // Its own type is a fresh hole or has been unified with one that agrees.

@@ -431,7 +431,8 @@ impl Lower<'_> {
             ExprKind::Const(id) => InstrKind::Const(id),
             ExprKind::Global(id) => InstrKind::Global(id),
             ExprKind::Tuple(fields) => InstrKind::Tuple(slots(self, fields)),
-            ExprKind::Proj { tuple, index } => InstrKind::Proj(self.slot(code, Key::Expr(tuple)), index),
+            // Inference let no index pass that is negative.
+            ExprKind::Proj { tuple, index } => InstrKind::Proj(self.slot(code, Key::Expr(tuple)), index as u32),
             ExprKind::Call { callee, args, .. } => match module.exprs[callee].kind {
                 ExprKind::Op(op) => InstrKind::CallOp(op, slots(self, args)),
                 ExprKind::Ctor(ctor) => InstrKind::Adt(ctor, slots(self, args)),

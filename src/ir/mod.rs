@@ -10,10 +10,11 @@ pub mod object;
 pub mod print;
 pub mod verify;
 mod visit;
+mod wrap;
 
 pub use attrs::{AttrSchema, AttrValue, Field, Kind, OpId, OpTable};
 pub use module::{
-    Adt, AdtId, Attrs, AttrsId, Clause, Clauses, ConstId, ConstNote, Ctor, CtorId, Expr, ExprId, ExprKind, Func, FuncId, Global,
-    GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, Pats, Root, Var, VarId,
+    Adt, AdtId, AttrNames, Attrs, AttrsId, Clause, Clauses, ConstId, ConstNote, Ctor, CtorId, Expr, ExprId, ExprKind, Func,
+    FuncId, Global, GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, Pats, Root, Var, VarId,
 };
 pub use object::{Object, ObjectId};

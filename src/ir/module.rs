@@ -75,6 +75,8 @@ pub struct Module {
     /// Objects that are kept as they were read.
     pub objects: IndexVec<ObjectId, Object>,
     pub attrs: IndexVec<AttrsId, Attrs>,
+    /// What attributes of a call that is no operator's are called.
+    pub attr_names: FxHashMap<AttrsId, AttrNames>,
     /// The type of each expression, once inference has run.
     pub expr_tys: IndexVec<ExprId, Option<Ty>>,
     operands: Vec<Operand>,
@@ -172,6 +174,13 @@ pub struct ConstNote {
     pub checked_ty: Option<Ty>,
 }
 
+/// The names of attributes that no operator declares: `attrs_type_key="…"` says what they are (relay-text 2.1).
+#[derive(Clone, Debug)]
+pub struct AttrNames {
+    pub type_key: Box<str>,
+    pub names: Box<[Box<str>]>,
+}
+
 /// The attributes of a call, complete and in schema order.
 #[derive(Clone, Debug)]
 pub struct Attrs {
@@ -256,7 +265,7 @@ pub enum ExprKind {
     Tuple(Operands),
     Proj {
         tuple: ExprId,
-        index: u32,
+        index: i32,
     },
     Call {
         callee: ExprId,
@@ -307,6 +316,7 @@ impl Module {
             var_devices: FxHashMap::default(),
             objects: IndexVec::new(),
             attrs: IndexVec::new(),
+            attr_names: FxHashMap::default(),
             expr_tys: IndexVec::new(),
             operands: vec![],
             clauses: vec![],

@@ -439,7 +439,7 @@ impl<'a> Printer<'a> {
     }
 
     fn call_attrs(&mut self, callee: ExprId, attrs: AttrsId, texts: &mut Vec<String>) {
-        let ExprKind::Op(op) = self.module.exprs[callee].kind else { return };
+        let ExprKind::Op(op) = self.module.exprs[callee].kind else { return self.named_attrs(attrs, texts) };
         let declared = self.ops.schema(op);
         let Some(schema) = declared.or(self.ops.meta_schema(op)) else { return };
         if declared.is_none() && self.options.meta {
@@ -451,6 +451,16 @@ impl<'a> Printer<'a> {
                 texts.push(format!("{}={}", field.name, self.field_text(field, value)));
             }
         }
+    }
+
+    /// The attributes of a call that is no operator's, and last what they are.
+    fn named_attrs(&mut self, attrs: AttrsId, texts: &mut Vec<String>) {
+        let module = self.module;
+        let Some(named) = module.attr_names.get(&attrs) else { return };
+        for (name, value) in named.names.iter().zip(&module.attrs[attrs].values) {
+            texts.push(format!("{name}={}", self.object_text(value)));
+        }
+        texts.push(format!("attrs_type_key={}", self.object_text(&AttrValue::str(&named.type_key))));
     }
 
     /// A literal where the scalar has one, else its entry of the metadata section.

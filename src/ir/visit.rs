@@ -122,15 +122,18 @@ impl Module {
         binders
     }
 
-    /// The variables mentioned that nothing binds, in the order declared.
+    /// The variables mentioned that nothing binds, in the order first met, a callee before its arguments.
     pub fn free_vars(&self) -> Vec<VarId> {
-        let mut free = vec![false; self.vars.len()];
+        let mut seen = vec![false; self.vars.len()];
+        self.binders().iter().for_each(|var| seen[var.index()] = true);
+        let mut free = Vec::new();
         for expr in self.post_order(&self.roots()) {
-            if let ExprKind::Var(var) = self.exprs[expr].kind {
-                free[var.index()] = true;
+            if let ExprKind::Var(var) = self.exprs[expr].kind
+                && !std::mem::replace(&mut seen[var.index()], true)
+            {
+                free.push(var);
             }
         }
-        self.binders().iter().for_each(|var| free[var.index()] = false);
-        self.vars.ids().filter(|var| free[var.index()]).collect()
+        free
     }
 }

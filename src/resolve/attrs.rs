@@ -4,10 +4,13 @@ use super::{Resolver, errors, signature};
 use crate::base::Span;
 use crate::diag::Diagnostic;
 use crate::ir::attrs::{AttrSchema, AttrValue, Field, Kind, OpId};
-use crate::ir::{Attrs, AttrsId};
+use crate::ir::{AttrNames, Attrs, AttrsId};
 use crate::syntax::ast::{self, AttrValueKind, ExprKind};
 use crate::syntax::literal;
 use crate::types::DType;
+
+/// The key that says of which type the attributes of a call are.
+const TYPE_KEY: &str = "attrs_type_key";
 
 /// Lists of attribute values nest no deeper: no kind of attribute has more than two levels.
 const MAX_LIST_DEPTH: usize = 8;
@@ -56,7 +59,7 @@ impl Resolver<'_> {
     fn says_type(&self, written: &[ast::Attr], schema: &AttrSchema) -> bool {
         let says = |attr: &ast::Attr| {
             let value = literal::unescape_string(self.ast.text(self.ast.values[attr.value].span));
-            self.ast.text(attr.key) == "attrs_type_key" && value == schema.type_key
+            self.ast.text(attr.key) == TYPE_KEY && value == schema.type_key
         };
         written.iter().any(says)
     }
@@ -75,7 +78,7 @@ impl Resolver<'_> {
         let mut failed = false;
         for attr in written {
             let key = super::name_text(self.ast.text(attr.key));
-            if key == "attrs_type_key" {
+            if key == TYPE_KEY {
                 continue;
             }
             let Some(index) = schema.fields.iter().position(|field| field.name == key) else {
@@ -120,6 +123,52 @@ impl Resolver<'_> {
             }
             _ => Err(()),
         }
+    }
+
+    /// The attributes of a call that is no operator's. `attrs_type_key` among them says of which type they are; they are
+    /// kept as written, in the order of that type where an operator has it.
+    pub(super) fn keyed_attrs(&mut self, attrs: ast::List<ast::Attr>, object: Option<Span>) -> Option<AttrsId> {
+        let ast = self.ast;
+        let written = ast.items(attrs);
+        let key = written.iter().rev().find(|attr| ast.text(attr.key) == TYPE_KEY);
+        let key = key.filter(|attr| matches!(ast.values[attr.value].kind, AttrValueKind::Str));
+        let Some(key) = key else {
+            let first = written.first().map(|attr| attr.span).or(object)?;
+            self.diagnostics.push(errors::attrs_of_function(first));
+            return None;
+        };
+        let type_key = literal::unescape_string(ast.text(ast.values[key.value].span));
+        let schema = self.ops.names().iter().find_map(|name| {
+            let op = self.ops.find(name)?;
+            self.ops.schema(op).or(self.ops.meta_schema(op)).filter(|schema| schema.type_key == type_key)
+        });
+        let mut entries: Vec<(usize, Box<str>, AttrValue, Span)> = Vec::new();
+        for attr in written.iter().filter(|attr| ast.text(attr.key) != TYPE_KEY) {
+            let name = super::name_text(ast.text(attr.key));
+            let (order, value) = match schema {
+                None => (0, self.raw_value(attr.value, 0)),
+                Some(schema) => match schema.fields.iter().position(|field| field.name == name) {
+                    Some(index) => (index, self.field_value(&type_key, schema, &schema.fields[index], attr.value)),
+                    None => {
+                        self.diagnostics.push(errors::unknown_attr(&type_key, &name, attr.key, schema));
+                        continue;
+                    }
+                },
+            };
+            let Ok(value) = value else { continue };
+            let is_default = schema.and_then(|schema| schema.fields[order].default).is_some_and(|default| default().same(&value));
+            entries.retain(|(_, other, ..)| **other != *name);
+            if !is_default {
+                entries.push((order, name.into(), value, attr.span));
+            }
+        }
+        entries.sort_by_key(|(order, ..)| *order);
+        let names = entries.iter().map(|(_, name, ..)| name.clone()).collect();
+        let spans = entries.iter().map(|(.., span)| *span).collect();
+        let values = entries.into_iter().map(|(_, _, value, _)| value).collect();
+        let id = self.module.attrs.push(Attrs { values, spans });
+        self.module.attr_names.insert(id, AttrNames { type_key: (&*type_key).into(), names });
+        Some(id)
     }
 
     /// The value of an attribute, converted to what its field takes.
@@ -179,16 +228,22 @@ impl Resolver<'_> {
         for attr in self.ast.items(attrs) {
             let key = super::name_text(self.ast.text(attr.key));
             let Ok(value) = self.raw_value(attr.value, 0) else { continue };
-            let value = match value {
-                AttrValue::Bool(value) => AttrValue::int(i64::from(value)),
-                other => other,
-            };
+            let value = without_bools(value);
             match out.iter_mut().find(|(name, _)| **name == *key) {
                 Some(entry) => entry.1 = value,
                 None => out.push((key.into(), value)),
             }
         }
         out
+    }
+}
+
+/// A value with integers for its booleans. Lists nest no deeper than [`MAX_LIST_DEPTH`].
+fn without_bools(value: AttrValue) -> AttrValue {
+    match value {
+        AttrValue::Bool(value) => AttrValue::int(i64::from(value)),
+        AttrValue::List(items) => AttrValue::List(items.iter().cloned().map(without_bools).collect()),
+        other => other,
     }
 }
 

@@ -55,11 +55,12 @@ impl<'a> Resolver<'a> {
         let text = ast.text(name);
         let mut input_tys = Vec::new();
         for &input in inputs.map_or(&[][..], |inputs| ast.items(inputs)) {
-            let ty = self.ty(input).unwrap_or_else(|| {
+            // A constructor is the same at every use; nothing could say what `_` stands for.
+            let ty = self.ty(input).filter(|&ty| !self.module.types.has_hole(ty));
+            input_tys.push(ty.unwrap_or_else(|| {
                 self.diagnostics.push(errors::inner_infer(ast.types[input].span));
                 Ty::ERROR
-            });
-            input_tys.push(ty);
+            }));
         }
         if let Some(&first) = self.ctors.get(text) {
             let first = self.module.ctors[first].span;

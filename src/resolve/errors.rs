@@ -128,7 +128,8 @@ fn near_dtype(text: &str) -> Option<&'static str> {
 
 /// `quoted` where it stands in quotes, as the value of an attribute.
 pub(super) fn unknown_dtype(text: &str, span: Span, quoted: bool) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0206, format!("there is no dtype `{text}`")).at(span, "not a dtype");
+    let code = if quoted { codes::E0403 } else { codes::E0206 };
+    let diagnostic = Diagnostic::new(code, format!("there is no dtype `{text}`")).at(span, "not a dtype");
     match near_dtype(text) {
         Some(near) if quoted => diagnostic.fix(format!("there is `{near}`"), span, format!("\"{near}\"")),
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
@@ -137,7 +138,7 @@ pub(super) fn unknown_dtype(text: &str, span: Span, quoted: bool) -> Diagnostic 
 }
 
 pub(super) fn unknown_type(text: &str, span: Span, params: &[&str]) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0206, format!("there is no type `{text}`")).at(span, "not a type");
+    let diagnostic = Diagnostic::new(codes::E0313, format!("there is no type `{text}`")).at(span, "not a type");
     match nearest(text, params.iter().copied()).or_else(|| near_dtype(text)) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
@@ -189,7 +190,9 @@ pub(super) fn no_attrs(op: &str, span: Span, signature: &str) -> Diagnostic {
 }
 
 pub(super) fn attrs_of_function(span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0405, "a call of a function takes no attributes").at(span, "only operators have attributes")
+    Diagnostic::new(codes::E0405, "a call of a function takes no attributes")
+        .at(span, "only operators have attributes")
+        .help("attributes of any other call name their type: `attrs_type_key=\"relay.attrs.…\"`")
 }
 
 pub(super) fn unknown_attr(op: &str, key: &str, span: Span, schema: &AttrSchema) -> Diagnostic {
@@ -307,9 +310,12 @@ pub(super) fn list_depth(span: Span) -> Diagnostic {
 }
 
 pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0403, format!("expected a value, found `{text}`"))
-        .at(span, "attributes are literals, lists or strings");
     let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    // A bare name stands for an operator (#141), but nobody means one by these.
+    let is_word = matches!(text, "true" | "false" | "none" | "null" | "nil");
+    let code = if is_name && !is_word { codes::E0204 } else { codes::E0403 };
+    let diagnostic =
+        Diagnostic::new(code, format!("expected a value, found `{text}`")).at(span, "attributes are literals, lists or strings");
     match text {
         "true" | "false" => boolean(diagnostic, text, span),
         "none" | "null" | "nil" => diagnostic.fix("nothing is written `None`", span, "None"),

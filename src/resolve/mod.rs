@@ -44,6 +44,7 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         lets: vec![],
         steps: vec![],
         meta: meta::Meta::default(),
+        incomplete: FxHashMap::default(),
     };
     resolver.read_metadata();
     resolver.run();
@@ -109,6 +110,8 @@ struct Resolver<'a> {
     lets: Vec<(VarId, ir::ExprId, Span)>,
     steps: Vec<Step>,
     meta: meta::Meta<'a>,
+    /// `meta[IncompleteType][k]` as written, and its hole.
+    incomplete: FxHashMap<&'a str, Ty>,
 }
 
 impl<'a> Resolver<'a> {
@@ -371,7 +374,7 @@ impl<'a> Resolver<'a> {
         let ast::ExprKind::Proj { index, .. } = self.ast.exprs[expr].kind else { return };
         let span = self.ast.exprs[expr].span;
         let tuple = self.pop();
-        let value = literal::parse_int(self.ast.text(index)).ok().and_then(|(value, _)| u32::try_from(value).ok());
+        let value = literal::parse_int(self.ast.text(index)).ok().and_then(|(value, _)| i32::try_from(value).ok());
         match value {
             Some(index) => self.push_new(span, ExprKind::Proj { tuple: tuple.expr, index }),
             None => {
@@ -395,12 +398,7 @@ impl<'a> Resolver<'a> {
                 // Without its attributes the call has no type; what is wrong has been said.
                 Err(()) => return self.push_new(span, ExprKind::Error),
             },
-            _ => {
-                if let Some(first) = self.ast.items(attrs).first().map(|attr| attr.span).or(object) {
-                    self.diagnostics.push(errors::attrs_of_function(first));
-                }
-                None
-            }
+            _ => self.keyed_attrs(attrs, object),
         };
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
     }

@@ -53,10 +53,7 @@ impl<'a> Resolver<'a> {
         let ast::Type { span, kind } = ast.types[id];
         match kind {
             TypeKind::Error => Ty::ERROR,
-            TypeKind::Infer => {
-                self.diagnostics.push(errors::inner_infer(span));
-                Ty::ERROR
-            }
+            TypeKind::Infer => self.module.types.written_hole(),
             TypeKind::Tensor { shape, dtype } => {
                 let Some(dtype) = DType::parse(ast.text(dtype)) else {
                     self.diagnostics.push(errors::unknown_dtype(ast.text(dtype), dtype, false));
@@ -74,6 +71,10 @@ impl<'a> Resolver<'a> {
             }
             TypeKind::Name { name, args } => self.named_type(name, args.is_some(), parts),
             TypeKind::Ref(_) => self.module.types.intern(TyData::Ref(parts[0])),
+            // Two mentions of one entry are one unknown type.
+            TypeKind::Meta if ast.text(span).starts_with("meta[IncompleteType]") => {
+                *self.incomplete.entry(ast.text(span)).or_insert_with(|| self.module.types.written_hole())
+            }
             TypeKind::Meta => self.meta_ty(span),
         }
     }

@@ -220,6 +220,11 @@ impl Builder {
         self.expr(start, ExprKind::Call { callee, args, attrs }, end)
     }
 
+    pub fn call_dot(&mut self, start: u32, name: Span, args: WithAttrs<ExprId>, end: u32) -> ExprId {
+        let callee = self.name(name);
+        self.call(start, callee, args, end)
+    }
+
     /// Resolves precedence with two stacks; all operators associate to the left (relay-text 1.9).
     pub fn chain(&mut self, chain: Chain) -> ExprId {
         let mut operands = vec![chain.first];

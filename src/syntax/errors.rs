@@ -9,7 +9,7 @@ use crate::base::Span;
 use crate::base::text::{join_words, thousands};
 use crate::diag::Diagnostic;
 use crate::diag::codes::{
-    E0001, E0002, E0003, E0004, E0005, E0006, E0007, E0101, E0102, E0103, E0104, E0105, E0801, E0802, W0001,
+    E0001, E0002, E0003, E0004, E0005, E0006, E0101, E0102, E0103, E0104, E0105, E0106, E0801, E0802, W0001,
 };
 
 /// A text as it is shown inside a message: short, on one line.
@@ -38,7 +38,9 @@ pub(super) fn bad_blank(place: Span, text: &str) -> Diagnostic {
 }
 
 pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
-    let report = Diagnostic::new(E0001, format!("`{}` starts no token", excerpt(text))).at(place, "not understood");
+    // TVM's lexer stops at a `#` alone; anything else is a token that its parser does not expect (relay-text 1.10).
+    let code = if text.starts_with('#') { E0001 } else { E0101 };
+    let report = Diagnostic::new(code, format!("`{}` starts no token", excerpt(text))).at(place, "not understood");
     match text {
         "%" => report.help("a local variable is `%name` and a graph variable `%0`, without a blank after the `%`"),
         "@" => report.help("a global name is `@name`, without a blank after the `@`"),
@@ -169,7 +171,7 @@ pub(super) fn unclosed_section(place: Span) -> Diagnostic {
 
 pub(super) fn wrong_version(place: Span, value: &str) -> Diagnostic {
     let found = if value.is_empty() { "no version".to_owned() } else { format!("version {}", excerpt(value)) };
-    Diagnostic::new(E0007, format!("expected version {}, found {found}", super::lexer::VERSION))
+    Diagnostic::new(E0106, format!("expected version {}, found {found}", super::lexer::VERSION))
         .at(place, "not a version of the text format that can be read")
         .fix("if the text is of this version, write the usual header", place, format!("#[version = {}]", super::lexer::VERSION))
 }

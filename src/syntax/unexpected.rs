@@ -9,7 +9,7 @@ use super::token::{OPERATORS, Tok, TokSet, Token, words};
 use crate::base::text::{join_words, nearest};
 use crate::base::{FileId, Span};
 use crate::diag::Diagnostic;
-use crate::diag::codes::{E0101, E0105};
+use crate::diag::codes::{E0101, E0105, E0201, E0202, E0204};
 
 /// All there is to know about a token that does not fit.
 pub(super) struct Scene<'t> {
@@ -325,21 +325,29 @@ fn digits_and_letters(scene: &Scene) -> Option<Diagnostic> {
     })
 }
 
-/// `%a/%b`: a slash belongs to the name it follows (relay-text 1.2).
+/// `%a/%b` and `%a// words`: a slash belongs to the name it follows (relay-text 1.2), and that name nobody has defined.
 fn slash_in_name(scene: &Scene) -> Option<Diagnostic> {
     let name = scene.before(1)?;
     let text = name.text(scene.source);
-    let named = matches!(name.tok, Tok::Local | Tok::Global | Tok::Ident);
-    let slash = text.find('/').filter(|_| named && text.ends_with('/') && scene.found().is_some_and(|tok| STARTS.has(tok)))?;
+    let slash = text.find('/')?;
     let comment = text.contains("//");
+    let ends = scene.found().is_some_and(|tok| STARTS.has(tok)) && (comment || text.ends_with('/'));
+    let (code, what) = match name.tok {
+        Tok::Local => (E0201, "variable"),
+        Tok::Global => (E0202, "function"),
+        Tok::Ident => (E0204, "operator"),
+        _ => return None,
+    };
     let place = Span { start: name.start + slash as u32, end: name.end, file: scene.file };
-    let what =
-        if comment { "no comment, but a part of the name before it" } else { "no division, but a part of the name before it" };
-    Some(scene.message().at(scene.place(), "not expected here").also(place, what).note("a name may hold `/`").fix(
-        "write a blank before it",
-        Span { end: place.start, ..place },
-        " ",
-    ))
+    let blank = Span { end: place.start, ..place };
+    let label = if comment { "no comment, but a part of the name" } else { "no division, but a part of the name" };
+    ends.then(|| {
+        Diagnostic::new(code, format!("there is no {what} `{}`", excerpt(text))).at(place, label).note("a name may hold `/`").fix(
+            "write a blank before it",
+            blank,
+            " ",
+        )
+    })
 }
 
 /// `%conv.w`: names of variables hold no dots.

@@ -56,11 +56,13 @@ pub struct Types {
     has_hole: Vec<bool>,
     /// The symbols that dimensions may be.
     pub symbols: Symbols,
+    /// Holes that stand in annotations; a solver knows them from the start.
+    n_written_holes: u32,
 }
 
 impl Types {
     pub fn new() -> Types {
-        let mut types = Types { set: IndexSet::default(), has_hole: vec![], symbols: Symbols::default() };
+        let mut types = Types { set: IndexSet::default(), has_hole: vec![], symbols: Symbols::default(), n_written_holes: 0 };
         types.intern(TyData::Error);
         types.intern(TyData::Tuple(Box::new([])));
         types
@@ -119,6 +121,16 @@ impl Types {
 
     pub fn func(&mut self, params: &[Ty], ret: Ty) -> Ty {
         self.intern(TyData::Fn { type_params: Box::new([]), params: params.into(), ret })
+    }
+
+    /// A part of an annotation that is left to inference: `_`, `meta[IncompleteType][0]`.
+    pub fn written_hole(&mut self) -> Ty {
+        self.n_written_holes += 1;
+        self.hole(HoleId(self.n_written_holes - 1))
+    }
+
+    pub fn n_written_holes(&self) -> u32 {
+        self.n_written_holes
     }
 
     pub fn hole(&mut self, id: HoleId) -> Ty {

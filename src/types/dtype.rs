@@ -77,12 +77,13 @@ impl DType {
         let (rest, code, default_bits) =
             BASES.iter().find_map(|&(base, code, bits)| Some((text.strip_prefix(base)?, code, bits)))?;
         let (bits, lanes) = match rest.split_once('x') {
+            // `float32x` has no lanes at all, and prints as `float32x0` (#163).
+            Some((bits, "")) => (bits, 0),
             Some((bits, lanes)) => (bits, number(lanes)?),
             None => (rest, 1),
         };
         let bits = if bits.is_empty() { default_bits } else { u8::try_from(number(bits)?).ok()? };
-        let valid = bits > 0 && lanes > 0;
-        valid.then_some(DType { code, bits, lanes })
+        (bits > 0).then_some(DType { code, bits, lanes })
     }
 
     pub fn is_float(self) -> bool {
@@ -137,11 +138,12 @@ mod tests {
 
     #[test]
     fn names_read_and_print() {
-        for name in ["float32", "int8", "bool", "uint64", "bfloat16", "float32x4", "handle", "e4m3_float8"] {
+        for name in ["float32", "int8", "bool", "uint64", "bfloat16", "float32x4", "float32x0", "handle", "e4m3_float8"] {
             assert_eq!(DType::parse(name).expect(name).to_string(), name);
         }
         assert_eq!(DType::parse("float"), Some(DType::F32));
-        for name in ["", "flaot32", "float0", "int999", "float32x", "int-8", "float+8"] {
+        assert_eq!(DType::parse("float32x"), DType::parse("float32x0"));
+        for name in ["", "flaot32", "float0", "int999", "float32x-1", "int-8", "float+8"] {
             assert_eq!(DType::parse(name), None, "{name}");
         }
     }

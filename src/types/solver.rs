@@ -51,6 +51,12 @@ impl Solver {
         Solver::default()
     }
 
+    /// A solver that knows the holes that are written in annotations.
+    pub fn with_written(types: &Types) -> Solver {
+        let holes = vec![Hole::default(); types.n_written_holes() as usize];
+        Solver { holes, ..Solver::default() }
+    }
+
     pub fn fresh(&mut self, types: &mut Types) -> Ty {
         let id = HoleId(u32::try_from(self.holes.len()).expect("fewer than 2^32 holes"));
         self.holes.push(Hole::default());

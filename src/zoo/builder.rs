@@ -75,7 +75,7 @@ impl Net {
     }
 
     pub fn proj(&mut self, tuple: ExprId, index: u32) -> ExprId {
-        self.expr(ExprKind::Proj { tuple, index })
+        self.expr(ExprKind::Proj { tuple, index: index as i32 })
     }
 
     /// `let v = …; …; body`, the first binding outermost.
