@@ -13,6 +13,7 @@ mod run;
 use crate::base::Sources;
 use crate::diag::render::{self, Format};
 use crate::diag::{Diagnostic, codes};
+use crate::driver::Dialect;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -42,6 +43,20 @@ pub(crate) struct Global {
     /// Say more.
     #[arg(short, long, global = true)]
     verbose: bool,
+}
+
+/// How a program's text is read; every subcommand that reads one takes it.
+#[derive(clap::Args)]
+pub(crate) struct Reading {
+    /// Read the text as the TVM before 0.9 that printed it meant it: bare numbers are of the type in the comment behind them.
+    #[arg(long)]
+    compat: bool,
+}
+
+impl Reading {
+    fn dialect(&self) -> Dialect {
+        if self.compat { Dialect::Old } else { Dialect::Today }
+    }
 }
 
 #[derive(Clone, Copy, ValueEnum)]

@@ -1,6 +1,6 @@
 //! `relayc print`: the canonical text, byte-identical with TVM's `astext`.
 
-use super::{Console, exit};
+use super::{Console, Reading, exit};
 use crate::driver::{self, Until, show};
 use crate::sys;
 use std::path::PathBuf;
@@ -8,6 +8,8 @@ use std::path::PathBuf;
 /// Print a program as TVM v0.14.0 prints it.
 #[derive(clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
     /// The file; `-` is standard input.
     file: PathBuf,
     /// With the inferred types as comments.
@@ -27,7 +29,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         (false, true) => Until::InferModule,
         (false, false) => Until::Resolve,
     };
-    let program = driver::check_file(&args.file, until);
+    let program = driver::check_file_as(&args.file, until, args.reading.dialect());
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);

@@ -1,6 +1,6 @@
 //! `relayc run`: check, bind inputs and weights, execute, show or write the result.
 
-use super::{Console, exit, progress};
+use super::{Console, Reading, exit, progress};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 /// Execute a program.
 #[derive(clap::Args)]
 pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
     /// The function to run.
@@ -77,7 +79,7 @@ enum Engine {
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
-    let program = driver::check_file(&args.file, Until::Infer);
+    let program = driver::check_file_as(&args.file, Until::Infer, args.reading.dialect());
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);

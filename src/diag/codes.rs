@@ -152,4 +152,6 @@ codes! {
     W0002 "a graph variable of another function";
     W0003 "a variable that cannot be reached";
     W0004 "an attribute written twice";
+    W0010 "text of an older TVM";
+    W0011 "a function that is skipped";
 }

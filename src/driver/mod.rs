@@ -14,6 +14,7 @@ pub mod top;
 use crate::base::{FileId, Sources};
 use crate::diag::{self, Code, Diagnostic, codes};
 use crate::ir::Module;
+pub use crate::syntax::Dialect;
 use crate::{infer, ops, resolve, syntax, sys};
 use std::path::Path;
 
@@ -48,9 +49,14 @@ pub enum Until {
 
 /// Reads and checks a file; `-` is standard input.
 pub fn check_file(path: &Path, until: Until) -> Program {
+    check_file_as(path, until, Dialect::Today)
+}
+
+/// Reads and checks a file of a dialect.
+pub fn check_file_as(path: &Path, until: Until, dialect: Dialect) -> Program {
     let mut sources = Sources::new();
     match read_source(path, &mut sources) {
-        Ok(file) => check(sources, file, until),
+        Ok(file) => check(sources, file, until, dialect),
         Err(diagnostics) => Program { sources, module: Module::new(), diagnostics },
     }
 }
@@ -59,12 +65,12 @@ pub fn check_file(path: &Path, until: Until) -> Program {
 pub fn check_text(name: &str, text: &str, until: Until) -> Program {
     let mut sources = Sources::new();
     let file = sources.add(name, text);
-    check(sources, file, until)
+    check(sources, file, until, Dialect::Today)
 }
 
-fn check(sources: Sources, file: FileId, until: Until) -> Program {
+fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect) -> Program {
     let text = sources.file(file).expect("it was added").text.clone();
-    let (ast, mut diagnostics) = syntax::parse(file, text);
+    let (ast, mut diagnostics) = syntax::parse_as(file, text, dialect);
     if until == Until::Parse {
         return Program { sources, module: Module::new(), diagnostics };
     }

@@ -446,7 +446,7 @@ fn read_object(section: &Section, objects: &FxHashMap<NodeNumber, ObjectId>, nod
     match node.type_key.as_str() {
         "runtime.String" => Ok(Object::Str(node.repr.as_str().into())),
         "Array" => Ok(Object::Array(node.data.iter().map(|&item| part(item)).collect())),
-        "Map" if node.keys.len() == node.data.len() => {
+        "Map" | "StrMap" if node.keys.len() == node.data.len() => {
             // TVM's order is that of a hash table.
             let entries: BTreeMap<&str, NodeNumber> =
                 node.keys.iter().map(String::as_str).zip(node.data.iter().copied()).collect();

@@ -336,7 +336,10 @@ impl<'a> Resolver<'a> {
 
     /// A literal; a bad one has been reported by the lexer and is an error node here.
     fn literal(&mut self, span: Span, kind: ast::ExprKind) {
-        let text = self.ast.text(span);
+        let text = match self.ast.typed_numbers.get(&span.start) {
+            Some(typed) => typed,
+            None => self.ast.text(span),
+        };
         let value = match kind {
             ast::ExprKind::Bool(value) => Some(Tensor::scalar(value)),
             ast::ExprKind::Int => literal::parse_int(text).ok().map(|(value, width)| match width {

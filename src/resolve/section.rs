@@ -63,7 +63,8 @@ impl<'a> Section<'a> {
             None => vec![],
         };
         let root = section.node(section.json(root.get(), from_str(root.get()))?, section.place(root))?;
-        if root.type_key != "Map" || root.keys.len() != root.data.len() {
+        // TVM 0.6 has a type of its own for maps by strings.
+        if !matches!(root.type_key.as_str(), "Map" | "StrMap") || root.keys.len() != root.data.len() {
             return Err(errors::metadata("the root is not a map by type keys", root.span));
         }
         let mut entries = BTreeMap::new();

@@ -4,6 +4,7 @@
 //! levels deep needs no stack. A name is a [`Span`]; its text is read from the source with [`Ast::text`]. Every span
 //! covers the whole construct, true positions (unlike TVM's, relay-text 1.11).
 
+use super::dialect::OldForm;
 use crate::base::{IndexVec, Span};
 use crate::index_type;
 use std::marker::PhantomData;
@@ -90,6 +91,10 @@ pub struct Ast {
     pub version: Option<Span>,
     /// The JSON text after `#[metadata]`, where there is one.
     pub metadata: Option<Span>,
+    /// What an older TVM wrote otherwise, in text order; the tree is of today's forms.
+    pub old_forms: Vec<OldForm>,
+    /// Numbers of older texts, by where they start, as they are written today.
+    pub typed_numbers: rustc_hash::FxHashMap<u32, Box<str>>,
     pub defs: Vec<Def>,
     pub exprs: IndexVec<ExprId, Expr>,
     pub stmts: IndexVec<StmtId, Stmt>,
@@ -405,6 +410,8 @@ impl Ast {
             source,
             root: Root::Error,
             version: None,
+            old_forms: vec![],
+            typed_numbers: Default::default(),
             metadata: None,
             defs: vec![],
             exprs: IndexVec::new(),

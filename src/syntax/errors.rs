@@ -6,10 +6,10 @@
 use super::literal::NumberProblem;
 use super::token::{Tok, Token};
 use crate::base::Span;
-use crate::base::text::{join_words, thousands};
+use crate::base::text::{count, join_words, thousands};
 use crate::diag::Diagnostic;
 use crate::diag::codes::{
-    E0001, E0002, E0003, E0004, E0005, E0006, E0101, E0102, E0103, E0104, E0105, E0106, E0801, E0802, W0001,
+    E0001, E0002, E0003, E0004, E0005, E0006, E0101, E0102, E0103, E0104, E0105, E0106, E0208, E0801, E0802, W0001, W0010, W0011,
 };
 
 /// A text as it is shown inside a message: short, on one line.
@@ -48,7 +48,6 @@ pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
         "|" | "||" => report.help("write `logical_or(a, b)`; for bits `bitwise_or(a, b)`"),
         "!" => report.help("write `logical_not(a)`"),
         "'" => report.help("a string stands between double quotes"),
-        "^" => report.help("a reference is read by `ref_read(r)`"),
         "\u{201c}" | "\u{201d}" | "\u{201e}" => report.fix("write a straight quotation mark", place, "\""),
         "\u{2212}" | "\u{2013}" => report.fix("write an ASCII minus sign", place, "-"),
         "\u{d7}" => report.fix("write `*`", place, "*"),
@@ -211,6 +210,28 @@ pub(super) fn missing_version(start: Span, first: Span) -> Diagnostic {
         .at(first, "the module starts here")
         .note("TVM does not read a module without its header")
         .fix(format!("start the file with `{header}`"), start, format!("{header}\n"))
+}
+
+/// `@f = primfn(…) {…}`, which TVM prints of what it has lowered.
+pub(super) fn primfn(name: Span, text: &str) -> Diagnostic {
+    Diagnostic::new(W0011, format!("`{text}` is a function of TIR and is skipped"))
+        .at(name, "lowered already: loops and buffers, no Relay")
+        .note("TVM prints such functions and cannot read them")
+}
+
+/// `%x-malformed-ir`, TVM's mark on a variable that is bound twice.
+pub(super) fn malformed(place: Span, name: &str) -> Diagnostic {
+    Diagnostic::new(E0208, format!("the variable `{name}` was bound twice when TVM printed this"))
+        .at(place, "marked so by its printer")
+        .note("a pass made a program that is not well-formed; its text does not say which variable is meant")
+}
+
+/// Text that only an older TVM wrote so; `n` such places.
+pub(super) fn old_forms(first: Span, today: &str, n: usize) -> Diagnostic {
+    let report = Diagnostic::new(W0010, "text of an older TVM").at(first, "not written so any more");
+    let report = report.note(format!("today one writes `{today}`"));
+    let report = if n > 1 { report.note(format!("and {} like it", count(n - 1, "more place"))) } else { report };
+    report.help("`relayc fmt --upgrade` writes it as today's")
 }
 
 pub(super) fn no_program(place: Span) -> Diagnostic {

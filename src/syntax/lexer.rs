@@ -10,6 +10,7 @@ use super::token::{Tok, Token};
 use crate::base::{FileId, Span};
 use crate::diag::Diagnostic;
 use logos::Logos;
+use rustc_hash::FxHashMap;
 
 /// The largest source text, in bytes (reliability 2).
 pub const MAX_SOURCE: usize = 64 << 20;
@@ -23,12 +24,17 @@ const MAX_KEPT: usize = 1000;
 /// The text of the only version there is, quotes included.
 pub const VERSION: &str = "\"0.0.5\"";
 
+/// The first line of texts of TVM 0.6.
+pub const OLD_VERSION: &str = "v0.0.4";
+
 /// What the lexer found.
 #[derive(Clone, Default, Debug)]
 pub struct Lexed {
     pub tokens: Vec<Token>,
     /// The comments, delimiters included, in text order.
     pub comments: Vec<Span>,
+    /// Numbers of older texts, by where they start, as they are written today (`dialect.rs`).
+    pub typed_numbers: FxHashMap<u32, Box<str>>,
     /// In text order.
     pub diagnostics: Vec<Diagnostic>,
     /// Errors past the ones that were kept.
@@ -57,7 +63,6 @@ struct Lexer<'s> {
 
 impl Lexer<'_> {
     fn run(&mut self) {
-        self.old_header();
         while let Some(found) = self.inner.next() {
             match found {
                 Err(()) => self.bad(),
@@ -66,6 +71,11 @@ impl Lexer<'_> {
                 Ok(Tok::Str) => self.string(),
                 Ok(Tok::Meta) => self.meta(),
                 Ok(Tok::Version) => self.section(),
+                Ok(Tok::Ident) if self.out.tokens.is_empty() && self.inner.slice() == "v0" && self.rest().starts_with(b".0.") => {
+                    self.old_header();
+                }
+                Ok(Tok::Ident) if self.inner.slice() == "METADATA" => self.old_metadata(),
+                Ok(tok @ (Tok::Local | Tok::Global)) => self.dotted(tok),
                 Ok(Tok::LineComment) => self.line_comment(),
                 Ok(Tok::BlockComment) => self.block_comment(),
                 Ok(tok @ (Tok::Le | Tok::Ge | Tok::EqEq | Tok::NotEq)) => self.two_char_operator(tok),
@@ -78,16 +88,14 @@ impl Lexer<'_> {
         }
     }
 
-    /// The first line of texts of TVM 0.6, `v0.0.4` (relay-text 9).
+    /// The first line of texts of TVM 0.6, `v0.0.4` (relay-text 9); the lexer stands on its `v0`.
     fn old_header(&mut self) {
-        let text = self.source.trim_start();
-        let start = self.source.len() - text.len();
-        let word = text.split_whitespace().next().filter(|word| word.starts_with("v0.0."));
-        if let Some(word) = word {
-            let end = start + word.len();
-            self.inner.bump(end);
-            self.push_at(Tok::Version, start, end);
-            self.report(errors::wrong_version(Span::new(self.file, start, end), word));
+        let len = self.rest().iter().take_while(|b| !b.is_ascii_whitespace()).count();
+        self.inner.bump(len);
+        self.push(Tok::Version);
+        if self.inner.slice() != OLD_VERSION {
+            let place = self.span();
+            self.report(errors::wrong_version(place, self.inner.slice()));
         }
     }
 
@@ -264,6 +272,52 @@ impl Lexer<'_> {
         } else {
             self.report(errors::unknown_section(place, name));
         }
+    }
+
+    /// `METADATA:` on a line of its own, as TVM 0.6 wrote it.
+    fn old_metadata(&mut self) {
+        let start = self.inner.span().start;
+        let on_new_line = self.source[..start].trim_end_matches([' ', '\t']).ends_with('\n');
+        let rest = self.inner.remainder();
+        if on_new_line && rest.trim_start_matches(' ').starts_with(':') {
+            self.inner.bump(rest.len());
+            self.push(Tok::Metadata);
+        } else {
+            self.push(Tok::Ident);
+        }
+    }
+
+    /// A variable's name goes on behind a dot that a name follows: `%conv.w`. TVM prints such names and cannot read them;
+    /// a projection is always a number, so nothing else is meant (relay-text 10).
+    fn dotted(&mut self, tok: Tok) {
+        while let [b'.', b'A'..=b'Z' | b'a'..=b'z' | b'_', ..] = self.rest() {
+            let part = self.rest()[1..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'/')).count();
+            self.inner.bump(1 + part);
+        }
+        let span = self.inner.span();
+        if tok == Tok::Global && self.primfn(span.start) {
+            return;
+        }
+        self.push_at(tok, span.start, span.end);
+        const MALFORMED: &str = "-malformed-ir";
+        if self.inner.remainder().starts_with(MALFORMED) {
+            let name = self.inner.slice().to_owned();
+            self.inner.bump(MALFORMED.len());
+            let place = self.span();
+            self.report(errors::malformed(place, &name));
+        }
+    }
+
+    /// Skips `@f = primfn(…) {…}` at the start of a line, up to the line that a `}` begins; says whether it was one.
+    fn primfn(&mut self, start: usize) -> bool {
+        let rest = self.inner.remainder();
+        let begins_line = start == 0 || self.source[..start].ends_with('\n');
+        let Some(after) = rest.strip_prefix(" = primfn(").filter(|_| begins_line) else { return false };
+        let end = after.find("\n}").map_or(rest.len(), |end| rest.len() - after.len() + end + 2);
+        let (name, place) = (self.inner.slice().to_owned(), self.span());
+        self.report(errors::primfn(place, &name));
+        self.inner.bump(end);
+        true
     }
 
     fn line_comment(&mut self) {

@@ -7,6 +7,7 @@ pub mod ast;
 mod brackets;
 mod build;
 mod decode;
+pub mod dialect;
 mod errors;
 pub mod lexer;
 pub mod literal;
@@ -16,7 +17,8 @@ pub mod token;
 mod unexpected;
 
 pub use decode::decode;
-pub use parse::parse;
+pub use dialect::Dialect;
+pub use parse::{parse, parse_as};
 
 #[cfg(test)]
 mod tests;

@@ -6,6 +6,7 @@
 use super::ast::Ast;
 use super::brackets::{self, Balance, MAX_DEPTH};
 use super::build::Builder;
+use super::dialect::{self, Dialect};
 use super::lexer::{self, Lexed, MAX_SOURCE};
 use super::recover::{Patch, Patched, Recovery};
 use super::token::{Tok, TokSet, Token};
@@ -38,12 +39,19 @@ const MAX_ERRORS: usize = 1000;
 
 /// Reads a text: the tree, with `Error` nodes where text was not understood, and all problems in text order.
 pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
+    parse_as(file, source, Dialect::Today)
+}
+
+/// Reads a text of a dialect.
+pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
     let start = Span::new(file, 0, 0);
     if source.len() > MAX_SOURCE {
         let report = errors::source_too_large(start, source.len(), MAX_SOURCE);
         return (Ast::new(source), vec![report]);
     }
     let mut lexed = lexer::lex(file, &source);
+    let old_forms = dialect::modernise(file, &source, &mut lexed, dialect);
+    let typed_numbers = std::mem::take(&mut lexed.typed_numbers);
     let version = (lexed.tokens.first().map(|t| t.tok) == Some(Tok::Version)).then(|| lexed.tokens.remove(0).span(file));
     let metadata = lexed.tokens.pop_if(|token| token.tok == Tok::Metadata).map(|token| metadata_text(token, file, &source));
     let mut problems = Problems { shown: std::mem::take(&mut lexed.diagnostics), n_dropped: lexed.n_dropped };
@@ -68,6 +76,11 @@ pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
             Ast::new(source)
         }
     };
+    if let Some(first) = old_forms.first() {
+        problems.shown.push(errors::old_forms(first.span, first.today, old_forms.len()));
+    }
+    ast.old_forms = old_forms;
+    ast.typed_numbers = typed_numbers;
     ast.version = version;
     ast.metadata = metadata;
     (ast, problems.finish())
@@ -86,7 +99,7 @@ fn start_symbol(tokens: &[Token], version: Option<Span>) -> Option<Tok> {
 
 /// The JSON text of a metadata section.
 fn metadata_text(token: Token, file: FileId, source: &str) -> Span {
-    let head = token.text(source).find(']').map_or(0, |end| end as u32 + 1);
+    let head = token.text(source).find([']', ':']).map_or(0, |end| end as u32 + 1);
     Span { start: token.start + head, ..token.span(file) }
 }
 

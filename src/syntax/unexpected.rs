@@ -30,7 +30,6 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         negative_operand,
         digits_and_letters,
         slash_in_name,
-        dot_in_name,
         let_of_graph,
         assignment,
         value_missing,
@@ -348,25 +347,6 @@ fn slash_in_name(scene: &Scene) -> Option<Diagnostic> {
             " ",
         )
     })
-}
-
-/// `%conv.w`: names of variables hold no dots.
-fn dot_in_name(scene: &Scene) -> Option<Diagnostic> {
-    let (variable, dot) = (scene.before(2)?, scene.before(1)?);
-    let is_name = matches!(variable.tok, Tok::Local | Tok::Global) && dot.tok == Tok::Dot;
-    let after_free_var = matches!(scene.before_tok(1)?, Tok::Local) && scene.found()? == Tok::Dot && !scene.wants_operator();
-    if after_free_var {
-        let name = scene.before(1)?;
-        return Some(dotted_name(scene, name, scene.place()));
-    }
-    (is_name && scene.found().is_some_and(|tok| matches!(tok, Tok::Ident | Tok::Tensor)) && scene.expected.has(Tok::Int))
-        .then(|| dotted_name(scene, variable, dot.span(scene.file)))
-}
-
-fn dotted_name(scene: &Scene, name: Token, dot: Span) -> Diagnostic {
-    Diagnostic::new(E0101, "the name of a variable cannot hold a dot")
-        .at(dot, format!("not a part of `{}`", excerpt(name.text(scene.source))))
-        .fix("write `_`", dot, "_")
 }
 
 /// `let %0 = …`.
