@@ -15,6 +15,7 @@ fn main() -> ExitCode {
     let args = Arguments::from_iter(args);
     let options = Options {
         bless,
+        strict: true,
         relayc: env!("CARGO_BIN_EXE_relayc").into(),
         rerun: "cargo golden".to_owned(),
         bless_command: "cargo bless".to_owned(),
@@ -23,7 +24,7 @@ fn main() -> ExitCode {
     let goldens = discover(&root).expect("tests/golden can be read");
     let trial = |golden: relayc::testing::Golden| {
         let options = options.clone();
-        Trial::test(golden.name.clone(), move || golden.run(&options).map_err(Into::into))
+        Trial::test(golden.name.clone(), move || golden.run(&options).map(drop).map_err(Into::into))
     };
     libtest_mimic::run(&args, goldens.into_iter().map(trial).collect()).exit_code()
 }

@@ -99,3 +99,27 @@ fn every_configuration_has_types() {
         params_of(&typed(command)).unwrap_or_else(|e| panic!("{command}: {}", e.message));
     }
 }
+
+/// The prelude and the natural numbers in one program with uses of each of their functions.
+#[test]
+fn the_libraries_are_right() {
+    let mut text = String::new();
+    for library in relayc::zoo::LIBRARIES.iter().rev() {
+        text.push_str(library.text.strip_prefix("#[version = \"0.0.5\"]\n").expect("a library starts with its header"));
+    }
+    let uses = include_str!("data/prelude_uses.relay");
+    for name in text.lines().filter_map(|line| line.strip_prefix("def @")).filter_map(|rest| rest.split(['[', '(']).next()) {
+        assert!(uses.contains(&format!("@{name}(")) || name == "id", "`@{name}` is not tried");
+    }
+    let text = format!("#[version = \"0.0.5\"]\n{text}{uses}");
+    let program = relayc::driver::check_text("libraries", &text, relayc::driver::Until::Infer);
+    assert!(program.diagnostics.is_empty(), "{:?}", program.diagnostics);
+    let runner = relayc::driver::example::Runner::new(&program, ".");
+    let mut n_runs = 0;
+    for line in text.lines().filter_map(|line| line.strip_prefix("// run: ")) {
+        let example = relayc::driver::example::Example::parse(line).expect("an example");
+        assert_eq!(runner.check(&example), Ok(()), "{line}");
+        n_runs += 1;
+    }
+    assert!(n_runs > 8);
+}

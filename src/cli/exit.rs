@@ -3,6 +3,8 @@
 use crate::diag::Diagnostic;
 
 pub const FINE: u8 = 0;
+/// The program is wrong, or a test or an expectation failed.
+pub const PROGRAM: u8 = 1;
 /// Wrong usage, or a file that cannot be read, written or understood.
 pub const USAGE: u8 = 2;
 /// The model failed while running.
@@ -12,7 +14,7 @@ pub const BUG: u8 = 101;
 
 /// The exit code of a check that found these: the gravest.
 pub fn of(diagnostics: &[Diagnostic]) -> u8 {
-    gravest(diagnostics, 1)
+    gravest(diagnostics, PROGRAM)
 }
 
 /// As [`of`], where files other than programs were read: a limit is the file's.

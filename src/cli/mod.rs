@@ -9,6 +9,7 @@ mod model;
 mod print;
 mod progress;
 mod run;
+mod test;
 
 use crate::base::Sources;
 use crate::diag::render::{self, Format};
@@ -81,6 +82,7 @@ enum Command {
     Run(Box<run::Args>),
     Model(model::Args),
     Explain(explain::Args),
+    Test(test::Args),
 }
 
 /// What a subcommand writes to, in the format asked for.
@@ -108,6 +110,11 @@ impl Console {
             When::Auto => terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
         };
         Console { format, color, quiet: global.quiet, verbose: global.verbose }
+    }
+
+    /// Whether messages are for programs.
+    pub fn is_json(&self) -> bool {
+        self.format == Format::Json
     }
 
     /// Writes diagnostics; warnings only unless `-q`.
@@ -149,6 +156,7 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&console, &args),
         Command::Model(args) => model::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
+        Command::Test(args) => test::run(&console, &args),
     });
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))
 }

@@ -6,15 +6,21 @@
 //!
 //! An argument is a literal, typed by its parameter: a number or word (`inf`, `nan`, `true`) fills a tensor of a known
 //! shape, nested lists write all elements, a flat list may stand for them where the shape is known; tuples stand in
-//! parentheses, one of one field is `(1,)`. The result is read by the type that comes out.
+//! parentheses, one of one field is `(1,)`. The result is read by the type that comes out. For what is too long to write there
+//! are `@x.npy`, `@b.npz:key`, `@pic.png:PRESET` (beside the program), `zeros`, `ones` and `rand:seed=N`, as `relayc run -i` takes
+//! them.
 
 use super::Program;
+use super::bind::leaves::Leaf;
+use super::bind::source::{Files, Filling, Source};
 use crate::interp::{self, Interp, Limits, Value};
 use crate::ops;
 use crate::tensor::Tensor;
 use crate::tensor::compare::{Incomparable, Tolerance, compare};
 use crate::tensor::text::Literal;
-use crate::types::{DType, Dim, Ty, Types};
+use crate::types::{DType, Dim, Ty};
+use std::cell::RefCell;
+use std::path::PathBuf;
 
 /// A call and what must come of it.
 #[derive(Clone, PartialEq, Debug)]
@@ -99,7 +105,11 @@ impl Reader<'_> {
 
     /// Everything up to a blank or a sign of the notation; may be empty.
     fn word(&mut self) -> String {
-        let end = self.rest.find(|c: char| c.is_whitespace() || "()[],=~".contains(c)).unwrap_or(self.rest.len());
+        self.until(|c| c.is_whitespace() || "()[],=~".contains(c))
+    }
+
+    fn until(&mut self, is_end: impl Fn(char) -> bool) -> String {
+        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
         let (word, _) = self.rest.split_at(end);
         let word = word.to_owned();
         self.skip(end);
@@ -118,7 +128,12 @@ impl Reader<'_> {
             // Parentheses around one value group; a comma makes it a tuple.
             return Ok(if items.len() == 1 && !comma { items.remove(0) } else { Node::Tuple(items) });
         }
-        match self.word() {
+        // A file's name and a seed hold signs that end other words.
+        let word = match self.rest.starts_with('@') || self.rest.starts_with("rand") {
+            true => self.until(|c| c.is_whitespace() || "()[],".contains(c)),
+            false => self.word(),
+        };
+        match word {
             word if word.is_empty() => Err(format!("expected a value, found `{}`", self.rest)),
             word => Ok(Node::Word(word)),
         }
@@ -143,12 +158,14 @@ impl Reader<'_> {
 pub struct Runner<'a> {
     program: &'a Program,
     lowered: interp::Program,
+    folder: PathBuf,
+    files: RefCell<Files>,
 }
 
 impl<'a> Runner<'a> {
-    /// For a program without errors.
-    pub fn new(program: &'a Program) -> Runner<'a> {
-        Runner { program, lowered: interp::lower(&program.module) }
+    /// For a program without errors; files that examples name lie in `folder`.
+    pub fn new(program: &'a Program, folder: impl Into<PathBuf>) -> Runner<'a> {
+        Runner { program, lowered: interp::lower(&program.module), folder: folder.into(), files: RefCell::default() }
     }
 
     /// Whether the example holds; if not, how.
@@ -164,11 +181,11 @@ impl<'a> Runner<'a> {
         for (&param, node) in params.iter().zip(&example.args) {
             let var = &module.vars[param];
             let ty = var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR);
-            args.push(argument(&module.types, ty, node).map_err(|why| format!("argument `%{}`: {why}", var.name))?);
+            args.push(self.argument(&var.name, ty, node).map_err(|why| format!("argument `%{}`: {why}", var.name))?);
         }
         let result = Interp::new(module, ops::table(), &self.lowered, Limits::default()).call_global(global, args);
         match (&example.expected, result) {
-            (Expected::Value(node, tolerance), Ok(value)) => agrees(&value, node, *tolerance),
+            (Expected::Value(node, tolerance), Ok(value)) => self.agrees(&value, node, *tolerance),
             (Expected::Value(..), Err(failure)) => Err(format!("it failed: {}[{}]", failure.message, failure.code.id())),
             (Expected::Failure(code), Ok(value)) => Err(format!("expected failure {code}, found {}", preview(&value))),
             (Expected::Failure(code), Err(failure)) if failure.code.id() == code => Ok(()),
@@ -177,20 +194,69 @@ impl<'a> Runner<'a> {
             }
         }
     }
-}
 
-/// A written value as a value of a type.
-fn argument(types: &Types, ty: Ty, node: &Node) -> Result<Value, String> {
-    if let Some((shape, dtype)) = types.as_tensor(ty) {
-        return tensor(shape, dtype, node).map(Value::Tensor);
-    }
-    match (types.as_tuple(ty), node) {
-        (Some(fields), Node::Tuple(items)) if fields.len() == items.len() => {
-            let fields: Result<Vec<Value>, String> =
-                fields.iter().zip(items).map(|(&field, item)| argument(types, field, item)).collect();
-            fields.map(Value::tuple)
+    /// A written value as a value of a type.
+    fn argument(&self, name: &str, ty: Ty, node: &Node) -> Result<Value, String> {
+        let types = &self.program.module.types;
+        if let Some((shape, dtype)) = types.as_tensor(ty) {
+            return self.tensor(name, shape, dtype, node).map(Value::Tensor);
         }
-        _ => Err(format!("this is no `{}`", types.text(ty))),
+        match (types.as_tuple(ty), node) {
+            (Some(fields), Node::Tuple(items)) if fields.len() == items.len() => {
+                let field = |(i, (&ty, item)): (usize, (&Ty, &Node))| self.argument(&format!("{name}.{i}"), ty, item);
+                let fields: Result<Vec<Value>, String> = fields.iter().zip(items).enumerate().map(field).collect();
+                fields.map(Value::tuple)
+            }
+            _ => Err(format!("this is no `{}`", types.text(ty))),
+        }
+    }
+
+    /// A tensor as it is written, or from where a word says.
+    fn tensor(&self, name: &str, shape: &[Dim], dtype: DType, node: &Node) -> Result<Tensor, String> {
+        let Node::Word(word) = node else { return tensor(shape, dtype, node) };
+        let file = word.strip_prefix('@').map(|file| format!("@{}", self.folder.join(file).display()));
+        if file.is_none() && Filling::parse(word).is_none() {
+            return tensor(shape, dtype, node);
+        }
+        let leaf = Leaf { name: name.to_owned(), dims: shape.to_vec(), dtype };
+        let spec = file.as_deref().unwrap_or(word);
+        let found = self.files.borrow_mut().tensor(&Source::parse(spec)?, &leaf, word);
+        let found = found.map_err(|diagnostic| diagnostic.message)?;
+        if leaf.accepts(&found) { Ok(found) } else { Err(format!("`{word}` is {}, not {}", found.type_text(), leaf.type_text())) }
+    }
+
+    fn agrees(&self, value: &Value, node: &Node, tolerance: Option<f64>) -> Result<(), String> {
+        match (value, node) {
+            (Value::Tensor(got), node) => self.tensor_agrees(got, node, tolerance),
+            (Value::Tuple(fields), Node::Tuple(items)) if fields.len() == items.len() => {
+                for (i, (field, item)) in fields.iter().zip(items).enumerate() {
+                    self.agrees(field, item, tolerance).map_err(|why| format!("field {i}: {why}"))?;
+                }
+                Ok(())
+            }
+            _ => Err(format!("found {}", preview(value))),
+        }
+    }
+
+    fn tensor_agrees(&self, got: &Tensor, node: &Node, tolerance: Option<f64>) -> Result<(), String> {
+        let shape: Vec<Dim> = got.shape().iter().map(|&dim| Dim::known(dim as i64)).collect();
+        let found = || format!("found {} {}", got.type_text(), got.preview());
+        let expected = self.tensor("out", &shape, got.dtype(), node).map_err(|why| format!("{why}; {}", found()))?;
+        let tolerance = match tolerance {
+            Some(tolerance) => Tolerance { rtol: tolerance, atol: tolerance },
+            None => Tolerance { rtol: 1e-6, atol: 0.0 },
+        };
+        match compare(got, &expected, tolerance) {
+            Ok(comparison) if comparison.agrees() => Ok(()),
+            Ok(comparison) => {
+                let worst = comparison.worst.map_or(String::new(), |worst| {
+                    format!("; worst at {:?}: {} instead of {}", worst.index, worst.got, worst.expected)
+                });
+                let (n, of) = (comparison.n_mismatches, comparison.n_elements);
+                Err(format!("{n} of {of} elements differ{worst}; {}", found()))
+            }
+            Err(Incomparable::Shape { .. } | Incomparable::DType { .. }) => Err(found()),
+        }
     }
 }
 
@@ -242,40 +308,6 @@ fn nesting<'a>(node: &'a Node, words: &mut Vec<&'a str>) -> Result<Vec<i64>, Str
     }
 }
 
-fn agrees(value: &Value, node: &Node, tolerance: Option<f64>) -> Result<(), String> {
-    match (value, node) {
-        (Value::Tensor(got), node) => tensor_agrees(got, node, tolerance),
-        (Value::Tuple(fields), Node::Tuple(items)) if fields.len() == items.len() => {
-            for (i, (field, item)) in fields.iter().zip(items).enumerate() {
-                agrees(field, item, tolerance).map_err(|why| format!("field {i}: {why}"))?;
-            }
-            Ok(())
-        }
-        _ => Err(format!("found {}", preview(value))),
-    }
-}
-
-fn tensor_agrees(got: &Tensor, node: &Node, tolerance: Option<f64>) -> Result<(), String> {
-    let shape: Vec<Dim> = got.shape().iter().map(|&dim| Dim::known(dim as i64)).collect();
-    let found = || format!("found {} {}", got.type_text(), got.preview());
-    let expected = tensor(&shape, got.dtype(), node).map_err(|why| format!("{why}; {}", found()))?;
-    let tolerance = match tolerance {
-        Some(tolerance) => Tolerance { rtol: tolerance, atol: tolerance },
-        None => Tolerance { rtol: 1e-6, atol: 0.0 },
-    };
-    match compare(got, &expected, tolerance) {
-        Ok(comparison) if comparison.agrees() => Ok(()),
-        Ok(comparison) => {
-            let worst = comparison.worst.map_or(String::new(), |worst| {
-                format!("; worst at {:?}: {} instead of {}", worst.index, worst.got, worst.expected)
-            });
-            let (n, of) = (comparison.n_mismatches, comparison.n_elements);
-            Err(format!("{n} of {of} elements differ{worst}; {}", found()))
-        }
-        Err(Incomparable::Shape { .. } | Incomparable::DType { .. }) => Err(found()),
-    }
-}
-
 fn preview(value: &Value) -> String {
     match value.tensors() {
         Some(tensors) => {
@@ -296,7 +328,7 @@ mod tests {
 
     fn check(text: &str) -> Result<(), String> {
         let program = check_text("x", PROGRAM, Until::Infer);
-        Runner::new(&program).check(&Example::parse(text)?)
+        Runner::new(&program, ".").check(&Example::parse(text)?)
     }
 
     #[test]
@@ -305,6 +337,8 @@ mod tests {
             "@relu([-1, 2]) == [0, 2]",
             "@relu(-1) == 0",
             "@relu([-inf, nan]) == [0, nan]",
+            "@relu(ones) == ones",
+            "@f(rand:seed=3, (3, [])) error E0502",
             "@relu([1, 2.0004]) ~1e-3 [1, 2]",
             "@f([1, 2], (3, [[True, false]])) == ([1, 2], [[1, 0]])",
             "@f( 1 , (3, []) ) error E0502",
@@ -322,6 +356,7 @@ mod tests {
             ("@relu([1, 2, 3]) == 0", "argument `%x`: expected shape [2], found [3]"),
             ("@relu([1, 2]) == [[1, 2]]", "expected shape [2], found [1, 2]"),
             ("@relu() == 0", "`@relu` takes 1 arguments, found 0"),
+            ("@relu(@none.npy) == 0", "argument `%x`: cannot read `./none.npy`"),
             ("@g(1) == 1", "there is no function `@g`"),
             ("@relu([1, 2]) error E0502", "expected failure E0502, found [1.0, 2.0]"),
             ("@relu([[1], [2, 3]]) == 0", "lists of different lengths side by side"),

@@ -5,7 +5,7 @@ use crate::diag::Diagnostic;
 use crate::formats::params;
 use crate::ir::Module;
 use crate::ir::print::{self, Options};
-use crate::zoo::{self, Config, Network, ZooError};
+use crate::zoo::{self, Config, Library, Network, ZooError};
 use crate::{infer, ops};
 
 /// A network that was built.
@@ -13,7 +13,7 @@ pub struct Model {
     pub text: String,
     /// The bytes of a .params file, if weights were wanted.
     pub weights: Option<Vec<u8>>,
-    /// `109,386 parameters in 6 tensors, 109,184 multiply-accumulates`.
+    /// `109,386 parameters in 6 tensors, 109,184 multiply-accumulates`; of a library, what it holds.
     pub size: String,
 }
 
@@ -35,6 +35,13 @@ impl From<ZooError> for ModelError {
 
 /// Builds a network from its flags; the weights come from `seed`, where there is one.
 pub fn build(name: &str, flags: &[String], seed: Option<u32>) -> Result<Model, ModelError> {
+    if let Some(library) = library(name) {
+        if let Some(flag) = flags.first().map(String::as_str).or(seed.map(|_| "--params")) {
+            let message = format!("`{name}` has no weights and no flags, found `{flag}`");
+            return Err(ModelError::Usage { message, help: format!("write `relayc model {name} -o FILE`") });
+        }
+        return Ok(Model { text: library.text.to_owned(), weights: None, size: library.doc.to_owned() });
+    }
     let network = zoo::find(name)?;
     let mut module = Config::parse(network, flags)?.build()?;
     let diagnostics = infer::infer(&mut module, ops::table());
@@ -55,7 +62,14 @@ fn size_of(module: &Module, params: &[zoo::Param]) -> String {
 
 /// One network with its flags, in words.
 pub fn describe(name: &str) -> Result<String, ModelError> {
-    Ok(description(zoo::find(name)?))
+    match library(name) {
+        Some(library) => Ok(format!("{}: {}\n", library.name, library.doc)),
+        None => Ok(description(zoo::find(name)?)),
+    }
+}
+
+fn library(name: &str) -> Option<&'static Library> {
+    zoo::LIBRARIES.iter().find(|library| library.name == name)
 }
 
 fn description(network: &Network) -> String {
@@ -78,6 +92,10 @@ pub fn list() -> String {
         });
         let size = size.unwrap_or_else(|| "not buildable: an operator is missing".to_owned());
         out.push_str(&format!("    {size}\n\n"));
+    }
+    out.push_str("Modules without weights, for programs to start with:\n\n");
+    for library in zoo::LIBRARIES {
+        out.push_str(&format!("{}: {}\n", library.name, library.doc));
     }
     out
 }

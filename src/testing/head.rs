@@ -1,6 +1,7 @@
-//! The head of a test: `// test: infer, interp` among the comments before the program.
+//! The head of a test: `// test: infer, interp` among the comments before the program; and what is done without one.
 
 use super::kinds::{self, Kind};
+use super::lines;
 use crate::base::text::join_words;
 
 /// The kinds of test the first comment lines ask for, in the order written.
@@ -12,6 +13,25 @@ pub fn kinds(text: &str) -> Result<Vec<&'static dyn Kind>, String> {
         return Err(format!("the first lines lack `// test: …`; the kinds are {}", all()));
     }
     names.into_iter().map(|name| kinds::find(name.trim()).ok_or_else(|| unknown(name.trim()))).collect()
+}
+
+/// The kinds the head asks for; where it asks for none, those that the file's expectations are about: `infer` for what
+/// stands under expressions, `interp` for `// run:` lines, `print` for what is printed. A program without expectations must infer without errors.
+pub fn kinds_or_guess(text: &str, has_out: bool) -> Result<Vec<&'static dyn Kind>, String> {
+    let says = |mark: &str| text.lines().any(|line| comment(line).is_some_and(|comment| comment.starts_with(mark)));
+    if says("test:") {
+        return kinds(text);
+    }
+    let prints = has_out || lines::has_block(text) || lines::has_checks(text);
+    let wanted = [(says("^"), "infer"), (says("run:"), "interp"), (prints, "print")];
+    let wanted: Vec<_> = wanted.into_iter().filter(|(wanted, _)| *wanted).filter_map(|(_, name)| kinds::find(name)).collect();
+    // A program without any expectation is expected to be right.
+    if wanted.is_empty() { Ok(kinds::find("infer").into_iter().collect()) } else { Ok(wanted) }
+}
+
+/// What a line says that is a comment.
+fn comment(line: &str) -> Option<&str> {
+    line.trim_start().strip_prefix("//").map(str::trim_start)
 }
 
 fn unknown(name: &str) -> String {

@@ -1,10 +1,11 @@
-//! The golden harness: tests that are files.
+//! The golden harness: tests that are files. Behind `relayc test` and behind relayc's own suite.
 //!
 //! `x.relay` is a program whose head says what is done with it: `// test: infer, interp`. Each word is a kind, one small
-//! file in `kinds/`. What a kind prints is compared with `x.out` beside it; what it checks in place stands in the file:
-//! a type or a diagnostic under an expression (`annotate.rs`), `// run: @f(1) == 2` lines (`driver::example`).
-//! `x.console` is a session on the command line (`session.rs`). Blessing rewrites `.out` files and the outputs of
-//! sessions, never what was written by hand.
+//! file in `kinds/`. What a kind prints is compared with `x.out` beside it, or with the lines `//| …` or `// CHECK: …` of the
+//! file (`lines.rs`); what it checks in place stands in the file: a type or a diagnostic under an expression
+//! (`annotate.rs`), `// run: @f(1) == 2` lines (`driver::example`). Without a head the expectations say what is done
+//! (`head.rs`). `x.console` is a session on the command line (`session.rs`). Blessing rewrites `.out` files, `//|` lines
+//! and the outputs of sessions, never what was written by hand.
 //!
 //! Reads and writes the files it is given and starts the program under test; a new test is a new file, no Rust.
 
@@ -12,6 +13,7 @@ mod annotate;
 mod diff;
 mod head;
 mod kinds;
+mod lines;
 mod session;
 
 use std::path::{Path, PathBuf};
@@ -23,10 +25,21 @@ pub struct Options {
     pub bless: bool,
     /// The program under test, for sessions.
     pub relayc: PathBuf,
+    /// Whether a test must say in its head what is done with it.
+    pub strict: bool,
     /// The command that reruns a test when its name is put behind it.
     pub rerun: String,
     /// The command that blesses it.
     pub bless_command: String,
+}
+
+/// What a test did that held.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Passed {
+    /// The kinds of test, as the head names them.
+    pub kinds: Vec<&'static str>,
+    /// Whether expectations were rewritten.
+    pub blessed: bool,
 }
 
 /// A test.
@@ -35,6 +48,32 @@ pub struct Golden {
     /// Its path from the root of the tests, with `/`.
     pub name: String,
     path: PathBuf,
+}
+
+/// The tests that a path names: a file, or all programs under a folder; `sessions` also gives the sessions there. What is
+/// neither is no test. Hidden folders and those called `data` or `target` hold none.
+pub fn collect(path: &Path, sessions: bool) -> std::io::Result<Vec<Golden>> {
+    let mut found = Vec::new();
+    let mut left = vec![path.to_owned()];
+    while let Some(path) = left.pop() {
+        if path.is_dir() {
+            for entry in std::fs::read_dir(&path)? {
+                let path = entry?.path();
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let is_test = name.ends_with(".relay") || (sessions && name.ends_with(".console"));
+                let is_room = path.is_dir() && !name.starts_with('.') && !matches!(&*name, "data" | "target" | "node_modules");
+                if is_test || is_room {
+                    left.push(path);
+                }
+            }
+        } else {
+            std::fs::metadata(&path)?;
+            let name = path.display().to_string();
+            found.push(Golden { name: name.strip_prefix("./").unwrap_or(&name).to_owned(), path });
+        }
+    }
+    found.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(found)
 }
 
 /// All tests under a folder, sorted by name. Folders called `data` hold what tests read, no tests.
@@ -69,40 +108,69 @@ impl Golden {
     }
 
     /// Runs the test. What went wrong ends with the commands that rerun and bless it.
-    pub fn run(&self, options: &Options) -> Result<(), String> {
+    pub fn run(&self, options: &Options) -> Result<Passed, String> {
         let result = match self.extension() {
             "relay" => self.run_program(options),
-            "console" => session::run(&self.path, &self.name, options),
+            "console" => session::run(&self.path, &self.name, options).map(|()| Passed::default()),
             "out" => Err(format!("{}: there is no program of this name", self.name)),
             _ => Err(format!("{}: not a test; data lies in a folder called `data`", self.name)),
         };
-        let (rerun, bless) = (&options.rerun, &options.bless_command);
-        result.map_err(|why| format!("{}\n\nrerun: {rerun} {}\nbless: {bless} {}", why.trim_end(), self.name, self.name))
+        result.map_err(|why| {
+            let (rerun, bless) = (&options.rerun, &options.bless_command);
+            // Only what was generated is shown as a diff, and only that can be blessed.
+            let bless = if why.contains(diff::NEW) { format!("\nbless: {bless} {}", self.name) } else { String::new() };
+            format!("{}\n\nrerun: {rerun} {}{bless}", why.trim_end(), self.name)
+        })
     }
 
-    fn run_program(&self, options: &Options) -> Result<(), String> {
+    fn run_program(&self, options: &Options) -> Result<Passed, String> {
         let bytes = std::fs::read(&self.path).map_err(|error| format!("{}: {error}", self.name))?;
         let text = String::from_utf8(bytes).map_err(|_| format!("{}: not UTF-8", self.name))?;
-        let kinds = head::kinds(&text)?;
-        let case = Case { name: &self.name, text: &text };
+        let out = self.path.with_extension("out");
+        let kinds = if options.strict { head::kinds(&text)? } else { head::kinds_or_guess(&text, out.exists())? };
+        let case = Case { name: &self.name, text: &text, path: &self.path };
         let (mut outputs, mut failures) = (Vec::new(), Vec::new());
-        for kind in kinds {
+        for kind in &kinds {
             match kind.run(&case) {
                 Ok(output) => outputs.extend(output.map(|output| (kind.name(), output))),
                 Err(why) => failures.push(format!("{}: {why}", kind.name())),
             }
         }
         let several = outputs.len() > 1;
-        let text = |(kind, text): &(&str, String)| if several { format!("---- {kind} ----\n{text}") } else { text.clone() };
-        let output = (!outputs.is_empty()).then(|| outputs.iter().map(text).collect::<String>());
-        if let Err(why) = self.compare_out(output, options) {
-            failures.push(why);
+        let section = |(kind, text): &(&str, String)| if several { format!("---- {kind} ----\n{text}") } else { text.clone() };
+        let output = (!outputs.is_empty()).then(|| outputs.iter().map(section).collect::<String>());
+        let mut passed = Passed { kinds: kinds.iter().map(|kind| kind.name()).collect(), blessed: false };
+        match self.compare(&text, output, options) {
+            Ok(blessed) => passed.blessed = blessed,
+            Err(why) => failures.push(why),
         }
-        if failures.is_empty() { Ok(()) } else { Err(failures.join("\n")) }
+        if failures.is_empty() { Ok(passed) } else { Err(failures.join("\n")) }
+    }
+
+    /// Compares what a test prints with what is expected of it: `CHECK` lines, lines `//|`, else the file beside it. Says
+    /// whether an expectation was rewritten.
+    fn compare(&self, text: &str, output: Option<String>, options: &Options) -> Result<bool, String> {
+        let in_file = lines::has_checks(text) || lines::has_block(text);
+        if !in_file {
+            return self.compare_out(output, options);
+        }
+        self.compare_out(None, options)?;
+        let Some(output) = output else {
+            return Err("nothing is printed that the lines `//|` or `CHECK` could be about; add `// test: print`".to_owned());
+        };
+        lines::check_lines(text, &output)?;
+        match lines::compare_block(&self.name, text, &output) {
+            Ok(()) => Ok(false),
+            Err(_) if options.bless => {
+                let blessed = lines::bless_block(text, &output);
+                std::fs::write(&self.path, blessed).map(|()| true).map_err(|error| format!("{}: {error}", self.name))
+            }
+            Err(why) => Err(why),
+        }
     }
 
     /// Compares with the `.out` file, which exists exactly if there is an output; rewrites it when blessing.
-    fn compare_out(&self, output: Option<String>, options: &Options) -> Result<(), String> {
+    fn compare_out(&self, output: Option<String>, options: &Options) -> Result<bool, String> {
         let path = self.path.with_extension("out");
         let expected = match std::fs::read_to_string(&path) {
             Ok(expected) => Some(expected),
@@ -110,14 +178,14 @@ impl Golden {
             Err(error) => return Err(format!("{}: {error}", path.display())),
         };
         if output == expected {
-            return Ok(());
+            return Ok(false);
         }
         if options.bless {
             let done = match output {
                 Some(output) => std::fs::write(&path, output),
                 None => std::fs::remove_file(&path),
             };
-            return done.map_err(|error| format!("{}: {error}", path.display()));
+            return done.map(|()| true).map_err(|error| format!("{}: {error}", path.display()));
         }
         let name = Path::new(&self.name).with_extension("out").display().to_string();
         match (output, expected) {
@@ -133,6 +201,7 @@ struct Case<'a> {
     /// As diagnostics call it.
     name: &'a str,
     text: &'a str,
+    path: &'a Path,
 }
 
 #[cfg(test)]
@@ -140,7 +209,7 @@ mod tests {
     use super::*;
 
     fn options(bless: bool) -> Options {
-        Options { bless, relayc: "relayc".into(), rerun: "again".into(), bless_command: "bless".into() }
+        Options { bless, strict: true, relayc: "relayc".into(), rerun: "again".into(), bless_command: "bless".into() }
     }
 
     fn write(folder: &Path, name: &str, text: &str) -> Golden {
@@ -157,8 +226,8 @@ mod tests {
         let failure = golden.run(&options(false)).expect_err("there is no expectation yet");
         assert!(failure.contains("+error[E0201]"), "{failure}");
         assert!(failure.ends_with("rerun: again x.relay\nbless: bless x.relay"), "{failure}");
-        assert_eq!(golden.run(&options(true)), Ok(()));
-        assert_eq!(golden.run(&options(false)), Ok(()));
+        assert_eq!(golden.run(&options(true)), Ok(Passed { kinds: vec!["check"], blessed: true }));
+        assert_eq!(golden.run(&options(false)), Ok(Passed { kinds: vec!["check"], blessed: false }));
         assert_eq!(std::fs::read_to_string(folder.path().join("x.relay")).expect("it is there"), text);
     }
 

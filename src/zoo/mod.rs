@@ -8,6 +8,7 @@ mod builder;
 mod config;
 mod counts;
 mod layers;
+mod library;
 mod mt19937;
 mod weights;
 
@@ -26,6 +27,7 @@ mod vgg;
 
 pub use config::{Config, Flag, FlagKind};
 pub use counts::{macs, n_parameters};
+pub use library::{LIBRARIES, Library};
 pub use weights::{Param, Rule, params_of, weights};
 
 use crate::base::text::{escape_control, join_words, nearest};
@@ -73,9 +75,9 @@ impl ZooError {
     }
 }
 
-/// The names of all networks, sorted.
+/// The names of all networks, sorted, then those of the modules that are none.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    NETWORKS.iter().map(|network| network.name)
+    NETWORKS.iter().map(|network| network.name).chain(LIBRARIES.iter().map(|library| library.name))
 }
 
 /// All networks, sorted by name.

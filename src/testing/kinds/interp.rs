@@ -5,6 +5,7 @@
 use super::{Case, Kind, without_errors};
 use crate::driver::example::{Example, Runner};
 use crate::driver::{Until, check_text};
+use std::path::Path;
 
 pub struct Interp;
 
@@ -20,7 +21,7 @@ impl Kind for Interp {
         if lines.is_empty() {
             return Err("there is no `// run:` line".to_owned());
         }
-        let runner = Runner::new(&program);
+        let runner = Runner::new(&program, case.path.parent().unwrap_or(Path::new("")));
         let check = |(line, text): &(usize, String)| {
             let held = Example::parse(text).and_then(|example| runner.check(&example));
             held.err().map(|why| format!("line {line}: {text}\n  {why}"))

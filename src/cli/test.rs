@@ -1,0 +1,148 @@
+//! `relayc test`: golden tests written in `.relay` files.
+//!
+//! What a file may expect is described in `testing`. Results go to standard output in the order of the files' names, however
+//! many threads run them.
+
+use super::{Console, exit};
+use crate::base::text::count;
+use crate::diag::{Diagnostic, codes};
+use crate::sys;
+use crate::testing::{self, Golden, Options, Passed};
+use rayon::prelude::*;
+use serde_json::json;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// Run golden tests: programs that say in comments what must come of them.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Files, or folders with `.relay` files.
+    #[arg(default_value = ".")]
+    paths: Vec<PathBuf>,
+    /// Rewrite what was generated (`.out` files, lines `//|`, sessions) instead of comparing; leave what was written by hand.
+    #[arg(long)]
+    bless: bool,
+    /// Only tests whose name holds this; may be repeated.
+    #[arg(long, value_name = "TEXT")]
+    filter: Vec<String>,
+    /// Also the sessions in `.console` files, whose lines are given to `sh`.
+    #[arg(long)]
+    sessions: bool,
+    /// Only say which tests there are.
+    #[arg(long)]
+    list: bool,
+    /// How many tests run at once; by default as many as there are cores.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    threads: Option<u16>,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let tests = match collect(args) {
+        Ok(tests) => tests,
+        Err(diagnostic) => return fail(console, diagnostic),
+    };
+    if args.list {
+        let names: String = tests.iter().map(|test| format!("{}\n", test.name)).collect();
+        return finish(console, &names, exit::FINE);
+    }
+    let options = Options {
+        bless: args.bless,
+        strict: false,
+        relayc: std::env::current_exe().unwrap_or_else(|_| "relayc".into()),
+        rerun: "relayc test".to_owned(),
+        bless_command: "relayc test --bless".to_owned(),
+    };
+    let run_all = || tests.par_iter().map(|test| test.run(&options)).collect::<Vec<_>>();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.threads.map_or(0, usize::from)).build();
+    let results = pool.map_or_else(|_| tests.iter().map(|test| test.run(&options)).collect(), |pool| pool.install(run_all));
+    let results: Vec<(&Golden, Result<Passed, String>)> = tests.iter().zip(results).collect();
+    let text = if console.is_json() { as_json(&results) } else { as_text(&results, console) };
+    let failed = results.iter().any(|(_, result)| result.is_err());
+    finish(console, &text, if failed { exit::PROGRAM } else { exit::FINE })
+}
+
+fn collect(args: &Args) -> Result<Vec<Golden>, Diagnostic> {
+    let mut tests: Vec<Golden> = Vec::new();
+    for path in &args.paths {
+        let found = testing::collect(path, args.sessions).map_err(|error| {
+            Diagnostic::new(codes::E0701, format!("{}: {error}", path.display()))
+                .help("name a `.relay` file or a folder that holds some")
+        })?;
+        tests
+            .extend(found.into_iter().filter(|test| args.filter.is_empty() || args.filter.iter().any(|f| test.name.contains(f))));
+    }
+    tests.sort_by(|a, b| a.name.cmp(&b.name));
+    tests.dedup();
+    if tests.is_empty() {
+        let paths: Vec<String> = args.paths.iter().map(|path| path.display().to_string()).collect();
+        let what =
+            if args.filter.is_empty() { String::new() } else { format!(" whose name holds `{}`", args.filter.join("` or `")) };
+        return Err(Diagnostic::new(codes::E0701, format!("there is no test under {}{what}", paths.join(", ")))
+            .help("a test is a `.relay` file that says in comments what must come of it"));
+    }
+    Ok(tests)
+}
+
+fn as_text(results: &[(&Golden, Result<Passed, String>)], console: &Console) -> String {
+    let mut out = String::new();
+    let width = results.iter().map(|(test, _)| test.name.len()).max().unwrap_or(0);
+    for (test, result) in results {
+        let words = match result {
+            Ok(passed) if passed.blessed => format!("blessed  {}", passed.kinds.join(", ")),
+            Ok(passed) => format!("ok       {}", passed.kinds.join(", ")),
+            Err(_) => "FAILED".to_owned(),
+        };
+        if !console.quiet || result.is_err() {
+            let _ = writeln!(out, "{:width$}  {}", test.name, words.trim_end());
+        }
+    }
+    for (test, result) in results {
+        if let Err(why) = result {
+            let _ = write!(out, "\n---- {} ----\n{}\n", test.name, why.trim_end());
+        }
+    }
+    let n_failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    let n_blessed = results.iter().filter(|(_, result)| result.as_ref().is_ok_and(|passed| passed.blessed)).count();
+    let blessed = if n_blessed > 0 { format!(", {n_blessed} blessed") } else { String::new() };
+    let _ = writeln!(
+        out,
+        "\n{}: {} passed{blessed}, {n_failed} failed",
+        count(results.len(), "test"),
+        results.len() - n_failed - n_blessed
+    );
+    out
+}
+
+/// One object a line: a test each, then the sum.
+fn as_json(results: &[(&Golden, Result<Passed, String>)]) -> String {
+    let mut out = String::new();
+    for (test, result) in results {
+        let line = match result {
+            Ok(passed) => json!({
+                "schema": SCHEMA, "reason": "test", "name": test.name, "kinds": passed.kinds,
+                "result": if passed.blessed { "blessed" } else { "ok" },
+            }),
+            Err(why) => json!({ "schema": SCHEMA, "reason": "test", "name": test.name, "result": "failed", "message": why }),
+        };
+        let _ = writeln!(out, "{line}");
+    }
+    let n_failed = results.iter().filter(|(_, result)| result.is_err()).count();
+    let sum = json!({ "schema": SCHEMA, "reason": "summary", "passed": results.len() - n_failed, "failed": n_failed });
+    let _ = writeln!(out, "{sum}");
+    out
+}
+
+const SCHEMA: &str = "relayc.test/1";
+
+fn finish(console: &Console, text: &str, code: u8) -> u8 {
+    match sys::stdout(text) {
+        Ok(()) => code,
+        Err(diagnostic) => fail(console, diagnostic),
+    }
+}
+
+fn fail(console: &Console, diagnostic: Diagnostic) -> u8 {
+    let code = exit::of(std::slice::from_ref(&diagnostic));
+    console.diagnostics(&[diagnostic], &crate::base::Sources::new());
+    code
+}
