@@ -36,7 +36,7 @@ fn texts_are_tvms() {
             continue;
         }
         let expected = std::fs::read_to_string(path.with_extension("relay")).expect("a file");
-        let found = print(&typed(&command.join(" ")), table(), Options { types: true, meta: false });
+        let found = print(&typed(&command.join(" ")), table(), Options { types: true, meta: false, exact: false });
         for (line, (found, expected)) in (1..).zip(found.lines().zip(expected.lines())) {
             assert_eq!(found, expected, "{}, line {line}", path.display());
         }

@@ -91,6 +91,13 @@ pub fn format_g_digits(value: f64, digits: i32) -> String {
     }
 }
 
+/// As [`format_g`], with more digits where `same` says that what is read back is another value.
+pub fn format_exact(value: f64, same: impl Fn(f64) -> bool) -> String {
+    const MOST: i32 = 17;
+    let read_back = |text: &String| !value.is_finite() || text.parse().is_ok_and(&same);
+    (6..MOST).map(|digits| format_g_digits(value, digits)).find(read_back).unwrap_or_else(|| format_g_digits(value, MOST))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +123,12 @@ mod tests {
         }
         assert_eq!(format_g_digits(0.7, 17), "0.69999999999999996");
         assert_eq!(format_g_digits(0.5, 17), "0.5");
+        let as_f32 = |value: f64| format_exact(value, |read| read as f32 == value as f32);
+        assert_eq!(
+            [as_f32(0.1), as_f32(f64::from(16_777_217f32)), as_f32(f64::from(1f32 / 3.0))],
+            ["0.1", "16777216", "0.33333334"]
+        );
+        assert_eq!(format_exact(0.1 + 0.2, |read| read == 0.1 + 0.2), "0.30000000000000004");
         assert_eq!(format_g_digits(1e17, 17), "1e+17");
     }
 

@@ -18,6 +18,9 @@ pub struct Args {
     /// With the metadata section, where there is one.
     #[arg(long)]
     meta: bool,
+    /// Floats with as many digits as it takes to read them back to the bit; TVM prints six.
+    #[arg(long)]
+    exact: bool,
     /// A bare expression as `@main` of a module, its free variables as parameters.
     #[arg(long)]
     module: bool,
@@ -34,7 +37,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    match sys::stdout(&show::print(&program, show::Options { types: args.types, meta: args.meta })) {
+    match sys::stdout(&show::print(&program, show::Options { types: args.types, meta: args.meta, exact: args.exact })) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&diagnostic), &program.sources);

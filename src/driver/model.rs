@@ -48,7 +48,7 @@ pub fn build(name: &str, flags: &[String], seed: Option<u32>) -> Result<Model, M
     if !diagnostics.is_empty() {
         return Err(ModelError::Found(diagnostics));
     }
-    let text = print::print(&module, ops::table(), Options { types: true, meta: false });
+    let text = print::print(&module, ops::table(), Options { types: true, meta: false, exact: false });
     let shapes = zoo::params_of(&module)?;
     let weights = seed.map(|seed| Ok::<_, ZooError>(params::write(&zoo::weights(&shapes, network.rule, seed)?))).transpose()?;
     Ok(Model { text, weights, size: size_of(&module, &shapes) })

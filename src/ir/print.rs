@@ -14,7 +14,7 @@ use super::attrs::{AttrValue, Field, Kind, OpTable};
 use super::object::{FieldValue, Object, ObjectId};
 use super::{AttrsId, ExprId, ExprKind, FuncId, Module, Root, VarId};
 use crate::base::Idx;
-use crate::base::text::format_g;
+use crate::base::text::{format_exact, format_g};
 use crate::tensor::{Data, Tensor};
 use crate::types::{HoleId, Symbol, Ty, TypeNames};
 use nest::Nest;
@@ -28,6 +28,8 @@ pub struct Options {
     pub types: bool,
     /// The metadata section, where something is mentioned that stands there; else a comment says that it is left out.
     pub meta: bool,
+    /// Floats with the fewest digits that read back to the same value, where the six of TVM do not.
+    pub exact: bool,
 }
 
 /// What stands in the place of a metadata section that is left out (`src/relay/printer/text_printer.cc`).
@@ -447,7 +449,11 @@ impl<'a> Printer<'a> {
         }
         let module = self.module;
         for (field, value) in schema.fields.iter().zip(&module.attrs[attrs].values) {
-            if !is_default(field, value) {
+            let is_default = field.default.is_some_and(|default| match self.options.exact {
+                true => default() == *value,
+                false => default().same(value),
+            });
+            if !is_default {
                 texts.push(format!("{}={}", field.name, self.field_text(field, value)));
             }
         }
@@ -465,14 +471,24 @@ impl<'a> Printer<'a> {
 
     /// A literal where the scalar has one, else its entry of the metadata section.
     fn constant(&mut self, id: super::ConstId, ty: Option<Ty>) -> String {
-        literal(&self.module.consts[id]).unwrap_or_else(|| self.section.constant(id, ty))
+        literal(&self.module.consts[id], self.options.exact).unwrap_or_else(|| self.section.constant(id, ty))
+    }
+
+    /// A float of an attribute. A float32 cannot say every double, so an exact one may get the suffix of a float64.
+    fn double(&self, value: f64, suffix: &str) -> String {
+        let is_f32 = f64::from(value as f32) == value || value.is_nan();
+        match (self.options.exact, is_f32) {
+            (false, _) => format!("{}{suffix}", format_g(value)),
+            (true, true) => format!("{}{suffix}", format_exact(value, |read| read as f32 == value as f32)),
+            (true, false) => format!("{}f64", format_exact(value, |read| read == value)),
+        }
     }
 
     /// An attribute of a call, by its declared kind (relay-text 5.7).
     fn field_text(&mut self, field: &Field, value: &AttrValue) -> String {
         match (field.kind, value) {
             (Kind::Int, AttrValue::Int { value, .. }) => value.to_string(),
-            (Kind::Float, AttrValue::Float { value, .. }) => format!("{}f", format_g(*value)),
+            (Kind::Float, AttrValue::Float { value, .. }) => self.double(*value, "f"),
             _ => self.object_text(value),
         }
     }
@@ -485,9 +501,9 @@ impl<'a> Printer<'a> {
             AttrValue::Int { value, bits: 16 } => format!("{value}i16"),
             AttrValue::Int { value, bits: 64 } => format!("{value}i64"),
             AttrValue::Int { value, .. } => value.to_string(),
-            AttrValue::Float { value, bits: 16 } => format!("{}f16", format_g(*value)),
-            AttrValue::Float { value, bits: 64 } => format!("{}f64", format_g(*value)),
-            AttrValue::Float { value, .. } => format!("{}f", format_g(*value)),
+            AttrValue::Float { value, bits: 16 } => self.double(*value, "f16"),
+            AttrValue::Float { value, bits: 64 } => self.double(*value, "f64"),
+            AttrValue::Float { value, .. } => self.double(*value, "f"),
             AttrValue::Str(text) => quoted(text),
             AttrValue::DType(dtype) => quoted(&dtype.map_or(String::new(), |dtype| dtype.to_string())),
             AttrValue::List(items) => {
@@ -517,24 +533,25 @@ fn device_text(module: &Module, id: ObjectId) -> Option<String> {
     Some(format!("VirtualDevice({}, {})", part(0, "device_type"), part(1, "virtual_device_id")))
 }
 
-fn is_default(field: &Field, value: &AttrValue) -> bool {
-    field.default.is_some_and(|default| default().same(value))
-}
-
 /// The literal of a rank-0 constant (relay-text 5.5); none for dtypes that have no literal.
-pub fn literal(value: &Tensor) -> Option<String> {
+/// With `exact`, floats have as many digits as they need.
+pub fn literal(value: &Tensor, exact: bool) -> Option<String> {
     if value.rank() != 0 {
         return None;
     }
     let float = value.to_f64s().first().copied().unwrap_or(0.0);
     let int = value.to_ints().first().copied().unwrap_or(0);
+    let digits = |same: fn(f64, f64) -> bool| match exact {
+        true => format_exact(float, |read| same(read, float)),
+        false => format_g(float),
+    };
     match value.data {
         Data::I16(_) => Some(format!("{int}i16")),
         Data::I32(_) => Some(int.to_string()),
         Data::I64(_) => Some(format!("{int}i64")),
-        Data::F16(_) => Some(format!("{}f16", format_g(float))),
-        Data::F32(_) => Some(format!("{}f", format_g(float))),
-        Data::F64(_) => Some(format!("{}f64", format_g(float))),
+        Data::F16(_) => Some(format!("{}f16", digits(|a, b| half::f16::from_f64(a) == half::f16::from_f64(b)))),
+        Data::F32(_) => Some(format!("{}f", digits(|a, b| a as f32 == b as f32))),
+        Data::F64(_) => Some(format!("{}f64", digits(|a, b| a == b))),
         Data::Bool(_) => Some(if int == 0 { "False" } else { "True" }.to_owned()),
         _ => None,
     }
