@@ -2,7 +2,7 @@
 //! and of the explanations. Formatting is idempotent, and keeps all tokens and all comments.
 
 use relayc::base::{FileId, Span};
-use relayc::fmt::format;
+use relayc::fmt::{format, upgrade};
 use relayc::syntax::lexer::lex;
 use relayc::syntax::token::Tok;
 use std::path::{Path, PathBuf};
@@ -70,6 +70,25 @@ fn every_program_keeps_its_tokens_and_comments_and_settles_at_once() {
     }
     println!("{n_programs} programs with {n_comments} comments; {n_wrong} texts have syntax errors");
     assert!(n_programs > 400 && n_comments > 1000, "{n_programs} programs, {n_comments} comments");
+}
+
+#[test]
+fn every_program_can_be_upgraded_and_keeps_its_comments() {
+    let (mut n_programs, mut n_upgraded) = (0, 0);
+    for (name, text) in ["tests", "examples", "src/diag/explain"].into_iter().flat_map(programs) {
+        let Ok(today) = upgrade(FileId(0), &text).inspect_err(|errors| {
+            assert!(errors.iter().all(|error| error.code.id() < "E09"), "{name}: {errors:?}");
+        }) else {
+            continue;
+        };
+        assert_eq!(comments(&today), comments(&text), "{name}");
+        assert_eq!(format(FileId(0), &today).as_ref(), Ok(&today), "{name}, formatted");
+        assert_eq!(upgrade(FileId(0), &today).as_ref(), Ok(&today), "{name}, upgraded twice");
+        n_programs += 1;
+        n_upgraded += usize::from(format(FileId(0), &text).as_ref() != Ok(&today));
+    }
+    println!("{n_programs} programs; {n_upgraded} were not today's");
+    assert!(n_programs > 400 && n_upgraded > 10, "{n_programs} programs, {n_upgraded} upgraded");
 }
 
 #[test]

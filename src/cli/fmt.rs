@@ -20,6 +20,9 @@ pub struct Args {
     /// Write nothing; show what would change as a unified diff.
     #[arg(long)]
     diff: bool,
+    /// Rewrite what older TVMs wrote to today's text: headers, references, bare numbers, names with dots.
+    #[arg(long)]
+    upgrade: bool,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
@@ -40,7 +43,8 @@ pub fn run(console: &Console, args: &Args) -> u8 {
 fn file(console: &Console, args: &Args, path: &Path, sources: &mut Sources) -> Result<u8, Vec<Diagnostic>> {
     let id = driver::read_source(path, sources)?;
     let Some(source) = sources.file(id) else { return Ok(exit::FINE) };
-    let formatted = fmt::format(id, &source.text)?;
+    let format = if args.upgrade { fmt::upgrade } else { fmt::format };
+    let formatted = format(id, &source.text)?;
     let changed = formatted != *source.text;
     let failed = |diagnostic| vec![diagnostic];
     let only_looks = args.check || args.diff;

@@ -202,7 +202,7 @@ fn proj(ast: &Ast, tuple: ExprId, index: Span, out: &mut Ops) {
 }
 
 fn call(ast: &Ast, callee: ExprId, args: Nodes<ExprId>, attrs: Nodes<Attr>, out: &mut Ops) {
-    out.add(&[Op::Expr(callee)]);
+    out.add(&[Op::Expr(callee), Op::IdleDot]);
     // A meta reference that stands for all attributes is one only right before the parenthesis.
     let last = ast.items(args).last().map(|&last| ast.exprs[last].kind);
     let comma = if attrs.is_empty() && matches!(last, Some(ExprKind::Meta)) { Comma::Never } else { Comma::IfBroken };

@@ -50,6 +50,8 @@ pub enum Op {
     /// A blank, or a line further in where a comment before the next token ends the line; up to `Unhang`.
     Hang,
     Unhang,
+    /// A dot behind a name that is called, which means nothing, where it is written.
+    IdleDot,
     /// The comma between elements, written or not.
     Comma,
     Semi,

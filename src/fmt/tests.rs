@@ -30,6 +30,7 @@ fn what_would_read_as_something_else_keeps_its_blank() {
         ("(5, 5 -2)", "(5, 5, -2)"),
         ("(5 .0, %t . 0, nn . relu)", "(5 .0, %t.0, nn.relu)"),
         ("(%x,)", "(%x,)"),
+        ("nn . relu . (%x)", "nn.relu.(%x)"),
         ("(%x, %y,)", "(%x, %y)"),
         ("f(%x //why\n)", "f(\n  %x, //why\n)"),
         ("fn(%x:(int32))->fn()- >int32{%x}", "fn (%x: (int32,)) -> fn () -> int32 {\n  %x\n}"),

@@ -33,7 +33,12 @@ pub fn difference(old: &Text, new: &Text) -> Option<u32> {
     if !same_shape(old.ast, new.ast) {
         return Some(0);
     }
-    // Comments may move past commas, not past each other.
+    same_comments(old, new)
+}
+
+/// Where the comments differ. They may move past commas, not past each other.
+pub fn same_comments(old: &Text, new: &Text) -> Option<u32> {
+    let (old_source, new_source): (&str, &str) = (&old.ast.source, &new.ast.source);
     let (old_comments, new_comments) = (&old.lexed.comments, &new.lexed.comments);
     let differs = |(old, new): &(&Span, &Span)| !same_comment(old_source, **old, new_source, **new);
     if let Some((old, _)) = old_comments.iter().zip(new_comments).find(differs) {
@@ -53,7 +58,8 @@ fn words<'a>(tokens: &'a [Token], source: &'a str) -> impl Iterator<Item = (Tok,
     })
 }
 
-fn same_shape(old: &Ast, new: &Ast) -> bool {
+/// Whether two trees have the same nodes, built in the same order.
+pub fn same_shape(old: &Ast, new: &Ast) -> bool {
     discriminant(&old.root) == discriminant(&new.root)
         && (old.defs.len(), old.funcs.len()) == (new.defs.len(), new.funcs.len())
         && old.exprs.iter().map(|e| discriminant(&e.kind)).eq(new.exprs.iter().map(|e| discriminant(&e.kind)))

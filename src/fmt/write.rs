@@ -94,6 +94,8 @@ impl<'s> Writer<'s> {
                 self.step(Op::Closing { tok: close, comma: Comma::Never, hard: false })?;
             }
             Op::IfEmpty { .. } => {}
+            Op::IdleDot if self.next() == Some(Tok::Dot) => self.token(Tok::Dot)?,
+            Op::IdleDot => {}
             Op::Hang => self.hang(),
             Op::Unhang if self.hung.pop() == Some(true) => self.doc.push(Item::Dedent),
             Op::Unhang => {}
