@@ -5,6 +5,7 @@
 //! - [`base`]: places in text, typed indices, small text helpers
 //! - [`diag`]: diagnostics, their codes and pages, their rendering
 //! - [`syntax`]: text to tokens to syntax tree
+//! - [`fmt`]: source text to formatted source text
 //! - [`types`]: dtypes, dimensions, types, unification
 //! - [`tensor`]: run-time tensors, literals, `.npy` bytes, comparison
 //! - [`sys`]: files read and written whole
@@ -25,6 +26,7 @@ pub mod base;
 pub mod cli;
 pub mod diag;
 pub mod driver;
+pub mod fmt;
 pub mod formats;
 pub mod infer;
 pub mod interp;

@@ -1,12 +1,16 @@
 //! Promises, each tried on random programs: printing and reading back is the identity and keeps the meaning; checking
-//! never panics, and every place it names lies in the text.
+//! never panics, and every place it names lies in the text; formatting keeps tokens and comments and settles at once.
 
 use proptest::prelude::*;
+use relayc::base::FileId;
 use relayc::diag::render::{Format, render};
 use relayc::diag::{Diagnostic, Edit, Label};
 use relayc::driver::bind::Bound;
 use relayc::driver::run::{Limits, entry, interpret};
 use relayc::driver::{Program, Until, check_text, show};
+use relayc::fmt::format;
+use relayc::syntax::lexer::lex;
+use relayc::syntax::token::Tok;
 use relayc::tensor::Tensor;
 use relayc::types::DType;
 use std::path::Path;
@@ -282,6 +286,72 @@ proptest! {
         for format in [Format::Human, Format::Plain, Format::Short, Format::Json] {
             let rendered = render(&program.diagnostics, &program.sources, format, true);
             prop_assert!(program.diagnostics.iter().all(|d| rendered.contains(d.code.id())));
+        }
+    }
+}
+
+/// Programs with comments and line breaks between any two tokens, so many as `density` says, and lines of any length.
+fn commented_programs() -> impl Strategy<Value = String> {
+    const GAPS: [&str; 16] = [
+        " /* b */ ",
+        " // l\n",
+        "\n// own\n",
+        "\n/* own */\n",
+        "\n/* lead */ ",
+        " /* trail */\n",
+        "\n\n\n",
+        "\n\n// far\n\n",
+        "\r\n",
+        "\n  /* a\n   * b */ ",
+        " /* a\nb */\n",
+        "\n//^^ up\n",
+        " ",
+        "\t",
+        " /* b */ // l\n",
+        " /* a comment that is so long that whatever it stands in cannot be on one line any more, I think */ ",
+    ];
+    let base = prop_oneof![programs(), proptest::sample::select(goldens())];
+    let gaps = proptest::collection::vec(any::<u16>(), 1..200);
+    (base, gaps, 1..40usize).prop_map(|(text, gaps, density)| {
+        let (mut out, mut end) = (String::new(), 0);
+        for (token, gap) in lex(FileId(0), &text).tokens.iter().zip(gaps.iter().cycle()) {
+            let (start, gap) = (token.start as usize, usize::from(*gap));
+            out.push_str(&text[end..start]);
+            if start > 0 && gap % 40 < density {
+                out.push_str(GAPS[gap / 40 % GAPS.len()]);
+            }
+            end = token.end as usize;
+            out.push_str(&text[start..end]);
+        }
+        out + &text[end..]
+    })
+}
+
+/// The tokens but for commas, and the comments with blanks as one.
+fn tokens_and_comments(text: &str) -> (Vec<Tok>, Vec<String>) {
+    let lexed = lex(FileId(0), text);
+    let is_arrow = |at: usize| lexed.tokens[at..].iter().take(2).map(|token| token.tok).eq([Tok::Minus, Tok::Gt]);
+    let toks = lexed.tokens.iter().enumerate().filter(|(at, token)| token.tok != Tok::Comma && !is_arrow(*at));
+    let toks = toks.map(|(at, token)| if at > 0 && is_arrow(at - 1) { Tok::Arrow } else { token.tok }).collect();
+    let comment = |place: &relayc::base::Span| text[place.start as usize..place.end as usize].split_whitespace().collect();
+    (toks, lexed.comments.iter().map(comment).collect())
+}
+
+proptest! {
+    #![proptest_config(config(512))]
+
+    #[test]
+    fn formatting_keeps_tokens_and_comments_and_settles_at_once(text in commented_programs()) {
+        match format(FileId(0), &text) {
+            Ok(once) => {
+                prop_assert_eq!(tokens_and_comments(&once), tokens_and_comments(&text), "{} became {}", text, once);
+                prop_assert_eq!(format(FileId(0), &once), Ok(once.clone()), "formatted twice, from {}", text);
+                // The section is data.
+                let mut program = once.lines().take_while(|line| !line.contains("#[metadata]"));
+                prop_assert!(program.all(|line| !line.ends_with([' ', '\t'])), "blanks at the end of a line of {}", once);
+            }
+            // Some goldens are wrong on purpose.
+            Err(errors) => prop_assert!(errors.iter().all(|error| error.code.id() < "E09"), "{text}: {errors:?}"),
         }
     }
 }

@@ -3,16 +3,21 @@
 //! Sizes are those of the promise, in the profile of development too: a chain of 1,000,000 bindings, and nesting just
 //! below the limit of 4,096 brackets.
 
+use relayc::base::FileId;
 use relayc::diag::render::{Format, render};
 use relayc::driver::{Until, check_text, show};
+use relayc::fmt::format;
 use std::fmt::Write;
 
 const STACK: usize = 256 << 10;
 const DEPTH: usize = 4_000;
 
-/// Reads, checks, prints and drops a program on a small stack; gives the text printed.
+/// Reads, checks, prints, formats and drops a program on a small stack; gives the text printed.
 fn round(text: String) -> String {
     let run = move || {
+        let formatted = format(FileId(0), &text).expect("it has no errors");
+        // Twice where that is not the same as once for a long time.
+        assert!(text.len() > 1 << 20 || format(FileId(0), &formatted).as_ref() == Ok(&formatted));
         let program = check_text("large", &text, Until::Infer);
         let said = render(&program.diagnostics, &program.sources, Format::Short, false);
         assert!(said.is_empty(), "{said:.1000}");

@@ -5,6 +5,7 @@
 mod check;
 mod exit;
 mod explain;
+mod fmt;
 mod model;
 mod print;
 mod progress;
@@ -79,6 +80,7 @@ enum When {
 enum Command {
     Check(check::Args),
     Print(print::Args),
+    Fmt(fmt::Args),
     Run(Box<run::Args>),
     Model(model::Args),
     Explain(explain::Args),
@@ -153,6 +155,7 @@ pub fn main() -> ExitCode {
     let run = std::panic::AssertUnwindSafe(|| match args.command {
         Command::Check(args) => check::run(&console, &args),
         Command::Print(args) => print::run(&console, &args),
+        Command::Fmt(args) => fmt::run(&console, &args),
         Command::Run(args) => run::run(&console, &args),
         Command::Model(args) => model::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),

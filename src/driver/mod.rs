@@ -104,7 +104,7 @@ const LOST_WITH_TEXT: [Code; 5] = [codes::E0102, codes::E0201, codes::E0202, cod
 const MAX_DIAGNOSTICS: usize = 100;
 
 /// The text of a file or of standard input, and what is wrong with its bytes.
-fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Diagnostic>> {
+pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Diagnostic>> {
     let (name, path) = match path.to_str() {
         Some("-") => ("<stdin>".to_owned(), Path::new("/dev/stdin")),
         _ => (path.display().to_string(), path),

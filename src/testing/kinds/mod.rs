@@ -1,6 +1,7 @@
 //! The kinds of test, one file each; `ALL` names them.
 
 mod check;
+mod fmt;
 mod infer;
 mod interp;
 mod parse;
@@ -27,6 +28,8 @@ pub const ALL: &[&dyn Kind] = &[
     &check::Check { name: "check-short", format: Format::Short },
     &check::Check { name: "check-json", format: Format::Json },
     &infer::Infer,
+    &fmt::Fmt { name: "fmt", upgrade: false },
+    &fmt::Fmt { name: "fmt-upgrade", upgrade: true },
     &print::Print { name: "print", types: false },
     &print::Print { name: "print-types", types: true },
     &interp::Interp,

@@ -1,0 +1,85 @@
+//! `relayc fmt`: the canonical layout, comments kept.
+
+use super::{Console, Format, exit};
+use crate::base::Sources;
+use crate::diag::Diagnostic;
+use crate::{driver, fmt, sys};
+use serde_json::json;
+use similar::TextDiff;
+use std::path::{Path, PathBuf};
+
+/// Format programs in place: one layout, everything the author wrote kept, comments too.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The files; `-` is standard input, formatted to standard output.
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Write nothing; the exit code is 1 if a file would change.
+    #[arg(long)]
+    check: bool,
+    /// Write nothing; show what would change as a unified diff.
+    #[arg(long)]
+    diff: bool,
+    /// Rewrite what older TVMs wrote to today's text: headers, references, bare numbers, names with dots.
+    #[arg(long)]
+    upgrade: bool,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let mut code = exit::FINE;
+    for path in &args.files {
+        let mut sources = Sources::new();
+        code = code.max(match file(console, args, path, &mut sources) {
+            Ok(code) => code,
+            Err(diagnostics) => {
+                console.diagnostics(&diagnostics, &sources);
+                exit::of(&diagnostics)
+            }
+        });
+    }
+    code
+}
+
+fn file(console: &Console, args: &Args, path: &Path, sources: &mut Sources) -> Result<u8, Vec<Diagnostic>> {
+    let id = driver::read_source(path, sources)?;
+    let Some(source) = sources.file(id) else { return Ok(exit::FINE) };
+    let format = if args.upgrade { fmt::upgrade } else { fmt::format };
+    let formatted = format(id, &source.text)?;
+    let changed = formatted != *source.text;
+    let failed = |diagnostic| vec![diagnostic];
+    let only_looks = args.check || args.diff;
+    if args.diff && changed {
+        sys::stdout(&diff(&source.name, &source.text, &formatted)).map_err(failed)?;
+    }
+    if !only_looks && path == Path::new("-") {
+        sys::stdout(&formatted).map_err(failed)?;
+        return Ok(exit::FINE);
+    }
+    if !only_looks && changed {
+        sys::write_atomic(&[(path, formatted.as_bytes())]).map_err(failed)?;
+    }
+    // A diff says so itself.
+    if args.check || !args.diff {
+        let what = if only_looks { "would be formatted" } else { "formatted" };
+        say(console, &source.name, changed, what);
+    }
+    // The code of a wrong program: it is not as it should be.
+    Ok(if args.check && changed { 1 } else { exit::FINE })
+}
+
+/// Says what became of a file; of one that is as it was only if asked to say more.
+fn say(console: &Console, name: &str, changed: bool, what: &str) {
+    if console.format == Format::Json {
+        let line = json!({ "schema": "relayc.fmt/1", "reason": "file", "file": name, "changed": changed });
+        console.words(&format!("{line}\n"));
+    } else if changed && !console.quiet {
+        console.words(&format!("{name}: {what}\n"));
+    } else if console.verbose {
+        console.words(&format!("{name}: unchanged\n"));
+    }
+}
+
+fn diff(name: &str, old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    diff.unified_diff().context_radius(3).header(name, name).to_string()
+}

@@ -1,0 +1,106 @@
+//! Source text to formatted source text: the layout is canonical, everything said is the author's.
+//!
+//! [`format`] keeps the order of definitions, statements and attributes, names, literals as they are spelled, all
+//! parentheses, all comments, and single empty lines. Its layout is close to what TVM prints, with lines of at most 100
+//! characters where that can be: lists that do not fit have an element a line, chains of infix operators break before each
+//! operator.
+//!
+//! It promises: the result is the same program with the same comments (`verify.rs` looks each time); formatting it again
+//! changes nothing; time and memory are linear; nothing recurses.
+//!
+//! How: nodes say what they are made of (`nodes.rs`, in steps of `ops.rs`), the steps take the tokens of the source one after
+//! the other with the comments between them (`write.rs`, `comments.rs`), and the result is a document that decides where
+//! lines end (`doc.rs`). [`upgrade`] rewrites what older TVMs wrote first.
+//! Deliberately not here: files, and texts with syntax errors, which stay as they are.
+
+mod comments;
+mod doc;
+mod errors;
+mod nodes;
+mod ops;
+mod upgrade;
+mod verify;
+mod write;
+
+use crate::base::{FileId, Span};
+use crate::diag::{self, Diagnostic, codes};
+use crate::syntax::lexer::{self, Lexed};
+use crate::syntax::{self, ast::Ast};
+use std::sync::Arc;
+use verify::Text;
+
+/// Formats a text. Errors: all its syntax errors; E0105 if it is of an older TVM, or not all Relay; E0801 if the result is too
+/// long for a source text; E0901 if it would not be the same program.
+pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+    let lexed = lexer::lex(file, source);
+    let ast = read(file, source.into(), &lexed)?;
+    is_covered(file, source, &lexed)?;
+    if let Some(report) = upgrade::first_old_form(&ast) {
+        return Err(vec![report]);
+    }
+    let bug = |at: u32| vec![errors::would_change(Span { file, start: at, end: at })];
+    let formatted = write::write(&ast, &lexed.tokens, &lexed.comments).map_err(|lost| bug(lost.0))?;
+    if formatted.len() > lexer::MAX_SOURCE {
+        return Err(vec![errors::too_large(Span { file, start: 0, end: 0 }, lexer::MAX_SOURCE)]);
+    }
+    let again = lexer::lex(verify::FORMATTED, &formatted);
+    let new_ast = read(verify::FORMATTED, formatted.as_str().into(), &again).map_err(|_| bug(0))?;
+    match verify::difference(&Text { lexed: &lexed, ast: &ast }, &Text { lexed: &again, ast: &new_ast }) {
+        Some(at) => Err(bug(at)),
+        None => Ok(formatted),
+    }
+}
+
+/// Formats a text of any TVM as one of today's: `upgrade.rs` says what becomes of older forms. Errors: as [`format`].
+pub fn upgrade(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+    let start = Span { file, start: 0, end: 0 };
+    let text = upgrade::todays(file, source)?;
+    // What is wrong now is not in the file that the user has.
+    format(file, &text).map_err(|reports| {
+        let is_bug = reports.iter().any(|report| report.code != codes::E0801);
+        vec![if is_bug { errors::would_change(start) } else { errors::too_large(start, lexer::MAX_SOURCE) }]
+    })
+}
+
+/// The tree of a text, or its errors; a text of nothing but comments has a tree too.
+fn read(file: FileId, source: Arc<str>, lexed: &Lexed) -> Result<Ast, Vec<Diagnostic>> {
+    if lexed.tokens.is_empty() && !diag::has_errors(&lexed.diagnostics) && source.len() <= lexer::MAX_SOURCE {
+        return Ok(Ast::new(source));
+    }
+    let (ast, diagnostics) = syntax::parse(file, source);
+    errors_of(diagnostics).map(|()| ast)
+}
+
+fn errors_of(mut diagnostics: Vec<Diagnostic>) -> Result<(), Vec<Diagnostic>> {
+    diagnostics.retain(Diagnostic::is_error);
+    if diagnostics.is_empty() { Ok(()) } else { Err(diagnostics) }
+}
+
+/// Whether all of a text is tokens, comments and blanks: what the lexer skips, formatting would lose.
+fn is_covered(file: FileId, source: &str, lexed: &Lexed) -> Result<(), Vec<Diagnostic>> {
+    let mut comments = lexed.comments.iter().map(|comment| (comment.start, comment.end)).peekable();
+    let mut tokens = lexed.tokens.iter().map(|token| (token.start, token.end)).peekable();
+    let mut at = 0;
+    loop {
+        let comment_first = match (comments.peek(), tokens.peek()) {
+            (Some(comment), Some(token)) => comment < token,
+            (Some(_), None) => true,
+            (None, _) => false,
+        };
+        let next = if comment_first { comments.next() } else { tokens.next() };
+        let (start, end) = next.unwrap_or((source.len() as u32, source.len() as u32));
+        let between = source.get(at as usize..start as usize).unwrap_or("");
+        if let Some(skipped) = between.find(|c: char| !c.is_ascii_whitespace()) {
+            let start = at + skipped as u32;
+            let end = start + between[skipped..].lines().next().map_or(0, str::len) as u32;
+            return Err(vec![errors::skipped_text(Span { file, start, end })]);
+        }
+        if next.is_none() {
+            return Ok(());
+        }
+        at = at.max(end);
+    }
+}
+
+#[cfg(test)]
+mod tests;

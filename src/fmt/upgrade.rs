@@ -1,0 +1,93 @@
+//! Text of older TVMs, rewritten to today's before it is formatted.
+//!
+//! Which forms are old, and what is written today, `syntax::dialect` knows; it finds them when it reads a text as older than it
+//! says it is. Two things are added here: the header where a module has none, and names without dots, which TVM prints and
+//! cannot read.
+//!
+//! It promises: read as today's, the result is the tree that the original is read as older, with the same comments.
+
+use super::verify::{FORMATTED, Text, same_comments, same_shape};
+use super::{errors, errors_of, is_covered};
+use crate::base::{FileId, Span};
+use crate::diag::Diagnostic;
+use crate::syntax::ast::{Ast, Root};
+use crate::syntax::lexer::{self, VERSION};
+use crate::syntax::token::{Tok, Token};
+use crate::syntax::{Dialect, parse, parse_as};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A text to be put in place of what stands from one byte to another.
+struct Edit {
+    start: u32,
+    end: u32,
+    text: String,
+}
+
+/// The text as today's TVM reads it, not formatted. Errors: all its syntax errors.
+pub fn todays(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+    let lexed = lexer::lex(file, source);
+    if lexed.tokens.is_empty() {
+        // Comments have no dialect.
+        return Ok(source.to_owned());
+    }
+    let (ast, diagnostics) = parse_as(file, source.into(), Dialect::Old);
+    errors_of(diagnostics)?;
+    is_covered(file, source, &lexed)?;
+    let mut edits = vec![];
+    if matches!(ast.root, Root::Module) && ast.version.is_none() {
+        edits.push(Edit { start: 0, end: 0, text: format!("#[version = {VERSION}]\n") });
+    }
+    let old_forms = ast.old_forms.iter().map(|form| (form.span, form.replacement.clone()));
+    edits.extend(old_forms.map(|(Span { file: _, start, end }, text)| Edit { start, end, text }));
+    edits.extend(names_without_dots(&lexed.tokens, source));
+    edits.sort_by_key(|edit| edit.start);
+    let text = apply(source, &edits);
+    let bug = || vec![errors::would_change(Span { file, start: 0, end: 0 })];
+    let again = lexer::lex(FORMATTED, &text);
+    let (new_ast, diagnostics) = parse(FORMATTED, text.as_str().into());
+    errors_of(diagnostics).map_err(|_| bug())?;
+    let (old, new) = (Text { lexed: &lexed, ast: &ast }, Text { lexed: &again, ast: &new_ast });
+    let same = new_ast.old_forms.is_empty() && same_shape(&ast, &new_ast) && same_comments(&old, &new).is_none();
+    if same { Ok(text) } else { Err(bug()) }
+}
+
+fn apply(source: &str, edits: &[Edit]) -> String {
+    let mut out = String::with_capacity(source.len() + source.len() / 16);
+    let mut at = 0;
+    for Edit { start, end, text } in edits {
+        out.push_str(source.get(at..*start as usize).unwrap_or(""));
+        out.push_str(text);
+        at = *end as usize;
+    }
+    out + source.get(at..).unwrap_or("")
+}
+
+/// `%conv.w` becomes `%conv_w`, or `%conv_w_1` where that is another variable.
+fn names_without_dots(tokens: &[Token], source: &str) -> Vec<Edit> {
+    let is_name = |token: &&Token| matches!(token.tok, Tok::Local | Tok::Global);
+    let is_dotted = |token: &&Token| is_name(token) && token.text(source).contains('.');
+    if !tokens.iter().any(|token| is_dotted(&token)) {
+        return vec![];
+    }
+    let mut taken: FxHashSet<String> = tokens.iter().filter(is_name).map(|token| token.text(source).to_owned()).collect();
+    let mut renamed: FxHashMap<&str, String> = FxHashMap::default();
+    let mut edits = vec![];
+    for token in tokens.iter().filter(is_dotted) {
+        let text = renamed.entry(token.text(source)).or_insert_with_key(|name| {
+            let plain = name.replace('.', "_");
+            let numbered = (1..).map(|n| format!("{plain}_{n}"));
+            let free = std::iter::once(plain.clone()).chain(numbered).find(|name| !taken.contains(name));
+            let free = free.unwrap_or(plain);
+            taken.insert(free.clone());
+            free
+        });
+        edits.push(Edit { start: token.start, end: token.end, text: text.clone() });
+    }
+    edits
+}
+
+/// Whether a tree is of text that today's TVM reads; where it first is not.
+pub fn first_old_form(ast: &Ast) -> Option<Diagnostic> {
+    let first = ast.old_forms.first()?;
+    Some(errors::old_text(first.span, first.today, ast.old_forms.len()))
+}

@@ -1,0 +1,99 @@
+//! Formatting every program of the repository that parses: the goldens, the examples, those of the pages in `tests/data/`
+//! and of the explanations. Formatting is idempotent, and keeps all tokens and all comments.
+
+use relayc::base::{FileId, Span};
+use relayc::fmt::{format, upgrade};
+use relayc::syntax::lexer::lex;
+use relayc::syntax::token::Tok;
+use std::path::{Path, PathBuf};
+
+/// The programs under a folder, each with its name: files, and blocks of pages.
+fn programs(folder: &str) -> Vec<(String, String)> {
+    let mut found = vec![];
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(folder) = folders.pop() {
+        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
+        paths.sort();
+        for path in paths {
+            let extension = path.extension().and_then(|extension| extension.to_str());
+            match extension {
+                _ if path.is_dir() => folders.push(path),
+                Some("relay") => found.extend(std::fs::read_to_string(&path).map(|text| (path.display().to_string(), text))),
+                Some("md") => {
+                    let page = std::fs::read_to_string(&path).expect("a page");
+                    let blocks = page.split("```relay\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+                    found.extend(blocks.map(|text| (path.display().to_string(), text.to_owned())));
+                }
+                _ => {}
+            }
+        }
+    }
+    found
+}
+
+/// The tokens but for commas, which come and go at the end of lists; `- >` is `->`.
+fn words(text: &str) -> Vec<(Tok, String)> {
+    let lexed = lex(FileId(0), text);
+    let mut words: Vec<(Tok, String)> = vec![];
+    for token in lexed.tokens.iter().filter(|token| token.tok != Tok::Comma) {
+        let word = token.text(text).replace("\r\n", if token.tok == Tok::Metadata { "\n" } else { "\r\n" });
+        match words.last_mut() {
+            Some(last) if last.0 == Tok::Minus && token.tok == Tok::Gt => *last = (Tok::Arrow, "->".into()),
+            _ => words.push((token.tok, word.trim_end().to_owned())),
+        }
+    }
+    words
+}
+
+/// The comments without the blanks at the ends of their lines.
+fn comments(text: &str) -> Vec<String> {
+    let of = |span: &Span| text[span.start as usize..span.end as usize].lines().map(str::trim).collect::<Vec<_>>().join("\n");
+    lex(FileId(0), text).comments.iter().map(of).collect()
+}
+
+#[test]
+fn every_program_keeps_its_tokens_and_comments_and_settles_at_once() {
+    let (mut n_programs, mut n_comments, mut n_wrong) = (0, 0, 0);
+    for (name, text) in ["tests", "examples", "src/diag/explain"].into_iter().flat_map(programs) {
+        let Ok(once) = format(FileId(0), &text).inspect_err(|errors| {
+            assert!(errors.iter().all(|error| error.code.id() < "E09"), "{name}: {errors:?}");
+        }) else {
+            n_wrong += 1;
+            continue;
+        };
+        assert_eq!(words(&once), words(&text), "{name}");
+        assert_eq!(comments(&once), comments(&text), "{name}");
+        assert_eq!(format(FileId(0), &once).as_ref(), Ok(&once), "{name}, formatted twice");
+        assert!(once.is_empty() || (once.ends_with('\n') && !once.ends_with("\n\n")), "{name}");
+        n_programs += 1;
+        n_comments += comments(&once).len();
+    }
+    println!("{n_programs} programs with {n_comments} comments; {n_wrong} texts have syntax errors");
+    assert!(n_programs > 400 && n_comments > 1000, "{n_programs} programs, {n_comments} comments");
+}
+
+#[test]
+fn every_program_can_be_upgraded_and_keeps_its_comments() {
+    let (mut n_programs, mut n_upgraded) = (0, 0);
+    for (name, text) in ["tests", "examples", "src/diag/explain"].into_iter().flat_map(programs) {
+        let Ok(today) = upgrade(FileId(0), &text).inspect_err(|errors| {
+            assert!(errors.iter().all(|error| error.code.id() < "E09"), "{name}: {errors:?}");
+        }) else {
+            continue;
+        };
+        assert_eq!(comments(&today), comments(&text), "{name}");
+        assert_eq!(format(FileId(0), &today).as_ref(), Ok(&today), "{name}, formatted");
+        assert_eq!(upgrade(FileId(0), &today).as_ref(), Ok(&today), "{name}, upgraded twice");
+        n_programs += 1;
+        n_upgraded += usize::from(format(FileId(0), &text).as_ref() != Ok(&today));
+    }
+    println!("{n_programs} programs; {n_upgraded} were not today's");
+    assert!(n_programs > 400 && n_upgraded > 10, "{n_programs} programs, {n_upgraded} upgraded");
+}
+
+#[test]
+fn every_example_is_formatted() {
+    for (name, text) in programs("examples") {
+        assert_eq!(format(FileId(0), &text), Ok(text.clone()), "{name}: run `relayc fmt` on it");
+    }
+}
