@@ -13,6 +13,7 @@
 //! lines end (`doc.rs`). [`upgrade`] rewrites what older TVMs wrote first.
 //! Deliberately not here: files, and texts with syntax errors, which stay as they are.
 
+mod aim;
 mod comments;
 mod doc;
 mod errors;
@@ -47,7 +48,7 @@ pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
     let new_ast = read(verify::FORMATTED, formatted.as_str().into(), &again).map_err(|_| bug(0))?;
     match verify::difference(&Text { lexed: &lexed, ast: &ast }, &Text { lexed: &again, ast: &new_ast }) {
         Some(at) => Err(bug(at)),
-        None => Ok(formatted),
+        None => Ok(aim::aim(source, &lexed, formatted, &again)),
     }
 }
 
