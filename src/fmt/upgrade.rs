@@ -38,7 +38,12 @@ pub fn todays(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
         edits.push(Edit { start: 0, end: 0, text: format!("#[version = {VERSION}]\n") });
     }
     let old_forms = ast.old_forms.iter().map(|form| (form.span, form.replacement.clone()));
-    edits.extend(old_forms.map(|(Span { file: _, start, end }, text)| Edit { start, end, text }));
+    edits.extend(old_forms.map(|(Span { file: _, start, end }, text)| {
+        // What is put behind a line comment would be a part of it.
+        let in_comment = lexed.comments.binary_search_by_key(&start, |comment| comment.end).is_ok();
+        let blanks = source.get(start as usize..end as usize).map_or(0, |old| old.len() - old.trim_start().len());
+        Edit { start: if in_comment { start + blanks as u32 } else { start }, end, text }
+    }));
     edits.extend(names_without_dots(&lexed.tokens, source));
     edits.sort_by_key(|edit| edit.start);
     let text = apply(source, &edits);
