@@ -5,5 +5,6 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod programs;
 pub mod same;
 pub mod writer;
