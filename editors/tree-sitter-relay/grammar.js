@@ -22,9 +22,9 @@ module.exports = grammar({
   rules: {
     source_file: ($) => seq(optional($.version), optional(choice(repeat1($._definition), $._body)), optional($.metadata)),
 
-    version: () => token(/#\[[ \t]*version[^\]\n]*\]/),
+    version: () => token(choice(/#\[[ \t]*version[^\]\n]*\]/, /v0\.0\.[0-9]+/)),
     metadata: ($) => seq($.metadata_header, optional($.metadata_json)),
-    metadata_header: () => token(/#\[[ \t]*metadata[ \t]*\]/),
+    metadata_header: () => token(choice(/#\[[ \t]*metadata[ \t]*\]/, /METADATA *:/)),
     // Everything to the end of the file.
     metadata_json: () => token(prec(1, /[^\s](.|\r|\n)*/)),
 
@@ -84,8 +84,8 @@ module.exports = grammar({
     projection: ($) => prec(11, seq(field("tuple", $._primary), ".", field("index", $.number))),
     _primary: ($) =>
       choice($.number, $.boolean, $.local, $.global, $.graph, $.meta, $.name, $.function, $.if, $.reference, $.tuple, $.parenthesized),
-    // An operator or a constructor.
-    name: ($) => prec.right(seq($.identifier, repeat(seq(".", $.identifier)))),
+    // An operator or a constructor. A dot behind an operator's name means nothing.
+    name: ($) => prec.right(seq($.identifier, repeat(seq(".", $.identifier)), optional("."))),
     function: ($) => seq("fn", $._function),
     if: ($) => seq("if", "(", field("condition", $._body), ")", field("then", $.block), "else", field("else", $.block)),
     reference: ($) =>
@@ -120,8 +120,8 @@ module.exports = grammar({
     // ---- Tokens: as src/syntax/token.rs and lexer.rs have them ----
 
     identifier: () => /[A-Za-z_][A-Za-z0-9_\/]*/,
-    local: () => /%[A-Za-z_][A-Za-z0-9_\/]*/,
-    global: () => /@[A-Za-z_][A-Za-z0-9_\/]*/,
+    local: () => /%[A-Za-z_][A-Za-z0-9_\/]*(\.[A-Za-z_][A-Za-z0-9_\/]*)*/,
+    global: () => /@[A-Za-z_][A-Za-z0-9_\/]*(\.[A-Za-z_][A-Za-z0-9_\/]*)*/,
     graph: () => /%[0-9]+/,
     number: () =>
       choice(

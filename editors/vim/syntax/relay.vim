@@ -27,9 +27,9 @@ syntax match relayNumber /-*\d[0-9.eE+-]*\%([fi][0-9.eE+-]*\)\?/
 syntax match relayNumber /-*\%(inf\|nan\)f\%(16\|32\|64\)\?[A-Za-z0-9_\/]\@!/
 syntax match relayMeta /meta\[[^][" \t\r]*\]\[\d\+\]/
 
-syntax match relayLocal /%[A-Za-z_][A-Za-z0-9_\/]*/
+syntax match relayLocal /%[A-Za-z_][A-Za-z0-9_\/]*\%(\.[A-Za-z_][A-Za-z0-9_\/]*\)*/
 syntax match relayGraph /%\d\+/
-syntax match relayGlobal /@[A-Za-z_][A-Za-z0-9_\/]*/
+syntax match relayGlobal /@[A-Za-z_][A-Za-z0-9_\/]*\%(\.[A-Za-z_][A-Za-z0-9_\/]*\)*/
 
 syntax match relayEscape contained /\\\%([\\"ntr]\|x\x\x\)/
 " A backslash before any other character is itself.
@@ -40,10 +40,11 @@ syntax match relayLineComment /\/\/[^\r]*/ contains=relayTest,@Spell
 syntax region relayBlockComment start=/\/\*/ end=/\*\// contains=relayBlockComment,@Spell
 
 syntax match relayVersion /#\[\s*version[^]]*\]/
+syntax match relayVersion /^v0\.0\.\S\+/
 syntax include @relayJson syntax/json.vim
 unlet! b:current_syntax
 " It goes on to the end of the file.
-syntax region relayMetadata matchgroup=relayVersion start=/#\[\s*metadata\s*\]/ end=/\%$/ contains=@relayJson
+syntax region relayMetadata matchgroup=relayVersion start=/#\[\s*metadata\s*\]/ start=/^\s*METADATA *:/ end=/\%$/ contains=@relayJson
 
 syntax sync fromstart
 
