@@ -1,7 +1,8 @@
-//! The tree-sitter grammar: its tokens, its trees, and that `src/` is what the generator makes of `grammar.js`.
+//! The tree-sitter grammar: its tokens and its trees. That `src/` is made of `grammar.js` is a test of the grammar's own package.
 
 use crate::classes::{Class, Program, programs};
 use crate::{root, say};
+use relayc::diag::codes;
 use relayc::driver::{Until, check_text};
 use std::path::{Path, PathBuf};
 use tree_sitter::{Node, Parser, Query, QueryCursor, StreamingIterator};
@@ -77,7 +78,10 @@ fn tree_sitter_parses_right_programs_and_sees_the_tokens_of_the_lexer() {
     let mut parser = parser();
     let mut differences = Vec::new();
     // The syntax of older versions, of which relayc warns, is not in the grammar.
-    let is_right = |program: &Program| check_text("program", &program.text, Until::Parse).diagnostics.is_empty();
+    let is_right = |program: &Program| {
+        let checked = check_text("program", &program.text, Until::Parse);
+        !checked.has_errors() && checked.diagnostics.iter().all(|diagnostic| diagnostic.code != codes::W0010)
+    };
     let programs: Vec<Program> = programs(folder.path()).into_iter().filter(is_right).collect();
     for program in &programs {
         let tree = parser.parse(&program.text, None).expect("no limit is set");
@@ -159,36 +163,4 @@ fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = entries.filter(|path| path.extension().is_some_and(|found| found == extension)).collect();
     found.sort();
     found
-}
-
-/// The parser that is committed, which editors compile, is made of the grammar that is committed. node runs `grammar.js`.
-#[test]
-fn the_parser_is_made_of_the_grammar() {
-    let grammar = root().join("editors/tree-sitter-relay");
-    let folder = tempfile::tempdir().expect("a folder");
-    let made = tree_sitter_generate::generate_parser_in_directory(
-        &grammar,
-        Some(folder.path()),
-        None::<&Path>,
-        tree_sitter_generate::ABI_VERSION_MAX,
-        None,
-        Some("node"),
-        true,
-        tree_sitter_generate::OptLevel::default(),
-        &mut Vec::new(),
-    );
-    if let Err(error) = made {
-        assert!(std::env::var_os("RELAYC_EDITORS").is_none(), "{error}");
-        return say("editors: NOT CHECKED: that the tree-sitter parser is made of its grammar; node is not here");
-    }
-    for name in
-        ["grammar.json", "node-types.json", "parser.c", "tree_sitter/alloc.h", "tree_sitter/array.h", "tree_sitter/parser.h"]
-    {
-        let (made, committed) = (folder.path().join(name), grammar.join("src").join(name));
-        if bless() {
-            std::fs::copy(&made, &committed).expect("the parser can be written");
-        }
-        let read = |path: &Path| std::fs::read(path).unwrap_or_default();
-        assert!(read(&made) == read(&committed), "src/{name} is old: EDITORS_BLESS=1 cargo test --test editors");
-    }
 }
