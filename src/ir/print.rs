@@ -283,7 +283,8 @@ impl<'a> Printer<'a> {
         let value = self.print(value, true);
         let decl = self.pop_result();
         self.buffers.push(format!("let {decl} = {value};\n"));
-        if matches!(self.module.exprs[body].kind, ExprKind::Let { .. }) {
+        // TVM goes on with a let that others share too and so writes its variables twice; here it is one node with a number.
+        if matches!(self.module.exprs[body].kind, ExprKind::Let { .. }) && self.uses[body.index()] <= 1 {
             self.let_start(first, body, n);
         } else {
             self.steps.extend([Step::LetEnd { first, n }, Step::Scope(body)]);

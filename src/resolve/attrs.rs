@@ -202,7 +202,10 @@ impl Resolver<'_> {
         }
     }
 
-    fn expr_value(&mut self, expr: ast::ExprId, span: Span) -> Result<AttrValue, ()> {
+    fn expr_value(&mut self, mut expr: ast::ExprId, span: Span) -> Result<AttrValue, ()> {
+        while let ExprKind::Paren(inner) = self.ast.exprs[expr].kind {
+            expr = inner;
+        }
         let text = self.ast.text(self.ast.exprs[expr].span);
         match self.ast.exprs[expr].kind {
             ExprKind::Int => {

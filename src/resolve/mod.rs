@@ -6,6 +6,7 @@
 mod attrs;
 mod data;
 mod errors;
+mod forward;
 mod meta;
 mod names;
 mod scope;
@@ -36,6 +37,7 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         ctors: FxHashMap::default(),
         scopes: Scopes::default(),
         graph: GraphTable::default(),
+        forward: forward::Forward::default(),
         type_params: FxHashMap::default(),
         n_type_params: 0,
         first_var: VarId(0),
@@ -98,6 +100,7 @@ struct Resolver<'a> {
     ctors: FxHashMap<&'a str, ir::CtorId>,
     scopes: Scopes<'a>,
     graph: GraphTable<'a>,
+    forward: forward::Forward<'a>,
     /// Type parameters in scope, the innermost of a name last.
     type_params: FxHashMap<&'a str, Vec<Ty>>,
     n_type_params: u32,
@@ -119,7 +122,9 @@ impl<'a> Resolver<'a> {
         match self.ast.root {
             ast::Root::Error => {}
             ast::Root::Expr(expr) => {
+                self.begin_forward(self.ast.exprs[expr].span);
                 let value = self.expr(expr);
+                self.end_forward();
                 self.module.root = Root::Expr(value.expr);
             }
             ast::Root::Module => self.defs(),
@@ -151,8 +156,10 @@ impl<'a> Resolver<'a> {
         for (func, target) in bodies {
             self.graph.next_function();
             self.first_var = self.module.vars.next_id();
+            self.begin_forward(ast.funcs[func].span);
             self.begin_func(func, target);
             let body = self.expr(ast.funcs[func].body);
+            self.end_forward();
             self.module.funcs[target].body = body.expr;
             self.end_func(func);
         }
@@ -482,7 +489,9 @@ impl<'a> Resolver<'a> {
         let ast::StmtKind::Graph { name, .. } = self.ast.stmts[stmt].kind else { return };
         let value = self.pop();
         let text = self.ast.text(name);
-        if let Some(first) = self.graph.define(literal::graph_key(text), value.expr, name) {
+        let key = literal::graph_key(text);
+        let node = self.forward_value(key, value.expr, self.ast.stmts[stmt].span);
+        if let Some(first) = self.graph.define(key, node, name) {
             self.diagnostics.push(errors::duplicate("graph variable", text, name, first));
         }
     }

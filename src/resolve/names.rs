@@ -48,7 +48,8 @@ impl Resolver<'_> {
 
     pub(super) fn graph_use(&mut self, span: Span) {
         let name = self.ast.text(span);
-        match self.graph.find(literal::graph_key(name)) {
+        let key = literal::graph_key(name);
+        match self.graph.find(key).or_else(|| Some((self.forward_use(key, span)?, true))) {
             Some((expr, own)) => {
                 if !own {
                     self.diagnostics.push(errors::foreign_graph(name, span, self.module.exprs[expr].span));

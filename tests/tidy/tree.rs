@@ -20,7 +20,7 @@ pub fn files(folder: &str, extension: &str) -> Vec<String> {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for path in entries.flatten().map(|entry| entry.path()) {
             let name = path.file_name().unwrap_or_default();
-            if name == ".git" || name == "target" {
+            if name == ".git" || name == "target" || name == "node_modules" {
                 continue;
             }
             if path.is_dir() {

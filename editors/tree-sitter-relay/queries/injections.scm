@@ -1,0 +1,1 @@
+((metadata_json) @injection.content (#set! injection.language "json"))

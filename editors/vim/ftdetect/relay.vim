@@ -1,0 +1,2 @@
+" Relay text of Apache TVM.
+autocmd BufNewFile,BufRead *.relay setfiletype relay

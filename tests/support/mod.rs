@@ -1,0 +1,10 @@
+//! What several tests share, and the fuzz targets too: a writer of random programs, the programs of the repository, when two
+//! modules say the same.
+//!
+//! Nothing here names the rooms that read text: what is written is known to be right because of how it is written.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+pub mod programs;
+pub mod same;
+pub mod writer;

@@ -1,0 +1,21 @@
+//! The programs of the repository.
+
+use std::path::{Path, PathBuf};
+
+/// Every `.relay` file of the repository, sorted.
+pub fn all() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()];
+    while let Some(folder) = folders.pop() {
+        for path in std::fs::read_dir(folder).expect("a folder of the repository").flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default();
+            if path.is_dir() && name != ".git" && name != "target" && name != "node_modules" {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "relay") {
+                found.push(path);
+            }
+        }
+    }
+    found.sort();
+    found
+}
