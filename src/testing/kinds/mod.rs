@@ -3,6 +3,7 @@
 mod check;
 mod infer;
 mod interp;
+mod mistakes;
 mod parse;
 mod print;
 
@@ -30,6 +31,7 @@ pub const ALL: &[&dyn Kind] = &[
     &print::Print { name: "print", types: false },
     &print::Print { name: "print-types", types: true },
     &interp::Interp,
+    &mistakes::Mistakes,
 ];
 
 /// The kind of a name.
