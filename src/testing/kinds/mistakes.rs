@@ -83,7 +83,11 @@ fn report(case: &str, right: &str, mistake: &Mistake) -> Result<(String, bool), 
     // What stands on both sides of the change is no mistake.
     let n_same = before.bytes().zip(after.bytes()).take_while(|(a, b)| a == b).count();
     let n_end = before.bytes().rev().zip(after.bytes().rev()).take_while(|(a, b)| a == b).count();
-    let changed = Span::new(FileId(0), at + n_same, (at + after.len().saturating_sub(n_end)).max(at + n_same));
+    let (start, end) = (at + n_same, (at + after.len().saturating_sub(n_end)).max(at + n_same));
+    // Where something is left out, the blanks around the place are as good.
+    let start = wrong[..start].trim_end().len();
+    let end = wrong.len() - wrong[end..].trim_start().len();
+    let changed = Span::new(FileId(0), start, end);
     let mut out = format!("{name}\n");
     for diagnostic in &program.diagnostics {
         let (line, column) = program.sources.line_col(diagnostic.span()).unwrap_or((0, 0));
