@@ -8,6 +8,7 @@ mod data;
 mod errors;
 mod meta;
 mod names;
+mod renamed;
 mod scope;
 mod section;
 mod types;
@@ -20,7 +21,7 @@ use crate::syntax::ast::{self, Ast};
 use crate::syntax::literal;
 use crate::tensor::Tensor;
 use crate::types::Ty;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use scope::{GraphTable, Scopes};
 
 /// The module a syntax tree stands for, and what is wrong with its names.
@@ -45,10 +46,12 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         steps: vec![],
         meta: meta::Meta::default(),
         incomplete: FxHashMap::default(),
+        lost_ctors: FxHashSet::default(),
     };
     resolver.read_metadata();
     resolver.run();
     resolver.count_dangling();
+    resolver.join_renamed();
     let Resolver { module, mut diagnostics, .. } = resolver;
     diagnostics.extend(errors::ill_formed(&module));
     crate::diag::sort(&mut diagnostics);
@@ -112,6 +115,8 @@ struct Resolver<'a> {
     meta: meta::Meta<'a>,
     /// `meta[IncompleteType][k]` as written, and its hole.
     incomplete: FxHashMap<&'a str, Ty>,
+    /// Constructors of types that were not taken, because their names were.
+    lost_ctors: FxHashSet<&'a str>,
 }
 
 impl<'a> Resolver<'a> {
@@ -398,8 +403,8 @@ impl<'a> Resolver<'a> {
             ExprKind::Error => None,
             ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, object, span) {
                 Ok(attrs) => attrs,
-                // Without its attributes the call has no type; what is wrong has been said.
-                Err(()) => return self.push_new(span, ExprKind::Error),
+                // Without its attributes the call has no type; what is wrong has been said. Its arguments are still counted.
+                Err(()) => None,
             },
             _ => self.keyed_attrs(attrs, object),
         };
@@ -419,6 +424,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// An item of a list with the comma before it, for leaving it out.
+    fn with_separator(&self, item: Span) -> Span {
+        let before = self.ast.text(Span { start: 0, end: item.start, ..item });
+        let before = before.trim_end();
+        let start = before.strip_suffix(',').unwrap_or(before).len() as u32;
+        Span { start, ..item }
+    }
+
     fn binary(&mut self, expr: ast::ExprId) {
         let ast::ExprKind::Binary { op, op_span, .. } = self.ast.exprs[expr].kind else { return };
         let operands = self.pop_n(2);
@@ -427,7 +440,7 @@ impl<'a> Resolver<'a> {
         let callee = match self.ops.find(name) {
             Some(op) => self.module.expr(op_span, ExprKind::Op(op)),
             None => {
-                self.diagnostics.push(errors::unknown_operator(name, op_span, self.ops.names()));
+                self.diagnostics.push(errors::unknown_operator(name, op_span, self.ops.names(), None));
                 self.module.expr(op_span, ExprKind::Error)
             }
         };
@@ -482,7 +495,7 @@ impl<'a> Resolver<'a> {
         let ast::StmtKind::Graph { name, .. } = self.ast.stmts[stmt].kind else { return };
         let value = self.pop();
         let text = self.ast.text(name);
-        if let Some(first) = self.graph.define(literal::graph_key(text), value.expr, name) {
+        if let Some(first) = self.graph.define(literal::graph_key(text), text, value.expr, name) {
             self.diagnostics.push(errors::duplicate("graph variable", text, name, first));
         }
     }

@@ -171,6 +171,7 @@ pub(super) fn unterminated_string(opening: Span, rest: &str) -> Diagnostic {
     match rest.find([',', ')', ']', ';']) {
         Some(len) => {
             let end = opening.end + len as u32;
+            let report = report.also(Span { start: end, end, ..opening }, "should it end here?");
             report.fix(format!("close it: `\"{}\"`", excerpt(&rest[..len])), Span { start: end, end, ..opening }, "\"")
         }
         None => report.help("close it with `\"`"),

@@ -229,7 +229,10 @@ impl Lexer<'_> {
             self.last_quote = None;
             let place = self.span();
             self.out.cut.get_or_insert(place.start);
-            self.report(errors::unterminated_string(Span { end: place.start + 1, ..place }, &self.source[start + 1..start + 1 + len]));
+            self.report(errors::unterminated_string(
+                Span { end: place.start + 1, ..place },
+                &self.source[start + 1..start + 1 + len],
+            ));
         }
     }
 

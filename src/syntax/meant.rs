@@ -152,7 +152,8 @@ fn other_word_for_match(scene: &Scene) -> Option<Diagnostic> {
         _ => return None,
     };
     let place = token.span(scene.file);
-    let report = Diagnostic::new(crate::diag::codes::E0101, format!("expected an operator or `;`, found {}", scene.found_words()));
+    let report =
+        Diagnostic::new(crate::diag::codes::E0101, format!("expected an operator or `;`, found {}", scene.found_words()));
     let report = report.at(scene.place(), "not expected after a call").also(place, "read as the name of what is called");
     Some(report.fix(format!("write `{meant}`"), place, meant))
 }

@@ -371,8 +371,10 @@ fn assignment(scene: &Scene) -> Option<Diagnostic> {
     let report = scene.message().at(scene.place(), "not expected here");
     Some(match name.tok {
         Tok::Local if starts => {
-            let before = Span { end: name.start, ..name.span(scene.file) };
+            let place = name.span(scene.file);
+            let before = Span { end: name.start, ..place };
             let name = excerpt(name.text(scene.source));
+            let report = Diagnostic::new(E0101, format!("expected `let` before `{name}`")).at(place, "bound without `let`");
             report.fix(format!("a local is bound by `let {name} = …;`"), before, "let ")
         }
         _ => report.fix("a comparison is `==`", scene.place(), "=="),

@@ -98,8 +98,11 @@ fn report(case: &str, right: &str, mistake: &Mistake) -> Result<(String, bool), 
         out.push_str("  not at the mistake\n");
     }
     if let Some(other) = other {
-        let at = wrong.find(other.as_str()).ok_or(format!("{name}: `{other}` does not stand in the program"))?;
-        if !touched(Span::new(FileId(0), at, at + other.len())) {
+        let places: Vec<usize> = wrong.match_indices(other.as_str()).map(|(at, _)| at).collect();
+        if places.is_empty() {
+            return Err(format!("{name}: `{other}` does not stand in the program"));
+        }
+        if !places.into_iter().any(|at| touched(Span::new(FileId(0), at, at + other.len()))) {
             out.push_str("  the other place is not named\n");
         }
     }
