@@ -18,6 +18,9 @@ const MAX_REPAIRED: usize = 50;
 /// More suggestions than this help nobody.
 const MAX_HELPS: usize = 4;
 
+/// Adds suggestions of one sort to the report of a call that breaks a rule, given the types of its operands.
+type Step<I> = fn(&mut I, Diagnostic, ExprId, &Fault, &[Ty]) -> Diagnostic;
+
 /// Where a number that is to be changed is written.
 #[derive(Clone, Copy)]
 pub(super) enum Site {
@@ -47,7 +50,7 @@ impl Infer<'_> {
             return diagnostic;
         }
         let n_helps = diagnostic.helps.len();
-        let steps: [fn(&mut Self, Diagnostic, ExprId, &Fault, &[Ty]) -> Diagnostic; 6] =
+        let steps: [Step<Self>; 6] =
             [Self::swapped, Self::field, Self::neighbour, Self::without_attr, Self::declared, Self::decided_elsewhere];
         for step in steps {
             if diagnostic.helps.len() < n_helps + MAX_HELPS {

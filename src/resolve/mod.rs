@@ -401,11 +401,8 @@ impl<'a> Resolver<'a> {
         let args = self.module.operands(&args);
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
-            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, object, span) {
-                Ok(attrs) => attrs,
-                // Without its attributes the call has no type; what is wrong has been said. Its arguments are still counted.
-                Err(()) => None,
-            },
+            // Without its attributes the call has no type; what is wrong has been said. Its arguments are still counted.
+            ExprKind::Op(op) => self.call_attrs(op, callee.span, attrs, object, span).unwrap_or_default(),
             _ => self.keyed_attrs(attrs, object),
         };
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
