@@ -14,7 +14,8 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         // `conv2d` for `nn.conv2d` is a forgotten prefix, not a spelling mistake.
         let distance =
             if !name.contains('.') && last_segment(candidate) == name { 1 } else { strsim::damerau_levenshtein(name, candidate) };
-        if distance <= allowed && best.is_none_or(|(d, _)| distance < d) {
+        // A letter is no misspelling of another.
+        if distance <= allowed && distance < name.chars().count() && best.is_none_or(|(d, _)| distance < d) {
             best = Some((distance, candidate));
         }
     }

@@ -4,6 +4,7 @@
 //! with a page in `explain/`; `render.rs` alone knows how they look. Deliberately not here: words about any one mistake.
 
 pub mod codes;
+pub mod fix;
 pub mod render;
 
 use crate::base::Span;
@@ -103,6 +104,21 @@ impl Diagnostic {
     /// A help that can be carried out by replacing the text of `span`.
     pub fn fix(mut self, text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         let edits = if span.is_none() { vec![] } else { vec![Edit { span, text: replacement.into() }] };
+        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self
+    }
+
+    /// Says of the last help that its edits are certainly what was meant.
+    pub fn certain(mut self) -> Self {
+        if let Some(help) = self.helps.last_mut() {
+            help.certain = true;
+        }
+        self
+    }
+
+    /// A help that takes several edits.
+    pub fn fix_all(mut self, text: impl Into<String>, edits: Vec<Edit>) -> Self {
+        let edits = if edits.iter().any(|edit| edit.span.is_none()) { vec![] } else { edits };
         self.helps.push(Help { text: text.into(), edits, certain: false });
         self
     }

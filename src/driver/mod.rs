@@ -70,7 +70,7 @@ pub fn check_text(name: &str, text: &str, until: Until) -> Program {
 
 fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect) -> Program {
     let text = sources.file(file).expect("it was added").text.clone();
-    let (ast, mut diagnostics) = syntax::parse_as(file, text, dialect);
+    let (ast, mut diagnostics) = syntax::parse_as(file, text.clone(), dialect);
     if until == Until::Parse {
         return Program { sources, module: Module::new(), diagnostics };
     }
@@ -90,7 +90,7 @@ fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect) -> Prog
         module.wrap_as_main();
     }
     if infer_wanted {
-        diagnostics.extend(infer::infer(&mut module, ops::table()));
+        diagnostics.extend(infer::infer_text(&mut module, ops::table(), &text));
     }
     diag::sort(&mut diagnostics);
     diagnostics.truncate(MAX_DIAGNOSTICS);

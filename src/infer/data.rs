@@ -56,7 +56,8 @@ impl Infer<'_> {
             PatKind::Ctor(ctor, fields) => {
                 let (field_tys, own) = self.instance(ctor);
                 if field_tys.len() != fields.len() {
-                    return Err(Some(errors::pattern_arity(self.module, pat, ctor).into()));
+                    let diagnostic = errors::pattern_arity(self.module, pat, ctor);
+                    return Err(Some(self.more_fields(diagnostic, span, fields.len(), field_tys.len()).into()));
                 }
                 (own, self.module.sub_pats(fields).to_vec(), field_tys)
             }
@@ -122,6 +123,18 @@ impl Infer<'_> {
     pub(super) fn exit_ref_write(&mut self, expr: ExprId, cell: ExprId, value: ExprId) -> Ty {
         let expected = self.cell_content(expr, cell, "`ref_write` writes to a reference");
         let found = self.ty(value);
+        let (cell_ty, value_ty) = (self.ty(cell), self.solver.shallow(&self.module.types, found));
+        let is_ref = |infer: &Self, ty: Ty| {
+            matches!(infer.module.types.data(infer.solver.shallow(&infer.module.types, ty)), TyData::Ref(_))
+        };
+        if is_ref(self, value_ty) && !is_ref(self, cell_ty) {
+            let spans = [cell, value].map(|expr| self.module.exprs[expr].span);
+            // It has just been reported that the first is no reference.
+            if let Some(last) = self.diagnostics.pop() {
+                let last = self.swap(last, spans[0], spans[1]);
+                self.diagnostics.push(last);
+            }
+        }
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
             let place = (self.module.exprs[cell].span, "the reference is here".to_owned());
             let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);

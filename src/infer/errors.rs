@@ -28,7 +28,7 @@ pub(super) fn operator_arity(module: &Module, call: ExprId, def: &OpDef) -> Diag
     // With too many arguments, the first that is too much; with too few, the name of the first that is missing.
     match module.items(args).get(names.len()) {
         Some(extra) => diagnostic = diagnostic.also(extra.span, "this argument is too much"),
-        None => diagnostic = diagnostic.note(missing_arguments(&names[args.len()..])),
+        None => diagnostic = diagnostic.also(closing(module, call), missing_arguments(&names[args.len()..])),
     }
     diagnostic.help(format!("write `{}({})`", def.name, names.join(", ")))
 }
@@ -74,14 +74,21 @@ pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expe
         (Some(extra), _) => diagnostic.also(extra.span, "this argument is too much"),
         (None, Some(missing)) if !missing.is_empty() => {
             let names: Vec<String> = missing.iter().map(|&var| format!("%{}", module.vars[var].name)).collect();
-            diagnostic.note(missing_arguments(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+            diagnostic.also(closing(module, call), missing_arguments(&names.iter().map(String::as_str).collect::<Vec<_>>()))
         }
+        (None, None) if module.items(args).len() < expected => diagnostic.also(closing(module, call), "an argument is missing"),
         _ => diagnostic,
     }
 }
 
+/// The parenthesis that ends a call.
+fn closing(module: &Module, call: ExprId) -> Span {
+    let span = module.exprs[call].span;
+    if span.is_none() { span } else { Span { start: span.end.saturating_sub(1).max(span.start), ..span } }
+}
+
 /// The function a callee certainly is.
-fn called_func(module: &Module, callee: ExprId) -> Option<FuncId> {
+pub(super) fn called_func(module: &Module, callee: ExprId) -> Option<FuncId> {
     match module.exprs[callee].kind {
         ExprKind::Global(global) => Some(module.globals[global].func),
         ExprKind::Fn(func) => Some(func),
@@ -220,7 +227,7 @@ fn path_text(path: &[StepKind]) -> String {
 }
 
 /// A constant of one number as a literal of another dtype, if there is one of the same value.
-fn literal(value: &Tensor, dtype: DType) -> Option<String> {
+pub(super) fn literal(value: &Tensor, dtype: DType) -> Option<String> {
     let suffix = match dtype {
         DType::I16 => "i16",
         DType::I32 => "",
@@ -288,13 +295,14 @@ impl Infer<'_> {
                 diagnostic = diagnostic.also(origin.span, format!("{dim}: {}", origin.text));
             }
         }
-        diagnostic
+        self.convert(diagnostic, value, expected, found)
     }
 
     /// Puts a broken rule of an operator into words: both places, where the numbers came from, what to write.
     pub(super) fn explain(&mut self, call: ExprId, fault: Fault) -> Diagnostic {
         let Some((def, _)) = self.op_call(call) else { unreachable!("faults come from relations of operators") };
         let mut diagnostic = Diagnostic::new(fault.code, format!("`{}`: {}", def.name, fault.message));
+        let tried = fault.clone();
         let mut origins = Vec::new();
         for (i, (place, text)) in fault.places.iter().enumerate() {
             let (span, default_text) = self.place(call, def, *place);
@@ -310,6 +318,7 @@ impl Infer<'_> {
         if diagnostic.labels.is_empty() {
             diagnostic = diagnostic.at(self.module.exprs[call].span, "");
         }
+        origins.extend(tried.places.iter().filter_map(|(place, _)| self.place_declared(call, *place)));
         for (span, text) in origins {
             if diagnostic.labels.iter().all(|label| label.span != span) {
                 diagnostic = diagnostic.also(span, text);
@@ -329,26 +338,48 @@ impl Infer<'_> {
                 FaultHelp::Text(text) => diagnostic.help(text),
                 FaultHelp::Cast { arg, dtype } => self.cast(diagnostic, call, arg, dtype),
                 FaultHelp::SetAttr { name, value } => self.set_attr(diagnostic, call, name, &value),
+                FaultHelp::SetNumber { name, from, to } => self.set_number(diagnostic, call, name, (from, to)),
             };
         }
-        diagnostic
+        self.repair(diagnostic, call, &tried)
     }
 
     /// There is no implicit conversion: an operand is to be cast, a literal to be written with another suffix.
-    fn cast(&self, diagnostic: Diagnostic, call: ExprId, arg: usize, dtype: DType) -> Diagnostic {
-        let Some((operand, span)) = self.operand(call, arg) else { return diagnostic };
-        if let ExprKind::Const(id) = self.module.exprs[operand].kind
-            && let Some(literal) = literal(&self.module.consts[id], dtype)
-        {
-            return diagnostic.fix(format!("there is no implicit conversion: write `{literal}`"), span, literal);
+    fn cast(&mut self, mut diagnostic: Diagnostic, call: ExprId, arg: usize, dtype: DType) -> Diagnostic {
+        // Of two operands, the literal is the one to be written otherwise, whatever is wider.
+        let n_args = self.op_call(call).map_or(0, |(def, _)| def.args.len());
+        for other in (0..n_args).filter(|&other| other != arg && n_args == 2) {
+            let [Some((literal, span)), Some((beside, _))] = [self.operand(call, other), self.operand(call, arg)] else {
+                continue;
+            };
+            let ty = self.ty(beside);
+            let ty = self.solver.resolve(&mut self.module.types, ty);
+            let wanted = self.module.types.as_tensor(ty).map(|(_, dtype)| dtype);
+            if let Some(wanted) = wanted.filter(|&wanted| self.is_literal_of(literal, wanted)) {
+                diagnostic = self.other_dtype(diagnostic, Operand { expr: literal, span }, wanted);
+            }
         }
-        let after = format!(", dtype=\"{dtype}\")");
-        let title = format!("there is no implicit conversion: write `cast(…{after}`");
-        let mut diagnostic = diagnostic.fix(title, Span { end: span.start, ..span }, "cast(");
-        if let Some(help) = diagnostic.helps.last_mut().filter(|_| !span.is_none()) {
-            help.edits.push(Edit { span: span.end_point(), text: after });
+        match self.operand(call, arg) {
+            Some((expr, span)) => self.other_dtype(diagnostic, Operand { expr, span }, dtype),
+            None => diagnostic,
         }
-        diagnostic
+    }
+
+    /// Another number in an attribute that is one, or a list of some.
+    fn set_number(&self, diagnostic: Diagnostic, call: ExprId, name: &str, (from, to): (i64, i64)) -> Diagnostic {
+        let span = self.attr_span(call, name);
+        let text = self.source(span);
+        let from = from.to_string();
+        let value = text.find('=').map_or(0, |at| at + 1);
+        let is_digit = |c: char| c.is_ascii_digit() || c == '-';
+        let at = text[value..].match_indices(&from).map(|(at, _)| value + at).find(|&at| {
+            let (before, after) = (&text[..at], &text[at + from.len()..]);
+            !before.ends_with(is_digit) && !after.starts_with(is_digit)
+        });
+        let Some(at) = at else { return diagnostic };
+        let place = Span { start: span.start + at as u32, end: span.start + (at + from.len()) as u32, ..span };
+        let written = format!("{}{to}{}", &text[..at], &text[at + from.len()..]);
+        diagnostic.fix(format!("`{written}` makes it fit"), place, to.to_string())
     }
 
     fn set_attr(&self, diagnostic: Diagnostic, call: ExprId, name: &str, value: &str) -> Diagnostic {
@@ -400,6 +431,34 @@ impl Infer<'_> {
     fn operand(&self, call: ExprId, arg: usize) -> Option<(ExprId, Span)> {
         let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return None };
         self.module.items(args).get(arg).map(|operand| (operand.expr, operand.span))
+    }
+
+    /// Where the variable at a place is declared or bound.
+    fn place_declared(&self, call: ExprId, place: Place) -> Option<(Span, String)> {
+        let (What::Arg { arg, .. }, None) = (place.what, place.axis) else { return None };
+        let (expr, span) = self.operand(call, arg)?;
+        let ExprKind::Var(var) = self.module.exprs[expr].kind else {
+            let made = self.module.exprs[expr].span;
+            return (made != span && !made.is_none()).then(|| (made, "it is made here".to_owned()));
+        };
+        let decl = &self.module.vars[var];
+        match self.let_values.get(&var) {
+            Some(&value) => Some((self.module.exprs[value].span, format!("`%{}` is bound to this", decl.name))),
+            None => Some((decl.span, format!("`%{}` is declared here", decl.name))),
+        }
+        .filter(|(span, _)| !span.is_none())
+    }
+
+    /// Whether an operand is a literal, or a name for one, that could be of another dtype.
+    fn is_literal_of(&self, expr: ExprId, dtype: DType) -> bool {
+        let value = match self.module.exprs[expr].kind {
+            ExprKind::Var(var) => self.let_values.get(&var).copied(),
+            _ => Some(expr),
+        };
+        value.is_some_and(|value| match self.module.exprs[value].kind {
+            ExprKind::Const(id) => literal(&self.module.consts[id], dtype).is_some(),
+            _ => false,
+        })
     }
 
     /// Where the number at a place was decided, if elsewhere.

@@ -10,6 +10,7 @@ mod errors;
 mod exhaust;
 mod holes;
 mod origin;
+mod repair;
 
 use crate::base::{Idx, IndexVec, Span};
 use crate::diag::Diagnostic;
@@ -21,6 +22,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Infers the types of a module in place: expression types, variable annotations, return types.
 pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
+    infer_text(module, ops, "")
+}
+
+/// As [`infer`], for a module that was read from a text: what to write instead may quote it.
+pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnostic> {
     let mut infer = Infer {
         solver: Solver::with_written(&module.types),
         tys: IndexVec::filled(None, module.exprs.len()),
@@ -36,6 +42,7 @@ pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
         diagnostics: vec![],
         module,
         ops,
+        text,
     };
     infer.run();
     infer.finish()
@@ -44,6 +51,8 @@ pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
 struct Infer<'a> {
     module: &'a mut Module,
     ops: &'a Table,
+    /// The text it was read from, empty if from none.
+    text: &'a str,
     solver: Solver,
     tys: IndexVec<ExprId, Option<Ty>>,
     var_tys: IndexVec<VarId, Option<Ty>>,
@@ -213,9 +222,16 @@ impl Infer<'_> {
         let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
         let (expected, found) = (self.var_ty(var), self.ty(value));
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
-            let place = (self.module.vars[var].span, "the variable is declared here".to_owned());
-            let diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
+            let declared = self.annotation(var).unwrap_or(self.module.vars[var].span);
+            let place = (declared, "the variable is declared here".to_owned());
+            let mut diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
+            let found = self.solver.resolve(&mut self.module.types, found);
+            if !self.module.types.has_hole(found) {
+                diagnostic = self.declare(diagnostic, var, found);
+            }
             self.diagnostics.push(diagnostic);
+            // Which of the two is meant is not known: what follows from either is not said.
+            self.var_tys[var] = Some(Ty::ERROR);
         }
     }
 
@@ -296,7 +312,10 @@ impl Infer<'_> {
                 ExprKind::Op(op) => {
                     let diagnostic = match self.takes_tuple(expr, self.ops.def(op)) {
                         true => errors::tuple_arity(self.module, expr, self.ops.def(op)),
-                        false => errors::operator_arity(self.module, expr, self.ops.def(op)),
+                        false => {
+                            let diagnostic = errors::operator_arity(self.module, expr, self.ops.def(op));
+                            self.other_count(diagnostic, expr, self.ops.def(op).args.len())
+                        }
                     };
                     self.diagnostics.push(diagnostic);
                     Ty::ERROR
@@ -326,7 +345,9 @@ impl Infer<'_> {
         let found = self.ty(cond);
         if self.solver.unify(&mut self.module.types, bool_ty, found).is_err() {
             let found = self.solver.resolve(&mut self.module.types, found);
-            self.diagnostics.push(errors::condition(self.module, cond, found));
+            let diagnostic = errors::condition(self.module, cond, found);
+            let diagnostic = self.convert(diagnostic, self.mention(cond), bool_ty, found);
+            self.diagnostics.push(diagnostic);
         }
         let (expected, found) = (self.ty(then_branch), self.ty(else_branch));
         if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
@@ -336,6 +357,7 @@ impl Infer<'_> {
             let value = self.mention(self.final_value(else_branch));
             let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
             self.diagnostics.push(diagnostic.note("the branches of an `if` have one type"));
+            return Ty::ERROR;
         }
         expected
     }
@@ -351,13 +373,22 @@ impl Infer<'_> {
             TyData::Fn { type_params, params, ret } => {
                 let (params, ret) = self.instantiate(&type_params, &params, ret);
                 if params.len() != args.len() {
-                    self.diagnostics.push(errors::function_arity(self.module, expr, callee, params.len()));
+                    let diagnostic = errors::function_arity(self.module, expr, callee, params.len());
+                    let diagnostic = self.other_count(diagnostic, expr, params.len());
+                    self.diagnostics.push(diagnostic);
                     return ret;
+                }
+                if let Some((first, second)) = self.crossed(&params, &arg_tys) {
+                    return self.swapped_arguments(callee, &args, (first, second), (&params, &arg_tys), ret);
                 }
                 for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
                     if let Err(mismatch) = self.solver.unify(&mut self.module.types, param, found) {
                         let place = errors::parameter_place(self.module, callee, i);
-                        let diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
+                        let mut diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
+                        let found = self.solver.resolve(&mut self.module.types, found);
+                        if let (Some(declared), false) = (self.parameter(callee, i), self.module.types.has_hole(found)) {
+                            diagnostic = self.declare_as(diagnostic, "or declare the parameter", declared, found);
+                        }
                         self.diagnostics.push(diagnostic);
                     }
                 }
@@ -372,7 +403,13 @@ impl Infer<'_> {
             }
             TyData::Error => Ty::ERROR,
             _ => {
-                self.diagnostics.push(errors::not_a_function(self.module, callee, callee_ty));
+                let mut diagnostic = errors::not_a_function(self.module, callee, callee_ty);
+                if let ([arg], [TyData::Fn { .. }]) =
+                    (&args[..], &arg_tys.iter().map(|&ty| self.module.types.data(ty)).collect::<Vec<_>>()[..])
+                {
+                    diagnostic = self.swap(diagnostic, self.module.exprs[callee].span, arg.span);
+                }
+                self.diagnostics.push(diagnostic);
                 Ty::ERROR
             }
         }
@@ -444,7 +481,9 @@ impl Infer<'_> {
                 }
                 None => {
                     let n = fields.len();
-                    self.diagnostics.push(errors::projection_range(self.module, expr, index, n));
+                    let diagnostic = errors::projection_range(self.module, expr, index, n);
+                    let diagnostic = self.other_field(diagnostic, expr, tuple, ty);
+                    self.diagnostics.push(diagnostic);
                     Err(Stop::Poisoned)
                 }
             },
@@ -458,6 +497,10 @@ impl Infer<'_> {
     /// Runs the relation of a call of an operator.
     fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
         let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
+        if def.attrs.is_some() && matches!(self.module.exprs[expr].kind, ExprKind::Call { attrs: None, .. }) {
+            // What is wrong with its attributes has been said.
+            return Err(Stop::Poisoned);
+        }
         let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
         let out = self.ty(expr);
         let attrs = call_attrs(self.module, expr).to_vec();

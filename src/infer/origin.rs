@@ -3,6 +3,7 @@
 //! A relation run again on the types that inference found gives the origin of each dimension of its result: an operand's
 //! axis, an attribute, a rule. Following operands leads to the place where the number was written.
 
+use super::repair::Site;
 use super::{Infer, call_attrs};
 use crate::base::Span;
 use crate::ir::{ExprId, ExprKind, VarId};
@@ -12,6 +13,8 @@ use crate::ops::rel::{From, Origins, RelCx};
 pub(super) struct Origin {
     pub span: Span,
     pub text: String,
+    /// What to change for another number.
+    pub site: Option<Site>,
 }
 
 /// A chain longer than this is not followed to its end: the reader would not either.
@@ -75,7 +78,7 @@ impl Infer<'_> {
 
     fn here(&self, expr: ExprId, text: &str) -> Option<Origin> {
         let span = self.module.exprs[expr].span;
-        (!span.is_none()).then(|| Origin { span, text: text.to_owned() })
+        (!span.is_none()).then(|| Origin { span, text: text.to_owned(), site: None })
     }
 
     fn op_name(&self, call: ExprId) -> &'static str {
@@ -87,7 +90,7 @@ impl Infer<'_> {
         if span.is_none() {
             return self.here(call, &format!("by the default of `{name}`"));
         }
-        Some(Origin { span, text: format!("decided by `{name}`") })
+        Some(Origin { span, text: format!("decided by `{name}`"), site: Some(Site::Attr(call, name)) })
     }
 
     /// Where an attribute of a call is written; none for a default.
@@ -110,7 +113,11 @@ impl Infer<'_> {
             return VarOrigin::Value(value);
         }
         let decl = &self.module.vars[var];
-        VarOrigin::Here(Origin { span: decl.span, text: format!("`%{}` is declared here", decl.name) })
+        VarOrigin::Here(Origin {
+            span: decl.span,
+            text: format!("`%{}` is declared here", decl.name),
+            site: Some(Site::Var(var, axis)),
+        })
     }
 
     /// What the relation of a call says of origins, given the types known by now.

@@ -16,6 +16,10 @@ pub trait OpTable: Sync {
     fn find(&self, name: &str) -> Option<OpId>;
     /// All names, sorted.
     fn names(&self) -> &[&'static str];
+    /// The operator that other frameworks call by this name.
+    fn elsewhere(&self, name: &str) -> Option<&'static str>;
+    /// The attribute that other frameworks call by this name.
+    fn attr_elsewhere(&self, name: &str) -> Option<&'static str>;
     /// The attributes, `None` for an operator that takes none.
     fn schema(&self, op: OpId) -> Option<&'static AttrSchema>;
     /// The attributes of an operator for which TVM declares none: they are given as an object of the metadata section.

@@ -220,9 +220,13 @@ fn equal_pieces(cx: &mut RelCx, data: &TensorTy, axis: usize, sections: i64) -> 
         Fault::attr("indices_or_sections", format!("expected 1 to {MAX_SECTIONS} sections, found {sections}"))
     })?;
     cx.require("C2", dim.value().is_none_or(|dim| dim % sections == 0), || {
-        Fault::attr("indices_or_sections", format!("cannot cut {dim} positions into {sections} equal pieces"))
+        let fault = Fault::attr("indices_or_sections", format!("cannot cut {dim} positions into {sections} equal pieces"))
             .at(data.axis(axis), "")
-            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"))
+            .equation(format!("data[{axis}] % sections == 0"), format!("{dim} % {sections} == 0"));
+        // The nearest numbers of pieces on both sides.
+        let fits = |n: &i64| dim.value().is_some_and(|dim| dim % n == 0);
+        let near = (2..sections).rev().find(fits).into_iter().chain((sections + 1..=2 * sections).find(fits));
+        near.fold(fault, |fault, n| fault.set_number("indices_or_sections", sections, n))
     })?;
     let symbols = &mut cx.types.symbols;
     Ok((0..sections).map(|_| symbols.arith(SymbolOp::FloorDiv, dim, Dim::known(sections))).collect())

@@ -5,6 +5,7 @@
 //! (`src/tir/ir/data_layout.cc`).
 
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
+use crate::base::text::nearest;
 use crate::tensor::Tensor;
 use crate::types::Dim;
 
@@ -189,8 +190,19 @@ pub fn layout_attr(
 ) -> RelResult<Layout> {
     Layout::parse(text).and_then(check).map_err(|reason| {
         let fault = Fault::attr(attr, format!("the layout {text:?} does not fit: {reason}"));
+        let fault = match same_upper(text).or_else(|| nearest(text, WRITTEN)) {
+            Some(near) => fault.set_attr(attr, format!("{near:?}")),
+            None => fault,
+        };
         Fault { rule, ..fault }.into()
     })
+}
+
+/// Layouts as they are mostly written.
+const WRITTEN: [&str; 10] = ["NCHW", "NHWC", "OIHW", "HWIO", "NCW", "NWC", "NCDHW", "NDHWC", "OHWI", "HWOI"];
+
+fn same_upper(text: &str) -> Option<&'static str> {
+    WRITTEN.into_iter().find(|written| written.eq_ignore_ascii_case(text))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 
 mod attrs;
 mod def;
+mod elsewhere;
 pub mod eval;
 mod layout;
 pub mod rel;
@@ -105,6 +106,14 @@ impl OpTable for Table {
 
     fn names(&self) -> &[&'static str] {
         &self.names
+    }
+
+    fn elsewhere(&self, name: &str) -> Option<&'static str> {
+        elsewhere::operator(name).filter(|name| self.find(name).is_some())
+    }
+
+    fn attr_elsewhere(&self, name: &str) -> Option<&'static str> {
+        elsewhere::attribute(name)
     }
 
     fn schema(&self, op: OpId) -> Option<&'static AttrSchema> {

@@ -168,6 +168,12 @@ pub enum FaultHelp {
         name: &'static str,
         value: String,
     },
+    /// Give an attribute another number: all of it, or one of its list.
+    SetNumber {
+        name: &'static str,
+        from: i64,
+        to: i64,
+    },
 }
 
 impl Fault {
@@ -223,6 +229,12 @@ impl Fault {
     /// Says which code a run fails with.
     pub fn trap(mut self, code: Code) -> Fault {
         self.trap = Some(code);
+        self
+    }
+
+    /// Another number in an attribute.
+    pub fn set_number(mut self, name: &'static str, from: i64, to: i64) -> Fault {
+        self.helps.push(FaultHelp::SetNumber { name, from, to });
         self
     }
 
@@ -325,8 +337,13 @@ impl<'a> RelCx<'a> {
     pub fn axis(&self, rule: &'static str, attr: &'static str, axis: i64, rank: usize) -> RelResult<usize> {
         let at = if axis < 0 { axis + rank as i64 } else { axis };
         self.require(rule, (0..rank as i64).contains(&at), || {
-            Fault::attr(attr, format!("axis {axis} is out of range for rank {rank}"))
-                .equation(format!("-rank <= {attr} < rank"), format!("-{rank} <= {axis} < {rank}"))
+            let fault = Fault::attr(attr, format!("axis {axis} is out of range for rank {rank}"))
+                .equation(format!("-rank <= {attr} < rank"), format!("-{rank} <= {axis} < {rank}"));
+            match rank as i64 {
+                0 => fault,
+                rank if axis > 0 => fault.set_number(attr, axis, rank - 1).set_number(attr, axis, -1),
+                _ => fault.set_number(attr, axis, 0),
+            }
         })?;
         Ok(at as usize)
     }

@@ -112,16 +112,14 @@ fn require_same_elements(
     })
 }
 
-/// A `newshape` that fits: the last number that can give way becomes -1.
+/// A `newshape` that fits: the last number that can give way becomes what remains.
 fn fitting(data: &TensorTy, codes: &[Dim]) -> Option<String> {
     let total = product(data.shape.iter().copied())?;
     let numbers: Vec<i64> = codes.iter().filter_map(|code| code.value()).filter(|&code| code > 0).collect();
-    let fits = |at: &usize| {
-        let rest = numbers.iter().enumerate().filter(|(i, _)| i != at).fold(1i128, |n, (_, &x)| n.saturating_mul(x.into()));
-        total % rest == 0
-    };
-    let at = (0..numbers.len()).rev().find(fits).filter(|_| numbers.len() == codes.len())?;
-    let text = |(i, number): (usize, &i64)| if i == at { "-1".to_owned() } else { number.to_string() };
+    let rest =
+        |at: usize| numbers.iter().enumerate().filter(|(i, _)| *i != at).fold(1i128, |n, (_, &x)| n.saturating_mul(x.into()));
+    let at = (0..numbers.len()).rev().find(|&at| total % rest(at) == 0).filter(|_| numbers.len() == codes.len())?;
+    let text = |(i, number): (usize, &i64)| if i == at { (total / rest(at)).to_string() } else { number.to_string() };
     Some(format!("[{}]", numbers.iter().enumerate().map(text).collect::<Vec<_>>().join(", ")))
 }
 
@@ -383,10 +381,12 @@ fn squeeze_rel(cx: &mut RelCx) -> RelResult {
                 removed[at] = true;
                 let dim = data.shape[at];
                 cx.require("C2", dim.value().is_none_or(|dim| dim == 1), || {
-                    Fault::shape(format!("cannot remove axis {axis}, which has dimension {dim}"))
+                    let fault = Fault::shape(format!("cannot remove axis {axis}, which has dimension {dim}"))
                         .at(data.axis(at), "")
                         .at(rel::Place::attr("axis"), "")
-                        .equation(format!("data[{at}] == 1"), format!("{dim} == 1"))
+                        .equation(format!("data[{at}] == 1"), format!("{dim} == 1"));
+                    let ones = (0..data.rank()).filter(|&i| data.shape[i].value() == Some(1) && !axes.contains(&(i as i64)));
+                    ones.take(3).fold(fault, |fault, i| fault.set_number("axis", axis, i as i64))
                 })?;
             }
         }

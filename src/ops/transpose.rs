@@ -45,19 +45,38 @@ fn transpose_rel(cx: &mut RelCx) -> RelResult {
     if let Some(axes) = &attrs.axes {
         let n = axes.len();
         cx.require("C1", n == rank, || {
-            Fault::attr("axes", format!("expected {rank} axes, found {n}"))
+            let fault = Fault::attr("axes", format!("expected {rank} axes, found {n}"))
                 .at(data.place(), "")
-                .equation("length(axes) == rank(data)", format!("{n} == {rank}"))
+                .equation("length(axes) == rank(data)", format!("{n} == {rank}"));
+            match completed(axes, rank) {
+                Some(all) => fault.set_attr("axes", all),
+                None => fault,
+            }
         })?;
         let mut named = vec![false; rank];
         for &axis in axes {
             let at = cx.axis("C2", "axes", axis, rank)?;
-            cx.require("C3", !named[at], || Fault::attr("axes", format!("axis {axis} is named twice")))?;
+            cx.require("C3", !named[at], || {
+                let fault = Fault::attr("axes", format!("axis {axis} is named twice"));
+                let missing = (0..rank as i64).filter(|at| !axes.contains(at)).collect::<Vec<_>>();
+                let last = axes.iter().rposition(|&other| other == axis);
+                let (Some(last), [missing]) = (last, &missing[..]) else { return fault };
+                let mut all = axes.clone();
+                all[last] = *missing;
+                fault.set_attr("axes", format!("{all:?}"))
+            })?;
             named[at] = true;
         }
     }
     let shape: Shape = permutation(attrs.axes.as_deref(), rank).into_iter().map(|axis| data.dim(axis)).collect();
     cx.set_out(shape, data.dtype)
+}
+
+/// The axes written, then those that are missing.
+fn completed(axes: &[i64], rank: usize) -> Option<String> {
+    let fine = axes.iter().enumerate().all(|(i, axis)| (0..rank as i64).contains(axis) && !axes[..i].contains(axis));
+    let missing = (0..rank as i64).filter(|axis| !axes.contains(axis));
+    (fine && axes.len() < rank).then(|| format!("{:?}", axes.iter().copied().chain(missing).collect::<Vec<_>>()))
 }
 
 /// Which axis each axis of the result is, for `axes` that fulfil the rules.

@@ -31,6 +31,12 @@ impl Resolver<'_> {
         let written = self.ast.items(attrs);
         let name = self.ops.name(op);
         let first = written.first().map(|attr| attr.span);
+        // A reference that no entry stands behind may have been meant as an argument.
+        if let Some(object) = object.filter(|object| self.is_dangling(*object)) {
+            self.meta_expr(object);
+            self.pop();
+            return Err(());
+        }
         let Some(schema) = self.ops.schema(op).or(self.ops.meta_schema(op)) else {
             let Some(first) = first.or(object) else { return Ok(None) };
             self.diagnostics.push(errors::no_attrs(name, first, &signature(self.ops.args(op))));
@@ -82,7 +88,9 @@ impl Resolver<'_> {
                 continue;
             }
             let Some(index) = schema.fields.iter().position(|field| field.name == key) else {
-                self.diagnostics.push(errors::unknown_attr(name, &key, attr.key, schema));
+                let near = self.ops.attr_elsewhere(&key).filter(|near| schema.fields.iter().any(|field| field.name == *near));
+                let whole = self.with_separator(attr.span);
+                self.diagnostics.push(errors::unknown_attr(name, &key, attr.key, schema, near, whole));
                 failed = true;
                 continue;
             };
@@ -134,7 +142,8 @@ impl Resolver<'_> {
         let key = key.filter(|attr| matches!(ast.values[attr.value].kind, AttrValueKind::Str));
         let Some(key) = key else {
             let first = written.first().map(|attr| attr.span).or(object)?;
-            self.diagnostics.push(errors::attrs_of_function(first));
+            let all = written.last().map_or(first, |last| first.to(last.span));
+            self.diagnostics.push(errors::attrs_of_function(first, self.with_separator(all)));
             return None;
         };
         let type_key = literal::unescape_string(ast.text(ast.values[key.value].span));
@@ -150,7 +159,9 @@ impl Resolver<'_> {
                 Some(schema) => match schema.fields.iter().position(|field| field.name == name) {
                     Some(index) => (index, self.field_value(&type_key, schema, &schema.fields[index], attr.value)),
                     None => {
-                        self.diagnostics.push(errors::unknown_attr(&type_key, &name, attr.key, schema));
+                        let near = self.ops.attr_elsewhere(&name).filter(|near| schema.fields.iter().any(|field| field.name == *near));
+                        let whole = self.with_separator(attr.span);
+                        self.diagnostics.push(errors::unknown_attr(&type_key, &name, attr.key, schema, near, whole));
                         continue;
                     }
                 },

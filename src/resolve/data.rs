@@ -19,6 +19,7 @@ impl<'a> Resolver<'a> {
             if let Some(&first) = self.adts.get(text) {
                 let first = self.module.adts[first].span;
                 self.diagnostics.push(errors::duplicate("type", text, *name, first));
+                self.lost_ctors.extend(ast.items(*ctors).iter().map(|ctor| ast.text(ctor.name)));
                 continue;
             }
             let adt = ir::Adt { name: text.into(), params: vec![], ctors: vec![], span: *name };
@@ -163,6 +164,9 @@ impl<'a> Resolver<'a> {
                 Some(ctor) => PatKind::Ctor(ctor, self.module.pats(parts)),
                 None => {
                     let text = ast.text(name);
+                    if parts.is_empty() && self.is_variable(text) {
+                        return self.bare_variable(name, span);
+                    }
                     let below = self.ctors.get(text).map(|&ctor| self.module.ctors[ctor].span);
                     self.diagnostics.push(errors::unknown_ctor(text, name, &self.ctor_names(), below));
                     // The variables inside stay declared, so that their mentions are not reported too.
@@ -173,6 +177,26 @@ impl<'a> Resolver<'a> {
             ast::PatKind::Tuple(_) => PatKind::Tuple(self.module.pats(parts)),
         };
         self.module.pats.push(ir::Pat { span, kind })
+    }
+
+    /// Whether a name in a pattern is like no constructor, and like a variable.
+    fn is_variable(&self, text: &str) -> bool {
+        let near = crate::base::text::nearest(text, self.ctors.keys().copied());
+        text.starts_with(|c: char| c.is_ascii_lowercase()) && near.is_none() && !self.ctors.contains_key(text)
+    }
+
+    /// A variable of a pattern without its `%`.
+    fn bare_variable(&mut self, name: Span, span: Span) -> PatId {
+        let text = self.ast.text(name);
+        self.diagnostics.push(errors::bare_variable(text, name));
+        let var = self.module.var(text, Some(Ty::ERROR), span);
+        // Its uses have the sigil, as a slice of the text does where one of them stands.
+        let used = format!("%{text}");
+        if let Some(at) = self.ast.text(Span { start: 0, end: u32::MAX, ..span }).find(&used) {
+            let used = self.ast.text(Span { start: at as u32, end: (at + used.len()) as u32, ..span });
+            self.scopes.declare(used, var);
+        }
+        self.module.pats.push(ir::Pat { span, kind: PatKind::Error })
     }
 
     /// Nothing is known of the variables of a pattern that is not understood, and nothing more is said of them.

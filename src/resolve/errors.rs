@@ -67,12 +67,22 @@ pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
         .note("graph variables belong to the function that defines them; text printed by TVM may share them")
 }
 
-pub(super) fn unknown_operator(name: &str, span: Span, names: &[&str]) -> Diagnostic {
+/// A constructor in a pattern that can only have been meant as a variable.
+pub(super) fn bare_variable(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`"))
+        .at(span, "read as a constructor without fields")
+        .fix(format!("a variable is written `%{name}`"), Span { end: span.start, ..span }, "%")
+}
+
+/// `elsewhere` is the operator that other frameworks call by this name.
+pub(super) fn unknown_operator(name: &str, span: Span, names: &[&str], elsewhere: Option<&str>) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`")).at(span, "not an operator");
     match nearest(name, names.iter().copied()) {
         _ if name == "true" || name == "false" => boolean(diagnostic, name, span),
-        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None => diagnostic,
+        near => match elsewhere.or(near) {
+            Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+            None => diagnostic,
+        },
     }
 }
 
@@ -141,6 +151,11 @@ pub(super) fn unknown_type(text: &str, span: Span, params: &[&str]) -> Diagnosti
     let diagnostic = Diagnostic::new(codes::E0313, format!("there is no type `{text}`")).at(span, "not a type");
     match nearest(text, params.iter().copied()).or_else(|| near_dtype(text)) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        // A letter is no misspelling of another, but one of few may be meant.
+        None if text.len() == 1 && params.iter().any(|name| name.len() == 1) => {
+            let letters = params.iter().filter(|name| name.len() == 1).take(3);
+            letters.fold(diagnostic, |d, name| d.fix(format!("there is the type parameter `{name}`"), span, *name))
+        }
         None => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
     }
 }
@@ -189,18 +204,21 @@ pub(super) fn no_attrs(op: &str, span: Span, signature: &str) -> Diagnostic {
         .help(format!("write `{op}({signature})`"))
 }
 
-pub(super) fn attrs_of_function(span: Span) -> Diagnostic {
+/// `all` are the attributes with the comma before them.
+pub(super) fn attrs_of_function(span: Span, all: Span) -> Diagnostic {
     Diagnostic::new(codes::E0405, "a call of a function takes no attributes")
         .at(span, "only operators have attributes")
+        .fix("leave it out", all, "")
         .help("attributes of any other call name their type: `attrs_type_key=\"relay.attrs.…\"`")
 }
 
-pub(super) fn unknown_attr(op: &str, key: &str, span: Span, schema: &AttrSchema) -> Diagnostic {
+/// `whole` is the attribute with the comma before it.
+pub(super) fn unknown_attr(op: &str, key: &str, span: Span, schema: &AttrSchema, near: Option<&str>, whole: Span) -> Diagnostic {
     let names = schema.fields.iter().map(|field| field.name);
     let diagnostic = Diagnostic::new(codes::E0401, format!("`{op}` has no attribute `{key}`")).at(span, "not an attribute of it");
-    let diagnostic = match nearest(key, names.clone()) {
+    let diagnostic = match near.or_else(|| nearest(key, names.clone())) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None => diagnostic,
+        None => diagnostic.fix("leave it out", whole, ""),
     };
     let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     match names.as_slice() {
@@ -220,7 +238,8 @@ pub(super) fn missing_attrs(name: &str, fields: &[&Field], op: Span, end: Span, 
     let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
     let (noun, verb) = if names.len() == 1 { ("attribute", "is") } else { ("attributes", "are") };
     let message = format!("`{name}`: the {noun} {} {verb} missing", join_words(&names, "and"));
-    let mut diagnostic = Diagnostic::new(codes::E0402, message).at(op, format!("needs {}", join_words(&names, "and")));
+    let all = join_words(&names, "and");
+    let mut diagnostic = Diagnostic::new(codes::E0402, message).at(op, format!("needs {all}"));
     for field in fields {
         let name = field.name;
         diagnostic = match field.kind {
@@ -249,13 +268,26 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
         AttrValue::Float { value, .. } if value.fract() == 0.0 && expected.starts_with("an integer") => {
             diagnostic.fix(format!("write `{value}`"), span, value.to_string())
         }
+        AttrValue::Str(inner) if inner.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-') => {
+            let plain = match &**inner {
+                "true" | "True" => "True",
+                "false" | "False" => "False",
+                inner if inner.parse::<f64>().is_ok() => inner,
+                _ => return diagnostic,
+            };
+            diagnostic.fix(format!("write `{plain}` without quotes"), span, plain)
+        }
         _ => diagnostic,
     }
 }
 
 pub(super) fn attr_below(op: &str, field: &Field, text: &str, min: f64, span: Span) -> Diagnostic {
     let message = format!("`{op}`: expected `{}` to be at least {min}, found {text}", field.name);
-    Diagnostic::new(codes::E0404, message).at(span, "too small")
+    let diagnostic = Diagnostic::new(codes::E0404, message).at(span, "too small");
+    match text.strip_prefix('-') {
+        Some(magnitude) => diagnostic.fix(format!("write `{magnitude}`"), span, magnitude),
+        None => diagnostic.fix(format!("write `{min}`"), span, min.to_string()),
+    }
 }
 
 /// The metadata section is not sound.
@@ -272,10 +304,25 @@ pub(super) fn dangling(reference: &str, span: Span, counts: Option<Vec<(&str, us
             .help("in TVM, print with `mod.astext()`; `print(mod)` leaves the section out"),
         Some(counts) if counts.is_empty() => diagnostic.note("the metadata section is empty"),
         Some(counts) => {
+            let diagnostic = near_entry(diagnostic, reference, span, &counts);
             let counts: Vec<String> = counts.into_iter().map(|(key, n)| format!("{n} `{key}`")).collect();
             diagnostic.note(format!("the metadata section holds {}", join_words(&counts, "and")))
         }
     }
+}
+
+/// The entry that a reference to none may have meant: one of the nearest key, and not past its last.
+fn near_entry(diagnostic: Diagnostic, reference: &str, span: Span, counts: &[(&str, usize)]) -> Diagnostic {
+    let parsed = crate::syntax::literal::parse_meta(reference);
+    let Some((key, index)) = parsed.and_then(|(key, index)| Some((key, usize::try_from(index).ok()?))) else { return diagnostic };
+    let written = counts.iter().map(|(key, _)| *key).find(|found| *found == key);
+    let near = written.or_else(|| counts.iter().map(|(name, _)| *name).find(|name| name.starts_with(key)));
+    let near = near.or_else(|| nearest(key, counts.iter().map(|(key, _)| *key)));
+    let Some((near, n)) = near.and_then(|near| counts.iter().find(|(key, _)| *key == near)).filter(|(_, n)| *n > 0) else {
+        return diagnostic;
+    };
+    let entry = format!("meta[{near}][{}]", index.min(n - 1));
+    diagnostic.fix(format!("there is `{entry}`"), span, entry)
 }
 
 /// A reference to an entry that cannot stand where it does.
@@ -318,6 +365,10 @@ pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
         Diagnostic::new(code, format!("expected a value, found `{text}`")).at(span, "attributes are literals, lists or strings");
     match text {
         "true" | "false" => boolean(diagnostic, text, span),
+        _ if text.starts_with('(') && text.ends_with(')') => {
+            let list = format!("[{}]", text[1..text.len() - 1].trim().trim_end_matches(','));
+            diagnostic.fix(format!("a list is written `{list}`"), span, list)
+        }
         "none" | "null" | "nil" => diagnostic.fix("nothing is written `None`", span, "None"),
         _ if is_name => diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\"")),
         _ => diagnostic,

@@ -132,6 +132,12 @@ impl<'a> Resolver<'a> {
         None
     }
 
+    /// Whether the file's section has no entries of a reference's key.
+    pub(super) fn is_dangling(&self, span: Span) -> bool {
+        let key = literal::parse_meta(self.ast.text(span)).map_or("", |(key, _)| key);
+        self.meta.section.as_ref().is_some_and(|section| section.entries(key).is_empty())
+    }
+
     fn meta_target(&mut self, span: Span) -> Option<Target<'a>> {
         let ast = self.ast;
         let text = ast.text(span);

@@ -9,6 +9,7 @@ mod errors;
 mod forward;
 mod meta;
 mod names;
+mod renamed;
 mod scope;
 mod section;
 mod types;
@@ -21,7 +22,7 @@ use crate::syntax::ast::{self, Ast};
 use crate::syntax::literal;
 use crate::tensor::Tensor;
 use crate::types::Ty;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use scope::{GraphTable, Scopes};
 
 /// The module a syntax tree stands for, and what is wrong with its names.
@@ -47,10 +48,12 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         steps: vec![],
         meta: meta::Meta::default(),
         incomplete: FxHashMap::default(),
+        lost_ctors: FxHashSet::default(),
     };
     resolver.read_metadata();
     resolver.run();
     resolver.count_dangling();
+    resolver.join_renamed();
     let Resolver { module, mut diagnostics, .. } = resolver;
     diagnostics.extend(errors::ill_formed(&module));
     crate::diag::sort(&mut diagnostics);
@@ -115,6 +118,8 @@ struct Resolver<'a> {
     meta: meta::Meta<'a>,
     /// `meta[IncompleteType][k]` as written, and its hole.
     incomplete: FxHashMap<&'a str, Ty>,
+    /// Constructors of types that were not taken, because their names were.
+    lost_ctors: FxHashSet<&'a str>,
 }
 
 impl<'a> Resolver<'a> {
@@ -403,11 +408,8 @@ impl<'a> Resolver<'a> {
         let args = self.module.operands(&args);
         let attrs = match self.module.exprs[callee.expr].kind {
             ExprKind::Error => None,
-            ExprKind::Op(op) => match self.call_attrs(op, callee.span, attrs, object, span) {
-                Ok(attrs) => attrs,
-                // Without its attributes the call has no type; what is wrong has been said.
-                Err(()) => return self.push_new(span, ExprKind::Error),
-            },
+            // Without its attributes the call has no type; what is wrong has been said. Its arguments are still counted.
+            ExprKind::Op(op) => self.call_attrs(op, callee.span, attrs, object, span).unwrap_or_default(),
             _ => self.keyed_attrs(attrs, object),
         };
         self.push_new(span, ExprKind::Call { callee: callee.expr, args, attrs });
@@ -426,6 +428,14 @@ impl<'a> Resolver<'a> {
         }
     }
 
+    /// An item of a list with the comma before it, for leaving it out.
+    fn with_separator(&self, item: Span) -> Span {
+        let before = self.ast.text(Span { start: 0, end: item.start, ..item });
+        let before = before.trim_end();
+        let start = before.strip_suffix(',').unwrap_or(before).len() as u32;
+        Span { start, ..item }
+    }
+
     fn binary(&mut self, expr: ast::ExprId) {
         let ast::ExprKind::Binary { op, op_span, .. } = self.ast.exprs[expr].kind else { return };
         let operands = self.pop_n(2);
@@ -434,7 +444,7 @@ impl<'a> Resolver<'a> {
         let callee = match self.ops.find(name) {
             Some(op) => self.module.expr(op_span, ExprKind::Op(op)),
             None => {
-                self.diagnostics.push(errors::unknown_operator(name, op_span, self.ops.names()));
+                self.diagnostics.push(errors::unknown_operator(name, op_span, self.ops.names(), None));
                 self.module.expr(op_span, ExprKind::Error)
             }
         };
@@ -491,7 +501,7 @@ impl<'a> Resolver<'a> {
         let text = self.ast.text(name);
         let key = literal::graph_key(text);
         let node = self.forward_value(key, value.expr, self.ast.stmts[stmt].span);
-        if let Some(first) = self.graph.define(key, node, name) {
+        if let Some(first) = self.graph.define(key, text, node, name) {
             self.diagnostics.push(errors::duplicate("graph variable", text, name, first));
         }
     }

@@ -57,7 +57,10 @@ impl Resolver<'_> {
                 self.push(expr, span);
             }
             None => {
-                self.diagnostics.push(errors::unknown_graph(name, span));
+                // One digit is near every other.
+                let near = crate::base::text::nearest(name, self.graph.names()).filter(|_| name.len() > 2).map(str::to_owned);
+                let report = super::renamed::near_graph(errors::unknown_graph(name, span), near, span);
+                self.diagnostics.push(report);
                 self.push_new(span, ExprKind::Error);
             }
         }
@@ -76,7 +79,7 @@ impl Resolver<'_> {
             Some(&ctor) => errors::unknown_ctor(&name, span, &[], Some(self.module.ctors[ctor].span)),
             None => {
                 let names = [self.ops.names(), &self.ctor_names()].concat();
-                errors::unknown_operator(&name, span, &names)
+                errors::unknown_operator(&name, span, &names, self.ops.elsewhere(&name))
             }
         };
         self.diagnostics.push(diagnostic);

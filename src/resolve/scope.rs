@@ -67,7 +67,7 @@ impl<'a> Scopes<'a> {
 #[derive(Default)]
 pub(super) struct GraphTable<'a> {
     function: usize,
-    nodes: FxHashMap<&'a str, (ExprId, Span, usize)>,
+    nodes: FxHashMap<&'a str, (ExprId, Span, usize, &'a str)>,
 }
 
 impl<'a> GraphTable<'a> {
@@ -76,18 +76,26 @@ impl<'a> GraphTable<'a> {
     }
 
     /// Binds a number. If this function has bound it already, the first stays and its place is returned.
-    pub fn define(&mut self, key: &'a str, expr: ExprId, at: Span) -> Option<Span> {
-        if let Some(&(_, first, function)) = self.nodes.get(key)
+    pub fn define(&mut self, key: &'a str, name: &'a str, expr: ExprId, at: Span) -> Option<Span> {
+        if let Some(&(_, first, function, _)) = self.nodes.get(key)
             && function == self.function
         {
             return Some(first);
         }
-        self.nodes.insert(key, (expr, at, self.function));
+        self.nodes.insert(key, (expr, at, self.function, name));
         None
+    }
+
+    /// The names this function has bound, as they are written, sorted.
+    pub fn names(&self) -> Vec<&'a str> {
+        let own = self.nodes.iter().filter(|(_, node)| node.2 == self.function);
+        let mut names: Vec<&str> = own.map(|(_, node)| node.3).collect();
+        names.sort_unstable();
+        names
     }
 
     /// The node, and whether this function bound it.
     pub fn find(&self, key: &str) -> Option<(ExprId, bool)> {
-        self.nodes.get(key).map(|&(expr, _, function)| (expr, function == self.function))
+        self.nodes.get(key).map(|&(expr, _, function, _)| (expr, function == self.function))
     }
 }

@@ -227,7 +227,10 @@ impl<'a> Section<'a> {
             let words = words.split(" at line ").next().unwrap_or(&words).to_owned();
             let rest = &part[at..];
             let len = rest.chars().next().map_or(0, char::len_utf8);
-            errors::metadata(words, self.span_of(&rest[..len]))
+            let missing = words.starts_with("expected `,`") && rest.starts_with(['"', '{', '[']);
+            let report = errors::metadata(words, self.span_of(&rest[..len]));
+            let behind = part[..at].trim_end().len();
+            if missing { report.fix("write `,`", self.span_of(&part[behind..behind]), ",") } else { report }
         })
     }
 }

@@ -102,6 +102,7 @@ pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32
         last_opened_after: None,
         line: Line::default(),
         n_mended: 0,
+        done: 0,
         n_tried: 0,
         out: Mended { tokens: Vec::with_capacity(tokens.len() + 16), reports: vec![], places: vec![], given_up: false },
     };
@@ -157,6 +158,8 @@ struct Mender<'t> {
     last_opened_after: Option<Tok>,
     line: Line,
     n_mended: usize,
+    /// Tokens before this one are dealt with.
+    done: usize,
     /// How often a bracket that closes everything was looked at.
     n_tried: usize,
     out: Mended,
@@ -185,7 +188,7 @@ impl Mender<'_> {
                 return;
             }
             let token = self.tokens[at];
-            if self.hints(at) {
+            if at < self.done || self.hints(at) {
                 continue;
             }
             if is_open(token.tok) {
@@ -258,6 +261,8 @@ impl Mender<'_> {
                 (next_line || binds(self.tokens, at + 1)).then(|| brace.map_or(0, |i| i + 1))
             }
             Tok::LBrace if top.tok == Tok::LBracket => Some(self.open.len() - 1),
+            // `[2, 2, padding=…`: a list holds no attributes.
+            Tok::Comma if top.tok == Tok::LBracket && self.begins_attr(at + 1) => Some(self.open.len() - 1),
             // A `{` after a value in parentheses: the parameters, the condition or the scrutinee end before it.
             Tok::LBrace if top.tok == Tok::LParen && self.ends_head(top, at) => Some(self.open.len() - 1),
             Tok::Else if top.tok == Tok::LBrace && before != Some(Tok::RBrace) => Some(self.open.len() - 1),
@@ -279,6 +284,11 @@ impl Mender<'_> {
         }
         self.close_above(keep, token.span(self.file), &format!("`{}`", token.text(self.source)));
         false
+    }
+
+    /// Whether `name=` stands here.
+    fn begins_attr(&self, at: usize) -> bool {
+        self.tok(at) == Some(Tok::Ident) && self.tok(at + 1) == Some(Tok::Assign)
     }
 
     /// The first `n` open brackets.
@@ -331,6 +341,9 @@ impl Mender<'_> {
         let span = token.span(self.file);
         let text = token.text(self.source);
         self.out.places.push(token.start);
+        if self.crossed(at) {
+            return;
+        }
         match self.best_way(at) {
             Way::Drop => self.drop(at),
             Way::Replace => {
@@ -345,6 +358,26 @@ impl Mender<'_> {
                 self.out.tokens.push(token);
             }
         }
+    }
+
+    /// `([ )]`: two closing brackets in the wrong order are one mistake.
+    fn crossed(&mut self, at: usize) -> bool {
+        let [.., outer, inner] = self.open[..] else { return false };
+        let (token, next) = (self.tokens[at], self.tok(at + 1));
+        if at + 1 >= self.end || closer(outer.tok).0 != token.tok || Some(closer(inner.tok).0) != next {
+            return false;
+        }
+        let place = token.span(self.file).to(self.tokens[at + 1].span(self.file));
+        let wanted = [closer(inner.tok).1, closer(outer.tok).1].concat();
+        let found = &self.source[place.start as usize..place.end as usize];
+        let report = errors::crossed(place, inner.span, found, &wanted);
+        self.out.tokens.push(Token { tok: closer(inner.tok).0, ..token });
+        self.out.tokens.push(Token { tok: token.tok, ..self.tokens[at + 1] });
+        self.last_opened_after = outer.after;
+        self.open.truncate(self.open.len() - 2);
+        self.done = at + 2;
+        self.report(report);
+        true
     }
 
     /// The way after which the brackets match for longest; of equals the first.
@@ -384,6 +417,12 @@ impl Mender<'_> {
         let token = self.tokens[at];
         let (span, text) = (token.span(self.file), token.text(self.source));
         let Some(insert) = self.missing_opener(token.tok) else {
+            if let Some(early) = self.closed_too_early(token.tok) {
+                let removed = self.out.tokens.remove(early);
+                self.out.tokens.push(token);
+                self.out.places.push(removed.start);
+                return self.report(errors::closed_too_early(removed.span(self.file), span));
+            }
             self.report(errors::unopened(span, text));
             return;
         };
@@ -394,6 +433,16 @@ impl Mender<'_> {
         self.report(report);
         self.out.tokens.insert(insert, Token { tok, start: before.end, end: before.end });
         self.out.tokens.push(token);
+    }
+
+    /// `f(%x), axis=1)`: the first of the parentheses, an index into the tokens put out so far.
+    fn closed_too_early(&self, close: Tok) -> Option<usize> {
+        const ENDS: TokSet = TokSet::of(&[Tok::Semi, Tok::LBrace, Tok::RBrace]);
+        let out = &self.out.tokens;
+        let pattern = [Tok::RParen, Tok::Comma, Tok::Ident, Tok::Assign];
+        let from = out.iter().rposition(|token| ENDS.has(token.tok)).unwrap_or(0);
+        let found = out[from..].windows(4).rposition(|window| window.iter().map(|token| token.tok).eq(pattern));
+        found.filter(|_| close == Tok::RParen).map(|at| from + at)
     }
 
     /// Where the opening bracket of a closing one was left out: between two tokens that never stand next to each other.

@@ -6,7 +6,7 @@
 use super::literal::NumberProblem;
 use super::token::{Tok, Token};
 use crate::base::Span;
-use crate::base::text::{count, join_words, thousands};
+use crate::base::text::{count, join_words, nearest, thousands};
 use crate::diag::Diagnostic;
 use crate::diag::codes::{
     E0001, E0002, E0003, E0004, E0005, E0006, E0101, E0102, E0103, E0104, E0105, E0106, E0208, E0801, E0802, W0001, W0010, W0011,
@@ -58,6 +58,14 @@ pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
     }
 }
 
+/// A comment as other languages begin it.
+pub(super) fn hash_comment(sign: Span) -> Diagnostic {
+    Diagnostic::new(E0001, "a comment starts with `//`, found `#`")
+        .at(sign, "starts no comment")
+        .fix("write `//`", sign, "//")
+        .certain()
+}
+
 /// A number that is no literal. `before` are the tokens in front of it.
 pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, before: &[Token], source: &str) -> Diagnostic {
     let shown = excerpt(text);
@@ -80,9 +88,14 @@ pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, befor
                 None => report.help("write blanks around the operator"),
             }
         }
-        NumberProblem::Width(suffix) => report(format!("there are no literals of width `{suffix}`"), "this width")
-            .note("integers are `i16`, `i32`, `i64`, floats `f16`, `f32`, `f64`")
-            .help("write a wider literal and `cast` it"),
+        NumberProblem::Width(suffix) => {
+            let report = report(format!("there are no literals of width `{suffix}`"), "this width")
+                .note("integers are `i16`, `i32`, `i64`, floats `f16`, `f32`, `f64`");
+            match nearest(suffix, ["i64", "i32", "i16", "f64", "f32", "f16"]).zip(text.strip_suffix(&suffix[..])) {
+                Some((near, digits)) => report.fix(format!("write `{digits}{near}`"), place, format!("{digits}{near}")),
+                None => report.help("write a wider literal and `cast` it"),
+            }
+        }
         NumberProblem::Range { dtype, largest } => {
             let report = report(format!("`{shown}` does not fit {dtype}"), "out of range")
                 .note(format!("the largest magnitude a literal of {dtype} can have is {largest}"));
@@ -134,19 +147,35 @@ fn chained_projection(place: Span, text: &str, before: &[Token], source: &str) -
 }
 
 /// A comment that runs to the end of the text. `opening` is its `/*`.
-pub(super) fn unterminated_comment(opening: Span, comment: Span) -> Diagnostic {
-    Diagnostic::new(E0003, "a block comment without an end").at(opening, "starts here").fix(
+pub(super) fn unterminated_comment(opening: Span, comment: Span, text: &str) -> Diagnostic {
+    let report = Diagnostic::new(E0003, "a block comment without an end").at(opening, "starts here").fix(
         "close it with `*/`; every `/*` inside it needs one too",
         comment.end_point(),
         " */",
-    )
+    );
+    match text.lines().next() {
+        Some(line) if line.len() < text.trim_end().len() => {
+            let end = comment.start + line.trim_end().len() as u32;
+            report.fix("or close it on its own line", Span { start: end, end, ..comment }, " */")
+        }
+        _ => report,
+    }
 }
 
-pub(super) fn unterminated_string(opening: Span) -> Diagnostic {
-    Diagnostic::new(E0004, "a string without an end")
+/// `rest` is what follows the quotation mark on its line.
+pub(super) fn unterminated_string(opening: Span, rest: &str) -> Diagnostic {
+    let report = Diagnostic::new(E0004, "a string without an end")
         .at(opening, "starts here")
-        .note("a quotation mark inside a string is written `\\\"`")
-        .help("close it with `\"`")
+        .note("a quotation mark inside a string is written `\\\"`");
+    // Strings are attribute values: names of dtypes and layouts, which none of these is part of.
+    match rest.find([',', ')', ']', ';']) {
+        Some(len) => {
+            let end = opening.end + len as u32;
+            let report = report.also(Span { start: end, end, ..opening }, "should it end here?");
+            report.fix(format!("close it: `\"{}\"`", excerpt(&rest[..len])), Span { start: end, end, ..opening }, "\"")
+        }
+        None => report.help("close it with `\"`"),
+    }
 }
 
 /// Bytes that are not UTF-8; `place` is the sign that stands for them.
@@ -156,9 +185,20 @@ pub(super) fn not_utf8(place: Span, bytes: &[u8]) -> Diagnostic {
 }
 
 pub(super) fn unknown_section(place: Span, name: &str) -> Diagnostic {
-    Diagnostic::new(E0006, format!("unknown section `{}`", excerpt(name)))
+    let report = Diagnostic::new(E0006, format!("unknown section `{}`", excerpt(name)))
         .at(place, "not known")
-        .note("the sections are `#[version = \"0.0.5\"]` and `#[metadata]`")
+        .note("the sections are `#[version = \"0.0.5\"]` and `#[metadata]`");
+    match meant_section(name) {
+        Some("version") => report.fix("write the usual header", place, format!("#[version = {}]", super::lexer::VERSION)),
+        Some(_) => report.fix("write `#[metadata]`", place, "#[metadata]"),
+        None => report,
+    }
+}
+
+/// The section whose name is misspelt in `name`.
+pub(super) fn meant_section(name: &str) -> Option<&'static str> {
+    let word = name.split(['=', ' ']).next().unwrap_or("");
+    nearest(word, ["version", "metadata"])
 }
 
 pub(super) fn unclosed_section(place: Span) -> Diagnostic {
@@ -303,6 +343,22 @@ pub(super) fn unclosed(open: &[(Span, &'static str)], place: Span, found: &str, 
     }
     let new_line = if missing.starts_with('}') && found != "`else`" { "\n" } else { "" };
     report.fix(format!("write `{}`", excerpt(&missing)), behind, format!("{new_line}{missing}"))
+}
+
+/// Two closing brackets in the wrong order.
+pub(super) fn crossed(place: Span, opened: Span, text: &str, wanted: &str) -> Diagnostic {
+    Diagnostic::new(E0103, format!("expected `{wanted}`, found `{text}`"))
+        .at(place, "these two are in the wrong order")
+        .also(opened, "opened last")
+        .fix(format!("write `{wanted}`"), place, wanted)
+}
+
+/// A parenthesis that closes a call before its attributes.
+pub(super) fn closed_too_early(place: Span, last: Span) -> Diagnostic {
+    Diagnostic::new(E0103, "`)` closes the call before its attributes")
+        .at(place, "closes too early")
+        .also(last, "this one closes nothing then")
+        .fix("remove the first `)`", place, "")
 }
 
 /// A closing bracket that no open one belongs to.

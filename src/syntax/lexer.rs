@@ -134,6 +134,11 @@ impl Lexer<'_> {
             let place = self.span();
             return self.report(errors::bad_blank(place, text));
         }
+        if text == "#" && self.rest().first().is_some_and(|b| matches!(b, b' ' | b'#' | b'\t')) {
+            let sign = self.span();
+            self.report(errors::hash_comment(sign));
+            return self.line_comment();
+        }
         let joins = self.out.tokens.last().is_some_and(|last| last.tok == Tok::Bad && last.end as usize == span.start);
         match self.out.tokens.last_mut() {
             Some(last) if joins => {
@@ -224,7 +229,10 @@ impl Lexer<'_> {
             self.last_quote = None;
             let place = self.span();
             self.out.cut.get_or_insert(place.start);
-            self.report(errors::unterminated_string(Span { end: place.start + 1, ..place }));
+            self.report(errors::unterminated_string(
+                Span { end: place.start + 1, ..place },
+                &self.source[start + 1..start + 1 + len],
+            ));
         }
     }
 
@@ -271,6 +279,10 @@ impl Lexer<'_> {
             }
         } else {
             self.report(errors::unknown_section(place, name));
+            // Misspelt, it is still the header.
+            if self.out.tokens.is_empty() && errors::meant_section(name) == Some("version") {
+                self.push(Tok::Version);
+            }
         }
     }
 
@@ -350,7 +362,7 @@ impl Lexer<'_> {
         self.out.comments.push(place);
         if depth > 0 {
             self.out.cut.get_or_insert(place.start);
-            self.report(errors::unterminated_comment(opening, place));
+            self.report(errors::unterminated_comment(opening, place, self.inner.slice()));
         }
     }
 

@@ -11,6 +11,7 @@ pub mod dialect;
 mod errors;
 pub mod lexer;
 pub mod literal;
+mod meant;
 mod parse;
 mod recover;
 pub mod token;

@@ -119,7 +119,7 @@ def @g(%x: int32) { %x; }
             "E0101 13:1 expected a definition, found `defn`",
             "E0101 14:42 expected an expression, found `,`",
             "E0101 14:46 expected `(` or `=>`, found `2`",
-            "E0101 15:25 expected an expression, found `}`",
+            "E0101 15:24 expected an expression, found `}`",
         ]
     );
 }

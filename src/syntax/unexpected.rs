@@ -8,8 +8,8 @@ use super::recover::{STARTS, starts_statement};
 use super::token::{OPERATORS, Tok, TokSet, Token, words};
 use crate::base::text::{join_words, nearest};
 use crate::base::{FileId, Span};
-use crate::diag::Diagnostic;
 use crate::diag::codes::{E0101, E0105, E0201, E0202, E0204};
+use crate::diag::{Diagnostic, Edit};
 
 /// All there is to know about a token that does not fit.
 pub(super) struct Scene<'t> {
@@ -35,8 +35,8 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         value_missing,
         unary_minus,
         string_value,
-        list_value,
         type_arguments,
+        list_value,
         missing_sigil,
         positional_after_attribute,
         trailing_dot,
@@ -46,44 +46,45 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         missing_semicolon,
         missing_separator,
     ];
-    mistakes.iter().find_map(|mistake| mistake(&scene)).unwrap_or_else(|| scene.plain())
+    let all = super::meant::MISTAKES.iter().chain(mistakes);
+    all.copied().find_map(|mistake| mistake(&scene)).unwrap_or_else(|| scene.plain())
 }
 
 impl<'t> Scene<'t> {
-    fn tok(&self, at: usize) -> Option<Tok> {
+    pub fn tok(&self, at: usize) -> Option<Tok> {
         self.tokens.get(at).map(|token| token.tok)
     }
 
-    fn found(&self) -> Option<Tok> {
+    pub fn found(&self) -> Option<Tok> {
         self.tok(self.at)
     }
 
     /// The `n`th token before the one that does not fit.
-    fn before(&self, n: usize) -> Option<Token> {
+    pub fn before(&self, n: usize) -> Option<Token> {
         self.at.checked_sub(n).map(|at| self.tokens[at])
     }
 
-    fn before_tok(&self, n: usize) -> Option<Tok> {
+    pub fn before_tok(&self, n: usize) -> Option<Tok> {
         self.before(n).map(|token| token.tok)
     }
 
     /// The place of the token that does not fit; at the end of the text the place behind it.
-    fn place(&self) -> Span {
+    pub fn place(&self) -> Span {
         let end = Span::new(self.file, self.source.len(), self.source.len());
         self.tokens.get(self.at).map_or(end, |token| token.span(self.file))
     }
 
     /// The place right behind the token before.
-    fn behind(&self) -> Span {
+    pub fn behind(&self) -> Span {
         self.before(1).map_or(Span { end: self.place().start, ..self.place() }, |token| token.span(self.file).end_point())
     }
 
-    fn text(&self) -> &'t str {
+    pub fn text(&self) -> &'t str {
         self.tokens.get(self.at).map_or("", |token| token.text(self.source))
     }
 
     /// The token that does not fit, in words.
-    fn found_words(&self) -> String {
+    pub fn found_words(&self) -> String {
         match self.found() {
             None => "the end of the file".to_owned(),
             Some(Tok::Str) => "a string".to_owned(),
@@ -101,7 +102,7 @@ impl<'t> Scene<'t> {
         }
     }
 
-    fn message(&self) -> Diagnostic {
+    pub fn message(&self) -> Diagnostic {
         let expected = fold(self.expected);
         let message = match &expected[..] {
             [] => format!("{} is not expected here", self.found_words()),
@@ -110,18 +111,18 @@ impl<'t> Scene<'t> {
         Diagnostic::new(E0101, message)
     }
 
-    fn plain(&self) -> Diagnostic {
+    pub fn plain(&self) -> Diagnostic {
         let label = if self.found().is_none() { "the text ends here" } else { "not expected here" };
         self.message().at(self.place(), label)
     }
 
     /// Whether an expression may begin here.
-    fn wants_expr(&self) -> bool {
+    pub fn wants_expr(&self) -> bool {
         self.expected.has_all(OPERANDS)
     }
 
     /// Whether an expression has just ended.
-    fn wants_operator(&self) -> bool {
+    pub fn wants_operator(&self) -> bool {
         self.expected.has_all(OPERATORS)
     }
 
@@ -370,8 +371,10 @@ fn assignment(scene: &Scene) -> Option<Diagnostic> {
     let report = scene.message().at(scene.place(), "not expected here");
     Some(match name.tok {
         Tok::Local if starts => {
-            let before = Span { end: name.start, ..name.span(scene.file) };
+            let place = name.span(scene.file);
+            let before = Span { end: name.start, ..place };
             let name = excerpt(name.text(scene.source));
+            let report = Diagnostic::new(E0101, format!("expected `let` before `{name}`")).at(place, "bound without `let`");
             report.fix(format!("a local is bound by `let {name} = …;`"), before, "let ")
         }
         _ => report.fix("a comparison is `==`", scene.place(), "=="),
@@ -414,7 +417,18 @@ fn wrong_arrow(scene: &Scene) -> Option<Diagnostic> {
 /// `Tensor[2, 3, float32]`.
 fn bare_dimensions(scene: &Scene) -> Option<Diagnostic> {
     let in_tensor = scene.before_tok(1)? == Tok::LBracket && scene.before_tok(2)? == Tok::Tensor;
-    in_tensor.then(|| scene.plain().help("the dimensions stand in parentheses, as in `Tensor[(2, 3), float32]`"))
+    const DIMENSION: TokSet = TokSet::of(&[Tok::Int, Tok::Question, Tok::Meta, Tok::Comma]);
+    let n = scene.tokens.get(scene.at..)?.iter().take_while(|token| DIMENSION.has(token.tok)).count();
+    // Up to the comma before the dtype.
+    let last = (scene.at..scene.at + n).rev().find(|&at| scene.tokens[at].tok != Tok::Comma);
+    in_tensor.then(|| {
+        let title = "the dimensions stand in parentheses, as in `Tensor[(2, 3), float32]`";
+        let Some(last) = last.filter(|&last| scene.tok(last + 1) == Some(Tok::Comma)) else { return scene.plain().help(title) };
+        let start = Span { end: scene.place().start, ..scene.place() };
+        let end = scene.tokens[last].span(scene.file).end_point();
+        let put = |span: Span, text: &str| Edit { span, text: text.to_owned() };
+        scene.plain().fix_all(title, vec![put(start, "("), put(end, ")")])
+    })
 }
 
 /// `defn @f() { … }`.
@@ -431,19 +445,30 @@ fn value_missing(scene: &Scene) -> Option<Diagnostic> {
     let ends = matches!(scene.found(), None | Some(Tok::RBrace | Tok::RParen));
     let after_semi = scene.before_tok(1) == Some(Tok::Semi);
     (ends && after_semi && scene.wants_expr()).then(|| {
-        scene
+        let report = scene
             .message()
-            .at(scene.place(), "a value is missing before this")
-            .note("statements end in `;`, and after the last one stands the value of the whole")
+            .at(scene.behind(), "a value is missing here")
+            .note("statements end in `;`, and after the last one stands the value of the whole");
+        match scene.last_bound() {
+            Some(name) => report.fix(format!("write the name of the value: `{name}`"), scene.behind(), format!("\n{name}")),
+            None => report,
+        }
     })
 }
 
 /// `-%x`.
 fn unary_minus(scene: &Scene) -> Option<Diagnostic> {
     (scene.found()? == Tok::Minus && scene.wants_expr()).then(|| {
-        Diagnostic::new(E0105, "there is no unary minus")
-            .at(scene.place(), "only a literal can have a sign")
-            .help("write `negative(x)`")
+        let report = Diagnostic::new(E0105, "there is no unary minus").at(scene.place(), "only a literal can have a sign");
+        match scene.operand_end(scene.at + 1) {
+            Some(end) => {
+                let operand = scene.place().end as usize..scene.tokens[end].end as usize;
+                let text = scene.source.get(operand).unwrap_or("").trim();
+                let place = scene.place().to(scene.tokens[end].span(scene.file));
+                report.fix(format!("write `negative({})`", excerpt(text)), place, format!("negative({text})"))
+            }
+            None => report.help("write `negative(x)`"),
+        }
     })
 }
 
@@ -470,9 +495,13 @@ fn list_value(scene: &Scene) -> Option<Diagnostic> {
 fn type_arguments(scene: &Scene) -> Option<Diagnostic> {
     let callee = matches!(scene.before_tok(1)?, Tok::Global | Tok::Local | Tok::Ident | Tok::Graph);
     (callee && scene.found()? == Tok::LBracket && scene.wants_operator()).then(|| {
-        Diagnostic::new(E0105, "type arguments cannot be written at a call")
+        let report = Diagnostic::new(E0105, "type arguments cannot be written at a call")
             .at(scene.place(), "not expected here")
-            .note("they are inferred from the arguments and the result")
+            .note("they are inferred from the arguments and the result");
+        match scene.partner(scene.at) {
+            Some(end) => report.fix("leave them out", scene.place().to(scene.tokens[end].span(scene.file)), ""),
+            None => report,
+        }
     })
 }
 
@@ -506,9 +535,13 @@ fn positional_after_attribute(scene: &Scene) -> Option<Diagnostic> {
     let found = scene.found()?;
     let only_keys = scene.expected.has(Tok::Ident) && scene.expected.has(Tok::RParen) && !scene.expected.has(Tok::Local);
     (only_keys && scene.before_tok(1) == Some(Tok::Comma) && (STARTS.has(found) || found == Tok::LParen)).then(|| {
-        Diagnostic::new(E0101, format!("expected an attribute or `)`, found {}", scene.found_words()))
+        let report = Diagnostic::new(E0101, format!("expected an attribute or `)`, found {}", scene.found_words()))
             .at(scene.place(), "not an attribute")
-            .note("attributes stand after all arguments and parameters")
+            .note("attributes stand after all arguments and parameters");
+        match scene.before_attributes() {
+            Some(edits) => report.fix_all("move it before the attributes", edits),
+            None => report,
+        }
     })
 }
 

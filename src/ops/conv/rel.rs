@@ -165,6 +165,7 @@ fn input_channels(cx: &RelCx, conv: &Conv, data: &Shape, weight: &Shape) -> RelR
         let fault = Fault::shape(format!("expected a weight for {c} input channels, found one for {taken}"))
             .at(weight[1].place(), "")
             .at(data[1].place(), "")
+            .at(Place::attr("groups"), "")
             .equation("data.C == weight.I * groups", format!("{c} == {i} * {groups}"));
         let outputs = weight[0].value();
         let fitting = (i > 0 && c > 0 && c % i == 0).then(|| c / i).filter(|groups| outputs.is_none_or(|o| o % groups == 0));
@@ -249,7 +250,7 @@ mod tests {
         let help = |name, value: &str| vec![FaultHelp::SetAttr { name, value: value.into() }];
         let fault = call(&CONV2D).fault(&["(1, 64, 9, 9) float32", "(64, 1, 3, 3) float32"]);
         assert_eq!(fault.equation, Some(("data.C == weight.I * groups".into(), "64 == 1 * 1".into())));
-        assert_eq!((fault.rule, fault.places.len(), fault.helps), ("C7", 2, help("groups", "64")));
+        assert_eq!((fault.rule, fault.places.len(), fault.helps), ("C7", 3, help("groups", "64")));
         let fault = call(&CONV2D).fault(&["(1, 9, 9, 64) float32", "(6, 64, 3, 3) float32"]);
         assert_eq!((fault.rule, fault.helps), ("C7", help("data_layout", "\"NHWC\"")));
         let fault = conv(5, 3).fault(&[DATA, "(4, 8, 3, 3) float32"]);

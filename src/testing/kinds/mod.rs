@@ -4,6 +4,7 @@ mod check;
 mod fmt;
 mod infer;
 mod interp;
+mod mistakes;
 mod parse;
 mod print;
 
@@ -33,6 +34,7 @@ pub const ALL: &[&dyn Kind] = &[
     &print::Print { name: "print", types: false },
     &print::Print { name: "print-types", types: true },
     &interp::Interp,
+    &mistakes::Mistakes,
 ];
 
 /// The kind of a name.

@@ -1,0 +1,83 @@
+//! One mistake, one message: a name defined twice, and another one used that nothing defines, are one name misspelt.
+
+use super::Resolver;
+use crate::base::Span;
+use crate::diag::{Code, Diagnostic, codes};
+
+/// What can be mistaken for one another: names of one kind.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Local,
+    Graph,
+    Global,
+    Other,
+}
+
+fn kind(name: &str) -> Kind {
+    match name.as_bytes() {
+        [b'%', digit, ..] if digit.is_ascii_digit() => Kind::Graph,
+        [b'%', ..] => Kind::Local,
+        [b'@', ..] => Kind::Global,
+        _ => Kind::Other,
+    }
+}
+
+const UNKNOWN: [Code; 6] = [codes::E0201, codes::E0202, codes::E0203, codes::E0204, codes::E0313, codes::E0210];
+
+impl Resolver<'_> {
+    /// Joins the report of a second definition with those of names that lack one.
+    pub(super) fn join_renamed(&mut self) {
+        let duplicates: Vec<usize> = self.reports(|code| code == codes::E0205);
+        for duplicate in duplicates {
+            let span = self.diagnostics[duplicate].span();
+            let name = self.ast.text(span);
+            let unknown = self.reports(|code| UNKNOWN.contains(&code));
+            // What is used above a local's binding cannot mean it; types and functions may be used anywhere.
+            let ordered = matches!(kind(name), Kind::Local | Kind::Graph);
+            let place = |i: &usize| self.diagnostics[*i].span();
+            let fits = |i: &usize| {
+                let at = place(i);
+                kind(self.ast.text(at)) == kind(name) && !(ordered && at.start < span.start) && self.same_def(span, at, ordered)
+            };
+            let missing: Vec<usize> = unknown.into_iter().filter(fits).collect();
+            let Some(&first) = missing.iter().find(|i| self.diagnostics[**i].code != codes::E0210) else { continue };
+            let missed = self.ast.text(place(&first)).to_owned();
+            let meant: Vec<usize> =
+                missing.into_iter().filter(|i| self.ast.text(place(i)) == missed || self.is_lost_ctor(place(i))).collect();
+            let used = place(&first);
+            let report = &mut self.diagnostics[duplicate];
+            report.helps.clear();
+            *report = report.clone().also(used, "used, but not defined").fix(format!("name it `{missed}`"), span, missed);
+            let mut index = 0;
+            self.diagnostics.retain(|_| {
+                index += 1;
+                !meant.contains(&(index - 1))
+            });
+            // One such mistake is joined; with several nobody knows which belongs to which.
+            return;
+        }
+    }
+
+    fn reports(&self, of: impl Fn(Code) -> bool) -> Vec<usize> {
+        self.diagnostics.iter().enumerate().filter(|(_, d)| of(d.code)).map(|(i, _)| i).collect()
+    }
+
+    /// Whether two places lie in one definition, for names that do not reach further.
+    fn same_def(&self, a: Span, b: Span, ordered: bool) -> bool {
+        let within = |def: Span| def.start <= a.start && a.start < def.end && def.start <= b.start && b.start < def.end;
+        !ordered || self.ast.funcs.iter().any(|func| within(func.span)) || self.ast.defs.is_empty()
+    }
+
+    /// Whether a name is a constructor of a type whose definition was not taken, because its name was.
+    fn is_lost_ctor(&self, name: Span) -> bool {
+        self.lost_ctors.contains(self.ast.text(name))
+    }
+}
+
+/// Adds to an unknown name's report what to write, where the text shows it.
+pub(super) fn near_graph(diagnostic: Diagnostic, near: Option<String>, span: Span) -> Diagnostic {
+    match near {
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic,
+    }
+}
