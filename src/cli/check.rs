@@ -1,23 +1,56 @@
-//! `relayc check`: parse, resolve, infer; say everything that is wrong.
+//! `relayc check`: parse, resolve, infer, lint; say everything that is wrong, and with `--fix` mend what is certain.
 
 use super::{Console, Reading, exit};
-use crate::driver::{self, Until};
-use std::path::PathBuf;
+use crate::diag::{Diagnostic, codes};
+use crate::driver::lint::{Level, Levels};
+use crate::driver::{self, Dialect, Program, fix};
+use crate::sys;
+use std::path::{Path, PathBuf};
 
 /// Check programs: infer every shape, explain every mistake.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     reading: Reading,
+    /// Do not say this: a lint's code or name, `warnings` or `all`.
+    #[arg(short = 'A', long = "allow", value_name = "LINT")]
+    allow: Vec<String>,
+    /// Warn of this.
+    #[arg(short = 'W', long = "warn", value_name = "LINT")]
+    warn: Vec<String>,
+    /// Make an error of this: `-D warnings` of every warning. One lint beats a group; of equals -D beats -W, and -W beats -A.
+    #[arg(short = 'D', long = "deny", value_name = "LINT")]
+    deny: Vec<String>,
+    /// Write into the files what is certainly meant; of standard input, the fixed text is printed.
+    #[arg(long)]
+    fix: bool,
     /// The files; `-` is standard input.
     #[arg(required = true)]
     files: Vec<PathBuf>,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
+    let levels = match levels(args) {
+        Ok(levels) => levels,
+        Err(message) => {
+            console.words(&message);
+            return exit::USAGE;
+        }
+    };
     let mut code = exit::FINE;
     for path in &args.files {
-        let program = driver::check_file_as(path, Until::Infer, args.reading.dialect());
+        let dialect = args.reading.dialect();
+        let mut program = driver::lint_file(path, dialect, &levels);
+        if args.fix {
+            program = match fix_file(console, path, program, dialect, &levels) {
+                Ok(program) => program,
+                Err((diagnostic, program)) => {
+                    console.diagnostics(&[diagnostic], &program.sources);
+                    code = code.max(exit::USAGE);
+                    *program
+                }
+            };
+        }
         console.diagnostics(&program.diagnostics, &program.sources);
         // Standard input has a name there; a file that could not be read has none.
         let name = program.sources.files().last().map_or_else(|| path.display().to_string(), |file| file.name.clone());
@@ -25,4 +58,51 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         code = code.max(exit::of(&program.diagnostics));
     }
     code
+}
+
+/// The levels of the flags, or what is wrong with them.
+fn levels(args: &Args) -> Result<Levels, String> {
+    let mut levels = Levels::default();
+    for (flag, which, level) in
+        [("-A", &args.allow, Level::Allow), ("-W", &args.warn, Level::Warn), ("-D", &args.deny, Level::Deny)]
+    {
+        for name in which {
+            levels.set(name, level).map_err(|near| {
+                let hint = near.map_or("`relayc explain` lists their codes".to_owned(), |near| format!("there is `{near}`"));
+                format!("error: {flag} {name}: there is no lint `{name}`: {hint}\n")
+            })?;
+        }
+    }
+    Ok(levels)
+}
+
+/// Fixes a file in place. A file that could not be written is left as it was.
+fn fix_file(
+    console: &Console,
+    path: &Path,
+    program: Program,
+    dialect: Dialect,
+    levels: &Levels,
+) -> Result<Program, (Diagnostic, Box<Program>)> {
+    let is_stdin = path.to_str() == Some("-");
+    // Of a file that could not be read, or holds bytes that are no text, nothing is written.
+    let unread = program.sources.files().len() != 1 || program.diagnostics.iter().any(|d| d.code == codes::E0005);
+    if unread {
+        return Ok(program);
+    }
+    let fixed = fix::fix_all(program, dialect, levels);
+    let text = fix::text(&fixed.program).to_owned();
+    if is_stdin {
+        if let Err(diagnostic) = sys::stdout(&text) {
+            return Err((diagnostic, Box::new(fixed.program)));
+        }
+    } else if !fixed.fixed.is_empty()
+        && let Err(diagnostic) = sys::write_atomic(&[(path, text.as_bytes())])
+    {
+        return Err((diagnostic, Box::new(fixed.program)));
+    }
+    for (diagnostic, sources) in &fixed.fixed {
+        console.fixed(diagnostic, sources);
+    }
+    Ok(fixed.program)
 }

@@ -10,9 +10,16 @@ use crate::diag::codes::ALL;
 pub struct Args {
     /// The code, `E0301`; without one, all codes are listed.
     code: Option<String>,
+    /// Print the JSON Schema of what `--message-format json` writes.
+    #[arg(long, conflicts_with = "code")]
+    schema: bool,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
+    if args.schema {
+        print!("{}", crate::diag::render::SCHEMA);
+        return exit::FINE;
+    }
     let Some(wanted) = &args.code else {
         for code in ALL {
             println!("{}  {}", code.id(), code.title());

@@ -125,6 +125,13 @@ impl Console {
         self.words(&render::render(&shown, sources, self.format, self.color));
     }
 
+    /// Says what `--fix` did.
+    pub fn fixed(&self, diagnostic: &Diagnostic, sources: &Sources) {
+        if !self.quiet {
+            self.words(&render::fixed(diagnostic, sources, self.format));
+        }
+    }
+
     /// Writes the closing line.
     pub fn summary(&self, diagnostics: &[Diagnostic], what: &str) {
         if !self.quiet {

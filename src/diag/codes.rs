@@ -152,6 +152,13 @@ codes! {
     W0002 "a graph variable of another function";
     W0003 "a variable that cannot be reached";
     W0004 "an attribute written twice";
+    W0005 "a variable that is never used";
+    W0006 "a graph variable that is never used";
+    W0007 "a parameter that is never used";
+    W0008 "a type comment that is wrong";
+    W0009 "a name that hides another";
     W0010 "text of an older TVM";
     W0011 "a function that is skipped";
+    W0012 "an operator that changes nothing";
+    W0013 "a function that is never called";
 }

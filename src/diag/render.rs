@@ -19,6 +19,9 @@ pub enum Format {
     Json,
 }
 
+/// The JSON Schema of [`Format::Json`], one object a line.
+pub const SCHEMA: &str = include_str!("diag.schema.json");
+
 /// Renders diagnostics, one after the other.
 pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format, color: bool) -> String {
     let mut out = String::new();
@@ -256,6 +259,23 @@ fn to_json(diagnostic: &Diagnostic, sources: &Sources) -> Value {
         "notes": diagnostic.notes,
         "fixes": fixes.collect::<Vec<_>>(),
     })
+}
+
+/// What was fixed: `net.relay:1:1: fixed[W0001]: start the file with …`; JSON gets the diagnostic with the reason `fixed`.
+pub fn fixed(diagnostic: &Diagnostic, sources: &Sources, format: Format) -> String {
+    if format == Format::Json {
+        let mut object = to_json(diagnostic, sources);
+        object["reason"] = json!("fixed");
+        return object.to_string() + "\n";
+    }
+    let span = diagnostic.span();
+    let place = match (sources.file(span.file), sources.line_col(span)) {
+        (Some(file), Some((line, col))) => format!("{}:{line}:{col}: ", escape_control(&file.name)),
+        _ => String::new(),
+    };
+    let help = diagnostic.helps.iter().find(|help| help.certain).map_or("", |help| help.text.as_str());
+    let message = escape_control(&diagnostic.message).into_owned();
+    format!("{place}fixed[{}]: {message}: {}\n", diagnostic.code.id(), escape_control(help))
 }
 
 /// The closing line: `net.relay: 1 error, 0 warnings`; JSON gets a `summary` object.

@@ -5,6 +5,8 @@
 
 pub mod bind;
 pub mod example;
+pub mod fix;
+pub mod lint;
 pub mod model;
 pub mod outputs;
 pub mod run;
@@ -45,6 +47,8 @@ pub enum Until {
     Infer,
     /// A bare expression becomes `@main` of a module, and types are inferred.
     Main,
+    /// Types are inferred, and a program without errors is looked at for what was hardly meant.
+    Lint,
 }
 
 /// Reads and checks a file; `-` is standard input.
@@ -56,19 +60,35 @@ pub fn check_file(path: &Path, until: Until) -> Program {
 pub fn check_file_as(path: &Path, until: Until, dialect: Dialect) -> Program {
     let mut sources = Sources::new();
     match read_source(path, &mut sources) {
-        Ok(file) => check(sources, file, until, dialect),
+        Ok(file) => check(sources, file, until, dialect, &lint::Levels::default()),
         Err(diagnostics) => Program { sources, module: Module::new(), diagnostics },
     }
+}
+
+/// Reads and checks a file, lints included, each as loud as was asked for.
+pub fn lint_file(path: &Path, dialect: Dialect, levels: &lint::Levels) -> Program {
+    let mut sources = Sources::new();
+    match read_source(path, &mut sources) {
+        Ok(file) => check(sources, file, Until::Lint, dialect, levels),
+        Err(diagnostics) => Program { sources, module: Module::new(), diagnostics },
+    }
+}
+
+/// Checks a text, lints included.
+pub fn lint_text(name: &str, text: &str, dialect: Dialect, levels: &lint::Levels) -> Program {
+    let mut sources = Sources::new();
+    let file = sources.add(name, text);
+    check(sources, file, Until::Lint, dialect, levels)
 }
 
 /// Checks a text.
 pub fn check_text(name: &str, text: &str, until: Until) -> Program {
     let mut sources = Sources::new();
     let file = sources.add(name, text);
-    check(sources, file, until, Dialect::Today)
+    check(sources, file, until, Dialect::Today, &lint::Levels::default())
 }
 
-fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect) -> Program {
+fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect, levels: &lint::Levels) -> Program {
     let text = sources.file(file).expect("it was added").text.clone();
     let (ast, mut diagnostics) = syntax::parse_as(file, text.clone(), dialect);
     if until == Until::Parse {
@@ -84,7 +104,7 @@ fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect) -> Prog
     let infer_wanted = match until {
         Until::Parse | Until::Resolve => false,
         Until::InferModule => !bare,
-        Until::Infer | Until::Main => true,
+        Until::Infer | Until::Main | Until::Lint => true,
     };
     if until == Until::Main {
         module.wrap_as_main();
@@ -92,6 +112,13 @@ fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect) -> Prog
     if infer_wanted {
         diagnostics.extend(infer::infer_text(&mut module, ops::table(), &text));
     }
+    if until == Until::Lint && !diag::has_errors(&diagnostics) {
+        let mut found = lint::run(file, &text, &ast, &module, levels);
+        // What cannot be reached is not also called unused.
+        found.retain(|lint| diagnostics.iter().all(|said| said.span() != lint.span()));
+        diagnostics.extend(found);
+    }
+    levels.apply(&mut diagnostics);
     diag::sort(&mut diagnostics);
     diagnostics.truncate(MAX_DIAGNOSTICS);
     Program { sources, module, diagnostics }

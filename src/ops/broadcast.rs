@@ -68,6 +68,7 @@ pub const BROADCAST_TO: OpDef = OpDef {
     rel: broadcast_to_rel,
     eval: broadcast_eval,
     fuse: Some(Fuse::Broadcast),
+    idle: true,
     ..OpDef::BASE
 };
 

@@ -32,6 +32,8 @@ pub struct OpDef {
     pub eval: fn(&EvalCx) -> EvalResult,
     /// `None` where TVM registers no pattern.
     pub fuse: Option<Fuse>,
+    /// Whether a call does nothing where its result has the type of its operand.
+    pub idle: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
     pub macs: Option<fn(&Shapes) -> u128>,
 }
@@ -62,6 +64,7 @@ impl OpDef {
         rel: |_| Ok(()),
         eval: |_| Err(super::eval::Trap::new(crate::diag::codes::E0506, "the operator has no evaluation")),
         fuse: Some(Fuse::Opaque),
+        idle: false,
         macs: None,
     };
 }

@@ -43,6 +43,7 @@ pub const DENSE: OpDef = OpDef {
     rel: dense_rel,
     eval: dense_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    idle: false,
     macs: Some(dense_macs),
 };
 
@@ -197,6 +198,7 @@ pub const BATCH_FLATTEN: OpDef = OpDef {
     rel: batch_flatten_rel,
     eval: batch_flatten_eval,
     fuse: Some(Fuse::Injective),
+    idle: true,
     ..OpDef::BASE
 };
 

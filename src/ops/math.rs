@@ -251,6 +251,7 @@ pub const CAST: OpDef = OpDef {
     attrs: Some(CastAttrs::SCHEMA),
     rules: &["C1: dtype is the dtype of a tensor"],
     rel: cast_rel,
+    idle: true,
     ..unary(
         "cast",
         "Each element converted to `dtype`. Floats become integers towards zero, saturating, NaN becoming 0; integers wrap; \

@@ -72,6 +72,7 @@ pub const RESHAPE: OpDef = OpDef {
     rel: reshape_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    idle: true,
     ..OpDef::BASE
 };
 
@@ -367,6 +368,7 @@ pub const SQUEEZE: OpDef = OpDef {
     rel: squeeze_rel,
     eval: reshape_eval,
     fuse: Some(Fuse::Injective),
+    idle: true,
     ..OpDef::BASE
 };
 

@@ -87,7 +87,7 @@ pub(super) fn unknown_operator(name: &str, span: Span, names: &[&str], elsewhere
 }
 
 fn boolean(diagnostic: Diagnostic, text: &str, span: Span) -> Diagnostic {
-    diagnostic.fix("booleans are written `True` and `False`", span, if text == "true" { "True" } else { "False" })
+    diagnostic.fix("booleans are written `True` and `False`", span, if text == "true" { "True" } else { "False" }).certain()
 }
 
 pub(super) fn projection_index(text: &str, span: Span) -> Diagnostic {
@@ -99,6 +99,14 @@ pub(super) fn unreachable_let(name: &str, span: Span, first: Span) -> Diagnostic
         .at(span, format!("every `{name}` below means the other one"))
         .also(first, "bound here first")
         .note("TVM keeps the first variable of a name in a scope, and relayc reads what TVM reads")
+        .help("give it another name")
+}
+
+/// A lint, allowed unless asked for.
+pub(super) fn shadowed(name: &str, span: Span, outer: Span) -> Diagnostic {
+    Diagnostic::new(codes::W0009, format!("`{name}` hides another variable of its name"))
+        .at(span, format!("every `{name}` below means this one"))
+        .also(outer, "hidden from here on")
         .help("give it another name")
 }
 
@@ -369,7 +377,10 @@ pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
             let list = format!("[{}]", text[1..text.len() - 1].trim().trim_end_matches(','));
             diagnostic.fix(format!("a list is written `{list}`"), span, list)
         }
-        "none" | "null" | "nil" => diagnostic.fix("nothing is written `None`", span, "None"),
+        "none" | "null" | "nil" => diagnostic.fix("nothing is written `None`", span, "None").certain(),
+        _ if DTYPES.contains(&text) => {
+            diagnostic.fix(format!("dtypes stand in quotes here: `\"{text}\"`"), span, format!("\"{text}\"")).certain()
+        }
         _ if is_name => diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\"")),
         _ => diagnostic,
     }

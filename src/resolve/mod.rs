@@ -49,6 +49,7 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         meta: meta::Meta::default(),
         incomplete: FxHashMap::default(),
         lost_ctors: FxHashSet::default(),
+        n_hidden: 0,
     };
     resolver.read_metadata();
     resolver.run();
@@ -120,6 +121,8 @@ struct Resolver<'a> {
     incomplete: FxHashMap<&'a str, Ty>,
     /// Constructors of types that were not taken, because their names were.
     lost_ctors: FxHashSet<&'a str>,
+    /// How many bindings that hide another were noted.
+    n_hidden: usize,
 }
 
 impl<'a> Resolver<'a> {
@@ -485,6 +488,7 @@ impl<'a> Resolver<'a> {
         };
         let ty = ty.and_then(|ty| self.ty(ty));
         let text = ast.text(name);
+        self.lint_hidden(text, name);
         let var = self.module.var(text.trim_start_matches('%'), ty, name);
         if let Some(first) = self.scopes.declare(text, var) {
             // TVM ignores the new name here, and so does what is printed and read (relay-text 4).

@@ -29,6 +29,17 @@ impl Resolver<'_> {
         }
     }
 
+    /// Notes a binding that hides another; a chain of a million such bindings is noted only at its start.
+    pub(super) fn lint_hidden(&mut self, name: &str, span: Span) {
+        const MAX: usize = 100;
+        if self.n_hidden < MAX
+            && let Some(outer) = self.scopes.hidden(name)
+        {
+            self.n_hidden += 1;
+            self.diagnostics.push(errors::shadowed(name, span, self.module.vars[outer].span));
+        }
+    }
+
     pub(super) fn global(&mut self, span: Span) {
         let name = self.ast.text(span);
         match self.globals.get(name.trim_start_matches('@')) {

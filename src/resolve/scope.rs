@@ -44,6 +44,14 @@ impl<'a> Scopes<'a> {
         None
     }
 
+    /// The variable that a name in the innermost scope hides.
+    pub fn hidden(&self, name: &str) -> Option<VarId> {
+        let bindings = self.bindings.get(name)?;
+        let &(last, depth) = bindings.last()?;
+        let outer = if depth == self.marks.len() { bindings.iter().rev().nth(1).map(|&(var, _)| var) } else { Some(last) };
+        outer.or_else(|| self.free.get(name).copied())
+    }
+
     /// Adds a free variable; the first declaration wins.
     pub fn declare_free(&mut self, name: &'a str, var: VarId) {
         self.free.entry(name).or_insert(var);

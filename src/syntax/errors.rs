@@ -34,7 +34,7 @@ pub(super) fn bad_blank(place: Span, text: &str) -> Diagnostic {
         _ => ("a blank that is not ASCII", " "),
     };
     let help = if replacement.is_empty() { "remove it" } else { "replace it by an ordinary one" };
-    Diagnostic::new(E0001, message).at(place, "is not part of any token").fix(help, place, replacement)
+    Diagnostic::new(E0001, message).at(place, "is not part of any token").fix(help, place, replacement).certain()
 }
 
 pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
@@ -48,9 +48,9 @@ pub(super) fn bad_character(place: Span, text: &str) -> Diagnostic {
         "|" | "||" => report.help("write `logical_or(a, b)`; for bits `bitwise_or(a, b)`"),
         "!" => report.help("write `logical_not(a)`"),
         "'" => report.help("a string stands between double quotes"),
-        "\u{201c}" | "\u{201d}" | "\u{201e}" => report.fix("write a straight quotation mark", place, "\""),
-        "\u{2212}" | "\u{2013}" => report.fix("write an ASCII minus sign", place, "-"),
-        "\u{d7}" => report.fix("write `*`", place, "*"),
+        "\u{201c}" | "\u{201d}" | "\u{201e}" => report.fix("write a straight quotation mark", place, "\"").certain(),
+        "\u{2212}" | "\u{2013}" => report.fix("write an ASCII minus sign", place, "-").certain(),
+        "\u{d7}" => report.fix("write `*`", place, "*").certain(),
         "#" => report.help("a section is `#[version = \"0.0.5\"]` or `#[metadata]`; a comment starts with `//`"),
         "\\" | "~" | "$" | "`" => report,
         _ if !text.is_ascii() => report.note("names are made of ASCII letters, digits, `_` and `/`"),
@@ -74,11 +74,9 @@ pub(super) fn bad_number(place: Span, text: &str, problem: &NumberProblem, befor
         return report;
     }
     match problem {
-        NumberProblem::NeedsF => report(format!("`{shown}` is neither an integer nor a float"), "a float ends in `f`").fix(
-            format!("write `{shown}f`"),
-            place.end_point(),
-            "f",
-        ),
+        NumberProblem::NeedsF => report(format!("`{shown}` is neither an integer nor a float"), "a float ends in `f`")
+            .fix(format!("write `{shown}f`"), place.end_point(), "f")
+            .certain(),
         NumberProblem::Malformed => report(format!("`{shown}` is not a number"), "not a number")
             .note("an integer is `1` or `1i64`, a float `2.5f`, `1e-3f` or `2.5f16`"),
         NumberProblem::Glued => {
@@ -250,6 +248,7 @@ pub(super) fn missing_version(start: Span, first: Span) -> Diagnostic {
         .at(first, "the module starts here")
         .note("TVM does not read a module without its header")
         .fix(format!("start the file with `{header}`"), start, format!("{header}\n"))
+        .certain()
 }
 
 /// `@f = primfn(…) {…}`, which TVM prints of what it has lowered.
@@ -312,11 +311,10 @@ fn keyword_if(place: Span) -> Span {
 }
 
 pub(super) fn else_if(inner: Span, text: &str) -> Diagnostic {
-    Diagnostic::new(E0101, "expected `{`, found `if`").at(keyword_if(inner), "a branch stands in braces").fix(
-        "write `else { if … }`",
-        inner,
-        format!("{{ {text} }}"),
-    )
+    Diagnostic::new(E0101, "expected `{`, found `if`")
+        .at(keyword_if(inner), "a branch stands in braces")
+        .fix("write `else { if … }`", inner, format!("{{ {text} }}"))
+        .certain()
 }
 
 // ---- Brackets ----

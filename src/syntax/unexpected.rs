@@ -288,11 +288,12 @@ fn split_operator(scene: &Scene) -> Option<Diagnostic> {
             _ => return None,
         };
         let place = first.span(scene.file).to(second.span(scene.file));
-        Some(Diagnostic::new(E0101, format!("the characters of `{joined}` must touch")).at(place, "read as two tokens").fix(
-            format!("write `{joined}`"),
-            place,
-            joined,
-        ))
+        Some(
+            Diagnostic::new(E0101, format!("the characters of `{joined}` must touch"))
+                .at(place, "read as two tokens")
+                .fix(format!("write `{joined}`"), place, joined)
+                .certain(),
+        )
     };
     let here = *scene.tokens.get(scene.at)?;
     let ahead = scene.tokens.get(scene.at + 1).and_then(|next| pair(here, *next));
@@ -358,6 +359,7 @@ fn let_of_graph(scene: &Scene) -> Option<Diagnostic> {
         Diagnostic::new(E0101, format!("expected a local variable, found `{}`", scene.text()))
             .at(scene.place(), "a graph variable")
             .fix("graph variables are bound without `let`", until_name, "")
+            .certain()
     })
 }
 
@@ -386,10 +388,12 @@ fn missing_semicolon(scene: &Scene) -> Option<Diagnostic> {
     let next = starts_statement(scene.tokens, scene.at, scene.source);
     let ends_here = scene.expected.has(Tok::Semi) && !scene.expected.has(Tok::Comma);
     let operand = scene.found().is_some_and(|tok| STARTS.has(tok));
-    (ends_here && (next || (operand && scene.in_binding()))).then(|| {
-        let message = if next { format!("expected `;`, found {}", scene.found_words()) } else { scene.message().message };
-        Diagnostic::new(E0101, message).at(scene.behind(), "`;` is missing here").fix("write `;`", scene.behind(), ";")
-    })
+    (ends_here && (next || (operand && scene.in_binding())))
+        .then(|| {
+            let message = if next { format!("expected `;`, found {}", scene.found_words()) } else { scene.message().message };
+            Diagnostic::new(E0101, message).at(scene.behind(), "`;` is missing here").fix("write `;`", scene.behind(), ";")
+        })
+        .map(|report| if next { report.certain() } else { report })
 }
 
 /// One separator and nothing else would have gone on, or a list goes on without its first comma.

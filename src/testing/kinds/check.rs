@@ -16,7 +16,7 @@ impl Kind for Check {
     }
 
     fn run(&self, case: &Case) -> Result<Option<String>, String> {
-        let program = check_text(case.name, case.text, Until::Infer);
+        let program = check_text(case.name, case.text, Until::Lint);
         let mut out = render(&program.diagnostics, &program.sources, self.format, false);
         out.push_str(&summary(&program.diagnostics, case.name, self.format));
         Ok(Some(out))
