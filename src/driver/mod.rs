@@ -99,6 +99,7 @@ fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect, levels:
         // Definitions in text that was not understood are lost: what they define only seems unknown.
         found.retain(|d| !LOST_WITH_TEXT.contains(&d.code));
     }
+    let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(&sources, d)).collect();
     diagnostics.extend(found);
     let bare = !matches!(module.root, crate::ir::Root::Globals);
     let infer_wanted = match until {
@@ -112,6 +113,8 @@ fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect, levels:
     if infer_wanted {
         diagnostics.extend(infer::infer_text(&mut module, ops::table(), &text));
     }
+    // A call that was not understood in full only seems to lack what was left out.
+    diagnostics.retain(|d| !MISREAD.contains(&d.code) || line(&sources, d).is_none_or(|line| !misread.contains(&line)));
     if until == Until::Lint && !diag::has_errors(&diagnostics) {
         let mut found = lint::run(file, &text, &ast, &module, levels);
         // What cannot be reached is not also called unused.
@@ -126,6 +129,15 @@ fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect, levels:
 
 /// Mistakes that lost text can feign.
 const LOST_WITH_TEXT: [Code; 5] = [codes::E0102, codes::E0201, codes::E0202, codes::E0203, codes::E0208];
+
+/// Mistakes that a syntax error in their line can feign.
+const MISREAD: [Code; 3] = [codes::E0204, codes::E0302, codes::E0402];
+
+/// The line a diagnostic is about.
+fn line(sources: &Sources, diagnostic: &Diagnostic) -> Option<(FileId, usize)> {
+    let span = diagnostic.span();
+    sources.line_col(span).map(|(line, _)| (span.file, line))
+}
 
 /// More messages than this help nobody (reliability 2).
 const MAX_DIAGNOSTICS: usize = 100;

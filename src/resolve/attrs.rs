@@ -79,6 +79,7 @@ impl Resolver<'_> {
         call: Span,
     ) -> Result<AttrsId, ()> {
         let name = self.ops.name(op);
+        let n_reports = self.diagnostics.len();
         let mut values: Vec<Option<AttrValue>> = vec![None; schema.fields.len()];
         let mut spans = vec![Span::NONE; schema.fields.len()];
         let mut failed = false;
@@ -109,12 +110,16 @@ impl Resolver<'_> {
                 *value = field.default.map(|default| default());
             }
         }
+        // A misspelt attribute is not also missing.
+        let meant = self.diagnostics[n_reports..].iter().flat_map(|report| &report.helps).flat_map(|help| &help.edits);
+        let meant: Vec<String> = meant.map(|edit| edit.text.clone()).collect();
+        failed |= !meant.is_empty();
         let missing: Vec<&Field> = schema
             .fields
             .iter()
             .zip(&values)
             .zip(&spans)
-            .filter(|((_, v), s)| v.is_none() && s.is_none())
+            .filter(|((f, v), s)| v.is_none() && s.is_none() && !meant.iter().any(|name| name == f.name))
             .map(|((f, _), _)| f)
             .collect();
         if !missing.is_empty() {

@@ -192,10 +192,10 @@ impl<'a> Resolver<'a> {
         self.diagnostics.push(errors::bare_variable(text, name));
         let var = self.module.var(text, Some(Ty::ERROR), span);
         // Its uses have the sigil, as a slice of the text does where one of them stands.
-        let used = format!("%{text}");
-        if let Some(at) = self.ast.text(Span { start: 0, end: u32::MAX, ..span }).find(&used) {
-            let used = self.ast.text(Span { start: at as u32, end: (at + used.len()) as u32, ..span });
-            self.scopes.declare(used, var);
+        let (ast, used) = (self.ast, format!("%{text}"));
+        let end = span.end as usize;
+        if let Some(at) = ast.source.get(end..).and_then(|rest| rest.find(&used)) {
+            self.scopes.declare(&ast.source[end + at..end + at + used.len()], var);
         }
         self.module.pats.push(ir::Pat { span, kind: PatKind::Error })
     }

@@ -425,7 +425,11 @@ impl<'a> Resolver<'a> {
         match args.split_last() {
             Some((&last, before)) if matches!(ast.exprs[last].kind, ast::ExprKind::Meta) => {
                 let span = ast.exprs[last].span;
-                if ast.text(span).starts_with("meta[relay.Constant]") { (args, None) } else { (before, Some(span)) }
+                let key = literal::parse_meta(ast.text(span)).map_or("", |(key, _)| key);
+                let constant = ["relay.Constant"];
+                // Misspelt, it is still meant as an argument.
+                let is_constant = key == constant[0] || crate::base::text::nearest(key, constant).is_some();
+                if is_constant { (args, None) } else { (before, Some(span)) }
             }
             _ => (args, None),
         }

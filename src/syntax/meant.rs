@@ -222,7 +222,11 @@ fn missing_arrow(scene: &Scene) -> Option<Diagnostic> {
 /// `if (%c) { … } { … }`.
 fn missing_else(scene: &Scene) -> Option<Diagnostic> {
     let between = scene.found()? == Tok::LBrace && scene.before_tok(1)? == Tok::RBrace && scene.expected.has(Tok::Else);
-    between.then(|| scene.plain().fix("write `else`", scene.behind(), " else"))
+    between.then(|| {
+        let message = format!("expected `else`, found {}", scene.found_words());
+        let report = Diagnostic::new(crate::diag::codes::E0101, message).at(scene.place(), "another branch without `else`");
+        report.fix("write `else`", scene.behind(), " else")
+    })
 }
 
 /// `f(%x, a=1; b=2)`.
