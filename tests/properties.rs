@@ -190,14 +190,20 @@ fn commented_programs() -> impl Strategy<Value = String> {
     })
 }
 
-/// The tokens but for commas, and the comments with blanks as one.
+/// The tokens but for commas, and the comments without blanks. Carets move with what they are under and are as many as that
+/// is long, so they are left out of the comments and these sorted.
 fn tokens_and_comments(text: &str) -> (Vec<Tok>, Vec<String>) {
     let lexed = lex(FileId(0), text);
     let is_arrow = |at: usize| lexed.tokens[at..].iter().take(2).map(|token| token.tok).eq([Tok::Minus, Tok::Gt]);
     let toks = lexed.tokens.iter().enumerate().filter(|(at, token)| token.tok != Tok::Comma && !is_arrow(*at));
     let toks = toks.map(|(at, token)| if at > 0 && is_arrow(at - 1) { Tok::Arrow } else { token.tok }).collect();
-    let comment = |place: &relayc::base::Span| text[place.start as usize..place.end as usize].split_whitespace().collect();
-    (toks, lexed.comments.iter().map(comment).collect())
+    let comment = |place: &relayc::base::Span| {
+        let words: String = text[place.start as usize..place.end as usize].split_whitespace().collect();
+        if words.starts_with("//^") { words.replace('^', "") } else { words }
+    };
+    let mut comments: Vec<String> = lexed.comments.iter().map(comment).collect();
+    comments.sort();
+    (toks, comments)
 }
 
 proptest! {

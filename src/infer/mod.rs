@@ -328,7 +328,7 @@ impl Infer<'_> {
     /// Whether a call with too many arguments would be one with a tuple of them.
     fn takes_tuple(&mut self, call: ExprId, def: &OpDef) -> bool {
         let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return false };
-        if def.args.len() != 1 || args.len() < 2 {
+        if def.args.len() != 1 || args.len() < 2 || self.lacks_attrs(call) {
             return false;
         }
         let fields: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
@@ -494,11 +494,17 @@ impl Infer<'_> {
         }
     }
 
+    /// Whether a call of an operator has none of the attributes it needs: what is wrong with them has been said, and no
+    /// relation can run.
+    fn lacks_attrs(&self, call: ExprId) -> bool {
+        let needs = self.module.called_op(call).is_some_and(|op| self.ops.def(op).attrs.is_some());
+        needs && matches!(self.module.exprs[call].kind, ExprKind::Call { attrs: None, .. })
+    }
+
     /// Runs the relation of a call of an operator.
     fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
         let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
-        if def.attrs.is_some() && matches!(self.module.exprs[expr].kind, ExprKind::Call { attrs: None, .. }) {
-            // What is wrong with its attributes has been said.
+        if self.lacks_attrs(expr) {
             return Err(Stop::Poisoned);
         }
         let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();

@@ -122,7 +122,7 @@ impl Infer<'_> {
 
     /// What the relation of a call says of origins, given the types known by now.
     fn rerun(&mut self, call: ExprId) -> Option<Origins> {
-        let (def, args) = self.op_call(call)?;
+        let (def, args) = self.op_call(call).filter(|_| !self.lacks_attrs(call))?;
         let attrs = call_attrs(self.module, call).to_vec();
         let out = self.fresh();
         let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &args, out);

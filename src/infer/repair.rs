@@ -63,6 +63,9 @@ impl Infer<'_> {
     /// Whether a call's relation holds on these types.
     fn holds(&mut self, call: ExprId, args: &[Ty], attrs: Option<&[AttrValue]>) -> bool {
         let Some((def, _)) = self.op_call(call) else { return false };
+        if attrs.is_none() && self.lacks_attrs(call) {
+            return false;
+        }
         let attrs = attrs.map_or_else(|| call_attrs(self.module, call).to_vec(), <[AttrValue]>::to_vec);
         let out = self.fresh();
         let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, args, out);
@@ -490,7 +493,7 @@ impl Infer<'_> {
             let same = params.iter().find(|&&var| self.module.vars[var].name == *wanted)?;
             return Some(format!("%{}", self.module.vars[*same].name));
         }
-        let def = self.module.called_op(call).map(|op| self.ops.def(op))?;
+        let def = self.module.called_op(call).map(|op| self.ops.def(op)).filter(|_| !self.lacks_attrs(call))?;
         let mut used = vec![false; self.module.vars.len()];
         for expr in self.module.exprs.iter() {
             if let ExprKind::Var(var) = expr.kind {
