@@ -33,6 +33,16 @@ use verify::Text;
 /// Formats a text. Errors: all its syntax errors; E0105 if it is of an older TVM, or not all Relay; E0801 if the result is too
 /// long for a source text; E0901 if it would not be the same program.
 pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
+    let (plain, aimed) = layout(file, source)?;
+    match aimed {
+        // Carets are where they should be only if they stay there.
+        Some(aimed) if layout(file, &aimed).is_ok_and(|(plain, again)| again.unwrap_or(plain) == aimed) => Ok(aimed),
+        _ => Ok(plain),
+    }
+}
+
+/// The formatted text, and what it is with carets under what they were under, if that is another.
+fn layout(file: FileId, source: &str) -> Result<(String, Option<String>), Vec<Diagnostic>> {
     let lexed = lexer::lex(file, source);
     let ast = read(file, source.into(), &lexed)?;
     is_covered(file, source, &lexed)?;
@@ -48,7 +58,10 @@ pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
     let new_ast = read(verify::FORMATTED, formatted.as_str().into(), &again).map_err(|_| bug(0))?;
     match verify::difference(&Text { lexed: &lexed, ast: &ast }, &Text { lexed: &again, ast: &new_ast }) {
         Some(at) => Err(bug(at)),
-        None => Ok(aim::aim(source, &lexed, formatted, &again)),
+        None => {
+            let aimed = aim::aim(source, &lexed, &formatted, &again);
+            Ok((formatted, aimed))
+        }
     }
 }
 
