@@ -328,7 +328,7 @@ impl Infer<'_> {
     /// Whether a call with too many arguments would be one with a tuple of them.
     fn takes_tuple(&mut self, call: ExprId, def: &OpDef) -> bool {
         let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return false };
-        if def.args.len() != 1 || args.len() < 2 {
+        if def.args.len() != 1 || args.len() < 2 || self.lacks_attrs(call) {
             return false;
         }
         let fields: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
@@ -496,11 +496,11 @@ impl Infer<'_> {
 
     /// Runs the relation of a call of an operator.
     fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
-        let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
-        if def.attrs.is_some() && matches!(self.module.exprs[expr].kind, ExprKind::Call { attrs: None, .. }) {
+        if self.lacks_attrs(expr) {
             // What is wrong with its attributes has been said.
             return Err(Stop::Poisoned);
         }
+        let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
         let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
         let out = self.ty(expr);
         let attrs = call_attrs(self.module, expr).to_vec();
@@ -513,9 +513,15 @@ impl Infer<'_> {
         result
     }
 
-    /// The operator and the operand types of a call of an operator.
+    /// Whether the attributes of a call of an operator were not understood, so that its relation cannot be asked.
+    fn lacks_attrs(&self, expr: ExprId) -> bool {
+        let without = matches!(self.module.exprs[expr].kind, ExprKind::Call { attrs: None, .. });
+        without && self.module.called_op(expr).is_some_and(|op| self.ops.def(op).attrs.is_some())
+    }
+
+    /// The operator and the operand types of a call of an operator, if its relation can be asked.
     fn op_call(&mut self, expr: ExprId) -> Option<(&'static OpDef, Vec<Ty>)> {
-        let op = self.module.called_op(expr)?;
+        let op = self.module.called_op(expr).filter(|_| !self.lacks_attrs(expr))?;
         let ExprKind::Call { args, .. } = self.module.exprs[expr].kind else { return None };
         let args: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
         let tys = args.into_iter().map(|arg| self.ty(arg)).collect();
