@@ -25,6 +25,11 @@ pub const SCHEMA: &str = include_str!("diag.schema.json");
 /// Renders diagnostics, one after the other.
 pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format, color: bool) -> String {
     let mut out = String::new();
+    let visible = visible(sources);
+    let sources = match format {
+        Format::Human | Format::Plain => &*visible,
+        Format::Short | Format::Json => sources,
+    };
     for diagnostic in diagnostics {
         match format {
             Format::Human if !diagnostic.span().is_none() => human(diagnostic, sources, color, &mut out),
@@ -37,6 +42,25 @@ pub fn render(diagnostics: &[Diagnostic], sources: &Sources, format: Format, col
         }
     }
     out
+}
+
+/// The texts with a sign of as many bytes for each character that could steer a terminal: columns stay what they are.
+fn visible(sources: &Sources) -> Cow<'_, Sources> {
+    let hostile = |c: char| c != '\r' && matches!(escape_control(c.encode_utf8(&mut [0; 4])), Cow::Owned(_));
+    if !sources.files().any(|file| file.text.contains(hostile)) {
+        return Cow::Borrowed(sources);
+    }
+    let sign = |c: char| match c.len_utf8() {
+        _ if !hostile(c) => c,
+        1 => '?',
+        2 => '\u{bf}',
+        _ => char::REPLACEMENT_CHARACTER,
+    };
+    let mut all = Sources::new();
+    for file in sources.files() {
+        all.add(file.name.clone(), file.text.chars().map(sign).collect::<String>());
+    }
+    Cow::Owned(all)
 }
 
 /// The notes in the order a reader wants them: the broken equation, why it is required, what to write.
