@@ -1,6 +1,6 @@
 //! What reading costs: `cargo bench`.
 //!
-//! A network text of 100,000 bindings, about 10 MB with its types, against one of 1,000: `relayc check` as a whole, and each step
+//! A network text of 100,000 bindings, about 9 MB with its types, against one of 1,000: `relayc check` as a whole, and each step
 //! by itself. Throughput is of text (MB/s) and of operators (elements/s); the cost of an operator may grow by half from the small
 //! text to the large, which the last lines say.
 
@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 /// A residual network of so many bindings, with types as TVM prints them.
 fn network(n_bindings: usize) -> String {
     const TY: &str = "Tensor[(1, 16, 32, 32), float32]";
-    let mut text = format!("#[version = \"0.0.5\"]\ndef @main(%data: {TY}, %weight: Tensor[(16, 16, 3, 3), float32], %bias: Tensor[(16), float32]) -> {TY} {{\n");
+    let mut text = format!(
+        "#[version = \"0.0.5\"]\ndef @main(%data: {TY}, %weight: Tensor[(16, 16, 3, 3), float32], %bias: Tensor[(16), float32]) -> {TY} {{\n"
+    );
     let mut last = "%data".to_owned();
     for i in 0..n_bindings {
         let value = match i % 4 {
@@ -41,10 +43,14 @@ fn steps(criterion: &mut Criterion) {
         assert!(program.diagnostics.is_empty(), "the network is right");
         let (ast, _) = syntax::parse(FileId(0), text.as_str().into());
         let (resolved, _) = resolve::resolve(&ast, ops::table());
-        for (name, throughput) in [("text", Throughput::Bytes(text.len() as u64)), ("operators", Throughput::Elements(n as u64 + 1))] {
+        for (name, throughput) in
+            [("text", Throughput::Bytes(text.len() as u64)), ("operators", Throughput::Elements(n as u64 + 1))]
+        {
             let mut group = criterion.benchmark_group(format!("check/{name}"));
             group.sample_size(10).throughput(throughput);
-            group.bench_function(BenchmarkId::from_parameter(n), |b| b.iter(|| black_box(check_text("network", &text, Until::Infer))));
+            group.bench_function(BenchmarkId::from_parameter(n), |b| {
+                b.iter(|| black_box(check_text("network", &text, Until::Infer)))
+            });
             group.finish();
         }
         let mut group = criterion.benchmark_group("step");
@@ -55,7 +61,11 @@ fn steps(criterion: &mut Criterion) {
         });
         group.bench_function(BenchmarkId::new("resolve", n), |b| b.iter(|| black_box(resolve::resolve(&ast, ops::table()))));
         group.bench_function(BenchmarkId::new("infer", n), |b| {
-            b.iter_batched_ref(|| resolved.clone(), |module| infer::infer(module, ops::table()), criterion::BatchSize::PerIteration);
+            b.iter_batched_ref(
+                || resolved.clone(),
+                |module| infer::infer(module, ops::table()),
+                criterion::BatchSize::PerIteration,
+            );
         });
         let options = show::Options { types: true, meta: true };
         group.bench_function(BenchmarkId::new("print", n), |b| b.iter(|| black_box(show::print(&program, options))));
@@ -78,7 +88,14 @@ fn ratio(_: &mut Criterion) {
         best.unwrap_or(Duration::ZERO).as_secs_f64() / n as f64
     };
     let [small, large] = SIZES.map(cost);
-    println!("cost of an operator: {:.0} ns at {}, {:.0} ns at {}: {:.2} times", small * 1e9, SIZES[0], large * 1e9, SIZES[1], large / small);
+    println!(
+        "cost of an operator: {:.0} ns at {}, {:.0} ns at {}: {:.2} times",
+        small * 1e9,
+        SIZES[0],
+        large * 1e9,
+        SIZES[1],
+        large / small
+    );
 }
 
 criterion_group!(benches, steps, ratio);

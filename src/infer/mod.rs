@@ -325,10 +325,15 @@ impl Infer<'_> {
         }
     }
 
+    /// Whether something was wrong with the attributes of a call, so that its relation cannot be run.
+    fn lacks_attrs(&self, call: ExprId, def: &OpDef) -> bool {
+        def.attrs.is_some() && matches!(self.module.exprs[call].kind, ExprKind::Call { attrs: None, .. })
+    }
+
     /// Whether a call with too many arguments would be one with a tuple of them.
     fn takes_tuple(&mut self, call: ExprId, def: &OpDef) -> bool {
         let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return false };
-        if def.args.len() != 1 || args.len() < 2 {
+        if def.args.len() != 1 || args.len() < 2 || self.lacks_attrs(call, def) {
             return false;
         }
         let fields: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
@@ -497,7 +502,7 @@ impl Infer<'_> {
     /// Runs the relation of a call of an operator.
     fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
         let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
-        if def.attrs.is_some() && matches!(self.module.exprs[expr].kind, ExprKind::Call { attrs: None, .. }) {
+        if self.lacks_attrs(expr, def) {
             // What is wrong with its attributes has been said.
             return Err(Stop::Poisoned);
         }

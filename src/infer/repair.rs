@@ -490,7 +490,7 @@ impl Infer<'_> {
             let same = params.iter().find(|&&var| self.module.vars[var].name == *wanted)?;
             return Some(format!("%{}", self.module.vars[*same].name));
         }
-        let def = self.module.called_op(call).map(|op| self.ops.def(op))?;
+        let def = self.module.called_op(call).map(|op| self.ops.def(op)).filter(|def| !self.lacks_attrs(call, def))?;
         let mut used = vec![false; self.module.vars.len()];
         for expr in self.module.exprs.iter() {
             if let ExprKind::Var(var) = expr.kind {

@@ -159,7 +159,8 @@ impl Resolver<'_> {
                 Some(schema) => match schema.fields.iter().position(|field| field.name == name) {
                     Some(index) => (index, self.field_value(&type_key, schema, &schema.fields[index], attr.value)),
                     None => {
-                        let near = self.ops.attr_elsewhere(&name).filter(|near| schema.fields.iter().any(|field| field.name == *near));
+                        let near =
+                            self.ops.attr_elsewhere(&name).filter(|near| schema.fields.iter().any(|field| field.name == *near));
                         let whole = self.with_separator(attr.span);
                         self.diagnostics.push(errors::unknown_attr(&type_key, &name, attr.key, schema, near, whole));
                         continue;
