@@ -67,7 +67,7 @@ fn steps(criterion: &mut Criterion) {
                 criterion::BatchSize::PerIteration,
             );
         });
-        let options = show::Options { types: true, meta: true };
+        let options = show::Options { types: true, meta: true, ..show::Options::default() };
         group.bench_function(BenchmarkId::new("print", n), |b| b.iter(|| black_box(show::print(&program, options))));
         group.finish();
     }

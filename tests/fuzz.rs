@@ -33,9 +33,6 @@ fn promises_hold_on_random_inputs() {
 }
 
 /// Inputs that once broke a promise, and the bytes of every program.
-/// Inputs that once broke a promise, and the bytes of every program.
-/// Inputs that once broke a promise, and the bytes of every program.
-/// Inputs that once broke a promise, and the bytes of every program.
 #[test]
 fn promises_hold_on_kept_inputs() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
