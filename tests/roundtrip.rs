@@ -8,50 +8,15 @@ mod support;
 
 use rayon::prelude::*;
 use relayc::base::FileId;
-use relayc::diag::render::{Format, render};
 use relayc::diag::{Diagnostic, codes};
-use relayc::driver::{Program, Until, check_text, show};
+use relayc::driver::{Program, Until, check_text};
 use relayc::syntax::lexer::lex;
 use relayc::syntax::token::{TERMINALS, Tok, name};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
-use support::same::same;
+use support::promises::round_trip;
 use support::writer::{Purpose, choices, write};
-
-/// The errors of a program as text.
-fn errors(program: &Program) -> Option<String> {
-    program.has_errors().then(|| render(&program.diagnostics, &program.sources, Format::Plain, false))
-}
-
-/// The beginning of a text, which is enough to see what it is about.
-fn head(text: &str) -> &str {
-    text.char_indices().nth(4000).map_or(text, |(end, _)| &text[..end])
-}
-
-/// What of the promise a text breaks; the error says with which text. With the types if they are wanted.
-fn round_trip(text: &str, types: bool) -> Result<(), String> {
-    let until = if types { Until::Infer } else { Until::Resolve };
-    let options = show::Options { types, meta: true, exact: false };
-    let first = check_text("written", text, until);
-    if let Some(said) = errors(&first) {
-        return Err(format!("{}\n--- is wrong\n{said}", head(text)));
-    }
-    let printed = show::print(&first, options);
-    let second = check_text("printed", &printed, until);
-    let fail = |why: &str, more: &str| {
-        Err(format!("{}\n--- as written; as printed, types: {types}\n{}\n--- {why}\n{}", head(text), head(&printed), head(more)))
-    };
-    if let Some(said) = errors(&second) {
-        return fail("does not read back", &said);
-    }
-    let again = show::print(&second, options);
-    if printed != again {
-        let diff = similar::TextDiff::from_lines(&printed, &again).unified_diff().context_radius(1).to_string();
-        return fail("prints as something else", &diff);
-    }
-    same(&first.module, &second.module).or_else(|why| fail("reads back as something else", &why))
-}
 
 /// Says a number that matters on the terminal, whatever a test runner captures.
 fn say(words: String) {

@@ -6,5 +6,6 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod programs;
+pub mod promises;
 pub mod same;
 pub mod writer;

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 /// Every `.relay` file of the repository, sorted.
 pub fn all() -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).to_owned()];
+    // The fuzz targets are a package of their own, a folder down.
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = if package.ends_with("fuzz") { package.join("..") } else { package.to_owned() };
+    let mut folders = vec![root];
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(folder).expect("a folder of the repository").flatten().map(|entry| entry.path()) {
             let name = path.file_name().unwrap_or_default();

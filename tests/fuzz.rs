@@ -1,0 +1,47 @@
+//! The fuzz targets as plain tests: each promise on the inputs of a fixed number of seeds, and on those kept in `fuzz/corpus/`.
+//!
+//! `FUZZ_CASES=1000000 cargo test --test fuzz` tries more of them.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use rayon::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use support::promises::PROMISES;
+
+/// How many seeds each promise is tried on; enough for some seconds in the profile of development.
+const CASES: u64 = 4_000;
+
+fn holds(promise: fn(&[u8]), bytes: &[u8]) -> bool {
+    catch_unwind(AssertUnwindSafe(|| promise(bytes))).is_ok()
+}
+
+fn random(seed: u64) -> Vec<u8> {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let n = random.usize(0..300);
+    std::iter::repeat_with(|| random.u8(..)).take(n).collect()
+}
+
+#[test]
+fn promises_hold_on_random_inputs() {
+    let n = std::env::var("FUZZ_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(CASES);
+    for (name, promise) in PROMISES {
+        let broken = (0..n).into_par_iter().find_first(|&seed| !holds(promise, &random(seed)));
+        assert_eq!(broken, None, "{name} is broken by the input of this seed; what it says stands above");
+    }
+}
+
+/// Inputs that once broke a promise, and the bytes of every program.
+#[test]
+fn promises_hold_on_kept_inputs() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let texts: Vec<Vec<u8>> = support::programs::all().iter().map(|path| std::fs::read(path).expect("a program")).collect();
+    for (name, promise) in PROMISES {
+        let kept = std::fs::read_dir(root.join("fuzz/corpus").join(name)).into_iter().flatten().flatten();
+        let kept = kept.filter_map(|entry| std::fs::read(entry.path()).ok());
+        for bytes in texts.iter().cloned().chain(kept) {
+            assert!(holds(promise, &bytes), "{name}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! The promises of text and of files, each as a function that is given any bytes and panics where its promise is broken.
+//!
+//! A promise has a way to make its input of bytes and an oracle; neither knows how the engine works. The same pair runs as a
+//! plain test (`tests/fuzz.rs`) and on inputs that were kept (`fuzz/corpus/`).
+
+use super::programs;
+use super::same::same;
+use super::writer::{Purpose, write};
+use relayc::base::FileId;
+use relayc::diag::render::{Format, render};
+use relayc::diag::{Diagnostic, Edit, Label};
+use relayc::driver::{Program, Until, check_text, show};
+use relayc::{formats, syntax};
+use std::sync::OnceLock;
+
+/// A promise by its name.
+pub type Promise = (&'static str, fn(&[u8]));
+
+/// All of them.
+pub const PROMISES: [Promise; 6] = [
+    ("lex_bytes", lex_bytes),
+    ("parse_bytes", parse_bytes),
+    ("type_mutated", type_mutated),
+    ("roundtrip", roundtrip),
+    ("load_tensors", load_tensors),
+    ("load_mutated", load_mutated),
+];
+
+/// Whether a place lies in the text and between its letters.
+fn lies_in(text: &str, start: u32, end: u32) -> bool {
+    let (start, end) = (start as usize, end as usize);
+    start <= end && end <= text.len() && text.is_char_boundary(start) && text.is_char_boundary(end)
+}
+
+/// What is said of a text names places in it, and can be shown.
+fn places_lie_in(text: &str, diagnostics: &[Diagnostic]) {
+    for Diagnostic { code, labels, helps, .. } in diagnostics {
+        let labels = labels.iter().map(|Label { span, .. }| span);
+        let edits = helps.iter().flat_map(|help| &help.edits).map(|Edit { span, .. }| span);
+        for span in labels.chain(edits) {
+            assert!(lies_in(text, span.start, span.end), "{code:?} at {span:?} of {text}");
+        }
+    }
+}
+
+fn check(text: &str) -> Program {
+    let program = check_text("random", text, Until::Infer);
+    places_lie_in(text, &program.diagnostics);
+    let rendered = render(&program.diagnostics, &program.sources, Format::Json, false);
+    assert!(program.diagnostics.iter().all(|diagnostic| rendered.contains(diagnostic.code.id())));
+    program
+}
+
+/// Tokens and comments stand in the text one after the other.
+pub fn lex_bytes(bytes: &[u8]) {
+    let (text, _) = syntax::decode(FileId(0), bytes);
+    let lexed = syntax::lexer::lex(FileId(0), &text);
+    places_lie_in(&text, &lexed.diagnostics);
+    let mut end = 0;
+    for token in &lexed.tokens {
+        assert!(end <= token.start && token.start < token.end && lies_in(&text, token.start, token.end), "{token:?} of {text}");
+        end = token.end;
+    }
+    let mut end = 0;
+    for comment in &lexed.comments {
+        assert!(end <= comment.start && lies_in(&text, comment.start, comment.end), "{comment:?} of {text}");
+        end = comment.end;
+    }
+}
+
+/// Checking any bytes ends, and says places in them.
+pub fn parse_bytes(bytes: &[u8]) {
+    let (text, reports) = syntax::decode(FileId(0), bytes);
+    places_lie_in(&text, &reports);
+    check(&text);
+}
+
+/// The programs of the repository, as bytes.
+fn repository() -> &'static [Vec<u8>] {
+    static PROGRAMS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    PROGRAMS
+        .get_or_init(|| programs::all().iter().map(|path| std::fs::read(path).expect("a program of the repository")).collect())
+}
+
+/// One of the bases with edits: bytes set, inserted, taken away, pieces copied elsewhere.
+fn mutated(bases: &[Vec<u8>], choices: &[u8]) -> Vec<u8> {
+    let mut choices = choices.iter().map(|&choice| usize::from(choice));
+    let mut choose = |n: usize| (choices.next().unwrap_or(0) << 8 | choices.next().unwrap_or(0)) % n.max(1);
+    let mut bytes = bases[choose(bases.len())].clone();
+    const PIECES: [&[u8]; 16] = [
+        b"(",
+        b")",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b",",
+        b";",
+        b"%",
+        b"@",
+        b"let %x = ",
+        b"\"",
+        b"/*",
+        b"match ",
+        b"\xff",
+        "\u{e9}".as_bytes(),
+    ];
+    for _ in 0..1 + choose(4) {
+        let (at, len) = (choose(bytes.len() + 1), choose(16));
+        let end = (at + len).min(bytes.len());
+        match choose(5) {
+            0 => drop(bytes.splice(at..at, PIECES[choose(PIECES.len())].iter().copied())),
+            1 => drop(bytes.drain(at..end)),
+            2 => drop(bytes.splice(at..end, PIECES[choose(PIECES.len())].iter().copied())),
+            3 => {
+                let piece = bytes[at..end].to_vec();
+                let to = choose(bytes.len() + 1);
+                bytes.splice(to..to, piece);
+            }
+            _ if at < bytes.len() => bytes[at] = choose(256) as u8,
+            _ => {}
+        }
+    }
+    bytes
+}
+
+/// Checking a program that was damaged ends, and says places in it.
+pub fn type_mutated(choices: &[u8]) {
+    parse_bytes(&mutated(repository(), choices));
+}
+
+/// A module is right, and what is printed of it reads back as it is.
+pub fn roundtrip(choices: &[u8]) {
+    let text = write(choices, Purpose::Read);
+    for types in [false, true] {
+        round_trip(&text, types).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+/// Files of tensors of any bytes are read or refused.
+pub fn load_tensors(bytes: &[u8]) {
+    let _ = formats::read_tensors("random", bytes);
+    let _ = formats::params::read("random", bytes);
+    let _ = formats::npz::read("random", bytes);
+    let _ = formats::read_npy("random", bytes);
+}
+
+/// Files of tensors that were damaged are read or refused.
+pub fn load_mutated(choices: &[u8]) {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let files = FILES.get_or_init(|| {
+        let tensor = relayc::tensor::Tensor::from_fn(&[2, 3], |i| i as f32);
+        let entries = [("a".to_owned(), tensor.clone()), ("b.weight".to_owned(), tensor.clone())];
+        vec![
+            formats::params::write(&entries),
+            formats::npz::write("base", &entries).unwrap_or_else(|_| panic!("two small tensors can be written")),
+            relayc::tensor::npy::write(&tensor),
+        ]
+    });
+    load_tensors(&mutated(files, choices));
+}
+
+/// The errors of a program as text.
+fn errors(program: &Program) -> Option<String> {
+    program.has_errors().then(|| render(&program.diagnostics, &program.sources, Format::Plain, false))
+}
+
+/// The beginning of a text, which is enough to see what it is about.
+fn head(text: &str) -> &str {
+    text.char_indices().nth(4000).map_or(text, |(end, _)| &text[..end])
+}
+
+/// What of the promise a text breaks; the error says with which text. With the types if they are wanted.
+pub fn round_trip(text: &str, types: bool) -> Result<(), String> {
+    let until = if types { Until::Infer } else { Until::Resolve };
+    let options = show::Options { types, meta: true, exact: false };
+    let first = check_text("written", text, until);
+    if let Some(said) = errors(&first) {
+        return Err(format!("{}\n--- is wrong\n{said}", head(text)));
+    }
+    let printed = show::print(&first, options);
+    let second = check_text("printed", &printed, until);
+    let fail = |why: &str, more: &str| {
+        Err(format!("{}\n--- as written; as printed, types: {types}\n{}\n--- {why}\n{}", head(text), head(&printed), head(more)))
+    };
+    if let Some(said) = errors(&second) {
+        return fail("does not read back", &said);
+    }
+    let again = show::print(&second, options);
+    if printed != again {
+        let diff = similar::TextDiff::from_lines(&printed, &again).unified_diff().context_radius(1).to_string();
+        return fail("prints as something else", &diff);
+    }
+    same(&first.module, &second.module).or_else(|why| fail("reads back as something else", &why))
+}
