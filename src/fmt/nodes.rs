@@ -7,6 +7,7 @@ use crate::syntax::ast::{
     Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, Expr, ExprId, ExprKind, Func, FuncId, List as Nodes,
     Param, Pat, PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
 };
+use crate::syntax::lexer::lex;
 use crate::syntax::token::Tok;
 
 /// The whole file.
@@ -152,7 +153,7 @@ pub fn expr(ast: &Ast, id: ExprId, out: &mut Ops) {
         }
         ExprKind::Paren(inside) => out.enclosed(Tok::LParen, Op::Expr(inside), Tok::RParen),
         ExprKind::Proj { tuple, index } => proj(ast, tuple, index, out),
-        ExprKind::Call { callee, args, attrs } => call(ast, callee, args, attrs, out),
+        ExprKind::Call { callee, args, attrs } => call(ast, span, callee, args, attrs, out),
         ExprKind::Binary { op, op_span: _, lhs, rhs } => {
             out.add(&[Op::Open]);
             infix(ast, op, lhs, rhs, out);
@@ -201,11 +202,19 @@ fn proj(ast: &Ast, tuple: ExprId, index: Span, out: &mut Ops) {
     out.add(&[Op::Tok(Tok::Dot), Op::Leaf(index)]);
 }
 
-fn call(ast: &Ast, callee: ExprId, args: Nodes<ExprId>, attrs: Nodes<Attr>, out: &mut Ops) {
+fn call(ast: &Ast, span: Span, callee: ExprId, args: Nodes<ExprId>, attrs: Nodes<Attr>, out: &mut Ops) {
     out.add(&[Op::Expr(callee), Op::IdleDot]);
-    // A meta reference that stands for all attributes is one only right before the parenthesis.
-    let last = ast.items(args).last().map(|&last| ast.exprs[last].kind);
-    let comma = if attrs.is_empty() && matches!(last, Some(ExprKind::Meta)) { Comma::Never } else { Comma::IfBroken };
+    // A meta reference that stands for all attributes is one only right before the parenthesis: there the author's comma, or
+    // that there is none, means something.
+    let last = ast.items(args).last().map(|&last| ast.exprs[last]).filter(|_| attrs.is_empty());
+    let comma = match last.filter(|last| matches!(last.kind, ExprKind::Meta)) {
+        Some(last) => {
+            let behind = Span { start: last.span.end, ..span };
+            let next = lex(span.file, ast.text(behind)).tokens.first().map(|token| token.tok);
+            if next == Some(Tok::Comma) { Comma::Always } else { Comma::Never }
+        }
+        None => Comma::IfBroken,
+    };
     let mut list = List::new(out, Tok::LParen, Tok::RParen, comma);
     exprs(ast, args).for_each(|arg| list.next().add(&[arg]));
     ast.items(attrs).iter().for_each(|&item| attr(item, list.next()));

@@ -10,6 +10,7 @@ use relayc::base::FileId;
 use relayc::diag::render::{Format, render};
 use relayc::diag::{Diagnostic, Edit, Label};
 use relayc::driver::{Program, Until, check_text, show};
+use relayc::fmt::format;
 use relayc::{formats, syntax};
 use std::sync::OnceLock;
 
@@ -17,11 +18,12 @@ use std::sync::OnceLock;
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const PROMISES: [Promise; 6] = [
+pub const PROMISES: [Promise; 7] = [
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),
     ("roundtrip", roundtrip),
+    ("fmt_idempotent", fmt_idempotent),
     ("load_tensors", load_tensors),
     ("load_mutated", load_mutated),
 ];
@@ -134,6 +136,18 @@ pub fn roundtrip(choices: &[u8]) {
     let text = write(choices, Purpose::Read);
     for types in [false, true] {
         round_trip(&text, types).unwrap_or_else(|why| panic!("{why}"));
+    }
+}
+
+/// A right module can be formatted, which is settled at once; so can any text that has no syntax errors.
+pub fn fmt_idempotent(choices: &[u8]) {
+    let module = write(choices, Purpose::Read);
+    let once = format(FileId(0), &module).unwrap_or_else(|reports| panic!("{reports:?}\n{module}"));
+    assert_eq!(format(FileId(0), &once).as_ref(), Ok(&once), "formatted twice, from\n{module}");
+    let damaged = String::from_utf8_lossy(&mutated(repository(), choices)).into_owned();
+    match format(FileId(0), &damaged) {
+        Ok(once) => assert_eq!(format(FileId(0), &once).as_ref(), Ok(&once), "formatted twice, from\n{damaged}"),
+        Err(reports) => assert!(reports.iter().all(|report| report.code.id() < "E09"), "{reports:?}\n{damaged}"),
     }
 }
 
