@@ -161,4 +161,5 @@ codes! {
     W0011 "a function that is skipped";
     W0012 "an operator that changes nothing";
     W0013 "a function that is never called";
+    W0014 "text that TVM reads otherwise";
 }

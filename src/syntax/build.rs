@@ -220,7 +220,8 @@ impl Builder {
         self.expr(start, ExprKind::Call { callee, args, attrs }, end)
     }
 
-    pub fn call_dot(&mut self, start: u32, name: Span, args: WithAttrs<ExprId>, end: u32) -> ExprId {
+    pub fn report_call_dot(&mut self, start: u32, name: Span, dot: Span, args: WithAttrs<ExprId>, end: u32) -> ExprId {
+        self.diagnostics.push(errors::idle_dot(dot));
         let callee = self.name(name);
         self.call(start, callee, args, end)
     }

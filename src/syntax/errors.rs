@@ -10,6 +10,7 @@ use crate::base::text::{count, join_words, nearest, thousands};
 use crate::diag::Diagnostic;
 use crate::diag::codes::{
     E0001, E0002, E0003, E0004, E0005, E0006, E0101, E0102, E0103, E0104, E0105, E0106, E0208, E0801, E0802, W0001, W0010, W0011,
+    W0014,
 };
 
 /// A text as it is shown inside a message: short, on one line.
@@ -249,6 +250,24 @@ pub(super) fn missing_version(start: Span, first: Span) -> Diagnostic {
         .note("TVM does not read a module without its header")
         .fix(format!("start the file with `{header}`"), start, format!("{header}\n"))
         .certain()
+}
+
+/// A comment that ends in an even number of stars.
+pub(super) fn comment_goes_on(end: Span) -> Diagnostic {
+    let stars = Span { start: end.start, end: end.start + 1, ..end };
+    Diagnostic::new(W0014, "a comment that does not end here for TVM")
+        .at(end, "of two stars TVM overlooks the second")
+        .note("it takes all text up to the next `*/` for a part of the comment")
+        .fix("leave a star out", stars, "")
+}
+
+/// `add.(%x, %y)`.
+pub(super) fn idle_dot(dot: Span) -> Diagnostic {
+    Diagnostic::new(W0014, "a dot that means nothing").at(dot, "behind the operator's name").note("TVM drops it silently").fix(
+        "leave it out",
+        dot,
+        "",
+    )
 }
 
 /// `@f = primfn(…) {…}`, which TVM prints of what it has lowered.

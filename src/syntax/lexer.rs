@@ -348,10 +348,18 @@ impl Lexer<'_> {
         let rest = self.rest();
         let mut depth = 1usize;
         let mut at = 0;
+        // What follows the last opening, and where TVM would not see an end.
+        let (mut body, mut goes_on) = (0, None);
         while depth > 0 {
             match (rest.get(at), rest.get(at + 1)) {
-                (Some(b'*'), Some(b'/')) => (depth, at) = (depth - 1, at + 2),
-                (Some(b'/'), Some(b'*')) => (depth, at) = (depth + 1, at + 2),
+                (Some(b'*'), Some(b'/')) => {
+                    let stars = rest[body..=at].iter().rev().take_while(|byte| **byte == b'*').count();
+                    if stars % 2 == 0 {
+                        goes_on.get_or_insert(at);
+                    }
+                    (depth, at, body) = (depth - 1, at + 2, at + 2);
+                }
+                (Some(b'/'), Some(b'*')) => (depth, at, body) = (depth + 1, at + 2, at + 2),
                 (Some(_), _) => at += 1,
                 (None, _) => break,
             }
@@ -360,6 +368,10 @@ impl Lexer<'_> {
         self.inner.bump(at);
         let place = self.span();
         self.out.comments.push(place);
+        if let Some(at) = goes_on.filter(|_| depth == 0) {
+            let start = opening.end as usize + at - 1;
+            self.report(errors::comment_goes_on(Span::new(self.file, start, start + 3)));
+        }
         if depth > 0 {
             self.out.cut.get_or_insert(place.start);
             self.report(errors::unterminated_comment(opening, place, self.inner.slice()));

@@ -61,6 +61,7 @@ pub const LINTS: &[Lint] = &[
     lint(codes::W0011, "skipped-function", Level::Warn, None),
     lint(codes::W0012, "idle-operator", Level::Allow, Some(idle::operators)),
     lint(codes::W0013, "unused-function", Level::Allow, Some(unused::functions)),
+    lint(codes::W0014, "misread-by-tvm", Level::Warn, None),
 ];
 
 /// What was asked for: a level for a lint, or for a group of them.
