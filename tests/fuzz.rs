@@ -45,3 +45,16 @@ fn promises_hold_on_kept_inputs() {
         }
     }
 }
+
+/// A promise without a target is never looked at by what guides inputs by coverage.
+#[test]
+fn every_promise_has_a_target() {
+    let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");
+    let manifest = std::fs::read_to_string(fuzz.join("Cargo.toml")).expect("fuzz/Cargo.toml");
+    for (name, _) in PROMISES {
+        assert!(manifest.contains(&format!("path = \"fuzz_targets/{name}.rs\"")), "{name} is no target");
+        let target = std::fs::read_to_string(fuzz.join(format!("fuzz_targets/{name}.rs"))).expect(name);
+        assert!(target.contains(&format!("promises::{name}(")), "{name}");
+    }
+    assert_eq!(manifest.matches("[[bin]]").count(), PROMISES.len());
+}
