@@ -38,7 +38,7 @@ pub const COMPILER_BEGIN: OpDef = OpDef {
     doc: "`data`, entering a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
     args: &[Arg::tensor("data")],
     attrs: Some(CompilerAttrs::META_SCHEMA),
-    rel: rel::identity,
+    rel: any_type_rel,
     eval: operand,
     ..OpDef::BASE
 };
@@ -64,12 +64,13 @@ pub const ON_DEVICE: OpDef = OpDef {
     doc: "`body`, of any type, to be computed on `virtual_device` (`src/relay/op/memory/on_device.cc`).",
     args: &[Arg::of("body", "Expr")],
     attrs: Some(OnDeviceAttrs::SCHEMA),
-    rel: on_device_rel,
+    rel: any_type_rel,
     eval: operand,
     ..OpDef::BASE
 };
 
-fn on_device_rel(cx: &mut RelCx) -> RelResult {
+/// TVM's `IdentityRel` lets tuples pass too (`src/relay/op/type_relations.cc`).
+fn any_type_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out_to_arg(0)
 }
 
