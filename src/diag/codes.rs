@@ -86,6 +86,7 @@ codes! {
     E0004 "a string without an end";
     E0005 "bytes that are not UTF-8";
     E0006 "a section that is not known";
+    E0008 "a custom dtype";
 
     E0101 "a token that does not fit here";
     E0102 "no program in the file";

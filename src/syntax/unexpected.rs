@@ -8,7 +8,7 @@ use super::recover::{STARTS, starts_statement};
 use super::token::{OPERATORS, Tok, TokSet, Token, words};
 use crate::base::text::{join_words, nearest};
 use crate::base::{FileId, Span};
-use crate::diag::codes::{E0101, E0105, E0201, E0202, E0204};
+use crate::diag::codes::{E0008, E0101, E0105, E0201, E0202, E0204};
 use crate::diag::{Diagnostic, Edit};
 
 /// All there is to know about a token that does not fit.
@@ -42,6 +42,7 @@ pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Fai
         trailing_dot,
         wrong_arrow,
         bare_dimensions,
+        custom_dtype,
         misspelt_keyword,
         missing_semicolon,
         missing_separator,
@@ -432,6 +433,18 @@ fn bare_dimensions(scene: &Scene) -> Option<Diagnostic> {
         let end = scene.tokens[last].span(scene.file).end_point();
         let put = |span: Span, text: &str| Edit { span, text: text.to_owned() };
         scene.plain().fix_all(title, vec![put(start, "("), put(end, ")")])
+    })
+}
+
+/// `Tensor[(1), custom[posit]32]`, which TVM prints and cannot lex (#257).
+fn custom_dtype(scene: &Scene) -> Option<Diagnostic> {
+    let word = scene.before(1)?;
+    let is_custom = word.tok == Tok::Ident && word.text(scene.source) == "custom" && scene.found()? == Tok::LBracket;
+    is_custom.then(|| {
+        Diagnostic::new(E0008, "`custom[…]` is a dtype of the program that printed it")
+            .at(word.span(scene.file), "not a dtype of the language")
+            .note("what its bits mean is registered in the memory of that program and stands in no text")
+            .help("cast the tensor to a dtype such as `float32` before printing the program")
     })
 }
 
