@@ -4,7 +4,7 @@ use super::OpDef;
 use super::attrs::{Device, StdString, attrs};
 use super::eval::{ArgValue, EvalCx, EvalResult, Outputs};
 use super::rel::{self, RelCx, RelResult};
-use crate::ir::attrs::Arg;
+use crate::ir::attrs::{Arg, AttrSchema};
 
 attrs! {
     "relay.attrs.CompilerAttrs" =>
@@ -37,7 +37,8 @@ pub const COMPILER_BEGIN: OpDef = OpDef {
     name: "annotation.compiler_begin",
     doc: "`data`, entering a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
     args: &[Arg::tensor("data")],
-    attrs: Some(CompilerAttrs::META_SCHEMA),
+    // TVM registers no attribute type with it; a call brings its own, in the metadata section or by `attrs_type_key`.
+    attrs: Some(&AttrSchema { declared: false, ..*CompilerAttrs::SCHEMA }),
     rel: any_type_rel,
     eval: operand,
     ..OpDef::BASE

@@ -346,8 +346,6 @@ macro_rules! attrs {
                 $($(#[doc = $doc])* pub $field: $ty,)*
             }
 
-            // An attribute type needs one schema only, and some are never read.
-            #[allow(dead_code)]
             impl $name {
                 pub const SCHEMA: &'static $crate::ir::attrs::AttrSchema = &$crate::ir::attrs::AttrSchema {
                     type_key: $key,
@@ -361,11 +359,8 @@ macro_rules! attrs {
                     declared: true,
                 };
 
-                /// The schema for operators with which TVM does not register it.
-                pub const META_SCHEMA: &'static $crate::ir::attrs::AttrSchema =
-                    &$crate::ir::attrs::AttrSchema { declared: false, ..*Self::SCHEMA };
-
                 /// Reads the complete values of a call, which are in schema order.
+                #[allow(dead_code, reason = "what only passes look at, no relation and no evaluation reads")]
                 pub fn read(values: &[$crate::ir::attrs::AttrValue]) -> Self {
                     let mut values = values.iter();
                     $(let $field = values.next().map(<$ty as $crate::ops::AttrField>::read).expect("resolve completes attributes");)*

@@ -22,7 +22,7 @@ pub struct OpDef {
     /// What it computes, its shapes, its source; for the manual.
     pub doc: &'static str,
     pub args: &'static [Arg],
-    /// Absent for operators without an attribute type. `META_SCHEMA` where TVM registers none with the operator.
+    /// Absent for operators without an attribute type. Not `declared` where TVM registers none with the operator.
     pub attrs: Option<&'static AttrSchema>,
     /// What its operands and attributes must fulfil, numbered: `C1: …`. A relation cites the number.
     pub rules: &'static [&'static str],
