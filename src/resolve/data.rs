@@ -151,12 +151,10 @@ impl<'a> Resolver<'a> {
             ast::PatKind::Error => PatKind::Error,
             ast::PatKind::Wildcard => PatKind::Wildcard,
             ast::PatKind::Local { name, ty } => {
-                let ty = ty.and_then(|ty| self.ty(ty));
                 let text = ast.text(name);
                 self.lint_hidden(text, name);
-                let var = self.module.var(text.trim_start_matches('%'), ty, name);
-                if let Some(first) = self.scopes.declare(text, var) {
-                    let first = self.module.vars[first].span;
+                let (var, first) = self.declare(text, ty, name);
+                if let Some(first) = first {
                     self.diagnostics.push(errors::duplicate("pattern variable", text, name, first));
                 }
                 PatKind::Var(var)

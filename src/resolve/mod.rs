@@ -197,11 +197,9 @@ impl<'a> Resolver<'a> {
             self.module.funcs[target].type_params.push(ty);
         }
         for param in ast.items(syntax.params) {
-            let ty = param.ty.and_then(|ty| self.ty(ty));
-            let var = self.module.var(ast.text(param.name).trim_start_matches('%'), ty, param.span);
             let name = ast.text(param.name);
-            if let Some(first) = self.scopes.declare(name, var) {
-                let first = self.module.vars[first].span;
+            let (var, first) = self.declare(name, param.ty, param.span);
+            if let Some(first) = first {
                 self.diagnostics.push(errors::duplicate("parameter", name, param.name, first));
             }
             self.param_attrs(var, param.attrs);
@@ -490,17 +488,24 @@ impl<'a> Resolver<'a> {
             // `e1; e2` binds a variable without a name (relay-text 2).
             return self.module.var("", None, ast.stmts[stmt].span);
         };
-        let ty = ty.and_then(|ty| self.ty(ty));
         let text = ast.text(name);
         self.lint_hidden(text, name);
-        let var = self.module.var(text.trim_start_matches('%'), ty, name);
-        if let Some(first) = self.scopes.declare(text, var) {
+        let (var, first) = self.declare(text, ty, name);
+        if let Some(first) = first {
             // TVM ignores the new name here, and so does what is printed and read (relay-text 4).
-            let first = self.module.vars[first].span;
             self.diagnostics.push(errors::unreachable_let(text, name, first));
         }
         self.scopes.open();
         var
+    }
+
+    /// Makes a variable of the innermost scope. If the scope holds its name already, that one keeps it and its place is
+    /// returned.
+    fn declare(&mut self, name: &'a str, ty: Option<ast::TypeId>, span: Span) -> (VarId, Option<Span>) {
+        let ty = ty.and_then(|ty| self.ty(ty));
+        let var = self.module.var(name.trim_start_matches('%'), ty, span);
+        let first = self.scopes.declare(name, var);
+        (var, first.map(|first| self.module.vars[first].span))
     }
 
     fn graph_binding(&mut self, stmt: ast::StmtId) {
