@@ -9,19 +9,12 @@
 use super::verify::{FORMATTED, Text, same_comments, same_shape};
 use super::{errors, errors_of, is_covered};
 use crate::base::{FileId, Span};
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Edit, fix};
 use crate::syntax::ast::{Ast, Root};
 use crate::syntax::lexer::{self, VERSION};
 use crate::syntax::token::{Tok, Token};
 use crate::syntax::{Dialect, parse, parse_as};
 use rustc_hash::{FxHashMap, FxHashSet};
-
-/// A text to be put in place of what stands from one byte to another.
-struct Edit {
-    start: u32,
-    end: u32,
-    text: String,
-}
 
 /// The text as today's TVM reads it, not formatted. Errors: all its syntax errors.
 pub fn todays(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
@@ -35,19 +28,12 @@ pub fn todays(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
     is_covered(file, source, &lexed)?;
     let mut edits = vec![];
     if matches!(ast.root, Root::Module) && ast.version.is_none() {
-        edits.push(Edit { start: 0, end: 0, text: format!("#[version = {VERSION}]\n") });
+        edits.push(Edit { span: Span { file, start: 0, end: 0 }, text: format!("#[version = {VERSION}]\n") });
     }
-    let old_forms = ast.old_forms.iter().map(|form| (form.span, form.replacement.clone()));
-    edits.extend(old_forms.map(|(Span { file: _, start, end }, text)| {
-        // What is put behind a line comment would be a part of it.
-        let in_comment = lexed.comments.binary_search_by_key(&start, |comment| comment.end).is_ok();
-        let blanks = source.get(start as usize..end as usize).map_or(0, |old| old.len() - old.trim_start().len());
-        Edit { start: if in_comment { start + blanks as u32 } else { start }, end, text }
-    }));
-    edits.extend(names_without_dots(&lexed.tokens, source));
-    edits.sort_by_key(|edit| edit.start);
-    let text = apply(source, &edits);
+    edits.extend(ast.old_forms.iter().map(|form| Edit { span: form.span, text: form.replacement.clone() }));
+    edits.extend(names_without_dots(file, &lexed.tokens, source));
     let bug = || vec![errors::would_change(Span { file, start: 0, end: 0 })];
+    let text = fix::apply(source, file, &edits).ok_or_else(bug)?;
     let again = lexer::lex(FORMATTED, &text);
     let (new_ast, diagnostics) = parse(FORMATTED, text.as_str().into());
     errors_of(diagnostics).map_err(|_| bug())?;
@@ -56,19 +42,8 @@ pub fn todays(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
     if same { Ok(text) } else { Err(bug()) }
 }
 
-fn apply(source: &str, edits: &[Edit]) -> String {
-    let mut out = String::with_capacity(source.len() + source.len() / 16);
-    let mut at = 0;
-    for Edit { start, end, text } in edits {
-        out.push_str(source.get(at..*start as usize).unwrap_or(""));
-        out.push_str(text);
-        at = *end as usize;
-    }
-    out + source.get(at..).unwrap_or("")
-}
-
 /// `%conv.w` becomes `%conv_w`, or `%conv_w_1` where that is another variable.
-fn names_without_dots(tokens: &[Token], source: &str) -> Vec<Edit> {
+fn names_without_dots(file: FileId, tokens: &[Token], source: &str) -> Vec<Edit> {
     let is_name = |token: &&Token| matches!(token.tok, Tok::Local | Tok::Global);
     let is_dotted = |token: &&Token| is_name(token) && token.text(source).contains('.');
     if !tokens.iter().any(|token| is_dotted(&token)) {
@@ -86,7 +61,7 @@ fn names_without_dots(tokens: &[Token], source: &str) -> Vec<Edit> {
             taken.insert(free.clone());
             free
         });
-        edits.push(Edit { start: token.start, end: token.end, text: text.clone() });
+        edits.push(Edit { span: token.span(file), text: text.clone() });
     }
     edits
 }

@@ -120,9 +120,12 @@ impl Pass<'_> {
                 out.insert(paren, empty(Tok::RefWrite, first));
                 open.pop();
                 open.push(paren + 1);
+                // Right behind the reference, unless a comment stands between.
+                let before = out.last().map_or(token.start, |last| last.end);
+                let is_blank = self.source[before as usize..token.start as usize].trim().is_empty();
+                let before = if is_blank { before } else { token.start };
                 out.push(Token { tok: Tok::Comma, end: token.end + 1, ..token });
                 self.replace(first, first, "ref_write", "ref_write(r, v)");
-                let before = self.source[..token.start as usize].trim_end().len() as u32;
                 self.replace(before, token.end + 1, ",", "ref_write(r, v)");
                 at += 1;
             } else {
@@ -305,6 +308,7 @@ mod tests {
         let cases = [
             ("v0.0.4\n%r^", "#[version = \"0.0.5\"]\nref_read(%r)"),
             ("(%r := 1)", "ref_write(%r, 1)"),
+            ("(%r // old\n := 1)", "ref_write(%r // old\n , 1)"),
             ("(%0.1 := f(%x)^)", "ref_write(%0.1, ref_read(f(%x)))"),
             ("free_var %x: int32\n%x", "free_var %x: int32;\n%x"),
             ("free_var %x: int32;\n%x", "free_var %x: int32;\n%x"),
