@@ -57,6 +57,12 @@ pub struct SourceFile {
 }
 
 impl SourceFile {
+    pub fn new(name: impl Into<String>, text: impl Into<Arc<str>>) -> SourceFile {
+        let text: Arc<str> = text.into();
+        let line_starts = codespan_reporting::files::line_starts(&text).collect();
+        SourceFile { name: name.into(), text, line_starts }
+    }
+
     /// The line and column, both from 1, of a byte offset.
     pub fn line_col(&self, offset: usize) -> (usize, usize) {
         let line = self.line_starts.partition_point(|&start| start <= offset).max(1);
@@ -86,9 +92,7 @@ impl Sources {
     }
 
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
-        let text: Arc<str> = text.into();
-        let line_starts = codespan_reporting::files::line_starts(&text).collect();
-        self.files.push(SourceFile { name: name.into(), text, line_starts })
+        self.files.push(SourceFile::new(name, text))
     }
 
     /// The id the next text will have.

@@ -5,38 +5,38 @@
 //! or if those are not on one line any more: then no place is right, and the test will say so. So it does where formatting
 //! the result again would move anything: a comment between two tokens that are no other reason for a line break is such.
 
+use crate::base::{SourceFile, Span};
 use crate::syntax::lexer::Lexed;
 use crate::syntax::token::{Tok, Token};
 
 /// The formatted text with carets under what they were under, if that is not as it is. `new` are the tokens and comments of
 /// `formatted`.
 pub fn aim(source: &str, old: &Lexed, formatted: &str, new: &Lexed) -> Option<String> {
+    // Most programs have none.
+    if !old.comments.iter().any(|comment| is_caret(source, comment)) {
+        return None;
+    }
+    let (source, formatted) = (&SourceFile::new("", source), &SourceFile::new("", formatted));
     let carets = carets(source, old);
     let (old_words, new_words) = (words(old), words(new));
-    if carets.is_empty() || old_words.len() != new_words.len() {
+    let places = caret_lines(formatted, new);
+    if places.len() != carets.len() || old_words.len() != new_words.len() {
         return None;
     }
-    let places = carets_of(formatted, new);
-    if places.len() != carets.len() {
-        return None;
-    }
-    let lines = Lines::of(formatted);
     // What is put below which line, and the lines that move.
-    let mut below: Vec<Vec<String>> = vec![vec![]; lines.starts.len()];
-    let mut moved = vec![false; lines.starts.len()];
+    let mut below: Vec<Vec<String>> = vec![vec![]; formatted.n_lines()];
+    let mut moved = vec![false; formatted.n_lines()];
     for (caret, place) in carets.iter().zip(&places) {
         let target = caret.tokens.and_then(|(first, last)| {
             let (first, last) = (index_of(&old_words, first)?, index_of(&old_words, last)?);
-            target(formatted, &lines, new, new_words[first], new_words[last])
+            target(formatted, new, new_words[first], new_words[last])
         });
         let Some((line, column, len)) = target else { continue };
-        let words = &source[caret.start as usize..caret.end as usize];
-        let words = words.trim_start_matches('/').trim_start().trim_start_matches('^');
-        below[line].push(format!("{}//{}{}", " ".repeat(column - 2), "^".repeat(len), words.trim_end()));
+        below[line].push(format!("{}//{}{}", " ".repeat(column - 2), "^".repeat(len), caret.about));
         moved[*place] = true;
     }
-    let mut out = String::with_capacity(formatted.len());
-    for (i, text) in formatted.split_inclusive('\n').enumerate() {
+    let mut out = String::with_capacity(formatted.text.len());
+    for (i, text) in formatted.text.split_inclusive('\n').enumerate() {
         if !moved[i] {
             out.push_str(text);
         }
@@ -45,57 +45,65 @@ pub fn aim(source: &str, old: &Lexed, formatted: &str, new: &Lexed) -> Option<St
             out.push('\n');
         }
     }
-    (out != formatted).then_some(out)
+    (out != *formatted.text).then_some(out)
 }
 
 /// A comment of carets.
-struct Caret {
-    start: u32,
-    end: u32,
+struct Caret<'s> {
+    /// What stands behind the carets.
+    about: &'s str,
     /// The first and the last token that its carets are under.
     tokens: Option<(Token, Token)>,
 }
 
-/// The comments of carets, each with the tokens above.
-fn carets(source: &str, lexed: &Lexed) -> Vec<Caret> {
-    let lines = Lines::of(source);
-    let on = carets_of(source, lexed);
-    let mut next = 0;
+/// The comments of carets that stand alone on their lines, each with the tokens above.
+fn carets<'s>(source: &'s SourceFile, lexed: &Lexed) -> Vec<Caret<'s>> {
+    // The line that the last comment of carets was about, and its own.
+    let (mut about, mut last): (Option<usize>, Option<usize>) = (None, None);
     let mut found = Vec::new();
-    for comment in &lexed.comments {
-        let line = lines.of_offset(comment.start);
-        if on.get(next) != Some(&line) {
-            continue;
+    for comment in lexed.comments.iter().filter(|comment| is_alone(source, comment)) {
+        let (line, column) = place_of(source, comment.start);
+        // Several lines of carets may be about one line.
+        if last.is_none_or(|last| last + 1 != line) {
+            about = line.checked_sub(1);
         }
-        next += 1;
-        // The line they are about is above all the lines of carets.
-        let about = (0..line).rev().find(|line| on.binary_search(line).is_err());
-        let text = &source[comment.start as usize..comment.end as usize];
-        let first = comment.start as usize - lines.starts[line] + text.find('^').unwrap_or(0);
-        let n = text.chars().filter(|&c| c != '/').skip_while(|c| c.is_whitespace()).take_while(|&c| c == '^').count();
-        let tokens = about.and_then(|about| {
-            let (start, end) = ((lines.starts[about] + first) as u32, (lines.starts[about] + first + n) as u32);
-            let first = lexed.tokens.partition_point(|token| token.start < start);
-            let last = lexed.tokens.partition_point(|token| token.end < end);
-            let (first, last) = (*lexed.tokens.get(first)?, *lexed.tokens.get(last)?);
-            (first.start == start && last.end == end).then_some((first, last))
-        });
-        found.push(Caret { start: comment.start, end: comment.end, tokens });
+        last = Some(line);
+        let text = source.text[comment.start as usize..comment.end as usize].trim_end();
+        let first = column + text.find('^').unwrap_or(0);
+        let behind = text.trim_start_matches('/').trim_start();
+        let rest = behind.trim_start_matches('^');
+        let tokens = about.and_then(|about| tokens_at(source, lexed, about, first, behind.len() - rest.len()));
+        found.push(Caret { about: rest, tokens });
     }
     found
 }
 
-/// The lines that hold nothing but a comment of carets, in order. Only text before them that is ASCII is counted in columns.
-fn carets_of(text: &str, lexed: &Lexed) -> Vec<usize> {
-    let lines = Lines::of(text);
-    let is_caret = |start: u32, end: u32| {
-        let words = text.get(start as usize..end as usize).unwrap_or("");
-        let line = lines.of_offset(start);
-        let alone = text[lines.starts[line]..start as usize].trim().is_empty();
-        alone && words.strip_prefix("//").is_some_and(|rest| is_expectation(rest.trim_start()))
-    };
-    let comments = lexed.comments.iter().filter(|comment| is_caret(comment.start, comment.end));
-    comments.map(|comment| lines.of_offset(comment.start)).collect()
+/// The tokens that stand exactly in some columns of a line. Before them all is ASCII, so that a column is a byte.
+fn tokens_at(source: &SourceFile, lexed: &Lexed, line: usize, column: usize, n: usize) -> Option<(Token, Token)> {
+    let range = source.line_range(line)?;
+    let (start, end) = (range.start + column, range.start + column + n);
+    source.text.get(range.start..end.min(range.end)).filter(|text| text.is_ascii())?;
+    let first = lexed.tokens.partition_point(|token| (token.start as usize) < start);
+    let last = lexed.tokens.partition_point(|token| (token.end as usize) < end);
+    let (first, last) = (*lexed.tokens.get(first)?, *lexed.tokens.get(last)?);
+    (first.start as usize == start && last.end as usize == end).then_some((first, last))
+}
+
+/// The lines of the comments of carets that stand alone on them, in order.
+fn caret_lines(file: &SourceFile, lexed: &Lexed) -> Vec<usize> {
+    let comments = lexed.comments.iter().filter(|comment| is_alone(file, comment));
+    comments.map(|comment| place_of(file, comment.start).0).collect()
+}
+
+fn is_alone(file: &SourceFile, comment: &Span) -> bool {
+    let column = place_of(file, comment.start).1;
+    let before = &file.text[comment.start as usize - column..comment.start as usize];
+    before.trim().is_empty() && is_caret(&file.text, comment)
+}
+
+fn is_caret(text: &str, comment: &Span) -> bool {
+    let words = text[comment.start as usize..comment.end as usize].strip_prefix("//");
+    words.is_some_and(|words| is_expectation(words.trim_start()))
 }
 
 /// Whether it is carets with a type or a message behind them, as tests have them.
@@ -116,9 +124,9 @@ fn index_of(words: &[Token], token: Token) -> Option<usize> {
 }
 
 /// The line, the column and the length of what stands from one token to another, if carets can stand below it.
-fn target(text: &str, lines: &Lines, lexed: &Lexed, first: Token, last: Token) -> Option<(usize, usize, usize)> {
-    let line = lines.of_offset(first.start);
-    let end = lines.starts.get(line + 1).copied().unwrap_or(text.len()) as u32;
+fn target(file: &SourceFile, lexed: &Lexed, first: Token, last: Token) -> Option<(usize, usize, usize)> {
+    let (line, column) = place_of(file, first.start);
+    let end = file.line_range(line)?.end as u32;
     let on_one_line = last.end < end;
     // Nothing can be put after a line that ends inside a comment or a string.
     let inside = |start: u32, stop: u32| start < end && stop >= end;
@@ -126,26 +134,14 @@ fn target(text: &str, lines: &Lines, lexed: &Lexed, first: Token, last: Token) -
     let comment = lexed.comments.partition_point(|comment| comment.end < end);
     let cut = lexed.tokens.get(token).is_some_and(|token| inside(token.start, token.end))
         || lexed.comments.get(comment).is_some_and(|comment| inside(comment.start, comment.end));
-    let column = first.start as usize - lines.starts[line];
-    let is_ascii = text[lines.starts[line]..last.end as usize].is_ascii();
+    let is_ascii = file.text[first.start as usize - column..last.end as usize].is_ascii();
     (on_one_line && !cut && column >= 2 && is_ascii).then_some((line, column, (last.end - first.start) as usize))
 }
 
-/// Where the lines of a text start.
-struct Lines {
-    starts: Vec<usize>,
-}
-
-impl Lines {
-    fn of(text: &str) -> Lines {
-        let mut starts = vec![0];
-        starts.extend(text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at + 1));
-        Lines { starts }
-    }
-
-    fn of_offset(&self, at: u32) -> usize {
-        self.starts.partition_point(|&start| start <= at as usize) - 1
-    }
+/// The line of a byte and its column, both from 0.
+fn place_of(file: &SourceFile, at: u32) -> (usize, usize) {
+    let (line, column) = file.line_col(at as usize);
+    (line - 1, column - 1)
 }
 
 #[cfg(test)]
