@@ -17,7 +17,7 @@ use crate::ir::{ExprId, ExprKind, Module};
 use crate::ops::Table;
 use crate::ops::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
 use crate::ops::rel::RelCx;
-use crate::types::{Solver, Ty, Types, checked_bytes, dims_of};
+use crate::types::{Solver, Ty, Types, dims_of};
 use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
 use std::time::Instant;
 
@@ -237,13 +237,9 @@ impl<'a> Interp<'a> {
             Some(out) => out,
             None => self.actual_out_types(expr, def, &args, attrs)?,
         };
-        for ty in &out {
-            let shape: Vec<i64> = ty.shape.iter().map(|&dim| dim as i64).collect();
-            if checked_bytes(&shape, ty.dtype).is_none_or(|bytes| bytes > self.limits.max_tensor_bytes) {
-                return Err(self.fail(expr, Trap::new(codes::E0803, format!("a result of shape {:?} is too large", ty.shape))));
-            }
-        }
-        match (def.eval)(&EvalCx { args: &args, attrs, out: &out }) {
+        let cx = EvalCx { args: &args, attrs, out: &out, max_bytes: self.limits.max_tensor_bytes };
+        let sizes = out.iter().try_for_each(|ty| cx.check_size(&ty.shape, ty.dtype));
+        match sizes.and_then(|()| (def.eval)(&cx)) {
             Ok(Outputs::One(tensor)) => Ok(Value::Tensor(tensor)),
             Ok(Outputs::Tuple(tensors)) => Ok(Value::tuple(tensors.into_iter().map(Value::Tensor).collect())),
             Err(trap) => Err(self.fail(expr, trap)),

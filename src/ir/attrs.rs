@@ -1,7 +1,9 @@
 //! Attributes: the kinds their values have, their schemas, and the values.
 
+use super::ConstId;
 use super::object::ObjectId;
 use crate::index_type;
+use crate::tensor::Tensor;
 use crate::types::{DType, Symbol};
 use std::sync::Arc;
 
@@ -92,14 +94,18 @@ pub enum Kind {
     /// A list of floats.
     Floats,
     Bool,
+    /// TVM's `Bool` object, which may be null.
+    OptBool,
     /// TVM's `Optional<FloatImm>`.
     OptFloat,
     Str,
     /// A `std::string`, which metadata sections write in place.
     StdStr,
     DType,
-    /// A device, an object of the metadata section.
-    Device,
+    /// A constant expression; by its name in the operator table, `Expr` or `Constant`.
+    Const(&'static str),
+    /// An object of the metadata section; by its type's name in the operator table.
+    ObjectOf(&'static str),
     /// An integer or a list of integers.
     Object,
 }
@@ -116,10 +122,11 @@ impl Kind {
             Kind::Float => "float",
             Kind::Floats => "Array<FloatImm>",
             Kind::Bool => "bool",
+            Kind::OptBool => "bool?",
             Kind::OptFloat => "float?",
             Kind::Str | Kind::StdStr => "string",
             Kind::DType => "dtype",
-            Kind::Device => "VirtualDevice",
+            Kind::Const(name) | Kind::ObjectOf(name) => name,
             Kind::Object => "ObjectRef",
         }
     }
@@ -135,10 +142,13 @@ impl Kind {
             Kind::Float => "a number",
             Kind::Floats => "a list of numbers",
             Kind::Bool => "`True` or `False`",
+            Kind::OptBool => "`True`, `False` or `None`",
             Kind::OptFloat => "a number or `None`",
             Kind::Str | Kind::StdStr => "a string",
             Kind::DType => "a dtype in quotes",
-            Kind::Device => "a device of the metadata section",
+            Kind::Const(_) => "a constant of the metadata section",
+            Kind::ObjectOf("VirtualDevice") => "a device of the metadata section",
+            Kind::ObjectOf(_) => "an object of the metadata section",
             Kind::Object => "an integer or a list of integers",
         }
     }
@@ -170,6 +180,8 @@ pub enum AttrValue {
     Symbol(Symbol),
     /// An object that is kept as it is, such as a device.
     Object(ObjectId),
+    /// A constant of the module, with its value.
+    Const(ConstId, Tensor),
 }
 
 impl AttrValue {

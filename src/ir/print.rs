@@ -517,6 +517,8 @@ impl<'a> Printer<'a> {
                 device_text(self.module, *id).unwrap_or_else(|| self.section.object(self.module, *id))
             }
             AttrValue::Object(id) => self.section.object(self.module, *id),
+            // Unlike as an operand, a constant is never written in place here.
+            AttrValue::Const(id, _) => self.section.constant(*id, None),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Annotations: a value unchanged, with a mark for the passes that cut a program into parts or place it on devices.
 
 use super::OpDef;
-use super::attrs::{Device, StdString, attrs};
+use super::attrs::{ObjectOf, StdString, VirtualDevice, attrs};
 use super::eval::{ArgValue, EvalCx, EvalResult, Outputs};
 use super::rel::{self, RelCx, RelResult};
 use crate::ir::attrs::{Arg, AttrSchema};
@@ -16,7 +16,7 @@ attrs! {
     "relay.attrs.OnDeviceAttrs" =>
     pub struct OnDeviceAttrs {
         /// The device.
-        pub virtual_device: Device = None;
+        pub virtual_device: ObjectOf<VirtualDevice> = None;
         /// Whether the result is on the device too.
         pub constrain_result: bool = false;
         /// Whether the operand is.
@@ -26,9 +26,9 @@ attrs! {
     "relay.attrs.DeviceCopyAttrs" =>
     pub struct DeviceCopyAttrs {
         /// The device the operand is on.
-        pub src_virtual_device: Device;
+        pub src_virtual_device: ObjectOf<VirtualDevice>;
         /// The device the result is on.
-        pub dst_virtual_device: Device;
+        pub dst_virtual_device: ObjectOf<VirtualDevice>;
     }
 }
 
@@ -41,6 +41,7 @@ pub const COMPILER_BEGIN: OpDef = OpDef {
     attrs: Some(&AttrSchema { declared: false, ..*CompilerAttrs::SCHEMA }),
     rel: any_type_rel,
     eval: operand,
+    internal: true,
     ..OpDef::BASE
 };
 
@@ -67,6 +68,7 @@ pub const ON_DEVICE: OpDef = OpDef {
     attrs: Some(OnDeviceAttrs::SCHEMA),
     rel: any_type_rel,
     eval: operand,
+    internal: true,
     ..OpDef::BASE
 };
 
@@ -83,6 +85,7 @@ pub const DEVICE_COPY: OpDef = OpDef {
     attrs: Some(DeviceCopyAttrs::SCHEMA),
     rel: rel::identity,
     eval: operand,
+    internal: true,
     ..OpDef::BASE
 };
 

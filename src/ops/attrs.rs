@@ -2,7 +2,9 @@
 
 use crate::ir::attrs::{AttrValue, Kind};
 use crate::ir::object::ObjectId;
+use crate::tensor::Tensor;
 use crate::types::{DType, Dim};
+use std::marker::PhantomData;
 
 /// A Rust type that an attribute's value reads as.
 pub trait AttrField: Sized {
@@ -302,23 +304,74 @@ impl AttrField for StdString {
     }
 }
 
-/// A device of the metadata section; `None` is any.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Device(pub Option<ObjectId>);
+/// A type of objects that are kept as they are.
+pub trait ObjectType {
+    const NAME: &'static str;
+}
 
-impl AttrField for Device {
-    const KIND: Kind = Kind::Device;
+/// A device; null is any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum VirtualDevice {}
+
+impl ObjectType for VirtualDevice {
+    const NAME: &'static str = "VirtualDevice";
+}
+
+/// An object of the metadata section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ObjectOf<T>(pub Option<ObjectId>, PhantomData<T>);
+
+impl<T: ObjectType> AttrField for ObjectOf<T> {
+    const KIND: Kind = Kind::ObjectOf(T::NAME);
     type Literal = Option<ObjectId>;
 
     fn default_value(literal: Option<ObjectId>) -> AttrValue {
         literal.map_or(AttrValue::None, AttrValue::Object)
     }
 
-    fn read(value: &AttrValue) -> Device {
+    fn read(value: &AttrValue) -> ObjectOf<T> {
         match value {
-            AttrValue::Object(device) => Device(Some(*device)),
-            _ => Device(None),
+            AttrValue::Object(object) => ObjectOf(Some(*object), PhantomData),
+            _ => ObjectOf(None, PhantomData),
         }
+    }
+}
+
+/// A constant that stands for the operand of its name, TVM's `Expr`; `None` where none is given.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Constant(pub Option<Tensor>);
+
+impl AttrField for Constant {
+    const KIND: Kind = Kind::Const("Expr");
+    type Literal = ();
+
+    fn default_value((): ()) -> AttrValue {
+        AttrValue::None
+    }
+
+    fn read(value: &AttrValue) -> Constant {
+        match value {
+            AttrValue::Const(_, tensor) => Constant(Some(tensor.clone())),
+            _ => Constant(None),
+        }
+    }
+}
+
+/// TVM's `Bool` object.
+#[expect(dead_code, reason = "the scans need it")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct OptBool(pub Option<bool>);
+
+impl AttrField for OptBool {
+    const KIND: Kind = Kind::OptBool;
+    type Literal = Option<bool>;
+
+    fn default_value(literal: Option<bool>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::Bool)
+    }
+
+    fn read(value: &AttrValue) -> OptBool {
+        OptBool(value.as_int().map(|value| value != 0))
     }
 }
 

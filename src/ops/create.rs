@@ -1,13 +1,13 @@
 //! Tensors made from nothing but a shape and a value, and the tensors that say what a shape is.
 
-use super::attrs::{OptDims, attrs};
+use super::attrs::{Constant, OptDims, attrs};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::tensor::Tensor;
-use crate::types::DType;
+use crate::types::{DType, Dim};
 
 attrs! {
     "relay.attrs.InitOpAttrs" =>
@@ -16,6 +16,18 @@ attrs! {
         pub shape: OptDims;
         /// The dtype of the result.
         pub dtype: Option<DType> = None;
+    }
+
+    "relay.attrs.ArangeAttrs" =>
+    pub struct ArangeAttrs {
+        /// The first operand, where it is a constant.
+        pub start: Constant;
+        /// The second operand, where it is a constant.
+        pub stop: Constant;
+        /// The third operand, where it is a constant.
+        pub step: Constant;
+        /// The dtype of the result and of the operands.
+        pub dtype: Option<DType>;
     }
 
     "relay.attrs.NdarraySizeAttrs" =>
@@ -142,6 +154,70 @@ fn spread(cx: &EvalCx, value: &Tensor) -> EvalResult {
     Ok(spread.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
 }
 
+/// Numbers in steps.
+pub const ARANGE: OpDef = OpDef {
+    name: "arange",
+    doc: "The vector `start, start + step, …` of the `ceil((end - start) / step)` numbers before `end`. The attributes `start`, \
+          `stop` and `step` repeat the operands where they are constants, which makes the length known (`src/relay/op/tensor/transform.cc`).",
+    args: &[Arg::of("start", "Expr"), Arg::of("end", "Expr"), Arg::of("step", "Expr")],
+    attrs: Some(ArangeAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype is the dtype of a tensor",
+        "C2: start, end and step are of dtype `dtype` and rank 0",
+        "C3: the attributes start, stop and step are scalars, and step is not 0",
+        "C4: 1 <= ceil((stop - start) / step) < 2^31",
+    ],
+    rel: arange_rel,
+    eval: arange_eval,
+    fuse: Some(Fuse::Opaque),
+    ..OpDef::BASE
+};
+
+fn arange_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = ArangeAttrs::read(cx.attrs);
+    let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
+    for arg in 0..3 {
+        cx.set_arg("C2", arg, Shape::new(), dtype)?;
+    }
+    let scalar = |name, constant: Constant| -> RelResult<Option<f64>> {
+        let Some(tensor) = constant.0 else { return Ok(None) };
+        cx.require("C3", tensor.len() == 1, || Fault::attr(name, format!("expected a scalar, found rank {}", tensor.rank())))?;
+        Ok(tensor.to_f64s().first().copied())
+    };
+    let (start, stop, step) = (scalar("start", attrs.start)?, scalar("stop", attrs.stop)?, scalar("step", attrs.step)?);
+    let (Some(start), Some(stop), Some(step)) = (start, stop, step) else {
+        return cx.set_out(Shape::from_slice(&[SDim::new(Dim::Any, From::Op)]), dtype);
+    };
+    cx.require("C3", step != 0.0, || Fault::attr("step", "expected a step, found 0"))?;
+    let n = arange_len(start, stop, step);
+    cx.require("C4", (1.0..2f64.powi(31)).contains(&n), || {
+        Fault::attr("stop", format!("the result would have {n} elements"))
+            .equation("1 <= ceil((stop - start) / step) < 2^31", format!("ceil(({stop} - {start}) / {step}) == {n}"))
+    })?;
+    cx.set_out(Shape::from_slice(&[SDim::known(n as i64, From::Rule("C4"))]), dtype)
+}
+
+fn arange_len(start: f64, stop: f64, step: f64) -> f64 {
+    ((stop - start) / step).ceil()
+}
+
+fn arange_eval(cx: &EvalCx) -> EvalResult {
+    let [start, stop, step] = [0, 1, 2].map(|arg| cx.tensor(arg));
+    let scalar = |tensor: &Tensor| tensor.to_f64s()[0];
+    let n = match cx.out.first() {
+        Some(out) => out.shape[0],
+        None if scalar(step) == 0.0 => return Err(Trap::new(codes::E0502, "a step of 0 never comes to the end")),
+        // Saturates; NaN is no element.
+        None => arange_len(scalar(start), scalar(stop), scalar(step)) as usize,
+    };
+    let dtype = start.dtype();
+    cx.check_size(&[n], dtype)?;
+    let at = Tensor::from_fn(&[n], |i| i as i64).cast(dtype).expect("the dtype of a tensor");
+    let steps = at.zip(step, |i, step| i * step, |i, step| i * step);
+    let numbers = steps.and_then(|steps| steps.zip(start, |x, start| start + x, |x, start| start + x));
+    Ok(numbers.expect("a scalar broadcasts to any shape").into())
+}
+
 /// Another tensor's lengths.
 pub const NDARRAY_SIZE: OpDef = OpDef {
     name: "ndarray_size",
@@ -190,7 +266,7 @@ fn counts(cx: &EvalCx, counts: &[usize]) -> EvalResult {
     Ok(counts.cast(cx.out_dtype()).ok_or_else(trap)?.into())
 }
 
-pub const FAMILY: &[OpDef] = &[ZEROS, ONES, ZEROS_LIKE, ONES_LIKE, FULL, FULL_LIKE, NDARRAY_SIZE, SHAPE_OF];
+pub const FAMILY: &[OpDef] = &[ZEROS, ONES, ZEROS_LIKE, ONES_LIKE, FULL, FULL_LIKE, ARANGE, NDARRAY_SIZE, SHAPE_OF];
 
 #[cfg(test)]
 mod tests {

@@ -32,6 +32,8 @@ pub struct OpDef {
     pub eval: fn(&EvalCx) -> EvalResult,
     /// `None` where TVM registers no pattern.
     pub fuse: Option<Fuse>,
+    /// Written by TVM's own passes only: checked and printed. Those that are more than a mark are not evaluated.
+    pub internal: bool,
     /// Whether a call does nothing where its result has the type of its operand.
     pub idle: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
@@ -62,8 +64,9 @@ impl OpDef {
         attrs: None,
         rules: &[],
         rel: |_| Ok(()),
-        eval: |_| Err(super::eval::Trap::new(crate::diag::codes::E0506, "the operator has no evaluation")),
+        eval: |_| Err(super::eval::Trap::new(crate::diag::codes::E0506, "it is for TVM's own passes and has no evaluation")),
         fuse: Some(Fuse::Opaque),
+        internal: false,
         idle: false,
         macs: None,
     };

@@ -5,7 +5,7 @@
 use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
 use crate::tensor::Tensor;
-use crate::types::DType;
+use crate::types::{DType, checked_bytes};
 
 /// A failure while running.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,6 +56,8 @@ pub struct EvalCx<'a> {
     /// The result's tensors, one for each field of a tuple. Shapes are those for the actual operands: where the program
     /// says `?`, the relation has been run on the actual shapes. Empty where only the data can tell.
     pub out: &'a [OutTy],
+    /// The largest tensor allowed; for results whose shape the data decides.
+    pub max_bytes: u64,
 }
 
 impl EvalCx<'_> {
@@ -72,6 +74,15 @@ impl EvalCx<'_> {
         match &self.args[arg] {
             ArgValue::Tuple(tensors) => tensors,
             ArgValue::Tensor(_) => unreachable!("the relation required a tuple"),
+        }
+    }
+
+    /// Requires a tensor to be within the limit.
+    pub fn check_size(&self, shape: &[usize], dtype: DType) -> Result<(), Trap> {
+        let dims: Option<Vec<i64>> = shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
+        match dims.and_then(|dims| checked_bytes(&dims, dtype)) {
+            Some(bytes) if bytes <= self.max_bytes => Ok(()),
+            _ => Err(Trap::new(codes::E0803, format!("a result of shape {shape:?} is too large"))),
         }
     }
 

@@ -282,6 +282,7 @@ pub const REVERSE_RESHAPE: OpDef = OpDef {
     name: "contrib_reverse_reshape",
     doc: "As `reshape`, with `data`'s dimensions and `newshape` read from right to left (`src/relay/op/tensor/transform.cc`).",
     rel: reverse_reshape_rel,
+    internal: true,
     ..RESHAPE
 };
 

@@ -341,7 +341,10 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
             AttrValue::Str(text) => DType::parse(text).map(|dtype| AttrValue::DType(Some(dtype))),
             _ => None,
         },
-        Kind::Device => matches!(raw, AttrValue::Object(_)).then(|| raw.clone()),
+        Kind::OptBool if *raw == AttrValue::None => Some(AttrValue::None),
+        Kind::OptBool => convert(Kind::Bool, raw),
+        Kind::Const(_) => matches!(raw, AttrValue::Const(..)).then(|| raw.clone()),
+        Kind::ObjectOf(_) => matches!(raw, AttrValue::Object(_)).then(|| raw.clone()),
         Kind::Object => index(raw).or_else(|| list(index)),
     }
 }

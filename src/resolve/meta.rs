@@ -92,7 +92,10 @@ impl<'a> Resolver<'a> {
     /// A reference as an attribute.
     pub(super) fn meta_attr(&mut self, span: Span) -> Result<AttrValue, ()> {
         let value = self.meta_value_of(span, "an attribute", |resolver, target| match target.key {
-            "relay.Constant" => Ok(None),
+            "relay.Constant" => {
+                let id = resolver.meta_const(target.node, span)?;
+                Ok(Some(AttrValue::Const(id, resolver.module.consts[id].clone())))
+            }
             _ => resolver.meta_node_value(target.node, span, 0).map(Some),
         });
         value.ok_or(())

@@ -199,6 +199,7 @@ impl Pairs<'_> {
                 equal(these.len(), those.len(), "length of a list")?;
                 these.iter().zip(those.iter()).try_for_each(|(this, that)| self.attr(this, that))
             }
+            (AttrValue::Const(this, _), AttrValue::Const(that, _)) => self.constant(*this, *that),
             (AttrValue::Object(this), AttrValue::Object(that)) => self.objects(Some(*this), Some(*that)),
             (AttrValue::Symbol(this), AttrValue::Symbol(that)) => self.dim(Dim::Symbol(*this), Dim::Symbol(*that)),
             // What is within 1e-9 of the default is not printed (relay-text 5.7).

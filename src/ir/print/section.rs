@@ -332,6 +332,7 @@ impl<'a> Writer<'a> {
             AttrValue::Any => Item::Any,
             AttrValue::Symbol(symbol) => self.symbol_item(symbol.id),
             AttrValue::Object(id) => Item::Entry(Entry::Object(*id)),
+            AttrValue::Const(id, _) => Item::Entry(Entry::Const(*id)),
         }
     }
 }
