@@ -317,6 +317,22 @@ impl ObjectType for VirtualDevice {
     const NAME: &'static str = "VirtualDevice";
 }
 
+/// A function by its name in TVM's registry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum EnvFunc {}
+
+impl ObjectType for EnvFunc {
+    const NAME: &'static str = "EnvFunc";
+}
+
+/// A map from names to anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ObjectMap {}
+
+impl ObjectType for ObjectMap {
+    const NAME: &'static str = "Map<String, ObjectRef>";
+}
+
 /// An object of the metadata section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ObjectOf<T>(pub Option<ObjectId>, PhantomData<T>);
@@ -337,12 +353,29 @@ impl<T: ObjectType> AttrField for ObjectOf<T> {
     }
 }
 
-/// A constant that stands for the operand of its name, TVM's `Expr`; `None` where none is given.
+/// A constant expression where TVM declares any, which are no attributes that a text can hold.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConstExpr(pub Option<Tensor>);
+
+impl AttrField for ConstExpr {
+    const KIND: Kind = Kind::Const("Expr");
+    type Literal = ();
+
+    fn default_value((): ()) -> AttrValue {
+        AttrValue::None
+    }
+
+    fn read(value: &AttrValue) -> ConstExpr {
+        ConstExpr(Constant::read(value).0)
+    }
+}
+
+/// A constant expression, or null.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Constant(pub Option<Tensor>);
 
 impl AttrField for Constant {
-    const KIND: Kind = Kind::Const("Expr");
+    const KIND: Kind = Kind::Const("Constant");
     type Literal = ();
 
     fn default_value((): ()) -> AttrValue {

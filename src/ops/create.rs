@@ -1,6 +1,6 @@
 //! Tensors made from nothing but a shape and a value, and the tensors that say what a shape is.
 
-use super::attrs::{Constant, OptDims, attrs};
+use super::attrs::{ConstExpr, OptDims, attrs};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
@@ -21,11 +21,11 @@ attrs! {
     "relay.attrs.ArangeAttrs" =>
     pub struct ArangeAttrs {
         /// The first operand, where it is a constant.
-        pub start: Constant;
+        pub start: ConstExpr;
         /// The second operand, where it is a constant.
-        pub stop: Constant;
+        pub stop: ConstExpr;
         /// The third operand, where it is a constant.
-        pub step: Constant;
+        pub step: ConstExpr;
         /// The dtype of the result and of the operands.
         pub dtype: Option<DType>;
     }
@@ -179,7 +179,7 @@ fn arange_rel(cx: &mut RelCx) -> RelResult {
     for arg in 0..3 {
         cx.set_arg("C2", arg, Shape::new(), dtype)?;
     }
-    let scalar = |name, constant: Constant| -> RelResult<Option<f64>> {
+    let scalar = |name, constant: ConstExpr| -> RelResult<Option<f64>> {
         let Some(tensor) = constant.0 else { return Ok(None) };
         cx.require("C3", tensor.len() == 1, || Fault::attr(name, format!("expected a scalar, found rank {}", tensor.rank())))?;
         Ok(tensor.to_f64s().first().copied())
@@ -251,7 +251,7 @@ pub const SHAPE_OF: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-fn shape_of_rel(cx: &mut RelCx) -> RelResult {
+pub(super) fn shape_of_rel(cx: &mut RelCx) -> RelResult {
     let attrs = ShapeOfAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
     let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;

@@ -36,6 +36,7 @@ mod reduce;
 mod reshape;
 mod softmax;
 mod transpose;
+mod vm;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef, Shapes};
@@ -65,6 +66,7 @@ const FAMILIES: &[&[OpDef]] = &[
     reshape::FAMILY,
     softmax::FAMILY,
     transpose::FAMILY,
+    vm::FAMILY,
 ];
 
 /// The operator table.

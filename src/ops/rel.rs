@@ -406,6 +406,27 @@ impl<'a> RelCx<'a> {
         Ok(())
     }
 
+    /// The type of an operand, whatever it is, as far as it is known.
+    pub fn ty(&mut self, arg: usize) -> Ty {
+        self.solver.shallow(self.types, self.args[arg])
+    }
+
+    /// As [`RelCx::set_arg`], of any type.
+    pub fn set_arg_ty(&mut self, rule: &'static str, arg: usize, ty: Ty) -> RelResult {
+        if self.solver.unify(self.types, self.args[arg], ty).is_ok() {
+            return Ok(());
+        }
+        let expected = self.solver.resolve(self.types, ty);
+        let found = self.solver.resolve(self.types, self.args[arg]);
+        let message = format!("expected `{}`, found `{}`", self.types.text(expected), self.types.text(found));
+        Err(Fault { rule, ..Fault::new(codes::E0301, message).at(Place::arg(arg), "") }.into())
+    }
+
+    /// Sets the result to any type.
+    pub fn set_out_ty(&mut self, ty: Ty) -> RelResult {
+        self.unify_out(ty)
+    }
+
     /// Makes two operands (or an operand and the result) one type where one of them is not known.
     pub fn same_type(&mut self, arg: usize, other: usize) -> RelResult {
         // Both known and different is for the relation to explain.

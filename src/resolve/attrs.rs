@@ -343,8 +343,8 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
         },
         Kind::OptBool if *raw == AttrValue::None => Some(AttrValue::None),
         Kind::OptBool => convert(Kind::Bool, raw),
-        Kind::Const(_) => matches!(raw, AttrValue::Const(..)).then(|| raw.clone()),
-        Kind::ObjectOf(_) => matches!(raw, AttrValue::Object(_)).then(|| raw.clone()),
+        Kind::Const(_) => matches!(raw, AttrValue::Const(..) | AttrValue::None).then(|| raw.clone()),
+        Kind::ObjectOf(_) => matches!(raw, AttrValue::Object(_) | AttrValue::None).then(|| raw.clone()),
         Kind::Object => index(raw).or_else(|| list(index)),
     }
 }
