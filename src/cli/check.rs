@@ -1,9 +1,9 @@
 //! `relayc check`: parse, resolve, infer, lint; say everything that is wrong, and with `--fix` mend what is certain.
 
-use super::{Console, Reading, exit};
+use super::{Console, Reading, Setting, exit};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::lint::{Level, Levels};
-use crate::driver::{self, Dialect, Program, fix};
+use crate::driver::{self, How, Program, Until, fix};
 use crate::sys;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 pub struct Args {
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    setting: Setting,
     /// Do not say this: a lint's code or name, `warnings` or `all`.
     #[arg(short = 'A', long = "allow", value_name = "LINT")]
     allow: Vec<String>,
@@ -37,12 +39,12 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             return exit::USAGE;
         }
     };
+    let how = How { levels, ..args.setting.how(&args.reading) };
     let mut code = exit::FINE;
     for path in &args.files {
-        let dialect = args.reading.dialect();
-        let mut program = driver::lint_file(path, dialect, &levels);
+        let mut program = driver::check_file(path, Until::Lint, &how);
         if args.fix {
-            program = match fix_file(console, path, program, dialect, &levels) {
+            program = match fix_file(console, path, program, &how) {
                 Ok(program) => program,
                 Err((diagnostic, program)) => {
                     console.diagnostics(&[diagnostic], &program.sources);
@@ -77,20 +79,14 @@ fn levels(args: &Args) -> Result<Levels, String> {
 }
 
 /// Fixes a file in place. A file that could not be written is left as it was.
-fn fix_file(
-    console: &Console,
-    path: &Path,
-    program: Program,
-    dialect: Dialect,
-    levels: &Levels,
-) -> Result<Program, (Diagnostic, Box<Program>)> {
+fn fix_file(console: &Console, path: &Path, program: Program, how: &How) -> Result<Program, (Diagnostic, Box<Program>)> {
     let is_stdin = path.to_str() == Some("-");
     // Of a file that could not be read, or holds bytes that are no text, nothing is written.
     let unread = program.sources.files().len() != 1 || program.diagnostics.iter().any(|d| d.code == codes::E0005);
     if unread {
         return Ok(program);
     }
-    let fixed = fix::fix_all(program, dialect, levels);
+    let fixed = fix::fix_all(program, how);
     let text = fix::text(&fixed.program).to_owned();
     if is_stdin {
         if let Err(diagnostic) = sys::stdout(&text) {

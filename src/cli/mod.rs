@@ -15,7 +15,7 @@ mod test;
 use crate::base::Sources;
 use crate::diag::render::{self, Format};
 use crate::diag::{Diagnostic, codes};
-use crate::driver::Dialect;
+use crate::driver::{Dialect, How};
 use clap::{Parser, Subcommand, ValueEnum};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -58,6 +58,23 @@ pub(crate) struct Reading {
 impl Reading {
     fn dialect(&self) -> Dialect {
         if self.compat { Dialect::Old } else { Dialect::Today }
+    }
+}
+
+/// Numbers for dimensions that a program leaves open.
+#[derive(clap::Args)]
+pub(crate) struct Setting {
+    /// The number of a `?` dimension, which makes the program a static one: parameter, axis, number.
+    #[arg(long, value_name = "NAME.AXIS=N")]
+    set: Vec<String>,
+    /// The function whose parameters `--set` is about.
+    #[arg(long, value_name = "NAME", default_value = "main", requires = "set")]
+    entry: String,
+}
+
+impl Setting {
+    fn how(&self, reading: &Reading) -> How {
+        How { set: self.set.clone(), entry: self.entry.clone(), ..How::of(reading.dialect()) }
     }
 }
 

@@ -1,6 +1,7 @@
 //! `relayc print`: the canonical text, byte-identical with TVM's `astext`.
 
-use super::{Console, Reading, exit};
+use super::{Console, Reading, Setting, exit};
+use crate::diag::Severity;
 use crate::driver::{self, Until, show};
 use crate::sys;
 use std::path::PathBuf;
@@ -10,6 +11,8 @@ use std::path::PathBuf;
 pub struct Args {
     #[command(flatten)]
     reading: Reading,
+    #[command(flatten)]
+    setting: Setting,
     /// The file; `-` is standard input.
     file: PathBuf,
     /// With the inferred types as comments.
@@ -29,10 +32,17 @@ pub struct Args {
 pub fn run(console: &Console, args: &Args) -> u8 {
     let until = match (args.module, args.types) {
         (true, _) => Until::Main,
+        (false, _) if !args.setting.set.is_empty() => Until::Infer,
         (false, true) => Until::InferModule,
         (false, false) => Until::Resolve,
     };
-    let program = driver::check_file_as(&args.file, until, args.reading.dialect());
+    let mut program = driver::check_file(&args.file, until, &args.setting.how(&args.reading));
+    // TVM prints what it cannot compile, and so does this.
+    program
+        .diagnostics
+        .iter_mut()
+        .filter(|diagnostic| diagnostic.typed)
+        .for_each(|diagnostic| diagnostic.severity = Severity::Warning);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);

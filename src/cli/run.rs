@@ -5,7 +5,7 @@ use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::run::{self, Entry, Limits};
-use crate::driver::{self, Program, Until, top};
+use crate::driver::{self, How, Program, Until, top};
 use crate::sys;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -79,7 +79,7 @@ enum Engine {
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
-    let program = driver::check_file_as(&args.file, Until::Infer, args.reading.dialect());
+    let program = driver::check_file(&args.file, Until::Infer, &How::of(args.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);

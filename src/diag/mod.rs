@@ -63,13 +63,24 @@ pub struct Diagnostic {
     pub equation: Option<Equation>,
     pub notes: Vec<String>,
     pub helps: Vec<Help>,
+    /// The program has its types nonetheless: it prints with them, and cannot run.
+    pub typed: bool,
 }
 
 impl Diagnostic {
     /// A diagnostic of this kind; a code that starts with `W` makes a warning.
     pub fn new(code: Code, message: impl Into<String>) -> Diagnostic {
         let severity = if code.id().starts_with('W') { Severity::Warning } else { Severity::Error };
-        Diagnostic { code, severity, message: message.into(), labels: vec![], equation: None, notes: vec![], helps: vec![] }
+        Diagnostic {
+            code,
+            severity,
+            message: message.into(),
+            labels: vec![],
+            equation: None,
+            notes: vec![],
+            helps: vec![],
+            typed: false,
+        }
     }
 
     /// Adds the place of the mistake.

@@ -67,7 +67,7 @@ pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bo
     }
     let mut binder = Binder::new(leaves, requests);
     for setting in &requests.set {
-        binder.set(setting);
+        binder.errors.extend(carry_out(&mut binder.leaves, setting).err());
     }
     binder.read_params(&requests.params);
     binder.read_inputs(requests.inputs_npz.as_ref());
@@ -77,6 +77,29 @@ pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bo
     binder.fill_missing(requests.fill.as_deref());
     let mut tensors = binder.finish()?.into_iter();
     Ok(slots.iter().map(|slot| leaves::assemble(slot.ty, types, &mut tensors)).collect())
+}
+
+/// `NAME.AXIS=N`: gives a dimension of one of the tensors a number.
+pub(super) fn carry_out(leaves: &mut [Leaf], setting: &str) -> Result<(), Diagnostic> {
+    let parsed = setting.split_once('=').and_then(|(place, n)| {
+        let (name, axis) = place.rsplit_once('.')?;
+        Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n.parse::<i64>().ok().filter(|&n| n >= 0)?))
+    });
+    let (name, axis, n) = parsed.ok_or_else(|| errors::bad_setting(setting, "it is not NAME.AXIS=N"))?;
+    let Some(at) = leaves.iter().position(|leaf| leaf.name == name) else {
+        return Err(errors::unknown_name(name, "--set", leaves.iter().map(|leaf| leaf.name.as_str())));
+    };
+    let leaf = &mut leaves[at];
+    match leaf.dims.get(axis).copied() {
+        None => Err(errors::bad_setting(setting, &format!("`{name}` is {}", leaf.type_text()))),
+        Some(Dim::Known { value, .. }) if value != n => {
+            Err(errors::bad_setting(setting, &format!("axis {axis} of `{name}` is {value}")))
+        }
+        Some(_) => {
+            leaf.dims[axis] = Dim::known(n);
+            Ok(())
+        }
+    }
 }
 
 /// A tensor and where it comes from, in words.
@@ -133,29 +156,6 @@ impl Binder {
         let bytes = tensor_bytes(&given.tensor);
         let before = self.given[leaf].replace(given).map_or(0, |before| tensor_bytes(&before.tensor));
         self.used = self.used.saturating_sub(before).saturating_add(bytes);
-    }
-
-    /// `NAME.AXIS=N`.
-    fn set(&mut self, setting: &str) {
-        let parsed = setting.split_once('=').and_then(|(place, n)| {
-            let (name, axis) = place.rsplit_once('.')?;
-            Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n.parse::<i64>().ok().filter(|&n| n >= 0)?))
-        });
-        let Some((name, axis, n)) = parsed else {
-            return self.errors.push(errors::bad_setting(setting, "it is not NAME.AXIS=N"));
-        };
-        let Some(&leaf) = self.by_name.get(name) else {
-            let error = errors::unknown_name(name, "--set", self.names());
-            return self.errors.push(error);
-        };
-        let leaf = &mut self.leaves[leaf];
-        match leaf.dims.get(axis).copied() {
-            None => self.errors.push(errors::bad_setting(setting, &format!("`{name}` is {}", leaf.type_text()))),
-            Some(Dim::Known { value, .. }) if value != n => {
-                self.errors.push(errors::bad_setting(setting, &format!("axis {axis} of `{name}` is {value}")));
-            }
-            Some(_) => leaf.dims[axis] = Dim::known(n),
-        }
     }
 
     fn read_params(&mut self, paths: &[PathBuf]) {

@@ -3,8 +3,7 @@
 //! A round takes the certain edits of all messages (of two that touch, the first) and checks the text again. A text with
 //! more errors than before is thrown away: the edits are then tried one by one, and those that make it worse left alone.
 
-use super::lint::Levels;
-use super::{Dialect, Program, lint_text};
+use super::{How, Program, Until, check_text_as};
 use crate::base::{FileId, Sources};
 use crate::diag::{Diagnostic, Edit, fix};
 
@@ -19,10 +18,10 @@ pub struct Fixed {
 const MAX_ROUNDS: usize = 20;
 
 /// Fixes the text of a program that was checked. Its other texts are not touched.
-pub fn fix_all(program: Program, dialect: Dialect, levels: &Levels) -> Fixed {
+pub fn fix_all(program: Program, how: &How) -> Fixed {
     let mut state = Fixed { program, fixed: vec![] };
     for _ in 0..MAX_ROUNDS {
-        if !round(&mut state, dialect, levels) {
+        if !round(&mut state, how) {
             break;
         }
     }
@@ -35,7 +34,7 @@ pub fn text(program: &Program) -> &str {
 }
 
 /// Whether anything was fixed.
-fn round(state: &mut Fixed, dialect: Dialect, levels: &Levels) -> bool {
+fn round(state: &mut Fixed, how: &How) -> bool {
     let chosen: Vec<(Diagnostic, Vec<Edit>)> = fix::certain(&state.program.diagnostics, FileId(0))
         .into_iter()
         .map(|(diagnostic, edits)| (diagnostic.clone(), edits.to_vec()))
@@ -44,18 +43,18 @@ fn round(state: &mut Fixed, dialect: Dialect, levels: &Levels) -> bool {
     if chosen.is_empty() {
         return false;
     }
-    if accept(state, &all, chosen.iter().map(|(diagnostic, _)| diagnostic.clone()).collect(), dialect, levels) {
+    if accept(state, &all, chosen.iter().map(|(diagnostic, _)| diagnostic.clone()).collect(), how) {
         return true;
     }
     // Together they do harm: the first that does none is taken, the others are for the next round.
-    chosen.into_iter().any(|(diagnostic, edits)| accept(state, &edits, vec![diagnostic], dialect, levels))
+    chosen.into_iter().any(|(diagnostic, edits)| accept(state, &edits, vec![diagnostic], how))
 }
 
 /// Takes edits if the text they give is no worse, and another.
-fn accept(state: &mut Fixed, edits: &[Edit], fixed: Vec<Diagnostic>, dialect: Dialect, levels: &Levels) -> bool {
+fn accept(state: &mut Fixed, edits: &[Edit], fixed: Vec<Diagnostic>, how: &How) -> bool {
     let Some(file) = state.program.sources.file(FileId(0)) else { return false };
     let Some(text) = fix::apply(&file.text, FileId(0), edits).filter(|text| **text != *file.text) else { return false };
-    let next = lint_text(&file.name, &text, dialect, levels);
+    let next = check_text_as(&file.name, &text, Until::Lint, how);
     let n_errors = |program: &Program| program.diagnostics.iter().filter(|d| d.is_error()).count();
     // With fewer syntax errors more of the text is looked at, so more may be found wrong in it: what counts is that each
     // mistake that was fixed is not said again.
@@ -78,10 +77,11 @@ fn accept(state: &mut Fixed, edits: &[Edit], fixed: Vec<Diagnostic>, dialect: Di
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::driver::Dialect;
 
     fn fixed(text: &str) -> (String, usize) {
-        let levels = Levels::default();
-        let fixed = fix_all(lint_text("x", text, Dialect::Today, &levels), Dialect::Today, &levels);
+        let how = How::of(Dialect::Today);
+        let fixed = fix_all(check_text_as("x", text, Until::Lint, &how), &how);
         (super::text(&fixed.program).to_owned(), fixed.fixed.len())
     }
 

@@ -11,6 +11,7 @@ pub mod model;
 pub mod outputs;
 pub mod run;
 pub mod show;
+mod specialise;
 pub mod top;
 
 use crate::base::{FileId, Sources};
@@ -34,6 +35,24 @@ impl Program {
     }
 }
 
+/// How a program is read.
+#[derive(Clone, Debug)]
+pub struct How {
+    pub dialect: Dialect,
+    /// How loud each lint is.
+    pub levels: lint::Levels,
+    /// `--set`: dimensions of the parameters of `entry` that get numbers.
+    pub set: Vec<String>,
+    pub entry: String,
+}
+
+impl How {
+    /// As every command does unless it is told.
+    pub fn of(dialect: Dialect) -> How {
+        How { dialect, levels: lint::Levels::default(), set: vec![], entry: "main".to_owned() }
+    }
+}
+
 /// How far to go.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Until {
@@ -52,45 +71,29 @@ pub enum Until {
 }
 
 /// Reads and checks a file; `-` is standard input.
-pub fn check_file(path: &Path, until: Until) -> Program {
-    check_file_as(path, until, Dialect::Today)
-}
-
-/// Reads and checks a file of a dialect.
-pub fn check_file_as(path: &Path, until: Until, dialect: Dialect) -> Program {
+pub fn check_file(path: &Path, until: Until, how: &How) -> Program {
     let mut sources = Sources::new();
     match read_source(path, &mut sources) {
-        Ok(file) => check(sources, file, until, dialect, &lint::Levels::default()),
+        Ok(file) => check(sources, file, until, how),
         Err(diagnostics) => Program { sources, module: Module::new(), diagnostics },
     }
-}
-
-/// Reads and checks a file, lints included, each as loud as was asked for.
-pub fn lint_file(path: &Path, dialect: Dialect, levels: &lint::Levels) -> Program {
-    let mut sources = Sources::new();
-    match read_source(path, &mut sources) {
-        Ok(file) => check(sources, file, Until::Lint, dialect, levels),
-        Err(diagnostics) => Program { sources, module: Module::new(), diagnostics },
-    }
-}
-
-/// Checks a text, lints included.
-pub fn lint_text(name: &str, text: &str, dialect: Dialect, levels: &lint::Levels) -> Program {
-    let mut sources = Sources::new();
-    let file = sources.add(name, text);
-    check(sources, file, Until::Lint, dialect, levels)
 }
 
 /// Checks a text.
 pub fn check_text(name: &str, text: &str, until: Until) -> Program {
-    let mut sources = Sources::new();
-    let file = sources.add(name, text);
-    check(sources, file, until, Dialect::Today, &lint::Levels::default())
+    check_text_as(name, text, until, &How::of(Dialect::Today))
 }
 
-fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect, levels: &lint::Levels) -> Program {
+/// Checks a text that is read in another way.
+pub fn check_text_as(name: &str, text: &str, until: Until, how: &How) -> Program {
+    let mut sources = Sources::new();
+    let file = sources.add(name, text);
+    check(sources, file, until, how)
+}
+
+fn check(sources: Sources, file: FileId, until: Until, how: &How) -> Program {
     let text = sources.file(file).expect("it was added").text.clone();
-    let (ast, mut diagnostics) = syntax::parse_as(file, text.clone(), dialect);
+    let (ast, mut diagnostics) = syntax::parse_as(file, text.clone(), how.dialect);
     if until == Until::Parse {
         return Program { sources, module: Module::new(), diagnostics };
     }
@@ -110,18 +113,21 @@ fn check(sources: Sources, file: FileId, until: Until, dialect: Dialect, levels:
     if until == Until::Main {
         module.wrap_as_main();
     }
-    if infer_wanted {
+    let unset = if infer_wanted { specialise::specialise(&mut module, &how.entry, &how.set) } else { vec![] };
+    if !unset.is_empty() {
+        diagnostics.extend(unset);
+    } else if infer_wanted {
         diagnostics.extend(infer::infer_text(&mut module, ops::table(), &text));
     }
     // A call that was not understood in full only seems to lack what was left out.
     diagnostics.retain(|d| !MISREAD.contains(&d.code) || line(&sources, d).is_none_or(|line| !misread.contains(&line)));
     if until == Until::Lint && !diag::has_errors(&diagnostics) {
-        let mut found = lint::run(file, &text, &ast, &module, levels);
+        let mut found = lint::run(file, &text, &ast, &module, &how.levels);
         // What cannot be reached is not also called unused.
         found.retain(|lint| diagnostics.iter().all(|said| said.span() != lint.span()));
         diagnostics.extend(found);
     }
-    levels.apply(&mut diagnostics);
+    how.levels.apply(&mut diagnostics);
     diag::sort(&mut diagnostics);
     diagnostics.truncate(MAX_DIAGNOSTICS);
     Program { sources, module, diagnostics }

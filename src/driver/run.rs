@@ -52,7 +52,7 @@ fn slot(module: &Module, var: VarId) -> Slot {
     Slot { name: var.name.to_string(), ty: var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR) }
 }
 
-fn no_entry(module: &Module, name: &str) -> Diagnostic {
+pub(super) fn no_entry(module: &Module, name: &str) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0202, format!("there is no function `@{name}` to run"));
     let mut names: Vec<&str> = module.globals.iter().map(|global| &*global.name).collect();
     names.sort_unstable();

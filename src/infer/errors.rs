@@ -298,6 +298,24 @@ impl Infer<'_> {
         self.convert(diagnostic, value, expected, found)
     }
 
+    /// Reports a broken rule.
+    pub(super) fn report_fault(&mut self, call: ExprId, fault: Fault) {
+        let ty = self.ty(call);
+        let typed = fault.typed && !self.is_hole(ty);
+        // An operand of the same fault has said it; mended there, it is mended here.
+        let said = typed && self.arg_exprs(call).iter().any(|operand| self.typed_faults.contains(operand));
+        if !said {
+            let diagnostic = Diagnostic { typed, ..self.explain(call, fault) };
+            self.diagnostics.push(diagnostic);
+        }
+        if typed {
+            self.typed_faults.insert(call);
+        } else {
+            self.faulty.push(call);
+            self.poison(call);
+        }
+    }
+
     /// Puts a broken rule of an operator into words: both places, where the numbers came from, what to write.
     pub(super) fn explain(&mut self, call: ExprId, fault: Fault) -> Diagnostic {
         let Some((def, _)) = self.op_call(call) else { unreachable!("faults come from relations of operators") };

@@ -37,6 +37,7 @@ pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnosti
         let_values: FxHashMap::default(),
         waiting: vec![],
         faulty: vec![],
+        typed_faults: FxHashSet::default(),
         faulty_matches: FxHashSet::default(),
         n_steps: 0,
         diagnostics: vec![],
@@ -65,6 +66,8 @@ struct Infer<'a> {
     waiting: Vec<Option<ExprId>>,
     /// Calls that broke a rule, and so could not say what their operands are.
     faulty: Vec<ExprId>,
+    /// Calls that have a type although they break a rule.
+    typed_faults: FxHashSet<ExprId>,
     /// Matches with a pattern that does not fit: which cases they miss is not asked.
     faulty_matches: FxHashSet<ExprId>,
     n_steps: u64,
@@ -453,12 +456,7 @@ impl Infer<'_> {
             Ok(()) => {}
             Err(Stop::NotYet) => self.wait(expr),
             Err(Stop::Poisoned) => self.poison(expr),
-            Err(Stop::Fault(fault)) => {
-                let diagnostic = self.explain(expr, *fault);
-                self.diagnostics.push(diagnostic);
-                self.faulty.push(expr);
-                self.poison(expr);
-            }
+            Err(Stop::Fault(fault)) => self.report_fault(expr, *fault),
         }
     }
 
@@ -522,10 +520,15 @@ impl Infer<'_> {
     /// The operator and the operand types of a call of an operator.
     fn op_call(&mut self, expr: ExprId) -> Option<(&'static OpDef, Vec<Ty>)> {
         let op = self.module.called_op(expr)?;
-        let ExprKind::Call { args, .. } = self.module.exprs[expr].kind else { return None };
-        let args: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
-        let tys = args.into_iter().map(|arg| self.ty(arg)).collect();
+        let tys = self.arg_exprs(expr).into_iter().map(|arg| self.ty(arg)).collect();
         Some((self.ops.def(op), tys))
+    }
+
+    fn arg_exprs(&self, call: ExprId) -> Vec<ExprId> {
+        match self.module.exprs[call].kind {
+            ExprKind::Call { args, .. } => self.module.items(args).iter().map(|arg| arg.expr).collect(),
+            _ => vec![],
+        }
     }
 
     fn is_hole(&self, ty: Ty) -> bool {

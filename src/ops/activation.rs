@@ -46,9 +46,9 @@ pub const LEAKY_RELU: OpDef = OpDef {
 fn leaky_relu_rel(cx: &mut RelCx) -> RelResult {
     let attrs = LeakyReluAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
-    rel::require_float(cx, "C1", &data)?;
     cx.require("C2", attrs.alpha >= 0.0, || Fault::attr("alpha", format!("expected at least 0, found {}", attrs.alpha)))?;
-    cx.set_out(data.dims(), data.dtype)
+    cx.set_out(data.dims(), data.dtype)?;
+    rel::require_float(cx, "C1", &data)
 }
 
 fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {

@@ -128,8 +128,8 @@ pub const POWER: OpDef = OpDef {
 
 fn power_rel(cx: &mut RelCx) -> RelResult {
     let lhs = cx.tensor(0)?;
-    rel::require_float(cx, "C3", &lhs)?;
-    rel::broadcast(cx)
+    rel::broadcast(cx)?;
+    rel::require_float(cx, "C3", &lhs)
 }
 
 fn power_eval(cx: &EvalCx) -> EvalResult {

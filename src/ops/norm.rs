@@ -72,14 +72,14 @@ pub const BATCH_NORM: OpDef = OpDef {
 fn batch_norm_rel(cx: &mut RelCx) -> RelResult {
     let attrs = BatchNormAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
-    rel::require_float(cx, "C1", &data)?;
     cx.require("C2", attrs.axis >= -1, || Fault::attr("axis", format!("expected at least -1, found {}", attrs.axis)))?;
     let axis = cx.axis("C2", "axis", attrs.axis, data.rank())?;
     for arg in 1..5 {
         channel_arg(cx, &data, axis, arg)?;
     }
     let channels = Shape::from_slice(&[data.dim(axis)]);
-    cx.set_out_tuple(vec![(data.dims(), data.dtype), (channels.clone(), data.dtype), (channels, data.dtype)])
+    cx.set_out_tuple(vec![(data.dims(), data.dtype), (channels.clone(), data.dtype), (channels, data.dtype)])?;
+    rel::require_float(cx, "C1", &data)
 }
 
 /// An operand with one number for each channel.
@@ -149,11 +149,11 @@ pub const LRN: OpDef = OpDef {
 fn lrn_rel(cx: &mut RelCx) -> RelResult {
     let attrs = LrnAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
-    rel::require_float(cx, "C1", &data)?;
     cx.axis("C2", "axis", attrs.axis, data.rank())?;
     let odd = attrs.size >= 1 && attrs.size % 2 == 1;
     cx.require("C3", odd, || Fault::attr("size", format!("expected an odd number of at least 1, found {}", attrs.size)))?;
-    cx.set_out(data.dims(), data.dtype)
+    cx.set_out(data.dims(), data.dtype)?;
+    rel::require_float(cx, "C1", &data)
 }
 
 fn lrn_eval(cx: &EvalCx) -> EvalResult {

@@ -152,6 +152,8 @@ pub struct Fault {
     /// The equation that does not hold, in words of the operator and in numbers.
     pub equation: Option<(String, String)>,
     pub helps: Vec<FaultHelp>,
+    /// TVM has no such rule: the call has a type where the relation has set it, but nothing computes it.
+    pub typed: bool,
 }
 
 /// What to write instead.
@@ -178,7 +180,7 @@ pub enum FaultHelp {
 
 impl Fault {
     pub fn new(code: Code, message: impl Into<String>) -> Fault {
-        Fault { code, trap: None, rule: "", message: message.into(), places: vec![], equation: None, helps: vec![] }
+        Fault { code, trap: None, rule: "", message: message.into(), places: vec![], equation: None, helps: vec![], typed: false }
     }
 
     /// Operand shapes that do not fit the operator.
@@ -444,14 +446,16 @@ pub fn identity(cx: &mut RelCx) -> RelResult {
 /// As [`identity`], for operators that need floats: `C1`.
 pub fn float_identity(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
-    require_float(cx, "C1", &data)?;
-    cx.set_out(data.dims(), data.dtype)
+    cx.set_out(data.dims(), data.dtype)?;
+    require_float(cx, "C1", &data)
 }
 
-/// The rule that an operand is of a float dtype.
+/// The rule that an operand is of a float dtype. TVM's relations do not have it; one that sets the result first lets the
+/// program print with its types.
 pub fn require_float(cx: &RelCx, rule: &'static str, data: &TensorTy) -> RelResult {
     cx.require(rule, data.dtype.is_float(), || {
-        Fault::dtype(format!("expected a float dtype, found `{}`", data.dtype)).at(data.place(), "").cast(data, DType::F32)
+        let message = format!("expected a float dtype, found `{}`", data.dtype);
+        Fault { typed: true, ..Fault::dtype(message).at(data.place(), "").cast(data, DType::F32) }
     })
 }
 

@@ -43,9 +43,9 @@ pub const LOG_SOFTMAX: OpDef = OpDef {
 fn softmax_rel(cx: &mut RelCx) -> RelResult {
     let attrs = SoftmaxAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
-    rel::require_float(cx, "C1", &data)?;
     cx.axis("C2", "axis", attrs.axis, data.rank())?;
-    cx.set_out(data.dims(), data.dtype)
+    cx.set_out(data.dims(), data.dtype)?;
+    rel::require_float(cx, "C1", &data)
 }
 
 fn softmax_eval(cx: &EvalCx) -> EvalResult {

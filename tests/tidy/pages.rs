@@ -4,7 +4,7 @@ use crate::tree::{files, none, read};
 use relayc::diag::codes::ALL;
 use relayc::diag::{Code, Diagnostic};
 use relayc::driver::lint::{Level, Levels};
-use relayc::driver::{Dialect, Program, lint_text};
+use relayc::driver::{Dialect, How, Program, Until, check_text_as};
 
 /// Codes no golden can show, with the reason.
 const NOT_SHOWN: &[(&str, &str)] = &[
@@ -73,7 +73,7 @@ fn lint(id: &str, text: &str) -> Program {
     if id.starts_with('W') {
         levels.set(id, Level::Warn).expect("a code of a lint");
     }
-    lint_text(id, text, Dialect::Today, &levels)
+    check_text_as(id, text, Until::Lint, &How { levels, ..How::of(Dialect::Today) })
 }
 
 #[test]

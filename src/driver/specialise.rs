@@ -1,0 +1,94 @@
+//! `--set NAME.AXIS=N`: makes a dynamic program a static one, by giving numbers to dimensions of the entry's parameters.
+//!
+//! What follows from them is for inference to find: annotations of results and of `let` that leave dimensions open are taken
+//! away. Parameters of other functions keep their types, since others may call them.
+
+use super::bind::{self, leaves};
+use crate::diag::Diagnostic;
+use crate::ir::{FuncId, Module, Root, VarId};
+use crate::types::{Dim, Ty, Types};
+use rustc_hash::FxHashSet;
+
+/// Carries out settings on the parameters of `@entry`, or on the free variables of a bare expression, before inference.
+/// Errors: E0706 for a name that is no parameter, E0707 for a setting that is not understood or not possible, E0202 where
+/// there is no such function.
+pub fn specialise(module: &mut Module, entry: &str, settings: &[String]) -> Vec<Diagnostic> {
+    if settings.is_empty() {
+        return vec![];
+    }
+    let (vars, func) = match module.root {
+        Root::Globals => match module.find_global(entry) {
+            Some(global) => {
+                let func = module.globals[global].func;
+                (module.funcs[func].params.clone(), Some(func))
+            }
+            None => return vec![super::run::no_entry(module, entry)],
+        },
+        Root::Expr(_) => (module.free_vars(), None),
+    };
+    let params: Vec<(VarId, Ty)> = vars.into_iter().filter_map(|var| Some((var, module.vars[var].ty?))).collect();
+    let mut all = Vec::new();
+    let mut typed = Vec::new();
+    for (var, ty) in params {
+        // What is no data has no dimensions to set.
+        let found = leaves::leaves(&module.vars[var].name, ty, &module.types).unwrap_or_default();
+        typed.push((var, ty, found.len()));
+        all.extend(found);
+    }
+    let wrong: Vec<Diagnostic> = settings.iter().filter_map(|setting| bind::carry_out(&mut all, setting).err()).collect();
+    if !wrong.is_empty() {
+        return wrong;
+    }
+    let mut shapes = all.into_iter().map(|leaf| leaf.dims);
+    for (var, ty, n_leaves) in typed {
+        if n_leaves > 0 {
+            module.vars[var].ty = Some(with_shapes(&mut module.types, ty, &mut shapes));
+        }
+    }
+    forget_open(module, func);
+    vec![]
+}
+
+/// A type with other shapes for its tensors, from left to right. [`leaves::leaves`] has limited how deep it is.
+fn with_shapes(types: &mut Types, ty: Ty, shapes: &mut impl Iterator<Item = Vec<Dim>>) -> Ty {
+    match types.as_tuple(ty).map(<[Ty]>::to_vec) {
+        Some(fields) => {
+            let fields: Vec<Ty> = fields.into_iter().map(|field| with_shapes(types, field, shapes)).collect();
+            types.tuple(&fields)
+        }
+        None => {
+            let dtype = types.as_tensor(ty).expect("a leaf is a tensor").1;
+            types.tensor(&shapes.next().expect("a shape for every leaf"), dtype)
+        }
+    }
+}
+
+/// Takes annotations away that leave a dimension open.
+fn forget_open(module: &mut Module, entry: Option<FuncId>) {
+    let params: FxHashSet<VarId> = module.funcs.iter().flat_map(|func| func.params.iter().copied()).collect();
+    let is_open = |types: &Types, ty: Option<Ty>| ty.is_some_and(|ty| has_open(types, ty));
+    for var in module.vars.ids() {
+        if !params.contains(&var) && is_open(&module.types, module.vars[var].ty) {
+            module.vars[var].ty = None;
+        }
+    }
+    if let Some(entry) = entry.filter(|&entry| is_open(&module.types, module.funcs[entry].ret)) {
+        module.funcs[entry].ret = None;
+    }
+}
+
+/// Whether a type has a dimension that is no number.
+fn has_open(types: &Types, ty: Ty) -> bool {
+    let mut pending = vec![ty];
+    let mut seen = FxHashSet::default();
+    while let Some(ty) = pending.pop() {
+        if !seen.insert(ty) {
+            continue;
+        }
+        if types.as_tensor(ty).is_some_and(|(shape, _)| shape.iter().any(|dim| dim.value().is_none())) {
+            return true;
+        }
+        types.children(ty, &mut pending);
+    }
+    false
+}
