@@ -1,13 +1,41 @@
-//! Generates the parser from `grammar/relay.lalrpop`.
+//! Generates the parser from `grammar/relay.lalrpop` and, for a release, the examples of the operators' manual.
 //!
 //! Canonical LR(1) rather than lalrpop's default lane table: the lane table merges states, so wrong reductions happen
 //! before an error is noticed, expected lists get shorter and recovery loses more text. The switch is an environment
 //! variable that lalrpop reads at generation time.
 
+use std::path::Path;
+
+#[path = "src/ops/example.rs"]
+mod example;
+
 fn main() {
     println!("cargo::rerun-if-changed=grammar/relay.lalrpop");
     println!("cargo::rerun-if-changed=build.rs");
+    // While goldens are written, debug builds must not be made anew for each; they read the file itself.
+    if std::env::var_os("PROFILE").is_some_and(|profile| profile == "release") {
+        println!("cargo::rerun-if-changed={GOLDENS}");
+    }
+    let out = std::env::var_os("OUT_DIR").expect("cargo gives the folder");
+    std::fs::write(Path::new(&out).join("examples.rs"), examples()).expect("the folder can be written to");
     // SAFETY: the build script has one thread at this point.
     unsafe { std::env::set_var("LALRPOP_LANE_TABLE", "disabled") };
     lalrpop::Configuration::new().set_in_dir("grammar").process().expect("grammar/relay.lalrpop is accepted");
+}
+
+const GOLDENS: &str = "tests/golden/ops";
+
+/// A table of the operators that have a golden with its first function.
+fn examples() -> String {
+    let goldens = std::fs::read_dir(GOLDENS).expect("the goldens are there").flatten().map(|entry| entry.path());
+    let mut table: Vec<(String, String)> = goldens
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?.strip_suffix(".relay")?.to_owned();
+            let text = std::fs::read_to_string(&path).ok()?;
+            (!name.ends_with(".rules")).then(|| (name, example::first(&text).to_owned()))
+        })
+        .collect();
+    table.sort();
+    let lines: Vec<String> = table.iter().map(|(name, text)| format!("    ({name:?}, {text:?}),\n")).collect();
+    format!("&[\n{}]\n", lines.concat())
 }

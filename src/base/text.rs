@@ -50,6 +50,23 @@ pub fn escape_control(text: &str) -> std::borrow::Cow<'_, str> {
     out.into()
 }
 
+/// The words of a text in lines of at most `width` characters, all but the first behind `indent`; each ends in a newline.
+pub fn wrap(text: &str, width: usize, indent: &str) -> String {
+    let mut lines = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.trim().is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+            lines.push_str(&line);
+            lines.push('\n');
+            line = indent.to_owned();
+        } else if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines + &line + "\n"
+}
+
 /// A number with thousands separated: `1,000,000`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

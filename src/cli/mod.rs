@@ -7,6 +7,7 @@ mod exit;
 mod explain;
 mod fmt;
 mod model;
+mod ops;
 mod print;
 mod progress;
 mod run;
@@ -100,6 +101,7 @@ enum Command {
     Fmt(fmt::Args),
     Run(Box<run::Args>),
     Model(model::Args),
+    Ops(ops::Args),
     Explain(explain::Args),
     Test(test::Args),
 }
@@ -182,6 +184,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => fmt::run(&console, &args),
         Command::Run(args) => run::run(&console, &args),
         Command::Model(args) => model::run(&console, &args),
+        Command::Ops(args) => ops::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
     });

@@ -8,7 +8,10 @@ mod attrs;
 mod def;
 mod elsewhere;
 pub mod eval;
+#[cfg_attr(not(debug_assertions), allow(dead_code, reason = "a release has the examples inside"))]
+mod example;
 mod layout;
+mod manual;
 pub mod rel;
 #[cfg(test)]
 mod testing;
