@@ -1,31 +1,25 @@
 //! Formatting every program of the repository that parses: the goldens, the examples, those of the pages in `tests/data/`
 //! and of the explanations. Formatting is idempotent, and keeps all tokens and all comments.
 
+#[path = "support/mod.rs"]
+mod support;
+
 use relayc::base::{FileId, Span};
 use relayc::fmt::{format, upgrade};
 use relayc::syntax::lexer::lex;
 use relayc::syntax::token::Tok;
-use std::path::{Path, PathBuf};
 
 /// The programs under a folder, each with its name: files, and blocks of pages.
 fn programs(folder: &str) -> Vec<(String, String)> {
     let mut found = vec![];
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
-    while let Some(folder) = folders.pop() {
-        let mut paths: Vec<PathBuf> = std::fs::read_dir(folder).expect("a folder").flatten().map(|entry| entry.path()).collect();
-        paths.sort();
-        for path in paths {
-            let extension = path.extension().and_then(|extension| extension.to_str());
-            match extension {
-                _ if path.is_dir() => folders.push(path),
-                Some("relay") => found.extend(std::fs::read_to_string(&path).map(|text| (path.display().to_string(), text))),
-                Some("md") => {
-                    let page = std::fs::read_to_string(&path).expect("a page");
-                    let blocks = page.split("```relay\n").skip(1).filter_map(|rest| rest.split("\n```").next());
-                    found.extend(blocks.map(|text| (path.display().to_string(), text.to_owned())));
-                }
-                _ => {}
-            }
+    for path in support::programs::under(folder, &["relay", "md"]) {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let name = path.display().to_string();
+        if path.extension().is_some_and(|extension| extension == "md") {
+            let blocks = text.split("```relay\n").skip(1).filter_map(|rest| rest.split("\n```").next());
+            found.extend(blocks.map(|text| (name.clone(), text.to_owned())));
+        } else {
+            found.push((name, text));
         }
     }
     found

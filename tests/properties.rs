@@ -17,7 +17,6 @@ use relayc::syntax::lexer::lex;
 use relayc::syntax::token::Tok;
 use relayc::tensor::Tensor;
 use relayc::types::DType;
-use std::path::Path;
 use support::writer::{Purpose, write};
 
 fn programs(purpose: Purpose) -> impl Strategy<Value = String> {
@@ -26,17 +25,8 @@ fn programs(purpose: Purpose) -> impl Strategy<Value = String> {
 
 /// The programs of the golden tests: every construct, right and wrong.
 fn goldens() -> Vec<String> {
-    let mut texts = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")];
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(folder).expect("the goldens are there").flatten().map(|entry| entry.path()) {
-            match path.extension() {
-                _ if path.is_dir() => folders.push(path),
-                Some(extension) if extension == "relay" => texts.extend(std::fs::read_to_string(path)),
-                _ => {}
-            }
-        }
-    }
+    let paths = support::programs::under("tests/golden", &["relay"]);
+    let mut texts: Vec<String> = paths.into_iter().filter_map(|path| std::fs::read_to_string(path).ok()).collect();
     texts.sort();
     texts
 }

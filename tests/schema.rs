@@ -1,10 +1,12 @@
 //! What `--message-format json` writes is what `src/diag/diag.schema.json` says, for every golden of an error.
 
+#[path = "support/mod.rs"]
+mod support;
+
 use boon::{Compiler, SchemaIndex, Schemas};
 use relayc::diag::render::{Format, SCHEMA, fixed, render, summary};
 use relayc::driver::{Program, Until, check_text};
 use serde_json::{Value, json};
-use std::path::Path;
 
 struct Schema {
     schemas: Schemas,
@@ -27,17 +29,13 @@ impl Schema {
 
 /// Every golden program that is checked, with its name.
 fn programs() -> Vec<(String, Program)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/errors");
-    let paths = std::fs::read_dir(folder).expect("the goldens").flatten().map(|entry| entry.path());
-    let mut paths: Vec<_> = paths.filter(|path| path.extension().is_some_and(|extension| extension == "relay")).collect();
-    paths.sort();
     let read = |path: std::path::PathBuf| {
         let name = path.file_name().expect("a file").to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).expect("a golden");
         let program = check_text(&name, &text, Until::Lint);
         (name, program)
     };
-    paths.into_iter().map(read).collect()
+    support::programs::under("tests/golden/errors", &["relay"]).into_iter().map(read).collect()
 }
 
 #[test]
