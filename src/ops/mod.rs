@@ -27,6 +27,7 @@ mod compare;
 mod conv;
 mod create;
 mod dense;
+mod dynamic;
 mod index;
 mod join;
 mod logic;
@@ -57,6 +58,7 @@ const FAMILIES: &[&[OpDef]] = &[
     conv::FAMILY,
     create::FAMILY,
     dense::FAMILY,
+    dynamic::FAMILY,
     index::FAMILY,
     join::FAMILY,
     logic::FAMILY,
