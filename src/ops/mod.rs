@@ -30,7 +30,9 @@ mod dense;
 mod dynamic;
 mod index;
 mod join;
+mod layer_norm;
 mod logic;
+mod loss;
 mod math;
 mod matmul;
 mod norm;
@@ -61,7 +63,9 @@ const FAMILIES: &[&[OpDef]] = &[
     dynamic::FAMILY,
     index::FAMILY,
     join::FAMILY,
+    layer_norm::FAMILY,
     logic::FAMILY,
+    loss::FAMILY,
     math::FAMILY,
     matmul::FAMILY,
     norm::FAMILY,
