@@ -28,9 +28,12 @@ mod conv;
 mod create;
 mod dense;
 mod dynamic;
+mod einsum;
+mod fourier;
 mod index;
 mod join;
 mod layer_norm;
+mod layout_transform;
 mod logic;
 mod loss;
 mod math;
@@ -61,9 +64,12 @@ const FAMILIES: &[&[OpDef]] = &[
     create::FAMILY,
     dense::FAMILY,
     dynamic::FAMILY,
+    einsum::FAMILY,
+    fourier::FAMILY,
     index::FAMILY,
     join::FAMILY,
     layer_norm::FAMILY,
+    layout_transform::FAMILY,
     logic::FAMILY,
     loss::FAMILY,
     math::FAMILY,
