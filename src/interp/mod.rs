@@ -6,6 +6,7 @@
 
 mod lower;
 mod matching;
+mod shapes;
 mod value;
 
 pub use lower::{Program, lower};
@@ -17,7 +18,7 @@ use crate::ir::{ExprId, ExprKind, Module};
 use crate::ops::Table;
 use crate::ops::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
 use crate::ops::rel::RelCx;
-use crate::types::{Solver, Ty, Types, dims_of};
+use crate::types::{Solver, Ty, Types};
 use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
 use std::time::Instant;
 
@@ -233,21 +234,27 @@ impl<'a> Interp<'a> {
             ExprKind::Call { attrs: Some(attrs), .. } => &*self.module.attrs[attrs].values,
             _ => &[],
         };
-        let out = match out_types(&self.module.types, self.module.ty(expr)) {
+        let expected = self.module.ty(expr);
+        let types = &self.module.types;
+        let static_out = shapes::as_typed(self.module, expr, &args).then(|| shapes::out_types(types, expected)).flatten();
+        let out = match static_out {
             Some(out) => out,
             None => self.actual_out_types(expr, def, &args, attrs)?,
         };
         let cx = EvalCx { args: &args, attrs, out: &out, max_bytes: self.limits.max_tensor_bytes };
         let sizes = out.iter().try_for_each(|ty| cx.check_size(&ty.shape, ty.dtype));
-        match sizes.and_then(|()| (def.eval)(&cx)) {
-            Ok(Outputs::One(tensor)) => Ok(Value::Tensor(tensor)),
-            Ok(Outputs::Tuple(tensors)) => Ok(Value::tuple(tensors.into_iter().map(Value::Tensor).collect())),
-            Err(trap) => Err(self.fail(expr, trap)),
+        let outputs = sizes.and_then(|()| (def.eval)(&cx)).map_err(|trap| self.fail(expr, trap))?;
+        if let Some(trap) = shapes::disagree(&self.module.types, expected, &outputs) {
+            return Err(self.fail(expr, trap));
         }
+        Ok(match outputs {
+            Outputs::One(tensor) => Value::Tensor(tensor),
+            Outputs::Tuple(tensors) => Value::tuple(tensors.into_iter().map(Value::Tensor).collect()),
+        })
     }
 
-    /// The result's types for the actual shapes, where the program says `?`: the relation is run on them. Empty where only
-    /// the data can tell.
+    /// The result's types for the actual shapes, where the program's types say less or something else: the relation is run
+    /// on them. Empty where only the data can tell.
     fn actual_out_types(
         &mut self,
         expr: ExprId,
@@ -255,18 +262,18 @@ impl<'a> Interp<'a> {
         args: &[ArgValue],
         attrs: &[crate::ir::AttrValue],
     ) -> Result<Vec<OutTy>, Failure> {
-        let symbols = &self.module.types.symbols;
-        let types = self.types.get_or_insert_with(|| Types::with_symbols(symbols.clone()));
+        let module = self.module;
+        let types = self.types.get_or_insert_with(|| Types::with_symbols(module.types.symbols.clone()));
         let mut solver = Solver::new();
-        let arg_tys: Vec<Ty> = args.iter().map(|arg| actual_ty(types, arg)).collect();
+        let arg_tys: Vec<Ty> = shapes::actual_types(module, expr, args, types);
         let out = solver.fresh(types);
         let mut cx = RelCx::new(types, &mut solver, attrs, &arg_tys, out);
         cx.at_run_time = true;
         if let Err(crate::ops::rel::Stop::Fault(fault)) = (def.rel)(&mut cx) {
-            return Err(self.fail(expr, Trap::new(fault.trap.unwrap_or(fault.code), fault.message)));
+            return Err(self.fail(expr, (*fault).into()));
         }
         let out = solver.shallow(types, out);
-        Ok(out_types(types, out).unwrap_or_default())
+        Ok(shapes::out_types(types, out).unwrap_or_default())
     }
 }
 
@@ -310,34 +317,4 @@ fn arg_value(value: &Value) -> Option<ArgValue> {
         }
         Value::Closure(_) | Value::Adt(..) | Value::Cell(_) => None,
     }
-}
-
-fn actual_ty(types: &mut Types, arg: &ArgValue) -> Ty {
-    let tensor_ty = |types: &mut Types, tensor: &crate::tensor::Tensor| {
-        let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
-        types.tensor_of(&shape, tensor.dtype())
-    };
-    match arg {
-        ArgValue::Tensor(tensor) => tensor_ty(types, tensor),
-        ArgValue::Tuple(tensors) => {
-            let fields: Vec<Ty> = tensors.iter().map(|tensor| tensor_ty(types, tensor)).collect();
-            types.tuple(&fields)
-        }
-    }
-}
-
-/// The tensors of a result type, if every dimension is known.
-fn out_types(types: &Types, ty: Ty) -> Option<Vec<OutTy>> {
-    let fields = match types.as_tuple(ty) {
-        Some(fields) => fields,
-        None => std::slice::from_ref(&ty),
-    };
-    fields
-        .iter()
-        .map(|&field| {
-            let (shape, dtype) = types.as_tensor(field)?;
-            let shape: Option<Vec<usize>> = dims_of(shape)?.into_iter().map(|dim| usize::try_from(dim).ok()).collect();
-            Some(OutTy { shape: shape?, dtype })
-        })
-        .collect()
 }

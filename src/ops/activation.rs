@@ -2,16 +2,23 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
+use super::norm::channel_arg;
 use super::rel::{self, Fault, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
-use crate::tensor::float_max;
+use crate::tensor::{float_max, float_min};
 
 attrs! {
     "relay.attrs.LeakyReluAttrs" =>
     pub struct LeakyReluAttrs {
         /// The slope below zero.
         pub alpha: f64 = 0.25, min 0.0;
+    }
+
+    "relay.attrs.PReluAttrs" =>
+    pub struct PReluAttrs {
+        /// The axis of the channels.
+        pub axis: i64 = 1;
     }
 }
 
@@ -57,4 +64,56 @@ fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
     Ok(cx.tensor(0).map_with(&float, &|x| x).into())
 }
 
-pub const FAMILY: &[OpDef] = &[RELU, LEAKY_RELU];
+/// `x` where `x > 0`, else the channel's slope times `x`.
+pub const PRELU: OpDef = OpDef {
+    name: "nn.prelu",
+    doc: "`x` where `x > 0`, else `alpha[i] * x` with `i` the index of `axis`. Shape and dtype are those of `data` \
+          (`src/relay/op/nn/nn.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("alpha")],
+    attrs: Some(PReluAttrs::SCHEMA),
+    rules: &["C1: 0 <= axis < rank(data)", "C2: alpha has the shape (data[axis],)", "C3: dtype(alpha) == dtype(data)"],
+    rel: prelu_rel,
+    eval: prelu_eval,
+    fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
+};
+
+fn prelu_rel(cx: &mut RelCx) -> RelResult {
+    let axis = PReluAttrs::read(cx.attrs).axis;
+    let data = cx.tensor(0)?;
+    cx.require("C1", axis >= 0, || Fault::attr("axis", format!("expected at least 0, found {axis}")))?;
+    let axis = cx.axis("C1", "axis", axis, data.rank())?;
+    channel_arg(cx, ("C2", "C3"), &data, axis, (1, "alpha"))?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn prelu_eval(cx: &EvalCx) -> EvalResult {
+    let (data, alpha) = (cx.tensor(0), cx.tensor(1));
+    let axis = PReluAttrs::read(cx.attrs).axis as usize;
+    let mut shape = vec![1; data.rank() - axis];
+    shape[0] = alpha.len();
+    let alpha = alpha.reshape(&shape).expect("the relation required rank 1");
+    let slopes = data.zip(&alpha, |x, a| if x > 0.0 { x } else { x * a }, |x, a| if x > 0 { x } else { x * a });
+    Ok(slopes.expect("the relation required a slope for each channel").into())
+}
+
+/// `x * min(max(x + 3, 0), 6) / 6`.
+pub const HARDSWISH: OpDef = OpDef {
+    name: "hardswish",
+    doc: "`x * min(max(x + 3, 0), 6) / 6` of each element. Shape and dtype are those of `data`. TVM knows the name only as \
+          one that quantisation turns into `qnn.hardswish` \
+          (`python/tvm/relay/transform/fake_quantization_to_integer.py`), whose meaning it has here.",
+    args: &[Arg::tensor("data")],
+    rules: &["C1: dtype(data) is a float"],
+    rel: rel::float_identity,
+    eval: hardswish_eval,
+    fuse: None,
+    ..OpDef::BASE
+};
+
+fn hardswish_eval(cx: &EvalCx) -> EvalResult {
+    let gate = |x: f64| float_min(float_max(x + 3.0, 0.0), 6.0);
+    Ok(cx.tensor(0).map_with(&|x| x * gate(x) / 6.0, &|x| x).into())
+}
+
+pub const FAMILY: &[OpDef] = &[RELU, LEAKY_RELU, PRELU, HARDSWISH];

@@ -391,7 +391,6 @@ impl AttrField for Constant {
 }
 
 /// TVM's `Bool` object.
-#[expect(dead_code, reason = "the scans need it")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OptBool(pub Option<bool>);
 

@@ -2,12 +2,13 @@
 
 use super::attrs::{Dims, attrs};
 use super::create::{InitOpAttrs, require_shape};
-use super::eval::{EvalCx, EvalResult};
+use super::dynamic::{require_list, unknown};
+use super::eval::{EvalCx, EvalResult, Trap};
 use super::rel::{self, Fault, From, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
-use crate::ir::attrs::Arg;
-use crate::tensor::{Sum, Tensor};
+use crate::ir::attrs::{Arg, AttrSchema};
+use crate::tensor::{Sum, Tensor, broadcast_shape};
 use crate::types::Dim;
 
 attrs! {
@@ -26,8 +27,8 @@ attrs! {
     }
 }
 
-/// The rule that `small` broadcasts to exactly `large`.
-fn require_fits(cx: &RelCx, rule: &'static str, small: &Shape, large: &Shape) -> RelResult {
+/// The rule that `small` broadcasts to exactly `large`; `names` says what they are the shapes of.
+fn require_fits(cx: &RelCx, rule: &'static str, names: (&str, &str), small: &Shape, large: &Shape) -> RelResult {
     let fault = || {
         let message = format!("shape {} does not broadcast to {}", rel::dims_text(small), rel::dims_text(large));
         Fault::new(codes::E0304, message)
@@ -39,7 +40,7 @@ fn require_fits(cx: &RelCx, rule: &'static str, small: &Shape, large: &Shape) ->
             fault()
                 .at(s.place(), "")
                 .at(l.place(), "")
-                .equation(format!("data[{i}] == target[{}], or 1", i + skipped), format!("{} and {}", s.dim, l.dim))
+                .equation(format!("{}[{i}] == {}[{}], or 1", names.0, names.1, i + skipped), format!("{} and {}", s.dim, l.dim))
         })?;
     }
     Ok(())
@@ -76,7 +77,7 @@ fn broadcast_to_rel(cx: &mut RelCx) -> RelResult {
     let attrs = InitOpAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
     let shape = require_shape(cx, "C1", &attrs.shape)?;
-    require_fits(cx, "C2", &data.dims(), &shape)?;
+    require_fits(cx, "C2", ("data", "shape"), &data.dims(), &shape)?;
     cx.set_out(shape, data.dtype)
 }
 
@@ -99,7 +100,7 @@ pub const BROADCAST_TO_LIKE: OpDef = OpDef {
 fn broadcast_to_like_rel(cx: &mut RelCx) -> RelResult {
     let (data, like) = (cx.tensor(0)?, cx.tensor(1)?);
     rel::require_same_dtype(cx, "C1", &data, &like)?;
-    require_fits(cx, "C2", &data.dims(), &like.dims())?;
+    require_fits(cx, "C2", ("data", "broadcast_type"), &data.dims(), &like.dims())?;
     cx.set_out(like.dims(), data.dtype)
 }
 
@@ -122,17 +123,66 @@ pub const COLLAPSE_SUM_LIKE: OpDef = OpDef {
 fn collapse_sum_like_rel(cx: &mut RelCx) -> RelResult {
     let (data, like) = (cx.tensor(0)?, cx.tensor(1)?);
     rel::require_same_dtype(cx, "C1", &data, &like)?;
-    require_fits(cx, "C2", &like.dims(), &data.dims())?;
+    require_fits(cx, "C2", ("collapse_type", "data"), &like.dims(), &data.dims())?;
     cx.set_out(like.dims(), data.dtype)
 }
 
 fn collapse_sum_like_eval(cx: &EvalCx) -> EvalResult {
-    let (data, target) = (cx.tensor(0), cx.out_shape());
+    collapse(cx.tensor(0), cx.out_shape())
+}
+
+/// The sum of a shape that broadcasts to that of `data`.
+fn collapse(data: &Tensor, target: &[usize]) -> EvalResult {
     let added = data.rank() - target.len();
     let summed = |&axis: &usize| axis < added || target[axis - added] != data.shape()[axis];
     let axes: Vec<usize> = (0..data.rank()).filter(summed).collect();
     let sum = data.to_acc().fold::<Sum>(&axes).into_tensor(data.dtype());
     Ok(sum.reshape(target).expect("summed axes have dimension 1").into())
+}
+
+/// The sum that undoes a broadcast, to a shape that is a value.
+pub const COLLAPSE_SUM_TO: OpDef = OpDef {
+    name: "collapse_sum_to",
+    doc: "`data` summed along the axes that broadcasting `shape` to the shape of `data` would repeat. The attribute `shape` says \
+          the values of the operand where they are known before running, and counts if it is given \
+          (`src/relay/op/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("shape")],
+    // TVM registers no attribute type with it; a call brings its own, in the metadata section or by `attrs_type_key`.
+    attrs: Some(&AttrSchema { declared: false, ..*InitOpAttrs::SCHEMA }),
+    rules: &[
+        "C1: the operand shape is a vector of numbers whose length is known",
+        "C2: aligned right, each dimension of shape is 1 or that of data, which has as many axes or more",
+        "C3: the attribute shape, if given, holds no negative number",
+    ],
+    rel: collapse_sum_to_rel,
+    eval: collapse_sum_to_eval,
+    fuse: Some(Fuse::CommReduce),
+    ..OpDef::BASE
+};
+
+fn collapse_sum_to_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = InitOpAttrs::read(cx.attrs);
+    let (data, target) = (cx.tensor(0)?, cx.tensor(1)?);
+    let rank = require_list(cx, "C1", &target)?;
+    let shape = match attrs.shape.0 {
+        Some(_) => require_shape(cx, "C3", &attrs.shape)?,
+        None => unknown(rank),
+    };
+    require_fits(cx, "C2", ("shape", "data"), &shape, &data.dims())?;
+    cx.set_out(shape, data.dtype)
+}
+
+fn collapse_sum_to_eval(cx: &EvalCx) -> EvalResult {
+    let data = cx.tensor(0);
+    if InitOpAttrs::read(cx.attrs).shape.0.is_some() {
+        return collapse(data, cx.out_shape());
+    }
+    let target = cx.actual_shape(&cx.tensor(1).to_ints(), data.dtype())?;
+    let fits = broadcast_shape(&target, data.shape()).is_some_and(|both| both == data.shape());
+    if !fits {
+        return Err(Trap::new(codes::E0304, format!("shape {target:?} does not broadcast to {:?}", data.shape())));
+    }
+    collapse(data, &target)
 }
 
 /// A choice.
@@ -263,7 +313,7 @@ fn repeat_eval(cx: &EvalCx) -> EvalResult {
     Ok(repeated.expect("the relation gave the shape").into())
 }
 
-pub const FAMILY: &[OpDef] = &[BROADCAST_TO, BROADCAST_TO_LIKE, COLLAPSE_SUM_LIKE, WHERE, TILE, REPEAT];
+pub const FAMILY: &[OpDef] = &[BROADCAST_TO, BROADCAST_TO_LIKE, COLLAPSE_SUM_LIKE, COLLAPSE_SUM_TO, WHERE, TILE, REPEAT];
 
 #[cfg(test)]
 mod tests {

@@ -5,13 +5,20 @@
 use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
 use crate::tensor::Tensor;
-use crate::types::{DType, checked_bytes};
+use crate::types::{DType, MAX_RANK, checked_bytes};
 
 /// A failure while running.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Trap {
     pub code: Code,
     pub message: String,
+}
+
+/// What a relation finds when it is run on actual shapes.
+impl From<super::rel::Fault> for Trap {
+    fn from(fault: super::rel::Fault) -> Trap {
+        Trap::new(fault.trap.unwrap_or(fault.code), fault.message)
+    }
 }
 
 impl Trap {
@@ -90,6 +97,15 @@ impl EvalCx<'_> {
     pub fn tensor_as(&self, arg: usize, dtype: DType) -> Result<Tensor, Trap> {
         let no_tensor = || Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`"));
         self.tensor(arg).cast(dtype).ok_or_else(no_tensor)
+    }
+
+    /// The shape of a result that only the data could tell: possible dimensions, within the limit.
+    pub fn actual_shape(&self, dims: &[i128], dtype: DType) -> Result<Vec<usize>, Trap> {
+        let shape: Option<Vec<usize>> = dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+        let shape = shape.filter(|shape| shape.len() <= MAX_RANK);
+        let shape = shape.ok_or_else(|| Trap::new(codes::E0310, format!("no tensor can have the shape {dims:?}")))?;
+        self.check_size(&shape, dtype)?;
+        Ok(shape)
     }
 
     pub fn out_shape(&self) -> &[usize] {

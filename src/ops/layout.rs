@@ -63,6 +63,16 @@ impl Layout {
         self.parts.len()
     }
 
+    /// The capital letters, in their order.
+    pub fn letters(&self) -> String {
+        self.parts.iter().filter(|part| part.block.is_none()).map(|part| part.letter).collect()
+    }
+
+    /// The axes by the capital letter they belong to, inner ones with their sizes.
+    pub fn axes(&self) -> impl Iterator<Item = (char, Option<i64>)> {
+        self.parts.iter().map(|part| (part.letter, part.block))
+    }
+
     /// The axis of a capital letter.
     pub fn axis(&self, letter: char) -> Option<usize> {
         self.parts.iter().position(|part| part.letter == letter && part.block.is_none())

@@ -27,9 +27,15 @@ mod compare;
 mod conv;
 mod create;
 mod dense;
+mod dynamic;
+mod einsum;
+mod fourier;
 mod index;
 mod join;
+mod layer_norm;
+mod layout_transform;
 mod logic;
+mod loss;
 mod math;
 mod matmul;
 mod norm;
@@ -57,9 +63,15 @@ const FAMILIES: &[&[OpDef]] = &[
     conv::FAMILY,
     create::FAMILY,
     dense::FAMILY,
+    dynamic::FAMILY,
+    einsum::FAMILY,
+    fourier::FAMILY,
     index::FAMILY,
     join::FAMILY,
+    layer_norm::FAMILY,
+    layout_transform::FAMILY,
     logic::FAMILY,
+    loss::FAMILY,
     math::FAMILY,
     matmul::FAMILY,
     norm::FAMILY,

@@ -74,31 +74,34 @@ fn batch_norm_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     cx.require("C2", attrs.axis >= -1, || Fault::attr("axis", format!("expected at least -1, found {}", attrs.axis)))?;
     let axis = cx.axis("C2", "axis", attrs.axis, data.rank())?;
-    for arg in 1..5 {
-        channel_arg(cx, &data, axis, arg)?;
+    for (arg, operand) in BATCH_NORM.args.iter().enumerate().skip(1) {
+        channel_arg(cx, ("C3", "C4"), &data, axis, (arg, operand.name))?;
     }
     let channels = Shape::from_slice(&[data.dim(axis)]);
     cx.set_out_tuple(vec![(data.dims(), data.dtype), (channels.clone(), data.dtype), (channels, data.dtype)])?;
     rel::require_float(cx, "C1", &data)
 }
 
-/// An operand with one number for each channel.
-fn channel_arg(cx: &mut RelCx, data: &TensorTy, axis: usize, arg: usize) -> RelResult {
+/// The rules that an operand has one number for each channel (the first rule), of the dtype of `data` (the second).
+pub fn channel_arg(
+    cx: &mut RelCx,
+    rules: (&'static str, &'static str),
+    data: &TensorTy,
+    axis: usize,
+    (arg, name): (usize, &str),
+) -> RelResult {
     let channels: SDim = data.dim(axis);
     let Some(found) = cx.known_tensor(arg)? else {
-        return cx.set_arg("C3", arg, Shape::from_slice(&[channels]), data.dtype);
+        return cx.set_arg(rules.0, arg, Shape::from_slice(&[channels]), data.dtype);
     };
-    cx.require("C3", found.rank() == 1, || Fault::rank(1, &found))?;
-    cx.require("C3", found.shape[0].compatible(channels.dim), || {
+    cx.require(rules.0, found.rank() == 1, || Fault::rank(1, &found))?;
+    cx.require(rules.0, found.shape[0].compatible(channels.dim), || {
         Fault::shape(format!("expected {} channels, found {}", channels.dim, found.shape[0]))
             .at(found.axis(0), "")
             .at(data.axis(axis), "")
-            .equation(
-                format!("{}[0] == data[{axis}]", BATCH_NORM.args[arg].name),
-                format!("{} == {}", found.shape[0], channels.dim),
-            )
+            .equation(format!("{name}[0] == data[{axis}]"), format!("{} == {}", found.shape[0], channels.dim))
     })?;
-    rel::require_same_dtype(cx, "C4", data, &found)
+    rel::require_same_dtype(cx, rules.1, data, &found)
 }
 
 fn batch_norm_eval(cx: &EvalCx) -> EvalResult {

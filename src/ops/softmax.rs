@@ -31,6 +31,14 @@ pub const SOFTMAX: OpDef = OpDef {
     ..OpDef::BASE
 };
 
+/// As [`SOFTMAX`], which kernels may compute less exactly.
+pub const FAST_SOFTMAX: OpDef = OpDef {
+    name: "nn.fast_softmax",
+    doc: "`nn.softmax`, for which a kernel may take an approximation of `exp`; here it is exact. Shape and dtype are those of \
+          `data` (`src/relay/op/nn/nn.cc`).",
+    ..SOFTMAX
+};
+
 /// `log(softmax(x))` along an axis.
 pub const LOG_SOFTMAX: OpDef = OpDef {
     name: "nn.log_softmax",
@@ -81,7 +89,7 @@ fn each_lane<T: Real>(mut array: ArrayT<T>, axis: Axis, f: fn(f64, f64) -> f64) 
     T::acc(array)
 }
 
-pub const FAMILY: &[OpDef] = &[SOFTMAX, LOG_SOFTMAX];
+pub const FAMILY: &[OpDef] = &[SOFTMAX, FAST_SOFTMAX, LOG_SOFTMAX];
 
 #[cfg(test)]
 mod tests {

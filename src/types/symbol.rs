@@ -247,9 +247,16 @@ impl Symbols {
         match (op, lhs.value(), rhs.value()) {
             (_, Some(a), Some(b)) => {
                 let wide = lhs.is_wide() || rhs.is_wide();
-                return op.fold(a, b).map_or(Dim::Any, |value| Dim::Known { value, wide });
+                op.fold(a, b).map_or(Dim::Any, |value| Dim::Known { value, wide })
             }
-            _ if lhs == Dim::Any || rhs == Dim::Any => return Dim::Any,
+            _ if lhs == Dim::Any || rhs == Dim::Any => Dim::Any,
+            _ => self.built(op, lhs, rhs),
+        }
+    }
+
+    /// As [`Symbols::arith`], where TVM makes an expression of `?` too. At least one side must not be a number.
+    pub fn built(&mut self, op: SymbolOp, lhs: Dim, rhs: Dim) -> Dim {
+        match (op, lhs.value(), rhs.value()) {
             (SymbolOp::Div | SymbolOp::FloorDiv | SymbolOp::Mod | SymbolOp::FloorMod, _, Some(0)) => return Dim::Any,
             (SymbolOp::Add, Some(0), _) | (SymbolOp::Mul, Some(1), _) => return rhs,
             (SymbolOp::Add | SymbolOp::Sub, _, Some(0)) => return lhs,

@@ -1,0 +1,447 @@
+//! Operators whose attributes are tensors: a shape, axes, positions that only a run knows.
+//!
+//! Each means what the operator without `dyn.` means with those values as its attribute, and is evaluated by it. How many
+//! axes the result has is known from the length of the values; how long they are is not, so they are `?`.
+
+use super::attrs::attrs;
+use super::broadcast::{BROADCAST_TO, TILE, TileAttrs};
+use super::create::{FULL, InitOpAttrs, ONES, ZEROS};
+use super::eval::{EvalCx, EvalResult, OutTy, Trap};
+use super::index::{ONE_HOT, OneHotAttrs};
+use super::join::{STRIDED_SLICE, StridedSliceAttrs};
+use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
+use super::reshape::{EXPAND_DIMS, RESHAPE, ReshapeAttrs, SQUEEZE, SqueezeAttrs};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
+use crate::types::{DTypeCode, Dim, MAX_RANK, Solver, Ty, Types};
+
+attrs! {
+    "relay.attrs.DynExpandDimsAttrs" =>
+    pub struct DynExpandDimsAttrs {
+        /// How many axes are put in.
+        pub num_newaxis: i64 = 1, min 0.0;
+    }
+}
+
+/// The rule that an operand holds numbers. Floats are cut to integers, as TVM's shape functions do.
+fn require_numbers(cx: &RelCx, rule: &'static str, list: &TensorTy) -> RelResult {
+    cx.require(rule, !list.dtype.is_bool() && list.dtype.code != DTypeCode::Handle, || {
+        Fault::dtype(format!("expected numbers, found `{}`", list.dtype)).at(list.place(), "")
+    })
+}
+
+/// The rule that an operand is a vector of numbers whose length is known, which is returned.
+pub fn require_list(cx: &RelCx, rule: &'static str, list: &TensorTy) -> RelResult<usize> {
+    require_numbers(cx, rule, list)?;
+    cx.require(rule, list.rank() == 1, || Fault::rank(1, list))?;
+    let length = list.shape[0].value().and_then(|length| usize::try_from(length).ok()).filter(|&length| length <= MAX_RANK);
+    cx.require(rule, length.is_some(), || {
+        let message = format!("expected a known length of at most {MAX_RANK}, found {}", list.shape[0]);
+        Fault::shape(message).at(list.axis(0), "")
+    })?;
+    Ok(length.unwrap_or(0))
+}
+
+/// As many dimensions as only a run knows.
+pub fn unknown(n: usize) -> Shape {
+    Shape::from_elem(SDim::new(Dim::Any, From::Op), n)
+}
+
+/// The integers of an operand as the value of an attribute.
+fn ints(cx: &EvalCx, arg: usize) -> AttrValue {
+    let value = |int: i128| AttrValue::Int { value: int.clamp(i64::MIN.into(), i64::MAX.into()) as i64, bits: 64 };
+    AttrValue::List(cx.tensor(arg).to_ints().into_iter().map(value).collect())
+}
+
+/// The result of another operator for the first `n_args` operands and these attributes, which must have the rank `rank`.
+fn as_static(cx: &EvalCx, def: &OpDef, n_args: usize, attrs: &[AttrValue], rank: usize) -> EvalResult {
+    let (mut types, mut solver) = (Types::new(), Solver::new());
+    let tys: Vec<Ty> = (0..n_args).map(|arg| tensor_ty(&mut types, cx, arg)).collect();
+    let out = solver.fresh(&mut types);
+    let mut rel = RelCx::new(&mut types, &mut solver, attrs, &tys, out);
+    rel.at_run_time = true;
+    match (def.rel)(&mut rel) {
+        Err(Stop::Fault(fault)) => return Err((*fault).into()),
+        Err(Stop::NotYet | Stop::Poisoned) => unreachable!("the operands are tensors"),
+        Ok(()) => {}
+    }
+    let out = solver.shallow(&types, out);
+    let (shape, dtype) = types.as_tensor(out).expect("the result is a tensor");
+    if shape.len() != rank {
+        let message = format!("expected a result of rank {rank}, found rank {}", shape.len());
+        return Err(Trap::new(codes::E0303, message));
+    }
+    let dims: Vec<i128> = shape.iter().map(|dim| dim.value().map_or(-1, i128::from)).collect();
+    let out = OutTy { shape: cx.actual_shape(&dims, dtype)?, dtype };
+    (def.eval)(&EvalCx { args: &cx.args[..n_args], attrs, out: &[out], max_bytes: cx.max_bytes })
+}
+
+fn tensor_ty(types: &mut Types, cx: &EvalCx, arg: usize) -> Ty {
+    let tensor = cx.tensor(arg);
+    let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+    types.tensor_of(&shape, tensor.dtype())
+}
+
+const C1_SHAPE: &str = "C1: shape is a vector of numbers whose length is known, at most 32";
+
+/// Broadcasting to a computed shape.
+pub const DYN_BROADCAST_TO: OpDef = OpDef {
+    name: "dyn.broadcast_to",
+    doc: "`broadcast_to` with the values of the operand `shape`; the attributes say nothing \
+          (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("shape")],
+    attrs: Some(InitOpAttrs::SCHEMA),
+    rules: &[C1_SHAPE],
+    rel: dyn_broadcast_to_rel,
+    eval: dyn_broadcast_to_eval,
+    fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
+};
+
+fn dyn_broadcast_to_rel(cx: &mut RelCx) -> RelResult {
+    let (data, shape) = (cx.tensor(0)?, cx.tensor(1)?);
+    let rank = require_list(cx, "C1", &shape)?;
+    cx.set_out(unknown(rank), data.dtype)
+}
+
+fn dyn_broadcast_to_eval(cx: &EvalCx) -> EvalResult {
+    as_static(cx, &BROADCAST_TO, 1, &[ints(cx, 1), AttrValue::DType(None)], cx.tensor(1).len())
+}
+
+/// Zeros in a computed shape.
+pub const DYN_ZEROS: OpDef = OpDef {
+    name: "dyn.zeros",
+    doc: "`zeros` in the shape whose dimensions are the values of the operand `shape`; the attribute of that name says nothing \
+          (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("shape")],
+    attrs: Some(InitOpAttrs::SCHEMA),
+    rules: &[C1_SHAPE, "C2: dtype is the dtype of a tensor"],
+    rel: dyn_init_rel,
+    eval: |cx| dyn_init_eval(cx, &ZEROS),
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+/// Ones in a computed shape.
+pub const DYN_ONES: OpDef = OpDef {
+    name: "dyn.ones",
+    doc: "`ones` in the shape whose dimensions are the values of the operand `shape`; the attribute of that name says nothing \
+          (`src/relay/op/dyn/tensor/transform.cc`).",
+    eval: |cx| dyn_init_eval(cx, &ONES),
+    ..DYN_ZEROS
+};
+
+fn dyn_init_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = InitOpAttrs::read(cx.attrs);
+    let shape = cx.tensor(0)?;
+    let rank = require_list(cx, "C1", &shape)?;
+    let dtype = rel::require_tensor_dtype(cx, "C2", "dtype", attrs.dtype)?;
+    cx.set_out(unknown(rank), dtype)
+}
+
+fn dyn_init_eval(cx: &EvalCx, def: &OpDef) -> EvalResult {
+    let dtype = InitOpAttrs::read(cx.attrs).dtype;
+    as_static(cx, def, 0, &[ints(cx, 0), AttrValue::DType(dtype)], cx.tensor(0).len())
+}
+
+/// One value in a computed shape.
+pub const DYN_FULL: OpDef = OpDef {
+    name: "dyn.full",
+    doc: "`full` with the values of the operand `shape`; the attribute of that name says nothing \
+          (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::of("fill_value", "double"), Arg::tensor("shape")],
+    attrs: Some(InitOpAttrs::SCHEMA),
+    rules: &[C1_SHAPE, "C2: dtype is the dtype of a tensor, if given", "C3: rank(fill_value) == 0"],
+    rel: dyn_full_rel,
+    eval: dyn_full_eval,
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+fn dyn_full_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = InitOpAttrs::read(cx.attrs);
+    let (value, shape) = (cx.tensor(0)?, cx.tensor(1)?);
+    let rank = require_list(cx, "C1", &shape)?;
+    let dtype = rel::require_tensor_dtype(cx, "C2", "dtype", attrs.dtype.or(Some(value.dtype)))?;
+    cx.require("C3", value.rank() == 0, || Fault::rank(0, &value))?;
+    cx.set_out(unknown(rank), dtype)
+}
+
+fn dyn_full_eval(cx: &EvalCx) -> EvalResult {
+    let dtype = InitOpAttrs::read(cx.attrs).dtype;
+    as_static(cx, &FULL, 1, &[ints(cx, 1), AttrValue::DType(dtype)], cx.tensor(1).len())
+}
+
+/// Marks on an axis of computed length.
+pub const DYN_ONE_HOT: OpDef = OpDef {
+    name: "dyn.one_hot",
+    doc: "`one_hot` with the value of the operand `depth`; the attribute of that name says nothing \
+          (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("indices"), Arg::of("on_value", "Expr"), Arg::of("off_value", "Expr"), Arg::of("depth", "Expr")],
+    attrs: Some(OneHotAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(indices) is an integer",
+        "C2: depth is one number, a scalar or a vector of one",
+        "C3: axis is -1 or in 0…rank(indices)",
+        "C4: dtype is the dtype of a tensor",
+        "C5: on_value and off_value have rank 0",
+    ],
+    rel: dyn_one_hot_rel,
+    eval: dyn_one_hot_eval,
+    fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
+};
+
+fn dyn_one_hot_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = OneHotAttrs::read(cx.attrs);
+    let indices = cx.tensor(0)?;
+    cx.require("C1", indices.dtype.is_int(), || {
+        Fault::dtype(format!("expected an integer dtype, found `{}`", indices.dtype)).at(indices.place(), "")
+    })?;
+    if let Some(depth) = cx.known_tensor(3)? {
+        require_numbers(cx, "C2", &depth)?;
+        let one = depth.rank() == 0 || (depth.rank() == 1 && depth.shape[0].compatible(Dim::known(1)));
+        cx.require("C2", one, || {
+            Fault::shape(format!("expected one number, found the shape {}", depth.shape_text())).at(depth.place(), "")
+        })?;
+    }
+    let last = indices.rank() as i64;
+    cx.require("C3", (-1..=last).contains(&attrs.axis), || {
+        Fault::attr("axis", format!("expected axis in -1…{last}, found {}", attrs.axis))
+    })?;
+    let dtype = rel::require_tensor_dtype(cx, "C4", "dtype", attrs.dtype)?;
+    for arg in 1..3 {
+        if let Some(value) = cx.known_tensor(arg)? {
+            cx.require("C5", value.rank() == 0, || Fault::rank(0, &value))?;
+        }
+    }
+    let mut shape = indices.dims();
+    let axis = if attrs.axis < 0 { indices.rank() } else { attrs.axis as usize };
+    shape.insert(axis, SDim::new(Dim::Any, From::Op));
+    cx.set_out(shape, dtype)
+}
+
+fn dyn_one_hot_eval(cx: &EvalCx) -> EvalResult {
+    let depth = cx.tensor(3).to_ints()[0].clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    let attrs = OneHotAttrs::read(cx.attrs);
+    let values = [AttrValue::int(depth), AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)];
+    as_static(cx, &ONE_HOT, 3, &values, cx.tensor(0).rank() + 1)
+}
+
+/// Another, computed shape.
+pub const DYN_RESHAPE: OpDef = OpDef {
+    name: "dyn.reshape",
+    doc: "`reshape` with the values of the operand `newshape`; the attribute of that name says nothing. The codes -2 and -4 \
+          change how many axes there are, and trap (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("newshape")],
+    attrs: Some(ReshapeAttrs::SCHEMA),
+    rules: &["C1: newshape is a vector of numbers whose length is known, at most 32"],
+    rel: dyn_reshape_rel,
+    eval: dyn_reshape_eval,
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn dyn_reshape_rel(cx: &mut RelCx) -> RelResult {
+    let (data, newshape) = (cx.tensor(0)?, cx.tensor(1)?);
+    let rank = require_list(cx, "C1", &newshape)?;
+    cx.set_out(unknown(rank), data.dtype)
+}
+
+fn dyn_reshape_eval(cx: &EvalCx) -> EvalResult {
+    let newshape = cx.tensor(1).to_ints();
+    if let Some(code) = newshape.iter().find(|&&code| matches!(code, -2 | -4)) {
+        return Err(Trap::new(codes::E0404, format!("{code} in newshape changes the number of axes, which must be known")));
+    }
+    let allowzero = ReshapeAttrs::read(cx.attrs).allowzero;
+    as_static(cx, &RESHAPE, 1, &[ints(cx, 1), AttrValue::Bool(allowzero)], newshape.len())
+}
+
+/// Without computed axes.
+pub const DYN_SQUEEZE: OpDef = OpDef {
+    name: "dyn.squeeze",
+    doc: "`squeeze` with the values of the operand `axes`, each another axis; the attribute says nothing \
+          (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("axes")],
+    attrs: Some(SqueezeAttrs::SCHEMA),
+    rules: &["C1: axes is a vector of numbers whose length is known, at most 32", "C2: axes holds at most rank(data) numbers"],
+    rel: dyn_squeeze_rel,
+    eval: dyn_squeeze_eval,
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn dyn_squeeze_rel(cx: &mut RelCx) -> RelResult {
+    let (data, axes) = (cx.tensor(0)?, cx.tensor(1)?);
+    let n = require_list(cx, "C1", &axes)?;
+    cx.require("C2", n <= data.rank(), || {
+        Fault::shape(format!("cannot remove {n} axes of rank {}", data.rank()))
+            .at(axes.axis(0), "")
+            .at(data.place(), "")
+            .equation("axes[0] <= rank(data)", format!("{n} <= {}", data.rank()))
+    })?;
+    cx.set_out(unknown(data.rank() - n), data.dtype)
+}
+
+fn dyn_squeeze_eval(cx: &EvalCx) -> EvalResult {
+    let rank = cx.tensor(0).rank() - cx.tensor(1).len();
+    as_static(cx, &SQUEEZE, 1, &[ints(cx, 1)], rank)
+}
+
+/// More axes of dimension 1, in a computed place.
+pub const DYN_EXPAND_DIMS: OpDef = OpDef {
+    name: "dyn.expand_dims",
+    doc: "`expand_dims` with the value of the operand `axis` (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("axis")],
+    // TVM registers no attribute type with it; a call brings its own, in the metadata section or by `attrs_type_key`.
+    attrs: Some(&AttrSchema { declared: false, ..*DynExpandDimsAttrs::SCHEMA }),
+    rules: &["C1: axis is a number, of rank 0", "C2: 0 <= num_newaxis, and the result's rank is at most 32"],
+    rel: dyn_expand_dims_rel,
+    eval: dyn_expand_dims_eval,
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn dyn_expand_dims_rel(cx: &mut RelCx) -> RelResult {
+    let n = DynExpandDimsAttrs::read(cx.attrs).num_newaxis;
+    let (data, axis) = (cx.tensor(0)?, cx.tensor(1)?);
+    require_numbers(cx, "C1", &axis)?;
+    cx.require("C1", axis.rank() == 0, || Fault::rank(0, &axis))?;
+    let most = MAX_RANK.saturating_sub(data.rank());
+    let n = usize::try_from(n).ok().filter(|&n| n <= most);
+    cx.require("C2", n.is_some(), || {
+        Fault::attr("num_newaxis", format!("expected num_newaxis in 0…{most}")).at(data.place(), "")
+    })?;
+    cx.set_out(unknown(data.rank() + n.unwrap_or(0)), data.dtype)
+}
+
+fn dyn_expand_dims_eval(cx: &EvalCx) -> EvalResult {
+    let n = DynExpandDimsAttrs::read(cx.attrs).num_newaxis;
+    let axis = cx.tensor(1).to_ints()[0].clamp(i64::MIN.into(), i64::MAX.into()) as i64;
+    let rank = cx.tensor(0).rank() + n as usize;
+    as_static(cx, &EXPAND_DIMS, 1, &[AttrValue::int(axis), AttrValue::int(n)], rank)
+}
+
+/// A part between computed positions.
+pub const DYN_STRIDED_SLICE: OpDef = OpDef {
+    name: "dyn.strided_slice",
+    doc: "`strided_slice` of the first axes, with the values of the operands `begin`, `end` and `strides`; of the attributes \
+          only `slice_mode` counts (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("begin"), Arg::tensor("end"), Arg::tensor("strides")],
+    attrs: Some(StridedSliceAttrs::SCHEMA),
+    rules: &[
+        "C1: begin, end and strides are vectors of numbers whose lengths are known",
+        "C2: their lengths are the same, and at most rank(data)",
+        "C3: slice_mode is \"end\" or \"size\"",
+    ],
+    rel: dyn_strided_slice_rel,
+    eval: dyn_strided_slice_eval,
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn dyn_strided_slice_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = StridedSliceAttrs::read(cx.attrs);
+    let (data, begin) = (cx.tensor(0)?, cx.tensor(1)?);
+    let n = require_list(cx, "C1", &begin)?;
+    cx.require("C2", n <= data.rank(), || {
+        Fault::shape(format!("cannot slice {n} axes of rank {}", data.rank())).at(begin.axis(0), "").at(data.place(), "")
+    })?;
+    for arg in 2..4 {
+        let Some(list) = cx.known_tensor(arg)? else { continue };
+        let length = require_list(cx, "C1", &list)?;
+        cx.require("C2", length == n, || {
+            Fault::shape(format!("expected {n} numbers, as begin has, found {length}"))
+                .at(list.axis(0), "")
+                .at(begin.axis(0), "")
+                .equation(format!("{}[0] == begin[0]", DYN_STRIDED_SLICE.args[arg].name), format!("{length} == {n}"))
+        })?;
+    }
+    cx.require("C3", ["end", "size"].contains(&attrs.slice_mode.as_str()), || {
+        let message = format!("expected slice_mode \"end\" or \"size\", found {:?}", attrs.slice_mode);
+        Fault::attr("slice_mode", message).set_attr("slice_mode", "\"end\"")
+    })?;
+    let mut shape = unknown(n);
+    shape.extend((n..data.rank()).map(|axis| data.dim(axis)));
+    cx.set_out(shape, data.dtype)
+}
+
+fn dyn_strided_slice_eval(cx: &EvalCx) -> EvalResult {
+    let mode = AttrValue::str(&StridedSliceAttrs::read(cx.attrs).slice_mode);
+    let attrs = [ints(cx, 1), ints(cx, 2), ints(cx, 3), mode, AttrValue::None];
+    as_static(cx, &STRIDED_SLICE, 1, &attrs, cx.tensor(0).rank())
+}
+
+/// Repeated computed numbers of times.
+pub const DYN_TILE: OpDef = OpDef {
+    name: "dyn.tile",
+    doc: "`tile` with the values of the operand `reps`; the attribute of that name says nothing \
+          (`src/relay/op/dyn/tensor/transform.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("reps")],
+    attrs: Some(TileAttrs::SCHEMA),
+    rules: &["C1: reps is a vector of numbers whose length is known, at most 32"],
+    rel: dyn_tile_rel,
+    eval: dyn_tile_eval,
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn dyn_tile_rel(cx: &mut RelCx) -> RelResult {
+    let (data, reps) = (cx.tensor(0)?, cx.tensor(1)?);
+    let n = require_list(cx, "C1", &reps)?;
+    cx.set_out(unknown(n.max(data.rank())), data.dtype)
+}
+
+fn dyn_tile_eval(cx: &EvalCx) -> EvalResult {
+    let rank = cx.tensor(1).len().max(cx.tensor(0).rank());
+    as_static(cx, &TILE, 1, &[ints(cx, 1)], rank)
+}
+
+pub const FAMILY: &[OpDef] = &[
+    DYN_BROADCAST_TO,
+    DYN_ZEROS,
+    DYN_ONES,
+    DYN_FULL,
+    DYN_ONE_HOT,
+    DYN_RESHAPE,
+    DYN_SQUEEZE,
+    DYN_EXPAND_DIMS,
+    DYN_STRIDED_SLICE,
+    DYN_TILE,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::trial::{call, extremes};
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn ranks_from_lengths() {
+        assert_eq!(call(&DYN_RESHAPE).out(&["(2, 6) int8", "(3) int64"]), "Tensor[(?, ?, ?), int8]");
+        assert_eq!(call(&DYN_TILE).out(&["(2, 6, 1) int8", "(1) int64"]), "Tensor[(?, ?, ?), int8]");
+        assert_eq!(call(&DYN_SQUEEZE).out(&["(2, 6, 1) int8", "(1) int64"]), "Tensor[(?, ?), int8]");
+        let slice = call(&DYN_STRIDED_SLICE).text("slice_mode", "end");
+        assert_eq!(slice.out(&["(2, 6, 1i64) int8", "(1) int64", "_", "(1) int64"]), "Tensor[(?, 6, 1i64), int8]");
+        assert_eq!(call(&DYN_RESHAPE).fault(&["(2) int8", "(99999999999) int64"]).rule, "C1");
+        for def in FAMILY {
+            extremes(|| call(def), &["(2, 3) float32", "(2) int64", "(2) int64", "(2) int64"][..def.args.len()]);
+        }
+    }
+
+    #[test]
+    fn hostile_values_trap() {
+        let list = |values: &[i64]| Tensor::from_vec(&[values.len()], values.to_vec());
+        let data = Tensor::from_fn(&[2, 3], |i| i as i32);
+        for a in [i64::MIN, -5, -3, -2, -1, 0, 1, 2, 3, 1 << 40, i64::MAX] {
+            for b in [i64::MIN, -4, -1, 0, 1, 3, i64::MAX] {
+                for def in [&DYN_RESHAPE, &DYN_BROADCAST_TO, &DYN_TILE, &DYN_SQUEEZE] {
+                    let _ = call(def).eval(&[&data, &list(&[a, b])]);
+                }
+                let slice = call(&DYN_STRIDED_SLICE).text("slice_mode", "end");
+                let _ = slice.eval(&[&data, &list(&[a, b]), &list(&[b, a]), &list(&[b, 1])]);
+            }
+        }
+    }
+}
