@@ -16,6 +16,7 @@
 //! - [`resolve`]: syntax tree to IR: names, scopes, attributes
 //! - [`infer`]: type and shape inference
 //! - [`interp`]: the reference interpreter
+//! - [`passes`]: rewrites, IR to IR
 //! - [`driver`]: the pipeline: load, check, run
 //! - [`testing`]: the golden harness: tests that are files
 //! - [`cli`]: the command line, one file a subcommand
@@ -32,6 +33,7 @@ pub mod infer;
 pub mod interp;
 pub mod ir;
 pub mod ops;
+pub mod passes;
 pub mod resolve;
 pub mod syntax;
 pub mod sys;

@@ -1,10 +1,7 @@
 //! `relayc ops`: the manual of the operators.
 
 use super::{Console, exit};
-use crate::base::text::nearest;
-use crate::ir::attrs::OpTable;
-use crate::ops::{OpDef, table};
-use serde_json::json;
+use crate::driver::manual;
 
 /// The manual of an operator: its signature, attributes, rules and an example.
 #[derive(clap::Args)]
@@ -15,19 +12,16 @@ pub struct Args {
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     let wanted = args.name.as_deref().unwrap_or("");
-    let defs = table().defs();
-    let exact: Vec<&OpDef> = defs.iter().copied().filter(|def| def.name == wanted).collect();
-    let part = wanted.to_ascii_lowercase();
-    let holds = |def: &&OpDef| def.name.to_ascii_lowercase().contains(&part);
-    let found = if exact.is_empty() { defs.iter().copied().filter(holds).collect() } else { exact };
-    if found.is_empty() {
-        let near = table().elsewhere(wanted).or_else(|| nearest(wanted, defs.iter().map(|def| def.name)));
-        let hint = near.map_or("`relayc ops` lists all".to_owned(), |near| format!("there is `{near}`"));
-        console.words(&format!("error: there is no operator `{wanted}`: {hint}\n"));
-        return exit::USAGE;
-    }
+    let found = match manual::look_up(wanted) {
+        Ok(found) => found,
+        Err(near) => {
+            let hint = near.map_or("`relayc ops` lists all".to_owned(), |near| format!("there is `{near}`"));
+            console.words(&format!("error: there is no operator `{wanted}`: {hint}\n"));
+            return exit::USAGE;
+        }
+    };
     if console.is_json() {
-        found.iter().for_each(|def| println!("{}", object(def)));
+        found.iter().for_each(|def| println!("{}", manual::object(def)));
     } else if let ([def], true) = (&found[..], args.name.is_some()) {
         print!("{}", def.page());
     } else {
@@ -35,16 +29,4 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         found.iter().for_each(|def| println!("{:width$}  {}", def.name, def.summary()));
     }
     exit::FINE
-}
-
-fn object(def: &OpDef) -> serde_json::Value {
-    let args: Vec<_> = def.args.iter().map(|arg| json!({ "name": arg.name, "kind": arg.kind })).collect();
-    json!({
-        "schema": "relayc.op/1", "name": def.name, "signature": def.signature(), "doc": def.doc, "args": args,
-        "attrs_type_key": def.attrs.map(|schema| schema.type_key),
-        "attrs": def.attrs.map_or(&[][..], |schema| schema.fields).iter().map(|field| json!({
-            "name": field.name, "kind": field.kind.name(), "required": field.default.is_none(), "min": field.min, "doc": field.doc.trim(),
-        })).collect::<Vec<_>>(),
-        "rules": def.rules, "fusion": def.fuse.map(|fuse| format!("{fuse:?}")), "internal": def.internal,
-    })
 }

@@ -7,6 +7,7 @@ pub mod bind;
 pub mod example;
 pub mod fix;
 pub mod lint;
+pub mod manual;
 pub mod model;
 pub mod outputs;
 pub mod run;

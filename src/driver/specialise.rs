@@ -1,12 +1,13 @@
 //! `--set NAME.AXIS=N`: makes a dynamic program a static one, by giving numbers to dimensions of the entry's parameters.
 //!
-//! What follows from them is for inference to find: annotations of results and of `let` that leave dimensions open are taken
+//! Operators whose attributes are tensors become those with numbers, where the numbers follow. Types are for inference to find: annotations of results and of `let` that leave dimensions open are taken
 //! away. Parameters of other functions keep their types, since others may call them.
 
 use super::bind::{self, leaves};
 use crate::diag::Diagnostic;
 use crate::ir::{FuncId, Module, Root, VarId};
 use crate::types::{Dim, Ty, Types};
+use crate::{ops, passes};
 use rustc_hash::FxHashSet;
 
 /// Carries out settings on the parameters of `@entry`, or on the free variables of a bare expression, before inference.
@@ -46,6 +47,7 @@ pub fn specialise(module: &mut Module, entry: &str, settings: &[String]) -> Vec<
         }
     }
     forget_open(module, func);
+    passes::dynamic_to_static(module, ops::table());
     vec![]
 }
 

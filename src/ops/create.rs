@@ -3,7 +3,7 @@
 use super::attrs::{ConstExpr, OptDims, attrs};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
-use super::{Fuse, OpDef};
+use super::{Fixed, Fuse, Known, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::tensor::Tensor;
@@ -227,6 +227,7 @@ pub const NDARRAY_SIZE: OpDef = OpDef {
     rules: &["C1: dtype is the dtype of a tensor"],
     rel: ndarray_size_rel,
     eval: |cx| counts(cx, &[cx.tensor(0).len()]),
+    fixed: Some(ndarray_size_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -247,6 +248,7 @@ pub const SHAPE_OF: OpDef = OpDef {
     rules: &["C1: dtype is the dtype of a tensor"],
     rel: shape_of_rel,
     eval: |cx| counts(cx, cx.tensor(0).shape()),
+    fixed: Some(shape_of_fixed),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -257,6 +259,18 @@ pub(super) fn shape_of_rel(cx: &mut RelCx) -> RelResult {
     let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
     let rank = (data.rank() > 0).then(|| SDim::known(data.rank() as i64, From::Op));
     cx.set_out(rank.into_iter().collect::<Shape>(), dtype)
+}
+
+fn ndarray_size_fixed(known: &Known) -> Option<Fixed> {
+    let size = known.shapes[0].as_ref()?.iter().product::<i64>();
+    let size = Tensor::scalar(size).cast(NdarraySizeAttrs::read(known.attrs).dtype?);
+    size.map(Fixed::Value)
+}
+
+fn shape_of_fixed(known: &Known) -> Option<Fixed> {
+    let shape = known.shapes[0].clone().filter(|shape| !shape.is_empty())?;
+    let shape = Tensor::from_vec(&[shape.len()], shape).cast(ShapeOfAttrs::read(known.attrs).dtype?);
+    shape.map(Fixed::Value)
 }
 
 /// Counts as a tensor of the result's shape and dtype; a scalar has no dimensions to tell, and is 0.

@@ -3,6 +3,7 @@
 use super::eval::{EvalCx, EvalResult};
 use super::rel::{RelCx, RelResult};
 use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
+use crate::tensor::Tensor;
 
 /// How an operator may be fused with its neighbours: TVM's `OpPatternKind` (`include/tvm/relay/op_attr_types.h`).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -32,12 +33,34 @@ pub struct OpDef {
     pub eval: fn(&EvalCx) -> EvalResult,
     /// `None` where TVM registers no pattern.
     pub fuse: Option<Fuse>,
+    /// What a call is where some of its operands are known before it runs; `None` where that makes no difference.
+    pub fixed: Option<fn(&Known) -> Option<Fixed>>,
     /// Written by TVM's own passes only: checked and printed. Those that are more than a mark are not evaluated.
     pub internal: bool,
     /// Whether a call does nothing where its result has the type of its operand.
     pub idle: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
     pub macs: Option<fn(&Shapes) -> u128>,
+}
+
+/// What is known of a call before it runs.
+pub struct Known<'a> {
+    pub attrs: &'a [AttrValue],
+    /// The operands' values; tuples have none.
+    pub values: Vec<Option<Tensor>>,
+    /// The operands' shapes, where all dimensions are known.
+    pub shapes: Vec<Option<Vec<i64>>>,
+}
+
+/// What a call is, known enough of it.
+pub enum Fixed {
+    Value(Tensor),
+    /// A call of another operator, with the first of the operands.
+    Call {
+        def: &'static OpDef,
+        n_args: usize,
+        attrs: Vec<AttrValue>,
+    },
 }
 
 /// A call by its shapes, all known.
@@ -66,6 +89,7 @@ impl OpDef {
         rel: |_| Ok(()),
         eval: |_| Err(super::eval::Trap::new(crate::diag::codes::E0506, "it is for TVM's own passes and has no evaluation")),
         fuse: Some(Fuse::Opaque),
+        fixed: None,
         internal: false,
         idle: false,
         macs: None,

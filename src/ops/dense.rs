@@ -43,6 +43,7 @@ pub const DENSE: OpDef = OpDef {
     rel: dense_rel,
     eval: dense_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    fixed: None,
     internal: false,
     idle: false,
     macs: Some(dense_macs),

@@ -6,12 +6,12 @@
 use super::attrs::attrs;
 use super::broadcast::{BROADCAST_TO, TILE, TileAttrs};
 use super::create::{FULL, InitOpAttrs, ONES, ZEROS};
-use super::eval::{EvalCx, EvalResult, OutTy, Trap};
+use super::eval::{ArgValue, EvalCx, EvalResult, OutTy, Trap};
 use super::index::{ONE_HOT, OneHotAttrs};
 use super::join::{STRIDED_SLICE, StridedSliceAttrs};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
 use super::reshape::{EXPAND_DIMS, RESHAPE, ReshapeAttrs, SQUEEZE, SqueezeAttrs};
-use super::{Fuse, OpDef};
+use super::{Fixed, Fuse, Known, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::types::{DTypeCode, Dim, MAX_RANK, Solver, Ty, Types};
@@ -49,17 +49,34 @@ pub fn unknown(n: usize) -> Shape {
 }
 
 /// The integers of an operand as the value of an attribute.
-fn ints(cx: &EvalCx, arg: usize) -> AttrValue {
-    let value = |int: i128| AttrValue::Int { value: int.clamp(i64::MIN.into(), i64::MAX.into()) as i64, bits: 64 };
-    AttrValue::List(cx.tensor(arg).to_ints().into_iter().map(value).collect())
+fn ints(known: &Known, arg: usize) -> Option<AttrValue> {
+    let value = |int: i128| AttrValue::int(int.clamp(i64::MIN.into(), i64::MAX.into()) as i64);
+    Some(AttrValue::List(known.values[arg].as_ref()?.to_ints().into_iter().map(value).collect()))
 }
 
-/// The result of another operator for the first `n_args` operands and these attributes, which must have the rank `rank`.
-fn as_static(cx: &EvalCx, def: &OpDef, n_args: usize, attrs: &[AttrValue], rank: usize) -> EvalResult {
+/// The one integer of an operand.
+fn int(known: &Known, arg: usize) -> Option<AttrValue> {
+    let int = known.values[arg].as_ref()?.to_ints().first().copied()?;
+    Some(AttrValue::int(int.clamp(i64::MIN.into(), i64::MAX.into()) as i64))
+}
+
+/// The static operator with these attributes.
+fn call(def: &'static OpDef, n_args: usize, attrs: Vec<AttrValue>) -> Option<Fixed> {
+    Some(Fixed::Call { def, n_args, attrs })
+}
+
+/// The result of the static operator, which must have the rank `rank`.
+fn as_static(cx: &EvalCx, fixed: fn(&Known) -> Option<Fixed>, rank: usize) -> EvalResult {
+    let values = cx.args.iter().map(|arg| match arg {
+        ArgValue::Tensor(tensor) => Some(tensor.clone()),
+        ArgValue::Tuple(_) => None,
+    });
+    let known = Known { attrs: cx.attrs, values: values.collect(), shapes: vec![] };
+    let Some(Fixed::Call { def, n_args, attrs }) = fixed(&known) else { unreachable!("all operands are known") };
     let (mut types, mut solver) = (Types::new(), Solver::new());
     let tys: Vec<Ty> = (0..n_args).map(|arg| tensor_ty(&mut types, cx, arg)).collect();
     let out = solver.fresh(&mut types);
-    let mut rel = RelCx::new(&mut types, &mut solver, attrs, &tys, out);
+    let mut rel = RelCx::new(&mut types, &mut solver, &attrs, &tys, out);
     rel.at_run_time = true;
     match (def.rel)(&mut rel) {
         Err(Stop::Fault(fault)) => return Err((*fault).into()),
@@ -74,7 +91,7 @@ fn as_static(cx: &EvalCx, def: &OpDef, n_args: usize, attrs: &[AttrValue], rank:
     }
     let dims: Vec<i128> = shape.iter().map(|dim| dim.value().map_or(-1, i128::from)).collect();
     let out = OutTy { shape: cx.actual_shape(&dims, dtype)?, dtype };
-    (def.eval)(&EvalCx { args: &cx.args[..n_args], attrs, out: &[out], max_bytes: cx.max_bytes })
+    (def.eval)(&EvalCx { args: &cx.args[..n_args], attrs: &attrs, out: &[out], max_bytes: cx.max_bytes })
 }
 
 fn tensor_ty(types: &mut Types, cx: &EvalCx, arg: usize) -> Ty {
@@ -95,6 +112,7 @@ pub const DYN_BROADCAST_TO: OpDef = OpDef {
     rules: &[C1_SHAPE],
     rel: dyn_broadcast_to_rel,
     eval: dyn_broadcast_to_eval,
+    fixed: Some(dyn_broadcast_to_fixed),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -106,7 +124,11 @@ fn dyn_broadcast_to_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_broadcast_to_eval(cx: &EvalCx) -> EvalResult {
-    as_static(cx, &BROADCAST_TO, 1, &[ints(cx, 1), AttrValue::DType(None)], cx.tensor(1).len())
+    as_static(cx, dyn_broadcast_to_fixed, cx.tensor(1).len())
+}
+
+fn dyn_broadcast_to_fixed(known: &Known) -> Option<Fixed> {
+    call(&BROADCAST_TO, 1, vec![ints(known, 1)?, AttrValue::DType(None)])
 }
 
 /// Zeros in a computed shape.
@@ -118,7 +140,8 @@ pub const DYN_ZEROS: OpDef = OpDef {
     attrs: Some(InitOpAttrs::SCHEMA),
     rules: &[C1_SHAPE, "C2: dtype is the dtype of a tensor"],
     rel: dyn_init_rel,
-    eval: |cx| dyn_init_eval(cx, &ZEROS),
+    eval: |cx| as_static(cx, dyn_zeros_fixed, cx.tensor(0).len()),
+    fixed: Some(dyn_zeros_fixed),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
@@ -128,7 +151,8 @@ pub const DYN_ONES: OpDef = OpDef {
     name: "dyn.ones",
     doc: "`ones` in the shape whose dimensions are the values of the operand `shape`; the attribute of that name says nothing \
           (`src/relay/op/dyn/tensor/transform.cc`).",
-    eval: |cx| dyn_init_eval(cx, &ONES),
+    eval: |cx| as_static(cx, dyn_ones_fixed, cx.tensor(0).len()),
+    fixed: Some(dyn_ones_fixed),
     ..DYN_ZEROS
 };
 
@@ -140,9 +164,12 @@ fn dyn_init_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(unknown(rank), dtype)
 }
 
-fn dyn_init_eval(cx: &EvalCx, def: &OpDef) -> EvalResult {
-    let dtype = InitOpAttrs::read(cx.attrs).dtype;
-    as_static(cx, def, 0, &[ints(cx, 0), AttrValue::DType(dtype)], cx.tensor(0).len())
+fn dyn_zeros_fixed(known: &Known) -> Option<Fixed> {
+    call(&ZEROS, 0, vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
+}
+
+fn dyn_ones_fixed(known: &Known) -> Option<Fixed> {
+    call(&ONES, 0, vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
 /// One value in a computed shape.
@@ -155,6 +182,7 @@ pub const DYN_FULL: OpDef = OpDef {
     rules: &[C1_SHAPE, "C2: dtype is the dtype of a tensor, if given", "C3: rank(fill_value) == 0"],
     rel: dyn_full_rel,
     eval: dyn_full_eval,
+    fixed: Some(dyn_full_fixed),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
@@ -169,8 +197,11 @@ fn dyn_full_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_full_eval(cx: &EvalCx) -> EvalResult {
-    let dtype = InitOpAttrs::read(cx.attrs).dtype;
-    as_static(cx, &FULL, 1, &[ints(cx, 1), AttrValue::DType(dtype)], cx.tensor(1).len())
+    as_static(cx, dyn_full_fixed, cx.tensor(1).len())
+}
+
+fn dyn_full_fixed(known: &Known) -> Option<Fixed> {
+    call(&FULL, 1, vec![ints(known, 1)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
 /// Marks on an axis of computed length.
@@ -189,6 +220,7 @@ pub const DYN_ONE_HOT: OpDef = OpDef {
     ],
     rel: dyn_one_hot_rel,
     eval: dyn_one_hot_eval,
+    fixed: Some(dyn_one_hot_fixed),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -223,10 +255,12 @@ fn dyn_one_hot_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_one_hot_eval(cx: &EvalCx) -> EvalResult {
-    let depth = cx.tensor(3).to_ints()[0].clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-    let attrs = OneHotAttrs::read(cx.attrs);
-    let values = [AttrValue::int(depth), AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)];
-    as_static(cx, &ONE_HOT, 3, &values, cx.tensor(0).rank() + 1)
+    as_static(cx, dyn_one_hot_fixed, cx.tensor(0).rank() + 1)
+}
+
+fn dyn_one_hot_fixed(known: &Known) -> Option<Fixed> {
+    let attrs = OneHotAttrs::read(known.attrs);
+    call(&ONE_HOT, 3, vec![int(known, 3)?, AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)])
 }
 
 /// Another, computed shape.
@@ -239,6 +273,7 @@ pub const DYN_RESHAPE: OpDef = OpDef {
     rules: &["C1: newshape is a vector of numbers whose length is known, at most 32"],
     rel: dyn_reshape_rel,
     eval: dyn_reshape_eval,
+    fixed: Some(dyn_reshape_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -251,11 +286,20 @@ fn dyn_reshape_rel(cx: &mut RelCx) -> RelResult {
 
 fn dyn_reshape_eval(cx: &EvalCx) -> EvalResult {
     let newshape = cx.tensor(1).to_ints();
-    if let Some(code) = newshape.iter().find(|&&code| matches!(code, -2 | -4)) {
+    if let Some(code) = rank_changing(&newshape) {
         return Err(Trap::new(codes::E0404, format!("{code} in newshape changes the number of axes, which must be known")));
     }
-    let allowzero = ReshapeAttrs::read(cx.attrs).allowzero;
-    as_static(cx, &RESHAPE, 1, &[ints(cx, 1), AttrValue::Bool(allowzero)], newshape.len())
+    as_static(cx, dyn_reshape_fixed, newshape.len())
+}
+
+/// A code that stands for another number of axes than one.
+fn rank_changing(newshape: &[i128]) -> Option<i128> {
+    newshape.iter().copied().find(|code| matches!(code, -2 | -4))
+}
+
+fn dyn_reshape_fixed(known: &Known) -> Option<Fixed> {
+    rank_changing(&known.values[1].as_ref()?.to_ints()).is_none().then_some(())?;
+    call(&RESHAPE, 1, vec![ints(known, 1)?, AttrValue::Bool(ReshapeAttrs::read(known.attrs).allowzero)])
 }
 
 /// Without computed axes.
@@ -268,6 +312,7 @@ pub const DYN_SQUEEZE: OpDef = OpDef {
     rules: &["C1: axes is a vector of numbers whose length is known, at most 32", "C2: axes holds at most rank(data) numbers"],
     rel: dyn_squeeze_rel,
     eval: dyn_squeeze_eval,
+    fixed: Some(dyn_squeeze_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -285,8 +330,11 @@ fn dyn_squeeze_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_squeeze_eval(cx: &EvalCx) -> EvalResult {
-    let rank = cx.tensor(0).rank() - cx.tensor(1).len();
-    as_static(cx, &SQUEEZE, 1, &[ints(cx, 1)], rank)
+    as_static(cx, dyn_squeeze_fixed, cx.tensor(0).rank() - cx.tensor(1).len())
+}
+
+fn dyn_squeeze_fixed(known: &Known) -> Option<Fixed> {
+    call(&SQUEEZE, 1, vec![ints(known, 1)?])
 }
 
 /// More axes of dimension 1, in a computed place.
@@ -299,6 +347,7 @@ pub const DYN_EXPAND_DIMS: OpDef = OpDef {
     rules: &["C1: axis is a number, of rank 0", "C2: 0 <= num_newaxis, and the result's rank is at most 32"],
     rel: dyn_expand_dims_rel,
     eval: dyn_expand_dims_eval,
+    fixed: Some(dyn_expand_dims_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -318,9 +367,12 @@ fn dyn_expand_dims_rel(cx: &mut RelCx) -> RelResult {
 
 fn dyn_expand_dims_eval(cx: &EvalCx) -> EvalResult {
     let n = DynExpandDimsAttrs::read(cx.attrs).num_newaxis;
-    let axis = cx.tensor(1).to_ints()[0].clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-    let rank = cx.tensor(0).rank() + n as usize;
-    as_static(cx, &EXPAND_DIMS, 1, &[AttrValue::int(axis), AttrValue::int(n)], rank)
+    as_static(cx, dyn_expand_dims_fixed, cx.tensor(0).rank() + n as usize)
+}
+
+fn dyn_expand_dims_fixed(known: &Known) -> Option<Fixed> {
+    let n = DynExpandDimsAttrs::read(known.attrs).num_newaxis;
+    call(&EXPAND_DIMS, 1, vec![int(known, 1)?, AttrValue::int(n)])
 }
 
 /// A part between computed positions.
@@ -337,6 +389,7 @@ pub const DYN_STRIDED_SLICE: OpDef = OpDef {
     ],
     rel: dyn_strided_slice_rel,
     eval: dyn_strided_slice_eval,
+    fixed: Some(dyn_strided_slice_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -368,9 +421,12 @@ fn dyn_strided_slice_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_strided_slice_eval(cx: &EvalCx) -> EvalResult {
-    let mode = AttrValue::str(&StridedSliceAttrs::read(cx.attrs).slice_mode);
-    let attrs = [ints(cx, 1), ints(cx, 2), ints(cx, 3), mode, AttrValue::None];
-    as_static(cx, &STRIDED_SLICE, 1, &attrs, cx.tensor(0).rank())
+    as_static(cx, dyn_strided_slice_fixed, cx.tensor(0).rank())
+}
+
+fn dyn_strided_slice_fixed(known: &Known) -> Option<Fixed> {
+    let mode = AttrValue::str(&StridedSliceAttrs::read(known.attrs).slice_mode);
+    call(&STRIDED_SLICE, 1, vec![ints(known, 1)?, ints(known, 2)?, ints(known, 3)?, mode, AttrValue::None])
 }
 
 /// Repeated computed numbers of times.
@@ -383,6 +439,7 @@ pub const DYN_TILE: OpDef = OpDef {
     rules: &["C1: reps is a vector of numbers whose length is known, at most 32"],
     rel: dyn_tile_rel,
     eval: dyn_tile_eval,
+    fixed: Some(dyn_tile_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -394,8 +451,11 @@ fn dyn_tile_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn dyn_tile_eval(cx: &EvalCx) -> EvalResult {
-    let rank = cx.tensor(1).len().max(cx.tensor(0).rank());
-    as_static(cx, &TILE, 1, &[ints(cx, 1)], rank)
+    as_static(cx, dyn_tile_fixed, cx.tensor(1).len().max(cx.tensor(0).rank()))
+}
+
+fn dyn_tile_fixed(known: &Known) -> Option<Fixed> {
+    call(&TILE, 1, vec![ints(known, 1)?])
 }
 
 pub const FAMILY: &[OpDef] = &[

@@ -48,7 +48,7 @@ mod transpose;
 mod vm;
 
 pub use attrs::AttrField;
-pub use def::{Fuse, OpDef, Shapes};
+pub use def::{Fixed, Fuse, Known, OpDef, Shapes};
 
 use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use std::sync::OnceLock;

@@ -151,6 +151,7 @@ pub const VM_SHAPE_OF: OpDef = OpDef {
     args: &[Arg::tensor("tensor")],
     internal: true,
     eval: OpDef::BASE.eval,
+    fixed: None,
     ..SHAPE_OF
 };
 

@@ -62,6 +62,7 @@ pub const CONV2D: OpDef = OpDef {
     rel: rel::conv2d_rel,
     eval: eval::conv2d_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    fixed: None,
     internal: false,
     idle: false,
     macs: Some(conv2d_macs),
