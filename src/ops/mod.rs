@@ -5,11 +5,13 @@
 //! runs relations to a fixed point (`infer`) or programs (`interp`).
 
 mod attrs;
+mod choice;
 mod def;
 mod elsewhere;
 pub mod eval;
 mod layout;
 pub mod rel;
+mod taps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -24,6 +26,8 @@ mod compare;
 mod conv;
 mod create;
 mod dense;
+mod dilation;
+mod grid_sample;
 mod index;
 mod join;
 mod logic;
@@ -34,8 +38,10 @@ mod pad;
 mod pool;
 mod reduce;
 mod reshape;
+mod resize;
 mod softmax;
 mod transpose;
+mod vision;
 
 pub use attrs::AttrField;
 pub use def::{Fuse, OpDef, Shapes};
@@ -53,6 +59,8 @@ const FAMILIES: &[&[OpDef]] = &[
     conv::FAMILY,
     create::FAMILY,
     dense::FAMILY,
+    dilation::FAMILY,
+    grid_sample::FAMILY,
     index::FAMILY,
     join::FAMILY,
     logic::FAMILY,
@@ -63,8 +71,10 @@ const FAMILIES: &[&[OpDef]] = &[
     pool::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,
+    resize::FAMILY,
     softmax::FAMILY,
     transpose::FAMILY,
+    vision::FAMILY,
 ];
 
 /// The operator table.
