@@ -44,6 +44,7 @@ mod pool;
 mod reduce;
 mod reshape;
 mod softmax;
+mod sort;
 mod transpose;
 mod vm;
 
@@ -80,6 +81,7 @@ const FAMILIES: &[&[OpDef]] = &[
     reduce::FAMILY,
     reshape::FAMILY,
     softmax::FAMILY,
+    sort::FAMILY,
     transpose::FAMILY,
     vm::FAMILY,
 ];
