@@ -43,6 +43,7 @@ mod pad;
 mod pool;
 mod reduce;
 mod reshape;
+mod scan;
 mod softmax;
 mod sort;
 mod transpose;
@@ -80,6 +81,7 @@ const FAMILIES: &[&[OpDef]] = &[
     pool::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,
+    scan::FAMILY,
     softmax::FAMILY,
     sort::FAMILY,
     transpose::FAMILY,
