@@ -44,6 +44,7 @@ mod pool;
 mod reduce;
 mod reshape;
 mod scan;
+mod scatter;
 mod softmax;
 mod sort;
 mod transpose;
@@ -82,6 +83,7 @@ const FAMILIES: &[&[OpDef]] = &[
     reduce::FAMILY,
     reshape::FAMILY,
     scan::FAMILY,
+    scatter::FAMILY,
     softmax::FAMILY,
     sort::FAMILY,
     transpose::FAMILY,
