@@ -41,6 +41,7 @@ mod matmul;
 mod norm;
 mod pad;
 mod pool;
+mod positions;
 mod reduce;
 mod reshape;
 mod scan;
@@ -80,6 +81,7 @@ const FAMILIES: &[&[OpDef]] = &[
     norm::FAMILY,
     pad::FAMILY,
     pool::FAMILY,
+    positions::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,
     scan::FAMILY,
