@@ -38,6 +38,7 @@ mod logic;
 mod loss;
 mod math;
 mod matmul;
+mod matrix;
 mod norm;
 mod pad;
 mod pool;
@@ -46,6 +47,7 @@ mod reduce;
 mod reshape;
 mod scan;
 mod scatter;
+mod sequence;
 mod softmax;
 mod sort;
 mod transpose;
@@ -78,6 +80,7 @@ const FAMILIES: &[&[OpDef]] = &[
     loss::FAMILY,
     math::FAMILY,
     matmul::FAMILY,
+    matrix::FAMILY,
     norm::FAMILY,
     pad::FAMILY,
     pool::FAMILY,
@@ -86,6 +89,7 @@ const FAMILIES: &[&[OpDef]] = &[
     reshape::FAMILY,
     scan::FAMILY,
     scatter::FAMILY,
+    sequence::FAMILY,
     softmax::FAMILY,
     sort::FAMILY,
     transpose::FAMILY,
