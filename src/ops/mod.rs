@@ -25,6 +25,7 @@ mod arith;
 mod broadcast;
 mod compare;
 mod conv;
+mod coo;
 mod create;
 mod dense;
 mod dynamic;
@@ -67,6 +68,7 @@ const FAMILIES: &[&[OpDef]] = &[
     broadcast::FAMILY,
     compare::FAMILY,
     conv::FAMILY,
+    coo::FAMILY,
     create::FAMILY,
     dense::FAMILY,
     dynamic::FAMILY,
