@@ -51,6 +51,7 @@ mod scatter;
 mod sequence;
 mod softmax;
 mod sort;
+mod sparse;
 mod transpose;
 mod vm;
 
@@ -94,6 +95,7 @@ const FAMILIES: &[&[OpDef]] = &[
     sequence::FAMILY,
     softmax::FAMILY,
     sort::FAMILY,
+    sparse::FAMILY,
     transpose::FAMILY,
     vm::FAMILY,
 ];
