@@ -40,10 +40,11 @@ fn relu_eval(cx: &EvalCx) -> EvalResult {
 /// `x` where `x > 0`, else `alpha * x`.
 pub const LEAKY_RELU: OpDef = OpDef {
     name: "nn.leaky_relu",
-    doc: "`x` where `x > 0`, else `alpha * x`. Shape and dtype are those of `data` (`src/relay/op/nn/nn.cc`).",
+    doc: "`x` where `x > 0`, else `alpha * x`, with `alpha` cut to an integer where `data` holds integers. Shape \
+          and dtype are those of `data` (`include/tvm/topi/nn.h`).",
     args: &[Arg::tensor("data")],
     attrs: Some(LeakyReluAttrs::SCHEMA),
-    rules: &["C1: dtype(data) is a float", "C2: alpha >= 0"],
+    rules: &["C1: alpha >= 0"],
     rel: leaky_relu_rel,
     eval: leaky_relu_eval,
     fuse: Some(Fuse::ElemWise),
@@ -53,15 +54,15 @@ pub const LEAKY_RELU: OpDef = OpDef {
 fn leaky_relu_rel(cx: &mut RelCx) -> RelResult {
     let attrs = LeakyReluAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
-    cx.require("C2", attrs.alpha >= 0.0, || Fault::attr("alpha", format!("expected at least 0, found {}", attrs.alpha)))?;
-    cx.set_out(data.dims(), data.dtype)?;
-    rel::require_float(cx, "C1", &data)
+    cx.require("C1", attrs.alpha >= 0.0, || Fault::attr("alpha", format!("expected at least 0, found {}", attrs.alpha)))?;
+    cx.set_out(data.dims(), data.dtype)
 }
 
 fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
     let alpha = LeakyReluAttrs::read(cx.attrs).alpha;
     let float = move |x: f64| if x > 0.0 { x } else { x * alpha };
-    Ok(cx.tensor(0).map_with(&float, &|x| x).into())
+    let int = move |x: i128| if x > 0 { x } else { x.wrapping_mul(alpha as i128) };
+    Ok(cx.tensor(0).map_with(&float, &int).into())
 }
 
 /// `x` where `x > 0`, else the channel's slope times `x`.

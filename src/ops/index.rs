@@ -54,25 +54,33 @@ attrs! {
 }
 
 /// The rule that a tensor holds integers.
-fn require_ints(cx: &RelCx, rule: &'static str, indices: &TensorTy) -> RelResult {
+pub(super) fn require_ints(cx: &RelCx, rule: &'static str, indices: &TensorTy) -> RelResult {
     cx.require(rule, indices.dtype.is_int(), || {
         Fault::dtype(format!("expected an integer dtype, found `{}`", indices.dtype)).at(indices.place(), "")
     })
 }
 
-/// The rule that two dimensions can be the same.
-fn require_same_dim(cx: &RelCx, rule: &'static str, a: (&TensorTy, usize), b: (&TensorTy, usize)) -> RelResult {
-    let (x, y) = (a.0.shape[a.1], b.0.shape[b.1]);
+/// An axis of a tensor operand, with the name the rules give the operand.
+pub(super) type Axis<'a> = (&'static str, &'a TensorTy, usize);
+
+/// The rule that two dimensions can be the same; the second is the one to mend.
+pub(super) fn require_same_dim(cx: &RelCx, rule: &'static str, a: Axis, b: Axis) -> RelResult {
+    let (x, y) = (a.1.shape[a.2], b.1.shape[b.2]);
     cx.require(rule, x.compatible(y), || {
         Fault::shape(format!("expected dimension {x}, found {y}"))
-            .at(b.0.axis(b.1), "")
-            .at(a.0.axis(a.1), "")
-            .equation(format!("indices[{}] == data[{}]", b.1, a.1), format!("{y} == {x}"))
+            .at(b.1.axis(b.2), "")
+            .at(a.1.axis(a.2), "")
+            .equation(format!("{}[{}] == {}[{}]", b.0, b.2, a.0, a.2), format!("{y} == {x}"))
     })
 }
 
-fn outside(index: i128, length: usize) -> Trap {
+pub(super) fn outside(index: i128, length: usize) -> Trap {
     Trap::new(codes::E0501, format!("index {index} is outside an axis of {length}"))
+}
+
+/// An index as a position of an axis; one outside traps.
+pub(super) fn position(index: i128, length: usize) -> Result<usize, Trap> {
+    usize::try_from(index).ok().filter(|&at| at < length).ok_or_else(|| outside(index, length))
 }
 
 /// Elements by index along an axis.
@@ -111,7 +119,7 @@ fn take_rel(cx: &mut RelCx) -> RelResult {
         Fault::attr("batch_dims", format!("expected batch_dims in 0…{most}, found {batch}"))
     })?;
     for at in 0..batch as usize {
-        require_same_dim(cx, "C5", (&data, at), (&indices, at))?;
+        require_same_dim(cx, "C5", ("data", &data, at), ("indices", &indices, at))?;
     }
     let before = (0..axis).map(|at| data.dim(at));
     let taken = (batch as usize..indices.rank()).map(|at| indices.dim(at));
@@ -146,14 +154,13 @@ fn take_eval(cx: &EvalCx) -> EvalResult {
 /// Indices as positions of an axis.
 fn positions(indices: &Tensor, length: usize, mode: &str) -> Result<Vec<usize>, Trap> {
     let n = length as i128;
-    let position = |index: i128| match mode {
+    let at = |index: i128| match mode {
         _ if n == 0 => Err(outside(index, length)),
         "clip" => Ok(index.clamp(0, n - 1) as usize),
         "wrap" => Ok(index.rem_euclid(n) as usize),
-        _ if (0..n).contains(&index) => Ok(index as usize),
-        _ => Err(outside(index, length)),
+        _ => position(index, length),
     };
-    indices.to_ints().into_iter().map(position).collect()
+    indices.to_ints().into_iter().map(at).collect()
 }
 
 /// Elements by index, each for itself.
@@ -185,7 +192,7 @@ fn gather_rel(cx: &mut RelCx) -> RelResult {
     let axis = cx.axis("C2", "axis", attrs.axis.unwrap_or(0), data.rank())?;
     cx.require("C3", indices.rank() == data.rank(), || Fault::rank(data.rank(), &indices).at(data.place(), ""))?;
     for at in (0..data.rank()).filter(|&at| at != axis) {
-        require_same_dim(cx, "C4", (&data, at), (&indices, at))?;
+        require_same_dim(cx, "C4", ("data", &data, at), ("indices", &indices, at))?;
     }
     cx.set_out(indices.dims(), data.dtype)
 }
@@ -242,7 +249,7 @@ fn gather_nd_rel(cx: &mut RelCx) -> RelResult {
             .equation("batch_dims + indices[0] <= rank(data)", format!("{batch} + {columns} <= {rank}"))
     })?;
     for at in 0..batch as usize {
-        require_same_dim(cx, "C4", (&data, at), (&indices, at + 1))?;
+        require_same_dim(cx, "C4", ("data", &data, at), ("indices", &indices, at + 1))?;
     }
     let found = (1..indices.rank()).map(|at| indices.dim(at));
     let parts = ((batch + columns) as usize..data.rank()).map(|at| data.dim(at));
@@ -264,9 +271,7 @@ fn gather_nd_eval(cx: &EvalCx) -> EvalResult {
     for row in 0..rows {
         let mut start = row / found;
         for (column, &length) in indexed.iter().enumerate() {
-            let index = ints[column * rows + row];
-            let at = usize::try_from(index).ok().filter(|&at| at < length).ok_or_else(|| outside(index, length))?;
-            start = start * length + at;
+            start = start * length + position(ints[column * rows + row], length)?;
         }
         starts.push(start);
     }

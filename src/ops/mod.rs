@@ -27,6 +27,7 @@ mod arith;
 mod broadcast;
 mod compare;
 mod conv;
+mod coo;
 mod create;
 mod dense;
 mod dilation;
@@ -42,13 +43,20 @@ mod logic;
 mod loss;
 mod math;
 mod matmul;
+mod matrix;
 mod norm;
 mod pad;
 mod pool;
+mod positions;
 mod reduce;
 mod reshape;
 mod resize;
+mod scan;
+mod scatter;
+mod sequence;
 mod softmax;
+mod sort;
+mod sparse;
 mod transpose;
 mod vision;
 mod vm;
@@ -67,6 +75,7 @@ const FAMILIES: &[&[OpDef]] = &[
     broadcast::FAMILY,
     compare::FAMILY,
     conv::FAMILY,
+    coo::FAMILY,
     create::FAMILY,
     dense::FAMILY,
     dilation::FAMILY,
@@ -82,13 +91,20 @@ const FAMILIES: &[&[OpDef]] = &[
     loss::FAMILY,
     math::FAMILY,
     matmul::FAMILY,
+    matrix::FAMILY,
     norm::FAMILY,
     pad::FAMILY,
     pool::FAMILY,
+    positions::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,
     resize::FAMILY,
+    scan::FAMILY,
+    scatter::FAMILY,
+    sequence::FAMILY,
     softmax::FAMILY,
+    sort::FAMILY,
+    sparse::FAMILY,
     transpose::FAMILY,
     vision::FAMILY,
     vm::FAMILY,

@@ -14,6 +14,7 @@ mod movement;
 pub mod npy;
 mod random;
 mod reduce;
+mod scatter;
 pub mod size;
 pub mod text;
 

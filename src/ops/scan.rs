@@ -1,0 +1,167 @@
+//! Scans: each element with all before it.
+
+use super::attrs::{OptBool, attrs};
+use super::eval::{EvalCx, EvalResult};
+use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::{Arg, AttrSchema};
+use crate::tensor::{Acc, Real};
+use crate::types::{DType, Dim, SymbolOp};
+
+attrs! {
+    "relay.attrs.ScanopAttrs" =>
+    pub struct ScanopAttrs {
+        /// The axis to go along, from the end where negative; all elements in row-major order for `None`.
+        pub axis: Option<i64> = None;
+        /// The dtype of the result, that of `data` where none is given.
+        pub dtype: Option<DType> = None;
+        /// Whether an element itself is left out.
+        pub exclusive: OptBool = Some(false);
+    }
+}
+
+/// Sums.
+pub const CUMSUM: OpDef = OpDef {
+    name: "cumsum",
+    doc: "The sum of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone if \
+          `exclusive`, which is 0 for the first. Sums are taken in order, those of f16 and bf16 in f32; integers wrap \
+          (`python/tvm/topi/scan.py`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(&AttrSchema { declared: false, ..*ScanopAttrs::SCHEMA }),
+    rules: &[
+        "C1: axis is in -rank(data)…rank(data)-1, if given",
+        "C2: the product of the dimensions is an int64, if axis is not given",
+        "C3: dtype is the dtype of a tensor, if given",
+    ],
+    rel: scan_rel,
+    eval: |cx| scan_eval::<Sums>(cx),
+    fuse: Some(Fuse::Opaque),
+    ..OpDef::BASE
+};
+
+/// Products.
+pub const CUMPROD: OpDef = OpDef {
+    name: "cumprod",
+    doc: "The product of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone \
+          if `exclusive`, which is 1 for the first. Products are taken in order, those of f16 and bf16 in f32; integers wrap \
+          (`python/tvm/topi/scan.py`).",
+    eval: |cx| scan_eval::<Products>(cx),
+    ..CUMSUM
+};
+
+fn scan_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = ScanopAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    let dtype = rel::require_tensor_dtype(cx, "C3", "dtype", attrs.dtype.or(Some(data.dtype)))?;
+    if let Some(axis) = attrs.axis {
+        cx.axis("C1", "axis", axis, data.rank())?;
+        return cx.set_out(data.dims(), dtype);
+    }
+    let mut dims = data.shape.iter();
+    let mut elements = dims.next().copied().unwrap_or(Dim::known(1));
+    for &dim in dims {
+        let fits = elements.value().zip(dim.value()).is_none_or(|(a, b)| a.checked_mul(b).is_some());
+        cx.require("C2", fits, || Fault::new(codes::E0803, "the product of the dimensions is too large").at(data.place(), ""))?;
+        elements = cx.types.symbols.arith(SymbolOp::Mul, elements, dim);
+    }
+    cx.set_out(Shape::from_slice(&[SDim::new(elements, From::Rule("C2"))]), dtype)
+}
+
+/// What a scan does with the next element.
+trait Step {
+    fn first<T: Real>() -> T;
+    fn next<T: Real>(before: T, x: T) -> T;
+}
+
+struct Sums;
+
+impl Step for Sums {
+    fn first<T: Real>() -> T {
+        T::ZERO
+    }
+
+    fn next<T: Real>(before: T, x: T) -> T {
+        before.add(x)
+    }
+}
+
+struct Products;
+
+impl Step for Products {
+    fn first<T: Real>() -> T {
+        T::ONE
+    }
+
+    fn next<T: Real>(before: T, x: T) -> T {
+        before.mul(x)
+    }
+}
+
+fn scan_eval<S: Step>(cx: &EvalCx) -> EvalResult {
+    let (dtype, attrs) = (cx.out_dtype(), ScanopAttrs::read(cx.attrs));
+    let shape = cx.out_shape();
+    let axis = attrs.axis.unwrap_or(0).rem_euclid(shape.len() as i64) as usize;
+    let lines = (shape[axis], shape[axis + 1..].iter().product());
+    let exclusive = attrs.exclusive.0.unwrap_or(false);
+    let acc = cx.tensor_as(0, dtype)?.to_acc();
+    let scanned = match &acc {
+        Acc::F32(_) => f32::from_elements(shape, scan::<f32, S>(&acc, lines, exclusive)),
+        Acc::F64(_) => f64::from_elements(shape, scan::<f64, S>(&acc, lines, exclusive)),
+        Acc::I64(_) => i64::from_elements(shape, scan::<i64, S>(&acc, lines, exclusive)),
+    };
+    Ok(scanned.into_tensor(dtype).into())
+}
+
+/// Lines have `length` elements, `inner` apart.
+fn scan<T: Real, S: Step>(acc: &Acc, (length, inner): (usize, usize), exclusive: bool) -> Vec<T> {
+    let elements = T::elements(acc);
+    let mut out = Vec::<T>::with_capacity(elements.len());
+    for (i, &x) in elements.iter().enumerate() {
+        let first = i / inner % length == 0;
+        out.push(match (first, exclusive) {
+            (true, true) => S::first(),
+            (true, false) => x,
+            (false, true) => S::next(out[i - inner], elements[i - inner]),
+            (false, false) => S::next(out[i - inner], x),
+        });
+    }
+    out
+}
+
+pub const FAMILY: &[OpDef] = &[CUMSUM, CUMPROD];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::attrs::AttrValue;
+    use crate::ops::trial::{call, extremes};
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn shapes() {
+        assert_eq!(call(&CUMSUM).out(&["(2, 3i64) int8"]), "Tensor[(6i64), int8]");
+        assert_eq!(call(&CUMSUM).out(&["(2, ?) int8"]), "Tensor[(?), int8]");
+        assert_eq!(call(&CUMSUM).out(&["() int8"]), "Tensor[(1), int8]");
+        let wide = || call(&CUMPROD).int("axis", -1).attr("dtype", AttrValue::DType(Some(DType::I64)));
+        assert_eq!(wide().out(&["(2, ?) int8"]), "Tensor[(2, ?), int64]");
+        assert_eq!(wide().fault(&["() int8"]).rule, "C1");
+        assert_eq!(call(&CUMSUM).fault(&["(9223372036854775807, 2, 0) int8"]).rule, "C2");
+        extremes(wide, &["(2, 3) float32"]);
+    }
+
+    #[test]
+    fn scans() {
+        let x = Tensor::from_vec(&[2, 3], vec![1i8, 2, 3, 100, 50, 4]);
+        let sum = || call(&CUMSUM);
+        assert_eq!(sum().int("axis", 1).values(&[&x]), [1.0, 3.0, 6.0, 100.0, -106.0, -102.0]);
+        assert_eq!(sum().int("axis", 0).values(&[&x]), [1.0, 2.0, 3.0, 101.0, 52.0, 7.0]);
+        assert_eq!(sum().values(&[&x])[5], -96.0);
+        let wide = sum().attr("dtype", AttrValue::DType(Some(DType::I32))).attr("exclusive", AttrValue::Bool(true));
+        assert_eq!(wide.values(&[&x]), [0.0, 1.0, 3.0, 6.0, 106.0, 156.0]);
+        let product = call(&CUMPROD).int("axis", 0).attr("exclusive", AttrValue::Bool(true));
+        assert_eq!(product.values(&[&x]), [1.0, 1.0, 1.0, 1.0, 2.0, 3.0]);
+        assert_eq!(sum().values(&[&Tensor::scalar(7u64)]), [7.0]);
+        assert!(sum().int("axis", 0).values(&[&Tensor::from_vec::<f32>(&[3, 0], vec![])]).is_empty());
+    }
+}

@@ -1,0 +1,278 @@
+//! Sequences of different lengths in one tensor, and windows that slide over one.
+
+use super::attrs::{Dims, attrs};
+use super::eval::{EvalCx, EvalResult};
+use super::index::require_same_dim;
+use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
+use super::{Fuse, OpDef};
+use crate::ir::attrs::Arg;
+use crate::types::{DTypeCode, Dim, SymbolOp};
+
+attrs! {
+    "relay.attrs.SequenceMaskAttrs" =>
+    pub struct SequenceMaskAttrs {
+        /// What stands behind the end of a sequence.
+        pub mask_value: f64 = 0.0;
+        /// The axis along which a sequence runs, 0 or 1; the other one of both counts sequences.
+        pub axis: i64 = 0;
+    }
+
+    "relay.attrs.ReverseSequenceAttrs" =>
+    pub struct ReverseSequenceAttrs {
+        /// The axis along which a sequence runs, from the end where negative.
+        pub seq_axis: Option<i64> = Some(1);
+        /// The axis that counts sequences, from the end where negative.
+        pub batch_axis: Option<i64> = Some(0);
+    }
+
+    "relay.attrs.SlidingWindowAttrs" =>
+    pub struct SlidingWindowAttrs {
+        /// The first axis the window slides along; it does so along all behind it too.
+        pub axis: i64;
+        /// The window's dimensions, one for each of these axes.
+        pub window_shape: Dims;
+        /// How far the window moves, for each of these axes.
+        pub strides: Dims;
+    }
+}
+
+/// A value behind the end of each sequence.
+pub const SEQUENCE_MASK: OpDef = OpDef {
+    name: "sequence_mask",
+    doc: "`data` with `mask_value`, converted to its dtype, wherever the position along `axis`, converted to the dtype of \
+          `valid_length`, is not below the length of its sequence (`include/tvm/topi/transform.h`).",
+    args: &[Arg::tensor("data"), Arg::tensor("valid_length")],
+    attrs: Some(SequenceMaskAttrs::SCHEMA),
+    rules: &["C1: axis is 0 or 1", "C2: rank(data) >= 2", "C3: rank(valid_length) == 1, and valid_length[0] == data[1 - axis]"],
+    rel: sequence_mask_rel,
+    eval: sequence_mask_eval,
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn sequence_mask_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = SequenceMaskAttrs::read(cx.attrs);
+    let (data, lengths) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.require("C1", [0, 1].contains(&attrs.axis), || {
+        Fault::attr("axis", format!("expected axis 0 or 1, found {}", attrs.axis))
+    })?;
+    cx.require("C2", data.rank() >= 2, || Fault::rank("at least 2", &data))?;
+    cx.require("C3", lengths.rank() == 1, || Fault::rank(1, &lengths))?;
+    require_same_dim(cx, "C3", ("data", &data, 1 - attrs.axis as usize), ("valid_length", &lengths, 0))?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn sequence_mask_eval(cx: &EvalCx) -> EvalResult {
+    let (data, lengths, attrs) = (cx.tensor(0), cx.tensor(1), SequenceMaskAttrs::read(cx.attrs));
+    let (rows, columns) = (data.shape()[0], data.shape()[1]);
+    let inner: usize = data.shape()[2..].iter().product();
+    // Positions and lengths are compared as numbers of the lengths' dtype, floats among them.
+    let along = crate::tensor::Tensor::from_fn(&[rows, columns], |i| {
+        if attrs.axis == 0 { (i / columns) as i64 } else { (i % columns) as i64 }
+    });
+    let across = if attrs.axis == 0 { [1, columns] } else { [rows, 1] };
+    let lengths = lengths.reshape(&across).expect("the relation required one length for each sequence");
+    let inside = along
+        .cast(lengths.dtype())
+        .and_then(|along| along.compare(&lengths, |at, length| at < length || length.is_nan(), |at, length| at < length))
+        .expect("they broadcast")
+        .to_ints();
+    Ok(data.pick(data.shape(), attrs.mask_value, |i| (inside[i / inner] != 0).then_some(i)).into())
+}
+
+/// The beginning of each sequence turned round.
+pub const REVERSE_SEQUENCE: OpDef = OpDef {
+    name: "reverse_sequence",
+    doc: "`data` with the first `seq_lengths[b]` positions of `seq_axis` in reverse order, for each position `b` of \
+          `batch_axis`. A length beyond the axis is its length, one below 1 is 1 (`include/tvm/topi/transform.h`).",
+    args: &[Arg::tensor("data"), Arg::tensor("seq_lengths")],
+    attrs: Some(ReverseSequenceAttrs::SCHEMA),
+    rules: &[
+        "C1: seq_lengths is a vector of signed integers",
+        "C2: batch_axis and seq_axis are in -rank(data)…rank(data)-1",
+        "C3: seq_lengths[0] == data[batch_axis]",
+    ],
+    rel: reverse_sequence_rel,
+    eval: reverse_sequence_eval,
+    fuse: Some(Fuse::Injective),
+    ..OpDef::BASE
+};
+
+fn reverse_sequence_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = ReverseSequenceAttrs::read(cx.attrs);
+    let (data, lengths) = (cx.tensor(0)?, cx.tensor(1)?);
+    cx.require("C1", lengths.rank() == 1, || Fault::rank(1, &lengths))?;
+    cx.require("C1", lengths.dtype.code == DTypeCode::Int, || {
+        Fault::dtype(format!("expected a signed integer dtype, found `{}`", lengths.dtype)).at(lengths.place(), "")
+    })?;
+    let batch = cx.axis("C2", "batch_axis", attrs.batch_axis.unwrap_or(0), data.rank())?;
+    require_same_dim(cx, "C3", ("data", &data, batch), ("seq_lengths", &lengths, 0))?;
+    cx.axis("C2", "seq_axis", attrs.seq_axis.unwrap_or(1), data.rank())?;
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn reverse_sequence_eval(cx: &EvalCx) -> EvalResult {
+    let (data, attrs) = (cx.tensor(0), ReverseSequenceAttrs::read(cx.attrs));
+    let axis = |axis: Option<i64>, default| axis.unwrap_or(default).rem_euclid(data.rank() as i64) as usize;
+    let inner = |axis: usize| data.shape()[axis + 1..].iter().product::<usize>();
+    let (sequence, batch) = (axis(attrs.seq_axis, 1), axis(attrs.batch_axis, 0));
+    let (step, batch_step, n) = (inner(sequence), inner(batch), data.shape()[sequence]);
+    let lengths: Vec<usize> = cx.tensor(1).to_ints().iter().map(|&length| length.clamp(0, n as i128) as usize).collect();
+    let source = |i: usize| {
+        let (at, length) = (i / step % n, lengths[i / batch_step % lengths.len()]);
+        Some(if at < length { i - at * step + (length - 1 - at) * step } else { i })
+    };
+    Ok(data.pick(data.shape(), 0.0, source).into())
+}
+
+/// All positions of a window.
+pub const SLIDING_WINDOW: OpDef = OpDef {
+    name: "sliding_window",
+    doc: "What a window sees that moves by `strides` along `axis` and the axes behind it: the axes before `axis`, then the \
+          positions of the window along each axis, then the window's own axes (`include/tvm/topi/transform.h`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(SlidingWindowAttrs::SCHEMA),
+    rules: &[
+        "C1: axis is in 0…rank(data)-1",
+        "C2: window_shape and strides have a number for each axis from axis on",
+        "C3: strides are at least 1, and so are the window's dimensions",
+        "C4: window_shape[i] - 1 <= data[axis + i]",
+    ],
+    rel: sliding_window_rel,
+    eval: sliding_window_eval,
+    fuse: Some(Fuse::Opaque),
+    ..OpDef::BASE
+};
+
+fn sliding_window_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = SlidingWindowAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    let axis = usize::try_from(attrs.axis).ok().filter(|&axis| axis < data.rank());
+    cx.require("C1", axis.is_some(), || {
+        Fault::attr("axis", format!("expected axis in 0…{}, found {}", data.rank() as i64 - 1, attrs.axis)).at(data.place(), "")
+    })?;
+    let axis = axis.unwrap_or(0);
+    let n = data.rank() - axis;
+    let window = require_numbers(cx, "window_shape", attrs.window_shape, n)?;
+    let strides = require_numbers(cx, "strides", attrs.strides, n)?;
+    let mut shape: Shape = (0..axis).map(|at| data.dim(at)).collect();
+    for (i, (&size, &stride)) in window.iter().zip(&strides).enumerate() {
+        let length = data.shape[axis + i];
+        let fits = size.value().zip(length.value()).is_none_or(|(size, length)| size - 1 <= length);
+        cx.require("C4", fits, || {
+            Fault::attr("window_shape", format!("a window of {size} does not fit in {length}"))
+                .at(data.axis(axis + i), "")
+                .equation(format!("window_shape[{i}] - 1 <= data[{}]", axis + i), format!("{size} - 1 <= {length}"))
+        })?;
+        // As TVM counts them: floordiv(length - (size - 1) + stride - 1, stride).
+        let symbols = &mut cx.types.symbols;
+        let one = Dim::known(1);
+        let reach = symbols.arith(SymbolOp::Sub, size, one);
+        let starts = symbols.arith(SymbolOp::Sub, length, reach);
+        let sum = symbols.arith(SymbolOp::Add, starts, stride);
+        let sum = symbols.arith(SymbolOp::Sub, sum, one);
+        shape.push(SDim::new(symbols.arith(SymbolOp::FloorDiv, sum, stride), From::Rule("C4")));
+    }
+    shape.extend(window.iter().map(|&size| SDim::new(size, From::Attr("window_shape"))));
+    cx.set_out(shape, data.dtype)
+}
+
+/// As many numbers as there are axes to slide along.
+fn require_numbers(cx: &RelCx, name: &'static str, list: Dims, n: usize) -> RelResult<Vec<Dim>> {
+    let list = list.0.unwrap_or_default();
+    cx.require("C2", list.len() == n, || Fault::attr(name, format!("expected {n} numbers, found {}", list.len())))?;
+    let wrong = list.iter().find(|dim| dim.value().is_none_or(|value| value < 1));
+    cx.require("C3", wrong.is_none(), || {
+        Fault::attr(name, format!("expected at least 1, found {}", wrong.unwrap_or(&Dim::Any)))
+    })?;
+    Ok(list)
+}
+
+fn sliding_window_eval(cx: &EvalCx) -> EvalResult {
+    let (data, attrs) = (cx.tensor(0), SlidingWindowAttrs::read(cx.attrs));
+    let axis = attrs.axis as usize;
+    let strides: Vec<usize> =
+        attrs.strides.0.unwrap_or_default().iter().map(|stride| stride.value().unwrap_or(1) as usize).collect();
+    let out = cx.out_shape();
+    let source = |i: usize| {
+        // The indices of the result, of which the last axes say the place in the window.
+        let (mut rest, mut index) = (i, vec![0; out.len()]);
+        for (at, &n) in index.iter_mut().zip(out).rev() {
+            (*at, rest) = (rest % n, rest / n);
+        }
+        let position = |at: usize| match at.checked_sub(axis) {
+            Some(slid) => index[at] * strides[slid] + index[at + strides.len()],
+            None => index[at],
+        };
+        Some(data.shape().iter().enumerate().fold(0, |to, (at, &n)| to * n + position(at)))
+    };
+    Ok(data.pick(out, 0.0, source).into())
+}
+
+pub const FAMILY: &[OpDef] = &[SEQUENCE_MASK, REVERSE_SEQUENCE, SLIDING_WINDOW];
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ANY, Attrs, hostile, rel, t};
+    use super::*;
+    use crate::ir::attrs::AttrValue;
+    use crate::ops::trial::{call, extremes};
+    use crate::tensor::Tensor;
+    use crate::types::DType;
+
+    #[test]
+    fn masks() {
+        let mask = || call(&SEQUENCE_MASK).int("axis", 1);
+        assert_eq!(mask().out(&["(5, ?, 3) float64", "(5) float32"]), "Tensor[(5, ?, 3), float64]");
+        assert_eq!(mask().fault(&["(5, 8) int8", "(8) int32"]).rule, "C3");
+        assert_eq!(mask().fault(&["(5, 8) int8", "(5, 1) int32"]).rule, "C3");
+        assert_eq!(mask().fault(&["(5) int8", "(5) int32"]).rule, "C2");
+        assert_eq!(call(&SEQUENCE_MASK).int("axis", -1).fault(&["(5, 8) int8", "(5) int32"]).rule, "C1");
+        extremes(mask, &["(5, 8) float32", "(5) int32"]);
+        let data = Tensor::from_fn(&[2, 3], |i| i as i8);
+        let lengths = Tensor::from_vec(&[2], vec![f32::NAN, 1.5]);
+        let masked = mask().attr("mask_value", AttrValue::float(-7.5)).values(&[&data, &lengths]);
+        assert_eq!(masked, [0.0, 1.0, 2.0, 3.0, 4.0, -7.0]);
+        let columns = call(&SEQUENCE_MASK).values(&[&data, &Tensor::from_vec(&[3], vec![0i64, 1, 9])]);
+        assert_eq!(columns, [0.0, 1.0, 2.0, 0.0, 0.0, 5.0]);
+    }
+
+    #[test]
+    fn reversed_beginnings() {
+        let reverse = |seq, batch| call(&REVERSE_SEQUENCE).int("seq_axis", seq).int("batch_axis", batch);
+        assert_eq!(reverse(-1, 0).out(&["(4, ?) int8", "(?) int64"]), "Tensor[(4, ?), int8]");
+        assert_eq!(reverse(1, 0).fault(&["(4, 3) int8", "(3) int64"]).rule, "C3");
+        assert_eq!(reverse(2, 0).fault(&["(4, 3) int8", "(4) int64"]).rule, "C2");
+        assert_eq!(reverse(1, 0).fault(&["(4, 3) int8", "(4) uint8"]).rule, "C1");
+        extremes(|| reverse(1, 0), &["(5, 8) float32", "(5) int32"]);
+        let data = Tensor::from_fn(&[2, 3], |i| i as i32);
+        let lengths = |lengths: &[i32]| Tensor::from_vec(&[lengths.len()], lengths.into());
+        assert_eq!(reverse(1, 0).values(&[&data, &lengths(&[2, 9])]), [1.0, 0.0, 2.0, 5.0, 4.0, 3.0]);
+        assert_eq!(reverse(0, 1).values(&[&data, &lengths(&[2, -1, 2])]), [3.0, 1.0, 5.0, 0.0, 4.0, 2.0]);
+        assert_eq!(reverse(1, 1).values(&[&data, &lengths(&[3, 3, 0])]), [2.0, 1.0, 2.0, 5.0, 4.0, 5.0]);
+    }
+
+    fn window(shape: &[i64], attrs: Attrs) -> String {
+        rel("sliding_window", &[t(shape, DType::F32)], attrs)
+    }
+
+    #[test]
+    fn windows() {
+        let attrs = |axis, size: &[i64], strides: &[i64]| {
+            [("axis", AttrValue::int(axis)), ("window_shape", AttrValue::ints(size)), ("strides", AttrValue::ints(strides))]
+        };
+        let shape = window(&[2, 3, 32, 32], &attrs(1, &[3, 4, 5], &[1, 2, 3]));
+        assert_eq!(shape, "Tensor[(2, 1, 15, 10, 3, 4, 5), float32]");
+        assert_eq!(window(&[2, ANY], &attrs(1, &[3], &[1])), "Tensor[(2, ?, 3), float32]");
+        assert_eq!(window(&[2], &attrs(0, &[3], &[1])), "Tensor[(0, 3), float32]");
+        assert_eq!(window(&[2], &attrs(1, &[3], &[1])), "E0404 C1");
+        assert_eq!(window(&[2, 2], &attrs(0, &[1], &[1])), "E0404 C2");
+        assert_eq!(window(&[2], &attrs(0, &[1], &[0])), "E0404 C3");
+        assert_eq!(window(&[2], &attrs(0, &[4], &[1])), "E0404 C4");
+        let given = attrs(0, &[1, 1], &[1, 1]);
+        hostile("sliding_window", &[t(&[2, 3], DType::F32)], &given, &["axis"], &["window_shape", "strides"]);
+        let data = Tensor::from_fn(&[2, 5], |i| i as i32);
+        let slid = call(&SLIDING_WINDOW).int("axis", 1).ints("window_shape", &[3]).ints("strides", &[2]).values(&[&data]);
+        assert_eq!(slid, [0.0, 1.0, 2.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 7.0, 8.0, 9.0]);
+    }
+}
