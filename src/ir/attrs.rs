@@ -91,8 +91,10 @@ pub enum Kind {
     /// A list of lists of integers.
     IntLists,
     Float,
-    /// A list of floats.
+    /// A list of TVM's `FloatImm`, or `None`.
     Floats,
+    /// A list of `PrimExpr` that takes floats too.
+    Numbers,
     Bool,
     /// TVM's `Bool` object, which may be null.
     OptBool,
@@ -116,7 +118,7 @@ impl Kind {
         match self {
             Kind::Int | Kind::IndexExpr => "int",
             Kind::OptInt => "int?",
-            Kind::Ints | Kind::IntsOrNone => "int[]",
+            Kind::Ints | Kind::IntsOrNone | Kind::Numbers => "int[]",
             Kind::OptInts => "int[]?",
             Kind::IntLists => "Array<Array<Integer>>",
             Kind::Float => "float",
@@ -140,7 +142,7 @@ impl Kind {
             Kind::IntsOrNone | Kind::OptInts => "a list of integers or `None`",
             Kind::IntLists => "a list of lists of integers",
             Kind::Float => "a number",
-            Kind::Floats => "a list of numbers",
+            Kind::Floats | Kind::Numbers => "a list of numbers",
             Kind::Bool => "`True` or `False`",
             Kind::OptBool => "`True`, `False` or `None`",
             Kind::OptFloat => "a number or `None`",

@@ -161,6 +161,46 @@ impl AttrField for Vec<i64> {
     }
 }
 
+/// The floats of a list value; 0 for what is no number.
+fn read_floats(value: &AttrValue) -> Option<Vec<f64>> {
+    value.as_list().map(|items| items.iter().map(f64::read).collect())
+}
+
+fn floats(literal: &[f64]) -> AttrValue {
+    AttrValue::List(literal.iter().map(|&value| AttrValue::Float { value, bits: 32 }).collect())
+}
+
+/// A list of expressions that hold floats.
+impl AttrField for Vec<f64> {
+    const KIND: Kind = Kind::Numbers;
+    type Literal = &'static [f64];
+
+    fn default_value(literal: &'static [f64]) -> AttrValue {
+        floats(literal)
+    }
+
+    fn read(value: &AttrValue) -> Vec<f64> {
+        read_floats(value).unwrap_or_default()
+    }
+}
+
+/// TVM's `Array<FloatImm>`, which may be null.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Floats(pub Option<Vec<f64>>);
+
+impl AttrField for Floats {
+    const KIND: Kind = Kind::Floats;
+    type Literal = Option<&'static [f64]>;
+
+    fn default_value(literal: Option<&'static [f64]>) -> AttrValue {
+        literal.map_or(AttrValue::None, floats)
+    }
+
+    fn read(value: &AttrValue) -> Floats {
+        Floats(read_floats(value))
+    }
+}
+
 /// A list of lists.
 impl AttrField for Vec<Vec<i64>> {
     const KIND: Kind = Kind::IntLists;

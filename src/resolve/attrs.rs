@@ -304,16 +304,6 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
         let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(of).collect();
         items.map(|items| AttrValue::List(items.into()))
     };
-    let number = |raw: &AttrValue, bits: u8| match raw {
-        AttrValue::Float { value, .. } => Some(AttrValue::Float { value: *value, bits }),
-        AttrValue::Int { value, .. } => Some(AttrValue::Float { value: *value as f64, bits }),
-        _ => None,
-    };
-    let index = |raw: &AttrValue| match raw {
-        AttrValue::Bool(value) => Some(AttrValue::int(i64::from(*value))),
-        AttrValue::Int { .. } | AttrValue::Any | AttrValue::Symbol(_) => Some(raw.clone()),
-        _ => None,
-    };
     match kind {
         Kind::Int => raw.as_int().map(AttrValue::int),
         Kind::Bool => raw.as_int().map(|value| AttrValue::Bool(value != 0)),
@@ -325,16 +315,11 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
             let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| convert(Kind::Ints, item)).collect();
             items.map(|items| AttrValue::List(items.into()))
         }
-        Kind::Float => number(raw, 0),
-        Kind::Floats => {
-            let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| number(item, 64)).collect();
-            items.map(|items| AttrValue::List(items.into()))
-        }
-        Kind::OptFloat if *raw == AttrValue::None => Some(AttrValue::None),
-        Kind::OptFloat => match raw {
-            AttrValue::Float { value, bits } => Some(AttrValue::Float { value: *value, bits: *bits }),
-            _ => number(raw, 32),
-        },
+        Kind::Float => number(raw),
+        Kind::Floats | Kind::OptFloat if *raw == AttrValue::None => Some(AttrValue::None),
+        Kind::Floats => list(float),
+        Kind::Numbers => list(|item| index(item).or_else(|| float(item))),
+        Kind::OptFloat => float(raw),
         Kind::Str | Kind::StdStr => matches!(raw, AttrValue::Str(_)).then(|| raw.clone()),
         Kind::DType => match raw {
             AttrValue::Str(text) if text.is_empty() || **text == *"void" => Some(AttrValue::DType(None)),
@@ -346,5 +331,31 @@ fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
         Kind::Const(_) => matches!(raw, AttrValue::Const(..) | AttrValue::None).then(|| raw.clone()),
         Kind::ObjectOf(_) => matches!(raw, AttrValue::Object(_) | AttrValue::None).then(|| raw.clone()),
         Kind::Object => index(raw).or_else(|| list(index)),
+    }
+}
+
+/// A float as a machine double.
+fn number(raw: &AttrValue) -> Option<AttrValue> {
+    match raw {
+        AttrValue::Float { value, .. } => Some(AttrValue::float(*value)),
+        AttrValue::Int { value, .. } => Some(AttrValue::float(*value as f64)),
+        _ => None,
+    }
+}
+
+/// A float as an object, which keeps the width of its literal.
+fn float(raw: &AttrValue) -> Option<AttrValue> {
+    match raw {
+        AttrValue::Float { .. } => Some(raw.clone()),
+        AttrValue::Int { value, .. } => Some(AttrValue::Float { value: *value as f64, bits: 32 }),
+        _ => None,
+    }
+}
+
+fn index(raw: &AttrValue) -> Option<AttrValue> {
+    match raw {
+        AttrValue::Bool(value) => Some(AttrValue::int(i64::from(*value))),
+        AttrValue::Int { .. } | AttrValue::Any | AttrValue::Symbol(_) => Some(raw.clone()),
+        _ => None,
     }
 }

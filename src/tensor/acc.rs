@@ -5,6 +5,7 @@
 
 use super::{ArrayT, Element, Tensor};
 use crate::types::DType;
+use std::ops::{Add, Div, Mul, Neg, Sub};
 
 /// A tensor's elements as accumulators.
 #[derive(Clone, Debug)]
@@ -44,6 +45,30 @@ pub trait Real: Element {
         Self::acc(ArrayT::from_shape_vec(shape, elements).expect("as many elements as the shape says"))
     }
 }
+
+/// The floats among the accumulators, with the operators of their language. A step of theirs is rounded as TVM's is, which
+/// decides where a result jumps.
+pub trait Float:
+    Real + PartialOrd + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self> + Neg<Output = Self>
+{
+    /// A number, rounded to nearest.
+    fn at(value: f64) -> Self {
+        <Self as Element>::from_f64(value)
+    }
+
+    /// The smaller; `other` if either is NaN.
+    fn least(self, other: Self) -> Self {
+        if self < other { self } else { other }
+    }
+
+    /// The larger; `other` if either is NaN.
+    fn most(self, other: Self) -> Self {
+        if self > other { self } else { other }
+    }
+}
+
+impl Float for f32 {}
+impl Float for f64 {}
 
 macro_rules! real {
     ($ty:ty, $variant:ident, $zero:expr, $one:expr, $add:expr, $mul:expr, $div:expr, $max:expr) => {

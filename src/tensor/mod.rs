@@ -17,7 +17,7 @@ mod reduce;
 pub mod size;
 pub mod text;
 
-pub use acc::{Acc, Real, float_max, float_min};
+pub use acc::{Acc, Float, Real, float_max, float_min};
 pub use element::{ArrayT, Element};
 pub use movement::broadcast_shape;
 pub use random::SplitMix64;

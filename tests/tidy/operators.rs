@@ -97,6 +97,14 @@ fn to_json(value: &AttrValue) -> Value {
 
 /// A specified default as ours would be: the table writes some floats and bools as integers.
 fn normal(value: &Value, kind: &str) -> Value {
+    if let Some(items) = value.as_array() {
+        return items.iter().map(|item| normal(item, kind)).collect();
+    }
+    // A C++ expression of a number.
+    let expr = value["expr"].as_str().and_then(|text| text.strip_prefix("static_cast<float>(")?.strip_suffix(')')?.parse().ok());
+    if let Some(number) = expr {
+        return json!(number as f64);
+    }
     match (kind, value.as_i64()) {
         // Any device and an empty map, which are expressions in the table.
         ("VirtualDevice" | "Map<String, ObjectRef>", _) => Value::Null,
