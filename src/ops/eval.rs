@@ -108,6 +108,11 @@ impl EvalCx<'_> {
         Ok(shape)
     }
 
+    /// The result's type where attributes may leave it open.
+    pub fn known_out(&self) -> Result<&OutTy, Trap> {
+        self.out.first().ok_or_else(|| Trap::new(codes::E0506, "the attributes leave a dimension of the result open"))
+    }
+
     pub fn out_shape(&self) -> &[usize] {
         &self.out[0].shape
     }

@@ -157,6 +157,11 @@ impl Layout {
         Ok(shape)
     }
 
+    /// The whole dimensions of these letters in a shape of this layout.
+    pub fn whole(&self, letters: &str, shape: &[usize]) -> Vec<usize> {
+        letters.chars().map(|letter| self.axes_of(letter).into_iter().map(|axis| shape[axis]).product()).collect()
+    }
+
     /// The tensor with one axis for each of these letters, in their order.
     pub fn unpack(&self, letters: &str, tensor: &Tensor) -> Tensor {
         let groups: Vec<Vec<usize>> = letters.chars().map(|letter| self.axes_of(letter)).collect();

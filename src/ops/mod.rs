@@ -5,6 +5,7 @@
 //! runs relations to a fixed point (`infer`) or programs (`interp`).
 
 mod attrs;
+mod choice;
 mod def;
 mod elsewhere;
 pub mod eval;
@@ -13,6 +14,7 @@ mod example;
 mod layout;
 mod manual;
 pub mod rel;
+mod taps;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -27,9 +29,11 @@ mod compare;
 mod conv;
 mod create;
 mod dense;
+mod dilation;
 mod dynamic;
 mod einsum;
 mod fourier;
+mod grid_sample;
 mod index;
 mod join;
 mod layer_norm;
@@ -43,8 +47,10 @@ mod pad;
 mod pool;
 mod reduce;
 mod reshape;
+mod resize;
 mod softmax;
 mod transpose;
+mod vision;
 mod vm;
 
 pub use attrs::AttrField;
@@ -63,9 +69,11 @@ const FAMILIES: &[&[OpDef]] = &[
     conv::FAMILY,
     create::FAMILY,
     dense::FAMILY,
+    dilation::FAMILY,
     dynamic::FAMILY,
     einsum::FAMILY,
     fourier::FAMILY,
+    grid_sample::FAMILY,
     index::FAMILY,
     join::FAMILY,
     layer_norm::FAMILY,
@@ -79,8 +87,10 @@ const FAMILIES: &[&[OpDef]] = &[
     pool::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,
+    resize::FAMILY,
     softmax::FAMILY,
     transpose::FAMILY,
+    vision::FAMILY,
     vm::FAMILY,
 ];
 

@@ -1,0 +1,152 @@
+//! Morphological dilation: the largest sum of a window's elements with those of a structuring element.
+
+use super::attrs::attrs;
+use super::eval::{EvalCx, EvalResult};
+use super::layout::{Layout, layout_attr};
+use super::rel::{Fault, RelCx, RelResult, Shape};
+use super::window::{self, Window};
+use super::{Fuse, OpDef};
+use crate::ir::attrs::Arg;
+use crate::tensor::{ArrayT, Element, Tensor, float_max, with_array};
+use crate::types::DType;
+
+attrs! {
+    "relay.attrs.Dilation2DAttrs" =>
+    pub struct Dilation2dAttrs {
+        /// The step from one window to the next.
+        pub strides: Vec<i64> = &[1, 1];
+        /// For all sides, or (height, width), or (top, left, bottom, right).
+        pub padding: Vec<i64> = &[0, 0];
+        /// The distance between neighbours in the window.
+        pub dilations: Vec<i64> = &[1, 1];
+        /// The axes of `data`.
+        pub data_layout: String = "NCHW";
+        /// The axes of `weight`.
+        pub kernel_layout: String = "IHW";
+        /// The dtype of the result, that of `data` where none is given.
+        pub out_dtype: Option<DType> = None;
+    }
+}
+
+/// Windows of the data plus the weight, of which the largest element counts.
+pub const DILATION2D: OpDef = OpDef {
+    name: "image.dilation2d",
+    doc: "In the layouts NCHW and IHW: `out[n, c, y, x] = max over h, w of data[n, c, y * strides[0] + h * dilations[0] - top, \
+          x * strides[1] + w * dilations[1] - left] + weight[c, h, w]`, where padding is 0 and NaN wins. Operands are \
+          converted to the result's dtype first (`src/relay/op/image/dilation2d.cc`, `python/tvm/topi/image/dilation2d.py`).",
+    args: &[Arg::tensor("data"), Arg::tensor("weight")],
+    attrs: Some(Dilation2dAttrs::SCHEMA),
+    rules: &[
+        "C1: data_layout is a permutation of N, C, H and W, blocks allowed",
+        "C2: kernel_layout is a permutation of I, H and W, blocks allowed",
+        "C3: data and weight have the axes of their layouts, and blocks their size",
+        "C4: strides and dilations have at least 2 values, of which the first 2 count, each >= 1",
+        "C5: padding has 1, 2 or 4 values, each >= 0",
+        "C6: weight.I == data.C",
+        "C7: weight.H and weight.W are not 0",
+        "C8: (in + padding - ((kernel - 1) * dilations + 1)) / strides + 1 >= 1 for H and W, unless in is 0",
+        "C9: blocks divide the dimensions of the result",
+    ],
+    rel: dilation2d_rel,
+    eval: dilation2d_eval,
+    fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
+};
+
+fn dilation2d_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = Dilation2dAttrs::read(cx.attrs);
+    let data_layout = layout_attr("C1", "data_layout", &attrs.data_layout, |layout| layout.of("NCHW"))?;
+    let kernel_layout = layout_attr("C2", "kernel_layout", &attrs.kernel_layout, |layout| layout.of("IHW"))?;
+    for (name, values) in [("strides", &attrs.strides), ("dilations", &attrs.dilations)] {
+        window::sizes(cx, "C4", name, &values[..values.len().min(2)], 2)?;
+    }
+    window::padding(cx, "C5", &attrs.padding, 2)?;
+    let (data, weight) = (cx.tensor(0)?, cx.tensor(1)?);
+    let data = data_layout.dims(cx, "C3", &data, "NCHW")?;
+    let weight = kernel_layout.dims(cx, "C3", &weight, "IHW")?;
+    let (c, i) = (data[1], weight[0]);
+    cx.require("C6", c.dim.compatible(i.dim), || {
+        Fault::shape(format!("expected a weight of {} channels, found {}", c.dim, i.dim))
+            .at(i.place(), "")
+            .at(c.place(), "")
+            .equation("weight.I == data.C", format!("{} == {}", i.dim, c.dim))
+    })?;
+    let mut out = Shape::from_slice(&[data[0], i]);
+    for (at, letter) in [(0, 'H'), (1, 'W')] {
+        let kernel = weight[1 + at];
+        cx.require("C7", kernel.value() != Some(0), || {
+            Fault::shape(format!("expected a weight with {letter} of at least 1, found 0")).at(kernel.place(), "")
+        })?;
+        let window = kernel.value().map(|kernel| attrs.windows([kernel; 2])[at]);
+        out.push(window::out_dim(cx, "C8", letter, data[2 + at], window, false)?);
+    }
+    let dtype = attrs.out_dtype.unwrap_or(cx.tensor(0)?.dtype);
+    let shape = data_layout.shape(cx, "C9", "NCHW", &out)?;
+    cx.set_out(shape, dtype)
+}
+
+impl Dilation2dAttrs {
+    /// The windows of both axes.
+    fn windows(&self, kernel: [i64; 2]) -> Vec<Window> {
+        window::windows(&kernel, &self.strides[..2], &self.dilations[..2], &self.padding)
+    }
+}
+
+fn dilation2d_eval(cx: &EvalCx) -> EvalResult {
+    let attrs = Dilation2dAttrs::read(cx.attrs);
+    let [data_layout, kernel_layout] =
+        [&attrs.data_layout, &attrs.kernel_layout].map(|text| Layout::parse(text).expect("the relation read it"));
+    let data = data_layout.unpack("NCHW", &cx.tensor_as(0, cx.out_dtype())?);
+    let weight = kernel_layout.unpack("IHW", &cx.tensor_as(1, cx.out_dtype())?);
+    let windows = attrs.windows([weight.shape()[1] as i64, weight.shape()[2] as i64]);
+    let out = with_array!(data, |array: T| dilated(array, T::unwrap(&weight.data).expect("of the same dtype"), &windows));
+    Ok(data_layout.pack("NCHW", &out).into())
+}
+
+fn dilated<T: Element>(data: &ArrayT<T>, weight: &ArrayT<T>, windows: &[Window]) -> Tensor {
+    let (shape, kernel) = (data.shape(), weight.shape());
+    let out = [0, 1].map(|i| windows[i].n_positions(shape[2 + i], false));
+    let [height, width] = out;
+    // The input at point `k` of position `o` along an axis, if it is in the data.
+    let input =
+        |i: usize, o: usize, k: usize| windows[i].inside(k, shape[2 + i], out[i]).contains(&o).then(|| windows[i].input(o, k));
+    let sum = |a: T, b: T| a.apply2(b, |a, b| a + b, i128::wrapping_add);
+    let larger = |a: T, b: T| a.apply2(b, float_max, Ord::max);
+    Tensor::from_fn(&[shape[0], shape[1], height, width], |at| {
+        let (rest, x) = (at / width, at % width);
+        let (rest, y) = (rest / height, rest % height);
+        let (n, c) = (rest / shape[1], rest % shape[1]);
+        let points = (0..kernel[1]).flat_map(|h| (0..kernel[2]).map(move |w| (h, w)));
+        let element = |(h, w): (usize, usize)| {
+            let place = input(0, y, h).zip(input(1, x, w));
+            sum(place.map_or(T::from_int(0), |(y, x)| data[[n, c, y, x]]), weight[[c, h, w]])
+        };
+        points.map(element).reduce(larger).unwrap_or(T::from_int(0))
+    })
+}
+
+pub const FAMILY: &[OpDef] = &[DILATION2D];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::trial::{call, extremes};
+
+    #[test]
+    fn shapes() {
+        let plain = || call(&DILATION2D).ints("strides", &[1, 2, 7, 7]).ints("padding", &[0, 0, 1, 1]);
+        assert_eq!(plain().out(&["(?, 3, 8, ?) float32", "(3, 2, 2) int8"]), "Tensor[(?, 3, 8, ?), float32]");
+        let last = plain().text("data_layout", "NHWC").text("kernel_layout", "HWI");
+        assert_eq!(last.out(&["(1i64, 8, 8, 3) float32", "(2, 2, ?) float32"]), "Tensor[(1, 8, 4, ?), float32]");
+        extremes(|| call(&DILATION2D), &["(1, 3, 8, 8) float32", "(3, 2, 2) float32"]);
+    }
+
+    #[test]
+    fn every_dtype() {
+        for dtype in DType::RUNTIME {
+            let of = |value| Tensor::full(dtype, &[1, 1, 1, 1], value).expect("a tensor's dtype");
+            let out = call(&DILATION2D).values(&[&of(1.0), &of(0.0).reshape(&[1, 1, 1]).expect("one element")]);
+            assert_eq!(out, [1.0], "{dtype}");
+        }
+    }
+}
