@@ -101,9 +101,9 @@ fn normal(value: &Value, kind: &str) -> Value {
         return items.iter().map(|item| normal(item, kind)).collect();
     }
     // A C++ expression of a number.
-    let expr = value["expr"].as_str().and_then(|text| text.strip_prefix("static_cast<float>(")?.strip_suffix(')')?.parse().ok());
-    if let Some(number) = expr {
-        return json!(number as f64);
+    let number = |text: &str| text.strip_prefix("static_cast<float>(")?.strip_suffix(')')?.parse::<f64>().ok();
+    if let Some(number) = value["expr"].as_str().and_then(number) {
+        return json!(number);
     }
     match (kind, value.as_i64()) {
         // Any device and an empty map, which are expressions in the table.
