@@ -3,7 +3,8 @@
 //! `cargo golden [part of a name]` compares, `cargo bless [part of a name]` rewrites the expectations.
 
 use libtest_mimic::{Arguments, Trial};
-use relayc::testing::{Options, discover};
+use relayc::ops::table;
+use relayc::testing::{Golden, Options, discover};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -22,9 +23,26 @@ fn main() -> ExitCode {
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
     let goldens = discover(&root).expect("tests/golden can be read");
-    let trial = |golden: relayc::testing::Golden| {
+    if !args.list {
+        println!("{}", count(&goldens));
+    }
+    let trial = |golden: Golden| {
         let options = options.clone();
         Trial::test(golden.name.clone(), move || golden.run(&options).map(drop).map_err(Into::into))
     };
     libtest_mimic::run(&args, goldens.into_iter().map(trial).collect()).exit_code()
+}
+
+/// What the goldens of operators hold: answers, and rules broken.
+fn count(goldens: &[Golden]) -> String {
+    let ops = goldens.iter().filter(|golden| golden.name.starts_with("ops/"));
+    let texts: Vec<String> = ops.filter_map(|golden| std::fs::read_to_string(&golden.path).ok()).collect();
+    let lines = |what: &str| -> usize { texts.iter().map(|text| text.matches(what).count()).sum() };
+    let rules: usize = table().defs().iter().map(|def| def.rules.len()).sum();
+    format!(
+        "{} operators: {} answers; {rules} rules, broken by {} functions",
+        table().defs().len(),
+        lines("// run:"),
+        lines("\ndef @c"),
+    )
 }
