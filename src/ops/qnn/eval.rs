@@ -263,9 +263,10 @@ fn shifted_weight(cx: &EvalCx, layout: &str) -> Result<Tensor, Trap> {
     if zero_points.len() == 1 {
         return shifted(weight, zero_points, -1, dtype);
     }
-    let layout = Layout::parse(layout).expect("the relation read it");
+    let no_channels = || Trap::new(codes::E0506, format!("zero points for the channels of a weight in the layout {layout:?}"));
+    let layout = Layout::parse(layout).and_then(|layout| layout.of("OIHW")).map_err(|_| no_channels())?;
     let plain = layout.unpack("OIHW", weight);
-    let [outputs, inputs, height, width] = plain.shape()[..] else { unreachable!("four axes were unpacked") };
+    let [outputs, inputs, height, width] = plain.shape()[..] else { return Err(no_channels()) };
     let channels =
         if zero_points.len() == outputs { [outputs, inputs * height * width] } else { [outputs * inputs, height * width] };
     let rows = plain.reshape(&channels).expect("as many elements");
