@@ -475,13 +475,14 @@ impl<'a> Printer<'a> {
         literal(&self.module.consts[id], self.options.exact).unwrap_or_else(|| self.section.constant(id, ty))
     }
 
-    /// A float of an attribute. A float32 cannot say every double, so an exact one may get the suffix of a float64.
+    /// A float of an attribute, which is a double. What a float32 cannot hold gets the suffix of a float64 where it is exact.
     fn double(&self, value: f64, suffix: &str) -> String {
-        let is_f32 = f64::from(value as f32) == value || value.is_nan();
-        match (self.options.exact, is_f32) {
-            (false, _) => format!("{}{suffix}", format_g(value)),
-            (true, true) => format!("{}{suffix}", format_exact(value, |read| read as f32 == value as f32)),
-            (true, false) => format!("{}f64", format_exact(value, |read| read == value)),
+        match self.options.exact {
+            false => format!("{}{suffix}", format_g(value)),
+            true if value.is_finite() && value.abs() > f64::from(f32::MAX) => {
+                format!("{}f64", format_exact(value, |read| read == value))
+            }
+            true => format!("{}{suffix}", format_exact(value, |read| read == value)),
         }
     }
 

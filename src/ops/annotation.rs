@@ -5,12 +5,25 @@ use super::attrs::{ObjectOf, StdString, VirtualDevice, attrs};
 use super::eval::{ArgValue, EvalCx, EvalResult, Outputs};
 use super::rel::{self, RelCx, RelResult};
 use crate::ir::attrs::{Arg, AttrSchema};
+use crate::types::DType;
 
 attrs! {
     "relay.attrs.CompilerAttrs" =>
     pub struct CompilerAttrs {
         /// The compiler that is to take the part.
         pub compiler: StdString;
+    }
+
+    "relay.attrs.CastHintAttrs" =>
+    pub struct CastHintAttrs {
+        /// The dtype to convert to.
+        pub dtype: Option<DType>;
+    }
+
+    "relay.attrs.WithFuncIdAttrs" =>
+    pub struct WithFuncIdAttrs {
+        /// The number of the function.
+        pub fid: i64 = -1;
     }
 
     "relay.attrs.OnDeviceAttrs" =>
@@ -60,6 +73,47 @@ pub const STOP_FUSION: OpDef = OpDef {
     ..COMPILER_BEGIN
 };
 
+/// Where packing of bits begins.
+pub const BITPACK_START: OpDef = OpDef {
+    name: "annotation.bitpack_start",
+    doc: "`data`, from where on bits are to be packed (`src/relay/op/annotation/annotation.cc`).",
+    attrs: None,
+    ..COMPILER_BEGIN
+};
+
+/// Where it ends.
+pub const BITPACK_END: OpDef = OpDef {
+    name: "annotation.bitpack_end",
+    doc: "`data`, up to where bits are to be packed (`src/relay/op/annotation/annotation.cc`).",
+    ..BITPACK_START
+};
+
+/// A value to be converted.
+pub const CAST_HINT: OpDef = OpDef {
+    name: "annotation.cast_hint",
+    doc: "`data`, which TVM's quantizer is to convert to `dtype`; its own dtype stays (`src/relay/op/annotation/annotation.cc`).",
+    attrs: Some(&AttrSchema { declared: false, ..*CastHintAttrs::SCHEMA }),
+    ..COMPILER_BEGIN
+};
+
+/// A value to be kept.
+pub const CHECKPOINT: OpDef = OpDef {
+    name: "annotation.checkpoint",
+    doc: "`data`, kept for the gradient; what leads to it is computed once more (`src/relay/op/annotation/annotation.cc`).",
+    attrs: None,
+    ..COMPILER_BEGIN
+};
+
+/// A function with a number.
+pub const WITH_FUNCID: OpDef = OpDef {
+    name: "annotation.with_funcid",
+    doc: "`func`, a function, known to TVM's partial evaluator by the number `fid` (`src/relay/transforms/partial_eval.cc`).",
+    args: &[Arg::of("func", "Function")],
+    attrs: Some(&AttrSchema { declared: false, ..*WithFuncIdAttrs::SCHEMA }),
+    fuse: None,
+    ..COMPILER_BEGIN
+};
+
 /// A value on a device.
 pub const ON_DEVICE: OpDef = OpDef {
     name: "on_device",
@@ -96,7 +150,18 @@ fn operand(cx: &EvalCx) -> EvalResult {
     })
 }
 
-pub const FAMILY: &[OpDef] = &[COMPILER_BEGIN, COMPILER_END, STOP_FUSION, ON_DEVICE, DEVICE_COPY];
+pub const FAMILY: &[OpDef] = &[
+    COMPILER_BEGIN,
+    COMPILER_END,
+    STOP_FUSION,
+    BITPACK_START,
+    BITPACK_END,
+    CAST_HINT,
+    CHECKPOINT,
+    WITH_FUNCID,
+    ON_DEVICE,
+    DEVICE_COPY,
+];
 
 #[cfg(test)]
 mod tests {
@@ -105,7 +170,7 @@ mod tests {
 
     #[test]
     fn annotations_change_nothing() {
-        for def in [&COMPILER_BEGIN, &COMPILER_END, &STOP_FUSION, &DEVICE_COPY] {
+        for def in FAMILY.iter().filter(|def| def.name != ON_DEVICE.name) {
             assert_eq!(call(def).out(&["(2, ?) int8"]), "Tensor[(2, ?), int8]", "{}", def.name);
         }
         assert_eq!(call(&ON_DEVICE).out(&["(2, ?) int8"]), "Tensor[(2, ?), int8]");

@@ -33,6 +33,7 @@ mod dense;
 mod dilation;
 mod dynamic;
 mod einsum;
+mod fixed_point;
 mod fourier;
 mod grid_sample;
 mod index;
@@ -48,6 +49,8 @@ mod norm;
 mod pad;
 mod pool;
 mod positions;
+mod qnn;
+mod random;
 mod reduce;
 mod reshape;
 mod resize;
@@ -81,6 +84,7 @@ const FAMILIES: &[&[OpDef]] = &[
     dilation::FAMILY,
     dynamic::FAMILY,
     einsum::FAMILY,
+    fixed_point::FAMILY,
     fourier::FAMILY,
     grid_sample::FAMILY,
     index::FAMILY,
@@ -96,6 +100,8 @@ const FAMILIES: &[&[OpDef]] = &[
     pad::FAMILY,
     pool::FAMILY,
     positions::FAMILY,
+    qnn::FAMILY,
+    random::FAMILY,
     reduce::FAMILY,
     reshape::FAMILY,
     resize::FAMILY,

@@ -196,7 +196,7 @@ fn variance_eval(cx: &EvalCx) -> EvalResult {
     let axes = reduced_axes(data.rank(), attrs.axis.as_deref(), attrs.exclude);
     let squares = data
         .zip(mean, |x, y| x - y, |x, y| x - y)
-        .map(|difference| difference.map(|x| x * x, |x| x * x))
+        .map(|difference| difference.map(|x| x * x, |x| x.wrapping_mul(x)))
         .expect("the relation required broadcasting operands");
     let count = count(data, &axes) as f64 - f64::from(u8::from(attrs.unbiased));
     averaged(cx, &squares, &axes, count)

@@ -361,7 +361,8 @@ impl<'a> Resolver<'a> {
                 literal::IntWidth::I64 => Tensor::scalar(value),
             }),
             _ => literal::parse_float(text).ok().map(|(value, width)| match width {
-                literal::FloatWidth::F16 => Tensor::scalar(half::f16::from_f64(value)),
+                // By way of float32, as TVM rounds it (`src/support/scalars.cc`).
+                literal::FloatWidth::F16 => Tensor::scalar(half::f16::from_f32(value as f32)),
                 literal::FloatWidth::F32 => Tensor::scalar(value as f32),
                 literal::FloatWidth::F64 => Tensor::scalar(value),
             }),

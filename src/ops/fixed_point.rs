@@ -1,0 +1,317 @@
+//! Fixed-point multiplication: integers times a number that is itself an integer and a shift.
+//!
+//! A multiplier `m` and a shift `s` stand for `m / 2^31 * 2^s`. The arithmetic is TVM's, step by step, so that results are
+//! equal to the bit (`src/target/intrin_rule.cc`, `python/tvm/topi/math.py`): products are taken in wrapping int64, rounded
+//! halves up, and cut to int32. Where TVM refuses to shift by so much, a value that vanishes is 0.
+
+use super::attrs::{Dims, attrs};
+use super::eval::{EvalCx, EvalResult, Trap};
+use super::rel::{Fault, RelCx, RelResult, TensorTy};
+use super::{Fuse, OpDef};
+use crate::diag::codes;
+use crate::ir::attrs::Arg;
+use crate::tensor::Tensor;
+use crate::types::{DType, Dim};
+
+attrs! {
+    "relay.attrs.FixedPointMultiplyAttrs" =>
+    pub struct FixedPointMultiplyAttrs {
+        /// The multiplier, times 2^31.
+        pub multiplier: i64;
+        /// The power of two that is multiplied too.
+        pub shift: i64;
+    }
+
+    "relay.attrs.FixedPointMultiplyPerAxisAttrs" =>
+    pub struct FixedPointMultiplyPerAxisAttrs {
+        /// Whether elements are shifted left first.
+        pub is_lshift_required: bool = false;
+        /// Whether a shift to the right is other than 0; results do not depend on it.
+        pub is_rshift_required: bool = false;
+        /// The axes of `data` that the multipliers run along, counted from the end where negative.
+        pub axes: Dims;
+    }
+}
+
+/// Times one number.
+pub const FIXED_POINT_MULTIPLY: OpDef = OpDef {
+    name: "fixed_point_multiply",
+    doc: "`data * multiplier / 2^31 * 2^shift` of int32 elements, halves rounded up: the product is taken in wrapping int64 after \
+          a shift to the left and before one to the right, and cut to int32. For `multiplier = 2^30` it is a shift by `shift - 1` \
+          in int32 (`src/relay/op/tensor/unary.cc`, `src/target/intrin_rule.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(FixedPointMultiplyAttrs::SCHEMA),
+    rules: &["C1: dtype(data) is int32", "C2: multiplier and shift are int32 numbers"],
+    rel: fixed_point_multiply_rel,
+    eval: fixed_point_multiply_eval,
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+fn fixed_point_multiply_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = FixedPointMultiplyAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    require_int32(cx, "C1", &data)?;
+    for (name, value) in [("multiplier", attrs.multiplier), ("shift", attrs.shift)] {
+        cx.require("C2", i32::try_from(value).is_ok(), || Fault::attr(name, format!("expected an int32 number, found {value}")))?;
+    }
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn require_int32(cx: &RelCx, rule: &'static str, tensor: &TensorTy) -> RelResult {
+    cx.require(rule, tensor.dtype == DType::I32, || {
+        Fault::dtype(format!("expected `int32`, found `{}`", tensor.dtype)).at(tensor.place(), "").cast(tensor, DType::I32)
+    })
+}
+
+fn fixed_point_multiply_eval(cx: &EvalCx) -> EvalResult {
+    let attrs = FixedPointMultiplyAttrs::read(cx.attrs);
+    let by = FixedPoint { multiplier: attrs.multiplier as i32, shift: attrs.shift as i32 };
+    let data = cx.tensor(0);
+    let products = int32s(data).into_iter().map(|x| by.times(x)).collect();
+    Ok(Tensor::from_vec(data.shape(), products).into())
+}
+
+/// The elements of an int32 tensor; those of others wrap.
+pub(super) fn int32s(tensor: &Tensor) -> Vec<i32> {
+    tensor.to_ints().into_iter().map(|x| x as i32).collect()
+}
+
+/// `multiplier / 2^31 * 2^shift`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct FixedPoint {
+    pub multiplier: i32,
+    pub shift: i32,
+}
+
+impl FixedPoint {
+    /// The nearest to a number, the multiplier at least 2^30 unless the number is 0; `None` for what is not finite
+    /// (`GetFixedPointMultiplierShift` of `src/relay/qnn/utils.cc`).
+    pub fn of(number: f64) -> Option<FixedPoint> {
+        if !number.is_finite() {
+            return None;
+        }
+        let (significand, exponent) = significand_and_exponent(number);
+        match (significand * 2f64.powi(31)).round() as i64 {
+            // Rounded up to 1, which is 0.5 with the next exponent.
+            0x8000_0000 => Some(FixedPoint { multiplier: 1 << 30, shift: exponent + 1 }),
+            multiplier => Some(FixedPoint { multiplier: multiplier as i32, shift: exponent }),
+        }
+    }
+
+    /// `x` times the number, halves rounded up, in TVM's own steps for a number the program knows.
+    pub fn times(self, x: i32) -> i32 {
+        if self.multiplier != 1 << 30 {
+            let (left, right) = self.shifts();
+            return multiply_shift(x, self.multiplier, left, right);
+        }
+        match i64::from(self.shift) - 1 {
+            left @ 0.. => u32::try_from(left).ok().and_then(|left| x.checked_shl(left)).unwrap_or(0),
+            right @ -31.. => x.wrapping_add(1 << (-right - 1)) >> -right,
+            _ => 0,
+        }
+    }
+
+    /// As [`FixedPoint::times`], for one of several numbers.
+    pub fn times_of_several(self, x: i32) -> i32 {
+        let (left, right) = self.shifts();
+        multiply_shift(x, self.multiplier, left, right)
+    }
+
+    /// `x` times the number, halves rounded away from zero (`FixedPointMultiplyToNearest` of `src/relay/qnn/utils.cc`).
+    pub fn times_to_nearest(self, x: i32) -> i32 {
+        let (left, right) = self.shifts();
+        let product = shl(x.into(), left).wrapping_mul(self.multiplier.into());
+        let half_up = i64::from(product >= 0);
+        rounded(right, |by| product.wrapping_add((1i64 << (by - 1)) - 1 + half_up) >> by)
+    }
+
+    /// The shift to the left and that to the right, one of which is 0.
+    fn shifts(self) -> (i64, i64) {
+        let shift = i64::from(self.shift);
+        (shift.max(0), (-shift).max(0))
+    }
+}
+
+/// `x * 2^left * multiplier / 2^(31 + right)`, halves rounded up.
+fn multiply_shift(x: i32, multiplier: i32, left: i64, right: i64) -> i32 {
+    let product = shl(x.into(), left).wrapping_mul(multiplier.into());
+    rounded(right, |by| product.wrapping_add(1i64 << (by - 1)) >> by)
+}
+
+/// `f(31 + right)` cut to int32; 0 where so wide a shift leaves nothing.
+fn rounded(right: i64, f: impl Fn(i64) -> i64) -> i32 {
+    match right.saturating_add(31) {
+        by @ 1..64 => f(by) as i32,
+        _ => 0,
+    }
+}
+
+/// `x * 2^by`, 0 from 64 on.
+fn shl(x: i64, by: i64) -> i64 {
+    u32::try_from(by).ok().and_then(|by| x.checked_shl(by)).unwrap_or(0)
+}
+
+/// `(f, e)` with `x == f * 2^e` and `0.5 <= |f| < 1`, or zeros: C's `frexp`.
+fn significand_and_exponent(x: f64) -> (f64, i32) {
+    const BIAS: i32 = 1022;
+    if x == 0.0 {
+        return (0.0, 0);
+    }
+    // A subnormal has no exponent of its own.
+    let (x, scaled) = if x.is_normal() { (x, 0) } else { (x * 2f64.powi(54), -54) };
+    let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32;
+    let significand = f64::from_bits((x.to_bits() & !(0x7ff << 52)) | ((BIAS as u64) << 52));
+    (significand, exponent - BIAS + scaled)
+}
+
+/// Times a number for each position of some axes.
+pub const FIXED_POINT_MULTIPLY_PER_AXIS: OpDef = OpDef {
+    name: "fixed_point_multiply_per_axis",
+    doc: "`data * fp_multiplier / 2^31 * 2^(left_shift - right_shift)` of int32 elements, where the multiplier and the shifts are \
+          those at the element's position on `axes`; `left_shift` counts only with `is_lshift_required`. Rounds and wraps as \
+          `fixed_point_multiply` does (`src/relay/op/tensor/transform.cc`, `src/target/intrin_rule.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("fp_multiplier"), Arg::tensor("left_shift"), Arg::tensor("right_shift")],
+    attrs: Some(FixedPointMultiplyPerAxisAttrs::SCHEMA),
+    rules: &[
+        "C1: all operands are int32",
+        "C2: axes is a list, and each is in -rank(data)…rank(data)-1",
+        "C3: fp_multiplier, left_shift and right_shift have the dimensions of data at axes",
+    ],
+    rel: per_axis_rel,
+    eval: per_axis_eval,
+    fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
+};
+
+/// The numbers of `axes`; `None` where they are none.
+fn axis_numbers(axes: &Dims) -> Option<Vec<i64>> {
+    axes.0.as_ref()?.iter().copied().map(Dim::value).collect()
+}
+
+fn per_axis_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = FixedPointMultiplyPerAxisAttrs::read(cx.attrs);
+    let data = cx.tensor(0)?;
+    require_int32(cx, "C1", &data)?;
+    let numbers = axis_numbers(&attrs.axes);
+    cx.require("C2", numbers.is_some(), || Fault::attr("axes", "expected a list of numbers"))?;
+    let axes: RelResult<Vec<usize>> =
+        numbers.into_iter().flatten().map(|axis| cx.axis("C2", "axes", axis, data.rank())).collect();
+    let axes = axes?;
+    for arg in 1..4 {
+        let tensor = cx.tensor(arg)?;
+        require_int32(cx, "C1", &tensor)?;
+        cx.require("C3", tensor.rank() == axes.len(), || Fault::rank(axes.len(), &tensor))?;
+        for (at, &axis) in axes.iter().enumerate() {
+            let (found, expected) = (tensor.shape[at], data.shape[axis]);
+            cx.require("C3", found.compatible(expected), || {
+                Fault::shape(format!("expected {expected} numbers, found {found}"))
+                    .at(tensor.axis(at), "")
+                    .at(data.axis(axis), "")
+                    .equation(
+                        format!("{}[{at}] == data[{axis}]", FIXED_POINT_MULTIPLY_PER_AXIS.args[arg].name),
+                        format!("{found} == {expected}"),
+                    )
+            })?;
+        }
+    }
+    cx.set_out(data.dims(), data.dtype)
+}
+
+fn per_axis_eval(cx: &EvalCx) -> EvalResult {
+    let attrs = FixedPointMultiplyPerAxisAttrs::read(cx.attrs);
+    let data = cx.tensor(0);
+    let axes = axis_numbers(&attrs.axes).expect("the relation required numbers");
+    let axes: Vec<usize> = axes.iter().map(|axis| axis.rem_euclid(data.rank() as i64) as usize).collect();
+    let shape: Vec<usize> = axes.iter().map(|&axis| data.shape()[axis]).collect();
+    let [multipliers, left, right] = [1, 2, 3].map(|arg| cx.tensor(arg));
+    if let Some(other) = [multipliers, left, right].into_iter().find(|tensor| tensor.shape() != shape) {
+        return Err(Trap::new(codes::E0506, format!("multipliers of shape {:?} for axes of {shape:?}", other.shape())));
+    }
+    let (multipliers, left, right) = (int32s(multipliers), int32s(left), int32s(right));
+    let product = |(i, x): (usize, i32)| {
+        let at = axes.iter().fold(0, |at, &axis| {
+            let inner: usize = data.shape()[axis + 1..].iter().product();
+            at * data.shape()[axis] + i / inner % data.shape()[axis]
+        });
+        let left = if attrs.is_lshift_required { left[at] } else { 0 };
+        // A negative shift is one by very many places.
+        let shift = |by: i32| i64::from(by as u32);
+        multiply_shift(x, multipliers[at], shift(left), shift(right[at]))
+    };
+    let products = int32s(data).into_iter().enumerate().map(product).collect();
+    Ok(Tensor::from_vec(data.shape(), products).into())
+}
+
+pub const FAMILY: &[OpDef] = &[FIXED_POINT_MULTIPLY, FIXED_POINT_MULTIPLY_PER_AXIS];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::trial::{call, extremes};
+
+    /// `x * number` rounded, by exact arithmetic on the parts.
+    fn exact(by: FixedPoint, x: i32) -> f64 {
+        f64::from(x) * (f64::from(by.multiplier) * 2f64.powi(by.shift - 31))
+    }
+
+    #[test]
+    fn numbers_as_multiplier_and_shift() {
+        let of = |number| FixedPoint::of(number).expect("finite");
+        assert_eq!(of(0.25), FixedPoint { multiplier: 1 << 30, shift: -1 });
+        assert_eq!(of(1.0), FixedPoint { multiplier: 1 << 30, shift: 1 });
+        assert_eq!(of(-3.0), FixedPoint { multiplier: -3 << 29, shift: 2 });
+        assert_eq!(of(0.0), FixedPoint { multiplier: 0, shift: 0 });
+        assert_eq!(of(1.0 - 2f64.powi(-40)), FixedPoint { multiplier: 1 << 30, shift: 1 });
+        assert_eq!(of(f64::from_bits(1)), FixedPoint { multiplier: 1 << 30, shift: -1073 });
+        assert_eq!(FixedPoint::of(f64::NAN), None);
+        assert_eq!(FixedPoint::of(f64::INFINITY), None);
+    }
+
+    #[test]
+    fn products_round_as_they_say() {
+        for number in [0.25, 0.1, 1.0, 1.7, 200.0, 0.003, -0.5, -0.3] {
+            let by = FixedPoint::of(number).expect("finite");
+            for x in -1000..1000 {
+                let product = exact(by, x);
+                assert_eq!(f64::from(by.times(x)), (product + 0.5).floor(), "{x} * {number}");
+                assert_eq!(by.times_of_several(x), by.times(x), "{x} * {number}");
+                assert_eq!(f64::from(by.times_to_nearest(x)), product.round(), "{x} * {number}");
+            }
+        }
+        let half = FixedPoint { multiplier: 1 << 30, shift: 0 };
+        assert_eq!([-3, -1, 1, 3].map(|x| half.times(x)), [-1, 0, 1, 2]);
+        assert_eq!([-3, -1, 1, 3].map(|x| half.times_to_nearest(x)), [-2, -1, 1, 2]);
+        // In int32, the half that is added wraps; in int64 it does not.
+        assert_eq!((half.times(i32::MAX), half.times_of_several(i32::MAX)), (-(1 << 30), 1 << 30));
+    }
+
+    #[test]
+    fn any_shift_has_a_result() {
+        for shift in [i32::MIN, -1000, -64, -33, -32, -31, 0, 31, 32, 64, i32::MAX] {
+            for multiplier in [i32::MIN, -1, 0, 1, 1 << 30, i32::MAX] {
+                let by = FixedPoint { multiplier, shift };
+                for x in [i32::MIN, -1, 0, 1, i32::MAX] {
+                    let all = [by.times(x), by.times_of_several(x), by.times_to_nearest(x)];
+                    assert!(shift > -64 || all == [0; 3], "{by:?} {x}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn relations() {
+        let by = || call(&FIXED_POINT_MULTIPLY).int("multiplier", 1).int("shift", 0);
+        assert_eq!(by().out(&["(2, ?) int32"]), "Tensor[(2, ?), int32]");
+        assert_eq!(by().fault(&["(2) int8"]).rule, "C1");
+        assert_eq!(by().int("shift", 1 << 31).fault(&["(2) int32"]).rule, "C2");
+        extremes(by, &["(2) int32"]);
+        let per_axis = || call(&FIXED_POINT_MULTIPLY_PER_AXIS).ints("axes", &[-1]);
+        let args = ["(2, 3) int32", "(3) int32", "(?) int32", "(3) int32"];
+        assert_eq!(per_axis().out(&args), "Tensor[(2, 3), int32]");
+        assert_eq!(per_axis().ints("axes", &[0]).fault(&args).rule, "C3");
+        assert_eq!(per_axis().ints("axes", &[0, 1]).fault(&args).rule, "C3");
+        assert_eq!(per_axis().ints("axes", &[2]).fault(&args).rule, "C2");
+        extremes(per_axis, &args);
+    }
+}

@@ -1,0 +1,573 @@
+//! Quantized operators: integers that stand for `scale * (q - zero_point)`.
+//!
+//! An operator means what TVM's canonicalisation computes (`src/relay/qnn/op/`), step by step, so that results are equal to
+//! the bit. Three steps are others': where TVM computes a quotient, a rounding or a function in float32, the result here is the
+//! nearest one. Operands are in the order in which TVM reads them; the names it registers for some say another one.
+//!
+//! `rel` has the types, `requantize` the change of scale that all share, `eval` the rest.
+
+mod eval;
+mod rel;
+mod requantize;
+
+use super::activation::LeakyReluAttrs;
+use super::attrs::attrs;
+use super::conv::CONV2D;
+use super::dense::DENSE;
+use super::join::CONCATENATE;
+use super::matmul::BATCH_MATMUL;
+use super::pool::AVG_POOL2D;
+use super::softmax::SoftmaxAttrs;
+use super::{Fuse, OpDef};
+use crate::ir::attrs::Arg;
+use crate::types::{DType, Dim};
+
+attrs! {
+    "relay.attrs.QuantizeAttrs" =>
+    pub struct QuantizeAttrs {
+        /// The dtype of the result.
+        pub out_dtype: Option<DType>;
+        /// The axis that scales and zero points run along, counted from the end where negative.
+        pub axis: i64 = -1;
+    }
+
+    "relay.attrs.DequantizeAttrs" =>
+    pub struct DequantizeAttrs {
+        /// The dtype of the result.
+        pub out_dtype: Option<DType>;
+        /// The axis that scales and zero points run along, counted from the end where negative.
+        pub axis: i64 = -1;
+    }
+
+    "relay.attrs.RequantizeAttrs" =>
+    pub struct RequantizeAttrs {
+        /// The axis that input scales and zero points run along, counted from the end where negative.
+        pub axis: i64 = -1;
+        /// How halves are rounded: `UPWARD`, `TONEAREST` (away from zero), or `None`, which is `UPWARD`.
+        pub rounding: String = "None";
+        /// What is computed in: `int64`, `float32`, `float64`, or `None`, which is `int64`.
+        pub compute_dtype: String = "None";
+        /// The dtype of the result.
+        pub out_dtype: Option<DType> = None;
+    }
+
+    "relay.attrs.BroadcastAttrs" =>
+    pub struct BroadcastAttrs {
+        /// The axis of `lhs` that its scales and zero points run along, counted from the end where negative.
+        pub lhs_axis: i64 = -1;
+        /// The same of `rhs`.
+        pub rhs_axis: i64 = -1;
+    }
+
+    "relay.attrs.SimulatedQuantizeAttrs" =>
+    pub struct SimulatedQuantizeAttrs {
+        /// What is quantized: 1 an input, 2 a weight, 3 an activation.
+        pub kind: i64;
+        /// Whether the integers are signed.
+        pub sign: bool = true;
+        /// How numbers are rounded.
+        pub rounding: String = "round";
+    }
+
+    "relay.attrs.DensePackAttrs" =>
+    pub struct DensePackAttrs {
+        /// The rows of the weight.
+        pub units: Option<Dim>;
+        /// The dtype of the result.
+        pub out_dtype: Option<DType> = None;
+        /// The axes of the weight.
+        pub weight_layout: String = "NC";
+    }
+}
+
+/// An operator's own rules behind those of the operator it is the quantized form of.
+const fn rules<const N: usize>(first: &[&'static str], then: &[&'static str]) -> [&'static str; N] {
+    assert!(N == first.len() + then.len());
+    let (mut all, mut at) = ([""; N], 0);
+    while at < N {
+        all[at] = if at < first.len() { first[at] } else { then[at - first.len()] };
+        at += 1;
+    }
+    all
+}
+
+/// Real numbers to integers.
+pub const QUANTIZE: OpDef = OpDef {
+    name: "qnn.quantize",
+    doc: "`round(data / output_scale) + output_zero_point` in float32, halves away from zero, limited to the range of `out_dtype` \
+          and converted to it; NaN is the greatest number, as TVM has it. Scale and zero point are one for all elements, or one for each position of `axis` \
+          (`src/relay/qnn/op/quantize.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("output_scale"), Arg::tensor("output_zero_point")],
+    attrs: Some(QuantizeAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is float32",
+        "C2: out_dtype is int8, uint8, int16, uint16 or int32",
+        "C3: axis is in -rank(data)…rank(data)-1",
+        "C4: output_scale is float32 and output_zero_point int32: scalars, or vectors of data[axis] numbers",
+    ],
+    rel: rel::quantize_rel,
+    eval: eval::quantize_eval,
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+/// Integers to real numbers.
+pub const DEQUANTIZE: OpDef = OpDef {
+    name: "qnn.dequantize",
+    doc: "`(data - input_zero_point) * input_scale`: the difference in wrapping int32, the product in float32, limited to the \
+          finite numbers of `out_dtype`. Scale and zero point are one for all elements, or one for each position of `axis` \
+          (`src/relay/qnn/op/dequantize.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("input_scale"), Arg::tensor("input_zero_point")],
+    attrs: Some(DequantizeAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is int8, uint8, int16, uint16 or int32",
+        "C2: out_dtype is float16 or float32",
+        "C3: axis is in -rank(data)…rank(data)-1, if scale or zero point have several numbers",
+        "C4: input_scale is float32 and input_zero_point int32: scalars, or vectors of data[axis] numbers, or both of 1",
+    ],
+    rel: rel::dequantize_rel,
+    eval: eval::dequantize_eval,
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+/// Integers of one scale to those of another.
+pub const REQUANTIZE: OpDef = OpDef {
+    name: "qnn.requantize",
+    doc: "`round((data - input_zero_point) * input_scale / output_scale) + output_zero_point`, limited to the range of \
+          `out_dtype`. `int64` multiplies by the quotient of the scales as `fixed_point_multiply` does and adds the zero point \
+          after rounding; `float32` and `float64` multiply in that dtype and add it before. Input scale and zero point are one for \
+          all elements, or one for each position of `axis` (`src/relay/qnn/op/requantize.cc`, `src/relay/qnn/utils.cc`; \
+          `TONEAREST` of floats is `round`, as TVM has it from SSE4.1 on).",
+    args: &[
+        Arg::tensor("data"),
+        Arg::tensor("input_scale"),
+        Arg::tensor("input_zero_point"),
+        Arg::tensor("output_scale"),
+        Arg::tensor("output_zero_point"),
+    ],
+    attrs: Some(RequantizeAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is int8, uint8, int16, int32 or int64",
+        "C2: out_dtype is int8, uint8, int16 or int32",
+        "C3: rounding is UPWARD, TONEAREST or None; compute_dtype is int64, float32, float64 or None",
+        "C4: axis is in -rank(data)…rank(data)-1",
+        "C5: input_scale is float32 and input_zero_point int32: scalars, or vectors of data[axis] numbers",
+        "C6: output_scale is a float32 scalar, output_zero_point an int32 scalar",
+    ],
+    rel: rel::requantize_rel,
+    eval: requantize::requantize_eval,
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+/// Quantization that stays in floats.
+pub const SIMULATED_QUANTIZE: OpDef = OpDef {
+    name: "qnn.simulated_quantize",
+    doc: "`round(data / output_scale) + output_zero_point`, limited to the range of a dtype, as floats. `out_dtype` says which: 1 is \
+          int8, 2 uint8, 3 int32, any other number leaves `data` as it is. The numbers of a scale or zero point that is a vector \
+          repeat along the last axis (`src/relay/qnn/op/simulated_quantize.cc`, `python/tvm/topi/nn/qnn.py`).",
+    args: &[Arg::tensor("data"), Arg::tensor("out_dtype"), Arg::tensor("output_scale"), Arg::tensor("output_zero_point")],
+    attrs: Some(SimulatedQuantizeAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is a float",
+        "C2: the operand that says the dtype is a scalar",
+        "C3: scale and zero point are scalars or vectors",
+    ],
+    rel: rel::simulated_rel,
+    eval: eval::simulated_quantize_eval,
+    fuse: Some(Fuse::ElemWise),
+    ..OpDef::BASE
+};
+
+/// Dequantization of what stayed in floats.
+pub const SIMULATED_DEQUANTIZE: OpDef = OpDef {
+    name: "qnn.simulated_dequantize",
+    doc: "`(data - input_zero_point) * input_scale` of floats where `in_dtype` is 1, 2 or 3, `data` as it is otherwise. The numbers \
+          of a scale or zero point that is a vector repeat along `axis`; `out_dtype` is not looked at \
+          (`src/relay/qnn/op/simulated_dequantize.cc`, `python/tvm/topi/nn/qnn.py`).",
+    args: &[Arg::tensor("data"), Arg::tensor("in_dtype"), Arg::tensor("input_scale"), Arg::tensor("input_zero_point")],
+    attrs: Some(DequantizeAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is a float",
+        "C2: the operand that says the dtype is a scalar",
+        "C3: scale and zero point are scalars or vectors",
+        "C4: axis is in -rank(data)…rank(data)-1",
+    ],
+    rel: rel::simulated_dequantize_rel,
+    eval: eval::simulated_dequantize_eval,
+    ..SIMULATED_QUANTIZE
+};
+
+// TVM's registration lists the two attributes among the arguments.
+const PAIR: &[Arg] = &[
+    Arg::tensor("lhs"),
+    Arg::tensor("rhs"),
+    Arg::tensor("lhs_scale"),
+    Arg::tensor("lhs_zero_point"),
+    Arg::tensor("rhs_scale"),
+    Arg::tensor("rhs_zero_point"),
+    Arg::tensor("output_scale"),
+    Arg::tensor("output_zero_point"),
+];
+
+const PAIR_RULES: &[&str] = &[
+    "C1: dtype(lhs) == dtype(rhs)",
+    "C2: aligned right, dimensions of lhs and rhs are equal, or one of them is 1",
+    "C3: dtype(lhs) is int8, uint8, int16, uint16 or int32",
+    "C4: lhs_axis and rhs_axis are in -rank…rank-1 of their operand, if it has several axes",
+    "C5: lhs_scale and rhs_scale are float32, lhs_zero_point and rhs_zero_point int32: scalars, or vectors along their axis",
+    "C6: output_scale is a float32 scalar, output_zero_point an int32 scalar",
+];
+
+/// The sum.
+pub const ADD: OpDef = OpDef {
+    name: "qnn.add",
+    doc: "The sum of two quantized tensors, broadcast: both are requantized to the output's scale and zero point in int32 (as \
+          `qnn.requantize` does by default) and added, the zero point is subtracted once, and the sum is limited to the range of the \
+          dtype (`src/relay/qnn/op/add.cc`).",
+    args: PAIR,
+    attrs: Some(BroadcastAttrs::SCHEMA),
+    rules: PAIR_RULES,
+    rel: rel::pair_rel,
+    eval: eval::add_eval,
+    fuse: Some(Fuse::Broadcast),
+    ..OpDef::BASE
+};
+
+/// The difference.
+pub const SUBTRACT: OpDef = OpDef {
+    name: "qnn.subtract",
+    doc: "The difference of two quantized tensors, broadcast: both are requantized to the output's scale and zero point in int32 (as \
+          `qnn.requantize` does by default) and subtracted, the zero point is added, and the difference is limited to the range of \
+          the dtype (`src/relay/qnn/op/subtract.cc`).",
+    eval: eval::subtract_eval,
+    ..ADD
+};
+
+/// The product.
+pub const MUL: OpDef = OpDef {
+    name: "qnn.mul",
+    doc: "The product of two quantized tensors, broadcast: that of the differences from the zero points in int32, requantized (as \
+          `qnn.requantize` does by default) from the product of the scales (`src/relay/qnn/op/mul.cc`).",
+    rules: &rules::<7>(PAIR_RULES, &["C7: where both scales are vectors, lhs_axis and rhs_axis are one axis of the result"]),
+    rel: rel::mul_rel,
+    eval: eval::mul_eval,
+    ..ADD
+};
+
+/// One after the other.
+pub const QNN_CONCATENATE: OpDef = OpDef {
+    name: "qnn.concatenate",
+    doc: "The tensors of the tuple, each requantized to the output's scale and zero point (as `qnn.requantize` does by default), \
+          one after the other along `axis` (`src/relay/qnn/op/concatenate.cc`).",
+    args: &[
+        Arg::tensor("data"),
+        Arg::tensor("input_scales"),
+        Arg::tensor("input_zero_points"),
+        Arg::tensor("output_scale"),
+        Arg::tensor("output_zero_point"),
+    ],
+    rules: &rules::<8>(
+        CONCATENATE.rules,
+        &[
+            "C6: the dtype of data is int8, uint8, int16, uint16 or int32",
+            "C7: input_scales are float32 scalars, input_zero_points int32 scalars, one for each tensor",
+            "C8: output_scale is a float32 scalar, output_zero_point an int32 scalar",
+        ],
+    ),
+    rel: rel::concatenate_rel,
+    eval: eval::concatenate_eval,
+    ..CONCATENATE
+};
+
+/// `data * weight^T`.
+pub const QNN_DENSE: OpDef = OpDef {
+    name: "qnn.dense",
+    doc: "`nn.dense` of `data - input_zero_point` and `weight - weight_zero_point` in `out_dtype`; what it stands for has the product \
+          of the scales, which are not looked at. Operands: data, weight, their zero points, their scales \
+          (`src/relay/qnn/op/dense.cc`).",
+    args: &[
+        Arg::of("data", "quantized nD Tensor"),
+        Arg::of("weight", "quantized 2D Tensor"),
+        Arg::tensor("input_scale"),
+        Arg::tensor("input_zero_point"),
+        Arg::tensor("weight_scale"),
+        Arg::tensor("weight_zero_point"),
+    ],
+    rules: &rules::<9>(
+        DENSE.rules,
+        &[
+            "C6: dtype(data) is int8, uint8, int16 or uint16, dtype(weight) int8 or uint8",
+            "C7: out_dtype is int32 or int64",
+            "C8: the zero point of data is an int32 scalar, its scale a float32 scalar",
+            "C9: the zero point of weight is int32, its scale float32: scalars, or vectors of weight[0] numbers",
+        ],
+    ),
+    rel: rel::dense_rel,
+    eval: eval::dense_eval,
+    ..DENSE
+};
+
+/// Products of matrices, pair by pair.
+pub const QNN_BATCH_MATMUL: OpDef = OpDef {
+    name: "qnn.batch_matmul",
+    doc: "`nn.batch_matmul` of `x - x_zero_point` and `y - y_zero_point` in int32; what it stands for has the product of the scales, \
+          which are not looked at. Operands: x, y, their zero points, their scales (`src/relay/qnn/op/batch_matmul.cc`).",
+    args: &[
+        Arg::of("x", "quantized 2D Tensor"),
+        Arg::of("y", "quantized 2D Tensor"),
+        Arg::tensor("x_scale"),
+        Arg::tensor("x_zero_point"),
+        Arg::tensor("y_scale"),
+        Arg::tensor("y_zero_point"),
+    ],
+    rules: &rules::<6>(
+        BATCH_MATMUL.rules,
+        &[
+            "C4: dtype(x) and dtype(y) are int8 or uint8",
+            "C5: out_dtype is int32",
+            "C6: the zero points are int32 scalars, the scales float32 scalars",
+        ],
+    ),
+    rel: rel::batch_matmul_rel,
+    eval: eval::batch_matmul_eval,
+    ..BATCH_MATMUL
+};
+
+const WEIGHTED: &[Arg] = &[
+    Arg::tensor("data"),
+    Arg::tensor("weight"),
+    Arg::tensor("input_scale"),
+    Arg::tensor("input_zero_point"),
+    Arg::tensor("weight_scale"),
+    Arg::tensor("weight_zero_point"),
+];
+
+/// Windows of the data times the weight.
+pub const QNN_CONV2D: OpDef = OpDef {
+    name: "qnn.conv2d",
+    doc: "`nn.conv2d` of `data - input_zero_point` and `weight - weight_zero_point` in `out_dtype`, so padding stands for 0; what the \
+          result stands for has the product of the scales, which are not looked at. Operands: data, weight, their zero points, \
+          their scales (`src/relay/qnn/op/convolution.cc`).",
+    args: WEIGHTED,
+    rules: &rules::<16>(
+        CONV2D.rules,
+        &[
+            "C13: dtype(data) and dtype(weight) are int8, uint8 or int16",
+            "C14: out_dtype is int16, int32 or int64",
+            "C15: the zero point of data is an int32 scalar, its scale a float32 scalar",
+            "C16: the zero point of weight is int32, its scale float32: scalars, or vectors of a number for each output channel",
+        ],
+    ),
+    rel: rel::conv2d_rel,
+    eval: eval::conv2d_eval,
+    ..CONV2D
+};
+
+/// Operand, input scale and zero point, output scale and zero point.
+const fn unary_args(scale: &'static str, zero_point: &'static str) -> [Arg; 5] {
+    [
+        Arg::of("data", "Quantized Tensor"),
+        Arg::tensor(scale),
+        Arg::tensor(zero_point),
+        Arg::tensor("output_scale"),
+        Arg::tensor("output_zero_point"),
+    ]
+}
+
+/// The mean of each window.
+pub const QNN_AVG_POOL2D: OpDef = OpDef {
+    name: "qnn.avg_pool2d",
+    doc: "`nn.avg_pool2d` of `data` requantized to the output's scale and zero point in int32 (as `qnn.requantize` does by default), \
+          limited to the range of the dtype. Padding that counts is the integer 0 (`src/relay/qnn/op/avg_pool2d.cc`).",
+    args: &unary_args("input_scale", "input_zero_point"),
+    rules: &rules::<7>(
+        AVG_POOL2D.rules,
+        &["C6: dtype(data) is int8 or uint8", "C7: the scales are float32 scalars, the zero points int32 scalars"],
+    ),
+    rel: rel::avg_pool2d_rel,
+    eval: eval::avg_pool2d_eval,
+    ..AVG_POOL2D
+};
+
+/// Shares of a whole.
+pub const SOFTMAX: OpDef = OpDef {
+    name: "qnn.softmax",
+    doc: "`nn.softmax` in int32 arithmetic alone: powers of two for those of `e`, with straight lines between them, after \
+          algorithm 1 of *I-ViT* (arXiv 2207.01405). The input scale is at most 1 (`src/relay/qnn/op/softmax.cc`).",
+    args: &unary_args("scale", "zero_point"),
+    attrs: Some(SoftmaxAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is int8",
+        "C2: the scales are float32 scalars, the zero points int32 scalars",
+        "C3: -rank(data) <= axis < rank(data)",
+    ],
+    rel: rel::softmax_rel,
+    eval: eval::softmax_eval,
+    fuse: None,
+    ..OpDef::BASE
+};
+
+/// `x`, or a share of it below zero.
+pub const LEAKY_RELU: OpDef = OpDef {
+    name: "qnn.leaky_relu",
+    doc: "`data` requantized to the output's scale and zero point in int32 (as `qnn.requantize` does by default); where it is below \
+          the input zero point, `alpha` times that and `1 - alpha` times the output zero point, each as `fixed_point_multiply` has it \
+          (`src/relay/qnn/op/leaky_relu.cc`).",
+    args: &unary_args("input_scale", "input_zero_point"),
+    attrs: Some(LeakyReluAttrs::SCHEMA),
+    rules: &[
+        "C1: dtype(data) is int8 or uint8",
+        "C2: the scales are float32 scalars, the zero points int32 scalars",
+        "C3: alpha >= 0",
+    ],
+    rel: rel::leaky_relu_rel,
+    eval: eval::leaky_relu_eval,
+    fuse: None,
+    ..OpDef::BASE
+};
+
+/// A function of each element, by way of real numbers.
+const fn unary(name: &'static str, doc: &'static str, eval: fn(&super::eval::EvalCx) -> super::eval::EvalResult) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: UNARY_ARGS,
+        rules: &["C1: dtype(data) is int8 or uint8", "C2: the scales are float32 scalars, the zero points int32 scalars"],
+        rel: rel::unary_rel,
+        eval,
+        fuse: None,
+        ..OpDef::BASE
+    }
+}
+
+const UNARY_ARGS: &[Arg] = &unary_args("scale", "zero_point");
+
+/// `abs`.
+pub const ABS: OpDef = unary(
+    "qnn.abs",
+    "`qnn.quantize` of `abs` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, super::math::ABS.eval),
+);
+
+/// `erf`.
+pub const ERF: OpDef = unary(
+    "qnn.erf",
+    "`qnn.quantize` of `erf` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, super::math::ERF.eval),
+);
+
+/// `exp`.
+pub const EXP: OpDef = unary(
+    "qnn.exp",
+    "`qnn.quantize` of `exp` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, super::math::EXP.eval),
+);
+
+/// `log`.
+pub const LOG: OpDef = unary(
+    "qnn.log",
+    "`qnn.quantize` of `log` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, super::math::LOG.eval),
+);
+
+/// `rsqrt`.
+pub const RSQRT: OpDef = unary(
+    "qnn.rsqrt",
+    "`qnn.quantize` of `rsqrt` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, super::math::RSQRT.eval),
+);
+
+/// `sigmoid`.
+pub const SIGMOID: OpDef = unary(
+    "qnn.sigmoid",
+    "`qnn.quantize` of `sigmoid` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, super::math::SIGMOID.eval),
+);
+
+/// `sqrt`.
+pub const SQRT: OpDef = unary(
+    "qnn.sqrt",
+    "`qnn.quantize` of `sqrt` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, super::math::SQRT.eval),
+);
+
+/// `tanh`.
+pub const TANH: OpDef = OpDef {
+    fuse: Some(Fuse::ElemWise),
+    ..unary(
+        "qnn.tanh",
+        "`qnn.quantize` of `tanh` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+        |cx| eval::by_floats(cx, super::math::TANH.eval),
+    )
+};
+
+/// `x * min(max(x + 3, 0), 6) / 6`.
+pub const HARDSWISH: OpDef = unary(
+    "qnn.hardswish",
+    "`qnn.quantize` of `x * min(max(x + 3, 0), 6) / 6` in float32, where `x` is `qnn.dequantize` of the element \
+     (`src/relay/qnn/op/unary_elementwise_op.cc`).",
+    |cx| eval::by_floats(cx, eval::hardswish),
+);
+
+/// The product with a weight in blocks.
+pub const CONTRIB_DENSE_PACK: OpDef = OpDef {
+    name: "qnn.contrib_dense_pack",
+    doc: "`qnn.dense` with a weight of four axes, as TVM lays it out for a machine (`src/relay/qnn/op/dense.cc`).",
+    attrs: Some(DensePackAttrs::SCHEMA),
+    rules: &[
+        "C1: rank(data) == 2",
+        "C2: rank(weight) == 4",
+        "C3: out_dtype is the dtype of a tensor",
+        "C4: weight[0] * weight[2] < 2^63",
+    ],
+    rel: rel::contrib_dense_pack_rel,
+    eval: OpDef::BASE.eval,
+    internal: true,
+    macs: None,
+    ..QNN_DENSE
+};
+
+/// A mark of TVM's quantizer.
+pub const ANNOTATION_SIMULATED_QUANTIZE: OpDef = OpDef {
+    name: "relay.op.annotation.simulated_quantize",
+    doc: "`data`, to be quantized in a domain of scale `dom_scale` between `clip_min` and `clip_max` \
+          (`src/relay/quantize/quantize.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("dom_scale"), Arg::tensor("clip_min"), Arg::tensor("clip_max")],
+    attrs: Some(SimulatedQuantizeAttrs::SCHEMA),
+    rules: &["C1: rank(data) >= 1", "C2: dom_scale, clip_min and clip_max are float32 scalars"],
+    rel: rel::annotation_simulated_quantize_rel,
+    fuse: Some(Fuse::ElemWise),
+    internal: true,
+    ..OpDef::BASE
+};
+
+pub const FAMILY: &[OpDef] = &[
+    QUANTIZE,
+    DEQUANTIZE,
+    REQUANTIZE,
+    SIMULATED_QUANTIZE,
+    SIMULATED_DEQUANTIZE,
+    ADD,
+    SUBTRACT,
+    MUL,
+    QNN_CONCATENATE,
+    QNN_DENSE,
+    QNN_BATCH_MATMUL,
+    QNN_CONV2D,
+    QNN_AVG_POOL2D,
+    SOFTMAX,
+    LEAKY_RELU,
+    ABS,
+    ERF,
+    EXP,
+    LOG,
+    RSQRT,
+    SIGMOID,
+    SQRT,
+    TANH,
+    HARDSWISH,
+    CONTRIB_DENSE_PACK,
+    ANNOTATION_SIMULATED_QUANTIZE,
+];
