@@ -1,10 +1,12 @@
 //! The values of resizing: the coordinates of each axis, then the interpolation.
 
-use super::{BOX, CropAndResizeAttrs, Resize, Sampling};
+use super::{BOX, CropAndResizeAttrs, RESIZE2D, Resize, Sampling};
 use crate::diag::codes;
+use crate::ir::attrs::AttrValue;
 use crate::ops::eval::{EvalCx, EvalResult, Trap};
 use crate::ops::layout::Layout;
 use crate::ops::taps::{self, Point, Taps};
+use crate::ops::{Fixed, Known};
 use crate::tensor::{Acc, Float, Tensor};
 use crate::types::DType;
 use smallvec::SmallVec;
@@ -32,15 +34,24 @@ pub(super) fn dyn_resize2d_eval(cx: &EvalCx) -> EvalResult {
     let data = layout.unpack("NCHW", cx.tensor(0));
     let dtype = resize.out_dtype.unwrap_or(data.dtype());
     let size = cx.tensor(1).to_ints();
-    let dims: Option<Vec<usize>> = size.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-    let dims = dims.ok_or_else(|| Trap::new(codes::E0310, format!("no tensor can have the dimensions {size:?}")))?;
-    cx.check_size(&[data.shape()[0], data.shape()[1], dims[0], dims[1]], dtype)?;
+    let shape = cx.actual_shape(&[data.shape()[0] as i128, data.shape()[1] as i128, size[0], size[1]], dtype)?;
+    let dims = &shape[2..];
     if dims.iter().zip("HW".chars()).any(|(&dim, letter)| dim as i64 % layout.block(letter) != 0) {
         return Err(Trap::new(codes::E0308, format!("the layout's blocks do not divide {size:?}")));
     }
     let sampling = Sampling { whole_ratios: false, ..resize.sampling };
-    let out = resized(&data, &dims, &cx.tensor(2).to_f64s(), &sampling, dtype)?;
+    let out = resized(&data, dims, &cx.tensor(2).to_f64s(), &sampling, dtype)?;
     Ok(layout.pack("NCHW", &out).into())
+}
+
+/// The static operator, where size and part are known.
+pub(super) fn dyn_resize2d_fixed(known: &Known) -> Option<Fixed> {
+    let value = |arg: usize| known.values.get(arg).and_then(Option::as_ref);
+    let size: Option<Vec<i64>> = value(1)?.to_ints().into_iter().map(|dim| i64::try_from(dim).ok()).collect();
+    let roi = value(2)?.to_f64s().into_iter().map(|value| AttrValue::Float { value, bits: 32 });
+    let given = [AttrValue::ints(&size?), AttrValue::List(roi.collect())];
+    let attrs = given.into_iter().chain(known.attrs[2..].iter().cloned()).collect();
+    Some(Fixed::Call { def: &RESIZE2D, n_args: 1, attrs })
 }
 
 /// Data `(N, C, …)` with other dimensions behind `C`.
@@ -226,7 +237,6 @@ pub(super) fn crop_and_resize_eval(cx: &EvalCx) -> EvalResult {
 mod tests {
     use super::super::{CROP_AND_RESIZE, METHODS, MODES, RESIZE1D, Resize2dAttrs};
     use super::*;
-    use crate::ir::attrs::AttrValue;
     use crate::ops::eval::ArgValue;
     use crate::ops::trial::{Trial, call};
 

@@ -188,6 +188,7 @@ pub const DYN_RESIZE2D: OpDef = OpDef {
     ],
     rel: rel::dyn_resize2d_rel,
     eval: eval::dyn_resize2d_eval,
+    fixed: Some(eval::dyn_resize2d_fixed),
     ..RESIZE1D
 };
 

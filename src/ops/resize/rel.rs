@@ -14,10 +14,18 @@ fn require_words(cx: &RelCx, sampling: &Sampling) -> RelResult {
     one_of(cx, "C7", "rounding_method", &sampling.rounding, ROUNDINGS)
 }
 
+/// Requires a list to have `n` values: `rule`. It may not be written at all.
+fn require_count(cx: &RelCx, rule: &'static str, attr: &'static str, found: usize, n: usize) -> RelResult {
+    cx.require(rule, found == n, || {
+        let found = if found == 0 { "none".to_owned() } else { found.to_string() };
+        Fault::attr(attr, format!("expected {} of `{attr}`, found {found}", count(n, "value")))
+    })
+}
+
 /// The values of an attribute as `n` dimensions of the result: `rule`.
 fn require_size(cx: &RelCx, rule: &'static str, attr: &'static str, size: Option<&[Dim]>, n: usize) -> RelResult<Vec<SDim>> {
     let size = size.unwrap_or_default();
-    cx.require(rule, size.len() == n, || Fault::attr(attr, format!("expected {}, found {}", count(n, "value"), size.len())))?;
+    require_count(cx, rule, attr, size.len(), n)?;
     let possible = size.iter().all(|dim| dim.value().is_none_or(|value| value >= 0));
     cx.require(rule, possible, || Fault::attr(attr, "expected values of at least 0"))?;
     Ok(size.iter().map(|&dim| SDim::new(dim, From::Attr(attr))).collect())
@@ -27,8 +35,7 @@ pub(super) fn resize_rel(cx: &mut RelCx, resize: &Resize) -> RelResult {
     let layout = resize.layout()?;
     let n = resize.letters.len() - 2;
     let size = require_size(cx, "C3", "size", resize.size.as_deref(), n)?;
-    let n_roi = resize.roi.as_ref().map_or(0, Vec::len);
-    cx.require("C4", n_roi == 2 * n, || Fault::attr("roi", format!("expected {} values, found {n_roi}", 2 * n)))?;
+    require_count(cx, "C4", "roi", resize.roi.as_ref().map_or(0, Vec::len), 2 * n)?;
     require_words(cx, &resize.sampling)?;
     let data = cx.tensor(0)?;
     let mut dims = layout.dims(cx, "C2", &data, resize.letters)?;
