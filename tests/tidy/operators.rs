@@ -286,6 +286,26 @@ fn every_rule_is_shown_broken() {
     none("rules without a golden function that breaks them, in tests/golden/ops/<name>.rules.relay", missing);
 }
 
+/// The page shows what adding an operator takes: lines that are in the files it names.
+#[test]
+fn contributing_shows_a_real_operator() {
+    let page = read("CONTRIBUTING.md");
+    let diff = page.split("```diff\n").nth(1).and_then(|rest| rest.split("```").next()).expect("a diff");
+    let (mut file, mut n_lines, mut strange) = (String::new(), 0, Vec::new());
+    for line in diff.lines() {
+        if let Some(path) = line.strip_prefix("+++ b/") {
+            file = read(path);
+        } else if let Some(added) = line.strip_prefix('+') {
+            n_lines += 1;
+            if !file.lines().any(|line| line == added) {
+                strange.push(added.to_owned());
+            }
+        }
+    }
+    assert!(n_lines > 20, "{n_lines} lines are shown");
+    none("lines of CONTRIBUTING.md's operator that are in no file", strange);
+}
+
 // ---- Names ----
 
 /// The infix signs of the grammar stand for operators (relay-text 1.9); their table is the only other place for names.
