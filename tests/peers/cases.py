@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 
 import images
+import indices
 from case import Case, Onnx, chain, draw, node, special
 
 FLOATS = ["float32", "float64"]
@@ -16,8 +17,9 @@ PAIRS = [((2, 3), (2, 3)), ((2, 3), ()), ((3,), (2, 3)), ((4, 1, 3), (2, 1)), ((
 
 
 def all_cases(rng):
-    for generate in [unary, binary, compare, logic, bits, reduce, arg, shapes, join, slices, index, products, conv, pool, norm,
-                     softmax, pad, *images.GENERATORS]:
+    for generate in [unary, binary, compare, logic, bits, reduce, arg, shapes, join, slices, index, products, conv,
+                     conv_of_other_ranks, pool, pool_of_other_ranks, norm,
+                     softmax, pad, *images.GENERATORS, *indices.GENERATORS]:
         yield from generate(rng)
 
 
@@ -152,10 +154,6 @@ def reduce(rng):
     x = draw(rng, "bool", (3, 4))
     yield Case("all", "all({x}, axis=[1])", {"x": x}, None, lambda x: x.all(axis=1))
     yield Case("any", "any({x}, axis=[0])", {"x": x}, None, lambda x: x.any(axis=0))
-    for exclusive, axis in itertools.product([0, 1], [0, 1, -1]):
-        x = draw(rng, "float32", (3, 4, 2))
-        yield Case("cumsum", f"cumsum({{x}}, axis={axis}, exclusive={bool(exclusive)})", {"x": x},
-                   node("CumSum", np.array(axis), exclusive=exclusive))
 
 
 def arg(rng):
@@ -272,6 +270,35 @@ def conv(rng):
             yield Case("nn.conv2d", f"nn.conv2d({{x}}, {{w}}, strides={list(strides)}, padding={list(pads)}, "
                        f"dilation={list(dilation)}, groups={groups}, channels=8, kernel_size={list(kernel)})", {"x": x, "w": w},
                        node("Conv", strides=strides, pads=pads, dilations=dilation, group=groups))
+
+
+def conv_of_other_ranks(rng):
+    for op, size, letters in [("nn.conv1d", (9,), "W"), ("nn.conv3d", (5, 4, 6), "DHW")]:
+        for stride, pad, dilation, groups in [(1, 0, 1, 1), (2, 1, 1, 2), (1, 2, 2, 1)]:
+            n = len(size)
+            x, w = draw(rng, "float32", (2, 4, *size)), draw(rng, "float32", (6, 4 // groups, *[2] * n))
+            yield Case(op, f"{op}({{x}}, {{w}}, strides={[stride] * n}, padding={[pad] * 2 * n}, dilation={[dilation] * n}, "
+                       f"groups={groups}, channels=6, kernel_size={[2] * n})", {"x": x, "w": w},
+                       node("Conv", strides=[stride] * n, pads=[pad] * 2 * n, dilations=[dilation] * n, group=groups))
+    for op, size in [("nn.conv1d_transpose", (5,)), ("nn.conv2d_transpose", (4, 5)), ("nn.conv3d_transpose", (3, 4, 2))]:
+        for stride, pad, more in [(1, 0, 0), (2, 1, 0), (2, 0, 1)]:
+            n = len(size)
+            x, w = draw(rng, "float32", (1, 3, *size)), draw(rng, "float32", (3, 2, *[3] * n))
+            yield Case(op, f"{op}({{x}}, {{w}}, strides={[stride] * n}, padding={[pad] * 2 * n}, output_padding={[more] * n}, "
+                       f"channels=2, kernel_size={[3] * n})", {"x": x, "w": w},
+                       node("ConvTranspose", strides=[stride] * n, pads=[pad] * 2 * n, output_padding=[more] * n))
+
+
+def pool_of_other_ranks(rng):
+    for n, size in [(1, (9,)), (3, (5, 6, 7))]:
+        for window, stride, pad, ceil in [(2, 2, 0, 0), (3, 2, 1, 0), (3, 2, 0, 1)]:
+            x = draw(rng, "float32", (2, 3, *size))
+            words = f"pool_size={[window] * n}, strides={[stride] * n}, padding={[pad] * 2 * n}, ceil_mode={bool(ceil)}"
+            attrs = {"kernel_shape": [window] * n, "strides": [stride] * n, "pads": [pad] * 2 * n, "ceil_mode": ceil}
+            yield Case(f"nn.max_pool{n}d", f"nn.max_pool{n}d({{x}}, {words})", {"x": x}, node("MaxPool", **attrs))
+            for include in [0, 1]:
+                yield Case(f"nn.avg_pool{n}d", f"nn.avg_pool{n}d({{x}}, {words}, count_include_pad={bool(include)})", {"x": x},
+                           node("AveragePool", **attrs, count_include_pad=include))
 
 
 def pool(rng):
