@@ -166,16 +166,17 @@ fn read_floats(value: &AttrValue) -> Option<Vec<f64>> {
     value.as_list().map(|items| items.iter().map(f64::read).collect())
 }
 
-fn floats(literal: &[f64]) -> AttrValue {
-    AttrValue::List(literal.iter().map(|&value| AttrValue::Float { value, bits: 32 }).collect())
+/// Defaults of TVM's are `float`s, a tenth among them not the double that text means by `0.1f`.
+fn floats(literal: &[f32]) -> AttrValue {
+    AttrValue::List(literal.iter().map(|&value| AttrValue::Float { value: value.into(), bits: 32 }).collect())
 }
 
 /// A list of expressions that hold floats.
 impl AttrField for Vec<f64> {
     const KIND: Kind = Kind::Numbers;
-    type Literal = &'static [f64];
+    type Literal = &'static [f32];
 
-    fn default_value(literal: &'static [f64]) -> AttrValue {
+    fn default_value(literal: &'static [f32]) -> AttrValue {
         floats(literal)
     }
 
@@ -190,9 +191,9 @@ pub struct Floats(pub Option<Vec<f64>>);
 
 impl AttrField for Floats {
     const KIND: Kind = Kind::Floats;
-    type Literal = Option<&'static [f64]>;
+    type Literal = Option<&'static [f32]>;
 
-    fn default_value(literal: Option<&'static [f64]>) -> AttrValue {
+    fn default_value(literal: Option<&'static [f32]>) -> AttrValue {
         literal.map_or(AttrValue::None, floats)
     }
 

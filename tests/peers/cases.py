@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 
 import images
+import indices
 from case import Case, Onnx, chain, draw, node, special
 
 FLOATS = ["float32", "float64"]
@@ -16,8 +17,9 @@ PAIRS = [((2, 3), (2, 3)), ((2, 3), ()), ((3,), (2, 3)), ((4, 1, 3), (2, 1)), ((
 
 
 def all_cases(rng):
-    for generate in [unary, binary, compare, logic, bits, reduce, arg, shapes, join, slices, index, products, conv, pool, norm,
-                     softmax, pad, *images.GENERATORS]:
+    for generate in [unary, binary, compare, logic, bits, reduce, arg, shapes, join, slices, index, products, conv,
+                     conv_of_other_ranks, pool, pool_of_other_ranks, norm,
+                     softmax, pad, *images.GENERATORS, *indices.GENERATORS]:
         yield from generate(rng)
 
 
@@ -42,6 +44,10 @@ def unary(rng):
         for shape in SHAPES:
             yield Case(op, op + "({x})", {"x": draw(rng, dtype, shape, low, high)}, node(kind), in_numpy, each=True)
         yield Case(op, op + "({x})", {"x": special(dtype)}, node(kind), in_numpy, each=True, about={"special": True})
+    for op, in_numpy in [("log2", np.log2), ("log10", np.log10), ("rsqrt", lambda x: 1 / np.sqrt(x)), ("trunc", np.trunc)]:
+        for dtype in FLOATS:
+            yield Case(op, op + "({x})", {"x": draw(rng, dtype, (3, 50), 0.1, 9)}, None, in_numpy, each=True)
+            yield Case(op, op + "({x})", {"x": special(dtype)}, None, in_numpy, each=True, about={"special": True})
     for op, kind, in_numpy in [("isnan", "IsNaN", np.isnan), ("isinf", "IsInf", np.isinf), ("isfinite", None, np.isfinite)]:
         for dtype in FLOATS:
             yield Case(op, op + "({x})", {"x": special(dtype)}, kind and node(kind), in_numpy)
@@ -111,6 +117,8 @@ def bits(rng):
     for (op, kind), dtype in itertools.product(ops, ["int8", "uint8", "int32", "int64"]):
         x, y = (grid.ravel() for grid in np.meshgrid(special(dtype), special(dtype)))
         yield Case(op, op + "({x}, {y})", {"x": x, "y": y}, node(kind))
+    for dtype in ["int8", "uint8", "int32", "int64"]:
+        yield Case("bitwise_not", "bitwise_not({x})", {"x": special(dtype)}, node("BitwiseNot"))
     for dtype in ["uint8", "uint32", "uint64"]:
         y = np.arange(8, dtype=dtype)
         x = draw(rng, dtype, (8,))
@@ -146,10 +154,6 @@ def reduce(rng):
     x = draw(rng, "bool", (3, 4))
     yield Case("all", "all({x}, axis=[1])", {"x": x}, None, lambda x: x.all(axis=1))
     yield Case("any", "any({x}, axis=[0])", {"x": x}, None, lambda x: x.any(axis=0))
-    for exclusive, axis in itertools.product([0, 1], [0, 1, -1]):
-        x = draw(rng, "float32", (3, 4, 2))
-        yield Case("cumsum", f"cumsum({{x}}, axis={axis}, exclusive={bool(exclusive)})", {"x": x},
-                   node("CumSum", np.array(axis), exclusive=exclusive))
 
 
 def arg(rng):
@@ -268,6 +272,35 @@ def conv(rng):
                        node("Conv", strides=strides, pads=pads, dilations=dilation, group=groups))
 
 
+def conv_of_other_ranks(rng):
+    for op, size, letters in [("nn.conv1d", (9,), "W"), ("nn.conv3d", (5, 4, 6), "DHW")]:
+        for stride, pad, dilation, groups in [(1, 0, 1, 1), (2, 1, 1, 2), (1, 2, 2, 1)]:
+            n = len(size)
+            x, w = draw(rng, "float32", (2, 4, *size)), draw(rng, "float32", (6, 4 // groups, *[2] * n))
+            yield Case(op, f"{op}({{x}}, {{w}}, strides={[stride] * n}, padding={[pad] * 2 * n}, dilation={[dilation] * n}, "
+                       f"groups={groups}, channels=6, kernel_size={[2] * n})", {"x": x, "w": w},
+                       node("Conv", strides=[stride] * n, pads=[pad] * 2 * n, dilations=[dilation] * n, group=groups))
+    for op, size in [("nn.conv1d_transpose", (5,)), ("nn.conv2d_transpose", (4, 5)), ("nn.conv3d_transpose", (3, 4, 2))]:
+        for stride, pad, more in [(1, 0, 0), (2, 1, 0), (2, 0, 1)]:
+            n = len(size)
+            x, w = draw(rng, "float32", (1, 3, *size)), draw(rng, "float32", (3, 2, *[3] * n))
+            yield Case(op, f"{op}({{x}}, {{w}}, strides={[stride] * n}, padding={[pad] * 2 * n}, output_padding={[more] * n}, "
+                       f"channels=2, kernel_size={[3] * n})", {"x": x, "w": w},
+                       node("ConvTranspose", strides=[stride] * n, pads=[pad] * 2 * n, output_padding=[more] * n))
+
+
+def pool_of_other_ranks(rng):
+    for n, size in [(1, (9,)), (3, (5, 6, 7))]:
+        for window, stride, pad, ceil in [(2, 2, 0, 0), (3, 2, 1, 0), (3, 2, 0, 1)]:
+            x = draw(rng, "float32", (2, 3, *size))
+            words = f"pool_size={[window] * n}, strides={[stride] * n}, padding={[pad] * 2 * n}, ceil_mode={bool(ceil)}"
+            attrs = {"kernel_shape": [window] * n, "strides": [stride] * n, "pads": [pad] * 2 * n, "ceil_mode": ceil}
+            yield Case(f"nn.max_pool{n}d", f"nn.max_pool{n}d({{x}}, {words})", {"x": x}, node("MaxPool", **attrs))
+            for include in [0, 1]:
+                yield Case(f"nn.avg_pool{n}d", f"nn.avg_pool{n}d({{x}}, {words}, count_include_pad={bool(include)})", {"x": x},
+                           node("AveragePool", **attrs, count_include_pad=include))
+
+
 def pool(rng):
     windows = [((2, 2), (2, 2), (0, 0, 0, 0), (1, 1)), ((3, 3), (2, 2), (1, 1, 1, 1), (1, 1)), ((3, 2), (1, 2), (0, 1, 2, 0), (1, 1)),
                ((2, 2), (1, 1), (0, 0, 0, 0), (2, 2))]
@@ -290,6 +323,26 @@ def norm(rng):
     stats = {name: draw(rng, "float32", (3,), 0.5, 2) for name in ["g", "b", "m", "v"]}
     yield Case("nn.batch_norm", "(nn.batch_norm({x}, {g}, {b}, {m}, {v}, epsilon=0.001f)).0", {"x": x, **stats},
                node("BatchNormalization", epsilon=0.001))
+    last = {name: draw(rng, "float32", (5,)) for name in "gb"}
+    yield Case("nn.layer_norm", "nn.layer_norm({x}, {g}, {b}, axis=-1, epsilon=0.001f)", {"x": x, **last},
+               node("LayerNormalization", axis=-1, epsilon=0.001), tolerance={"float32": 1e-4})
+    each = {name: draw(rng, "float32", (3,)) for name in "gb"}
+    yield Case("nn.instance_norm", "nn.instance_norm({x}, {g}, {b}, axis=1, epsilon=0.001f)", {"x": x, **each},
+               node("InstanceNormalization", epsilon=0.001), tolerance={"float32": 1e-4})
+    even, four = draw(rng, "float32", (2, 4, 3, 5)), {name: draw(rng, "float32", (4,)) for name in "gb"}
+    yield Case("nn.group_norm", "nn.group_norm({x}, {g}, {b}, num_groups=2, axis=1, epsilon=0.001f)", {"x": even, **four},
+               node("GroupNormalization", num_groups=2, epsilon=0.001), tolerance={"float32": 1e-4})
+    for axis in [0, 1, -1]:
+        yield Case("nn.l2_normalize", f"nn.l2_normalize({{x}}, eps=1e-30f, axis=[{axis % 4}])", {"x": x},
+                   node("LpNormalization", axis=axis, p=2))
+    slope = draw(rng, "float32", (3,))
+    yield Case("nn.prelu", "nn.prelu({x}, {a}, axis=1)", {"x": x, "a": slope}, None,
+               lambda x, a: np.where(x > 0, x, x * a[:, None, None]))
+    yield Case("hardswish", "hardswish({x})", {"x": draw(rng, "float32", (40,), -6, 6)}, node("HardSwish"))
+    for equation, a, b in [("ij,jk->ik", (2, 3), (3, 4)), ("bij,bjk->bik", (2, 3, 4), (2, 4, 5)), ("i,j->ij", (3,), (4,)),
+                           ("ij,ij->", (3, 4), (3, 4)), ("ijk,kj->i", (2, 3, 4), (4, 3))]:
+        operands = {"a": draw(rng, "float32", a), "b": draw(rng, "float32", b)}
+        yield Case("einsum", f'einsum(({{a}}, {{b}}), equation="{equation}")', operands, node("Einsum", equation=equation))
     for size in [1, 3, 5]:
         yield Case("nn.lrn", f"nn.lrn({{x}}, size={size}, axis=1, bias=2f, alpha=0.01f, beta=0.75f)", {"x": x},
                    node("LRN", size=size, bias=2.0, alpha=0.01, beta=0.75))

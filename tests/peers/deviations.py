@@ -22,5 +22,5 @@ DEVIATIONS = [
     ("image.resize2d", lambda case: whole_ratio(case) and case.about.get("rounding") in ("ceil", "round_prefer_ceil"),
      "where one size is a whole multiple of the other, TVM divides positions as integers, whatever the rounding"),
     ("vision.roi_align", lambda case: case.about["mode"] == "max",
-     "the largest of interpolated points; ONNX Runtime takes the largest of the four weighted neighbours, which are no values"),
+     "the largest of interpolated points; ONNX Runtime takes the largest of weighted neighbours, and warns that this is wrong"),
 ]

@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import venv
+import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -47,6 +48,10 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 from cases import all_cases  # noqa: E402
 from deviations import DEVIATIONS  # noqa: E402
+
+np.seterr(all="ignore")
+warnings.simplefilter("ignore")
+onnxruntime.set_default_logger_severity(4)
 
 # The largest error allowed, as a share of the largest number of the result, of at least 1.
 TOLERANCE = {"float16": 4e-3, "float32": 2e-5, "float64": 1e-9}

@@ -94,6 +94,8 @@ fn to_json(value: &AttrValue) -> Value {
         AttrValue::None | AttrValue::Any | AttrValue::Symbol(_) | AttrValue::Object(_) | AttrValue::Const(..) => Value::Null,
         AttrValue::Bool(value) => json!(value),
         AttrValue::Int { value, .. } => json!(value),
+        // The table writes a float32 as text does.
+        AttrValue::Float { value, bits: 32 } => json!((*value as f32).to_string().parse::<f64>().unwrap_or(*value)),
         AttrValue::Float { value, .. } => json!(value),
         AttrValue::Str(text) => json!(**text),
         AttrValue::DType(dtype) => json!(dtype.map(|dtype| dtype.to_string())),

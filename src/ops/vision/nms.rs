@@ -14,8 +14,8 @@ fn require_fields(cx: &RelCx, rule: &'static str, data: &TensorTy, fields: &[(&'
         let length = data.shape[2].value().unwrap_or(i64::MAX);
         let fits = optional && first < 0 || first >= 0 && first.checked_add(n).is_some_and(|end| end <= length);
         cx.require(rule, fits, || {
-            let what = if n == 1 { "field" } else { "four fields from" };
-            Fault::attr(attr, format!("there is no {what} {first} in a box of {}", data.shape[2])).at(data.axis(2), "")
+            let what = if n == 1 { format!("is no field {first}") } else { format!("are no {n} fields from {first}") };
+            Fault::attr(attr, format!("there {what} in a box of {}", data.shape[2])).at(data.axis(2), "")
         })?;
     }
     Ok(())
