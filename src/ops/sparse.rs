@@ -49,8 +49,9 @@ fn entries(indices: &Tensor, starts: &Tensor, block: (usize, usize), columns: us
             let message = format!("row {row} from {first} to {end} is outside {} elements", indices.len());
             return Err(Trap::new(codes::E0501, message));
         }
-        for at in first as usize..end as usize {
-            let column = position(indices[at], columns / block.1.max(1)).map_err(|_| outside(indices[at], columns))?;
+        let first = first as usize;
+        for (at, &index) in (first..).zip(&indices[first..end as usize]) {
+            let column = position(index, columns / block.1.max(1)).map_err(|_| outside(index, columns))?;
             let elements = (0..block.0).flat_map(|i| (0..block.1).map(move |j| (i, j)));
             entries.extend(elements.map(|(i, j)| Entry {
                 row: row * block.0 + i,
