@@ -317,7 +317,7 @@ impl Key {
             (0..n / 4).flat_map(|i| threefry(key, counter.map(|word| word.wrapping_add(i as u64)))).collect();
         let whole = (n / 4 * 4) as u64;
         state.0[7] = state.0[7].wrapping_add(whole);
-        if n % 4 != 0 {
+        if !n.is_multiple_of(4) {
             let (key, counter) = state.parts();
             bits.extend(&threefry(key, counter)[..n % 4]);
             state.0[7] = state.0[7].wrapping_add(4);

@@ -297,8 +297,7 @@ pub(super) fn softmax_eval(cx: &EvalCx) -> EvalResult {
     let data = cx.tensor(0);
     let axis = SoftmaxAttrs::read(cx.attrs).axis.rem_euclid(data.rank().max(1) as i64) as usize;
     let scale = cx.tensor(1).to_f64s()[0] as f32;
-    // NaN is not at most 1 either.
-    if !(scale <= 1.0) {
+    if scale.is_nan() || scale > 1.0 {
         return Err(Trap::new(codes::E0506, format!("an input scale of {scale}, which is not at most 1")));
     }
     // The number that stands for 1; float to integer saturates.
