@@ -1,6 +1,7 @@
 //! Windows that move along an axis, for convolution and pooling, in any number of dimensions.
 
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim};
+use crate::base::text::count;
 use crate::types::Dim;
 use std::ops::Range;
 
@@ -34,6 +35,11 @@ impl Cover {
     /// All `n` inputs of an axis.
     pub fn all(n: usize) -> Cover {
         Cover { first: 0, n, step: 1, padded: n as i64 }
+    }
+
+    /// The inputs from `start` to before `end`.
+    pub fn range(start: usize, end: usize) -> Cover {
+        Cover { first: start, n: end - start, step: 1, padded: (end - start) as i64 }
     }
 
     /// The inputs inside of the data.
@@ -97,7 +103,7 @@ fn ceil_div(a: i128, b: i64) -> i128 {
 
 /// Requires an attribute to have one value of at least 1 for each of `n` axes: `rule`.
 pub fn sizes(cx: &RelCx, rule: &'static str, attr: &'static str, values: &[i64], n: usize) -> RelResult {
-    cx.require(rule, values.len() == n, || Fault::attr(attr, format!("expected {n} values, found {}", values.len())))?;
+    cx.require(rule, values.len() == n, || Fault::attr(attr, format!("expected {}, found {}", count(n, "value"), values.len())))?;
     cx.require(rule, values.iter().all(|&value| value >= 1), || Fault::attr(attr, "expected values of at least 1"))
 }
 
