@@ -28,6 +28,7 @@ mod broadcast;
 mod compare;
 mod conv;
 mod coo;
+mod correlation;
 mod create;
 mod dense;
 mod dilation;
@@ -79,6 +80,7 @@ const FAMILIES: &[&[OpDef]] = &[
     compare::FAMILY,
     conv::FAMILY,
     coo::FAMILY,
+    correlation::FAMILY,
     create::FAMILY,
     dense::FAMILY,
     dilation::FAMILY,

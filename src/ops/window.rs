@@ -49,6 +49,9 @@ impl Cover {
 }
 
 impl Window {
+    /// The only position of an axis of one.
+    pub const ONE: Window = Window { kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
+
     /// The inputs from the first to the last it covers, `(kernel - 1) * dilation + 1`.
     fn extent(&self) -> i128 {
         (i128::from(self.kernel) - 1) * i128::from(self.dilation) + 1
