@@ -60,8 +60,10 @@ mod scatter;
 mod sequence;
 mod softmax;
 mod sort;
+mod space;
 mod sparse;
 mod transpose;
+mod upsampling;
 mod vision;
 mod vm;
 
@@ -112,8 +114,10 @@ const FAMILIES: &[&[OpDef]] = &[
     sequence::FAMILY,
     softmax::FAMILY,
     sort::FAMILY,
+    space::FAMILY,
     sparse::FAMILY,
     transpose::FAMILY,
+    upsampling::FAMILY,
     vision::FAMILY,
     vm::FAMILY,
 ];
