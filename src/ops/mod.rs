@@ -47,6 +47,7 @@ mod math;
 mod matmul;
 mod matrix;
 mod norm;
+mod packed;
 mod pad;
 mod pool;
 mod positions;
@@ -101,6 +102,7 @@ const FAMILIES: &[&[OpDef]] = &[
     matmul::FAMILY,
     matrix::FAMILY,
     norm::FAMILY,
+    packed::FAMILY,
     pad::FAMILY,
     pool::FAMILY,
     positions::FAMILY,
