@@ -83,6 +83,12 @@ impl Layout {
         self.checked_block(letter).unwrap_or(1)
     }
 
+    /// The whole size of a letter in a tensor of this shape, 1 where the layout does not have it.
+    pub fn size(&self, letter: char, shape: &[i64]) -> u128 {
+        let own = self.axis(letter).map_or(1, |axis| shape[axis].max(0) as u128);
+        own * self.block(letter) as u128
+    }
+
     fn checked_block(&self, letter: char) -> Option<i64> {
         let blocks = self.parts.iter().filter(|part| part.letter == letter).filter_map(|part| part.block);
         blocks.into_iter().try_fold(1i64, i64::checked_mul)
@@ -214,7 +220,8 @@ pub fn layout_attr(
 }
 
 /// Layouts as they are mostly written.
-const WRITTEN: [&str; 10] = ["NCHW", "NHWC", "OIHW", "HWIO", "NCW", "NWC", "NCDHW", "NDHWC", "OHWI", "HWOI"];
+const WRITTEN: [&str; 14] =
+    ["NCHW", "NHWC", "OIHW", "HWIO", "NCW", "NWC", "NCDHW", "NDHWC", "OHWI", "HWOI", "IOHW", "WIO", "OIDHW", "DHWIO"];
 
 fn same_upper(text: &str) -> Option<&'static str> {
     WRITTEN.into_iter().find(|written| written.eq_ignore_ascii_case(text))

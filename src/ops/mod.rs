@@ -28,6 +28,7 @@ mod broadcast;
 mod compare;
 mod conv;
 mod coo;
+mod correlation;
 mod create;
 mod dense;
 mod dilation;
@@ -46,6 +47,7 @@ mod math;
 mod matmul;
 mod matrix;
 mod norm;
+mod packed;
 mod pad;
 mod pool;
 mod positions;
@@ -59,8 +61,10 @@ mod scatter;
 mod sequence;
 mod softmax;
 mod sort;
+mod space;
 mod sparse;
 mod transpose;
+mod upsampling;
 mod vision;
 mod vm;
 
@@ -79,6 +83,7 @@ const FAMILIES: &[&[OpDef]] = &[
     compare::FAMILY,
     conv::FAMILY,
     coo::FAMILY,
+    correlation::FAMILY,
     create::FAMILY,
     dense::FAMILY,
     dilation::FAMILY,
@@ -97,6 +102,7 @@ const FAMILIES: &[&[OpDef]] = &[
     matmul::FAMILY,
     matrix::FAMILY,
     norm::FAMILY,
+    packed::FAMILY,
     pad::FAMILY,
     pool::FAMILY,
     positions::FAMILY,
@@ -110,8 +116,10 @@ const FAMILIES: &[&[OpDef]] = &[
     sequence::FAMILY,
     softmax::FAMILY,
     sort::FAMILY,
+    space::FAMILY,
     sparse::FAMILY,
     transpose::FAMILY,
+    upsampling::FAMILY,
     vision::FAMILY,
     vm::FAMILY,
 ];

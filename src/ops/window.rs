@@ -1,6 +1,7 @@
 //! Windows that move along an axis, for convolution and pooling, in any number of dimensions.
 
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim};
+use crate::base::text::count;
 use crate::types::Dim;
 use std::ops::Range;
 
@@ -36,6 +37,11 @@ impl Cover {
         Cover { first: 0, n, step: 1, padded: n as i64 }
     }
 
+    /// The inputs from `start` to before `end`.
+    pub fn range(start: usize, end: usize) -> Cover {
+        Cover { first: start, n: end - start, step: 1, padded: (end - start) as i64 }
+    }
+
     /// The inputs inside of the data.
     pub fn inputs(self) -> impl Iterator<Item = usize> {
         (0..self.n).map(move |k| self.first + k * self.step)
@@ -43,6 +49,9 @@ impl Cover {
 }
 
 impl Window {
+    /// The only position of an axis of one.
+    pub const ONE: Window = Window { kernel: 1, stride: 1, dilation: 1, before: 0, after: 0 };
+
     /// The inputs from the first to the last it covers, `(kernel - 1) * dilation + 1`.
     fn extent(&self) -> i128 {
         (i128::from(self.kernel) - 1) * i128::from(self.dilation) + 1
@@ -97,7 +106,7 @@ fn ceil_div(a: i128, b: i64) -> i128 {
 
 /// Requires an attribute to have one value of at least 1 for each of `n` axes: `rule`.
 pub fn sizes(cx: &RelCx, rule: &'static str, attr: &'static str, values: &[i64], n: usize) -> RelResult {
-    cx.require(rule, values.len() == n, || Fault::attr(attr, format!("expected {n} values, found {}", values.len())))?;
+    cx.require(rule, values.len() == n, || Fault::attr(attr, format!("expected {}, found {}", count(n, "value"), values.len())))?;
     cx.require(rule, values.iter().all(|&value| value >= 1), || Fault::attr(attr, "expected values of at least 1"))
 }
 

@@ -1,97 +1,213 @@
-//! The values of convolution.
+//! The values of convolution, over any number of spatial axes.
+//!
+//! One and two spatial axes are three, the first of them of length 1. Every sum is taken in a fixed order, whatever the number
+//! of threads.
 
 use super::Conv2dAttrs;
+use super::rel::letters;
 use crate::ops::eval::{EvalCx, EvalResult};
 use crate::ops::layout::Layout;
 use crate::ops::window::{self, Window};
 use crate::tensor::{Acc, Real, Tensor};
 use rayon::prelude::*;
+use std::ops::Range;
 
-/// The sizes of a convolution in NCHW and OIHW.
-struct Sizes {
-    batch: usize,
-    groups: usize,
-    /// Input channels of one group.
-    inputs: usize,
-    /// All output channels.
-    outputs: usize,
-    windows: [Window; 2],
-    /// Height and width.
-    kernel: [usize; 2],
-    data: [usize; 2],
-    out: [usize; 2],
-}
-
-pub(super) fn conv2d_eval(cx: &EvalCx) -> EvalResult {
-    let attrs = Conv2dAttrs::read(cx.attrs);
-    let layout = |text: &str| Layout::parse(text).expect("the relation read it");
-    let dtype = cx.out_dtype();
-    let data = layout(&attrs.data_layout).unpack("NCHW", &cx.tensor_as(0, dtype)?);
-    let weight = layout(&attrs.kernel_layout).unpack("OIHW", &cx.tensor_as(1, dtype)?);
-    let sizes = Sizes::new(&attrs, data.shape(), weight.shape());
-    let out = match data.to_acc() {
-        Acc::F32(_) => convolve::<f32>(&data, &weight, &sizes),
-        Acc::F64(_) => convolve::<f64>(&data, &weight, &sizes),
-        Acc::I64(_) => convolve::<i64>(&data, &weight, &sizes),
-    };
-    let out = out.into_tensor(dtype);
-    let out_layout = if attrs.out_layout.is_empty() { &attrs.data_layout } else { &attrs.out_layout };
-    Ok(layout(out_layout).pack("NCHW", &out).into())
+/// How windows lie in the data: what convolutions, their transposes and their gradients share.
+pub(super) struct Sizes {
+    pub windows: [Window; 3],
+    pub kernel: [usize; 3],
+    /// The axes in which the windows lie.
+    pub data: [usize; 3],
+    /// How many windows there are along each axis.
+    pub out: [usize; 3],
 }
 
 impl Sizes {
-    fn new(attrs: &Conv2dAttrs, data: &[usize], weight: &[usize]) -> Sizes {
-        let groups = attrs.groups as usize;
-        let kernel = [weight[2], weight[3]];
-        let windows = window::windows(&kernel.map(|n| n as i64), &attrs.strides, &attrs.dilation, &attrs.padding);
-        let windows = [windows[0], windows[1]];
-        // The outputs of a depthwise weight lie on both axes; in memory, they are those of a grouped weight with I = 1.
-        let inputs = data[1] / groups;
-        let outputs = if inputs == 1 { weight[0] * weight[1] } else { weight[0] };
-        let out = [windows[0].n_positions(data[2], false), windows[1].n_positions(data[3], false)];
-        Sizes { batch: data[0], groups, inputs, outputs, windows, kernel, data: [data[2], data[3]], out }
+    /// The sizes for the last axes of operands.
+    pub fn new(attrs: &Conv2dAttrs, data: &[usize], kernel: &[usize], out: &[usize]) -> Sizes {
+        let size: Vec<i64> = kernel.iter().map(|&n| n as i64).collect();
+        let windows = window::windows(&size, &attrs.strides, &attrs.dilation, &attrs.padding);
+        Sizes { windows: three(&windows, Window::ONE), kernel: three(kernel, 1), data: three(data, 1), out: three(out, 1) }
     }
-}
 
-/// Every output plane on its own, so that the sums do not depend on the number of threads.
-fn convolve<T: Real>(data: &Tensor, weight: &Tensor, sizes: &Sizes) -> Acc {
-    let (data, weight) = (T::elements(&data.to_acc()), T::elements(&weight.to_acc()));
-    let [height, width] = sizes.out;
-    let mut out = vec![T::ZERO; sizes.batch * sizes.outputs * height * width];
-    let (image_len, kernel_len) = (sizes.data.iter().product::<usize>(), sizes.kernel.iter().product::<usize>());
-    if !out.is_empty() {
-        out.par_chunks_mut(height * width).enumerate().for_each(|(plane, sums)| {
-            let (n, o) = (plane / sizes.outputs, plane % sizes.outputs);
-            let group = o / (sizes.outputs / sizes.groups);
-            for i in 0..sizes.inputs {
-                let image = &data[((n * sizes.groups + group) * sizes.inputs + i) * image_len..][..image_len];
-                let kernel = &weight[(o * sizes.inputs + i) * kernel_len..][..kernel_len];
-                add_plane(sums, image, kernel, sizes);
-            }
-        });
+    pub fn kernel_len(&self) -> usize {
+        self.kernel.iter().product()
     }
-    T::from_elements(&[sizes.batch, sizes.outputs, height, width], out)
-}
 
-/// Adds to each output the window over one input channel times the kernel, in the order of the kernel's elements.
-fn add_plane<T: Real>(sums: &mut [T], image: &[T], kernel: &[T], sizes: &Sizes) {
-    let ([_, kernel_width], [height, width], [out_height, out_width]) = (sizes.kernel, sizes.data, sizes.out);
-    let [down, along] = &sizes.windows;
-    for (at, &tap) in kernel.iter().enumerate() {
-        let (ky, kx) = (at / kernel_width, at % kernel_width);
+    pub fn data_len(&self) -> usize {
+        self.data.iter().product()
+    }
+
+    pub fn out_len(&self) -> usize {
+        self.out.iter().product()
+    }
+
+    /// Calls `row(out, data, n)` for each row of windows whose point `at`, in row-major order of the window, lies inside of the
+    /// data: the `n` windows from `out` on have it at `data`, `data + stride`, ….
+    pub fn rows(&self, at: usize, mut row: impl FnMut(usize, usize, usize)) {
+        let [deep, down, along] = &self.windows;
+        let [_, kernel_height, kernel_width] = self.kernel;
+        let (kz, ky, kx) = (at / (kernel_height * kernel_width), at / kernel_width % kernel_height, at % kernel_width);
+        let ([depth, height, width], [out_depth, out_height, out_width]) = (self.data, self.out);
         let columns = along.inside(kx, width, out_width);
         if columns.is_empty() {
-            continue;
+            return;
         }
         let first = along.input(columns.start, kx);
-        for y in down.inside(ky, height, out_height) {
-            let row = &image[down.input(y, ky) * width..][..width];
-            let sums = &mut sums[y * out_width..][columns.clone()];
-            if along.stride == 1 {
-                sums.iter_mut().zip(&row[first..]).for_each(|(sum, &x)| *sum = sum.add(tap.mul(x)));
-            } else {
-                let inputs = row[first..].iter().step_by(along.stride as usize);
-                sums.iter_mut().zip(inputs).for_each(|(sum, &x)| *sum = sum.add(tap.mul(x)));
+        for z in deep.inside(kz, depth, out_depth) {
+            for y in down.inside(ky, height, out_height) {
+                let out = (z * out_height + y) * out_width + columns.start;
+                row(out, (deep.input(z, kz) * height + down.input(y, ky)) * width + first, columns.len());
+            }
+        }
+    }
+
+    /// The distance between neighbouring windows of a row.
+    pub fn stride(&self) -> usize {
+        self.windows[2].stride as usize
+    }
+}
+
+/// The last up to three values, with `one` before them.
+fn three<T: Copy>(values: &[T], one: T) -> [T; 3] {
+    [0, 1, 2].map(|at| (at + values.len()).checked_sub(3).map_or(one, |at| values[at]))
+}
+
+/// An operand with the axes of `letters` in their order, converted to a dtype.
+pub(super) fn operand(cx: &EvalCx, arg: usize, layout: &str, letters: &str) -> Result<Tensor, crate::ops::eval::Trap> {
+    Ok(read_layout(layout).unpack(letters, &cx.tensor_as(arg, cx.out_dtype())?))
+}
+
+/// The weight, operand `arg`, with O, I and the spatial axes. Where groups have an axis of their own, they become part of
+/// the axis `whole`.
+pub(super) fn weight(
+    cx: &EvalCx,
+    arg: usize,
+    layout: &str,
+    spatial: &str,
+    whole: char,
+) -> Result<Tensor, crate::ops::eval::Trap> {
+    if read_layout(layout).axis('G').is_none() {
+        return operand(cx, arg, layout, &letters("OI", spatial));
+    }
+    let tensor = operand(cx, arg, layout, &letters(if whole == 'O' { "GOI" } else { "OGI" }, spatial))?;
+    let mut shape = tensor.shape().to_vec();
+    let at = usize::from(whole == 'I');
+    shape[at] *= shape.remove(at + 1);
+    Ok(tensor.reshape(&shape).expect("as many elements"))
+}
+
+/// The result in its layout from one with N, C and the spatial axes.
+pub(super) fn result(cx: &EvalCx, attrs: &Conv2dAttrs, spatial: &str, out: Acc) -> EvalResult {
+    let layout = if attrs.out_layout.is_empty() { &attrs.data_layout } else { &attrs.out_layout };
+    Ok(read_layout(layout).pack(&letters("NC", spatial), &out.into_tensor(cx.out_dtype())).into())
+}
+
+/// A layout that the relation has read.
+pub(super) fn read_layout(text: &str) -> Layout {
+    Layout::parse(text).expect("the relation read it")
+}
+
+pub(super) fn conv_eval(cx: &EvalCx, spatial: &str) -> EvalResult {
+    let attrs = Conv2dAttrs::read(cx.attrs);
+    let data = operand(cx, 0, &attrs.data_layout, &letters("NC", spatial))?;
+    let weight = weight(cx, 1, &attrs.kernel_layout, spatial, 'O')?;
+    let out = match data.to_acc() {
+        Acc::F32(_) => convolve::<f32>(&attrs, &data, &weight),
+        Acc::F64(_) => convolve::<f64>(&attrs, &data, &weight),
+        Acc::I64(_) => convolve::<i64>(&attrs, &data, &weight),
+    };
+    result(cx, &attrs, spatial, out)
+}
+
+/// How many windows are computed together, and how many products of each at a time: what fits a cache.
+const CHUNK: usize = 512;
+const BLOCK: usize = 128;
+
+fn convolve<T: Real>(attrs: &Conv2dAttrs, data: &Tensor, weight: &Tensor) -> Acc {
+    let groups = attrs.groups as usize;
+    let (data_shape, weight_shape) = (data.shape(), weight.shape());
+    // The outputs of a depthwise weight lie on both axes; in memory, they are those of a grouped weight with I = 1.
+    let inputs = data_shape[1] / groups;
+    let outputs = if inputs == 1 { weight_shape[0] * weight_shape[1] } else { weight_shape[0] };
+    let size: Vec<i64> = weight_shape[2..].iter().map(|&n| n as i64).collect();
+    let windows = window::windows(&size, &attrs.strides, &attrs.dilation, &attrs.padding);
+    let positions = windows.iter().zip(&data_shape[2..]).map(|(window, &input)| window.n_positions(input, false));
+    let mut shape = vec![data_shape[0], outputs];
+    shape.extend(positions);
+
+    let sizes = Sizes::new(attrs, &data_shape[2..], &weight_shape[2..], &shape[2..]);
+    let (data, weight) = (T::elements(&data.to_acc()), T::elements(&weight.to_acc()));
+    let (image_len, weight_len, out_len) = (inputs * sizes.data_len(), inputs * sizes.kernel_len(), sizes.out_len());
+    let of_group = outputs / groups;
+    let starts = || (0..out_len).step_by(CHUNK);
+    let tasks: Vec<(usize, usize)> = (0..shape[0] * groups).flat_map(|image| starts().map(move |start| (image, start))).collect();
+    let sums = |&(image, start): &(usize, usize)| {
+        let weight = &weight[image % groups * of_group * weight_len..][..of_group * weight_len];
+        chunk(&data[image * image_len..][..image_len], weight, of_group, &sizes, start..out_len.min(start + CHUNK))
+    };
+    let parts: Vec<Vec<T>> = tasks.par_iter().map(sums).collect();
+    let mut out = vec![T::ZERO; shape.iter().product()];
+    for ((image, start), sums) in tasks.into_iter().zip(parts) {
+        let n = CHUNK.min(out_len - start);
+        for (o, sums) in sums.chunks(n).enumerate() {
+            out[(image * of_group + o) * out_len + start..][..n].copy_from_slice(sums);
+        }
+    }
+    T::from_elements(&shape, out)
+}
+
+/// The outputs of one group for some of its windows, one output after the other. Products are added in the order of the
+/// weight's elements, so that no sum depends on how windows are parted.
+fn chunk<T: Real>(image: &[T], weight: &[T], outputs: usize, sizes: &Sizes, windows: Range<usize>) -> Vec<T> {
+    let n = windows.len();
+    let weight_len = weight.len() / outputs.max(1);
+    let mut sums = vec![T::ZERO; outputs * n];
+    let mut columns = vec![T::ZERO; BLOCK.min(weight_len) * n];
+    for first in (0..weight_len).step_by(BLOCK) {
+        let taps = BLOCK.min(weight_len - first);
+        for (tap, column) in (first..first + taps).zip(columns.chunks_mut(n)) {
+            let (i, at) = (tap / sizes.kernel_len(), tap % sizes.kernel_len());
+            covered(column, &image[i * sizes.data_len()..][..sizes.data_len()], sizes, at, windows.start);
+        }
+        for (o, sums) in sums.chunks_mut(n).enumerate() {
+            add_products(sums, &weight[o * weight_len + first..][..taps], &columns);
+        }
+    }
+    sums
+}
+
+/// The elements under point `at` of the windows from `start` on, 0 where it lies in the padding.
+fn covered<T: Real>(column: &mut [T], image: &[T], sizes: &Sizes, at: usize, start: usize) {
+    column.fill(T::ZERO);
+    let end = start + column.len();
+    sizes.rows(at, |out, data, n| {
+        let (from, to) = (out.max(start), (out + n).min(end));
+        if from < to {
+            let elements = image[data + (from - out) * sizes.stride()..].iter().step_by(sizes.stride());
+            column[from - start..to - start].iter_mut().zip(elements).for_each(|(column, &x)| *column = x);
+        }
+    });
+}
+
+/// Adds to each sum the products of the taps with its elements in the columns, which are as long as the sums.
+fn add_products<T: Real>(sums: &mut [T], taps: &[T], columns: &[T]) {
+    let n = sums.len();
+    let mut column = 0;
+    // Four at a time: a sum is loaded and stored once for all of them.
+    for taps in taps.chunks(4) {
+        let columns = &columns[column * n..][..taps.len() * n];
+        column += taps.len();
+        if let &[p, q, r, s] = taps {
+            let (first, rest) = columns.split_at(n);
+            let (second, rest) = rest.split_at(n);
+            let (third, fourth) = (&rest[..n], &rest[n..][..n]);
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.add(p.mul(first[i])).add(q.mul(second[i])).add(r.mul(third[i])).add(s.mul(fourth[i]));
+            }
+        } else {
+            for (&tap, column) in taps.iter().zip(columns.chunks(n)) {
+                sums.iter_mut().zip(column).for_each(|(sum, &x)| *sum = sum.add(tap.mul(x)));
             }
         }
     }
@@ -101,7 +217,7 @@ fn add_plane<T: Real>(sums: &mut [T], image: &[T], kernel: &[T], sizes: &Sizes) 
 mod tests {
     use super::*;
     use crate::ir::attrs::AttrValue;
-    use crate::ops::conv::CONV2D;
+    use crate::ops::conv::{CONV1D, CONV2D, CONV3D};
     use crate::ops::trial::call;
     use crate::types::DType;
 
@@ -183,6 +299,38 @@ mod tests {
         let blocked = call(&CONV2D).text("out_layout", "NCHW4c").eval(&[&data, &weight]).expect("it runs").remove(0);
         let expected = plain.reshape(&[1, 2, 4, 3, 4]).expect("as many").permute(&[0, 1, 3, 4, 2]);
         assert_eq!(blocked, expected);
+    }
+
+    /// A convolution along fewer or more axes is one over the others of length 1, or a sum of slices.
+    #[test]
+    fn one_and_three_axes_agree_with_two() {
+        let (data, weight) = (ramp(&[2, 4, 9]), ramp(&[6, 2, 3]));
+        let as_two = |x: &Tensor| x.reshape(&[x.shape()[0], x.shape()[1], 1, x.shape()[2]]).expect("as many");
+        let line = call(&CONV1D).ints("strides", &[2]).ints("padding", &[2, 1]).ints("dilation", &[2]).int("groups", 2);
+        let plane =
+            call(&CONV2D).ints("strides", &[1, 2]).ints("padding", &[0, 2, 0, 1]).ints("dilation", &[1, 2]).int("groups", 2);
+        assert_eq!(line.values(&[&data, &weight]), plane.values(&[&as_two(&data), &as_two(&weight)]));
+
+        // A kernel of depth 2 adds the results of its two slices.
+        let (data, weight) = (ramp(&[1, 2, 2, 5, 4]), ramp(&[3, 2, 2, 3, 2]));
+        let slice = |x: &Tensor, z: i64| {
+            let [a, b, _, h, w] = x.shape() else { panic!("five axes") };
+            x.take_range(2, z, 1, 1).reshape(&[*a, *b, *h, *w]).expect("as many")
+        };
+        let space = call(&CONV3D).ints("padding", &[0, 1, 0]).ints("strides", &[1, 1, 2]);
+        let plane = call(&CONV2D).ints("padding", &[1, 0]).ints("strides", &[1, 2]);
+        let [first, second] = [0, 1].map(|z| plane.values(&[&slice(&data, z), &slice(&weight, z)]));
+        let sum: Vec<f64> = first.iter().zip(&second).map(|(a, b)| a + b).collect();
+        assert_eq!(space.values(&[&data, &weight]), sum);
+    }
+
+    #[test]
+    fn an_axis_of_groups_is_part_of_the_outputs() {
+        let (data, weight) = (ramp(&[1, 4, 5, 6]), ramp(&[6, 2, 3, 3]));
+        let flat = call(&CONV2D).int("groups", 2);
+        let grouped = call(&CONV2D).int("groups", 2).text("kernel_layout", "HWGOI");
+        let moved = weight.reshape(&[2, 3, 2, 3, 3]).expect("as many").permute(&[3, 4, 0, 1, 2]);
+        assert_eq!(grouped.values(&[&data, &moved]), flat.values(&[&data, &weight]));
     }
 
     #[test]

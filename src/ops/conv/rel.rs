@@ -1,44 +1,51 @@
-//! The types of convolution.
+//! The types of convolution, over any number of spatial axes.
 
 use super::Conv2dAttrs;
 use crate::ops::layout::{Layout, layout_attr};
-use crate::ops::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop};
+use crate::ops::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
 use crate::ops::window::{self, Window};
 use crate::types::{DType, Dim};
 
 /// What was read of the attributes.
-struct Conv {
-    attrs: Conv2dAttrs,
-    data: Layout,
-    weight: Layout,
-    out: Layout,
-    padding: Vec<(i64, i64)>,
+pub(super) struct Conv {
+    pub attrs: Conv2dAttrs,
+    /// The letters of the spatial axes.
+    pub spatial: &'static str,
+    pub data: Layout,
+    pub weight: Weight,
+    pub out: Layout,
+    pub padding: Vec<(i64, i64)>,
+}
+
+/// The layout of a weight.
+pub(super) struct Weight {
+    pub layout: Layout,
+    /// The groups, where they have an axis of their own.
+    groups: Option<i64>,
+    /// What of `O` and `I` counts for all groups where they have none.
+    whole: char,
+    spatial: &'static str,
 }
 
 /// The weight's dimensions that the result depends on.
-struct Kernel {
-    channels: SDim,
-    size: [SDim; 2],
+pub(super) struct Kernel {
+    pub channels: SDim,
+    pub size: Vec<SDim>,
 }
 
-pub(super) fn conv2d_rel(cx: &mut RelCx) -> RelResult {
-    let conv = read(cx)?;
+pub(super) fn conv_rel(cx: &mut RelCx, spatial: &'static str) -> RelResult {
+    let conv = read(cx, Conv2dAttrs::read(cx.attrs), spatial, 'O')?;
     let data = cx.tensor(0)?;
-    let dims = conv.data.dims(cx, "C3", &data, "NCHW")?;
-    let kernel = match cx.known_tensor(1)? {
-        None => infer_weight(cx, &conv, dims[1], data.dtype)?,
-        Some(weight) => {
-            let weight = conv.weight.dims(cx, "C3", &weight, "OIHW")?;
-            known_weight(cx, &conv, &dims, &weight)?
-        }
-    };
+    let dims = conv.data.dims(cx, "C3", &data, &letters("NC", spatial))?;
+    let kernel = kernel(cx, &conv, &dims, 1, data.dtype)?;
     let mut out = Shape::from_slice(&[dims[0], kernel.channels]);
-    for (at, letter) in [(0, 'H'), (1, 'W')] {
-        let window = kernel.size[at].value().map(|kernel| conv.window(at, kernel));
-        out.push(window::out_dim(cx, "C11", letter, dims[2 + at], window, false)?);
-    }
-    let shape = conv.out.shape(cx, "C12", "NCHW", &out)?;
-    cx.set_out(shape, conv.attrs.out_dtype.unwrap_or(data.dtype))
+    out.extend(conv.positions(cx, &dims[2..], &kernel)?);
+    conv.set_out(cx, &out, data.dtype)
+}
+
+/// The channels' letters with those of the spatial axes.
+pub(super) fn letters(channels: &str, spatial: &str) -> String {
+    format!("{channels}{spatial}")
 }
 
 impl Conv {
@@ -46,32 +53,105 @@ impl Conv {
         let (before, after) = self.padding[at];
         Window { kernel, stride: self.attrs.strides[at], dilation: self.attrs.dilation[at], before, after }
     }
+
+    /// How many windows there are along each spatial axis: `C11`.
+    pub fn positions(&self, cx: &RelCx, data: &[SDim], kernel: &Kernel) -> RelResult<Shape> {
+        let along = |(at, letter): (usize, char)| {
+            let window = kernel.size[at].value().map(|kernel| self.window(at, kernel));
+            window::out_dim(cx, "C11", letter, data[at], window, false)
+        };
+        self.spatial.chars().enumerate().map(along).collect()
+    }
+
+    /// Sets the result's type from its dimensions: `C12`.
+    pub fn set_out(&self, cx: &mut RelCx, dims: &[SDim], data: DType) -> RelResult {
+        let shape = self.out.shape(cx, "C12", &letters("NC", self.spatial), dims)?;
+        cx.set_out(shape, self.attrs.out_dtype.unwrap_or(data))
+    }
+}
+
+impl Weight {
+    /// Reads `kernel_layout`: `C2`. The axis that counts for all groups is `whole`.
+    fn read(attrs: &Conv2dAttrs, spatial: &'static str, whole: char) -> RelResult<Weight> {
+        let has_groups = |layout: &Layout| attrs.groups > 1 && layout.axis('G').is_some();
+        let check = |layout: Layout| {
+            let channels = if has_groups(&layout) { "GOI" } else { "OI" };
+            layout.of(&letters(channels, spatial))
+        };
+        let layout = layout_attr("C2", "kernel_layout", &attrs.kernel_layout, check)?;
+        let groups = has_groups(&layout).then_some(attrs.groups);
+        Ok(Weight { layout, groups, whole, spatial })
+    }
+
+    /// O, I and the spatial axes of a weight: `C3`.
+    pub fn dims(&self, cx: &RelCx, weight: &TensorTy) -> RelResult<Shape> {
+        let Some(groups) = self.groups else { return self.layout.dims(cx, "C3", weight, &letters("OI", self.spatial)) };
+        let mut dims = self.layout.dims(cx, "C3", weight, &letters("GOI", self.spatial))?;
+        let own = dims.remove(0);
+        cx.require("C3", own.dim.compatible(Dim::known(groups)), || {
+            Fault::shape(format!("expected {groups} for the axis G, found {}", own.dim))
+                .at(own.place(), "")
+                .at(Place::attr("groups"), "")
+                .equation("weight.G == groups", format!("{} == {groups}", own.dim))
+        })?;
+        let at = usize::from(self.whole == 'I');
+        dims[at].dim = dims[at].dim.map(|dim| dim.checked_mul(groups));
+        Ok(dims)
+    }
+
+    /// The shape of a weight with these O, I and spatial axes: `C12`. O and I are multiples of the groups.
+    fn shape(&self, cx: &RelCx, dims: &[SDim]) -> RelResult<Shape> {
+        let Some(groups) = self.groups else { return self.layout.shape(cx, "C12", &letters("OI", self.spatial), dims) };
+        let mut dims = dims.to_vec();
+        let at = usize::from(self.whole == 'I');
+        dims[at].dim = dims[at].dim.map(|dim| dim.checked_div(groups));
+        dims.insert(0, SDim::known(groups, From::Attr("groups")));
+        self.layout.shape(cx, "C12", &letters("GOI", self.spatial), &dims)
+    }
 }
 
 /// The rules that only attributes are in.
-fn read(cx: &RelCx) -> RelResult<Conv> {
-    let attrs = Conv2dAttrs::read(cx.attrs);
-    let data = layout_attr("C1", "data_layout", &attrs.data_layout, |layout| layout.of("NCHW"))?;
-    let weight = layout_attr("C2", "kernel_layout", &attrs.kernel_layout, |layout| layout.of("OIHW"))?;
+pub(super) fn read(cx: &RelCx, attrs: Conv2dAttrs, spatial: &'static str, whole: char) -> RelResult<Conv> {
+    let n = spatial.len();
+    let layout = |attr, text: &str| layout_attr("C1", attr, text, |layout| layout.of(&letters("NC", spatial)));
+    let data = layout("data_layout", &attrs.data_layout)?;
+    let weight = Weight::read(&attrs, spatial, whole)?;
     let out = match attrs.out_layout.as_str() {
         "" => data.clone(),
-        text => layout_attr("C1", "out_layout", text, |layout| layout.of("NCHW"))?,
+        text => layout("out_layout", text)?,
     };
-    window::sizes(cx, "C4", "strides", &attrs.strides, 2)?;
-    window::sizes(cx, "C4", "dilation", &attrs.dilation, 2)?;
+    window::sizes(cx, "C4", "strides", &attrs.strides, n)?;
+    window::sizes(cx, "C4", "dilation", &attrs.dilation, n)?;
     if let Some(size) = &attrs.kernel_size {
-        window::sizes(cx, "C4", "kernel_size", size, 2)?;
+        window::sizes(cx, "C4", "kernel_size", size, n)?;
     }
-    let padding = window::padding(cx, "C5", &attrs.padding, 2)?;
-    cx.require("C6", attrs.groups >= 1, || Fault::attr("groups", format!("expected at least 1, found {}", attrs.groups)))?;
+    let padding = window::padding(cx, "C5", &attrs.padding, n)?;
+    require_positive(cx, "C6", "groups", attrs.groups)?;
     if let Some(channels) = attrs.channels {
         cx.require("C8", channels >= 0, || Fault::attr("channels", format!("expected at least 0, found {channels}")))?;
     }
-    Ok(Conv { attrs, data, weight, out, padding })
+    Ok(Conv { attrs, spatial, data, weight, out, padding })
+}
+
+/// The rule that an attribute is at least 1.
+pub(super) fn require_positive(cx: &RelCx, rule: &'static str, attr: &'static str, value: i64) -> RelResult {
+    cx.require(rule, value >= 1, || Fault::attr(attr, format!("expected at least 1, found {value}")))
+}
+
+/// Checks the weight, operand `arg`, or decides its type where it is not known. `data` are the dimensions of N, C and the
+/// spatial axes.
+pub(super) fn kernel(cx: &mut RelCx, conv: &Conv, data: &Shape, arg: usize, dtype: DType) -> RelResult<Kernel> {
+    match cx.known_tensor(arg)? {
+        None => infer_weight(cx, conv, data[1], arg, dtype),
+        Some(weight) => {
+            let weight = conv.weight.dims(cx, &weight)?;
+            known_weight(cx, conv, data, &weight)
+        }
+    }
 }
 
 /// Decides the weight's type from `channels` and `kernel_size`.
-fn infer_weight(cx: &mut RelCx, conv: &Conv, data_c: SDim, dtype: DType) -> RelResult<Kernel> {
+fn infer_weight(cx: &mut RelCx, conv: &Conv, data_c: SDim, arg: usize, dtype: DType) -> RelResult<Kernel> {
     let groups = conv.attrs.groups;
     let (Some(channels), Some(size)) = (conv.attrs.channels, &conv.attrs.kernel_size) else { return Err(Stop::NotYet) };
     let channels = SDim::known(channels, From::Attr("channels"));
@@ -89,24 +169,52 @@ fn infer_weight(cx: &mut RelCx, conv: &Conv, data_c: SDim, dtype: DType) -> RelR
         None if groups == 1 => data_c,
         None => SDim::new(Dim::Any, From::Rule("C7")),
     };
-    let size = [size[0], size[1]].map(|size| SDim::known(size, From::Attr("kernel_size")));
-    let shape = conv.weight.shape(cx, "C12", "OIHW", &[channels, input, size[0], size[1]])?;
-    cx.set_arg("C3", 1, shape, dtype)?;
-    Ok(Kernel { channels, size })
+    set_weight(cx, conv, arg, channels, input, dtype)?;
+    Ok(Kernel { channels, size: attr_size(size) })
 }
 
-/// Checks a weight whose type is known, given its dimensions O, I, H and W.
+/// Decides the weight's type.
+pub(super) fn set_weight(cx: &mut RelCx, conv: &Conv, arg: usize, o: SDim, i: SDim, dtype: DType) -> RelResult {
+    let mut dims = vec![o, i];
+    dims.extend(attr_size(conv.attrs.kernel_size.as_deref().unwrap_or_default()));
+    let shape = conv.weight.shape(cx, &dims)?;
+    cx.set_arg("C3", arg, shape, dtype)
+}
+
+/// The window that `kernel_size` says.
+pub(super) fn attr_size(size: &[i64]) -> Vec<SDim> {
+    size.iter().map(|&size| SDim::known(size, From::Attr("kernel_size"))).collect()
+}
+
+/// The window's size: `kernel_size` where it is given, which is that of the weight (`C10`).
+pub(super) fn kernel_size(cx: &RelCx, conv: &Conv, weight: &[SDim]) -> RelResult<Vec<SDim>> {
+    let Some(size) = &conv.attrs.kernel_size else { return Ok(weight.to_vec()) };
+    for ((found, &expected), letter) in weight.iter().zip(size).zip(conv.spatial.chars()) {
+        cx.require("C10", found.dim.compatible(Dim::known(expected)), || {
+            let fault = Fault::shape(format!("expected a weight with {letter} = {expected}, found {}", found.dim))
+                .at(Place::attr("kernel_size"), "")
+                .at(found.place(), "")
+                .equation(format!("weight.{letter} == kernel_size"), format!("{} == {expected}", found.dim));
+            let sizes: Option<Vec<i64>> = weight.iter().map(|dim| dim.value()).collect();
+            match sizes {
+                Some(sizes) => fault.set_attr("kernel_size", format!("{sizes:?}")),
+                None => fault,
+            }
+        })?;
+    }
+    Ok(attr_size(size))
+}
+
+/// Checks a weight whose type is known, given its dimensions O, I and the spatial axes.
 fn known_weight(cx: &RelCx, conv: &Conv, data: &Shape, weight: &Shape) -> RelResult<Kernel> {
     let (o, i, groups) = (weight[0], weight[1], conv.attrs.groups);
     let channels = conv.attrs.channels.map(|channels| SDim::known(channels, From::Attr("channels")));
-    if let Some(size) = &conv.attrs.kernel_size {
-        kernel_size(cx, size, weight)?;
-    }
+    let size = kernel_size(cx, conv, &weight[2..])?;
     // TVM's test for a depthwise weight, whose axis I counts the outputs of each input channel.
-    let one_each = groups > 1 && data[1].value() == Some(groups) && o.value() == Some(groups);
+    let one_each = groups > 1 && data[1].value() == Some(groups) && o.value() == Some(groups) && conv.weight.groups.is_none();
     if let (true, Some(channels), Some(_)) = (one_each, channels, &conv.attrs.kernel_size) {
         depthwise_inputs(cx, channels, i, groups)?;
-        return Ok(Kernel { channels, size: [weight[2], weight[3]] });
+        return Ok(Kernel { channels, size });
     }
     if let Some(channels) = channels {
         cx.require("C8", o.dim.compatible(channels.dim), || {
@@ -120,25 +228,7 @@ fn known_weight(cx: &RelCx, conv: &Conv, data: &Shape, weight: &Shape) -> RelRes
     input_channels(cx, conv, data, weight)?;
     let channels = channels.unwrap_or(o);
     require_groups(cx, channels, groups)?;
-    Ok(Kernel { channels, size: [weight[2], weight[3]] })
-}
-
-/// `C10`.
-fn kernel_size(cx: &RelCx, size: &[i64], weight: &Shape) -> RelResult {
-    let (h, w) = (weight[2], weight[3]);
-    for (found, &expected, letter) in [(h, &size[0], 'H'), (w, &size[1], 'W')] {
-        cx.require("C10", found.dim.compatible(Dim::known(expected)), || {
-            let fault = Fault::shape(format!("expected a weight with {letter} = {expected}, found {}", found.dim))
-                .at(Place::attr("kernel_size"), "")
-                .at(found.place(), "")
-                .equation("(weight.H, weight.W) == kernel_size", format!("({}, {}) == ({}, {})", h.dim, w.dim, size[0], size[1]));
-            match (h.value(), w.value()) {
-                (Some(h), Some(w)) => fault.set_attr("kernel_size", format!("[{h}, {w}]")),
-                _ => fault,
-            }
-        })?;
-    }
-    Ok(())
+    Ok(Kernel { channels, size })
 }
 
 /// `C7` of a depthwise weight.
@@ -178,12 +268,13 @@ fn input_channels(cx: &RelCx, conv: &Conv, data: &Shape, weight: &Shape) -> RelR
 
 /// Advice where the data's last axis has the channels that the weight takes.
 fn other_layout(fault: Fault, conv: &Conv, data: &Shape, taken: i128) -> Fault {
-    let last = data[3].value().is_some_and(|w| i128::from(w) == taken);
-    if conv.attrs.data_layout == "NCHW" && last { fault.set_attr("data_layout", "\"NHWC\"") } else { fault }
+    let last = data.last().and_then(|dim| dim.value()).is_some_and(|w| i128::from(w) == taken);
+    let first = conv.attrs.data_layout == letters("NC", conv.spatial);
+    if first && last { fault.set_attr("data_layout", format!("\"N{}C\"", conv.spatial)) } else { fault }
 }
 
 /// `C9`.
-fn require_groups(cx: &RelCx, channels: SDim, groups: i64) -> RelResult {
+pub(super) fn require_groups(cx: &RelCx, channels: SDim, groups: i64) -> RelResult {
     let Some(value) = channels.value() else { return Ok(()) };
     cx.require("C9", value % groups == 0, || {
         Fault::shape(format!("{value} output channels do not fall into {groups} groups"))
@@ -197,7 +288,7 @@ fn require_groups(cx: &RelCx, channels: SDim, groups: i64) -> RelResult {
 mod tests {
     use super::*;
     use crate::ir::attrs::AttrValue;
-    use crate::ops::conv::CONV2D;
+    use crate::ops::conv::{CONV1D, CONV2D, CONV3D};
     use crate::ops::rel::FaultHelp;
     use crate::ops::trial::{Trial, call, extremes};
 
@@ -235,6 +326,34 @@ mod tests {
         assert_eq!(conv(7, 3).int("groups", 2).fault(&[DATA, "_"]).rule, "C9");
     }
 
+    /// A weight with an axis for the groups.
+    fn grouped() -> Trial {
+        conv(8, 3).int("groups", 2).text("kernel_layout", "GOIHW")
+    }
+
+    #[test]
+    fn weights_with_an_axis_of_groups() {
+        assert_eq!(grouped().out(&[DATA, "(2, 4, 4, 3, 3) float32"]), "Tensor[(1, 8, 8, 10), float32]");
+        let inferred = grouped().infer(&[DATA, "_"]).expect("it holds");
+        assert_eq!(inferred.args[1], "Tensor[(2, 4, 4, 3, 3), float32]");
+        assert_eq!(grouped().fault(&[DATA, "(2, 2, 4, 3, 3) float32"]).rule, "C8");
+    }
+
+    #[test]
+    fn one_and_three_axes() {
+        let line = call(&CONV1D).ints("padding", &[1, 3]).text("data_layout", "NWC").text("kernel_layout", "WIO");
+        assert_eq!(line.out(&["(1, 8, 4) float32", "(3, 4, 6) float32"]), "Tensor[(1, 10, 6), float32]");
+        let line = call(&CONV1D).int("channels", 2).ints("kernel_size", &[3]).infer(&["(?, 10, 224) float32", "_"]);
+        assert_eq!(line.expect("it holds").args[1], "Tensor[(2, 10, 3), float32]");
+        let space = call(&CONV3D).ints("strides", &[1, 2, 3]).ints("padding", &[0, 1, 2, 1, 0, 0]);
+        assert_eq!(space.out(&["(1, 2, 5, 6, 7) int8", "(4, 2, 3, 2, 1) int8"]), "Tensor[(1, 4, 4, 3, 3), int8]");
+        let fault = call(&CONV1D).fault(&["(1, 8, 3) float32", "(6, 3, 2) float32"]);
+        assert_eq!(fault.helps, [FaultHelp::SetAttr { name: "data_layout", value: "\"NWC\"".into() }]);
+        extremes(|| call(&CONV1D), &["(1, 8, 3) float32", "(6, 8, 2) float32"]);
+        extremes(|| call(&CONV3D), &["(1, 2, 5, 6, 7) int8", "(4, 2, 3, 2, 1) int8"]);
+        extremes(grouped, &[DATA, "_"]);
+    }
+
     #[test]
     fn depthwise_weights() {
         let depthwise = |channels| conv(channels, 3).int("groups", 8);
@@ -266,6 +385,7 @@ mod tests {
         assert_eq!(rule(call(&CONV2D).text("data_layout", "NCDHW"), DATA, weight), "C1");
         assert_eq!(rule(call(&CONV2D).text("out_layout", "NC"), DATA, weight), "C1");
         assert_eq!(rule(call(&CONV2D).text("kernel_layout", "GOIHW"), DATA, weight), "C2");
+        assert_eq!(rule(grouped(), DATA, "(3, 4, 4, 3, 3) float32"), "C3");
         assert_eq!(rule(call(&CONV2D), "(1, 8, 10) float32", weight), "C3");
         assert_eq!(rule(call(&CONV2D).text("data_layout", "NCHW4c"), "(1, 2, 9, 9, 8) float32", weight), "C3");
         assert_eq!(rule(call(&CONV2D).ints("strides", &[0, 1]), DATA, weight), "C4");

@@ -55,7 +55,7 @@ pub(super) fn dyn_resize2d_fixed(known: &Known) -> Option<Fixed> {
 }
 
 /// Data `(N, C, …)` with other dimensions behind `C`.
-fn resized(data: &Tensor, size: &[usize], roi: &[f64], sampling: &Sampling, dtype: DType) -> Result<Tensor, Trap> {
+pub fn resized(data: &Tensor, size: &[usize], roi: &[f64], sampling: &Sampling, dtype: DType) -> Result<Tensor, Trap> {
     fn view<T: Float>(data: &Tensor, size: &[usize], roi: &[f64], sampling: &Sampling) -> View<T> {
         let (n, planes) = (size.len(), &data.shape()[2..]);
         let axis = |i: usize| sampling.axis(planes[i], size[i], (roi[i], roi[i + n]));

@@ -3,6 +3,8 @@
 mod eval;
 mod rel;
 
+pub use eval::resized;
+
 use super::attrs::{Dims, Floats, attrs};
 use super::layout::{Layout, layout_attr};
 use super::rel::RelResult;
@@ -234,17 +236,17 @@ struct Resize {
 }
 
 /// How a coordinate is found and what is read there.
-struct Sampling {
-    method: String,
-    mode: String,
-    rounding: String,
-    alpha: f64,
-    exclude: bool,
-    extrapolation: f64,
+pub struct Sampling {
+    pub method: String,
+    pub mode: String,
+    pub rounding: String,
+    pub alpha: f64,
+    pub exclude: bool,
+    pub extrapolation: f64,
     /// Whether the border ends at the data, or goes on.
-    ends: bool,
+    pub ends: bool,
     /// Whether a whole ratio divides positions.
-    whole_ratios: bool,
+    pub whole_ratios: bool,
 }
 
 impl Resize {

@@ -1,0 +1,183 @@
+//! The gradient of a convolution by its weight: windows of the data times the result's gradient.
+
+use super::Conv2dAttrs;
+use super::eval::{self, Sizes};
+use super::rel::require_positive;
+use crate::ops::Shapes;
+use crate::ops::eval::{EvalCx, EvalResult};
+use crate::ops::layout::{Layout, layout_attr};
+use crate::ops::rel::{Fault, From, Place, RelCx, RelResult, SDim};
+use crate::ops::window;
+use crate::tensor::{Acc, Real, Tensor};
+use crate::types::Dim;
+use rayon::prelude::*;
+
+pub(super) fn backward_weight_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = Conv2dAttrs::read(cx.attrs);
+    let grad_layout = layout_attr("C1", "data_layout", &attrs.data_layout, |layout| layout.of("NCHW"))?;
+    let data_layout = layout_attr("C1", "kernel_layout", &attrs.kernel_layout, |layout| layout.of("NCHW"))?;
+    let out_layout = layout_attr("C2", "out_layout", &attrs.out_layout, |layout| layout.of("OIHW"))?;
+    window::sizes(cx, "C4", "strides", &attrs.strides, 2)?;
+    window::sizes(cx, "C4", "dilation", &attrs.dilation, 2)?;
+    cx.require("C4", attrs.kernel_size.is_some(), || Fault::attr("kernel_size", "expected the window's size, found none"))?;
+    let size = attrs.kernel_size.clone().unwrap_or_default();
+    window::sizes(cx, "C4", "kernel_size", &size, 2)?;
+    window::padding(cx, "C5", &attrs.padding, 2)?;
+    require_positive(cx, "C6", "groups", attrs.groups)?;
+
+    let (grad, data) = (cx.tensor(0)?, cx.tensor(1)?);
+    let grad_dims = grad_layout.dims(cx, "C3", &grad, "NCHW")?;
+    let data_dims = data_layout.dims(cx, "C3", &data, "NCHW")?;
+    let outputs = require_channels(cx, grad_dims[1], attrs.groups)?;
+    let inputs = require_channels(cx, data_dims[1], attrs.groups)?;
+    let channels = attrs.channels.unwrap_or(outputs);
+    cx.require("C8", channels == outputs, || {
+        Fault::attr("channels", format!("expected {outputs}, found {channels}"))
+            .at(grad_dims[1].place(), "")
+            .set_attr("channels", outputs)
+    })?;
+    cx.require("C9", grad_dims[0].dim.compatible(data_dims[0].dim), || {
+        Fault::shape(format!("expected one batch, found {} and {}", grad_dims[0].dim, data_dims[0].dim))
+            .at(data_dims[0].place(), "")
+            .at(grad_dims[0].place(), "")
+    })?;
+    for (at, (letter, window)) in "HW".chars().zip(windows(&attrs, &size)).enumerate() {
+        let expected = window::out_dim(cx, "C10", letter, data_dims[2 + at], Some(window), false)?;
+        let found = grad_dims[2 + at];
+        cx.require("C10", found.dim.compatible(expected.dim), || {
+            Fault::shape(format!("expected {} windows along {letter}, found {}", expected.dim, found.dim))
+                .at(found.place(), "")
+                .at(data_dims[2 + at].place(), "")
+        })?;
+    }
+    let mut dims = vec![SDim::known(outputs, grad_dims[1].from), SDim::known(inputs / attrs.groups, data_dims[1].from)];
+    dims.extend(size.iter().map(|&size| SDim::known(size, From::Attr("kernel_size"))));
+    let shape = out_layout.shape(cx, "C11", "OIHW", &dims)?;
+    cx.set_out(shape, attrs.out_dtype.unwrap_or(grad.dtype))
+}
+
+/// The windows of the convolution it is the gradient of.
+fn windows(attrs: &Conv2dAttrs, size: &[i64]) -> Vec<window::Window> {
+    window::windows(size, &attrs.strides, &attrs.dilation, &attrs.padding)
+}
+
+/// `C7` of one operand: its channels.
+fn require_channels(cx: &RelCx, c: SDim, groups: i64) -> RelResult<i64> {
+    cx.require("C7", matches!(c.dim, Dim::Known { value, .. } if value % groups == 0), || {
+        let message = match c.value() {
+            Some(value) => format!("{value} channels do not fall into {groups} groups"),
+            None => format!("expected a number of channels, found {}", c.dim),
+        };
+        Fault::shape(message).at(c.place(), "").at(Place::attr("groups"), "")
+    })?;
+    Ok(c.value().unwrap_or(0))
+}
+
+pub(super) fn backward_weight_eval(cx: &EvalCx) -> EvalResult {
+    let attrs = Conv2dAttrs::read(cx.attrs);
+    let grad = eval::operand(cx, 0, &attrs.data_layout, "NCHW")?;
+    let data = eval::operand(cx, 1, &attrs.kernel_layout, "NCHW")?;
+    let out = match grad.to_acc() {
+        Acc::F32(_) => correlate::<f32>(&attrs, &grad, &data),
+        Acc::F64(_) => correlate::<f64>(&attrs, &grad, &data),
+        Acc::I64(_) => correlate::<i64>(&attrs, &grad, &data),
+    };
+    Ok(eval::read_layout(&attrs.out_layout).pack("OIHW", &out.into_tensor(cx.out_dtype())).into())
+}
+
+fn correlate<T: Real>(attrs: &Conv2dAttrs, grad: &Tensor, data: &Tensor) -> Acc {
+    let size: Vec<usize> = attrs.kernel_size.iter().flatten().map(|&size| size as usize).collect();
+    let sizes = Sizes::new(attrs, &data.shape()[2..], &size, &grad.shape()[2..]);
+    let (groups, batch, outputs, channels) = (attrs.groups as usize, grad.shape()[0], grad.shape()[1], data.shape()[1]);
+    let inputs = channels / groups;
+    let (grad, data) = (T::elements(&grad.to_acc()), T::elements(&data.to_acc()));
+    let (grad_len, image_len) = (sizes.out_len(), sizes.data_len());
+    let mut out = vec![T::ZERO; outputs * inputs * sizes.kernel_len()];
+    if !out.is_empty() {
+        out.par_chunks_mut(sizes.kernel_len()).enumerate().for_each(|(plane, kernel)| {
+            let (o, i) = (plane / inputs, plane % inputs);
+            let channel = o / (outputs / groups) * inputs + i;
+            for (at, tap) in kernel.iter_mut().enumerate() {
+                for n in 0..batch {
+                    let grad = &grad[(n * outputs + o) * grad_len..][..grad_len];
+                    let image = &data[(n * channels + channel) * image_len..][..image_len];
+                    sizes.rows(at, |out, data, n| {
+                        let inputs = image[data..].iter().step_by(sizes.stride());
+                        let sum = grad[out..][..n].iter().zip(inputs).fold(T::ZERO, |sum, (&g, &x)| sum.add(g.mul(x)));
+                        *tap = tap.add(sum);
+                    });
+                }
+            }
+        });
+    }
+    T::from_elements(&[outputs, inputs, size[0], size[1]], out)
+}
+
+/// Each element of the gradient times the window over the input channels of a group.
+pub(super) fn backward_weight_macs(shapes: &Shapes) -> u128 {
+    let out_layout = Conv2dAttrs::read(shapes.attrs).out_layout;
+    let layout = Layout::parse(&out_layout).expect("the relation has read it");
+    let window: u128 = "IHW".chars().map(|letter| layout.size(letter, shapes.out)).product();
+    Shapes::elements(&shapes.args[0]) * window
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::conv::{CONV2D, CONV2D_BACKWARD_WEIGHT};
+    use crate::ops::trial::{Trial, call, extremes};
+
+    fn gradient(size: &[i64]) -> Trial {
+        call(&CONV2D_BACKWARD_WEIGHT).ints("kernel_size", size).text("kernel_layout", "NCHW").text("out_layout", "OIHW")
+    }
+
+    const GRAD: &str = "(2, 6, 5, 5) float32";
+    const DATA: &str = "(2, 4, 7, 6) float32";
+
+    #[test]
+    fn types() {
+        assert_eq!(gradient(&[3, 2]).out(&[GRAD, DATA]), "Tensor[(6, 4, 3, 2), float32]");
+        let moved = gradient(&[3, 2]).text("out_layout", "HWIO2o").int("groups", 2).int("channels", 6);
+        assert_eq!(moved.out(&[GRAD, DATA]), "Tensor[(3, 2, 2, 3, 2), float32]");
+        assert_eq!(gradient(&[3, 2]).out(&["(?, 6, ?, 5) int8", "(2, 4, 7, ?) int8"]), "Tensor[(6, 4, 3, 2), int8]");
+        let depthwise = gradient(&[3, 3]).int("groups", 3).int("channels", 3).ints("padding", &[1, 1, 1, 1]);
+        assert_eq!(depthwise.out(&["(1, 3, 9, 9) int8", "(1, 3, 9, 9) int8"]), "Tensor[(3, 1, 3, 3), int8]");
+    }
+
+    #[test]
+    fn faults() {
+        let rule = |trial: Trial| trial.fault(&[GRAD, DATA]).rule;
+        assert_eq!(rule(gradient(&[3, 2]).text("kernel_layout", "OIHW")), "C1");
+        assert_eq!(rule(gradient(&[3, 2]).text("out_layout", "")), "C2");
+        assert_eq!(gradient(&[3, 2]).fault(&["(6, 5, 5) int8", DATA]).rule, "C3");
+        assert_eq!(rule(gradient(&[3])), "C4");
+        assert_eq!(rule(gradient(&[3, 2]).ints("padding", &[-1])), "C5");
+        assert_eq!(rule(gradient(&[3, 2]).int("groups", 0)), "C6");
+        assert_eq!(rule(gradient(&[3, 2]).int("groups", 3)), "C7");
+        assert_eq!(gradient(&[3, 2]).fault(&["(2, ?, 5, 5) int8", DATA]).rule, "C7");
+        assert_eq!(rule(gradient(&[3, 2]).int("channels", 4)), "C8");
+        assert_eq!(gradient(&[3, 2]).fault(&["(1, 6, 5, 5) int8", DATA]).rule, "C9");
+        assert_eq!(rule(gradient(&[3, 3])), "C10");
+        assert_eq!(rule(gradient(&[3, 2]).text("out_layout", "OIHW4o")), "C11");
+        extremes(|| gradient(&[3, 2]), &[GRAD, DATA]);
+    }
+
+    /// The convolution is linear in its weight: `conv(x, w) · y == w · gradient(y, x)`.
+    #[test]
+    fn it_is_the_gradient() {
+        let ramp = |shape: &[usize]| Tensor::from_fn(shape, |i| (i * 5 % 13) as f64 - 6.0);
+        let dot = |a: &Tensor, b: &Tensor| -> f64 { a.to_f64s().iter().zip(b.to_f64s()).map(|(a, b)| a * b).sum() };
+        for (strides, padding, dilation, groups) in
+            [([1, 1], [0, 0, 0, 0], [1, 1], 1), ([2, 3], [1, 0, 2, 2], [2, 1], 2), ([1, 2], [3, 3, 3, 3], [1, 2], 4)]
+        {
+            let (x, w) = (ramp(&[2, 4, 7, 6]), ramp(&[8, 4 / groups, 3, 2]));
+            let set = |trial: Trial| {
+                trial.ints("strides", &strides).ints("padding", &padding).ints("dilation", &dilation).int("groups", groups as i64)
+            };
+            let out = set(call(&CONV2D)).eval(&[&x, &w]).expect("it runs").remove(0);
+            let y = Tensor::from_fn(out.shape(), |i| (i * 3 % 7) as f64 - 3.0);
+            let dw = set(gradient(&[3, 2])).eval(&[&y, &x]).expect("it runs").remove(0);
+            assert_eq!(dot(&out, &y), dot(&w, &dw), "{strides:?} {groups}");
+        }
+    }
+}

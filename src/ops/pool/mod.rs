@@ -1,0 +1,410 @@
+//! Pooling: windows over the spatial axes, of which the largest element or the mean is taken, and the gradients of that.
+//!
+//! The attribute types of one kind differ in their defaults only, so all are read as those of two axes; those of the mean
+//! begin with those of the maximum.
+
+mod eval;
+mod grad;
+mod rel;
+
+use super::attrs::{Dims, attrs};
+use super::{Fuse, OpDef};
+use crate::ir::attrs::Arg;
+
+attrs! {
+    "relay.attrs.MaxPool1DAttrs" =>
+    pub struct MaxPool1dAttrs {
+        /// The window: width.
+        pub pool_size: Vec<i64>;
+        /// The step from one window to the next.
+        pub strides: Vec<i64> = &[1];
+        /// The distance between neighbours in the window.
+        pub dilation: Vec<i64> = &[1];
+        /// For both sides, or (left, right).
+        pub padding: Vec<i64> = &[0];
+        /// The axes of `data`; `W` is pooled.
+        pub layout: String = "NCW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+        /// Whether the last window may reach over the end.
+        pub ceil_mode: bool = false;
+    }
+
+    "relay.attrs.MaxPool2DAttrs" =>
+    pub struct MaxPool2dAttrs {
+        /// The window: height, width.
+        pub pool_size: Vec<i64>;
+        /// The step from one window to the next.
+        pub strides: Vec<i64> = &[1, 1];
+        /// The distance between neighbours in the window.
+        pub dilation: Vec<i64> = &[1, 1];
+        /// For all sides, or (height, width), or (top, left, bottom, right).
+        pub padding: Vec<i64> = &[0, 0];
+        /// The axes of `data`; `H` and `W` are pooled.
+        pub layout: String = "NCHW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+        /// Whether the last window may reach over the end.
+        pub ceil_mode: bool = false;
+    }
+
+    "relay.attrs.MaxPool3DAttrs" =>
+    pub struct MaxPool3dAttrs {
+        /// The window: depth, height, width.
+        pub pool_size: Vec<i64>;
+        /// The step from one window to the next.
+        pub strides: Vec<i64> = &[1, 1, 1];
+        /// The distance between neighbours in the window.
+        pub dilation: Vec<i64> = &[1, 1, 1];
+        /// For all sides, or (depth, height, width), or all of them before, then all after.
+        pub padding: Vec<i64> = &[0, 0, 0];
+        /// The axes of `data`; `D`, `H` and `W` are pooled.
+        pub layout: String = "NCDHW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+        /// Whether the last window may reach over the end.
+        pub ceil_mode: bool = false;
+    }
+
+    "relay.attrs.AvgPool1DAttrs" =>
+    pub struct AvgPool1dAttrs {
+        /// The window: width.
+        pub pool_size: Vec<i64>;
+        /// The step from one window to the next.
+        pub strides: Vec<i64> = &[1];
+        /// The distance between neighbours in the window.
+        pub dilation: Vec<i64> = &[1];
+        /// For both sides, or (left, right).
+        pub padding: Vec<i64> = &[0];
+        /// The axes of `data`; `W` is pooled.
+        pub layout: String = "NCW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+        /// Whether the last window may reach over the end.
+        pub ceil_mode: bool = false;
+        /// Whether padding counts as elements of value 0.
+        pub count_include_pad: bool = false;
+    }
+
+    "relay.attrs.AvgPool2DAttrs" =>
+    pub struct AvgPool2dAttrs {
+        /// The window: height, width.
+        pub pool_size: Vec<i64>;
+        /// The step from one window to the next.
+        pub strides: Vec<i64> = &[1, 1];
+        /// The distance between neighbours in the window.
+        pub dilation: Vec<i64> = &[1, 1];
+        /// For all sides, or (height, width), or (top, left, bottom, right).
+        pub padding: Vec<i64> = &[0, 0];
+        /// The axes of `data`; `H` and `W` are pooled.
+        pub layout: String = "NCHW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+        /// Whether the last window may reach over the end.
+        pub ceil_mode: bool = false;
+        /// Whether padding counts as elements of value 0.
+        pub count_include_pad: bool = false;
+    }
+
+    "relay.attrs.AvgPool3DAttrs" =>
+    pub struct AvgPool3dAttrs {
+        /// The window: depth, height, width.
+        pub pool_size: Vec<i64>;
+        /// The step from one window to the next.
+        pub strides: Vec<i64> = &[1, 1, 1];
+        /// The distance between neighbours in the window.
+        pub dilation: Vec<i64> = &[1, 1, 1];
+        /// For all sides, or (depth, height, width), or all of them before, then all after.
+        pub padding: Vec<i64> = &[0, 0, 0];
+        /// The axes of `data`; `D`, `H` and `W` are pooled.
+        pub layout: String = "NCDHW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+        /// Whether the last window may reach over the end.
+        pub ceil_mode: bool = false;
+        /// Whether padding counts as elements of value 0.
+        pub count_include_pad: bool = false;
+    }
+
+    "relay.attrs.GlobalPool2DAttrs" =>
+    pub struct GlobalPool2dAttrs {
+        /// The axes of `data`; `H` and `W` are pooled.
+        pub layout: String = "NCHW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+    }
+
+    "relay.attrs.AdaptivePool1DAttrs" =>
+    pub struct AdaptivePool1dAttrs {
+        /// The pooled axes of the result: one; none leaves them as they are.
+        pub output_size: Dims = Some(&[]);
+        /// The axes of `data`; `W` is pooled.
+        pub layout: String = "NCW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+    }
+
+    "relay.attrs.AdaptivePool2DAttrs" =>
+    pub struct AdaptivePool2dAttrs {
+        /// The pooled axes of the result: one value for all, or height, width; none leaves them as they are.
+        pub output_size: Dims = Some(&[]);
+        /// The axes of `data`; `H` and `W` are pooled.
+        pub layout: String = "NCHW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+    }
+
+    "relay.attrs.AdaptivePool3DAttrs" =>
+    pub struct AdaptivePool3dAttrs {
+        /// The pooled axes of the result: one value for all, or depth, height, width; none leaves them as they are.
+        pub output_size: Dims = Some(&[]);
+        /// The axes of `data`; `D`, `H` and `W` are pooled.
+        pub layout: String = "NCDHW";
+        /// The same as `layout`, or empty.
+        pub out_layout: String = "";
+    }
+}
+
+/// The spatial axes, by their number.
+const W: &str = "W";
+const HW: &str = "HW";
+const DHW: &str = "DHW";
+
+/// What pools with a window fulfil.
+const POOL_RULES: &[&str] = &[
+    "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",
+    "C2: rank(data) is the number of axes of layout",
+    "C3: pool_size, strides and dilation have a value for each spatial axis, each >= 1",
+    "C4: padding has 1 value, or 1 or 2 for each spatial axis, each >= 0",
+    "C5: (in + padding - ((pool_size - 1) * dilation + 1)) / strides + 1 >= 1 for each spatial axis, unless in is 0",
+];
+
+/// The largest element of each window.
+pub const MAX_POOL2D: OpDef = OpDef {
+    name: "nn.max_pool2d",
+    doc: "The largest of the elements a window covers, for each position of it; NaN wins, padding does not count, and a window \
+          over nothing but padding gives the dtype's least number. The axes `H` and `W` of the result have \
+          `floor((in + padding - ((pool_size - 1) * dilation + 1)) / strides) + 1` elements, with `ceil_mode` the ceiling \
+          (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(MaxPool2dAttrs::SCHEMA),
+    rules: POOL_RULES,
+    rel: |cx| rel::pool_rel(cx, HW),
+    eval: |cx| eval::max_pool(cx, HW),
+    fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
+};
+
+/// The same along a line.
+pub const MAX_POOL1D: OpDef = OpDef {
+    name: "nn.max_pool1d",
+    doc: "As `nn.max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
+    attrs: Some(MaxPool1dAttrs::SCHEMA),
+    rel: |cx| rel::pool_rel(cx, W),
+    eval: |cx| eval::max_pool(cx, W),
+    ..MAX_POOL2D
+};
+
+/// The same in space.
+pub const MAX_POOL3D: OpDef = OpDef {
+    name: "nn.max_pool3d",
+    doc: "As `nn.max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
+    attrs: Some(MaxPool3dAttrs::SCHEMA),
+    rel: |cx| rel::pool_rel(cx, DHW),
+    eval: |cx| eval::max_pool(cx, DHW),
+    ..MAX_POOL2D
+};
+
+/// The mean of each window.
+pub const AVG_POOL2D: OpDef = OpDef {
+    name: "nn.avg_pool2d",
+    doc: "The mean of the elements a window covers, for each position of it. Padding is not counted, unless `count_include_pad` \
+          counts it as zeros; a window over nothing gives 0. Integers are divided towards zero. The result's shape is that of \
+          `nn.max_pool2d` (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
+    attrs: Some(AvgPool2dAttrs::SCHEMA),
+    eval: |cx| eval::avg_pool(cx, HW),
+    ..MAX_POOL2D
+};
+
+/// The same along a line.
+pub const AVG_POOL1D: OpDef = OpDef {
+    name: "nn.avg_pool1d",
+    doc: "As `nn.avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
+    attrs: Some(AvgPool1dAttrs::SCHEMA),
+    eval: |cx| eval::avg_pool(cx, W),
+    ..MAX_POOL1D
+};
+
+/// The same in space.
+pub const AVG_POOL3D: OpDef = OpDef {
+    name: "nn.avg_pool3d",
+    doc: "As `nn.avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
+    attrs: Some(AvgPool3dAttrs::SCHEMA),
+    eval: |cx| eval::avg_pool(cx, DHW),
+    ..MAX_POOL3D
+};
+
+/// The mean over all of `H` and `W`.
+pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
+    name: "nn.global_avg_pool2d",
+    doc: "The mean of the elements along `H` and `W`, which have one element in the result; 0 where there are none. Integers are \
+          divided towards zero (`src/relay/op/nn/pooling.cc`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(GlobalPool2dAttrs::SCHEMA),
+    rules: &[
+        "C1: layout has the axes H and W, not in blocks, and out_layout is the same or empty",
+        "C2: rank(data) is the number of axes of layout",
+    ],
+    rel: rel::global_pool_rel,
+    eval: eval::global_avg_pool,
+    fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
+};
+
+/// The largest element of all of `H` and `W`.
+pub const GLOBAL_MAX_POOL2D: OpDef = OpDef {
+    name: "nn.global_max_pool2d",
+    doc: "The largest of the elements along `H` and `W`, which have one element in the result; NaN wins, and the dtype's least \
+          number stands where there are none (`src/relay/op/nn/pooling.cc`).",
+    eval: eval::global_max_pool,
+    ..GLOBAL_AVG_POOL2D
+};
+
+/// The mean of as many windows as the result is to have.
+pub const ADAPTIVE_AVG_POOL2D: OpDef = OpDef {
+    name: "nn.adaptive_avg_pool2d",
+    doc: "The mean of the elements of each window along `H` and `W`, of which there are `output_size`: window `i` of `n` covers the \
+          elements from `floor(i * in / n)` to before `ceil((i + 1) * in / n)`. A window over nothing gives 0; integers are divided \
+          towards zero (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
+    args: &[Arg::tensor("data")],
+    attrs: Some(AdaptivePool2dAttrs::SCHEMA),
+    rules: &[
+        "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",
+        "C2: rank(data) is the number of axes of layout",
+        "C3: output_size has no value, 1 value or 1 for each spatial axis, each a number >= 0",
+    ],
+    rel: |cx| rel::adaptive_pool_rel(cx, HW),
+    eval: |cx| eval::adaptive_avg_pool(cx, HW),
+    fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
+};
+
+/// The same along a line.
+pub const ADAPTIVE_AVG_POOL1D: OpDef = OpDef {
+    name: "nn.adaptive_avg_pool1d",
+    doc: "As `nn.adaptive_avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
+    attrs: Some(AdaptivePool1dAttrs::SCHEMA),
+    rel: |cx| rel::adaptive_pool_rel(cx, W),
+    eval: |cx| eval::adaptive_avg_pool(cx, W),
+    ..ADAPTIVE_AVG_POOL2D
+};
+
+/// The same in space.
+pub const ADAPTIVE_AVG_POOL3D: OpDef = OpDef {
+    name: "nn.adaptive_avg_pool3d",
+    doc: "As `nn.adaptive_avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
+    attrs: Some(AdaptivePool3dAttrs::SCHEMA),
+    rel: |cx| rel::adaptive_pool_rel(cx, DHW),
+    eval: |cx| eval::adaptive_avg_pool(cx, DHW),
+    ..ADAPTIVE_AVG_POOL2D
+};
+
+/// The largest element of as many windows as the result is to have.
+pub const ADAPTIVE_MAX_POOL2D: OpDef = OpDef {
+    name: "nn.adaptive_max_pool2d",
+    doc: "The largest element of each of the windows of `nn.adaptive_avg_pool2d`; NaN wins, and a window over nothing gives the \
+          dtype's least number (`src/relay/op/nn/pooling.cc`).",
+    eval: |cx| eval::adaptive_max_pool(cx, HW),
+    ..ADAPTIVE_AVG_POOL2D
+};
+
+/// The same along a line.
+pub const ADAPTIVE_MAX_POOL1D: OpDef = OpDef {
+    name: "nn.adaptive_max_pool1d",
+    doc: "As `nn.adaptive_max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
+    eval: |cx| eval::adaptive_max_pool(cx, W),
+    ..ADAPTIVE_AVG_POOL1D
+};
+
+/// The same in space.
+pub const ADAPTIVE_MAX_POOL3D: OpDef = OpDef {
+    name: "nn.adaptive_max_pool3d",
+    doc: "As `nn.adaptive_max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
+    eval: |cx| eval::adaptive_max_pool(cx, DHW),
+    ..ADAPTIVE_AVG_POOL3D
+};
+
+/// The gradient of the largest elements.
+pub const MAX_POOL2D_GRAD: OpDef = OpDef {
+    name: "nn.max_pool2d_grad",
+    doc: "For each window of `nn.max_pool2d` over operand 1, adds its element of operand 0, the gradient of the result, to the \
+          place of the largest element the window covers: the first NaN, or the first of the largest. The rest is 0. TVM's \
+          registration calls the operands `data` and `grad`, but the gradient comes first (`src/relay/op/nn/pooling.cc`).",
+    args: &[Arg::tensor("data"), Arg::tensor("grad")],
+    attrs: Some(MaxPool2dAttrs::SCHEMA),
+    rules: &[
+        "C1: layout has the axes H and W, not in blocks, and out_layout is the same or empty",
+        "C2: the rank of operand 1 is the number of axes of layout",
+        "C3: pool_size, strides and dilation have 2 values, each >= 1",
+        "C4: padding has 1, 2 or 4 values, each >= 0",
+        "C5: (in + padding - ((pool_size - 1) * dilation + 1)) / strides + 1 >= 1 for H and W, unless in is 0",
+        "C6: operand 0 has the type of the pool's result",
+    ],
+    rel: rel::pool_grad_rel,
+    eval: grad::max_pool_grad,
+    fuse: Some(Fuse::OutEWiseFusable),
+    ..OpDef::BASE
+};
+
+/// The gradient of the means.
+pub const AVG_POOL2D_GRAD: OpDef = OpDef {
+    name: "nn.avg_pool2d_grad",
+    doc: "For each window of `nn.avg_pool2d` over operand 1, adds its element of operand 0, the gradient of the result, divided by \
+          the number of elements the window covers, to each of them. TVM registers the attributes of `nn.max_pool2d` with it, so \
+          padding is never counted; its names of the operands are those of the other way round (`src/relay/op/nn/pooling.cc`).",
+    eval: grad::avg_pool_grad,
+    ..MAX_POOL2D_GRAD
+};
+
+pub const FAMILY: &[OpDef] = &[
+    MAX_POOL1D,
+    MAX_POOL2D,
+    MAX_POOL3D,
+    AVG_POOL1D,
+    AVG_POOL2D,
+    AVG_POOL3D,
+    GLOBAL_AVG_POOL2D,
+    GLOBAL_MAX_POOL2D,
+    ADAPTIVE_AVG_POOL1D,
+    ADAPTIVE_AVG_POOL2D,
+    ADAPTIVE_AVG_POOL3D,
+    ADAPTIVE_MAX_POOL1D,
+    ADAPTIVE_MAX_POOL2D,
+    ADAPTIVE_MAX_POOL3D,
+    MAX_POOL2D_GRAD,
+    AVG_POOL2D_GRAD,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What reading all attribute types of a kind as one of them rests on.
+    #[test]
+    fn attribute_types_of_a_kind_have_the_same_fields() {
+        let fields = |def: &OpDef| -> Vec<_> {
+            def.attrs.expect("pools have attributes").fields.iter().map(|field| (field.name, field.kind)).collect()
+        };
+        for [own, read] in [
+            [MAX_POOL1D, MAX_POOL2D],
+            [MAX_POOL3D, MAX_POOL2D],
+            [AVG_POOL1D, AVG_POOL2D],
+            [AVG_POOL3D, AVG_POOL2D],
+            [ADAPTIVE_AVG_POOL1D, ADAPTIVE_AVG_POOL2D],
+            [ADAPTIVE_AVG_POOL3D, ADAPTIVE_AVG_POOL2D],
+        ] {
+            assert_eq!(fields(&own), fields(&read), "{}", own.name);
+        }
+        assert!(fields(&AVG_POOL2D).starts_with(&fields(&MAX_POOL2D)));
+    }
+}
