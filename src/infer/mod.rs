@@ -340,6 +340,7 @@ impl Infer<'_> {
         let attrs = call_attrs(self.module, call).to_vec();
         let out = self.fresh();
         let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, std::slice::from_ref(&tuple), out);
+        cx.objects = Some(&self.module.objects);
         (def.rel)(&mut cx).is_ok()
     }
 
@@ -509,6 +510,7 @@ impl Infer<'_> {
         let out = self.ty(expr);
         let attrs = call_attrs(self.module, expr).to_vec();
         let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &args, out);
+        cx.objects = Some(&self.module.objects);
         let result = (def.rel)(&mut cx);
         let decided: Vec<usize> = cx.origins.args.iter().map(|(arg, _)| *arg).filter(|&arg| holes[arg]).collect();
         for arg in decided {

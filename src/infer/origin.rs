@@ -126,6 +126,7 @@ impl Infer<'_> {
         let attrs = call_attrs(self.module, call).to_vec();
         let out = self.fresh();
         let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &args, out);
+        cx.objects = Some(&self.module.objects);
         (def.rel)(&mut cx).ok()?;
         Some(cx.origins)
     }

@@ -69,6 +69,7 @@ impl Infer<'_> {
         let attrs = attrs.map_or_else(|| call_attrs(self.module, call).to_vec(), <[AttrValue]>::to_vec);
         let out = self.fresh();
         let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, args, out);
+        cx.objects = Some(&self.module.objects);
         (def.rel)(&mut cx).is_ok()
     }
 
@@ -515,6 +516,7 @@ impl Infer<'_> {
             }
             let out = self.fresh();
             let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &tys, out);
+            cx.objects = Some(&self.module.objects);
             if (def.rel)(&mut cx).is_ok() {
                 fitting.push(format!("%{}", self.module.vars[var].name));
             }

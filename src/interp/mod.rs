@@ -269,6 +269,7 @@ impl<'a> Interp<'a> {
         let out = solver.fresh(types);
         let mut cx = RelCx::new(types, &mut solver, attrs, &arg_tys, out);
         cx.at_run_time = true;
+        cx.objects = Some(&module.objects);
         if let Err(crate::ops::rel::Stop::Fault(fault)) = (def.rel)(&mut cx) {
             return Err(self.fail(expr, (*fault).into()));
         }

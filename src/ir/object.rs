@@ -66,7 +66,13 @@ impl Record {
     }
 }
 
-/// The records that are kept (`include/tvm/target/{target,target_kind,virtual_device}.h`, `include/tvm/tir/expr.h`).
+/// An operation of two integers, inside an index map.
+const fn operation(type_key: &'static str) -> Record {
+    Record { type_key, fields: &[("dtype", Part::Text), ("a", Part::Object), ("b", Part::Object), ("span", Part::Span)] }
+}
+
+/// The records that are kept (`include/tvm/target/{target,target_kind,virtual_device}.h`,
+/// `include/tvm/tir/{expr,index_map,var}.h`).
 const RECORDS: &[Record] = &[
     Record { type_key: "IntImm", fields: &[("dtype", Part::Text), ("value", Part::Text), ("span", Part::Span)] },
     Record { type_key: "FloatImm", fields: &[("dtype", Part::Text), ("value", Part::Text), ("span", Part::Span)] },
@@ -94,4 +100,18 @@ const RECORDS: &[Record] = &[
         type_key: "TargetKind",
         fields: &[("name", Part::Object), ("default_device_type", Part::Text), ("default_keys", Part::Object)],
     },
+    Record {
+        type_key: "tir.IndexMap",
+        fields: &[("initial_indices", Part::Object), ("final_indices", Part::Object), ("inverse_index_map", Part::Object)],
+    },
+    Record {
+        type_key: "tir.Var",
+        fields: &[("dtype", Part::Text), ("name", Part::Object), ("type_annotation", Part::Object), ("span", Part::Span)],
+    },
+    Record { type_key: "PrimType", fields: &[("dtype", Part::Text)] },
+    operation("tir.Add"),
+    operation("tir.Sub"),
+    operation("tir.Mul"),
+    operation("tir.FloorDiv"),
+    operation("tir.FloorMod"),
 ];

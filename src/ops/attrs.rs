@@ -374,6 +374,14 @@ impl ObjectType for ObjectMap {
     const NAME: &'static str = "Map<String, ObjectRef>";
 }
 
+/// A map of indices to other indices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IndexMap {}
+
+impl ObjectType for IndexMap {
+    const NAME: &'static str = "tir::IndexMap";
+}
+
 /// An object of the metadata section.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ObjectOf<T>(pub Option<ObjectId>, PhantomData<T>);

@@ -38,6 +38,7 @@ mod fixed_point;
 mod fourier;
 mod grid_sample;
 mod index;
+mod index_map;
 mod join;
 mod layer_norm;
 mod layout_transform;
@@ -93,6 +94,7 @@ const FAMILIES: &[&[OpDef]] = &[
     fourier::FAMILY,
     grid_sample::FAMILY,
     index::FAMILY,
+    index_map::FAMILY,
     join::FAMILY,
     layer_norm::FAMILY,
     layout_transform::FAMILY,

@@ -4,8 +4,10 @@
 //! follow. Asking for a type that is not known yet stops it with [`Stop::NotYet`]; it runs again when an operand learned
 //! something. It never builds a message's layout: a [`Fault`] says which rule broke, where, and with which numbers.
 
+use crate::base::IndexVec;
 use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
+use crate::ir::object::{Object, ObjectId};
 use crate::types::{DType, DTypeCode, Dim, MAX_ELEMENTS, MAX_RANK, Solver, Ty, Types, checked_elements, shape_text};
 use smallvec::SmallVec;
 
@@ -271,11 +273,13 @@ pub struct RelCx<'a> {
     pub origins: Origins,
     /// The types are those of values: what was `?` when the program was checked is known.
     pub at_run_time: bool,
+    /// The module's objects, for attributes that are some.
+    pub objects: Option<&'a IndexVec<ObjectId, Object>>,
 }
 
 impl<'a> RelCx<'a> {
     pub fn new(types: &'a mut Types, solver: &'a mut Solver, attrs: &'a [AttrValue], args: &'a [Ty], out: Ty) -> Self {
-        RelCx { types, solver, attrs, args, out, origins: Origins::default(), at_run_time: false }
+        RelCx { types, solver, attrs, args, out, origins: Origins::default(), at_run_time: false, objects: None }
     }
 
     pub fn n_args(&self) -> usize {

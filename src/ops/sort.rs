@@ -289,7 +289,7 @@ fn dyn_topk_rel(cx: &mut RelCx) -> RelResult {
     let (data, k) = (cx.tensor(0)?, cx.tensor(1)?);
     cx.require("C4", k.rank() <= 1, || Fault::rank("0 or 1", &k))?;
     if k.rank() == 1 {
-        cx.require("C4", k.shape[0].value() == Some(1), || {
+        cx.require("C4", k.shape[0].compatible(Dim::known(1)), || {
             Fault::shape(format!("expected one element, found {}", k.shape[0])).at(k.axis(0), "")
         })?;
     }

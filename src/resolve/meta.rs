@@ -296,6 +296,7 @@ impl<'a> Resolver<'a> {
                 Ok(AttrValue::List(items.collect::<Read<Vec<_>>>()?.into()))
             }
             "tir.Any" => Ok(AttrValue::Any),
+            "tir.IndexMap" => Ok(self.meta_object(number, at)?.map_or(AttrValue::None, AttrValue::Object)),
             key if key.starts_with("tir.") => {
                 let id = self.meta_symbol(number, at)?;
                 Ok(self.module.types.symbols.dim(id).symbol().map_or(AttrValue::Any, AttrValue::Symbol))
