@@ -4,7 +4,7 @@ use super::rel::from_end;
 use super::requantize::{Output, to_dtype, to_int32};
 use super::{BroadcastAttrs, DequantizeAttrs, LeakyReluAttrs, QuantizeAttrs, SoftmaxAttrs};
 use crate::diag::codes;
-use crate::ops::conv::{CONV2D, Conv2dAttrs};
+use crate::ops::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::ops::dense::DENSE;
 use crate::ops::eval::{ArgValue, EvalCx, EvalResult, OutTy, Outputs, Trap};
 use crate::ops::fixed_point::{FixedPoint, int32s};
@@ -251,15 +251,21 @@ pub(super) fn batch_matmul_eval(cx: &EvalCx) -> EvalResult {
 }
 
 pub(super) fn conv2d_eval(cx: &EvalCx) -> EvalResult {
-    let weight = shifted_weight(cx, &Conv2dAttrs::read(cx.attrs).kernel_layout)?;
+    let weight = shifted_weight(cx, &Conv2dAttrs::read(cx.attrs).kernel_layout, cx.out_dtype())?;
     let data = shifted(cx.tensor(0), cx.tensor(2), -1, cx.out_dtype())?;
     (CONV2D.eval)(&EvalCx { args: &[ArgValue::Tensor(data), ArgValue::Tensor(weight)], ..*cx })
 }
 
+pub(super) fn conv2d_transpose_eval(cx: &EvalCx) -> EvalResult {
+    let weight = shifted_weight(cx, &Conv2dTransposeAttrs::read(cx.attrs).kernel_layout, DType::I16)?;
+    let data = shifted(cx.tensor(0), cx.tensor(2), -1, DType::I16)?;
+    (CONV2D_TRANSPOSE.eval)(&EvalCx { args: &[ArgValue::Tensor(data), ArgValue::Tensor(weight)], ..*cx })
+}
+
 /// The weight of a convolution without its zero points, one for all or one for each output channel. Those of a depthwise weight
 /// lie on the axes `O` and `I`.
-fn shifted_weight(cx: &EvalCx, layout: &str) -> Result<Tensor, Trap> {
-    let (weight, zero_points, dtype) = (cx.tensor(1), cx.tensor(3), cx.out_dtype());
+fn shifted_weight(cx: &EvalCx, layout: &str, dtype: DType) -> Result<Tensor, Trap> {
+    let (weight, zero_points) = (cx.tensor(1), cx.tensor(3));
     if zero_points.len() == 1 {
         return shifted(weight, zero_points, -1, dtype);
     }

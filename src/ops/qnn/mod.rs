@@ -12,7 +12,7 @@ mod requantize;
 
 use super::activation::LeakyReluAttrs;
 use super::attrs::attrs;
-use super::conv::CONV2D;
+use super::conv::{CONV2D, CONV2D_TRANSPOSE};
 use super::dense::DENSE;
 use super::join::CONCATENATE;
 use super::matmul::BATCH_MATMUL;
@@ -365,6 +365,30 @@ pub const QNN_CONV2D: OpDef = OpDef {
     ..CONV2D
 };
 
+/// The windows lie in the result.
+pub const QNN_CONV2D_TRANSPOSE: OpDef = OpDef {
+    name: "qnn.conv2d_transpose",
+    doc: "`nn.conv2d_transpose` of `data - input_zero_point` and `weight - weight_zero_point`, both differences in wrapping int16, in \
+          `out_dtype`; what the result stands for has the product of the scales, which are not looked at. Operands: data, weight, \
+          their zero points, their scales (`src/relay/qnn/op/convolution_transpose.cc`, \
+          `python/tvm/relay/qnn/op/legalizations.py`).",
+    args: WEIGHTED,
+    rules: &rules::<16>(
+        CONV2D_TRANSPOSE.rules,
+        &[
+            "C13: dtype(data) is int8, uint8, int16 or uint16, dtype(weight) int8 or uint8",
+            "C14: out_dtype is int16, int32 or int64",
+            "C15: the zero point of data is int32, its scale float32: scalars, or vectors of 1",
+            "C16: the zero point of weight is int32, its scale float32: scalars, or vectors of weight.O numbers, of scales weight.I * \
+             weight.O if groups > 1",
+        ],
+    ),
+    rel: rel::conv2d_transpose_rel,
+    eval: eval::conv2d_transpose_eval,
+    fuse: None,
+    ..CONV2D_TRANSPOSE
+};
+
 /// Operand, input scale and zero point, output scale and zero point.
 const fn unary_args(scale: &'static str, zero_point: &'static str) -> [Arg; 5] {
     [
@@ -556,6 +580,7 @@ pub const FAMILY: &[OpDef] = &[
     QNN_DENSE,
     QNN_BATCH_MATMUL,
     QNN_CONV2D,
+    QNN_CONV2D_TRANSPOSE,
     QNN_AVG_POOL2D,
     SOFTMAX,
     LEAKY_RELU,

@@ -5,7 +5,7 @@
 use super::{BroadcastAttrs, DensePackAttrs, DequantizeAttrs, LeakyReluAttrs, QuantizeAttrs, RequantizeAttrs, SoftmaxAttrs};
 use crate::base::text::join_words;
 use crate::diag::codes;
-use crate::ops::conv::{CONV2D, Conv2dAttrs};
+use crate::ops::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::ops::dense::{DENSE, DenseAttrs};
 use crate::ops::join::CONCATENATE;
 use crate::ops::layout::Layout;
@@ -258,6 +258,28 @@ fn output_channels(cx: &mut RelCx, channels: Option<i64>, kernel_layout: &str) -
         (None, Some((axis, 1))) => weight.dim(axis),
         _ => SDim::new(Dim::Any, From::Op),
     })
+}
+
+pub(super) fn conv2d_transpose_rel(cx: &mut RelCx) -> RelResult {
+    let attrs = Conv2dTransposeAttrs::read(cx.attrs);
+    require_out_dtype(cx, "C14", attrs.out_dtype, &[DType::I16, DType::I32, DType::I64])?;
+    let (data, weight) = (cx.tensor(0)?, cx.tensor(1)?);
+    require_dtype(cx, "C13", &data, &[DType::I8, DType::U8, DType::I16, DType::U16])?;
+    require_dtype(cx, "C13", &weight, BYTES)?;
+    require_numbers(cx, "C15", 2, DType::I32, SDim::known(1, From::Op))?;
+    require_numbers(cx, "C15", 4, DType::F32, SDim::known(1, From::Op))?;
+    (CONV2D_TRANSPOSE.rel)(cx)?;
+    let outputs = output_channels(cx, None, &attrs.kernel_layout)?;
+    require_numbers(cx, "C16", 3, DType::I32, outputs)?;
+    let layout = Layout::parse(&attrs.kernel_layout).ok();
+    let inputs =
+        layout.filter(|layout| layout.block('I') == 1).and_then(|layout| layout.axis('I')).map(|axis| weight.shape[axis]);
+    let scales = match inputs {
+        _ if attrs.groups == 1 => outputs,
+        Some(inputs) => SDim::new(cx.types.symbols.arith(SymbolOp::Mul, inputs, outputs.dim), From::Rule("C16")),
+        None => SDim::new(Dim::Any, From::Op),
+    };
+    require_numbers(cx, "C16", 5, DType::F32, scales)
 }
 
 /// Data of a byte each, then scale, zero point, output scale and output zero point.
