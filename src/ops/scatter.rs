@@ -50,7 +50,7 @@ const UPDATE: Reduction = Reduction { name: "update", float: |_, update| update,
 const REDUCTIONS: [Reduction; 6] = [
     UPDATE,
     Reduction { name: "add", float: |x, update| x + update, int: |x, update| x + update },
-    Reduction { name: "mul", float: |x, update| x * update, int: |x, update| x * update },
+    Reduction { name: "mul", float: |x, update| x * update, int: i128::wrapping_mul },
     Reduction { name: "min", float: float_min, int: Ord::min },
     Reduction { name: "max", float: float_max, int: Ord::max },
     Reduction { name: "mean", float: |x, update| (x + update) / 2.0, int: |x, update| (x + update) / 2 },
