@@ -9,7 +9,6 @@ use crate::ops::layout::{Layout, layout_attr};
 use crate::ops::rel::{Fault, From, Place, RelCx, RelResult, SDim};
 use crate::ops::window;
 use crate::tensor::{Acc, Real, Tensor};
-use crate::types::Dim;
 use rayon::prelude::*;
 
 pub(super) fn backward_weight_rel(cx: &mut RelCx) -> RelResult {
@@ -28,13 +27,13 @@ pub(super) fn backward_weight_rel(cx: &mut RelCx) -> RelResult {
     let (grad, data) = (cx.tensor(0)?, cx.tensor(1)?);
     let grad_dims = grad_layout.dims(cx, "C3", &grad, "NCHW")?;
     let data_dims = data_layout.dims(cx, "C3", &data, "NCHW")?;
-    let outputs = require_channels(cx, grad_dims[1], attrs.groups)?;
-    let inputs = require_channels(cx, data_dims[1], attrs.groups)?;
-    let channels = attrs.channels.unwrap_or(outputs);
-    cx.require("C8", channels == outputs, || {
-        Fault::attr("channels", format!("expected {outputs}, found {channels}"))
+    require_divides(cx, grad_dims[1], attrs.groups)?;
+    require_divides(cx, data_dims[1], attrs.groups)?;
+    let channels = attrs.channels.map_or(grad_dims[1], |channels| SDim::known(channels, From::Attr("channels")));
+    cx.require("C8", channels.dim.compatible(grad_dims[1].dim) && channels.value().is_none_or(|channels| channels >= 0), || {
+        Fault::attr("channels", format!("expected {}, found {}", grad_dims[1].dim, channels.dim))
             .at(grad_dims[1].place(), "")
-            .set_attr("channels", outputs)
+            .set_attr("channels", grad_dims[1].dim)
     })?;
     cx.require("C9", grad_dims[0].dim.compatible(data_dims[0].dim), || {
         Fault::shape(format!("expected one batch, found {} and {}", grad_dims[0].dim, data_dims[0].dim))
@@ -50,7 +49,8 @@ pub(super) fn backward_weight_rel(cx: &mut RelCx) -> RelResult {
                 .at(data_dims[2 + at].place(), "")
         })?;
     }
-    let mut dims = vec![SDim::known(outputs, grad_dims[1].from), SDim::known(inputs / attrs.groups, data_dims[1].from)];
+    let inputs = data_dims[1].dim.map(|inputs| inputs.checked_div(attrs.groups));
+    let mut dims = vec![channels, SDim::new(inputs, data_dims[1].from)];
     dims.extend(size.iter().map(|&size| SDim::known(size, From::Attr("kernel_size"))));
     let shape = out_layout.shape(cx, "C11", "OIHW", &dims)?;
     cx.set_out(shape, attrs.out_dtype.unwrap_or(grad.dtype))
@@ -61,16 +61,12 @@ fn windows(attrs: &Conv2dAttrs, size: &[i64]) -> Vec<window::Window> {
     window::windows(size, &attrs.strides, &attrs.dilation, &attrs.padding)
 }
 
-/// `C7` of one operand: its channels.
-fn require_channels(cx: &RelCx, c: SDim, groups: i64) -> RelResult<i64> {
-    cx.require("C7", matches!(c.dim, Dim::Known { value, .. } if value % groups == 0), || {
-        let message = match c.value() {
-            Some(value) => format!("{value} channels do not fall into {groups} groups"),
-            None => format!("expected a number of channels, found {}", c.dim),
-        };
-        Fault::shape(message).at(c.place(), "").at(Place::attr("groups"), "")
-    })?;
-    Ok(c.value().unwrap_or(0))
+/// `C7` of one operand's channels.
+fn require_divides(cx: &RelCx, c: SDim, groups: i64) -> RelResult {
+    let Some(value) = c.value() else { return Ok(()) };
+    cx.require("C7", value % groups == 0, || {
+        Fault::shape(format!("{value} channels do not fall into {groups} groups")).at(c.place(), "").at(Place::attr("groups"), "")
+    })
 }
 
 pub(super) fn backward_weight_eval(cx: &EvalCx) -> EvalResult {
@@ -140,6 +136,9 @@ mod tests {
         let moved = gradient(&[3, 2]).text("out_layout", "HWIO2o").int("groups", 2).int("channels", 6);
         assert_eq!(moved.out(&[GRAD, DATA]), "Tensor[(3, 2, 2, 3, 2), float32]");
         assert_eq!(gradient(&[3, 2]).out(&["(?, 6, ?, 5) int8", "(2, 4, 7, ?) int8"]), "Tensor[(6, 4, 3, 2), int8]");
+        let unknown = ["(2, ?, 5, 5) int8", "(2, ?, 7, 6) int8"];
+        assert_eq!(gradient(&[3, 2]).out(&unknown), "Tensor[(?, ?, 3, 2), int8]");
+        assert_eq!(gradient(&[3, 2]).int("channels", 6).out(&unknown), "Tensor[(6, ?, 3, 2), int8]");
         let depthwise = gradient(&[3, 3]).int("groups", 3).int("channels", 3).ints("padding", &[1, 1, 1, 1]);
         assert_eq!(depthwise.out(&["(1, 3, 9, 9) int8", "(1, 3, 9, 9) int8"]), "Tensor[(3, 1, 3, 3), int8]");
     }
@@ -154,7 +153,7 @@ mod tests {
         assert_eq!(rule(gradient(&[3, 2]).ints("padding", &[-1])), "C5");
         assert_eq!(rule(gradient(&[3, 2]).int("groups", 0)), "C6");
         assert_eq!(rule(gradient(&[3, 2]).int("groups", 3)), "C7");
-        assert_eq!(gradient(&[3, 2]).fault(&["(2, ?, 5, 5) int8", DATA]).rule, "C7");
+        assert_eq!(rule(gradient(&[3, 2]).int("channels", -6)), "C8");
         assert_eq!(rule(gradient(&[3, 2]).int("channels", 4)), "C8");
         assert_eq!(gradient(&[3, 2]).fault(&["(1, 6, 5, 5) int8", DATA]).rule, "C9");
         assert_eq!(rule(gradient(&[3, 3])), "C10");

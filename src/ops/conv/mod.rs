@@ -332,7 +332,7 @@ pub const CONV2D_BACKWARD_WEIGHT: OpDef = OpDef {
         "C4: kernel_size is given; strides, dilation and kernel_size have 2 values, each >= 1",
         "C5: padding has 1, 2 or 4 values, each >= 0",
         "C6: groups >= 1",
-        "C7: grad.C and data.C are numbers, and groups divides both",
+        "C7: groups divides grad.C and data.C",
         "C8: channels == grad.C, where it is given",
         "C9: grad.N == data.N",
         "C10: (in + padding - ((kernel - 1) * dilation + 1)) / strides + 1 == grad for H and W",

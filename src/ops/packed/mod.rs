@@ -225,10 +225,7 @@ pub const WINOGRAD3D_WEIGHT: OpDef = OpDef {
     doc: "The weight `(O, I, D, H, W)` for Winograd's algorithm: each of the last axes becomes `tile_size` less one longer and comes \
           first, as in `(D, H, W, O, I)`; an axis `D` of less than 3 or more than 7 stays as it is and comes after `W` \
           (`src/relay/op/nn/convolution.cc`).",
-    rules: &[
-        "C1: rank(weight) == 5, with a known D",
-        "C2: tile_size >= 1, and the dimensions of the result are int64, none negative",
-    ],
+    rules: &["C1: rank(weight) == 5", "C2: tile_size >= 1, and the dimensions of the result are int64, none negative"],
     rel: rel::winograd3d_weight_rel,
     ..WINOGRAD2D_WEIGHT
 };

@@ -192,12 +192,13 @@ pub(super) fn winograd2d_weight_rel(cx: &mut RelCx) -> RelResult {
 
 pub(super) fn winograd3d_weight_rel(cx: &mut RelCx) -> RelResult {
     let weight = ranked(cx, "C1", 5)?;
-    cx.require("C1", weight.shape[2].value().is_some(), || {
-        Fault::shape(format!("expected a number for the depth, found {}", weight.shape[2])).at(weight.axis(2), "")
-    })?;
-    let whole = weight.shape[2].value().is_some_and(|depth| (3..8).contains(&depth));
-    let [h, w] = [tiled(cx, &weight, 3)?, tiled(cx, &weight, 4)?];
-    let [a, b, c] = if whole { [tiled(cx, &weight, 2)?, h, w] } else { [h, w, weight.dim(2)] };
+    let [d, h, w] = [tiled(cx, &weight, 2)?, tiled(cx, &weight, 3)?, tiled(cx, &weight, 4)?];
+    let [a, b, c] = match weight.shape[2].value() {
+        Some(3..8) => [d, h, w],
+        Some(_) => [h, w, weight.dim(2)],
+        // Which axis is which is not known.
+        None => [SDim::new(Dim::Any, From::Op); 3],
+    };
     cx.set_out(Shape::from_slice(&[a, b, c, weight.dim(0), weight.dim(1)]), weight.dtype)
 }
 
@@ -243,6 +244,7 @@ mod tests {
         assert_eq!(tile(&WINOGRAD2D_WEIGHT)().out(&["(8, 2, 3, ?) int8"]), "Tensor[(6, ?, 8, 2), int8]");
         assert_eq!(tile(&WINOGRAD3D_WEIGHT)().out(&["(8, 2, 3, 3, 3) int8"]), "Tensor[(6, 6, 6, 8, 2), int8]");
         assert_eq!(tile(&WINOGRAD3D_WEIGHT)().out(&["(8, 2, 1, 3, 3) int8"]), "Tensor[(6, 6, 1, 8, 2), int8]");
+        assert_eq!(tile(&WINOGRAD3D_WEIGHT)().out(&["(8, 2, ?, 3, 3) int8"]), "Tensor[(?, ?, ?, 8, 2), int8]");
         let gemm = || call(&GEMM_WEIGHT).int("tile_rows", 4).int("tile_cols", 16);
         assert_eq!(gemm().out(&["(3, 3, 5, 9) int8"]), "Tensor[(3, 4, 4, 16), int8]");
         assert_eq!(gemm().out(&["(3, ?, 5, 9) int8"]), "Tensor[(3, ?, 4, 16), int8]");
