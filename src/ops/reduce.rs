@@ -212,17 +212,18 @@ fn extreme_rel(cx: &mut RelCx) -> RelResult {
     let attrs = ReduceAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
     let axes = require_axes(cx, &data, attrs.axis.as_deref(), attrs.exclude)?;
-    require_elements(cx, "C3", &data, &axes)?;
-    cx.set_out(reduced(&data, &axes, attrs.keepdims), data.dtype)
+    cx.set_out(reduced(&data, &axes, attrs.keepdims), data.dtype)?;
+    require_elements(cx, "C3", &data, &axes)
 }
 
-/// The rule that there is something to choose from. Unknown dimensions are left to the evaluation.
+/// The rule that there is something to choose from, which TVM does not have. Unknown dimensions are left to the evaluation.
 fn require_elements(cx: &RelCx, rule: &'static str, data: &TensorTy, axes: &[usize]) -> RelResult {
     let zero = |axis: &usize| data.shape[*axis].value() == Some(0);
     let empty = axes.iter().copied().find(|axis| zero(axis));
     let kept_known = (0..data.rank()).filter(|axis| !axes.contains(axis)).all(|axis| data.shape[axis].value() > Some(0));
     cx.require(rule, empty.is_none() || !kept_known, || {
-        Fault::shape("there are no elements to choose from").at(data.axis(empty.unwrap_or(0)), "").trap(codes::E0503)
+        let fault = Fault::shape("there are no elements to choose from").at(data.axis(empty.unwrap_or(0)), "");
+        Fault { typed: true, ..fault.trap(codes::E0503) }
     })
 }
 
@@ -296,10 +297,10 @@ fn position_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     cx.require("C4", data.rank() > 0, || Fault::rank("at least 1", &data))?;
     let axes = require_axes(cx, &data, attrs.axis.as_deref(), attrs.exclude)?;
-    require_elements(cx, "C3", &data, &axes)?;
     // TVM takes the dtype of the first dimension's literal.
     let dtype = if data.shape[0].is_wide() { DType::I64 } else { DType::I32 };
-    cx.set_out(reduced(&data, &axes, attrs.keepdims), dtype)
+    cx.set_out(reduced(&data, &axes, attrs.keepdims), dtype)?;
+    require_elements(cx, "C3", &data, &axes)
 }
 
 /// Where the largest is.

@@ -4,9 +4,9 @@ mod rel;
 
 use super::attrs::attrs;
 use super::conv::Conv2dAttrs;
-use super::dense::DenseAttrs;
+use super::qnn::DensePackAttrs;
 use super::{Fuse, OpDef};
-use crate::ir::attrs::Arg;
+use crate::ir::attrs::{Arg, AttrSchema};
 use crate::types::{DType, Dim};
 
 attrs! {
@@ -260,7 +260,7 @@ pub const DENSE_PACK: OpDef = OpDef {
     doc: "`nn.dense` with `data` of `(B, K)` and a weight of `(N, K, n)`, or with one more axis; the result is `(B, N * n)` \
           (`src/relay/op/nn/nn.cc`).",
     args: &[Arg::of("data", "2D Tensor"), Arg::of("weight", "3D Tensor")],
-    attrs: Some(DenseAttrs::SCHEMA),
+    attrs: Some(&AttrSchema { declared: false, ..*DensePackAttrs::SCHEMA }),
     rules: &["C1: rank(data) == 2", "C2: rank(weight) is 3 or 4", "C3: weight[0] * weight[2] is an int64"],
     rel: rel::dense_pack_rel,
     fuse: Some(Fuse::OutEWiseFusable),

@@ -7,8 +7,8 @@ use super::{
 use crate::diag::codes;
 use crate::ir::attrs::AttrValue;
 use crate::ops::conv::Conv2dAttrs;
-use crate::ops::dense::DenseAttrs;
 use crate::ops::layout::layout_attr;
+use crate::ops::qnn::DensePackAttrs;
 use crate::ops::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy, require_tensor_dtype};
 use crate::ops::window::{self, Window};
 use crate::types::{Dim, SymbolOp};
@@ -106,7 +106,7 @@ pub(super) fn dense_pack_rel(cx: &mut RelCx) -> RelResult {
         Fault::new(codes::E0803, format!("{n} times {block} is more than an int64")).at(weight.place(), "")
     })?;
     let units = SDim::new(cx.types.symbols.arith(SymbolOp::Mul, n, block), From::Rule("C3"));
-    let dtype = DenseAttrs::read(cx.attrs).out_dtype.unwrap_or(data.dtype);
+    let dtype = DensePackAttrs::read(cx.attrs).out_dtype.unwrap_or(data.dtype);
     cx.set_out(Shape::from_slice(&[data.dim(0), units]), dtype)
 }
 
