@@ -26,7 +26,17 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         print!("{}", def.page());
     } else {
         let width = found.iter().map(|def| def.name.len()).filter(|&len| len <= 32).max().unwrap_or(0);
-        found.iter().for_each(|def| println!("{:width$}  {}", def.name, def.summary()));
+        found.iter().for_each(|def| println!("{}", cut(&format!("{:width$}  {}", def.name, def.summary()))));
     }
     exit::FINE
+}
+
+/// The start of a line that is too long for a list.
+fn cut(line: &str) -> String {
+    const WIDTH: usize = 120;
+    if line.chars().count() <= WIDTH {
+        return line.to_owned();
+    }
+    let start: String = line.chars().take(WIDTH - 2).collect();
+    format!("{} …", start.trim_end())
 }

@@ -7,13 +7,13 @@ use super::attrs::attrs;
 use super::broadcast::{BROADCAST_TO, TILE, TileAttrs};
 use super::create::{FULL, InitOpAttrs, ONES, ZEROS};
 use super::eval::{ArgValue, EvalCx, EvalResult, OutTy, Trap};
-use super::index::{ONE_HOT, OneHotAttrs};
 use super::join::{STRIDED_SLICE, StridedSliceAttrs};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
 use super::reshape::{EXPAND_DIMS, RESHAPE, ReshapeAttrs, SQUEEZE, SqueezeAttrs};
 use super::{Fixed, Fuse, Known, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
+use crate::ops::index::{ONE_HOT, OneHotAttrs, marks_rel, require_ints};
 use crate::types::{DTypeCode, Dim, MAX_RANK, Solver, Ty, Types};
 
 attrs! {
@@ -228,9 +228,7 @@ pub const DYN_ONE_HOT: OpDef = OpDef {
 fn dyn_one_hot_rel(cx: &mut RelCx) -> RelResult {
     let attrs = OneHotAttrs::read(cx.attrs);
     let indices = cx.tensor(0)?;
-    cx.require("C1", indices.dtype.is_int(), || {
-        Fault::dtype(format!("expected an integer dtype, found `{}`", indices.dtype)).at(indices.place(), "")
-    })?;
+    require_ints(cx, "C1", &indices)?;
     if let Some(depth) = cx.known_tensor(3)? {
         require_numbers(cx, "C2", &depth)?;
         let one = depth.rank() == 0 || (depth.rank() == 1 && depth.shape[0].compatible(Dim::known(1)));
@@ -238,20 +236,7 @@ fn dyn_one_hot_rel(cx: &mut RelCx) -> RelResult {
             Fault::shape(format!("expected one number, found the shape {}", depth.shape_text())).at(depth.place(), "")
         })?;
     }
-    let last = indices.rank() as i64;
-    cx.require("C3", (-1..=last).contains(&attrs.axis), || {
-        Fault::attr("axis", format!("expected axis in -1…{last}, found {}", attrs.axis))
-    })?;
-    let dtype = rel::require_tensor_dtype(cx, "C4", "dtype", attrs.dtype)?;
-    for arg in 1..3 {
-        if let Some(value) = cx.known_tensor(arg)? {
-            cx.require("C5", value.rank() == 0, || Fault::rank(0, &value))?;
-        }
-    }
-    let mut shape = indices.dims();
-    let axis = if attrs.axis < 0 { indices.rank() } else { attrs.axis as usize };
-    shape.insert(axis, SDim::new(Dim::Any, From::Op));
-    cx.set_out(shape, dtype)
+    marks_rel(cx, &indices, &attrs, SDim::new(Dim::Any, From::Op))
 }
 
 fn dyn_one_hot_eval(cx: &EvalCx) -> EvalResult {

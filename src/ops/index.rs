@@ -303,6 +303,11 @@ fn one_hot_rel(cx: &mut RelCx) -> RelResult {
     let indices = cx.tensor(0)?;
     require_ints(cx, "C1", &indices)?;
     cx.require("C2", attrs.depth >= 1, || Fault::attr("depth", format!("expected at least 1, found {}", attrs.depth)))?;
+    marks_rel(cx, &indices, &attrs, SDim::known(attrs.depth, From::Attr("depth")))
+}
+
+/// `C3` to `C5`, and the result, whose new axis has the length `depth`; also where that is an operand.
+pub(super) fn marks_rel(cx: &mut RelCx, indices: &TensorTy, attrs: &OneHotAttrs, depth: SDim) -> RelResult {
     let last = indices.rank() as i64;
     cx.require("C3", (-1..=last).contains(&attrs.axis), || {
         Fault::attr("axis", format!("expected axis in -1…{last}, found {}", attrs.axis))
@@ -315,7 +320,7 @@ fn one_hot_rel(cx: &mut RelCx) -> RelResult {
     }
     let mut shape = indices.dims();
     let axis = if attrs.axis < 0 { indices.rank() } else { attrs.axis as usize };
-    shape.insert(axis, SDim::known(attrs.depth, From::Attr("depth")));
+    shape.insert(axis, depth);
     cx.set_out(shape, dtype)
 }
 
