@@ -1,6 +1,7 @@
 //! The manual: a page of Markdown for each operator, made from its declaration and its golden.
 
 use super::OpDef;
+#[cfg(debug_assertions)]
 use super::example;
 use crate::base::text::{format_g, wrap};
 use crate::ir::attrs::{AttrSchema, AttrValue, Field};
