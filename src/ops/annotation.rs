@@ -127,7 +127,7 @@ pub const ON_DEVICE: OpDef = OpDef {
 };
 
 /// TVM's `IdentityRel` lets tuples pass too (`src/relay/op/type_relations.cc`).
-fn any_type_rel(cx: &mut RelCx) -> RelResult {
+pub(super) fn any_type_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out_to_arg(0)
 }
 
@@ -143,7 +143,7 @@ pub const DEVICE_COPY: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-fn operand(cx: &EvalCx) -> EvalResult {
+pub(super) fn operand(cx: &EvalCx) -> EvalResult {
     Ok(match &cx.args[0] {
         ArgValue::Tensor(tensor) => Outputs::One(tensor.clone()),
         ArgValue::Tuple(fields) => Outputs::Tuple(fields.clone()),

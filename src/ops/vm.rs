@@ -2,9 +2,9 @@
 //! only and has no evaluation.
 
 use super::OpDef;
+use super::annotation::{any_type_rel, operand};
 use super::attrs::{Constant, Dims, EnvFunc, ObjectMap, ObjectOf, VirtualDevice, attrs};
 use super::create::SHAPE_OF;
-use super::eval::{ArgValue, EvalCx, EvalResult, Outputs};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_tensor_dtype};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
@@ -246,18 +246,11 @@ pub const DEBUG: OpDef = OpDef {
     doc: "`program`, of any type; TVM's debugger stops there (`src/relay/op/debug.cc`).",
     args: &[Arg::of("program", "Tuple")],
     attrs: Some(DebugAttrs::SCHEMA),
-    rel: |cx| cx.set_out_to_arg(0),
-    eval: debug_eval,
+    rel: any_type_rel,
+    eval: operand,
     internal: true,
     ..OpDef::BASE
 };
-
-fn debug_eval(cx: &EvalCx) -> EvalResult {
-    Ok(match &cx.args[0] {
-        ArgValue::Tensor(tensor) => Outputs::One(tensor.clone()),
-        ArgValue::Tuple(fields) => Outputs::Tuple(fields.clone()),
-    })
-}
 
 /// An entry of the metadata section inside TVM's parser.
 pub const META_REF: OpDef = OpDef {
