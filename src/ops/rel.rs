@@ -357,19 +357,19 @@ impl<'a> RelCx<'a> {
     /// Sets the result to a tensor type.
     pub fn set_out(&mut self, shape: impl Into<Shape>, dtype: DType) -> RelResult {
         let ty = self.make(shape.into(), dtype)?;
-        self.unify_out(ty)
+        self.set_out_ty(ty)
     }
 
     /// Sets the result to the type of an operand, whatever it is.
     pub fn set_out_to_arg(&mut self, arg: usize) -> RelResult {
-        self.unify_out(self.args[arg])
+        self.set_out_ty(self.args[arg])
     }
 
     /// Sets the result to a tuple of tensor types.
     pub fn set_out_tuple(&mut self, fields: Vec<(Shape, DType)>) -> RelResult {
         let fields: Vec<Ty> = fields.into_iter().map(|(shape, dtype)| self.make(shape, dtype)).collect::<RelResult<_>>()?;
         let ty = self.types.tuple(&fields);
-        self.unify_out(ty)
+        self.set_out_ty(ty)
     }
 
     fn make(&mut self, shape: Shape, dtype: DType) -> RelResult<Ty> {
@@ -386,7 +386,8 @@ impl<'a> RelCx<'a> {
         Ok(self.types.tensor(&dims, dtype))
     }
 
-    fn unify_out(&mut self, ty: Ty) -> RelResult {
+    /// Sets the result to any type.
+    pub fn set_out_ty(&mut self, ty: Ty) -> RelResult {
         match self.solver.unify(self.types, self.out, ty) {
             Ok(()) => Ok(()),
             Err(_) => {
@@ -402,12 +403,7 @@ impl<'a> RelCx<'a> {
         let shape = shape.into();
         let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
         let ty = self.types.tensor(&dims, dtype);
-        let found = self.solver.shallow(self.types, self.args[arg]);
-        if self.solver.unify(self.types, self.args[arg], ty).is_err() {
-            let (expected, found) = (self.types.text(ty), self.types.text(found));
-            let fault = Fault::new(codes::E0308, format!("expected `{expected}`, found `{found}`")).at(Place::arg(arg), "");
-            return Err(Fault { rule, ..fault }.into());
-        }
+        self.unify_arg(codes::E0308, rule, arg, ty)?;
         self.origins.args.push((arg, shape));
         Ok(())
     }
@@ -419,18 +415,17 @@ impl<'a> RelCx<'a> {
 
     /// As [`RelCx::set_arg`], of any type.
     pub fn set_arg_ty(&mut self, rule: &'static str, arg: usize, ty: Ty) -> RelResult {
+        self.unify_arg(codes::E0301, rule, arg, ty)
+    }
+
+    fn unify_arg(&mut self, code: Code, rule: &'static str, arg: usize, ty: Ty) -> RelResult {
         if self.solver.unify(self.types, self.args[arg], ty).is_ok() {
             return Ok(());
         }
         let expected = self.solver.resolve(self.types, ty);
         let found = self.solver.resolve(self.types, self.args[arg]);
         let message = format!("expected `{}`, found `{}`", self.types.text(expected), self.types.text(found));
-        Err(Fault { rule, ..Fault::new(codes::E0301, message).at(Place::arg(arg), "") }.into())
-    }
-
-    /// Sets the result to any type.
-    pub fn set_out_ty(&mut self, ty: Ty) -> RelResult {
-        self.unify_out(ty)
+        Err(Fault { rule, ..Fault::new(code, message).at(Place::arg(arg), "") }.into())
     }
 
     /// Makes two operands (or an operand and the result) one type where one of them is not known.
