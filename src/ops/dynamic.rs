@@ -74,7 +74,7 @@ fn as_static(cx: &EvalCx, fixed: fn(&Known) -> Option<Fixed>, rank: usize) -> Ev
     let known = Known { attrs: cx.attrs, values: values.collect(), shapes: vec![] };
     let Some(Fixed::Call { def, n_args, attrs }) = fixed(&known) else { unreachable!("all operands are known") };
     let (mut types, mut solver) = (Types::new(), Solver::new());
-    let tys: Vec<Ty> = (0..n_args).map(|arg| tensor_ty(&mut types, cx, arg)).collect();
+    let tys: Vec<Ty> = cx.args[..n_args].iter().map(|arg| arg.ty(&mut types)).collect();
     let out = solver.fresh(&mut types);
     let mut rel = RelCx::new(&mut types, &mut solver, &attrs, &tys, out);
     rel.at_run_time = true;
@@ -92,12 +92,6 @@ fn as_static(cx: &EvalCx, fixed: fn(&Known) -> Option<Fixed>, rank: usize) -> Ev
     let dims: Vec<i128> = shape.iter().map(|dim| dim.value().map_or(-1, i128::from)).collect();
     let out = OutTy { shape: cx.actual_shape(&dims, dtype)?, dtype };
     (def.eval)(&EvalCx { args: &cx.args[..n_args], attrs: &attrs, out: &[out], max_bytes: cx.max_bytes })
-}
-
-fn tensor_ty(types: &mut Types, cx: &EvalCx, arg: usize) -> Ty {
-    let tensor = cx.tensor(arg);
-    let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
-    types.tensor_of(&shape, tensor.dtype())
 }
 
 const C1_SHAPE: &str = "C1: shape is a vector of numbers whose length is known, at most 32";

@@ -5,7 +5,7 @@
 use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
 use crate::tensor::Tensor;
-use crate::types::{DType, MAX_RANK, checked_bytes};
+use crate::types::{DType, MAX_RANK, Ty, Types, checked_bytes};
 
 /// A failure while running.
 #[derive(Clone, PartialEq, Debug)]
@@ -32,6 +32,23 @@ impl Trap {
 pub enum ArgValue {
     Tensor(Tensor),
     Tuple(Vec<Tensor>),
+}
+
+impl ArgValue {
+    /// The type of the value.
+    pub fn ty(&self, types: &mut Types) -> Ty {
+        let of = |types: &mut Types, tensor: &Tensor| {
+            let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+            types.tensor_of(&shape, tensor.dtype())
+        };
+        match self {
+            ArgValue::Tensor(tensor) => of(types, tensor),
+            ArgValue::Tuple(tensors) => {
+                let fields: Vec<Ty> = tensors.iter().map(|tensor| of(types, tensor)).collect();
+                types.tuple(&fields)
+            }
+        }
+    }
 }
 
 /// The result of an operator.

@@ -85,7 +85,7 @@ impl Trial {
     /// As [`Trial::eval`], for operands that may be tuples.
     pub fn eval_values(&self, args: &[ArgValue]) -> Result<Vec<Tensor>, Trap> {
         let (mut types, mut solver) = (Types::new(), Solver::new());
-        let tys: Vec<Ty> = args.iter().map(|arg| type_of(&mut types, arg)).collect();
+        let tys: Vec<Ty> = args.iter().map(|arg| arg.ty(&mut types)).collect();
         let out = self.relate(&mut types, &mut solver, &tys).expect("the relation holds");
         let fields = types.as_tuple(out).map_or(vec![out], <[Ty]>::to_vec);
         let concrete = |ty: &Ty| {
@@ -165,18 +165,4 @@ fn read_type(types: &mut Types, solver: &mut Solver, text: &str) -> Ty {
     };
     let dims: Vec<Dim> = shape.split(',').filter(|text| !text.trim().is_empty()).map(dim).collect();
     types.tensor(&dims, DType::parse(dtype.trim()).expect("a dtype"))
-}
-
-fn type_of(types: &mut Types, arg: &ArgValue) -> Ty {
-    let mut of = |tensor: &Tensor| {
-        let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
-        types.tensor_of(&shape, tensor.dtype())
-    };
-    match arg {
-        ArgValue::Tensor(tensor) => of(tensor),
-        ArgValue::Tuple(tensors) => {
-            let fields: Vec<Ty> = tensors.iter().map(of).collect();
-            types.tuple(&fields)
-        }
-    }
 }
