@@ -34,7 +34,7 @@ impl Cover {
 
     /// All `n` inputs of an axis.
     pub fn all(n: usize) -> Cover {
-        Cover { first: 0, n, step: 1, padded: n as i64 }
+        Cover::range(0, n)
     }
 
     /// The inputs from `start` to before `end`.
