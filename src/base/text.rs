@@ -67,6 +67,15 @@ pub fn wrap(text: &str, width: usize, indent: &str) -> String {
     lines + &line + "\n"
 }
 
+/// The start of a text of more than `width` characters, with `…` for the rest.
+pub fn shortened(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
+    }
+    let start: String = text.chars().take(width.saturating_sub(2)).collect();
+    format!("{} …", start.trim_end())
+}
+
 /// A number with thousands separated: `1,000,000`.
 pub fn thousands(n: u64) -> String {
     let digits = n.to_string();

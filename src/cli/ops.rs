@@ -1,7 +1,11 @@
 //! `relayc ops`: the manual of the operators.
 
 use super::{Console, exit};
+use crate::base::text::shortened;
 use crate::driver::manual;
+
+/// The width of a list.
+const WIDTH: usize = 120;
 
 /// The manual of an operator: its signature, attributes, rules and an example.
 #[derive(clap::Args)]
@@ -26,17 +30,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         print!("{}", def.page());
     } else {
         let width = found.iter().map(|def| def.name.len()).filter(|&len| len <= 32).max().unwrap_or(0);
-        found.iter().for_each(|def| println!("{}", cut(&format!("{:width$}  {}", def.name, def.summary()))));
+        found.iter().for_each(|def| println!("{}", shortened(&format!("{:width$}  {}", def.name, def.summary()), WIDTH)));
     }
     exit::FINE
-}
-
-/// The start of a line that is too long for a list.
-fn cut(line: &str) -> String {
-    const WIDTH: usize = 120;
-    if line.chars().count() <= WIDTH {
-        return line.to_owned();
-    }
-    let start: String = line.chars().take(WIDTH - 2).collect();
-    format!("{} …", start.trim_end())
 }

@@ -2,7 +2,7 @@
 
 use super::Slot;
 use super::leaves::{Leaf, NoLeaves};
-use crate::base::text::{count, join_words, nearest, thousands};
+use crate::base::text::{count, join_words, nearest, shortened, thousands};
 use crate::diag::{Diagnostic, codes};
 use crate::formats::picture::PRESETS;
 use crate::tensor::Tensor;
@@ -16,7 +16,7 @@ pub const LISTED: usize = 8;
 
 /// What the user wrote, cut where it is long.
 pub fn short(text: &str) -> String {
-    if text.chars().count() <= 60 { text.to_owned() } else { text.chars().take(57).chain("...".chars()).collect() }
+    shortened(text, 60)
 }
 
 /// The first few of a list of names.
