@@ -4,7 +4,7 @@ use crate::tree::{files, literals, none, read, root};
 use relayc::ir::attrs::{AttrValue, Field};
 use relayc::ops::{OpDef, table};
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 const TABLE: &str = "tests/data/operators.json";
 
@@ -226,6 +226,30 @@ const UNMEASURED: &[&str] = &[
 fn what_tvm_was_not_asked_has_five_answers() {
     let few = UNMEASURED.iter().filter(|name| read(&golden(name)).matches("// run:").count() < 5);
     none("operators without a conformance case and with fewer than five `// run:` lines", few.map(|name| golden(name)).collect());
+}
+
+/// The list is that of the cases, where they lie beside the repository.
+#[test]
+fn what_tvm_was_not_asked_is_listed() {
+    let Ok(cases) = std::fs::read_dir(root().join("../shared/conformance/eval")) else { return };
+    let programs =
+        cases.flatten().map(|entry| entry.path()).filter(|path| path.extension().is_some_and(|found| found == "relay"));
+    let mut asked: BTreeSet<String> = BTreeSet::new();
+    for path in programs {
+        let text = std::fs::read_to_string(path).expect("a case");
+        // A name ends at the bracket of its call.
+        let calls = text.split("#[metadata]").next().unwrap_or_default().split('(');
+        let name = |before: &str| -> String {
+            let name: Vec<char> = before.chars().rev().take_while(|c| c.is_alphanumeric() || ['.', '_'].contains(c)).collect();
+            name.into_iter().rev().collect()
+        };
+        asked.extend(calls.map(name));
+    }
+    let unlisted = table().defs().iter().filter(|def| !def.internal && !asked.contains(def.name));
+    let unlisted = unlisted.filter(|def| !UNMEASURED.contains(&def.name)).map(|def| def.name.to_owned());
+    none("operators without a conformance case that UNMEASURED lacks", unlisted.collect());
+    let listed = UNMEASURED.iter().filter(|name| asked.contains(**name));
+    none("operators of UNMEASURED that have a conformance case", listed.map(|name| (*name).to_owned()).collect());
 }
 
 #[test]
