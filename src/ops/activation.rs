@@ -112,9 +112,12 @@ pub const HARDSWISH: OpDef = OpDef {
     ..OpDef::BASE
 };
 
+/// Every step rounded to the operand's dtype, which decides the last bit of `qnn.hardswish`.
 fn hardswish_eval(cx: &EvalCx) -> EvalResult {
-    let gate = |x: f64| float_min(float_max(x + 3.0, 0.0), 6.0);
-    Ok(cx.tensor(0).map_with(&|x| x * gate(x) / 6.0, &|x| x).into())
+    let x = cx.tensor(0);
+    let gate = x.map(|x| x + 3.0, |x| x).map(|x| float_max(float_min(x, 6.0), 0.0), |x| x);
+    let product = x.zip(&gate, |x, gate| x * gate, |x, _| x).expect("two tensors of one shape");
+    Ok(product.map(|x| x / 6.0, |x| x).into())
 }
 
 pub const FAMILY: &[OpDef] = &[RELU, LEAKY_RELU, PRELU, HARDSWISH];

@@ -131,14 +131,6 @@ pub(super) fn by_floats(cx: &EvalCx, function: fn(&EvalCx) -> EvalResult) -> Eva
     Ok(quantize(&y, cx.tensor(3), cx.tensor(4), -1, cx.out_dtype())?.into())
 }
 
-/// Every step rounded to the operand's dtype.
-pub(super) fn hardswish(cx: &EvalCx) -> EvalResult {
-    let x = cx.tensor(0);
-    let gate = x.map(|x| x + 3.0, |x| x).map(|x| float_max(float_min(x, 6.0), 0.0), |x| x);
-    let product = x.zip(&gate, |x, gate| x * gate, |x, _| x).expect("two tensors of one shape");
-    Ok(product.map(|x| x / 6.0, |x| x).into())
-}
-
 /// The int8, uint8 or int32 that a number stands for.
 fn simulated_dtype(code: &Tensor) -> Option<DType> {
     match code.to_f64s().first() {

@@ -532,7 +532,7 @@ pub const HARDSWISH: OpDef = unary(
     "qnn.hardswish",
     "`qnn.quantize` of `x * min(max(x + 3, 0), 6) / 6` in float32, where `x` is `qnn.dequantize` of the element \
      (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, eval::hardswish),
+    |cx| eval::by_floats(cx, super::activation::HARDSWISH.eval),
 );
 
 /// The product with a weight in blocks.
