@@ -1,6 +1,7 @@
 //! Upsampling: images with more elements along the spatial axes, or fewer; `resize` with factors in place of sizes.
 
 use super::attrs::attrs;
+use super::choice::one_of;
 use super::def::{Fixed, Known};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::layout::{Layout, layout_attr};
@@ -178,17 +179,17 @@ fn letters(spatial: &str) -> String {
 /// The rules on attributes, and the dimensions of N, C and the spatial axes.
 fn read(cx: &mut RelCx, plan: &Plan, spatial: &str) -> RelResult<(Layout, Shape, DType)> {
     let layout = layout_attr("C1", "layout", &plan.layout, |layout| layout.of(&letters(spatial)))?;
-    cx.require("C4", plan.method().is_some(), || {
-        let prefix = if spatial == HW { "bi" } else { "tri" };
-        let expected = format!("\"nearest_neighbor\", \"{prefix}linear\" or \"{prefix}cubic\"");
-        Fault::attr("method", format!("expected {expected}, found {:?}", plan.method)).set_attr("method", "\"nearest_neighbor\"")
-    })?;
+    if plan.method().is_none() {
+        let words = if spatial == HW {
+            ["nearest_neighbor", "bilinear", "bicubic"]
+        } else {
+            ["nearest_neighbor", "trilinear", "tricubic"]
+        };
+        one_of(cx, "C4", "method", &plan.method, &words)?;
+    }
     if spatial != HW {
-        cx.require("C5", ["half_pixel", "align_corners", "asymmetric"].contains(&plan.coordinates.as_str()), || {
-            let expected = "\"half_pixel\", \"align_corners\" or \"asymmetric\"";
-            Fault::attr("coordinate_transformation_mode", format!("expected {expected}, found {:?}", plan.coordinates))
-                .set_attr("coordinate_transformation_mode", "\"half_pixel\"")
-        })?;
+        let words = ["half_pixel", "align_corners", "asymmetric"];
+        one_of(cx, "C5", "coordinate_transformation_mode", &plan.coordinates, &words)?;
     }
     let data = cx.tensor(0)?;
     let dims = layout.dims(cx, "C2", &data, &letters(spatial))?;
