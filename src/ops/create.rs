@@ -86,7 +86,7 @@ fn init_rel(cx: &mut RelCx) -> RelResult {
 
 fn filled(cx: &EvalCx, value: f64) -> EvalResult {
     let tensor = Tensor::full(cx.out_dtype(), cx.out_shape(), value);
-    Ok(tensor.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
+    Ok(tensor.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
 /// Zeros like another tensor.
@@ -151,7 +151,7 @@ fn full_like_rel(cx: &mut RelCx) -> RelResult {
 
 fn spread(cx: &EvalCx, value: &Tensor) -> EvalResult {
     let spread = value.cast(cx.out_dtype()).and_then(|value| value.broadcast_to(cx.out_shape()));
-    Ok(spread.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
+    Ok(spread.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
 /// Numbers in steps.
@@ -276,7 +276,7 @@ fn shape_of_fixed(known: &Known) -> Option<Fixed> {
 /// Counts as a tensor of the result's shape and dtype; a scalar has no dimensions to tell, and is 0.
 fn counts(cx: &EvalCx, counts: &[usize]) -> EvalResult {
     let counts = Tensor::from_fn(cx.out_shape(), |i| counts.get(i).map_or(0, |&count| count as i64));
-    let trap = || Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype()));
+    let trap = || Trap::no_tensor(cx.out_dtype());
     Ok(counts.cast(cx.out_dtype()).ok_or_else(trap)?.into())
 }
 

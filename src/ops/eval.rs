@@ -25,6 +25,11 @@ impl Trap {
     pub fn new(code: Code, message: impl Into<String>) -> Trap {
         Trap { code, message: message.into() }
     }
+
+    /// A dtype that only types may have.
+    pub fn no_tensor(dtype: DType) -> Trap {
+        Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`"))
+    }
 }
 
 /// An operand's value.
@@ -112,8 +117,7 @@ impl EvalCx<'_> {
 
     /// A tensor operand, converted as `cast` does.
     pub fn tensor_as(&self, arg: usize, dtype: DType) -> Result<Tensor, Trap> {
-        let no_tensor = || Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`"));
-        self.tensor(arg).cast(dtype).ok_or_else(no_tensor)
+        self.tensor(arg).cast(dtype).ok_or_else(|| Trap::no_tensor(dtype))
     }
 
     /// The shape of a result that only the data could tell: possible dimensions, within the limit.

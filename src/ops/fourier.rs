@@ -4,7 +4,6 @@ use super::attrs::{OptBool, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
-use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
 use crate::tensor::Tensor;
 use crate::types::{Dim, SymbolOp};
@@ -87,7 +86,7 @@ fn dft_eval(cx: &EvalCx) -> EvalResult {
 
 /// Numbers as a tensor of the dtype of `like`.
 fn stored(like: &Tensor, values: Vec<f64>, shape: &[usize]) -> Result<Tensor, Trap> {
-    let no_tensor = || Trap::new(codes::E0506, format!("no tensor can hold `{}`", like.dtype()));
+    let no_tensor = || Trap::no_tensor(like.dtype());
     Tensor::from_vec(shape, values).cast(like.dtype()).ok_or_else(no_tensor)
 }
 

@@ -321,7 +321,7 @@ fn reinterpret_rel(cx: &mut RelCx) -> RelResult {
 fn reinterpret_eval(cx: &EvalCx) -> EvalResult {
     let bytes = cx.tensor(0).to_le_bytes();
     let tensor = Tensor::from_le_bytes(cx.out_dtype(), cx.out_shape(), &bytes);
-    Ok(tensor.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{}`", cx.out_dtype())))?.into())
+    Ok(tensor.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
 pub const FAMILY: &[OpDef] = &[

@@ -131,7 +131,7 @@ impl Lines {
 }
 
 fn as_dtype(positions: &Tensor, dtype: DType) -> Result<Tensor, Trap> {
-    positions.cast(dtype).ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`")))
+    positions.cast(dtype).ok_or_else(|| Trap::no_tensor(dtype))
 }
 
 // ---- Sorting ----

@@ -78,7 +78,7 @@ fn sampled<T: Float>(
     fill: f64,
     dtype: DType,
 ) -> Result<Tensor, Trap> {
-    let no_tensor = || Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`"));
+    let no_tensor = || Trap::no_tensor(dtype);
     let dims = &data.shape()[2..];
     let plane: usize = dims.iter().product();
     if is_nearest {
