@@ -494,7 +494,7 @@ macro_rules! attrs {
                 };
 
                 /// Reads the complete values of a call, which are in schema order.
-                #[allow(dead_code, reason = "what only passes look at, no relation and no evaluation reads")]
+                #[allow(dead_code, reason = "some types are for passes only, or read as another of the same fields")]
                 pub fn read(values: &[$crate::ir::attrs::AttrValue]) -> Self {
                     let mut values = values.iter();
                     $(let $field = values.next().map(<$ty as $crate::ops::AttrField>::read).expect("resolve completes attributes");)*
