@@ -4,6 +4,9 @@
 //! `// run:` lines have to hold all the same. All dimensions are `?`, or one, or all but one. What an operator must know before
 //! running is named below.
 
+#[path = "support/mod.rs"]
+mod support;
+
 use rayon::prelude::*;
 use relayc::driver::example::{Example, Runner};
 use relayc::driver::{Program, Until, check_text};
@@ -85,13 +88,8 @@ fn operators_with_unknown_dimensions_run_as_with_known_ones() {
 }
 
 fn goldens() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/ops");
-    let files = std::fs::read_dir(folder).expect("the goldens").map(|entry| entry.expect("an entry").path());
-    let mut files: Vec<PathBuf> = files
-        .filter(|path| path.extension().is_some_and(|extension| extension == "relay"))
-        .filter(|path| !path.to_string_lossy().contains(".rules."))
-        .collect();
-    files.sort();
+    let mut files = support::programs::under("tests/golden/ops", &["relay"]);
+    files.retain(|path| !path.to_string_lossy().contains(".rules."));
     files
 }
 

@@ -1,7 +1,8 @@
 //! `--set NAME.AXIS=N`: makes a dynamic program a static one, by giving numbers to dimensions of the entry's parameters.
 //!
-//! Operators whose attributes are tensors become those with numbers, where the numbers follow. Types are for inference to find: annotations of results and of `let` that leave dimensions open are taken
-//! away. Parameters of other functions keep their types, since others may call them.
+//! Operators whose attributes are tensors become those with numbers, where the numbers follow. Types are for inference to
+//! find: annotations of results and of `let` that leave dimensions open are taken away. Parameters of other functions keep
+//! their types, since others may call them.
 
 use super::bind::{self, leaves};
 use crate::diag::Diagnostic;
