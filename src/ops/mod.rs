@@ -12,6 +12,7 @@ pub mod eval;
 #[cfg_attr(not(debug_assertions), allow(dead_code, reason = "a release has the examples inside"))]
 mod example;
 mod layout;
+pub mod lower;
 mod manual;
 pub mod rel;
 mod taps;
