@@ -18,6 +18,7 @@
 //! - [`infer`]: type and shape inference
 //! - [`interp`]: the reference interpreter
 //! - [`passes`]: rewrites, IR to IR
+//! - [`plan`]: fused groups to kernels on buffers
 //! - [`driver`]: the pipeline: load, check, run
 //! - [`testing`]: the golden harness: tests that are files
 //! - [`cli`]: the command line, one file a subcommand
@@ -36,6 +37,7 @@ pub mod ir;
 pub mod kernel;
 pub mod ops;
 pub mod passes;
+pub mod plan;
 pub mod resolve;
 pub mod syntax;
 pub mod sys;
