@@ -46,6 +46,7 @@ pub const DENSE: OpDef = OpDef {
     fixed: None,
     internal: false,
     idle: false,
+    random: false,
     macs: Some(dense_macs),
 };
 

@@ -7,8 +7,12 @@
 
 pub mod build;
 mod dynamic_to_static;
+mod fold_constants;
+mod fold_scale_axis;
 pub mod pipeline;
 pub mod rewrite;
+mod simplify_inference;
+mod users;
 
 pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
@@ -34,7 +38,7 @@ pub const ON_REQUEST: u8 = u8::MAX;
 pub const MAX_LEVEL: u8 = 3;
 
 /// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
-const PASSES: &[Pass] = &[];
+const PASSES: &[Pass] = &[simplify_inference::PASS, fold_constants::PASS, fold_scale_axis::PASS];
 
 /// The passes, each once, in the order of the pipeline.
 pub fn all() -> Vec<&'static Pass> {
