@@ -10,6 +10,7 @@
 //! - [`tensor`]: run-time tensors, literals, `.npy` bytes, comparison
 //! - [`sys`]: files read and written whole
 //! - [`ir`]: the typed intermediate representation, its printer and verifier
+//! - [`kernel`]: kernels as data: loop nests, sums of products
 //! - [`ops`]: operators, one file a family: schema, rules, relation, evaluation
 //! - [`formats`]: bytes to values and back: `.params`, `.npz`, pictures
 //! - [`zoo`]: the networks of relay.testing and their weights
@@ -32,6 +33,7 @@ pub mod formats;
 pub mod infer;
 pub mod interp;
 pub mod ir;
+pub mod kernel;
 pub mod ops;
 pub mod passes;
 pub mod resolve;

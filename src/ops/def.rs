@@ -1,6 +1,7 @@
 //! The declaration of an operator.
 
 use super::eval::{EvalCx, EvalResult};
+use super::lower::Lower;
 use super::rel::{RelCx, RelResult};
 use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::tensor::Tensor;
@@ -43,6 +44,8 @@ pub struct OpDef {
     pub random: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
     pub macs: Option<fn(&Shapes) -> u128>,
+    /// How a call becomes kernels; `None` where the plan falls back on `eval`.
+    pub lower: Option<Lower>,
 }
 
 /// What is known of a call before it runs.
@@ -96,5 +99,6 @@ impl OpDef {
         idle: false,
         random: false,
         macs: None,
+        lower: None,
     };
 }

@@ -13,6 +13,7 @@ pub mod eval;
 mod example;
 pub mod known;
 mod layout;
+pub mod lower;
 mod manual;
 pub mod rel;
 mod taps;

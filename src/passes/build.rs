@@ -14,6 +14,8 @@ pub struct PassCx<'a> {
     pub ops: &'a Table,
     /// How many floats a vector of the target holds: 8 or 16.
     pub lanes: usize,
+    /// The one function that the program is entered by, where there is one.
+    pub entry: Option<&'a str>,
 }
 
 impl PassCx<'_> {

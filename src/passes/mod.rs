@@ -5,17 +5,24 @@
 //! expressions have the span of what they stand for, so that a profile can say which line a kernel came from. Deliberately
 //! not here: anything a pass alone knows of an operator; that is declared with the operator.
 
+mod bind_params;
 pub mod build;
+mod dead_code;
 mod dynamic_to_static;
 mod fold_constants;
 mod fold_scale_axis;
+mod fuse_ops;
 pub mod pipeline;
+mod push_strides_up;
+pub mod regions;
 pub mod rewrite;
 mod simplify_inference;
 mod users;
 
+pub use bind_params::bind_params;
 pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
+pub use fuse_ops::{Edge, PRIMITIVE, explain as explain_fusion};
 pub use pipeline::{Observer, Settings, run};
 
 use crate::ir::Module;
@@ -38,7 +45,17 @@ pub const ON_REQUEST: u8 = u8::MAX;
 pub const MAX_LEVEL: u8 = 3;
 
 /// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
-const PASSES: &[Pass] = &[simplify_inference::PASS, fold_constants::PASS, fold_scale_axis::PASS];
+const PASSES: &[Pass] = &[
+    simplify_inference::PASS,
+    fold_constants::PASS,
+    fold_scale_axis::PASS,
+    push_strides_up::PASS,
+    dead_code::PASS,
+    fuse_ops::PASS,
+];
+
+/// The pass that [`explain_fusion`] is about.
+pub const FUSION: &str = fuse_ops::PASS.name;
 
 /// The passes, each once, in the order of the pipeline.
 pub fn all() -> Vec<&'static Pass> {

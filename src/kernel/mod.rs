@@ -1,0 +1,25 @@
+//! Kernels as data: what is computed where, without operators' names and without a machine.
+//!
+//! A kernel reads and writes its arguments, flat buffers of elements, at places that are sums of a loop index times a
+//! stride ([`Access`]), and computes with [`Body`]s, straight-line code on one element. [`Nest`] is the general one;
+//! [`Contract`] is a sum of products, the shape of convolutions and of matrix products. All extents are known numbers.
+//! Deliberately not here: why a kernel was chosen (`plan`), instructions (`jit`).
+
+pub mod body;
+mod contract;
+mod nest;
+mod target;
+mod view;
+
+pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val};
+pub use contract::{Columns, Contract, ContractDim, Operand};
+pub use nest::{Access, Clip, Fold, Nest, ReduceDim, Stage, Store};
+pub use target::Target;
+pub use view::View;
+
+/// What one launch computes.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Kernel {
+    Nest(Nest),
+    Contract(Contract),
+}
