@@ -4,6 +4,7 @@
 //! the last one found none.
 
 pub mod bind;
+pub mod compile;
 pub mod example;
 pub mod fix;
 pub mod lint;
