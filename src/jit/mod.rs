@@ -7,3 +7,4 @@ pub mod asm;
 pub mod cpu;
 pub mod fence;
 pub mod memory;
+pub mod pool;
