@@ -16,6 +16,8 @@ pub enum CodeError {
     Asm(AsmError),
     /// The system gave no pages, or would not make them executable.
     Memory(std::io::Error),
+    /// There is no code where a function was said to start.
+    Empty,
 }
 
 impl fmt::Display for CodeError {
@@ -23,6 +25,7 @@ impl fmt::Display for CodeError {
         match self {
             CodeError::Asm(error) => error.fmt(f),
             CodeError::Memory(error) => write!(f, "no executable memory: {error}"),
+            CodeError::Empty => f.write_str("no code at a function's offset"),
         }
     }
 }
@@ -90,6 +93,10 @@ impl<F: Copy> Function<F> {
         // SAFETY: `Code::function` has checked that `F` has the size of an address, and its caller promised that the code
         // there is a function of type `F`.
         unsafe { std::mem::transmute_copy(&self.address) }
+    }
+
+    pub fn address(&self) -> *const u8 {
+        self.address
     }
 
     pub fn code(&self) -> &Code {

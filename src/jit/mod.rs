@@ -8,3 +8,4 @@ pub mod cpu;
 pub mod fence;
 pub mod memory;
 pub mod pool;
+pub mod probe;

@@ -112,6 +112,11 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; xor Rq(dst), Rq(src));
     }
 
+    /// The shortest zero; flags change.
+    pub fn zero_r(&mut self, dst: R) {
+        dynasm!(self.ops ; .arch x64 ; xor Rd(dst), Rd(dst));
+    }
+
     pub fn imul_rr(&mut self, dst: R, src: R) {
         dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src));
     }
