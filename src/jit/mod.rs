@@ -9,3 +9,8 @@ pub mod memory;
 mod evalnest;
 pub mod program;
 mod region;
+pub mod cpu;
+pub mod fence;
+pub mod memory;
+pub mod pool;
+pub mod probe;
