@@ -4,4 +4,5 @@
 //! files nor the environment: which instruction set to use is the caller's choice.
 
 pub mod asm;
+pub mod expand;
 pub mod memory;
