@@ -10,6 +10,7 @@ mod evalnest;
 pub mod program;
 mod region;
 pub mod cpu;
+pub mod expand;
 pub mod fence;
 pub mod memory;
 pub mod pool;
