@@ -1,5 +1,6 @@
 //! The declaration of an operator.
 
+use super::blocks::Blocks;
 use super::eval::{EvalCx, EvalResult};
 use super::lower::Lower;
 use super::rel::{RelCx, RelResult};
@@ -42,6 +43,8 @@ pub struct OpDef {
     pub idle: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
     pub macs: Option<fn(&Shapes) -> u128>,
+    /// How a call that has layouts among its attributes works on blocks of channels.
+    pub blocks: Option<Blocks>,
     /// How a call becomes kernels; `None` where the plan falls back on `eval`.
     pub lower: Option<Lower>,
 }
@@ -96,6 +99,7 @@ impl OpDef {
         internal: false,
         idle: false,
         macs: None,
+        blocks: None,
         lower: None,
     };
 }

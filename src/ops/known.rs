@@ -2,4 +2,5 @@
 //!
 //! A pass that *recognises* an operator asks its declaration for a property; only what a rewrite writes needs a name.
 
-pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
+pub use super::layout_transform::LAYOUT_TRANSFORM;
+pub use super::reshape::RESHAPE;

@@ -5,6 +5,7 @@
 //! expressions have the span of what they stand for, so that a profile can say which line a kernel came from. Deliberately
 //! not here: anything a pass alone knows of an operator; that is declared with the operator.
 
+mod alter_op_layout;
 mod bind_params;
 pub mod build;
 mod dead_code;
@@ -40,7 +41,7 @@ pub const ON_REQUEST: u8 = u8::MAX;
 pub const MAX_LEVEL: u8 = 3;
 
 /// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
-const PASSES: &[Pass] = &[dead_code::PASS, fuse_ops::PASS];
+const PASSES: &[Pass] = &[alter_op_layout::PASS, dead_code::PASS, fuse_ops::PASS];
 
 /// The pass that [`explain_fusion`] is about.
 pub const FUSION: &str = fuse_ops::PASS.name;
