@@ -29,7 +29,14 @@ pub enum Blocks {
     /// Operand 0 and the result lie in one layout; the other operands stay.
     Same(fn(&AttrSchema, &[AttrValue], Channels) -> Option<Vec<AttrValue>>),
     /// A product with a weight, which stays: operand 0 and the result have layouts of their own.
-    Product(fn(&AttrSchema, &[AttrValue], data: Channels, out: Channels) -> Option<Vec<AttrValue>>),
+    Product(fn(&AttrSchema, &[AttrValue], Ends) -> Option<Vec<AttrValue>>),
+}
+
+/// The channels that go into a product and those that come out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ends {
+    pub data: Channels,
+    pub out: Channels,
 }
 
 /// For operators whose attribute `layout` is about operand 0 and the result; one that has `out_layout` has the same there.

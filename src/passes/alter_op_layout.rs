@@ -22,7 +22,7 @@ use super::build::{args, attrs, set_ty, shape, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use crate::ir::{AttrValue, ExprId, ExprKind, Module, Operand, VarId};
-use crate::ops::blocks::{Blocks, Channels, PLAIN};
+use crate::ops::blocks::{Blocks, Channels, Ends, PLAIN};
 use crate::ops::known::{LAYOUT_TRANSFORM, RESHAPE};
 use crate::ops::lower::{self, Lower};
 use crate::ops::{Fuse, OpDef};
@@ -68,7 +68,7 @@ impl Alter<'_> {
             (Some(Blocks::Product(of)), _) => {
                 let data = nchw(module, *args(module, expr).first()?)?;
                 let (data, out) = (self.channels(data[1]), self.channels(out[1]));
-                let attrs = of(def.attrs?, attrs(module, expr), data, out)?;
+                let attrs = of(def.attrs?, attrs(module, expr), Ends { data, out })?;
                 (self.product(module, expr, def, data, attrs)?, out.block)
             }
             (Some(Blocks::Same(of)), _) => {
@@ -100,11 +100,10 @@ impl Alter<'_> {
     fn channels(&self, count: i64) -> Channels {
         let lanes = self.cx.lanes as i64;
         let block = match count {
-            ..=FEW_CHANNELS => None,
+            _ if count <= FEW_CHANNELS => None,
             _ if count % lanes == 0 => Some(lanes),
             _ if count % 8 == 0 => Some(8),
-            ..=MAX_BLOCK => Some(count),
-            _ => None,
+            _ => (count <= MAX_BLOCK).then_some(count),
         };
         Channels { count, block }
     }

@@ -11,7 +11,7 @@ mod rel;
 mod transpose;
 
 use super::attrs::attrs;
-use super::blocks::{self, Blocks, Channels};
+use super::blocks::{self, Blocks, Channels, Ends};
 use super::layout::Layout;
 use super::lower::Lower;
 use super::{Fuse, OpDef, Shapes};
@@ -238,7 +238,7 @@ pub const CONV2D: OpDef = OpDef {
 };
 
 /// Blocks of channels, which groups must not cut; a depthwise convolution has the blocks of its data.
-fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], data: Channels, out: Channels) -> Option<Vec<AttrValue>> {
+fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: Ends) -> Option<Vec<AttrValue>> {
     let Conv2dAttrs { groups, kernel_layout, .. } = Conv2dAttrs::read(attrs);
     let whole = |channels: Channels| channels.block.is_some_and(|block| channels.count / groups % block == 0);
     let depthwise = groups == data.count && data == out;
