@@ -41,6 +41,8 @@ pub struct OpDef {
     pub internal: bool,
     /// Whether a call does nothing where its result has the type of its operand.
     pub idle: bool,
+    /// Whether a call draws random numbers, which is to happen in each run.
+    pub random: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
     pub macs: Option<fn(&Shapes) -> u128>,
     /// How a call that has layouts among its attributes works on blocks of channels.
@@ -98,6 +100,7 @@ impl OpDef {
         fixed: None,
         internal: false,
         idle: false,
+        random: false,
         macs: None,
         blocks: None,
         lower: None,

@@ -58,6 +58,8 @@ pub enum Lower {
     Nest(fn(&Call) -> Option<Template>),
     /// Sums of products, which together write each element of the result once.
     Product(fn(&Call) -> Option<Vec<Product>>),
+    /// As [`Lower::Product`]; a loop nest where each group has one column.
+    Windows(fn(&Call) -> Option<Vec<Product>>, fn(&Call) -> Option<Template>),
 }
 
 /// The lane that holds an element, where a kernel can hold it.

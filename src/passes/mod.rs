@@ -10,10 +10,15 @@ mod bind_params;
 pub mod build;
 mod dead_code;
 mod dynamic_to_static;
+mod fold_constants;
+mod fold_scale_axis;
 mod fuse_ops;
 pub mod pipeline;
+mod push_strides_up;
 pub mod regions;
 pub mod rewrite;
+mod simplify_inference;
+mod users;
 
 pub use bind_params::bind_params;
 pub use build::PassCx;
@@ -41,7 +46,16 @@ pub const ON_REQUEST: u8 = u8::MAX;
 pub const MAX_LEVEL: u8 = 3;
 
 /// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
-const PASSES: &[Pass] = &[alter_op_layout::PASS, dead_code::PASS, fuse_ops::PASS];
+const PASSES: &[Pass] = &[
+    simplify_inference::PASS,
+    fold_constants::PASS,
+    fold_scale_axis::PASS,
+    push_strides_up::PASS,
+    alter_op_layout::PASS,
+    fold_constants::PASS,
+    dead_code::PASS,
+    fuse_ops::PASS,
+];
 
 /// The pass that [`explain_fusion`] is about.
 pub const FUSION: &str = fuse_ops::PASS.name;

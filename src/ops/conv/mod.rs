@@ -231,7 +231,7 @@ pub const CONV2D: OpDef = OpDef {
     rel: |cx| rel::conv_rel(cx, HW),
     blocks: Some(Blocks::Product(conv_blocks)),
     eval: |cx| eval::conv_eval(cx, HW),
-    lower: Some(Lower::Product(|call| product::conv_product(call, HW))),
+    lower: Some(Lower::Windows(|call| product::conv_product(call, HW), |call| product::depthwise_nest(call, HW))),
     fuse: Some(Fuse::OutEWiseFusable),
     macs: Some(|shapes| conv_macs(shapes, HW)),
     ..OpDef::BASE
@@ -263,7 +263,7 @@ pub const CONV1D: OpDef = OpDef {
     attrs: Some(Conv1dAttrs::SCHEMA),
     rel: |cx| rel::conv_rel(cx, W),
     eval: |cx| eval::conv_eval(cx, W),
-    lower: Some(Lower::Product(|call| product::conv_product(call, W))),
+    lower: Some(Lower::Windows(|call| product::conv_product(call, W), |call| product::depthwise_nest(call, W))),
     macs: Some(|shapes| conv_macs(shapes, W)),
     ..CONV2D
 };
@@ -275,7 +275,7 @@ pub const CONV3D: OpDef = OpDef {
     attrs: Some(Conv3dAttrs::SCHEMA),
     rel: |cx| rel::conv_rel(cx, DHW),
     eval: |cx| eval::conv_eval(cx, DHW),
-    lower: Some(Lower::Product(|call| product::conv_product(call, DHW))),
+    lower: Some(Lower::Windows(|call| product::conv_product(call, DHW), |call| product::depthwise_nest(call, DHW))),
     macs: Some(|shapes| conv_macs(shapes, DHW)),
     ..CONV2D
 };

@@ -4,8 +4,9 @@
 //! window that fall on elements of the data.
 
 use super::{Conv2dAttrs, read_transpose};
+use crate::kernel::{Bin, Body, Clip, Fold, ReduceDim, Stage, Store};
 use crate::ops::layout::Layout;
-use crate::ops::lower::{AxisMap, Call, Product};
+use crate::ops::lower::{AxisMap, Call, Product, Read, Source, Template};
 use crate::ops::window::{self, Window};
 use crate::types::DType;
 
@@ -52,8 +53,14 @@ impl Parts {
             block if block.is_multiple_of(channels) => Some(channels),
             _ => None,
         };
-        let (in_block, out_block) = (block(&data, inputs)?, block(&out, outputs)?);
+        let depthwise = groups > 1 && inputs == 1 && outputs == 1;
+        let (in_block, out_block) = if depthwise { (1, 1) } else { (block(&data, inputs)?, block(&out, outputs)?) };
         Some(Parts { attrs, data, kernel, out, windows, groups, inputs, outputs, in_block, out_block })
+    }
+
+    /// Whether each channel is a group of its own.
+    fn is_depthwise(&self) -> bool {
+        self.groups > 1 && self.inputs == 1 && self.outputs == 1
     }
 
     /// The indices of a tensor's axes: of its channels by the channel's index, of the others by `of`.
@@ -103,6 +110,7 @@ impl Channel {
 
 pub(super) fn conv_product(call: &Call, spatial: &str) -> Option<Vec<Product>> {
     let parts = Parts::new(call, Conv2dAttrs::read(call.attrs), spatial)?;
+    (!parts.is_depthwise()).then_some(())?;
     let n = spatial.len();
     let batch = call.out().shape[parts.out.axis('N')?];
     let mut points = vec![batch];
@@ -142,6 +150,53 @@ pub(super) fn conv_product(call: &Call, spatial: &str) -> Option<Vec<Product>> {
         weight_indices(&parts.kernel, &input('I', false), &output('O'), |letter| Some(AxisMap::of(first_sum + 1 + at(letter)?)))?;
     let columns = [parts.outputs / parts.out_block, parts.out_block];
     Some(vec![Product { groups: parts.groups, points, columns, sum, data, weight, out, data_arg: 0 }])
+}
+
+/// A convolution of each channel by itself: at each element of the result the sum over the window, clipped to the data.
+pub(super) fn depthwise_nest(call: &Call, spatial: &str) -> Option<Template> {
+    let attrs = Conv2dAttrs::read(call.attrs);
+    let (data, out) = (Layout::parse(&attrs.data_layout).ok()?, &call.out().shape);
+    let parts = Parts::new(call, attrs, spatial).filter(Parts::is_depthwise)?;
+    // The result's axes are the loops: those of the channels are the data's.
+    (parts.out == data).then_some(())?;
+    let rank = out.len();
+    let mut index: Vec<AxisMap> = (0..rank).map(AxisMap::of).collect();
+    let mut reduce = vec![];
+    for (letter, window) in spatial.chars().zip(&parts.windows) {
+        let axis = data.axis(letter)?;
+        let Window { kernel, stride, dilation, before, .. } = *window;
+        index[axis] = AxisMap { offset: -before, terms: vec![(axis, stride), (rank + reduce.len(), dilation)] };
+        let size = call.arg(0).shape[axis] as i64;
+        let reach = (out[axis] as i64 - 1) * stride + (kernel - 1) * dilation - before;
+        let clip = Clip { dim: axis, stride, dilation, before, size };
+        reduce.push(ReduceDim { extent: kernel as u64, clip: (before > 0 || reach >= size).then_some(clip) });
+    }
+    let mut channels = vec![];
+    let mut step = 1;
+    for (axis, (letter, _)) in data.axes().enumerate().collect::<Vec<_>>().into_iter().rev() {
+        // Inner blocks stand behind the axis they are cut from.
+        if letter == 'C' {
+            channels.push((axis, step));
+            step *= out[axis] as i64;
+        }
+    }
+    let weight = parts.kernel.axes().map(|(letter, block)| match (letter, block) {
+        ('O', None) => Some(AxisMap { offset: 0, terms: channels.clone() }),
+        ('I', None) => Some(AxisMap::zero()),
+        (_, None) => Some(AxisMap::of(rank + spatial.chars().position(|own| own == letter)?)),
+        _ => None,
+    });
+    let weight = weight.collect::<Option<Vec<_>>>()?;
+    let mut body = Body::new();
+    let (x, w) = (body.read(0), body.read(1));
+    let product = body.bin(Bin::Mul, x, w);
+    let folds = Stage { each: true, body, folds: vec![(product, Fold::Sum)], stores: vec![] };
+    let mut body = Body::new();
+    let val = body.folded(0);
+    let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    let reads = vec![Read { source: Source::Arg(0), axes: index }, Read { source: Source::Arg(1), axes: weight }];
+    let outs = vec![(0..rank).map(AxisMap::of).collect()];
+    Some(Template { dims: out.clone(), reduce, reads, stages: vec![folds, last], outs })
 }
 
 fn shape_of(call: &Call, arg: usize) -> Vec<i64> {

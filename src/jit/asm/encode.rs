@@ -1,0 +1,141 @@
+//! What VEX and EVEX instructions have in common: operands as numbers, the ModRM and SIB bytes, the displacement.
+//!
+//! An instruction is written into a fixed array, never into a heap block of its own.
+
+use super::forms::Form;
+use super::operand::{Mem, R, Width};
+
+/// An instruction's last operand as the encoders see it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Place {
+    /// A register of the form's class.
+    Reg(u8),
+    Mem(Mem),
+    Bcast(Mem),
+    /// Base, a vector of indices (the number in `index`), scale.
+    Gather(Mem),
+}
+
+/// One instruction before encoding.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Insn<'a> {
+    pub form: &'a Form,
+    pub width: Width,
+    /// The ModRM `reg` operand, or the form's opcode extension.
+    pub reg: u8,
+    /// The `vvvv` operand; 0 where the form has none.
+    pub v: u8,
+    pub rm: Place,
+    /// Opmask, 0 for none.
+    pub k: u8,
+    /// Masked-off lanes become zero rather than stay.
+    pub zeroing: bool,
+    pub imm: Option<u8>,
+}
+
+/// The bytes of one instruction, and where a displacement to the constant pool has to be filled in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bytes {
+    bytes: [u8; 16],
+    len: usize,
+    /// Start of the four displacement bytes.
+    pub pool: Option<(usize, i32)>,
+}
+
+impl Bytes {
+    pub fn new() -> Bytes {
+        Bytes { bytes: [0; 16], len: 0, pool: None }
+    }
+
+    pub fn push(&mut self, byte: u8) {
+        self.bytes[self.len] = byte;
+        self.len += 1;
+    }
+
+    pub fn push_i32(&mut self, value: i32) {
+        for byte in value.to_le_bytes() {
+            self.push(byte);
+        }
+    }
+
+    pub fn as_slice(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+
+    /// ModRM, SIB and displacement. A displacement that is a multiple of `unit` and small is one byte, counted in units:
+    /// VEX and older instructions have a unit of 1.
+    pub fn modrm(&mut self, reg: u8, rm: Place, unit: i32) {
+        let reg = (reg & 7) << 3;
+        match rm {
+            Place::Reg(number) => self.push(0xc0 | reg | number & 7),
+            Place::Mem(mem) | Place::Bcast(mem) | Place::Gather(mem) if mem.base == R::POOL => {
+                // Relative to the next instruction: mod 0, rm 5.
+                self.push(reg | 5);
+                self.pool = Some((self.len, mem.disp));
+                self.push_i32(0);
+            }
+            Place::Mem(mem) | Place::Bcast(mem) | Place::Gather(mem) => self.address(reg, mem, unit),
+        }
+    }
+
+    fn address(&mut self, reg: u8, mem: Mem, unit: i32) {
+        let base = mem.base.0 & 7;
+        let units = mem.disp / unit;
+        // With mod 0, base 5 (rbp, r13) means "no base", so these two always carry a displacement.
+        let mode = match () {
+            () if mem.disp == 0 && base != 5 => 0x00,
+            () if mem.disp % unit == 0 && i8::try_from(units).is_ok() => 0x40,
+            () => 0x80,
+        };
+        match mem.index {
+            // rm 4 (rsp, r12) means "a SIB byte follows"; index 4 in it means "no index".
+            None if base != 4 => self.push(mode | reg | base),
+            None => {
+                self.push(mode | reg | 4);
+                self.push(4 << 3 | base);
+            }
+            Some((index, scale)) => {
+                self.push(mode | reg | 4);
+                self.push((scale.trailing_zeros() as u8) << 6 | (index.0 & 7) << 3 | base);
+            }
+        }
+        match mode {
+            0x40 => self.push(units as u8),
+            0x80 => self.push_i32(mem.disp),
+            _ => {}
+        }
+    }
+}
+
+impl Place {
+    /// Bit 3 of the register or of the base.
+    pub fn b(self) -> u8 {
+        match self {
+            Place::Reg(number) => number >> 3 & 1,
+            Place::Mem(mem) | Place::Bcast(mem) | Place::Gather(mem) => mem.base.0 >> 3 & 1,
+        }
+    }
+
+    /// Bit 3 of the index.
+    pub fn x(self) -> u8 {
+        match self {
+            Place::Reg(_) => 0,
+            Place::Mem(mem) | Place::Bcast(mem) | Place::Gather(mem) => mem.index.map_or(0, |(index, _)| index.0 >> 3 & 1),
+        }
+    }
+
+    /// Why no instruction can have this operand, if none can.
+    pub fn trouble(self) -> Option<&'static str> {
+        let (Place::Mem(mem) | Place::Bcast(mem) | Place::Gather(mem)) = self else { return None };
+        match mem.index {
+            _ if mem.base.0 > 16 => Some("no such base register"),
+            Some(_) if mem.base == R::POOL => Some("a constant with an index"),
+            Some((_, scale)) if !matches!(scale, 1 | 2 | 4 | 8) => Some("a scale other than 1, 2, 4 or 8"),
+            Some((index, _)) if !matches!(self, Place::Gather(_)) && (index == R::RSP || index.0 > 15) => {
+                Some("this register cannot be an index")
+            }
+            None if matches!(self, Place::Gather(_)) => Some("a gather without indices"),
+            _ => None,
+        }
+    }
+}

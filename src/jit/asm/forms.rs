@@ -1,0 +1,365 @@
+//! The table of vector instructions: every form the assembler can emit, once.
+//!
+//! A form that is not here cannot be emitted, and the tests walk [`ALL`], so a form cannot be forgotten by them.
+
+use super::operand::Width;
+
+/// Mandatory prefixes.
+pub const NP: u8 = 0;
+pub const P66: u8 = 1;
+pub const PF3: u8 = 2;
+pub const PF2: u8 = 3;
+
+/// Opcode maps.
+pub const M0F: u8 = 1;
+pub const M0F38: u8 = 2;
+pub const M0F3A: u8 = 3;
+
+/// Which operands stand where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// `reg <- vvvv, rm`.
+    Rvm,
+    /// `reg <- rm`.
+    Rm,
+    /// `rm <- reg`.
+    Mr,
+    /// `vvvv <- rm`, the `reg` bits belong to the opcode.
+    Vm(u8),
+    /// `reg <- vvvv, rm` under a vector of masks whose number is the immediate's high half. VEX only.
+    Rvm4,
+    /// `rm <- reg` under the masks in `vvvv`. VEX only.
+    Mvr,
+    /// `reg <- gather rm`, masks in `vvvv` with VEX, in an opmask with EVEX.
+    Gather,
+}
+
+/// What a register operand is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Class {
+    /// A vector register of the instruction's width.
+    Full,
+    /// Half, a quarter, an eighth of it, but never less than an xmm register.
+    Half,
+    Quarter,
+    Eighth,
+    /// An xmm or a ymm register whatever the width.
+    X,
+    Y,
+    Opmask,
+    /// A 32-bit or a 64-bit general register.
+    R32,
+    R64,
+}
+
+/// What a memory operand spans, which is also the unit of EVEX's short displacements.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Tuple {
+    /// The whole width; one element where EVEX broadcasts.
+    Full,
+    /// The whole width, never broadcast.
+    FullMem,
+    Half,
+    /// Half, or one element where EVEX broadcasts.
+    HalfBcast,
+    Quarter,
+    Eighth,
+    /// So many bytes.
+    Bytes(i32),
+    /// No memory operand.
+    None,
+}
+
+impl Tuple {
+    /// How many bytes of memory the operand spans.
+    pub fn unit(self, width: Width, broadcast: bool, w: u8) -> i32 {
+        let bytes = width.bytes() as i32;
+        match self {
+            Tuple::Full | Tuple::HalfBcast if broadcast => 4 << w,
+            Tuple::Full | Tuple::FullMem => bytes,
+            Tuple::Half | Tuple::HalfBcast => bytes / 2,
+            Tuple::Quarter => bytes / 4,
+            Tuple::Eighth => bytes / 8,
+            Tuple::Bytes(n) => n,
+            Tuple::None => 1,
+        }
+    }
+
+    pub fn broadcasts(self) -> bool {
+        matches!(self, Tuple::Full | Tuple::HalfBcast)
+    }
+}
+
+/// One instruction form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// The mnemonic with VEX, and with EVEX unless [`Form::evex_name`] says otherwise.
+    pub name: &'static str,
+    pub evex_name: &'static str,
+    pub pp: u8,
+    pub map: u8,
+    pub opcode: u8,
+    /// The W bit with VEX, if VEX has the form.
+    pub vex: Option<u8>,
+    /// The W bit with EVEX, if EVEX has the form.
+    pub evex: Option<u8>,
+    pub shape: Shape,
+    pub tuple: Tuple,
+    pub has_imm: bool,
+    /// May the rm operand be a register?
+    pub rm_reg: bool,
+    /// The classes of `reg`, `vvvv` and a register in `rm`.
+    pub reg: Class,
+    pub v: Class,
+    pub rm: Class,
+    /// The widths it exists at, as bits: 1 X, 2 Y, 4 Z.
+    pub widths: u8,
+}
+
+impl Form {
+    /// Is one of its operands an opmask?
+    pub fn has_opmasks(&self) -> bool {
+        [self.reg, self.v, self.rm].contains(&Class::Opmask)
+    }
+
+    const fn new(name: &'static str, pp: u8, map: u8, opcode: u8) -> Form {
+        Form {
+            name,
+            evex_name: name,
+            pp,
+            map,
+            opcode,
+            vex: None,
+            evex: None,
+            shape: Shape::Rvm,
+            tuple: Tuple::Full,
+            has_imm: false,
+            rm_reg: true,
+            reg: Class::Full,
+            v: Class::Full,
+            rm: Class::Full,
+            widths: 7,
+        }
+    }
+
+    const fn vex(mut self, w: u8) -> Form {
+        self.vex = Some(w);
+        self
+    }
+
+    const fn evex(mut self, w: u8) -> Form {
+        self.evex = Some(w);
+        self
+    }
+
+    /// Both, with W 0.
+    const fn both(self) -> Form {
+        self.vex(0).evex(0)
+    }
+
+    const fn named(mut self, evex_name: &'static str) -> Form {
+        self.evex_name = evex_name;
+        self
+    }
+
+    const fn shape(mut self, shape: Shape) -> Form {
+        self.shape = shape;
+        self
+    }
+
+    const fn rm(self) -> Form {
+        self.shape(Shape::Rm)
+    }
+
+    const fn mr(self) -> Form {
+        self.shape(Shape::Mr)
+    }
+
+    const fn tuple(mut self, tuple: Tuple) -> Form {
+        self.tuple = tuple;
+        self
+    }
+
+    const fn imm(mut self) -> Form {
+        self.has_imm = true;
+        self
+    }
+
+    const fn mem_only(mut self) -> Form {
+        self.rm_reg = false;
+        self
+    }
+
+    const fn classes(mut self, reg: Class, v: Class, rm: Class) -> Form {
+        (self.reg, self.v, self.rm) = (reg, v, rm);
+        self
+    }
+
+    const fn widths(mut self, widths: u8) -> Form {
+        self.widths = widths;
+        self
+    }
+
+    /// A form whose registers are all xmm and whose memory operand spans `bytes`.
+    const fn scalar(self, bytes: i32) -> Form {
+        self.tuple(Tuple::Bytes(bytes)).classes(Class::X, Class::X, Class::X).widths(X)
+    }
+
+    /// A form between opmasks, or between an opmask and a general register; `widths` is the L bit it wants.
+    const fn opmask(self, widths: u8) -> Form {
+        self.vex(0).tuple(Tuple::None).classes(Class::Opmask, Class::Opmask, Class::Opmask).widths(widths)
+    }
+}
+
+const X: u8 = 1;
+const Y: u8 = 2;
+const Z: u8 = 4;
+
+macro_rules! forms {
+    ($($name:ident = $form:expr;)*) => {
+        $(pub const $name: Form = $form;)*
+        /// Every form.
+        pub const ALL: &[Form] = &[$($name),*];
+    };
+}
+
+use Class as C;
+use Tuple as T;
+
+forms! {
+    // Moves.
+    VMOVUPS_LOAD = Form::new("vmovups", NP, M0F, 0x10).both().rm().tuple(T::FullMem);
+    VMOVUPS_STORE = Form::new("vmovups", NP, M0F, 0x11).both().mr().tuple(T::FullMem).mem_only();
+    VMOVAPS = Form::new("vmovaps", NP, M0F, 0x28).both().rm().tuple(T::FullMem);
+    VMOVNTPS = Form::new("vmovntps", NP, M0F, 0x2b).both().mr().tuple(T::FullMem).mem_only();
+    VMASKMOVPS_LOAD = Form::new("vmaskmovps", P66, M0F38, 0x2c).vex(0).tuple(T::FullMem).mem_only().widths(X | Y);
+    VMASKMOVPS_STORE = Form::new("vmaskmovps", P66, M0F38, 0x2e).vex(0).shape(Shape::Mvr).tuple(T::FullMem).mem_only().widths(X | Y);
+    VMOVSS_LOAD = Form::new("vmovss", PF3, M0F, 0x10).both().rm().scalar(4).mem_only();
+    VMOVSS_STORE = Form::new("vmovss", PF3, M0F, 0x11).both().mr().scalar(4).mem_only();
+    VMOVSD_LOAD = Form::new("vmovsd", PF2, M0F, 0x10).vex(0).evex(1).rm().scalar(8).mem_only();
+    VMOVSD_STORE = Form::new("vmovsd", PF2, M0F, 0x11).vex(0).evex(1).mr().scalar(8).mem_only();
+    VMOVD_FROM_R = Form::new("vmovd", P66, M0F, 0x6e).both().rm().scalar(4).classes(C::X, C::X, C::R32);
+    VMOVD_TO_R = Form::new("vmovd", P66, M0F, 0x7e).both().mr().scalar(4).classes(C::X, C::X, C::R32);
+    VMOVQ_FROM_R = Form::new("vmovq", P66, M0F, 0x6e).vex(1).evex(1).rm().scalar(8).classes(C::X, C::X, C::R64);
+    VMOVQ_TO_R = Form::new("vmovq", P66, M0F, 0x7e).vex(1).evex(1).mr().scalar(8).classes(C::X, C::X, C::R64);
+    VBROADCASTSS = Form::new("vbroadcastss", P66, M0F38, 0x18).both().rm().tuple(T::Bytes(4)).classes(C::Full, C::Full, C::X);
+    VBROADCASTSD = Form::new("vbroadcastsd", P66, M0F38, 0x19).vex(0).evex(1).rm().tuple(T::Bytes(8)).classes(C::Full, C::Full, C::X).widths(Y | Z);
+    VBROADCASTF128 = Form::new("vbroadcastf128", P66, M0F38, 0x1a).named("vbroadcastf32x4").both().rm().tuple(T::Bytes(16)).mem_only().widths(Y | Z);
+    VPBROADCASTD_R = Form::new("vpbroadcastd", P66, M0F38, 0x7c).evex(0).rm().tuple(T::None).classes(C::Full, C::Full, C::R32);
+    VPBROADCASTQ = Form::new("vpbroadcastq", P66, M0F38, 0x59).vex(0).evex(1).rm().tuple(T::Bytes(8)).classes(C::Full, C::Full, C::X);
+
+    // Arithmetic on f32.
+    VADDPS = Form::new("vaddps", NP, M0F, 0x58).both();
+    VMULPS = Form::new("vmulps", NP, M0F, 0x59).both();
+    VSUBPS = Form::new("vsubps", NP, M0F, 0x5c).both();
+    VMINPS = Form::new("vminps", NP, M0F, 0x5d).both();
+    VDIVPS = Form::new("vdivps", NP, M0F, 0x5e).both();
+    VMAXPS = Form::new("vmaxps", NP, M0F, 0x5f).both();
+    VANDPS = Form::new("vandps", NP, M0F, 0x54).both();
+    VANDNPS = Form::new("vandnps", NP, M0F, 0x55).both();
+    VORPS = Form::new("vorps", NP, M0F, 0x56).both();
+    VXORPS = Form::new("vxorps", NP, M0F, 0x57).both();
+    VSQRTPS = Form::new("vsqrtps", NP, M0F, 0x51).both().rm();
+    VRNDSCALEPS = Form::new("vroundps", P66, M0F3A, 0x08).named("vrndscaleps").both().rm().imm();
+    VFMADD132PS = Form::new("vfmadd132ps", P66, M0F38, 0x98).both();
+    VFMADD213PS = Form::new("vfmadd213ps", P66, M0F38, 0xa8).both();
+    VFMSUB213PS = Form::new("vfmsub213ps", P66, M0F38, 0xaa).both();
+    VFNMADD213PS = Form::new("vfnmadd213ps", P66, M0F38, 0xac).both();
+    VFMADD231PS = Form::new("vfmadd231ps", P66, M0F38, 0xb8).both();
+    VFMSUB231PS = Form::new("vfmsub231ps", P66, M0F38, 0xba).both();
+    VFNMADD231PS = Form::new("vfnmadd231ps", P66, M0F38, 0xbc).both();
+    VSCALEFPS = Form::new("vscalefps", P66, M0F38, 0x2c).evex(0);
+    VGETEXPPS = Form::new("vgetexpps", P66, M0F38, 0x42).evex(0).rm();
+    VGETMANTPS = Form::new("vgetmantps", P66, M0F3A, 0x26).evex(0).rm().imm();
+    VCMPPS = Form::new("vcmpps", NP, M0F, 0xc2).vex(0).imm().widths(X | Y);
+    VCMPPS_K = Form::new("vcmpps", NP, M0F, 0xc2).evex(0).imm().classes(C::Opmask, C::Full, C::Full);
+    VBLENDVPS = Form::new("vblendvps", P66, M0F3A, 0x4a).vex(0).shape(Shape::Rvm4).widths(X | Y);
+    VBLENDMPS = Form::new("vblendmps", P66, M0F38, 0x65).evex(0);
+
+    // Arithmetic on f64.
+    VADDPD = Form::new("vaddpd", P66, M0F, 0x58).vex(0).evex(1);
+    VMULPD = Form::new("vmulpd", P66, M0F, 0x59).vex(0).evex(1);
+    VSUBPD = Form::new("vsubpd", P66, M0F, 0x5c).vex(0).evex(1);
+    VMINPD = Form::new("vminpd", P66, M0F, 0x5d).vex(0).evex(1);
+    VDIVPD = Form::new("vdivpd", P66, M0F, 0x5e).vex(0).evex(1);
+    VMAXPD = Form::new("vmaxpd", P66, M0F, 0x5f).vex(0).evex(1);
+    VSQRTPD = Form::new("vsqrtpd", P66, M0F, 0x51).vex(0).evex(1).rm();
+    VFMADD231PD = Form::new("vfmadd231pd", P66, M0F38, 0xb8).vex(1).evex(1);
+
+    // Arithmetic on dwords.
+    VPADDD = Form::new("vpaddd", P66, M0F, 0xfe).both();
+    VPSUBD = Form::new("vpsubd", P66, M0F, 0xfa).both();
+    VPMULLD = Form::new("vpmulld", P66, M0F38, 0x40).both();
+    VPMAXSD = Form::new("vpmaxsd", P66, M0F38, 0x3d).both();
+    VPMINSD = Form::new("vpminsd", P66, M0F38, 0x39).both();
+    VPSLLVD = Form::new("vpsllvd", P66, M0F38, 0x47).both();
+    VPSRLVD = Form::new("vpsrlvd", P66, M0F38, 0x45).both();
+    VPSRAVD = Form::new("vpsravd", P66, M0F38, 0x46).both();
+    VPSLLD_IMM = Form::new("vpslld", P66, M0F, 0x72).vex(0).evex(0).shape(Shape::Vm(6)).imm().tuple(T::None);
+    VPSRLD_IMM = Form::new("vpsrld", P66, M0F, 0x72).vex(0).evex(0).shape(Shape::Vm(2)).imm().tuple(T::None);
+    VPSRAD_IMM = Form::new("vpsrad", P66, M0F, 0x72).vex(0).evex(0).shape(Shape::Vm(4)).imm().tuple(T::None);
+    VPCMPEQD = Form::new("vpcmpeqd", P66, M0F, 0x76).vex(0).widths(X | Y);
+    VPCMPGTD = Form::new("vpcmpgtd", P66, M0F, 0x66).vex(0).widths(X | Y);
+    VPCMPD_K = Form::new("vpcmpd", P66, M0F3A, 0x1f).evex(0).imm().classes(C::Opmask, C::Full, C::Full);
+    VPXORD = Form::new("vpxord", P66, M0F, 0xef).evex(0);
+    VPTERNLOGD = Form::new("vpternlogd", P66, M0F3A, 0x25).evex(0).imm();
+
+    // Conversions.
+    VCVTTPS2DQ = Form::new("vcvttps2dq", PF3, M0F, 0x5b).both().rm();
+    VCVTPS2DQ = Form::new("vcvtps2dq", P66, M0F, 0x5b).both().rm();
+    VCVTDQ2PS = Form::new("vcvtdq2ps", NP, M0F, 0x5b).both().rm();
+    VCVTPS2PD = Form::new("vcvtps2pd", NP, M0F, 0x5a).both().rm().tuple(T::HalfBcast).classes(C::Full, C::Full, C::Half);
+    VCVTPD2PS = Form::new("vcvtpd2ps", P66, M0F, 0x5a).vex(0).evex(1).rm().classes(C::Half, C::Full, C::Full);
+    VCVTPH2PS = Form::new("vcvtph2ps", P66, M0F38, 0x13).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
+    VCVTPS2PH = Form::new("vcvtps2ph", P66, M0F3A, 0x1d).both().mr().imm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
+    VPMOVSXBD = Form::new("vpmovsxbd", P66, M0F38, 0x21).both().rm().tuple(T::Quarter).classes(C::Full, C::Full, C::Quarter);
+    VPMOVZXBD = Form::new("vpmovzxbd", P66, M0F38, 0x31).both().rm().tuple(T::Quarter).classes(C::Full, C::Full, C::Quarter);
+    VPMOVSXWD = Form::new("vpmovsxwd", P66, M0F38, 0x23).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
+    VPMOVZXWD = Form::new("vpmovzxwd", P66, M0F38, 0x33).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
+    VPMOVSXDQ = Form::new("vpmovsxdq", P66, M0F38, 0x25).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
+
+    // Gathers.
+    VGATHERDPS = Form::new("vgatherdps", P66, M0F38, 0x92).both().shape(Shape::Gather).tuple(T::Bytes(4)).mem_only();
+    VPGATHERDD = Form::new("vpgatherdd", P66, M0F38, 0x90).both().shape(Shape::Gather).tuple(T::Bytes(4)).mem_only();
+
+    // Shuffles and permutes.
+    VUNPCKLPS = Form::new("vunpcklps", NP, M0F, 0x14).both();
+    VUNPCKHPS = Form::new("vunpckhps", NP, M0F, 0x15).both();
+    VUNPCKLPD = Form::new("vunpcklpd", P66, M0F, 0x14).vex(0).evex(1);
+    VUNPCKHPD = Form::new("vunpckhpd", P66, M0F, 0x15).vex(0).evex(1);
+    VSHUFPS = Form::new("vshufps", NP, M0F, 0xc6).both().imm();
+    VPERMILPS_IMM = Form::new("vpermilps", P66, M0F3A, 0x04).both().rm().imm();
+    VPERMILPS = Form::new("vpermilps", P66, M0F38, 0x0c).both();
+    VMOVSLDUP = Form::new("vmovsldup", PF3, M0F, 0x12).both().rm().tuple(T::FullMem);
+    VMOVSHDUP = Form::new("vmovshdup", PF3, M0F, 0x16).both().rm().tuple(T::FullMem);
+    VPERMPS = Form::new("vpermps", P66, M0F38, 0x16).both().widths(Y | Z);
+    VPERMD = Form::new("vpermd", P66, M0F38, 0x36).both().widths(Y | Z);
+    VPERM2F128 = Form::new("vperm2f128", P66, M0F3A, 0x06).vex(0).imm().tuple(T::FullMem).widths(Y);
+    VPERMT2PS = Form::new("vpermt2ps", P66, M0F38, 0x7f).evex(0);
+    VPERMI2PS = Form::new("vpermi2ps", P66, M0F38, 0x77).evex(0);
+    VSHUFF32X4 = Form::new("vshuff32x4", P66, M0F3A, 0x23).evex(0).imm().widths(Y | Z);
+    VALIGND = Form::new("valignd", P66, M0F3A, 0x03).evex(0).imm();
+    VINSERTF128 = Form::new("vinsertf128", P66, M0F3A, 0x18).named("vinsertf32x4").both().imm().tuple(T::Bytes(16)).classes(C::Full, C::Full, C::X).widths(Y | Z);
+    VEXTRACTF128 = Form::new("vextractf128", P66, M0F3A, 0x19).named("vextractf32x4").both().mr().imm().tuple(T::Bytes(16)).classes(C::Full, C::Full, C::X).widths(Y | Z);
+    VINSERTF64X4 = Form::new("vinsertf64x4", P66, M0F3A, 0x1a).evex(1).imm().tuple(T::Bytes(32)).classes(C::Full, C::Full, C::Y).widths(Z);
+    VEXTRACTF64X4 = Form::new("vextractf64x4", P66, M0F3A, 0x1b).evex(1).mr().imm().tuple(T::Bytes(32)).classes(C::Full, C::Full, C::Y).widths(Z);
+
+    // Scalars in lane 0.
+    VADDSS = Form::new("vaddss", PF3, M0F, 0x58).both().scalar(4);
+    VMULSS = Form::new("vmulss", PF3, M0F, 0x59).both().scalar(4);
+    VMAXSS = Form::new("vmaxss", PF3, M0F, 0x5f).both().scalar(4);
+    VMINSS = Form::new("vminss", PF3, M0F, 0x5d).both().scalar(4);
+    VFMADD231SS = Form::new("vfmadd231ss", P66, M0F38, 0xb9).both().scalar(4);
+
+    // Opmasks, 16 lanes.
+    KANDW = Form::new("kandw", NP, M0F, 0x41).opmask(Y);
+    KANDNW = Form::new("kandnw", NP, M0F, 0x42).opmask(Y);
+    KNOTW = Form::new("knotw", NP, M0F, 0x44).opmask(X).rm();
+    KORW = Form::new("korw", NP, M0F, 0x45).opmask(Y);
+    KXNORW = Form::new("kxnorw", NP, M0F, 0x46).opmask(Y);
+    KXORW = Form::new("kxorw", NP, M0F, 0x47).opmask(Y);
+    KMOVW = Form::new("kmovw", NP, M0F, 0x90).opmask(X).rm();
+    KMOVW_FROM_R = Form::new("kmovw", NP, M0F, 0x92).opmask(X).rm().classes(C::Opmask, C::Opmask, C::R32);
+    KMOVW_TO_R = Form::new("kmovw", NP, M0F, 0x93).opmask(X).rm().classes(C::R32, C::Opmask, C::Opmask);
+    KORTESTW = Form::new("kortestw", NP, M0F, 0x98).opmask(X).rm();
+}

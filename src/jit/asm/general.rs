@@ -1,0 +1,259 @@
+//! Instructions on general registers, jumps and calls.
+//!
+//! Those on registers and immediates are dynasm's. Those with a memory operand or a condition in them are written here with the
+//! address bytes that vector instructions use: dynasm spells every run-time displacement in four bytes and has no constant pool.
+
+use super::encode::{Bytes, Place};
+use super::operand::{Cond, Label, Mem, R};
+use super::{Asm, RELATIVE_DWORD};
+use dynasmrt::{DynasmApi, DynasmLabelApi, dynasm};
+
+/// The REX.W prefix; without it an instruction works on 32 bits.
+const WIDE: u8 = 8;
+
+impl Asm {
+    pub fn jmp(&mut self, target: Label) {
+        dynasm!(self.ops ; .arch x64 ; jmp =>target.0);
+    }
+
+    /// Jumps if the condition holds.
+    pub fn jcc(&mut self, cond: Cond, target: Label) {
+        self.ops.extend([0x0f, 0x80 | cond as u8, 0, 0, 0, 0].iter());
+        self.ops.dynamic_reloc(target.0, 0, 4, 0, RELATIVE_DWORD);
+    }
+
+    /// Pads with one-byte `nop`s to a multiple of `n`, which is a power of two.
+    pub fn align(&mut self, n: usize) {
+        let pad = self.here().next_multiple_of(n.max(1)) - self.here();
+        // The recommended long forms of nop: fewer instructions to decode than single bytes.
+        const NOPS: [&[u8]; 9] = [
+            &[0x90],
+            &[0x66, 0x90],
+            &[0x0f, 0x1f, 0x00],
+            &[0x0f, 0x1f, 0x40, 0x00],
+            &[0x0f, 0x1f, 0x44, 0x00, 0x00],
+            &[0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00],
+            &[0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00],
+            &[0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
+            &[0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00],
+        ];
+        let mut left = pad;
+        while left > 0 {
+            let nop = NOPS[left.min(9) - 1];
+            self.ops.extend(nop.iter());
+            left -= nop.len();
+        }
+    }
+
+    pub fn mov_rr(&mut self, dst: R, src: R) {
+        dynasm!(self.ops ; .arch x64 ; mov Rq(dst.0), Rq(src.0));
+    }
+
+    /// The shortest form that gives `value`; flags stay.
+    pub fn mov_ri(&mut self, dst: R, value: i64) {
+        if let Ok(value) = u32::try_from(value) {
+            dynasm!(self.ops ; .arch x64 ; mov Rd(dst.0), DWORD value as i32);
+        } else if let Ok(value) = i32::try_from(value) {
+            dynasm!(self.ops ; .arch x64 ; mov Rq(dst.0), DWORD value);
+        } else {
+            dynasm!(self.ops ; .arch x64 ; mov Rq(dst.0), QWORD value);
+        }
+    }
+
+    pub fn add_rr(&mut self, dst: R, src: R) {
+        dynasm!(self.ops ; .arch x64 ; add Rq(dst.0), Rq(src.0));
+    }
+
+    pub fn add_ri(&mut self, dst: R, value: i32) {
+        match i8::try_from(value) {
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; add Rq(dst.0), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; add Rq(dst.0), DWORD value),
+        }
+    }
+
+    pub fn sub_rr(&mut self, dst: R, src: R) {
+        dynasm!(self.ops ; .arch x64 ; sub Rq(dst.0), Rq(src.0));
+    }
+
+    pub fn sub_ri(&mut self, dst: R, value: i32) {
+        match i8::try_from(value) {
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst.0), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst.0), DWORD value),
+        }
+    }
+
+    pub fn and_ri(&mut self, dst: R, value: i32) {
+        match i8::try_from(value) {
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; and Rq(dst.0), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; and Rq(dst.0), DWORD value),
+        }
+    }
+
+    pub fn cmp_rr(&mut self, a: R, b: R) {
+        dynasm!(self.ops ; .arch x64 ; cmp Rq(a.0), Rq(b.0));
+    }
+
+    pub fn cmp_ri(&mut self, a: R, value: i32) {
+        match i8::try_from(value) {
+            // dynasm has no short form of this one.
+            Ok(value) => {
+                self.legacy(WIDE, &[0x83], 7, Place::Reg(a.0));
+                self.ops.push_i8(value);
+            }
+            Err(_) => dynasm!(self.ops ; .arch x64 ; cmp Rq(a.0), DWORD value),
+        }
+    }
+
+    pub fn test_rr(&mut self, a: R, b: R) {
+        dynasm!(self.ops ; .arch x64 ; test Rq(a.0), Rq(b.0));
+    }
+
+    pub fn xor_rr(&mut self, dst: R, src: R) {
+        dynasm!(self.ops ; .arch x64 ; xor Rq(dst.0), Rq(src.0));
+    }
+
+    pub fn imul_rr(&mut self, dst: R, src: R) {
+        dynasm!(self.ops ; .arch x64 ; imul Rq(dst.0), Rq(src.0));
+    }
+
+    /// `dst = src * value`.
+    pub fn imul_rri(&mut self, dst: R, src: R, value: i32) {
+        match i8::try_from(value) {
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst.0), Rq(src.0), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst.0), Rq(src.0), DWORD value),
+        }
+    }
+
+    pub fn inc(&mut self, r: R) {
+        dynasm!(self.ops ; .arch x64 ; inc Rq(r.0));
+    }
+
+    pub fn dec(&mut self, r: R) {
+        dynasm!(self.ops ; .arch x64 ; dec Rq(r.0));
+    }
+
+    pub fn neg(&mut self, r: R) {
+        dynasm!(self.ops ; .arch x64 ; neg Rq(r.0));
+    }
+
+    pub fn shl_ri(&mut self, r: R, count: u8) {
+        dynasm!(self.ops ; .arch x64 ; shl Rq(r.0), BYTE count as i8);
+    }
+
+    pub fn shr_ri(&mut self, r: R, count: u8) {
+        dynasm!(self.ops ; .arch x64 ; shr Rq(r.0), BYTE count as i8);
+    }
+
+    pub fn sar_ri(&mut self, r: R, count: u8) {
+        dynasm!(self.ops ; .arch x64 ; sar Rq(r.0), BYTE count as i8);
+    }
+
+    pub fn push(&mut self, r: R) {
+        dynasm!(self.ops ; .arch x64 ; push Rq(r.0));
+    }
+
+    pub fn pop(&mut self, r: R) {
+        dynasm!(self.ops ; .arch x64 ; pop Rq(r.0));
+    }
+
+    pub fn call_r(&mut self, r: R) {
+        dynasm!(self.ops ; .arch x64 ; call Rq(r.0));
+    }
+
+    /// Calls a function of this assembler.
+    pub fn call(&mut self, target: Label) {
+        dynasm!(self.ops ; .arch x64 ; call =>target.0);
+    }
+
+    pub fn ret(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; ret);
+    }
+
+    pub fn vzeroupper(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; vzeroupper);
+    }
+
+    pub fn sfence(&mut self) {
+        dynasm!(self.ops ; .arch x64 ; sfence);
+    }
+
+    /// Loads 64 bits.
+    pub fn mov_rm(&mut self, dst: R, src: Mem) {
+        self.with_mem(WIDE, &[0x8b], dst.0, src);
+    }
+
+    /// Stores 64 bits.
+    pub fn mov_mr(&mut self, dst: Mem, src: R) {
+        self.with_mem(WIDE, &[0x89], src.0, dst);
+    }
+
+    /// Loads 32 bits; the upper half becomes zero.
+    pub fn mov_rm32(&mut self, dst: R, src: Mem) {
+        self.with_mem(0, &[0x8b], dst.0, src);
+    }
+
+    /// Stores the lower 32 bits.
+    pub fn mov_mr32(&mut self, dst: Mem, src: R) {
+        self.with_mem(0, &[0x89], src.0, dst);
+    }
+
+    /// Loads 32 bits and extends the sign.
+    pub fn movsxd(&mut self, dst: R, src: Mem) {
+        self.with_mem(WIDE, &[0x63], dst.0, src);
+    }
+
+    pub fn lea(&mut self, dst: R, src: Mem) {
+        self.with_mem(WIDE, &[0x8d], dst.0, src);
+    }
+
+    pub fn add_rm(&mut self, dst: R, src: Mem) {
+        self.with_mem(WIDE, &[0x03], dst.0, src);
+    }
+
+    pub fn sub_rm(&mut self, dst: R, src: Mem) {
+        self.with_mem(WIDE, &[0x2b], dst.0, src);
+    }
+
+    pub fn imul_rm(&mut self, dst: R, src: Mem) {
+        self.with_mem(WIDE, &[0x0f, 0xaf], dst.0, src);
+    }
+
+    pub fn cmp_rm(&mut self, a: R, b: Mem) {
+        self.with_mem(WIDE, &[0x3b], a.0, b);
+    }
+
+    pub fn prefetcht0(&mut self, mem: Mem) {
+        self.with_mem(0, &[0x0f, 0x18], 1, mem);
+    }
+
+    pub fn prefetchnta(&mut self, mem: Mem) {
+        self.with_mem(0, &[0x0f, 0x18], 0, mem);
+    }
+
+    /// `if cond { dst = src }`.
+    pub fn cmov(&mut self, cond: Cond, dst: R, src: R) {
+        self.legacy(WIDE, &[0x0f, 0x40 | cond as u8], dst.0, Place::Reg(src.0));
+    }
+
+    fn with_mem(&mut self, wide: u8, opcode: &[u8], reg: u8, mem: Mem) {
+        let place = Place::Mem(mem);
+        match place.trouble() {
+            Some(why) => self.refuse("an address", why),
+            None => self.legacy(wide, opcode, reg, place),
+        }
+    }
+
+    /// REX prefix, opcode, ModRM and what follows.
+    fn legacy(&mut self, wide: u8, opcode: &[u8], reg: u8, rm: Place) {
+        let mut out = Bytes::new();
+        let rex = wide | (reg >> 3 & 1) << 2 | rm.x() << 1 | rm.b();
+        if rex != 0 {
+            out.push(0x40 | rex);
+        }
+        for byte in opcode {
+            out.push(*byte);
+        }
+        out.modrm(reg, rm, 1);
+        self.append(&out);
+    }
+}

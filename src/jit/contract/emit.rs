@@ -1,0 +1,193 @@
+//! The code of a tile: sums of products in registers over a whole sum, then the epilogue.
+//!
+//! `fn(frame, table, count)`: `frame` holds a pointer for each stream, `table` rows of byte offsets, one row a tile. The order
+//! of both is input, weights (in the frame only), output, operands. Every sum is one chain of fused multiply-adds in the
+//! order of the sum's dimensions, whatever the tile, so its bits do not depend on how the work was cut.
+
+use super::choose::Feed;
+use super::epilogue::{self, Epilogue};
+use super::points::Shape;
+use super::sum::SumLoops;
+use crate::jit::asm::{Asm, Cond, Isa, K, Label, Mask, Mem, R, Rm, V};
+
+const FRAME: R = R::RDI;
+const TABLE: R = R::RSI;
+const COUNT: R = R::RDX;
+const INPUT: R = R::RAX;
+const WEIGHTS: R = R::RCX;
+/// Counters of the loops of the sum; afterwards the pointers of output and operands.
+pub const SPARE: [R; 10] = [R::R8, R::R9, R::R10, R::R11, R::RBX, R::RBP, R::R12, R::R13, R::R14, R::R15];
+
+/// Of AVX-512; the mask of the last vector's columns.
+pub const TAIL: K = K(1);
+
+/// One tile's code.
+pub struct TileCode<'a> {
+    pub shape: &'a Shape,
+    pub vectors: usize,
+    /// How many columns the last vector has, if not all.
+    pub tail: Option<usize>,
+    pub feed: Feed,
+    pub sum: &'a SumLoops,
+    pub epilogue: &'a Epilogue<'a>,
+}
+
+/// Where a row of the frame or of the table is.
+fn slot(base: R, at: usize) -> Mem {
+    Mem::at(base, 8 * at as i32)
+}
+
+impl TileCode<'_> {
+    /// Writes the function; its entry is where the assembler stands now.
+    pub fn emit(&self, asm: &mut Asm) {
+        let n_streams = self.epilogue.n_streams();
+        let spilled = self.epilogue.spills(self.points(), self.vectors, asm.isa());
+        let locals = if spilled { self.points() * self.vectors * asm.isa().bytes() } else { 0 };
+        let n_spare = self.sum.loops.len().max(n_streams - 1);
+        let frame = asm.enter(&SPARE[..n_spare.min(SPARE.len())], locals);
+        if let (Some(lanes), Isa::Avx512) = (self.tail, asm.isa()) {
+            asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
+        }
+        asm.align(32);
+        let next_tile = asm.bound();
+        asm.mov_rm(INPUT, slot(FRAME, 0));
+        asm.add_rm(INPUT, slot(TABLE, 0));
+        asm.add_ri(INPUT, bias(asm.isa()));
+        asm.mov_rm(WEIGHTS, slot(FRAME, 1));
+        for at in 0..self.points() * self.vectors {
+            asm.zero(V(at as u8));
+        }
+        self.sum(asm);
+        // The output is the frame's stream 2 and the table's stream 1.
+        for stream in 1..n_streams {
+            let pointer = SPARE[stream - 1];
+            asm.mov_rm(pointer, slot(FRAME, stream + 1));
+            asm.add_rm(pointer, slot(TABLE, stream));
+        }
+        epilogue::emit(self, asm, spilled);
+        asm.add_ri(TABLE, 8 * n_streams as i32);
+        asm.dec(COUNT);
+        asm.jcc(Cond::NE, next_tile);
+        asm.leave(&frame);
+    }
+
+    pub fn points(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// The register of the sum of a point and a vector of columns.
+    pub fn sum_register(&self, point: usize, vector: usize) -> V {
+        V((point * self.vectors + vector) as u8)
+    }
+
+    /// The loops of the sum.
+    fn sum(&self, asm: &mut Asm) {
+        let mut heads: Vec<Label> = Vec::new();
+        for (level, one) in self.sum.loops.iter().enumerate() {
+            asm.mov_ri(SPARE[level], one.count as i64);
+            if level + 1 == self.sum.loops.len() {
+                asm.align(32);
+            }
+            heads.push(asm.bound());
+        }
+        self.steps(asm, &self.sum.body);
+        let innermost = self.sum.loops.len().wrapping_sub(1);
+        // How far the loops inside have moved the input already.
+        let mut moved = 0;
+        for (level, one) in self.sum.loops.iter().enumerate().rev() {
+            let step = 4 * (one.input - moved) as i32;
+            if step != 0 {
+                asm.add_ri(INPUT, step);
+            }
+            if level == innermost {
+                self.advance_weights(asm, self.sum.body.len());
+            }
+            asm.dec(SPARE[level]);
+            asm.jcc(Cond::NE, heads[level]);
+            moved = one.input * one.count as i64;
+            if level == innermost && !self.sum.rest.is_empty() {
+                self.steps(asm, &self.sum.rest);
+                self.advance_weights(asm, self.sum.rest.len());
+            }
+        }
+    }
+
+    fn advance_weights(&self, asm: &mut Asm, steps: usize) {
+        asm.add_ri(WEIGHTS, (steps * self.vectors * asm.isa().bytes()) as i32);
+    }
+
+    /// Steps of the sum without a loop, whose inputs are at these offsets.
+    fn steps(&self, asm: &mut Asm, offsets: &[i64]) {
+        for (step, &offset) in offsets.iter().enumerate() {
+            match self.feed {
+                Feed::KeepWeights => self.keep_weights(asm, step, offset),
+                Feed::KeepInput => self.keep_input(asm, step, offset),
+                Feed::Embedded => self.embedded(asm, step, offset),
+            }
+        }
+    }
+
+    fn input(&self, asm: &Asm, point: usize, offset: i64) -> Mem {
+        Mem::at(INPUT, (4 * (self.shape[point][0] + offset)) as i32 - bias(asm.isa()))
+    }
+
+    fn weights(&self, asm: &Asm, step: usize, vector: usize) -> Mem {
+        Mem::at(WEIGHTS, ((step * self.vectors + vector) * asm.isa().bytes()) as i32)
+    }
+
+    /// A register behind those of the sums.
+    fn extra(&self, at: usize) -> V {
+        V((self.points() * self.vectors + at) as u8)
+    }
+
+    fn keep_weights(&self, asm: &mut Asm, step: usize, offset: i64) {
+        for vector in 0..self.vectors {
+            let weights = self.weights(asm, step, vector);
+            asm.load(self.extra(vector), weights);
+        }
+        let value = self.extra(self.vectors);
+        for point in 0..self.points() {
+            let input = self.input(asm, point, offset);
+            asm.bcast(value, input);
+            for vector in 0..self.vectors {
+                asm.fma(self.sum_register(point, vector), value, self.extra(vector));
+            }
+        }
+    }
+
+    fn keep_input(&self, asm: &mut Asm, step: usize, offset: i64) {
+        for point in 0..self.points() {
+            let input = self.input(asm, point, offset);
+            asm.bcast(self.extra(point), input);
+        }
+        let value = self.extra(self.points());
+        for vector in 0..self.vectors {
+            let weights = self.weights(asm, step, vector);
+            asm.load(value, weights);
+            for point in 0..self.points() {
+                asm.fma(self.sum_register(point, vector), self.extra(point), value);
+            }
+        }
+    }
+
+    fn embedded(&self, asm: &mut Asm, step: usize, offset: i64) {
+        for vector in 0..self.vectors {
+            let weights = self.weights(asm, step, vector);
+            asm.load(self.extra(vector), weights);
+        }
+        for point in 0..self.points() {
+            let input = self.input(asm, point, offset);
+            for vector in 0..self.vectors {
+                asm.fma(self.sum_register(point, vector), self.extra(vector), Rm::Bcast(input));
+            }
+        }
+    }
+}
+
+/// The input's pointer is this far ahead, so that short displacements reach twice as far.
+fn bias(isa: Isa) -> i32 {
+    match isa {
+        Isa::Avx2 => 128,
+        Isa::Avx512 => 512,
+    }
+}

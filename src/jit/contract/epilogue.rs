@@ -1,0 +1,335 @@
+//! What is done to the sums of a tile before they are stored.
+//!
+//! The body runs on each vector of sums with the registers that the sums leave. If it needs more, the sums go to the stack
+//! and it runs with all registers; if these do not suffice either, there is no such kernel.
+
+use super::emit::{SPARE, TAIL, TileCode};
+use crate::jit::asm::{Asm, Isa, Mask, Mem, Op, R, Rm, Round, V};
+use crate::kernel::{Bin, Body, Instr, Un, Val};
+
+/// How the columns of a stream lie in lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lanes {
+    /// One after another.
+    Vector,
+    /// One element for all.
+    Splat,
+}
+
+/// A stream of the epilogue: the output first, then the operands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stream {
+    pub lanes: Lanes,
+    /// From one vector of columns of a tile to the next, in elements.
+    pub vector: i64,
+}
+
+/// A body and its streams.
+pub struct Epilogue<'a> {
+    pub body: &'a Body,
+    pub result: Val,
+    pub streams: &'a [Stream],
+}
+
+impl Epilogue<'_> {
+    /// How many columns a tile's row of the table has: one for the input and one for each stream.
+    pub fn n_streams(&self) -> usize {
+        1 + self.streams.len()
+    }
+
+    /// Whether the sums have to leave their registers.
+    pub fn spills(&self, points: usize, vectors: usize, isa: Isa) -> bool {
+        !self.fits(isa.regs() - points * vectors, isa, true)
+    }
+
+    /// Whether there is code for it.
+    pub fn possible(&self, isa: Isa) -> bool {
+        self.streams.len() <= SPARE.len() && self.fits(isa.regs(), isa, false)
+    }
+
+    /// Whether the body can do with so many registers beside the sum's.
+    fn fits(&self, n_free: usize, isa: Isa, in_register: bool) -> bool {
+        // Walked without emitting: a mask register of AVX2 is always assumed.
+        let free = (0..n_free.saturating_sub(usize::from(isa == Isa::Avx2))).map(|at| V(at as u8)).collect();
+        let sum = if in_register { Place::Register(V(u8::MAX)) } else { Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))) };
+        let mut trial = Evaluation::new(self, free, sum, None);
+        trial.run(&mut None).is_some()
+    }
+}
+
+/// Writes the body and the stores of a whole tile.
+pub fn emit(tile: &TileCode, asm: &mut Asm, spilled: bool) {
+    let isa = asm.isa();
+    let n_sums = tile.points() * tile.vectors;
+    let mut free: Vec<V> = (if spilled { 0 } else { n_sums }..isa.regs()).map(|at| V(at as u8)).collect();
+    let scratch = |point: usize, vector: usize| Mem::at(R::RSP, ((point * tile.vectors + vector) * isa.bytes()) as i32);
+    if spilled {
+        for point in 0..tile.points() {
+            for vector in 0..tile.vectors {
+                asm.store(scratch(point, vector), tile.sum_register(point, vector));
+            }
+        }
+    }
+    for vector in 0..tile.vectors {
+        let tail = tile.tail.filter(|_| vector + 1 == tile.vectors);
+        let mask = tail.map(|lanes| match isa {
+            Isa::Avx512 => Mask::K(TAIL),
+            Isa::Avx2 => {
+                let mask = Mask::V(free.pop().unwrap_or(V(15)));
+                asm.set_tail(mask, lanes, R::RAX);
+                mask
+            }
+        });
+        for point in 0..tile.points() {
+            let sum = match spilled {
+                true => Place::Memory(Rm::Mem(scratch(point, vector))),
+                false => Place::Register(tile.sum_register(point, vector)),
+            };
+            let operand = |at: usize| {
+                let stream = &tile.epilogue.streams[at];
+                let element = tile.shape[point][at + 1] + vector as i64 * stream.vector;
+                Mem::at(SPARE[at], (4 * element) as i32)
+            };
+            let memory: Vec<Mem> = (0..tile.epilogue.streams.len()).map(operand).collect();
+            let mut evaluation = Evaluation::new(tile.epilogue, free.clone(), sum, mask);
+            evaluation.memory = memory.clone();
+            if let Some(result) = evaluation.run(&mut Some(asm)) {
+                match mask {
+                    Some(mask) => asm.store_tail(memory[0], mask, result),
+                    None => asm.store(memory[0], result),
+                }
+            }
+        }
+    }
+}
+
+/// Where a value is.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Place {
+    Nowhere,
+    Register(V),
+    /// An operand of an instruction.
+    Memory(Rm),
+    /// An operand of this number, which has to be loaded under the mask or broadcast.
+    Operand(usize),
+}
+
+/// The body run once, on one vector. Without an assembler it only finds out whether the registers suffice.
+struct Evaluation<'a> {
+    epilogue: &'a Epilogue<'a>,
+    free: Vec<V>,
+    mask: Option<Mask>,
+    /// Where the output and the operands of this vector are.
+    memory: Vec<Mem>,
+    places: Vec<Place>,
+    /// How often each value is still read.
+    uses: Vec<u32>,
+    sum: Place,
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(epilogue: &'a Epilogue<'a>, free: Vec<V>, sum: Place, mask: Option<Mask>) -> Evaluation<'a> {
+        let n = epilogue.body.instrs.len();
+        let mut uses = vec![0u32; n];
+        if let Some(result) = uses.get_mut(epilogue.result.0 as usize) {
+            *result = 1;
+        }
+        for (at, instr) in epilogue.body.instrs.iter().enumerate().rev() {
+            if uses[at] > 0 {
+                instr.operands().for_each(|val| uses[val.0 as usize] += 1);
+            }
+        }
+        let memory = vec![Mem::at(R::RSP, 0); epilogue.streams.len()];
+        Evaluation { epilogue, free, mask, memory, places: vec![Place::Nowhere; n], uses, sum }
+    }
+
+    /// The register of the result; `None` if registers ran out or an instruction is not one of the machine's.
+    fn run(&mut self, asm: &mut Option<&mut Asm>) -> Option<V> {
+        for (at, &instr) in self.epilogue.body.instrs.iter().enumerate() {
+            if self.uses[at] > 0 {
+                self.places[at] = self.instr(asm, instr)?;
+            }
+        }
+        self.register(asm, self.epilogue.result)
+    }
+
+    fn instr(&mut self, asm: &mut Option<&mut Asm>, instr: Instr) -> Option<Place> {
+        Some(match instr {
+            Instr::Read(0) => self.sum,
+            Instr::Read(operand) if usize::from(operand) < self.epilogue.streams.len() => Place::Operand(operand.into()),
+            Instr::Const(bits, _) => match asm {
+                Some(asm) => Place::Memory(asm.splat_bits_rm(bits)),
+                None => Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))),
+            },
+            Instr::Un(op, a) => Place::Register(self.un(asm, op, a)?),
+            Instr::Bin(op, a, b) => Place::Register(self.bin(asm, op, a, b)?),
+            Instr::Fma(a, b, c) => Place::Register(self.fma(asm, a, b, c)?),
+            Instr::Read(_) | Instr::Folded(_) | Instr::Count | Instr::Cmp(..) | Instr::Select(..) => return None,
+        })
+    }
+
+    fn un(&mut self, asm: &mut Option<&mut Asm>, op: Un, a: Val) -> Option<V> {
+        let round = |round: Round| move |asm: &mut Asm, dst: V, src: V| asm.round(round, dst, src);
+        match op {
+            Un::Neg => self.bits(asm, Op::Xor, 0x8000_0000, a),
+            Un::Abs => self.bits(asm, Op::And, 0x7fff_ffff, a),
+            Un::Sqrt => self.map(asm, a, |asm, dst, src| asm.sqrt(dst, src)),
+            Un::Floor => self.map(asm, a, round(Round::Down)),
+            Un::Ceil => self.map(asm, a, round(Round::Up)),
+            Un::Trunc => self.map(asm, a, round(Round::Trunc)),
+            Un::RoundEven => self.map(asm, a, round(Round::Nearest)),
+            Un::TruncToInt => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_trunc(dst, src)),
+            Un::NearestToInt => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_nearest(dst, src)),
+            Un::ToFloat => self.map(asm, a, |asm, dst, src| asm.cvt_i2f(dst, src)),
+            _ => None,
+        }
+    }
+
+    /// `op` with a constant.
+    fn bits(&mut self, asm: &mut Option<&mut Asm>, op: Op, bits: u32, a: Val) -> Option<V> {
+        self.map(asm, a, move |asm, dst, src| {
+            let constant = asm.splat_bits_rm(bits);
+            asm.op3(op, dst, src, constant);
+        })
+    }
+
+    fn map(&mut self, asm: &mut Option<&mut Asm>, a: Val, f: impl Fn(&mut Asm, V, V)) -> Option<V> {
+        let src = self.register(asm, a)?;
+        self.release(a);
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            f(asm, dst, src);
+        }
+        Some(dst)
+    }
+
+    fn bin(&mut self, asm: &mut Option<&mut Asm>, op: Bin, a: Val, b: Val) -> Option<V> {
+        let (op, commutes) = match op {
+            Bin::Add => (Op::Add, true),
+            Bin::Sub => (Op::Sub, false),
+            Bin::Mul => (Op::Mul, true),
+            Bin::Div => (Op::Div, false),
+            Bin::MaxSecond => (Op::Max, false),
+            Bin::MinSecond => (Op::Min, false),
+            Bin::And => (Op::And, true),
+            Bin::Or => (Op::Or, true),
+            Bin::Xor => (Op::Xor, true),
+            _ => return None,
+        };
+        let (a, b) = if commutes && !self.in_register(a) && self.in_register(b) { (b, a) } else { (a, b) };
+        let left = self.register(asm, a)?;
+        let right = self.operand(asm, b)?;
+        self.release(a);
+        self.release(b);
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            asm.op3(op, dst, left, right);
+        }
+        Some(dst)
+    }
+
+    /// `a·b + c`: the result takes the place of whichever is not read again, a copy of `c` otherwise.
+    fn fma(&mut self, asm: &mut Option<&mut Asm>, a: Val, b: Val, c: Val) -> Option<V> {
+        // Of two factors the one in a register comes first, so that the other may stay in memory.
+        let (a, b) = if self.in_register(a) { (a, b) } else { (b, a) };
+        let left = self.register(asm, a)?;
+        if self.in_register(c) && self.last_use(c, [a, b]) {
+            let sum = self.register(asm, c)?;
+            let right = self.operand(asm, b)?;
+            self.uses[c.0 as usize] = 0;
+            self.release(a);
+            self.release(b);
+            if let Some(asm) = asm {
+                asm.fma(sum, left, right);
+            }
+            return Some(sum);
+        }
+        if self.last_use(a, [b, c]) {
+            let right = self.register(asm, b)?;
+            let sum = self.operand(asm, c)?;
+            self.uses[a.0 as usize] = 0;
+            self.release(b);
+            self.release(c);
+            if let Some(asm) = asm {
+                asm.fma213(left, right, sum);
+            }
+            return Some(left);
+        }
+        let right = self.operand(asm, b)?;
+        let sum = self.register(asm, c)?;
+        let dst = self.take()?;
+        self.release(a);
+        self.release(b);
+        self.release(c);
+        if let Some(asm) = asm {
+            asm.mov(dst, sum);
+            asm.fma(dst, left, right);
+        }
+        Some(dst)
+    }
+
+    /// Whether this is the only read left of a value, and none of `others` is it too.
+    fn last_use(&self, val: Val, others: [Val; 2]) -> bool {
+        self.uses[val.0 as usize] == 1 && !others.contains(&val)
+    }
+
+    fn in_register(&self, val: Val) -> bool {
+        matches!(self.places[val.0 as usize], Place::Register(_))
+    }
+
+    /// Brings a value into a register.
+    fn register(&mut self, asm: &mut Option<&mut Asm>, val: Val) -> Option<V> {
+        let at = val.0 as usize;
+        let place = self.places[at];
+        if let Place::Register(register) = place {
+            return Some(register);
+        }
+        let register = self.take()?;
+        self.places[at] = Place::Register(register);
+        if let Some(asm) = asm {
+            match place {
+                Place::Memory(Rm::Mem(mem)) => asm.load(register, mem),
+                Place::Memory(Rm::Bcast(mem)) => asm.bcast(register, mem),
+                Place::Memory(Rm::Reg(from)) => asm.mov(register, from),
+                Place::Operand(operand) => match (self.epilogue.streams[operand].lanes, self.mask) {
+                    (Lanes::Splat, _) => asm.bcast(register, self.memory[operand]),
+                    (Lanes::Vector, Some(mask)) => asm.load_tail(register, mask, self.memory[operand]),
+                    (Lanes::Vector, None) => asm.load(register, self.memory[operand]),
+                },
+                Place::Nowhere | Place::Register(_) => {}
+            }
+        }
+        Some(register)
+    }
+
+    /// A value as the last operand of an instruction: from memory where that is allowed.
+    fn operand(&mut self, asm: &mut Option<&mut Asm>, val: Val) -> Option<Rm> {
+        let at = val.0 as usize;
+        match (self.places[at], self.mask) {
+            (Place::Memory(rm), _) if self.uses[at] == 1 || matches!(rm, Rm::Bcast(_)) => Some(rm),
+            (Place::Operand(operand), None) if self.uses[at] == 1 && self.lanes(operand) == Lanes::Vector => {
+                Some(Rm::Mem(self.memory[operand]))
+            }
+            _ => self.register(asm, val).map(Rm::Reg),
+        }
+    }
+
+    fn lanes(&self, operand: usize) -> Lanes {
+        self.epilogue.streams[operand].lanes
+    }
+
+    fn take(&mut self) -> Option<V> {
+        self.free.pop()
+    }
+
+    /// One read of a value is done; after the last its register is free.
+    fn release(&mut self, val: Val) {
+        let at = val.0 as usize;
+        self.uses[at] = self.uses[at].saturating_sub(1);
+        if let (0, Place::Register(register)) = (self.uses[at], self.places[at])
+            && !self.free.contains(&register)
+        {
+            self.free.push(register);
+        }
+    }
+}

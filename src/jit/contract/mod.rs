@@ -1,0 +1,334 @@
+//! Sums of products: the code of a [`Contract`], its packed weights, and the order of its work.
+//!
+//! Tiles of points × vectors of columns keep their sums in registers over the whole sum (`emit`); how large tiles are is
+//! chosen by a model of the machine (`choose`); points are cut into tiles with a table of where each begins (`points`); the
+//! epilogue runs on the registers (`epilogue`). Promises: any output's bits are the chain of fused multiply-adds in the order
+//! of the sum's dimensions, so neither tiles nor threads nor the vectors' length change them. Nothing outside of what the
+//! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
+
+mod choose;
+mod emit;
+mod epilogue;
+mod pack;
+mod points;
+mod schedule;
+mod sum;
+
+pub use pack::Packing;
+pub use schedule::{Item, Work};
+
+use crate::jit::asm::{Asm, Isa};
+use crate::kernel::{Columns, Contract, Operand, Target};
+use emit::{SPARE, TileCode};
+use epilogue::{Epilogue, Lanes, Stream};
+use points::{PointDim, Tiles};
+use sum::SumLoops;
+
+/// A contraction with its code.
+#[derive(Clone, Debug)]
+pub struct Contraction {
+    pub packing: Packing,
+    pub work: Work,
+    tiles: Tiles,
+    /// Where the code of each shape begins: for whole groups of columns, and for the last one.
+    entries: Vec<[usize; 2]>,
+    input: Place,
+    /// The output, then the operands.
+    streams: Vec<Place>,
+    /// The step from one part to the next in the packed weights, in bytes.
+    weight_part: i64,
+    bands_at_once: usize,
+    flops: u64,
+}
+
+/// Where a stream begins: an argument, and bytes.
+#[derive(Clone, Debug)]
+struct Place {
+    arg: usize,
+    offset: i64,
+    part: i64,
+    /// Of each group of columns.
+    groups: Vec<i64>,
+}
+
+/// Why there is no code is not said: the plan then takes another kernel.
+pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Contraction> {
+    let lanes = asm.isa().lanes();
+    let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
+    if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
+        return None;
+    }
+    let views: Vec<(Columns, &[i64])> = contract.operands.iter().map(|one| (one.columns, &one.points[..])).collect();
+    let views: Vec<Columns> = [contract.out_columns].into_iter().chain(views.iter().map(|view| view.0)).collect();
+    let views: Vec<Columns> = views.into_iter().map(|view| normal(view, contract.columns)).collect();
+    let n_vectors = contract.columns.div_ceil(lanes as u64);
+    let steps: u64 = contract.sum.iter().map(|dim| dim.extent).product();
+    let dims = points::merge(point_dims(contract)?);
+    let target = Target { lanes, registers: asm.isa().regs(), ..*target };
+    let mut choice = choose::choose(&dims, n_vectors, steps, &target);
+    let mut streams = streams(&views, choice.vectors, n_vectors, lanes);
+    if streams.is_none() {
+        // Vectors do not lie evenly: one at a time.
+        choice = choose::choose(&dims, 1, steps, &target);
+        streams = self::streams(&views, 1, n_vectors, lanes);
+    }
+    let streams = streams?;
+    if streams[0].lanes != Lanes::Vector {
+        return None;
+    }
+    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
+    if !epilogue.possible(asm.isa()) {
+        return None;
+    }
+    let tiles = points::cut(&dims, 2 + contract.operands.len(), choice.cut)?;
+    let packing = packing(contract, lanes, choice.vectors);
+    let entries = code(contract, &tiles, &epilogue, &packing, &target, asm)?;
+    let places = places(contract, &views, &packing);
+    let work = work(contract, &tiles, &packing, &target);
+    Some(Contraction {
+        weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
+        bands_at_once: work.bands_at_once(target.l2),
+        flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * steps,
+        input: Place {
+            arg: contract.input.0,
+            offset: 4 * contract.input.1,
+            part: 4 * contract.group_steps[0],
+            groups: vec![0; work.groups.len()],
+        },
+        streams: places,
+        packing,
+        work,
+        tiles,
+        entries,
+    })
+}
+
+/// Whether all offsets in bytes stay in 63 bits, and those inside a tile, which are displacements, in 31.
+fn in_range(contract: &Contract) -> bool {
+    let far = |extent: u64, step: i64| i128::from(extent) * i128::from(step).abs();
+    let points = contract.points.iter().map(|dim| far(dim.extent, dim.input).max(far(dim.extent, dim.other))).sum::<i128>();
+    let sum = contract.sum.iter().map(|dim| far(dim.extent, dim.input)).sum::<i128>();
+    let operands = contract.operands.iter().map(|operand| {
+        contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>()
+    });
+    points.max(sum).max(operands.max().unwrap_or(0)) < 1 << 28
+}
+
+/// The points' dimensions with all their streams.
+fn point_dims(contract: &Contract) -> Option<Vec<PointDim>> {
+    let dim = |(at, dim): (usize, &crate::kernel::ContractDim)| {
+        let own = [Some(dim.input), Some(dim.other)];
+        let operands = contract.operands.iter().map(|operand: &Operand| operand.points.get(at).copied());
+        Some(PointDim { extent: dim.extent, steps: own.into_iter().chain(operands).collect::<Option<_>>()? })
+    };
+    contract.points.iter().enumerate().map(dim).collect()
+}
+
+/// Blocks of one column, and blocks that lie without gaps, are one block. A single column may lie as it likes.
+fn normal(view: Columns, columns: u64) -> Columns {
+    match view {
+        _ if columns == 1 => Columns { block: 1, outer: 0, inner: 1 },
+        Columns { block, inner, .. } if block >= columns => Columns { block: columns, outer: 0, inner },
+        Columns { block: 1, outer, .. } => Columns { block: columns, outer: 0, inner: outer },
+        Columns { block, outer, inner } if inner.checked_mul(block as i64) == Some(outer) => Columns { block: columns, outer: 0, inner },
+        view => view,
+    }
+}
+
+/// Where column `column` lies.
+fn column_offset(view: Columns, column: u64) -> i64 {
+    (column / view.block) as i64 * view.outer + (column % view.block) as i64 * view.inner
+}
+
+/// The streams of tiles of `vectors`; `None` where a vector's columns do not lie together, or groups are not alike.
+fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> Option<Vec<Stream>> {
+    let stream = |view: &Columns| {
+        let whole = view.block >= n_vectors * lanes as u64 || view.outer == 0 && view.inner == 0;
+        let kind = match view.inner {
+            1 => Lanes::Vector,
+            0 => Lanes::Splat,
+            _ => return None,
+        };
+        let last_block = view.block.checked_mul(1).filter(|block| *block > 0)?;
+        if !whole && last_block % lanes as u64 != 0 && last_block < (n_vectors - 1) * lanes as u64 + 1 {
+            return None;
+        }
+        let at = |vector: u64| column_offset(*view, vector * lanes as u64);
+        let step = if vectors > 1 { at(1) - at(0) } else { 0 };
+        let groups = 0..n_vectors.div_ceil(vectors as u64);
+        let even = groups.clone().all(|group| {
+            let first = group * vectors as u64;
+            (first..n_vectors.min(first + vectors as u64)).all(|v| at(v) - at(first) == (v - first) as i64 * step)
+        });
+        even.then_some(Stream { lanes: kind, vector: step })
+    };
+    views.iter().map(stream).collect()
+}
+
+fn packing(contract: &Contract, lanes: usize, vectors: usize) -> Packing {
+    let shared = contract.group_steps[1] == 0;
+    Packing {
+        parts: if shared { 1 } else { contract.groups },
+        part_step: contract.group_steps[1],
+        offset: contract.weight.1,
+        sum: contract.sum.clone(),
+        columns: contract.columns,
+        source_columns: contract.weight_columns,
+        lanes,
+        vectors,
+    }
+}
+
+/// Emits each shape for whole groups of columns and for the last group, where they differ.
+fn code(
+    contract: &Contract,
+    tiles: &Tiles,
+    epilogue: &Epilogue,
+    packing: &Packing,
+    target: &Target,
+    asm: &mut Asm,
+) -> Option<Vec<[usize; 2]>> {
+    let lanes = packing.lanes as u64;
+    let groups = packing.n_groups();
+    let tail = Some((contract.columns % lanes) as usize).filter(|&tail| tail > 0);
+    let last = (packing.group_vectors(groups - 1) as usize, tail);
+    let mut variants = vec![(packing.vectors, None), last];
+    if groups == 1 || last == variants[0] {
+        variants.remove(if groups == 1 { 0 } else { 1 });
+    }
+    let mut entries = Vec::new();
+    for shape in &tiles.shapes {
+        let mut found = [0; 2];
+        for (at, &(vectors, tail)) in variants.iter().enumerate() {
+            let feed = choose::feed(shape.len() as u64, vectors as u64, target)?;
+            let per_step = shape.len() * vectors + shape.len() + vectors;
+            let sum = SumLoops::of(&contract.sum, (CODE_INSTRUCTIONS / per_step as u64).clamp(16, 32));
+            if sum.loops.len() > SPARE.len() {
+                return None;
+            }
+            asm.align(64);
+            found[at] = asm.here();
+            TileCode { shape, vectors, tail, feed, sum: &sum, epilogue }.emit(asm);
+        }
+        if variants.len() == 1 {
+            found[1] = found[0];
+        }
+        entries.push(found);
+    }
+    Some(entries)
+}
+
+/// A body without a loop has at most about so many instructions, so that it stays among the decoded ones.
+const CODE_INSTRUCTIONS: u64 = 1400;
+
+fn places(contract: &Contract, views: &[Columns], packing: &Packing) -> Vec<Place> {
+    let group_columns = (packing.lanes * packing.vectors) as u64;
+    let place = |arg: usize, offset: i64, part: i64, view: Columns| Place {
+        arg,
+        offset: 4 * offset,
+        part: 4 * part,
+        groups: (0..packing.n_groups()).map(|group| 4 * column_offset(view, group * group_columns)).collect(),
+    };
+    let out = place(contract.out.0, contract.out.1, contract.group_steps[2], views[0]);
+    let operands = contract.operands.iter().zip(&views[1..]);
+    [out].into_iter().chain(operands.map(|(one, view)| place(one.arg, one.offset, one.group, *view))).collect()
+}
+
+fn work(contract: &Contract, tiles: &Tiles, packing: &Packing, target: &Target) -> Work {
+    let _ = target;
+    let points: u64 = tiles.bands.iter().map(|band| band.points).sum();
+    // A point's own input is what a stride of the sum's dimensions that are not the points' adds; overlap is not counted.
+    let reach: i64 = contract.points.iter().map(|dim| (dim.extent as i64 - 1) * dim.input.abs()).sum();
+    let span: i64 = contract.sum.iter().map(|dim| (dim.extent as i64 - 1) * dim.input.abs()).sum();
+    let steps = packing.steps();
+    let input = ((reach + span) as u64 + 1).min(points * steps);
+    Work {
+        parts: contract.groups,
+        bands: tiles.bands.iter().map(|band| band.points).collect(),
+        groups: (0..packing.n_groups()).map(|group| packing.group_vectors(group)).collect(),
+        band_bytes: 4 * input / tiles.bands.len() as u64,
+        group_bytes: 4 * packing.part_len() / packing.n_groups(),
+    }
+}
+
+/// The code of a tile.
+type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
+
+impl Contraction {
+    /// Multiplications and additions.
+    pub fn flops(&self) -> u64 {
+        self.flops
+    }
+
+    /// The tiles in words: how many of which size, and by how many vectors.
+    pub fn describe(&self) -> String {
+        let mut sizes: Vec<(usize, usize)> = Vec::new();
+        for run in self.tiles.bands.iter().flat_map(|band| &band.runs) {
+            let points = self.tiles.shapes[run.shape].len();
+            match sizes.iter_mut().find(|(size, _)| *size == points) {
+                Some((_, count)) => *count += run.end - run.begin,
+                None => sizes.push((points, run.end - run.begin)),
+            }
+        }
+        let sizes: Vec<String> =
+            sizes.iter().map(|(points, count)| format!("{count} of {points}x{}", self.packing.vectors)).collect();
+        sizes.join(", ")
+    }
+
+    /// Computes an item.
+    ///
+    /// # Safety
+    /// `code` is the assembler's finished code, in executable memory, on a machine of its instruction set; `packed` holds
+    /// what [`Packing::pack`] made; `args` are the kernel's arguments, each as large as its views say; nobody else writes
+    /// them or reads this item's output meanwhile.
+    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const f32, item: &Item) {
+        let part = item.part as i64;
+        let mut frame = [0i64; 2 + SPARE.len()];
+        let at = |place: &Place, group: usize| args[place.arg] as i64 + place.offset + part * place.part + place.groups[group];
+        let mut begin = item.bands.start;
+        while begin < item.bands.end {
+            let end = item.bands.end.min(begin + self.bands_at_once);
+            for group in item.groups.clone() {
+                frame[0] = at(&self.input, group);
+                frame[1] = packed as i64 + part * self.weight_part + 4 * self.packing.group_begin(group as u64) as i64;
+                for (slot, place) in frame[2..].iter_mut().zip(&self.streams) {
+                    *slot = at(place, group);
+                }
+                let last = usize::from(group + 1 == self.work.groups.len());
+                // SAFETY: the frame points at the streams of this part and group.
+                unsafe { self.run_bands(code, &frame, begin..end, last) };
+            }
+            begin = end;
+        }
+    }
+
+    /// Runs the tiles of some bands, as few calls as there are stretches of one shape.
+    ///
+    /// # Safety
+    /// As [`Contraction::run`]; `frame` points at the streams of a part and a group of columns.
+    unsafe fn run_bands(&self, code: *const u8, frame: &[i64], bands: std::ops::Range<usize>, last: usize) {
+        let mut waiting: Option<points::Run> = None;
+        let runs = self.tiles.bands[bands].iter().flat_map(|band| &band.runs).copied();
+        for run in runs.map(Some).chain([None]) {
+            match (&mut waiting, run) {
+                (Some(first), Some(next)) if first.shape == next.shape && first.end == next.begin => first.end = next.end,
+                (first, next) => {
+                    if let Some(run) = first.take() {
+                        let entry = code.wrapping_add(self.entries[run.shape][last]);
+                        let rows = &self.tiles.table[run.begin * (1 + self.streams.len())..];
+                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the table has
+                        // `end - begin` rows from `begin` on; the caller vouches for code and buffers.
+                        unsafe {
+                            let entry: Entry = std::mem::transmute(entry);
+                            entry(frame.as_ptr(), rows.as_ptr(), (run.end - run.begin) as u64);
+                        }
+                    }
+                    waiting = next;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Which thread computes what, and in which order.
+//!
+//! The work is a box: independent parts × bands of points × groups of columns. Threads get equal stretches of it in one of two
+//! orders: bands outermost where the input is larger than the weights, so that each thread reads the input of its own rows,
+//! columns outermost otherwise, so that each reads its own weights. Inside a stretch bands are taken together as far as their
+//! input stays in the second cache while the groups of columns go over it. A sum is never split.
+
+use std::ops::Range;
+
+/// The box, and what its sides cost.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Work {
+    pub parts: u64,
+    /// Points of each band.
+    pub bands: Vec<u64>,
+    /// Vectors of each group of columns.
+    pub groups: Vec<u64>,
+    /// Bytes of input that a band reads, and of weights that a group of columns reads.
+    pub band_bytes: u64,
+    pub group_bytes: u64,
+}
+
+/// A piece of the box: one part, some bands, some groups of columns.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Item {
+    pub part: u64,
+    pub bands: Range<usize>,
+    pub groups: Range<usize>,
+}
+
+impl Work {
+    /// What it costs, in points times vectors.
+    pub fn cost(&self) -> u64 {
+        self.parts * self.bands.iter().sum::<u64>() * self.groups.iter().sum::<u64>()
+    }
+
+    pub fn item_cost(&self, item: &Item) -> u64 {
+        self.bands[item.bands.clone()].iter().sum::<u64>() * self.groups[item.groups.clone()].iter().sum::<u64>()
+    }
+
+    /// The items of each of `threads`, in order.
+    pub fn split(&self, threads: usize) -> Vec<Vec<Item>> {
+        let threads = threads.max(1) as u64;
+        let input = self.band_bytes * self.bands.len() as u64;
+        let weights = self.group_bytes * self.groups.len() as u64;
+        let by_bands = input >= weights && self.bands.len() as u64 >= threads || self.groups.len() == 1;
+        let (outer, inner) = if by_bands { (&self.bands, &self.groups) } else { (&self.groups, &self.bands) };
+        let line: u64 = inner.iter().sum();
+        let plane = line * outer.iter().sum::<u64>();
+        let total = plane * self.parts;
+        // Cell (part, o, i) goes to the thread in whose share of the total its middle lies.
+        let owner = |before: u64, cost: u64| ((2 * before + cost) as u128 * threads as u128 / (2 * total.max(1)) as u128) as usize;
+        let mut items = vec![Vec::new(); threads as usize];
+        for part in 0..self.parts {
+            let mut before = part * plane;
+            for (o, &outer) in outer.iter().enumerate() {
+                let mut begin = 0;
+                while begin < inner.len() {
+                    let thread = owner(before, outer * inner[begin]).min(threads as usize - 1);
+                    let mut end = begin;
+                    while end < inner.len() && owner(before, outer * inner[end]) == thread {
+                        before += outer * inner[end];
+                        end += 1;
+                    }
+                    let end = end.max(begin + 1);
+                    push(&mut items[thread], part, o, begin..end, by_bands);
+                    begin = end;
+                }
+            }
+        }
+        items
+    }
+
+    /// How many bands are gone through together.
+    pub fn bands_at_once(&self, l2: usize) -> usize {
+        (l2 as u64 / 2 / self.band_bytes.max(1)).max(1) as usize
+    }
+}
+
+/// Adds a stretch of a line, joined with the item before it where they make one box.
+fn push(items: &mut Vec<Item>, part: u64, outer: usize, inner: Range<usize>, by_bands: bool) {
+    let line = outer..outer + 1;
+    let (bands, groups) = if by_bands { (line, inner) } else { (inner, line) };
+    if let Some(last) = items.last_mut()
+        && last.part == part
+    {
+        if by_bands && last.groups == groups && last.bands.end == bands.start {
+            return last.bands.end = bands.end;
+        }
+        if !by_bands && last.bands == bands && last.groups.end == groups.start {
+            return last.groups.end = groups.end;
+        }
+    }
+    items.push(Item { part, bands, groups });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_cell_has_one_owner_and_shares_are_even() {
+        for threads in [1, 2, 3, 5, 8] {
+            for (parts, bands, groups, band_bytes) in
+                [(1, vec![28; 14], vec![2; 4], 1 << 20), (1, vec![49], vec![2; 16], 1), (12, vec![14, 14, 10], vec![4, 3], 9), (1, vec![1], vec![1], 0)]
+            {
+                let work = Work { parts, bands, groups, band_bytes, group_bytes: 4096 };
+                let mut seen = vec![0; parts as usize * work.bands.len() * work.groups.len()];
+                let split = work.split(threads);
+                let costs: Vec<u64> = split.iter().map(|items| items.iter().map(|item| work.item_cost(item)).sum()).collect();
+                for item in split.iter().flatten() {
+                    for band in item.bands.clone() {
+                        for group in item.groups.clone() {
+                            seen[(item.part as usize * work.bands.len() + band) * work.groups.len() + group] += 1;
+                        }
+                    }
+                }
+                assert!(seen.iter().all(|&n| n == 1), "{work:?} {split:?}");
+                let largest = work.bands.iter().max().unwrap() * work.groups.iter().max().unwrap();
+                assert!(costs.iter().all(|cost| *cost <= work.cost() / threads as u64 + 2 * largest), "{costs:?}");
+            }
+        }
+    }
+}

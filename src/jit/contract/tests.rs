@@ -1,0 +1,322 @@
+//! Random contractions of each kind against the chain of fused multiply-adds said in plain code, bit for bit, and against
+//! sums in f64 within the hard bound; on both instruction sets, with guards around what may be written.
+
+use super::*;
+use crate::jit::memory::Code;
+use crate::kernel::{Bin, Body, ContractDim, Instr, Val};
+
+/// Outputs are made of this before a kernel runs; none computes it.
+const UNWRITTEN: u32 = 0x7fa0_dead;
+
+/// The instruction sets of this machine.
+fn isas() -> Vec<Isa> {
+    let mut isas = Vec::new();
+    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        isas.push(Isa::Avx2);
+    }
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq") {
+        isas.push(Isa::Avx512);
+    }
+    isas
+}
+
+fn target(isa: Isa) -> Target {
+    match isa {
+        Isa::Avx2 => Target::AVX2,
+        Isa::Avx512 => Target { fmas: 2, ..Target::AVX512 },
+    }
+}
+
+/// All index tuples below `extents`, in order.
+fn each(extents: &[u64], mut f: impl FnMut(&[u64])) {
+    let mut index = vec![0; extents.len()];
+    loop {
+        f(&index);
+        let Some(at) = (0..extents.len()).rev().find(|&at| index[at] + 1 < extents[at]) else { return };
+        index[at] += 1;
+        index[at + 1..].fill(0);
+    }
+}
+
+fn dot(index: &[u64], steps: impl Iterator<Item = i64>) -> i64 {
+    index.iter().zip(steps).map(|(&index, step)| index as i64 * step).sum()
+}
+
+/// The body on one element, in f32.
+fn body(contract: &Contract, reads: &[f32]) -> f32 {
+    let mut vals: Vec<f32> = Vec::new();
+    for &instr in &contract.body.instrs {
+        let of = |val: Val| vals[val.0 as usize];
+        vals.push(match instr {
+            Instr::Read(read) => reads[usize::from(read)],
+            Instr::Const(bits, _) => f32::from_bits(bits),
+            Instr::Bin(Bin::Add, a, b) => of(a) + of(b),
+            Instr::Bin(Bin::Sub, a, b) => of(a) - of(b),
+            Instr::Bin(Bin::Mul, a, b) => of(a) * of(b),
+            Instr::Bin(Bin::Div, a, b) => of(a) / of(b),
+            Instr::Bin(Bin::MaxSecond, a, b) => if of(a) > of(b) { of(a) } else { of(b) },
+            Instr::Bin(Bin::MinSecond, a, b) => if of(a) < of(b) { of(a) } else { of(b) },
+            Instr::Fma(a, b, c) => of(a).mul_add(of(b), of(c)),
+            other => panic!("no {other:?} in these tests"),
+        });
+    }
+    vals[contract.result.0 as usize]
+}
+
+/// Runs a contraction in plain code; calls back with the place, the value and the bound of each output.
+fn reference(contract: &Contract, args: &[Vec<f32>], mut f: impl FnMut(usize, f32, f64, f64)) {
+    let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
+    let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
+    let n = sum.iter().product::<u64>() as f64;
+    for group in 0..contract.groups as i64 {
+        each(&points, |p| for column in 0..contract.columns {
+            let input = contract.input.1 + group * contract.group_steps[0] + dot(p, contract.points.iter().map(|dim| dim.input));
+            let weight = contract.weight.1 + group * contract.group_steps[1] + column_offset(contract.weight_columns, column);
+            let (mut chain, mut exact, mut size) = (0f32, 0f64, 0f64);
+            each(&sum, |k| {
+                let a = args[contract.input.0][(input + dot(k, contract.sum.iter().map(|dim| dim.input))) as usize];
+                let b = args[contract.weight.0][(weight + dot(k, contract.sum.iter().map(|dim| dim.other))) as usize];
+                chain = a.mul_add(b, chain);
+                exact += f64::from(a) * f64::from(b);
+                size += (f64::from(a) * f64::from(b)).abs();
+            });
+            let u = 2f64.powi(-24);
+            let gamma = (n + 2.0) * u / (1.0 - (n + 2.0) * u);
+            assert!((f64::from(chain) - exact).abs() <= gamma * size + u * exact.abs(), "{chain} is not {exact}");
+            let mut reads = vec![chain];
+            reads.extend(contract.operands.iter().map(|operand| {
+                let at = operand.offset + group * operand.group + dot(p, operand.points.iter().copied());
+                args[operand.arg][(at + column_offset(operand.columns, column)) as usize]
+            }));
+            let out = contract.out.1 + group * contract.group_steps[2] + dot(p, contract.points.iter().map(|dim| dim.other));
+            f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads), exact, size);
+        });
+    }
+}
+
+/// How many elements each argument has: up to the last that the views name.
+fn lengths(contract: &Contract) -> Vec<usize> {
+    let far = |base: i64, group: i64, dims: &[(u64, i64)], columns: Columns| {
+        let points: i64 = dims.iter().map(|(extent, step)| (*extent as i64 - 1) * step).sum();
+        let column = (0..contract.columns).map(|column| column_offset(columns, column)).max().unwrap();
+        (base + group * (contract.groups as i64 - 1) + points + column + 1) as usize
+    };
+    let none = Columns { block: 1, outer: 0, inner: 0 };
+    let of = |f: fn(&ContractDim) -> i64, dims: &[ContractDim]| -> Vec<(u64, i64)> { dims.iter().map(|dim| (dim.extent, f(dim))).collect() };
+    let mut inputs = of(|dim| dim.input, &contract.points);
+    inputs.extend(of(|dim| dim.input, &contract.sum));
+    let mut lengths = vec![0; 3 + contract.operands.len()];
+    lengths[contract.input.0] = far(contract.input.1, contract.group_steps[0], &inputs, none);
+    lengths[contract.weight.0] = far(contract.weight.1, contract.group_steps[1], &of(|dim| dim.other, &contract.sum), contract.weight_columns);
+    lengths[contract.out.0] = far(contract.out.1, contract.group_steps[2], &of(|dim| dim.other, &contract.points), contract.out_columns);
+    for operand in &contract.operands {
+        let dims: Vec<(u64, i64)> = contract.points.iter().zip(&operand.points).map(|(dim, step)| (dim.extent, *step)).collect();
+        lengths[operand.arg] = far(operand.offset, operand.group, &dims, operand.columns);
+    }
+    lengths
+}
+
+/// Compiles, runs by one or more threads' items, compares every element of the output.
+fn check(contract: &Contract, isa: Isa, threads: usize, rng: &mut fastrand::Rng) {
+    let mut asm = Asm::new(isa);
+    let compiled = compile(contract, &target(isa), &mut asm).unwrap_or_else(|| panic!("no code for {contract:?}"));
+    let code = Code::new(asm).unwrap();
+    let mut args: Vec<Vec<f32>> =
+        lengths(contract).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
+    args[contract.out.0].fill(f32::from_bits(UNWRITTEN));
+    let mut packed = vec![f32::from_bits(UNWRITTEN); compiled.packing.len() as usize];
+    assert!(compiled.packing.pack(&args[contract.weight.0], &mut packed));
+    assert!(packed.iter().all(|value| value.to_bits() != UNWRITTEN));
+    let mut expected = args[contract.out.0].clone();
+    reference(contract, &args, |at, value, _, _| expected[at] = value);
+    let pointers: Vec<*mut u8> = args.iter_mut().map(|arg| arg.as_mut_ptr().cast()).collect();
+    let mut cost = 0;
+    for item in compiled.work.split(threads).into_iter().flatten() {
+        cost += compiled.work.item_cost(&item);
+        // SAFETY: the code is this contraction's, made for an instruction set this machine has; the arguments are as long as
+        // its views reach.
+        unsafe { compiled.run(code.address(0).unwrap(), &pointers, packed.as_ptr(), &item) };
+    }
+    assert_eq!(cost, compiled.work.cost());
+    for (at, (found, expected)) in args[contract.out.0].iter().zip(&expected).enumerate() {
+        assert!(found.to_bits() == expected.to_bits(), "{isa:?} {at}: {found} is not {expected}\n{contract:?}");
+    }
+}
+
+/// Parameters of a convolution on blocked layouts.
+#[derive(Debug)]
+struct Conv {
+    batch: u64,
+    channels: u64,
+    units: u64,
+    size: [u64; 2],
+    kernel: [u64; 2],
+    stride: u64,
+    dilation: u64,
+    block: u64,
+    out_block: u64,
+    /// Elements around the output, and rows of it.
+    out_halo: u64,
+}
+
+fn dim(extent: u64, input: u64, other: u64) -> ContractDim {
+    ContractDim { extent, input: input as i64, other: other as i64 }
+}
+
+impl Conv {
+    fn contract(&self) -> Contract {
+        let out: Vec<u64> = self.size.to_vec();
+        let reach = |at: usize| (out[at] - 1) * self.stride + (self.kernel[at] - 1) * self.dilation + 1;
+        let (height, width) = (reach(0), reach(1));
+        let (b, o) = (self.block, self.out_block);
+        let out_width = out[1] + 2 * self.out_halo;
+        let out_plane = (out[0] + 2 * self.out_halo) * out_width * o;
+        let taps = self.kernel[0] * self.kernel[1];
+        let columns = Columns { block: o, outer: out_plane as i64, inner: 1 };
+        Contract {
+            groups: 1,
+            group_steps: [0; 3],
+            points: vec![
+                dim(self.batch, self.channels * height * width, self.units.div_ceil(o) * out_plane),
+                dim(out[0], self.stride * width * b, out_width * o),
+                dim(out[1], self.stride * b, o),
+            ],
+            columns: self.units,
+            sum: vec![
+                dim(self.channels / b, height * width * b, b * taps),
+                dim(self.kernel[0], self.dilation * width * b, self.kernel[1]),
+                dim(self.kernel[1], self.dilation * b, 1),
+                dim(b, 1, taps),
+            ],
+            weight_columns: Columns { block: self.units, outer: 0, inner: (self.channels * taps) as i64 },
+            out_columns: columns,
+            input: (0, 0),
+            weight: (1, 0),
+            out: (2, ((out_width + 1) * self.out_halo * o) as i64),
+            body: Body { instrs: vec![Instr::Read(0)] },
+            result: Val(0),
+            operands: Vec::new(),
+        }
+    }
+}
+
+/// Gives a contraction a bias, a residual tensor like its output, a scale for all and a clip, some of them.
+fn decorate(contract: &mut Contract, choice: u32) {
+    let mut body = Body::new();
+    let mut value = body.read(0);
+    let points = vec![0; contract.points.len()];
+    let operand = |contract: &mut Contract, group: i64, points: Vec<i64>, columns: Columns| {
+        let arg = 3 + contract.operands.len();
+        contract.operands.push(Operand { arg, offset: 0, group, points, columns });
+        contract.operands.len()
+    };
+    if choice & 1 != 0 {
+        let columns = Columns { block: contract.columns, outer: 0, inner: 1 };
+        let read = operand(contract, contract.columns as i64, points.clone(), columns);
+        let bias = body.read(read);
+        value = body.bin(Bin::Add, value, bias);
+    }
+    if choice & 2 != 0 {
+        let steps = contract.points.iter().map(|dim| dim.other).collect();
+        let read = operand(contract, contract.group_steps[2], steps, contract.out_columns);
+        let residual = body.read(read);
+        value = match choice & 32 != 0 {
+            true => body.bin(Bin::Sub, residual, value),
+            false => body.bin(Bin::Add, value, residual),
+        };
+    }
+    if choice & 4 != 0 {
+        let read = operand(contract, 0, points.clone(), Columns { block: contract.columns, outer: 0, inner: 0 });
+        let (scale, half) = (body.read(read), body.f32(0.5));
+        value = if choice & 32 != 0 { body.fma(value, scale, half) } else { body.fma(half, scale, value) };
+    }
+    if choice & 8 != 0 {
+        let zero = body.f32(0.0);
+        value = body.bin(Bin::MaxSecond, value, zero);
+    }
+    if choice & 16 != 0 {
+        // More values at once than a full tile leaves registers.
+        let powers: Vec<Val> = (0..5).scan(value, |power, _| { *power = body.bin(Bin::Mul, *power, value); Some(*power) }).collect();
+        let tops: Vec<Val> = powers.iter().map(|&power| body.bin(Bin::Sub, value, power)).collect();
+        value = powers.iter().zip(&tops).fold(value, |sum, (&a, &b)| body.fma(a, b, sum));
+    }
+    contract.body = body;
+    contract.result = value;
+}
+
+#[test]
+fn convolutions_are_chains_of_multiply_adds() {
+    let mut rng = fastrand::Rng::with_seed(5);
+    for isa in isas() {
+        let lanes = isa.lanes() as u64;
+        for round in 0..60 {
+            let out_block = [lanes, 2 * lanes, 1000][rng.usize(0..3)];
+            let units = if out_block == 1000 { rng.u64(1..5 * lanes) } else { out_block * rng.u64(1..5) };
+            let block = [1, 3, 4, lanes][rng.usize(0..4)];
+            let conv = Conv {
+                batch: rng.u64(1..3),
+                channels: block * rng.u64(1..4),
+                units,
+                size: [rng.u64(1..10), rng.u64(1..32)],
+                kernel: [rng.u64(1..4), rng.u64(1..4)],
+                stride: rng.u64(1..3),
+                dilation: rng.u64(1..3),
+                block,
+                out_block: if out_block == 1000 { units } else { out_block },
+                out_halo: rng.u64(0..2),
+            };
+            let mut contract = conv.contract();
+            decorate(&mut contract, rng.u32(0..64));
+            check(&contract, isa, round % 4 + 1, &mut rng);
+        }
+    }
+}
+
+/// `[m, k] x [n, k]` or `[k, n]`, of `groups` parts.
+fn product(groups: u64, m: u64, n: u64, k: u64, by_rows: bool) -> Contract {
+    let (weight_step, weight_column) = if by_rows { (1, k as i64) } else { (n, 1) };
+    Contract {
+        groups,
+        group_steps: [(m * k) as i64, (n * k) as i64, (m * n) as i64],
+        points: vec![dim(m, k, n)],
+        columns: n,
+        sum: vec![dim(k, 1, weight_step)],
+        weight_columns: Columns { block: n, outer: 0, inner: weight_column },
+        out_columns: Columns { block: n, outer: 0, inner: 1 },
+        input: (0, 0),
+        weight: (1, 0),
+        out: (2, 0),
+        body: Body { instrs: vec![Instr::Read(0)] },
+        result: Val(0),
+        operands: Vec::new(),
+    }
+}
+
+#[test]
+fn products_of_every_tail_are_chains_of_multiply_adds() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    for isa in isas() {
+        for n in 1..=3 * isa.lanes() as u64 + 1 {
+            let (m, k) = (rng.u64(1..40), rng.u64(1..70));
+            let mut contract = product(rng.u64(1..4), m, n, k, n % 2 == 0);
+            decorate(&mut contract, rng.u32(0..64));
+            check(&contract, isa, 1 + n as usize % 3, &mut rng);
+        }
+        check(&product(1, 3, 1000, 129, true), isa, 2, &mut rng);
+        check(&product(1, 1, 1, 1, true), isa, 2, &mut rng);
+        let mut shared = product(3, 17, 40, 33, false);
+        shared.group_steps[1] = 0;
+        check(&shared, isa, 2, &mut rng);
+    }
+}
+
+#[test]
+fn what_is_empty_or_too_far_has_no_code() {
+    let mut far = product(1, 4, 4, 4, true);
+    far.points[0].input = 1 << 40;
+    for contract in [product(1, 0, 4, 4, true), product(1, 4, 0, 4, true), product(1, 4, 4, 0, true), product(0, 4, 4, 4, true), far] {
+        for isa in isas() {
+            assert!(compile(&contract, &target(isa), &mut Asm::new(isa)).is_none());
+        }
+    }
+}

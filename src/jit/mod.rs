@@ -1,0 +1,7 @@
+//! Kernels as machine code: the assembler, executable memory, what the processor can do.
+//!
+//! With [`crate::sys`] the only room with `unsafe`. It knows kernels and machines, but no operator by name, and reads neither
+//! files nor the environment: which instruction set to use is the caller's choice.
+
+pub mod asm;
+pub mod memory;
