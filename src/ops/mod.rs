@@ -5,6 +5,7 @@
 //! runs relations to a fixed point (`infer`) or programs (`interp`).
 
 mod attrs;
+pub mod blocks;
 mod choice;
 mod def;
 mod elsewhere;

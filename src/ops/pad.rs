@@ -1,12 +1,13 @@
 //! Padding: more positions around the elements, or between them.
 
 use super::attrs::{Dims, attrs};
+use super::blocks::{Blocks, Channels};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
-use crate::ir::attrs::{Arg, AttrSchema};
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::tensor::Tensor;
 use crate::types::{Dim, SymbolOp};
 
@@ -52,6 +53,7 @@ pub const PAD: OpDef = OpDef {
     ],
     rel: pad_rel,
     eval: pad_eval,
+    blocks: Some(Blocks::Same(pad_blocks)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -69,6 +71,7 @@ pub const DYN_PAD: OpDef = OpDef {
     ],
     rel: dyn_pad_rel,
     eval: dyn_pad_eval,
+    blocks: None,
     ..PAD
 };
 
@@ -87,6 +90,7 @@ pub const MIRROR_PAD: OpDef = OpDef {
     ],
     rel: mirror_pad_rel,
     eval: mirror_pad_eval,
+    blocks: None,
     ..PAD
 };
 
@@ -106,6 +110,18 @@ pub const DILATE: OpDef = OpDef {
 };
 
 // ---- Types ----
+
+/// Channels that are not padded may lie in blocks, along which there is nothing to pad.
+fn pad_blocks(schema: &AttrSchema, attrs: &[AttrValue], _: Channels) -> Option<Vec<AttrValue>> {
+    let mut widths = PadAttrs::read(attrs).pad_width;
+    if widths.len() != 4 || widths[1].iter().any(|&width| width != 0) {
+        return None;
+    }
+    widths.push(vec![0, 0]);
+    let mut attrs = attrs.to_vec();
+    attrs[schema.position("pad_width")?] = AttrValue::List(widths.iter().map(|pair| AttrValue::ints(pair)).collect());
+    Some(attrs)
+}
 
 fn pad_rel(cx: &mut RelCx) -> RelResult {
     let attrs = PadAttrs::read(cx.attrs);

@@ -1,6 +1,7 @@
 //! Upsampling: images with more elements along the spatial axes, or fewer; `resize` with factors in place of sizes.
 
 use super::attrs::attrs;
+use super::blocks::{self, Blocks};
 use super::choice::one_of;
 use super::def::{Fixed, Known};
 use super::eval::{EvalCx, EvalResult, Trap};
@@ -62,6 +63,7 @@ pub const UPSAMPLING: OpDef = OpDef {
         "C5: blocks divide the dimensions of the result",
     ],
     rel: |cx| static_rel(cx, HW),
+    blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| static_eval(cx, HW),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE

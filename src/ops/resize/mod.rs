@@ -6,6 +6,7 @@ mod rel;
 pub use eval::resized;
 
 use super::attrs::{Dims, Floats, attrs};
+use super::blocks::{self, Blocks};
 use super::layout::{Layout, layout_attr};
 use super::rel::RelResult;
 use super::{Fuse, OpDef};
@@ -146,6 +147,7 @@ pub const RESIZE2D: OpDef = OpDef {
         RESIZE1D.rules[7],
     ],
     rel: |cx| rel::resize_rel(cx, &Resize::of("NCHW", cx.attrs)),
+    blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| eval::resize_eval(cx, &Resize::of("NCHW", cx.attrs)),
     ..RESIZE1D
 };
