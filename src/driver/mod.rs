@@ -5,6 +5,7 @@
 
 pub mod bind;
 pub mod example;
+pub mod export;
 pub mod fix;
 pub mod lint;
 pub mod manual;
