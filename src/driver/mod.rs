@@ -6,6 +6,7 @@
 pub mod bind;
 pub mod compile;
 pub mod example;
+pub mod export;
 pub mod fix;
 pub mod lint;
 pub mod manual;
