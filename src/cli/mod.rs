@@ -2,7 +2,9 @@
 //!
 //! Data goes to standard output, words to standard error. The exit codes are those of `exit.rs`.
 
+mod bench;
 mod check;
+mod compiled;
 mod exit;
 mod explain;
 mod export;
@@ -12,6 +14,7 @@ mod ops;
 mod opt;
 mod passes;
 mod print;
+mod profile;
 mod progress;
 mod run;
 mod test;
@@ -107,6 +110,8 @@ enum Command {
     Export(export::Args),
     Ops(ops::Args),
     Opt(Box<opt::Args>),
+    Bench(Box<bench::Args>),
+    Profile(Box<profile::Args>),
     Passes(passes::Args),
     Explain(explain::Args),
     Test(test::Args),
@@ -193,6 +198,8 @@ pub fn main() -> ExitCode {
         Command::Export(args) => export::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
         Command::Opt(args) => opt::run(&console, &args),
+        Command::Bench(args) => bench::run(&console, &args),
+        Command::Profile(args) => profile::run(&console, &args),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),

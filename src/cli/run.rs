@@ -1,10 +1,9 @@
 //! `relayc run`: check, bind inputs and weights, execute, show or write the result.
 
-use super::{Console, Reading, exit, progress};
+use super::{Console, compiled, exit, progress};
 use crate::diag::{Diagnostic, codes};
-use crate::driver::bind::{self, Bound, Requests};
-use crate::driver::compile::{self, Refused, Settings};
-use crate::driver::optimise::{self, MAX_LEVEL};
+use crate::driver::bind::{self, Bound};
+use crate::driver::compile::{self, Refused};
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, How, Program, Until, top};
@@ -17,27 +16,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    reading: Reading,
-    /// The program; `-` is standard input.
-    file: PathBuf,
-    /// The function to run.
-    #[arg(long, value_name = "NAME", default_value = "main")]
-    entry: String,
-    /// Weights: .params, .npz or .npy; may be repeated, the last file that has a name wins.
-    #[arg(long, value_name = "FILE")]
-    params: Vec<PathBuf>,
-    /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
-    #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
-    input: Vec<String>,
-    /// Inputs by parameter name.
-    #[arg(long, value_name = "FILE.npz")]
-    inputs: Option<PathBuf>,
-    /// What fills the parameters that nothing else binds: `zeros`, `ones`, `rand[:seed=N]`.
-    #[arg(long, value_name = "FILLING")]
-    fill: Option<String>,
-    /// The number of a `?` dimension: parameter, axis, number.
-    #[arg(long, value_name = "NAME.AXIS=N")]
-    set: Vec<String>,
+    program: compiled::Given,
     /// Write one output.
     #[arg(short = 'o', long = "output", value_name = "NAME=@FILE.npy")]
     output: Vec<String>,
@@ -62,15 +41,9 @@ pub struct Args {
     /// What executes it.
     #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
-    /// How much the program is optimised before it is compiled, from 0 to 3.
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
-    level: u8,
-    /// How many threads to use; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-    /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
+    /// Print a stage of the compilation in place of running: `plan`.
+    #[arg(long, value_enum, value_name = "STAGE")]
+    emit: Option<Stage>,
     /// Give up after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
@@ -84,10 +57,22 @@ enum Engine {
     Interp,
 }
 
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Stage {
+    /// Kernels and their buffers.
+    Plan,
+}
+
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
+    if args.emit == Some(Stage::Plan) {
+        return match args.program.plan(console) {
+            Ok(text) => exit::of_files(sys::stdout(&text).err().as_slice()),
+            Err(code) => code,
+        };
+    }
     let until = if args.engine == Engine::Jit { Until::Main } else { Until::Infer };
-    let mut program = driver::check_file(&args.file, until, &How::of(args.reading.dialect()));
+    let mut program = driver::check_file(&args.program.file, until, &How::of(args.program.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
@@ -123,31 +108,21 @@ impl From<Diagnostic> for Failed {
 
 /// Everything that can be wrong before the first instruction, so that no time is lost to a misspelt file name.
 fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Failed> {
-    let mut params = args.params.clone();
-    if args.engine == Engine::Jit && program.module.find_global(&args.entry).is_some() {
-        optimise::bind_weights(program, &args.entry, &args.params).map_err(Failed::before)?;
-        params.clear();
-    }
-    let module = &program.module;
-    let entry = run::entry(module, &args.entry)?;
+    let entry = run::entry(&program.module, &args.program.entry)?;
     let requests = output_requests(args);
-    let wrong = requests.check(&outputs::result_names(entry.ret, &module.types));
+    let wrong = requests.check(&outputs::result_names(entry.ret, &program.module.types));
     if !wrong.is_empty() {
         return Err(Failed::before(wrong));
     }
-    if let Some(threads) = args.threads {
+    if let Some(threads) = args.program.threads {
         // The pool is made once in a process, and this is the first use of it.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     }
-    let requests = Requests {
-        params,
-        inputs: args.input.clone(),
-        inputs_npz: args.inputs.clone(),
-        fill: args.fill.clone(),
-        set: args.set.clone(),
-        max_memory: args.max_memory,
-    };
-    let bound = bind::bind(&entry.slots, &module.types, &requests).map_err(Failed::before)?;
+    if args.engine == Engine::Jit {
+        return args.program.bind(program).map_err(Failed::before);
+    }
+    let requests = args.program.requests(args.program.params.clone());
+    let bound = bind::bind(&entry.slots, &program.module.types, &requests).map_err(Failed::before)?;
     Ok((entry, bound))
 }
 
@@ -166,11 +141,7 @@ fn execute(
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
     let timeout = args.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let limits = Limits {
-        max_tensor_bytes: args.max_memory.unwrap_or_else(sys::default_memory_limit).min(Limits::default().max_tensor_bytes),
-        deadline: timeout.and_then(|timeout| ready.checked_add(timeout)),
-        ..Limits::default()
-    };
+    let limits = Limits { deadline: timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() };
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     let (result, words) = progress::spin(console, "running", || compute(args, program, entry, bound, limits)).map_err(running)?;
     let named = outputs::named(&result);
@@ -185,13 +156,18 @@ fn execute(
 }
 
 /// The result, and how it came about.
-fn compute(args: &Args, program: Program, entry: &Entry, bound: Vec<Bound>, limits: Limits) -> Result<(Bound, String), Diagnostic> {
+fn compute(
+    args: &Args,
+    program: Program,
+    entry: &Entry,
+    bound: Vec<Bound>,
+    limits: Limits,
+) -> Result<(Bound, String), Diagnostic> {
     if args.engine == Engine::Interp {
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
-    let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), usize::from);
-    let settings = Settings::native(args.level, threads).map_err(|words| Diagnostic::new(codes::E0704, words))?;
-    match compile::compile(program, &args.entry, &settings, limits.clone()) {
+    let settings = args.program.settings()?;
+    match compile::compile(program, &args.program.entry, &settings, limits.clone()) {
         Ok(compiled) => {
             let words = match compiled.program.fallbacks()[..] {
                 [] => "engine jit".to_owned(),
@@ -221,16 +197,4 @@ fn show(args: &Args, named: &Named, labels: Option<&[String]>) -> Result<(), Dia
     }
     let texts = named.iter().map(|(name, tensor)| format!("{name}: {}\n{}\n", tensor.type_text(), tensor.preview()));
     sys::stdout(&texts.collect::<String>())
-}
-
-/// `512M`, `2G`, `1000000`.
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected a number, perhaps with K, M or G behind it".to_owned())?;
-    number.checked_shl(shift).filter(|bytes| bytes >> shift == number).ok_or_else(|| "too many bytes".to_owned())
 }

@@ -4,10 +4,12 @@ use super::Program;
 use super::bind::Bound;
 use super::optimise::{self, How};
 use super::run::{Limits, no_entry, to_bound, to_value};
+use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
 use crate::interp::{self, Value};
 use crate::ir::{ExprId, Module};
 use crate::jit::asm::Isa;
+use crate::jit::cpu::Cpu;
 use crate::jit::program::{self as jit, LoadError, Session};
 use crate::kernel::Target;
 use crate::ops;
@@ -28,13 +30,11 @@ impl Settings {
     /// The machine as it is, unless `RELAYC_ISA` says `avx2` or `avx512`. Errors: what the variable says otherwise, in words;
     /// and a machine without AVX2.
     pub fn native(level: u8, threads: usize) -> Result<Settings, String> {
-        let has_avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl");
-        if !(is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")) {
+        let cpu = Cpu::get();
+        if !cpu.has(Isa::Avx2) {
             return Err("this machine has no AVX2 and FMA".into());
         }
+        let has_avx512 = cpu.has(Isa::Avx512);
         let isa = match std::env::var("RELAYC_ISA").as_deref() {
             Ok("avx2") => Isa::Avx2,
             Ok("avx512") if has_avx512 => Isa::Avx512,
@@ -52,12 +52,18 @@ impl Settings {
     }
 }
 
+/// A plan as text.
+pub fn plan_text(plan: &Plan) -> String {
+    plan::text(plan)
+}
+
 /// A compiled entry.
 pub struct Compiled {
     pub program: Arc<jit::Program>,
     module: Module,
     ret: Ty,
     limits: Limits,
+    threads: usize,
 }
 
 /// Why there is nothing compiled.
@@ -90,7 +96,7 @@ pub fn compile(mut program: Program, entry: &str, settings: &Settings, limits: L
             let module = program.module;
             let global = module.find_global(entry).expect("it was planned");
             let ret = module.funcs[module.globals[global].func].ret.unwrap_or(Ty::ERROR);
-            Ok(Compiled { program: Arc::new(loaded), module, ret, limits })
+            Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads })
         }
         Err(LoadError::Failed(diagnostic)) => Err((program, Refused::Wrong(diagnostic))),
         Err(error) => {
@@ -103,13 +109,11 @@ pub fn compile(mut program: Program, entry: &str, settings: &Settings, limits: L
 impl Compiled {
     /// Runs it once. Errors: what an operator traps with.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
-        let mut session = Session::new(self.program.clone()).map_err(|error| {
-            Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
-        })?;
+        let mut session = self.session()?;
         let inputs = leaves(args);
         let inputs: Vec<Vec<u8>> = inputs.iter().map(|tensor| tensor.to_le_bytes()).collect();
         let mut outputs = self.outputs();
-        self.run_session(&mut session, &inputs, &mut outputs)?;
+        self.run_session(&mut session, &inputs, &mut outputs, &mut |_| {})?;
         let plan = &self.program.plan;
         let mut tensors = plan.outputs.iter().zip(&outputs).map(|(&id, bytes)| {
             let buffer = &plan.buffers[id];
@@ -119,11 +123,29 @@ impl Compiled {
         Ok(nested(self.ret, &self.module.types, &mut tensors))
     }
 
-    /// Runs a session on bytes.
-    pub fn run_session(&self, session: &mut Session, inputs: &[Vec<u8>], outputs: &mut [Vec<u8>]) -> Result<(), Box<Diagnostic>> {
+    /// The memory and the threads of runs.
+    pub fn session(&self) -> Result<Session, Box<Diagnostic>> {
+        Session::new(self.program.clone(), self.threads).map_err(|error| {
+            Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
+        })
+    }
+
+    /// Where an expression of the program stands.
+    pub fn span(&self, expr: ExprId) -> Span {
+        self.module.exprs[expr].span
+    }
+
+    /// Runs a session on bytes; `done` is told the number of each step after it.
+    pub fn run_session(
+        &self,
+        session: &mut Session,
+        inputs: &[Vec<u8>],
+        outputs: &mut [Vec<u8>],
+        done: &mut dyn FnMut(usize),
+    ) -> Result<(), Box<Diagnostic>> {
         let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|bytes| &mut bytes[..]).collect();
-        session.run(&inputs, &mut outputs, &Eval { module: &self.module, limits: &self.limits })
+        session.run_watched(&inputs, &mut outputs, &Eval { module: &self.module, limits: &self.limits }, done)
     }
 
     /// Room for the outputs.

@@ -10,6 +10,7 @@ pub mod export;
 pub mod fix;
 pub mod lint;
 pub mod manual;
+pub mod measure;
 pub mod model;
 pub mod optimise;
 pub mod outputs;

@@ -279,7 +279,13 @@ impl<'a> Interp<'a> {
 }
 
 /// One call of an operator, for who runs the rest of the program another way. Errors: as a run's.
-pub fn call_operator(module: &Module, ops: &Table, call: ExprId, args: &[Value], limits: &Limits) -> Result<Value, Box<Diagnostic>> {
+pub fn call_operator(
+    module: &Module,
+    ops: &Table,
+    call: ExprId,
+    args: &[Value],
+    limits: &Limits,
+) -> Result<Value, Box<Diagnostic>> {
     let program = Program::default();
     let op = module.called_op(call).expect("a call of an operator");
     let args: Vec<&Value> = args.iter().collect();

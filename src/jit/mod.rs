@@ -5,13 +5,13 @@
 
 pub mod asm;
 pub mod contract;
-pub mod memory;
-mod evalnest;
-pub mod program;
-mod region;
 pub mod cpu;
 pub mod expand;
 pub mod fence;
 pub mod memory;
 pub mod pool;
 pub mod probe;
+pub mod program;
+mod region;
+
+mod evalnest;

@@ -5,11 +5,13 @@
 
 use super::asm::{Asm, Isa};
 use super::contract::{self, Contraction, Item};
+use super::expand;
 use super::memory::{Code, CodeError};
+use super::pool::Pool;
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Kernel, Nest, Target};
+use crate::kernel::{Contract, Kernel, Lane, Nest, Target};
 use crate::plan::{BufferId, CallId, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
@@ -86,7 +88,10 @@ impl Program {
                 Work::Fallback(_) => Launch::Fallback,
                 Work::Kernel(Kernel::Nest(nest)) => Launch::Nest(nest.clone()),
                 Work::Kernel(Kernel::Contract(kernel)) => {
-                    let code = contract::compile(kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
+                    let reads = vec![Lane::F32; 1 + kernel.operands.len()];
+                    let (body, results) = expand::expand(&kernel.body, &reads, &[kernel.result], isa == Isa::Avx512);
+                    let kernel = Contract { body, result: results[0], ..kernel.clone() };
+                    let code = contract::compile(&kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
                     let len = code.packing.len() as usize;
                     let bytes = (4 * len).next_multiple_of(64);
                     let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
@@ -112,10 +117,11 @@ impl Program {
     /// Runs the steps whose operands are constants, and packs weights that are.
     fn once(&mut self, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
         let addresses = self.addresses(None, &[], &mut []);
+        let pool = Pool::new(1);
         for (step, launch) in self.plan.steps.iter().zip(&self.launches) {
             let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
             if step.once {
-                self.launch(step, launch, &args, std::ptr::null_mut(), fallback, &[])?;
+                self.launch(step, launch, &args, std::ptr::null_mut(), fallback, &pool, &split(launch, 1))?;
             }
             if let (Launch::Contract(code, Packed::Kept(at)), Work::Kernel(Kernel::Contract(kernel))) = (launch, &step.work) {
                 let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
@@ -156,7 +162,8 @@ impl Program {
         args: &[*mut u8],
         scratch: *mut u8,
         fallback: &dyn Fallback,
-        items: &[Item],
+        pool: &Pool,
+        items: &[Vec<Item>],
     ) -> Result<(), Box<Diagnostic>> {
         match (launch, &step.work) {
             (Launch::Zero, Work::Zero(stretches)) => {
@@ -183,17 +190,18 @@ impl Program {
                         start
                     }
                 };
-                let whole;
-                let items = if items.is_empty() {
-                    whole = code.work.split(1).concat();
-                    &whole
-                } else {
-                    items
-                };
-                for item in items {
-                    // SAFETY: the code is that of this step, the buffers are as large as the plan says.
-                    unsafe { code.run(self.code.bytes().as_ptr(), args, weights, item) };
-                }
+                let code_start = Shared(self.code.bytes().as_ptr());
+                let (args, weights) = (Shared(args.as_ptr()), Shared(weights));
+                let n_args = step.args.len();
+                pool.run(items.len(), &|_, shares| {
+                    // SAFETY: `args` are the step's, which outlive the region.
+                    let args = unsafe { std::slice::from_raw_parts(args.get(), n_args) };
+                    for item in items[shares].iter().flatten() {
+                        // SAFETY: the code is that of this step, the buffers are as large as the plan says, and no two items
+                        // write the same element.
+                        unsafe { code.run(code_start.get(), args, weights.get(), item) };
+                    }
+                });
             }
             _ => unreachable!("a launch is made from its step"),
         }
@@ -201,7 +209,13 @@ impl Program {
     }
 
     /// An operator by its evaluation: operands out of their buffers, results into theirs.
-    fn call(&self, step: &Step, call: &crate::plan::Fallback, args: &[*mut u8], fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+    fn call(
+        &self,
+        step: &Step,
+        call: &crate::plan::Fallback,
+        args: &[*mut u8],
+        fallback: &dyn Fallback,
+    ) -> Result<(), Box<Diagnostic>> {
         let bytes = |at: usize| {
             let buffer = &self.plan.buffers[step.args[at]];
             // SAFETY: the address is that of the buffer, which has so many bytes.
@@ -244,8 +258,41 @@ impl Program {
         self.packed.len()
     }
 
+    /// Multiplications and additions of a step, where they are counted.
+    pub fn flops(&self, step: usize) -> Option<u64> {
+        match &self.launches[step] {
+            Launch::Contract(code, _) => Some(code.flops()),
+            _ => None,
+        }
+    }
+
+    /// The kernel of a step, in words.
+    pub fn describe(&self, step: usize) -> String {
+        match &self.launches[step] {
+            Launch::Zero => "zeros around a tensor".into(),
+            Launch::Fallback => "no kernel".into(),
+            Launch::Nest(nest) => format!("nest {:?}", nest.dims),
+            Launch::Contract(code, _) => format!("contract {}", code.describe()),
+        }
+    }
+
     pub fn code_bytes(&self) -> usize {
         self.code.bytes().len()
+    }
+}
+
+/// An address that all threads of a region may use.
+#[derive(Clone, Copy)]
+struct Shared<T>(*const T);
+
+// SAFETY: what is written through it is split among the threads by their items.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn get(&self) -> *const T {
+        self.0
     }
 }
 
@@ -258,29 +305,64 @@ fn constant_address(tensor: &Tensor) -> *mut u8 {
 pub struct Session {
     program: Arc<Program>,
     memory: Region,
+    pool: Pool,
+    /// For each step the items of each thread.
+    items: Vec<Vec<Vec<Item>>>,
+}
+
+/// The items of each thread.
+fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
+    match launch {
+        Launch::Contract(code, _) => code.work.split(threads),
+        _ => vec![],
+    }
 }
 
 impl Session {
-    pub fn new(program: Arc<Program>) -> Result<Session, LoadError> {
+    pub fn new(program: Arc<Program>, threads: usize) -> Result<Session, LoadError> {
         let bytes = program.plan.arena_bytes as usize + program.scratch_bytes;
-        Ok(Session { memory: Region::new(bytes).map_err(LoadError::Memory)?, program })
+        let memory = Region::new(bytes).map_err(LoadError::Memory)?;
+        let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
+        Ok(Session { memory, pool: Pool::new(threads), items, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
     /// Errors: what an operator without kernel traps with.
     pub fn run(&mut self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+        self.run_watched(inputs, outputs, fallback, &mut |_| {})
+    }
+
+    /// As [`Session::run`]; `done` is told the number of each step after it.
+    pub fn run_watched(
+        &mut self,
+        inputs: &[&[u8]],
+        outputs: &mut [&mut [u8]],
+        fallback: &dyn Fallback,
+        done: &mut dyn FnMut(usize),
+    ) -> Result<(), Box<Diagnostic>> {
         let program = &*self.program;
-        let sizes = |ids: &[BufferId]| -> Vec<usize> { ids.iter().map(|&id| program.plan.buffers[id].bytes() as usize).collect() };
-        assert_eq!(sizes(&program.plan.inputs), inputs.iter().map(|bytes| bytes.len()).collect::<Vec<_>>(), "inputs as the plan has them");
-        assert_eq!(sizes(&program.plan.outputs), outputs.iter().map(|bytes| bytes.len()).collect::<Vec<_>>(), "outputs as the plan has them");
+        let fits = |ids: &[BufferId], at: usize, len: usize| {
+            ids.get(at).is_some_and(|&id| program.plan.buffers[id].bytes() as usize == len)
+        };
+        let plan = &program.plan;
+        let right = plan.inputs.len() == inputs.len()
+            && plan.outputs.len() == outputs.len()
+            && inputs.iter().enumerate().all(|(at, bytes)| fits(&plan.inputs, at, bytes.len()))
+            && outputs.iter().enumerate().all(|(at, bytes)| fits(&plan.outputs, at, bytes.len()));
+        assert!(right, "inputs and outputs are as many and as large as the plan says");
         let addresses = program.addresses(Some(&self.memory), inputs, outputs);
-        let scratch = self.memory.start().wrapping_add(program.plan.arena_bytes as usize);
-        for (step, launch) in program.plan.steps.iter().zip(&program.launches) {
+        let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
+        for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
                 let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
-                program.launch(step, launch, &args, scratch, fallback, &[])?;
+                program.launch(step, launch, &args, scratch, fallback, &self.pool, &self.items[at])?;
+                done(at);
             }
         }
         Ok(())
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 }

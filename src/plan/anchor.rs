@@ -5,7 +5,7 @@ use super::region::Lowering;
 use super::request::margins;
 use super::{BufferId, Place, Step, Work};
 use crate::ir::ExprId;
-use crate::kernel::{Access, Body, Columns, Contract, ContractDim, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
+use crate::kernel::{Access, Bin, Body, Columns, Contract, ContractDim, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
 use crate::types::DType;
@@ -355,6 +355,7 @@ impl Lowering<'_> {
                 body.read(1 + at)
             }
         });
+        let body = on_sums(&body);
         let dim = |at: usize, extent: u64, other: &[i64]| ContractDim { extent, input: data[at], other: other[at] };
         let contract = Contract {
             groups: product.groups,
@@ -393,6 +394,23 @@ impl Anchor {
         }
         order
     }
+}
+
+/// A body whose limits by constants are the machine's own: `max(c, x)` keeps a NaN of `x`, and of two zeros it gives the one of
+/// `x`. A sum that starts at +0 is never -0, so that only a product behind it could tell, by a zero's sign.
+fn on_sums(body: &Body) -> Body {
+    let constant = |val: Val| match body.instrs[val.0 as usize] {
+        Instr::Const(bits, crate::kernel::Lane::F32) => !f32::from_bits(bits).is_nan(),
+        _ => false,
+    };
+    let instrs = body.instrs.iter().map(|&instr| match instr {
+        Instr::Bin(Bin::Max, x, c) if constant(c) => Instr::Bin(Bin::MaxSecond, c, x),
+        Instr::Bin(Bin::Max, c, x) if constant(c) => Instr::Bin(Bin::MaxSecond, c, x),
+        Instr::Bin(Bin::Min, x, c) if constant(c) => Instr::Bin(Bin::MinSecond, c, x),
+        Instr::Bin(Bin::Min, c, x) if constant(c) => Instr::Bin(Bin::MinSecond, c, x),
+        _ => instr,
+    });
+    Body { instrs: instrs.collect() }
 }
 
 /// The number of a read, new if it is.
