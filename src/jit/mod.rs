@@ -8,4 +8,5 @@ pub mod cpu;
 pub mod expand;
 pub mod fence;
 pub mod memory;
+pub mod nest;
 pub mod pool;
