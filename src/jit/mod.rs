@@ -9,6 +9,7 @@ pub mod cpu;
 pub mod expand;
 pub mod fence;
 pub mod memory;
+pub mod nest;
 pub mod pool;
 pub mod probe;
 pub mod program;

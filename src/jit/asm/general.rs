@@ -249,7 +249,7 @@ impl Asm {
     }
 
     /// REX prefix, opcode, ModRM and what follows.
-    fn legacy(&mut self, wide: u8, opcode: &[u8], reg: u8, rm: Place) {
+    pub(super) fn legacy(&mut self, wide: u8, opcode: &[u8], reg: u8, rm: Place) {
         let mut out = Bytes::new();
         let rex = wide | (reg >> 3 & 1) << 2 | rm.x() << 1 | rm.b();
         if rex != 0 {

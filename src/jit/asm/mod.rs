@@ -9,6 +9,7 @@
 //!
 //! Deliberately not here: what a kernel does, which registers it uses, executable memory ([`super::memory`]).
 
+mod bytes;
 mod encode;
 mod entry;
 mod evex;

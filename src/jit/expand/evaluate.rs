@@ -5,14 +5,19 @@ use crate::kernel::{Bin, Body, Cmp, Instr, Lane, Un};
 /// Lanes by their bits; a Bool is all ones or all zeros.
 pub type Lanes<const N: usize> = [u32; N];
 
-/// The values of all instructions; `reads` and `folded` hold what those instructions read.
-pub fn evaluate<const N: usize>(body: &Body, reads: &[(Lanes<N>, Lane)], folded: &[Lanes<N>], count: f32) -> Vec<Lanes<N>> {
-    let lanes = body.lanes(&reads.iter().map(|read| read.1).collect::<Vec<_>>());
+/// The values of all instructions; `reads` and `folded` hold what those instructions read, and what it is.
+pub fn evaluate<const N: usize>(
+    body: &Body,
+    reads: &[(Lanes<N>, Lane)],
+    folded: (&[Lanes<N>], &[Lane]),
+    count: f32,
+) -> Vec<Lanes<N>> {
+    let lanes = body.lanes_of(&reads.iter().map(|read| read.1).collect::<Vec<_>>(), folded.1);
     let mut values: Vec<Lanes<N>> = Vec::with_capacity(body.instrs.len());
     for instr in &body.instrs {
         let value = match *instr {
             Instr::Read(read) => reads[usize::from(read)].0,
-            Instr::Folded(fold) => folded[usize::from(fold)],
+            Instr::Folded(fold) => folded.0[usize::from(fold)],
             Instr::Count => [count.to_bits(); N],
             Instr::Const(bits, _) => [bits; N],
             Instr::Un(op, a) => unary(op, &values[a.0 as usize], lanes[a.0 as usize]),

@@ -25,7 +25,11 @@ use make::Make;
 ///
 /// `reads` says what the reads hold. [`Bin::Scale`] stays only where `scale` says that the machine has it.
 pub fn expand(body: &Body, reads: &[Lane], results: &[Val], scale: bool) -> (Body, Vec<Val>) {
-    let lanes = body.lanes(reads);
+    expand_typed(body, &body.lanes(reads), results, scale)
+}
+
+/// As [`expand`], where `lanes` says what every value holds.
+pub fn expand_typed(body: &Body, lanes: &[Lane], results: &[Val], scale: bool) -> (Body, Vec<Val>) {
     let mut make = Make::new(scale);
     let mut map: Vec<Val> = Vec::with_capacity(body.instrs.len());
     let needed = needed(body, results);

@@ -95,7 +95,7 @@ fn run(op: impl Fn(&mut Body) -> Val, inputs: &[Vec<u32>], scale: bool) -> Vec<f
     for at in (0..inputs[0].len()).step_by(N) {
         let reads: Vec<([u32; N], Lane)> =
             inputs.iter().map(|input| (std::array::from_fn(|i| input.get(at + i).copied().unwrap_or(0)), Lane::F32)).collect();
-        let values = evaluate(&body, &reads, &[], 0.0);
+        let values = evaluate(&body, &reads, (&[], &[]), 0.0);
         out.extend(values[results[0].0 as usize].map(f32::from_bits));
     }
     out.truncate(inputs[0].len());
