@@ -14,11 +14,13 @@ mod points;
 mod schedule;
 mod sum;
 
+pub use choose::Choice;
 pub use pack::Packing;
+pub use points::Cut;
 pub use schedule::{Item, Work};
 
 use crate::jit::asm::{Asm, Isa};
-use crate::kernel::{Columns, Contract, Operand, Target};
+use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
 use emit::{SPARE, TileCode};
 use epilogue::{Epilogue, Lanes, Stream};
 use points::{PointDim, Tiles};
@@ -51,8 +53,13 @@ struct Place {
     groups: Vec<i64>,
 }
 
-/// Why there is no code is not said: the plan then takes another kernel.
+/// Emits the code of a contraction. Why there is none is not said: the plan then takes another kernel.
 pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Contraction> {
+    compile_with(contract, target, asm, None)
+}
+
+/// As [`compile`], with tiles of the caller's choice.
+pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced: Option<Choice>) -> Option<Contraction> {
     let lanes = asm.isa().lanes();
     let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
     if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
@@ -62,14 +69,14 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
     let views: Vec<Columns> = [contract.out_columns].into_iter().chain(views.iter().map(|view| view.0)).collect();
     let views: Vec<Columns> = views.into_iter().map(|view| normal(view, contract.columns)).collect();
     let n_vectors = contract.columns.div_ceil(lanes as u64);
-    let steps: u64 = contract.sum.iter().map(|dim| dim.extent).product();
     let dims = points::merge(point_dims(contract)?);
     let target = Target { lanes, registers: asm.isa().regs(), ..*target };
-    let mut choice = choose::choose(&dims, n_vectors, steps, &target);
+    let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), &target);
+    let mut choice = forced.unwrap_or_else(|| choose::choose(&dims, n_vectors, sum, &target));
     let mut streams = streams(&views, choice.vectors, n_vectors, lanes);
     if streams.is_none() {
         // Vectors do not lie evenly: one at a time.
-        choice = choose::choose(&dims, 1, steps, &target);
+        choice = choose::choose(&dims, 1, sum, &target);
         streams = self::streams(&views, 1, n_vectors, lanes);
     }
     let streams = streams?;
@@ -84,11 +91,11 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
     let packing = packing(contract, lanes, choice.vectors);
     let entries = code(contract, &tiles, &epilogue, &packing, &target, asm)?;
     let places = places(contract, &views, &packing);
-    let work = work(contract, &tiles, &packing, &target);
+    let work = work(contract, &tiles, &packing);
     Some(Contraction {
         weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
         bands_at_once: work.bands_at_once(target.l2),
-        flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * steps,
+        flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * sum.steps,
         input: Place {
             arg: contract.input.0,
             offset: 4 * contract.input.1,
@@ -116,7 +123,7 @@ fn in_range(contract: &Contract) -> bool {
 
 /// The points' dimensions with all their streams.
 fn point_dims(contract: &Contract) -> Option<Vec<PointDim>> {
-    let dim = |(at, dim): (usize, &crate::kernel::ContractDim)| {
+    let dim = |(at, dim): (usize, &ContractDim)| {
         let own = [Some(dim.input), Some(dim.other)];
         let operands = contract.operands.iter().map(|operand: &Operand| operand.points.get(at).copied());
         Some(PointDim { extent: dim.extent, steps: own.into_iter().chain(operands).collect::<Option<_>>()? })
@@ -234,19 +241,19 @@ fn places(contract: &Contract, views: &[Columns], packing: &Packing) -> Vec<Plac
     [out].into_iter().chain(operands.map(|(one, view)| place(one.arg, one.offset, one.group, *view))).collect()
 }
 
-fn work(contract: &Contract, tiles: &Tiles, packing: &Packing, target: &Target) -> Work {
-    let _ = target;
-    let points: u64 = tiles.bands.iter().map(|band| band.points).sum();
-    // A point's own input is what a stride of the sum's dimensions that are not the points' adds; overlap is not counted.
-    let reach: i64 = contract.points.iter().map(|dim| (dim.extent as i64 - 1) * dim.input.abs()).sum();
-    let span: i64 = contract.sum.iter().map(|dim| (dim.extent as i64 - 1) * dim.input.abs()).sum();
-    let steps = packing.steps();
-    let input = ((reach + span) as u64 + 1).min(points * steps);
+/// Bytes from the first element of the input to the last, or all that is read if that is less.
+fn input_bytes(contract: &Contract) -> u64 {
+    let reach = |dims: &[ContractDim]| dims.iter().map(|dim| (dim.extent - 1) * dim.input.unsigned_abs()).sum::<u64>();
+    let reads: u64 = contract.points.iter().chain(&contract.sum).map(|dim| dim.extent).product();
+    4 * (reach(&contract.points) + reach(&contract.sum) + 1).min(reads)
+}
+
+fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
     Work {
         parts: contract.groups,
         bands: tiles.bands.iter().map(|band| band.points).collect(),
         groups: (0..packing.n_groups()).map(|group| packing.group_vectors(group)).collect(),
-        band_bytes: 4 * input / tiles.bands.len() as u64,
+        band_bytes: input_bytes(contract) / tiles.bands.len() as u64,
         group_bytes: 4 * packing.part_len() / packing.n_groups(),
     }
 }
