@@ -18,6 +18,7 @@
 //! - [`infer`]: type and shape inference
 //! - [`interp`]: the reference interpreter
 //! - [`passes`]: rewrites, IR to IR
+//! - [`plan`]: fused groups to kernels on buffers
 //! - [`jit`]: kernels as x86-64 machine code, and what runs them
 //! - [`driver`]: the pipeline: load, check, run
 //! - [`testing`]: the golden harness: tests that are files
@@ -40,6 +41,7 @@ pub mod jit;
 pub mod kernel;
 pub mod ops;
 pub mod passes;
+pub mod plan;
 pub mod resolve;
 pub mod syntax;
 pub mod sys;

@@ -8,6 +8,8 @@ mod explain;
 mod fmt;
 mod model;
 mod ops;
+mod opt;
+mod passes;
 mod print;
 mod progress;
 mod run;
@@ -102,6 +104,8 @@ enum Command {
     Run(Box<run::Args>),
     Model(model::Args),
     Ops(ops::Args),
+    Opt(Box<opt::Args>),
+    Passes(passes::Args),
     Explain(explain::Args),
     Test(test::Args),
 }
@@ -185,6 +189,8 @@ pub fn main() -> ExitCode {
         Command::Run(args) => run::run(&console, &args),
         Command::Model(args) => model::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
+        Command::Opt(args) => opt::run(&console, &args),
+        Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
     });

@@ -79,6 +79,19 @@ pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bo
     Ok(slots.iter().map(|slot| leaves::assemble(slot.ty, types, &mut tensors)).collect())
 }
 
+/// What weight files have for parameters that are tensors, by name; what they lack is no error. Errors: E0701, E0703 and E0804
+/// for files, E0705 for a wrong type, E0803 for too much memory.
+pub fn weights(slots: &[Slot], types: &Types, params: &[PathBuf]) -> Result<FxHashMap<String, Tensor>, Vec<Diagnostic>> {
+    let tensors = slots.iter().filter(|slot| types.as_tensor(slot.ty).is_some());
+    // A tensor is one leaf.
+    let leaves = tensors.filter_map(|slot| leaves::leaves(&slot.name, slot.ty, types).ok()).flatten().collect();
+    let mut binder = Binder::new(leaves, &Requests::default());
+    binder.read_params(params);
+    let names: Vec<String> =
+        binder.leaves.iter().zip(&binder.given).filter(|(_, given)| given.is_some()).map(|(leaf, _)| leaf.name.clone()).collect();
+    Ok(names.into_iter().zip(binder.finish()?).collect())
+}
+
 /// `NAME.AXIS=N`: gives a dimension of one of the tensors a number.
 pub(super) fn carry_out(leaves: &mut [Leaf], setting: &str) -> Result<(), Diagnostic> {
     let parsed = setting.split_once('=').and_then(|(place, n)| {

@@ -13,6 +13,7 @@
 use super::Program;
 use super::bind::leaves::Leaf;
 use super::bind::source::{Files, Filling, Source};
+use crate::diag::{Diagnostic, codes};
 use crate::interp::{self, Interp, Limits, Value};
 use crate::ops;
 use crate::tensor::Tensor;
@@ -74,6 +75,13 @@ impl Example {
             return Err(format!("`{}` after the end", reader.rest));
         }
         Ok(Example { function: function.to_owned(), args, expected })
+    }
+}
+
+impl Example {
+    /// The function that is called, without `@`.
+    pub fn function(&self) -> &str {
+        &self.function
     }
 }
 
@@ -170,6 +178,19 @@ impl<'a> Runner<'a> {
 
     /// Whether the example holds; if not, how.
     pub fn check(&self, example: &Example) -> Result<(), String> {
+        match (&example.expected, self.call(example)?) {
+            (Expected::Value(node, tolerance), Ok(value)) => self.agrees(&value, node, *tolerance),
+            (Expected::Value(..), Err(failure)) => Err(format!("it failed: {}[{}]", failure.message, failure.code.id())),
+            (Expected::Failure(code), Ok(value)) => Err(format!("expected failure {code}, found {}", preview(&value))),
+            (Expected::Failure(code), Err(failure)) if failure.code.id() == code => Ok(()),
+            (Expected::Failure(code), Err(failure)) => {
+                Err(format!("expected failure {code}, found {}: {}", failure.code.id(), failure.message))
+            }
+        }
+    }
+
+    /// What the call of an example gives. `Err` where it cannot be made.
+    fn call(&self, example: &Example) -> Result<Result<Value, Box<Diagnostic>>, String> {
         let module = &self.program.module;
         let name = &example.function;
         let global = module.find_global(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
@@ -183,15 +204,28 @@ impl<'a> Runner<'a> {
             let ty = var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR);
             args.push(self.argument(&var.name, ty, node).map_err(|why| format!("argument `%{}`: {why}", var.name))?);
         }
-        let result = Interp::new(module, ops::table(), &self.lowered, Limits::default()).call_global(global, args);
-        match (&example.expected, result) {
-            (Expected::Value(node, tolerance), Ok(value)) => self.agrees(&value, node, *tolerance),
-            (Expected::Value(..), Err(failure)) => Err(format!("it failed: {}[{}]", failure.message, failure.code.id())),
-            (Expected::Failure(code), Ok(value)) => Err(format!("expected failure {code}, found {}", preview(&value))),
-            (Expected::Failure(code), Err(failure)) if failure.code.id() == code => Ok(()),
-            (Expected::Failure(code), Err(failure)) => {
-                Err(format!("expected failure {code}, found {}: {}", failure.code.id(), failure.message))
-            }
+        Ok(Interp::new(module, ops::table(), &self.lowered, Limits::default()).call_global(global, args))
+    }
+
+    /// A call of a function on random inputs, if there is such a function.
+    pub fn random(&self, function: &str) -> Option<Example> {
+        let module = &self.program.module;
+        let params = &module.funcs[module.globals[module.find_global(function)?].func].params;
+        let args = (0..params.len()).map(|i| Node::Word(format!("rand:seed={}", i + 1))).collect();
+        Some(Example { function: function.to_owned(), args, expected: Expected::Failure(String::new()) })
+    }
+
+    /// Whether another form of the program gives the same for a call: the same failure, equal integers, floats within 1e-4 of
+    /// the output's scale, which is as far as folded factors take them. If not, how.
+    pub fn same(&self, other: &Runner, example: &Example) -> Result<(), String> {
+        match (self.call(example)?, other.call(example)?) {
+            (Ok(before), Ok(after)) => same_value(&before, &after),
+            (Err(before), Err(after)) if before.code == after.code => Ok(()),
+            (Err(before), Err(after)) => Err(format!("it failed with {}, now with {}", before.message, after.message)),
+            // Which operator notices a value that its type did not allow is not said by the language.
+            (Err(before), Ok(_)) if before.code == codes::E0308 => Ok(()),
+            (Ok(_), Err(after)) => Err(format!("now it fails: {}", after.message)),
+            (Err(before), Ok(_)) => Err(format!("now it does not fail: {}", before.message)),
         }
     }
 
@@ -306,6 +340,31 @@ fn nesting<'a>(node: &'a Node, words: &mut Vec<&'a str>) -> Result<Vec<i64>, Str
             Ok(dims)
         }
     }
+}
+
+/// What is no data is not compared.
+fn same_value(before: &Value, after: &Value) -> Result<(), String> {
+    let (Some(before), Some(after)) = (before.tensors(), after.tensors()) else { return Ok(()) };
+    if before.len() != after.len() {
+        return Err(format!("there were {} tensors, now {}", before.len(), after.len()));
+    }
+    for ((name, before), (_, after)) in before.iter().zip(&after) {
+        let scale = before.to_f64s().into_iter().filter(|x| x.is_finite()).fold(0.0, |scale: f64, x| scale.max(x.abs()));
+        let tolerance = Tolerance { rtol: 0.0, atol: if before.dtype().is_float() { 1e-4 * scale } else { 0.0 } };
+        match compare(after, before, tolerance) {
+            Ok(comparison) if comparison.agrees() => {}
+            _ => {
+                return Err(format!(
+                    "output {name:?}: it was {} {}, now {} {}",
+                    before.type_text(),
+                    before.preview(),
+                    after.type_text(),
+                    after.preview()
+                ));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn preview(value: &Value) -> String {

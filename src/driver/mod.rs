@@ -9,6 +9,7 @@ pub mod fix;
 pub mod lint;
 pub mod manual;
 pub mod model;
+pub mod optimise;
 pub mod outputs;
 pub mod run;
 pub mod show;

@@ -2,14 +2,34 @@
 
 use super::{Infer, errors};
 use crate::diag::Diagnostic;
-use crate::ir::ExprKind;
-use crate::types::{Ty, TyData, Types};
-use rustc_hash::FxHashSet;
+use crate::ir::{ExprKind, Module};
+use crate::types::{HoleId, Ty, TyData, Types};
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is found replaces an annotation that is missing or has holes.
 fn fill_in(types: &Types, annotation: &mut Option<Ty>, found: Ty) {
     if annotation.is_none_or(|ty| types.has_hole(ty)) {
         *annotation = Some(found);
+    }
+}
+
+/// Holes that an earlier inference left in annotations become written ones, which the next one knows.
+pub(super) fn reopen(module: &mut Module) {
+    let n_written = module.types.n_written_holes();
+    let mut written: FxHashMap<HoleId, Ty> = FxHashMap::default();
+    let mut reopened = |types: &mut Types, annotation: &mut Option<Ty>| {
+        let Some(ty) = annotation.filter(|&ty| types.has_hole(ty)) else { return };
+        *annotation = Some(types.rewrite(ty, |types, ty| match *types.data(ty) {
+            TyData::Hole(hole) if hole.0 < n_written => Some(ty),
+            TyData::Hole(hole) => Some(*written.entry(hole).or_insert_with(|| types.written_hole())),
+            _ => None,
+        }));
+    };
+    for var in module.vars.ids() {
+        reopened(&mut module.types, &mut module.vars[var].ty);
+    }
+    for func in module.funcs.ids() {
+        reopened(&mut module.types, &mut module.funcs[func].ret);
     }
 }
 

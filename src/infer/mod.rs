@@ -49,6 +49,12 @@ pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnosti
     infer.finish()
 }
 
+/// Infers again what has been inferred before and rewritten since. Types that stayed open then are open again.
+pub fn reinfer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
+    holes::reopen(module);
+    infer(module, ops)
+}
+
 struct Infer<'a> {
     module: &'a mut Module,
     ops: &'a Table,

@@ -61,6 +61,23 @@ pub struct AttrSchema {
     pub declared: bool,
 }
 
+impl AttrSchema {
+    /// Complete values: the defaults, with some set by name. A field that has neither is `None`.
+    pub fn values(&self, set: &[(&str, AttrValue)]) -> Vec<AttrValue> {
+        debug_assert!(set.iter().all(|(name, _)| self.position(name).is_some()), "{}: {set:?}", self.type_key);
+        let value = |field: &Field| {
+            let given = set.iter().find(|(name, _)| *name == field.name).map(|(_, value)| value.clone());
+            given.or_else(|| field.default.map(|default| default())).unwrap_or(AttrValue::None)
+        };
+        self.fields.iter().map(value).collect()
+    }
+
+    /// Where an attribute's value stands.
+    pub fn position(&self, name: &str) -> Option<usize> {
+        self.fields.iter().position(|field| field.name == name)
+    }
+}
+
 /// One attribute.
 #[derive(Debug)]
 pub struct Field {

@@ -4,4 +4,7 @@
 //! files nor the environment: which instruction set to use is the caller's choice.
 
 pub mod asm;
+pub mod cpu;
+pub mod fence;
 pub mod memory;
+pub mod pool;

@@ -29,7 +29,7 @@ pub struct Columns {
 pub struct Operand {
     pub arg: usize,
     pub offset: i64,
-    /// The step from one of the independent parts to the next.
+    /// The step from one group to the next.
     pub group: i64,
     /// A stride for each dimension of the points.
     pub points: Vec<i64>,

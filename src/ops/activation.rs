@@ -2,10 +2,12 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
+use super::lower::{Lower, Scalar};
 use super::norm::channel_arg;
 use super::rel::{self, Fault, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Cmp, Val};
 use crate::tensor::{float_max, float_min};
 
 attrs! {
@@ -30,8 +32,15 @@ pub const RELU: OpDef = OpDef {
     rel: rel::identity,
     eval: relu_eval,
     fuse: Some(Fuse::ElemWise),
+    lower: Some(Lower::Scalar(relu_scalar)),
     ..OpDef::BASE
 };
+
+fn relu_scalar(s: &mut Scalar) -> Option<Val> {
+    s.is_float()?;
+    let zero = s.body.f32(0.0);
+    Some(s.body.bin(Bin::Max, s.args[0], zero))
+}
 
 fn relu_eval(cx: &EvalCx) -> EvalResult {
     cx.map(|x| float_max(x, 0.0), |x| x.max(0))
@@ -48,6 +57,7 @@ pub const LEAKY_RELU: OpDef = OpDef {
     rel: leaky_relu_rel,
     eval: leaky_relu_eval,
     fuse: Some(Fuse::ElemWise),
+    lower: Some(Lower::Scalar(leaky_relu_scalar)),
     ..OpDef::BASE
 };
 
@@ -56,6 +66,20 @@ fn leaky_relu_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     cx.require("C1", attrs.alpha >= 0.0, || Fault::attr("alpha", format!("expected at least 0, found {}", attrs.alpha)))?;
     cx.set_out(data.dims(), data.dtype)
+}
+
+fn leaky_relu_scalar(s: &mut Scalar) -> Option<Val> {
+    s.is_float()?;
+    let alpha = s.body.f32(LeakyReluAttrs::read(s.call.attrs).alpha as f32);
+    Some(sloped(s, alpha))
+}
+
+/// `x` where `x > 0`, else `x * slope`.
+fn sloped(s: &mut Scalar, slope: Val) -> Val {
+    let zero = s.body.f32(0.0);
+    let positive = s.body.cmp(Cmp::Gt, s.args[0], zero);
+    let below = s.body.bin(Bin::Mul, s.args[0], slope);
+    s.body.select(positive, s.args[0], below)
 }
 
 fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
@@ -76,6 +100,7 @@ pub const PRELU: OpDef = OpDef {
     rel: prelu_rel,
     eval: prelu_eval,
     fuse: Some(Fuse::Broadcast),
+    lower: Some(Lower::Along(|call| call.axis(PReluAttrs::read(call.attrs).axis, call.arg(0).shape.len()), prelu_scalar)),
     ..OpDef::BASE
 };
 
@@ -86,6 +111,11 @@ fn prelu_rel(cx: &mut RelCx) -> RelResult {
     let axis = cx.axis("C1", "axis", axis, data.rank())?;
     channel_arg(cx, ("C2", "C3"), &data, axis, (1, "alpha"))?;
     cx.set_out(data.dims(), data.dtype)
+}
+
+fn prelu_scalar(s: &mut Scalar) -> Option<Val> {
+    s.is_float()?;
+    Some(sloped(s, s.args[1]))
 }
 
 fn prelu_eval(cx: &EvalCx) -> EvalResult {
@@ -109,8 +139,19 @@ pub const HARDSWISH: OpDef = OpDef {
     rel: rel::float_identity,
     eval: hardswish_eval,
     fuse: None,
+    lower: Some(Lower::Scalar(hardswish_scalar)),
     ..OpDef::BASE
 };
+
+fn hardswish_scalar(s: &mut Scalar) -> Option<Val> {
+    s.is_float()?;
+    let (zero, three, six) = (s.body.f32(0.0), s.body.f32(3.0), s.body.f32(6.0));
+    let shifted = s.body.bin(Bin::Add, s.args[0], three);
+    let capped = s.body.bin(Bin::Min, shifted, six);
+    let gate = s.body.bin(Bin::Max, capped, zero);
+    let product = s.body.bin(Bin::Mul, s.args[0], gate);
+    Some(s.body.bin(Bin::Div, product, six))
+}
 
 /// Every step rounded to the operand's dtype, which decides the last bit of `qnn.hardswish`.
 fn hardswish_eval(cx: &EvalCx) -> EvalResult {

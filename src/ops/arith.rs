@@ -4,15 +4,22 @@
 //! two floats of which one is NaN are NaN.
 
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{Lower, Scalar};
 use super::rel::{self, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Un, Val};
 use crate::tensor::{float_max, float_min};
 
 const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 
-const fn arith(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+const fn arith(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
     OpDef {
         name,
         doc,
@@ -21,13 +28,16 @@ const fn arith(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalR
         rel: rel::broadcast,
         eval,
         fuse: Some(Fuse::Broadcast),
+        lower: Some(Lower::Scalar(lower)),
         ..OpDef::BASE
     }
 }
 
 /// `lhs + rhs`.
 pub const ADD: OpDef =
-    arith("add", "`lhs + rhs`, broadcast. Integers wrap; on bool it is `or` (`src/relay/op/tensor/binary.cc`).", add_eval);
+    arith("add", "`lhs + rhs`, broadcast. Integers wrap; on bool it is `or` (`src/relay/op/tensor/binary.cc`).", add_eval, |s| {
+        s.numbers(Bin::Add)
+    });
 
 fn add_eval(cx: &EvalCx) -> EvalResult {
     cx.zip(|x, y| x + y, |x, y| x + y)
@@ -35,7 +45,9 @@ fn add_eval(cx: &EvalCx) -> EvalResult {
 
 /// `lhs - rhs`.
 pub const SUBTRACT: OpDef =
-    arith("subtract", "`lhs - rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", subtract_eval);
+    arith("subtract", "`lhs - rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", subtract_eval, |s| {
+        s.numbers(Bin::Sub)
+    });
 
 fn subtract_eval(cx: &EvalCx) -> EvalResult {
     cx.zip(|x, y| x - y, |x, y| x - y)
@@ -43,7 +55,9 @@ fn subtract_eval(cx: &EvalCx) -> EvalResult {
 
 /// `lhs * rhs`.
 pub const MULTIPLY: OpDef =
-    arith("multiply", "`lhs * rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", multiply_eval);
+    arith("multiply", "`lhs * rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", multiply_eval, |s| {
+        s.numbers(Bin::Mul)
+    });
 
 fn multiply_eval(cx: &EvalCx) -> EvalResult {
     // Wrapping, for two unsigned 64-bit numbers leave i128; the low 64 bits are right all the same.
@@ -55,6 +69,7 @@ pub const DIVIDE: OpDef = arith(
     "divide",
     "`lhs / rhs`, broadcast. Integers round towards zero; a zero divisor traps (`src/relay/op/tensor/binary.cc`).",
     divide_eval,
+    |s| s.floats(Bin::Div),
 );
 
 fn divide_eval(cx: &EvalCx) -> EvalResult {
@@ -66,6 +81,10 @@ pub const TRUNC_DIVIDE: OpDef = arith(
     "trunc_divide",
     "`lhs / rhs` rounded towards zero, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
     trunc_divide_eval,
+    |s| {
+        let quotient = s.floats(Bin::Div)?;
+        Some(s.body.un(Un::Trunc, quotient))
+    },
 );
 
 fn trunc_divide_eval(cx: &EvalCx) -> EvalResult {
@@ -77,6 +96,7 @@ pub const FLOOR_DIVIDE: OpDef = arith(
     "floor_divide",
     "`lhs / rhs` rounded downwards, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
     floor_divide_eval,
+    |s| s.floats(Bin::FloorDiv),
 );
 
 fn floor_divide_eval(cx: &EvalCx) -> EvalResult {
@@ -93,6 +113,7 @@ pub const MOD: OpDef = arith(
     "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
     mod_eval,
+    |s| s.floats(Bin::Mod),
 );
 
 fn mod_eval(cx: &EvalCx) -> EvalResult {
@@ -105,6 +126,7 @@ pub const TRUNC_MOD: OpDef = arith(
     "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
     mod_eval,
+    |s| s.floats(Bin::Mod),
 );
 
 /// The remainder of a division downwards.
@@ -113,6 +135,7 @@ pub const FLOOR_MOD: OpDef = arith(
     "The remainder of `lhs / rhs` rounded downwards; its sign is `rhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
     floor_mod_eval,
+    |s| s.floats(Bin::FloorMod),
 );
 
 fn floor_mod_eval(cx: &EvalCx) -> EvalResult {
@@ -123,7 +146,9 @@ fn floor_mod_eval(cx: &EvalCx) -> EvalResult {
 pub const POWER: OpDef = OpDef {
     rules: &[rel::BROADCAST_RULES[0], rel::BROADCAST_RULES[1], "C3: dtype(lhs) is a float"],
     rel: power_rel,
-    ..arith("power", "`lhs` to the power of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).", power_eval)
+    ..arith("power", "`lhs` to the power of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).", power_eval, |s| {
+        s.floats(Bin::Pow)
+    })
 };
 
 fn power_rel(cx: &mut RelCx) -> RelResult {
@@ -141,6 +166,7 @@ pub const MAXIMUM: OpDef = arith(
     "maximum",
     "The larger of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
     maximum_eval,
+    |s| s.numbers(Bin::Max),
 );
 
 fn maximum_eval(cx: &EvalCx) -> EvalResult {
@@ -152,6 +178,7 @@ pub const MINIMUM: OpDef = arith(
     "minimum",
     "The smaller of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
     minimum_eval,
+    |s| s.numbers(Bin::Min),
 );
 
 fn minimum_eval(cx: &EvalCx) -> EvalResult {

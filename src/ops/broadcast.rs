@@ -4,10 +4,12 @@ use super::attrs::{Dims, attrs};
 use super::create::{InitOpAttrs, require_shape};
 use super::dynamic::{require_list, unknown};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{Lower, Scalar};
 use super::rel::{self, Fault, From, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
+use crate::kernel::{Cmp, Lane, Val};
 use crate::tensor::{Sum, Tensor, broadcast_shape};
 use crate::types::Dim;
 
@@ -68,6 +70,7 @@ pub const BROADCAST_TO: OpDef = OpDef {
     ],
     rel: broadcast_to_rel,
     eval: broadcast_eval,
+    lower: Some(Lower::View(|call, view| Some(view.broadcast(&call.out().shape)))),
     fuse: Some(Fuse::Broadcast),
     idle: true,
     ..OpDef::BASE
@@ -93,6 +96,7 @@ pub const BROADCAST_TO_LIKE: OpDef = OpDef {
     ],
     rel: broadcast_to_like_rel,
     eval: broadcast_eval,
+    lower: Some(Lower::View(|call, view| Some(view.broadcast(&call.out().shape)))),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -194,6 +198,7 @@ pub const WHERE: OpDef = OpDef {
     rules: &["C1: dtype(x) == dtype(y)", "C2: x and y broadcast", "C3: condition broadcasts with what x and y broadcast to"],
     rel: where_rel,
     eval: where_eval,
+    lower: Some(Lower::Scalar(where_scalar)),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -204,6 +209,22 @@ fn where_rel(cx: &mut RelCx) -> RelResult {
     let both = rel::broadcast_shapes(cx, "C2", &x, &y)?;
     let shape = rel::broadcast_dims(cx, "C3", &condition.dims(), &both)?;
     cx.set_out(shape, x.dtype)
+}
+
+fn where_scalar(s: &mut Scalar) -> Option<Val> {
+    s.lane(1)?;
+    let condition = match s.lane(0)? {
+        Lane::Bool => s.args[0],
+        Lane::I32 => {
+            let zero = s.body.i32(0);
+            s.body.cmp(Cmp::Ne, s.args[0], zero)
+        }
+        Lane::F32 => {
+            let zero = s.body.f32(0.0);
+            s.body.cmp(Cmp::Ne, s.args[0], zero)
+        }
+    };
+    Some(s.body.select(condition, s.args[1], s.args[2]))
 }
 
 fn where_eval(cx: &EvalCx) -> EvalResult {

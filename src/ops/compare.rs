@@ -1,13 +1,20 @@
 //! Comparisons of two operands that broadcast; the result is bool.
 
 use super::eval::{EvalCx, EvalResult};
+use super::lower::{Lower, Scalar};
 use super::rel;
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
+use crate::kernel::{Cmp, Val};
 
 const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 
-const fn compare(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+const fn compare(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
     OpDef {
         name,
         doc,
@@ -16,6 +23,7 @@ const fn compare(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> Eva
         rel: rel::broadcast_compare,
         eval,
         fuse: Some(Fuse::Broadcast),
+        lower: Some(Lower::Scalar(lower)),
         ..OpDef::BASE
     }
 }
@@ -25,6 +33,7 @@ pub const EQUAL: OpDef = compare(
     "equal",
     "`lhs == rhs`, broadcast, as bool. NaN equals nothing; -0 equals +0 (`src/relay/op/tensor/binary.cc`).",
     equal_eval,
+    |s| s.compare(Cmp::Eq),
 );
 
 fn equal_eval(cx: &EvalCx) -> EvalResult {
@@ -36,6 +45,7 @@ pub const NOT_EQUAL: OpDef = compare(
     "not_equal",
     "`lhs != rhs`, broadcast, as bool. NaN differs from everything (`src/relay/op/tensor/binary.cc`).",
     not_equal_eval,
+    |s| s.compare(Cmp::Ne),
 );
 
 fn not_equal_eval(cx: &EvalCx) -> EvalResult {
@@ -44,15 +54,21 @@ fn not_equal_eval(cx: &EvalCx) -> EvalResult {
 
 /// `lhs < rhs`.
 pub const LESS: OpDef =
-    compare("less", "`lhs < rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).", less_eval);
+    compare("less", "`lhs < rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).", less_eval, |s| {
+        s.compare(Cmp::Lt)
+    });
 
 fn less_eval(cx: &EvalCx) -> EvalResult {
     cx.compare(|x, y| x < y, |x, y| x < y)
 }
 
 /// `lhs <= rhs`.
-pub const LESS_EQUAL: OpDef =
-    compare("less_equal", "`lhs <= rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).", less_equal_eval);
+pub const LESS_EQUAL: OpDef = compare(
+    "less_equal",
+    "`lhs <= rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
+    less_equal_eval,
+    |s| s.compare(Cmp::Le),
+);
 
 fn less_equal_eval(cx: &EvalCx) -> EvalResult {
     cx.compare(|x, y| x <= y, |x, y| x <= y)
@@ -60,7 +76,9 @@ fn less_equal_eval(cx: &EvalCx) -> EvalResult {
 
 /// `lhs > rhs`.
 pub const GREATER: OpDef =
-    compare("greater", "`lhs > rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).", greater_eval);
+    compare("greater", "`lhs > rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).", greater_eval, |s| {
+        s.compare(Cmp::Gt)
+    });
 
 fn greater_eval(cx: &EvalCx) -> EvalResult {
     cx.compare(|x, y| x > y, |x, y| x > y)
@@ -71,6 +89,7 @@ pub const GREATER_EQUAL: OpDef = compare(
     "greater_equal",
     "`lhs >= rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
     greater_equal_eval,
+    |s| s.compare(Cmp::Ge),
 );
 
 fn greater_equal_eval(cx: &EvalCx) -> EvalResult {

@@ -1,6 +1,7 @@
 //! The declaration of an operator.
 
 use super::eval::{EvalCx, EvalResult};
+use super::lower::Lower;
 use super::rel::{RelCx, RelResult};
 use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::tensor::Tensor;
@@ -39,8 +40,12 @@ pub struct OpDef {
     pub internal: bool,
     /// Whether a call does nothing where its result has the type of its operand.
     pub idle: bool,
+    /// Whether a call draws random numbers, which is to happen in each run.
+    pub random: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
     pub macs: Option<fn(&Shapes) -> u128>,
+    /// How a call becomes kernels; `None` where the plan falls back on `eval`.
+    pub lower: Option<Lower>,
 }
 
 /// What is known of a call before it runs.
@@ -92,6 +97,8 @@ impl OpDef {
         fixed: None,
         internal: false,
         idle: false,
+        random: false,
         macs: None,
+        lower: None,
     };
 }

@@ -2,10 +2,12 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
+use super::lower::{self, AxisMap, Call, Lower, Product};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_same_dtype};
 use super::{Fuse, OpDef, Shapes};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::Bin;
 use crate::tensor::{Acc, Real, Tensor};
 use crate::types::{DType, Dim, SymbolOp};
 use rayon::prelude::*;
@@ -42,11 +44,10 @@ pub const DENSE: OpDef = OpDef {
     ],
     rel: dense_rel,
     eval: dense_eval,
+    lower: Some(Lower::Product(dense_product)),
     fuse: Some(Fuse::OutEWiseFusable),
-    fixed: None,
-    internal: false,
-    idle: false,
     macs: Some(dense_macs),
+    ..OpDef::BASE
 };
 
 fn dense_macs(shapes: &Shapes) -> u128 {
@@ -101,6 +102,30 @@ fn dense_weight(cx: &RelCx, weight: &TensorTy, units: Option<SDim>, input: SDim)
     })
 }
 
+fn dense_product(call: &Call) -> Option<Vec<Product>> {
+    product_of_rows(call, false, true)
+}
+
+/// Rows of the first operand times a matrix, each turned or not.
+pub(super) fn product_of_rows(call: &Call, transpose_a: bool, transpose_b: bool) -> Option<Vec<Product>> {
+    let (a, b, out) = (call.arg(0), call.arg(1), call.out());
+    if [a.dtype, b.dtype, out.dtype] != [DType::F32; 3] || a.shape.is_empty() {
+        return None;
+    }
+    let rank = a.shape.len();
+    let points: Vec<u64> = out.shape[..rank - 1].to_vec();
+    let (k, units) = (a.shape[if transpose_a { rank - 2 } else { rank - 1 }], out.shape[rank - 1]);
+    (b.shape[usize::from(transpose_b)] == k).then_some(())?;
+    let (sum, column) = (AxisMap::of(rank + 2), AxisMap::of(rank + 1));
+    let mut data: Vec<AxisMap> = (0..rank - 1).map(|point| AxisMap::of(1 + point)).chain([sum.clone()]).collect();
+    if transpose_a {
+        data.swap(rank - 2, rank - 1);
+    }
+    let weight = if transpose_b { vec![column.clone(), sum] } else { vec![sum, column.clone()] };
+    let out = (0..rank - 1).map(|point| AxisMap::of(1 + point)).chain([column]).collect();
+    Some(vec![Product { groups: 1, points, columns: [1, units], sum: vec![k], data, weight, out, data_arg: 0 }])
+}
+
 fn dense_eval(cx: &EvalCx) -> EvalResult {
     let dtype = cx.out_dtype();
     let (data, weight) = (cx.tensor_as(0, dtype)?, cx.tensor_as(1, dtype)?);
@@ -149,6 +174,7 @@ pub const BIAS_ADD: OpDef = OpDef {
     ],
     rel: bias_add_rel,
     eval: bias_add_eval,
+    lower: Some(Lower::Along(bias_axis, |s| s.numbers(Bin::Add))),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -181,6 +207,10 @@ fn bias_add_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(data.dims(), data.dtype)
 }
 
+fn bias_axis(call: &Call) -> Option<usize> {
+    call.axis(BiasAddAttrs::read(call.attrs).axis, call.arg(0).shape.len())
+}
+
 fn bias_add_eval(cx: &EvalCx) -> EvalResult {
     let (data, bias) = (cx.tensor(0), cx.tensor(1));
     let axis = BiasAddAttrs::read(cx.attrs).axis;
@@ -199,6 +229,7 @@ pub const BATCH_FLATTEN: OpDef = OpDef {
     rules: &["C1: rank(data) >= 1", "C2: d1 * … * dn < 2^63"],
     rel: batch_flatten_rel,
     eval: batch_flatten_eval,
+    lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     idle: true,
     ..OpDef::BASE

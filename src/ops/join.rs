@@ -2,11 +2,13 @@
 
 use super::attrs::{IntOrInts, OptInts, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs};
+use super::lower::{Call, Lower};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::View;
 use crate::types::{DType, Dim, SymbolOp};
 
 attrs! {
@@ -64,6 +66,7 @@ pub const CONCATENATE: OpDef = OpDef {
     ],
     rel: concatenate_rel,
     eval: concatenate_eval,
+    lower: Some(Lower::Join(|call| call.axis(ConcatenateAttrs::read(call.attrs).axis, call.arg(0).shape.len()))),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -194,6 +197,7 @@ pub const SPLIT: OpDef = OpDef {
     ],
     rel: split_rel,
     eval: split_eval,
+    lower: Some(Lower::Split(split_views)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -252,6 +256,17 @@ fn pieces_between(cx: &mut RelCx, data: &TensorTy, axis: usize, indices: &[i64])
     Ok(lengths)
 }
 
+fn split_views(call: &Call, view: &View) -> Option<Vec<View>> {
+    let axis = call.axis(SplitAttrs::read(call.attrs).axis, view.rank())?;
+    let mut begin = 0;
+    let pieces = call.outs.iter().map(|out| {
+        let n = out.shape[axis];
+        begin += n as i64;
+        view.slice(axis, begin - n as i64, 1, n)
+    });
+    Some(pieces.collect())
+}
+
 fn split_eval(cx: &EvalCx) -> EvalResult {
     let data = cx.tensor(0);
     let axis = SplitAttrs::read(cx.attrs).axis.rem_euclid(data.rank() as i64) as usize;
@@ -282,6 +297,7 @@ pub const STRIDED_SLICE: OpDef = OpDef {
     ],
     rel: strided_slice_rel,
     eval: strided_slice_eval,
+    lower: Some(Lower::View(strided_slice_view)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -389,6 +405,15 @@ fn require_slices(cx: &RelCx, attrs: &StridedSliceAttrs, rank: usize) -> RelResu
     }
     let zero = attrs.strides.0.iter().flatten().any(|&stride| stride == 0);
     cx.require("C4", !zero, || Fault::attr("strides", "a stride of 0 never arrives"))
+}
+
+fn strided_slice_view(call: &Call, view: &View) -> Option<View> {
+    let mut result = view.clone();
+    for slice in axis_slices(&StridedSliceAttrs::read(call.attrs), view.rank()) {
+        let (begin, count) = slice.on(view.dims[slice.axis] as i64)?;
+        result = result.slice(slice.axis, begin, slice.stride, count as u64);
+    }
+    Some(result)
 }
 
 fn strided_slice_eval(cx: &EvalCx) -> EvalResult {

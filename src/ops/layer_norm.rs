@@ -3,9 +3,11 @@
 use super::OpDef;
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
+use super::lower::{AxisMap, Call, Lower, Read, Rows, Source, Template};
 use super::norm::channel_arg;
 use super::rel::{self, Fault, RelCx, RelResult, TensorTy};
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Body, Fold, Stage, Store, Un};
 use crate::tensor::{Acc, Real, Sum, Tensor, float_max};
 use crate::types::DType;
 
@@ -75,6 +77,7 @@ pub const LAYER_NORM: OpDef = OpDef {
     rules: &[FLOAT, AXIS, CHANNELS, DTYPES],
     rel: layer_norm_rel,
     eval: layer_norm_eval,
+    lower: Some(Lower::Nest(layer_norm_nest)),
     fuse: None,
     ..OpDef::BASE
 };
@@ -94,6 +97,55 @@ fn operands(cx: &mut RelCx, axis: i64) -> RelResult<(TensorTy, usize)> {
         channel_arg(cx, ("C3", "C4"), &data, axis, (arg, operand.name))?;
     }
     Ok((data, axis))
+}
+
+/// The mean, the mean of the squared differences from it, the elements: three passes over a row, so that a mean far from 0
+/// costs no digits.
+fn layer_norm_nest(call: &Call) -> Option<Template> {
+    let LayerNormAttrs { axis, epsilon, center, scale } = LayerNormAttrs::read(call.attrs);
+    let data = call.arg(0);
+    (data.dtype == DType::F32).then_some(())?;
+    let axis = call.axis(axis, data.shape.len())?;
+    let rows = Rows::new(&data.shape, &[axis]);
+    let n = rows.count() as f32;
+    let along = vec![AxisMap::of(rows.dims.len())];
+    let mut body = Body::new();
+    let x = body.read(0);
+    let sum = Stage { each: true, body, folds: vec![(x, Fold::Sum)], stores: vec![] };
+    let mut body = Body::new();
+    let difference = centred(&mut body, n);
+    let square = body.bin(Bin::Mul, difference, difference);
+    let squares = Stage { each: true, body, folds: vec![(square, Fold::Sum)], stores: vec![] };
+    let mut body = Body::new();
+    let difference = centred(&mut body, n);
+    let (squares_of_row, n, epsilon) = (body.folded(1), body.f32(n), body.f32(epsilon as f32));
+    let variance = body.bin(Bin::Div, squares_of_row, n);
+    let shifted = body.bin(Bin::Add, variance, epsilon);
+    let (deviation, one) = (body.un(Un::Sqrt, shifted), body.f32(1.0));
+    let inverse = body.bin(Bin::Div, one, deviation);
+    let mut val = body.bin(Bin::Mul, difference, inverse);
+    if scale {
+        let gamma = body.read(1);
+        val = body.bin(Bin::Mul, val, gamma);
+    }
+    if center {
+        let beta = body.read(2);
+        val = body.bin(Bin::Add, val, beta);
+    }
+    let last = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    let reads = vec![
+        Read { source: Source::Arg(0), axes: rows.index.clone() },
+        Read { source: Source::Arg(1), axes: along.clone() },
+        Read { source: Source::Arg(2), axes: along },
+    ];
+    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![sum, squares, last], outs: vec![rows.index] })
+}
+
+/// The element less the mean of its row of `n`.
+fn centred(body: &mut Body, n: f32) -> crate::kernel::Val {
+    let (x, sum, n) = (body.read(0), body.folded(0), body.f32(n));
+    let mean = body.bin(Bin::Div, sum, n);
+    body.bin(Bin::Sub, x, mean)
 }
 
 fn layer_norm_eval(cx: &EvalCx) -> EvalResult {

@@ -108,7 +108,7 @@ impl Layout {
     }
 
     /// The axes of all parts of a letter, outermost first.
-    fn axes_of(&self, letter: char) -> Vec<usize> {
+    pub fn axes_of(&self, letter: char) -> Vec<usize> {
         let inner = |part: &Part| part.letter == letter && part.block.is_some();
         let inner = self.parts.iter().enumerate().filter(|(_, part)| inner(part)).map(|(axis, _)| axis);
         self.axis(letter).into_iter().chain(inner).collect()

@@ -3,9 +3,11 @@
 use super::attrs::{StdString, attrs};
 use super::eval::{EvalCx, EvalResult};
 use super::layout::{Layout, layout_attr};
+use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
+use crate::kernel::{Body, Stage, Store, View};
 use crate::tensor::Tensor;
 use crate::types::{Dim, SymbolOp};
 
@@ -43,6 +45,7 @@ pub const LAYOUT_TRANSFORM: OpDef = OpDef {
     ],
     rel: layout_transform_rel,
     eval: layout_transform_eval,
+    lower: Some(Lower::Move(transform_view, transform_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -92,6 +95,94 @@ fn outer_dim(cx: &mut RelCx, outer: SDim, from: i64, to: i64) -> RelResult<Dim> 
     }
     let above = symbols.built(SymbolOp::Add, whole, Dim::known(to - 1));
     Ok(symbols.built(SymbolOp::FloorDiv, above, Dim::known(to)))
+}
+
+/// Both layouts cut into loops that neither cuts further: for each letter the extents of its pieces, outermost first, and
+/// which pieces each axis of the two layouts is made of.
+struct Cut {
+    extents: Vec<u64>,
+    src: Vec<Vec<usize>>,
+    dst: Vec<Vec<usize>>,
+}
+
+/// `None` where a block of one layout is no multiple of one of the other, and where elements are filled up or left out.
+fn cut(call: &Call) -> Option<Cut> {
+    let attrs = LayoutTransformAttrs::read(call.attrs);
+    let (src, dst) = (Layout::parse(&attrs.src_layout.0).ok()?, Layout::parse(&attrs.dst_layout.0).ok()?);
+    let mut cut = Cut { extents: vec![], src: vec![vec![]; src.rank()], dst: vec![vec![]; dst.rank()] };
+    for letter in src.letters().chars() {
+        // Axes of extent 1 are in no index.
+        let axes = |layout: &Layout, shape: &[u64]| -> Vec<usize> {
+            let outer = layout.axis(letter);
+            let inner = layout.axes().enumerate().filter(|(_, (own, block))| *own == letter && block.is_some());
+            outer.into_iter().chain(inner.map(|(axis, _)| axis)).filter(|&axis| shape[axis] != 1).collect()
+        };
+        let (mut from, mut to) = (axes(&src, &call.arg(0).shape), axes(&dst, &call.out().shape));
+        let (mut have, mut want) = (1, 1);
+        let mut pieces = vec![];
+        // From the innermost outwards.
+        while !(from.is_empty() && to.is_empty() && have == 1 && want == 1) {
+            if have == 1 && !from.is_empty() {
+                have = call.arg(0).shape[*from.last()?];
+            }
+            if want == 1 && !to.is_empty() {
+                want = call.out().shape[*to.last()?];
+            }
+            let piece = have.min(want);
+            if piece < 2 || have % piece != 0 || want % piece != 0 {
+                return None;
+            }
+            pieces.push((piece, from.last().copied(), to.last().copied()));
+            (have, want) = (have / piece, want / piece);
+            if have == 1 {
+                from.pop();
+            }
+            if want == 1 {
+                to.pop();
+            }
+        }
+        for (extent, from, to) in pieces.into_iter().rev() {
+            cut.src[from?].push(cut.extents.len());
+            cut.dst[to?].push(cut.extents.len());
+            cut.extents.push(extent);
+        }
+    }
+    Some(cut)
+}
+
+impl Cut {
+    /// The index of an axis made of these pieces.
+    fn index(&self, pieces: &[usize]) -> AxisMap {
+        let mut step = 1;
+        let mut terms = vec![];
+        for &piece in pieces.iter().rev() {
+            terms.push((piece, step));
+            step *= self.extents[piece] as i64;
+        }
+        AxisMap { offset: 0, terms }
+    }
+}
+
+fn transform_view(call: &Call, view: &View) -> Option<View> {
+    let cut = cut(call)?;
+    let pieces: Vec<usize> = cut.src.concat();
+    let split = view.reshape(&pieces.iter().map(|&piece| cut.extents[piece]).collect::<Vec<_>>())?;
+    let order: Vec<usize> =
+        cut.dst.concat().iter().map(|wanted| pieces.iter().position(|piece| piece == wanted)).collect::<Option<_>>()?;
+    split.transpose(&order).reshape(&call.out().shape)
+}
+
+/// The copy, in the order of the result.
+fn transform_nest(call: &Call) -> Option<Template> {
+    super::lower::lane(call.arg(0).dtype)?;
+    let cut = cut(call)?;
+    let mut body = Body::new();
+    let val = body.read(0);
+    let store = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    let axes = cut.src.iter().map(|pieces| cut.index(pieces)).collect();
+    let out = cut.dst.iter().map(|pieces| cut.index(pieces)).collect();
+    let reads = vec![Read { source: Source::Arg(0), axes }];
+    Some(Template { dims: cut.extents, reduce: vec![], reads, stages: vec![store], outs: vec![out] })
 }
 
 fn layout_transform_eval(cx: &EvalCx) -> EvalResult {

@@ -1,16 +1,23 @@
 //! Logic on truth values and on the bits of integers.
 
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{Lower, Scalar, no_kernel};
 use super::rel;
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Lane, Un, Val};
 
 const PAIR: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 const ONE: &[Arg] = &[Arg::tensor("data")];
 
 /// A connective of truth values: anything but 0 is true.
-const fn logical(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+const fn logical(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
     OpDef {
         name,
         doc,
@@ -19,13 +26,19 @@ const fn logical(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> Eva
         rel: rel::broadcast,
         eval,
         fuse: Some(Fuse::Broadcast),
+        lower: Some(Lower::Scalar(lower)),
         ..OpDef::BASE
     }
 }
 
 /// An operation on the bits of two operands. TVM's types do not keep floats out, only its code generation does.
-const fn bitwise(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    logical(name, doc, eval)
+const fn bitwise(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    logical(name, doc, eval, lower)
 }
 
 /// The evaluation of an operation on bits.
@@ -41,45 +54,56 @@ fn require_bits(cx: &EvalCx) -> Result<(), Trap> {
 }
 
 /// Both.
-pub const LOGICAL_AND: OpDef =
-    logical("logical_and", "Whether `lhs` and `rhs` are true, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        cx.zip(|x, y| truth(x != 0.0 && y != 0.0), |x, y| i128::from(x != 0 && y != 0))
-    });
+pub const LOGICAL_AND: OpDef = logical(
+    "logical_and",
+    "Whether `lhs` and `rhs` are true, broadcast (`src/relay/op/tensor/binary.cc`).",
+    |cx| cx.zip(|x, y| truth(x != 0.0 && y != 0.0), |x, y| i128::from(x != 0 && y != 0)),
+    |s| s.bools(Bin::And),
+);
 
 fn truth(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 
 /// Either.
-pub const LOGICAL_OR: OpDef =
-    logical("logical_or", "Whether `lhs` or `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        cx.zip(|x, y| truth(x != 0.0 || y != 0.0), |x, y| i128::from(x != 0 || y != 0))
-    });
+pub const LOGICAL_OR: OpDef = logical(
+    "logical_or",
+    "Whether `lhs` or `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).",
+    |cx| cx.zip(|x, y| truth(x != 0.0 || y != 0.0), |x, y| i128::from(x != 0 || y != 0)),
+    |s| s.bools(Bin::Or),
+);
 
 /// One of both.
 pub const LOGICAL_XOR: OpDef = logical(
     "logical_xor",
     "Whether exactly one of `lhs` and `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.zip(|x, y| truth((x != 0.0) != (y != 0.0)), |x, y| i128::from((x != 0) != (y != 0))),
+    |s| s.bools(Bin::Xor),
 );
 
 /// Bits of both.
-pub const BITWISE_AND: OpDef =
-    bitwise("bitwise_and", "The bits that `lhs` and `rhs` share, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        bits(cx, |x, y| x & y)
-    });
+pub const BITWISE_AND: OpDef = bitwise(
+    "bitwise_and",
+    "The bits that `lhs` and `rhs` share, broadcast (`src/relay/op/tensor/binary.cc`).",
+    |cx| bits(cx, |x, y| x & y),
+    |s| s.bits(Bin::And),
+);
 
 /// Bits of either.
-pub const BITWISE_OR: OpDef =
-    bitwise("bitwise_or", "The bits of `lhs` and of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        bits(cx, |x, y| x | y)
-    });
+pub const BITWISE_OR: OpDef = bitwise(
+    "bitwise_or",
+    "The bits of `lhs` and of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).",
+    |cx| bits(cx, |x, y| x | y),
+    |s| s.bits(Bin::Or),
+);
 
 /// Bits of one of both.
-pub const BITWISE_XOR: OpDef =
-    bitwise("bitwise_xor", "The bits in which `lhs` and `rhs` differ, broadcast (`src/relay/op/tensor/binary.cc`).", |cx| {
-        bits(cx, |x, y| x ^ y)
-    });
+pub const BITWISE_XOR: OpDef = bitwise(
+    "bitwise_xor",
+    "The bits in which `lhs` and `rhs` differ, broadcast (`src/relay/op/tensor/binary.cc`).",
+    |cx| bits(cx, |x, y| x ^ y),
+    |s| s.bits(Bin::Xor),
+);
 
 /// Bits moved up.
 pub const LEFT_SHIFT: OpDef = bitwise(
@@ -87,6 +111,7 @@ pub const LEFT_SHIFT: OpDef = bitwise(
     "`lhs` with its bits moved up `rhs` places, broadcast; 0 for a negative `rhs` and for one of the width and more \
      (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| if (0..64).contains(&y) { x << y } else { 0 }),
+    no_kernel,
 );
 
 /// Bits moved down.
@@ -95,6 +120,7 @@ pub const RIGHT_SHIFT: OpDef = bitwise(
     "`lhs` with its bits moved down `rhs` places, filled with the sign, broadcast; all fill for a negative `rhs` and for one \
      of the width and more (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| if (0..64).contains(&y) { x >> y } else { -i128::from(x < 0) }),
+    no_kernel,
 );
 
 /// Not.
@@ -105,6 +131,10 @@ pub const LOGICAL_NOT: OpDef = OpDef {
     rel: rel::identity,
     eval: |cx| cx.map(|x| truth(x == 0.0), |x| i128::from(x == 0)),
     fuse: Some(Fuse::ElemWise),
+    lower: Some(Lower::Scalar(|s| {
+        (s.lane(0)? == Lane::Bool).then_some(())?;
+        Some(s.body.un(Un::Not, s.args[0]))
+    })),
     ..OpDef::BASE
 };
 

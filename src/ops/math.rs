@@ -2,10 +2,12 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{self, Lower, Scalar, no_kernel};
 use super::rel::{self, Fault, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Cmp, Lane, Un, Val};
 use crate::tensor::{Tensor, float_max, float_min};
 use crate::types::DType;
 use std::f64::consts::LN_2;
@@ -29,23 +31,67 @@ attrs! {
 const OPERANDS: &[Arg] = &[Arg::tensor("data")];
 
 /// A function of one operand of any dtype.
-const fn unary(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    OpDef { name, doc, args: OPERANDS, rel: rel::identity, eval, fuse: Some(Fuse::ElemWise), ..OpDef::BASE }
+const fn unary(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: OPERANDS,
+        rel: rel::identity,
+        eval,
+        fuse: Some(Fuse::ElemWise),
+        lower: Some(Lower::Scalar(lower)),
+        ..OpDef::BASE
+    }
 }
 
 /// A function of one operand that only floats have.
-const fn float(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    OpDef { rules: &["C1: dtype(data) is a float"], rel: rel::float_identity, ..unary(name, doc, eval) }
+const fn float(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    OpDef { rules: &["C1: dtype(data) is a float"], rel: rel::float_identity, ..unary(name, doc, eval, lower) }
 }
 
 /// A property of each element, as bool.
-const fn test(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    OpDef { rel: test_rel, ..unary(name, doc, eval) }
+const fn test(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    OpDef { rel: test_rel, ..unary(name, doc, eval, lower) }
 }
 
 fn test_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     cx.set_out(data.dims(), DType::BOOL)
+}
+
+fn isnan_scalar(s: &mut Scalar) -> Option<Val> {
+    s.is_float()?;
+    Some(s.body.cmp(Cmp::Ne, s.args[0], s.args[0]))
+}
+
+fn isinf_scalar(s: &mut Scalar) -> Option<Val> {
+    magnitude(s, Cmp::Eq)
+}
+
+fn isfinite_scalar(s: &mut Scalar) -> Option<Val> {
+    magnitude(s, Cmp::Lt)
+}
+
+/// How the magnitude compares with infinity.
+fn magnitude(s: &mut Scalar, op: Cmp) -> Option<Val> {
+    let magnitude = s.float(Un::Abs)?;
+    let infinity = s.body.f32(f32::INFINITY);
+    Some(s.body.cmp(op, magnitude, infinity))
 }
 
 /// The evaluation of a function that only floats have.
@@ -54,76 +100,120 @@ fn floats(cx: &EvalCx, f: fn(f64) -> f64) -> EvalResult {
 }
 
 /// `√x`.
-pub const SQRT: OpDef =
-    float("sqrt", "The square root; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sqrt));
+pub const SQRT: OpDef = float(
+    "sqrt",
+    "The square root; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::sqrt),
+    |s| s.float(Un::Sqrt),
+);
 
 /// `1 / √x`.
-pub const RSQRT: OpDef =
-    float("rsqrt", "One divided by the square root (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, |x| 1.0 / x.sqrt()));
+pub const RSQRT: OpDef = float(
+    "rsqrt",
+    "One divided by the square root (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, |x| 1.0 / x.sqrt()),
+    |s| s.float(Un::Rsqrt),
+);
 
 /// `e^x`.
-pub const EXP: OpDef = float("exp", "`e` to the power of `x` (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::exp));
+pub const EXP: OpDef =
+    float("exp", "`e` to the power of `x` (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::exp), |s| s.float(Un::Exp));
 
 /// `e^x`, which TVM approximates.
-pub const FAST_EXP: OpDef =
-    float("fast_exp", "`e` to the power of `x`. TVM approximates; here it is `exp` (`src/relay/op/tensor/unary.cc`).", |cx| {
-        floats(cx, f64::exp)
-    });
+pub const FAST_EXP: OpDef = float(
+    "fast_exp",
+    "`e` to the power of `x`. TVM approximates; here it is `exp` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::exp),
+    |s| s.float(Un::Exp),
+);
 
 /// `ln x`.
-pub const LOG: OpDef =
-    float("log", "The natural logarithm; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::ln));
+pub const LOG: OpDef = float(
+    "log",
+    "The natural logarithm; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::ln),
+    |s| s.float(Un::Log),
+);
 
 /// `log₂ x`.
-pub const LOG2: OpDef =
-    float("log2", "The logarithm to base 2; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::log2));
+pub const LOG2: OpDef = float(
+    "log2",
+    "The logarithm to base 2; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::log2),
+    |s| s.float(Un::Log2),
+);
 
 /// `log₁₀ x`.
-pub const LOG10: OpDef =
-    float("log10", "The logarithm to base 10; NaN below zero (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::log10));
+pub const LOG10: OpDef = float(
+    "log10",
+    "The logarithm to base 10; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::log10),
+    |s| s.float(Un::Log10),
+);
 
 /// `1 / (1 + e^-x)`.
-pub const SIGMOID: OpDef =
-    float("sigmoid", "`1 / (1 + e^-x)` (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, |x| 1.0 / (1.0 + (-x).exp())));
+pub const SIGMOID: OpDef = float(
+    "sigmoid",
+    "`1 / (1 + e^-x)` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, |x| 1.0 / (1.0 + (-x).exp())),
+    |s| s.float(Un::Sigmoid),
+);
 
 /// The hyperbolic tangent.
-pub const TANH: OpDef = float("tanh", "The hyperbolic tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tanh));
+pub const TANH: OpDef =
+    float("tanh", "The hyperbolic tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tanh), |s| s.float(Un::Tanh));
 
 /// The hyperbolic tangent, which TVM approximates.
-pub const FAST_TANH: OpDef =
-    float("fast_tanh", "The hyperbolic tangent. TVM approximates; here it is `tanh` (`src/relay/op/tensor/unary.cc`).", |cx| {
-        floats(cx, f64::tanh)
-    });
+pub const FAST_TANH: OpDef = float(
+    "fast_tanh",
+    "The hyperbolic tangent. TVM approximates; here it is `tanh` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::tanh),
+    |s| s.float(Un::Tanh),
+);
 
 /// The sine.
-pub const SIN: OpDef = float("sin", "The sine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sin));
+pub const SIN: OpDef =
+    float("sin", "The sine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sin), |s| s.float(Un::Sin));
 
 /// The cosine.
-pub const COS: OpDef = float("cos", "The cosine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cos));
+pub const COS: OpDef =
+    float("cos", "The cosine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cos), |s| s.float(Un::Cos));
 
 /// The tangent.
-pub const TAN: OpDef = float("tan", "The tangent, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tan));
+pub const TAN: OpDef =
+    float("tan", "The tangent, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tan), no_kernel);
 
 /// The inverse of the sine.
-pub const ASIN: OpDef =
-    float("asin", "The inverse of the sine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::asin));
+pub const ASIN: OpDef = float(
+    "asin",
+    "The inverse of the sine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::asin),
+    no_kernel,
+);
 
 /// The inverse of the cosine.
-pub const ACOS: OpDef =
-    float("acos", "The inverse of the cosine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::acos));
+pub const ACOS: OpDef = float(
+    "acos",
+    "The inverse of the cosine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::acos),
+    no_kernel,
+);
 
 /// The inverse of the tangent.
-pub const ATAN: OpDef = float("atan", "The inverse of the tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::atan));
+pub const ATAN: OpDef =
+    float("atan", "The inverse of the tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::atan), no_kernel);
 
 /// The hyperbolic sine.
-pub const SINH: OpDef = float("sinh", "The hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sinh));
+pub const SINH: OpDef =
+    float("sinh", "The hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sinh), no_kernel);
 
 /// The hyperbolic cosine.
-pub const COSH: OpDef = float("cosh", "The hyperbolic cosine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cosh));
+pub const COSH: OpDef =
+    float("cosh", "The hyperbolic cosine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cosh), no_kernel);
 
 /// The inverse of the hyperbolic sine.
 pub const ASINH: OpDef =
-    float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, asinh));
+    float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, asinh), no_kernel);
 
 /// From here on `asinh x` and `acosh x` are `ln 2x` to the last bit.
 const LARGE: f64 = (1u64 << 28) as f64;
@@ -134,8 +224,12 @@ fn asinh(x: f64) -> f64 {
 }
 
 /// The inverse of the hyperbolic cosine.
-pub const ACOSH: OpDef =
-    float("acosh", "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, acosh));
+pub const ACOSH: OpDef = float(
+    "acosh",
+    "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, acosh),
+    no_kernel,
+);
 
 /// As [`asinh`] for large numbers.
 fn acosh(x: f64) -> f64 {
@@ -143,20 +237,28 @@ fn acosh(x: f64) -> f64 {
 }
 
 /// The inverse of the hyperbolic tangent.
-pub const ATANH: OpDef =
-    float("atanh", "The inverse of the hyperbolic tangent; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).", |cx| {
-        floats(cx, f64::atanh)
-    });
+pub const ATANH: OpDef = float(
+    "atanh",
+    "The inverse of the hyperbolic tangent; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::atanh),
+    no_kernel,
+);
 
 /// The error function.
-pub const ERF: OpDef =
-    float("erf", "The error function, `2/√π ∫₀ˣ e^-t² dt` (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, erf));
+pub const ERF: OpDef = float(
+    "erf",
+    "The error function, `2/√π ∫₀ˣ e^-t² dt` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, erf),
+    |s| s.float(Un::Erf),
+);
 
 /// The error function, which TVM approximates.
-pub const FAST_ERF: OpDef =
-    float("fast_erf", "The error function. TVM approximates; here it is `erf` (`src/relay/op/tensor/unary.cc`).", |cx| {
-        floats(cx, erf)
-    });
+pub const FAST_ERF: OpDef = float(
+    "fast_erf",
+    "The error function. TVM approximates; here it is `erf` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, erf),
+    |s| s.float(Un::Erf),
+);
 
 /// `erf x = 2/√π · e^-x² · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n+1))`: no term cancels another. From 6 on the result rounds to 1.
 pub fn erf(x: f64) -> f64 {
@@ -173,60 +275,92 @@ pub fn erf(x: f64) -> f64 {
 }
 
 /// `|x|`.
-pub const ABS: OpDef =
-    unary("abs", "The absolute value; that of the least integer is itself (`src/relay/op/tensor/unary.cc`).", |cx| {
-        cx.map(f64::abs, i128::abs)
-    });
+pub const ABS: OpDef = unary(
+    "abs",
+    "The absolute value; that of the least integer is itself (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(f64::abs, i128::abs),
+    |s| s.number(Un::Abs),
+);
 
 /// `-x`.
-pub const NEGATIVE: OpDef =
-    unary("negative", "`-x`; integers wrap (`src/relay/op/tensor/unary.cc`).", |cx| cx.map(|x| -x, |x| -x));
+pub const NEGATIVE: OpDef = unary(
+    "negative",
+    "`-x`; integers wrap (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(|x| -x, |x| -x),
+    |s| s.number(Un::Neg),
+);
 
 /// The sign.
-pub const SIGN: OpDef = unary("sign", "-1, 0 or 1 by the sign of `x`; 0 for NaN (`src/relay/op/tensor/unary.cc`).", |cx| {
-    cx.map(|x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)), i128::signum)
-});
+pub const SIGN: OpDef = unary(
+    "sign",
+    "-1, 0 or 1 by the sign of `x`; 0 for NaN (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(|x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)), i128::signum),
+    |s| s.float(Un::Sign),
+);
 
 /// Downwards.
-pub const FLOOR: OpDef =
-    unary("floor", "Rounds downwards; integers stay (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::floor));
+pub const FLOOR: OpDef = unary(
+    "floor",
+    "Rounds downwards; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::floor),
+    |s| s.rounded(Un::Floor),
+);
 
 /// Upwards.
-pub const CEIL: OpDef =
-    unary("ceil", "Rounds upwards; integers stay (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::ceil));
+pub const CEIL: OpDef = unary(
+    "ceil",
+    "Rounds upwards; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::ceil),
+    |s| s.rounded(Un::Ceil),
+);
 
 /// Towards zero.
-pub const TRUNC: OpDef =
-    unary("trunc", "Rounds towards zero; integers stay (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::trunc));
+pub const TRUNC: OpDef = unary(
+    "trunc",
+    "Rounds towards zero; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::trunc),
+    |s| s.rounded(Un::Trunc),
+);
 
 /// To the nearest.
 pub const ROUND: OpDef = unary(
     "round",
     "Rounds to the nearest integer, halves away from zero; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::round),
+    |s| s.rounded(Un::Round),
 );
 
 /// The operand.
-pub const COPY: OpDef =
-    unary("copy", "The operand, unchanged (`src/relay/op/tensor/unary.cc`).", |cx| Ok(cx.tensor(0).clone().into()));
+pub const COPY: OpDef = unary(
+    "copy",
+    "The operand, unchanged (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).clone().into()),
+    |s| Some(s.args[0]),
+);
 
 /// Is it NaN?
-pub const ISNAN: OpDef =
-    test("isnan", "Whether each element is NaN, as bool; no integer is (`src/relay/op/tensor/unary.cc`).", |cx| {
-        Ok(cx.tensor(0).test(f64::is_nan, |_| false).into())
-    });
+pub const ISNAN: OpDef = test(
+    "isnan",
+    "Whether each element is NaN, as bool; no integer is (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).test(f64::is_nan, |_| false).into()),
+    isnan_scalar,
+);
 
 /// Is it finite?
-pub const ISFINITE: OpDef =
-    test("isfinite", "Whether each element is finite, as bool; every integer is (`src/relay/op/tensor/unary.cc`).", |cx| {
-        Ok(cx.tensor(0).test(f64::is_finite, |_| true).into())
-    });
+pub const ISFINITE: OpDef = test(
+    "isfinite",
+    "Whether each element is finite, as bool; every integer is (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).test(f64::is_finite, |_| true).into()),
+    isfinite_scalar,
+);
 
 /// Is it infinite?
-pub const ISINF: OpDef =
-    test("isinf", "Whether each element is infinite, as bool; no integer is (`src/relay/op/tensor/unary.cc`).", |cx| {
-        Ok(cx.tensor(0).test(f64::is_infinite, |_| false).into())
-    });
+pub const ISINF: OpDef = test(
+    "isinf",
+    "Whether each element is infinite, as bool; no integer is (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).test(f64::is_infinite, |_| false).into()),
+    isinf_scalar,
+);
 
 /// Limits to a range.
 pub const CLIP: OpDef = OpDef {
@@ -236,8 +370,17 @@ pub const CLIP: OpDef = OpDef {
         "`max(min(x, a_max), a_min)`, with the bounds converted to the operand's dtype as `cast` does; NaN stays NaN \
          (`src/relay/op/tensor/unary.cc`).",
         clip_eval,
+        clip_scalar,
     )
 };
+
+fn clip_scalar(s: &mut Scalar) -> Option<Val> {
+    s.is_float()?;
+    let attrs = ClipAttrs::read(s.call.attrs);
+    let (min, max) = (s.body.f32(attrs.a_min as f32), s.body.f32(attrs.a_max as f32));
+    let capped = s.body.bin(Bin::Min, s.args[0], max);
+    Some(s.body.bin(Bin::Max, capped, min))
+}
 
 fn clip_eval(cx: &EvalCx) -> EvalResult {
     let (data, attrs) = (cx.tensor(0), ClipAttrs::read(cx.attrs));
@@ -257,6 +400,7 @@ pub const CAST: OpDef = OpDef {
         "Each element converted to `dtype`. Floats become integers towards zero, saturating, NaN becoming 0; integers wrap; \
          to bool, all but 0 is true (`src/relay/op/tensor/transform.cc`).",
         cast_eval,
+        cast_scalar,
     )
 };
 
@@ -265,6 +409,26 @@ fn cast_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
     cx.set_out(data.dims(), dtype)
+}
+
+/// Between the lanes that kernels know (reliability 4).
+fn cast_scalar(s: &mut Scalar) -> Option<Val> {
+    let (from, to, x) = (s.lane(0)?, lower::lane(s.call.out().dtype)?, s.args[0]);
+    Some(match (from, to) {
+        (Lane::F32, Lane::I32) => s.body.un(Un::SaturateToInt, x),
+        (Lane::I32, Lane::F32) => s.body.un(Un::ToFloat, x),
+        (Lane::Bool, Lane::F32) => s.body.un(Un::BoolToFloat, x),
+        (Lane::Bool, Lane::I32) => s.body.un(Un::BoolToInt, x),
+        (Lane::F32, Lane::Bool) => {
+            let zero = s.body.f32(0.0);
+            s.body.cmp(Cmp::Ne, x, zero)
+        }
+        (Lane::I32, Lane::Bool) => {
+            let zero = s.body.i32(0);
+            s.body.cmp(Cmp::Ne, x, zero)
+        }
+        (Lane::F32, Lane::F32) | (Lane::I32, Lane::I32) | (Lane::Bool, Lane::Bool) => x,
+    })
 }
 
 fn cast_eval(cx: &EvalCx) -> EvalResult {
@@ -279,6 +443,7 @@ pub const CAST_LIKE: OpDef = OpDef {
         "cast_like",
         "Each element of `data` converted to the dtype of `dtype_like`, as `cast` does (`src/relay/op/tensor/transform.cc`).",
         cast_eval,
+        cast_scalar,
     )
 };
 
@@ -301,6 +466,7 @@ pub const REINTERPRET: OpDef = OpDef {
         "reinterpret",
         "The bits of each element taken for a `dtype` of the same width (`src/relay/op/tensor/transform.cc`).",
         reinterpret_eval,
+        no_kernel,
     )
 };
 

@@ -1,8 +1,9 @@
 //! Products of matrices.
 
 use super::attrs::attrs;
-use super::dense::rows_product;
+use super::dense::{product_of_rows, rows_product};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{AxisMap, Call, Lower, Product};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, broadcast_dim};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
@@ -52,6 +53,7 @@ pub const MATMUL: OpDef = OpDef {
     ],
     rel: matmul_rel,
     eval: matmul_eval,
+    lower: Some(Lower::Product(matmul_product)),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -106,6 +108,11 @@ fn matmul_columns(cx: &RelCx, b: &TensorTy, units: Option<SDim>, inner: SDim, tr
     Ok(units)
 }
 
+fn matmul_product(call: &Call) -> Option<Vec<Product>> {
+    let attrs = MatmulAttrs::read(call.attrs);
+    product_of_rows(call, attrs.transpose_a, attrs.transpose_b)
+}
+
 fn matmul_eval(cx: &EvalCx) -> EvalResult {
     let attrs = MatmulAttrs::read(cx.attrs);
     let (a, b) = (cx.tensor_as(0, cx.out_dtype())?, cx.tensor_as(1, cx.out_dtype())?);
@@ -139,6 +146,7 @@ pub const BATCH_MATMUL: OpDef = OpDef {
     ],
     rel: batch_matmul_rel,
     eval: batch_matmul_eval,
+    lower: Some(Lower::Product(batch_matmul_product)),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -178,6 +186,28 @@ fn batch_dim(cx: &RelCx, a: SDim, b: SDim) -> RelResult<SDim> {
         symbol => symbol,
     };
     Ok(SDim::new(dim, joined.from))
+}
+
+fn batch_matmul_product(call: &Call) -> Option<Vec<Product>> {
+    let attrs = BatchMatmulAttrs::read(call.attrs);
+    let (a, b, out) = (call.arg(0), call.arg(1), call.out());
+    if [a.dtype, b.dtype, out.dtype] != [DType::F32; 3] {
+        return None;
+    }
+    let k = a.shape[if attrs.transpose_a { 1 } else { 2 }];
+    let batch = |own: u64| if own == 1 { AxisMap::zero() } else { AxisMap::of(0) };
+    let (point, column, sum) = (AxisMap::of(1), AxisMap::of(3), AxisMap::of(4));
+    let mut data = vec![batch(a.shape[0]), point.clone(), sum.clone()];
+    let mut weight = vec![batch(b.shape[0]), sum, column.clone()];
+    if attrs.transpose_a {
+        data.swap(1, 2);
+    }
+    if attrs.transpose_b {
+        weight.swap(1, 2);
+    }
+    let (groups, points, columns) = (out.shape[0], vec![out.shape[1]], [1, out.shape[2]]);
+    let out = vec![AxisMap::of(0), point, column];
+    Some(vec![Product { groups, points, columns, sum: vec![k], data, weight, out, data_arg: 0 }])
 }
 
 fn batch_matmul_eval(cx: &EvalCx) -> EvalResult {

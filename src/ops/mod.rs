@@ -11,7 +11,9 @@ mod elsewhere;
 pub mod eval;
 #[cfg_attr(not(debug_assertions), allow(dead_code, reason = "a release has the examples inside"))]
 mod example;
+pub mod known;
 mod layout;
+pub mod lower;
 mod manual;
 pub mod rel;
 mod taps;

@@ -58,6 +58,7 @@ pub const THREEFRY_GENERATE: OpDef = OpDef {
     rules: &[KEY_RULE, SHAPE_RULE],
     rel: threefry_generate_rel,
     eval: threefry_generate_eval,
+    random: true,
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -104,6 +105,7 @@ pub const THREEFRY_SPLIT: OpDef = OpDef {
     rules: &[KEY_RULE],
     rel: threefry_split_rel,
     eval: threefry_split_eval,
+    random: true,
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -129,6 +131,7 @@ pub const UNIFORM: OpDef = OpDef {
     rules: &[KEY_RULE, SHAPE_RULE, "C3: out_dtype is float32 or float64", "C4: low and high are scalars of dtype out_dtype"],
     rel: uniform_rel,
     eval: uniform_eval,
+    random: true,
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -226,6 +229,7 @@ pub const MULTINOMIAL: OpDef = OpDef {
     rules: &[KEY_RULE, "C2: num_samples >= 0", "C3: rank(probs) >= 1", "C4: probs[-1] >= 1"],
     rel: multinomial_rel,
     eval: multinomial_eval,
+    random: true,
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };

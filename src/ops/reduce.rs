@@ -2,10 +2,12 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{AxisMap, Call, Lower, Read, Rows, Source, Template};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{self, Bin, Body, Stage, Store};
 use crate::tensor::{Fold, Product, Sum, Tensor, float_max, float_min};
 use crate::types::DType;
 
@@ -50,7 +52,7 @@ const OPERANDS: &[Arg] = &[Arg::tensor("data")];
 const C1: &str = "C1: each axis is in -rank(data)…rank(data)-1";
 const C2: &str = "C2: no axis is named twice";
 
-const fn reduction(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+const fn reduction(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult, lower: Option<Lower>) -> OpDef {
     OpDef {
         name,
         doc,
@@ -60,6 +62,7 @@ const fn reduction(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> E
         rel: reduce_rel,
         eval,
         fuse: Some(Fuse::CommReduce),
+        lower,
         ..OpDef::BASE
     }
 }
@@ -105,7 +108,36 @@ pub const SUM: OpDef = reduction(
     "The sum along the axes. f16 and bf16 are summed in f32; integers wrap; of bool it is `or`; of nothing it is 0 \
      (`src/relay/op/tensor/reduce.cc`).",
     sum_eval,
+    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Sum, false))),
 );
+
+/// The fold of each row, divided by its length for a mean.
+fn reduction_nest(call: &Call, fold: kernel::Fold, mean: bool) -> Option<Template> {
+    let (attrs, data) = (ReduceAttrs::read(call.attrs), call.arg(0));
+    (data.dtype == DType::F32).then_some(())?;
+    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
+    let rows = Rows::new(&data.shape, &axes);
+    // Of nothing there is no extreme, and a mean of nothing is NaN.
+    (rows.count() > 0 || matches!(fold, kernel::Fold::Sum | kernel::Fold::Product)).then_some(())?;
+    let mut element = Body::new();
+    let x = element.read(0);
+    let folds = Stage { each: true, body: element, folds: vec![(x, fold)], stores: vec![] };
+    let out = rows.reduced(&axes, attrs.keepdims);
+    let divisor = mean.then(|| rows.count() as f32);
+    let reads = vec![Read { source: Source::Arg(0), axes: rows.index }];
+    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![folds, folded(divisor)], outs: vec![out] })
+}
+
+/// Stores the first fold, divided.
+fn folded(divisor: Option<f32>) -> Stage {
+    let mut body = Body::new();
+    let mut val = body.folded(0);
+    if let Some(divisor) = divisor {
+        let divisor = body.f32(divisor);
+        val = body.bin(Bin::Div, val, divisor);
+    }
+    Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] }
+}
 
 fn sum_eval(cx: &EvalCx) -> EvalResult {
     fold::<Sum>(cx)
@@ -117,6 +149,7 @@ pub const PROD: OpDef = reduction(
     "The product along the axes. f16 and bf16 are multiplied in f32; integers wrap; of bool it is `and`; of nothing it is 1 \
      (`src/relay/op/tensor/reduce.cc`).",
     prod_eval,
+    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Product, false))),
 );
 
 fn prod_eval(cx: &EvalCx) -> EvalResult {
@@ -129,6 +162,7 @@ pub const MEAN: OpDef = reduction(
     "The sum along the axes divided by the number of elements. f16 and bf16 compute in f32; integers wrap and divide towards \
      zero; of no floats it is NaN (`src/relay/op/tensor/reduce.cc`).",
     mean_eval,
+    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Sum, true))),
 );
 
 fn mean_eval(cx: &EvalCx) -> EvalResult {
@@ -167,6 +201,7 @@ pub const VARIANCE: OpDef = OpDef {
     ],
     rel: variance_rel,
     eval: variance_eval,
+    lower: Some(Lower::Nest(variance_nest)),
     fuse: Some(Fuse::CommReduce),
     ..OpDef::BASE
 };
@@ -190,6 +225,24 @@ fn variance_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(reduced(&data, &axes, attrs.keepdims), data.dtype)
 }
 
+fn variance_nest(call: &Call) -> Option<Template> {
+    let (attrs, data, mean) = (VarianceAttrs::read(call.attrs), call.arg(0), call.arg(1));
+    (data.dtype == DType::F32).then_some(())?;
+    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
+    let rows = Rows::new(&data.shape, &axes);
+    let mut body = Body::new();
+    let (x, m) = (body.read(0), body.read(1));
+    let difference = body.bin(Bin::Sub, x, m);
+    let square = body.bin(Bin::Mul, difference, difference);
+    let folds = Stage { each: true, body, folds: vec![(square, kernel::Fold::Sum)], stores: vec![] };
+    let divisor = rows.count() as f32 - f32::from(u8::from(attrs.unbiased));
+    let repeated = |(axis, index): (usize, &AxisMap)| if mean.shape[axis] == 1 { AxisMap::zero() } else { index.clone() };
+    let means = rows.index.iter().enumerate().map(repeated).collect();
+    let out = rows.reduced(&axes, attrs.keepdims);
+    let reads = vec![Read { source: Source::Arg(0), axes: rows.index }, Read { source: Source::Arg(1), axes: means }];
+    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![folds, folded(Some(divisor))], outs: vec![out] })
+}
+
 fn variance_eval(cx: &EvalCx) -> EvalResult {
     let attrs = VarianceAttrs::read(cx.attrs);
     let (data, mean) = (cx.tensor(0), cx.tensor(1));
@@ -202,8 +255,8 @@ fn variance_eval(cx: &EvalCx) -> EvalResult {
     averaged(cx, &squares, &axes, count)
 }
 
-const fn extreme(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
-    OpDef { rules: &[C1, C2, SOMETHING], rel: extreme_rel, ..reduction(name, doc, eval) }
+const fn extreme(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult, lower: Option<Lower>) -> OpDef {
+    OpDef { rules: &[C1, C2, SOMETHING], rel: extreme_rel, ..reduction(name, doc, eval, lower) }
 }
 
 const SOMETHING: &str = "C3: the reduced axes hold elements, unless the result is empty";
@@ -228,16 +281,24 @@ fn require_elements(cx: &RelCx, rule: &'static str, data: &TensorTy, axes: &[usi
 }
 
 /// The largest.
-pub const MAX: OpDef =
-    extreme("max", "The largest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).", max_eval);
+pub const MAX: OpDef = extreme(
+    "max",
+    "The largest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
+    max_eval,
+    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Max, false))),
+);
 
 fn max_eval(cx: &EvalCx) -> EvalResult {
     combine(cx, float_max, Ord::max)
 }
 
 /// The smallest.
-pub const MIN: OpDef =
-    extreme("min", "The smallest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).", min_eval);
+pub const MIN: OpDef = extreme(
+    "min",
+    "The smallest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
+    min_eval,
+    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Min, false))),
+);
 
 fn min_eval(cx: &EvalCx) -> EvalResult {
     combine(cx, float_min, Ord::min)
@@ -258,6 +319,7 @@ pub const ALL: OpDef = reduction(
     "Whether all elements along the axes are true, which is all but 0; of nothing it is true \
      (`src/relay/op/tensor/reduce.cc`).",
     all_eval,
+    None,
 );
 
 fn all_eval(cx: &EvalCx) -> EvalResult {
@@ -270,6 +332,7 @@ pub const ANY: OpDef = reduction(
     "Whether any element along the axes is true, which is all but 0; of nothing it is false \
      (`src/relay/op/tensor/reduce.cc`).",
     any_eval,
+    None,
 );
 
 fn any_eval(cx: &EvalCx) -> EvalResult {
@@ -288,7 +351,7 @@ const fn position(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> Ev
         attrs: Some(ArgReduceAttrs::SCHEMA),
         rules: &[C1, C2, SOMETHING, "C4: 1 <= rank(data)"],
         rel: position_rel,
-        ..reduction(name, doc, eval)
+        ..reduction(name, doc, eval, None)
     }
 }
 

@@ -3,7 +3,7 @@
 use super::attrs::{Dims, attrs};
 use super::eval::{EvalCx, EvalResult};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
-use super::{Fuse, OpDef};
+use super::{Fuse, OpDef, lower};
 use crate::ir::attrs::Arg;
 use crate::types::{Dim, MAX_RANK};
 
@@ -71,6 +71,7 @@ pub const RESHAPE: OpDef = OpDef {
     ],
     rel: reshape_rel,
     eval: reshape_eval,
+    lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     idle: true,
     ..OpDef::BASE
@@ -317,6 +318,7 @@ pub const RESHAPE_LIKE: OpDef = OpDef {
     ],
     rel: reshape_like_rel,
     eval: reshape_eval,
+    lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -368,6 +370,7 @@ pub const SQUEEZE: OpDef = OpDef {
     ],
     rel: squeeze_rel,
     eval: reshape_eval,
+    lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     idle: true,
     ..OpDef::BASE
@@ -417,6 +420,7 @@ pub const EXPAND_DIMS: OpDef = OpDef {
     rules: &["C1: axis is in -rank(data)-1…rank(data)", "C2: 0 <= num_newaxis, and the result's rank is at most 32"],
     rel: expand_dims_rel,
     eval: reshape_eval,
+    lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };

@@ -2,11 +2,14 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{Call, Lower, Read, Rows, Source, Template};
 use super::rel::{self, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Body, Fold, Stage, Store, Un};
 use crate::tensor::{Acc, ArrayT, Real};
+use crate::types::DType;
 use ndarray::Axis;
 
 attrs! {
@@ -27,6 +30,7 @@ pub const SOFTMAX: OpDef = OpDef {
     rules: &["C1: dtype(data) is a float", "C2: -rank(data) <= axis < rank(data)"],
     rel: softmax_rel,
     eval: softmax_eval,
+    lower: Some(Lower::Nest(|call| softmax_nest(call, false))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -45,6 +49,7 @@ pub const LOG_SOFTMAX: OpDef = OpDef {
     doc: "`x - m - log(sum(exp(x - m)))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
           (`src/relay/op/nn/nn.cc`).",
     eval: log_softmax_eval,
+    lower: Some(Lower::Nest(|call| softmax_nest(call, true))),
     ..SOFTMAX
 };
 
@@ -54,6 +59,41 @@ fn softmax_rel(cx: &mut RelCx) -> RelResult {
     cx.axis("C2", "axis", attrs.axis, data.rank())?;
     cx.set_out(data.dims(), data.dtype)?;
     rel::require_float(cx, "C1", &data)
+}
+
+/// The maximum; the exponentials, stored, and their sum; their quotients. The logarithm stores nothing in between.
+fn softmax_nest(call: &Call, log: bool) -> Option<Template> {
+    let data = call.arg(0);
+    (data.dtype == DType::F32).then_some(())?;
+    let axis = call.axis(SoftmaxAttrs::read(call.attrs).axis, data.shape.len())?;
+    let rows = Rows::new(&data.shape, &[axis]);
+    let mut body = Body::new();
+    let x = body.read(0);
+    let max = Stage { each: true, body, folds: vec![(x, Fold::Max)], stores: vec![] };
+    let mut body = Body::new();
+    let (x, max_of_row) = (body.read(0), body.folded(0));
+    let shifted = body.bin(Bin::Sub, x, max_of_row);
+    let exp = body.un(Un::Exp, shifted);
+    let stores = if log { vec![] } else { vec![Store { val: exp, write: 0 }] };
+    let sum = Stage { each: true, body, folds: vec![(exp, Fold::Sum)], stores };
+    let mut body = Body::new();
+    let val = if log {
+        let (x, max_of_row, sum_of_row) = (body.read(0), body.folded(0), body.folded(1));
+        let shifted = body.bin(Bin::Sub, x, max_of_row);
+        let log = body.un(Un::Log, sum_of_row);
+        body.bin(Bin::Sub, shifted, log)
+    } else {
+        // One division for a row; the product is within 1 ULP of the quotient.
+        let (exp, sum_of_row, one) = (body.read(1), body.folded(1), body.f32(1.0));
+        let inverse = body.bin(Bin::Div, one, sum_of_row);
+        body.bin(Bin::Mul, exp, inverse)
+    };
+    let last = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    let mut reads = vec![Read { source: Source::Arg(0), axes: rows.index.clone() }];
+    if !log {
+        reads.push(Read { source: Source::Out(0), axes: rows.index.clone() });
+    }
+    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![max, sum, last], outs: vec![rows.index] })
 }
 
 fn softmax_eval(cx: &EvalCx) -> EvalResult {

@@ -2,9 +2,11 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
+use super::lower::{Call, Lower};
 use super::rel::{Fault, RelCx, RelResult, Shape};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
+use crate::kernel::View;
 
 attrs! {
     "relay.attrs.TransposeAttrs" =>
@@ -34,6 +36,7 @@ pub const TRANSPOSE: OpDef = OpDef {
     ],
     rel: transpose_rel,
     eval: transpose_eval,
+    lower: Some(Lower::View(transpose_view)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -87,6 +90,10 @@ fn permutation(axes: Option<&[i64]>, rank: usize) -> Vec<usize> {
     }
 }
 
+fn transpose_view(call: &Call, view: &View) -> Option<View> {
+    Some(view.transpose(&permutation(TransposeAttrs::read(call.attrs).axes.as_deref(), view.rank())))
+}
+
 fn transpose_eval(cx: &EvalCx) -> EvalResult {
     let (data, attrs) = (cx.tensor(0), TransposeAttrs::read(cx.attrs));
     Ok(data.permute(&permutation(attrs.axes.as_deref(), data.rank())).into())
@@ -101,6 +108,7 @@ pub const REVERSE: OpDef = OpDef {
     rules: &["C1: axis is in -rank(data)…rank(data)-1"],
     rel: reverse_rel,
     eval: reverse_eval,
+    lower: Some(Lower::View(reverse_view)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -111,6 +119,12 @@ fn reverse_rel(cx: &mut RelCx) -> RelResult {
     cx.require("C1", attrs.axis.is_some(), || Fault::attr("axis", "expected an axis, found none"))?;
     cx.axis("C1", "axis", attrs.axis.unwrap_or(0), data.rank())?;
     cx.set_out(data.dims(), data.dtype)
+}
+
+fn reverse_view(call: &Call, view: &View) -> Option<View> {
+    let axis = call.axis(ReverseAttrs::read(call.attrs).axis.unwrap_or(0), view.rank())?;
+    let n = view.dims[axis];
+    Some(view.slice(axis, n as i64 - 1, -1, n))
 }
 
 fn reverse_eval(cx: &EvalCx) -> EvalResult {

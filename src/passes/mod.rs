@@ -1,5 +1,86 @@
 //! Passes: IR to IR, one file each; its head says what, why it is sound, and one before and after.
+//!
+//! A pass gets a typed module without errors and may leave new expressions without types: [`run`] infers again after each.
+//! What it must keep is the answer of every function that is left, and the types of the functions a caller can name. New
+//! expressions have the span of what they stand for, so that a profile can say which line a kernel came from. Deliberately
+//! not here: anything a pass alone knows of an operator; that is declared with the operator.
 
+mod bind_params;
+pub mod build;
+mod dead_code;
 mod dynamic_to_static;
+mod fold_constants;
+mod fold_scale_axis;
+mod fuse_ops;
+pub mod pipeline;
+mod push_strides_up;
+pub mod regions;
+pub mod rewrite;
+mod simplify_inference;
+mod users;
 
+pub use bind_params::bind_params;
+pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
+pub use fuse_ops::{Edge, PRIMITIVE, explain as explain_fusion};
+pub use pipeline::{Observer, Settings, run};
+
+use crate::ir::Module;
+
+/// A pass, as `relayc passes` shows it.
+pub struct Pass {
+    /// `fold-constants` for `fold_constants.rs`.
+    pub name: &'static str,
+    /// What it does; the first sentence is the summary.
+    pub doc: &'static str,
+    /// The lowest `-O` that runs it; [`ON_REQUEST`] for one that only `--passes` does.
+    pub level: u8,
+    pub run: fn(&mut Module, &PassCx),
+}
+
+/// The level of a pass that is in no pipeline.
+pub const ON_REQUEST: u8 = u8::MAX;
+
+/// The highest level.
+pub const MAX_LEVEL: u8 = 3;
+
+/// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
+const PASSES: &[Pass] = &[
+    simplify_inference::PASS,
+    fold_constants::PASS,
+    fold_scale_axis::PASS,
+    push_strides_up::PASS,
+    dead_code::PASS,
+    fuse_ops::PASS,
+];
+
+/// The pass that [`explain_fusion`] is about.
+pub const FUSION: &str = fuse_ops::PASS.name;
+
+/// The passes, each once, in the order of the pipeline.
+pub fn all() -> Vec<&'static Pass> {
+    let mut all: Vec<&Pass> = Vec::new();
+    for pass in PASSES {
+        if all.iter().all(|known| known.name != pass.name) {
+            all.push(pass);
+        }
+    }
+    all
+}
+
+/// The pass of a name.
+pub fn find(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|pass| pass.name == name)
+}
+
+/// The passes that a level runs, in order.
+pub fn of_level(level: u8) -> Vec<&'static Pass> {
+    PASSES.iter().filter(|pass| pass.level <= level).collect()
+}
+
+impl Pass {
+    /// The first sentence of what it does.
+    pub fn summary(&self) -> &'static str {
+        self.doc.split_once(". ").map_or(self.doc, |(first, _)| first).trim_end_matches('.')
+    }
+}

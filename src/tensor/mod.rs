@@ -14,6 +14,7 @@ mod movement;
 pub mod npy;
 mod random;
 mod reduce;
+mod scale;
 mod scatter;
 pub mod size;
 pub mod text;
@@ -23,6 +24,7 @@ pub use element::{ArrayT, Element};
 pub use movement::broadcast_shape;
 pub use random::SplitMix64;
 pub use reduce::{Fold, Product, Sum};
+pub use scale::RowFactors;
 
 use crate::types::DType;
 use half::{bf16, f16};

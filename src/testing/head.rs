@@ -12,7 +12,17 @@ pub fn kinds(text: &str) -> Result<Vec<&'static dyn Kind>, String> {
     if names.is_empty() {
         return Err(format!("the first lines lack `// test: …`; the kinds are {}", all()));
     }
-    names.into_iter().map(|name| kinds::find(name.trim()).ok_or_else(|| unknown(name.trim()))).collect()
+    // What follows a kind's name is the kind's own business, see `words`.
+    let first = |name: &str| name.split_whitespace().next().unwrap_or_default().to_owned();
+    names.into_iter().map(|name| kinds::find(&first(name)).ok_or_else(|| unknown(name.trim()))).collect()
+}
+
+/// What follows the name of a kind in the head: `fold-constants` of `// test: pass fold-constants`.
+pub fn words<'a>(text: &'a str, kind: &str) -> Vec<&'a str> {
+    let comments = text.lines().map_while(|line| line.trim().strip_prefix("//"));
+    let asked = comments.filter_map(|line| line.trim().strip_prefix("test:")).flat_map(|list| list.split(','));
+    let of_kind = asked.map(str::split_whitespace).filter_map(|mut words| (words.next() == Some(kind)).then_some(words));
+    of_kind.flatten().collect()
 }
 
 /// The kinds the head asks for; where it asks for none, those that the file's expectations are about: `infer` for what

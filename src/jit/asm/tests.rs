@@ -4,6 +4,11 @@
 use super::encode::{Insn, Place};
 use super::forms::{self, Class, Form, Shape, Tuple};
 use super::*;
+
+mod general;
+mod methods;
+mod run;
+
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, OpKind, Register};
 
 /// How many random operand sets a form gets at each width and instruction set.
@@ -15,6 +20,13 @@ fn decode(bytes: &[u8], name: &str) -> Instruction {
     assert!(!instruction.is_invalid(), "{name}: {bytes:02x?} is no instruction");
     assert_eq!(instruction.len(), bytes.len(), "{name}: {bytes:02x?} decodes to {instruction}, but bytes are left");
     instruction
+}
+
+/// What `emit` emits.
+fn bytes(isa: Isa, emit: impl FnOnce(&mut Asm)) -> Vec<u8> {
+    let mut asm = Asm::new(isa);
+    emit(&mut asm);
+    asm.finish().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The disassembler's register for a number of a class.
@@ -125,9 +137,7 @@ fn operands(insn: &Insn, evex: bool) -> Vec<Option<Register>> {
 }
 
 fn check(insn: &Insn, isa: Isa, evex: bool) {
-    let mut asm = Asm::new(isa);
-    asm.emit(*insn);
-    let bytes = asm.finish().unwrap_or_else(|error| panic!("{insn:?}: {error}"));
+    let bytes = bytes(isa, |asm| asm.emit(*insn));
     let name = if evex { insn.form.evex_name } else { insn.form.name };
     let found = decode(&bytes, name);
     let cx = format!("{insn:?}\n{bytes:02x?} is `{found}`");

@@ -6,11 +6,13 @@
 mod deformable;
 mod eval;
 mod gradient;
+mod product;
 mod rel;
 mod transpose;
 
 use super::attrs::attrs;
 use super::layout::Layout;
+use super::lower::Lower;
 use super::{Fuse, OpDef, Shapes};
 use crate::ir::attrs::{Arg, AttrValue};
 use crate::types::DType;
@@ -227,6 +229,7 @@ pub const CONV2D: OpDef = OpDef {
     rules: CONV_RULES,
     rel: |cx| rel::conv_rel(cx, HW),
     eval: |cx| eval::conv_eval(cx, HW),
+    lower: Some(Lower::Windows(|call| product::conv_product(call, HW), |call| product::depthwise_nest(call, HW))),
     fuse: Some(Fuse::OutEWiseFusable),
     macs: Some(|shapes| conv_macs(shapes, HW)),
     ..OpDef::BASE
@@ -240,6 +243,7 @@ pub const CONV1D: OpDef = OpDef {
     attrs: Some(Conv1dAttrs::SCHEMA),
     rel: |cx| rel::conv_rel(cx, W),
     eval: |cx| eval::conv_eval(cx, W),
+    lower: Some(Lower::Windows(|call| product::conv_product(call, W), |call| product::depthwise_nest(call, W))),
     macs: Some(|shapes| conv_macs(shapes, W)),
     ..CONV2D
 };
@@ -251,6 +255,7 @@ pub const CONV3D: OpDef = OpDef {
     attrs: Some(Conv3dAttrs::SCHEMA),
     rel: |cx| rel::conv_rel(cx, DHW),
     eval: |cx| eval::conv_eval(cx, DHW),
+    lower: Some(Lower::Windows(|call| product::conv_product(call, DHW), |call| product::depthwise_nest(call, DHW))),
     macs: Some(|shapes| conv_macs(shapes, DHW)),
     ..CONV2D
 };
@@ -260,6 +265,7 @@ pub const CONTRIB_DEPTHWISE_CONV2D_NCHWC: OpDef = OpDef {
     name: "nn.contrib_depthwise_conv2d_NCHWc",
     doc: "`nn.conv2d` of one input channel for each group, in blocks of channels (`src/relay/op/nn/convolution.cc`).",
     eval: OpDef::BASE.eval,
+    lower: None,
     internal: true,
     ..CONV2D
 };
@@ -290,6 +296,7 @@ pub const CONV2D_TRANSPOSE: OpDef = OpDef {
     ],
     rel: |cx| transpose::transpose_rel(cx, HW),
     eval: |cx| transpose::transpose_eval(cx, HW),
+    lower: Some(Lower::Product(|call| product::transpose_product(call, HW))),
     fuse: Some(Fuse::OutEWiseFusable),
     macs: Some(|shapes| transpose_macs(shapes, HW)),
     ..OpDef::BASE
@@ -302,6 +309,7 @@ pub const CONV1D_TRANSPOSE: OpDef = OpDef {
     attrs: Some(Conv1dTransposeAttrs::SCHEMA),
     rel: |cx| transpose::transpose_rel(cx, W),
     eval: |cx| transpose::transpose_eval(cx, W),
+    lower: Some(Lower::Product(|call| product::transpose_product(call, W))),
     macs: Some(|shapes| transpose_macs(shapes, W)),
     ..CONV2D_TRANSPOSE
 };
@@ -313,6 +321,7 @@ pub const CONV3D_TRANSPOSE: OpDef = OpDef {
     attrs: Some(Conv3dTransposeAttrs::SCHEMA),
     rel: |cx| transpose::transpose_rel(cx, DHW),
     eval: |cx| transpose::transpose_eval(cx, DHW),
+    lower: Some(Lower::Product(|call| product::transpose_product(call, DHW))),
     macs: Some(|shapes| transpose_macs(shapes, DHW)),
     ..CONV2D_TRANSPOSE
 };
@@ -341,6 +350,7 @@ pub const CONV2D_BACKWARD_WEIGHT: OpDef = OpDef {
     rel: gradient::backward_weight_rel,
     eval: gradient::backward_weight_eval,
     macs: Some(gradient::backward_weight_macs),
+    lower: None,
     ..CONV2D
 };
 

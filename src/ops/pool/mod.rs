@@ -5,9 +5,11 @@
 
 mod eval;
 mod grad;
+mod nest;
 mod rel;
 
 use super::attrs::{Dims, attrs};
+use super::lower::Lower;
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
 
@@ -191,6 +193,7 @@ pub const MAX_POOL2D: OpDef = OpDef {
     rules: POOL_RULES,
     rel: |cx| rel::pool_rel(cx, HW),
     eval: |cx| eval::max_pool(cx, HW),
+    lower: Some(Lower::Nest(|call| nest::max_pool(call, HW))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -202,6 +205,7 @@ pub const MAX_POOL1D: OpDef = OpDef {
     attrs: Some(MaxPool1dAttrs::SCHEMA),
     rel: |cx| rel::pool_rel(cx, W),
     eval: |cx| eval::max_pool(cx, W),
+    lower: Some(Lower::Nest(|call| nest::max_pool(call, W))),
     ..MAX_POOL2D
 };
 
@@ -212,6 +216,7 @@ pub const MAX_POOL3D: OpDef = OpDef {
     attrs: Some(MaxPool3dAttrs::SCHEMA),
     rel: |cx| rel::pool_rel(cx, DHW),
     eval: |cx| eval::max_pool(cx, DHW),
+    lower: Some(Lower::Nest(|call| nest::max_pool(call, DHW))),
     ..MAX_POOL2D
 };
 
@@ -223,6 +228,7 @@ pub const AVG_POOL2D: OpDef = OpDef {
           `nn.max_pool2d` (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
     attrs: Some(AvgPool2dAttrs::SCHEMA),
     eval: |cx| eval::avg_pool(cx, HW),
+    lower: Some(Lower::Nest(|call| nest::avg_pool(call, HW))),
     ..MAX_POOL2D
 };
 
@@ -232,6 +238,7 @@ pub const AVG_POOL1D: OpDef = OpDef {
     doc: "As `nn.avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
     attrs: Some(AvgPool1dAttrs::SCHEMA),
     eval: |cx| eval::avg_pool(cx, W),
+    lower: Some(Lower::Nest(|call| nest::avg_pool(call, W))),
     ..MAX_POOL1D
 };
 
@@ -241,6 +248,7 @@ pub const AVG_POOL3D: OpDef = OpDef {
     doc: "As `nn.avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
     attrs: Some(AvgPool3dAttrs::SCHEMA),
     eval: |cx| eval::avg_pool(cx, DHW),
+    lower: Some(Lower::Nest(|call| nest::avg_pool(call, DHW))),
     ..MAX_POOL3D
 };
 
@@ -257,6 +265,7 @@ pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
     ],
     rel: rel::global_pool_rel,
     eval: eval::global_avg_pool,
+    lower: Some(Lower::Nest(|call| nest::global_pool(call, true))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -267,6 +276,7 @@ pub const GLOBAL_MAX_POOL2D: OpDef = OpDef {
     doc: "The largest of the elements along `H` and `W`, which have one element in the result; NaN wins, and the dtype's least \
           number stands where there are none (`src/relay/op/nn/pooling.cc`).",
     eval: eval::global_max_pool,
+    lower: Some(Lower::Nest(|call| nest::global_pool(call, false))),
     ..GLOBAL_AVG_POOL2D
 };
 
@@ -285,6 +295,7 @@ pub const ADAPTIVE_AVG_POOL2D: OpDef = OpDef {
     ],
     rel: |cx| rel::adaptive_pool_rel(cx, HW),
     eval: |cx| eval::adaptive_avg_pool(cx, HW),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, true))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -296,6 +307,7 @@ pub const ADAPTIVE_AVG_POOL1D: OpDef = OpDef {
     attrs: Some(AdaptivePool1dAttrs::SCHEMA),
     rel: |cx| rel::adaptive_pool_rel(cx, W),
     eval: |cx| eval::adaptive_avg_pool(cx, W),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, true))),
     ..ADAPTIVE_AVG_POOL2D
 };
 
@@ -306,6 +318,7 @@ pub const ADAPTIVE_AVG_POOL3D: OpDef = OpDef {
     attrs: Some(AdaptivePool3dAttrs::SCHEMA),
     rel: |cx| rel::adaptive_pool_rel(cx, DHW),
     eval: |cx| eval::adaptive_avg_pool(cx, DHW),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, true))),
     ..ADAPTIVE_AVG_POOL2D
 };
 
@@ -315,6 +328,7 @@ pub const ADAPTIVE_MAX_POOL2D: OpDef = OpDef {
     doc: "The largest element of each of the windows of `nn.adaptive_avg_pool2d`; NaN wins, and a window over nothing gives the \
           dtype's least number (`src/relay/op/nn/pooling.cc`).",
     eval: |cx| eval::adaptive_max_pool(cx, HW),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, false))),
     ..ADAPTIVE_AVG_POOL2D
 };
 
@@ -323,6 +337,7 @@ pub const ADAPTIVE_MAX_POOL1D: OpDef = OpDef {
     name: "nn.adaptive_max_pool1d",
     doc: "As `nn.adaptive_max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
     eval: |cx| eval::adaptive_max_pool(cx, W),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, false))),
     ..ADAPTIVE_AVG_POOL1D
 };
 
@@ -331,6 +346,7 @@ pub const ADAPTIVE_MAX_POOL3D: OpDef = OpDef {
     name: "nn.adaptive_max_pool3d",
     doc: "As `nn.adaptive_max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
     eval: |cx| eval::adaptive_max_pool(cx, DHW),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, false))),
     ..ADAPTIVE_AVG_POOL3D
 };
 

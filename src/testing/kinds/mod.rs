@@ -6,6 +6,7 @@ mod infer;
 mod interp;
 mod mistakes;
 mod parse;
+mod pass;
 mod print;
 
 use super::Case;
@@ -34,6 +35,7 @@ pub const ALL: &[&dyn Kind] = &[
     &print::Print { name: "print", types: false },
     &print::Print { name: "print-types", types: true },
     &interp::Interp,
+    &pass::Pass,
     &mistakes::Mistakes,
 ];
 

@@ -1,0 +1,277 @@
+//! How a call becomes kernels: what an operator declares of it, for the plan.
+//!
+//! Operators say what is computed where in terms of their operands' own axes; how a tensor lies in memory is the plan's
+//! business. An index of an axis is a sum of loop indices times constants ([`AxisMap`]). An operator that answers `None` for a
+//! call has no kernel for it, and the plan falls back on its evaluation.
+
+use crate::ir::attrs::AttrValue;
+use crate::kernel::{Bin, Body, Cmp, Lane, ReduceDim, Stage, Un, Val, View};
+use crate::types::DType;
+
+/// A tensor of a call, its dimensions known.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Tensor {
+    pub shape: Vec<u64>,
+    pub dtype: DType,
+}
+
+/// A call whose shapes are known.
+pub struct Call<'a> {
+    pub attrs: &'a [AttrValue],
+    /// The tensors of each operand: one, or the fields of a tuple.
+    pub args: &'a [Vec<Tensor>],
+    /// The tensors of the result.
+    pub outs: &'a [Tensor],
+}
+
+impl Call<'_> {
+    /// The first tensor of an operand.
+    pub fn arg(&self, arg: usize) -> &Tensor {
+        &self.args[arg][0]
+    }
+
+    pub fn out(&self) -> &Tensor {
+        &self.outs[0]
+    }
+
+    /// An axis counted from the end where negative.
+    pub fn axis(&self, axis: i64, rank: usize) -> Option<usize> {
+        usize::try_from(if axis < 0 { axis + rank as i64 } else { axis }).ok().filter(|&axis| axis < rank)
+    }
+}
+
+/// How a call becomes kernels.
+pub enum Lower {
+    /// Each element from those of the operands, broadcast.
+    Scalar(fn(&mut Scalar) -> Option<Val>),
+    /// As [`Lower::Scalar`]; operands of rank 1 after the first run along this axis of the first.
+    Along(fn(&Call) -> Option<usize>, fn(&mut Scalar) -> Option<Val>),
+    /// The elements of the first operand, seen otherwise. `None` where strides cannot say it.
+    View(fn(&Call, &View) -> Option<View>),
+    /// As [`Lower::View`], and the copy that is made where strides cannot say it.
+    Move(fn(&Call, &View) -> Option<View>, fn(&Call) -> Option<Template>),
+    /// As [`Lower::View`], with a view for each field of the result.
+    Split(fn(&Call, &View) -> Option<Vec<View>>),
+    /// The fields of the first operand, one after the other along this axis.
+    Join(fn(&Call) -> Option<usize>),
+    /// A loop nest.
+    Nest(fn(&Call) -> Option<Template>),
+    /// Sums of products, which together write each element of the result once.
+    Product(fn(&Call) -> Option<Vec<Product>>),
+    /// As [`Lower::Product`]; a loop nest where each group has one column.
+    Windows(fn(&Call) -> Option<Vec<Product>>, fn(&Call) -> Option<Template>),
+}
+
+/// The lane that holds an element, where a kernel can hold it.
+pub fn lane(dtype: DType) -> Option<Lane> {
+    match dtype {
+        DType::F32 => Some(Lane::F32),
+        DType::I32 => Some(Lane::I32),
+        DType::BOOL => Some(Lane::Bool),
+        _ => None,
+    }
+}
+
+/// The elements of the first operand in order, under the result's shape.
+pub const RESHAPE: Lower = Lower::View(|call, view| view.reshape(&call.out().shape));
+
+/// What a scalar rule works with.
+pub struct Scalar<'a> {
+    pub call: &'a Call<'a>,
+    pub body: &'a mut Body,
+    /// The elements of the operands.
+    pub args: &'a [Val],
+}
+
+impl Scalar<'_> {
+    /// What operand `arg` holds.
+    pub fn lane(&self, arg: usize) -> Option<Lane> {
+        lane(self.call.arg(arg).dtype)
+    }
+
+    /// A function of operand 0, which is f32.
+    pub fn float(&mut self, op: Un) -> Option<Val> {
+        self.is_float()?;
+        Some(self.body.un(op, self.args[0]))
+    }
+
+    /// A function of operands 0 and 1, which are f32.
+    pub fn floats(&mut self, op: Bin) -> Option<Val> {
+        self.is_float()?;
+        Some(self.body.bin(op, self.args[0], self.args[1]))
+    }
+
+    /// A function of operands 0 and 1, which are f32 or i32.
+    pub fn numbers(&mut self, op: Bin) -> Option<Val> {
+        matches!(self.lane(0)?, Lane::F32 | Lane::I32).then_some(())?;
+        Some(self.body.bin(op, self.args[0], self.args[1]))
+    }
+
+    pub fn compare(&mut self, op: Cmp) -> Option<Val> {
+        matches!(self.lane(0)?, Lane::F32 | Lane::I32).then_some(())?;
+        Some(self.body.cmp(op, self.args[0], self.args[1]))
+    }
+
+    /// A function of operand 0, which is f32 or i32.
+    pub fn number(&mut self, op: Un) -> Option<Val> {
+        matches!(self.lane(0)?, Lane::F32 | Lane::I32).then_some(())?;
+        Some(self.body.un(op, self.args[0]))
+    }
+
+    /// A rounding of operand 0, which leaves an i32 as it is.
+    pub fn rounded(&mut self, op: Un) -> Option<Val> {
+        match self.lane(0)? {
+            Lane::F32 => Some(self.body.un(op, self.args[0])),
+            Lane::I32 => Some(self.args[0]),
+            Lane::Bool => None,
+        }
+    }
+
+    /// A function of operands 0 and 1, which are bools.
+    pub fn bools(&mut self, op: Bin) -> Option<Val> {
+        (self.lane(0)? == Lane::Bool).then_some(())?;
+        Some(self.body.bin(op, self.args[0], self.args[1]))
+    }
+
+    /// A function of the bits of operands 0 and 1, which are bools or i32.
+    pub fn bits(&mut self, op: Bin) -> Option<Val> {
+        matches!(self.lane(0)?, Lane::Bool | Lane::I32).then_some(())?;
+        Some(self.body.bin(op, self.args[0], self.args[1]))
+    }
+
+    /// Requires operand 0 to be f32.
+    pub fn is_float(&self) -> Option<()> {
+        (self.lane(0)? == Lane::F32).then_some(())
+    }
+}
+
+/// No kernel.
+pub fn no_kernel(_: &mut Scalar) -> Option<Val> {
+    None
+}
+
+/// An index of an axis: `offset + Σ coefficient · index` over dimensions of the loops, kept ones first, then the others.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct AxisMap {
+    pub offset: i64,
+    pub terms: Vec<(usize, i64)>,
+}
+
+impl AxisMap {
+    /// The index of one dimension.
+    pub fn of(dim: usize) -> AxisMap {
+        AxisMap { offset: 0, terms: vec![(dim, 1)] }
+    }
+
+    /// Always 0, for an axis of extent 1.
+    pub fn zero() -> AxisMap {
+        AxisMap::default()
+    }
+
+    /// The indices that `extents` allow: the least and the greatest.
+    pub fn range(&self, extents: &[u64]) -> (i64, i64) {
+        let mut range = (self.offset, self.offset);
+        for &(dim, step) in &self.terms {
+            let last = step * (extents[dim].max(1) as i64 - 1);
+            range = (range.0 + last.min(0), range.1 + last.max(0));
+        }
+        range
+    }
+}
+
+/// What a template reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Source {
+    Arg(usize),
+    /// A result that an earlier stage stored.
+    Out(usize),
+}
+
+/// A read of a template: one index for each axis of what it reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Read {
+    pub source: Source,
+    pub axes: Vec<AxisMap>,
+}
+
+/// A loop nest over the operands' own axes.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Template {
+    pub dims: Vec<u64>,
+    pub reduce: Vec<ReduceDim>,
+    pub reads: Vec<Read>,
+    /// Stores name the field of the result.
+    pub stages: Vec<Stage>,
+    /// For each field of the result, an index for each of its axes.
+    pub outs: Vec<Vec<AxisMap>>,
+}
+
+/// The loops over a shape of which some axes are reduced.
+pub struct Rows {
+    pub dims: Vec<u64>,
+    pub reduce: Vec<ReduceDim>,
+    /// The index of each axis of the shape.
+    pub index: Vec<AxisMap>,
+}
+
+impl Rows {
+    /// `axes` ascend.
+    pub fn new(shape: &[u64], axes: &[usize]) -> Rows {
+        let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
+        let mut index = vec![AxisMap::zero(); shape.len()];
+        for (dim, &axis) in kept.iter().chain(axes).enumerate() {
+            index[axis] = AxisMap::of(dim);
+        }
+        Rows {
+            dims: kept.iter().map(|&axis| shape[axis]).collect(),
+            reduce: axes.iter().map(|&axis| ReduceDim { extent: shape[axis], clip: None }).collect(),
+            index,
+        }
+    }
+
+    /// The index of a result that keeps reduced axes with extent 1, or drops them.
+    pub fn reduced(&self, axes: &[usize], keepdims: bool) -> Vec<AxisMap> {
+        let axis = |axis: usize| match axes.contains(&axis) {
+            true => keepdims.then(AxisMap::zero),
+            false => Some(self.index[axis].clone()),
+        };
+        (0..self.index.len()).filter_map(axis).collect()
+    }
+
+    /// How many points are reduced to one.
+    pub fn count(&self) -> u64 {
+        self.reduce.iter().map(|dim| dim.extent).product()
+    }
+}
+
+/// A sum of products. The dimensions of its loops are the groups, the points, the columns' blocks, the columns inside a block, then those of the sum.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Product {
+    pub groups: u64,
+    pub points: Vec<u64>,
+    /// Blocks, and columns in a block.
+    pub columns: [u64; 2],
+    pub sum: Vec<u64>,
+    /// Indices outside of the operand are elements that are 0.
+    pub data: Vec<AxisMap>,
+    pub weight: Vec<AxisMap>,
+    pub out: Vec<AxisMap>,
+    /// Which operand is the data; the other is the weight.
+    pub data_arg: usize,
+}
+
+impl Product {
+    /// The number of the first dimension of the points, of the columns, of the sum.
+    pub fn first(&self) -> (usize, usize, usize) {
+        (1, 1 + self.points.len(), 3 + self.points.len())
+    }
+
+    /// The extents of all dimensions.
+    pub fn extents(&self) -> Vec<u64> {
+        let mut extents = vec![self.groups];
+        extents.extend(&self.points);
+        extents.extend(self.columns);
+        extents.extend(&self.sum);
+        extents
+    }
+}

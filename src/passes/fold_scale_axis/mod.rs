@@ -1,0 +1,212 @@
+//! A multiplication of each channel by a constant goes into constant weights, before it or behind it: TVM's `FoldScaleAxis`,
+//! both directions (`src/relay/transforms/fold_scale_axis.cc`). The addition that a batch normalisation leaves behind becomes
+//! part of the bias.
+//!
+//! Sound because a product is linear in its weight: `conv(x, W) * s == conv(x, W')` with `W'(o, …) == s(o) * W(o, …)`, and
+//! `conv(x * s, W) == conv(x, W')` with `W'(o, i, …) == s(i) * W(o, i, …)`, where padding is 0 either way. On the way the factor
+//! passes what commutes with it: additions of constants, which are multiplied too (or divided, where it is taken out of what
+//! comes before them), `max(x, 0)` and its kin where no factor is negative, pools, padding with 0, concatenation, layouts. The
+//! order of rounding changes, not the sums: every weight is multiplied in f64 by all its factors and rounded once.
+//!
+//! All or nothing: a factor that does not find a weight on every path stays where it is. A value that others need stays what it
+//! is, and so do weights that several products share; factors that would bring weights near the limits of their dtype stay.
+//!
+//! ```text
+//! %0 = nn.conv2d(%x, W);  %1 = multiply(%0, s);  add(%1, t)    →    %0 = nn.conv2d(%x, W');  add(%0, t)
+//! ```
+
+mod bias;
+mod product;
+mod scale;
+mod walk;
+
+use super::build::{args, value_of};
+use super::rewrite::rewrite_with;
+use super::users::Users;
+use super::{Pass, PassCx};
+use crate::ir::{AttrValue, ConstId, ExprId, ExprKind, Module, Operand};
+use crate::ops::known::{DIVIDE, MULTIPLY};
+use crate::tensor::Tensor;
+use product::{Product, open_shape};
+use rustc_hash::FxHashMap;
+use scale::Scale;
+
+pub const PASS: Pass = Pass {
+    name: "fold-scale-axis",
+    doc: "Moves multiplications of channels by constants into the weights of the products before or behind them. Additions that \
+          follow each other behind a product become one bias.",
+    level: 1,
+    run,
+};
+
+/// Factors of more elements are not followed.
+const MAX_FACTORS: usize = 1 << 16;
+
+/// Weights up to so many elements are scaled even where another product has them too.
+const SMALL_WEIGHT: usize = 1 << 12;
+
+fn run(module: &mut Module, cx: &PassCx) {
+    let (users, order) = Users::of(module);
+    let n_mentions = mentions(module, &users, &order);
+    let mut fold = Fold { cx, users, bypassed: FxHashMap::default(), pending: FxHashMap::default(), n_mentions };
+    for &expr in &order {
+        if let Some((data, scale)) = fold.multiplication(module, expr)
+            && fold.backward(module, expr, data, &scale)
+        {
+            fold.bypass(expr, data);
+        }
+    }
+    for &expr in order.iter().rev() {
+        if fold.bypassed.contains_key(&expr) {
+            continue;
+        }
+        if let Some((data, scale)) = fold.multiplication(module, expr)
+            && fold.forward(module, expr, &scale)
+        {
+            fold.bypass(expr, data);
+        }
+    }
+    fold.merge_biases(module, &order);
+    fold.scale_weights(module, &order);
+    let bypassed = fold.bypassed;
+    rewrite_with(module, |_, replaced, expr| bypassed.get(&expr).map(|&data| replaced.get(data)));
+}
+
+/// How often each constant is mentioned, by attributes too.
+fn mentions(module: &Module, users: &Users, order: &[ExprId]) -> FxHashMap<ConstId, usize> {
+    let mut n_mentions: FxHashMap<ConstId, usize> = FxHashMap::default();
+    for &expr in order {
+        if let ExprKind::Const(id) = module.exprs[expr].kind {
+            *n_mentions.entry(id).or_default() += users.list(expr).len() + usize::from(users.is_result(expr));
+        }
+    }
+    let of_calls = module.attrs.iter().flat_map(|attrs| &attrs.values);
+    let of_funcs = module.funcs.iter().flat_map(|func| func.attrs.iter().map(|(_, value)| value));
+    for value in of_calls.chain(of_funcs) {
+        if let AttrValue::Const(id, _) = value {
+            *n_mentions.entry(*id).or_default() += 1;
+        }
+    }
+    n_mentions
+}
+
+/// What is to become of a program.
+struct Fold<'a> {
+    cx: &'a PassCx<'a>,
+    users: Users,
+    /// Multiplications that are gone, by what they multiplied.
+    bypassed: FxHashMap<ExprId, ExprId>,
+    /// The factors of products' weights.
+    pending: FxHashMap<ExprId, Pending>,
+    /// How often a constant is mentioned.
+    n_mentions: FxHashMap<ConstId, usize>,
+}
+
+/// Factors of a weight.
+#[derive(Default)]
+struct Pending {
+    outputs: Option<Vec<f64>>,
+    inputs: Option<Vec<f64>>,
+}
+
+/// What a path of a factor ends in, or changes on its way.
+enum Change {
+    Outputs(ExprId, Vec<f64>),
+    Inputs(ExprId, Vec<f64>),
+    /// Another constant as an operand.
+    Operand(ExprId, usize, Tensor),
+}
+
+impl Fold<'_> {
+    /// The operands of a call as they are by now.
+    fn args(&self, module: &Module, expr: ExprId) -> Vec<ExprId> {
+        args(module, expr).into_iter().map(|arg| self.resolve(arg)).collect()
+    }
+
+    fn resolve(&self, mut expr: ExprId) -> ExprId {
+        while let Some(&data) = self.bypassed.get(&expr) {
+            expr = data;
+        }
+        expr
+    }
+
+    fn bypass(&mut self, expr: ExprId, data: ExprId) {
+        self.users.bypass(expr, data);
+        self.bypassed.insert(expr, data);
+    }
+
+    fn calls(&self, module: &Module, expr: ExprId, defs: &[&crate::ops::OpDef]) -> bool {
+        self.cx.called(module, expr).is_some_and(|called| defs.iter().any(|def| def.name == called.name))
+    }
+
+    /// A multiplication of a tensor by a constant for each channel: the tensor and the factors.
+    fn multiplication(&self, module: &Module, expr: ExprId) -> Option<(ExprId, Scale)> {
+        let divides = self.calls(module, expr, &[&DIVIDE]);
+        if !divides && !self.calls(module, expr, &[&MULTIPLY]) {
+            return None;
+        }
+        let [lhs, rhs] = self.args(module, expr).try_into().ok()?;
+        let (data, constant) = match (value_of(module, lhs), value_of(module, rhs)) {
+            (None, Some(constant)) => (lhs, constant),
+            (Some(constant), None) if !divides => (rhs, constant),
+            _ => return None,
+        };
+        if !constant.dtype().is_float() || constant.len() > MAX_FACTORS {
+            return None;
+        }
+        let scale = Scale::of(constant, &open_shape(module, data)?)?;
+        let scale = if divides { scale.inverse() } else { scale };
+        scale.is_moderate(constant.dtype()).then_some((data, scale))
+    }
+
+    /// A product whose weight may be changed.
+    fn product(&self, module: &Module, expr: ExprId) -> Option<Product> {
+        let product = Product::of(module, self.cx, expr)?;
+        let ExprKind::Const(id) = module.exprs[args(module, expr)[1]].kind else { return None };
+        let own = self.n_mentions.get(&id) == Some(&1) || module.consts[id].len() <= SMALL_WEIGHT;
+        own.then_some(product)
+    }
+
+    fn apply(&mut self, module: &mut Module, changes: Vec<Change>) {
+        let times = |all: &mut Option<Vec<f64>>, factors: Vec<f64>| match all {
+            Some(all) => all.iter_mut().zip(factors).for_each(|(all, factor)| *all *= factor),
+            None => *all = Some(factors),
+        };
+        for change in changes {
+            match change {
+                Change::Outputs(product, factors) => times(&mut self.pending.entry(product).or_default().outputs, factors),
+                Change::Inputs(product, factors) => times(&mut self.pending.entry(product).or_default().inputs, factors),
+                Change::Operand(call, at, value) => {
+                    let constant = self.cx.constant(module, module.exprs[args(module, call)[at]].span, value);
+                    set_operand(module, call, at, constant);
+                }
+            }
+        }
+    }
+
+    /// Multiplies the weights, each once. One that nobody else has is changed in place.
+    fn scale_weights(&mut self, module: &mut Module, order: &[ExprId]) {
+        for &expr in order {
+            let Some(pending) = self.pending.remove(&expr) else { continue };
+            let Some(product) = Product::of(module, self.cx, expr) else { continue };
+            let old = args(module, expr)[1];
+            let ExprKind::Const(id) = module.exprs[old].kind else { continue };
+            let own = self.n_mentions.get(&id) == Some(&1);
+            let weight =
+                if own { std::mem::replace(&mut module.consts[id], Tensor::scalar(false)) } else { module.consts[id].clone() };
+            let scaled = product.scaled(weight, pending.outputs.as_deref(), pending.inputs.as_deref());
+            let scaled = scaled.expect("weights of products are floats");
+            let constant = self.cx.constant(module, module.exprs[old].span, scaled);
+            set_operand(module, expr, 1, constant);
+        }
+    }
+}
+
+/// Puts another operand into a call.
+fn set_operand(module: &mut Module, call: ExprId, at: usize, operand: ExprId) {
+    let ExprKind::Call { callee, args, attrs } = module.exprs[call].kind else { return };
+    let mut operands: Vec<Operand> = module.items(args).to_vec();
+    operands[at].expr = operand;
+    let args = module.operands(&operands);
+    module.exprs[call].kind = ExprKind::Call { callee, args, attrs };
+}

@@ -1,0 +1,158 @@
+//! Operators that one kernel can compute become one function, marked `Primitive=1` and called in place: TVM's `FuseOps`
+//! (`src/relay/transforms/fuse_ops.cc`), by its classes and its dominator rule (`partition.rs`).
+//!
+//! Sound because a group is the expression it was: what is inside is used inside only, and it gets as parameters what it took
+//! from outside. Fusion stays inside a region: it passes no function, branch, clause, `let` or reference. Every operator is in
+//! a group, an opaque one alone. Scalar constants stand inside the groups that use them, all others become parameters.
+//!
+//! What serves our kernels better than TVM's order: where two convolutions are added, the addition joins the one at the end of the longer
+//! way, and the result of the other becomes a parameter. As in TVM, nothing joins the convolution behind it, and a tuple ends
+//! a group unless what takes it is injective.
+//!
+//! ```text
+//! %0 = nn.conv2d(%x, %w);        %2 = fn (%p0: …, %p1: …, %p2: …, Primitive=1) -> … {
+//! %1 = add(%0, %b);         →      %0 = nn.conv2d(%p0, %p1);
+//! nn.relu(%1)                      %1 = add(%0, %p2);
+//!                                  nn.relu(%1)
+//!                                };
+//!                                %2(%x, %w, %b)
+//! ```
+
+mod explain;
+mod graph;
+mod partition;
+
+pub use explain::{Edge, explain};
+pub use graph::PRIMITIVE;
+
+use super::build::{set_ty, value_of};
+use super::rewrite::rewrite;
+use super::{Pass, PassCx};
+use crate::base::Span;
+use crate::ir::{AttrValue, ExprId, ExprKind, Func, Module, Operand, VarId};
+use graph::{Graph, NodeId};
+use partition::Partition;
+use rustc_hash::FxHashMap;
+
+pub const PASS: Pass = Pass {
+    name: "fuse-ops",
+    doc: "Operators that one kernel can compute become one function with `Primitive=1`. By TVM's classes and its dominator rule; \
+          `relayc opt --explain-fusion` says why each pair was or was not fused.",
+    level: 1,
+    run,
+};
+
+fn run(module: &mut Module, cx: &PassCx) {
+    let graph = Graph::of(module, cx.ops);
+    let partition = Partition::of(&graph);
+    let mut fuse = Fuse { graph, partition, groups: FxHashMap::default(), stands_for: FxHashMap::default() };
+    rewrite(module, |module, expr| fuse.visit(module, expr));
+}
+
+struct Fuse {
+    graph: Graph,
+    partition: Partition,
+    /// By their last node.
+    groups: FxHashMap<NodeId, Group>,
+    /// The nodes whose groups calls now stand for.
+    stands_for: FxHashMap<ExprId, NodeId>,
+}
+
+/// The function that a group becomes.
+#[derive(Default)]
+struct Group {
+    params: Vec<VarId>,
+    /// What is given for each, and how it is mentioned inside.
+    args: Vec<(ExprId, ExprId)>,
+}
+
+impl Fuse {
+    /// The group of an expression that may be a call made for one.
+    fn root(&self, expr: ExprId) -> Option<NodeId> {
+        let node = self.stands_for.get(&expr).copied().or_else(|| self.graph.node(expr))?;
+        Some(self.partition.root(node))
+    }
+
+    fn visit(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
+        let node = self.graph.node(expr)?;
+        let (root, is_op) = (self.partition.root(node), self.graph.nodes[node].is_op);
+        // A tuple or projection alone is not computed.
+        let stays = match module.exprs[expr].kind {
+            ExprKind::Tuple(_) => root == node,
+            ExprKind::Proj { tuple, .. } => root == node && self.root(tuple) != Some(root),
+            _ => !is_op,
+        };
+        if stays {
+            return None;
+        }
+        self.take_operands(module, expr, root);
+        (root == node).then(|| self.call(module, expr, root))
+    }
+
+    /// What comes from outside the group becomes its parameter.
+    fn take_operands(&mut self, module: &mut Module, expr: ExprId, root: NodeId) {
+        module.exprs[expr].kind = match module.exprs[expr].kind {
+            ExprKind::Tuple(fields) => {
+                let fields = self.operands(module, module.items(fields).to_vec(), root);
+                ExprKind::Tuple(module.operands(&fields))
+            }
+            ExprKind::Call { callee, args, attrs } => {
+                let args = self.operands(module, module.items(args).to_vec(), root);
+                ExprKind::Call { callee, args: module.operands(&args), attrs }
+            }
+            ExprKind::Proj { tuple, index } => ExprKind::Proj { tuple: self.operand(module, tuple, root), index },
+            other => other,
+        };
+    }
+
+    fn operands(&mut self, module: &mut Module, operands: Vec<Operand>, root: NodeId) -> Vec<Operand> {
+        operands.into_iter().map(|operand| Operand { expr: self.operand(module, operand.expr, root), ..operand }).collect()
+    }
+
+    /// What stands inside a group for an operand.
+    fn operand(&mut self, module: &mut Module, expr: ExprId, root: NodeId) -> ExprId {
+        if self.root(expr) == Some(root) && !self.stands_for.contains_key(&expr) {
+            return expr;
+        }
+        let (span, ty) = (module.exprs[expr].span, module.ty(expr));
+        let scalar = value_of(module, expr).filter(|value| value.shape().is_empty()).cloned();
+        if let Some(value) = scalar {
+            let inside = module.constant(value, span);
+            set_ty(module, inside, ty);
+            return inside;
+        }
+        let group = self.groups.entry(root).or_default();
+        if let Some(&(_, inside)) = group.args.iter().find(|(arg, _)| *arg == expr || same_var(module, *arg, expr)) {
+            return inside;
+        }
+        let var = module.var(&format!("p{}", group.params.len()), Some(ty), span);
+        let inside = module.expr(span, ExprKind::Var(var));
+        set_ty(module, inside, ty);
+        group.params.push(var);
+        group.args.push((expr, inside));
+        inside
+    }
+
+    /// The call of a group that is complete.
+    fn call(&mut self, module: &mut Module, body: ExprId, root: NodeId) -> ExprId {
+        let Group { params, args } = self.groups.remove(&root).unwrap_or_default();
+        let (span, ty) = (module.exprs[body].span, module.ty(body));
+        let attrs = vec![(PRIMITIVE.into(), AttrValue::int(1))];
+        let func = Func { span, type_params: vec![], params, ret: Some(ty), ret_span: Span::NONE, body, attrs };
+        let func = module.funcs.push(func);
+        let callee = module.expr(span, ExprKind::Fn(func));
+        let args: Vec<Operand> = args.into_iter().map(|(expr, _)| Operand { expr, span: module.exprs[expr].span }).collect();
+        let args = module.operands(&args);
+        let call = module.expr(span, ExprKind::Call { callee, args, attrs: None });
+        self.stands_for.insert(call, root);
+        call
+    }
+}
+
+/// Whether two expressions mention one variable.
+fn same_var(module: &Module, a: ExprId, b: ExprId) -> bool {
+    match (module.exprs[a].kind, module.exprs[b].kind) {
+        (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
+        _ => false,
+    }
+}

@@ -1,0 +1,404 @@
+//! Kernels of a group: the operator that decides the loops, and around it what is computed of its operands and its result.
+
+use super::group::{Lazy, Load, Source, Value};
+use super::region::Lowering;
+use super::request::margins;
+use super::{BufferId, Place, Step, Work};
+use crate::ir::ExprId;
+use crate::kernel::{Access, Body, Columns, Contract, ContractDim, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
+use crate::ops::OpDef;
+use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
+use crate::types::DType;
+
+/// An operator with loops of its own, whose result waits for what is done to it before it is stored.
+pub struct Anchor {
+    kind: Kind,
+    /// The operands; none of them waits.
+    inputs: Vec<Lazy>,
+    dims: Vec<u64>,
+    dtype: DType,
+    op: &'static str,
+    origin: ExprId,
+    /// Where it was stored as it is.
+    stored: Option<(BufferId, View)>,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Nest(Template),
+    Products(Vec<Product>),
+}
+
+/// The stride of each loop dimension where a tensor with these indices is seen so, and the first element.
+fn strides(axes: &[AxisMap], view: &View, n_dims: usize) -> (Vec<i64>, i64) {
+    let (mut strides, mut offset) = (vec![0; n_dims], view.offset);
+    for (map, stride) in axes.iter().zip(&view.strides) {
+        offset += map.offset * stride;
+        for &(dim, step) in &map.terms {
+            strides[dim] += step * stride;
+        }
+    }
+    (strides, offset)
+}
+
+/// Arguments of a kernel, each buffer once.
+#[derive(Default)]
+struct Args {
+    buffers: Vec<BufferId>,
+    writes: Vec<bool>,
+}
+
+impl Args {
+    fn add(&mut self, buffer: BufferId, write: bool) -> usize {
+        let at = self.buffers.iter().position(|&known| known == buffer).unwrap_or_else(|| {
+            self.buffers.push(buffer);
+            self.writes.push(false);
+            self.buffers.len() - 1
+        });
+        self.writes[at] |= write;
+        at
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn anchor_nest(&mut self, op: &'static OpDef, call: &Call, args: &[Value], template: Template) -> Option<Value> {
+        let [out] = call.outs else { return None };
+        crate::ops::lower::lane(out.dtype)?;
+        let inputs = self.inputs(args)?;
+        inputs.iter().all(|input| crate::ops::lower::lane(input.dtype).is_some()).then_some(())?;
+        Some(self.anchor(Kind::Nest(template), inputs, op, out))
+    }
+
+    pub(super) fn anchor_product(
+        &mut self,
+        op: &'static OpDef,
+        call: &Call,
+        args: &[Value],
+        products: Vec<Product>,
+    ) -> Option<Value> {
+        let inputs = self.inputs(args)?;
+        (!call.out().shape.contains(&0)).then_some(())?;
+        let mut placed = vec![];
+        for input in inputs {
+            placed.push(self.in_buffers(&input));
+        }
+        let data_arg = products.first()?.data_arg;
+        let shape = call.arg(data_arg).shape.clone();
+        let mut wanted = vec![];
+        products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
+        placed[data_arg] = self.with_margins(&placed[data_arg], &wanted);
+        Some(self.anchor(Kind::Products(products), placed, op, call.out()))
+    }
+
+    fn inputs(&mut self, args: &[Value]) -> Option<Vec<Lazy>> {
+        let mut inputs = vec![];
+        for arg in args {
+            let Value::Tensor(lazy) = arg else { return None };
+            inputs.push(if lazy.anchors().is_empty() { lazy.clone() } else { self.in_buffers(lazy) });
+        }
+        Some(inputs)
+    }
+
+    fn anchor(&mut self, kind: Kind, inputs: Vec<Lazy>, op: &'static OpDef, out: &Tensor) -> Value {
+        let anchor =
+            Anchor { kind, inputs, dims: out.shape.clone(), dtype: out.dtype, op: op.name, origin: self.origin, stored: None };
+        self.anchors.push(anchor);
+        let source = Source::Anchor(self.anchors.len() - 1);
+        let mut lazy = Lazy::load(Load { source, dtype: out.dtype, view: View::dense(&out.shape) });
+        lazy.ops = vec![];
+        Value::Tensor(lazy)
+    }
+
+    /// The value in a buffer that has zeros around it.
+    fn with_margins(&mut self, lazy: &Lazy, wanted: &[(u64, u64)]) -> Lazy {
+        if wanted.iter().all(|&margin| margin == (0, 0)) {
+            return lazy.clone();
+        }
+        if let Some(Load { source: Source::Buffer(buffer), view, .. }) = lazy.plain()
+            && let Some(padded) = self.padded.get(buffer)
+            && padded.view == *view
+            && padded.margins.iter().zip(wanted).all(|(have, want)| have.0 >= want.0 && have.1 >= want.1)
+        {
+            return lazy.clone();
+        }
+        let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
+        let (buffer, view) = self.padded_buffer(&tensor, wanted, Place::Arena(0));
+        self.store(lazy, buffer, &view);
+        Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view })
+    }
+
+    /// Computes a value into a new buffer, in the order that suits its kernel.
+    pub(super) fn emit(&mut self, lazy: &Lazy) -> (BufferId, View) {
+        let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
+        let order = match lazy.anchors()[..] {
+            [.., last] => self.anchors[last].order(),
+            [] => (0..lazy.dims.len()).collect(),
+        };
+        let dims: Vec<u64> = order.iter().map(|&axis| tensor.shape[axis]).collect();
+        let buffer = self.buffer(&Tensor { shape: dims.clone(), dtype: tensor.dtype }, Place::Arena(0));
+        let mut back = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
+        let view = View::dense(&dims).transpose(&back);
+        self.store(lazy, buffer, &view);
+        (buffer, view)
+    }
+
+    /// Computes a value to a place.
+    pub(super) fn store(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
+        if lazy.dims.contains(&0) {
+            return;
+        }
+        let mut lazy = self.with_stored(lazy);
+        let anchors = lazy.anchors();
+        if let [others @ .., _] = &anchors[..]
+            && !others.is_empty()
+        {
+            for &anchor in others {
+                let raw = Lazy::load(Load {
+                    source: Source::Anchor(anchor),
+                    dtype: self.anchors[anchor].dtype,
+                    view: View::dense(&self.anchors[anchor].dims),
+                });
+                let place = self.emit(&raw);
+                self.anchors[anchor].stored = Some(place);
+            }
+            lazy = self.with_stored(&lazy);
+        }
+        match anchors.last() {
+            None => self.store_elements(&lazy, buffer, view),
+            Some(&anchor) => match self.anchors[anchor].kind.clone() {
+                Kind::Nest(template) => self.store_nest(anchor, &template, &lazy, buffer, view),
+                Kind::Products(products) => self.store_products(anchor, &products, &lazy, buffer, view),
+            },
+        }
+    }
+
+    /// Loads of results that lie in memory by now.
+    fn with_stored(&self, lazy: &Lazy) -> Lazy {
+        let mut lazy = lazy.clone();
+        for load in &mut lazy.loads {
+            if let Source::Anchor(anchor) = load.source
+                && let Some((buffer, view)) = &self.anchors[anchor].stored
+            {
+                *load = Load { source: Source::Buffer(*buffer), dtype: load.dtype, view: view.clone() };
+            }
+        }
+        lazy
+    }
+
+    fn step(&mut self, kernel: Kernel, args: Args, origin: ExprId, mut ops: Vec<&'static str>) {
+        ops.dedup();
+        let reads_constants = args.buffers.iter().zip(&args.writes).all(|(buffer, &write)| {
+            let arena = matches!(self.plan.buffers[*buffer].place, Place::Arena(_) | Place::Kept(_));
+            if write { arena && !self.padded.contains_key(buffer) } else { self.constant.contains_key(buffer) }
+        });
+        // A buffer filled from constants alone is filled once; one that others write too is not.
+        let once = reads_constants && args.writes.iter().any(|&write| !write);
+        if once {
+            for (&buffer, _) in args.buffers.iter().zip(&args.writes).filter(|(_, write)| **write) {
+                self.constant.insert(buffer, ());
+                self.plan.buffers[buffer].place = Place::Kept(0);
+            }
+        }
+        self.plan.steps.push(Step { work: Work::Kernel(kernel), args: args.buffers, writes: args.writes, origin, ops, once });
+    }
+
+    fn store_elements(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
+        let mut args = Args::default();
+        let (mut body, mut reads) = (Body::new(), vec![]);
+        let val = lazy.append_to(&mut body, |body, load| {
+            let Source::Buffer(source) = load.source else { unreachable!("no result waits here") };
+            let access = Access {
+                arg: args.add(source, false),
+                dtype: load.dtype,
+                offset: load.view.offset,
+                kept: load.view.strides.clone(),
+                reduced: vec![],
+            };
+            body.read(number(&mut reads, access))
+        });
+        let write = Access {
+            arg: args.add(buffer, true),
+            dtype: lazy.dtype,
+            offset: view.offset,
+            kept: view.strides.clone(),
+            reduced: vec![],
+        };
+        let stage = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+        let nest = Nest { dims: lazy.dims.clone(), reduce: vec![], reads, writes: vec![write], stages: vec![stage] };
+        let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
+        let origin = self.origin;
+        self.step(Kernel::Nest(nest), args, origin, ops);
+    }
+
+    fn store_nest(&mut self, anchor: usize, template: &Template, after: &Lazy, buffer: BufferId, view: &View) {
+        let mut args = Args::default();
+        let out = args.add(buffer, true);
+        let (n_kept, n_dims) = (template.dims.len(), template.dims.len() + template.reduce.len());
+        let inputs = self.anchors[anchor].inputs.clone();
+        let access = |arg: usize, dtype, axes: &[AxisMap], view: &View| {
+            let (strides, offset) = strides(axes, view, n_dims);
+            Access { arg, dtype, offset, kept: strides[..n_kept].to_vec(), reduced: strides[n_kept..].to_vec() }
+        };
+        let mut reads: Vec<Access> = vec![];
+        let mut ops = vec![];
+        let last = template.stages.len() - 1;
+        let mut stages = vec![];
+        for (at, stage) in template.stages.iter().enumerate() {
+            let mut body = Body::new();
+            let mut map: Vec<Val> = vec![];
+            for &instr in &stage.body.instrs {
+                let val = match instr {
+                    Instr::Read(read) => {
+                        let read = &template.reads[usize::from(read)];
+                        match read.source {
+                            ReadSource::Out(_) => {
+                                let access = access(out, after.dtype, &read.axes, view);
+                                body.read(number(&mut reads, access))
+                            }
+                            ReadSource::Arg(arg) => inputs[arg].append_to(&mut body, |body, load| {
+                                let Source::Buffer(source) = load.source else { unreachable!("operands do not wait") };
+                                let access = access(args.add(source, false), load.dtype, &read.axes, &load.view);
+                                body.read(number(&mut reads, access))
+                            }),
+                        }
+                    }
+                    _ => body.push(instr.map(|val| map[val.0 as usize])),
+                };
+                map.push(val);
+            }
+            let stores = stage.stores.iter().map(|store| {
+                let mut val = map[store.val.0 as usize];
+                if at == last {
+                    let raw = val;
+                    val = after.append_to(&mut body, |body, load| match load.source {
+                        Source::Anchor(_) => raw,
+                        Source::Buffer(source) => {
+                            let access = access(args.add(source, false), load.dtype, &template.outs[0], &load.view);
+                            body.read(number(&mut reads, access))
+                        }
+                    });
+                }
+                Store { val, write: 0 }
+            });
+            let stores = stores.collect();
+            let folds = stage.folds.iter().map(|&(val, fold)| (map[val.0 as usize], fold)).collect();
+            stages.push(Stage { each: stage.each, body, folds, stores });
+        }
+        let write = access(out, after.dtype, &template.outs[0], view);
+        let nest = Nest { dims: template.dims.clone(), reduce: template.reduce.clone(), reads, writes: vec![write], stages };
+        inputs.iter().for_each(|input| ops.extend(&input.ops));
+        ops.push(self.anchors[anchor].op);
+        ops.extend(&after.ops);
+        let origin = self.anchors[anchor].origin;
+        self.step(Kernel::Nest(nest), args, origin, ops);
+    }
+
+    fn store_products(&mut self, anchor: usize, products: &[Product], after: &Lazy, buffer: BufferId, view: &View) {
+        let fits = products.iter().all(|product| {
+            let (_, columns, sum) = product.first();
+            let (own, _) = strides(&product.out, view, sum + product.sum.len());
+            (own[columns + 1] == 1 || product.columns[1] == 1) && after.dtype == DType::F32
+        });
+        if !fits {
+            // In an order that suits the kernel first.
+            let raw = Lazy::load(Load {
+                source: Source::Anchor(anchor),
+                dtype: DType::F32,
+                view: View::dense(&self.anchors[anchor].dims),
+            });
+            let place = self.emit(&raw);
+            self.anchors[anchor].stored = Some(place);
+            let after = self.with_stored(after);
+            return self.store_elements(&after, buffer, view);
+        }
+        for product in products {
+            self.store_product(anchor, product, after, buffer, view);
+        }
+    }
+
+    fn store_product(&mut self, anchor: usize, product: &Product, after: &Lazy, buffer: BufferId, view: &View) {
+        let mut args = Args::default();
+        let (points, columns, sum) = product.first();
+        let n_dims = sum + product.sum.len();
+        let inputs = self.anchors[anchor].inputs.clone();
+        let plain = |arg: usize| match inputs[arg].plain() {
+            Some(Load { source: Source::Buffer(buffer), view, .. }) => (*buffer, view.clone()),
+            _ => unreachable!("operands of a product lie in buffers"),
+        };
+        let (data_buffer, data_view) = plain(product.data_arg);
+        let (weight_buffer, weight_view) = plain(1 - product.data_arg);
+        let (data, data_offset) = strides(&product.data, &data_view, n_dims);
+        let (weight, weight_offset) = strides(&product.weight, &weight_view, n_dims);
+        let (out, out_offset) = strides(&product.out, view, n_dims);
+        let input = (args.add(data_buffer, false), data_offset);
+        let weight_at = (args.add(weight_buffer, false), weight_offset);
+        let out_at = (args.add(buffer, true), out_offset);
+        let columns_of =
+            |strides: &[i64]| Columns { block: product.columns[1], outer: strides[columns], inner: strides[columns + 1] };
+        let (mut body, mut operands) = (Body::new(), vec![]);
+        let result = after.append_to(&mut body, |body, load| match load.source {
+            Source::Anchor(_) => body.read(0),
+            Source::Buffer(source) => {
+                let (strides, offset) = strides(&product.out, &load.view, n_dims);
+                let operand = Operand {
+                    arg: args.add(source, false),
+                    offset,
+                    group: strides[0],
+                    points: strides[points..columns].to_vec(),
+                    columns: columns_of(&strides),
+                };
+                let at = operands.iter().position(|known| *known == operand).unwrap_or_else(|| {
+                    operands.push(operand);
+                    operands.len() - 1
+                });
+                body.read(1 + at)
+            }
+        });
+        let dim = |at: usize, extent: u64, other: &[i64]| ContractDim { extent, input: data[at], other: other[at] };
+        let contract = Contract {
+            groups: product.groups,
+            group_steps: [data[0], weight[0], out[0]],
+            points: product.points.iter().enumerate().map(|(at, &extent)| dim(points + at, extent, &out)).collect(),
+            columns: product.columns[0] * product.columns[1],
+            sum: product.sum.iter().enumerate().map(|(at, &extent)| dim(sum + at, extent, &weight)).collect(),
+            weight_columns: columns_of(&weight),
+            out_columns: columns_of(&out),
+            input,
+            weight: weight_at,
+            out: out_at,
+            body,
+            result,
+            operands,
+        };
+        let mut ops = vec![self.anchors[anchor].op];
+        ops.extend(&after.ops);
+        let origin = self.anchors[anchor].origin;
+        self.step(Kernel::Contract(contract), args, origin, ops);
+    }
+}
+
+impl Anchor {
+    /// The order of the axes in memory that suits the kernel: columns of a product side by side.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.dims.len()).collect();
+        if let Kind::Products(products) = &self.kind
+            && let Some(product) = products.first()
+        {
+            let inner = product.first().1 + 1;
+            if let Some(axis) = product.out.iter().position(|map| map.terms.contains(&(inner, 1))) {
+                order.retain(|&own| own != axis);
+                order.push(axis);
+            }
+        }
+        order
+    }
+}
+
+/// The number of a read, new if it is.
+fn number(reads: &mut Vec<Access>, access: Access) -> usize {
+    reads.iter().position(|known| *known == access).unwrap_or_else(|| {
+        reads.push(access);
+        reads.len() - 1
+    })
+}

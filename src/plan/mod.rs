@@ -1,0 +1,111 @@
+//! From a fused function to kernels on buffers.
+//!
+//! A plan is a list of steps in order. Every step names its buffers; a buffer lies in the arena, among the caller's inputs or
+//! outputs, or is a constant. Steps whose operands are all constants are done once, when the plan is loaded. Inside of a group,
+//! elementwise operators become the body of the kernel they follow, and operators that only move elements become strides;
+//! what has no kernel is a step that names the operator and falls back on its evaluation. Deliberately not here: instructions.
+
+mod anchor;
+mod call;
+mod group;
+mod memory;
+mod region;
+mod request;
+mod show;
+
+pub use region::{NotCompiled, plan};
+pub use show::text;
+
+use crate::index_type;
+use crate::ir::ExprId;
+use crate::kernel::Kernel;
+use crate::tensor::Tensor;
+use crate::types::DType;
+
+index_type! {
+    /// A buffer of a plan.
+    pub struct BufferId;
+}
+
+use crate::base::IndexVec;
+
+/// What is computed, and where.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub buffers: IndexVec<BufferId, Buffer>,
+    pub steps: Vec<Step>,
+    /// The leaves of the parameters, in order.
+    pub inputs: Vec<BufferId>,
+    /// The leaves of the result, in order.
+    pub outputs: Vec<BufferId>,
+    /// Bytes of the arena, and of the part of it that is kept from one run to the next.
+    pub arena_bytes: u64,
+    pub kept_bytes: u64,
+    /// The largest sum of sizes of tensors that are needed at one time.
+    pub live_bytes: u64,
+}
+
+/// A tensor's memory.
+#[derive(Clone, Debug)]
+pub struct Buffer {
+    pub dtype: DType,
+    /// Extents of the tensor that lies in it whole, for inputs, outputs and constants.
+    pub shape: Vec<u64>,
+    /// Elements, margins included.
+    pub elements: u64,
+    pub place: Place,
+}
+
+impl Buffer {
+    pub fn bytes(&self) -> u64 {
+        self.elements * u64::from(self.dtype.bits).div_ceil(8)
+    }
+}
+
+/// Where a buffer lies.
+#[derive(Clone, Debug)]
+pub enum Place {
+    Input(usize),
+    Output(usize),
+    Const(Tensor),
+    /// At a byte of the arena.
+    Arena(u64),
+    /// At a byte of the memory that is kept between runs.
+    Kept(u64),
+}
+
+/// One thing to do.
+#[derive(Clone, Debug)]
+pub struct Step {
+    pub work: Work,
+    /// The buffers that the work's arguments are.
+    pub args: Vec<BufferId>,
+    /// Which of them are written.
+    pub writes: Vec<bool>,
+    /// The call that it computes, the last one of its group.
+    pub origin: ExprId,
+    /// The operators it computes.
+    pub ops: Vec<&'static str>,
+    /// Done once, when the plan is loaded.
+    pub once: bool,
+}
+
+/// What a step does.
+#[derive(Clone, Debug)]
+pub enum Work {
+    Kernel(Kernel),
+    /// Sets stretches of argument 0 to 0: (first element, number of elements).
+    Zero(Vec<(u64, u64)>),
+    /// The evaluation of an operator.
+    Fallback(Fallback),
+}
+
+/// A call of an operator that has no kernel.
+#[derive(Clone, Debug)]
+pub struct Fallback {
+    pub call: ExprId,
+    /// The step's arguments that each operand is made of, and whether it is a tuple.
+    pub operands: Vec<(bool, Vec<usize>)>,
+    /// The step's arguments that take the fields of the result.
+    pub results: Vec<usize>,
+}

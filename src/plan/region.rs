@@ -1,0 +1,653 @@
+//! A function's dataflow, group by group.
+
+use super::anchor::Anchor;
+use super::group::{Lazy, Load, Source, Value};
+use super::request::{self, Requests, def};
+use super::{Buffer, BufferId, Fallback, Place, Plan, Step, Work, call, memory};
+use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
+use crate::kernel::{Body, Target, View};
+use crate::ops::lower::{Call, Lower, Scalar, Tensor};
+use crate::ops::{OpDef, Table};
+use rustc_hash::FxHashMap;
+
+/// Why a function is not compiled as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NotCompiled {
+    /// A dimension is not known.
+    UnknownShape,
+    /// A value is neither a tensor nor a tuple of them.
+    NoTensor,
+    /// An `if`, a `match`, a call of a function, a reference.
+    ControlFlow,
+}
+
+impl NotCompiled {
+    /// In words, for `run -v`.
+    pub fn words(self) -> &'static str {
+        match self {
+            NotCompiled::UnknownShape => "a dimension is not known",
+            NotCompiled::NoTensor => "a value is neither a tensor nor a tuple of tensors",
+            NotCompiled::ControlFlow => "it branches, calls functions or holds references",
+        }
+    }
+}
+
+/// What lies around a tensor.
+#[derive(Clone)]
+pub struct Padded {
+    pub view: View,
+    pub margins: Vec<(u64, u64)>,
+}
+
+/// The work on one function.
+pub struct Lowering<'a> {
+    pub module: &'a Module,
+    ops: &'a Table,
+    pub target: Target,
+    pub plan: Plan,
+    pub anchors: Vec<Anchor>,
+    requests: Requests,
+    /// Where values that must lie somewhere lie.
+    places: FxHashMap<ExprId, (BufferId, View)>,
+    pub padded: FxHashMap<BufferId, Padded>,
+    /// Buffers whose content does not change from run to run.
+    pub constant: FxHashMap<BufferId, ()>,
+    consts: FxHashMap<ExprId, BufferId>,
+    /// The call that is being computed.
+    pub origin: ExprId,
+}
+
+/// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`.
+/// Errors: what keeps it from being compiled.
+pub fn plan(module: &Module, ops: &Table, func: FuncId, target: Target) -> Result<Plan, NotCompiled> {
+    let body = module.funcs[func].body;
+    let (order, lets) = order(module, body)?;
+    let value = |expr| see_through(module, &lets, expr);
+    let results = leaves(module, &lets, body);
+    let requests = request::find(module, ops, &order, &results, &value);
+    let mut lowering = Lowering {
+        module,
+        ops,
+        target,
+        plan: Plan::default(),
+        anchors: vec![],
+        requests,
+        places: FxHashMap::default(),
+        padded: FxHashMap::default(),
+        constant: FxHashMap::default(),
+        consts: FxHashMap::default(),
+        origin: body,
+    };
+    let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
+    let mut vars: FxHashMap<VarId, Value> = FxHashMap::default();
+    for &param in &module.funcs[func].params {
+        let ty = module.vars[param].checked_ty.or(module.vars[param].ty).ok_or(NotCompiled::NoTensor)?;
+        let value = lowering.input(ty)?;
+        vars.insert(param, value);
+    }
+    for &expr in &order {
+        let value = lowering.expr(expr, &values, &vars)?;
+        values.insert(expr, value);
+        for &(var, _) in lets.iter().filter(|(_, value)| *value == expr) {
+            vars.insert(var, values[&expr].clone());
+        }
+    }
+    let result = values.remove(&see_through_lets(module, body)).ok_or(NotCompiled::ControlFlow)?;
+    lowering.outputs(result);
+    let mut plan = lowering.plan;
+    memory::arrange(&mut plan);
+    Ok(plan)
+}
+
+/// The expressions in the order of evaluation, groups as one, and what variables are bound to.
+fn order(module: &Module, body: ExprId) -> Result<(Vec<ExprId>, Vec<(VarId, ExprId)>), NotCompiled> {
+    let (mut order, mut lets) = (vec![], vec![]);
+    let mut seen = vec![false; module.exprs.len()];
+    let mut stack = vec![(body, false)];
+    while let Some((expr, done)) = stack.pop() {
+        if done {
+            order.push(expr);
+            continue;
+        }
+        let kind = module.exprs[expr].kind;
+        if std::mem::replace(&mut seen[expr.0 as usize], true) {
+            continue;
+        }
+        match kind {
+            ExprKind::Let { var, value, body } => {
+                lets.push((var, value));
+                stack.extend([(body, false), (value, false)]);
+            }
+            ExprKind::Const(_) | ExprKind::Var(_) => order.push(expr),
+            ExprKind::Tuple(fields) => {
+                stack.push((expr, true));
+                stack.extend(module.items(fields).iter().rev().map(|field| (field.expr, false)));
+            }
+            ExprKind::Proj { tuple, .. } => stack.extend([(expr, true), (tuple, false)]),
+            ExprKind::Call { callee, args, .. } if is_group(module, callee) => {
+                stack.push((expr, true));
+                stack.extend(module.items(args).iter().rev().map(|arg| (arg.expr, false)));
+            }
+            _ => return Err(NotCompiled::ControlFlow),
+        }
+    }
+    Ok((order, lets))
+}
+
+/// Whether a call of this is one step for the plan: an operator or a fused group.
+fn is_group(module: &Module, callee: ExprId) -> bool {
+    match module.exprs[callee].kind {
+        ExprKind::Op(_) => true,
+        ExprKind::Fn(func) => {
+            module.funcs[func].attrs.iter().any(|(name, value)| &**name == "Primitive" && value.as_int() == Some(1))
+        }
+        _ => false,
+    }
+}
+
+/// The body of a chain of bindings.
+fn see_through_lets(module: &Module, mut expr: ExprId) -> ExprId {
+    while let ExprKind::Let { body, .. } = module.exprs[expr].kind {
+        expr = body;
+    }
+    expr
+}
+
+/// The expression that computes a value.
+fn see_through(module: &Module, lets: &[(VarId, ExprId)], mut expr: ExprId) -> ExprId {
+    loop {
+        match module.exprs[expr].kind {
+            ExprKind::Let { body, .. } => expr = body,
+            ExprKind::Var(var) => match lets.iter().find(|(bound, _)| *bound == var) {
+                Some(&(_, value)) => expr = value,
+                None => return expr,
+            },
+            _ => return expr,
+        }
+    }
+}
+
+/// The expressions of the leaves of a result, as far as tuples are written out.
+fn leaves(module: &Module, lets: &[(VarId, ExprId)], result: ExprId) -> Vec<ExprId> {
+    let (mut leaves, mut stack) = (vec![], vec![result]);
+    while let Some(expr) = stack.pop() {
+        let expr = see_through(module, lets, expr);
+        match module.exprs[expr].kind {
+            ExprKind::Tuple(fields) => stack.extend(module.items(fields).iter().rev().map(|field| field.expr)),
+            _ => leaves.push(expr),
+        }
+    }
+    leaves
+}
+
+impl Lowering<'_> {
+    /// A parameter's value.
+    fn input(&mut self, ty: crate::types::Ty) -> Result<Value, NotCompiled> {
+        if let Some(fields) = self.module.types.as_tuple(ty) {
+            return Ok(Value::Tuple(fields.iter().map(|&field| self.input(field)).collect::<Result<_, _>>()?));
+        }
+        let tensor = call::tensor(self.module, ty)?;
+        let place = Place::Input(self.plan.inputs.len());
+        let buffer = self.buffer(&tensor, place);
+        self.plan.inputs.push(buffer);
+        Ok(Value::Tensor(self.dense(buffer)))
+    }
+
+    /// A buffer that holds a tensor without gaps.
+    pub fn buffer(&mut self, tensor: &Tensor, place: Place) -> BufferId {
+        let elements = tensor.shape.iter().product();
+        self.plan.buffers.push(Buffer { dtype: tensor.dtype, shape: tensor.shape.clone(), elements, place })
+    }
+
+    /// The whole of a buffer without gaps.
+    pub fn dense(&self, buffer: BufferId) -> Lazy {
+        let Buffer { dtype, shape, .. } = &self.plan.buffers[buffer];
+        Lazy::load(Load { source: Source::Buffer(buffer), dtype: *dtype, view: View::dense(shape) })
+    }
+
+    fn expr(
+        &mut self,
+        expr: ExprId,
+        values: &FxHashMap<ExprId, Value>,
+        vars: &FxHashMap<VarId, Value>,
+    ) -> Result<Value, NotCompiled> {
+        let module = self.module;
+        Ok(match module.exprs[expr].kind {
+            ExprKind::Const(_) => Value::Tensor(self.constant_of(expr)),
+            ExprKind::Var(var) => vars.get(&var).cloned().ok_or(NotCompiled::ControlFlow)?,
+            ExprKind::Tuple(fields) => Value::Tuple(
+                module.items(fields).iter().map(|field| self.value_of(field.expr, values)).collect::<Result<_, _>>()?,
+            ),
+            ExprKind::Proj { tuple, index } => match self.value_of(tuple, values)? {
+                Value::Tuple(mut fields) if (index as usize) < fields.len() => fields.swap_remove(index as usize),
+                _ => return Err(NotCompiled::NoTensor),
+            },
+            ExprKind::Call { callee, args, .. } => {
+                let args: Vec<Value> =
+                    module.items(args).iter().map(|arg| self.value_of(arg.expr, values)).collect::<Result<_, _>>()?;
+                self.origin = expr;
+                let value = match module.exprs[callee].kind {
+                    ExprKind::Fn(func) => self.group(func, args)?,
+                    _ => self.call(expr, args)?,
+                };
+                self.settle(expr, value)
+            }
+            _ => return Err(NotCompiled::ControlFlow),
+        })
+    }
+
+    /// A value computed before; bindings are seen through.
+    fn value_of(&self, expr: ExprId, values: &FxHashMap<ExprId, Value>) -> Result<Value, NotCompiled> {
+        values.get(&see_through_lets(self.module, expr)).cloned().ok_or(NotCompiled::ControlFlow)
+    }
+
+    fn constant_of(&mut self, expr: ExprId) -> Lazy {
+        let ExprKind::Const(id) = self.module.exprs[expr].kind else { unreachable!("the caller matched a constant") };
+        if let Some(&buffer) = self.consts.get(&expr) {
+            return self.dense(buffer);
+        }
+        let value = self.module.consts[id].clone();
+        let shape: Vec<u64> = value.shape().iter().map(|&dim| dim as u64).collect();
+        let tensor = Tensor { shape, dtype: value.dtype() };
+        // A scalar becomes a number of the body.
+        if let (true, Some(lane)) = (tensor.shape.is_empty(), crate::ops::lower::lane(tensor.dtype)) {
+            let mut body = Body::new();
+            let bits = match lane {
+                crate::kernel::Lane::F32 => (value.to_f64s()[0] as f32).to_bits(),
+                _ => value.to_ints()[0] as i32 as u32,
+            };
+            let result = body.push(crate::kernel::Instr::Const(bits, lane));
+            return Lazy { dims: vec![], dtype: tensor.dtype, loads: vec![], body, result, ops: vec![] };
+        }
+        let buffer = self.buffer(&tensor, Place::Const(value));
+        self.constant.insert(buffer, ());
+        self.consts.insert(expr, buffer);
+        self.dense(buffer)
+    }
+
+    /// A fused group.
+    fn group(&mut self, func: FuncId, args: Vec<Value>) -> Result<Value, NotCompiled> {
+        let module = self.module;
+        let vars: FxHashMap<VarId, Value> = module.funcs[func].params.iter().copied().zip(args).collect();
+        let (order, lets) = order(module, module.funcs[func].body)?;
+        let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
+        let mut vars = vars;
+        for &expr in &order {
+            let value = match module.exprs[expr].kind {
+                ExprKind::Call { callee, args, .. } if matches!(module.exprs[callee].kind, ExprKind::Op(_)) => {
+                    let args: Vec<Value> =
+                        module.items(args).iter().map(|arg| self.value_of(arg.expr, &values)).collect::<Result<_, _>>()?;
+                    self.call(expr, args)?
+                }
+                ExprKind::Call { .. } => return Err(NotCompiled::ControlFlow),
+                _ => self.expr(expr, &values, &vars)?,
+            };
+            for &(var, _) in lets.iter().filter(|(_, value)| *value == expr) {
+                vars.insert(var, value.clone());
+            }
+            values.insert(expr, value);
+        }
+        self.value_of(module.funcs[func].body, &values)
+    }
+
+    /// One operator.
+    fn call(&mut self, expr: ExprId, args: Vec<Value>) -> Result<Value, NotCompiled> {
+        let module = self.module;
+        let ExprKind::Call { args: operands, attrs, .. } = module.exprs[expr].kind else { return Err(NotCompiled::ControlFlow) };
+        let op = def(module, self.ops, expr).ok_or(NotCompiled::ControlFlow)?;
+        let types: Vec<Vec<Tensor>> =
+            module.items(operands).iter().map(|arg| call::tensors(module, module.ty(arg.expr))).collect::<Result<_, _>>()?;
+        let outs = call::tensors(module, module.ty(expr))?;
+        let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
+        let call = Call { attrs, args: &types, outs: &outs };
+        match self.lowered(op, &call, &args) {
+            Some(value) => Ok(value),
+            None => Ok(self.fallback(expr, op, &args, &outs)),
+        }
+    }
+
+    fn lowered(&mut self, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {
+        match op.lower.as_ref()? {
+            Lower::Scalar(rule) => self.scalar(op, call, args, None, *rule).map(Value::Tensor),
+            Lower::Along(axis, rule) => {
+                let axis = axis(call)?;
+                self.scalar(op, call, args, Some(axis), *rule).map(Value::Tensor)
+            }
+            Lower::View(view) => self.viewed(args, call, |own| view(call, own)).map(Value::Tensor),
+            Lower::Move(view, nest) => match self.seen(args, call, |own| view(call, own)) {
+                Some(lazy) => Some(Value::Tensor(lazy)),
+                None => self.anchor_nest(op, call, args, nest(call)?),
+            },
+            Lower::Split(views) => {
+                let lazy = self.without_anchors(args.first()?)?;
+                let whole = View::dense(&lazy.dims);
+                let n = views(call, &whole)?.len();
+                let field = |at: usize| {
+                    lazy.map_views(&call.outs[at].shape, |own| views(call, own).map(|mut views| views.swap_remove(at)))
+                };
+                (0..n).map(|at| field(at).map(Value::Tensor)).collect::<Option<Vec<_>>>().map(Value::Tuple)
+            }
+            Lower::Join(axis) => self.join(op, call, args, axis(call)?),
+            Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
+            Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
+            Lower::Windows(product, nest) => match product(call) {
+                Some(products) => self.anchor_product(op, call, args, products),
+                None => self.anchor_nest(op, call, args, nest(call)?),
+            },
+        }
+    }
+
+    /// An elementwise operator: its body over those of its operands.
+    fn scalar(
+        &mut self,
+        op: &'static OpDef,
+        call: &Call,
+        args: &[Value],
+        axis: Option<usize>,
+        rule: fn(&mut Scalar) -> Option<crate::kernel::Val>,
+    ) -> Option<Lazy> {
+        let dims = call.out().shape.clone();
+        crate::ops::lower::lane(call.out().dtype)?;
+        let (mut body, mut loads) = (Body::new(), Vec::<Load>::new());
+        let (mut vals, mut ops) = (vec![], vec![]);
+        for (at, arg) in args.iter().enumerate() {
+            let Value::Tensor(lazy) = arg else { return None };
+            crate::ops::lower::lane(lazy.dtype)?;
+            let mut lazy = lazy.clone();
+            // A result in registers is where it is; repeated, it has to lie somewhere first.
+            if lazy.dims != dims && !lazy.anchors().is_empty() {
+                lazy = self.in_buffers(&lazy);
+            }
+            let along = axis.filter(|_| at > 0 && lazy.dims.len() == 1);
+            let lazy = lazy.map_views(&dims, |view| match along {
+                Some(axis) => {
+                    let mut extents = vec![1; dims.len()];
+                    extents[axis] = view.dims[0];
+                    Some(view.reshape(&extents)?.broadcast(&dims))
+                }
+                None => Some(view.broadcast(&dims)),
+            })?;
+            for name in &lazy.ops {
+                if !ops.contains(name) {
+                    ops.push(*name);
+                }
+            }
+            vals.push(lazy.append_to(&mut body, |body, load| {
+                let read = loads.iter().position(|known| known == load).unwrap_or_else(|| {
+                    loads.push(load.clone());
+                    loads.len() - 1
+                });
+                body.read(read)
+            }));
+        }
+        let result = rule(&mut Scalar { call, body: &mut body, args: &vals })?;
+        ops.push(op.name);
+        let lazy = Lazy { dims, dtype: call.out().dtype, loads, body, result, ops };
+        // Long chains are cut, so that a body stays within the registers.
+        Some(if lazy.body.instrs.len() > MAX_INSTRS || lazy.loads.len() > MAX_LOADS { self.in_buffers(&lazy) } else { lazy })
+    }
+
+    /// As [`Lowering::viewed`], without making a copy.
+    fn seen(&mut self, args: &[Value], call: &Call, view: impl Fn(&View) -> Option<View>) -> Option<Lazy> {
+        let lazy = self.without_anchors(args.first()?)?;
+        lazy.map_views(&call.out().shape, view)
+    }
+
+    /// Operand 0 seen otherwise; where its strides cannot say it, a copy of it.
+    fn viewed(&mut self, args: &[Value], call: &Call, view: impl Fn(&View) -> Option<View>) -> Option<Lazy> {
+        if let Some(lazy) = self.seen(args, call, &view) {
+            return Some(lazy);
+        }
+        let lazy = self.without_anchors(args.first()?)?;
+        crate::ops::lower::lane(lazy.dtype)?;
+        let copy = self.copied(&lazy);
+        copy.map_views(&call.out().shape, view)
+    }
+
+    fn join(&mut self, op: &'static OpDef, call: &Call, args: &[Value], axis: usize) -> Option<Value> {
+        crate::ops::lower::lane(call.out().dtype)?;
+        let Some(Value::Tuple(fields)) = args.first() else { return None };
+        let group = self.origin;
+        // The place where parts that asked for it lie already.
+        let (buffer, view) = self.place_of(group, call.out());
+        let mut begin = 0;
+        for field in fields {
+            let Value::Tensor(lazy) = field else { return None };
+            let n = lazy.dims[axis];
+            let part = view.slice(axis, begin as i64, 1, n);
+            let there = lazy.plain().is_some_and(|load| load.source == Source::Buffer(buffer) && load.view == part);
+            if !there && n > 0 {
+                let mut lazy = lazy.clone();
+                lazy.ops.push(op.name);
+                self.store(&lazy, buffer, &part);
+            }
+            begin += n;
+        }
+        let dtype = call.out().dtype;
+        Some(Value::Tensor(Lazy::load(Load { source: Source::Buffer(buffer), dtype, view })))
+    }
+
+    /// The operator by its evaluation.
+    fn fallback(&mut self, expr: ExprId, op: &'static OpDef, args: &[Value], outs: &[Tensor]) -> Value {
+        let (mut buffers, mut operands) = (vec![], vec![]);
+        for arg in args {
+            let (is_tuple, fields) = match arg {
+                Value::Tensor(lazy) => (false, std::slice::from_ref(lazy).to_vec()),
+                Value::Tuple(fields) => (
+                    true,
+                    fields
+                        .iter()
+                        .filter_map(|field| match field {
+                            Value::Tensor(lazy) => Some(lazy.clone()),
+                            Value::Tuple(_) => None,
+                        })
+                        .collect(),
+                ),
+            };
+            let places = fields.iter().map(|lazy| {
+                buffers.push(self.whole(lazy));
+                buffers.len() - 1
+            });
+            let places = places.collect();
+            operands.push((is_tuple, places));
+        }
+        let n_args = buffers.len();
+        for out in outs {
+            let buffer = self.buffer(out, Place::Arena(0));
+            buffers.push(buffer);
+        }
+        let results: Vec<usize> = (n_args..buffers.len()).collect();
+        let fields: Vec<Value> = buffers[n_args..].iter().map(|&buffer| Value::Tensor(self.dense(buffer))).collect();
+        let writes = (0..buffers.len()).map(|at| at >= n_args).collect();
+        let work = Work::Fallback(Fallback { call: expr, operands, results });
+        self.plan.steps.push(Step { work, args: buffers, writes, origin: expr, ops: vec![op.name], once: false });
+        let is_tuple = self.module.types.as_tuple(self.module.ty(expr)).is_some();
+        if is_tuple { Value::Tuple(fields) } else { fields.into_iter().next().expect("an operator has a result") }
+    }
+
+    /// A tensor in a buffer of its own, without gaps.
+    fn whole(&mut self, lazy: &Lazy) -> BufferId {
+        if let Some(load) = lazy.plain()
+            && let Source::Buffer(buffer) = load.source
+            && load.view == View::dense(&self.plan.buffers[buffer].shape)
+            && self.plan.buffers[buffer].shape == lazy.dims
+            && self.plan.buffers[buffer].elements == lazy.dims.iter().product::<u64>()
+        {
+            return buffer;
+        }
+        let buffer = self.buffer(&Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype }, Place::Arena(0));
+        self.store(lazy, buffer, &View::dense(&lazy.dims));
+        buffer
+    }
+
+    /// The same value, with nothing left in registers.
+    fn without_anchors(&mut self, value: &Value) -> Option<Lazy> {
+        let Value::Tensor(lazy) = value else { return None };
+        Some(if lazy.anchors().is_empty() { lazy.clone() } else { self.in_buffers(lazy) })
+    }
+
+    /// The value in a new buffer without gaps.
+    pub fn copied(&mut self, lazy: &Lazy) -> Lazy {
+        let buffer = self.buffer(&Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype }, Place::Arena(0));
+        self.store(lazy, buffer, &View::dense(&lazy.dims));
+        self.dense(buffer)
+    }
+
+    /// The value as a load of a buffer.
+    pub fn in_buffers(&mut self, lazy: &Lazy) -> Lazy {
+        if lazy.anchors().is_empty() && lazy.plain().is_some() {
+            return lazy.clone();
+        }
+        let (buffer, view) = self.emit(lazy);
+        Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view })
+    }
+
+    /// The result of a group in memory, where its users want it.
+    fn settle(&mut self, expr: ExprId, value: Value) -> Value {
+        match value {
+            Value::Tuple(fields) => Value::Tuple(fields.into_iter().map(|field| self.settle(ExprId(u32::MAX), field)).collect()),
+            Value::Tensor(lazy) => {
+                let request = self.requests.of(expr);
+                let wanted =
+                    request.part_of.is_some() || request.output.is_some() || request.margins.iter().any(|&m| m != (0, 0));
+                let computed = lazy.plain().is_none() || !lazy.anchors().is_empty();
+                if lazy.dims.contains(&0) || !wanted || crate::ops::lower::lane(lazy.dtype).is_none() {
+                    return Value::Tensor(if computed { self.in_buffers(&lazy) } else { lazy });
+                }
+                let already = self.places.get(&expr).is_some_and(|(buffer, view)| {
+                    lazy.plain().is_some_and(|load| load.source == Source::Buffer(*buffer) && load.view == *view)
+                });
+                // What is only another sight of memory stays where it is, unless it is to have zeros around it.
+                if already || (!computed && request.margins.iter().all(|&m| m == (0, 0))) {
+                    return Value::Tensor(lazy);
+                }
+                let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
+                let (buffer, view) = self.place_of(expr, &tensor);
+                self.store(&lazy, buffer, &view);
+                Value::Tensor(Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view }))
+            }
+        }
+    }
+
+    /// Where the value of an expression is to lie.
+    fn place_of(&mut self, expr: ExprId, tensor: &Tensor) -> (BufferId, View) {
+        // From the value to the whole it is a part of, then back.
+        let (mut chain, mut at) = (vec![], expr);
+        while !self.places.contains_key(&at)
+            && let Some((whole, axis, begin)) = self.requests.of(at).part_of
+        {
+            chain.push((at, axis, begin));
+            at = whole;
+        }
+        if !self.places.contains_key(&at) {
+            let whole = if at == expr { tensor.clone() } else { self.type_of(at).unwrap_or_else(|| tensor.clone()) };
+            let request = self.requests.of(at);
+            let place = match request.output {
+                Some(output) if request.margins.iter().all(|&margin| margin == (0, 0)) => Place::Output(output),
+                _ => Place::Arena(0),
+            };
+            let padded = self.padded_buffer(&whole, &request.margins, place);
+            self.places.insert(at, padded);
+        }
+        let (buffer, mut view) = self.places[&at].clone();
+        for &(part, axis, begin) in chain.iter().rev() {
+            let n = self.type_of(part).map_or(0, |tensor| tensor.shape[axis]);
+            view = view.slice(axis, begin as i64, 1, n);
+            self.places.insert(part, (buffer, view.clone()));
+        }
+        (buffer, view)
+    }
+
+    fn type_of(&self, expr: ExprId) -> Option<Tensor> {
+        call::tensor(self.module, self.module.ty(expr)).ok()
+    }
+
+    /// A buffer with zeros around the tensor.
+    pub fn padded_buffer(&mut self, tensor: &Tensor, margins: &[(u64, u64)], place: Place) -> (BufferId, View) {
+        let margin = |axis: usize| margins.get(axis).copied().unwrap_or((0, 0));
+        let outer: Vec<u64> = tensor.shape.iter().enumerate().map(|(axis, dim)| dim + margin(axis).0 + margin(axis).1).collect();
+        let whole = Tensor { shape: outer.clone(), dtype: tensor.dtype };
+        let buffer = self.buffer(&whole, place);
+        let mut view = View::dense(&outer);
+        for (axis, &dim) in tensor.shape.iter().enumerate() {
+            view = view.slice(axis, margin(axis).0 as i64, 1, dim);
+        }
+        if outer != tensor.shape {
+            let stretches = gaps(&outer, &tensor.shape, margins);
+            let step = Step {
+                work: Work::Zero(stretches),
+                args: vec![buffer],
+                writes: vec![true],
+                origin: self.origin,
+                ops: vec![],
+                once: false,
+            };
+            self.plan.steps.push(step);
+            let margins = (0..tensor.shape.len()).map(margin).collect();
+            self.padded.insert(buffer, Padded { view: view.clone(), margins });
+        }
+        (buffer, view)
+    }
+
+    fn outputs(&mut self, result: Value) {
+        let mut stack = vec![result];
+        while let Some(value) = stack.pop() {
+            match value {
+                Value::Tuple(fields) => stack.extend(fields.into_iter().rev()),
+                Value::Tensor(lazy) => {
+                    let at = self.plan.outputs.len();
+                    let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
+                    let there = lazy.plain().and_then(|load| match load.source {
+                        Source::Buffer(buffer) if matches!(self.plan.buffers[buffer].place, Place::Output(own) if own == at) => {
+                            (load.view == View::dense(&lazy.dims)).then_some(buffer)
+                        }
+                        _ => None,
+                    });
+                    let buffer = there.unwrap_or_else(|| {
+                        let buffer = self.buffer(&tensor, Place::Output(at));
+                        self.store(&lazy, buffer, &View::dense(&tensor.shape));
+                        buffer
+                    });
+                    self.plan.outputs.push(buffer);
+                }
+            }
+        }
+    }
+}
+
+/// The stretches of a padded buffer that are not the tensor's, neighbours joined.
+fn gaps(outer: &[u64], inner: &[u64], margins: &[(u64, u64)]) -> Vec<(u64, u64)> {
+    let margin = |axis: usize| margins.get(axis).copied().unwrap_or((0, 0));
+    // Axes behind the last margin lie in one piece.
+    let last = (0..outer.len()).rev().find(|&axis| margin(axis) != (0, 0)).unwrap_or(0);
+    let piece: u64 = outer[last + 1..].iter().product();
+    let mut stretches: Vec<(u64, u64)> = vec![];
+    let mut add = |from: u64, n: u64| match stretches.last_mut() {
+        _ if n == 0 => {}
+        Some((start, length)) if *start + *length == from => *length += n,
+        _ => stretches.push((from, n)),
+    };
+    let rows: u64 = outer[..last].iter().product();
+    for row in 0..rows {
+        let mut rest = row;
+        let mut inside = true;
+        for axis in (0..last).rev() {
+            let at = rest % outer[axis];
+            rest /= outer[axis];
+            inside &= at >= margin(axis).0 && at < margin(axis).0 + inner[axis];
+        }
+        let start = row * outer[last] * piece;
+        if inside {
+            let (before, after) = margin(last);
+            add(start, before * piece);
+            add(start + (before + inner[last]) * piece, after * piece);
+        } else {
+            add(start, outer[last] * piece);
+        }
+    }
+    stretches
+}
+
+/// How long a body may become, and how much it may read.
+const MAX_INSTRS: usize = 160;
+const MAX_LOADS: usize = 12;

@@ -1,0 +1,216 @@
+//! What the users of a value want of its memory, found before anything is computed.
+//!
+//! A convolution wants zeros around its input, a concatenation wants its parts side by side, the result of the function wants to
+//! be an output. Wishes are kept by the expression that computes the value.
+
+use super::call;
+use crate::ir::{ExprId, ExprKind, FuncId, Module, VarId};
+use crate::ops::lower::{Call, Lower, Product, Tensor};
+use crate::ops::{OpDef, Table};
+use rustc_hash::FxHashMap;
+
+/// What is wanted of the memory of a value.
+#[derive(Clone, Default, Debug)]
+pub struct Request {
+    /// Elements before and after each axis, which are 0.
+    pub margins: Vec<(u64, u64)>,
+    /// The value it is a part of: the concatenation, the axis, the first index.
+    pub part_of: Option<(ExprId, usize, u64)>,
+    pub output: Option<usize>,
+}
+
+/// Wishes by expression.
+pub struct Requests {
+    wanted: FxHashMap<ExprId, Request>,
+}
+
+impl Requests {
+    pub fn of(&self, expr: ExprId) -> Request {
+        self.wanted.get(&expr).cloned().unwrap_or_default()
+    }
+}
+
+/// Finds the wishes of calls, which are in the order of evaluation; `value` is the expression that computes one, bindings seen through.
+pub fn find(module: &Module, ops: &Table, order: &[ExprId], results: &[ExprId], value: &dyn Fn(ExprId) -> ExprId) -> Requests {
+    let mut finder = Finder { module, ops, value, wanted: FxHashMap::default() };
+    for &expr in order {
+        finder.visit(expr);
+    }
+    for (at, &result) in results.iter().enumerate() {
+        let result = value(result);
+        let request = finder.wanted.entry(result).or_default();
+        // Two outputs are two places.
+        if computes(module, result) && request.output.is_none() && request.part_of.is_none() {
+            request.output = Some(at);
+        }
+    }
+    // A part has the margins of the whole: from the last whole to the first part.
+    for &expr in order.iter().rev() {
+        finder.lift(expr);
+    }
+    Requests { wanted: finder.wanted }
+}
+
+/// Whether a value is computed by its expression, and not passed on.
+fn computes(module: &Module, expr: ExprId) -> bool {
+    matches!(module.exprs[expr].kind, ExprKind::Call { .. }) && module.types.as_tensor(module.ty(expr)).is_some()
+}
+
+struct Finder<'a> {
+    module: &'a Module,
+    ops: &'a Table,
+    value: &'a dyn Fn(ExprId) -> ExprId,
+    wanted: FxHashMap<ExprId, Request>,
+}
+
+impl Finder<'_> {
+    fn visit(&mut self, expr: ExprId) {
+        let module = self.module;
+        let ExprKind::Call { callee, args, .. } = module.exprs[expr].kind else { return };
+        match module.exprs[callee].kind {
+            ExprKind::Op(_) => {
+                let outside: FxHashMap<VarId, ExprId> = FxHashMap::default();
+                self.wishes(expr, expr, &outside);
+            }
+            ExprKind::Fn(func) => {
+                let params = &module.funcs[func].params;
+                let args = module.items(args).iter().map(|arg| arg.expr);
+                let outside: FxHashMap<VarId, ExprId> = params.iter().copied().zip(args).collect();
+                for inner in self.calls(func) {
+                    self.wishes(inner, expr, &outside);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn calls(&self, func: FuncId) -> Vec<ExprId> {
+        let order = self.module.post_order(&[self.module.funcs[func].body]);
+        order.into_iter().filter(|&expr| self.module.called_op(expr).is_some()).collect()
+    }
+
+    /// The value outside that an expression of a group is, if it is one.
+    fn outer(&self, expr: ExprId, outside: &FxHashMap<VarId, ExprId>) -> Option<ExprId> {
+        match self.module.exprs[expr].kind {
+            ExprKind::Var(var) => Some((self.value)(*outside.get(&var)?)),
+            _ if outside.is_empty() => Some((self.value)(expr)),
+            _ => None,
+        }
+    }
+
+    fn wishes(&mut self, call: ExprId, group: ExprId, outside: &FxHashMap<VarId, ExprId>) {
+        let module = self.module;
+        let ExprKind::Call { args, .. } = module.exprs[call].kind else { return };
+        let args: Vec<ExprId> = module.items(args).iter().map(|arg| arg.expr).collect();
+        let Some(op) = module.called_op(call) else { return };
+        match self.ops.def(op).lower {
+            Some(Lower::Product(product) | Lower::Windows(product, _)) => {
+                let Some((data, products)) = described(module, call, |call| product(call)) else { return };
+                let Some(outer) = products.first().and_then(|product| self.outer(args[product.data_arg], outside)) else {
+                    return;
+                };
+                let request = self.wanted.entry(outer).or_default();
+                for product in &products {
+                    widen(&mut request.margins, &margins(product, &data[product.data_arg].shape));
+                }
+            }
+            Some(Lower::Join(axis)) => {
+                // Only where the concatenation is the group's result as it is.
+                let result = match module.exprs[group].kind {
+                    ExprKind::Call { callee, .. } => match module.exprs[callee].kind {
+                        ExprKind::Fn(func) => module.funcs[func].body,
+                        _ => group,
+                    },
+                    _ => return,
+                };
+                if result == call {
+                    self.join(call, group, &args, outside, axis);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn join(
+        &mut self,
+        call: ExprId,
+        group: ExprId,
+        args: &[ExprId],
+        outside: &FxHashMap<VarId, ExprId>,
+        axis: fn(&Call) -> Option<usize>,
+    ) {
+        let module = self.module;
+        let Some((_, Some(axis))) = described(module, call, |call| Some(axis(call))) else { return };
+        let tuple = match self.outer(args[0], outside) {
+            Some(outer) if matches!(module.exprs[outer].kind, ExprKind::Tuple(_)) => outer,
+            _ => args[0],
+        };
+        let ExprKind::Tuple(fields) = module.exprs[tuple].kind else { return };
+        let inside = tuple == args[0] && !outside.is_empty();
+        let mut begin = 0;
+        for field in module.items(fields) {
+            let outer = if inside { self.outer(field.expr, outside) } else { Some((self.value)(field.expr)) };
+            let Ok(part) = call::tensor(module, module.ty(field.expr)) else { return };
+            let n = part.shape.get(axis).copied().unwrap_or(0);
+            if let Some(outer) = outer.filter(|&outer| computes(module, outer)) {
+                let request = self.wanted.entry(outer).or_default();
+                if request.part_of.is_none() {
+                    request.part_of = Some((group, axis, begin));
+                }
+            }
+            begin += n;
+        }
+    }
+
+    /// Gives the margins of a part to its whole.
+    fn lift(&mut self, expr: ExprId) {
+        let mut part = expr;
+        while let Some(request) = self.wanted.get(&part)
+            && let Some((whole, axis, _)) = request.part_of
+        {
+            let mut margins = request.margins.clone();
+            if margins.get(axis).is_some_and(|&margin| margin != (0, 0)) {
+                // Zeros between parts are no concatenation.
+                self.wanted.entry(part).or_default().part_of = None;
+                return;
+            }
+            std::mem::swap(&mut self.wanted.entry(whole).or_default().margins, &mut margins);
+            widen(&mut self.wanted.entry(whole).or_default().margins, &margins);
+            part = whole;
+        }
+    }
+}
+
+/// What an operator's declaration says of a call whose types are known, with the operands.
+fn described<T>(module: &Module, call: ExprId, f: impl FnOnce(&Call) -> Option<T>) -> Option<(Vec<Tensor>, T)> {
+    let ExprKind::Call { args, attrs, .. } = module.exprs[call].kind else { return None };
+    let args: Vec<Vec<Tensor>> =
+        module.items(args).iter().map(|arg| call::tensors(module, module.ty(arg.expr)).ok()).collect::<Option<_>>()?;
+    let outs = call::tensors(module, module.ty(call)).ok()?;
+    let attrs = attrs.map_or(&[][..], |attrs| &module.attrs[attrs].values);
+    let said = f(&Call { attrs, args: &args, outs: &outs })?;
+    Some((args.into_iter().map(|mut tensors| tensors.swap_remove(0)).collect(), said))
+}
+
+/// How far the indices of the data reach before and behind each axis.
+pub fn margins(product: &Product, shape: &[u64]) -> Vec<(u64, u64)> {
+    let extents = product.extents();
+    let reach = |(map, &dim): (&crate::ops::lower::AxisMap, &u64)| {
+        let (least, most) = map.range(&extents);
+        ((-least).max(0) as u64, (most - (dim as i64 - 1)).max(0) as u64)
+    };
+    product.data.iter().zip(shape).map(reach).collect()
+}
+
+/// Enlarges margins to hold others.
+pub fn widen(margins: &mut Vec<(u64, u64)>, other: &[(u64, u64)]) {
+    margins.resize(margins.len().max(other.len()), (0, 0));
+    for (own, other) in margins.iter_mut().zip(other) {
+        *own = (own.0.max(other.0), own.1.max(other.1));
+    }
+}
+
+/// The declaration of the operator a call names.
+pub fn def(module: &Module, ops: &Table, call: ExprId) -> Option<&'static OpDef> {
+    module.called_op(call).map(|op| ops.def(op))
+}
