@@ -59,8 +59,8 @@ const LATENCY: f64 = 5.0;
 const FAR_BYTES: f64 = 32.0;
 const FAR_GAPS_BYTES: f64 = 10.0;
 const NEAR_BYTES: f64 = 128.0;
-/// Which part of the time of a stream of weights is not hidden below the arithmetic.
-const UNHIDDEN_WEIGHTS: f64 = 0.15;
+/// Which part of the time of a stream of weights is not hidden below the arithmetic, for each multiply-add of a cycle.
+const UNHIDDEN_WEIGHTS: f64 = 0.075;
 
 impl Sum {
     /// Of the dimensions of a sum, under rows of these points, with an input of so many bytes.
@@ -108,7 +108,7 @@ pub fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) -> Opti
     let weights = (vectors as usize * target.lanes * 4) as f64 / target.l2_bytes as f64;
     let bounds = [sums / target.fmas as f64, loads / LOADS, instructions / 5.0, LATENCY, weights];
     // Neither a stream of weights nor a load is free, even below its bound.
-    let step = bounds.into_iter().fold(0.0, f64::max) + UNHIDDEN_WEIGHTS * weights + 0.01 * loads;
+    let step = bounds.into_iter().fold(0.0, f64::max) + UNHIDDEN_WEIGHTS * target.fmas as f64 * weights + 0.01 * loads;
     let step = step + sum.input * points as f64;
     Some(sum.steps as f64 * step + 2.0 * sums + 20.0)
 }

@@ -1,7 +1,8 @@
 //! The code of a tile: sums of products in registers over a whole sum, then the epilogue.
 //!
 //! `fn(frame, table, count)`: `frame` holds a pointer for each stream, `table` rows of byte offsets, one row a tile. The order
-//! of both is input, weights (in the frame only), output, operands. Every sum is one chain of fused multiply-adds in the
+//! of both is input, weights (in the frame only), output, operands; the frame ends with where the weights lie that will be
+//! read next, which are brought near while this group's are used. Every sum is one chain of fused multiply-adds in the
 //! order of the sum's dimensions, whatever the tile, so its bits do not depend on how the work was cut.
 
 use super::choose::Feed;
@@ -16,7 +17,12 @@ const COUNT: R = R::RDX;
 const INPUT: R = R::RAX;
 const WEIGHTS: R = R::RCX;
 /// Counters of the loops of the sum; afterwards the pointers of output and operands.
-pub const SPARE: [R; 10] = [R::R8, R::R9, R::R10, R::R11, R::RBX, R::RBP, R::R12, R::R13, R::R14, R::R15];
+pub const SPARE: [R; 9] = [R::R8, R::R9, R::R10, R::R11, R::RBX, R::RBP, R::R12, R::R13, R::R14];
+/// The weights that come next.
+const NEXT: R = R::R15;
+
+/// Bytes of a cache line.
+pub const LINE: usize = 64;
 
 /// Of AVX-512; the mask of the last vector's columns.
 pub const TAIL: K = K(1);
@@ -29,6 +35,8 @@ pub struct TileCode<'a> {
     pub tail: Option<usize>,
     pub feed: Feed,
     pub sum: &'a SumLoops,
+    /// How many lines of the next weights are brought near in each round of the innermost loop.
+    pub next_lines: usize,
     pub epilogue: &'a Epilogue<'a>,
 }
 
@@ -44,7 +52,14 @@ impl TileCode<'_> {
         let spilled = self.epilogue.spills(self.points(), self.vectors, asm.isa());
         let locals = if spilled { self.points() * self.vectors * asm.isa().bytes() } else { 0 };
         let n_spare = self.sum.loops.len().max(n_streams - 1);
-        let frame = asm.enter(&SPARE[..n_spare.min(SPARE.len())], locals);
+        let mut used = SPARE[..n_spare.min(SPARE.len())].to_vec();
+        if self.next_lines > 0 {
+            used.push(NEXT);
+        }
+        let frame = asm.enter(&used, locals);
+        if self.next_lines > 0 {
+            asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
+        }
         if let (Some(lanes), Isa::Avx512) = (self.tail, asm.isa()) {
             asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
         }
@@ -90,7 +105,10 @@ impl TileCode<'_> {
             }
             heads.push(asm.bound());
         }
-        self.steps(asm, &self.sum.body);
+        self.steps(asm, &self.sum.body, self.next_lines);
+        if self.next_lines > 0 {
+            asm.add_ri(NEXT, (LINE * self.next_lines) as i32);
+        }
         let innermost = self.sum.loops.len().wrapping_sub(1);
         // How far the loops inside have moved the input already.
         let mut moved = 0;
@@ -106,7 +124,7 @@ impl TileCode<'_> {
             asm.jcc(Cond::NE, heads[level]);
             moved = one.input * one.count as i64;
             if level == innermost && !self.sum.rest.is_empty() {
-                self.steps(asm, &self.sum.rest);
+                self.steps(asm, &self.sum.rest, 0);
                 self.advance_weights(asm, self.sum.rest.len());
             }
         }
@@ -117,8 +135,13 @@ impl TileCode<'_> {
     }
 
     /// Steps of the sum without a loop, whose inputs are at these offsets.
-    fn steps(&self, asm: &mut Asm, offsets: &[i64]) {
+    fn steps(&self, asm: &mut Asm, offsets: &[i64], next_lines: usize) {
+        let mut lines = 0;
         for (step, &offset) in offsets.iter().enumerate() {
+            while lines * offsets.len() < next_lines * (step + 1) {
+                asm.prefetcht1(Mem::at(NEXT, (LINE * lines) as i32));
+                lines += 1;
+            }
             match self.feed {
                 Feed::KeepWeights => self.keep_weights(asm, step, offset),
                 Feed::KeepInput => self.keep_input(asm, step, offset),

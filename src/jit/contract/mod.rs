@@ -19,9 +19,9 @@ pub use pack::Packing;
 pub use points::Cut;
 pub use schedule::{Item, Work};
 
-use crate::jit::asm::{Asm, Isa};
+use crate::jit::asm::Asm;
 use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
-use emit::{SPARE, TileCode};
+use emit::{LINE, SPARE, TileCode};
 use epilogue::{Epilogue, Lanes, Stream};
 use points::{PointDim, Tiles};
 use sum::SumLoops;
@@ -40,6 +40,8 @@ pub struct Contraction {
     /// The step from one part to the next in the packed weights, in bytes.
     weight_part: i64,
     bands_at_once: usize,
+    /// Bytes of the next weights that a tile of each shape brings near.
+    next_bytes: Vec<i64>,
     flops: u64,
 }
 
@@ -89,7 +91,7 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
     }
     let tiles = points::cut(&dims, 2 + contract.operands.len(), choice.cut)?;
     let packing = packing(contract, lanes, choice.vectors);
-    let entries = code(contract, &tiles, &epilogue, &packing, &target, asm)?;
+    let (entries, next_bytes) = code(contract, &tiles, &epilogue, &packing, &target, asm)?;
     let places = places(contract, &views, &packing);
     let work = work(contract, &tiles, &packing);
     Some(Contraction {
@@ -107,6 +109,7 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
         work,
         tiles,
         entries,
+        next_bytes,
     })
 }
 
@@ -194,7 +197,7 @@ fn code(
     packing: &Packing,
     target: &Target,
     asm: &mut Asm,
-) -> Option<Vec<[usize; 2]>> {
+) -> Option<(Vec<[usize; 2]>, Vec<i64>)> {
     let lanes = packing.lanes as u64;
     let groups = packing.n_groups();
     let tail = Some((contract.columns % lanes) as usize).filter(|&tail| tail > 0);
@@ -203,9 +206,10 @@ fn code(
     if groups == 1 || last == variants[0] {
         variants.remove(if groups == 1 { 0 } else { 1 });
     }
-    let mut entries = Vec::new();
+    let (mut entries, mut next_bytes) = (Vec::new(), Vec::new());
     for shape in &tiles.shapes {
         let mut found = [0; 2];
+        let mut next = 0;
         for (at, &(vectors, tail)) in variants.iter().enumerate() {
             let feed = choose::feed(shape.len() as u64, vectors as u64, target)?;
             let per_step = shape.len() * vectors + shape.len() + vectors;
@@ -215,14 +219,27 @@ fn code(
             }
             asm.align(64);
             found[at] = asm.here();
-            TileCode { shape, vectors, tail, feed, sum: &sum, epilogue }.emit(asm);
+            let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, epilogue.n_streams(), sum.rounds()) };
+            next += (sum.rounds() as usize * next_lines * LINE) as i64;
+            TileCode { shape, vectors, tail, feed, sum: &sum, next_lines, epilogue }.emit(asm);
         }
         if variants.len() == 1 {
             found[1] = found[0];
         }
         entries.push(found);
+        next_bytes.push(next);
     }
-    Some(entries)
+    Some((entries, next_bytes))
+}
+
+/// How many lines of the next group's weights a round brings near, so that all of them have come when the tiles of this
+/// group are done. With very many tiles the first one's wait does not count.
+fn next_lines(packing: &Packing, tiles: &Tiles, n_table: usize, rounds: u64) -> usize {
+    let n_tiles = (tiles.table.len() / n_table) as u64;
+    let lines = 4 * packing.part_len() / packing.n_groups() / LINE as u64;
+    let all_rounds = n_tiles * rounds;
+    let worth = n_tiles > 1 && packing.n_groups() > 1 && 2 * lines >= all_rounds;
+    if worth { lines.div_ceil(all_rounds).min(16) as usize } else { 0 }
 }
 
 /// A body without a loop has at most about so many instructions, so that it stays among the decoded ones.
@@ -290,7 +307,7 @@ impl Contraction {
     /// them or reads this item's output meanwhile.
     pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const f32, item: &Item) {
         let part = item.part as i64;
-        let mut frame = [0i64; 2 + SPARE.len()];
+        let mut frame = [0i64; 3 + SPARE.len()];
         let at = |place: &Place, group: usize| args[place.arg] as i64 + place.offset + part * place.part + place.groups[group];
         let mut begin = item.bands.start;
         while begin < item.bands.end {
@@ -302,8 +319,9 @@ impl Contraction {
                     *slot = at(place, group);
                 }
                 let last = usize::from(group + 1 == self.work.groups.len());
+                frame[2 + self.streams.len()] = frame[1] + 4 * self.packing.group_len() as i64;
                 // SAFETY: the frame points at the streams of this part and group.
-                unsafe { self.run_bands(code, &frame, begin..end, last) };
+                unsafe { self.run_bands(code, &mut frame, begin..end, last) };
             }
             begin = end;
         }
@@ -313,7 +331,7 @@ impl Contraction {
     ///
     /// # Safety
     /// As [`Contraction::run`]; `frame` points at the streams of a part and a group of columns.
-    unsafe fn run_bands(&self, code: *const u8, frame: &[i64], bands: std::ops::Range<usize>, last: usize) {
+    unsafe fn run_bands(&self, code: *const u8, frame: &mut [i64], bands: std::ops::Range<usize>, last: usize) {
         let mut waiting: Option<points::Run> = None;
         let runs = self.tiles.bands[bands].iter().flat_map(|band| &band.runs).copied();
         for run in runs.map(Some).chain([None]) {
@@ -329,6 +347,7 @@ impl Contraction {
                             let entry: Entry = std::mem::transmute(entry);
                             entry(frame.as_ptr(), rows.as_ptr(), (run.end - run.begin) as u64);
                         }
+                        frame[2 + self.streams.len()] += (run.end - run.begin) as i64 * self.next_bytes[run.shape];
                     }
                     waiting = next;
                 }
