@@ -43,10 +43,12 @@ pub fn feed(points: u64, vectors: u64, target: &Target) -> Option<Feed> {
     }
 }
 
-/// A sum: how many steps, and the cycles that the input of one costs each point.
+/// A sum: how many steps, which share of a tile's input no other step of it reads, and the cycles that the input of a step
+/// costs each point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Sum {
     pub steps: u64,
+    pub fresh: f64,
     pub input: f64,
 }
 
@@ -82,7 +84,7 @@ impl Sum {
             () if row > stretch.max(16) => FAR_GAPS_BYTES,
             () => FAR_BYTES,
         };
-        Sum { steps, input: fresh * 4.0 / bytes }
+        Sum { steps, fresh, input: fresh * 4.0 / bytes }
     }
 }
 
@@ -173,7 +175,7 @@ mod tests {
     use super::*;
 
     fn sum(steps: u64) -> Sum {
-        Sum { steps, input: 0.01 }
+        Sum { steps, fresh: 0.4, input: 0.01 }
     }
 
     fn plane(height: u64, width: u64) -> [PointDim; 2] {

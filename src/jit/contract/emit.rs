@@ -17,7 +17,9 @@ const COUNT: R = R::RDX;
 const INPUT: R = R::RAX;
 const WEIGHTS: R = R::RCX;
 /// Counters of the loops of the sum; afterwards the pointers of output and operands.
-pub const SPARE: [R; 9] = [R::R8, R::R9, R::R10, R::R11, R::RBX, R::RBP, R::R12, R::R13, R::R14];
+pub const SPARE: [R; 8] = [R::R8, R::R9, R::R10, R::R11, R::RBX, R::RBP, R::R12, R::R13];
+/// How far the next tile's input is from this one's.
+const NEXT_TILE: R = R::R14;
 /// The weights that come next.
 const NEXT: R = R::R15;
 
@@ -26,6 +28,17 @@ pub const LINE: usize = 64;
 
 /// Of AVX-512; the mask of the last vector's columns.
 pub const TAIL: K = K(1);
+
+/// Which input is brought near while the tile computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ahead {
+    /// It lies near already.
+    None,
+    /// That of so many rounds of the innermost loop later.
+    Rounds(u64),
+    /// That of the same round of the next tile.
+    Tile,
+}
 
 /// One tile's code.
 pub struct TileCode<'a> {
@@ -37,6 +50,7 @@ pub struct TileCode<'a> {
     pub sum: &'a SumLoops,
     /// How many lines of the next weights are brought near in each round of the innermost loop.
     pub next_lines: usize,
+    pub ahead: Ahead,
     pub epilogue: &'a Epilogue<'a>,
 }
 
@@ -56,6 +70,9 @@ impl TileCode<'_> {
         if self.next_lines > 0 {
             used.push(NEXT);
         }
+        if self.ahead == Ahead::Tile {
+            used.push(NEXT_TILE);
+        }
         let frame = asm.enter(&used, locals);
         if self.next_lines > 0 {
             asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
@@ -69,6 +86,11 @@ impl TileCode<'_> {
         asm.add_rm(INPUT, slot(TABLE, 0));
         asm.add_ri(INPUT, bias(asm.isa()));
         asm.mov_rm(WEIGHTS, slot(FRAME, 1));
+        if self.ahead == Ahead::Tile {
+            // The table ends with a row more than there are tiles.
+            asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
+            asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
+        }
         for at in 0..self.points() * self.vectors {
             asm.zero(V(at as u8));
         }
@@ -105,7 +127,8 @@ impl TileCode<'_> {
             }
             heads.push(asm.bound());
         }
-        self.steps(asm, &self.sum.body, self.next_lines);
+        let ahead = self.ahead(asm);
+        self.steps(asm, &self.sum.body, &ahead);
         if self.next_lines > 0 {
             asm.add_ri(NEXT, (LINE * self.next_lines) as i32);
         }
@@ -124,7 +147,7 @@ impl TileCode<'_> {
             asm.jcc(Cond::NE, heads[level]);
             moved = one.input * one.count as i64;
             if level == innermost && !self.sum.rest.is_empty() {
-                self.steps(asm, &self.sum.rest, 0);
+                self.steps(asm, &self.sum.rest, &[]);
                 self.advance_weights(asm, self.sum.rest.len());
             }
         }
@@ -134,13 +157,36 @@ impl TileCode<'_> {
         asm.add_ri(WEIGHTS, (steps * self.vectors * asm.isa().bytes()) as i32);
     }
 
-    /// Steps of the sum without a loop, whose inputs are at these offsets.
-    fn steps(&self, asm: &mut Asm, offsets: &[i64], next_lines: usize) {
-        let mut lines = 0;
+    /// What a round of the innermost loop brings near: weights, and a line of input for each that it reads itself.
+    fn ahead(&self, asm: &Asm) -> Vec<Mem> {
+        let weights = (0..self.next_lines).map(|line| Mem::at(NEXT, (LINE * line) as i32));
+        let offsets = self.shape.iter().flat_map(|point| self.sum.body.iter().map(|step| point[0] + step));
+        // Tiles begin at a line as a rule; if not, one line in a stretch is missed.
+        let mut lines: Vec<i64> = offsets.map(|offset| offset.div_euclid(LINE as i64 / 4) * LINE as i64).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let far = self.sum.loops.last().map_or(0, |inner| 4 * inner.input);
+        let input = lines.into_iter().filter_map(|line| {
+            let disp = line - i64::from(bias(asm.isa()));
+            match self.ahead {
+                Ahead::None => None,
+                Ahead::Rounds(n) => Some(Mem::at(INPUT, i32::try_from(disp + n as i64 * far).ok()?)),
+                Ahead::Tile => Some(Mem::indexed(INPUT, NEXT_TILE, 1, i32::try_from(disp).ok()?)),
+            }
+        });
+        weights.chain(input).collect()
+    }
+
+    /// Steps of the sum without a loop, whose inputs are at these offsets, with what is brought near between them.
+    fn steps(&self, asm: &mut Asm, offsets: &[i64], ahead: &[Mem]) {
+        let mut done = 0;
         for (step, &offset) in offsets.iter().enumerate() {
-            while lines * offsets.len() < next_lines * (step + 1) {
-                asm.prefetcht1(Mem::at(NEXT, (LINE * lines) as i32));
-                lines += 1;
+            while done * offsets.len() < ahead.len() * (step + 1) {
+                match ahead[done].base == NEXT {
+                    true => asm.prefetcht1(ahead[done]),
+                    false => asm.prefetcht0(ahead[done]),
+                }
+                done += 1;
             }
             match self.feed {
                 Feed::KeepWeights => self.keep_weights(asm, step, offset),

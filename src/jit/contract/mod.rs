@@ -21,7 +21,7 @@ pub use schedule::{Item, Work};
 
 use crate::jit::asm::Asm;
 use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
-use emit::{LINE, SPARE, TileCode};
+use emit::{Ahead, LINE, SPARE, TileCode};
 use epilogue::{Epilogue, Lanes, Stream};
 use points::{PointDim, Tiles};
 use sum::SumLoops;
@@ -91,7 +91,7 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
     }
     let tiles = points::cut(&dims, 2 + contract.operands.len(), choice.cut)?;
     let packing = packing(contract, lanes, choice.vectors);
-    let (entries, next_bytes) = code(contract, &tiles, &epilogue, &packing, &target, asm)?;
+    let (entries, next_bytes) = code(contract, &tiles, &epilogue, &packing, sum.fresh, &target, asm)?;
     let places = places(contract, &views, &packing);
     let work = work(contract, &tiles, &packing);
     Some(Contraction {
@@ -195,6 +195,7 @@ fn code(
     tiles: &Tiles,
     epilogue: &Epilogue,
     packing: &Packing,
+    fresh: f64,
     target: &Target,
     asm: &mut Asm,
 ) -> Option<(Vec<[usize; 2]>, Vec<i64>)> {
@@ -219,9 +220,10 @@ fn code(
             }
             asm.align(64);
             found[at] = asm.here();
-            let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, epilogue.n_streams(), sum.rounds()) };
+            let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
             next += (sum.rounds() as usize * next_lines * LINE) as i64;
-            TileCode { shape, vectors, tail, feed, sum: &sum, next_lines, epilogue }.emit(asm);
+            let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
+            TileCode { shape, vectors, tail, feed, sum: &sum, next_lines, ahead, epilogue }.emit(asm);
         }
         if variants.len() == 1 {
             found[1] = found[0];
@@ -234,12 +236,25 @@ fn code(
 
 /// How many lines of the next group's weights a round brings near, so that all of them have come when the tiles of this
 /// group are done. With very many tiles the first one's wait does not count.
-fn next_lines(packing: &Packing, tiles: &Tiles, n_table: usize, rounds: u64) -> usize {
-    let n_tiles = (tiles.table.len() / n_table) as u64;
+fn next_lines(packing: &Packing, tiles: &Tiles, rounds: u64) -> usize {
+    let n_tiles = tiles.n_tiles as u64;
     let lines = 4 * packing.part_len() / packing.n_groups() / LINE as u64;
     let all_rounds = n_tiles * rounds;
     let worth = n_tiles > 1 && packing.n_groups() > 1 && 2 * lines >= all_rounds;
     if worth { lines.div_ceil(all_rounds).min(16) as usize } else { 0 }
+}
+
+/// Where no step of a tile reads what another has read, input is brought near: rounds ahead by a memory's latency in a long
+/// sum, a tile ahead in a short one.
+fn ahead(sums: usize, sum: &SumLoops, fresh: f64, target: &Target) -> Ahead {
+    const LATENCY: u64 = 400;
+    let round = (sum.body.len() * sums / target.fmas.max(1)).max(1) as u64;
+    let rounds = LATENCY.div_ceil(round);
+    match () {
+        () if fresh < 0.7 => Ahead::None,
+        () if sum.loops.last().is_some_and(|inner| inner.count >= 4 * rounds) => Ahead::Rounds(rounds),
+        () => Ahead::Tile,
+    }
 }
 
 /// A body without a loop has at most about so many instructions, so that it stays among the decoded ones.
@@ -258,11 +273,11 @@ fn places(contract: &Contract, views: &[Columns], packing: &Packing) -> Vec<Plac
     [out].into_iter().chain(operands.map(|(one, view)| place(one.arg, one.offset, one.group, *view))).collect()
 }
 
-/// Bytes from the first element of the input to the last, or all that is read if that is less.
+/// Bytes from the first element of the input to the last, or all that is read if that is less; twice, as lines come in pairs.
 fn input_bytes(contract: &Contract) -> u64 {
     let reach = |dims: &[ContractDim]| dims.iter().map(|dim| (dim.extent - 1) * dim.input.unsigned_abs()).sum::<u64>();
     let reads: u64 = contract.points.iter().chain(&contract.sum).map(|dim| dim.extent).product();
-    4 * (reach(&contract.points) + reach(&contract.sum) + 1).min(reads)
+    4 * (reach(&contract.points) + reach(&contract.sum) + 1).min(2 * reads)
 }
 
 fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {

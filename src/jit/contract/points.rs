@@ -108,8 +108,10 @@ pub struct Run {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tiles {
     pub shapes: Vec<Shape>,
-    /// Where each tile begins in each stream, in bytes: `[tile][stream]`.
+    /// Where each tile begins in each stream, in bytes: `[tile][stream]`. The last row is there twice, as a tile may look at
+    /// the next one's.
     pub table: Vec<i64>,
+    pub n_tiles: usize,
     pub bands: Vec<Band>,
 }
 
@@ -151,6 +153,8 @@ pub fn cut(dims: &[PointDim], n_streams: usize, cut: Cut) -> Option<Tiles> {
         found.sort_by_key(|(shape, _)| *shape);
         tiles.band((first..first + count).map(|at| bundle(at).1).sum(), found)?;
     }
+    tiles.n_tiles = tiles.table.len() / n_streams;
+    tiles.table.extend_from_within(tiles.table.len() - n_streams..);
     Some(tiles)
 }
 
