@@ -7,6 +7,7 @@
 //! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
 
 mod choose;
+mod depthwise;
 mod emit;
 mod epilogue;
 mod pack;
@@ -15,14 +16,15 @@ mod schedule;
 mod sum;
 
 pub use choose::Choice;
+pub use depthwise::compile as compile_depthwise;
 pub use pack::Packing;
 pub use points::Cut;
 pub use schedule::{Item, Work};
 
-use crate::jit::asm::Asm;
+use crate::jit::asm::{Asm, Isa};
 use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
 use emit::{Ahead, LINE, SPARE, TileCode};
-use epilogue::{Epilogue, Lanes, Stream};
+use epilogue::{Epilogue, Lanes, Stream, Sums};
 use points::{PointDim, Tiles};
 use sum::SumLoops;
 
@@ -62,55 +64,88 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
 
 /// As [`compile`], with tiles of the caller's choice.
 pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced: Option<Choice>) -> Option<Contraction> {
-    let lanes = asm.isa().lanes();
-    let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
-    if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
-        return None;
-    }
-    let views: Vec<(Columns, &[i64])> = contract.operands.iter().map(|one| (one.columns, &one.points[..])).collect();
-    let views: Vec<Columns> = [contract.out_columns].into_iter().chain(views.iter().map(|view| view.0)).collect();
-    let views: Vec<Columns> = views.into_iter().map(|view| normal(view, contract.columns)).collect();
-    let n_vectors = contract.columns.div_ceil(lanes as u64);
-    let dims = points::merge(point_dims(contract)?);
-    let target = Target { lanes, registers: asm.isa().regs(), ..*target };
-    let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), &target);
-    let mut choice = forced.unwrap_or_else(|| choose::choose(&dims, n_vectors, sum, &target));
-    let mut streams = streams(&views, choice.vectors, n_vectors, lanes);
+    let plan = Plan::of(contract, target, asm.isa())?;
+    let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
+    let mut choice = forced.unwrap_or_else(|| choose::choose(&plan.dims, plan.n_vectors, sum, &plan.target));
+    let mut streams = plan.streams(choice.vectors);
     if streams.is_none() {
         // Vectors do not lie evenly: one at a time.
-        choice = choose::choose(&dims, 1, sum, &target);
-        streams = self::streams(&views, 1, n_vectors, lanes);
+        choice = choose::choose(&plan.dims, 1, sum, &plan.target);
+        streams = plan.streams(1);
     }
     let streams = streams?;
-    if streams[0].lanes != Lanes::Vector {
-        return None;
-    }
     let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
-    if !epilogue.possible(asm.isa()) {
-        return None;
+    let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
+    let packing = packing(contract, plan.target.lanes, choice.vectors);
+    let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
+    Some(plan.finish(packing, tiles, entries))
+}
+
+/// What tiles of a contraction are made of.
+struct Plan<'a> {
+    contract: &'a Contract,
+    /// Where the columns of the output and of the operands lie.
+    views: Vec<Columns>,
+    dims: Vec<PointDim>,
+    n_vectors: u64,
+    target: Target,
+}
+
+/// Where the code of each shape begins, for whole groups of columns and for the last one; and the bytes of the next weights
+/// that a tile of it brings near.
+struct Entries {
+    entries: Vec<[usize; 2]>,
+    next_bytes: Vec<i64>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(contract: &'a Contract, target: &Target, isa: Isa) -> Option<Plan<'a>> {
+        let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
+        if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
+            return None;
+        }
+        let views = [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+        Some(Plan {
+            contract,
+            views: views.map(|view| normal(view, contract.columns)).collect(),
+            dims: points::merge(point_dims(contract)?),
+            n_vectors: contract.columns.div_ceil(isa.lanes() as u64),
+            target: Target { lanes: isa.lanes(), registers: isa.regs(), ..*target },
+        })
     }
-    let tiles = points::cut(&dims, 2 + contract.operands.len(), choice.cut)?;
-    let packing = packing(contract, lanes, choice.vectors);
-    let (entries, next_bytes) = code(contract, &tiles, &epilogue, &packing, sum.fresh, &target, asm)?;
-    let places = places(contract, &views, &packing);
-    let work = work(contract, &tiles, &packing);
-    Some(Contraction {
-        weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
-        bands_at_once: work.bands_at_once(target.l2),
-        flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * sum.steps,
-        input: Place {
-            arg: contract.input.0,
-            offset: 4 * contract.input.1,
-            part: 4 * contract.group_steps[0],
-            groups: vec![0; work.groups.len()],
-        },
-        streams: places,
-        packing,
-        work,
-        tiles,
-        entries,
-        next_bytes,
-    })
+
+    /// The streams of the epilogue; `None` where there is no code for them.
+    fn streams(&self, vectors: usize) -> Option<Vec<Stream>> {
+        let streams = streams(&self.views, vectors, self.n_vectors, self.target.lanes)?;
+        (streams[0].lanes == Lanes::Vector).then_some(streams)
+    }
+
+    fn tiles(&self, epilogue: &Epilogue, cut: Cut, isa: Isa) -> Option<Tiles> {
+        epilogue.possible(isa).then_some(())?;
+        points::cut(&self.dims, epilogue.n_streams(), cut)
+    }
+
+    fn finish(&self, packing: Packing, tiles: Tiles, entries: Entries) -> Contraction {
+        let contract = self.contract;
+        let work = work(contract, &tiles, &packing);
+        Contraction {
+            weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
+            bands_at_once: work.bands_at_once(self.target.l2),
+            flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * packing.steps(),
+            input: Place {
+                arg: contract.input.0,
+                offset: 4 * contract.input.1,
+                part: 4 * contract.group_steps[0],
+                groups: vec![0; work.groups.len()],
+            },
+            streams: places(contract, &self.views, &packing),
+            packing,
+            work,
+            tiles,
+            entries: entries.entries,
+            next_bytes: entries.next_bytes,
+        }
+    }
 }
 
 /// Whether all offsets in bytes stay in 63 bits, and those inside a tile, which are displacements, in 31.
@@ -198,15 +233,8 @@ fn code(
     fresh: f64,
     target: &Target,
     asm: &mut Asm,
-) -> Option<(Vec<[usize; 2]>, Vec<i64>)> {
-    let lanes = packing.lanes as u64;
-    let groups = packing.n_groups();
-    let tail = Some((contract.columns % lanes) as usize).filter(|&tail| tail > 0);
-    let last = (packing.group_vectors(groups - 1) as usize, tail);
-    let mut variants = vec![(packing.vectors, None), last];
-    if groups == 1 || last == variants[0] {
-        variants.remove(if groups == 1 { 0 } else { 1 });
-    }
+) -> Option<Entries> {
+    let variants = variants(packing);
     let (mut entries, mut next_bytes) = (Vec::new(), Vec::new());
     for shape in &tiles.shapes {
         let mut found = [0; 2];
@@ -223,7 +251,8 @@ fn code(
             let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
             next += (sum.rounds() as usize * next_lines * LINE) as i64;
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
-            TileCode { shape, vectors, tail, feed, sum: &sum, next_lines, ahead, epilogue }.emit(asm);
+            let sums = Sums { shape, vectors, tail, epilogue };
+            TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
         }
         if variants.len() == 1 {
             found[1] = found[0];
@@ -231,7 +260,21 @@ fn code(
         entries.push(found);
         next_bytes.push(next);
     }
-    Some((entries, next_bytes))
+    Some(Entries { entries, next_bytes })
+}
+
+/// The vectors of a group of columns, and how many lanes the last of them has, if not all: of whole groups, and of the last
+/// one if it is not like them.
+fn variants(packing: &Packing) -> Vec<(usize, Option<usize>)> {
+    let groups = packing.n_groups();
+    let tail = Some((packing.columns % packing.lanes as u64) as usize).filter(|&tail| tail > 0);
+    let last = (packing.group_vectors(groups - 1) as usize, tail);
+    let whole = (packing.vectors, None);
+    match () {
+        () if groups == 1 => vec![last],
+        () if last == whole => vec![whole],
+        () => vec![whole, last],
+    }
 }
 
 /// How many lines of the next group's weights a round brings near, so that all of them have come when the tiles of this

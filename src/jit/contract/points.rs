@@ -140,14 +140,24 @@ pub fn cut(dims: &[PointDim], n_streams: usize, cut: Cut) -> Option<Tiles> {
     };
     let n_bundles = outer * bundles.count;
     let mut tiles = Tiles::default();
+    // Bundles begin with a row, so where in a row a tile begins and how long it is say its shape.
+    let mut known: Vec<((u64, u64), usize)> = Vec::new();
     for (first, count) in Parts::of(n_bundles, n_bundles.div_ceil(MOST_BANDS)).ranges() {
         let mut found: Vec<(usize, Vec<i64>)> = Vec::new();
         for (origin, points) in (first..first + count).map(bundle) {
             for (begin, count) in Parts::of(points, cut.most).ranges() {
-                let point = |p: u64| place(dims, n_streams, origin + begin + p);
-                let base = point(0)?;
-                let shape: Option<Shape> = (0..count).map(|p| Some(minus(&point(p)?, &base))).collect();
-                found.push((tiles.shape(shape?), base));
+                let base = place(dims, n_streams, origin + begin)?;
+                let key = (begin % row, count);
+                let shape = match known.iter().find(|(known, _)| *known == key) {
+                    Some((_, shape)) => *shape,
+                    None => {
+                        let point = |p: u64| Some(minus(&place(dims, n_streams, origin + begin + p)?, &base));
+                        let shape = tiles.shape((0..count).map(point).collect::<Option<Shape>>()?);
+                        known.push((key, shape));
+                        shape
+                    }
+                };
+                found.push((shape, base));
             }
         }
         found.sort_by_key(|(shape, _)| *shape);
