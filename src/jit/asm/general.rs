@@ -231,6 +231,11 @@ impl Asm {
         self.with_mem(0, &[0x0f, 0x18], 1, mem);
     }
 
+    /// Into the second cache, past the first.
+    pub fn prefetcht1(&mut self, mem: Mem) {
+        self.with_mem(0, &[0x0f, 0x18], 2, mem);
+    }
+
     pub fn prefetchnta(&mut self, mem: Mem) {
         self.with_mem(0, &[0x0f, 0x18], 0, mem);
     }
