@@ -5,6 +5,7 @@
 mod check;
 mod exit;
 mod explain;
+mod export;
 mod fmt;
 mod model;
 mod ops;
@@ -103,6 +104,7 @@ enum Command {
     Fmt(fmt::Args),
     Run(Box<run::Args>),
     Model(model::Args),
+    Export(export::Args),
     Ops(ops::Args),
     Opt(Box<opt::Args>),
     Passes(passes::Args),
@@ -188,6 +190,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => fmt::run(&console, &args),
         Command::Run(args) => run::run(&console, &args),
         Command::Model(args) => model::run(&console, &args),
+        Command::Export(args) => export::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
         Command::Opt(args) => opt::run(&console, &args),
         Command::Passes(args) => passes::run(&console, &args),

@@ -3,6 +3,8 @@
 use super::{Console, Reading, exit, progress};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
+use crate::driver::compile::{self, Refused, Settings};
+use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, How, Program, Until, top};
@@ -58,8 +60,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "top")]
     labels: Option<PathBuf>,
     /// What executes it.
-    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
+    /// How much the program is optimised before it is compiled, from 0 to 3.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
+    level: u8,
     /// How many threads to use; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
@@ -73,21 +78,26 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Engine {
+    /// Machine code for this machine.
+    Jit,
     /// The reference interpreter.
     Interp,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
-    let program = driver::check_file(&args.file, Until::Infer, &How::of(args.reading.dialect()));
+    let until = if args.engine == Engine::Jit { Until::Main } else { Until::Infer };
+    let mut program = driver::check_file(&args.file, until, &How::of(args.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    match prepare(args, &program).and_then(|(entry, bound)| execute(console, args, &program, &entry, bound, start)) {
+    let sources = program.sources.clone();
+    let result = prepare(args, &mut program).and_then(|(entry, bound)| execute(console, args, program, &entry, bound, start));
+    match result {
         Ok(()) => exit::FINE,
         Err(Failed { diagnostics, running }) => {
-            console.diagnostics(&diagnostics, &program.sources);
+            console.diagnostics(&diagnostics, &sources);
             if running { exit::of_run(&diagnostics) } else { exit::of_files(&diagnostics) }
         }
     }
@@ -112,7 +122,12 @@ impl From<Diagnostic> for Failed {
 }
 
 /// Everything that can be wrong before the first instruction, so that no time is lost to a misspelt file name.
-fn prepare(args: &Args, program: &Program) -> Result<(Entry, Vec<Bound>), Failed> {
+fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Failed> {
+    let mut params = args.params.clone();
+    if args.engine == Engine::Jit && program.module.find_global(&args.entry).is_some() {
+        optimise::bind_weights(program, &args.entry, &args.params).map_err(Failed::before)?;
+        params.clear();
+    }
     let module = &program.module;
     let entry = run::entry(module, &args.entry)?;
     let requests = output_requests(args);
@@ -125,7 +140,7 @@ fn prepare(args: &Args, program: &Program) -> Result<(Entry, Vec<Bound>), Failed
         let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     }
     let requests = Requests {
-        params: args.params.clone(),
+        params,
         inputs: args.input.clone(),
         inputs_npz: args.inputs.clone(),
         fill: args.fill.clone(),
@@ -143,7 +158,7 @@ fn output_requests(args: &Args) -> OutputRequests {
 fn execute(
     console: &Console,
     args: &Args,
-    program: &Program,
+    program: Program,
     entry: &Entry,
     bound: Vec<Bound>,
     start: Instant,
@@ -157,16 +172,39 @@ fn execute(
         ..Limits::default()
     };
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
-    let result = progress::spin(console, "running", || run::interpret(program, entry, bound, limits)).map_err(running)?;
+    let (result, words) = progress::spin(console, "running", || compute(args, program, entry, bound, limits)).map_err(running)?;
     let named = outputs::named(&result);
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
-        console.words(&format!("load {load:.1} ms, run {run:.1} ms, engine interp\n"));
+        console.words(&format!("load {load:.1} ms, run {run:.1} ms, {words}\n"));
     }
     outputs::write(&named, &output_requests(args)).map_err(Failed::before)?;
     show(args, &named, labels.as_deref())?;
     let differences = outputs::check_expectations(&named, &args.expect, Tolerance { rtol: args.rtol, atol: args.atol });
     if differences.is_empty() { Ok(()) } else { Err(Failed::before(differences)) }
+}
+
+/// The result, and how it came about.
+fn compute(args: &Args, program: Program, entry: &Entry, bound: Vec<Bound>, limits: Limits) -> Result<(Bound, String), Diagnostic> {
+    if args.engine == Engine::Interp {
+        return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
+    }
+    let threads = args.threads.map_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()), usize::from);
+    let settings = Settings::native(args.level, threads).map_err(|words| Diagnostic::new(codes::E0704, words))?;
+    match compile::compile(program, &args.entry, &settings, limits.clone()) {
+        Ok(compiled) => {
+            let words = match compiled.program.fallbacks()[..] {
+                [] => "engine jit".to_owned(),
+                ref names => format!("engine jit, without a kernel: {}", names.join(", ")),
+            };
+            Ok((compiled.run(&bound).map_err(|error| *error)?, words))
+        }
+        Err((program, Refused::Not(reason))) => {
+            let words = format!("engine interp, as the program is not compiled: {}", reason.words());
+            Ok((run::interpret(&program, entry, bound, limits)?, words))
+        }
+        Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
+    }
 }
 
 /// What goes to standard output: the best classes, or the outputs unless they went elsewhere.

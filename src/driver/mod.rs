@@ -4,7 +4,9 @@
 //! the last one found none.
 
 pub mod bind;
+pub mod compile;
 pub mod example;
+pub mod export;
 pub mod fix;
 pub mod lint;
 pub mod manual;

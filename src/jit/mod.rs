@@ -4,4 +4,14 @@
 //! files nor the environment: which instruction set to use is the caller's choice.
 
 pub mod asm;
+pub mod contract;
 pub mod memory;
+mod evalnest;
+pub mod program;
+mod region;
+pub mod cpu;
+pub mod expand;
+pub mod fence;
+pub mod memory;
+pub mod pool;
+pub mod probe;

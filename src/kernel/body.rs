@@ -1,7 +1,8 @@
 //! Straight-line code on one element: what a fused group computes between its loads and its stores.
 //!
 //! A body is in static single assignment: instruction `n` makes value `n`, from values before it. Every value is one lane of
-//! 32 bits. The instructions from [`Un::Exp`] on are functions that a machine lacks; `jit` expands them into the others.
+//! 32 bits. The instructions from [`Un::Exp`] and [`Bin::Max`] on are functions that a machine lacks; `jit` expands them into
+//! the others, which are called primitive.
 
 use crate::index_type;
 
@@ -98,6 +99,8 @@ pub enum Bin {
     ShrSigned,
     /// I32 only, zeros come in.
     ShrUnsigned,
+    /// `x·2^y` of F32, rounded once, for `y` a whole number from -400 to 400 or NaN. Primitive where the machine has it.
+    Scale,
     /// NaN wins, -0 < +0 (reliability 4). I32: the greater.
     Max,
     /// As [`Bin::Max`].
