@@ -1,6 +1,7 @@
 //! Joining tensors and cutting them up.
 
 use super::attrs::{IntOrInts, OptInts, attrs};
+use super::blocks::{Blocks, Channels};
 use super::eval::{EvalCx, EvalResult, Outputs};
 use super::lower::{Call, Lower};
 use super::onnx::{Onnx, OnnxCx, OnnxResult, Results};
@@ -8,7 +9,7 @@ use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
-use crate::ir::attrs::Arg;
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::kernel::View;
 use crate::types::{DType, Dim, SymbolOp};
 
@@ -298,10 +299,21 @@ pub const STRIDED_SLICE: OpDef = OpDef {
     ],
     rel: strided_slice_rel,
     eval: strided_slice_eval,
+    blocks: Some(Blocks::Same(strided_slice_blocks)),
     lower: Some(Lower::View(strided_slice_view)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
+
+/// Channels that are not cut may lie in blocks.
+fn strided_slice_blocks(_: &AttrSchema, attrs: &[AttrValue], _: Channels) -> Option<Vec<AttrValue>> {
+    let StridedSliceAttrs { begin, axes, .. } = StridedSliceAttrs::read(attrs);
+    let cuts_channels = match axes.0 {
+        Some(axes) => axes.contains(&1),
+        None => begin.0.is_none_or(|begin| begin.len() > 1),
+    };
+    (!cuts_channels).then(|| attrs.to_vec())
+}
 
 /// What to take of one axis.
 struct AxisSlice {
