@@ -48,7 +48,9 @@ type StreamLoop = unsafe extern "sysv64" fn(*const Line, *mut Line, u64, u64);
 /// What one turn of a memory loop moves with AVX-512, and two turns with AVX2.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct Line([u8; UNROLL * 64]);
+struct Line {
+    _bytes: [u8; UNROLL * 64],
+}
 
 const LINE: usize = size_of::<Line>();
 
@@ -128,7 +130,7 @@ pub fn set_sizes(cpu: &Cpu) -> [(&'static str, usize); 4] {
 
 /// Lines of about `bytes`, at least one for each part. They are written, since pages that never were are one page of zeros.
 fn lines(bytes: usize, n_parts: usize) -> Vec<Line> {
-    vec![Line([1; LINE]); (bytes / LINE).max(n_parts)]
+    vec![Line { _bytes: [1; LINE] }; (bytes / LINE).max(n_parts)]
 }
 
 /// Doubles the number of turns until a sample is long enough, then takes samples.
