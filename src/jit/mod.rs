@@ -14,5 +14,3 @@ pub mod pool;
 pub mod probe;
 pub mod program;
 mod region;
-
-mod evalnest;

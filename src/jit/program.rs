@@ -7,11 +7,12 @@ use super::asm::{Asm, Isa};
 use super::contract::{self, Contraction, Item};
 use super::expand;
 use super::memory::{Code, CodeError};
-use super::pool::Pool;
+use super::nest::{self, NestCode};
+use super::pool::{Pool, part};
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Contract, Kernel, Lane, Nest, Target};
+use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target};
 use crate::plan::{BufferId, CallId, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
@@ -60,7 +61,7 @@ enum Packed {
 enum Launch {
     Zero,
     Fallback,
-    Nest(Nest),
+    Nest(NestCode),
     Contract(Box<Contraction>, Packed),
 }
 
@@ -86,12 +87,21 @@ impl Program {
             launches.push(match &step.work {
                 Work::Zero(_) => Launch::Zero,
                 Work::Fallback(_) => Launch::Fallback,
-                Work::Kernel(Kernel::Nest(nest)) => Launch::Nest(nest.clone()),
-                Work::Kernel(Kernel::Contract(kernel)) => {
+                Work::Kernel(Kernel::Nest(kernel)) => {
+                    Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
+                }
+                Work::Kernel(Kernel::Contract(kernel) | Kernel::Depthwise(Depthwise { contract: kernel, .. })) => {
                     let reads = vec![Lane::F32; 1 + kernel.operands.len()];
                     let (body, results) = expand::expand(&kernel.body, &reads, &[kernel.result], isa == Isa::Avx512);
                     let kernel = Contract { body, result: results[0], ..kernel.clone() };
-                    let code = contract::compile(&kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
+                    let code = match &step.work {
+                        Work::Kernel(Kernel::Depthwise(own)) => {
+                            let own = Depthwise { contract: kernel.clone(), ..own.clone() };
+                            contract::depthwise::compile(&own, target, &mut asm)
+                        }
+                        _ => contract::compile(&kernel, target, &mut asm),
+                    };
+                    let code = code.ok_or(LoadError::NoKernel(at))?;
                     let len = code.packing.len() as usize;
                     let bytes = (4 * len).next_multiple_of(64);
                     let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
@@ -123,7 +133,7 @@ impl Program {
             if step.once {
                 self.launch(step, launch, &args, std::ptr::null_mut(), fallback, &pool, &split(launch, 1))?;
             }
-            if let (Launch::Contract(code, Packed::Kept(at)), Work::Kernel(Kernel::Contract(kernel))) = (launch, &step.work) {
+            if let (Launch::Contract(code, Packed::Kept(at)), Some(kernel)) = (launch, contract_of(&step.work)) {
                 let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
                 let len = code.packing.len() as usize;
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
@@ -175,10 +185,27 @@ impl Program {
             }
             (Launch::Fallback, Work::Fallback(call)) => self.call(step, call, args, fallback)?,
             (Launch::Nest(nest), _) => {
-                // SAFETY: the plan's accesses lie in their buffers.
-                unsafe { super::evalnest::run(nest, args) };
+                // SAFETY: the code at the entry is the function that `nest` says it is.
+                let function = unsafe { self.code.function::<NestFunction>(nest.entry) }.expect("the entry is in the code");
+                let args = Shared(args.as_ptr());
+                let threads = pool.n_threads();
+                // A region costs about as much as so much work.
+                let worth = nest.n_items as f64 * nest.item_cost_ns > REGION_NS;
+                if threads == 1 || !worth {
+                    // SAFETY: the plan's accesses lie in their buffers.
+                    unsafe { function.get()(args.get(), 0, nest.n_items) };
+                } else {
+                    pool.run(threads, &|_, shares| {
+                        for share in shares {
+                            let items = part(nest.n_items, share, threads);
+                            // SAFETY: as above; items are independent of each other.
+                            unsafe { function.get()(args.get(), items.start, items.end) };
+                        }
+                    });
+                }
             }
-            (Launch::Contract(code, packed), Work::Kernel(Kernel::Contract(kernel))) => {
+            (Launch::Contract(code, packed), work) => {
+                let kernel = contract_of(work).expect("a launch is made from its step");
                 let weights = match packed {
                     Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
                     Packed::Scratch(at) => {
@@ -271,7 +298,7 @@ impl Program {
         match &self.launches[step] {
             Launch::Zero => "zeros around a tensor".into(),
             Launch::Fallback => "no kernel".into(),
-            Launch::Nest(nest) => format!("nest {:?}", nest.dims),
+            Launch::Nest(nest) => format!("nest of {} items", nest.n_items),
             Launch::Contract(code, _) => format!("contract {}", code.describe()),
         }
     }
@@ -280,6 +307,20 @@ impl Program {
         self.code.bytes().len()
     }
 }
+
+/// The sum of products that a step computes.
+fn contract_of(work: &Work) -> Option<&Contract> {
+    match work {
+        Work::Kernel(Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. })) => Some(contract),
+        _ => None,
+    }
+}
+
+/// `args, begin, end`: the items of a nest.
+type NestFunction = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
+
+/// Less work than this is not shared among threads.
+const REGION_NS: f64 = 3000.0;
 
 /// An address that all threads of a region may use.
 #[derive(Clone, Copy)]

@@ -124,7 +124,7 @@ pub(super) fn product_of_rows(call: &Call, transpose_a: bool, transpose_b: bool)
     }
     let weight = if transpose_b { vec![column.clone(), sum] } else { vec![sum, column.clone()] };
     let out = (0..rank - 1).map(|point| AxisMap::of(1 + point)).chain([column]).collect();
-    Some(vec![Product { groups: 1, points, columns: [1, units], sum: vec![k], data, weight, out, data_arg: 0 }])
+    Some(vec![Product { groups: 1, points, columns: [1, units], sum: vec![k], data, weight, out, data_arg: 0, depthwise: false }])
 }
 
 fn dense_eval(cx: &EvalCx) -> EvalResult {

@@ -209,7 +209,7 @@ fn batch_matmul_product(call: &Call) -> Option<Vec<Product>> {
     }
     let (groups, points, columns) = (out.shape[0], vec![out.shape[1]], [1, out.shape[2]]);
     let out = vec![AxisMap::of(0), point, column];
-    Some(vec![Product { groups, points, columns, sum: vec![k], data, weight, out, data_arg: 0 }])
+    Some(vec![Product { groups, points, columns, sum: vec![k], data, weight, out, data_arg: 0, depthwise: false }])
 }
 
 fn batch_matmul_eval(cx: &EvalCx) -> EvalResult {

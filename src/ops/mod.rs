@@ -230,5 +230,3 @@ impl OpTable for Table {
         Some(self.def(op).args)
     }
 }
-
-pub use math::erf as erf_for_now;

@@ -5,7 +5,7 @@ use super::region::Lowering;
 use super::request::margins;
 use super::{BufferId, Place, Step, Work};
 use crate::ir::ExprId;
-use crate::kernel::{Access, Bin, Body, Columns, Contract, ContractDim, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
+use crate::kernel::{Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
 use crate::types::DType;
@@ -86,6 +86,9 @@ impl Lowering<'_> {
         let shape = call.arg(data_arg).shape.clone();
         let mut wanted = vec![];
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
+        if products.iter().any(|product| product.depthwise && !side_by_side(product, &placed[data_arg])) {
+            return None;
+        }
         placed[data_arg] = self.with_margins(&placed[data_arg], &wanted);
         Some(self.anchor(Kind::Products(products), placed, op, call.out()))
     }
@@ -375,7 +378,11 @@ impl Lowering<'_> {
         let mut ops = vec![self.anchors[anchor].op];
         ops.extend(&after.ops);
         let origin = self.anchors[anchor].origin;
-        self.step(Kernel::Contract(contract), args, origin, ops);
+        let kernel = match product.depthwise {
+            true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
+            false => Kernel::Contract(contract),
+        };
+        self.step(kernel, args, origin, ops);
     }
 }
 
@@ -394,6 +401,12 @@ impl Anchor {
         }
         order
     }
+}
+
+/// Whether the columns of the data lie side by side.
+fn side_by_side(product: &Product, data: &Lazy) -> bool {
+    let (_, columns, sum) = product.first();
+    data.plain().is_some_and(|load| strides(&product.data, &load.view, sum + product.sum.len()).0[columns + 1] == 1)
 }
 
 /// A body whose limits by constants are the machine's own: `max(c, x)` keeps a NaN of `x`, and of two zeros it gives the one of

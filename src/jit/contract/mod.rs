@@ -7,7 +7,7 @@
 //! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
 
 mod choose;
-mod depthwise;
+pub mod depthwise;
 mod emit;
 mod epilogue;
 mod pack;
