@@ -1,4 +1,4 @@
-//! Exported models are sound: read back, every network of the zoo and every program of the goldens is a graph in which each
+//! Exported models are sound: read back, every network of the zoo and every program of the goldens and examples is a graph in which each
 //! value is made once and before it is used, with the inputs, results and types of the function it came from.
 //!
 //! Whether the numbers are right is for others to say: `tests/peers/` runs the models on ONNX Runtime.
@@ -182,9 +182,10 @@ fn operators_are_nodes() {
 }
 
 #[test]
-fn every_golden() {
-    let wrong: Vec<String> = support::programs::under("tests/golden", &["relay"])
-        .into_par_iter()
+fn every_golden_and_example() {
+    let programs = ["tests/golden", "examples"].into_iter().flat_map(|folder| support::programs::under(folder, &["relay"]));
+    let wrong: Vec<String> = programs
+        .par_bridge()
         .filter_map(|path| {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let program = check_text("golden", &text, Until::Main);
