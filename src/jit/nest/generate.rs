@@ -308,9 +308,9 @@ impl Gen<'_> {
     /// How many sets of accumulators share the points: as many as registers allow up to four, since one is a chain of
     /// dependent steps, and long sums are more exact in parts.
     fn sets(&self, program: &Program, vectors: usize) -> usize {
-        let room = if self.isa() == Isa::Avx512 { 12 } else { 5 };
+        let room: usize = if self.isa() == Isa::Avx512 { 12 } else { 5 };
         let each = program.folds.len() * vectors;
-        if each == 0 { 1 } else { (room / each).clamp(1, 4) }
+        room.checked_div(each).unwrap_or(1).clamp(1, 4)
     }
 
     fn run_at(&mut self, stage: &Stage, set: usize, reduced: Vec<(usize, i64)>, lane: i64, tail: bool) -> Option<()> {
@@ -376,9 +376,10 @@ impl Gen<'_> {
         let length = stage.program.body.instrs.len();
         let straight = vectors as usize * length <= STRAIGHT && vectors <= 8;
         let steps = if straight { vectors } else { (STRAIGHT / 2 / length.max(1)).clamp(1, 4) as u64 };
-        let has_tail = extents[lane] % lanes != 0;
+        let has_tail = !extents[lane].is_multiple_of(lanes);
         self.loops(&outer, |gen_| {
-            let (times, rest) = if steps == 0 { (0, 0) } else { (vectors / steps, vectors % steps) };
+            let times = vectors.checked_div(steps).unwrap_or(0);
+            let rest = vectors - times * steps;
             gen_.counted(times, |gen_| {
                 for at in 0..steps {
                     gen_.run_at(stage, at as usize, Vec::new(), (at * lanes) as i64, false)?;

@@ -47,6 +47,8 @@ pub struct Shape {
 
 /// More vectors of the lane dimension than this are walked along.
 const SIDE_BY_SIDE: u64 = 4;
+/// Rows computed side by side where lanes are reduced: one waits while its lanes are joined.
+const ROWS: usize = 2;
 /// Elements of a chunk, about, and how many items are enough to be shared out.
 const CHUNK: u64 = 8192;
 const ENOUGH_ITEMS: u64 = 32;
@@ -61,7 +63,7 @@ impl Shape {
         };
         let n_vectors = lane_extent.div_ceil(lanes as u64);
         let (walk, vectors) = match lane {
-            LaneDim::Reduced(_) => (None, 1),
+            LaneDim::Reduced(_) => (n.dims.len().checked_sub(1), 1),
             LaneDim::Kept(at) if n_vectors > SIDE_BY_SIDE => (Some(at), 1),
             // The last other kept dimension moves least in what is written.
             LaneDim::Kept(at) => ((0..n.dims.len()).rev().find(|&dim| dim != at), n_vectors as usize),
@@ -105,6 +107,9 @@ impl Shape {
         let clipped = n.reduce.iter().any(|dim| dim.clip.is_some_and(|clip| Some(clip.dim) == self.walk));
         if self.walk.is_none() || clipped {
             return 1;
+        }
+        if let LaneDim::Reduced(_) = self.lane {
+            return ROWS;
         }
         let length: usize = n.stages.iter().map(|stage| stage.body.instrs.len()).sum();
         let steps = match length {

@@ -188,7 +188,9 @@ fn elementwise(rng: &mut Rng) -> Case {
         reads.push(lane);
     }
     let mut body = Body::new();
-    (0..n_reads).for_each(|read| drop(body.read(read)));
+    for read in 0..n_reads {
+        body.read(read);
+    }
     let length = [2, 5, 12, 40, 90][maker.rng.usize(..5)];
     grow(maker.rng, &mut body, &reads, length);
     let lanes = body.lanes(&reads);
