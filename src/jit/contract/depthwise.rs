@@ -83,7 +83,7 @@ struct Window<'a> {
 impl Window<'_> {
     fn emit(&self, asm: &mut Asm) {
         let used = &SPARE[..self.sums.epilogue.n_streams() - 1];
-        each_tile(asm, &self.sums, used, |_| (), |asm| {
+        each_tile(asm, &self.sums, used, 0, |_| (), |asm| {
             for at in 0..self.sums.len() {
                 asm.zero(V(at as u8));
             }

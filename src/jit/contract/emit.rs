@@ -66,7 +66,7 @@ impl TileCode<'_> {
         if self.ahead == Ahead::Tile {
             used.push(NEXT_TILE);
         }
-        each_tile(asm, &self.sums, &used, |asm| {
+        each_tile(asm, &self.sums, &used, 0, |asm| {
             if self.next_lines > 0 {
                 asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
             }
@@ -214,10 +214,11 @@ impl TileCode<'_> {
     }
 }
 
-/// The function around the sums: `begin` runs once, `sum` for each tile with its pointers set, then the epilogue.
-pub fn each_tile(asm: &mut Asm, sums: &Sums, used: &[R], begin: impl FnOnce(&mut Asm), sum: impl FnOnce(&mut Asm)) {
+/// The function around the sums: `begin` runs once, `sum` for each tile with its pointers set, then
+/// the epilogue. The stack has `locals` bytes at least, which the epilogue may write.
+pub fn each_tile(asm: &mut Asm, sums: &Sums, used: &[R], locals: usize, begin: impl FnOnce(&mut Asm), sum: impl FnOnce(&mut Asm)) {
     let n_streams = sums.epilogue.n_streams();
-    let frame = asm.enter(used, sums.locals(asm.isa()));
+    let frame = asm.enter(used, locals.max(sums.locals(asm.isa())));
     if let (Some(lanes), Isa::Avx512) = (sums.tail, asm.isa()) {
         asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
     }

@@ -12,6 +12,7 @@ mod emit;
 mod epilogue;
 mod pack;
 mod points;
+mod rows;
 mod schedule;
 mod sum;
 
@@ -19,6 +20,7 @@ pub use choose::Choice;
 pub use depthwise::compile as compile_depthwise;
 pub use pack::Packing;
 pub use points::Cut;
+pub use rows::compile as compile_rows;
 pub use schedule::{Item, Work};
 
 use crate::jit::asm::{Asm, Isa};
@@ -39,6 +41,8 @@ pub struct Contraction {
     input: Place,
     /// The output, then the operands.
     streams: Vec<Place>,
+    /// Where the weights lie if they are read as they come, not packed.
+    weights: Option<Place>,
     /// The step from one part to the next in the packed weights, in bytes.
     weight_part: i64,
     bands_at_once: usize,
@@ -129,6 +133,7 @@ impl<'a> Plan<'a> {
         let contract = self.contract;
         let work = work(contract, &tiles, &packing);
         Contraction {
+            weights: None,
             weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
             bands_at_once: work.bands_at_once(self.target.l2),
             flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * packing.steps(),
@@ -340,6 +345,11 @@ fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
 type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
 
 impl Contraction {
+    /// Whether the weights have to be packed; if not, they are read as they come.
+    pub fn packs(&self) -> bool {
+        self.weights.is_none()
+    }
+
     /// Multiplications and additions.
     pub fn flops(&self) -> u64 {
         self.flops
@@ -375,7 +385,10 @@ impl Contraction {
             let end = item.bands.end.min(begin + self.bands_at_once);
             for group in item.groups.clone() {
                 frame[0] = at(&self.input, group);
-                frame[1] = packed as i64 + part * self.weight_part + 4 * self.packing.group_begin(group as u64) as i64;
+                frame[1] = match &self.weights {
+                    Some(place) => at(place, group),
+                    None => packed as i64 + part * self.weight_part + 4 * self.packing.group_begin(group as u64) as i64,
+                };
                 for (slot, place) in frame[2..].iter_mut().zip(&self.streams) {
                     *slot = at(place, group);
                 }

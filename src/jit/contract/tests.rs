@@ -396,3 +396,43 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
         }
     }
 }
+
+/// What rows compute has another order of sums, so it is held against f64, within the hard bound.
+#[test]
+fn few_points_times_rows_stay_within_the_bound() {
+    let mut rng = fastrand::Rng::with_seed(17);
+    for isa in isas() {
+        for round in 0..120 {
+            let m = rng.u64(1..if isa == Isa::Avx2 { 4 } else { 8 });
+            let (n, k) = (rng.u64(1..70), if round < 60 { rng.u64(1..80) } else { rng.u64(1..700) });
+            let mut contract = product(rng.u64(1..3), m, n, k, true);
+            decorate(&mut contract, [0, 1, 8, 9][rng.usize(0..4)]);
+            let mut asm = Asm::new(isa);
+            let compiled = compile_rows(&contract, &target(isa), &mut asm).unwrap();
+            let code = Code::new(asm).unwrap();
+            let side = Side::ALL[rng.usize(0..3)];
+            let mut args: Vec<Vec<f32>> =
+                lengths(&contract, ONE_FOR_ALL).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
+            args[2].fill(f32::from_bits(UNWRITTEN));
+            let fenced: Vec<Fenced<f32>> = args.iter().map(|arg| Fenced::new(arg, side)).collect();
+            let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
+            running(format!("{isa:?} {contract:?}"));
+            assert!(!compiled.packs());
+            for item in compiled.work.split(1 + round % 3).into_iter().flatten() {
+                // SAFETY: the code is this contraction's; the arguments are as long as its views reach.
+                unsafe { compiled.run(code.address(0).unwrap(), &pointers, std::ptr::null(), &item) };
+            }
+            // Twice the bound for the chain, as the chain itself has an error of its own.
+            let u = 2f64.powi(-24);
+            reference(&contract, ONE_FOR_ALL, &args, |at, value| {
+                let found = fenced[2].values()[at];
+                let bound = 2.0 * (k as f64 + 3.0) * u * k as f64;
+                assert!((f64::from(found) - f64::from(value)).abs() <= bound + 4.0 * u, "{found} is not {value} {contract:?}");
+            });
+        }
+        let mut strided = product(1, 2, 8, 8, false);
+        assert!(compile_rows(&strided, &target(isa), &mut Asm::new(isa)).is_none(), "columns lie one after another");
+        strided = product(1, 40, 8, 8, true);
+        assert!(compile_rows(&strided, &target(isa), &mut Asm::new(isa)).is_none(), "too many points");
+    }
+}
