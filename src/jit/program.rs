@@ -52,6 +52,8 @@ impl fmt::Display for LoadError {
 enum Packed {
     /// At an element of the program's packed weights.
     Kept(usize),
+    /// They are read as they come.
+    AsKept,
     /// At a byte of the session's memory, packed anew each run.
     Scratch(usize),
 }
@@ -101,13 +103,18 @@ impl Program {
                             let own = Depthwise { contract: kernel.clone(), ..own.clone() };
                             contract::depthwise::compile(&own, target, &mut asm)
                         }
+                        // Few rows read each weight a few times: packing them would cost more.
+                        _ if few_points(&kernel) => contract::compile_rows(&kernel, target, &mut asm)
+                            .or_else(|| contract::compile(&kernel, target, &mut asm)),
                         _ => contract::compile(&kernel, target, &mut asm),
                     };
                     let code = code.ok_or(LoadError::NoKernel(at))?;
                     let len = code.packing.len() as usize;
                     let bytes = (4 * len).next_multiple_of(64);
                     let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
-                    let packed = if constant {
+                    let packed = if !code.is_packed() {
+                        Packed::AsKept
+                    } else if constant {
                         packed_len += bytes / 4;
                         Packed::Kept(packed_len - bytes / 4)
                     } else {
@@ -213,6 +220,7 @@ impl Program {
             (Launch::Contract(code, packed), work) => {
                 let kernel = contract_of(work).expect("a launch is made from its step");
                 let weights = match packed {
+                    Packed::AsKept => std::ptr::null(),
                     Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
                     Packed::Scratch(at) => {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
@@ -348,6 +356,11 @@ unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
             index[axis] = 0;
         }
     }
+}
+
+/// Whether a product has so few points that its weights are read as they come.
+fn few_points(contract: &Contract) -> bool {
+    contract.points.iter().map(|dim| dim.extent).product::<u64>() <= 4
 }
 
 /// The sum of products that a step computes.

@@ -350,6 +350,11 @@ impl Contraction {
         self.weights.is_none()
     }
 
+    /// Whether it reads packed weights.
+    pub fn is_packed(&self) -> bool {
+        self.weights.is_none()
+    }
+
     /// Multiplications and additions.
     pub fn flops(&self) -> u64 {
         self.flops
