@@ -228,7 +228,8 @@ impl Fold<'_> {
 fn arg_value(module: &Module, expr: ExprId) -> Option<ArgValue> {
     match module.exprs[expr].kind {
         ExprKind::Tuple(_) => {
-            let fields: Option<Vec<Tensor>> = args(module, expr).into_iter().map(|field| value_of(module, field).cloned()).collect();
+            let fields: Option<Vec<Tensor>> =
+                args(module, expr).into_iter().map(|field| value_of(module, field).cloned()).collect();
             fields.map(ArgValue::Tuple)
         }
         _ => value_of(module, expr).cloned().map(ArgValue::Tensor),

@@ -40,7 +40,9 @@ fn run(module: &mut Module, cx: &PassCx) {
     // The tuples that stand in the place of calls; nothing is lost where a field of theirs is not used.
     let mut made: FxHashSet<ExprId> = FxHashSet::default();
     rewrite(module, |module, expr| match module.exprs[expr].kind {
-        ExprKind::Proj { tuple, index } if made.contains(&tuple) => args(module, tuple).get(usize::try_from(index).ok()?).copied(),
+        ExprKind::Proj { tuple, index } if made.contains(&tuple) => {
+            args(module, tuple).get(usize::try_from(index).ok()?).copied()
+        }
         ExprKind::Call { .. } => {
             let fields = if cx.calls(module, expr, &BATCH_NORM) {
                 batch_norm(module, cx, expr)?
@@ -131,11 +133,7 @@ impl Norm {
         let gamma = if self.options.scale { gamma } else { scalar(module, 1.0) };
         let scale = call(module, &DIVIDE, &[gamma, deviation]);
         let mean = call(module, &MULTIPLY, &[mean, scale]);
-        let shift = if self.options.center {
-            call(module, &SUBTRACT, &[beta, mean])
-        } else {
-            call(module, &NEGATIVE, &[mean])
-        };
+        let shift = if self.options.center { call(module, &SUBTRACT, &[beta, mean]) } else { call(module, &NEGATIVE, &[mean]) };
         (self.spread(module, cx, scale), self.spread(module, cx, shift))
     }
 

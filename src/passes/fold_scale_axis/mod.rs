@@ -192,11 +192,8 @@ impl Fold<'_> {
             let old = args(module, expr)[1];
             let ExprKind::Const(id) = module.exprs[old].kind else { continue };
             let own = self.n_mentions.get(&id) == Some(&1);
-            let weight = if own {
-                std::mem::replace(&mut module.consts[id], Tensor::scalar(false))
-            } else {
-                module.consts[id].clone()
-            };
+            let weight =
+                if own { std::mem::replace(&mut module.consts[id], Tensor::scalar(false)) } else { module.consts[id].clone() };
             let scaled = product.scaled(weight, pending.outputs.as_deref(), pending.inputs.as_deref());
             let scaled = scaled.expect("weights of products are floats");
             let constant = self.cx.constant(module, module.exprs[old].span, scaled);

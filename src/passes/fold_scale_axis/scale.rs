@@ -155,7 +155,10 @@ mod tests {
         assert_eq!(Scale::from_channels(5, &[1, 4], &[2, 3], &channels), scale);
         assert_eq!(scale.channels(&[1], &[2]), None);
         let inner_first = Scale::from_channels(2, &[1, 0], &[2, 3], &channels);
-        assert_eq!((inner_first.shape.as_slice(), inner_first.factors.as_slice()), (&[3, 2][..], &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0][..]));
+        assert_eq!(
+            (inner_first.shape.as_slice(), inner_first.factors.as_slice()),
+            (&[3, 2][..], &[0.0, 3.0, 1.0, 4.0, 2.0, 5.0][..])
+        );
         assert_eq!(inner_first.channels(&[1, 0], &[2, 3]), Some(channels));
         assert_eq!(Scale::of(&constant, &[2, 7, 7, 1]), None);
     }
