@@ -1,13 +1,14 @@
 //! Joining tensors and cutting them up.
 
 use super::attrs::{IntOrInts, OptInts, attrs};
+use super::blocks::{Blocks, Channels};
 use super::eval::{EvalCx, EvalResult, Outputs};
 use super::lower::{Call, Lower};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
-use crate::ir::attrs::Arg;
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::kernel::View;
 use crate::types::{DType, Dim, SymbolOp};
 
@@ -296,11 +297,18 @@ pub const STRIDED_SLICE: OpDef = OpDef {
         "C5: begin does not lie behind end, in the direction of the stride",
     ],
     rel: strided_slice_rel,
+    blocks: Some(Blocks::Same(slice_blocks)),
     eval: strided_slice_eval,
     lower: Some(Lower::View(strided_slice_view)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
+
+/// Channels that are not sliced may lie in blocks: named axes keep their places.
+fn slice_blocks(_: &AttrSchema, attrs: &[AttrValue], _: Channels) -> Option<Vec<AttrValue>> {
+    let axes = StridedSliceAttrs::read(attrs).axes.0?;
+    axes.iter().all(|axis| [0, 2, 3].contains(axis)).then(|| attrs.to_vec())
+}
 
 /// What to take of one axis.
 struct AxisSlice {
