@@ -11,7 +11,7 @@ pub use super::conv::{
 };
 pub use super::create::{FULL, FULL_LIKE, ONES, ONES_LIKE, ZEROS, ZEROS_LIKE};
 pub use super::dense::{BATCH_FLATTEN, BIAS_ADD, BiasAddAttrs, DENSE, DenseAttrs};
-pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, SplitAttrs, STRIDED_SLICE, StridedSliceAttrs};
+pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, STRIDED_SLICE, SplitAttrs, StridedSliceAttrs};
 pub use super::layout::Layout;
 pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
 pub use super::math::{CAST, CLIP, CastAttrs, ClipAttrs, NEGATIVE, SIGMOID, SQRT, TANH};
