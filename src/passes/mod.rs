@@ -5,6 +5,7 @@
 //! expressions have the span of what they stand for, so that a profile can say which line a kernel came from. Deliberately
 //! not here: anything a pass alone knows of an operator; that is declared with the operator.
 
+mod alter_op_layout;
 mod bind_params;
 pub mod build;
 mod dead_code;
@@ -50,6 +51,8 @@ const PASSES: &[Pass] = &[
     fold_constants::PASS,
     fold_scale_axis::PASS,
     push_strides_up::PASS,
+    alter_op_layout::PASS,
+    fold_constants::PASS,
     dead_code::PASS,
     fuse_ops::PASS,
 ];

@@ -330,10 +330,11 @@ impl Lowering<'_> {
             Lower::Join(axis) => self.join(op, call, args, axis(call)?),
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
-            Lower::Windows(product, nest) => match product(call) {
-                Some(products) => self.anchor_product(op, call, args, products),
-                None => self.anchor_nest(op, call, args, nest(call)?),
-            },
+            Lower::Windows(product, nest) => {
+                let products = product(call);
+                let value = products.and_then(|products| self.anchor_product(op, call, args, products));
+                value.or_else(|| self.anchor_nest(op, call, args, nest(call)?))
+            }
         }
     }
 
@@ -399,13 +400,11 @@ impl Lowering<'_> {
             return Some(lazy);
         }
         let lazy = self.without_anchors(args.first()?)?;
-        crate::ops::lower::lane(lazy.dtype)?;
         let copy = self.copied(&lazy);
         copy.map_views(&call.out().shape, view)
     }
 
     fn join(&mut self, op: &'static OpDef, call: &Call, args: &[Value], axis: usize) -> Option<Value> {
-        crate::ops::lower::lane(call.out().dtype)?;
         let Some(Value::Tuple(fields)) = args.first() else { return None };
         let group = self.origin;
         // The place where parts that asked for it lie already.
@@ -511,7 +510,7 @@ impl Lowering<'_> {
                 let wanted =
                     request.part_of.is_some() || request.output.is_some() || request.margins.iter().any(|&m| m != (0, 0));
                 let computed = lazy.plain().is_none() || !lazy.anchors().is_empty();
-                if lazy.dims.contains(&0) || !wanted || crate::ops::lower::lane(lazy.dtype).is_none() {
+                if lazy.dims.contains(&0) || !wanted {
                     return Value::Tensor(if computed { self.in_buffers(&lazy) } else { lazy });
                 }
                 let already = self.places.get(&expr).is_some_and(|(buffer, view)| {

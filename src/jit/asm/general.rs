@@ -112,6 +112,11 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; xor Rq(dst), Rq(src));
     }
 
+    /// The shortest zero; flags change.
+    pub fn zero_r(&mut self, dst: R) {
+        dynasm!(self.ops ; .arch x64 ; xor Rd(dst), Rd(dst));
+    }
+
     pub fn imul_rr(&mut self, dst: R, src: R) {
         dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src));
     }
@@ -224,6 +229,11 @@ impl Asm {
 
     pub fn prefetcht0(&mut self, mem: Mem) {
         self.with_mem(0, &[0x0f, 0x18], 1, mem);
+    }
+
+    /// Into the second cache, past the first.
+    pub fn prefetcht1(&mut self, mem: Mem) {
+        self.with_mem(0, &[0x0f, 0x18], 2, mem);
     }
 
     pub fn prefetchnta(&mut self, mem: Mem) {
