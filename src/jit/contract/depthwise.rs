@@ -63,7 +63,7 @@ fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &[i64], asm
         for (at, &(vectors, tail)) in variants.iter().enumerate() {
             asm.align(LINE);
             found[at] = asm.here();
-            Window { sums: Sums { shape, vectors, tail, epilogue }, taps }.emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps }.emit(asm);
         }
         if variants.len() == 1 {
             found[1] = found[0];

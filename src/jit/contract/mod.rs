@@ -15,6 +15,7 @@ mod points;
 mod rows;
 mod schedule;
 mod sum;
+pub mod winograd;
 
 pub use choose::Choice;
 pub use depthwise::compile as compile_depthwise;
@@ -259,7 +260,7 @@ fn code(
             let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
             next += (sum.rounds() as usize * next_lines * LINE) as i64;
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
-            let sums = Sums { shape, vectors, tail, epilogue };
+            let sums = Sums { shape, vectors, tail, limit: None, epilogue };
             TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
         }
         if variants.len() == 1 {
@@ -341,6 +342,18 @@ fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
     }
 }
 
+/// Calls the code at an entry for each row of a table of so many columns.
+///
+/// # Safety
+/// The code there is an [`Entry`] made for such frames and tables, and their pointers are good.
+unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_table: usize) {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let entry: Entry = std::mem::transmute(code.wrapping_add(entry));
+        entry(frame.as_ptr(), table.as_ptr(), (table.len() / n_table) as u64);
+    }
+}
+
 /// The code of a tile.
 type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
 
@@ -418,14 +431,11 @@ impl Contraction {
                 (Some(first), Some(next)) if first.shape == next.shape && first.end == next.begin => first.end = next.end,
                 (first, next) => {
                     if let Some(run) = first.take() {
-                        let entry = code.wrapping_add(self.entries[run.shape][last]);
-                        let rows = &self.tiles.table[run.begin * (1 + self.streams.len())..];
-                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the table has
-                        // `end - begin` rows from `begin` on; the caller vouches for code and buffers.
-                        unsafe {
-                            let entry: Entry = std::mem::transmute(entry);
-                            entry(frame.as_ptr(), rows.as_ptr(), (run.end - run.begin) as u64);
-                        }
+                        let n_table = 1 + self.streams.len();
+                        let rows = &self.tiles.table[run.begin * n_table..run.end * n_table];
+                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the caller vouches for
+                        // code and buffers.
+                        unsafe { call(code, self.entries[run.shape][last], frame, rows, n_table) };
                         frame[2 + self.streams.len()] += (run.end - run.begin) as i64 * self.next_bytes[run.shape];
                     }
                     waiting = next;

@@ -53,7 +53,7 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
     for (at, &(vectors, tail)) in variants.iter().enumerate() {
         asm.align(LINE);
         found[at] = asm.here();
-        let sums = Sums { shape, vectors, tail, epilogue: &epilogue };
+        let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
         Rows { sums, steps: steps as usize, row: rows.inner }.emit(asm);
     }
     if variants.len() == 1 {
