@@ -4,4 +4,13 @@
 //! files nor the environment: which instruction set to use is the caller's choice.
 
 pub mod asm;
+pub mod contract;
+pub mod cpu;
+pub mod expand;
+pub mod fence;
 pub mod memory;
+pub mod nest;
+pub mod pool;
+pub mod probe;
+pub mod program;
+mod region;

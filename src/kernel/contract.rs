@@ -57,3 +57,11 @@ pub struct Contract {
     pub result: Val,
     pub operands: Vec<Operand>,
 }
+
+/// A sum for each column alone, as of a depthwise convolution: `out[p, c] = body(Σ_k in[p, k, c] · weight[k, c])`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Depthwise {
+    /// Everything but where the columns lie in the input; what it says of the input is of column 0.
+    pub contract: Contract,
+    pub input_columns: Columns,
+}

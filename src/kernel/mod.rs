@@ -12,7 +12,7 @@ mod target;
 mod view;
 
 pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val};
-pub use contract::{Columns, Contract, ContractDim, Operand};
+pub use contract::{Columns, Contract, ContractDim, Depthwise, Operand};
 pub use nest::{Access, Clip, Fold, Nest, ReduceDim, Stage, Store};
 pub use target::Target;
 pub use view::View;
@@ -22,4 +22,5 @@ pub use view::View;
 pub enum Kernel {
     Nest(Nest),
     Contract(Contract),
+    Depthwise(Depthwise),
 }

@@ -20,8 +20,7 @@ pub struct Target {
 
 impl Target {
     /// A core with AVX-512 as they are common.
-    pub const AVX512: Target =
-        Target { lanes: 16, registers: 32, l1: 32 << 10, l2: 1 << 20, threads: 1, fmas: 1, l2_bytes: 32 };
+    pub const AVX512: Target = Target { lanes: 16, registers: 32, l1: 32 << 10, l2: 1 << 20, threads: 1, fmas: 1, l2_bytes: 32 };
     /// A core with AVX2 as they are common.
     pub const AVX2: Target = Target { lanes: 8, registers: 16, l1: 32 << 10, l2: 512 << 10, threads: 1, fmas: 2, l2_bytes: 32 };
 }

@@ -3,6 +3,7 @@
 use super::attrs::{Dims, attrs};
 use super::blocks::{Blocks, Channels};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
@@ -376,6 +377,36 @@ fn dilate_eval(cx: &EvalCx) -> EvalResult {
         Some(at)
     };
     Ok(x.pick(out, attrs.dilation_value, pick).into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(PAD.name, Onnx::Nodes(pad_onnx)), (MIRROR_PAD.name, Onnx::Nodes(mirror_pad_onnx))];
+
+/// Widths as ONNX writes them: all before, then all after.
+fn widths_onnx(pairs: &[Vec<i64>]) -> Vec<i64> {
+    [0, 1].iter().flat_map(|&side| pairs.iter().map(move |pair| pair[side])).collect()
+}
+
+fn pad_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = PadAttrs::read(cx.attrs);
+    let (data, widths) = (cx.tensor(0), cx.ints("pads", &widths_onnx(&attrs.pad_width)));
+    if attrs.pad_mode != "constant" {
+        return Ok(cx.node("Pad", &[data, widths]).str("mode", &attrs.pad_mode).one().into());
+    }
+    let is_scalar = cx.rank(cx.tensor(1)) == 0;
+    let value = cx.operand_as_out(1)?;
+    let value = if is_scalar { value } else { cx.reshaped(value, &[]) };
+    Ok(cx.node("Pad", &[data, widths, value]).one().into())
+}
+
+fn mirror_pad_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = MirrorPadAttrs::read(cx.attrs);
+    if attrs.mode != "REFLECT" {
+        return Err("a mirror behind the outermost element".into());
+    }
+    let (data, widths) = (cx.tensor(0), cx.ints("pads", &widths_onnx(&attrs.pad_width)));
+    Ok(cx.node("Pad", &[data, widths]).str("mode", "reflect").one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[PAD, DYN_PAD, MIRROR_PAD, DILATE];

@@ -18,6 +18,7 @@ pub use show::text;
 
 use crate::index_type;
 use crate::ir::ExprId;
+pub use crate::ir::ExprId as CallId;
 use crate::kernel::Kernel;
 use crate::tensor::Tensor;
 use crate::types::DType;

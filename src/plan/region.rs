@@ -330,10 +330,11 @@ impl Lowering<'_> {
             Lower::Join(axis) => self.join(op, call, args, axis(call)?),
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
-            Lower::Windows(product, nest) => match product(call) {
-                Some(products) => self.anchor_product(op, call, args, products),
-                None => self.anchor_nest(op, call, args, nest(call)?),
-            },
+            Lower::Windows(product, nest) => {
+                let products = product(call);
+                let value = products.and_then(|products| self.anchor_product(op, call, args, products));
+                value.or_else(|| self.anchor_nest(op, call, args, nest(call)?))
+            }
         }
     }
 

@@ -46,51 +46,51 @@ impl Asm {
     }
 
     pub fn mov_rr(&mut self, dst: R, src: R) {
-        dynasm!(self.ops ; .arch x64 ; mov Rq(dst.0), Rq(src.0));
+        dynasm!(self.ops ; .arch x64 ; mov Rq(dst), Rq(src));
     }
 
     /// The shortest form that gives `value`; flags stay.
     pub fn mov_ri(&mut self, dst: R, value: i64) {
         if let Ok(value) = u32::try_from(value) {
-            dynasm!(self.ops ; .arch x64 ; mov Rd(dst.0), DWORD value as i32);
+            dynasm!(self.ops ; .arch x64 ; mov Rd(dst), DWORD value as i32);
         } else if let Ok(value) = i32::try_from(value) {
-            dynasm!(self.ops ; .arch x64 ; mov Rq(dst.0), DWORD value);
+            dynasm!(self.ops ; .arch x64 ; mov Rq(dst), DWORD value);
         } else {
-            dynasm!(self.ops ; .arch x64 ; mov Rq(dst.0), QWORD value);
+            dynasm!(self.ops ; .arch x64 ; mov Rq(dst), QWORD value);
         }
     }
 
     pub fn add_rr(&mut self, dst: R, src: R) {
-        dynasm!(self.ops ; .arch x64 ; add Rq(dst.0), Rq(src.0));
+        dynasm!(self.ops ; .arch x64 ; add Rq(dst), Rq(src));
     }
 
     pub fn add_ri(&mut self, dst: R, value: i32) {
         match i8::try_from(value) {
-            Ok(value) => dynasm!(self.ops ; .arch x64 ; add Rq(dst.0), BYTE value),
-            Err(_) => dynasm!(self.ops ; .arch x64 ; add Rq(dst.0), DWORD value),
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; add Rq(dst), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; add Rq(dst), DWORD value),
         }
     }
 
     pub fn sub_rr(&mut self, dst: R, src: R) {
-        dynasm!(self.ops ; .arch x64 ; sub Rq(dst.0), Rq(src.0));
+        dynasm!(self.ops ; .arch x64 ; sub Rq(dst), Rq(src));
     }
 
     pub fn sub_ri(&mut self, dst: R, value: i32) {
         match i8::try_from(value) {
-            Ok(value) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst.0), BYTE value),
-            Err(_) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst.0), DWORD value),
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst), DWORD value),
         }
     }
 
     pub fn and_ri(&mut self, dst: R, value: i32) {
         match i8::try_from(value) {
-            Ok(value) => dynasm!(self.ops ; .arch x64 ; and Rq(dst.0), BYTE value),
-            Err(_) => dynasm!(self.ops ; .arch x64 ; and Rq(dst.0), DWORD value),
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; and Rq(dst), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; and Rq(dst), DWORD value),
         }
     }
 
     pub fn cmp_rr(&mut self, a: R, b: R) {
-        dynasm!(self.ops ; .arch x64 ; cmp Rq(a.0), Rq(b.0));
+        dynasm!(self.ops ; .arch x64 ; cmp Rq(a), Rq(b));
     }
 
     pub fn cmp_ri(&mut self, a: R, value: i32) {
@@ -100,64 +100,69 @@ impl Asm {
                 self.legacy(WIDE, &[0x83], 7, Place::Reg(a.0));
                 self.ops.push_i8(value);
             }
-            Err(_) => dynasm!(self.ops ; .arch x64 ; cmp Rq(a.0), DWORD value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; cmp Rq(a), DWORD value),
         }
     }
 
     pub fn test_rr(&mut self, a: R, b: R) {
-        dynasm!(self.ops ; .arch x64 ; test Rq(a.0), Rq(b.0));
+        dynasm!(self.ops ; .arch x64 ; test Rq(a), Rq(b));
     }
 
     pub fn xor_rr(&mut self, dst: R, src: R) {
-        dynasm!(self.ops ; .arch x64 ; xor Rq(dst.0), Rq(src.0));
+        dynasm!(self.ops ; .arch x64 ; xor Rq(dst), Rq(src));
+    }
+
+    /// The shortest zero; flags change.
+    pub fn zero_r(&mut self, dst: R) {
+        dynasm!(self.ops ; .arch x64 ; xor Rd(dst), Rd(dst));
     }
 
     pub fn imul_rr(&mut self, dst: R, src: R) {
-        dynasm!(self.ops ; .arch x64 ; imul Rq(dst.0), Rq(src.0));
+        dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src));
     }
 
     /// `dst = src * value`.
     pub fn imul_rri(&mut self, dst: R, src: R, value: i32) {
         match i8::try_from(value) {
-            Ok(value) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst.0), Rq(src.0), BYTE value),
-            Err(_) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst.0), Rq(src.0), DWORD value),
+            Ok(value) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src), BYTE value),
+            Err(_) => dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src), DWORD value),
         }
     }
 
     pub fn inc(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; inc Rq(r.0));
+        dynasm!(self.ops ; .arch x64 ; inc Rq(r));
     }
 
     pub fn dec(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; dec Rq(r.0));
+        dynasm!(self.ops ; .arch x64 ; dec Rq(r));
     }
 
     pub fn neg(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; neg Rq(r.0));
+        dynasm!(self.ops ; .arch x64 ; neg Rq(r));
     }
 
     pub fn shl_ri(&mut self, r: R, count: u8) {
-        dynasm!(self.ops ; .arch x64 ; shl Rq(r.0), BYTE count as i8);
+        dynasm!(self.ops ; .arch x64 ; shl Rq(r), BYTE count as i8);
     }
 
     pub fn shr_ri(&mut self, r: R, count: u8) {
-        dynasm!(self.ops ; .arch x64 ; shr Rq(r.0), BYTE count as i8);
+        dynasm!(self.ops ; .arch x64 ; shr Rq(r), BYTE count as i8);
     }
 
     pub fn sar_ri(&mut self, r: R, count: u8) {
-        dynasm!(self.ops ; .arch x64 ; sar Rq(r.0), BYTE count as i8);
+        dynasm!(self.ops ; .arch x64 ; sar Rq(r), BYTE count as i8);
     }
 
     pub fn push(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; push Rq(r.0));
+        dynasm!(self.ops ; .arch x64 ; push Rq(r));
     }
 
     pub fn pop(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; pop Rq(r.0));
+        dynasm!(self.ops ; .arch x64 ; pop Rq(r));
     }
 
     pub fn call_r(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; call Rq(r.0));
+        dynasm!(self.ops ; .arch x64 ; call Rq(r));
     }
 
     /// Calls a function of this assembler.
@@ -226,6 +231,11 @@ impl Asm {
         self.with_mem(0, &[0x0f, 0x18], 1, mem);
     }
 
+    /// Into the second cache, past the first.
+    pub fn prefetcht1(&mut self, mem: Mem) {
+        self.with_mem(0, &[0x0f, 0x18], 2, mem);
+    }
+
     pub fn prefetchnta(&mut self, mem: Mem) {
         self.with_mem(0, &[0x0f, 0x18], 0, mem);
     }
@@ -244,7 +254,7 @@ impl Asm {
     }
 
     /// REX prefix, opcode, ModRM and what follows.
-    fn legacy(&mut self, wide: u8, opcode: &[u8], reg: u8, rm: Place) {
+    pub(super) fn legacy(&mut self, wide: u8, opcode: &[u8], reg: u8, rm: Place) {
         let mut out = Bytes::new();
         let rex = wide | (reg >> 3 & 1) << 2 | rm.x() << 1 | rm.b();
         if rex != 0 {

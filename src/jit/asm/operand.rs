@@ -98,6 +98,12 @@ impl R {
     pub const CALLEE_SAVED: [R; 6] = [R::RBX, R::RBP, R::R12, R::R13, R::R14, R::R15];
 }
 
+impl From<R> for u8 {
+    fn from(r: R) -> u8 {
+        r.0
+    }
+}
+
 /// `[base + index * scale + disp]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mem {

@@ -4,6 +4,11 @@
 use super::encode::{Insn, Place};
 use super::forms::{self, Class, Form, Shape, Tuple};
 use super::*;
+
+mod general;
+mod methods;
+mod run;
+
 use iced_x86::{Decoder, DecoderOptions, EncodingKind, Instruction, OpKind, Register};
 
 /// How many random operand sets a form gets at each width and instruction set.
@@ -15,6 +20,13 @@ fn decode(bytes: &[u8], name: &str) -> Instruction {
     assert!(!instruction.is_invalid(), "{name}: {bytes:02x?} is no instruction");
     assert_eq!(instruction.len(), bytes.len(), "{name}: {bytes:02x?} decodes to {instruction}, but bytes are left");
     instruction
+}
+
+/// What `emit` emits.
+fn bytes(isa: Isa, emit: impl FnOnce(&mut Asm)) -> Vec<u8> {
+    let mut asm = Asm::new(isa);
+    emit(&mut asm);
+    asm.finish().unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The disassembler's register for a number of a class.
@@ -76,7 +88,7 @@ fn random<'a>(rng: &mut fastrand::Rng, form: &'a Form, width: Width, evex: bool)
     };
     let k = match form.shape {
         Shape::Gather if evex => rng.u8(1..8),
-        _ if evex && form.reg == Class::Full && form.tuple == Tuple::Full => rng.u8(0..8),
+        _ if evex && form.masked => rng.u8(0..8),
         _ => 0,
     };
     let reg = match form.shape {
@@ -99,7 +111,13 @@ fn random<'a>(rng: &mut fastrand::Rng, form: &'a Form, width: Width, evex: bool)
         Shape::Rvm4 => Some(rng.u8(0..16) << 4),
         _ => form.has_imm.then(|| rng.u8(..)),
     };
-    let zeroing = k != 0 && matches!(form.shape, Shape::Rvm | Shape::Rm | Shape::Vm(_)) && rng.bool();
+    // Only a vector register has lanes to clear.
+    let to_register = match form.shape {
+        Shape::Mr => matches!(rm, Place::Reg(_)),
+        Shape::Gather => false,
+        _ => form.reg != Class::Opmask,
+    };
+    let zeroing = k != 0 && to_register && rng.bool();
     Insn { form, width, reg, v, rm, k, zeroing, imm }
 }
 
@@ -125,9 +143,7 @@ fn operands(insn: &Insn, evex: bool) -> Vec<Option<Register>> {
 }
 
 fn check(insn: &Insn, isa: Isa, evex: bool) {
-    let mut asm = Asm::new(isa);
-    asm.emit(*insn);
-    let bytes = asm.finish().unwrap_or_else(|error| panic!("{insn:?}: {error}"));
+    let bytes = bytes(isa, |asm| asm.emit(*insn));
     let name = if evex { insn.form.evex_name } else { insn.form.name };
     let found = decode(&bytes, name);
     let cx = format!("{insn:?}\n{bytes:02x?} is `{found}`");

@@ -2,11 +2,12 @@
 //!
 //! The model of a step of a tile of `m` points and `v` vectors: it is bound by its `m·v` multiply-adds, by its loads (two a
 //! cycle), by its instructions (five a cycle), by the latency of four cycles with which one step's sums wait for the last
-//! step's, or by the weights it draws from the second cache. The time of all tiles is the sum over them, with a few cycles for
-//! each value that is stored. Waste needs no term of its own: tiles that do not divide are more tiles.
+//! step's, or by the weights it draws from the second cache. Input that no other step of the tile reads adds to that: it comes
+//! in short stretches that no prefetcher runs ahead of. The time of all tiles is the sum over them, with a few cycles for each
+//! value that is stored. Waste needs no term of its own: tiles that do not divide are more tiles.
 
 use super::points::{Cut, PointDim, extents, sizes};
-use crate::kernel::Target;
+use crate::kernel::{ContractDim, Target};
 
 /// A tile, and how the points are cut into such.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,8 +43,61 @@ pub fn feed(points: u64, vectors: u64, target: &Target) -> Option<Feed> {
     }
 }
 
-/// The cycles of one tile over a sum of `steps`.
-pub fn tile_cycles(points: u64, vectors: u64, steps: u64, target: &Target) -> Option<f64> {
+/// A sum: how many steps, which share of a tile's input no other step of it reads, and the cycles that the input of a step
+/// costs each point.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Sum {
+    pub steps: u64,
+    pub fresh: f64,
+    pub input: f64,
+}
+
+/// Loads a cycle, as they come with misses of the first cache among them.
+const LOADS: f64 = 1.9;
+/// Cycles of a multiply-add, and one for those that do not begin as early as they could.
+const LATENCY: f64 = 5.0;
+/// Bytes a cycle at which input comes from beyond the second cache, if neighbouring lines are needed too, and if not; and
+/// from the second cache.
+const FAR_BYTES: f64 = 32.0;
+const FAR_GAPS_BYTES: f64 = 10.0;
+const NEAR_BYTES: f64 = 128.0;
+/// Which part of the time of a stream of weights is not hidden below the arithmetic, for each multiply-add of a cycle.
+const UNHIDDEN_WEIGHTS: f64 = 0.075;
+
+impl Sum {
+    /// Of the dimensions of a sum, under rows of these points, with an input of so many bytes.
+    ///
+    /// `p` points a step `r` apart, each with `e` steps of the sum `d` apart, lie on a line of pitch `gcd(r, d)`; where this
+    /// line has fewer places than `p·e`, points share input.
+    pub fn of(dims: &[ContractDim], points: &[PointDim], input_bytes: u64, target: &Target) -> Sum {
+        let steps = dims.iter().map(|dim| dim.extent).product();
+        let (extent, row) = points.last().map_or((1.0, 0), |dim| (dim.extent.min(14) as f64, dim.steps[0].unsigned_abs()));
+        let share = |dim: &ContractDim| {
+            let pitch = gcd(row, dim.input.unsigned_abs()).max(1) as f64;
+            let places = ((extent - 1.0) * row as f64 + (dim.extent - 1) as f64 * dim.input.unsigned_abs() as f64) / pitch + 1.0;
+            (places / (extent * dim.extent as f64)).min(1.0)
+        };
+        let fresh = dims.iter().filter(|dim| dim.extent > 1).map(share).fold(1.0, f64::min);
+        let stretch = dims.iter().filter(|dim| dim.input.unsigned_abs() == 1).map(|dim| dim.extent).max().unwrap_or(1);
+        let bytes = match () {
+            () if input_bytes <= target.l2 as u64 / 2 => NEAR_BYTES,
+            () if row > stretch.max(16) => FAR_GAPS_BYTES,
+            () => FAR_BYTES,
+        };
+        Sum { steps, fresh, input: fresh * 4.0 / bytes }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// The cycles of one tile.
+pub fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
     let feed = feed(points, vectors, target)?;
     let sums = (points * vectors) as f64;
     let (loads, instructions) = match feed {
@@ -54,10 +108,11 @@ pub fn tile_cycles(points: u64, vectors: u64, steps: u64, target: &Target) -> Op
         }
     };
     let weights = (vectors as usize * target.lanes * 4) as f64 / target.l2_bytes as f64;
-    let bounds = [sums / target.fmas as f64, loads / 2.0, instructions / 5.0, 4.0, weights];
+    let bounds = [sums / target.fmas as f64, loads / LOADS, instructions / 5.0, LATENCY, weights];
     // Neither a stream of weights nor a load is free, even below its bound.
-    let step = bounds.into_iter().fold(0.0, f64::max) + 0.05 * weights + 0.01 * loads;
-    Some(steps as f64 * step + 2.0 * sums + 20.0)
+    let step = bounds.into_iter().fold(0.0, f64::max) + UNHIDDEN_WEIGHTS * target.fmas as f64 * weights + 0.01 * loads;
+    let step = step + sum.input * points as f64;
+    Some(sum.steps as f64 * step + 2.0 * sums + 20.0)
 }
 
 /// The most columns of vectors a tile has.
@@ -67,16 +122,17 @@ const MOST_ROWS: u64 = 16;
 /// More shapes than this are too much code.
 const MOST_SHAPES: u64 = 16;
 
-/// The best tile for these points, `n_vectors` of columns and `steps` of the sum.
-pub fn choose(dims: &[PointDim], n_vectors: u64, steps: u64, target: &Target) -> Choice {
+/// The best tile for these points, `n_vectors` of columns and this sum.
+pub fn choose(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> Choice {
     let (_, rows, _) = extents(dims);
     let mut best = (f64::INFINITY, Choice { cut: Cut { rows: 1, most: 1 }, vectors: 1 });
     for vectors in 1..=n_vectors.min(MOST_VECTORS) {
         let fits = |points: &u64| feed(*points, vectors, target).is_some();
         let Some(most) = (1..target.registers as u64).rev().find(fits) else { continue };
-        for height in 1..=rows.min(MOST_ROWS) {
-            let cut = Cut { rows: height, most };
-            let Some(cycles) = cycles(dims, cut, vectors, n_vectors, steps, target) else { continue };
+        let heights = 1..=rows.min(MOST_ROWS);
+        let cuts = heights.flat_map(|rows| (most.saturating_sub(4).max(1)..=most).rev().map(move |most| Cut { rows, most }));
+        for cut in cuts {
+            let Some(cycles) = cycles(dims, cut, vectors, n_vectors, sum, target) else { continue };
             let shapes = shapes(dims, cut);
             let cycles = cycles * (1.0 + 0.001 * shapes as f64);
             if shapes <= MOST_SHAPES.max(2) && cycles < best.0 {
@@ -88,12 +144,12 @@ pub fn choose(dims: &[PointDim], n_vectors: u64, steps: u64, target: &Target) ->
 }
 
 /// The cycles of all tiles.
-fn cycles(dims: &[PointDim], cut: Cut, vectors: u64, n_vectors: u64, steps: u64, target: &Target) -> Option<f64> {
+fn cycles(dims: &[PointDim], cut: Cut, vectors: u64, n_vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
     let mut total = 0.0;
     for (count, points) in sizes(dims, cut) {
         for (groups, vectors) in [(n_vectors / vectors, vectors), (1, n_vectors % vectors)] {
             if vectors > 0 {
-                total += (count * groups) as f64 * tile_cycles(points, vectors, steps, target)?;
+                total += (count * groups) as f64 * tile_cycles(points, vectors, sum, target)?;
             }
         }
     }
@@ -118,6 +174,10 @@ fn shapes(dims: &[PointDim], cut: Cut) -> u64 {
 mod tests {
     use super::*;
 
+    fn sum(steps: u64) -> Sum {
+        Sum { steps, fresh: 0.4, input: 0.01 }
+    }
+
     fn plane(height: u64, width: u64) -> [PointDim; 2] {
         let row = width as i64 * 16 + 32;
         [PointDim { extent: height, steps: vec![row, row] }, PointDim { extent: width, steps: vec![16, 16] }]
@@ -128,7 +188,7 @@ mod tests {
         for (width, points) in [(56, 14), (28, 14), (14, 14)] {
             for fmas in [1, 2] {
                 let target = Target { fmas, ..Target::AVX512 };
-                let choice = choose(&plane(width, width), 8, 1152, &target);
+                let choice = choose(&plane(width, width), 8, sum(1152), &target);
                 let sizes = sizes(&plane(width, width), choice.cut);
                 assert!(sizes.iter().all(|(_, size)| *size * choice.vectors as u64 >= 24), "{width} {choice:?} {sizes:?}");
                 assert!(choice.vectors > 2 || sizes.iter().all(|(_, size)| *size == points), "{width} {choice:?} {sizes:?}");
@@ -138,7 +198,7 @@ mod tests {
 
     #[test]
     fn tiles_of_short_rows_span_several() {
-        let choice = choose(&plane(7, 7), 32, 4608, &Target { fmas: 2, ..Target::AVX512 });
+        let choice = choose(&plane(7, 7), 32, sum(4608), &Target { fmas: 2, ..Target::AVX512 });
         let sizes = sizes(&plane(7, 7), choice.cut);
         let tiles: u64 = sizes.iter().map(|(count, _)| count).sum();
         assert!(tiles * choice.vectors as u64 <= 2 * 4 * 2, "{choice:?} {sizes:?}");
@@ -150,7 +210,7 @@ mod tests {
             for vectors in 1..=40 {
                 for (height, width) in [(1, 1), (1, 5), (3, 3), (7, 7), (5, 17), (35, 35), (1, 128)] {
                     let dims = super::super::points::merge(plane(height, width).to_vec());
-                    let choice = choose(&dims, vectors, 27, &target);
+                    let choice = choose(&dims, vectors, sum(27), &target);
                     for (_, points) in sizes(&dims, choice.cut) {
                         assert!(feed(points, choice.vectors as u64, &target).is_some(), "{choice:?}");
                         let rest = vectors % choice.vectors as u64;

@@ -1,35 +1,52 @@
 //! The code of a tile: sums of products in registers over a whole sum, then the epilogue.
 //!
 //! `fn(frame, table, count)`: `frame` holds a pointer for each stream, `table` rows of byte offsets, one row a tile. The order
-//! of both is input, weights (in the frame only), output, operands. Every sum is one chain of fused multiply-adds in the
+//! of both is input, weights (in the frame only), output, operands; the frame ends with where the weights lie that will be
+//! read next, which are brought near while this group's are used. Every sum is one chain of fused multiply-adds in the
 //! order of the sum's dimensions, whatever the tile, so its bits do not depend on how the work was cut.
 
 use super::choose::Feed;
-use super::epilogue::{self, Epilogue};
-use super::points::Shape;
+use super::epilogue::{self, Sums};
 use super::sum::SumLoops;
 use crate::jit::asm::{Asm, Cond, Isa, K, Label, Mask, Mem, R, Rm, V};
 
 const FRAME: R = R::RDI;
 const TABLE: R = R::RSI;
 const COUNT: R = R::RDX;
-const INPUT: R = R::RAX;
-const WEIGHTS: R = R::RCX;
+pub const INPUT: R = R::RAX;
+pub const WEIGHTS: R = R::RCX;
 /// Counters of the loops of the sum; afterwards the pointers of output and operands.
-pub const SPARE: [R; 10] = [R::R8, R::R9, R::R10, R::R11, R::RBX, R::RBP, R::R12, R::R13, R::R14, R::R15];
+pub const SPARE: [R; 8] = [R::R8, R::R9, R::R10, R::R11, R::RBX, R::RBP, R::R12, R::R13];
+/// How far the next tile's input is from this one's.
+const NEXT_TILE: R = R::R14;
+/// The weights that come next.
+const NEXT: R = R::R15;
+
+/// Bytes of a cache line.
+pub const LINE: usize = 64;
 
 /// Of AVX-512; the mask of the last vector's columns.
 pub const TAIL: K = K(1);
 
+/// Which input is brought near while the tile computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ahead {
+    /// It lies near already.
+    None,
+    /// That of so many rounds of the innermost loop later.
+    Rounds(u64),
+    /// That of the same round of the next tile.
+    Tile,
+}
+
 /// One tile's code.
 pub struct TileCode<'a> {
-    pub shape: &'a Shape,
-    pub vectors: usize,
-    /// How many columns the last vector has, if not all.
-    pub tail: Option<usize>,
+    pub sums: Sums<'a>,
     pub feed: Feed,
     pub sum: &'a SumLoops,
-    pub epilogue: &'a Epilogue<'a>,
+    /// How many lines of the next weights are brought near in each round of the innermost loop.
+    pub next_lines: usize,
+    pub ahead: Ahead,
 }
 
 /// Where a row of the frame or of the table is.
@@ -40,44 +57,30 @@ fn slot(base: R, at: usize) -> Mem {
 impl TileCode<'_> {
     /// Writes the function; its entry is where the assembler stands now.
     pub fn emit(&self, asm: &mut Asm) {
-        let n_streams = self.epilogue.n_streams();
-        let spilled = self.epilogue.spills(self.points(), self.vectors, asm.isa());
-        let locals = if spilled { self.points() * self.vectors * asm.isa().bytes() } else { 0 };
+        let n_streams = self.sums.epilogue.n_streams();
         let n_spare = self.sum.loops.len().max(n_streams - 1);
-        let frame = asm.enter(&SPARE[..n_spare.min(SPARE.len())], locals);
-        if let (Some(lanes), Isa::Avx512) = (self.tail, asm.isa()) {
-            asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
+        let mut used = SPARE[..n_spare.min(SPARE.len())].to_vec();
+        if self.next_lines > 0 {
+            used.push(NEXT);
         }
-        asm.align(32);
-        let next_tile = asm.bound();
-        asm.mov_rm(INPUT, slot(FRAME, 0));
-        asm.add_rm(INPUT, slot(TABLE, 0));
-        asm.add_ri(INPUT, bias(asm.isa()));
-        asm.mov_rm(WEIGHTS, slot(FRAME, 1));
-        for at in 0..self.points() * self.vectors {
-            asm.zero(V(at as u8));
+        if self.ahead == Ahead::Tile {
+            used.push(NEXT_TILE);
         }
-        self.sum(asm);
-        // The output is the frame's stream 2 and the table's stream 1.
-        for stream in 1..n_streams {
-            let pointer = SPARE[stream - 1];
-            asm.mov_rm(pointer, slot(FRAME, stream + 1));
-            asm.add_rm(pointer, slot(TABLE, stream));
-        }
-        epilogue::emit(self, asm, spilled);
-        asm.add_ri(TABLE, 8 * n_streams as i32);
-        asm.dec(COUNT);
-        asm.jcc(Cond::NE, next_tile);
-        asm.leave(&frame);
-    }
-
-    pub fn points(&self) -> usize {
-        self.shape.len()
-    }
-
-    /// The register of the sum of a point and a vector of columns.
-    pub fn sum_register(&self, point: usize, vector: usize) -> V {
-        V((point * self.vectors + vector) as u8)
+        each_tile(asm, &self.sums, &used, |asm| {
+            if self.next_lines > 0 {
+                asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
+            }
+        }, |asm| {
+            if self.ahead == Ahead::Tile {
+                // The table ends with a row more than there are tiles.
+                asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
+                asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
+            }
+            for at in 0..self.sums.len() {
+                asm.zero(V(at as u8));
+            }
+            self.sum(asm);
+        });
     }
 
     /// The loops of the sum.
@@ -90,7 +93,11 @@ impl TileCode<'_> {
             }
             heads.push(asm.bound());
         }
-        self.steps(asm, &self.sum.body);
+        let ahead = self.ahead(asm);
+        self.steps(asm, &self.sum.body, &ahead);
+        if self.next_lines > 0 {
+            asm.add_ri(NEXT, (LINE * self.next_lines) as i32);
+        }
         let innermost = self.sum.loops.len().wrapping_sub(1);
         // How far the loops inside have moved the input already.
         let mut moved = 0;
@@ -106,19 +113,47 @@ impl TileCode<'_> {
             asm.jcc(Cond::NE, heads[level]);
             moved = one.input * one.count as i64;
             if level == innermost && !self.sum.rest.is_empty() {
-                self.steps(asm, &self.sum.rest);
+                self.steps(asm, &self.sum.rest, &[]);
                 self.advance_weights(asm, self.sum.rest.len());
             }
         }
     }
 
     fn advance_weights(&self, asm: &mut Asm, steps: usize) {
-        asm.add_ri(WEIGHTS, (steps * self.vectors * asm.isa().bytes()) as i32);
+        asm.add_ri(WEIGHTS, (steps * self.sums.vectors * asm.isa().bytes()) as i32);
     }
 
-    /// Steps of the sum without a loop, whose inputs are at these offsets.
-    fn steps(&self, asm: &mut Asm, offsets: &[i64]) {
+    /// What a round of the innermost loop brings near: weights, and a line of input for each that it reads itself.
+    fn ahead(&self, asm: &Asm) -> Vec<Mem> {
+        let weights = (0..self.next_lines).map(|line| Mem::at(NEXT, (LINE * line) as i32));
+        let offsets = self.sums.shape.iter().flat_map(|point| self.sum.body.iter().map(|step| point[0] + step));
+        // Tiles begin at a line as a rule; if not, one line in a stretch is missed.
+        let mut lines: Vec<i64> = offsets.map(|offset| offset.div_euclid(LINE as i64 / 4) * LINE as i64).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let far = self.sum.loops.last().map_or(0, |inner| 4 * inner.input);
+        let input = lines.into_iter().filter_map(|line| {
+            let disp = line - i64::from(bias(asm.isa()));
+            match self.ahead {
+                Ahead::None => None,
+                Ahead::Rounds(n) => Some(Mem::at(INPUT, i32::try_from(disp + n as i64 * far).ok()?)),
+                Ahead::Tile => Some(Mem::indexed(INPUT, NEXT_TILE, 1, i32::try_from(disp).ok()?)),
+            }
+        });
+        weights.chain(input).collect()
+    }
+
+    /// Steps of the sum without a loop, whose inputs are at these offsets, with what is brought near between them.
+    fn steps(&self, asm: &mut Asm, offsets: &[i64], ahead: &[Mem]) {
+        let mut done = 0;
         for (step, &offset) in offsets.iter().enumerate() {
+            while done * offsets.len() < ahead.len() * (step + 1) {
+                match ahead[done].base == NEXT {
+                    true => asm.prefetcht1(ahead[done]),
+                    false => asm.prefetcht0(ahead[done]),
+                }
+                done += 1;
+            }
             match self.feed {
                 Feed::KeepWeights => self.keep_weights(asm, step, offset),
                 Feed::KeepInput => self.keep_input(asm, step, offset),
@@ -128,64 +163,87 @@ impl TileCode<'_> {
     }
 
     fn input(&self, asm: &Asm, point: usize, offset: i64) -> Mem {
-        Mem::at(INPUT, (4 * (self.shape[point][0] + offset)) as i32 - bias(asm.isa()))
+        Mem::at(INPUT, (4 * (self.sums.shape[point][0] + offset)) as i32 - bias(asm.isa()))
     }
 
     fn weights(&self, asm: &Asm, step: usize, vector: usize) -> Mem {
-        Mem::at(WEIGHTS, ((step * self.vectors + vector) * asm.isa().bytes()) as i32)
-    }
-
-    /// A register behind those of the sums.
-    fn extra(&self, at: usize) -> V {
-        V((self.points() * self.vectors + at) as u8)
+        Mem::at(WEIGHTS, ((step * self.sums.vectors + vector) * asm.isa().bytes()) as i32)
     }
 
     fn keep_weights(&self, asm: &mut Asm, step: usize, offset: i64) {
-        for vector in 0..self.vectors {
+        for vector in 0..self.sums.vectors {
             let weights = self.weights(asm, step, vector);
-            asm.load(self.extra(vector), weights);
+            asm.load(self.sums.extra(vector), weights);
         }
-        let value = self.extra(self.vectors);
-        for point in 0..self.points() {
+        let value = self.sums.extra(self.sums.vectors);
+        for point in 0..self.sums.points() {
             let input = self.input(asm, point, offset);
             asm.bcast(value, input);
-            for vector in 0..self.vectors {
-                asm.fma(self.sum_register(point, vector), value, self.extra(vector));
+            for vector in 0..self.sums.vectors {
+                asm.fma(self.sums.register(point, vector), value, self.sums.extra(vector));
             }
         }
     }
 
     fn keep_input(&self, asm: &mut Asm, step: usize, offset: i64) {
-        for point in 0..self.points() {
+        for point in 0..self.sums.points() {
             let input = self.input(asm, point, offset);
-            asm.bcast(self.extra(point), input);
+            asm.bcast(self.sums.extra(point), input);
         }
-        let value = self.extra(self.points());
-        for vector in 0..self.vectors {
+        let value = self.sums.extra(self.sums.points());
+        for vector in 0..self.sums.vectors {
             let weights = self.weights(asm, step, vector);
             asm.load(value, weights);
-            for point in 0..self.points() {
-                asm.fma(self.sum_register(point, vector), self.extra(point), value);
+            for point in 0..self.sums.points() {
+                asm.fma(self.sums.register(point, vector), self.sums.extra(point), value);
             }
         }
     }
 
     fn embedded(&self, asm: &mut Asm, step: usize, offset: i64) {
-        for vector in 0..self.vectors {
+        for vector in 0..self.sums.vectors {
             let weights = self.weights(asm, step, vector);
-            asm.load(self.extra(vector), weights);
+            asm.load(self.sums.extra(vector), weights);
         }
-        for point in 0..self.points() {
+        for point in 0..self.sums.points() {
             let input = self.input(asm, point, offset);
-            for vector in 0..self.vectors {
-                asm.fma(self.sum_register(point, vector), self.extra(vector), Rm::Bcast(input));
+            for vector in 0..self.sums.vectors {
+                asm.fma(self.sums.register(point, vector), self.sums.extra(vector), Rm::Bcast(input));
             }
         }
     }
 }
 
+/// The function around the sums: `begin` runs once, `sum` for each tile with its pointers set, then the epilogue.
+pub fn each_tile(asm: &mut Asm, sums: &Sums, used: &[R], begin: impl FnOnce(&mut Asm), sum: impl FnOnce(&mut Asm)) {
+    let n_streams = sums.epilogue.n_streams();
+    let frame = asm.enter(used, sums.locals(asm.isa()));
+    if let (Some(lanes), Isa::Avx512) = (sums.tail, asm.isa()) {
+        asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
+    }
+    begin(asm);
+    asm.align(32);
+    let next_tile = asm.bound();
+    asm.mov_rm(INPUT, slot(FRAME, 0));
+    asm.add_rm(INPUT, slot(TABLE, 0));
+    asm.add_ri(INPUT, bias(asm.isa()));
+    asm.mov_rm(WEIGHTS, slot(FRAME, 1));
+    sum(asm);
+    // The output is the frame's stream 2 and the table's stream 1.
+    for stream in 1..n_streams {
+        let pointer = SPARE[stream - 1];
+        asm.mov_rm(pointer, slot(FRAME, stream + 1));
+        asm.add_rm(pointer, slot(TABLE, stream));
+    }
+    epilogue::emit(sums, asm);
+    asm.add_ri(TABLE, 8 * n_streams as i32);
+    asm.dec(COUNT);
+    asm.jcc(Cond::NE, next_tile);
+    asm.leave(&frame);
+}
+
 /// The input's pointer is this far ahead, so that short displacements reach twice as far.
-fn bias(isa: Isa) -> i32 {
+pub fn bias(isa: Isa) -> i32 {
     match isa {
         Isa::Avx2 => 128,
         Isa::Avx512 => 512,

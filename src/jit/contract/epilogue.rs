@@ -3,7 +3,8 @@
 //! The body runs on each vector of sums with the registers that the sums leave. If it needs more, the sums go to the stack
 //! and it runs with all registers; if these do not suffice either, there is no such kernel.
 
-use super::emit::{SPARE, TAIL, TileCode};
+use super::emit::{SPARE, TAIL};
+use super::points::Shape;
 use crate::jit::asm::{Asm, Isa, Mask, Mem, Op, R, Rm, Round, V};
 use crate::kernel::{Bin, Body, Instr, Un, Val};
 
@@ -37,11 +38,6 @@ impl Epilogue<'_> {
         1 + self.streams.len()
     }
 
-    /// Whether the sums have to leave their registers.
-    pub fn spills(&self, points: usize, vectors: usize, isa: Isa) -> bool {
-        !self.fits(isa.regs() - points * vectors, isa, true)
-    }
-
     /// Whether there is code for it.
     pub fn possible(&self, isa: Isa) -> bool {
         self.streams.len() <= SPARE.len() && self.fits(isa.regs(), isa, false)
@@ -57,16 +53,57 @@ impl Epilogue<'_> {
     }
 }
 
+/// A tile whose sums are in its first registers.
+#[derive(Clone, Copy)]
+pub struct Sums<'a> {
+    pub shape: &'a Shape,
+    pub vectors: usize,
+    /// How many columns the last vector has, if not all.
+    pub tail: Option<usize>,
+    pub epilogue: &'a Epilogue<'a>,
+}
+
+impl Sums<'_> {
+    pub fn points(&self) -> usize {
+        self.shape.len()
+    }
+
+    pub fn len(&self) -> usize {
+        self.points() * self.vectors
+    }
+
+    /// The register of the sum of a point and a vector of columns.
+    pub fn register(&self, point: usize, vector: usize) -> V {
+        V((point * self.vectors + vector) as u8)
+    }
+
+    /// A register behind those of the sums.
+    pub fn extra(&self, at: usize) -> V {
+        V((self.len() + at) as u8)
+    }
+
+    /// Whether the sums have to leave their registers.
+    pub fn spill(&self, isa: Isa) -> bool {
+        !self.epilogue.fits(isa.regs() - self.len(), isa, true)
+    }
+
+    /// Bytes of stack that the epilogue needs.
+    pub fn locals(&self, isa: Isa) -> usize {
+        if self.spill(isa) { self.len() * isa.bytes() } else { 0 }
+    }
+}
+
 /// Writes the body and the stores of a whole tile.
-pub fn emit(tile: &TileCode, asm: &mut Asm, spilled: bool) {
+pub fn emit(tile: &Sums, asm: &mut Asm) {
     let isa = asm.isa();
-    let n_sums = tile.points() * tile.vectors;
+    let n_sums = tile.len();
+    let spilled = tile.spill(isa);
     let mut free: Vec<V> = (if spilled { 0 } else { n_sums }..isa.regs()).map(|at| V(at as u8)).collect();
     let scratch = |point: usize, vector: usize| Mem::at(R::RSP, ((point * tile.vectors + vector) * isa.bytes()) as i32);
     if spilled {
         for point in 0..tile.points() {
             for vector in 0..tile.vectors {
-                asm.store(scratch(point, vector), tile.sum_register(point, vector));
+                asm.store(scratch(point, vector), tile.register(point, vector));
             }
         }
     }
@@ -83,7 +120,7 @@ pub fn emit(tile: &TileCode, asm: &mut Asm, spilled: bool) {
         for point in 0..tile.points() {
             let sum = match spilled {
                 true => Place::Memory(Rm::Mem(scratch(point, vector))),
-                false => Place::Register(tile.sum_register(point, vector)),
+                false => Place::Register(tile.register(point, vector)),
             };
             let operand = |at: usize| {
                 let stream = &tile.epilogue.streams[at];

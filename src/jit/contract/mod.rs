@@ -7,6 +7,7 @@
 //! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
 
 mod choose;
+pub mod depthwise;
 mod emit;
 mod epilogue;
 mod pack;
@@ -14,13 +15,16 @@ mod points;
 mod schedule;
 mod sum;
 
+pub use choose::Choice;
+pub use depthwise::compile as compile_depthwise;
 pub use pack::Packing;
+pub use points::Cut;
 pub use schedule::{Item, Work};
 
 use crate::jit::asm::{Asm, Isa};
-use crate::kernel::{Columns, Contract, Operand, Target};
-use emit::{SPARE, TileCode};
-use epilogue::{Epilogue, Lanes, Stream};
+use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
+use emit::{Ahead, LINE, SPARE, TileCode};
+use epilogue::{Epilogue, Lanes, Stream, Sums};
 use points::{PointDim, Tiles};
 use sum::SumLoops;
 
@@ -38,6 +42,8 @@ pub struct Contraction {
     /// The step from one part to the next in the packed weights, in bytes.
     weight_part: i64,
     bands_at_once: usize,
+    /// Bytes of the next weights that a tile of each shape brings near.
+    next_bytes: Vec<i64>,
     flops: u64,
 }
 
@@ -51,56 +57,95 @@ struct Place {
     groups: Vec<i64>,
 }
 
-/// Why there is no code is not said: the plan then takes another kernel.
+/// Emits the code of a contraction. Why there is none is not said: the plan then takes another kernel.
 pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Contraction> {
-    let lanes = asm.isa().lanes();
-    let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
-    if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
-        return None;
-    }
-    let views: Vec<(Columns, &[i64])> = contract.operands.iter().map(|one| (one.columns, &one.points[..])).collect();
-    let views: Vec<Columns> = [contract.out_columns].into_iter().chain(views.iter().map(|view| view.0)).collect();
-    let views: Vec<Columns> = views.into_iter().map(|view| normal(view, contract.columns)).collect();
-    let n_vectors = contract.columns.div_ceil(lanes as u64);
-    let steps: u64 = contract.sum.iter().map(|dim| dim.extent).product();
-    let dims = points::merge(point_dims(contract)?);
-    let target = Target { lanes, registers: asm.isa().regs(), ..*target };
-    let mut choice = choose::choose(&dims, n_vectors, steps, &target);
-    let mut streams = streams(&views, choice.vectors, n_vectors, lanes);
+    compile_with(contract, target, asm, None)
+}
+
+/// As [`compile`], with tiles of the caller's choice.
+pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced: Option<Choice>) -> Option<Contraction> {
+    let plan = Plan::of(contract, target, asm.isa())?;
+    let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
+    let mut choice = forced.unwrap_or_else(|| choose::choose(&plan.dims, plan.n_vectors, sum, &plan.target));
+    let mut streams = plan.streams(choice.vectors);
     if streams.is_none() {
         // Vectors do not lie evenly: one at a time.
-        choice = choose::choose(&dims, 1, steps, &target);
-        streams = self::streams(&views, 1, n_vectors, lanes);
+        choice = choose::choose(&plan.dims, 1, sum, &plan.target);
+        streams = plan.streams(1);
     }
     let streams = streams?;
-    if streams[0].lanes != Lanes::Vector {
-        return None;
-    }
     let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
-    if !epilogue.possible(asm.isa()) {
-        return None;
+    let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
+    let packing = packing(contract, plan.target.lanes, choice.vectors);
+    let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
+    Some(plan.finish(packing, tiles, entries))
+}
+
+/// What tiles of a contraction are made of.
+struct Plan<'a> {
+    contract: &'a Contract,
+    /// Where the columns of the output and of the operands lie.
+    views: Vec<Columns>,
+    dims: Vec<PointDim>,
+    n_vectors: u64,
+    target: Target,
+}
+
+/// Where the code of each shape begins, for whole groups of columns and for the last one; and the bytes of the next weights
+/// that a tile of it brings near.
+struct Entries {
+    entries: Vec<[usize; 2]>,
+    next_bytes: Vec<i64>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(contract: &'a Contract, target: &Target, isa: Isa) -> Option<Plan<'a>> {
+        let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
+        if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
+            return None;
+        }
+        let views = [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+        Some(Plan {
+            contract,
+            views: views.map(|view| normal(view, contract.columns)).collect(),
+            dims: points::merge(point_dims(contract)?),
+            n_vectors: contract.columns.div_ceil(isa.lanes() as u64),
+            target: Target { lanes: isa.lanes(), registers: isa.regs(), ..*target },
+        })
     }
-    let tiles = points::cut(&dims, 2 + contract.operands.len(), choice.cut)?;
-    let packing = packing(contract, lanes, choice.vectors);
-    let entries = code(contract, &tiles, &epilogue, &packing, &target, asm)?;
-    let places = places(contract, &views, &packing);
-    let work = work(contract, &tiles, &packing, &target);
-    Some(Contraction {
-        weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
-        bands_at_once: work.bands_at_once(target.l2),
-        flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * steps,
-        input: Place {
-            arg: contract.input.0,
-            offset: 4 * contract.input.1,
-            part: 4 * contract.group_steps[0],
-            groups: vec![0; work.groups.len()],
-        },
-        streams: places,
-        packing,
-        work,
-        tiles,
-        entries,
-    })
+
+    /// The streams of the epilogue; `None` where there is no code for them.
+    fn streams(&self, vectors: usize) -> Option<Vec<Stream>> {
+        let streams = streams(&self.views, vectors, self.n_vectors, self.target.lanes)?;
+        (streams[0].lanes == Lanes::Vector).then_some(streams)
+    }
+
+    fn tiles(&self, epilogue: &Epilogue, cut: Cut, isa: Isa) -> Option<Tiles> {
+        epilogue.possible(isa).then_some(())?;
+        points::cut(&self.dims, epilogue.n_streams(), cut)
+    }
+
+    fn finish(&self, packing: Packing, tiles: Tiles, entries: Entries) -> Contraction {
+        let contract = self.contract;
+        let work = work(contract, &tiles, &packing);
+        Contraction {
+            weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
+            bands_at_once: work.bands_at_once(self.target.l2),
+            flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * packing.steps(),
+            input: Place {
+                arg: contract.input.0,
+                offset: 4 * contract.input.1,
+                part: 4 * contract.group_steps[0],
+                groups: vec![0; work.groups.len()],
+            },
+            streams: places(contract, &self.views, &packing),
+            packing,
+            work,
+            tiles,
+            entries: entries.entries,
+            next_bytes: entries.next_bytes,
+        }
+    }
 }
 
 /// Whether all offsets in bytes stay in 63 bits, and those inside a tile, which are displacements, in 31.
@@ -108,15 +153,16 @@ fn in_range(contract: &Contract) -> bool {
     let far = |extent: u64, step: i64| i128::from(extent) * i128::from(step).abs();
     let points = contract.points.iter().map(|dim| far(dim.extent, dim.input).max(far(dim.extent, dim.other))).sum::<i128>();
     let sum = contract.sum.iter().map(|dim| far(dim.extent, dim.input)).sum::<i128>();
-    let operands = contract.operands.iter().map(|operand| {
-        contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>()
-    });
+    let operands = contract
+        .operands
+        .iter()
+        .map(|operand| contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>());
     points.max(sum).max(operands.max().unwrap_or(0)) < 1 << 28
 }
 
 /// The points' dimensions with all their streams.
 fn point_dims(contract: &Contract) -> Option<Vec<PointDim>> {
-    let dim = |(at, dim): (usize, &crate::kernel::ContractDim)| {
+    let dim = |(at, dim): (usize, &ContractDim)| {
         let own = [Some(dim.input), Some(dim.other)];
         let operands = contract.operands.iter().map(|operand: &Operand| operand.points.get(at).copied());
         Some(PointDim { extent: dim.extent, steps: own.into_iter().chain(operands).collect::<Option<_>>()? })
@@ -130,7 +176,9 @@ fn normal(view: Columns, columns: u64) -> Columns {
         _ if columns == 1 => Columns { block: 1, outer: 0, inner: 1 },
         Columns { block, inner, .. } if block >= columns => Columns { block: columns, outer: 0, inner },
         Columns { block: 1, outer, .. } => Columns { block: columns, outer: 0, inner: outer },
-        Columns { block, outer, inner } if inner.checked_mul(block as i64) == Some(outer) => Columns { block: columns, outer: 0, inner },
+        Columns { block, outer, inner } if inner.checked_mul(block as i64) == Some(outer) => {
+            Columns { block: columns, outer: 0, inner }
+        }
         view => view,
     }
 }
@@ -185,20 +233,15 @@ fn code(
     tiles: &Tiles,
     epilogue: &Epilogue,
     packing: &Packing,
+    fresh: f64,
     target: &Target,
     asm: &mut Asm,
-) -> Option<Vec<[usize; 2]>> {
-    let lanes = packing.lanes as u64;
-    let groups = packing.n_groups();
-    let tail = Some((contract.columns % lanes) as usize).filter(|&tail| tail > 0);
-    let last = (packing.group_vectors(groups - 1) as usize, tail);
-    let mut variants = vec![(packing.vectors, None), last];
-    if groups == 1 || last == variants[0] {
-        variants.remove(if groups == 1 { 0 } else { 1 });
-    }
-    let mut entries = Vec::new();
+) -> Option<Entries> {
+    let variants = variants(packing);
+    let (mut entries, mut next_bytes) = (Vec::new(), Vec::new());
     for shape in &tiles.shapes {
         let mut found = [0; 2];
+        let mut next = 0;
         for (at, &(vectors, tail)) in variants.iter().enumerate() {
             let feed = choose::feed(shape.len() as u64, vectors as u64, target)?;
             let per_step = shape.len() * vectors + shape.len() + vectors;
@@ -208,14 +251,56 @@ fn code(
             }
             asm.align(64);
             found[at] = asm.here();
-            TileCode { shape, vectors, tail, feed, sum: &sum, epilogue }.emit(asm);
+            let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
+            next += (sum.rounds() as usize * next_lines * LINE) as i64;
+            let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
+            let sums = Sums { shape, vectors, tail, epilogue };
+            TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
         }
         if variants.len() == 1 {
             found[1] = found[0];
         }
         entries.push(found);
+        next_bytes.push(next);
     }
-    Some(entries)
+    Some(Entries { entries, next_bytes })
+}
+
+/// The vectors of a group of columns, and how many lanes the last of them has, if not all: of whole groups, and of the last
+/// one if it is not like them.
+fn variants(packing: &Packing) -> Vec<(usize, Option<usize>)> {
+    let groups = packing.n_groups();
+    let tail = Some((packing.columns % packing.lanes as u64) as usize).filter(|&tail| tail > 0);
+    let last = (packing.group_vectors(groups - 1) as usize, tail);
+    let whole = (packing.vectors, None);
+    match () {
+        () if groups == 1 => vec![last],
+        () if last == whole => vec![whole],
+        () => vec![whole, last],
+    }
+}
+
+/// How many lines of the next group's weights a round brings near, so that all of them have come when the tiles of this
+/// group are done. With very many tiles the first one's wait does not count.
+fn next_lines(packing: &Packing, tiles: &Tiles, rounds: u64) -> usize {
+    let n_tiles = tiles.n_tiles as u64;
+    let lines = 4 * packing.part_len() / packing.n_groups() / LINE as u64;
+    let all_rounds = n_tiles * rounds;
+    let worth = n_tiles > 1 && packing.n_groups() > 1 && 2 * lines >= all_rounds;
+    if worth { lines.div_ceil(all_rounds).min(16) as usize } else { 0 }
+}
+
+/// Where no step of a tile reads what another has read, input is brought near: rounds ahead by a memory's latency in a long
+/// sum, a tile ahead in a short one.
+fn ahead(sums: usize, sum: &SumLoops, fresh: f64, target: &Target) -> Ahead {
+    const LATENCY: u64 = 400;
+    let round = (sum.body.len() * sums / target.fmas.max(1)).max(1) as u64;
+    let rounds = LATENCY.div_ceil(round);
+    match () {
+        () if fresh < 0.7 => Ahead::None,
+        () if sum.loops.last().is_some_and(|inner| inner.count >= 4 * rounds) => Ahead::Rounds(rounds),
+        () => Ahead::Tile,
+    }
 }
 
 /// A body without a loop has at most about so many instructions, so that it stays among the decoded ones.
@@ -234,19 +319,19 @@ fn places(contract: &Contract, views: &[Columns], packing: &Packing) -> Vec<Plac
     [out].into_iter().chain(operands.map(|(one, view)| place(one.arg, one.offset, one.group, *view))).collect()
 }
 
-fn work(contract: &Contract, tiles: &Tiles, packing: &Packing, target: &Target) -> Work {
-    let _ = target;
-    let points: u64 = tiles.bands.iter().map(|band| band.points).sum();
-    // A point's own input is what a stride of the sum's dimensions that are not the points' adds; overlap is not counted.
-    let reach: i64 = contract.points.iter().map(|dim| (dim.extent as i64 - 1) * dim.input.abs()).sum();
-    let span: i64 = contract.sum.iter().map(|dim| (dim.extent as i64 - 1) * dim.input.abs()).sum();
-    let steps = packing.steps();
-    let input = ((reach + span) as u64 + 1).min(points * steps);
+/// Bytes from the first element of the input to the last, or all that is read if that is less; twice, as lines come in pairs.
+fn input_bytes(contract: &Contract) -> u64 {
+    let reach = |dims: &[ContractDim]| dims.iter().map(|dim| (dim.extent - 1) * dim.input.unsigned_abs()).sum::<u64>();
+    let reads: u64 = contract.points.iter().chain(&contract.sum).map(|dim| dim.extent).product();
+    4 * (reach(&contract.points) + reach(&contract.sum) + 1).min(2 * reads)
+}
+
+fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
     Work {
         parts: contract.groups,
         bands: tiles.bands.iter().map(|band| band.points).collect(),
         groups: (0..packing.n_groups()).map(|group| packing.group_vectors(group)).collect(),
-        band_bytes: 4 * input / tiles.bands.len() as u64,
+        band_bytes: input_bytes(contract) / tiles.bands.len() as u64,
         group_bytes: 4 * packing.part_len() / packing.n_groups(),
     }
 }
@@ -283,7 +368,7 @@ impl Contraction {
     /// them or reads this item's output meanwhile.
     pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const f32, item: &Item) {
         let part = item.part as i64;
-        let mut frame = [0i64; 2 + SPARE.len()];
+        let mut frame = [0i64; 3 + SPARE.len()];
         let at = |place: &Place, group: usize| args[place.arg] as i64 + place.offset + part * place.part + place.groups[group];
         let mut begin = item.bands.start;
         while begin < item.bands.end {
@@ -295,8 +380,9 @@ impl Contraction {
                     *slot = at(place, group);
                 }
                 let last = usize::from(group + 1 == self.work.groups.len());
+                frame[2 + self.streams.len()] = frame[1] + 4 * self.packing.group_len() as i64;
                 // SAFETY: the frame points at the streams of this part and group.
-                unsafe { self.run_bands(code, &frame, begin..end, last) };
+                unsafe { self.run_bands(code, &mut frame, begin..end, last) };
             }
             begin = end;
         }
@@ -306,7 +392,7 @@ impl Contraction {
     ///
     /// # Safety
     /// As [`Contraction::run`]; `frame` points at the streams of a part and a group of columns.
-    unsafe fn run_bands(&self, code: *const u8, frame: &[i64], bands: std::ops::Range<usize>, last: usize) {
+    unsafe fn run_bands(&self, code: *const u8, frame: &mut [i64], bands: std::ops::Range<usize>, last: usize) {
         let mut waiting: Option<points::Run> = None;
         let runs = self.tiles.bands[bands].iter().flat_map(|band| &band.runs).copied();
         for run in runs.map(Some).chain([None]) {
@@ -322,6 +408,7 @@ impl Contraction {
                             let entry: Entry = std::mem::transmute(entry);
                             entry(frame.as_ptr(), rows.as_ptr(), (run.end - run.begin) as u64);
                         }
+                        frame[2 + self.streams.len()] += (run.end - run.begin) as i64 * self.next_bytes[run.shape];
                     }
                     waiting = next;
                 }

@@ -55,9 +55,14 @@ impl Packing {
         self.parts * self.part_len()
     }
 
+    /// Elements of a group but the last.
+    pub fn group_len(&self) -> u64 {
+        self.vectors as u64 * self.steps() * self.lanes as u64
+    }
+
     /// Where a group's weights begin in its part.
     pub fn group_begin(&self, group: u64) -> u64 {
-        group * self.vectors as u64 * self.steps() * self.lanes as u64
+        group * self.group_len()
     }
 
     /// Whether every element of the source is inside `len` elements, and the packed weights fit `packed`.
@@ -83,7 +88,7 @@ impl Packing {
             return self.len() == 0;
         }
         let groups = self.n_groups();
-        let group_len = (self.vectors as u64 * self.steps() * self.lanes as u64) as usize;
+        let group_len = self.group_len() as usize;
         let part_len = self.part_len() as usize;
         let parts = packed[..self.len() as usize].chunks_mut(part_len).enumerate();
         let pieces = parts.flat_map(|(part, whole)| {

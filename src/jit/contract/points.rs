@@ -108,8 +108,10 @@ pub struct Run {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Tiles {
     pub shapes: Vec<Shape>,
-    /// Where each tile begins in each stream, in bytes: `[tile][stream]`.
+    /// Where each tile begins in each stream, in bytes: `[tile][stream]`. The last row is there twice, as a tile may look at
+    /// the next one's.
     pub table: Vec<i64>,
+    pub n_tiles: usize,
     pub bands: Vec<Band>,
 }
 
@@ -138,19 +140,31 @@ pub fn cut(dims: &[PointDim], n_streams: usize, cut: Cut) -> Option<Tiles> {
     };
     let n_bundles = outer * bundles.count;
     let mut tiles = Tiles::default();
+    // Bundles begin with a row, so where in a row a tile begins and how long it is say its shape.
+    let mut known: Vec<((u64, u64), usize)> = Vec::new();
     for (first, count) in Parts::of(n_bundles, n_bundles.div_ceil(MOST_BANDS)).ranges() {
         let mut found: Vec<(usize, Vec<i64>)> = Vec::new();
         for (origin, points) in (first..first + count).map(bundle) {
             for (begin, count) in Parts::of(points, cut.most).ranges() {
-                let point = |p: u64| place(dims, n_streams, origin + begin + p);
-                let base = point(0)?;
-                let shape: Option<Shape> = (0..count).map(|p| Some(minus(&point(p)?, &base))).collect();
-                found.push((tiles.shape(shape?), base));
+                let base = place(dims, n_streams, origin + begin)?;
+                let key = (begin % row, count);
+                let shape = match known.iter().find(|(known, _)| *known == key) {
+                    Some((_, shape)) => *shape,
+                    None => {
+                        let point = |p: u64| Some(minus(&place(dims, n_streams, origin + begin + p)?, &base));
+                        let shape = tiles.shape((0..count).map(point).collect::<Option<Shape>>()?);
+                        known.push((key, shape));
+                        shape
+                    }
+                };
+                found.push((shape, base));
             }
         }
         found.sort_by_key(|(shape, _)| *shape);
         tiles.band((first..first + count).map(|at| bundle(at).1).sum(), found)?;
     }
+    tiles.n_tiles = tiles.table.len() / n_streams;
+    tiles.table.extend_from_within(tiles.table.len() - n_streams..);
     Some(tiles)
 }
 

@@ -23,6 +23,11 @@ pub struct SumLoops {
 }
 
 impl SumLoops {
+    /// How often the body runs.
+    pub fn rounds(&self) -> u64 {
+        self.loops.iter().map(|one| one.count).product()
+    }
+
     /// Arranges a sum with at most `most` steps in a body. Extents are not zero.
     pub fn of(dims: &[ContractDim], most: u64) -> SumLoops {
         let dims = merge(dims);

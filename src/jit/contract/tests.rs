@@ -2,22 +2,18 @@
 //! sums in f64 within the hard bound; on both instruction sets, with guards around what may be written.
 
 use super::*;
+use crate::jit::cpu::Cpu;
+use crate::jit::asm::Isa;
+use crate::jit::fence::{Fenced, Side, running};
 use crate::jit::memory::Code;
-use crate::kernel::{Bin, Body, ContractDim, Instr, Val};
+use crate::kernel::{Bin, Body, ContractDim, Depthwise, Instr, Val};
 
 /// Outputs are made of this before a kernel runs; none computes it.
 const UNWRITTEN: u32 = 0x7fa0_dead;
 
 /// The instruction sets of this machine.
 fn isas() -> Vec<Isa> {
-    let mut isas = Vec::new();
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
-        isas.push(Isa::Avx2);
-    }
-    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vl") && is_x86_feature_detected!("avx512dq") {
-        isas.push(Isa::Avx512);
-    }
-    isas
+    [Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| Cpu::get().has(isa)).collect()
 }
 
 fn target(isa: Isa) -> Target {
@@ -63,14 +59,15 @@ fn body(contract: &Contract, reads: &[f32]) -> f32 {
     vals[contract.result.0 as usize]
 }
 
-/// Runs a contraction in plain code; calls back with the place, the value and the bound of each output.
-fn reference(contract: &Contract, args: &[Vec<f32>], mut f: impl FnMut(usize, f32, f64, f64)) {
+/// Runs a contraction in plain code; calls back with the place and the value of each output.
+fn reference(contract: &Contract, input_columns: Columns, args: &[Vec<f32>], mut f: impl FnMut(usize, f32)) {
     let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
     let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
     let n = sum.iter().product::<u64>() as f64;
     for group in 0..contract.groups as i64 {
         each(&points, |p| for column in 0..contract.columns {
             let input = contract.input.1 + group * contract.group_steps[0] + dot(p, contract.points.iter().map(|dim| dim.input));
+            let input = input + column_offset(input_columns, column);
             let weight = contract.weight.1 + group * contract.group_steps[1] + column_offset(contract.weight_columns, column);
             let (mut chain, mut exact, mut size) = (0f32, 0f64, 0f64);
             each(&sum, |k| {
@@ -89,24 +86,23 @@ fn reference(contract: &Contract, args: &[Vec<f32>], mut f: impl FnMut(usize, f3
                 args[operand.arg][(at + column_offset(operand.columns, column)) as usize]
             }));
             let out = contract.out.1 + group * contract.group_steps[2] + dot(p, contract.points.iter().map(|dim| dim.other));
-            f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads), exact, size);
+            f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads));
         });
     }
 }
 
 /// How many elements each argument has: up to the last that the views name.
-fn lengths(contract: &Contract) -> Vec<usize> {
+fn lengths(contract: &Contract, input_columns: Columns) -> Vec<usize> {
     let far = |base: i64, group: i64, dims: &[(u64, i64)], columns: Columns| {
         let points: i64 = dims.iter().map(|(extent, step)| (*extent as i64 - 1) * step).sum();
         let column = (0..contract.columns).map(|column| column_offset(columns, column)).max().unwrap();
         (base + group * (contract.groups as i64 - 1) + points + column + 1) as usize
     };
-    let none = Columns { block: 1, outer: 0, inner: 0 };
     let of = |f: fn(&ContractDim) -> i64, dims: &[ContractDim]| -> Vec<(u64, i64)> { dims.iter().map(|dim| (dim.extent, f(dim))).collect() };
     let mut inputs = of(|dim| dim.input, &contract.points);
     inputs.extend(of(|dim| dim.input, &contract.sum));
     let mut lengths = vec![0; 3 + contract.operands.len()];
-    lengths[contract.input.0] = far(contract.input.1, contract.group_steps[0], &inputs, none);
+    lengths[contract.input.0] = far(contract.input.1, contract.group_steps[0], &inputs, input_columns);
     lengths[contract.weight.0] = far(contract.weight.1, contract.group_steps[1], &of(|dim| dim.other, &contract.sum), contract.weight_columns);
     lengths[contract.out.0] = far(contract.out.1, contract.group_steps[2], &of(|dim| dim.other, &contract.points), contract.out_columns);
     for operand in &contract.operands {
@@ -116,20 +112,41 @@ fn lengths(contract: &Contract) -> Vec<usize> {
     lengths
 }
 
-/// Compiles, runs by one or more threads' items, compares every element of the output.
+/// Compiles, runs the items of some threads, compares every element of the output; buffers lie between fences.
 fn check(contract: &Contract, isa: Isa, threads: usize, rng: &mut fastrand::Rng) {
+    check_with(contract, isa, threads, rng, None);
+}
+
+fn check_with(contract: &Contract, isa: Isa, threads: usize, rng: &mut fastrand::Rng, choice: Option<Choice>) {
     let mut asm = Asm::new(isa);
-    let compiled = compile(contract, &target(isa), &mut asm).unwrap_or_else(|| panic!("no code for {contract:?}"));
+    let compiled = compile_with(contract, &target(isa), &mut asm, choice);
+    check_compiled(contract, ONE_FOR_ALL, compiled, asm, threads, rng);
+}
+
+/// The input of all columns.
+const ONE_FOR_ALL: Columns = Columns { block: 1, outer: 0, inner: 0 };
+
+fn check_compiled(contract: &Contract, input: Columns, compiled: Option<Contraction>, asm: Asm, threads: usize, rng: &mut fastrand::Rng) {
+    let isa = asm.isa();
+    let compiled = compiled.unwrap_or_else(|| panic!("no code for {contract:?}"));
     let code = Code::new(asm).unwrap();
+    let side = Side::ALL[rng.usize(0..3)];
     let mut args: Vec<Vec<f32>> =
-        lengths(contract).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
+        lengths(contract, input).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
     args[contract.out.0].fill(f32::from_bits(UNWRITTEN));
     let mut packed = vec![f32::from_bits(UNWRITTEN); compiled.packing.len() as usize];
     assert!(compiled.packing.pack(&args[contract.weight.0], &mut packed));
     assert!(packed.iter().all(|value| value.to_bits() != UNWRITTEN));
     let mut expected = args[contract.out.0].clone();
-    reference(contract, &args, |at, value, _, _| expected[at] = value);
-    let pointers: Vec<*mut u8> = args.iter_mut().map(|arg| arg.as_mut_ptr().cast()).collect();
+    reference(contract, input, &args, |at, value| expected[at] = value);
+    let fence = |(at, arg): (usize, &Vec<f32>)| {
+        let fenced = Fenced::new(arg, side);
+        if at == contract.out.0 { fenced } else { fenced.read_only() }
+    };
+    let fenced: Vec<Fenced<f32>> = args.iter().enumerate().map(fence).collect();
+    let packed = Fenced::new(&packed, side).read_only();
+    let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
+    running(format!("{isa:?} {contract:?}"));
     let mut cost = 0;
     for item in compiled.work.split(threads).into_iter().flatten() {
         cost += compiled.work.item_cost(&item);
@@ -138,7 +155,7 @@ fn check(contract: &Contract, isa: Isa, threads: usize, rng: &mut fastrand::Rng)
         unsafe { compiled.run(code.address(0).unwrap(), &pointers, packed.as_ptr(), &item) };
     }
     assert_eq!(cost, compiled.work.cost());
-    for (at, (found, expected)) in args[contract.out.0].iter().zip(&expected).enumerate() {
+    for (at, (found, expected)) in fenced[contract.out.0].values().iter().zip(&expected).enumerate() {
         assert!(found.to_bits() == expected.to_bits(), "{isa:?} {at}: {found} is not {expected}\n{contract:?}");
     }
 }
@@ -317,6 +334,65 @@ fn what_is_empty_or_too_far_has_no_code() {
     for contract in [product(1, 0, 4, 4, true), product(1, 4, 0, 4, true), product(1, 4, 4, 0, true), product(0, 4, 4, 4, true), far] {
         for isa in isas() {
             assert!(compile(&contract, &target(isa), &mut Asm::new(isa)).is_none());
+        }
+    }
+}
+
+#[test]
+fn tiles_of_every_size_compute_the_same() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    for isa in isas() {
+        let lanes = isa.lanes() as u64;
+        for vectors in 1..=8 {
+            for most in (1..=31).filter(|&most| choose::feed(most, vectors, &target(isa)).is_some()) {
+                let cut = Cut { rows: rng.u64(1..4), most };
+                let size = [rng.u64(1..6), rng.u64(1..20)];
+                let units = rng.u64(1..3 * vectors * lanes);
+                let conv = Conv { batch: 1, channels: 5, units, size, kernel: [1, 3], stride: 1, dilation: 1, block: 5, out_block: units, out_halo: 0 };
+                let mut contract = conv.contract();
+                decorate(&mut contract, rng.u32(0..32));
+                check_with(&contract, isa, 1, &mut rng, Some(Choice { cut, vectors: vectors as usize }));
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_of_each_channel_are_chains_of_multiply_adds() {
+    let mut rng = fastrand::Rng::with_seed(13);
+    for isa in isas() {
+        let lanes = isa.lanes() as u64;
+        for round in 0..60 {
+            let out_block = [lanes, 2 * lanes, 1000][rng.usize(0..3)];
+            let units = if out_block == 1000 { rng.u64(1..5 * lanes) } else { out_block * rng.u64(1..4) };
+            let block = if out_block == 1000 { units } else { out_block };
+            let window = [1, 2, 3, 3, 5, 7][rng.usize(0..6)];
+            let conv = Conv {
+                batch: rng.u64(1..3),
+                channels: block,
+                units,
+                size: [rng.u64(1..9), rng.u64(1..20)],
+                kernel: [window, if window > 5 { window } else { rng.u64(1..6) }],
+                stride: rng.u64(1..3),
+                dilation: rng.u64(1..3),
+                block,
+                out_block: block,
+                out_halo: rng.u64(0..2),
+            };
+            let mut contract = conv.contract();
+            // One channel of the input for each of the output; the window alone is summed.
+            contract.sum.truncate(3);
+            contract.sum.remove(0);
+            let plane = contract.points[0].input / block as i64 * block as i64;
+            contract.points[0].input = plane * units.div_ceil(block) as i64;
+            let taps = conv.kernel[0] * conv.kernel[1];
+            contract.weight_columns = Columns { block: units, outer: 0, inner: taps as i64 };
+            decorate(&mut contract, rng.u32(0..64));
+            let input_columns = Columns { block, outer: plane, inner: 1 };
+            let depthwise = Depthwise { contract, input_columns };
+            let mut asm = Asm::new(isa);
+            let compiled = compile_depthwise(&depthwise, &target(isa), &mut asm);
+            check_compiled(&depthwise.contract, input_columns, compiled, asm, round % 4 + 1, &mut rng);
         }
     }
 }

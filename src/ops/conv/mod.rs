@@ -6,9 +6,12 @@
 mod deformable;
 mod eval;
 mod gradient;
+mod onnx;
 mod product;
 mod rel;
 mod transpose;
+
+pub use onnx::ONNX;
 
 use super::attrs::attrs;
 use super::blocks::{self, Blocks, Channels, Ends};

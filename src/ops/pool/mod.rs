@@ -6,7 +6,10 @@
 mod eval;
 mod grad;
 mod nest;
+mod onnx;
 mod rel;
+
+pub use onnx::ONNX;
 
 use super::attrs::{Dims, attrs};
 use super::blocks::{self, Blocks};

@@ -1,9 +1,11 @@
 //! Pictures of another size: every element of the result is interpolated at a coordinate in the data.
 
 mod eval;
+mod onnx;
 mod rel;
 
 pub use eval::resized;
+pub use onnx::{ONNX, resized_onnx};
 
 use super::attrs::{Dims, Floats, attrs};
 use super::blocks::{self, Blocks};

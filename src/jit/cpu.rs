@@ -1,0 +1,130 @@
+//! What the processor can do, asked of the processor itself.
+//!
+//! Which of its instruction sets to use is the caller's choice; nothing here reads files or the environment.
+
+use super::asm::Isa;
+use std::arch::is_x86_feature_detected;
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::sync::OnceLock;
+
+/// The instruction sets, caches and cores that kernels are chosen by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cpu {
+    /// AVX2, FMA and F16C, and the system saves their registers.
+    pub avx2: bool,
+    /// AVX-512 F, DQ, BW and VL, and the system saves their registers.
+    pub avx512: bool,
+    /// Sums of four products of bytes, as EVEX instructions.
+    pub vnni: bool,
+    /// Sums of two products of bfloat16.
+    pub bf16: bool,
+    /// Bytes of the first-level data cache and the second level of one core.
+    pub l1d: usize,
+    pub l2: usize,
+    /// Bytes of the third level, however many cores share it; 0 if there is none.
+    pub l3: usize,
+    /// How many threads may run at once, as the system lets this process use them.
+    pub threads: usize,
+}
+
+impl Cpu {
+    /// This machine's, found once.
+    pub fn get() -> &'static Cpu {
+        static CPU: OnceLock<Cpu> = OnceLock::new();
+        CPU.get_or_init(Cpu::detect)
+    }
+
+    fn detect() -> Cpu {
+        // The macro also asks whether the system saves the registers.
+        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
+        let avx512 = avx2
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl");
+        let caches = caches();
+        let bytes =
+            |level: u32, default: usize| caches.iter().find(|cache| cache.level == level).map_or(default, |cache| cache.bytes);
+        Cpu {
+            avx2,
+            avx512,
+            vnni: avx512 && is_x86_feature_detected!("avx512vnni"),
+            bf16: avx512 && is_x86_feature_detected!("avx512bf16"),
+            l1d: bytes(1, 32 << 10),
+            l2: bytes(2, 512 << 10),
+            l3: bytes(3, 0),
+            threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
+        }
+    }
+
+    pub fn has(&self, isa: Isa) -> bool {
+        match isa {
+            Isa::Avx2 => self.avx2,
+            Isa::Avx512 => self.avx512,
+        }
+    }
+
+    /// The widest instruction set there is; none on processors before AVX2, which have no kernels.
+    pub fn best(&self) -> Option<Isa> {
+        [Isa::Avx512, Isa::Avx2].into_iter().find(|isa| self.has(*isa))
+    }
+
+    /// Every instruction set there is, narrow first.
+    pub fn isas(&self) -> Vec<Isa> {
+        [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| self.has(*isa)).collect()
+    }
+}
+
+struct Cache {
+    level: u32,
+    bytes: usize,
+}
+
+/// The caches that hold data. Intel describes them in leaf 4, AMD in leaf 0x8000001d in the same words.
+fn caches() -> Vec<Cache> {
+    let leaf = match &vendor() {
+        b"AuthenticAMD" | b"HygonGenuine" if __cpuid(0x8000_0000).eax >= 0x8000_001d => 0x8000_001d,
+        _ if __cpuid(0).eax >= 4 => 4,
+        _ => return Vec::new(),
+    };
+    let mut caches = Vec::new();
+    // The list ends with kind 0; no processor has more than a handful.
+    for index in 0..16 {
+        let found = __cpuid_count(leaf, index);
+        let kind = found.eax & 31;
+        if kind == 0 {
+            break;
+        }
+        // Line size, partitions, ways and sets are stored less one.
+        let factors = [found.ebx & 0xfff, found.ebx >> 12 & 0x3ff, found.ebx >> 22, found.ecx];
+        let bytes = factors.into_iter().fold(1usize, |bytes, factor| bytes.saturating_mul(factor as usize + 1));
+        const INSTRUCTIONS: u32 = 2;
+        if kind != INSTRUCTIONS {
+            caches.push(Cache { level: found.eax >> 5 & 7, bytes });
+        }
+    }
+    caches
+}
+
+fn vendor() -> [u8; 12] {
+    let found = __cpuid(0);
+    let mut name = [0; 12];
+    for (part, word) in name.chunks_exact_mut(4).zip([found.ebx, found.edx, found.ecx]) {
+        part.copy_from_slice(&word.to_le_bytes());
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_plausible() {
+        let cpu = Cpu::get();
+        assert!((4 << 10..1 << 20).contains(&cpu.l1d), "{cpu:?}");
+        assert!((64 << 10..1 << 30).contains(&cpu.l2), "{cpu:?}");
+        assert!(cpu.threads > 0 && (!cpu.avx512 || cpu.avx2));
+        assert_eq!(cpu.best(), cpu.isas().last().copied());
+    }
+}
