@@ -102,7 +102,6 @@ impl Alter<'_> {
         let block = match count {
             _ if count <= FEW_CHANNELS => None,
             _ if count % lanes == 0 => Some(lanes),
-            _ if count % 8 == 0 => Some(8),
             _ => (count <= MAX_BLOCK).then_some(count),
         };
         Channels { count, block }

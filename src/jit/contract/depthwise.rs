@@ -63,7 +63,7 @@ fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &[i64], asm
         for (at, &(vectors, tail)) in variants.iter().enumerate() {
             asm.align(LINE);
             found[at] = asm.here();
-            Window { sums: Sums { shape, vectors, tail, epilogue }, taps }.emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps }.emit(asm);
         }
         if variants.len() == 1 {
             found[1] = found[0];
@@ -83,7 +83,7 @@ struct Window<'a> {
 impl Window<'_> {
     fn emit(&self, asm: &mut Asm) {
         let used = &SPARE[..self.sums.epilogue.n_streams() - 1];
-        each_tile(asm, &self.sums, used, |_| (), |asm| {
+        each_tile(asm, &self.sums, used, 0, |_| (), |asm| {
             for at in 0..self.sums.len() {
                 asm.zero(V(at as u8));
             }

@@ -1,6 +1,7 @@
 //! Random contractions of each kind against the chain of fused multiply-adds said in plain code, bit for bit, and against
 //! sums in f64 within the hard bound; on both instruction sets, with guards around what may be written.
 
+use super::winograd::Size;
 use super::*;
 use crate::jit::cpu::Cpu;
 use crate::jit::asm::Isa;
@@ -393,6 +394,114 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
             let mut asm = Asm::new(isa);
             let compiled = compile_depthwise(&depthwise, &target(isa), &mut asm);
             check_compiled(&depthwise.contract, input_columns, compiled, asm, round % 4 + 1, &mut rng);
+        }
+    }
+}
+
+/// What rows compute has another order of sums, so it is held against f64, within the hard bound.
+#[test]
+fn few_points_times_rows_stay_within_the_bound() {
+    let mut rng = fastrand::Rng::with_seed(17);
+    for isa in isas() {
+        for round in 0..120 {
+            let m = rng.u64(1..if isa == Isa::Avx2 { 4 } else { 8 });
+            let (n, k) = (rng.u64(1..70), if round < 60 { rng.u64(1..80) } else { rng.u64(1..700) });
+            let mut contract = product(rng.u64(1..3), m, n, k, true);
+            decorate(&mut contract, [0, 1, 8, 9][rng.usize(0..4)]);
+            let mut asm = Asm::new(isa);
+            let compiled = compile_rows(&contract, &target(isa), &mut asm).unwrap();
+            let code = Code::new(asm).unwrap();
+            let side = Side::ALL[rng.usize(0..3)];
+            let mut args: Vec<Vec<f32>> =
+                lengths(&contract, ONE_FOR_ALL).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
+            args[2].fill(f32::from_bits(UNWRITTEN));
+            let fenced: Vec<Fenced<f32>> = args.iter().map(|arg| Fenced::new(arg, side)).collect();
+            let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
+            running(format!("{isa:?} {contract:?}"));
+            assert!(!compiled.packs());
+            for item in compiled.work.split(1 + round % 3).into_iter().flatten() {
+                // SAFETY: the code is this contraction's; the arguments are as long as its views reach.
+                unsafe { compiled.run(code.address(0).unwrap(), &pointers, std::ptr::null(), &item) };
+            }
+            // Twice the bound for the chain, as the chain itself has an error of its own.
+            let u = 2f64.powi(-24);
+            reference(&contract, ONE_FOR_ALL, &args, |at, value| {
+                let found = fenced[2].values()[at];
+                let bound = 2.0 * (k as f64 + 3.0) * u * k as f64;
+                assert!((f64::from(found) - f64::from(value)).abs() <= bound + 4.0 * u, "{found} is not {value} {contract:?}");
+            });
+        }
+        let mut strided = product(1, 2, 8, 8, false);
+        assert!(compile_rows(&strided, &target(isa), &mut Asm::new(isa)).is_none(), "columns lie one after another");
+        strided = product(1, 40, 8, 8, true);
+        assert!(compile_rows(&strided, &target(isa), &mut Asm::new(isa)).is_none(), "too many points");
+    }
+}
+
+/// Runs a convolution by tiles and answers its error beside that of the direct sum: the relative one of all outputs.
+fn winograd_error(contract: &Contract, size: Size, isa: Isa, threads: usize, rng: &mut fastrand::Rng) -> f64 {
+    let mut asm = Asm::new(isa);
+    let small = Target { threads, l2: [64 << 10, 1 << 20][rng.usize(0..2)], ..target(isa) };
+    let compiled = winograd::compile(contract, size, &small, &mut asm).unwrap_or_else(|| panic!("no code for {contract:?}"));
+    let code = Code::new(asm).unwrap();
+    let side = Side::ALL[rng.usize(0..3)];
+    let mut args: Vec<Vec<f32>> =
+        lengths(contract, ONE_FOR_ALL).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
+    args[2].fill(f32::from_bits(UNWRITTEN));
+    let mut expected = args[2].clone();
+    reference(contract, ONE_FOR_ALL, &args, |at, value| expected[at] = value);
+    let mut packed = vec![f32::NAN; compiled.filters.len() as usize];
+    assert!(compiled.filters.pack(&args[1], &mut packed));
+    let fenced: Vec<Fenced<f32>> = args.iter().map(|arg| Fenced::new(arg, side)).collect();
+    let packed = Fenced::new(&packed, side).read_only();
+    let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
+    running(format!("{isa:?} {size:?} {contract:?}"));
+    for items in compiled.work.split(threads) {
+        let scratch = Fenced::new(&vec![f32::NAN; compiled.scratch_len()], side);
+        for item in items {
+            // SAFETY: the code is this convolution's; the arguments are as long as its views reach, the scratch memory as it asks.
+            unsafe { compiled.run(code.address(0).unwrap(), &pointers, packed.as_ptr(), scratch.as_mut_ptr(), &item) };
+        }
+    }
+    let (mut error, mut scale) = (0.0, 0.0);
+    for (at, (&found, &expected)) in fenced[2].values().iter().zip(&expected).enumerate() {
+        if expected.to_bits() == UNWRITTEN {
+            assert!(found.to_bits() == UNWRITTEN, "{at} was written: {contract:?}");
+        } else {
+            assert!(found.is_finite(), "{isa:?} {size:?} {at}: {found} {}\n{contract:?}", compiled.describe());
+            error += (f64::from(found) - f64::from(expected)).powi(2);
+            scale += f64::from(expected).powi(2);
+        }
+    }
+    (error / scale.max(1e-30)).sqrt()
+}
+
+#[test]
+fn convolutions_by_tiles_are_near_the_direct_sum() {
+    let mut rng = fastrand::Rng::with_seed(19);
+    for isa in isas() {
+        let lanes = isa.lanes() as u64;
+        for round in 0..50 {
+            let block = if round % 3 == 0 { lanes * rng.u64(1..4) } else { lanes };
+            let units = lanes * rng.u64(1..6);
+            let conv = Conv {
+                batch: rng.u64(1..3),
+                channels: if block == lanes { lanes * rng.u64(1..4) } else { block },
+                units,
+                size: [rng.u64(1..20), rng.u64(1..20)],
+                kernel: [3, 3],
+                stride: 1,
+                dilation: 1,
+                block,
+                out_block: if round % 2 == 0 { lanes } else { units },
+                out_halo: rng.u64(0..2),
+            };
+            let mut contract = conv.contract();
+            decorate(&mut contract, [0, 1, 2, 3, 9, 11][rng.usize(0..6)]);
+            for (size, bound) in [(Size::Two, 1e-6), (Size::Four, 4e-6)] {
+                let error = winograd_error(&contract, size, isa, 1 + round % 3, &mut rng);
+                assert!(error < bound, "{isa:?} {size:?} {error:e} {contract:?}");
+            }
         }
     }
 }
