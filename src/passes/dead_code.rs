@@ -18,7 +18,7 @@ use crate::ir::{ExprId, ExprKind, GlobalId, Module, VarId};
 
 pub const PASS: Pass = Pass {
     name: "dead-code",
-    doc: "Bindings that nothing uses and functions that nothing calls go. What writes a cell or calls a function that might \
+    doc: "Takes away bindings that nothing uses and functions that nothing calls. What writes a cell or calls a function that might \
           stays.",
     level: 1,
     run,

@@ -30,7 +30,8 @@ impl Filters {
         }
         let part = self.packing.part_len() as usize;
         let group = self.packing.group_len() as usize;
-        let mut products: Vec<_> = packed[..part * self.size.products()].chunks_mut(part).map(|part| part.chunks_mut(group)).collect();
+        let mut products: Vec<_> =
+            packed[..part * self.size.products()].chunks_mut(part).map(|part| part.chunks_mut(group)).collect();
         // The pieces of one group of columns in all products.
         let groups: Vec<Vec<&mut [f32]>> =
             (0..self.packing.n_groups()).map(|_| products.iter_mut().filter_map(Iterator::next).collect()).collect();
@@ -51,7 +52,8 @@ impl Filters {
         for (at, step) in steps.iter().enumerate() {
             for (taps, column) in taps.iter_mut().zip(&columns) {
                 for (tap, value) in taps.iter_mut().enumerate() {
-                    let place = self.packing.offset + step + column + (tap / 3) as i64 * self.taps[0] + (tap % 3) as i64 * self.taps[1];
+                    let place =
+                        self.packing.offset + step + column + (tap / 3) as i64 * self.taps[0] + (tap % 3) as i64 * self.taps[1];
                     *value = source.get(place as usize).copied().map_or(0.0, f64::from);
                 }
             }
@@ -62,7 +64,8 @@ impl Filters {
                 }
             }
             for i in 0..n {
-                let lines: Vec<[f64; 6]> = half.iter().map(|half| self.size.filter([half[3 * i], half[3 * i + 1], half[3 * i + 2]])).collect();
+                let lines: Vec<[f64; 6]> =
+                    half.iter().map(|half| self.size.filter([half[3 * i], half[3 * i + 1], half[3 * i + 2]])).collect();
                 for j in 0..n {
                     row.iter_mut().zip(&lines).for_each(|(to, line)| *to = line[j]);
                     let to = &mut pieces[i * n + j][at * width..(at + 1) * width];

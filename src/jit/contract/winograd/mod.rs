@@ -248,7 +248,8 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
         let uneven = if *blocks % threads == 0 || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
         arithmetic + (far / 2 + spilled + uneven) as f64 / (target.l2_bytes as f64 / 4.0)
     };
-    let counts = (1..=tiles.min(4096)).filter(|blocks| Parts { total: tiles, count: *blocks }.lengths()[1].1 >= 6 || *blocks == 1);
+    let counts =
+        (1..=tiles.min(4096)).filter(|blocks| Parts { total: tiles, count: *blocks }.lengths()[1].1 >= 6 || *blocks == 1);
     let blocks = counts.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1);
     let length = tiles.div_ceil(blocks);
     let vectors = vectors(length, channels, columns / target.lanes as u64, target);
@@ -327,7 +328,15 @@ struct Kinds<'a> {
 }
 
 impl Kinds<'_> {
-    fn block(&mut self, tiles: Range<u64>, products: usize, input: &Input, product: i64, lanes: usize, asm: &mut Asm) -> Option<Block> {
+    fn block(
+        &mut self,
+        tiles: Range<u64>,
+        products: usize,
+        input: &Input,
+        product: i64,
+        lanes: usize,
+        asm: &mut Asm,
+    ) -> Option<Block> {
         let mut block = Block { products, inputs: Vec::new(), outputs: Vec::new() };
         for (at, tile) in tiles.enumerate() {
             let (place, rows, columns) = self.grid.tile(tile);
@@ -376,7 +385,11 @@ impl Winograd {
     pub fn describe(&self) -> String {
         let tiles: Vec<u64> = self.products.iter().map(|one| one.work.bands.iter().sum()).collect();
         let (m, n) = (self.size.outputs(), self.blocks.len());
-        format!("F({m}x{m}), {n} blocks of {tiles:?} tiles by {}, {} groups at once", self.products[0].describe(), self.groups_at_once)
+        format!(
+            "F({m}x{m}), {n} blocks of {tiles:?} tiles by {}, {} groups at once",
+            self.products[0].describe(),
+            self.groups_at_once
+        )
     }
 
     /// Computes an item.
@@ -407,7 +420,15 @@ impl Winograd {
 
     /// # Safety
     /// As [`Winograd::run`].
-    unsafe fn multiply(&self, code: *const u8, block: &Block, packed: *const f32, scratch: *mut f32, made: *mut f32, groups: Range<usize>) {
+    unsafe fn multiply(
+        &self,
+        code: *const u8,
+        block: &Block,
+        packed: *const f32,
+        scratch: *mut f32,
+        made: *mut f32,
+        groups: Range<usize>,
+    ) {
         let products = &self.products[block.products];
         let bands = 0..products.work.bands.len();
         // The result has room for these groups only: it begins with the first of them.
