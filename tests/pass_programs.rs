@@ -283,7 +283,8 @@ fn deep_programs_pass_on_a_small_stack() {
     const STEPS: [&str; 6] =
         ["nn.relu(@)", "multiply(@, 0.5f)", "transpose(@, axes=[1, 0])", "reshape(@, newshape=[2, 2])", "add(@, 1f)", "(@,).0"];
     let chain = |binding: fn(usize) -> String| -> String {
-        let step = |i: usize| STEPS[i % STEPS.len()].replace('@', &if i == 0 { "%data".to_owned() } else { format!("%v{}", i - 1) });
+        let step =
+            |i: usize| STEPS[i % STEPS.len()].replace('@', &if i == 0 { "%data".to_owned() } else { format!("%v{}", i - 1) });
         (0..N).map(|i| format!("{} = {};\n", binding(i), step(i))).collect::<String>() + &format!("%v{}", N - 1)
     };
     let graph = chain(|i| format!("%v{i}")).replace("%v", "%");
