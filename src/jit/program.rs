@@ -13,7 +13,7 @@ use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
 use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target};
-use crate::plan::{BufferId, CallId, Place, Plan, Step, Work};
+use crate::plan::{BufferId, CallId, Move, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
 use std::sync::Arc;
@@ -52,6 +52,8 @@ impl fmt::Display for LoadError {
 enum Packed {
     /// At an element of the program's packed weights.
     Kept(usize),
+    /// They are read as they come.
+    AsKept,
     /// At a byte of the session's memory, packed anew each run.
     Scratch(usize),
 }
@@ -60,6 +62,7 @@ enum Packed {
 #[derive(Debug)]
 enum Launch {
     Zero,
+    Move,
     Fallback,
     Nest(NestCode),
     Contract(Box<Contraction>, Packed),
@@ -86,6 +89,7 @@ impl Program {
         for (at, step) in plan.steps.iter().enumerate() {
             launches.push(match &step.work {
                 Work::Zero(_) => Launch::Zero,
+                Work::Move(_) => Launch::Move,
                 Work::Fallback(_) => Launch::Fallback,
                 Work::Kernel(Kernel::Nest(kernel)) => {
                     Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
@@ -99,13 +103,18 @@ impl Program {
                             let own = Depthwise { contract: kernel.clone(), ..own.clone() };
                             contract::depthwise::compile(&own, target, &mut asm)
                         }
+                        // Few rows read each weight a few times: packing them would cost more.
+                        _ if few_points(&kernel) => contract::compile_rows(&kernel, target, &mut asm)
+                            .or_else(|| contract::compile(&kernel, target, &mut asm)),
                         _ => contract::compile(&kernel, target, &mut asm),
                     };
                     let code = code.ok_or(LoadError::NoKernel(at))?;
                     let len = code.packing.len() as usize;
                     let bytes = (4 * len).next_multiple_of(64);
                     let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
-                    let packed = if constant {
+                    let packed = if !code.is_packed() {
+                        Packed::AsKept
+                    } else if constant {
                         packed_len += bytes / 4;
                         Packed::Kept(packed_len - bytes / 4)
                     } else {
@@ -183,6 +192,10 @@ impl Program {
                     unsafe { std::ptr::write_bytes(args[0].add(from as usize * width), 0, n as usize * width) };
                 }
             }
+            (Launch::Move, Work::Move(moved)) => {
+                // SAFETY: the plan's accesses lie in their buffers, which are two.
+                unsafe { move_elements(moved, args[0], args[1]) };
+            }
             (Launch::Fallback, Work::Fallback(call)) => self.call(step, call, args, fallback)?,
             (Launch::Nest(nest), _) => {
                 // SAFETY: the code at the entry is the function that `nest` says it is.
@@ -207,6 +220,7 @@ impl Program {
             (Launch::Contract(code, packed), work) => {
                 let kernel = contract_of(work).expect("a launch is made from its step");
                 let weights = match packed {
+                    Packed::AsKept => std::ptr::null(),
                     Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
                     Packed::Scratch(at) => {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
@@ -297,6 +311,7 @@ impl Program {
     pub fn describe(&self, step: usize) -> String {
         match &self.launches[step] {
             Launch::Zero => "zeros around a tensor".into(),
+            Launch::Move => "moved elements".into(),
             Launch::Fallback => "no kernel".into(),
             Launch::Nest(nest) => format!("nest of {} items", nest.n_items),
             Launch::Contract(code, _) => format!("contract {}", code.describe()),
@@ -306,6 +321,46 @@ impl Program {
     pub fn code_bytes(&self) -> usize {
         self.code.bytes().len()
     }
+}
+
+/// Moves elements one by one, those that lie side by side on both sides together.
+///
+/// # Safety
+/// Every place that `moved` names lies in the memory at `from` or at `to`, which do not overlap.
+unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
+    let width = moved.width as i64;
+    let rank = moved.dims.len();
+    let together = match (moved.from.1.last(), moved.to.1.last()) {
+        (Some(1), Some(1)) => moved.dims[rank - 1],
+        _ => 1,
+    };
+    let dims = &moved.dims[..rank - usize::from(together > 1)];
+    let total: u64 = dims.iter().product();
+    let mut index = vec![0u64; dims.len()];
+    let (mut source, mut target) = (moved.from.0, moved.to.0);
+    for _ in 0..total {
+        // SAFETY: the caller promises it of every index.
+        unsafe {
+            let source = from.offset((source * width) as isize);
+            std::ptr::copy_nonoverlapping(source, to.offset((target * width) as isize), together as usize * moved.width);
+        }
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            source += moved.from.1[axis];
+            target += moved.to.1[axis];
+            if index[axis] < dims[axis] {
+                break;
+            }
+            source -= moved.from.1[axis] * index[axis] as i64;
+            target -= moved.to.1[axis] * index[axis] as i64;
+            index[axis] = 0;
+        }
+    }
+}
+
+/// Whether a product has so few points that its weights are read as they come.
+fn few_points(contract: &Contract) -> bool {
+    contract.points.iter().map(|dim| dim.extent).product::<u64>() <= 4
 }
 
 /// The sum of products that a step computes.

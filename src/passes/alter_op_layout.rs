@@ -31,7 +31,7 @@ use rustc_hash::FxHashMap;
 
 pub const PASS: Pass = Pass {
     name: "alter-op-layout",
-    doc: "Convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c` or `NCHW8c`, with transforms at \
+    doc: "Has convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c` or `NCHW8c`, with transforms at \
           the borders only.",
     level: 3,
     run,
@@ -102,7 +102,6 @@ impl Alter<'_> {
         let block = match count {
             _ if count <= FEW_CHANNELS => None,
             _ if count % lanes == 0 => Some(lanes),
-            _ if count % 8 == 0 => Some(8),
             _ => (count <= MAX_BLOCK).then_some(count),
         };
         Channels { count, block }

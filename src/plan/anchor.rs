@@ -3,9 +3,11 @@
 use super::group::{Lazy, Load, Source, Value};
 use super::region::Lowering;
 use super::request::margins;
-use super::{BufferId, Place, Step, Work};
+use super::{BufferId, Move, Place, Step, Work};
 use crate::ir::ExprId;
-use crate::kernel::{Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
+use crate::kernel::{
+    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View,
+};
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
 use crate::types::DType;
@@ -208,6 +210,9 @@ impl Lowering<'_> {
 
     fn store_elements(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
         let mut args = Args::default();
+        if crate::ops::lower::lane(lazy.dtype).is_none() {
+            return self.store_moved(lazy, buffer, view);
+        }
         let (mut body, mut reads) = (Body::new(), vec![]);
         let val = lazy.append_to(&mut body, |body, load| {
             let Source::Buffer(source) = load.source else { unreachable!("no result waits here") };
@@ -232,6 +237,22 @@ impl Lowering<'_> {
         let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
         let origin = self.origin;
         self.step(Kernel::Nest(nest), args, origin, ops);
+    }
+
+    /// Elements that no lane holds: they can only be moved.
+    fn store_moved(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
+        let Some(Load { source: Source::Buffer(source), view: from, .. }) = lazy.plain() else {
+            unreachable!("nothing is computed of elements that no lane holds")
+        };
+        let moved = Move {
+            dims: lazy.dims.clone(),
+            from: (from.offset, from.strides.clone()),
+            to: (view.offset, view.strides.clone()),
+            width: usize::from(lazy.dtype.bits.div_ceil(8)),
+        };
+        let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
+        let (args, writes) = (vec![*source, buffer], vec![false, true]);
+        self.plan.steps.push(Step { work: Work::Move(moved), args, writes, origin: self.origin, ops, once: false });
     }
 
     fn store_nest(&mut self, anchor: usize, template: &Template, after: &Lazy, buffer: BufferId, view: &View) {

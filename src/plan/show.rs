@@ -37,6 +37,7 @@ fn place(number: usize, buffer: &Buffer) -> String {
 
 fn work(work: &Work) -> String {
     match work {
+        Work::Move(moved) => format!("move {:?}", moved.dims),
         Work::Zero(stretches) => format!("zero {} stretches", stretches.len()),
         Work::Fallback(_) => "fallback: no kernel".into(),
         Work::Kernel(Kernel::Nest(nest)) => {

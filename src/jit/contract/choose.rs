@@ -144,7 +144,7 @@ pub fn choose(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> C
 }
 
 /// The cycles of all tiles.
-fn cycles(dims: &[PointDim], cut: Cut, vectors: u64, n_vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
+pub fn cycles(dims: &[PointDim], cut: Cut, vectors: u64, n_vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
     let mut total = 0.0;
     for (count, points) in sizes(dims, cut) {
         for (groups, vectors) in [(n_vectors / vectors, vectors), (1, n_vectors % vectors)] {

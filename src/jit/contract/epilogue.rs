@@ -60,6 +60,8 @@ pub struct Sums<'a> {
     pub vectors: usize,
     /// How many columns the last vector has, if not all.
     pub tail: Option<usize>,
+    /// How many registers there are for it, if not all.
+    pub limit: Option<usize>,
     pub epilogue: &'a Epilogue<'a>,
 }
 
@@ -84,7 +86,11 @@ impl Sums<'_> {
 
     /// Whether the sums have to leave their registers.
     pub fn spill(&self, isa: Isa) -> bool {
-        !self.epilogue.fits(isa.regs() - self.len(), isa, true)
+        !self.epilogue.fits(self.registers(isa) - self.len(), isa, true)
+    }
+
+    fn registers(&self, isa: Isa) -> usize {
+        self.limit.unwrap_or(isa.regs())
     }
 
     /// Bytes of stack that the epilogue needs.
@@ -98,7 +104,7 @@ pub fn emit(tile: &Sums, asm: &mut Asm) {
     let isa = asm.isa();
     let n_sums = tile.len();
     let spilled = tile.spill(isa);
-    let mut free: Vec<V> = (if spilled { 0 } else { n_sums }..isa.regs()).map(|at| V(at as u8)).collect();
+    let mut free: Vec<V> = (if spilled { 0 } else { n_sums }..tile.registers(isa)).map(|at| V(at as u8)).collect();
     let scratch = |point: usize, vector: usize| Mem::at(R::RSP, ((point * tile.vectors + vector) * isa.bytes()) as i32);
     if spilled {
         for point in 0..tile.points() {

@@ -12,13 +12,16 @@ mod emit;
 mod epilogue;
 mod pack;
 mod points;
+mod rows;
 mod schedule;
 mod sum;
+pub mod winograd;
 
 pub use choose::Choice;
 pub use depthwise::compile as compile_depthwise;
 pub use pack::Packing;
 pub use points::Cut;
+pub use rows::compile as compile_rows;
 pub use schedule::{Item, Work};
 
 use crate::jit::asm::{Asm, Isa};
@@ -39,6 +42,8 @@ pub struct Contraction {
     input: Place,
     /// The output, then the operands.
     streams: Vec<Place>,
+    /// Where the weights lie if they are read as they come, not packed.
+    weights: Option<Place>,
     /// The step from one part to the next in the packed weights, in bytes.
     weight_part: i64,
     bands_at_once: usize,
@@ -129,6 +134,7 @@ impl<'a> Plan<'a> {
         let contract = self.contract;
         let work = work(contract, &tiles, &packing);
         Contraction {
+            weights: None,
             weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
             bands_at_once: work.bands_at_once(self.target.l2),
             flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * packing.steps(),
@@ -254,7 +260,7 @@ fn code(
             let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
             next += (sum.rounds() as usize * next_lines * LINE) as i64;
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
-            let sums = Sums { shape, vectors, tail, epilogue };
+            let sums = Sums { shape, vectors, tail, limit: None, epilogue };
             TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
         }
         if variants.len() == 1 {
@@ -336,10 +342,32 @@ fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
     }
 }
 
+/// Calls the code at an entry for each row of a table of so many columns.
+///
+/// # Safety
+/// The code there is an [`Entry`] made for such frames and tables, and their pointers are good.
+unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_table: usize) {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let entry: Entry = std::mem::transmute(code.wrapping_add(entry));
+        entry(frame.as_ptr(), table.as_ptr(), (table.len() / n_table) as u64);
+    }
+}
+
 /// The code of a tile.
 type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
 
 impl Contraction {
+    /// Whether the weights have to be packed; if not, they are read as they come.
+    pub fn packs(&self) -> bool {
+        self.weights.is_none()
+    }
+
+    /// Whether it reads packed weights.
+    pub fn is_packed(&self) -> bool {
+        self.weights.is_none()
+    }
+
     /// Multiplications and additions.
     pub fn flops(&self) -> u64 {
         self.flops
@@ -375,7 +403,10 @@ impl Contraction {
             let end = item.bands.end.min(begin + self.bands_at_once);
             for group in item.groups.clone() {
                 frame[0] = at(&self.input, group);
-                frame[1] = packed as i64 + part * self.weight_part + 4 * self.packing.group_begin(group as u64) as i64;
+                frame[1] = match &self.weights {
+                    Some(place) => at(place, group),
+                    None => packed as i64 + part * self.weight_part + 4 * self.packing.group_begin(group as u64) as i64,
+                };
                 for (slot, place) in frame[2..].iter_mut().zip(&self.streams) {
                     *slot = at(place, group);
                 }
@@ -400,14 +431,11 @@ impl Contraction {
                 (Some(first), Some(next)) if first.shape == next.shape && first.end == next.begin => first.end = next.end,
                 (first, next) => {
                     if let Some(run) = first.take() {
-                        let entry = code.wrapping_add(self.entries[run.shape][last]);
-                        let rows = &self.tiles.table[run.begin * (1 + self.streams.len())..];
-                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the table has
-                        // `end - begin` rows from `begin` on; the caller vouches for code and buffers.
-                        unsafe {
-                            let entry: Entry = std::mem::transmute(entry);
-                            entry(frame.as_ptr(), rows.as_ptr(), (run.end - run.begin) as u64);
-                        }
+                        let n_table = 1 + self.streams.len();
+                        let rows = &self.tiles.table[run.begin * n_table..run.end * n_table];
+                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the caller vouches for
+                        // code and buffers.
+                        unsafe { call(code, self.entries[run.shape][last], frame, rows, n_table) };
                         frame[2 + self.streams.len()] += (run.end - run.begin) as i64 * self.next_bytes[run.shape];
                     }
                     waiting = next;

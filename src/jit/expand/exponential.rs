@@ -24,13 +24,12 @@ pub fn exp(make: &mut Make, x: Val) -> Val {
 
 /// [`exp`] where no `x` is above the upper limit.
 fn exp_below(make: &mut Make, x: Val) -> Val {
-    let (lowest, log2_e) = (make.f32(LOWEST), make.f32(LOG2_E));
+    let lowest = make.f32(LOWEST);
     let (high, low) = (make.f32(-LN_2), make.f32(-LN_2_LOW));
     let x = make.bin(Bin::MaxSecond, lowest, x);
-    let n = make.mul(x, log2_e);
-    let n = make.un(Un::RoundEven, n);
-    let r = make.fma(n, high, x);
-    let r = make.fma(n, low, r);
+    let n = make.nearest(x, LOG2_E);
+    let r = make.fma(n.float, high, x);
+    let r = make.fma(n.float, low, r);
     let power = make.polynomial(r, &EXP);
     make.scale(power, n)
 }
@@ -73,8 +72,8 @@ pub fn pow(make: &mut Make, x: Val, y: Val) -> Val {
     let (most, least) = (make.f32(160.0), make.f32(-160.0));
     let exponent = make.bin(Bin::MinSecond, most, exponent);
     let exponent = make.bin(Bin::MaxSecond, least, exponent);
-    let n = make.un(Un::RoundEven, exponent);
-    let r = make.sub(exponent, n);
+    let n = make.nearest(exponent, 1.0);
+    let r = make.sub(exponent, n.float);
     let r = make.add(r, rest);
     let ln_2 = make.f32(LN_2);
     let r = make.mul(r, ln_2);

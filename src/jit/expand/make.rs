@@ -9,6 +9,16 @@ pub struct Make {
     has_scale: bool,
 }
 
+/// A whole number as a float, and added to [`SHIFT`].
+#[derive(Clone, Copy)]
+pub struct Whole {
+    pub float: Val,
+    shifted: Val,
+}
+
+/// Floats around it are whole numbers one apart.
+const SHIFT: f32 = 12_582_912.0;
+
 impl Make {
     pub fn new(has_scale: bool) -> Make {
         Make { body: Body::new(), has_scale }
@@ -119,36 +129,51 @@ impl Make {
         (product, self.fma(x, y, minus))
     }
 
-    /// `x·2^n` for `n` as [`Bin::Scale`] has it.
-    pub fn scale(&mut self, x: Val, n: Val) -> Val {
+    /// The whole number nearest to `x·factor`, for products from -2^21 to 2^21 or NaN: added to 1½·2^23 it is the sum's last
+    /// bits.
+    pub fn nearest(&mut self, x: Val, factor: f32) -> Whole {
+        let shift = self.f32(SHIFT);
+        let shifted = if factor == 1.0 {
+            self.add(x, shift)
+        } else {
+            let factor = self.f32(factor);
+            self.fma(x, factor, shift)
+        };
+        Whole { float: self.sub(shifted, shift), shifted }
+    }
+
+    /// `x·2^n` for `n` from -400 to 400, or NaN where `x` is NaN.
+    pub fn scale(&mut self, x: Val, n: Whole) -> Val {
         if self.has_scale {
-            return self.bin(Bin::Scale, x, n);
+            return self.bin(Bin::Scale, x, n.float);
         }
         // Two factors of about half the exponent each: the first product is exact, as x is near 1 wherever it matters.
-        let one = self.i32(1);
-        let n = self.un(Un::NearestToInt, n);
+        let (one, shift) = (self.i32(1), self.i32(SHIFT.to_bits() as i32));
+        let bits = self.un(Un::Bits, n.shifted);
+        let n = self.sub(bits, shift);
         let first = self.bin(Bin::ShrSigned, n, one);
         let second = self.sub(n, first);
         [first, second].into_iter().fold(x, |x, half| {
-            let factor = self.power_of_two_int(half);
+            let factor = self.power_of_bits(half);
             self.mul(x, factor)
         })
     }
 
-    /// `2^n` for a whole number `n` from -126 to 127. Where `n` is NaN, anything.
-    pub fn power_of_two(&mut self, n: Val) -> Val {
+    /// `2^n` for `n` from -126 to 127. Where `n` is NaN, anything.
+    pub fn power_of_two(&mut self, n: Whole) -> Val {
         if self.has_scale {
             let one = self.f32(1.0);
-            return self.bin(Bin::Scale, one, n);
+            return self.bin(Bin::Scale, one, n.float);
         }
-        let n = self.un(Un::NearestToInt, n);
-        self.power_of_two_int(n)
+        let bits = self.un(Un::Bits, n.shifted);
+        self.power_of_bits(bits)
     }
 
-    fn power_of_two_int(&mut self, n: Val) -> Val {
-        let (bias, place) = (self.i32(127), self.i32(23));
-        let exponent = self.add(n, bias);
-        let bits = self.bin(Bin::Shl, exponent, place);
+    /// `2^n` of the last nine bits of an I32, the rest of which the shift drops.
+    fn power_of_bits(&mut self, n: Val) -> Val {
+        let (one, place) = (self.i32(1f32.to_bits() as i32), self.i32(23));
+        let bits = self.bin(Bin::Shl, n, place);
+        let bits = self.add(bits, one);
         self.un(Un::FromBits, bits)
     }
 

@@ -122,7 +122,10 @@ fn binary(make: &mut Make, op: Bin, x: Val, y: Val, lane: Lane) -> Val {
         | Bin::Shl
         | Bin::ShrSigned
         | Bin::ShrUnsigned => make.bin(op, x, y),
-        Bin::Scale => make.scale(x, y),
+        Bin::Scale => {
+            let n = make.nearest(y, 1.0);
+            make.scale(x, n)
+        }
         Bin::Max if lane == Lane::F32 => max(make, x, y),
         Bin::Min if lane == Lane::F32 => min(make, x, y),
         Bin::Max => make.bin(Bin::MaxSecond, x, y),

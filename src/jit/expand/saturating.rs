@@ -1,7 +1,7 @@
 //! Odd functions that go to ±1: the hyperbolic tangent and the error function. Both are computed of `|x|` and signed at last.
 
 use super::make::Make;
-use crate::kernel::{Bin, Cmp, Un, Val};
+use crate::kernel::{Bin, Cmp, Val};
 use std::f32::consts::{LN_2, LOG2_E};
 
 /// From here on tanh rounds to 1.
@@ -21,22 +21,21 @@ const ERF_ONE: f32 = 3.93;
 const ERF_NEAR: [f32; 6] = [0.128_379_15, -0.376_125_1, 0.112_82, -0.026_773_658, 0.005_003_959_4, -6.047_814_4e-4];
 /// `log₂(1 - erf x)`; what erf gets of its error is 2^-25 at most.
 const ERF_FAR: [f32; 6] = [-0.002_619_886_8, -1.616_425_2, -0.938_360_2, -0.131_782_71, 0.022_592_518, -0.001_821_180_7];
-/// `2^f` on `|f| ≤ ½`, relative error 2^-23, of which erf gets a fifth.
+/// `-2^f` on `|f| ≤ ½`, relative error 2^-23, of which erf gets a fifth.
 #[expect(clippy::approx_constant, reason = "a fitted coefficient is not ln 2")]
-const EXP2: [f32; 6] = [1.0, 0.693_147, 0.240_222_47, 0.055_507_116, 0.009_671_301, 0.001_326_927_4];
+const MINUS_EXP2: [f32; 6] = [-1.0, -0.693_147, -0.240_222_47, -0.055_507_116, -0.009_671_301, -0.001_326_927_4];
 
 /// `u/(u+2)` with `u = e^(2x) - 1 = 2^n·(e^r - 1) + (2^n - 1)`: near zero `u` is as exact as `e^r - 1`. Far from it the same as
 /// `1 - 2/(u+2)`, where the error of `u` no longer matters.
 pub fn tanh(make: &mut Make, x: Val) -> Val {
     let (end, one, two) = (make.f32(TANH_ONE), make.f32(1.0), make.f32(2.0));
-    let [log2_e, high, low] = [2.0 * LOG2_E, -LN_2, -LN_2_LOW].map(|value| make.f32(value));
+    let (high, low) = (make.f32(-LN_2), make.f32(-LN_2_LOW));
     let size = make.abs(x);
     let size = make.bin(Bin::MinSecond, end, size);
-    let n = make.mul(size, log2_e);
-    let n = make.un(Un::RoundEven, n);
+    let n = make.nearest(size, 2.0 * LOG2_E);
     let double = make.add(size, size);
-    let r = make.fma(n, high, double);
-    let r = make.fma(n, low, r);
+    let r = make.fma(n.float, high, double);
+    let r = make.fma(n.float, low, r);
     let square = make.mul(r, r);
     let q = make.polynomial(r, &EXP_LESS_1);
     let less_one = make.fma(square, q, r);
@@ -61,10 +60,9 @@ pub fn erf(make: &mut Make, x: Val) -> Val {
     let near = make.fma(size, near, size);
     let limited = make.bin(Bin::MinSecond, end, size);
     let z = make.polynomial(limited, &ERF_FAR);
-    let n = make.un(Un::RoundEven, z);
-    let f = make.sub(z, n);
-    let power = make.polynomial(f, &EXP2);
-    let minus = make.un(Un::Neg, power);
+    let n = make.nearest(z, 1.0);
+    let f = make.sub(z, n.float);
+    let minus = make.polynomial(f, &MINUS_EXP2);
     let whole = make.power_of_two(n);
     let far = make.fma(minus, whole, one);
     let is_near = make.cmp(Cmp::Lt, size, middle);

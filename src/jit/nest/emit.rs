@@ -89,8 +89,7 @@ impl Gen<'_> {
     /// goes to the stack. Constants that stand where an instruction takes no memory get registers as well.
     pub fn hoist(&mut self, program: &Program, invariant: &[bool], point: &Point, budget: usize) -> Option<Vec<Loc>> {
         let mut needed = vec![false; invariant.len()];
-        for (at, instr) in program.body.instrs.iter().enumerate().filter(|&(at, _)| !invariant[at]) {
-            let _ = at;
+        for (_, instr) in program.body.instrs.iter().enumerate().filter(|&(at, _)| !invariant[at]) {
             instr.operands().for_each(|val| needed[val.0 as usize] |= invariant[val.0 as usize]);
         }
         // What is stored or folded is computed where it is needed, from what is kept.
@@ -204,10 +203,7 @@ impl Gen<'_> {
     }
 
     fn instructions(&mut self, program: &Program, select: &[bool], point: &Point, run: &mut Run) -> Option<()> {
-        for at in 0..select.len() {
-            if !select[at] {
-                continue;
-            }
+        for (at, _) in select.iter().enumerate().filter(|&(_, &selected)| selected) {
             run.now = at;
             self.instruction(program, at, point, run)?;
             program.body.instrs[at].operands().for_each(|val| self.release_if_dead(run, val));

@@ -39,6 +39,8 @@ pub struct Gen<'a> {
     pub spare_slots: Vec<i32>,
     /// Where lanes are taken one by one.
     pub lane_slot: Option<i32>,
+    /// Where each crossing read's transposed vectors stand, while they do.
+    pub crossed: Vec<(usize, i32)>,
 }
 
 /// One vector of a tile: where it is from the pointers, and whether it is the last of its row.
@@ -94,6 +96,7 @@ impl<'a> Gen<'a> {
             walk_index,
             spare_slots: Vec::new(),
             lane_slot: None,
+            crossed: Vec::new(),
         }
     }
 
@@ -123,6 +126,9 @@ impl<'a> Gen<'a> {
     /// The vectors of a tile of so many steps.
     fn tile(&self, steps: usize, tail: bool) -> Vec<Vector> {
         let lanes = self.lanes as i64;
+        if self.shape.blocks {
+            return (0..steps as i64).map(|walk| Vector { walk, lane: 0, tail }).collect();
+        }
         if self.shape.walks_lanes() {
             return (0..steps as i64).map(|at| Vector { walk: 0, lane: at * lanes, tail }).collect();
         }
@@ -134,9 +140,25 @@ impl<'a> Gen<'a> {
         (0..steps as i64).flat_map(row).collect()
     }
 
-    /// All points of an item: tiles of the walk, single steps, the tail.
+    /// All points of an item. Where items go along the lanes vector by vector, the last vector has its own code.
     fn walk(&mut self) -> Option<()> {
-        let hoisted = self.hoist_from_walk()?;
+        let last = self.shape.outer.iter().position(|outer| LaneDim::Kept(outer.dim) == self.shape.lane);
+        let (Some(last), Some(_)) = (last.filter(|_| self.shape.blocks), self.tail) else { return self.steps(false) };
+        let (whole, done) = (self.asm.label(), self.asm.label());
+        self.asm.mov_rm(R::RAX, Mem::at(R::RSP, self.items.index[last]));
+        self.asm.cmp_ri(R::RAX, self.shape.outer[last].extent as i32 - 1);
+        self.asm.jcc(Cond::NE, whole);
+        self.steps(true)?;
+        self.asm.jmp(done);
+        self.asm.bind(whole);
+        self.steps(false)?;
+        self.asm.bind(done);
+        Some(())
+    }
+
+    /// Tiles of the walk, single steps, the tail where the walk goes along the lanes.
+    fn steps(&mut self, tail: bool) -> Option<()> {
+        let hoisted = self.hoist_from_walk(tail)?;
         let Some(walk) = self.shape.walk else {
             let tile = self.tile(1, false);
             self.points(&tile, &hoisted)?;
@@ -158,7 +180,7 @@ impl<'a> Gen<'a> {
             self.asm.jcc(Cond::L, out);
             self.asm.sub_ri(R::RAX, (steps * step) as i32);
             self.asm.mov_mr(Mem::at(R::RSP, left), R::RAX);
-            let tile = self.tile(steps as usize, false);
+            let tile = self.tile(steps as usize, tail);
             self.points(&tile, &hoisted)?;
             for group in 0..self.groups.len() {
                 let bytes = self.groups[group].access.kept[walk] * self.groups[group].size;
@@ -217,7 +239,7 @@ impl<'a> Gen<'a> {
     }
 
     /// What an elementwise body need not compute again at each step of the walk, for each vector of a step.
-    fn hoist_from_walk(&mut self) -> Option<Vec<Vec<Loc>>> {
+    fn hoist_from_walk(&mut self, tail: bool) -> Option<Vec<Vec<Loc>>> {
         let [program] = &self.n.stages[..] else { return Some(Vec::new()) };
         let Some(walk) = self.shape.walk else { return Some(Vec::new()) };
         if program.each && (!self.n.reduce.is_empty() || !program.folds.is_empty()) {
@@ -225,8 +247,9 @@ impl<'a> Gen<'a> {
         }
         let varies = |access: usize| self.n.accesses[access].kept[walk] != 0;
         let invariant = self.invariant(program, &varies);
-        let row = if self.shape.walks_lanes() { vec![Vector { walk: 0, lane: 0, tail: false }] } else { self.tile(1, false) };
-        let budget = self.pin_budget() / row.len();
+        let row = if self.shape.walks_lanes() { vec![Vector { walk: 0, lane: 0, tail: false }] } else { self.tile(1, tail) };
+        // Transposing takes all registers.
+        let budget = if self.shape.crossing.is_empty() { self.pin_budget() / row.len() } else { 0 };
         let mut pinned = Vec::new();
         for vector in row {
             let point = Point { vector, reduced: Vec::new(), each: program.each, index: 0 };
@@ -239,6 +262,12 @@ impl<'a> Gen<'a> {
     fn points(&mut self, tile: &[Vector], hoisted: &[Vec<Loc>]) -> Option<()> {
         self.clip_bounds(true);
         let n = self.n;
+        if !self.shape.crossing.is_empty() && tile.len() == self.shape.unroll * self.shape.vectors {
+            let moved = self.cross(tile)?;
+            if moved {
+                return Some(());
+            }
+        }
         for program in &n.stages {
             if program.each && (!n.reduce.is_empty() || !program.folds.is_empty()) {
                 self.reduce(program, tile)?;
@@ -253,6 +282,7 @@ impl<'a> Gen<'a> {
                 self.run(program, &point, Body { pinned, accumulators: None })?;
             }
         }
+        self.crossed.clear();
         Some(())
     }
 
@@ -308,9 +338,9 @@ impl Gen<'_> {
     /// How many sets of accumulators share the points: as many as registers allow up to four, since one is a chain of
     /// dependent steps, and long sums are more exact in parts.
     fn sets(&self, program: &Program, vectors: usize) -> usize {
-        let room = if self.isa() == Isa::Avx512 { 12 } else { 5 };
+        let room: usize = if self.isa() == Isa::Avx512 { 12 } else { 5 };
         let each = program.folds.len() * vectors;
-        if each == 0 { 1 } else { (room / each).clamp(1, 4) }
+        room.checked_div(each).unwrap_or(1).clamp(1, 4)
     }
 
     fn run_at(&mut self, stage: &Stage, set: usize, reduced: Vec<(usize, i64)>, lane: i64, tail: bool) -> Option<()> {
@@ -376,9 +406,10 @@ impl Gen<'_> {
         let length = stage.program.body.instrs.len();
         let straight = vectors as usize * length <= STRAIGHT && vectors <= 8;
         let steps = if straight { vectors } else { (STRAIGHT / 2 / length.max(1)).clamp(1, 4) as u64 };
-        let has_tail = extents[lane] % lanes != 0;
+        let has_tail = !extents[lane].is_multiple_of(lanes);
         self.loops(&outer, |gen_| {
-            let (times, rest) = if steps == 0 { (0, 0) } else { (vectors / steps, vectors % steps) };
+            let times = vectors.checked_div(steps).unwrap_or(0);
+            let rest = vectors - times * steps;
             gen_.counted(times, |gen_| {
                 for at in 0..steps {
                     gen_.run_at(stage, at as usize, Vec::new(), (at * lanes) as i64, false)?;

@@ -188,7 +188,9 @@ fn elementwise(rng: &mut Rng) -> Case {
         reads.push(lane);
     }
     let mut body = Body::new();
-    (0..n_reads).for_each(|read| drop(body.read(read)));
+    for read in 0..n_reads {
+        body.read(read);
+    }
     let length = [2, 5, 12, 40, 90][maker.rng.usize(..5)];
     grow(maker.rng, &mut body, &reads, length);
     let lanes = body.lanes(&reads);
@@ -200,6 +202,50 @@ fn elementwise(rng: &mut Rng) -> Case {
     }
     let each = maker.rng.bool();
     maker.case(vec![Stage { each, body, folds: Vec::new(), stores }], Vec::new(), Match::Exact)
+}
+
+/// Short bodies whose reads and writes go along different dimensions.
+fn crossing(rng: &mut Rng) -> Case {
+    let rank = rng.usize(2..5);
+    let mut maker = Maker::new(rng, rank, 0, 1);
+    let mut left = 6000;
+    for at in 0..rank {
+        let extent = EXTENTS[maker.rng.usize(..EXTENTS.len())].min(left);
+        maker.dims[at] = extent;
+        left /= extent;
+    }
+    maker.rng.shuffle(&mut maker.dims);
+    let n_reads = maker.rng.usize(1..3);
+    let reads: Vec<Lane> = (0..n_reads).map(|_| [Lane::F32, Lane::F32, Lane::I32][maker.rng.usize(..3)]).collect();
+    let mut body = Body::new();
+    for (read, &lane) in reads.iter().enumerate() {
+        maker.read(dtype(lane), true, false);
+        body.read(read);
+    }
+    let length = [0, 0, 3, 8][maker.rng.usize(..4)];
+    grow(maker.rng, &mut body, &reads, length);
+    let lanes = body.lanes(&reads);
+    let val = lanes.len() - 1;
+    let write = maker.write(dtype(lanes[val]), true);
+    // Turned round against the reads.
+    for access in &mut maker.reads {
+        if maker.rng.u8(..4) > 0 {
+            let n = access.kept.len();
+            let turned = maker.rng.usize(1..n);
+            let extents: Vec<u64> = (0..n).map(|at| maker.dims[at]).collect();
+            let mut stride = 1;
+            for at in (0..n).rev().map(|at| (at + turned) % n) {
+                access.kept[at] = stride;
+                stride *= extents[at] as i64;
+            }
+            access.offset = 0;
+        }
+    }
+    maker.case(
+        vec![Stage { each: true, body, folds: Vec::new(), stores: vec![Store { val: Val(val as u32), write }] }],
+        Vec::new(),
+        Match::Exact,
+    )
 }
 
 /// Folds over rows, and what becomes of them.
@@ -390,6 +436,11 @@ fn check_all(name: &str, make: fn(&mut Rng) -> Case, n: u64) {
 #[test]
 fn elementwise_nests() {
     check_all("elementwise", elementwise, 150);
+}
+
+#[test]
+fn reads_and_writes_that_cross() {
+    check_all("crossing", crossing, 60);
 }
 
 #[test]
