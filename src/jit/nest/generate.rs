@@ -39,6 +39,13 @@ pub struct Gen<'a> {
     pub crossed: Vec<(usize, i32)>,
 }
 
+/// Where it stands how much of a walk is left.
+#[derive(Clone, Copy)]
+enum Left {
+    InRdx,
+    At(i32),
+}
+
 /// One vector of a tile: where it is from the pointers, and whether it is the last of its row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Vector {
@@ -164,18 +171,19 @@ impl<'a> Gen<'a> {
         let extent = self.shape.walk_extent(self.n);
         // Chunks are whole tiles but for the last one, so only what is left of the whole is left of a chunk.
         let longest = self.shape.chunk.map_or(extent, |chunk| chunk.0);
-        let left = self.slots.take(8);
-        self.count_walk(extent, left);
+        self.count_walk(extent);
+        let left = if self.counts_inside() { Left::At(self.slots.take(8)) } else { Left::InRdx };
+        self.put_left(left);
         let unroll = self.shape.unroll as u64;
         let forms = if unroll > 1 { vec![unroll, 1] } else { vec![1] };
         for steps in forms.into_iter().filter(|steps| longest >= steps * step) {
             let (top, out) = (self.asm.label(), self.asm.label());
             self.asm.bind(top);
-            self.asm.mov_rm(R::RAX, Mem::at(R::RSP, left));
-            self.asm.cmp_ri(R::RAX, (steps * step) as i32);
+            let number = self.get_left(left);
+            self.asm.cmp_ri(number, (steps * step) as i32);
             self.asm.jcc(Cond::L, out);
-            self.asm.sub_ri(R::RAX, (steps * step) as i32);
-            self.asm.mov_mr(Mem::at(R::RSP, left), R::RAX);
+            self.asm.sub_ri(number, (steps * step) as i32);
+            self.put_left(left);
             let tile = self.tile(steps as usize, tail);
             self.points(&tile, &hoisted)?;
             for group in 0..self.groups.len() {
@@ -190,8 +198,8 @@ impl<'a> Gen<'a> {
         }
         if self.shape.walks_lanes() && self.tail.is_some() {
             let out = self.asm.label();
-            self.asm.mov_rm(R::RAX, Mem::at(R::RSP, left));
-            self.asm.cmp_ri(R::RAX, 0);
+            let number = self.get_left(left);
+            self.asm.cmp_ri(number, 0);
             self.asm.jcc(Cond::E, out);
             let tile = self.tile(1, true);
             self.points(&tile, &hoisted)?;
@@ -200,8 +208,40 @@ impl<'a> Gen<'a> {
         self.unpin(hoisted)
     }
 
-    /// Puts the points of this item's walk into `left`.
-    fn count_walk(&mut self, extent: u64, left: i32) {
+    /// Whether the stages have loops of their own, which count in `rdx`.
+    fn counts_inside(&self) -> bool {
+        !self.n.reduce.is_empty() || self.n.stages.iter().any(|stage| !stage.folds.is_empty())
+    }
+
+    /// The register that holds how much of the walk is left.
+    fn get_left(&mut self, left: Left) -> R {
+        if let Left::At(slot) = left {
+            self.asm.mov_rm(R::RAX, Mem::at(R::RSP, slot));
+            return R::RAX;
+        }
+        R::RDX
+    }
+
+    /// Keeps what the register of [`Gen::get_left`] holds; from [`Gen::count_walk`] it comes in `rdx`.
+    fn put_left(&mut self, left: Left) {
+        if let Left::At(slot) = left {
+            self.asm.mov_mr(Mem::at(R::RSP, slot), R::RAX);
+        }
+    }
+
+    /// Puts the points of this item's walk into `rdx` and `rax`, and its first index where a clip wants it.
+    fn count_walk(&mut self, extent: u64) {
+        if self.clips_walk() {
+            match self.shape.chunk {
+                None => self.asm.mov_ri(R::RAX, 0),
+                Some((chunk, _)) => {
+                    let index = self.items.index[self.shape.outer.len() - 1];
+                    self.asm.mov_rm(R::RAX, Mem::at(R::RSP, index));
+                    self.asm.imul_rri(R::RAX, R::RAX, chunk as i32);
+                }
+            }
+            self.asm.mov_mr(Mem::at(R::RSP, self.walk_index), R::RAX);
+        }
         match self.shape.chunk {
             None => self.asm.mov_ri(R::RAX, extent as i64),
             Some((chunk, last)) => {
@@ -214,18 +254,7 @@ impl<'a> Gen<'a> {
                 self.asm.cmov(Cond::E, R::RAX, R::RDX);
             }
         }
-        self.asm.mov_mr(Mem::at(R::RSP, left), R::RAX);
-        if self.clips_walk() {
-            match self.shape.chunk {
-                None => self.asm.mov_ri(R::RAX, 0),
-                Some((chunk, _)) => {
-                    let index = self.items.index[self.shape.outer.len() - 1];
-                    self.asm.mov_rm(R::RAX, Mem::at(R::RSP, index));
-                    self.asm.imul_rri(R::RAX, R::RAX, chunk as i32);
-                }
-            }
-            self.asm.mov_mr(Mem::at(R::RSP, self.walk_index), R::RAX);
-        }
+        self.asm.mov_rr(R::RDX, R::RAX);
     }
 
     fn bump(&mut self, slot: i32, by: i32) {

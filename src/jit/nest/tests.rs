@@ -145,11 +145,14 @@ fn grow(rng: &mut Rng, body: &mut Body, reads: &[Lane], length: usize) {
         let shifts = [Bin::Shl, Bin::ShrSigned, Bin::ShrUnsigned];
         let comparisons = [Cmp::Eq, Cmp::Ne, Cmp::Lt, Cmp::Le, Cmp::Gt, Cmp::Ge];
         let float_uns = [Un::Neg, Un::Abs, Un::Floor, Un::Ceil, Un::Trunc, Un::RoundEven, Un::Sqrt, Un::Round, Un::Sign];
+        let functions = [Un::Exp, Un::Tanh, Un::Erf, Un::Log, Un::Sigmoid, Un::Sin];
         let to_int = [Un::TruncToInt, Un::NearestToInt, Un::SaturateToInt];
         let comparison = comparisons[rng.usize(..6)];
         match (rng.u8(..16), x, y, z, i, j, b, c) {
             (0..4, Some(x), Some(y), ..) => body.bin(float_ops[rng.usize(..7)], x, y),
             (4, Some(x), Some(y), Some(z), ..) => body.fma(x, y, z),
+            (15, Some(x), ..) if rng.u8(..3) == 0 => body.un(functions[rng.usize(..6)], x),
+            (15, Some(x), Some(y), ..) if rng.u8(..8) == 0 => body.bin([Bin::Pow, Bin::Mod][rng.usize(..2)], x, y),
             (5, Some(x), ..) => body.un(float_uns[rng.usize(..9)], x),
             (6, Some(x), Some(y), ..) => body.cmp(comparison, x, y),
             (7, Some(x), Some(y), _, _, _, Some(b), _) => body.select(b, x, y),
@@ -180,7 +183,8 @@ fn dtype(lane: Lane) -> DType {
 fn elementwise(rng: &mut Rng) -> Case {
     let rank = rng.usize(0..6);
     let mut maker = Maker::new(rng, rank, 0, 1500);
-    let n_reads = maker.rng.usize(1..4);
+    // Now and then more than there are registers for their pointers.
+    let n_reads = if maker.rng.u8(..10) == 0 { 14 } else { maker.rng.usize(1..4) };
     let mut reads = Vec::new();
     for _ in 0..n_reads {
         let lane = [Lane::F32, Lane::F32, Lane::F32, Lane::I32, Lane::Bool][maker.rng.usize(..5)];
