@@ -27,12 +27,14 @@ impl Gen<'_> {
         let of = &self.n.accesses[access];
         let size = self.groups[group].size;
         let stride = self.shape.lane_stride(of, point.each);
-        let mut elements = point.vector.lane * stride;
+        let mut elements = point.vector.lane.checked_mul(stride)?;
         if let Some(walk) = self.shape.walk.filter(|_| !self.shape.walks_lanes()) {
             elements += point.vector.walk * of.kept[walk];
         }
         elements += point.reduced.iter().map(|&(dim, at)| of.reduced[dim] * at).sum::<i64>();
-        let disp = i32::try_from(apart + elements * size).ok()?;
+        let disp = i32::try_from(apart.checked_add(elements.checked_mul(size)?)?).ok()?;
+        // The last lane has to be within reach as well.
+        i32::try_from(i64::from(disp) + stride.checked_mul(size * self.lanes as i64)?).ok()?;
         let n = match self.shape.lane {
             LaneDim::Single => 1,
             LaneDim::Reduced(_) if !point.each => 1,
