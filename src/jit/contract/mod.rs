@@ -86,6 +86,18 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
     Some(plan.finish(packing, tiles, entries))
 }
 
+/// The cycles of a contraction, as modelled; what `winograd` and the plan compare.
+pub fn cycles(contract: &Contract, target: &Target) -> Option<f64> {
+    let dims = points::merge(point_dims(contract)?);
+    let n_vectors = contract.columns.div_ceil(target.lanes as u64);
+    let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), target);
+    let choice = choose::choose(&dims, n_vectors, sum, target);
+    let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
+    let weights = 4 * sum.steps * contract.columns;
+    let far = if weights > target.l2 as u64 / 2 { weights } else { 0 };
+    Some(contract.groups as f64 * choose::beside(arithmetic, far))
+}
+
 /// What tiles of a contraction are made of.
 struct Plan<'a> {
     contract: &'a Contract,
