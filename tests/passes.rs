@@ -2,9 +2,9 @@
 //! either vector width; every pass is verified on the way.
 
 use rayon::prelude::*;
-use relayc::driver::check_text;
 use relayc::driver::example::{Example, Runner};
-use relayc::driver::optimise::{How, Target, UNTIL, optimise};
+use relayc::driver::optimise::{How, Target, UNTIL, bind_weights, optimise};
+use relayc::driver::{Program, check_text, model};
 use std::path::{Path, PathBuf};
 
 /// The programs with `// run:` lines.
@@ -57,11 +57,6 @@ fn check(level: u8, target: Target) {
 }
 
 #[test]
-fn level_0_keeps_every_answer() {
-    check(0, Target::V4);
-}
-
-#[test]
 fn level_1_keeps_every_answer() {
     check(1, Target::V4);
 }
@@ -79,4 +74,46 @@ fn level_3_keeps_every_answer() {
 #[test]
 fn level_3_keeps_every_answer_for_short_vectors() {
     check(3, Target::V3);
+}
+
+/// A network of the zoo with its initial weights as constants, as text would give it.
+fn network(name: &str, flags: &str) -> Program {
+    let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+    let model = model::build(name, &flags, Some(1)).unwrap_or_else(|_| panic!("{name} {flags:?} is a network"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let weights = folder.path().join("weights.params");
+    std::fs::write(&weights, model.weights.expect("weights were asked for")).expect("the folder can be written");
+    let mut program = check_text(name, &model.text, UNTIL);
+    bind_weights(&mut program, "main", &[weights]).unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
+    program
+}
+
+#[test]
+fn networks_keep_their_answers() {
+    let networks = [
+        ("resnet", "--layers 20 --image-shape 3,28,28 --classes 10"),
+        ("resnet", "--layers 50 --image-shape 3,40,40 --classes 10"),
+        ("mobilenet", "--image-shape 3,48,48 --classes 10"),
+        ("squeezenet", "--image-shape 3,48,48 --classes 10"),
+        ("squeezenet", "--version 1.1 --image-shape 3,48,48 --classes 11"),
+        ("dqn", ""),
+        ("mlp", ""),
+        ("lstm", "--iterations 3 --hidden 16"),
+        ("dcgan", "--ngf 4"),
+        ("synthetic", ""),
+    ];
+    let broken = |&(name, flags): &(&str, &str)| {
+        let before = network(name, flags);
+        let failures = [(Target::V4, 3), (Target::V3, 3), (Target::V4, 1)].into_iter().filter_map(|(target, level)| {
+            let mut after = network(name, flags);
+            let how = How { verify: true, entry: Some("main".into()), ..How::level(level, target) };
+            optimise(&mut after.module, &how, &mut ()).unwrap_or_else(|wrong| panic!("{name} {flags}: {}", wrong.message));
+            let (before, after) = (Runner::new(&before, "."), Runner::new(&after, "."));
+            let example = before.random("main").expect("a network is entered by its `@main`");
+            before.same(&after, &example).err().map(|why| format!("{name} {flags} at -O{level} for {target:?}: {why}"))
+        });
+        failures.collect::<Vec<String>>()
+    };
+    let failures: Vec<String> = networks.iter().flat_map(broken).collect();
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }

@@ -2,15 +2,19 @@
 //!
 //! Data goes to standard output, words to standard error. The exit codes are those of `exit.rs`.
 
+mod bench;
 mod check;
+mod compiled;
 mod exit;
 mod explain;
+mod export;
 mod fmt;
 mod model;
 mod ops;
 mod opt;
 mod passes;
 mod print;
+mod profile;
 mod progress;
 mod run;
 mod test;
@@ -103,8 +107,11 @@ enum Command {
     Fmt(fmt::Args),
     Run(Box<run::Args>),
     Model(model::Args),
+    Export(export::Args),
     Ops(ops::Args),
     Opt(Box<opt::Args>),
+    Bench(Box<bench::Args>),
+    Profile(Box<profile::Args>),
     Passes(passes::Args),
     Explain(explain::Args),
     Test(test::Args),
@@ -188,8 +195,11 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => fmt::run(&console, &args),
         Command::Run(args) => run::run(&console, &args),
         Command::Model(args) => model::run(&console, &args),
+        Command::Export(args) => export::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
         Command::Opt(args) => opt::run(&console, &args),
+        Command::Bench(args) => bench::run(&console, &args),
+        Command::Profile(args) => profile::run(&console, &args),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),

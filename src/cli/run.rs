@@ -1,8 +1,9 @@
 //! `relayc run`: check, bind inputs and weights, execute, show or write the result.
 
-use super::{Console, Reading, exit, progress};
+use super::{Console, compiled, exit, progress};
 use crate::diag::{Diagnostic, codes};
-use crate::driver::bind::{self, Bound, Requests};
+use crate::driver::bind::{self, Bound};
+use crate::driver::compile::{self, Refused};
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, How, Program, Until, top};
@@ -15,27 +16,7 @@ use std::time::{Duration, Instant};
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    reading: Reading,
-    /// The program; `-` is standard input.
-    file: PathBuf,
-    /// The function to run.
-    #[arg(long, value_name = "NAME", default_value = "main")]
-    entry: String,
-    /// Weights: .params, .npz or .npy; may be repeated, the last file that has a name wins.
-    #[arg(long, value_name = "FILE")]
-    params: Vec<PathBuf>,
-    /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
-    #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
-    input: Vec<String>,
-    /// Inputs by parameter name.
-    #[arg(long, value_name = "FILE.npz")]
-    inputs: Option<PathBuf>,
-    /// What fills the parameters that nothing else binds: `zeros`, `ones`, `rand[:seed=N]`.
-    #[arg(long, value_name = "FILLING")]
-    fill: Option<String>,
-    /// The number of a `?` dimension: parameter, axis, number.
-    #[arg(long, value_name = "NAME.AXIS=N")]
-    set: Vec<String>,
+    program: compiled::Given,
     /// Write one output.
     #[arg(short = 'o', long = "output", value_name = "NAME=@FILE.npy")]
     output: Vec<String>,
@@ -58,14 +39,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE", requires = "top")]
     labels: Option<PathBuf>,
     /// What executes it.
-    #[arg(long, value_enum, default_value_t = Engine::Interp)]
+    #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
-    /// How many threads to use; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    threads: Option<u16>,
-    /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
-    max_memory: Option<u64>,
+    /// Print a stage of the compilation in place of running: `plan`.
+    #[arg(long, value_enum, value_name = "STAGE")]
+    emit: Option<Stage>,
     /// Give up after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
@@ -73,21 +51,38 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Engine {
+    /// Machine code for this machine.
+    Jit,
     /// The reference interpreter.
     Interp,
 }
 
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Stage {
+    /// Kernels and their buffers.
+    Plan,
+}
+
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
-    let program = driver::check_file(&args.file, Until::Infer, &How::of(args.reading.dialect()));
+    if args.emit == Some(Stage::Plan) {
+        return match args.program.plan(console) {
+            Ok(text) => exit::of_files(sys::stdout(&text).err().as_slice()),
+            Err(code) => code,
+        };
+    }
+    let until = if args.engine == Engine::Jit { Until::Main } else { Until::Infer };
+    let mut program = driver::check_file(&args.program.file, until, &How::of(args.program.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    match prepare(args, &program).and_then(|(entry, bound)| execute(console, args, &program, &entry, bound, start)) {
+    let sources = program.sources.clone();
+    let result = prepare(args, &mut program).and_then(|(entry, bound)| execute(console, args, program, &entry, bound, start));
+    match result {
         Ok(()) => exit::FINE,
         Err(Failed { diagnostics, running }) => {
-            console.diagnostics(&diagnostics, &program.sources);
+            console.diagnostics(&diagnostics, &sources);
             if running { exit::of_run(&diagnostics) } else { exit::of_files(&diagnostics) }
         }
     }
@@ -112,27 +107,22 @@ impl From<Diagnostic> for Failed {
 }
 
 /// Everything that can be wrong before the first instruction, so that no time is lost to a misspelt file name.
-fn prepare(args: &Args, program: &Program) -> Result<(Entry, Vec<Bound>), Failed> {
-    let module = &program.module;
-    let entry = run::entry(module, &args.entry)?;
+fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Failed> {
+    let entry = run::entry(&program.module, &args.program.entry)?;
     let requests = output_requests(args);
-    let wrong = requests.check(&outputs::result_names(entry.ret, &module.types));
+    let wrong = requests.check(&outputs::result_names(entry.ret, &program.module.types));
     if !wrong.is_empty() {
         return Err(Failed::before(wrong));
     }
-    if let Some(threads) = args.threads {
+    if let Some(threads) = args.program.threads {
         // The pool is made once in a process, and this is the first use of it.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     }
-    let requests = Requests {
-        params: args.params.clone(),
-        inputs: args.input.clone(),
-        inputs_npz: args.inputs.clone(),
-        fill: args.fill.clone(),
-        set: args.set.clone(),
-        max_memory: args.max_memory,
-    };
-    let bound = bind::bind(&entry.slots, &module.types, &requests).map_err(Failed::before)?;
+    if args.engine == Engine::Jit {
+        return args.program.bind(program).map_err(Failed::before);
+    }
+    let requests = args.program.requests(args.program.params.clone());
+    let bound = bind::bind(&entry.slots, &program.module.types, &requests).map_err(Failed::before)?;
     Ok((entry, bound))
 }
 
@@ -143,7 +133,7 @@ fn output_requests(args: &Args) -> OutputRequests {
 fn execute(
     console: &Console,
     args: &Args,
-    program: &Program,
+    program: Program,
     entry: &Entry,
     bound: Vec<Bound>,
     start: Instant,
@@ -151,22 +141,46 @@ fn execute(
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
     let timeout = args.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let limits = Limits {
-        max_tensor_bytes: args.max_memory.unwrap_or_else(sys::default_memory_limit).min(Limits::default().max_tensor_bytes),
-        deadline: timeout.and_then(|timeout| ready.checked_add(timeout)),
-        ..Limits::default()
-    };
+    let limits = Limits { deadline: timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() };
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
-    let result = progress::spin(console, "running", || run::interpret(program, entry, bound, limits)).map_err(running)?;
+    let (result, words) = progress::spin(console, "running", || compute(args, program, entry, bound, limits)).map_err(running)?;
     let named = outputs::named(&result);
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
-        console.words(&format!("load {load:.1} ms, run {run:.1} ms, engine interp\n"));
+        console.words(&format!("load {load:.1} ms, run {run:.1} ms, {words}\n"));
     }
     outputs::write(&named, &output_requests(args)).map_err(Failed::before)?;
     show(args, &named, labels.as_deref())?;
     let differences = outputs::check_expectations(&named, &args.expect, Tolerance { rtol: args.rtol, atol: args.atol });
     if differences.is_empty() { Ok(()) } else { Err(Failed::before(differences)) }
+}
+
+/// The result, and how it came about.
+fn compute(
+    args: &Args,
+    program: Program,
+    entry: &Entry,
+    bound: Vec<Bound>,
+    limits: Limits,
+) -> Result<(Bound, String), Diagnostic> {
+    if args.engine == Engine::Interp {
+        return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
+    }
+    let settings = args.program.settings()?;
+    match compile::compile(program, &args.program.entry, &settings, limits.clone()) {
+        Ok(compiled) => {
+            let words = match compiled.program.fallbacks()[..] {
+                [] => "engine jit".to_owned(),
+                ref names => format!("engine jit, without a kernel: {}", names.join(", ")),
+            };
+            Ok((compiled.run(&bound).map_err(|error| *error)?, words))
+        }
+        Err((program, Refused::Not(reason))) => {
+            let words = format!("engine interp, as the program is not compiled: {}", reason.words());
+            Ok((run::interpret(&program, entry, bound, limits)?, words))
+        }
+        Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
+    }
 }
 
 /// What goes to standard output: the best classes, or the outputs unless they went elsewhere.
@@ -183,16 +197,4 @@ fn show(args: &Args, named: &Named, labels: Option<&[String]>) -> Result<(), Dia
     }
     let texts = named.iter().map(|(name, tensor)| format!("{name}: {}\n{}\n", tensor.type_text(), tensor.preview()));
     sys::stdout(&texts.collect::<String>())
-}
-
-/// `512M`, `2G`, `1000000`.
-fn parse_bytes(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected a number, perhaps with K, M or G behind it".to_owned())?;
-    number.checked_shl(shift).filter(|bytes| bytes >> shift == number).ok_or_else(|| "too many bytes".to_owned())
 }

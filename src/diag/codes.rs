@@ -140,6 +140,7 @@ codes! {
     E0705 "an input of the wrong type";
     E0706 "a name that binds to nothing";
     E0707 "an input specification that is not understood";
+    E0708 "a program that a format cannot say";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

@@ -4,10 +4,13 @@
 //! the last one found none.
 
 pub mod bind;
+pub mod compile;
 pub mod example;
+pub mod export;
 pub mod fix;
 pub mod lint;
 pub mod manual;
+pub mod measure;
 pub mod model;
 pub mod optimise;
 pub mod outputs;

@@ -82,7 +82,7 @@ pub fn interpret(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Lim
     to_bound(result.map_err(|failure| *failure)?)
 }
 
-fn to_value(bound: Bound) -> Value {
+pub(super) fn to_value(bound: Bound) -> Value {
     match bound {
         Bound::Tensor(tensor) => Value::Tensor(tensor),
         Bound::Tuple(fields) => Value::tuple(fields.into_iter().map(to_value).collect()),
@@ -90,7 +90,7 @@ fn to_value(bound: Bound) -> Value {
 }
 
 /// The result as data. Its nesting is that of a type that was bound or named before, so recursion is bounded by the text.
-fn to_bound(value: Value) -> Result<Bound, Diagnostic> {
+pub(super) fn to_bound(value: Value) -> Result<Bound, Diagnostic> {
     match value {
         Value::Tensor(tensor) => Ok(Bound::Tensor(tensor)),
         Value::Tuple(fields) => fields.iter().cloned().map(to_bound).collect::<Result<_, _>>().map(Bound::Tuple),

@@ -19,6 +19,7 @@
 mod archive;
 pub mod errors;
 pub mod npz;
+pub mod onnx;
 pub mod params;
 pub mod picture;
 mod reader;

@@ -23,7 +23,7 @@ index_type! {
 pub(super) type Slot = u32;
 
 /// The instructions of a module.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Program {
     pub(super) codes: IndexVec<CodeId, Code>,
     pub(super) blocks: IndexVec<BlockId, Block>,

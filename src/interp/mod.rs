@@ -278,6 +278,20 @@ impl<'a> Interp<'a> {
     }
 }
 
+/// One call of an operator, for who runs the rest of the program another way. Errors: as a run's.
+pub fn call_operator(
+    module: &Module,
+    ops: &Table,
+    call: ExprId,
+    args: &[Value],
+    limits: &Limits,
+) -> Result<Value, Box<Diagnostic>> {
+    let program = Program::default();
+    let op = module.called_op(call).expect("a call of an operator");
+    let args: Vec<&Value> = args.iter().collect();
+    Interp::new(module, ops, &program, limits.clone()).call_op(call, op, &args)
+}
+
 /// Goes on after the instruction a block is at, and empties the slots that die there.
 fn finish(frame: &mut Frame, program: &Program) {
     let Some((block, at, _)) = frame.blocks.last_mut() else { return };

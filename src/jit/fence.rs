@@ -4,7 +4,7 @@
 //! at a page without access, so one byte too far is a fault, and the rest of its pages holds a pattern that is checked. A
 //! fault says which case was running ([`running`]) and where the address lies.
 //!
-//! [`call_checked`] calls a kernel with every register it may not rely on poisoned, and looks at everything it must give back.
+//! [`writable_and_executable`] lists memory that must not be. [`call_checked`] calls a kernel with every register it may not rely on poisoned, and looks at everything it must give back.
 //! Deliberately not here: what a kernel should compute.
 
 use super::cpu::Cpu;
@@ -231,6 +231,13 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void
         libc::write(2, text.as_ptr().cast(), n);
         libc::signal(signal, libc::SIG_DFL);
     }
+}
+
+/// The mappings of this process that may be both written and executed, as the system lists them: none, at any moment.
+pub fn writable_and_executable() -> Vec<String> {
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_else(|error| format!("0-0 rwxp: {error}"));
+    let both = |line: &&str| line.split_whitespace().nth(1).is_some_and(|access| access.contains('w') && access.contains('x'));
+    maps.lines().filter(both).map(str::to_owned).collect()
 }
 
 /// What the trampoline found. Its layout is known to the assembly below.

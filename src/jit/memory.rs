@@ -16,6 +16,8 @@ pub enum CodeError {
     Asm(AsmError),
     /// The system gave no pages, or would not make them executable.
     Memory(std::io::Error),
+    /// There is no code where a function was said to start.
+    Empty,
 }
 
 impl fmt::Display for CodeError {
@@ -23,6 +25,7 @@ impl fmt::Display for CodeError {
         match self {
             CodeError::Asm(error) => error.fmt(f),
             CodeError::Memory(error) => write!(f, "no executable memory: {error}"),
+            CodeError::Empty => f.write_str("no code at a function's offset"),
         }
     }
 }
@@ -92,7 +95,86 @@ impl<F: Copy> Function<F> {
         unsafe { std::mem::transmute_copy(&self.address) }
     }
 
+    pub fn address(&self) -> *const u8 {
+        self.address
+    }
+
     pub fn code(&self) -> &Code {
         &self.code
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::jit::asm::{Isa, R};
+    use crate::jit::fence::writable_and_executable;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+
+    type Plus = unsafe extern "sysv64" fn(u64) -> u64;
+
+    /// `x + n`, behind `pad` bytes.
+    fn plus(n: i32, pad: usize) -> Function<Plus> {
+        let mut asm = Asm::new(Isa::Avx2);
+        asm.align(16);
+        (0..pad).for_each(|_| asm.ret());
+        let entry = asm.here();
+        asm.mov_rr(R::RAX, R::RDI);
+        asm.add_ri(R::RAX, n);
+        asm.ret();
+        let code = Code::new(asm).unwrap();
+        // SAFETY: the function there takes one number and gives one.
+        unsafe { code.function(entry) }.unwrap()
+    }
+
+    #[test]
+    fn a_function_keeps_its_code() {
+        let functions: Vec<_> = (0..20).map(|n| plus(n, 10 * n as usize)).collect();
+        for (n, function) in functions.into_iter().enumerate() {
+            let copy = function.clone();
+            drop(function);
+            // SAFETY: it takes any number.
+            assert_eq!(unsafe { copy.get()(100) }, 100 + n as u64);
+        }
+    }
+
+    #[test]
+    fn what_is_no_function_is_not_given_out() {
+        let code = plus(1, 0).code().clone();
+        // SAFETY: nothing is called.
+        let (behind, size) = unsafe { (code.function::<Plus>(code.bytes().len()), code.function::<u16>(0)) };
+        assert!(behind.is_none() && size.is_none());
+        let mut asm = Asm::new(Isa::Avx2);
+        let nowhere = asm.label();
+        asm.jmp(nowhere);
+        assert!(matches!(Code::new(asm), Err(CodeError::Asm(_))));
+    }
+
+    /// I11: the map of the process is read over and over while code is made, called and dropped on two other threads.
+    #[test]
+    fn nothing_is_writable_and_executable_at_once() {
+        let (stop, n_made) = (AtomicBool::new(false), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    let mut kept = Vec::new();
+                    while !stop.load(SeqCst) {
+                        let function = plus(7, 5000);
+                        // SAFETY: it takes any number.
+                        assert_eq!(unsafe { function.get()(1) }, 8);
+                        kept.push(function);
+                        kept.truncate(16);
+                        n_made.fetch_add(1, SeqCst);
+                    }
+                });
+            }
+            let found: Vec<String> = (0..2000).flat_map(|_| writable_and_executable()).take(1).collect();
+            while n_made.load(SeqCst) < 10 {
+                std::thread::yield_now();
+            }
+            stop.store(true, SeqCst);
+            assert_eq!(found, Vec::<String>::new());
+        });
+        assert!(n_made.into_inner() >= 10);
     }
 }

@@ -6,6 +6,11 @@
 pub mod asm;
 pub mod contract;
 pub mod cpu;
+pub mod expand;
 pub mod fence;
 pub mod memory;
+pub mod nest;
 pub mod pool;
+pub mod probe;
+pub mod program;
+mod region;

@@ -1,7 +1,8 @@
 //! Straight-line code on one element: what a fused group computes between its loads and its stores.
 //!
 //! A body is in static single assignment: instruction `n` makes value `n`, from values before it. Every value is one lane of
-//! 32 bits. The instructions from [`Un::Exp`] on are functions that a machine lacks; `jit` expands them into the others.
+//! 32 bits. The instructions from [`Un::Exp`] and [`Bin::Max`] on are functions that a machine lacks; `jit` expands them into
+//! the others, which are called primitive.
 
 use crate::index_type;
 
@@ -98,6 +99,8 @@ pub enum Bin {
     ShrSigned,
     /// I32 only, zeros come in.
     ShrUnsigned,
+    /// `x·2^y` of F32, rounded once, for `y` a whole number from -400 to 400 or NaN. Primitive where the machine has it.
+    Scale,
     /// NaN wins, -0 < +0 (reliability 4). I32: the greater.
     Max,
     /// As [`Bin::Max`].
@@ -237,18 +240,25 @@ impl Body {
         map[result.0 as usize]
     }
 
-    /// What each lane holds; reads are `reads`.
+    /// What each lane holds; reads are `reads`, and folds give F32.
     pub fn lanes(&self, reads: &[Lane]) -> Vec<Lane> {
+        self.lanes_of(reads, &[])
+    }
+
+    /// As [`Body::lanes`], where folds give what `folded` says.
+    pub fn lanes_of(&self, reads: &[Lane], folded: &[Lane]) -> Vec<Lane> {
         let mut lanes: Vec<Lane> = Vec::with_capacity(self.instrs.len());
         for instr in &self.instrs {
             let of = |val: Val| lanes[val.0 as usize];
             let lane = match *instr {
                 Instr::Read(read) => reads[usize::from(read)],
-                Instr::Folded(_) | Instr::Count => Lane::F32,
+                Instr::Folded(fold) => folded.get(usize::from(fold)).copied().unwrap_or(Lane::F32),
+                Instr::Count => Lane::F32,
                 Instr::Const(_, lane) => lane,
                 Instr::Un(Un::TruncToInt | Un::NearestToInt | Un::Bits | Un::BoolToInt | Un::SaturateToInt, _) => Lane::I32,
                 Instr::Un(Un::ToFloat | Un::FromBits | Un::BoolToFloat, _) => Lane::F32,
-                Instr::Un(_, a) | Instr::Bin(_, a, _) | Instr::Fma(a, ..) | Instr::Select(_, a, _) => of(a),
+                Instr::Un(_, a) | Instr::Bin(_, a, _) | Instr::Fma(a, ..) => of(a),
+                Instr::Select(_, then, _) => of(then),
                 Instr::Cmp(..) => Lane::Bool,
             };
             lanes.push(lane);

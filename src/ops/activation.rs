@@ -4,6 +4,7 @@ use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::lower::{Lower, Scalar};
 use super::norm::channel_arg;
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, Fault, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
@@ -159,6 +160,29 @@ fn hardswish_eval(cx: &EvalCx) -> EvalResult {
     let gate = x.map(|x| x + 3.0, |x| x).map(|x| float_max(float_min(x, 6.0), 0.0), |x| x);
     let product = x.zip(&gate, |x, gate| x * gate, |x, _| x).expect("two tensors of one shape");
     Ok(product.map(|x| x / 6.0, |x| x).into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (RELU.name, Onnx::Node("Relu", Of::Signed)),
+    (LEAKY_RELU.name, Onnx::Nodes(leaky_relu_onnx)),
+    (PRELU.name, Onnx::Nodes(prelu_onnx)),
+    (HARDSWISH.name, Onnx::Node("HardSwish", Of::Floats)),
+];
+
+fn leaky_relu_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (alpha, data) = (LeakyReluAttrs::read(cx.attrs).alpha, cx.tensor(0));
+    Of::Floats.require(cx.out_dtype())?;
+    Ok(cx.node("LeakyRelu", &[data]).float("alpha", alpha).one().into())
+}
+
+fn prelu_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let axis = PReluAttrs::read(cx.attrs).axis as usize;
+    let data = cx.tensor(0);
+    Of::Floats.require(cx.out_dtype())?;
+    let slopes = cx.along(cx.tensor(1), axis, cx.rank(data))?;
+    Ok(cx.node("PRelu", &[data, slopes]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[RELU, LEAKY_RELU, PRELU, HARDSWISH];

@@ -5,12 +5,14 @@
 
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::lower::{Lower, Scalar};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::kernel::{Bin, Un, Val};
 use crate::tensor::{float_max, float_min};
+use crate::types::DType;
 
 const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 
@@ -192,6 +194,73 @@ fn divided(cx: &EvalCx, float: fn(f64, f64) -> f64, int: fn(i128, i128) -> i128)
         return Err(Trap::new(codes::E0502, "integer division by zero"));
     }
     cx.zip(float, int)
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (ADD.name, Onnx::Node("Add", Of::Numbers)),
+    (SUBTRACT.name, Onnx::Node("Sub", Of::Numbers)),
+    (MULTIPLY.name, Onnx::Node("Mul", Of::Numbers)),
+    (DIVIDE.name, Onnx::Node("Div", Of::Numbers)),
+    (TRUNC_DIVIDE.name, Onnx::Nodes(trunc_divide_onnx)),
+    (FLOOR_DIVIDE.name, Onnx::Nodes(floor_divide_onnx)),
+    (MOD.name, Onnx::Nodes(mod_onnx)),
+    (TRUNC_MOD.name, Onnx::Nodes(mod_onnx)),
+    (FLOOR_MOD.name, Onnx::Nodes(floor_mod_onnx)),
+    (POWER.name, Onnx::Node("Pow", Of::Floats)),
+    (MAXIMUM.name, Onnx::Node("Max", Of::Numbers)),
+    (MINIMUM.name, Onnx::Node("Min", Of::Numbers)),
+];
+
+/// Integers are divided towards zero by ONNX too.
+fn trunc_divide_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Of::Numbers.require(cx.out_dtype())?;
+    let (x, y, dtype) = (cx.tensor(0), cx.tensor(1), cx.out_dtype());
+    let quotient = cx.node("Div", &[x, y]).one();
+    if dtype.is_float() { Ok(truncated_onnx(cx, quotient).into()) } else { Ok(quotient.into()) }
+}
+
+/// A float rounded towards zero: `sign(x) * floor(|x|)`.
+pub(super) fn truncated_onnx(cx: &mut OnnxCx, x: ValueId) -> ValueId {
+    let (sign, size) = (cx.node("Sign", &[x]).one(), cx.node("Abs", &[x]).one());
+    let floor = cx.node("Floor", &[size]).one();
+    cx.node("Mul", &[sign, floor]).one()
+}
+
+/// Of integers, the quotient towards zero, less one where the remainders of the two roundings differ.
+fn floor_divide_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Of::Numbers.require(cx.out_dtype())?;
+    let (x, y, dtype) = (cx.tensor(0), cx.tensor(1), cx.out_dtype());
+    let quotient = cx.node("Div", &[x, y]).one();
+    if dtype.is_float() {
+        return Ok(cx.node("Floor", &[quotient]).one().into());
+    }
+    let towards_zero = cx.node("Mod", &[x, y]).int("fmod", 1).one();
+    let downwards = cx.node("Mod", &[x, y]).one();
+    let same = cx.node("Equal", &[towards_zero, downwards]).one();
+    let differ = cx.node("Not", &[same]).one();
+    let one = cx.cast(differ, DType::BOOL, dtype)?;
+    Ok(cx.node("Sub", &[quotient, one]).one().into())
+}
+
+fn mod_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Of::Numbers.require(cx.out_dtype())?;
+    let (x, y) = (cx.tensor(0), cx.tensor(1));
+    Ok(cx.node("Mod", &[x, y]).int("fmod", 1).one().into())
+}
+
+/// `x - floor(x / y) * y`, which of integers is what ONNX does.
+fn floor_mod_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Of::Numbers.require(cx.out_dtype())?;
+    let (x, y) = (cx.tensor(0), cx.tensor(1));
+    if !cx.out_dtype().is_float() {
+        return Ok(cx.node("Mod", &[x, y]).one().into());
+    }
+    let quotient = cx.node("Div", &[x, y]).one();
+    let floor = cx.node("Floor", &[quotient]).one();
+    let whole = cx.node("Mul", &[floor, y]).one();
+    Ok(cx.node("Sub", &[x, whole]).one().into())
 }
 
 pub const FAMILY: &[OpDef] =

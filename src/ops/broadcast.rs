@@ -5,13 +5,14 @@ use super::create::{InitOpAttrs, require_shape};
 use super::dynamic::{require_list, unknown};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::lower::{Lower, Scalar};
+use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, From, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
 use crate::kernel::{Cmp, Lane, Val};
 use crate::tensor::{Sum, Tensor, broadcast_shape};
-use crate::types::Dim;
+use crate::types::{DType, Dim};
 
 attrs! {
     "relay.attrs.TileAttrs" =>
@@ -70,7 +71,7 @@ pub const BROADCAST_TO: OpDef = OpDef {
     ],
     rel: broadcast_to_rel,
     eval: broadcast_eval,
-    lower: Some(Lower::View(|call, view| Some(view.broadcast(&call.out().shape)))),
+    lower: Some(Lower::View(|call, view| view.broadcast(&call.out().shape))),
     fuse: Some(Fuse::Broadcast),
     idle: true,
     ..OpDef::BASE
@@ -96,7 +97,7 @@ pub const BROADCAST_TO_LIKE: OpDef = OpDef {
     ],
     rel: broadcast_to_like_rel,
     eval: broadcast_eval,
-    lower: Some(Lower::View(|call, view| Some(view.broadcast(&call.out().shape)))),
+    lower: Some(Lower::View(|call, view| view.broadcast(&call.out().shape))),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -332,6 +333,55 @@ fn repeat_eval(cx: &EvalCx) -> EvalResult {
     shape[axis + 1] = attrs.repeats.unwrap_or(1) as usize;
     let repeated = narrow.and_then(|data| data.broadcast_to(&shape)).and_then(|data| data.reshape(cx.out_shape()));
     Ok(repeated.expect("the relation gave the shape").into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (BROADCAST_TO.name, Onnx::Nodes(broadcast_onnx)),
+    (BROADCAST_TO_LIKE.name, Onnx::Nodes(broadcast_onnx)),
+    (WHERE.name, Onnx::Nodes(where_onnx)),
+    (TILE.name, Onnx::Nodes(tile_onnx)),
+    (REPEAT.name, Onnx::Nodes(repeat_onnx)),
+];
+
+fn broadcast_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (data, shape) = (cx.tensor(0), cx.out_shape()?);
+    Ok(expanded_onnx(cx, data, &shape).into())
+}
+
+/// Broadcast to a shape.
+pub(super) fn expanded_onnx(cx: &mut OnnxCx, value: ValueId, shape: &[i64]) -> ValueId {
+    let shape = cx.ints("shape", shape);
+    cx.node("Expand", &[value, shape]).one()
+}
+
+fn where_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (condition, x, y) = (cx.tensor(0), cx.tensor(1), cx.tensor(2));
+    let condition = cx.cast(condition, cx.dtype(condition), DType::BOOL)?;
+    Ok(cx.node("Where", &[condition, x, y]).one().into())
+}
+
+fn tile_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let data = cx.tensor(0);
+    let (shape, out) = (cx.shape(data)?, cx.out_shape()?);
+    let added = out.len() - shape.len();
+    let wide: Vec<i64> = std::iter::repeat_n(1, added).chain(shape).collect();
+    let times: Vec<i64> = out.iter().zip(&wide).map(|(out, dim)| out.checked_div(*dim).unwrap_or(1)).collect();
+    let data = if added > 0 { cx.reshaped(data, &wide) } else { data };
+    let times = cx.ints("repeats", &times);
+    Ok(cx.node("Tile", &[data, times]).one().into())
+}
+
+fn repeat_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data) = (RepeatAttrs::read(cx.attrs), cx.tensor(0));
+    let (mut shape, out) = (cx.shape(data)?, cx.out_shape()?);
+    let axis = attrs.axis.unwrap_or(0).rem_euclid(shape.len() as i64) as usize;
+    shape.insert(axis + 1, 1);
+    let narrow = cx.reshaped(data, &shape);
+    shape[axis + 1] = attrs.repeats.unwrap_or(1);
+    let wide = expanded_onnx(cx, narrow, &shape);
+    Ok(cx.reshaped(wide, &out).into())
 }
 
 pub const FAMILY: &[OpDef] = &[BROADCAST_TO, BROADCAST_TO_LIKE, COLLAPSE_SUM_LIKE, COLLAPSE_SUM_TO, WHERE, TILE, REPEAT];

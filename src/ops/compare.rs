@@ -2,6 +2,7 @@
 
 use super::eval::{EvalCx, EvalResult};
 use super::lower::{Lower, Scalar};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::rel;
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
@@ -94,6 +95,23 @@ pub const GREATER_EQUAL: OpDef = compare(
 
 fn greater_equal_eval(cx: &EvalCx) -> EvalResult {
     cx.compare(|x, y| x >= y, |x, y| x >= y)
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (EQUAL.name, Onnx::Node("Equal", Of::Any)),
+    (NOT_EQUAL.name, Onnx::Nodes(not_equal_onnx)),
+    (LESS.name, Onnx::Node("Less", Of::Numbers)),
+    (LESS_EQUAL.name, Onnx::Node("LessOrEqual", Of::Numbers)),
+    (GREATER.name, Onnx::Node("Greater", Of::Numbers)),
+    (GREATER_EQUAL.name, Onnx::Node("GreaterOrEqual", Of::Numbers)),
+];
+
+fn not_equal_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (x, y) = (cx.tensor(0), cx.tensor(1));
+    let equal = cx.node("Equal", &[x, y]).one();
+    Ok(cx.node("Not", &[equal]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL];

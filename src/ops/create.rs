@@ -1,7 +1,9 @@
 //! Tensors made from nothing but a shape and a value, and the tensors that say what a shape is.
 
 use super::attrs::{ConstExpr, OptDims, attrs};
+use super::broadcast::expanded_onnx;
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fixed, Fuse, Known, OpDef};
 use crate::diag::codes;
@@ -278,6 +280,60 @@ fn counts(cx: &EvalCx, counts: &[usize]) -> EvalResult {
     let counts = Tensor::from_fn(cx.out_shape(), |i| counts.get(i).map_or(0, |&count| count as i64));
     let trap = || Trap::no_tensor(cx.out_dtype());
     Ok(counts.cast(cx.out_dtype()).ok_or_else(trap)?.into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (ZEROS.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),
+    (ONES.name, Onnx::Nodes(|cx| filled_onnx(cx, 1.0))),
+    (ZEROS_LIKE.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),
+    (ONES_LIKE.name, Onnx::Nodes(|cx| filled_onnx(cx, 1.0))),
+    (FULL.name, Onnx::Nodes(|cx| spread_onnx(cx, 0))),
+    (FULL_LIKE.name, Onnx::Nodes(|cx| spread_onnx(cx, 1))),
+    (ARANGE.name, Onnx::Nodes(arange_onnx)),
+    (NDARRAY_SIZE.name, Onnx::Nodes(|cx| count_onnx(cx, "Size"))),
+    (SHAPE_OF.name, Onnx::Nodes(shape_of_onnx)),
+];
+
+/// A tensor of more elements is made when running.
+const CONSTANT_ONNX: i64 = 4096;
+
+fn filled_onnx(cx: &mut OnnxCx, value: f64) -> OnnxResult {
+    let (shape, dtype) = (cx.out_shape()?, cx.out_dtype());
+    if shape.iter().try_fold(1i64, |n, &dim| n.checked_mul(dim)).is_some_and(|n| n <= CONSTANT_ONNX) {
+        let sizes: Vec<usize> = shape.iter().map(|&dim| dim as usize).collect();
+        let tensor = Tensor::full(dtype, &sizes, value).ok_or_else(|| format!("`{dtype}`, which no tensor can hold"))?;
+        return Ok(cx.constant("value", tensor).into());
+    }
+    let value = cx.scalar("value", dtype, value)?;
+    Ok(expanded_onnx(cx, value, &shape).into())
+}
+
+fn spread_onnx(cx: &mut OnnxCx, arg: usize) -> OnnxResult {
+    let (value, shape) = (cx.operand_as_out(arg)?, cx.out_shape()?);
+    Ok(expanded_onnx(cx, value, &shape).into())
+}
+
+/// Range has few dtypes.
+fn arange_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let dtype = cx.out_dtype();
+    let known = [DType::F32, DType::F64, DType::I16, DType::I32, DType::I64];
+    if !known.contains(&dtype) {
+        return Err(format!("numbers of `{dtype}`, where ONNX takes float32, float64, int16, int32 and int64 only"));
+    }
+    let operands = [0, 1, 2].map(|arg| cx.tensor(arg));
+    Ok(cx.node("Range", &operands).one().into())
+}
+
+fn count_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
+    let count: ValueId = cx.map(kind);
+    Ok(cx.cast(count, DType::I64, cx.out_dtype())?.into())
+}
+
+fn shape_of_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    // Of a scalar it is the scalar 0.
+    if cx.rank(cx.tensor(0)) == 0 { filled_onnx(cx, 0.0) } else { count_onnx(cx, "Shape") }
 }
 
 pub const FAMILY: &[OpDef] = &[ZEROS, ONES, ZEROS_LIKE, ONES_LIKE, FULL, FULL_LIKE, ARANGE, NDARRAY_SIZE, SHAPE_OF];

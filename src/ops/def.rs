@@ -1,5 +1,6 @@
 //! The declaration of an operator.
 
+use super::blocks::Blocks;
 use super::eval::{EvalCx, EvalResult};
 use super::lower::Lower;
 use super::rel::{RelCx, RelResult};
@@ -44,6 +45,8 @@ pub struct OpDef {
     pub random: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
     pub macs: Option<fn(&Shapes) -> u128>,
+    /// How a call that has layouts among its attributes works on blocks of channels.
+    pub blocks: Option<Blocks>,
     /// How a call becomes kernels; `None` where the plan falls back on `eval`.
     pub lower: Option<Lower>,
 }
@@ -99,6 +102,7 @@ impl OpDef {
         idle: false,
         random: false,
         macs: None,
+        blocks: None,
         lower: None,
     };
 }

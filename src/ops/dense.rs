@@ -3,6 +3,7 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::lower::{self, AxisMap, Call, Lower, Product};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_same_dtype};
 use super::{Fuse, OpDef, Shapes};
 use crate::diag::codes;
@@ -123,7 +124,7 @@ pub(super) fn product_of_rows(call: &Call, transpose_a: bool, transpose_b: bool)
     }
     let weight = if transpose_b { vec![column.clone(), sum] } else { vec![sum, column.clone()] };
     let out = (0..rank - 1).map(|point| AxisMap::of(1 + point)).chain([column]).collect();
-    Some(vec![Product { groups: 1, points, columns: [1, units], sum: vec![k], data, weight, out, data_arg: 0 }])
+    Some(vec![Product { groups: 1, points, columns: [1, units], sum: vec![k], data, weight, out, data_arg: 0, depthwise: false }])
 }
 
 fn dense_eval(cx: &EvalCx) -> EvalResult {
@@ -250,6 +251,44 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
 
 fn batch_flatten_eval(cx: &EvalCx) -> EvalResult {
     Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation kept the number of elements").into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (DENSE.name, Onnx::Nodes(dense_onnx)),
+    (BIAS_ADD.name, Onnx::Nodes(bias_add_onnx)),
+    (BATCH_FLATTEN.name, Onnx::Nodes(|cx| Ok(cx.map("Flatten").into()))),
+];
+
+/// The dtypes whose products ONNX has.
+pub(super) fn require_product_onnx(dtype: DType) -> Result<(), String> {
+    let wide = dtype.is_int() && dtype.bits >= 32;
+    if dtype.is_float() || wide {
+        Ok(())
+    } else {
+        Err(format!("a product of `{dtype}`, where ONNX takes floats and wide integers only"))
+    }
+}
+
+fn dense_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    require_product_onnx(cx.out_dtype())?;
+    let rank = cx.rank(cx.tensor(0));
+    let (data, weight) = (cx.operand_as_out(0)?, cx.operand_as_out(1)?);
+    if rank == 2 {
+        return Ok(cx.node("Gemm", &[data, weight]).int("transB", 1).one().into());
+    }
+    let weight = cx.transposed(weight, &[1, 0]);
+    Ok(cx.node("MatMul", &[data, weight]).one().into())
+}
+
+fn bias_add_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Of::Numbers.require(cx.out_dtype())?;
+    let data = cx.tensor(0);
+    let rank = cx.rank(data);
+    let axis = BiasAddAttrs::read(cx.attrs).axis.rem_euclid(rank as i64) as usize;
+    let bias = cx.along(cx.tensor(1), axis, rank)?;
+    Ok(cx.node("Add", &[data, bias]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[DENSE, BIAS_ADD, BATCH_FLATTEN];

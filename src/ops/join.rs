@@ -1,13 +1,15 @@
 //! Joining tensors and cutting them up.
 
 use super::attrs::{IntOrInts, OptInts, attrs};
+use super::blocks::{Blocks, Channels};
 use super::eval::{EvalCx, EvalResult, Outputs};
 use super::lower::{Call, Lower};
+use super::onnx::{Onnx, OnnxCx, OnnxResult, Results};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
-use crate::ir::attrs::Arg;
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::kernel::View;
 use crate::types::{DType, Dim, SymbolOp};
 
@@ -297,10 +299,21 @@ pub const STRIDED_SLICE: OpDef = OpDef {
     ],
     rel: strided_slice_rel,
     eval: strided_slice_eval,
+    blocks: Some(Blocks::Same(strided_slice_blocks)),
     lower: Some(Lower::View(strided_slice_view)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
+
+/// Channels that are not cut may lie in blocks.
+fn strided_slice_blocks(_: &AttrSchema, attrs: &[AttrValue], _: Channels) -> Option<Vec<AttrValue>> {
+    let StridedSliceAttrs { begin, axes, .. } = StridedSliceAttrs::read(attrs);
+    let cuts_channels = match axes.0 {
+        Some(axes) => axes.contains(&1),
+        None => begin.0.is_none_or(|begin| begin.len() > 1),
+    };
+    (!cuts_channels).then(|| attrs.to_vec())
+}
 
 /// What to take of one axis.
 struct AxisSlice {
@@ -427,6 +440,62 @@ fn strided_slice_eval(cx: &EvalCx) -> EvalResult {
         }
     }
     Ok(result.into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (CONCATENATE.name, Onnx::Nodes(concatenate_onnx)),
+    (STACK.name, Onnx::Nodes(stack_onnx)),
+    (SPLIT.name, Onnx::Nodes(split_onnx)),
+    (STRIDED_SLICE.name, Onnx::Nodes(strided_slice_onnx)),
+];
+
+fn concatenate_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (axis, data) = (ConcatenateAttrs::read(cx.attrs).axis, cx.tuple(0).to_vec());
+    Ok(cx.node("Concat", &data).int("axis", axis).one().into())
+}
+
+fn stack_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (axis, data) = (StackAttrs::read(cx.attrs).axis.unwrap_or(0), cx.tuple(0).to_vec());
+    let axes = cx.ints("axes", &[axis]);
+    let layers: Vec<_> = data.iter().map(|&layer| cx.node("Unsqueeze", &[layer, axes]).one()).collect();
+    Ok(cx.node("Concat", &layers).int("axis", axis).one().into())
+}
+
+fn split_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let data = cx.tensor(0);
+    let axis = SplitAttrs::read(cx.attrs).axis.rem_euclid(cx.rank(data) as i64);
+    let lengths: Option<Vec<i64>> = cx.out.iter().map(|(dims, _)| dims[axis as usize].value()).collect();
+    let lengths = lengths.ok_or("pieces whose lengths are not known before running")?;
+    let sizes = cx.ints("split", &lengths);
+    Ok(Results(cx.node("Split", &[data, sizes]).int("axis", axis).many(lengths.len())))
+}
+
+/// Positions and ends as they are on axes of the lengths known, so that nothing depends on how limits are read.
+fn strided_slice_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data) = (StridedSliceAttrs::read(cx.attrs), cx.tensor(0));
+    let slices = axis_slices(&attrs, cx.rank(data));
+    let (mut starts, mut ends, mut axes, mut steps) = (vec![], vec![], vec![], vec![]);
+    for slice in slices {
+        let length = cx.dim(data, slice.axis)?;
+        let (begin, count) = slice.on(length).ok_or("a begin behind its end")?;
+        if (begin, count, slice.stride) == (0, length, 1) {
+            continue;
+        }
+        let end = begin + count * slice.stride;
+        starts.push(begin);
+        // Before the first position there is no number: -1 is the last.
+        ends.push(if end < 0 { i64::MIN } else { end });
+        axes.push(slice.axis as i64);
+        steps.push(slice.stride);
+    }
+    if axes.is_empty() {
+        return Ok(data.into());
+    }
+    let inputs = [("starts", starts), ("ends", ends), ("axes", axes), ("steps", steps)];
+    let inputs = inputs.map(|(what, values)| cx.ints(what, &values));
+    Ok(cx.node("Slice", &[data, inputs[0], inputs[1], inputs[2], inputs[3]]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[CONCATENATE, STACK, SPLIT, STRIDED_SLICE];

@@ -5,6 +5,8 @@ use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::lower::{AxisMap, Call, Lower, Read, Rows, Source, Template};
 use super::norm::channel_arg;
+use super::norm::{channels_first_onnx, channels_onnx};
+use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, RelCx, RelResult, TensorTy};
 use crate::ir::attrs::Arg;
 use crate::kernel::{Bin, Body, Fold, Stage, Store, Un};
@@ -349,6 +351,91 @@ fn of_length_one<T: Real>(data: &Tensor, parts: &Parts, eps: f64) -> Acc {
         T::elements(&squares.fold::<Sum>(&parts.axes)).into_iter().map(|sum| float_max(sum.to_f64(), eps).sqrt()).collect();
     let out = values.into_iter().zip(parts.parts()).map(|(x, part)| T::from_f64(x.to_f64() / lengths[part]));
     T::from_elements(data.shape(), out.collect())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (LAYER_NORM.name, Onnx::Nodes(layer_norm_onnx)),
+    (GROUP_NORM.name, Onnx::Nodes(group_norm_onnx)),
+    (INSTANCE_NORM.name, Onnx::Nodes(instance_norm_onnx)),
+    (L2_NORMALIZE.name, Onnx::Nodes(l2_normalize_onnx)),
+];
+
+/// ONNX normalises the last axes, and takes the moments of float64 in float32.
+fn layer_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = LayerNormAttrs::read(cx.attrs);
+    let data = cx.tensor(0);
+    let rank = cx.rank(data);
+    let axis = attrs.axis.rem_euclid(rank as i64) as usize;
+    if cx.out_dtype() == DType::F64 {
+        return Err("float64, of which ONNX takes the mean in float32".into());
+    }
+    let mut inputs = vec![data, channels_onnx(cx, 1, attrs.scale, 1.0)?];
+    if attrs.center {
+        inputs.push(cx.tensor(2));
+    }
+    let mut there: Vec<usize> = (0..rank).filter(|&at| at != axis).collect();
+    there.push(axis);
+    let back: Vec<usize> = (0..rank).map(|at| there.iter().position(|&from| from == at).unwrap_or(at)).collect();
+    inputs[0] = cx.transposed(data, &there);
+    let out = cx.node("LayerNormalization", &inputs).int("axis", -1).float("epsilon", attrs.epsilon).one();
+    Ok(cx.transposed(out, &back).into())
+}
+
+fn instance_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = InstanceNormAttrs::read(cx.attrs);
+    let data = cx.tensor(0);
+    let rank = cx.rank(data);
+    let axis = attrs.axis.rem_euclid(rank as i64) as usize;
+    if axis == 0 {
+        return Err("channels on the axis of the samples".into());
+    }
+    let (there, back) = channels_first_onnx(axis, rank);
+    let (gamma, beta) = (channels_onnx(cx, 1, attrs.scale, 1.0)?, channels_onnx(cx, 2, attrs.center, 0.0)?);
+    let data = cx.transposed(data, &there);
+    let out = cx.node("InstanceNormalization", &[data, gamma, beta]).float("epsilon", attrs.epsilon).one();
+    Ok(cx.transposed(out, &back).into())
+}
+
+/// Each group as one channel of one instance; then the channels' own slopes and shifts.
+fn group_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = GroupNormAttrs::read(cx.attrs);
+    let data = cx.tensor(0);
+    let (shape, dtype) = (cx.shape(data)?, cx.out_dtype());
+    let axis = attrs.axis.rem_euclid(shape.len() as i64) as usize;
+    let before: i64 = shape[..axis].iter().product();
+    let inside = shape[axis] / attrs.num_groups * shape[axis + 1..].iter().product::<i64>();
+    let mut same = |what, value: f64| {
+        let all = Tensor::full(dtype, &[attrs.num_groups as usize], value).ok_or("a dtype that no tensor can hold")?;
+        Ok::<ValueId, String>(cx.constant(what, all))
+    };
+    let (ones, zeros) = (same("ones", 1.0)?, same("zeros", 0.0)?);
+    let grouped = cx.reshaped(data, &[before, attrs.num_groups, inside]);
+    let out = cx.node("InstanceNormalization", &[grouped, ones, zeros]).float("epsilon", attrs.epsilon).one();
+    let mut out = cx.reshaped(out, &shape);
+    if attrs.scale {
+        let gamma = cx.along(cx.tensor(1), axis, shape.len())?;
+        out = cx.node("Mul", &[out, gamma]).one();
+    }
+    if attrs.center {
+        let beta = cx.along(cx.tensor(2), axis, shape.len())?;
+        out = cx.node("Add", &[out, beta]).one();
+    }
+    Ok(out.into())
+}
+
+fn l2_normalize_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = L2NormalizeAttrs::read(cx.attrs);
+    let data = cx.tensor(0);
+    let named = attrs.axis.unwrap_or_default();
+    let axes: Vec<i64> = if named.is_empty() { (0..cx.rank(data) as i64).collect() } else { named };
+    let squares = cx.node("Mul", &[data, data]).one();
+    let (axes, eps) = (cx.ints("axes", &axes), cx.scalar("eps", cx.out_dtype(), attrs.eps)?);
+    let sum = cx.node("ReduceSum", &[squares, axes]).int("keepdims", 1).one();
+    let sum = cx.node("Max", &[sum, eps]).one();
+    let length = cx.node("Sqrt", &[sum]).one();
+    Ok(cx.node("Div", &[data, length]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[LAYER_NORM, GROUP_NORM, INSTANCE_NORM, L2_NORMALIZE];

@@ -101,6 +101,13 @@ impl Layout {
         all.then_some(self).ok_or_else(|| format!("it needs the axes {letters} and no others"))
     }
 
+    /// The axis of each of these letters, if they are all it has and none is in blocks: how to permute a tensor in this layout
+    /// to have them in their order.
+    pub fn order(&self, letters: &str) -> Option<Vec<usize>> {
+        let order: Vec<usize> = letters.chars().filter_map(|letter| self.axis(letter)).collect();
+        (order.len() == letters.len() && order.len() == self.rank()).then_some(order)
+    }
+
     /// Itself if it has these letters among others and none of them in blocks.
     pub fn with_whole(self, letters: &str) -> Result<Layout, String> {
         let all = letters.chars().all(|letter| self.axes_of(letter).len() == 1);

@@ -2,6 +2,7 @@
 
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::lower::{Lower, Scalar, no_kernel};
+use super::onnx::{Of, Onnx};
 use super::rel;
 use super::{Fuse, OpDef};
 use crate::diag::codes;
@@ -153,6 +154,14 @@ fn bitwise_not_eval(cx: &EvalCx) -> EvalResult {
     require_bits(cx)?;
     if cx.out_dtype().is_bool() { cx.map(|x| x, |x| 1 - x) } else { cx.map(|x| x, |x| !x) }
 }
+
+/// On numbers, which are true or false in Relay too, ONNX has none of them.
+pub const ONNX: &[(&str, Onnx)] = &[
+    (LOGICAL_AND.name, Onnx::Node("And", Of::Bools)),
+    (LOGICAL_OR.name, Onnx::Node("Or", Of::Bools)),
+    (LOGICAL_XOR.name, Onnx::Node("Xor", Of::Bools)),
+    (LOGICAL_NOT.name, Onnx::Node("Not", Of::Bools)),
+];
 
 pub const FAMILY: &[OpDef] = &[
     LOGICAL_AND,

@@ -258,6 +258,8 @@ pub struct Product {
     pub out: Vec<AxisMap>,
     /// Which operand is the data; the other is the weight.
     pub data_arg: usize,
+    /// Each column is a sum over its own column of the data.
+    pub depthwise: bool,
 }
 
 impl Product {

@@ -1,9 +1,11 @@
 //! Products of matrices.
 
 use super::attrs::attrs;
+use super::dense::require_product_onnx;
 use super::dense::{product_of_rows, rows_product};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::lower::{AxisMap, Call, Lower, Product};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, broadcast_dim};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
@@ -207,7 +209,7 @@ fn batch_matmul_product(call: &Call) -> Option<Vec<Product>> {
     }
     let (groups, points, columns) = (out.shape[0], vec![out.shape[1]], [1, out.shape[2]]);
     let out = vec![AxisMap::of(0), point, column];
-    Some(vec![Product { groups, points, columns, sum: vec![k], data, weight, out, data_arg: 0 }])
+    Some(vec![Product { groups, points, columns, sum: vec![k], data, weight, out, data_arg: 0, depthwise: false }])
 }
 
 fn batch_matmul_eval(cx: &EvalCx) -> EvalResult {
@@ -224,6 +226,39 @@ fn batch_matmul_eval(cx: &EvalCx) -> EvalResult {
         (0..batches).map(|batch| rows_product(&matrix(&a, batch), &matrix(&b, batch), &[1, m, n])).collect();
     let empty = || Tensor::full(cx.out_dtype(), cx.out_shape(), 0.0).expect("a dtype that operands were converted to");
     Ok(Tensor::concat(&products, 0).unwrap_or_else(empty).into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(MATMUL.name, Onnx::Nodes(matmul_onnx)), (BATCH_MATMUL.name, Onnx::Nodes(batch_matmul_onnx))];
+
+fn matmul_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let MatmulAttrs { transpose_a, transpose_b, .. } = MatmulAttrs::read(cx.attrs);
+    product_onnx(cx, transpose_a, transpose_b)
+}
+
+fn batch_matmul_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let BatchMatmulAttrs { transpose_a, transpose_b, .. } = BatchMatmulAttrs::read(cx.attrs);
+    product_onnx(cx, transpose_a, transpose_b)
+}
+
+fn product_onnx(cx: &mut OnnxCx, transpose_a: bool, transpose_b: bool) -> OnnxResult {
+    require_product_onnx(cx.out_dtype())?;
+    let ranks = [0, 1].map(|arg| cx.rank(cx.tensor(arg)));
+    let (a, b) = (cx.operand_as_out(0)?, cx.operand_as_out(1)?);
+    if ranks == [2, 2] {
+        let node = cx.node("Gemm", &[a, b]).int("transA", transpose_a.into()).int("transB", transpose_b.into());
+        return Ok(node.one().into());
+    }
+    let swapped = |cx: &mut OnnxCx, value, rank: usize, swap: bool| {
+        let mut axes: Vec<usize> = (0..rank).collect();
+        if swap {
+            axes.swap(rank - 1, rank - 2);
+        }
+        cx.transposed(value, &axes)
+    };
+    let (a, b) = (swapped(cx, a, ranks[0], transpose_a), swapped(cx, b, ranks[1], transpose_b));
+    Ok(cx.node("MatMul", &[a, b]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[MATMUL, BATCH_MATMUL];

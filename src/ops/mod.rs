@@ -5,6 +5,7 @@
 //! runs relations to a fixed point (`infer`) or programs (`interp`).
 
 mod attrs;
+pub mod blocks;
 mod choice;
 mod def;
 mod elsewhere;
@@ -15,6 +16,7 @@ pub mod known;
 mod layout;
 pub mod lower;
 mod manual;
+pub mod onnx;
 pub mod rel;
 mod taps;
 #[cfg(test)]
@@ -75,6 +77,8 @@ pub use attrs::AttrField;
 pub use def::{Fixed, Fuse, Known, OpDef, Shapes};
 
 use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
+use onnx::Onnx;
+use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
 /// Every family, one line each.
@@ -128,11 +132,45 @@ const FAMILIES: &[&[OpDef]] = &[
     vm::FAMILY,
 ];
 
+/// What operators are in ONNX, one line for each family that has some.
+const ONNX: &[&[(&str, Onnx)]] = &[
+    activation::ONNX,
+    annotation::ONNX,
+    arith::ONNX,
+    broadcast::ONNX,
+    compare::ONNX,
+    conv::ONNX,
+    create::ONNX,
+    dense::ONNX,
+    index::ONNX,
+    join::ONNX,
+    layer_norm::ONNX,
+    logic::ONNX,
+    math::ONNX,
+    matmul::ONNX,
+    matrix::ONNX,
+    norm::ONNX,
+    pad::ONNX,
+    pool::ONNX,
+    reduce::ONNX,
+    reshape::ONNX,
+    resize::ONNX,
+    scan::ONNX,
+    scatter::ONNX,
+    softmax::ONNX,
+    sort::ONNX,
+    space::ONNX,
+    transpose::ONNX,
+    upsampling::ONNX,
+];
+
 /// The operator table.
 pub struct Table {
     /// Sorted by name; an [`OpId`] is an index into it.
     defs: Vec<&'static OpDef>,
     names: Vec<&'static str>,
+    /// In the order of `defs`.
+    onnx: Vec<Option<Onnx>>,
 }
 
 /// The one table of all operators.
@@ -142,13 +180,20 @@ pub fn table() -> &'static Table {
         let mut defs: Vec<&OpDef> = FAMILIES.iter().flat_map(|family| family.iter()).collect();
         defs.sort_by_key(|def| def.name);
         let names = defs.iter().map(|def| def.name).collect();
-        Table { defs, names }
+        let forms: FxHashMap<&str, Onnx> = ONNX.iter().copied().flatten().copied().collect();
+        let onnx = defs.iter().map(|def| forms.get(def.name).copied()).collect();
+        Table { defs, names, onnx }
     })
 }
 
 impl Table {
     pub fn def(&self, op: OpId) -> &'static OpDef {
         self.defs[op.0 as usize]
+    }
+
+    /// What the operator is in ONNX, if relayc knows.
+    pub fn onnx(&self, op: OpId) -> Option<Onnx> {
+        self.onnx[op.0 as usize]
     }
 
     pub fn defs(&self) -> &[&'static OpDef] {

@@ -2,6 +2,7 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::onnx::{Onnx, OnnxCx, OnnxResult, Results, ValueId};
 use super::rel::{self, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
@@ -210,6 +211,69 @@ fn dropout_eval(cx: &EvalCx) -> EvalResult {
     let data = cx.tensor(0).clone();
     let mask = Tensor::full(data.dtype(), data.shape(), 1.0).expect("the dtype of a tensor");
     Ok(Outputs::Tuple(vec![data, mask]))
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (BATCH_NORM.name, Onnx::Nodes(batch_norm_onnx)),
+    (LRN.name, Onnx::Nodes(lrn_onnx)),
+    (DROPOUT.name, Onnx::Nodes(dropout_onnx)),
+];
+
+/// The axes of a rank with one of them moved to place 1, where ONNX has channels, and the way back.
+pub(super) fn channels_first_onnx(axis: usize, rank: usize) -> (Vec<usize>, Vec<usize>) {
+    let mut there: Vec<usize> = (0..rank).filter(|&at| at != axis).collect();
+    there.insert(1, axis);
+    let back = (0..rank).map(|at| there.iter().position(|&from| from == at).unwrap_or(at)).collect();
+    (there, back)
+}
+
+/// An operand with a number for each channel, or that number for all where the attributes leave it out.
+pub(super) fn channels_onnx(cx: &mut OnnxCx, arg: usize, given: bool, otherwise: f64) -> Result<ValueId, String> {
+    let operand = cx.tensor(arg);
+    if given {
+        return Ok(operand);
+    }
+    let n = cx.dim(operand, 0)? as usize;
+    let all = Tensor::full(cx.dtype(operand), &[n], otherwise).ok_or("a dtype that no tensor can hold")?;
+    Ok(cx.constant("same", all))
+}
+
+fn batch_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = BatchNormAttrs::read(cx.attrs);
+    let (data, mean, var) = (cx.tensor(0), cx.tensor(3), cx.tensor(4));
+    let rank = cx.rank(data);
+    if rank < 2 {
+        return Err("normalisation of a vector".into());
+    }
+    let (there, back) = channels_first_onnx(attrs.axis.rem_euclid(rank as i64) as usize, rank);
+    let (gamma, beta) = (channels_onnx(cx, 1, attrs.scale, 1.0)?, channels_onnx(cx, 2, attrs.center, 0.0)?);
+    let data = cx.transposed(data, &there);
+    let node = cx.node("BatchNormalization", &[data, gamma, beta, mean, var]);
+    let out = node.float("epsilon", attrs.epsilon).one();
+    Ok(Results(vec![cx.transposed(out, &back), mean, var]))
+}
+
+fn lrn_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data) = (LrnAttrs::read(cx.attrs), cx.tensor(0));
+    let rank = cx.rank(data);
+    if rank < 3 {
+        return Err(format!("rank {rank}, where ONNX takes 3 or more"));
+    }
+    let (there, back) = channels_first_onnx(attrs.axis.rem_euclid(rank as i64) as usize, rank);
+    let data = cx.transposed(data, &there);
+    let node = cx.node("LRN", &[data]).int("size", attrs.size).float("alpha", attrs.alpha);
+    let out = node.float("beta", attrs.beta).float("bias", attrs.bias).one();
+    Ok(cx.transposed(out, &back).into())
+}
+
+/// The data as it is, and a mask that hardly anybody asks for.
+fn dropout_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let data = cx.tensor(0);
+    let (one, shape) = (cx.scalar("one", cx.out_dtype(), 1.0)?, cx.map("Shape"));
+    let mask = cx.node("Expand", &[one, shape]).one();
+    Ok(Results(vec![data, mask]))
 }
 
 pub const FAMILY: &[OpDef] = &[BATCH_NORM, LRN, DROPOUT];

@@ -1,12 +1,14 @@
 //! Padding: more positions around the elements, or between them.
 
 use super::attrs::{Dims, attrs};
+use super::blocks::{Blocks, Channels};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
-use crate::ir::attrs::{Arg, AttrSchema};
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::tensor::Tensor;
 use crate::types::{Dim, SymbolOp};
 
@@ -52,6 +54,7 @@ pub const PAD: OpDef = OpDef {
     ],
     rel: pad_rel,
     eval: pad_eval,
+    blocks: Some(Blocks::Same(pad_blocks)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -69,6 +72,7 @@ pub const DYN_PAD: OpDef = OpDef {
     ],
     rel: dyn_pad_rel,
     eval: dyn_pad_eval,
+    blocks: None,
     ..PAD
 };
 
@@ -87,6 +91,7 @@ pub const MIRROR_PAD: OpDef = OpDef {
     ],
     rel: mirror_pad_rel,
     eval: mirror_pad_eval,
+    blocks: None,
     ..PAD
 };
 
@@ -106,6 +111,18 @@ pub const DILATE: OpDef = OpDef {
 };
 
 // ---- Types ----
+
+/// Channels that are not padded may lie in blocks, along which there is nothing to pad.
+fn pad_blocks(schema: &AttrSchema, attrs: &[AttrValue], _: Channels) -> Option<Vec<AttrValue>> {
+    let mut widths = PadAttrs::read(attrs).pad_width;
+    if widths.len() != 4 || widths[1].iter().any(|&width| width != 0) {
+        return None;
+    }
+    widths.push(vec![0, 0]);
+    let mut attrs = attrs.to_vec();
+    attrs[schema.position("pad_width")?] = AttrValue::List(widths.iter().map(|pair| AttrValue::ints(pair)).collect());
+    Some(attrs)
+}
 
 fn pad_rel(cx: &mut RelCx) -> RelResult {
     let attrs = PadAttrs::read(cx.attrs);
@@ -360,6 +377,36 @@ fn dilate_eval(cx: &EvalCx) -> EvalResult {
         Some(at)
     };
     Ok(x.pick(out, attrs.dilation_value, pick).into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(PAD.name, Onnx::Nodes(pad_onnx)), (MIRROR_PAD.name, Onnx::Nodes(mirror_pad_onnx))];
+
+/// Widths as ONNX writes them: all before, then all after.
+fn widths_onnx(pairs: &[Vec<i64>]) -> Vec<i64> {
+    [0, 1].iter().flat_map(|&side| pairs.iter().map(move |pair| pair[side])).collect()
+}
+
+fn pad_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = PadAttrs::read(cx.attrs);
+    let (data, widths) = (cx.tensor(0), cx.ints("pads", &widths_onnx(&attrs.pad_width)));
+    if attrs.pad_mode != "constant" {
+        return Ok(cx.node("Pad", &[data, widths]).str("mode", &attrs.pad_mode).one().into());
+    }
+    let is_scalar = cx.rank(cx.tensor(1)) == 0;
+    let value = cx.operand_as_out(1)?;
+    let value = if is_scalar { value } else { cx.reshaped(value, &[]) };
+    Ok(cx.node("Pad", &[data, widths, value]).one().into())
+}
+
+fn mirror_pad_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = MirrorPadAttrs::read(cx.attrs);
+    if attrs.mode != "REFLECT" {
+        return Err("a mirror behind the outermost element".into());
+    }
+    let (data, widths) = (cx.tensor(0), cx.ints("pads", &widths_onnx(&attrs.pad_width)));
+    Ok(cx.node("Pad", &[data, widths]).str("mode", "reflect").one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[PAD, DYN_PAD, MIRROR_PAD, DILATE];

@@ -2,6 +2,7 @@
 
 use super::attrs::{Dims, attrs};
 use super::eval::{EvalCx, EvalResult};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
 use super::{Fuse, OpDef, lower};
 use crate::ir::attrs::Arg;
@@ -438,6 +439,34 @@ fn expand_dims_rel(cx: &mut RelCx) -> RelResult {
         shape.insert(at, SDim::known(1, From::Rule("C2")));
     }
     cx.set_out(shape, data.dtype)
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (RESHAPE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
+    (REVERSE_RESHAPE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
+    (RESHAPE_LIKE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
+    (SQUEEZE.name, Onnx::Nodes(squeeze_onnx)),
+    (EXPAND_DIMS.name, Onnx::Nodes(expand_dims_onnx)),
+];
+
+fn squeeze_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    match SqueezeAttrs::read(cx.attrs).axis {
+        Some(axes) if !axes.is_empty() => {
+            let (data, axes) = (cx.tensor(0), cx.ints("axes", &axes));
+            Ok(cx.node("Squeeze", &[data, axes]).one().into())
+        }
+        _ => cx.in_out_shape(),
+    }
+}
+
+fn expand_dims_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data) = (ExpandDimsAttrs::read(cx.attrs), cx.tensor(0));
+    let axis = attrs.axis.rem_euclid(cx.rank(data) as i64 + 1);
+    let axes: Vec<i64> = (axis..axis + attrs.num_newaxis).collect();
+    let axes = cx.ints("axes", &axes);
+    Ok(cx.node("Unsqueeze", &[data, axes]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[RESHAPE, REVERSE_RESHAPE, RESHAPE_LIKE, SQUEEZE, EXPAND_DIMS];

@@ -3,6 +3,7 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::lower::{Call, Lower, Read, Rows, Source, Template};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
@@ -127,6 +128,19 @@ fn each_lane<T: Real>(mut array: ArrayT<T>, axis: Axis, f: fn(f64, f64) -> f64) 
         lane.mapv_inplace(|x| T::from_f64(f(x.to_f64() - max, sum)));
     }
     T::acc(array)
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (SOFTMAX.name, Onnx::Nodes(|cx| softmax_onnx(cx, "Softmax"))),
+    (FAST_SOFTMAX.name, Onnx::Nodes(|cx| softmax_onnx(cx, "Softmax"))),
+    (LOG_SOFTMAX.name, Onnx::Nodes(|cx| softmax_onnx(cx, "LogSoftmax"))),
+];
+
+fn softmax_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
+    let (axis, data) = (SoftmaxAttrs::read(cx.attrs).axis, cx.tensor(0));
+    Ok(cx.node(kind, &[data]).int("axis", axis).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[SOFTMAX, FAST_SOFTMAX, LOG_SOFTMAX];

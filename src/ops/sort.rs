@@ -6,6 +6,7 @@
 use super::attrs::{OptInt, StdString, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::index::require_same_dim;
+use super::onnx::{Onnx, OnnxCx, OnnxResult, Results};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{AttrField, Fuse, OpDef};
 use crate::diag::codes;
@@ -432,6 +433,43 @@ fn unique_eval(cx: &EvalCx) -> EvalResult {
         fields.push(Tensor::from_fn(&[n], |i| nth(i).map_or(0, |(_, count)| count)));
     }
     Ok(Outputs::Tuple(fields))
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (ARGSORT.name, Onnx::Nodes(|cx| sort_onnx(cx, 1))),
+    (SORT.name, Onnx::Nodes(|cx| sort_onnx(cx, 0))),
+    (TOPK.name, Onnx::Nodes(topk_onnx)),
+];
+
+/// All elements in order are the largest or smallest of them, as many as there are: its elements, or its positions.
+fn sort_onnx(cx: &mut OnnxCx, output: usize) -> OnnxResult {
+    let (attrs, data) = (ArgsortAttrs::read(cx.attrs), cx.tensor(0));
+    let length = cx.dim(data, attrs.axis.rem_euclid(cx.rank(data) as i64) as usize)?;
+    let k = cx.ints("k", &[length]);
+    let node = cx.node("TopK", &[data, k]).int("axis", attrs.axis).int("largest", (!attrs.is_ascend).into());
+    let found = node.many(2)[output];
+    Ok(if output == 1 { cx.cast(found, DType::I64, cx.out_dtype())? } else { found }.into())
+}
+
+fn topk_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data) = (TopkAttrs::read(cx.attrs), cx.tensor(0));
+    let rank = cx.rank(data);
+    let length = cx.dim(data, attrs.axis.rem_euclid(rank as i64) as usize);
+    let k = match attrs.k.0 {
+        Some(k) if k > 0 => k,
+        _ => length?,
+    };
+    let k = cx.ints("k", &[k]);
+    let node = cx.node("TopK", &[data, k]).int("axis", attrs.axis).int("largest", (!attrs.is_ascend).into());
+    let found = node.many(2);
+    let positions = attrs.dtype.unwrap_or(DType::I32);
+    Ok(match attrs.ret_type.0.as_str() {
+        "values" => found[0].into(),
+        "indices" => cx.cast(found[1], DType::I64, positions)?.into(),
+        _ => Results(vec![found[0], cx.cast(found[1], DType::I64, positions)?]),
+    })
 }
 
 pub const FAMILY: &[OpDef] = &[ARGSORT, SORT, TOPK, DYN_TOPK, SEARCHSORTED, UNIQUE];

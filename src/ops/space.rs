@@ -3,6 +3,7 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::layout::{Layout, layout_attr};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
@@ -321,6 +322,30 @@ fn position(mut at: usize, shape: &[usize]) -> Vec<usize> {
 /// The element at a position.
 fn flat(place: &[usize], shape: &[usize]) -> usize {
     place.iter().zip(shape).fold(0, |at, (place, dim)| at * dim + place)
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (SPACE_TO_DEPTH.name, Onnx::Nodes(|cx| sub_pixel_onnx(cx, "SpaceToDepth"))),
+    (DEPTH_TO_SPACE.name, Onnx::Nodes(|cx| sub_pixel_onnx(cx, "DepthToSpace"))),
+];
+
+/// In the layout NCHW, in which ONNX has them, and of what falls into blocks without a rest.
+fn sub_pixel_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
+    let (attrs, data) = (SubPixelAttrs::read(cx.attrs), cx.tensor(0));
+    let (shape, block) = (cx.shape(data)?, attrs.block_size);
+    if attrs.layout != "NCHW" {
+        return Err(format!("the layout {}", attrs.layout));
+    }
+    let (to_depth, square) = (kind == "SpaceToDepth", block.saturating_mul(block));
+    let whole = if to_depth { shape[2] % block == 0 && shape[3] % block == 0 } else { shape[1] % square == 0 };
+    if !whole {
+        return Err("a block that is not full".into());
+    }
+    let node = cx.node(kind, &[data]).int("blocksize", block);
+    let mode = if attrs.mode == "CDR" { "CRD" } else { "DCR" };
+    Ok(if to_depth { node.one() } else { node.str("mode", mode).one() }.into())
 }
 
 pub const FAMILY: &[OpDef] = &[SPACE_TO_DEPTH, DEPTH_TO_SPACE, SPACE_TO_BATCH_ND, BATCH_TO_SPACE_ND];

@@ -3,6 +3,7 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::lower::{Call, Lower};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, RelCx, RelResult, Shape};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
@@ -132,6 +133,25 @@ fn reverse_eval(cx: &EvalCx) -> EvalResult {
     let axis = ReverseAttrs::read(cx.attrs).axis.unwrap_or(0).rem_euclid(data.rank() as i64) as usize;
     let n = data.shape()[axis];
     Ok(data.take_range(axis, n as i64 - 1, -1, n).into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(TRANSPOSE.name, Onnx::Nodes(transpose_onnx)), (REVERSE.name, Onnx::Nodes(reverse_onnx))];
+
+fn transpose_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let data = cx.tensor(0);
+    let axes = permutation(TransposeAttrs::read(cx.attrs).axes.as_deref(), cx.rank(data));
+    Ok(cx.transposed(data, &axes).into())
+}
+
+/// A slice from the last position to before the first.
+fn reverse_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (axis, data) = (ReverseAttrs::read(cx.attrs).axis.ok_or("no axis")?, cx.tensor(0));
+    let starts = cx.ints("starts", &[-1]);
+    let ends = cx.ints("ends", &[i64::MIN]);
+    let axes = cx.ints("axes", &[axis]);
+    Ok(cx.node("Slice", &[data, starts, ends, axes, starts]).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[TRANSPOSE, REVERSE];

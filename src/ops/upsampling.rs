@@ -1,12 +1,14 @@
 //! Upsampling: images with more elements along the spatial axes, or fewer; `resize` with factors in place of sizes.
 
 use super::attrs::attrs;
+use super::blocks::{self, Blocks};
 use super::choice::one_of;
 use super::def::{Fixed, Known};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::layout::{Layout, layout_attr};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
-use super::resize::{Sampling, resized};
+use super::resize::{Sampling, resized, resized_onnx};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrValue};
@@ -62,6 +64,7 @@ pub const UPSAMPLING: OpDef = OpDef {
         "C5: blocks divide the dimensions of the result",
     ],
     rel: |cx| static_rel(cx, HW),
+    blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| static_eval(cx, HW),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
@@ -294,6 +297,19 @@ fn with_scales(known: &Known, def: &'static OpDef, n: usize) -> Option<Fixed> {
         *attr = AttrValue::float(*value.as_ref()?.to_f64s().first()?);
     }
     Some(Fixed::Call { def, n_args: 1, attrs })
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (UPSAMPLING.name, Onnx::Nodes(|cx| upsampling_onnx(cx, HW))),
+    (UPSAMPLING3D.name, Onnx::Nodes(|cx| upsampling_onnx(cx, DHW))),
+];
+
+fn upsampling_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
+    let plan = Plan::read(cx.attrs, spatial);
+    let layout = plan.layout.clone();
+    resized_onnx(cx, (&layout, &letters(spatial)), &plan.sampling(spatial), None)
 }
 
 pub const FAMILY: &[OpDef] = &[UPSAMPLING, UPSAMPLING3D, DYN_UPSAMPLING, DYN_UPSAMPLING3D];

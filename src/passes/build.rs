@@ -44,6 +44,19 @@ impl PassCx<'_> {
         call
     }
 
+    /// As [`PassCx::call`], where the relation accepts the operands and knows the type.
+    pub fn typed_call(
+        &self,
+        module: &mut Module,
+        span: Span,
+        def: &OpDef,
+        args: &[ExprId],
+        attrs: Vec<AttrValue>,
+    ) -> Option<ExprId> {
+        self.call_ty(module, def, args, &attrs)?;
+        Some(self.call(module, span, def, args, attrs))
+    }
+
     /// The type of a call of an operator, where its relation accepts the operands and knows it.
     pub fn call_ty(&self, module: &mut Module, def: &OpDef, args: &[ExprId], attrs: &[AttrValue]) -> Option<Ty> {
         let args: Vec<Ty> = args.iter().map(|&arg| module.ty(arg)).collect();

@@ -41,11 +41,6 @@ impl Users {
         *self.list(expr) == [user] && !self.is_result(expr)
     }
 
-    /// Whether exactly one mention needs the value.
-    pub fn single(&self, expr: ExprId) -> bool {
-        self.list(expr).len() == 1 && !self.is_result(expr)
-    }
-
     /// Takes `expr` out of the graph: who mentioned it mentions `operand` instead.
     pub fn bypass(&mut self, expr: ExprId, operand: ExprId) {
         let users = std::mem::take(&mut self.lists[expr.index()]);

@@ -3,9 +3,9 @@
 use super::group::{Lazy, Load, Source, Value};
 use super::region::Lowering;
 use super::request::margins;
-use super::{BufferId, Place, Step, Work};
+use super::{BufferId, Move, Place, Step, Work};
 use crate::ir::ExprId;
-use crate::kernel::{Access, Body, Columns, Contract, ContractDim, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
+use crate::kernel::{Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
 use crate::types::DType;
@@ -86,6 +86,9 @@ impl Lowering<'_> {
         let shape = call.arg(data_arg).shape.clone();
         let mut wanted = vec![];
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
+        if products.iter().any(|product| product.depthwise && !side_by_side(product, &placed[data_arg])) {
+            return None;
+        }
         placed[data_arg] = self.with_margins(&placed[data_arg], &wanted);
         Some(self.anchor(Kind::Products(products), placed, op, call.out()))
     }
@@ -205,6 +208,9 @@ impl Lowering<'_> {
 
     fn store_elements(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
         let mut args = Args::default();
+        if crate::ops::lower::lane(lazy.dtype).is_none() {
+            return self.store_moved(lazy, buffer, view);
+        }
         let (mut body, mut reads) = (Body::new(), vec![]);
         let val = lazy.append_to(&mut body, |body, load| {
             let Source::Buffer(source) = load.source else { unreachable!("no result waits here") };
@@ -229,6 +235,22 @@ impl Lowering<'_> {
         let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
         let origin = self.origin;
         self.step(Kernel::Nest(nest), args, origin, ops);
+    }
+
+    /// Elements that no lane holds: they can only be moved.
+    fn store_moved(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
+        let Some(Load { source: Source::Buffer(source), view: from, .. }) = lazy.plain() else {
+            unreachable!("nothing is computed of elements that no lane holds")
+        };
+        let moved = Move {
+            dims: lazy.dims.clone(),
+            from: (from.offset, from.strides.clone()),
+            to: (view.offset, view.strides.clone()),
+            width: usize::from(lazy.dtype.bits.div_ceil(8)),
+        };
+        let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
+        let (args, writes) = (vec![*source, buffer], vec![false, true]);
+        self.plan.steps.push(Step { work: Work::Move(moved), args, writes, origin: self.origin, ops, once: false });
     }
 
     fn store_nest(&mut self, anchor: usize, template: &Template, after: &Lazy, buffer: BufferId, view: &View) {
@@ -355,6 +377,7 @@ impl Lowering<'_> {
                 body.read(1 + at)
             }
         });
+        let body = on_sums(&body);
         let dim = |at: usize, extent: u64, other: &[i64]| ContractDim { extent, input: data[at], other: other[at] };
         let contract = Contract {
             groups: product.groups,
@@ -374,7 +397,11 @@ impl Lowering<'_> {
         let mut ops = vec![self.anchors[anchor].op];
         ops.extend(&after.ops);
         let origin = self.anchors[anchor].origin;
-        self.step(Kernel::Contract(contract), args, origin, ops);
+        let kernel = match product.depthwise {
+            true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
+            false => Kernel::Contract(contract),
+        };
+        self.step(kernel, args, origin, ops);
     }
 }
 
@@ -393,6 +420,29 @@ impl Anchor {
         }
         order
     }
+}
+
+/// Whether the columns of the data lie side by side.
+fn side_by_side(product: &Product, data: &Lazy) -> bool {
+    let (_, columns, sum) = product.first();
+    data.plain().is_some_and(|load| strides(&product.data, &load.view, sum + product.sum.len()).0[columns + 1] == 1)
+}
+
+/// A body whose limits by constants are the machine's own: `max(c, x)` keeps a NaN of `x`, and of two zeros it gives the one of
+/// `x`. A sum that starts at +0 is never -0, so that only a product behind it could tell, by a zero's sign.
+fn on_sums(body: &Body) -> Body {
+    let constant = |val: Val| match body.instrs[val.0 as usize] {
+        Instr::Const(bits, crate::kernel::Lane::F32) => !f32::from_bits(bits).is_nan(),
+        _ => false,
+    };
+    let instrs = body.instrs.iter().map(|&instr| match instr {
+        Instr::Bin(Bin::Max, x, c) if constant(c) => Instr::Bin(Bin::MaxSecond, c, x),
+        Instr::Bin(Bin::Max, c, x) if constant(c) => Instr::Bin(Bin::MaxSecond, c, x),
+        Instr::Bin(Bin::Min, x, c) if constant(c) => Instr::Bin(Bin::MinSecond, c, x),
+        Instr::Bin(Bin::Min, c, x) if constant(c) => Instr::Bin(Bin::MinSecond, c, x),
+        _ => instr,
+    });
+    Body { instrs: instrs.collect() }
 }
 
 /// The number of a read, new if it is.

@@ -18,6 +18,7 @@ pub use show::text;
 
 use crate::index_type;
 use crate::ir::ExprId;
+pub use crate::ir::ExprId as CallId;
 use crate::kernel::Kernel;
 use crate::tensor::Tensor;
 use crate::types::DType;
@@ -94,10 +95,22 @@ pub struct Step {
 #[derive(Clone, Debug)]
 pub enum Work {
     Kernel(Kernel),
+    /// Moves elements of any dtype.
+    Move(Move),
     /// Sets stretches of argument 0 to 0: (first element, number of elements).
     Zero(Vec<(u64, u64)>),
     /// The evaluation of an operator.
     Fallback(Fallback),
+}
+
+/// The elements of argument 0 to places of argument 1: a stride for each dimension on both sides, and the first elements.
+#[derive(Clone, Debug)]
+pub struct Move {
+    pub dims: Vec<u64>,
+    pub from: (i64, Vec<i64>),
+    pub to: (i64, Vec<i64>),
+    /// Bytes of an element.
+    pub width: usize,
 }
 
 /// A call of an operator that has no kernel.

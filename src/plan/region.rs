@@ -5,7 +5,7 @@ use super::group::{Lazy, Load, Source, Value};
 use super::request::{self, Requests, def};
 use super::{Buffer, BufferId, Fallback, Place, Plan, Step, Work, call, memory};
 use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
-use crate::kernel::{Body, Target, View};
+use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
 use crate::ops::{OpDef, Table};
 use rustc_hash::FxHashMap;
@@ -43,7 +43,7 @@ pub struct Padded {
 pub struct Lowering<'a> {
     pub module: &'a Module,
     ops: &'a Table,
-    pub target: Target,
+    avoid: &'a [ExprId],
     pub plan: Plan,
     pub anchors: Vec<Anchor>,
     requests: Requests,
@@ -58,8 +58,8 @@ pub struct Lowering<'a> {
 }
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`.
-/// Errors: what keeps it from being compiled.
-pub fn plan(module: &Module, ops: &Table, func: FuncId, target: Target) -> Result<Plan, NotCompiled> {
+/// The calls and groups to avoid are left to the operators' evaluation. Errors: what keeps it from being compiled.
+pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId]) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
     let value = |expr| see_through(module, &lets, expr);
@@ -68,7 +68,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, target: Target) -> Resul
     let mut lowering = Lowering {
         module,
         ops,
-        target,
+        avoid,
         plan: Plan::default(),
         anchors: vec![],
         requests,
@@ -300,7 +300,8 @@ impl Lowering<'_> {
         let outs = call::tensors(module, module.ty(expr))?;
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
-        match self.lowered(op, &call, &args) {
+        let lowered = if self.avoid.contains(&self.origin) { None } else { self.lowered(op, &call, &args) };
+        match lowered {
             Some(value) => Ok(value),
             None => Ok(self.fallback(expr, op, &args, &outs)),
         }
@@ -330,10 +331,11 @@ impl Lowering<'_> {
             Lower::Join(axis) => self.join(op, call, args, axis(call)?),
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
-            Lower::Windows(product, nest) => match product(call) {
-                Some(products) => self.anchor_product(op, call, args, products),
-                None => self.anchor_nest(op, call, args, nest(call)?),
-            },
+            Lower::Windows(product, nest) => {
+                let products = product(call);
+                let value = products.and_then(|products| self.anchor_product(op, call, args, products));
+                value.or_else(|| self.anchor_nest(op, call, args, nest(call)?))
+            }
         }
     }
 
@@ -363,9 +365,9 @@ impl Lowering<'_> {
                 Some(axis) => {
                     let mut extents = vec![1; dims.len()];
                     extents[axis] = view.dims[0];
-                    Some(view.reshape(&extents)?.broadcast(&dims))
+                    view.reshape(&extents)?.broadcast(&dims)
                 }
-                None => Some(view.broadcast(&dims)),
+                None => view.broadcast(&dims),
             })?;
             for name in &lazy.ops {
                 if !ops.contains(name) {
@@ -399,13 +401,11 @@ impl Lowering<'_> {
             return Some(lazy);
         }
         let lazy = self.without_anchors(args.first()?)?;
-        crate::ops::lower::lane(lazy.dtype)?;
         let copy = self.copied(&lazy);
         copy.map_views(&call.out().shape, view)
     }
 
     fn join(&mut self, op: &'static OpDef, call: &Call, args: &[Value], axis: usize) -> Option<Value> {
-        crate::ops::lower::lane(call.out().dtype)?;
         let Some(Value::Tuple(fields)) = args.first() else { return None };
         let group = self.origin;
         // The place where parts that asked for it lie already.
@@ -511,7 +511,7 @@ impl Lowering<'_> {
                 let wanted =
                     request.part_of.is_some() || request.output.is_some() || request.margins.iter().any(|&m| m != (0, 0));
                 let computed = lazy.plain().is_none() || !lazy.anchors().is_empty();
-                if lazy.dims.contains(&0) || !wanted || crate::ops::lower::lane(lazy.dtype).is_none() {
+                if lazy.dims.contains(&0) || !wanted {
                     return Value::Tensor(if computed { self.in_buffers(&lazy) } else { lazy });
                 }
                 let already = self.places.get(&expr).is_some_and(|(buffer, view)| {

@@ -2,7 +2,7 @@
 
 use super::{Buffer, Place, Plan, Work};
 use crate::base::Idx;
-use crate::kernel::Kernel;
+use crate::kernel::{Depthwise, Kernel};
 use std::fmt::Write;
 
 /// Every step with what it computes and where.
@@ -37,13 +37,14 @@ fn place(number: usize, buffer: &Buffer) -> String {
 
 fn work(work: &Work) -> String {
     match work {
+        Work::Move(moved) => format!("move {:?}", moved.dims),
         Work::Zero(stretches) => format!("zero {} stretches", stretches.len()),
         Work::Fallback(_) => "fallback: no kernel".into(),
         Work::Kernel(Kernel::Nest(nest)) => {
             let reduce: Vec<u64> = nest.reduce.iter().map(|dim| dim.extent).collect();
             format!("nest {:?} over {reduce:?}, {} stages, {} reads", nest.dims, nest.stages.len(), nest.reads.len())
         }
-        Work::Kernel(Kernel::Contract(contract)) => {
+        Work::Kernel(Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. })) => {
             let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
             let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
             format!("contract {}×{points:?}×{} over {sum:?}", contract.groups, contract.columns)

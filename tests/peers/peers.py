@@ -10,42 +10,23 @@ that is not a deliberate deviation. What is needed from PyPI is installed below 
 """
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
-import venv
 import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
-ROOT = HERE.parent.parent
-PACKAGES = ["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.31.1"]
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE))
+import environment  # noqa: E402
 
-
-def in_environment():
-    """Goes on in a virtual environment that has the packages, made where there is none."""
-    home = ROOT / "target" / "peers"
-    python = home / "bin" / "python"
-    if pathlib.Path(sys.prefix).resolve() == home.resolve():
-        return
-    wanted = "\n".join(PACKAGES)
-    stamp = home / "packages.txt"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        print("making", home.relative_to(ROOT), file=sys.stderr)
-        venv.create(home, with_pip=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
-        stamp.write_text(wanted)
-    os.execv(python, [python, *sys.argv])
-
-
-in_environment()
+ROOT = environment.ROOT
+environment.enter("peers", ["numpy==2.4.6", "onnx==1.23.2", "onnxruntime==1.31.1"])
 import numpy as np  # noqa: E402
 import onnx  # noqa: E402
 import onnxruntime  # noqa: E402
 
-sys.dont_write_bytecode = True
-sys.path.insert(0, str(HERE))
 from cases import all_cases  # noqa: E402
 from deviations import DEVIATIONS  # noqa: E402
 

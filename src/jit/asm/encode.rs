@@ -2,7 +2,7 @@
 //!
 //! An instruction is written into a fixed array, never into a heap block of its own.
 
-use super::forms::Form;
+use super::forms::{Form, Tuple};
 use super::operand::{Mem, R, Width};
 
 /// An instruction's last operand as the encoders see it.
@@ -31,6 +31,38 @@ pub(super) struct Insn<'a> {
     /// Masked-off lanes become zero rather than stay.
     pub zeroing: bool,
     pub imm: Option<u8>,
+}
+
+impl Insn<'_> {
+    fn registers(&self) -> [u8; 3] {
+        [self.reg, self.v, if let Place::Reg(number) = self.rm { number } else { 0 }]
+    }
+
+    /// Does it use what VEX cannot say?
+    pub fn needs_evex(&self) -> bool {
+        let by_operand = match self.rm {
+            Place::Gather(mem) => mem.index.is_some_and(|(index, _)| index.0 > 15),
+            Place::Bcast(_) => true,
+            Place::Reg(_) | Place::Mem(_) => false,
+        };
+        by_operand || self.width == Width::Z || self.k != 0 || self.registers().iter().any(|number| *number > 15)
+    }
+
+    /// Why there is no such instruction, if there is none.
+    pub fn trouble(&self) -> Option<&'static str> {
+        let form = self.form;
+        let memory = !matches!(self.rm, Place::Reg(_));
+        match () {
+            () if self.rm.trouble().is_some() => self.rm.trouble(),
+            () if self.registers().iter().any(|number| *number > 31) || self.k > 7 => Some("no such register"),
+            () if form.widths >> self.width as u8 & 1 == 0 => Some("it does not exist at this width"),
+            () if memory && form.tuple == Tuple::None || !memory && !form.rm_reg => Some("its last operand is of the other kind"),
+            () if matches!(self.rm, Place::Bcast(_)) && !form.tuple.broadcasts() => Some("its operand is never broadcast"),
+            () if self.k != 0 && !form.masked => Some("it is never masked"),
+            () if self.zeroing && !form.zeroes(memory) => Some("it has no lanes to clear"),
+            () => None,
+        }
+    }
 }
 
 /// The bytes of one instruction, and where a displacement to the constant pool has to be filled in.

@@ -112,6 +112,11 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; xor Rq(dst), Rq(src));
     }
 
+    /// The shortest zero; flags change.
+    pub fn zero_r(&mut self, dst: R) {
+        dynasm!(self.ops ; .arch x64 ; xor Rd(dst), Rd(dst));
+    }
+
     pub fn imul_rr(&mut self, dst: R, src: R) {
         dynasm!(self.ops ; .arch x64 ; imul Rq(dst), Rq(src));
     }
@@ -249,7 +254,7 @@ impl Asm {
     }
 
     /// REX prefix, opcode, ModRM and what follows.
-    fn legacy(&mut self, wide: u8, opcode: &[u8], reg: u8, rm: Place) {
+    pub(super) fn legacy(&mut self, wide: u8, opcode: &[u8], reg: u8, rm: Place) {
         let mut out = Bytes::new();
         let rex = wide | (reg >> 3 & 1) << 2 | rm.x() << 1 | rm.b();
         if rex != 0 {

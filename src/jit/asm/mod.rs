@@ -9,6 +9,7 @@
 //!
 //! Deliberately not here: what a kernel does, which registers it uses, executable memory ([`super::memory`]).
 
+mod bytes;
 mod encode;
 mod entry;
 mod evex;
@@ -28,7 +29,7 @@ pub use vector::Op;
 
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler};
-use encode::{Bytes, Insn, Place};
+use encode::{Bytes, Insn};
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -60,6 +61,8 @@ pub struct Asm {
     pool: Vec<u8>,
     /// Where each constant stands in the pool, so that equal ones are kept once.
     pooled: BTreeMap<Vec<u8>, i32>,
+    /// The opmask of the next vector instruction, and whether it zeroes.
+    next_mask: Option<(K, bool)>,
     trouble: Option<AsmError>,
 }
 
@@ -67,7 +70,7 @@ impl Asm {
     pub fn new(isa: Isa) -> Asm {
         let mut ops = VecAssembler::new_with_capacity(0, 64 << 10, 0, 0, 64, 0, 64);
         let pool_label = Label(ops.new_dynamic_label());
-        Asm { isa, ops, pool_label, pool: Vec::new(), pooled: BTreeMap::new(), trouble: None }
+        Asm { isa, ops, pool_label, pool: Vec::new(), pooled: BTreeMap::new(), next_mask: None, trouble: None }
     }
 
     pub fn isa(&self) -> Isa {
@@ -143,31 +146,24 @@ impl Asm {
     }
 
     /// Encodes a vector instruction: VEX where it can say it, as it is shorter, EVEX otherwise.
-    fn emit(&mut self, insn: Insn) {
-        let form = insn.form;
-        let registers = [insn.reg, insn.v, if let Place::Reg(number) = insn.rm { number } else { 0 }];
-        let broadcast = matches!(insn.rm, Place::Bcast(_));
-        let masked = insn.k != 0 || insn.zeroing;
-        let high_index = matches!(insn.rm, Place::Gather(mem) if mem.index.is_some_and(|(index, _)| index.0 > 15));
-        let needs_evex = insn.width == Width::Z || broadcast || masked || high_index || registers.iter().any(|n| *n > 15);
-        let why = match () {
-            () if insn.rm.trouble().is_some() => insn.rm.trouble(),
-            () if registers.iter().any(|n| *n > 31) => Some("no such register"),
-            () if form.widths >> insn.width as u8 & 1 == 0 => Some("it does not exist at this width"),
-            () if self.isa != Isa::Avx512 && form.has_opmasks() => Some("only AVX-512 has opmasks"),
-            () if broadcast && !form.tuple.broadcasts() => Some("its operand is never broadcast"),
-            () if !needs_evex && form.vex.is_some() => {
-                let bytes = vex::encode(&insn);
-                return self.append(&bytes);
+    fn emit(&mut self, mut insn: Insn) {
+        if let Some((k, zeroing)) = self.next_mask.take() {
+            (insn.k, insn.zeroing) = (k.0, zeroing);
+            if k.0 == 0 {
+                return self.refuse(insn.form.name, "k0 is no mask");
             }
-            () if self.isa != Isa::Avx512 => Some("only AVX-512 has this form or these operands"),
-            () if form.evex.is_none() => Some("EVEX does not have this form"),
-            () => None,
+        }
+        let form = insn.form;
+        let use_vex = form.vex.is_some() && !insn.needs_evex();
+        let why = match insn.trouble() {
+            None if !use_vex && form.evex.is_none() => Some("EVEX does not have this form"),
+            None if self.isa != Isa::Avx512 && (!use_vex || form.has_opmasks()) => Some("only AVX-512 has this form or operand"),
+            why => why,
         };
         match why {
             Some(why) => self.refuse(form.name, why),
             None => {
-                let bytes = evex::encode(&insn);
+                let bytes = if use_vex { vex::encode(&insn) } else { evex::encode(&insn) };
                 self.append(&bytes);
             }
         }

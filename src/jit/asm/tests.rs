@@ -88,7 +88,7 @@ fn random<'a>(rng: &mut fastrand::Rng, form: &'a Form, width: Width, evex: bool)
     };
     let k = match form.shape {
         Shape::Gather if evex => rng.u8(1..8),
-        _ if evex && form.reg == Class::Full && form.tuple == Tuple::Full => rng.u8(0..8),
+        _ if evex && form.masked => rng.u8(0..8),
         _ => 0,
     };
     let reg = match form.shape {
@@ -111,7 +111,13 @@ fn random<'a>(rng: &mut fastrand::Rng, form: &'a Form, width: Width, evex: bool)
         Shape::Rvm4 => Some(rng.u8(0..16) << 4),
         _ => form.has_imm.then(|| rng.u8(..)),
     };
-    let zeroing = k != 0 && matches!(form.shape, Shape::Rvm | Shape::Rm | Shape::Vm(_)) && rng.bool();
+    // Only a vector register has lanes to clear.
+    let to_register = match form.shape {
+        Shape::Mr => matches!(rm, Place::Reg(_)),
+        Shape::Gather => false,
+        _ => form.reg != Class::Opmask,
+    };
+    let zeroing = k != 0 && to_register && rng.bool();
     Insn { form, width, reg, v, rm, k, zeroing, imm }
 }
 

@@ -99,6 +99,12 @@ impl Asm {
         self.insn(form, width, dst.0, a.0, place, imm);
     }
 
+    /// Puts the next vector instruction under an opmask: its other lanes become zero, or stay as they were. AVX-512 only.
+    pub fn under(&mut self, k: K, zeroing: bool) -> &mut Asm {
+        self.next_mask = Some((k, zeroing));
+        self
+    }
+
     fn insn(&mut self, form: &'static Form, width: Width, reg: u8, v: u8, rm: Place, imm: Option<u8>) {
         let (reg, v) = match form.shape {
             Shape::Vm(extension) => (extension, v),
@@ -116,10 +122,6 @@ impl Asm {
     /// `dst <- rm` at full width.
     fn full2(&mut self, form: &'static Form, dst: V, rm: Rm) {
         self.insn(form, self.isa.width(), dst.0, 0, rm.into(), None);
-    }
-
-    fn masked(&mut self, form: &'static Form, reg: V, rm: Place, k: K, zeroing: bool) {
-        self.emit(Insn { form, width: self.isa.width(), reg: reg.0, v: 0, rm, k: k.0, zeroing, imm: None });
     }
 }
 
@@ -157,7 +159,7 @@ impl Asm {
     /// Loads the lanes of `mask`; the others become zero and their memory is not touched.
     pub fn load_tail(&mut self, dst: V, mask: Mask, src: Mem) {
         match mask {
-            Mask::K(k) => self.masked(&forms::VMOVUPS_LOAD, dst, Place::Mem(src), k, true),
+            Mask::K(k) => self.under(k, true).load(dst, src),
             Mask::V(v) => self.full3(&forms::VMASKMOVPS_LOAD, dst, v, src.into()),
         }
     }
@@ -165,7 +167,7 @@ impl Asm {
     /// Stores the lanes of `mask`; memory of the others is not touched.
     pub fn store_tail(&mut self, dst: Mem, mask: Mask, src: V) {
         match mask {
-            Mask::K(k) => self.masked(&forms::VMOVUPS_STORE, src, Place::Mem(dst), k, false),
+            Mask::K(k) => self.under(k, false).store(dst, src),
             Mask::V(v) => self.full3(&forms::VMASKMOVPS_STORE, src, v, dst.into()),
         }
     }
@@ -373,10 +375,7 @@ impl Asm {
     pub fn select(&mut self, mask: Mask, dst: V, a: impl Into<Rm>, b: V) {
         let (width, a) = (self.isa.width(), a.into().into());
         match mask {
-            Mask::K(k) => {
-                let form = &forms::VBLENDMPS;
-                self.emit(Insn { form, width, reg: dst.0, v: b.0, rm: a, k: k.0, zeroing: false, imm: None });
-            }
+            Mask::K(k) => self.under(k, false).insn(&forms::VBLENDMPS, width, dst.0, b.0, a, None),
             Mask::V(v) => self.insn(&forms::VBLENDVPS, width, dst.0, b.0, a, Some(v.0 << 4)),
         }
     }
@@ -453,6 +452,9 @@ impl Asm {
             Mask::K(k) => (0, k.0),
             Mask::V(v) => (v.0, 0),
         };
+        if mask == Mask::K(K(0)) {
+            return self.refuse(form.name, "k0 is no mask");
+        }
         if dst == index || mask == Mask::V(dst) || mask == Mask::V(index) {
             return self.refuse(form.name, "two of its registers are the same");
         }

@@ -7,7 +7,7 @@
 //! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
 
 mod choose;
-mod depthwise;
+pub mod depthwise;
 mod emit;
 mod epilogue;
 mod pack;
@@ -171,9 +171,10 @@ fn in_range(contract: &Contract) -> bool {
     let far = |extent: u64, step: i64| i128::from(extent) * i128::from(step).abs();
     let points = contract.points.iter().map(|dim| far(dim.extent, dim.input).max(far(dim.extent, dim.other))).sum::<i128>();
     let sum = contract.sum.iter().map(|dim| far(dim.extent, dim.input)).sum::<i128>();
-    let operands = contract.operands.iter().map(|operand| {
-        contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>()
-    });
+    let operands = contract
+        .operands
+        .iter()
+        .map(|operand| contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>());
     points.max(sum).max(operands.max().unwrap_or(0)) < 1 << 28
 }
 
@@ -193,7 +194,9 @@ fn normal(view: Columns, columns: u64) -> Columns {
         _ if columns == 1 => Columns { block: 1, outer: 0, inner: 1 },
         Columns { block, inner, .. } if block >= columns => Columns { block: columns, outer: 0, inner },
         Columns { block: 1, outer, .. } => Columns { block: columns, outer: 0, inner: outer },
-        Columns { block, outer, inner } if inner.checked_mul(block as i64) == Some(outer) => Columns { block: columns, outer: 0, inner },
+        Columns { block, outer, inner } if inner.checked_mul(block as i64) == Some(outer) => {
+            Columns { block: columns, outer: 0, inner }
+        }
         view => view,
     }
 }
@@ -369,6 +372,11 @@ type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, cou
 impl Contraction {
     /// Whether the weights have to be packed; if not, they are read as they come.
     pub fn packs(&self) -> bool {
+        self.weights.is_none()
+    }
+
+    /// Whether it reads packed weights.
+    pub fn is_packed(&self) -> bool {
         self.weights.is_none()
     }
 

@@ -49,7 +49,8 @@ impl Work {
         let plane = line * outer.iter().sum::<u64>();
         let total = plane * self.parts;
         // Cell (part, o, i) goes to the thread in whose share of the total its middle lies.
-        let owner = |before: u64, cost: u64| ((2 * before + cost) as u128 * threads as u128 / (2 * total.max(1)) as u128) as usize;
+        let owner =
+            |before: u64, cost: u64| ((2 * before + cost) as u128 * threads as u128 / (2 * total.max(1)) as u128) as usize;
         let mut items = vec![Vec::new(); threads as usize];
         for part in 0..self.parts {
             let mut before = part * plane;
@@ -101,9 +102,12 @@ mod tests {
     #[test]
     fn every_cell_has_one_owner_and_shares_are_even() {
         for threads in [1, 2, 3, 5, 8] {
-            for (parts, bands, groups, band_bytes) in
-                [(1, vec![28; 14], vec![2; 4], 1 << 20), (1, vec![49], vec![2; 16], 1), (12, vec![14, 14, 10], vec![4, 3], 9), (1, vec![1], vec![1], 0)]
-            {
+            for (parts, bands, groups, band_bytes) in [
+                (1, vec![28; 14], vec![2; 4], 1 << 20),
+                (1, vec![49], vec![2; 16], 1),
+                (12, vec![14, 14, 10], vec![4, 3], 9),
+                (1, vec![1], vec![1], 0),
+            ] {
                 let work = Work { parts, bands, groups, band_bytes, group_bytes: 4096 };
                 let mut seen = vec![0; parts as usize * work.bands.len() * work.groups.len()];
                 let split = work.split(threads);

@@ -6,15 +6,19 @@
 mod deformable;
 mod eval;
 mod gradient;
+mod onnx;
 mod product;
 mod rel;
 mod transpose;
 
+pub use onnx::ONNX;
+
 use super::attrs::attrs;
+use super::blocks::{self, Blocks, Channels, Ends};
 use super::layout::Layout;
 use super::lower::Lower;
 use super::{Fuse, OpDef, Shapes};
-use crate::ir::attrs::{Arg, AttrValue};
+use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::types::DType;
 
 attrs! {
@@ -228,12 +232,31 @@ pub const CONV2D: OpDef = OpDef {
     attrs: Some(Conv2dAttrs::SCHEMA),
     rules: CONV_RULES,
     rel: |cx| rel::conv_rel(cx, HW),
+    blocks: Some(Blocks::Product(conv_blocks)),
     eval: |cx| eval::conv_eval(cx, HW),
     lower: Some(Lower::Windows(|call| product::conv_product(call, HW), |call| product::depthwise_nest(call, HW))),
     fuse: Some(Fuse::OutEWiseFusable),
     macs: Some(|shapes| conv_macs(shapes, HW)),
     ..OpDef::BASE
 };
+
+/// Blocks of channels, which groups must not cut; a depthwise convolution has the blocks of its data.
+fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: Ends) -> Option<Vec<AttrValue>> {
+    let Conv2dAttrs { groups, kernel_layout, .. } = Conv2dAttrs::read(attrs);
+    let whole = |channels: Channels| channels.block.is_some_and(|block| channels.count / groups % block == 0);
+    let depthwise = groups == data.count && data == out;
+    if kernel_layout != "OIHW" || !(groups == 1 || depthwise || (whole(data) && whole(out))) {
+        return None;
+    }
+    let (data_layout, out_layout) = (schema.position("data_layout")?, schema.position("out_layout")?);
+    if !blocks::is_plain(&attrs[data_layout]) || !(blocks::is_plain(&attrs[out_layout]) || blocks::is_empty(&attrs[out_layout])) {
+        return None;
+    }
+    let mut attrs = attrs.to_vec();
+    attrs[data_layout] = AttrValue::str(&data.layout());
+    attrs[out_layout] = AttrValue::str(&out.layout());
+    Some(attrs)
+}
 
 /// The same along a line.
 pub const CONV1D: OpDef = OpDef {
@@ -350,6 +373,7 @@ pub const CONV2D_BACKWARD_WEIGHT: OpDef = OpDef {
     rel: gradient::backward_weight_rel,
     eval: gradient::backward_weight_eval,
     macs: Some(gradient::backward_weight_macs),
+    blocks: None,
     lower: None,
     ..CONV2D
 };

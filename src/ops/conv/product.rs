@@ -110,7 +110,9 @@ impl Channel {
 
 pub(super) fn conv_product(call: &Call, spatial: &str) -> Option<Vec<Product>> {
     let parts = Parts::new(call, Conv2dAttrs::read(call.attrs), spatial)?;
-    (!parts.is_depthwise()).then_some(())?;
+    if parts.is_depthwise() {
+        return depthwise_product(call, &parts, spatial).map(|product| vec![product]);
+    }
     let n = spatial.len();
     let batch = call.out().shape[parts.out.axis('N')?];
     let mut points = vec![batch];
@@ -149,7 +151,38 @@ pub(super) fn conv_product(call: &Call, spatial: &str) -> Option<Vec<Product>> {
     let weight =
         weight_indices(&parts.kernel, &input('I', false), &output('O'), |letter| Some(AxisMap::of(first_sum + 1 + at(letter)?)))?;
     let columns = [parts.outputs / parts.out_block, parts.out_block];
-    Some(vec![Product { groups: parts.groups, points, columns, sum, data, weight, out, data_arg: 0 }])
+    Some(vec![Product { groups: parts.groups, points, columns, sum, data, weight, out, data_arg: 0, depthwise: false }])
+}
+
+/// A convolution of each channel by itself, the channels being the columns.
+fn depthwise_product(call: &Call, parts: &Parts, spatial: &str) -> Option<Product> {
+    let channels = parts.groups;
+    let block = match parts.out.block('C') as u64 {
+        1 => channels,
+        block => block,
+    };
+    let mut points = vec![call.out().shape[parts.out.axis('N')?]];
+    points.extend(spatial.chars().map(|letter| Some(call.out().shape[parts.out.axis(letter)?])).collect::<Option<Vec<_>>>()?);
+    let (first_column, first_sum) = (1 + points.len(), 3 + points.len());
+    let channel = |letter| Channel {
+        letter,
+        terms: vec![(first_column, block as i64, channels / block), (first_column + 1, 1, block)],
+    };
+    let at = |letter: char| spatial.chars().position(|own| own == letter);
+    let data = Parts::indices(&parts.data, &channel('C'), |letter| {
+        let Some(at) = at(letter) else { return (letter == 'N').then(|| AxisMap::of(1)) };
+        let Window { stride, dilation, before, .. } = parts.windows[at];
+        Some(AxisMap { offset: -before, terms: vec![(2 + at, stride), (first_sum + at, dilation)] })
+    })?;
+    let out = Parts::indices(&parts.out, &channel('C'), |letter| {
+        Some(AxisMap::of(if letter == 'N' { 1 } else { 2 + at(letter)? }))
+    })?;
+    let weight = Parts::indices(&parts.kernel, &channel('O'), |letter| match letter {
+        'I' => Some(AxisMap::zero()),
+        _ => Some(AxisMap::of(first_sum + at(letter)?)),
+    })?;
+    let sum = parts.windows.iter().map(|window| window.kernel as u64).collect();
+    Some(Product { groups: 1, points, columns: [channels / block, block], sum, data, weight, out, data_arg: 0, depthwise: true })
 }
 
 /// A convolution of each channel by itself: at each element of the result the sum over the window, clipped to the data.
@@ -328,5 +361,5 @@ fn transpose_phase(call: &Call, parts: &Parts, spatial: &str, axes: &[Phase]) ->
         Some(AxisMap { offset: start, terms: vec![(first_sum + 1 + at(letter)?, step)] })
     })?;
     let columns = [parts.outputs / parts.out_block, parts.out_block];
-    Some(Product { groups: parts.groups, points, columns, sum, data, weight, out, data_arg: 0 })
+    Some(Product { groups: parts.groups, points, columns, sum, data, weight, out, data_arg: 0, depthwise: false })
 }

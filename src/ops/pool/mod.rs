@@ -6,9 +6,13 @@
 mod eval;
 mod grad;
 mod nest;
+mod onnx;
 mod rel;
 
+pub use onnx::ONNX;
+
 use super::attrs::{Dims, attrs};
+use super::blocks::{self, Blocks};
 use super::lower::Lower;
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
@@ -192,6 +196,7 @@ pub const MAX_POOL2D: OpDef = OpDef {
     attrs: Some(MaxPool2dAttrs::SCHEMA),
     rules: POOL_RULES,
     rel: |cx| rel::pool_rel(cx, HW),
+    blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| eval::max_pool(cx, HW),
     lower: Some(Lower::Nest(|call| nest::max_pool(call, HW))),
     fuse: Some(Fuse::OutEWiseFusable),
@@ -264,6 +269,7 @@ pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
         "C2: rank(data) is the number of axes of layout",
     ],
     rel: rel::global_pool_rel,
+    blocks: Some(Blocks::Same(blocks::named)),
     eval: eval::global_avg_pool,
     lower: Some(Lower::Nest(|call| nest::global_pool(call, true))),
     fuse: Some(Fuse::OutEWiseFusable),
@@ -294,6 +300,7 @@ pub const ADAPTIVE_AVG_POOL2D: OpDef = OpDef {
         "C3: output_size has no value, 1 value or 1 for each spatial axis, each a number >= 0",
     ],
     rel: |cx| rel::adaptive_pool_rel(cx, HW),
+    blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| eval::adaptive_avg_pool(cx, HW),
     lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, true))),
     fuse: Some(Fuse::OutEWiseFusable),

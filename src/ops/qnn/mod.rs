@@ -362,6 +362,7 @@ pub const QNN_CONV2D: OpDef = OpDef {
     ),
     rel: rel::conv2d_rel,
     eval: eval::conv2d_eval,
+    blocks: None,
     ..CONV2D
 };
 

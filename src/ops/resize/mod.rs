@@ -1,11 +1,14 @@
 //! Pictures of another size: every element of the result is interpolated at a coordinate in the data.
 
 mod eval;
+mod onnx;
 mod rel;
 
 pub use eval::resized;
+pub use onnx::{ONNX, resized_onnx};
 
 use super::attrs::{Dims, Floats, attrs};
+use super::blocks::{self, Blocks};
 use super::layout::{Layout, layout_attr};
 use super::rel::RelResult;
 use super::{Fuse, OpDef};
@@ -146,6 +149,7 @@ pub const RESIZE2D: OpDef = OpDef {
         RESIZE1D.rules[7],
     ],
     rel: |cx| rel::resize_rel(cx, &Resize::of("NCHW", cx.attrs)),
+    blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| eval::resize_eval(cx, &Resize::of("NCHW", cx.attrs)),
     ..RESIZE1D
 };

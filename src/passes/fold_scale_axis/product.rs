@@ -140,7 +140,7 @@ impl Product {
             None => weight.shape().to_vec(),
             Some(layout) => layout.whole(&self.weight_letters(layout), weight.shape()),
         };
-        shape.len() >= 2 && shape[..2] == [rows, columns] && rows.is_multiple_of(self.groups) && weight.len() > 0
+        shape.len() >= 2 && shape[..2] == [rows, columns] && rows.is_multiple_of(self.groups) && !weight.is_empty()
     }
 
     /// The factors of the outputs, if all of a tensor's factors are.

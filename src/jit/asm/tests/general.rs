@@ -80,6 +80,8 @@ fn every_register() -> impl Iterator<Item = R> {
 #[test]
 fn registers() {
     for r in every_register() {
+        let zero = one("xor", |asm| asm.zero_r(r));
+        assert_eq!([zero.op0_register(), zero.op1_register()], [register(Class::R32, Width::X, r.0); 2]);
         for (name, emit) in ONE {
             let found = one(name, |asm| emit(asm, r));
             assert_eq!((found.op0_register(), found.op_count()), (wide(r), 1), "{found}");

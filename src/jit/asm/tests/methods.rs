@@ -97,6 +97,8 @@ fn moves() {
         (|a| a.store_tail(MEM, V9, V(1)), "vmaskmovps [rsi+40h], ymm9, ymm1", ""),
         (|a| a.load_tail(V(1), K1, MEM), "", "vmovups zmm1{k1}{z}, [rsi+40h]"),
         (|a| a.store_tail(MEM, K1, V(1)), "", "vmovups [rsi+40h]{k1}, zmm1"),
+        (|a| a.under(K(3), false).op3(Op::Add, V(1), V(2), V(3)), "", "vaddps zmm1{k3}, zmm2, zmm3"),
+        (|a| a.under(K(3), true).sll(V(1), V(2), 5), "", "vpslld zmm1{k3}{z}, zmm2, 5"),
         (|a| a.set_tail(V9, 3, R::RAX), "vmovups ymm9, [pool]", ""),
         (|a| a.set_tail(K1, 3, R::RAX), "", "mov eax, 7; kmovw k1, eax"),
         (|a| a.set_tail(K1, 99, R::RAX), "", "mov eax, 0FFFFh; kmovw k1, eax"),
@@ -212,11 +214,25 @@ fn entry_and_exit() {
 
 /// A wrong operand is refused: loudly where assertions are on, by `finish` elsewhere; never by wrong code.
 #[test]
-fn what_avx2_does_not_have_is_refused() {
-    let wrong: &[Emit] = &[
+fn what_does_not_exist_is_refused() {
+    let of_avx512: &[Emit] = &[
+        |a| a.under(K(0), true).op3(Op::Add, V(1), V(2), V(3)),
+        |a| a.under(K(1), true).store(MEM, V(1)),
+        |a| a.under(K(1), true).cmp(Pred::Lt, Mask::K(K(1)), V(2), V(3)),
+        |a| a.under(K(1), false).store_nt(MEM, V(1)),
+        |a| a.gather(V(1), Mask::K(K(0)), R::RDI, V(2), 4, 0),
+        |a| a.op3(Op::Add, V(32), V(2), V(3)),
+        |a| a.cmp(Pred::Lt, Mask::V(V(1)), V(2), V(3)),
+        |a| a.vector(&forms::VADDSS, Width::Z, V(1), V(2), V(3), None),
+        |a| a.vector(&forms::VMOVUPS_LOAD, Width::Z, V(1), V(0), Rm::Bcast(MEM), None),
+        |a| a.vector(&forms::VMOVUPS_STORE, Width::Z, V(1), V(0), V(2), None),
+        |a| a.vector(&forms::VPSLLD_IMM, Width::Z, V(1), V(0), MEM, Some(1)),
+    ];
+    let of_avx2: &[Emit] = &[
         |a| a.op3(Op::Add, V(1), V(2), Rm::Bcast(MEM)),
         |a| a.op3(Op::Add, V(16), V(2), V(3)),
         |a| a.op3(Op::Add, V(1), V(2), V(17)),
+        |a| a.under(K(1), true).op3(Op::Add, V(1), V(2), V(3)),
         |a| a.scalef(V(1), V(2), V(3)),
         |a| a.cmp(Pred::Lt, Mask::K(K(1)), V(2), V(3)),
         |a| a.mask_and(Mask::K(K(1)), Mask::K(K(1)), Mask::K(K(2))),
@@ -229,12 +245,14 @@ fn what_avx2_does_not_have_is_refused() {
             a.constant(&[1, 2, 3]);
         },
     ];
-    for emit in wrong {
-        let finished = std::panic::catch_unwind(|| {
-            let mut asm = Asm::new(Isa::Avx2);
-            emit(&mut asm);
-            asm.finish()
-        });
-        assert!(!matches!(finished, Ok(Ok(_))));
+    for (isa, wrong) in [(Isa::Avx2, of_avx2), (Isa::Avx512, of_avx512)] {
+        for (at, emit) in wrong.iter().enumerate() {
+            let finished = std::panic::catch_unwind(|| {
+                let mut asm = Asm::new(isa);
+                emit(&mut asm);
+                asm.finish()
+            });
+            assert!(!matches!(finished, Ok(Ok(_))), "{isa:?}: the mistake number {at} goes through");
+        }
     }
 }

@@ -1,0 +1,74 @@
+"""The networks that are measured: text, weights, inputs and the ONNX model of each, made by relayc."""
+import dataclasses
+import pathlib
+import subprocess
+
+import numpy as np
+import onnx
+
+EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
+
+# `relayc model` with these words, or a program of `examples/`.
+NETWORKS = {
+    "mobilenet": ["mobilenet"],
+    "resnet18": ["resnet", "--layers", "18"],
+    "resnet50": ["resnet", "--layers", "50"],
+    "vgg16": ["vgg", "--layers", "16"],
+    "squeezenet": ["squeezenet", "--version", "1.1"],
+    "densenet121": ["densenet", "--size", "121", "--batch", "1"],
+    "inception_v3": ["inception_v3"],
+    "mlp": ["mlp"],
+    "dqn": ["dqn"],
+    "encoder": EXAMPLES / "transformer" / "encoder.relay",
+    "lstm": ["lstm", "--iterations", "10", "--hidden", "128"],
+}
+
+
+@dataclasses.dataclass
+class Network:
+    name: str
+    text: pathlib.Path
+    weights: pathlib.Path
+    inputs: pathlib.Path
+    model: pathlib.Path
+
+
+def prepare(name, relayc, folder, seed):
+    """Makes the files of a network."""
+    network = Network(name, folder / f"{name}.relay", *(folder / f"{name}.{end}" for end in ["weights.npz", "inputs.npz", "onnx"]))
+    source = NETWORKS[name]
+    if isinstance(source, pathlib.Path):
+        network.text.write_bytes(source.read_bytes())
+    else:
+        run([relayc, "model", *source, "-o", str(network.text)])
+    # Without weights, all parameters are inputs of the model: their names and shapes.
+    export = [relayc, "export", str(network.text), "--to", "onnx", "-o", str(network.model)]
+    run(export)
+    values = onnx.load(network.model).graph.input
+    shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in values}
+    rng = np.random.default_rng(seed)
+    data = {parameter: shape for parameter, shape in shapes.items() if parameter.startswith("data")}
+    weights = {parameter: weight(rng, parameter, shape) for parameter, shape in shapes.items() if parameter not in data}
+    np.savez(network.weights, **weights)
+    np.savez(network.inputs, **{parameter: rng.standard_normal(shape).astype(np.float32) for parameter, shape in data.items()})
+    run([*export, "--params", str(network.weights)])
+    return network
+
+
+def weight(rng, name, shape):
+    """Weights under which activations neither vanish nor explode: the initial ones of relay.testing leave some networks with
+    the same result for every input, of which no comparison could tell anything, and others with denormal numbers."""
+    if name.endswith(("gamma", "var")):
+        values = rng.uniform(0.5, 1.5, shape)
+    elif name.endswith(("beta", "mean", "bias")):
+        values = rng.normal(0.0, 0.1, shape)
+    else:
+        # After He et al. (arXiv 1502.01852): the inputs of a sum are all but the first axis.
+        values = rng.normal(0.0, (2.0 / max(1, int(np.prod(shape[1:])))) ** 0.5, shape)
+    return values.astype(np.float32)
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")

@@ -1,0 +1,90 @@
+//! `relayc bench`: how long a compiled program takes, run after run.
+
+use super::compiled::{self, Ready};
+use super::{Console, exit};
+use crate::driver::measure::{self, Probed, Times};
+use crate::sys;
+use serde_json::json;
+use std::time::Duration;
+
+/// Measure the latency of a program.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    program: compiled::Given,
+    /// Seconds of warming up.
+    #[arg(long, value_name = "SECONDS", default_value_t = 0.3)]
+    warmup: f64,
+    /// Seconds of measuring.
+    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
+    seconds: f64,
+    /// Print the figures as JSON, `relayc.bench/1`.
+    #[arg(long)]
+    json: bool,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let start = std::time::Instant::now();
+    let ready = match args.program.compile(console) {
+        Ok(ready) => ready,
+        Err(code) => return code,
+    };
+    let ready_ms = start.elapsed().as_secs_f64() * 1e3;
+    let probed = measure::probe(&ready.settings);
+    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
+    match measure::latency(&ready.compiled, &ready.bound, seconds(args.warmup), seconds(args.seconds)) {
+        Ok(times) => {
+            let text =
+                if args.json { as_json(&ready, &times, &probed, ready_ms) } else { as_text(&ready, &times, &probed, ready_ms) };
+            match sys::stdout(&text) {
+                Ok(()) => exit::FINE,
+                Err(diagnostic) => {
+                    console.diagnostics(std::slice::from_ref(&diagnostic), &ready.sources);
+                    exit::of_files(&[diagnostic])
+                }
+            }
+        }
+        Err(diagnostic) => {
+            console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
+            exit::of_run(&[*diagnostic])
+        }
+    }
+}
+
+fn as_text(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> String {
+    let fallbacks = match ready.compiled.program.fallbacks()[..] {
+        [] => String::new(),
+        ref names => format!("without a kernel: {}\n", names.join(", ")),
+    };
+    format!(
+        "p50 {:.3} ms  p90 {:.3} ms  p99 {:.3} ms  min {:.3} ms  ({} runs, {} threads, {})\n\
+         ready after {ready_ms:.1} ms\n\
+         machine: {:.1} GFLOP/s, {:.1} GB/s read\n{fallbacks}",
+        times.at(0.5),
+        times.at(0.9),
+        times.at(0.99),
+        times.at(0.0),
+        times.count(),
+        ready.settings.threads,
+        measure::isa_name(ready.settings.isa),
+        probed.gflops,
+        probed.read_gbs,
+    )
+}
+
+fn as_json(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> String {
+    let value = json!({
+        "schema": "relayc.bench/1",
+        "p50_ms": times.at(0.5),
+        "p90_ms": times.at(0.9),
+        "p99_ms": times.at(0.99),
+        "min_ms": times.at(0.0),
+        "runs": times.count(),
+        "threads": ready.settings.threads,
+        "isa": measure::isa_name(ready.settings.isa),
+        "ready_ms": ready_ms,
+        "fallbacks": ready.compiled.program.fallbacks(),
+        "probe": { "gflops": probed.gflops, "read_gbs": probed.read_gbs },
+    });
+    format!("{value}\n")
+}

@@ -1,0 +1,148 @@
+//! What commands that compile a program have in common: the program, its weights and inputs, the machine.
+
+use super::{Console, Reading, exit};
+use crate::diag::{Diagnostic, codes};
+use crate::driver::bind::{self, Bound, Requests};
+use crate::driver::compile::{self, Compiled, Refused, Settings};
+use crate::driver::optimise::{self, MAX_LEVEL};
+use crate::driver::run::{self, Entry, Limits};
+use crate::driver::{self, How, Program, Until};
+use crate::sys;
+use std::path::PathBuf;
+
+/// A program and what goes into it.
+#[derive(clap::Args)]
+pub struct Given {
+    #[command(flatten)]
+    pub reading: Reading,
+    /// The program; `-` is standard input.
+    pub file: PathBuf,
+    /// The function to run.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub entry: String,
+    /// Weights: .params, .npz or .npy; may be repeated, the last file that has a name wins.
+    #[arg(long, value_name = "FILE")]
+    pub params: Vec<PathBuf>,
+    /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
+    #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
+    pub input: Vec<String>,
+    /// Inputs by parameter name.
+    #[arg(long, value_name = "FILE.npz")]
+    pub inputs: Option<PathBuf>,
+    /// What fills the parameters that nothing else binds: `zeros`, `ones`, `rand[:seed=N]`.
+    #[arg(long, value_name = "FILLING")]
+    pub fill: Option<String>,
+    /// The number of a `?` dimension: parameter, axis, number.
+    #[arg(long, value_name = "NAME.AXIS=N")]
+    pub set: Vec<String>,
+    /// How much the program is optimised before it is compiled, from 0 to 3.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
+    pub level: u8,
+    /// How many threads to use; the result does not depend on it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    pub max_memory: Option<u64>,
+}
+
+impl Given {
+    pub fn requests(&self, params: Vec<PathBuf>) -> Requests {
+        Requests {
+            params,
+            inputs: self.input.clone(),
+            inputs_npz: self.inputs.clone(),
+            fill: self.fill.clone(),
+            set: self.set.clone(),
+            max_memory: self.max_memory,
+        }
+    }
+
+    pub fn limits(&self) -> Limits {
+        let max_tensor_bytes = self.max_memory.unwrap_or_else(sys::default_memory_limit).min(Limits::default().max_tensor_bytes);
+        Limits { max_tensor_bytes, ..Limits::default() }
+    }
+
+    /// How to compile for this machine.
+    pub fn settings(&self) -> Result<Settings, Diagnostic> {
+        let all = || std::thread::available_parallelism().map_or(1, |n| n.get());
+        let threads = self.threads.map_or_else(all, usize::from);
+        Settings::native(self.level, threads).map_err(|words| Diagnostic::new(codes::E0704, words))
+    }
+
+    /// The plan as text. The exit code where there is none, which has been said.
+    pub fn plan(&self, console: &Console) -> Result<String, u8> {
+        let how = How { set: vec![], entry: self.entry.clone(), ..How::of(self.reading.dialect()) };
+        let mut program = driver::check_file(&self.file, Until::Main, &how);
+        console.diagnostics(&program.diagnostics, &program.sources);
+        if program.has_errors() {
+            return Err(exit::of(&program.diagnostics));
+        }
+        let sources = program.sources.clone();
+        let files = |diagnostics: Vec<Diagnostic>| {
+            console.diagnostics(&diagnostics, &sources);
+            exit::of_files(&diagnostics)
+        };
+        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(files)?;
+        let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
+        match compile::plan_of(&mut program, &self.entry, &settings) {
+            Ok(plan) => Ok(compile::plan_text(&plan)),
+            Err(Refused::Not(reason)) => Ok(format!("`@{}` is not compiled: {}\n", self.entry, reason.words())),
+            Err(Refused::Wrong(diagnostic)) => Err(files(vec![*diagnostic])),
+        }
+    }
+
+    /// Reads, checks and binds, weights as constants, and compiles. The exit code where that fails, which has been said.
+    pub fn compile(&self, console: &Console) -> Result<Ready, u8> {
+        let how = How { set: vec![], entry: self.entry.clone(), ..How::of(self.reading.dialect()) };
+        let mut program = driver::check_file(&self.file, Until::Main, &how);
+        console.diagnostics(&program.diagnostics, &program.sources);
+        if program.has_errors() {
+            return Err(exit::of(&program.diagnostics));
+        }
+        let sources = program.sources.clone();
+        let files = |diagnostics: Vec<Diagnostic>| {
+            console.diagnostics(&diagnostics, &sources);
+            exit::of_files(&diagnostics)
+        };
+        let (entry, bound) = self.bind(&mut program).map_err(files)?;
+        let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
+        match compile::compile(program, &self.entry, &settings, self.limits()) {
+            Ok(compiled) => Ok(Ready { compiled, entry, bound, settings, sources }),
+            Err((_, Refused::Not(reason))) => {
+                let message = format!("`@{}` is not compiled: {}", self.entry, reason.words());
+                Err(files(vec![Diagnostic::new(codes::E0506, message).help("`relayc run --engine interp` interprets it")]))
+            }
+            Err((_, Refused::Wrong(diagnostic))) => Err(files(vec![*diagnostic])),
+        }
+    }
+
+    /// The entry, its weights constants by now, and the values of its parameters.
+    pub fn bind(&self, program: &mut Program) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
+        optimise::bind_weights(program, &self.entry, &self.params)?;
+        let entry = run::entry(&program.module, &self.entry).map_err(|error| vec![error])?;
+        let bound = bind::bind(&entry.slots, &program.module.types, &self.requests(vec![]))?;
+        Ok((entry, bound))
+    }
+}
+
+/// A compiled program and its inputs.
+pub struct Ready {
+    pub compiled: Compiled,
+    pub entry: Entry,
+    pub bound: Vec<Bound>,
+    pub settings: Settings,
+    pub sources: crate::base::Sources,
+}
+
+/// `512M`, `2G`, `1000000`.
+fn parse_bytes(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.char_indices().last() {
+        Some((at, 'K' | 'k')) => (&text[..at], 10),
+        Some((at, 'M' | 'm')) => (&text[..at], 20),
+        Some((at, 'G' | 'g')) => (&text[..at], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().map_err(|_| "expected a number, perhaps with K, M or G behind it".to_owned())?;
+    number.checked_shl(shift).filter(|bytes| bytes >> shift == number).ok_or_else(|| "too many bytes".to_owned())
+}

@@ -1,0 +1,40 @@
+//! `relayc profile`: where the time of a run goes, a row for each kernel.
+
+use super::compiled;
+use super::{Console, exit};
+use crate::driver::measure;
+use crate::sys;
+use std::time::Duration;
+
+/// Show the time of each kernel of a program.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    program: compiled::Given,
+    /// Seconds of measuring.
+    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
+    seconds: f64,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let ready = match args.program.compile(console) {
+        Ok(ready) => ready,
+        Err(code) => return code,
+    };
+    let probed = measure::probe(&ready.settings);
+    let seconds = Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
+    let rows = match measure::profile(&ready.compiled, &ready.bound, seconds, &ready.sources) {
+        Ok(rows) => rows,
+        Err(diagnostic) => {
+            console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
+            return exit::of_run(&[*diagnostic]);
+        }
+    };
+    match sys::stdout(&measure::table(&rows, &ready.compiled, &probed)) {
+        Ok(()) => exit::FINE,
+        Err(diagnostic) => {
+            console.diagnostics(std::slice::from_ref(&diagnostic), &ready.sources);
+            exit::of_files(&[diagnostic])
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! Compiling an entry function, and running what comes of it.
+
+use super::Program;
+use super::bind::Bound;
+use super::optimise::{self, How};
+use super::run::{Limits, no_entry, to_bound, to_value};
+use crate::base::Span;
+use crate::diag::{Diagnostic, codes};
+use crate::interp::{self, Value};
+use crate::ir::{ExprId, Module};
+use crate::jit::asm::Isa;
+use crate::jit::cpu::Cpu;
+use crate::jit::program::{self as jit, LoadError, Session};
+use crate::kernel::Target;
+use crate::ops;
+use crate::plan::{self, NotCompiled, Plan};
+use crate::tensor::Tensor;
+use crate::types::{Ty, Types};
+use std::sync::Arc;
+
+/// How a program is compiled.
+#[derive(Clone)]
+pub struct Settings {
+    pub level: u8,
+    pub isa: Isa,
+    pub threads: usize,
+}
+
+impl Settings {
+    /// The machine as it is, unless `RELAYC_ISA` says `avx2` or `avx512`. Errors: what the variable says otherwise, in words;
+    /// and a machine without AVX2.
+    pub fn native(level: u8, threads: usize) -> Result<Settings, String> {
+        let cpu = Cpu::get();
+        if !cpu.has(Isa::Avx2) {
+            return Err("this machine has no AVX2 and FMA".into());
+        }
+        let has_avx512 = cpu.has(Isa::Avx512);
+        let isa = match std::env::var("RELAYC_ISA").as_deref() {
+            Ok("avx2") => Isa::Avx2,
+            Ok("avx512") if has_avx512 => Isa::Avx512,
+            Ok("avx512") => return Err("RELAYC_ISA is `avx512`, which this machine does not have".into()),
+            Ok(other) => return Err(format!("RELAYC_ISA is `{other}`: expected `avx2` or `avx512`")),
+            Err(_) if has_avx512 => Isa::Avx512,
+            Err(_) => Isa::Avx2,
+        };
+        Ok(Settings { level, isa, threads })
+    }
+
+    pub fn target(&self) -> Target {
+        let of = if self.isa == Isa::Avx512 { Target::AVX512 } else { Target::AVX2 };
+        Target { threads: self.threads, ..of }
+    }
+}
+
+/// A plan as text.
+pub fn plan_text(plan: &Plan) -> String {
+    plan::text(plan)
+}
+
+/// A compiled entry.
+pub struct Compiled {
+    pub program: Arc<jit::Program>,
+    module: Module,
+    ret: Ty,
+    limits: Limits,
+    threads: usize,
+}
+
+/// Why there is nothing compiled.
+pub enum Refused {
+    /// The interpreter runs it; the reason in words.
+    Not(NotCompiled),
+    Wrong(Box<Diagnostic>),
+}
+
+/// Optimises a program and plans its entry. The module becomes the optimised one.
+pub fn plan_of(program: &mut Program, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
+    let target = if settings.isa == Isa::Avx512 { optimise::Target::V4 } else { optimise::Target::V3 };
+    let how = How { entry: Some(entry.to_owned()), ..How::level(settings.level, target) };
+    optimise::optimise(&mut program.module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
+    planned(&program.module, entry, &[])
+}
+
+fn planned(module: &Module, entry: &str, avoid: &[ExprId]) -> Result<Plan, Refused> {
+    let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
+    plan::plan(module, ops::table(), module.globals[global].func, avoid).map_err(Refused::Not)
+}
+
+/// Compiles an entry of a program without errors, whose weights are constants by now.
+pub fn compile(mut program: Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, (Program, Refused)> {
+    let mut planning = plan_of(&mut program, entry, settings);
+    let mut avoid = vec![];
+    let loaded = loop {
+        let plan = match planning {
+            Ok(plan) => plan,
+            Err(refused) => return Err((program, refused)),
+        };
+        let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
+        let eval = Eval { module: &program.module, limits: &limits };
+        match jit::Program::load(plan, settings.isa, &settings.target(), &eval) {
+            // What the machine has no code for is left to its evaluation.
+            Err(LoadError::NoKernel(step)) if !avoid.contains(&origins[step]) => {
+                avoid.push(origins[step]);
+                planning = planned(&program.module, entry, &avoid);
+            }
+            loaded => break loaded,
+        }
+    };
+    match loaded {
+        Ok(loaded) => {
+            let module = program.module;
+            let global = module.find_global(entry).expect("it was planned");
+            let ret = module.funcs[module.globals[global].func].ret.unwrap_or(Ty::ERROR);
+            Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads })
+        }
+        Err(LoadError::Failed(diagnostic)) => Err((program, Refused::Wrong(diagnostic))),
+        Err(error) => {
+            let diagnostic = Diagnostic::new(codes::E0901, format!("the compiled program could not be loaded: {error}"));
+            Err((program, Refused::Wrong(Box::new(diagnostic))))
+        }
+    }
+}
+
+impl Compiled {
+    /// Runs it once. Errors: what an operator traps with.
+    pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+        let mut session = self.session()?;
+        let inputs = leaves(args);
+        let inputs: Vec<Vec<u8>> = inputs.iter().map(|tensor| tensor.to_le_bytes()).collect();
+        let mut outputs = self.outputs();
+        self.run_session(&mut session, &inputs, &mut outputs, &mut |_| {})?;
+        let plan = &self.program.plan;
+        let mut tensors = plan.outputs.iter().zip(&outputs).map(|(&id, bytes)| {
+            let buffer = &plan.buffers[id];
+            let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
+            Tensor::from_le_bytes(buffer.dtype, &shape, bytes).expect("an output holds what its type says")
+        });
+        Ok(nested(self.ret, &self.module.types, &mut tensors))
+    }
+
+    /// The memory and the threads of runs.
+    pub fn session(&self) -> Result<Session, Box<Diagnostic>> {
+        Session::new(self.program.clone(), self.threads).map_err(|error| {
+            Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
+        })
+    }
+
+    /// Where an expression of the program stands.
+    pub fn span(&self, expr: ExprId) -> Span {
+        self.module.exprs[expr].span
+    }
+
+    /// Runs a session on bytes; `done` is told the number of each step after it.
+    pub fn run_session(
+        &self,
+        session: &mut Session,
+        inputs: &[Vec<u8>],
+        outputs: &mut [Vec<u8>],
+        done: &mut dyn FnMut(usize),
+    ) -> Result<(), Box<Diagnostic>> {
+        let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
+        let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|bytes| &mut bytes[..]).collect();
+        session.run_watched(&inputs, &mut outputs, &Eval { module: &self.module, limits: &self.limits }, done)
+    }
+
+    /// Room for the outputs.
+    pub fn outputs(&self) -> Vec<Vec<u8>> {
+        let plan = &self.program.plan;
+        plan.outputs.iter().map(|&id| vec![0; plan.buffers[id].bytes() as usize]).collect()
+    }
+}
+
+/// The tensors of values, in order.
+pub fn leaves(values: &[Bound]) -> Vec<&Tensor> {
+    let (mut leaves, mut stack) = (vec![], values.iter().rev().collect::<Vec<_>>());
+    while let Some(value) = stack.pop() {
+        match value {
+            Bound::Tensor(tensor) => leaves.push(tensor),
+            Bound::Tuple(fields) => stack.extend(fields.iter().rev()),
+        }
+    }
+    leaves
+}
+
+/// Tensors as a value of a type, whose nesting was bounded when it was written.
+fn nested(ty: Ty, types: &Types, tensors: &mut dyn Iterator<Item = Tensor>) -> Bound {
+    match types.as_tuple(ty) {
+        Some(fields) => Bound::Tuple(fields.iter().map(|&field| nested(field, types, tensors)).collect()),
+        None => Bound::Tensor(tensors.next().expect("as many outputs as leaves")),
+    }
+}
+
+/// Operators without kernels, by their evaluation.
+struct Eval<'a> {
+    module: &'a Module,
+    limits: &'a Limits,
+}
+
+impl jit::Fallback for Eval<'_> {
+    fn call(&self, call: ExprId, operands: Vec<(bool, Vec<Tensor>)>) -> Result<Vec<Tensor>, Box<Diagnostic>> {
+        let value = |(tuple, tensors): (bool, Vec<Tensor>)| match tuple {
+            true => to_value(Bound::Tuple(tensors.into_iter().map(Bound::Tensor).collect())),
+            false => to_value(Bound::Tensor(tensors.into_iter().next().expect("an operand is a tensor"))),
+        };
+        let args: Vec<Value> = operands.into_iter().map(value).collect();
+        let result = interp::call_operator(self.module, ops::table(), call, &args, self.limits)?;
+        Ok(leaves(&[to_bound(result).map_err(Box::new)?]).into_iter().cloned().collect())
+    }
+}

@@ -1,0 +1,51 @@
+//! Exporting a function to another format.
+
+use super::{Program, bind, run};
+use crate::base::{Sources, Span};
+use crate::diag::Diagnostic;
+use crate::formats::onnx::{self, Export, Model};
+use std::path::PathBuf;
+
+/// Makes an ONNX model of a function of a checked module. Parameters of which a weight file has a tensor become constants.
+///
+/// Errors: E0202 where there is no such function; those of [`bind::weights`]; E0708, E0804 and E0805 for what ONNX cannot say.
+pub fn to_onnx(program: &Program, entry: &str, params: &[PathBuf]) -> Result<Model, Vec<Diagnostic>> {
+    let module = &program.module;
+    let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
+    let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
+    let weights = bind::weights(&slots, &module.types, params)?;
+    let names = |span: Span| bound_name(&program.sources, span);
+    let export = Export { module, func: module.globals[global].func, name: entry, weights, names: &names };
+    onnx::export(export).map_err(|error| vec![error])
+}
+
+/// The graph variable that the text binds the expression at a place to: `%3` of `%3 = …`.
+fn bound_name(sources: &Sources, span: Span) -> Option<String> {
+    let before = sources.slice(Span { start: 0, end: span.start, ..span });
+    let before = before.trim_end().strip_suffix('=')?.trim_end();
+    let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+    let at = before.rfind(|c| !is_part(c))?;
+    let name = &before[at..];
+    (name.starts_with('%') && name.len() > 1).then(|| name.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stand_before_the_equals_sign() {
+        let name = |text: &str, value: &str| {
+            let mut sources = Sources::new();
+            let file = sources.add("x", text);
+            let at = text.find(value).expect("it is there");
+            bound_name(&sources, Span::new(file, at, at + value.len()))
+        };
+        assert_eq!(name("%3 = f(%x)", "f("), Some("%3".into()));
+        assert_eq!(name("  %x.1  =\n  f(%x)", "f("), Some("%x.1".into()));
+        assert_eq!(name("let %y: float32 = f(%x)", "f("), None);
+        assert_eq!(name("f(axis=1)", "1"), None);
+        assert_eq!(name("f(%x)", "f"), None);
+        assert_eq!(bound_name(&Sources::new(), Span::NONE), None);
+    }
+}

@@ -1,0 +1,128 @@
+//! From a graph to the bytes of a model.
+
+use super::Model;
+use super::errors;
+use super::proto::{
+    AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
+};
+use super::walk::Finished;
+use crate::base::Span;
+use crate::diag::Diagnostic;
+use crate::ops::onnx::{Graph, Node, NodeAttr, OPSET, Value, ValueId, dtype_code};
+use crate::tensor::Tensor;
+use crate::types::{DType, Dim};
+use prost::Message;
+use rustc_hash::FxHashSet;
+
+/// The version of the format that [`OPSET`] came with.
+const IR_VERSION: i64 = 8;
+
+/// The most bytes of a message, which is also the most of the signed numbers in which runtimes count them.
+const MAX_BYTES: usize = 0x7fff_ffff;
+
+/// The file. Errors: E0708 for dtypes that ONNX does not have, E0804 for too many bytes.
+pub fn model(name: &str, finished: Finished) -> Result<Model, Diagnostic> {
+    let Finished { mut graph, inputs, outputs } = finished;
+    let dtypes = Dtypes::of(&graph)?;
+    let used: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect();
+    let node = graph.nodes.iter().map(|node| node_proto(&graph, node)).collect::<Vec<_>>();
+    let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&dtypes, &graph.values[id])).collect::<Vec<_>>();
+    let (input, output) = (of(&inputs), of(&outputs));
+    let ends: FxHashSet<ValueId> = outputs.iter().copied().collect();
+    let between = graph.nodes.iter().flat_map(|node| &node.outputs).filter(|id| !ends.contains(id));
+    let between: Vec<ValueId> = between.copied().filter(|&id| graph.values[id].ty.is_some()).collect();
+    let value_info = of(&between);
+    let mut initializer = Vec::new();
+    for id in graph.values.ids().filter(|id| used.contains(id)) {
+        let value = &mut graph.values[id];
+        if let Some(tensor) = value.tensor.take() {
+            initializer.push(tensor_proto(&dtypes, &value.name, &tensor));
+        }
+    }
+    let (n_nodes, n_inputs, n_initializers) = (node.len(), input.len(), initializer.len());
+    let graph = GraphProto { node, name: Some(name.to_owned()), initializer, input, output, value_info };
+    let model = ModelProto {
+        ir_version: Some(IR_VERSION),
+        producer_name: Some("relayc".into()),
+        producer_version: Some(env!("CARGO_PKG_VERSION").into()),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: Some(String::new()), version: Some(OPSET) }],
+    };
+    let n_bytes = model.encoded_len();
+    if n_bytes > MAX_BYTES {
+        return Err(errors::too_large(n_bytes, MAX_BYTES));
+    }
+    Ok(Model { bytes: model.encode_to_vec(), n_nodes, n_inputs, n_initializers })
+}
+
+/// The numbers of dtypes, which are all known to exist.
+struct Dtypes;
+
+impl Dtypes {
+    /// Requires every dtype of a graph to be one of ONNX's.
+    fn of(graph: &Graph) -> Result<Dtypes, Diagnostic> {
+        let mut refused = errors::Refused::default();
+        for value in graph.values.iter() {
+            if let Some(Err(reason)) = value.ty.as_ref().map(|(_, dtype)| dtype_code(*dtype)) {
+                let entry = refused.entry((format!("`{}`", value.name), reason)).or_insert((0, Span::NONE));
+                entry.0 = entry.0.saturating_add(1);
+            }
+        }
+        if refused.is_empty() { Ok(Dtypes) } else { Err(errors::refused(&refused)) }
+    }
+
+    fn code(&self, dtype: DType) -> i32 {
+        dtype_code(dtype).ok().and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
+    }
+}
+
+fn node_proto(graph: &Graph, node: &Node) -> NodeProto {
+    let name = |id: &ValueId| graph.values[*id].name.clone();
+    let output: Vec<String> = node.outputs.iter().map(name).collect();
+    NodeProto {
+        input: node.inputs.iter().map(|input| input.as_ref().map_or(String::new(), name)).collect(),
+        // A node is called as its first result.
+        name: output.first().cloned(),
+        output,
+        op_type: Some(node.kind.to_owned()),
+        attribute: node.attrs.iter().map(|(name, value)| attribute(name, value)).collect(),
+    }
+}
+
+fn attribute(name: &str, value: &NodeAttr) -> AttributeProto {
+    let named = AttributeProto { name: Some(name.to_owned()), ..AttributeProto::default() };
+    match value {
+        NodeAttr::Int(value) => AttributeProto { i: Some(*value), r#type: Some(attribute_type::INT), ..named },
+        NodeAttr::Ints(values) => AttributeProto { ints: values.clone(), r#type: Some(attribute_type::INTS), ..named },
+        NodeAttr::Float(value) => AttributeProto { f: Some(*value), r#type: Some(attribute_type::FLOAT), ..named },
+        NodeAttr::Str(text) => {
+            AttributeProto { s: Some(text.clone().into_bytes()), r#type: Some(attribute_type::STRING), ..named }
+        }
+    }
+}
+
+fn value_info(dtypes: &Dtypes, value: &Value) -> ValueInfoProto {
+    let tensor_type = value.ty.as_ref().map(|(dims, dtype)| {
+        let dim = dims.iter().enumerate().map(|(axis, dim)| dimension(&value.name, axis, dim)).collect();
+        TensorTypeProto { elem_type: Some(dtypes.code(*dtype)), shape: Some(TensorShapeProto { dim }) }
+    });
+    ValueInfoProto { name: Some(value.name.clone()), r#type: Some(TypeProto { tensor_type }) }
+}
+
+/// An unknown dimension is called as `--set` calls it.
+fn dimension(name: &str, axis: usize, dim: &Dim) -> DimensionProto {
+    match dim.value() {
+        Some(value) => DimensionProto { dim_value: Some(value), dim_param: None },
+        None => DimensionProto { dim_value: None, dim_param: Some(format!("{name}.{axis}")) },
+    }
+}
+
+fn tensor_proto(dtypes: &Dtypes, name: &str, tensor: &Tensor) -> TensorProto {
+    TensorProto {
+        dims: tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect(),
+        data_type: Some(dtypes.code(tensor.dtype())),
+        name: Some(name.to_owned()),
+        raw_data: Some(tensor.to_le_bytes()),
+    }
+}

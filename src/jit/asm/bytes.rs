@@ -1,0 +1,27 @@
+//! Single bytes between memory and general registers.
+
+use super::operand::{Mem, R};
+use super::{Asm, encode::Place};
+
+impl Asm {
+    /// Loads a byte; the rest becomes zero.
+    pub fn load_byte(&mut self, dst: R, src: Mem) {
+        self.byte_form(&[0x0f, 0xb6], dst, src);
+    }
+
+    /// Stores the lowest byte of `rax`, `rcx`, `rdx` or `rbx`; those of the others need another form.
+    pub fn store_byte(&mut self, dst: Mem, src: R) {
+        match src.0 {
+            0..4 => self.byte_form(&[0x88], src, dst),
+            _ => self.refuse("mov byte", "only the first four registers"),
+        }
+    }
+
+    fn byte_form(&mut self, opcode: &[u8], reg: R, mem: Mem) {
+        let place = Place::Mem(mem);
+        match place.trouble() {
+            Some(why) => self.refuse("an address", why),
+            None => self.legacy(0, opcode, reg.0, place),
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Runs primitive bodies in Rust, many lanes at a time: what the machine code must do, said in another way.
+
+use crate::kernel::{Bin, Body, Cmp, Instr, Lane, Un};
+
+/// Lanes by their bits; a Bool is all ones or all zeros.
+pub type Lanes<const N: usize> = [u32; N];
+
+/// The values of all instructions; `reads` and `folded` hold what those instructions read, and what it is.
+pub fn evaluate<const N: usize>(
+    body: &Body,
+    reads: &[(Lanes<N>, Lane)],
+    folded: (&[Lanes<N>], &[Lane]),
+    count: f32,
+) -> Vec<Lanes<N>> {
+    let lanes = body.lanes_of(&reads.iter().map(|read| read.1).collect::<Vec<_>>(), folded.1);
+    let mut values: Vec<Lanes<N>> = Vec::with_capacity(body.instrs.len());
+    for instr in &body.instrs {
+        let value = match *instr {
+            Instr::Read(read) => reads[usize::from(read)].0,
+            Instr::Folded(fold) => folded.0[usize::from(fold)],
+            Instr::Count => [count.to_bits(); N],
+            Instr::Const(bits, _) => [bits; N],
+            Instr::Un(op, a) => unary(op, &values[a.0 as usize], lanes[a.0 as usize]),
+            Instr::Bin(op, a, b) => binary(op, &values[a.0 as usize], &values[b.0 as usize], lanes[a.0 as usize]),
+            Instr::Fma(a, b, c) => {
+                let (a, b, c) = (&values[a.0 as usize], &values[b.0 as usize], &values[c.0 as usize]);
+                std::array::from_fn(|i| float(a[i]).mul_add(float(b[i]), float(c[i])).to_bits())
+            }
+            Instr::Cmp(op, a, b) => compare(op, &values[a.0 as usize], &values[b.0 as usize], lanes[a.0 as usize]),
+            Instr::Select(a, b, c) => {
+                let (a, b, c) = (&values[a.0 as usize], &values[b.0 as usize], &values[c.0 as usize]);
+                std::array::from_fn(|i| if a[i] != 0 { b[i] } else { c[i] })
+            }
+        };
+        values.push(value);
+    }
+    values
+}
+
+fn float(bits: u32) -> f32 {
+    f32::from_bits(bits)
+}
+
+fn map<const N: usize>(x: &Lanes<N>, f: impl Fn(u32) -> u32) -> Lanes<N> {
+    std::array::from_fn(|i| f(x[i]))
+}
+
+fn map_f<const N: usize>(x: &Lanes<N>, f: impl Fn(f32) -> f32) -> Lanes<N> {
+    map(x, |bits| f(float(bits)).to_bits())
+}
+
+fn zip<const N: usize>(x: &Lanes<N>, y: &Lanes<N>, f: impl Fn(u32, u32) -> u32) -> Lanes<N> {
+    std::array::from_fn(|i| f(x[i], y[i]))
+}
+
+fn zip_f<const N: usize>(x: &Lanes<N>, y: &Lanes<N>, f: impl Fn(f32, f32) -> f32) -> Lanes<N> {
+    zip(x, y, |a, b| f(float(a), float(b)).to_bits())
+}
+
+/// What does not fit becomes the least integer.
+fn to_int(x: f32) -> u32 {
+    if x >= -(2f32.powi(31)) && x < 2f32.powi(31) { x as i32 as u32 } else { 1 << 31 }
+}
+
+fn unary<const N: usize>(op: Un, x: &Lanes<N>, lane: Lane) -> Lanes<N> {
+    let is_float = lane == Lane::F32;
+    match op {
+        Un::Neg if is_float => map(x, |bits| bits ^ 1 << 31),
+        Un::Neg => map(x, u32::wrapping_neg),
+        Un::Abs if is_float => map(x, |bits| bits & !(1 << 31)),
+        Un::Abs => map(x, |bits| (bits as i32).wrapping_abs() as u32),
+        Un::Sqrt => map_f(x, f32::sqrt),
+        Un::Floor => map_f(x, f32::floor),
+        Un::Ceil => map_f(x, f32::ceil),
+        Un::Trunc => map_f(x, f32::trunc),
+        Un::RoundEven => map_f(x, f32::round_ties_even),
+        Un::Not => map(x, |bits| !bits),
+        Un::TruncToInt => map(x, |bits| to_int(float(bits).trunc())),
+        Un::NearestToInt => map(x, |bits| to_int(float(bits).round_ties_even())),
+        Un::ToFloat => map(x, |bits| (bits as i32 as f32).to_bits()),
+        Un::Bits | Un::FromBits => *x,
+        Un::BoolToFloat => map(x, |bits| bits & 1f32.to_bits()),
+        Un::BoolToInt => map(x, |bits| bits & 1),
+        _ => unreachable!("{op:?} is not primitive"),
+    }
+}
+
+fn binary<const N: usize>(op: Bin, x: &Lanes<N>, y: &Lanes<N>, lane: Lane) -> Lanes<N> {
+    let is_float = lane == Lane::F32;
+    match op {
+        Bin::Add if is_float => zip_f(x, y, |a, b| a + b),
+        Bin::Sub if is_float => zip_f(x, y, |a, b| a - b),
+        Bin::Mul if is_float => zip_f(x, y, |a, b| a * b),
+        Bin::Div => zip_f(x, y, |a, b| a / b),
+        Bin::MaxSecond if is_float => zip_f(x, y, |a, b| if a > b { a } else { b }),
+        Bin::MinSecond if is_float => zip_f(x, y, |a, b| if a < b { a } else { b }),
+        Bin::Add => zip(x, y, u32::wrapping_add),
+        Bin::Sub => zip(x, y, u32::wrapping_sub),
+        Bin::Mul => zip(x, y, u32::wrapping_mul),
+        Bin::MaxSecond => zip(x, y, |a, b| (a as i32).max(b as i32) as u32),
+        Bin::MinSecond => zip(x, y, |a, b| (a as i32).min(b as i32) as u32),
+        Bin::And => zip(x, y, |a, b| a & b),
+        Bin::Or => zip(x, y, |a, b| a | b),
+        Bin::Xor => zip(x, y, |a, b| a ^ b),
+        Bin::Shl => zip(x, y, |a, b| a << (b & 31)),
+        Bin::ShrSigned => zip(x, y, |a, b| ((a as i32) >> (b & 31)) as u32),
+        Bin::ShrUnsigned => zip(x, y, |a, b| a >> (b & 31)),
+        Bin::Scale => zip_f(x, y, |a, b| (f64::from(a) * f64::from(b).exp2()) as f32),
+        Bin::Max | Bin::Min | Bin::Pow | Bin::Mod | Bin::FloorMod | Bin::FloorDiv => unreachable!("{op:?} is not primitive"),
+    }
+}
+
+fn compare<const N: usize>(op: Cmp, x: &Lanes<N>, y: &Lanes<N>, lane: Lane) -> Lanes<N> {
+    let mask = |holds: bool| if holds { u32::MAX } else { 0 };
+    if lane == Lane::F32 {
+        return zip(x, y, |a, b| {
+            let (a, b) = (float(a), float(b));
+            mask(match op {
+                Cmp::Eq => a == b,
+                Cmp::Ne => a != b,
+                Cmp::Lt => a < b,
+                Cmp::Le => a <= b,
+                Cmp::Gt => a > b,
+                Cmp::Ge => a >= b,
+            })
+        });
+    }
+    zip(x, y, |a, b| {
+        let (a, b) = (a as i32, b as i32);
+        mask(match op {
+            Cmp::Eq => a == b,
+            Cmp::Ne => a != b,
+            Cmp::Lt => a < b,
+            Cmp::Le => a <= b,
+            Cmp::Gt => a > b,
+            Cmp::Ge => a >= b,
+        })
+    })
+}

@@ -1,0 +1,196 @@
+//! Reads and writes of a vector's lanes.
+//!
+//! Lanes one element apart are a load or a store, under the tail's mask in the last vector; lanes all at one place are a
+//! broadcast; others are gathered, or stored one by one. Bools are bytes in memory.
+
+use super::emit::Point;
+use super::generate::{Gen, SCRATCH, SCRATCH_MASK, Vector};
+use super::shape::LaneDim;
+use crate::jit::asm::{Isa, Mask, Mem, Op, R, V, forms};
+use crate::kernel::Instr;
+use crate::types::DType;
+
+/// Where a vector's lanes lie: the first, the step between them in bytes, how many there are, and whether that is fewer than fit.
+struct Lanes {
+    first: Mem,
+    /// In elements.
+    stride: i64,
+    size: i64,
+    n: usize,
+    tail: bool,
+}
+
+impl Gen<'_> {
+    /// The lanes of an access; its pointer may be brought to `rax`.
+    fn place(&mut self, access: usize, point: &Point) -> Option<Lanes> {
+        let (group, apart) = self.places[access];
+        let of = &self.n.accesses[access];
+        let size = self.groups[group].size;
+        let stride = self.shape.lane_stride(of, point.each);
+        let mut elements = point.vector.lane * stride;
+        if let Some(walk) = self.shape.walk.filter(|_| !self.shape.walks_lanes()) {
+            elements += point.vector.walk * of.kept[walk];
+        }
+        elements += point.reduced.iter().map(|&(dim, at)| of.reduced[dim] * at).sum::<i64>();
+        let disp = i32::try_from(apart + elements * size).ok()?;
+        let n = match self.shape.lane {
+            LaneDim::Single => 1,
+            LaneDim::Reduced(_) if !point.each => 1,
+            _ if point.vector.tail => self.tail.map_or(self.lanes, |tail| tail.1),
+            _ => self.lanes,
+        };
+        let first = Mem::at(self.pointer(group), disp);
+        Some(Lanes { first, stride, size, n, tail: point.vector.tail })
+    }
+
+    pub fn read(&mut self, access: usize, point: &Point, dst: V) -> Option<()> {
+        if let Some(&(_, slot)) = self.crossed.iter().find(|crossed| crossed.0 == access) {
+            self.asm.load(dst, Mem::at(R::RSP, slot + 64 * point.index as i32));
+            return Some(());
+        }
+        let lanes = self.place(access, point)?;
+        if self.n.accesses[access].dtype == DType::BOOL {
+            self.read_bytes(&lanes, dst);
+            return Some(());
+        }
+        match (lanes.stride, self.tail) {
+            _ if lanes.n == 1 && !lanes.tail => self.asm.bcast(dst, lanes.first),
+            (0, _) => self.asm.bcast(dst, lanes.first),
+            (1, Some((mask, _))) if lanes.tail => self.asm.load_tail(dst, mask, lanes.first),
+            (1, _) => self.asm.load(dst, lanes.first),
+            _ => self.gather(&lanes, dst)?,
+        }
+        Some(())
+    }
+
+    /// Reads what crosses a tile: vectors along the walk, transposed, then kept on the stack for the bodies. A body that only
+    /// moves them is done at once, which is told.
+    pub fn cross(&mut self, tile: &[Vector]) -> Option<bool> {
+        let program = &self.n.stages[0];
+        let moves = matches!((&program.body.instrs[..], &program.stores[..]), ([Instr::Read(_)], [_]));
+        // The tail's mask on AVX2 is in a register that transposing takes.
+        let masked = self.isa() == Isa::Avx2 && self.tail.is_some();
+        let registers: Vec<V> = (0..2 * self.lanes as u8).map(V).collect();
+        let (rows, temps) = registers.split_at(self.lanes);
+        for access in self.shape.crossing.clone() {
+            let slot = self.crossing_slot(tile.len());
+            for (vector, &first) in tile[..self.shape.vectors].iter().enumerate() {
+                let n = if first.tail { self.tail.map_or(self.lanes, |tail| tail.1) } else { self.lanes };
+                for (lane, &row) in rows[..n].iter().enumerate() {
+                    let at = Vector { lane: first.lane + lane as i64, ..first };
+                    let from = self.place(access, &Point { vector: at, reduced: Vec::new(), each: program.each, index: 0 })?;
+                    self.asm.load(row, from.first);
+                }
+                for (step, column) in self.asm.transpose(rows, temps).into_iter().enumerate() {
+                    let index = step * self.shape.vectors + vector;
+                    if moves && !masked {
+                        let point = Point { vector: tile[index], reduced: Vec::new(), each: program.each, index };
+                        self.store(program.stores[0].write, &point, column)?;
+                    } else {
+                        self.asm.store(Mem::at(R::RSP, slot + 64 * index as i32), column);
+                    }
+                }
+            }
+            self.crossed.push((access, slot));
+        }
+        if masked {
+            self.set_tail();
+        }
+        if moves && !masked {
+            self.crossed.clear();
+        }
+        Some(moves && !masked)
+    }
+
+    /// Room on the stack for the vectors of a tile.
+    fn crossing_slot(&mut self, vectors: usize) -> i32 {
+        let first = self.slots.take(64);
+        for _ in 1..vectors {
+            self.slots.take(64);
+        }
+        first
+    }
+
+    /// Lanes that are not there are zero.
+    fn gather(&mut self, lanes: &Lanes, dst: V) -> Option<()> {
+        let places = (0..self.lanes as i64).map(|lane| i32::try_from(lane * lanes.stride).ok());
+        let places = places.collect::<Option<Vec<i32>>>()?;
+        let bytes: Vec<u8> = places.iter().flat_map(|place| place.to_le_bytes()).collect();
+        let places = self.asm.constant(&bytes);
+        self.asm.load(SCRATCH[0], places);
+        let mask = match self.isa() {
+            Isa::Avx512 => Mask::K(SCRATCH_MASK),
+            Isa::Avx2 => Mask::V(SCRATCH[1]),
+        };
+        match self.tail.filter(|_| lanes.tail) {
+            Some((tail, _)) => self.asm.mask_and(mask, tail, tail),
+            None => self.asm.mask_all(mask),
+        }
+        self.asm.zero(dst);
+        self.asm.gather(dst, mask, lanes.first.base, SCRATCH[0], 4, lanes.first.disp);
+        Some(())
+    }
+
+    /// Bytes as lanes all ones or all zeros.
+    fn read_bytes(&mut self, lanes: &Lanes, dst: V) {
+        if lanes.stride == 1 && !lanes.tail && lanes.n == self.lanes {
+            let width = self.isa().width();
+            self.asm.vector(&forms::VPMOVZXBD, width, dst, V(0), lanes.first, None);
+        } else if lanes.stride == 0 || lanes.n == 1 {
+            self.asm.load_byte(R::RCX, lanes.first);
+            self.asm.bcast_r(dst, R::RCX);
+        } else {
+            let slot = self.byte_slot();
+            self.asm.zero(dst);
+            self.asm.store(slot, dst);
+            for lane in 0..lanes.n {
+                self.asm.load_byte(R::RCX, lanes.first.plus((lane as i64 * lanes.stride) as i32));
+                self.asm.mov_mr32(slot.plus(4 * lane as i32), R::RCX);
+            }
+            self.asm.load(dst, slot);
+        }
+        // Zero minus what is at most 1: any other byte counts as 1.
+        let (one, zero) = (self.asm.splat_bits_rm(1), SCRATCH[0]);
+        self.asm.op3(Op::MinI, dst, dst, one);
+        self.asm.zero(zero);
+        self.asm.op3(Op::SubI, dst, zero, dst);
+    }
+
+    pub fn store(&mut self, write: usize, point: &Point, value: V) -> Option<()> {
+        let access = self.n.n_reads + write;
+        let lanes = self.place(access, point)?;
+        let bytes = self.n.accesses[access].dtype == DType::BOOL;
+        if bytes {
+            let one = self.asm.splat_bits_rm(1);
+            self.asm.op3(Op::And, SCRATCH[1], value, one);
+        }
+        match (lanes.stride, self.tail) {
+            _ if lanes.n == 1 && !bytes => self.asm.store_lane0(lanes.first, value),
+            (1, Some((mask, _))) if lanes.tail && !bytes => self.asm.store_tail(lanes.first, mask, value),
+            (1, _) if !bytes => self.asm.store(lanes.first, value),
+            _ => self.scatter(&lanes, if bytes { SCRATCH[1] } else { value }),
+        }
+        Some(())
+    }
+
+    /// One lane after another, by way of the stack.
+    fn scatter(&mut self, lanes: &Lanes, value: V) {
+        let slot = self.byte_slot();
+        self.asm.store(slot, value);
+        for lane in 0..lanes.n {
+            let to = lanes.first.plus((lane as i64 * lanes.stride * lanes.size) as i32);
+            self.asm.mov_rm32(R::RCX, slot.plus(4 * lane as i32));
+            if lanes.size == 1 {
+                self.asm.store_byte(to, R::RCX);
+            } else {
+                self.asm.mov_mr32(to, R::RCX);
+            }
+        }
+    }
+
+    /// A vector's room on the stack for lanes one by one.
+    fn byte_slot(&mut self) -> Mem {
+        let slot = *self.lane_slot.get_or_insert_with(|| self.slots.take(64));
+        Mem::at(R::RSP, slot)
+    }
+}

@@ -1,0 +1,573 @@
+//! A body as vector instructions: registers for its values, one instruction after another.
+//!
+//! A value gets a register where it is made and gives it back after its last use; where none is free, the value that is used
+//! last of all goes to the stack. Constants and values on the stack are memory operands where the instruction has one. A Bool is
+//! a vector of lanes all ones or all zeros, but on AVX-512 a comparison that only chooses is an opmask.
+
+use super::fold::Accumulators;
+use super::generate::{Gen, SCRATCH, SCRATCH_MASK, Vector};
+use super::normal::Program;
+use crate::jit::asm::{IPred, Isa, K, Mask, Mem, Op, Pred, R, Rm, Round, V};
+use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val};
+
+/// Where a value is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Loc {
+    Nowhere,
+    Reg(V),
+    /// A whole vector at an offset from `rsp`.
+    Slot(i32),
+    Const(u32),
+    Mask(K),
+}
+
+/// Where a body runs.
+#[derive(Clone, Debug)]
+pub struct Point {
+    pub vector: Vector,
+    /// Steps along reduced dimensions from the pointers.
+    pub reduced: Vec<(usize, i64)>,
+    pub each: bool,
+    /// The number of the vector in its tile.
+    pub index: usize,
+}
+
+/// What a run finds and where its folds go.
+pub struct Body<'b> {
+    /// Values that are computed already, by instruction; `Nowhere` for the others.
+    pub pinned: Option<&'b Vec<Loc>>,
+    pub accumulators: Option<(&'b Accumulators, usize)>,
+}
+
+/// A run over some instructions of a body.
+struct Run {
+    at: Vec<Loc>,
+    /// Registers that this run may give back.
+    own: Vec<bool>,
+    /// The instructions that use each value, ascending; [`END`] for what is used after all.
+    uses: Vec<Vec<usize>>,
+    now: usize,
+}
+
+const END: usize = usize::MAX;
+
+impl Gen<'_> {
+    pub fn take_register(&mut self) -> Option<V> {
+        if self.free == 0 {
+            return None;
+        }
+        // The lower registers make shorter instructions.
+        let register = self.free.trailing_zeros() as u8;
+        self.free &= !(1 << register);
+        Some(V(register))
+    }
+
+    fn take_slot(&mut self) -> i32 {
+        match self.spare_slots.pop() {
+            Some(slot) => slot,
+            None => self.slots.take(64),
+        }
+    }
+
+    /// Gives back what [`Gen::hoist`] has pinned.
+    pub fn unpin(&mut self, pinned: Vec<Vec<Loc>>) -> Option<()> {
+        for loc in pinned.into_iter().flatten() {
+            match loc {
+                Loc::Reg(register) => self.free |= 1 << register.0,
+                Loc::Slot(slot) if !self.is_fixed(slot) => self.spare_slots.push(slot),
+                _ => (),
+            }
+        }
+        Some(())
+    }
+
+    fn is_fixed(&self, slot: i32) -> bool {
+        self.count == Some(slot) || self.folded.iter().flatten().any(|&folded| folded == slot)
+    }
+
+    /// Runs the invariant instructions that others need, and keeps what they need in at most `budget` registers; the rest
+    /// goes to the stack. Constants that stand where an instruction takes no memory get registers as well.
+    pub fn hoist(&mut self, program: &Program, invariant: &[bool], point: &Point, budget: usize) -> Option<Vec<Loc>> {
+        let mut needed = vec![false; invariant.len()];
+        for (_, instr) in program.body.instrs.iter().enumerate().filter(|&(at, _)| !invariant[at]) {
+            instr.operands().for_each(|val| needed[val.0 as usize] |= invariant[val.0 as usize]);
+        }
+        // What is stored or folded is computed where it is needed, from what is kept.
+        let select: Vec<bool> = program.body.instrs.iter().zip(invariant).map(|(instr, &is)| is && !is_free(*instr)).collect();
+        let mut run = self.begin(program, &select, None, point);
+        for (at, uses) in run.uses.iter_mut().enumerate() {
+            if needed[at] && select[at] {
+                uses.push(END);
+            }
+        }
+        self.instructions(program, &select, point, &mut run)?;
+        let mut pinned = vec![Loc::Nowhere; invariant.len()];
+        let mut left = budget;
+        for at in 0..pinned.len() {
+            if !(needed[at] && select[at]) {
+                continue;
+            }
+            pinned[at] = match run.at[at] {
+                Loc::Reg(register) if left > 0 => {
+                    left -= 1;
+                    Loc::Reg(register)
+                }
+                Loc::Reg(register) => {
+                    let slot = self.take_slot();
+                    self.asm.store(Mem::at(R::RSP, slot), register);
+                    self.free |= 1 << register.0;
+                    Loc::Slot(slot)
+                }
+                other => other,
+            };
+        }
+        self.pin_constants(program, invariant, &mut pinned, left)?;
+        Some(pinned)
+    }
+
+    fn pin_constants(&mut self, program: &Program, invariant: &[bool], pinned: &mut [Loc], mut left: usize) -> Option<()> {
+        for (at, instr) in program.body.instrs.iter().enumerate() {
+            let first = match *instr {
+                Instr::Bin(Bin::Sub | Bin::Div | Bin::MaxSecond | Bin::MinSecond | Bin::Scale, a, _) => a,
+                Instr::Cmp(_, a, _) => a,
+                Instr::Select(_, _, other) => other,
+                _ => continue,
+            };
+            let Instr::Const(bits, _) = program.body.instrs[first.0 as usize] else { continue };
+            if invariant[at] || left == 0 || pinned[first.0 as usize] != Loc::Nowhere {
+                continue;
+            }
+            left -= 1;
+            let register = self.take_register()?;
+            self.asm.splat_bits(register, bits);
+            pinned[first.0 as usize] = Loc::Reg(register);
+        }
+        Some(())
+    }
+
+    /// Computes what is not pinned, then stores and folds.
+    pub fn run(&mut self, program: &Program, point: &Point, body: Body) -> Option<()> {
+        let known = |at: usize| body.pinned.is_some_and(|pinned| pinned[at] != Loc::Nowhere);
+        let mut wanted = vec![false; program.body.instrs.len()];
+        let results = program.stores.iter().map(|store| store.val).chain(program.folds.iter().map(|fold| fold.0));
+        results.for_each(|val| wanted[val.0 as usize] = true);
+        for at in (0..wanted.len()).rev() {
+            if wanted[at] && !known(at) {
+                program.body.instrs[at].operands().for_each(|val| wanted[val.0 as usize] = true);
+            }
+        }
+        let select: Vec<bool> =
+            program.body.instrs.iter().enumerate().map(|(at, instr)| wanted[at] && !known(at) && !is_free(*instr)).collect();
+        let mut run = self.begin(program, &select, body.pinned, point);
+        for val in program.stores.iter().map(|store| store.val).chain(program.folds.iter().map(|fold| fold.0)) {
+            run.uses[val.0 as usize].push(END);
+        }
+        self.instructions(program, &select, point, &mut run)?;
+        for store in &program.stores {
+            let value = self.in_register(&run, store.val, 1);
+            self.store(store.write, point, value)?;
+        }
+        if let Some((accumulators, set)) = body.accumulators {
+            let across = matches!(self.shape.lane, super::shape::LaneDim::Reduced(_));
+            for (fold, (val, _)) in program.folds.iter().enumerate() {
+                let value = self.in_register(&run, *val, 1);
+                accumulators.add(self, set, point, fold, value, across && point.vector.tail);
+            }
+        }
+        for at in 0..run.at.len() {
+            self.release(&mut run, at);
+        }
+        Some(())
+    }
+
+    fn begin(&self, program: &Program, select: &[bool], pinned: Option<&Vec<Loc>>, point: &Point) -> Run {
+        let mut at = pinned.cloned().unwrap_or_else(|| vec![Loc::Nowhere; select.len()]);
+        let mut uses = vec![Vec::new(); select.len()];
+        for (place, instr) in program.body.instrs.iter().enumerate() {
+            if at[place] == Loc::Nowhere {
+                at[place] = match *instr {
+                    Instr::Const(bits, _) => Loc::Const(bits),
+                    Instr::Folded(fold) => Loc::Slot(self.folded[usize::from(fold)][point.index]),
+                    Instr::Count => match self.count {
+                        Some(slot) => Loc::Slot(slot),
+                        None => Loc::Const((self.n.reduced_points() as f32).to_bits()),
+                    },
+                    _ => Loc::Nowhere,
+                };
+            }
+            if select[place] {
+                instr.operands().for_each(|val| uses[val.0 as usize].push(place));
+            }
+        }
+        Run { at, own: select.to_vec(), uses, now: 0 }
+    }
+
+    fn instructions(&mut self, program: &Program, select: &[bool], point: &Point, run: &mut Run) -> Option<()> {
+        for (at, _) in select.iter().enumerate().filter(|&(_, &selected)| selected) {
+            run.now = at;
+            self.instruction(program, at, point, run)?;
+            program.body.instrs[at].operands().for_each(|val| self.release_if_dead(run, val));
+            if run.uses[at].is_empty() {
+                self.release(run, at);
+            }
+        }
+        Some(())
+    }
+
+    /// The register of a value; one that has none comes to the scratch register of this number.
+    fn in_register(&mut self, run: &Run, val: Val, scratch: usize) -> V {
+        match run.at[val.0 as usize] {
+            Loc::Reg(register) => register,
+            Loc::Slot(slot) => {
+                self.asm.load(SCRATCH[scratch], Mem::at(R::RSP, slot));
+                SCRATCH[scratch]
+            }
+            Loc::Const(bits) => {
+                self.asm.splat_bits(SCRATCH[scratch], bits);
+                SCRATCH[scratch]
+            }
+            Loc::Mask(mask) => {
+                self.spread(SCRATCH[scratch], mask);
+                SCRATCH[scratch]
+            }
+            Loc::Nowhere => SCRATCH[scratch],
+        }
+    }
+
+    fn operand(&mut self, run: &Run, val: Val) -> Rm {
+        match run.at[val.0 as usize] {
+            Loc::Slot(slot) => Rm::Mem(Mem::at(R::RSP, slot)),
+            Loc::Const(bits) => self.asm.splat_bits_rm(bits),
+            Loc::Reg(register) => Rm::Reg(register),
+            Loc::Mask(_) | Loc::Nowhere => Rm::Reg(self.in_register(run, val, 1)),
+        }
+    }
+
+    /// All ones in the lanes of a mask, zeros in the others.
+    fn spread(&mut self, dst: V, mask: K) {
+        self.asm.zero(dst);
+        let ones = self.asm.splat_bits_rm(u32::MAX);
+        self.asm.select(Mask::K(mask), dst, ones, dst);
+    }
+
+    /// Whether a value's register may be the result's: nothing uses it any more.
+    fn dies(&self, run: &Run, val: Val) -> bool {
+        let at = val.0 as usize;
+        run.own[at] && matches!(run.at[at], Loc::Reg(_)) && run.uses[at].last().is_none_or(|&last| last <= run.now)
+    }
+
+    fn release_if_dead(&mut self, run: &mut Run, val: Val) {
+        let at = val.0 as usize;
+        if run.uses[at].last().is_none_or(|&last| last <= run.now) {
+            self.release(run, at);
+        }
+    }
+
+    fn release(&mut self, run: &mut Run, at: usize) {
+        if !run.own[at] {
+            return;
+        }
+        match run.at[at] {
+            Loc::Reg(register) => self.free |= 1 << register.0,
+            Loc::Mask(K(mask)) => self.free_masks |= 1 << mask,
+            Loc::Slot(slot) => self.spare_slots.push(slot),
+            Loc::Nowhere | Loc::Const(_) => (),
+        }
+        run.at[at] = Loc::Nowhere;
+    }
+
+    /// A register for the value of the instruction at hand, which does not use it before the result is written.
+    fn result(&mut self, program: &Program, run: &mut Run) -> Option<V> {
+        for val in program.body.instrs[run.now].operands() {
+            self.release_quietly(run, val);
+        }
+        self.fresh(program, run)
+    }
+
+    /// Gives back the register of a dying operand although the instruction still reads it.
+    fn release_quietly(&mut self, run: &mut Run, val: Val) {
+        if self.dies(run, val) {
+            self.release(run, val.0 as usize);
+        }
+    }
+
+    /// A register that none of the operands has.
+    fn fresh(&mut self, program: &Program, run: &mut Run) -> Option<V> {
+        let register = match self.take_register() {
+            Some(register) => register,
+            None => self.evict(program, run)?,
+        };
+        run.at[run.now] = Loc::Reg(register);
+        Some(register)
+    }
+
+    /// Puts the value whose next use is farthest on the stack.
+    fn evict(&mut self, program: &Program, run: &mut Run) -> Option<V> {
+        let operands: Vec<Val> = program.body.instrs[run.now].operands().collect();
+        let next = |at: usize| run.uses[at].iter().copied().find(|&place| place > run.now).unwrap_or(END);
+        let candidates = (0..run.at.len()).filter(|&at| {
+            run.own[at] && at != run.now && matches!(run.at[at], Loc::Reg(_)) && operands.iter().all(|val| val.0 as usize != at)
+        });
+        let farthest = candidates.max_by_key(|&at| next(at))?;
+        let Loc::Reg(register) = run.at[farthest] else { return None };
+        let slot = self.take_slot();
+        self.asm.store(Mem::at(R::RSP, slot), register);
+        run.at[farthest] = Loc::Slot(slot);
+        Some(register)
+    }
+
+    fn instruction(&mut self, program: &Program, at: usize, point: &Point, run: &mut Run) -> Option<()> {
+        match program.body.instrs[at] {
+            Instr::Const(..) | Instr::Folded(_) | Instr::Count => Some(()),
+            Instr::Read(read) => {
+                let dst = self.fresh(program, run)?;
+                self.read(usize::from(read), point, dst)
+            }
+            Instr::Un(op, a) => self.unary(program, op, a, run),
+            Instr::Bin(op, a, b) => self.binary(program, op, [a, b], run),
+            Instr::Fma(a, b, c) => self.multiply_add(program, [a, b, c], run),
+            Instr::Cmp(op, a, b) => self.compare(program, op, [a, b], run),
+            Instr::Select(condition, then, other) => self.choose(program, [condition, then, other], run),
+        }
+    }
+
+    fn unary(&mut self, program: &Program, op: Un, a: Val, run: &mut Run) -> Option<()> {
+        let float = program.lanes[a.0 as usize] == Lane::F32;
+        let bits = match op {
+            Un::Neg if float => Some((Op::Xor, 1 << 31)),
+            Un::Abs if float => Some((Op::And, i32::MAX as u32)),
+            Un::Not => Some((Op::Xor, u32::MAX)),
+            Un::BoolToFloat => Some((Op::And, 1f32.to_bits())),
+            Un::BoolToInt => Some((Op::And, 1)),
+            _ => None,
+        };
+        if let Some((op, bits)) = bits {
+            let x = self.in_register(run, a, 0);
+            let dst = self.result(program, run)?;
+            let bits = self.asm.splat_bits_rm(bits);
+            self.asm.op3(op, dst, x, bits);
+            return Some(());
+        }
+        let x = self.operand(run, a);
+        if matches!(op, Un::Neg | Un::Abs) {
+            // Integers: 0 - x, and of that and x the greater.
+            let dst = self.fresh(program, run)?;
+            self.asm.zero(dst);
+            self.asm.op3(Op::SubI, dst, dst, x);
+            if op == Un::Abs {
+                self.asm.op3(Op::MaxI, dst, dst, x);
+            }
+            return Some(());
+        }
+        let dst = self.result(program, run)?;
+        match op {
+            Un::Sqrt => self.asm.sqrt(dst, x),
+            Un::Floor => self.asm.round(Round::Down, dst, x),
+            Un::Ceil => self.asm.round(Round::Up, dst, x),
+            Un::Trunc => self.asm.round(Round::Trunc, dst, x),
+            Un::RoundEven => self.asm.round(Round::Nearest, dst, x),
+            Un::TruncToInt => self.asm.cvt_f2i_trunc(dst, x),
+            Un::NearestToInt => self.asm.cvt_f2i_nearest(dst, x),
+            Un::ToFloat => self.asm.cvt_i2f(dst, x),
+            Un::Bits | Un::FromBits => match x {
+                Rm::Reg(register) if register == dst => (),
+                Rm::Reg(register) => self.asm.mov(dst, register),
+                Rm::Mem(mem) => self.asm.load(dst, mem),
+                Rm::Bcast(mem) => self.asm.bcast(dst, mem),
+            },
+            _ => return None,
+        }
+        Some(())
+    }
+
+    fn binary(&mut self, program: &Program, op: Bin, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
+        let float = program.lanes[a.0 as usize] == Lane::F32;
+        let count = match run.at[b.0 as usize] {
+            Loc::Const(bits) => Some(bits as u8 & 31),
+            _ => None,
+        };
+        if let (Bin::Shl | Bin::ShrSigned | Bin::ShrUnsigned, Some(count)) = (op, count) {
+            let x = self.in_register(run, a, 0);
+            let dst = self.result(program, run)?;
+            match op {
+                Bin::Shl => self.asm.sll(dst, x, count),
+                Bin::ShrSigned => self.asm.sra(dst, x, count),
+                _ => self.asm.srl(dst, x, count),
+            }
+            return Some(());
+        }
+        let (op, commutes) = match op {
+            Bin::Add if float => (Op::Add, true),
+            Bin::Sub if float => (Op::Sub, false),
+            Bin::Mul if float => (Op::Mul, true),
+            Bin::Add => (Op::AddI, true),
+            Bin::Sub => (Op::SubI, false),
+            Bin::Mul => (Op::MulloI, true),
+            Bin::Div => (Op::Div, false),
+            Bin::MaxSecond if float => (Op::Max, false),
+            Bin::MinSecond if float => (Op::Min, false),
+            Bin::MaxSecond => (Op::MaxI, true),
+            Bin::MinSecond => (Op::MinI, true),
+            Bin::And => (Op::And, true),
+            Bin::Or => (Op::Or, true),
+            Bin::Xor => (Op::Xor, true),
+            Bin::Shl => (Op::SllvI, false),
+            Bin::ShrSigned => (Op::SravI, false),
+            Bin::ShrUnsigned => (Op::SrlvI, false),
+            Bin::Scale => {
+                let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
+                let dst = self.result(program, run)?;
+                self.asm.scalef(dst, x, y);
+                return Some(());
+            }
+            Bin::Max | Bin::Min | Bin::Pow | Bin::Mod | Bin::FloorMod | Bin::FloorDiv => return None,
+        };
+        let in_memory = |val: Val| matches!(run.at[val.0 as usize], Loc::Const(_) | Loc::Slot(_));
+        let (a, b) = if commutes && in_memory(a) && !in_memory(b) { (b, a) } else { (a, b) };
+        let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
+        let dst = self.result(program, run)?;
+        self.asm.op3(op, dst, x, y);
+        Some(())
+    }
+
+    /// The form whose overwritten operand dies here, if any does.
+    fn multiply_add(&mut self, program: &Program, [a, b, c]: [Val; 3], run: &mut Run) -> Option<()> {
+        let is_reg = |run: &Run, val: Val| matches!(run.at[val.0 as usize], Loc::Reg(_));
+        // The factor that is more likely in memory comes second.
+        let (a, b) = if is_reg(run, a) || !is_reg(run, b) { (a, b) } else { (b, a) };
+        if self.dies(run, c) {
+            let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
+            let dst = self.inherit(run, c);
+            self.asm.fma(dst, x, y);
+            return Some(());
+        }
+        for (dying, other) in [(a, b), (b, a)] {
+            if self.dies(run, dying) {
+                if !is_reg(run, other) && is_reg(run, c) {
+                    let (x, y) = (self.in_register(run, c, 0), self.operand(run, other));
+                    let dst = self.inherit(run, dying);
+                    self.asm.fma132(dst, x, y);
+                } else {
+                    let (x, y) = (self.in_register(run, other, 0), self.operand(run, c));
+                    let dst = self.inherit(run, dying);
+                    self.asm.fma213(dst, x, y);
+                }
+                return Some(());
+            }
+        }
+        let x = self.in_register(run, a, 0);
+        let dst = self.fresh(program, run)?;
+        if is_reg(run, c) || !is_reg(run, b) {
+            match self.operand(run, c) {
+                Rm::Reg(register) => self.asm.mov(dst, register),
+                Rm::Mem(mem) => self.asm.load(dst, mem),
+                Rm::Bcast(mem) => self.asm.bcast(dst, mem),
+            }
+            let y = self.operand(run, b);
+            self.asm.fma(dst, x, y);
+        } else {
+            let y = self.in_register(run, b, 1);
+            self.asm.mov(dst, y);
+            let z = self.operand(run, c);
+            self.asm.fma213(dst, x, z);
+        }
+        Some(())
+    }
+
+    /// The result takes the register of a value that dies.
+    fn inherit(&mut self, run: &mut Run, val: Val) -> V {
+        let Loc::Reg(register) = run.at[val.0 as usize] else { return SCRATCH[0] };
+        run.at[val.0 as usize] = Loc::Nowhere;
+        run.at[run.now] = Loc::Reg(register);
+        register
+    }
+
+    fn compare(&mut self, program: &Program, op: Cmp, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
+        let float = program.lanes[a.0 as usize] == Lane::F32;
+        let x = self.in_register(run, a, 0);
+        let y = match (op, self.isa(), float) {
+            (Cmp::Lt | Cmp::Ge, Isa::Avx2, false) => Rm::Reg(self.in_register(run, b, 1)),
+            _ => self.operand(run, b),
+        };
+        let now = run.now;
+        let only_chooses = |at: usize| match program.body.instrs.get(at) {
+            Some(Instr::Select(condition, then, other)) => {
+                let own = now as u32;
+                condition.0 == own && then.0 != own && other.0 != own
+            }
+            _ => false,
+        };
+        let mask = if self.isa() == Isa::Avx512 { Some(SCRATCH_MASK) } else { None };
+        let kept = mask.is_some() && self.free_masks != 0 && run.uses[now].iter().all(|&at| only_chooses(at));
+        let dst = match mask {
+            Some(_) if kept => {
+                let number = self.free_masks.trailing_zeros() as u8;
+                self.free_masks &= !(1 << number);
+                run.at[now] = Loc::Mask(K(number));
+                Mask::K(K(number))
+            }
+            Some(mask) => Mask::K(mask),
+            None => Mask::V(self.result(program, run)?),
+        };
+        if float {
+            let pred = match op {
+                Cmp::Eq => Pred::Eq,
+                Cmp::Ne => Pred::Ne,
+                Cmp::Lt => Pred::Lt,
+                Cmp::Le => Pred::Le,
+                Cmp::Gt => Pred::Gt,
+                Cmp::Ge => Pred::Ge,
+            };
+            self.asm.cmp(pred, dst, x, y);
+        } else {
+            let pred = match op {
+                Cmp::Eq => IPred::Eq,
+                Cmp::Ne => IPred::Ne,
+                Cmp::Lt => IPred::Lt,
+                Cmp::Le => IPred::Le,
+                Cmp::Gt => IPred::Gt,
+                Cmp::Ge => IPred::Ge,
+            };
+            self.asm.cmp_i(pred, dst, x, y);
+        }
+        if let (Mask::K(mask), false) = (dst, kept) {
+            let dst = self.result(program, run)?;
+            self.spread(dst, mask);
+        }
+        Some(())
+    }
+
+    fn choose(&mut self, program: &Program, [condition, then, other]: [Val; 3], run: &mut Run) -> Option<()> {
+        let mask = match (run.at[condition.0 as usize], self.isa()) {
+            (Loc::Mask(mask), _) => Mask::K(mask),
+            (_, Isa::Avx2) => Mask::V(self.in_register(run, condition, 1)),
+            (_, Isa::Avx512) => {
+                let lanes = self.in_register(run, condition, 1);
+                let zero = self.asm.splat_bits_rm(0);
+                self.asm.cmp_i(IPred::Ne, Mask::K(SCRATCH_MASK), lanes, zero);
+                Mask::K(SCRATCH_MASK)
+            }
+        };
+        let z = self.in_register(run, other, 0);
+        // The mask on AVX2 may lie in the other scratch register.
+        let y = match run.at[then.0 as usize] {
+            Loc::Mask(mask) => {
+                let dst = self.fresh(program, run)?;
+                self.spread(dst, mask);
+                Rm::Reg(dst)
+            }
+            _ => self.operand(run, then),
+        };
+        let dst = match run.at[run.now] {
+            Loc::Reg(dst) => dst,
+            _ => self.result(program, run)?,
+        };
+        self.asm.select(mask, dst, y, z);
+        Some(())
+    }
+}
+
+/// Whether an instruction needs no code of its own.
+fn is_free(instr: Instr) -> bool {
+    matches!(instr, Instr::Const(..) | Instr::Folded(_) | Instr::Count)
+}

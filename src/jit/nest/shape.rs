@@ -1,0 +1,254 @@
+//! How a nest is walked: what lies in lanes, what an item of work is, how many vectors are computed side by side.
+//!
+//! **Lanes** are independent points of a kept dimension, or the points of a reduced one, whose folds are then joined across
+//! lanes. Each candidate has a price per element: 1 for an access of unit stride, ½ for one of stride zero, a lane's worth for
+//! any other (a gather, or as many scalar stores), times what the last vector wastes; folds across lanes cost their joining. The
+//! cheapest is taken, the first of equals, kept before reduced. A clipped dimension holds no lanes, since all lanes share bounds.
+//!
+//! **Walk**: where the lane dimension fills more than a few vectors, the inner loop goes along it; else along the next kept
+//! dimension, with all vectors of the lane dimension in each step. What is left of the kept dimensions are items; a walk is cut
+//! into chunks where there are few items, at whole tiles, so that the same instructions compute each point however items are
+//! shared among threads.
+//!
+//! **Crossing**: an elementwise nest may read along one dimension and write along another. Lanes lie along the write; the walk
+//! goes along the read, and as many of its steps as there are lanes are read as whole vectors and transposed in registers.
+
+use super::normal::Normal;
+use crate::kernel::{Access, Instr};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LaneDim {
+    /// A single lane: nothing has an extent above 1 that could hold lanes.
+    Single,
+    Kept(usize),
+    Reduced(usize),
+}
+
+/// A dimension of the items: kept dimension `dim` in steps of `scale`.
+#[derive(Clone, Copy, Debug)]
+pub struct Outer {
+    pub dim: usize,
+    pub extent: u64,
+    pub scale: u64,
+}
+
+#[derive(Debug)]
+pub struct Shape {
+    pub lane: LaneDim,
+    /// Points of the lane dimension.
+    pub lane_extent: u64,
+    pub walk: Option<usize>,
+    /// Vectors of the lane dimension in each step of the walk; 1 where the walk goes along the lanes.
+    pub vectors: usize,
+    /// Steps of the walk in a tile.
+    pub unroll: usize,
+    /// Items, outermost dimension first.
+    pub outer: Vec<Outer>,
+    /// Reads that are transposed: the walk has unit stride, the lanes have not.
+    pub crossing: Vec<usize>,
+    /// Whether items go along the lane dimension vector by vector, while the walk goes elsewhere.
+    pub blocks: bool,
+    /// Where the walk is cut: steps of a chunk, and of the last one.
+    pub chunk: Option<(u64, u64)>,
+}
+
+/// More vectors of the lane dimension than this are walked along.
+const SIDE_BY_SIDE: u64 = 4;
+/// Rows computed side by side where lanes are reduced: one waits while its lanes are joined.
+const ROWS: usize = 2;
+/// A transposed element costs about as much as so many others.
+const CROSSING: f64 = 2.0;
+/// Longer bodies are not repeated for as many steps as there are lanes.
+const CROSSED: usize = 24;
+/// Elements of a chunk, about, and how many items are enough to be shared out.
+const CHUNK: u64 = 8192;
+const ENOUGH_ITEMS: u64 = 32;
+
+impl Shape {
+    pub fn new(n: &Normal, lanes: usize) -> Shape {
+        let lane = choose_lane(n, lanes);
+        let lane_extent = match lane {
+            LaneDim::Single => 1,
+            LaneDim::Kept(at) => n.dims[at],
+            LaneDim::Reduced(at) => n.reduce[at].extent,
+        };
+        let n_vectors = lane_extent.div_ceil(lanes as u64);
+        let crossing = crossing(n, lane, lanes);
+        let (walk, vectors) = match lane {
+            LaneDim::Kept(_) if crossing.is_some() => {
+                let walk = crossing.as_ref().map(|crossing| crossing.0);
+                (walk, if n_vectors > SIDE_BY_SIDE { 1 } else { n_vectors as usize })
+            }
+            LaneDim::Reduced(_) => (n.dims.len().checked_sub(1), 1),
+            LaneDim::Kept(at) if n_vectors > SIDE_BY_SIDE => (Some(at), 1),
+            // The last other kept dimension moves least in what is written.
+            LaneDim::Kept(at) => ((0..n.dims.len()).rev().find(|&dim| dim != at), n_vectors as usize),
+            LaneDim::Single => (n.dims.len().checked_sub(1), 1),
+        };
+        let blocks = crossing.is_some() && n_vectors > SIDE_BY_SIDE;
+        let crossing = crossing.map_or(Vec::new(), |crossing| crossing.1);
+        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer: Vec::new(), crossing, blocks, chunk: None };
+        shape.unroll = if shape.crossing.is_empty() { shape.tile_steps(n) } else { lanes };
+        for (dim, &extent) in n.dims.iter().enumerate() {
+            if Some(dim) != walk && LaneDim::Kept(dim) != lane {
+                shape.outer.push(Outer { dim, extent, scale: 1 });
+            }
+        }
+        if let (true, LaneDim::Kept(dim)) = (blocks, lane) {
+            shape.outer.push(Outer { dim, extent: n_vectors, scale: lanes as u64 });
+        }
+        shape.cut(n, lanes as u64);
+        shape
+    }
+
+    pub fn walks_lanes(&self) -> bool {
+        self.walk.is_some_and(|walk| self.lane == LaneDim::Kept(walk))
+    }
+
+    /// Points of the walk; 1 without one.
+    pub fn walk_extent(&self, n: &Normal) -> u64 {
+        self.walk.map_or(1, |walk| n.dims[walk])
+    }
+
+    pub fn n_items(&self) -> u64 {
+        self.outer.iter().map(|outer| outer.extent).product()
+    }
+
+    /// The stride from lane to lane.
+    pub fn lane_stride(&self, access: &Access, each: bool) -> i64 {
+        match self.lane {
+            LaneDim::Kept(at) => access.kept[at],
+            LaneDim::Reduced(at) if each => access.reduced[at],
+            LaneDim::Reduced(_) | LaneDim::Single => 0,
+        }
+    }
+
+    /// Many steps where a body is short, so that pointers and counters cost little; one where bounds differ from step to step.
+    fn tile_steps(&self, n: &Normal) -> usize {
+        let clipped = n.reduce.iter().any(|dim| dim.clip.is_some_and(|clip| Some(clip.dim) == self.walk));
+        if self.walk.is_none() || clipped {
+            return 1;
+        }
+        if let LaneDim::Reduced(_) = self.lane {
+            return ROWS;
+        }
+        let length: usize = n.stages.iter().map(|stage| stage.body.instrs.len()).sum();
+        let steps = match length {
+            0..=12 => 4,
+            13..=40 => 2,
+            _ => 1,
+        };
+        (steps / self.vectors).max(1)
+    }
+
+    /// Cuts the walk into chunks of whole tiles where items are few.
+    fn cut(&mut self, n: &Normal, lanes: u64) {
+        let Some(walk) = self.walk else { return };
+        let (items, extent) = (self.n_items(), n.dims[walk]);
+        if items == 0 || items >= ENOUGH_ITEMS {
+            return;
+        }
+        let lane_step = if self.walks_lanes() { lanes } else { 1 };
+        let tile = self.unroll as u64 * lane_step;
+        let side = match () {
+            () if self.walks_lanes() => 1,
+            () if self.blocks => lanes,
+            () => self.lane_extent,
+        };
+        let per_point = n.reduced_points().max(1) * side;
+        let chunk = (CHUNK / per_point.max(1)).max(1).next_multiple_of(tile);
+        if extent > chunk {
+            let chunks = extent.div_ceil(chunk);
+            self.outer.push(Outer { dim: walk, extent: chunks, scale: chunk });
+            self.chunk = Some((chunk, extent - (chunks - 1) * chunk));
+        }
+    }
+}
+
+fn choose_lane(n: &Normal, lanes: usize) -> LaneDim {
+    let clipped = |dim: usize| n.reduce.iter().any(|reduce| reduce.clip.is_some_and(|clip| clip.dim == dim));
+    let kept = (0..n.dims.len()).rev().filter(|&dim| n.dims[dim] > 1 && !clipped(dim)).map(LaneDim::Kept);
+    let any_clip = n.reduce.iter().any(|reduce| reduce.clip.is_some());
+    let reduced = (0..n.reduce.len()).rev().filter(|&dim| !any_clip && n.reduce[dim].extent > 1).map(LaneDim::Reduced);
+    let candidates = kept.chain(reduced).filter(|&lane| may_write(n, lane));
+    candidates
+        .map(|lane| (price(n, lane, lanes), lane))
+        .reduce(|a, b| if b.0 < a.0 { b } else { a })
+        .map_or(LaneDim::Single, |best| best.1)
+}
+
+/// Lanes that write to one place are no lanes.
+fn may_write(n: &Normal, lane: LaneDim) -> bool {
+    n.stages.iter().all(|stage| {
+        stage.stores.iter().all(|store| {
+            let access = &n.accesses[n.n_reads + store.write];
+            match lane {
+                LaneDim::Kept(at) => access.kept[at] != 0,
+                LaneDim::Reduced(at) => !stage.each || access.reduced[at] != 0,
+                LaneDim::Single => true,
+            }
+        })
+    })
+}
+
+/// What an element costs, about.
+fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
+    let extent = match lane {
+        LaneDim::Single => 1,
+        LaneDim::Kept(at) => n.dims[at],
+        LaneDim::Reduced(at) => n.reduce[at].extent,
+    };
+    let waste = (extent.div_ceil(lanes as u64) * lanes as u64) as f64 / extent as f64;
+    let points = n.reduced_points().max(1) as f64;
+    let crossing = crossing(n, lane, lanes).map_or(Vec::new(), |crossing| crossing.1);
+    let mut price = 0.0;
+    for stage in &n.stages {
+        let times = if stage.each { points } else { 1.0 };
+        let of = |at: usize| {
+            let access = &n.accesses[at];
+            let stride = match lane {
+                LaneDim::Single => 0,
+                LaneDim::Kept(at) => access.kept[at],
+                LaneDim::Reduced(at) if stage.each => access.reduced[at],
+                LaneDim::Reduced(_) => 0,
+            };
+            match stride {
+                1 => 1.0,
+                0 => 0.5,
+                _ if crossing.contains(&at) => CROSSING,
+                _ => lanes as f64,
+            }
+        };
+        let reads = stage.body.instrs.iter().filter_map(|instr| match instr {
+            Instr::Read(read) => Some(of(usize::from(*read))),
+            _ => None,
+        });
+        let moved: f64 = reads.sum::<f64>() + stage.stores.iter().map(|store| 2.0 * of(n.n_reads + store.write)).sum::<f64>();
+        let work = 0.5 * stage.body.instrs.len() as f64;
+        price += match lane {
+            // One lane does what is done once for each point; folds are joined in about twice the steps that halve a vector.
+            LaneDim::Reduced(_) if stage.each => times * (moved + work) * waste + 12.0 * lanes as f64 * stage.folds.len() as f64,
+            LaneDim::Reduced(_) => times * (moved + work) * lanes as f64,
+            _ => times * (moved + work) * waste,
+        };
+    }
+    price
+}
+
+/// The dimension along which reads that are strided along the lanes have unit stride, and these reads.
+fn crossing(n: &Normal, lane: LaneDim, lanes: usize) -> Option<(usize, Vec<usize>)> {
+    let (LaneDim::Kept(lane), [stage]) = (lane, &n.stages[..]) else { return None };
+    if !n.reduce.is_empty() || !stage.folds.is_empty() || stage.body.instrs.len() > CROSSED {
+        return None;
+    }
+    let along = |dim: usize| -> Vec<usize> {
+        let crosses = |&at: &usize| {
+            let access = &n.accesses[at];
+            let read = stage.body.instrs.contains(&Instr::Read(at as u16));
+            read && access.dtype.bytes() == 4 && access.kept[dim] == 1 && !matches!(access.kept[lane], 0 | 1)
+        };
+        (0..n.n_reads).filter(crosses).collect()
+    };
+    let dims = (0..n.dims.len()).filter(|&dim| dim != lane && n.dims[dim] >= lanes as u64);
+    dims.map(|dim| (dim, along(dim))).filter(|found| !found.1.is_empty()).max_by_key(|found| found.1.len())
+}

@@ -1,0 +1,464 @@
+//! A plan as a program that runs: its code, its packed weights, and the memory of a session.
+//!
+//! A [`Program`] is immutable and may be shared by sessions in any threads; a [`Session`] owns the arena and what a run
+//! changes. Same inputs give the same bytes whatever the number of threads: work is split where nothing is summed across.
+
+use super::asm::{Asm, Isa};
+use super::contract::{self, Contraction, Item};
+use super::expand;
+use super::memory::{Code, CodeError};
+use super::nest::{self, NestCode};
+use super::pool::{Pool, part};
+use super::region::Region;
+use crate::base::Idx;
+use crate::diag::Diagnostic;
+use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target};
+use crate::plan::{BufferId, CallId, Move, Place, Plan, Step, Work};
+use crate::tensor::{Tensor, with_array};
+use std::fmt;
+use std::sync::Arc;
+
+/// What computes the operators that have no kernel.
+pub trait Fallback: Sync {
+    /// The fields of the result of a call, given its operands: tensors, or the fields of a tuple.
+    fn call(&self, call: CallId, operands: Vec<(bool, Vec<Tensor>)>) -> Result<Vec<Tensor>, Box<Diagnostic>>;
+}
+
+/// Why a plan did not become a program.
+#[derive(Debug)]
+pub enum LoadError {
+    Code(CodeError),
+    /// The system gave no memory.
+    Memory(std::io::Error),
+    /// A step that has no code.
+    NoKernel(usize),
+    /// An operator that is computed once failed.
+    Failed(Box<Diagnostic>),
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            LoadError::Code(error) => error.fmt(f),
+            LoadError::Memory(error) => write!(f, "no memory: {error}"),
+            LoadError::NoKernel(step) => write!(f, "step {step} of the plan has no code"),
+            LoadError::Failed(diagnostic) => f.write_str(&diagnostic.message),
+        }
+    }
+}
+
+/// Packed weights of a contraction.
+#[derive(Clone, Copy, Debug)]
+enum Packed {
+    /// At an element of the program's packed weights.
+    Kept(usize),
+    /// They are read as they come.
+    AsKept,
+    /// At a byte of the session's memory, packed anew each run.
+    Scratch(usize),
+}
+
+/// What a step has become.
+#[derive(Debug)]
+enum Launch {
+    Zero,
+    Move,
+    Fallback,
+    Nest(NestCode),
+    Contract(Box<Contraction>, Packed),
+}
+
+/// A compiled plan.
+pub struct Program {
+    pub plan: Plan,
+    pub isa: Isa,
+    code: Code,
+    launches: Vec<Launch>,
+    /// What is computed once.
+    kept: Region,
+    packed: Region,
+    scratch_bytes: usize,
+}
+
+impl Program {
+    /// Compiles every step, computes what is computed once and packs weights.
+    pub fn load(plan: Plan, isa: Isa, target: &Target, fallback: &dyn Fallback) -> Result<Program, LoadError> {
+        let mut asm = Asm::new(isa);
+        let mut launches = vec![];
+        let (mut packed_len, mut scratch_bytes) = (0, 0);
+        for (at, step) in plan.steps.iter().enumerate() {
+            launches.push(match &step.work {
+                Work::Zero(_) => Launch::Zero,
+                Work::Move(_) => Launch::Move,
+                Work::Fallback(_) => Launch::Fallback,
+                Work::Kernel(Kernel::Nest(kernel)) => {
+                    Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
+                }
+                Work::Kernel(Kernel::Contract(kernel) | Kernel::Depthwise(Depthwise { contract: kernel, .. })) => {
+                    let reads = vec![Lane::F32; 1 + kernel.operands.len()];
+                    let (body, results) = expand::expand(&kernel.body, &reads, &[kernel.result], isa == Isa::Avx512);
+                    let kernel = Contract { body, result: results[0], ..kernel.clone() };
+                    let code = match &step.work {
+                        Work::Kernel(Kernel::Depthwise(own)) => {
+                            let own = Depthwise { contract: kernel.clone(), ..own.clone() };
+                            contract::depthwise::compile(&own, target, &mut asm)
+                        }
+                        // Few rows read each weight a few times: packing them would cost more.
+                        _ if few_points(&kernel) => contract::compile_rows(&kernel, target, &mut asm)
+                            .or_else(|| contract::compile(&kernel, target, &mut asm)),
+                        _ => contract::compile(&kernel, target, &mut asm),
+                    };
+                    let code = code.ok_or(LoadError::NoKernel(at))?;
+                    let len = code.packing.len() as usize;
+                    let bytes = (4 * len).next_multiple_of(64);
+                    let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
+                    let packed = if !code.is_packed() {
+                        Packed::AsKept
+                    } else if constant {
+                        packed_len += bytes / 4;
+                        Packed::Kept(packed_len - bytes / 4)
+                    } else {
+                        scratch_bytes += bytes;
+                        Packed::Scratch(scratch_bytes - bytes)
+                    };
+                    Launch::Contract(Box::new(code), packed)
+                }
+            });
+        }
+        let code = Code::new(asm).map_err(LoadError::Code)?;
+        let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
+        let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
+        let mut program = Program { plan, isa, code, launches, kept, packed, scratch_bytes };
+        program.once(fallback).map_err(LoadError::Failed)?;
+        Ok(program)
+    }
+
+    /// Runs the steps whose operands are constants, and packs weights that are.
+    fn once(&mut self, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+        let addresses = self.addresses(None, &[], &mut []);
+        let pool = Pool::new(1);
+        for (step, launch) in self.plan.steps.iter().zip(&self.launches) {
+            let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
+            if step.once {
+                self.launch(step, launch, &args, std::ptr::null_mut(), fallback, &pool, &split(launch, 1))?;
+            }
+            if let (Launch::Contract(code, Packed::Kept(at)), Some(kernel)) = (launch, contract_of(&step.work)) {
+                let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
+                let len = code.packing.len() as usize;
+                // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
+                let packed = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
+                let fits = code.packing.pack(source, packed);
+                debug_assert!(fits, "the plan's views lie in their buffers");
+            }
+        }
+        Ok(())
+    }
+
+    /// The elements of a buffer.
+    fn source(&self, buffer: BufferId, address: *const u8) -> &[f32] {
+        let elements = self.plan.buffers[buffer].elements as usize;
+        // SAFETY: `addresses` gave the address of this buffer, which has so many elements of f32.
+        unsafe { std::slice::from_raw_parts(address as *const f32, elements) }
+    }
+
+    /// The address of each buffer. Those that are not there yet are null.
+    fn addresses(&self, arena: Option<&Region>, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Vec<*mut u8> {
+        let of = |place: &Place| match place {
+            Place::Input(at) => inputs.get(*at).map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr() as *mut u8),
+            Place::Output(at) => outputs.get_mut(*at).map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr()),
+            Place::Const(tensor) => constant_address(tensor),
+            Place::Kept(offset) => self.kept.start().wrapping_add(*offset as usize),
+            Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(*offset as usize)),
+        };
+        let mut of = of;
+        self.plan.buffers.iter().map(|buffer| of(&buffer.place)).collect()
+    }
+
+    fn launch(
+        &self,
+        step: &Step,
+        launch: &Launch,
+        args: &[*mut u8],
+        scratch: *mut u8,
+        fallback: &dyn Fallback,
+        pool: &Pool,
+        items: &[Vec<Item>],
+    ) -> Result<(), Box<Diagnostic>> {
+        match (launch, &step.work) {
+            (Launch::Zero, Work::Zero(stretches)) => {
+                let width = usize::from(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
+                for &(from, n) in stretches {
+                    // SAFETY: the plan's stretches lie in the buffer.
+                    unsafe { std::ptr::write_bytes(args[0].add(from as usize * width), 0, n as usize * width) };
+                }
+            }
+            (Launch::Move, Work::Move(moved)) => {
+                // SAFETY: the plan's accesses lie in their buffers, which are two.
+                unsafe { move_elements(moved, args[0], args[1]) };
+            }
+            (Launch::Fallback, Work::Fallback(call)) => self.call(step, call, args, fallback)?,
+            (Launch::Nest(nest), _) => {
+                // SAFETY: the code at the entry is the function that `nest` says it is.
+                let function = unsafe { self.code.function::<NestFunction>(nest.entry) }.expect("the entry is in the code");
+                let args = Shared(args.as_ptr());
+                let threads = pool.n_threads();
+                // A region costs about as much as so much work.
+                let worth = nest.n_items as f64 * nest.item_cost_ns > REGION_NS;
+                if threads == 1 || !worth {
+                    // SAFETY: the plan's accesses lie in their buffers.
+                    unsafe { function.get()(args.get(), 0, nest.n_items) };
+                } else {
+                    pool.run(threads, &|_, shares| {
+                        for share in shares {
+                            let items = part(nest.n_items, share, threads);
+                            // SAFETY: as above; items are independent of each other.
+                            unsafe { function.get()(args.get(), items.start, items.end) };
+                        }
+                    });
+                }
+            }
+            (Launch::Contract(code, packed), work) => {
+                let kernel = contract_of(work).expect("a launch is made from its step");
+                let weights = match packed {
+                    Packed::AsKept => std::ptr::null(),
+                    Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
+                    Packed::Scratch(at) => {
+                        let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
+                        let start = scratch.wrapping_add(*at) as *mut f32;
+                        // SAFETY: the session's scratch has room for it, and nobody else writes there.
+                        let packed = unsafe { std::slice::from_raw_parts_mut(start, code.packing.len() as usize) };
+                        code.packing.pack(source, packed);
+                        start
+                    }
+                };
+                let code_start = Shared(self.code.bytes().as_ptr());
+                let (args, weights) = (Shared(args.as_ptr()), Shared(weights));
+                let n_args = step.args.len();
+                pool.run(items.len(), &|_, shares| {
+                    // SAFETY: `args` are the step's, which outlive the region.
+                    let args = unsafe { std::slice::from_raw_parts(args.get(), n_args) };
+                    for item in items[shares].iter().flatten() {
+                        // SAFETY: the code is that of this step, the buffers are as large as the plan says, and no two items
+                        // write the same element.
+                        unsafe { code.run(code_start.get(), args, weights.get(), item) };
+                    }
+                });
+            }
+            _ => unreachable!("a launch is made from its step"),
+        }
+        Ok(())
+    }
+
+    /// An operator by its evaluation: operands out of their buffers, results into theirs.
+    fn call(
+        &self,
+        step: &Step,
+        call: &crate::plan::Fallback,
+        args: &[*mut u8],
+        fallback: &dyn Fallback,
+    ) -> Result<(), Box<Diagnostic>> {
+        let bytes = |at: usize| {
+            let buffer = &self.plan.buffers[step.args[at]];
+            // SAFETY: the address is that of the buffer, which has so many bytes.
+            unsafe { std::slice::from_raw_parts(args[at] as *const u8, buffer.bytes() as usize) }
+        };
+        let tensor = |&at: &usize| {
+            let buffer = &self.plan.buffers[step.args[at]];
+            if let Place::Const(tensor) = &buffer.place {
+                return tensor.clone();
+            }
+            let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
+            Tensor::from_le_bytes(buffer.dtype, &shape, bytes(at)).expect("a buffer holds what its type says")
+        };
+        let operands = call.operands.iter().map(|(tuple, places)| (*tuple, places.iter().map(tensor).collect())).collect();
+        let results = fallback.call(call.call, operands)?;
+        for (&at, result) in call.results.iter().zip(results) {
+            let from = result.to_le_bytes();
+            let n = from.len().min(self.plan.buffers[step.args[at]].bytes() as usize);
+            // SAFETY: the buffer has at least so many bytes.
+            unsafe { std::ptr::copy_nonoverlapping(from.as_ptr(), args[at], n) };
+        }
+        Ok(())
+    }
+
+    /// The names of operators that have no kernel, each once.
+    pub fn fallbacks(&self) -> Vec<&'static str> {
+        let mut names: Vec<&str> = vec![];
+        for step in self.plan.steps.iter().filter(|step| matches!(step.work, Work::Fallback(_))) {
+            for name in &step.ops {
+                if !names.contains(name) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+
+    /// Bytes of packed weights.
+    pub fn packed_bytes(&self) -> usize {
+        self.packed.len()
+    }
+
+    /// Multiplications and additions of a step, where they are counted.
+    pub fn flops(&self, step: usize) -> Option<u64> {
+        match &self.launches[step] {
+            Launch::Contract(code, _) => Some(code.flops()),
+            _ => None,
+        }
+    }
+
+    /// The kernel of a step, in words.
+    pub fn describe(&self, step: usize) -> String {
+        match &self.launches[step] {
+            Launch::Zero => "zeros around a tensor".into(),
+            Launch::Move => "moved elements".into(),
+            Launch::Fallback => "no kernel".into(),
+            Launch::Nest(nest) => format!("nest of {} items", nest.n_items),
+            Launch::Contract(code, _) => format!("contract {}", code.describe()),
+        }
+    }
+
+    pub fn code_bytes(&self) -> usize {
+        self.code.bytes().len()
+    }
+}
+
+/// Moves elements one by one, those that lie side by side on both sides together.
+///
+/// # Safety
+/// Every place that `moved` names lies in the memory at `from` or at `to`, which do not overlap.
+unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
+    let width = moved.width as i64;
+    let rank = moved.dims.len();
+    let together = match (moved.from.1.last(), moved.to.1.last()) {
+        (Some(1), Some(1)) => moved.dims[rank - 1],
+        _ => 1,
+    };
+    let dims = &moved.dims[..rank - usize::from(together > 1)];
+    let total: u64 = dims.iter().product();
+    let mut index = vec![0u64; dims.len()];
+    let (mut source, mut target) = (moved.from.0, moved.to.0);
+    for _ in 0..total {
+        // SAFETY: the caller promises it of every index.
+        unsafe {
+            let source = from.offset((source * width) as isize);
+            std::ptr::copy_nonoverlapping(source, to.offset((target * width) as isize), together as usize * moved.width);
+        }
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            source += moved.from.1[axis];
+            target += moved.to.1[axis];
+            if index[axis] < dims[axis] {
+                break;
+            }
+            source -= moved.from.1[axis] * index[axis] as i64;
+            target -= moved.to.1[axis] * index[axis] as i64;
+            index[axis] = 0;
+        }
+    }
+}
+
+/// Whether a product has so few points that its weights are read as they come.
+fn few_points(contract: &Contract) -> bool {
+    contract.points.iter().map(|dim| dim.extent).product::<u64>() <= 4
+}
+
+/// The sum of products that a step computes.
+fn contract_of(work: &Work) -> Option<&Contract> {
+    match work {
+        Work::Kernel(Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. })) => Some(contract),
+        _ => None,
+    }
+}
+
+/// `args, begin, end`: the items of a nest.
+type NestFunction = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
+
+/// Less work than this is not shared among threads.
+const REGION_NS: f64 = 3000.0;
+
+/// An address that all threads of a region may use.
+#[derive(Clone, Copy)]
+struct Shared<T>(*const T);
+
+// SAFETY: what is written through it is split among the threads by their items.
+unsafe impl<T> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T> Sync for Shared<T> {}
+
+impl<T> Shared<T> {
+    fn get(&self) -> *const T {
+        self.0
+    }
+}
+
+/// The elements of a constant, which lie in order.
+fn constant_address(tensor: &Tensor) -> *mut u8 {
+    with_array!(tensor, |array| array.as_slice().map_or(std::ptr::null_mut(), |slice| slice.as_ptr() as *mut u8))
+}
+
+/// What one run after the other uses.
+pub struct Session {
+    program: Arc<Program>,
+    memory: Region,
+    pool: Pool,
+    /// For each step the items of each thread.
+    items: Vec<Vec<Vec<Item>>>,
+}
+
+/// The items of each thread.
+fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
+    match launch {
+        Launch::Contract(code, _) => code.work.split(threads),
+        _ => vec![],
+    }
+}
+
+impl Session {
+    pub fn new(program: Arc<Program>, threads: usize) -> Result<Session, LoadError> {
+        let bytes = program.plan.arena_bytes as usize + program.scratch_bytes;
+        let memory = Region::new(bytes).map_err(LoadError::Memory)?;
+        let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
+        Ok(Session { memory, pool: Pool::new(threads), items, program })
+    }
+
+    /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
+    /// Errors: what an operator without kernel traps with.
+    pub fn run(&mut self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+        self.run_watched(inputs, outputs, fallback, &mut |_| {})
+    }
+
+    /// As [`Session::run`]; `done` is told the number of each step after it.
+    pub fn run_watched(
+        &mut self,
+        inputs: &[&[u8]],
+        outputs: &mut [&mut [u8]],
+        fallback: &dyn Fallback,
+        done: &mut dyn FnMut(usize),
+    ) -> Result<(), Box<Diagnostic>> {
+        let program = &*self.program;
+        let fits = |ids: &[BufferId], at: usize, len: usize| {
+            ids.get(at).is_some_and(|&id| program.plan.buffers[id].bytes() as usize == len)
+        };
+        let plan = &program.plan;
+        let right = plan.inputs.len() == inputs.len()
+            && plan.outputs.len() == outputs.len()
+            && inputs.iter().enumerate().all(|(at, bytes)| fits(&plan.inputs, at, bytes.len()))
+            && outputs.iter().enumerate().all(|(at, bytes)| fits(&plan.outputs, at, bytes.len()));
+        assert!(right, "inputs and outputs are as many and as large as the plan says");
+        let addresses = program.addresses(Some(&self.memory), inputs, outputs);
+        let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
+        for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
+            if !step.once {
+                let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
+                program.launch(step, launch, &args, scratch, fallback, &self.pool, &self.items[at])?;
+                done(at);
+            }
+        }
+        Ok(())
+    }
+
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+}

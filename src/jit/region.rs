@@ -1,0 +1,42 @@
+//! Memory of a program: zeroed, at the start of a page, in large pages where the system has them.
+
+use memmap2::{Advice, MmapMut};
+use std::io;
+
+/// A stretch of memory.
+#[derive(Debug)]
+pub struct Region {
+    map: Option<MmapMut>,
+    start: *mut u8,
+}
+
+// SAFETY: the memory belongs to the region, whose owner says who writes it.
+unsafe impl Send for Region {}
+// SAFETY: as above; a shared reference gives no more than the address.
+unsafe impl Sync for Region {}
+
+impl Region {
+    pub fn new(bytes: usize) -> io::Result<Region> {
+        if bytes == 0 {
+            return Ok(Region { map: None, start: std::ptr::null_mut() });
+        }
+        let mut map = MmapMut::map_anon(bytes)?;
+        // Large pages are a wish: without them everything works as well.
+        let _ = map.advise(Advice::HugePage);
+        let start = map.as_mut_ptr();
+        Ok(Region { map: Some(map), start })
+    }
+
+    /// The first byte; null where there is none.
+    pub fn start(&self) -> *mut u8 {
+        self.start
+    }
+
+    pub fn len(&self) -> usize {
+        self.map.as_ref().map_or(0, |map| map.len())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
