@@ -18,7 +18,6 @@ mod sum;
 pub mod winograd;
 
 pub use choose::Choice;
-pub use depthwise::compile as compile_depthwise;
 pub use pack::Packing;
 pub use points::Cut;
 pub use rows::compile as compile_rows;
@@ -370,12 +369,7 @@ unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_ta
 type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
 
 impl Contraction {
-    /// Whether the weights have to be packed; if not, they are read as they come.
-    pub fn packs(&self) -> bool {
-        self.weights.is_none()
-    }
-
-    /// Whether it reads packed weights.
+    /// Whether it reads packed weights; if not, it reads them as they come.
     pub fn is_packed(&self) -> bool {
         self.weights.is_none()
     }
