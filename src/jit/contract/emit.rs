@@ -66,21 +66,28 @@ impl TileCode<'_> {
         if self.ahead == Ahead::Tile {
             used.push(NEXT_TILE);
         }
-        each_tile(asm, &self.sums, &used, 0, |asm| {
-            if self.next_lines > 0 {
-                asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
-            }
-        }, |asm| {
-            if self.ahead == Ahead::Tile {
-                // The table ends with a row more than there are tiles.
-                asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
-                asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
-            }
-            for at in 0..self.sums.len() {
-                asm.zero(V(at as u8));
-            }
-            self.sum(asm);
-        });
+        each_tile(
+            asm,
+            &self.sums,
+            &used,
+            0,
+            |asm| {
+                if self.next_lines > 0 {
+                    asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
+                }
+            },
+            |asm| {
+                if self.ahead == Ahead::Tile {
+                    // The table ends with a row more than there are tiles.
+                    asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
+                    asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
+                }
+                for at in 0..self.sums.len() {
+                    asm.zero(V(at as u8));
+                }
+                self.sum(asm);
+            },
+        );
     }
 
     /// The loops of the sum.
@@ -216,7 +223,14 @@ impl TileCode<'_> {
 
 /// The function around the sums: `begin` runs once, `sum` for each tile with its pointers set, then the epilogue. The stack
 /// has `locals` bytes at least, which the epilogue may write.
-pub fn each_tile(asm: &mut Asm, sums: &Sums, used: &[R], locals: usize, begin: impl FnOnce(&mut Asm), sum: impl FnOnce(&mut Asm)) {
+pub fn each_tile(
+    asm: &mut Asm,
+    sums: &Sums,
+    used: &[R],
+    locals: usize,
+    begin: impl FnOnce(&mut Asm),
+    sum: impl FnOnce(&mut Asm),
+) {
     let n_streams = sums.epilogue.n_streams();
     let locals = locals.max(sums.locals(asm.isa()));
     let begin = |asm: &mut Asm| {
@@ -234,7 +248,14 @@ pub fn each_tile(asm: &mut Asm, sums: &Sums, used: &[R], locals: usize, begin: i
 }
 
 /// The function around what is done for each row of the table, with the input's and the weights' pointers set.
-pub fn each_row(asm: &mut Asm, n_streams: usize, used: &[R], locals: usize, begin: impl FnOnce(&mut Asm), row: impl FnOnce(&mut Asm)) {
+pub fn each_row(
+    asm: &mut Asm,
+    n_streams: usize,
+    used: &[R],
+    locals: usize,
+    begin: impl FnOnce(&mut Asm),
+    row: impl FnOnce(&mut Asm),
+) {
     let frame = asm.enter(used, locals);
     begin(asm);
     asm.align(32);

@@ -7,6 +7,7 @@
 //! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
 
 mod choose;
+mod compiled;
 pub mod depthwise;
 mod emit;
 mod epilogue;
@@ -18,6 +19,7 @@ mod sum;
 pub mod winograd;
 
 pub use choose::Choice;
+pub use compiled::Compiled;
 pub use pack::Packing;
 pub use points::Cut;
 pub use rows::compile as compile_rows;
@@ -68,6 +70,8 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
 
 /// As [`compile`], with tiles of the caller's choice.
 pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced: Option<Choice>) -> Option<Contraction> {
+    let narrowed = narrow(contract, asm.isa().lanes());
+    let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
     let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
     let mut choice = forced.unwrap_or_else(|| choose::choose(&plan.dims, plan.n_vectors, sum, &plan.target));
@@ -95,6 +99,47 @@ pub fn cycles(contract: &Contract, target: &Target) -> Option<f64> {
     let weights = 4 * sum.steps * contract.columns;
     let far = if weights > target.l2 as u64 / 2 { weights } else { 0 };
     Some(contract.groups as f64 * choose::beside(arithmetic, far))
+}
+
+/// Where a vector's columns do not lie together in some view, the same sums as parts of fewer columns each that do: slower, as
+/// vectors are not full, but there is code for it. `None` where the contraction is good as it is, or nothing helps.
+fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
+    let columns = contract.columns;
+    let views = || [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+    let views: Vec<Columns> = views().map(|view| normal(view, columns)).collect();
+    let whole = |view: &Columns| {
+        let blocks = view.block >= columns || view.block % lanes as u64 == 0;
+        blocks && (view.inner == 1 || view.inner == 0 && *view != views[0])
+    };
+    if views.iter().all(whole) || contract.groups != 1 {
+        return None;
+    }
+    let all = [contract.weight_columns].into_iter().map(|view| normal(view, columns)).chain(views.iter().copied());
+    let strided = |view: &Columns| view.inner.unsigned_abs() > 1;
+    let block = match views.iter().any(strided) || views[0].inner == 0 {
+        true => 1,
+        false => all.clone().map(|view| view.block).min()?,
+    };
+    // From one part to the next, which has to be the same everywhere.
+    let step = |view: Columns| {
+        let at = |part: u64| column_offset(view, part * block);
+        (1..columns / block).all(|part| at(part) - at(part - 1) == at(1) - at(0)).then(|| at(1))
+    };
+    if columns % block != 0 || columns == block {
+        return None;
+    }
+    let steps: Vec<i64> = all.map(step).collect::<Option<_>>()?;
+    let within = |view: Columns| Columns { block, outer: 0, inner: normal(view, columns).inner };
+    let operands = contract.operands.iter().zip(&steps[2..]);
+    Some(Contract {
+        groups: columns / block,
+        group_steps: [0, steps[0], steps[1]],
+        columns: block,
+        weight_columns: within(contract.weight_columns),
+        out_columns: within(contract.out_columns),
+        operands: operands.map(|(one, step)| Operand { group: *step, columns: within(one.columns), ..one.clone() }).collect(),
+        ..contract.clone()
+    })
 }
 
 /// What tiles of a contraction are made of.

@@ -1,14 +1,14 @@
 //! Random contractions of each kind against the chain of fused multiply-adds said in plain code, bit for bit, and against
 //! sums in f64 within the hard bound; on both instruction sets, with guards around what may be written.
 
+use super::compiled::primitive;
 use super::winograd::Size;
 use super::*;
-use crate::jit::cpu::Cpu;
 use crate::jit::asm::Isa;
+use crate::jit::cpu::Cpu;
+use crate::jit::expand::evaluate::evaluate;
 use crate::jit::fence::{Fenced, Side, running};
 use crate::jit::memory::Code;
-use crate::jit::expand::evaluate::evaluate;
-use crate::jit::expand::expand;
 use crate::kernel::{Bin, Body, ContractDim, Depthwise, Instr, Lane, Un, Val};
 
 /// Outputs are made of this before a kernel runs; none computes it.
@@ -47,41 +47,37 @@ fn body(contract: &Contract, reads: &[f32]) -> f32 {
     f32::from_bits(evaluate::<1>(&contract.body, &reads, (&[], &[]), 0.0)[contract.result.0 as usize][0])
 }
 
-/// The same with a body of what the machine has.
-fn primitive(contract: &Contract, isa: Isa) -> Contract {
-    let reads = vec![Lane::F32; 1 + contract.operands.len()];
-    let (body, results) = expand(&contract.body, &reads, &[contract.result], isa == Isa::Avx512);
-    Contract { body, result: results[0], ..contract.clone() }
-}
-
 /// Runs a contraction in plain code; calls back with the place and the value of each output.
 fn reference(contract: &Contract, input_columns: Columns, args: &[Vec<f32>], mut f: impl FnMut(usize, f32)) {
     let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
     let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
     let n = sum.iter().product::<u64>() as f64;
     for group in 0..contract.groups as i64 {
-        each(&points, |p| for column in 0..contract.columns {
-            let input = contract.input.1 + group * contract.group_steps[0] + dot(p, contract.points.iter().map(|dim| dim.input));
-            let input = input + column_offset(input_columns, column);
-            let weight = contract.weight.1 + group * contract.group_steps[1] + column_offset(contract.weight_columns, column);
-            let (mut chain, mut exact, mut size) = (0f32, 0f64, 0f64);
-            each(&sum, |k| {
-                let a = args[contract.input.0][(input + dot(k, contract.sum.iter().map(|dim| dim.input))) as usize];
-                let b = args[contract.weight.0][(weight + dot(k, contract.sum.iter().map(|dim| dim.other))) as usize];
-                chain = a.mul_add(b, chain);
-                exact += f64::from(a) * f64::from(b);
-                size += (f64::from(a) * f64::from(b)).abs();
-            });
-            let u = 2f64.powi(-24);
-            let gamma = (n + 2.0) * u / (1.0 - (n + 2.0) * u);
-            assert!((f64::from(chain) - exact).abs() <= gamma * size + u * exact.abs(), "{chain} is not {exact}");
-            let mut reads = vec![chain];
-            reads.extend(contract.operands.iter().map(|operand| {
-                let at = operand.offset + group * operand.group + dot(p, operand.points.iter().copied());
-                args[operand.arg][(at + column_offset(operand.columns, column)) as usize]
-            }));
-            let out = contract.out.1 + group * contract.group_steps[2] + dot(p, contract.points.iter().map(|dim| dim.other));
-            f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads));
+        each(&points, |p| {
+            for column in 0..contract.columns {
+                let input =
+                    contract.input.1 + group * contract.group_steps[0] + dot(p, contract.points.iter().map(|dim| dim.input));
+                let input = input + column_offset(input_columns, column);
+                let weight = contract.weight.1 + group * contract.group_steps[1] + column_offset(contract.weight_columns, column);
+                let (mut chain, mut exact, mut size) = (0f32, 0f64, 0f64);
+                each(&sum, |k| {
+                    let a = args[contract.input.0][(input + dot(k, contract.sum.iter().map(|dim| dim.input))) as usize];
+                    let b = args[contract.weight.0][(weight + dot(k, contract.sum.iter().map(|dim| dim.other))) as usize];
+                    chain = a.mul_add(b, chain);
+                    exact += f64::from(a) * f64::from(b);
+                    size += (f64::from(a) * f64::from(b)).abs();
+                });
+                let u = 2f64.powi(-24);
+                let gamma = (n + 2.0) * u / (1.0 - (n + 2.0) * u);
+                assert!((f64::from(chain) - exact).abs() <= gamma * size + u * exact.abs(), "{chain} is not {exact}");
+                let mut reads = vec![chain];
+                reads.extend(contract.operands.iter().map(|operand| {
+                    let at = operand.offset + group * operand.group + dot(p, operand.points.iter().copied());
+                    args[operand.arg][(at + column_offset(operand.columns, column)) as usize]
+                }));
+                let out = contract.out.1 + group * contract.group_steps[2] + dot(p, contract.points.iter().map(|dim| dim.other));
+                f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads));
+            }
         });
     }
 }
@@ -93,13 +89,17 @@ fn lengths(contract: &Contract, input_columns: Columns) -> Vec<usize> {
         let column = (0..contract.columns).map(|column| column_offset(columns, column)).max().unwrap();
         (base + group * (contract.groups as i64 - 1) + points + column + 1) as usize
     };
-    let of = |f: fn(&ContractDim) -> i64, dims: &[ContractDim]| -> Vec<(u64, i64)> { dims.iter().map(|dim| (dim.extent, f(dim))).collect() };
+    let of = |f: fn(&ContractDim) -> i64, dims: &[ContractDim]| -> Vec<(u64, i64)> {
+        dims.iter().map(|dim| (dim.extent, f(dim))).collect()
+    };
     let mut inputs = of(|dim| dim.input, &contract.points);
     inputs.extend(of(|dim| dim.input, &contract.sum));
     let mut lengths = vec![0; 3 + contract.operands.len()];
     lengths[contract.input.0] = far(contract.input.1, contract.group_steps[0], &inputs, input_columns);
-    lengths[contract.weight.0] = far(contract.weight.1, contract.group_steps[1], &of(|dim| dim.other, &contract.sum), contract.weight_columns);
-    lengths[contract.out.0] = far(contract.out.1, contract.group_steps[2], &of(|dim| dim.other, &contract.points), contract.out_columns);
+    lengths[contract.weight.0] =
+        far(contract.weight.1, contract.group_steps[1], &of(|dim| dim.other, &contract.sum), contract.weight_columns);
+    lengths[contract.out.0] =
+        far(contract.out.1, contract.group_steps[2], &of(|dim| dim.other, &contract.points), contract.out_columns);
     for operand in &contract.operands {
         let dims: Vec<(u64, i64)> = contract.points.iter().zip(&operand.points).map(|(dim, step)| (dim.extent, *step)).collect();
         lengths[operand.arg] = far(operand.offset, operand.group, &dims, operand.columns);
@@ -122,7 +122,14 @@ fn check_with(contract: &Contract, isa: Isa, threads: usize, rng: &mut fastrand:
 /// The input of all columns.
 const ONE_FOR_ALL: Columns = Columns { block: 1, outer: 0, inner: 0 };
 
-fn check_compiled(contract: &Contract, input: Columns, compiled: Option<Contraction>, asm: Asm, threads: usize, rng: &mut fastrand::Rng) {
+fn check_compiled(
+    contract: &Contract,
+    input: Columns,
+    compiled: Option<Contraction>,
+    asm: Asm,
+    threads: usize,
+    rng: &mut fastrand::Rng,
+) {
     let isa = asm.isa();
     let compiled = compiled.unwrap_or_else(|| panic!("no code for {contract:?}"));
     let code = Code::new(asm).unwrap();
@@ -249,7 +256,12 @@ fn decorate(contract: &mut Contract, choice: u32) {
     }
     if choice & 16 != 0 {
         // More values at once than a full tile leaves registers.
-        let powers: Vec<Val> = (0..5).scan(value, |power, _| { *power = body.bin(Bin::Mul, *power, value); Some(*power) }).collect();
+        let powers: Vec<Val> = (0..5)
+            .scan(value, |power, _| {
+                *power = body.bin(Bin::Mul, *power, value);
+                Some(*power)
+            })
+            .collect();
         let tops: Vec<Val> = powers.iter().map(|&power| body.bin(Bin::Sub, value, power)).collect();
         value = powers.iter().zip(&tops).fold(value, |sum, (&a, &b)| body.fma(a, b, sum));
     }
@@ -342,7 +354,9 @@ fn products_of_every_tail_are_chains_of_multiply_adds() {
 fn what_is_empty_or_too_far_has_no_code() {
     let mut far = product(1, 4, 4, 4, true);
     far.points[0].input = 1 << 40;
-    for contract in [product(1, 0, 4, 4, true), product(1, 4, 0, 4, true), product(1, 4, 4, 0, true), product(0, 4, 4, 4, true), far] {
+    for contract in
+        [product(1, 0, 4, 4, true), product(1, 4, 0, 4, true), product(1, 4, 4, 0, true), product(0, 4, 4, 4, true), far]
+    {
         for isa in isas() {
             assert!(compile(&contract, &target(isa), &mut Asm::new(isa)).is_none());
         }
@@ -359,7 +373,18 @@ fn tiles_of_every_size_compute_the_same() {
                 let cut = Cut { rows: rng.u64(1..4), most };
                 let size = [rng.u64(1..6), rng.u64(1..20)];
                 let units = rng.u64(1..3 * vectors * lanes);
-                let conv = Conv { batch: 1, channels: 5, units, size, kernel: [1, 3], stride: 1, dilation: 1, block: 5, out_block: units, out_halo: 0 };
+                let conv = Conv {
+                    batch: 1,
+                    channels: 5,
+                    units,
+                    size,
+                    kernel: [1, 3],
+                    stride: 1,
+                    dilation: 1,
+                    block: 5,
+                    out_block: units,
+                    out_halo: 0,
+                };
                 let mut contract = conv.contract();
                 decorate(&mut contract, rng.u32(0..512));
                 check_with(&contract, isa, 1, &mut rng, Some(Choice { cut, vectors: vectors as usize }));
@@ -512,6 +537,32 @@ fn convolutions_by_tiles_are_near_the_direct_sum() {
                 let error = winograd_error(&contract, size, isa, 1 + round % 3, &mut rng);
                 assert!(error < bound, "{isa:?} {size:?} {error:e} {contract:?}");
             }
+        }
+    }
+}
+
+#[test]
+fn columns_that_lie_apart_are_parts_of_fewer() {
+    let mut rng = fastrand::Rng::with_seed(23);
+    for isa in isas() {
+        for round in 0..40 {
+            // Blocks that are no whole vectors, and planes of single columns.
+            let block = [1, 2, 3, 4, 5, 8, 12][rng.usize(0..7)];
+            let conv = Conv {
+                batch: 1,
+                channels: 3,
+                units: block * rng.u64(1..7),
+                size: [rng.u64(1..5), rng.u64(1..9)],
+                kernel: [2, 3],
+                stride: 1,
+                dilation: 1,
+                block: 3,
+                out_block: block,
+                out_halo: rng.u64(0..2),
+            };
+            let mut contract = conv.contract();
+            decorate(&mut contract, rng.u32(0..512));
+            check(&contract, isa, round % 3 + 1, &mut rng);
         }
     }
 }

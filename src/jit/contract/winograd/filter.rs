@@ -30,7 +30,8 @@ impl Filters {
         }
         let part = self.packing.part_len() as usize;
         let group = self.packing.group_len() as usize;
-        let mut products: Vec<_> = packed[..part * self.size.products()].chunks_mut(part).map(|part| part.chunks_mut(group)).collect();
+        let mut products: Vec<_> =
+            packed[..part * self.size.products()].chunks_mut(part).map(|part| part.chunks_mut(group)).collect();
         // The pieces of one group of columns in all products.
         let groups: Vec<Vec<&mut [f32]>> =
             (0..self.packing.n_groups()).map(|_| products.iter_mut().filter_map(Iterator::next).collect()).collect();

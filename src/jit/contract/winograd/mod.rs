@@ -131,7 +131,8 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
         let product = product(length, &layout, &parsed, contract, lanes);
         compile_with(&product, &plan.target, asm, Some(cut(length, packing.vectors as u64, &plan.target)))
     };
-    let products: Vec<Contraction> = lengths.into_iter().filter(|(count, _)| *count > 0).map(|(_, length)| length).map(product_code).collect::<Option<_>>()?;
+    let products: Vec<Contraction> =
+        lengths.into_iter().filter(|(count, _)| *count > 0).map(|(_, length)| length).map(product_code).collect::<Option<_>>()?;
     let mut kinds = Kinds { size, epilogue: &epilogue, grid: &grid, known: Vec::new() };
     let input = Input {
         size,
@@ -275,7 +276,8 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
         let uneven = if *blocks % threads == 0 || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
         choose::beside(arithmetic, far) + (spilled + uneven) as f64 / (target.l2_bytes as f64 / 4.0)
     };
-    let counts = (1..=tiles.min(4096)).filter(|blocks| Parts { total: tiles, count: *blocks }.lengths()[1].1 >= 6 || *blocks == 1);
+    let counts =
+        (1..=tiles.min(4096)).filter(|blocks| Parts { total: tiles, count: *blocks }.lengths()[1].1 >= 6 || *blocks == 1);
     let blocks = counts.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1);
     let length = tiles.div_ceil(blocks);
     let vectors = vectors(length, channels, columns / target.lanes as u64, target);
@@ -355,7 +357,15 @@ struct Kinds<'a> {
 }
 
 impl Kinds<'_> {
-    fn block(&mut self, tiles: Range<u64>, products: usize, input: &Input, product: i64, lanes: usize, asm: &mut Asm) -> Option<Block> {
+    fn block(
+        &mut self,
+        tiles: Range<u64>,
+        products: usize,
+        input: &Input,
+        product: i64,
+        lanes: usize,
+        asm: &mut Asm,
+    ) -> Option<Block> {
         let mut block = Block { products, inputs: Vec::new(), outputs: Vec::new() };
         for (at, tile) in tiles.enumerate() {
             let (place, rows, columns) = self.grid.tile(tile);
@@ -404,7 +414,11 @@ impl Winograd {
     pub fn describe(&self) -> String {
         let tiles: Vec<u64> = self.products.iter().map(|one| one.work.bands.iter().sum()).collect();
         let (m, n) = (self.size.outputs(), self.blocks.len());
-        format!("F({m}x{m}), {n} blocks of {tiles:?} tiles by {}, {} groups at once", self.products[0].describe(), self.groups_at_once)
+        format!(
+            "F({m}x{m}), {n} blocks of {tiles:?} tiles by {}, {} groups at once",
+            self.products[0].describe(),
+            self.groups_at_once
+        )
     }
 
     /// Computes an item.
@@ -435,7 +449,15 @@ impl Winograd {
 
     /// # Safety
     /// As [`Winograd::run`].
-    unsafe fn multiply(&self, code: *const u8, block: &Block, packed: *const f32, scratch: *mut f32, made: *mut f32, groups: Range<usize>) {
+    unsafe fn multiply(
+        &self,
+        code: *const u8,
+        block: &Block,
+        packed: *const f32,
+        scratch: *mut f32,
+        made: *mut f32,
+        groups: Range<usize>,
+    ) {
         let products = &self.products[block.products];
         let bands = 0..products.work.bands.len();
         // The result has room for these groups only: it begins with the first of them.

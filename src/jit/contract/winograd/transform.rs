@@ -206,32 +206,39 @@ pub fn output(asm: &mut Asm, size: Size, epilogue: &Epilogue, product: i64, shap
     };
     let n_streams = epilogue.n_streams();
     let used = &SPARE[..n_streams - 1];
-    each_row(asm, n_streams, used, below + m * n * bytes, |_| (), |asm| {
-        pointers(asm, n_streams);
-        for j in 0..n {
-            let s: Vec<Rm> = (0..n).map(|i| Rm::Mem(Mem::at(INPUT, ((i * n + j) as i64 * product) as i32))).collect();
-            let cells: Vec<Cell> = (0..m).map(|i| cell(i, j)).collect();
-            let register = |(at, cell): (usize, &Cell)| match cell {
-                Cell::Register(v) => *v,
-                Cell::Stack(_) => V(at as u8),
-            };
-            let to: Vec<V> = cells.iter().enumerate().map(register).collect();
-            size.output(asm, &s, &to);
-            for (cell, v) in cells.iter().zip(to) {
-                if let Cell::Stack(mem) = cell {
-                    asm.store(*mem, v);
+    each_row(
+        asm,
+        n_streams,
+        used,
+        below + m * n * bytes,
+        |_| (),
+        |asm| {
+            pointers(asm, n_streams);
+            for j in 0..n {
+                let s: Vec<Rm> = (0..n).map(|i| Rm::Mem(Mem::at(INPUT, ((i * n + j) as i64 * product) as i32))).collect();
+                let cells: Vec<Cell> = (0..m).map(|i| cell(i, j)).collect();
+                let register = |(at, cell): (usize, &Cell)| match cell {
+                    Cell::Register(v) => *v,
+                    Cell::Stack(_) => V(at as u8),
+                };
+                let to: Vec<V> = cells.iter().enumerate().map(register).collect();
+                size.output(asm, &s, &to);
+                for (cell, v) in cells.iter().zip(to) {
+                    if let Cell::Stack(mem) = cell {
+                        asm.store(*mem, v);
+                    }
                 }
             }
-        }
-        for (i, line) in lines.iter().enumerate() {
-            let operand = |j| match cell(i, j) {
-                Cell::Register(v) => Rm::Reg(v),
-                Cell::Stack(mem) => Rm::Mem(mem),
-            };
-            let s: Vec<Rm> = (0..n).map(operand).collect();
-            let to: Vec<V> = (0..m).map(|at| V(at as u8)).collect();
-            size.output(asm, &s, &to);
-            epilogue::emit(&sums(line, limit), asm);
-        }
-    });
+            for (i, line) in lines.iter().enumerate() {
+                let operand = |j| match cell(i, j) {
+                    Cell::Register(v) => Rm::Reg(v),
+                    Cell::Stack(mem) => Rm::Mem(mem),
+                };
+                let s: Vec<Rm> = (0..n).map(operand).collect();
+                let to: Vec<V> = (0..m).map(|at| V(at as u8)).collect();
+                size.output(asm, &s, &to);
+                epilogue::emit(&sums(line, limit), asm);
+            }
+        },
+    );
 }
