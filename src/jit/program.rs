@@ -12,7 +12,7 @@ use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
 use crate::kernel::{Contract, Kernel, Target};
-use crate::plan::{BufferId, CallId, Move, Place, Plan, Step, Work};
+use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
 use std::sync::Arc;
@@ -73,6 +73,8 @@ pub struct Program {
     pub isa: Isa,
     code: Code,
     launches: Vec<Launch>,
+    /// For each buffer the constant that it is.
+    constants: Vec<Option<Tensor>>,
     /// What is computed once.
     kept: Region,
     packed: Region,
@@ -83,7 +85,13 @@ pub struct Program {
 
 impl Program {
     /// Compiles every step, computes what is computed once and packs weights.
-    pub fn load(plan: Plan, isa: Isa, target: &Target, fallback: &dyn Fallback) -> Result<Program, LoadError> {
+    pub fn load(
+        plan: Plan,
+        isa: Isa,
+        target: &Target,
+        constant: &dyn Fn(ConstId) -> Tensor,
+        fallback: &dyn Fallback,
+    ) -> Result<Program, LoadError> {
         let mut asm = Asm::new(isa);
         let mut launches = vec![];
         let (mut packed_len, mut scratch_bytes, mut thread_scratch) = (0, 0, 0);
@@ -118,7 +126,12 @@ impl Program {
         let code = Code::new(asm).map_err(LoadError::Code)?;
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
         let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
-        let mut program = Program { plan, isa, code, launches, kept, packed, scratch_bytes, thread_scratch };
+        let constants = plan.buffers.iter().map(|buffer| match buffer.place {
+            Place::Const(id) => Some(in_order(constant(id))),
+            _ => None,
+        });
+        let constants = constants.collect();
+        let mut program = Program { plan, isa, code, launches, constants, kept, packed, scratch_bytes, thread_scratch };
         let scratch = Region::new(scratch_bytes + thread_scratch).map_err(LoadError::Memory)?;
         program.once(&scratch, fallback).map_err(LoadError::Failed)?;
         Ok(program)
@@ -154,15 +167,14 @@ impl Program {
 
     /// The address of each buffer. Those that are not there yet are null.
     fn addresses(&self, arena: Option<&Region>, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Vec<*mut u8> {
-        let of = |place: &Place| match place {
-            Place::Input(at) => inputs.get(*at).map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr() as *mut u8),
-            Place::Output(at) => outputs.get_mut(*at).map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr()),
-            Place::Const(tensor) => constant_address(tensor),
-            Place::Kept(offset) => self.kept.start().wrapping_add(*offset as usize),
-            Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(*offset as usize)),
+        let mut of = |(buffer, constant): (&Buffer, &Option<Tensor>)| match buffer.place {
+            Place::Input(at) => inputs.get(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr() as *mut u8),
+            Place::Output(at) => outputs.get_mut(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr()),
+            Place::Const(_) => constant.as_ref().map_or(std::ptr::null_mut(), constant_address),
+            Place::Kept(offset) => self.kept.start().wrapping_add(offset as usize),
+            Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(offset as usize)),
         };
-        let mut of = of;
-        self.plan.buffers.iter().map(|buffer| of(&buffer.place)).collect()
+        self.plan.buffers.iter().zip(&self.constants).map(&mut of).collect()
     }
 
     fn launch(
@@ -258,8 +270,8 @@ impl Program {
         };
         let tensor = |&at: &usize| {
             let buffer = &self.plan.buffers[step.args[at]];
-            if let Place::Const(tensor) = &buffer.place {
-                return tensor.clone();
+            if let Some(constant) = &self.constants[step.args[at].index()] {
+                return constant.clone();
             }
             let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
             Tensor::from_le_bytes(buffer.dtype, &shape, bytes(at)).expect("a buffer holds what its type says")
@@ -381,6 +393,15 @@ impl<T> Shared<T> {
     }
 }
 
+/// The same tensor with its elements in order.
+fn in_order(tensor: Tensor) -> Tensor {
+    if !constant_address(&tensor).is_null() || tensor.is_empty() {
+        return tensor;
+    }
+    let bytes = tensor.to_le_bytes();
+    Tensor::from_le_bytes(tensor.dtype(), tensor.shape(), &bytes).expect("the bytes of a tensor")
+}
+
 /// The elements of a constant, which lie in order.
 fn constant_address(tensor: &Tensor) -> *mut u8 {
     with_array!(tensor, |array| array.as_slice().map_or(std::ptr::null_mut(), |slice| slice.as_ptr() as *mut u8))
@@ -393,6 +414,21 @@ pub struct Session {
     pool: Pool,
     /// For each step the items of each thread.
     items: Vec<Vec<Vec<Item>>>,
+    /// The addresses of each step's arguments, and where a run puts those of inputs and outputs.
+    args: Vec<Vec<*mut u8>>,
+    ports: Vec<Port>,
+}
+
+// SAFETY: the addresses are of the session's own memory and of the program's, which it keeps.
+unsafe impl Send for Session {}
+// SAFETY: as above; a run needs the session for itself.
+unsafe impl Sync for Session {}
+
+/// An argument that the caller brings.
+struct Port {
+    step: usize,
+    arg: usize,
+    place: Place,
 }
 
 /// The items of each thread.
@@ -408,7 +444,18 @@ impl Session {
         let bytes = program.plan.arena_bytes as usize + program.scratch_bytes + threads.max(1) * program.thread_scratch;
         let memory = Region::new(bytes).map_err(LoadError::Memory)?;
         let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
-        Ok(Session { memory, pool: Pool::new(threads), items, program })
+        let addresses = program.addresses(Some(&memory), &[], &mut []);
+        let (mut args, mut ports) = (vec![], vec![]);
+        for (at, step) in program.plan.steps.iter().enumerate() {
+            args.push(step.args.iter().map(|&id| addresses[id.index()]).collect());
+            for (arg, &id) in step.args.iter().enumerate() {
+                let place = program.plan.buffers[id].place.clone();
+                if matches!(place, Place::Input(_) | Place::Output(_)) {
+                    ports.push(Port { step: at, arg, place });
+                }
+            }
+        }
+        Ok(Session { memory, pool: Pool::new(threads), items, args, ports, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
@@ -435,12 +482,17 @@ impl Session {
             && inputs.iter().enumerate().all(|(at, bytes)| fits(&plan.inputs, at, bytes.len()))
             && outputs.iter().enumerate().all(|(at, bytes)| fits(&plan.outputs, at, bytes.len()));
         assert!(right, "inputs and outputs are as many and as large as the plan says");
-        let addresses = program.addresses(Some(&self.memory), inputs, outputs);
+        for port in &self.ports {
+            self.args[port.step][port.arg] = match port.place {
+                Place::Input(at) => inputs[at].as_ptr() as *mut u8,
+                Place::Output(at) => outputs[at].as_mut_ptr(),
+                _ => unreachable!("a port is an input or an output"),
+            };
+        }
         let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
-                let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
-                program.launch(step, launch, &args, scratch, fallback, &self.pool, &self.items[at])?;
+                program.launch(step, launch, &self.args[at], scratch, fallback, &self.pool, &self.items[at])?;
                 done(at);
             }
         }
