@@ -47,8 +47,7 @@ impl Settings {
     }
 
     pub fn target(&self) -> Target {
-        let of = if self.isa == Isa::Avx512 { Target::AVX512 } else { Target::AVX2 };
-        Target { threads: self.threads, ..of }
+        Cpu::get().target(self.isa, self.threads)
     }
 }
 

@@ -4,15 +4,14 @@
 //! changes. Same inputs give the same bytes whatever the number of threads: work is split where nothing is summed across.
 
 use super::asm::{Asm, Isa};
-use super::contract::{self, Contraction, Item};
-use super::expand;
+use super::contract::{Compiled, Item};
 use super::memory::{Code, CodeError};
 use super::nest::{self, NestCode};
 use super::pool::{Pool, part};
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target};
+use crate::kernel::{Contract, Kernel, Target};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
@@ -65,7 +64,7 @@ enum Launch {
     Move,
     Fallback,
     Nest(NestCode),
-    Contract(Box<Contraction>, Packed),
+    Contract(Box<Compiled>, Packed),
 }
 
 /// A compiled plan.
@@ -79,7 +78,9 @@ pub struct Program {
     /// What is computed once.
     kept: Region,
     packed: Region,
+    /// Bytes of scratch memory that all threads see, and of each thread's own behind it.
     scratch_bytes: usize,
+    thread_scratch: usize,
 }
 
 impl Program {
@@ -93,7 +94,7 @@ impl Program {
     ) -> Result<Program, LoadError> {
         let mut asm = Asm::new(isa);
         let mut launches = vec![];
-        let (mut packed_len, mut scratch_bytes) = (0, 0);
+        let (mut packed_len, mut scratch_bytes, mut thread_scratch) = (0, 0, 0);
         for (at, step) in plan.steps.iter().enumerate() {
             launches.push(match &step.work {
                 Work::Zero(_) => Launch::Zero,
@@ -102,22 +103,11 @@ impl Program {
                 Work::Kernel(Kernel::Nest(kernel)) => {
                     Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
                 }
-                Work::Kernel(Kernel::Contract(kernel) | Kernel::Depthwise(Depthwise { contract: kernel, .. })) => {
-                    let reads = vec![Lane::F32; 1 + kernel.operands.len()];
-                    let (body, results) = expand::expand(&kernel.body, &reads, &[kernel.result], isa == Isa::Avx512);
-                    let kernel = Contract { body, result: results[0], ..kernel.clone() };
-                    let code = match &step.work {
-                        Work::Kernel(Kernel::Depthwise(own)) => {
-                            let own = Depthwise { contract: kernel.clone(), ..own.clone() };
-                            contract::depthwise::compile(&own, target, &mut asm)
-                        }
-                        // Few rows read each weight a few times: packing them would cost more.
-                        _ if few_points(&kernel) => contract::compile_rows(&kernel, target, &mut asm)
-                            .or_else(|| contract::compile(&kernel, target, &mut asm)),
-                        _ => contract::compile(&kernel, target, &mut asm),
-                    };
-                    let code = code.ok_or(LoadError::NoKernel(at))?;
-                    let len = code.packing.len() as usize;
+                Work::Kernel(kernel) => {
+                    let code = Compiled::of(kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
+                    let kernel = contract_of(&step.work).ok_or(LoadError::NoKernel(at))?;
+                    let len = code.packed_len();
+                    thread_scratch = thread_scratch.max((4 * code.scratch_len()).next_multiple_of(64));
                     let bytes = (4 * len).next_multiple_of(64);
                     let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
                     let packed = if !code.is_packed() {
@@ -141,27 +131,28 @@ impl Program {
             _ => None,
         });
         let constants = constants.collect();
-        let mut program = Program { plan, isa, code, launches, constants, kept, packed, scratch_bytes };
-        program.once(fallback).map_err(LoadError::Failed)?;
+        let mut program = Program { plan, isa, code, launches, constants, kept, packed, scratch_bytes, thread_scratch };
+        let scratch = Region::new(scratch_bytes + thread_scratch).map_err(LoadError::Memory)?;
+        program.once(&scratch, fallback).map_err(LoadError::Failed)?;
         Ok(program)
     }
 
-    /// Runs the steps whose operands are constants, and packs weights that are.
-    fn once(&mut self, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+    /// Runs the steps whose operands are constants, and packs weights that are, each before it is needed.
+    fn once(&mut self, scratch: &Region, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
         let addresses = self.addresses(None, &[], &mut []);
         let pool = Pool::new(1);
         for (step, launch) in self.plan.steps.iter().zip(&self.launches) {
             let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
-            if step.once {
-                self.launch(step, launch, &args, std::ptr::null_mut(), fallback, &pool, &split(launch, 1))?;
-            }
             if let (Launch::Contract(code, Packed::Kept(at)), Some(kernel)) = (launch, contract_of(&step.work)) {
                 let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
-                let len = code.packing.len() as usize;
+                let len = code.packed_len();
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
                 let packed = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
-                let fits = code.packing.pack(source, packed);
+                let fits = code.pack(source, packed);
                 debug_assert!(fits, "the plan's views lie in their buffers");
+            }
+            if step.once {
+                self.launch(step, launch, &args, scratch.start(), fallback, &pool, &split(launch, 1))?;
             }
         }
         Ok(())
@@ -238,21 +229,24 @@ impl Program {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
                         let start = scratch.wrapping_add(*at) as *mut f32;
                         // SAFETY: the session's scratch has room for it, and nobody else writes there.
-                        let packed = unsafe { std::slice::from_raw_parts_mut(start, code.packing.len() as usize) };
-                        code.packing.pack(source, packed);
+                        let packed = unsafe { std::slice::from_raw_parts_mut(start, code.packed_len()) };
+                        code.pack(source, packed);
                         start
                     }
                 };
                 let code_start = Shared(self.code.bytes().as_ptr());
-                let (args, weights) = (Shared(args.as_ptr()), Shared(weights));
+                let (args, weights, scratch) = (Shared(args.as_ptr()), Shared(weights), Shared(scratch.cast_const()));
                 let n_args = step.args.len();
                 pool.run(items.len(), &|_, shares| {
                     // SAFETY: `args` are the step's, which outlive the region.
                     let args = unsafe { std::slice::from_raw_parts(args.get(), n_args) };
-                    for item in items[shares].iter().flatten() {
-                        // SAFETY: the code is that of this step, the buffers are as large as the plan says, and no two items
-                        // write the same element.
-                        unsafe { code.run(code_start.get(), args, weights.get(), item) };
+                    for share in shares {
+                        let own = scratch.get().cast_mut().wrapping_add(self.scratch_bytes + share * self.thread_scratch);
+                        for item in &items[share] {
+                            // SAFETY: the code is that of this step, the buffers are as large as the plan says, no two items
+                            // write the same element, and no two shares have the same scratch memory.
+                            unsafe { code.run(code_start.get(), args, weights.get(), own.cast(), item) };
+                        }
                     }
                 });
             }
@@ -370,15 +364,10 @@ unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
     }
 }
 
-/// Whether a product has so few points that its weights are read as they come.
-fn few_points(contract: &Contract) -> bool {
-    contract.points.iter().map(|dim| dim.extent).product::<u64>() <= 4
-}
-
 /// The sum of products that a step computes.
 fn contract_of(work: &Work) -> Option<&Contract> {
     match work {
-        Work::Kernel(Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. })) => Some(contract),
+        Work::Kernel(kernel) => kernel.contract(),
         _ => None,
     }
 }
@@ -445,14 +434,14 @@ struct Port {
 /// The items of each thread.
 fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
     match launch {
-        Launch::Contract(code, _) => code.work.split(threads),
+        Launch::Contract(code, _) => code.split(threads),
         _ => vec![],
     }
 }
 
 impl Session {
     pub fn new(program: Arc<Program>, threads: usize) -> Result<Session, LoadError> {
-        let bytes = program.plan.arena_bytes as usize + program.scratch_bytes;
+        let bytes = program.plan.arena_bytes as usize + program.scratch_bytes + threads.max(1) * program.thread_scratch;
         let memory = Region::new(bytes).map_err(LoadError::Memory)?;
         let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
         let addresses = program.addresses(Some(&memory), &[], &mut []);
