@@ -8,6 +8,7 @@ use crate::base::text::thousands;
 use crate::diag::{Diagnostic, codes};
 use crate::ir::{ExprId, ExprKind, Module};
 use crate::jit::program::Memory;
+use crate::kernel::{Lane, View};
 use crate::ops;
 use crate::plan::{Group, Seen};
 use crate::tensor::Tensor;
@@ -86,7 +87,7 @@ impl Follower<'_> {
         let plan = &self.compiled.program.plan;
         for (seen, &output) in plan.results.iter().zip(&plan.outputs) {
             let Some(NearValue::Tensor(expected)) = read(seen, memory) else { continue };
-            let got = memory.tensor(output, &crate::kernel::View::dense(&plan.buffers[output].shape));
+            let got = memory.tensor(output, &View::dense(&plan.buffers[output].shape));
             let wrong = match compare(&[&got], &[&expected]) {
                 Ok(Ok(_)) => continue,
                 Ok(Err(worst)) => said(&worst),
@@ -102,7 +103,11 @@ impl Follower<'_> {
 fn read(seen: &Seen, memory: &Memory) -> Option<NearValue> {
     Some(match seen {
         Seen::Buffer(buffer, view) => NearValue::Tensor(Near::exact(memory.tensor(*buffer, view))),
-        Seen::Scalar(tensor) => NearValue::Tensor(Near::exact(tensor.clone())),
+        Seen::Scalar(bits, lane) => NearValue::Tensor(Near::exact(match lane {
+            Lane::F32 => Tensor::scalar(f32::from_bits(*bits)),
+            Lane::I32 => Tensor::scalar(*bits as i32),
+            Lane::Bool => Tensor::scalar(*bits != 0),
+        })),
         // As deep as a type is.
         Seen::Tuple(fields) => NearValue::Tuple(fields.iter().map(|field| read(field, memory)).collect::<Option<_>>()?),
         Seen::Nowhere => return None,

@@ -1,8 +1,7 @@
 //! Values inside of a group: elements not yet computed, over loads of buffers and of results still in registers.
 
 use super::{BufferId, Seen};
-use crate::kernel::{Body, Instr, Lane, Val, View};
-use crate::tensor::Tensor;
+use crate::kernel::{Body, Instr, Val, View};
 use crate::types::DType;
 
 /// A value.
@@ -69,9 +68,7 @@ impl Lazy {
             return Seen::Buffer(*buffer, view.clone());
         }
         match self.body.instrs[self.result.0 as usize] {
-            Instr::Const(bits, Lane::F32) if self.dims.is_empty() => Seen::Scalar(Tensor::scalar(f32::from_bits(bits))),
-            Instr::Const(bits, Lane::I32) if self.dims.is_empty() => Seen::Scalar(Tensor::scalar(bits as i32)),
-            Instr::Const(bits, Lane::Bool) if self.dims.is_empty() => Seen::Scalar(Tensor::scalar(bits != 0)),
+            Instr::Const(bits, lane) if self.dims.is_empty() => Seen::Scalar(bits, lane),
             _ => Seen::Nowhere,
         }
     }

@@ -19,10 +19,10 @@ pub use region::{NotCompiled, plan};
 pub use show::text;
 
 use crate::index_type;
+pub use crate::ir::ConstId;
 use crate::ir::ExprId;
 pub use crate::ir::ExprId as CallId;
-use crate::kernel::{Kernel, View};
-use crate::tensor::Tensor;
+use crate::kernel::{Kernel, Lane, View};
 use crate::types::DType;
 use std::ops::Range;
 
@@ -75,7 +75,7 @@ impl Buffer {
 pub enum Place {
     Input(usize),
     Output(usize),
-    Const(Tensor),
+    Const(ConstId),
     /// At a byte of the arena.
     Arena(u64),
     /// At a byte of the memory that is kept between runs.
@@ -113,8 +113,8 @@ pub struct Group {
 #[derive(Clone, Debug)]
 pub enum Seen {
     Buffer(BufferId, View),
-    /// A scalar that is part of the code.
-    Scalar(Tensor),
+    /// A scalar that is part of the code, by its bits.
+    Scalar(u32, Lane),
     Tuple(Vec<Seen>),
     /// Nowhere as such.
     Nowhere,

@@ -22,7 +22,7 @@ const ROOMS: &[(&str, &[&str])] = &[
     ("infer", &["base", "diag", "types", "tensor", "ir", "ops"]),
     ("interp", &["base", "diag", "types", "tensor", "ir", "ops"]),
     ("passes", &["base", "diag", "types", "tensor", "ir", "ops", "infer", "interp"]),
-    ("plan", &["base", "diag", "types", "tensor", "ir", "ops", "kernel"]),
+    ("plan", &["base", "diag", "types", "ir", "ops", "kernel"]),
     ("jit", &["base", "diag", "types", "tensor", "kernel", "plan", "sys"]),
     (
         "driver",

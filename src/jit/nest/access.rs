@@ -4,9 +4,10 @@
 //! broadcast; others are gathered, or stored one by one. Bools are bytes in memory.
 
 use super::emit::Point;
-use super::generate::{Gen, SCRATCH, SCRATCH_MASK};
+use super::generate::{Gen, SCRATCH, SCRATCH_MASK, Vector};
 use super::shape::LaneDim;
 use crate::jit::asm::{Isa, Mask, Mem, Op, R, V, forms};
+use crate::kernel::Instr;
 use crate::types::DType;
 
 /// Where a vector's lanes lie: the first, the step between them in bytes, how many there are, and whether that is fewer than fit.
@@ -26,12 +27,14 @@ impl Gen<'_> {
         let of = &self.n.accesses[access];
         let size = self.groups[group].size;
         let stride = self.shape.lane_stride(of, point.each);
-        let mut elements = point.vector.lane * stride;
+        let mut elements = point.vector.lane.checked_mul(stride)?;
         if let Some(walk) = self.shape.walk.filter(|_| !self.shape.walks_lanes()) {
             elements += point.vector.walk * of.kept[walk];
         }
         elements += point.reduced.iter().map(|&(dim, at)| of.reduced[dim] * at).sum::<i64>();
-        let disp = i32::try_from(apart + elements * size).ok()?;
+        let disp = i32::try_from(apart.checked_add(elements.checked_mul(size)?)?).ok()?;
+        // The last lane has to be within reach as well.
+        i32::try_from(i64::from(disp) + stride.checked_mul(size * self.lanes as i64)?).ok()?;
         let n = match self.shape.lane {
             LaneDim::Single => 1,
             LaneDim::Reduced(_) if !point.each => 1,
@@ -43,6 +46,10 @@ impl Gen<'_> {
     }
 
     pub fn read(&mut self, access: usize, point: &Point, dst: V) -> Option<()> {
+        if let Some(&(_, slot)) = self.crossed.iter().find(|crossed| crossed.0 == access) {
+            self.asm.load(dst, Mem::at(R::RSP, slot + 64 * point.index as i32));
+            return Some(());
+        }
         let lanes = self.place(access, point)?;
         if self.n.accesses[access].dtype == DType::BOOL {
             self.read_bytes(&lanes, dst);
@@ -56,6 +63,54 @@ impl Gen<'_> {
             _ => self.gather(&lanes, dst)?,
         }
         Some(())
+    }
+
+    /// Reads what crosses a tile: vectors along the walk, transposed, then kept on the stack for the bodies. A body that only
+    /// moves them is done at once, which is told.
+    pub fn cross(&mut self, tile: &[Vector]) -> Option<bool> {
+        let program = &self.n.stages[0];
+        let moves = matches!((&program.body.instrs[..], &program.stores[..]), ([Instr::Read(_)], [_]));
+        // The tail's mask on AVX2 is in a register that transposing takes.
+        let masked = self.isa() == Isa::Avx2 && self.tail.is_some();
+        let registers: Vec<V> = (0..2 * self.lanes as u8).map(V).collect();
+        let (rows, temps) = registers.split_at(self.lanes);
+        for access in self.shape.crossing.clone() {
+            let slot = self.crossing_slot(tile.len());
+            for (vector, &first) in tile[..self.shape.vectors].iter().enumerate() {
+                let n = if first.tail { self.tail.map_or(self.lanes, |tail| tail.1) } else { self.lanes };
+                for (lane, &row) in rows[..n].iter().enumerate() {
+                    let at = Vector { lane: first.lane + lane as i64, ..first };
+                    let from = self.place(access, &Point { vector: at, reduced: Vec::new(), each: program.each, index: 0 })?;
+                    self.asm.load(row, from.first);
+                }
+                for (step, column) in self.asm.transpose(rows, temps).into_iter().enumerate() {
+                    let index = step * self.shape.vectors + vector;
+                    if moves && !masked {
+                        let point = Point { vector: tile[index], reduced: Vec::new(), each: program.each, index };
+                        self.store(program.stores[0].write, &point, column)?;
+                    } else {
+                        self.asm.store(Mem::at(R::RSP, slot + 64 * index as i32), column);
+                    }
+                }
+            }
+            self.crossed.push((access, slot));
+        }
+        if masked {
+            self.set_tail();
+        }
+        if moves && !masked {
+            self.crossed.clear();
+        }
+        Some(moves && !masked)
+    }
+
+    /// Room on the stack for the vectors of a tile.
+    fn crossing_slot(&mut self, vectors: usize) -> i32 {
+        let first = self.slots.take(64);
+        for _ in 1..vectors {
+            self.slots.take(64);
+        }
+        first
     }
 
     /// Lanes that are not there are zero.

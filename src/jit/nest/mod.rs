@@ -14,7 +14,9 @@ mod fold;
 mod frame;
 mod generate;
 mod normal;
+mod reduce;
 mod shape;
+mod window;
 
 #[cfg(test)]
 mod reference;
@@ -22,7 +24,7 @@ mod reference;
 mod tests;
 
 use super::asm::{Asm, Isa};
-use crate::kernel::Nest;
+use crate::kernel::{Instr, Nest};
 use generate::Gen;
 use normal::Normal;
 
@@ -41,6 +43,11 @@ pub struct NestCode {
 pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     let isa = asm.isa();
     let normal = Normal::new(nest, isa == Isa::Avx512)?;
+    if normal.dims.contains(&0) {
+        let entry = asm.here();
+        asm.ret();
+        return Some(NestCode { entry, n_items: 0, item_cost_ns: 0.0 });
+    }
     // A first pass, whose code is dropped, tells how much stack the function needs, and whether it can be had at all.
     let mut draft = Asm::new(isa);
     let frame = Gen::new(&mut draft, &normal).generate(0)?;
@@ -53,15 +60,16 @@ pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     Some(NestCode { entry, n_items, item_cost_ns: cost(&normal, n_items, isa.lanes()) })
 }
 
-/// A quarter of a nanosecond for each vector instruction, and what moving the bytes takes from the outer caches.
+/// A sixth of a nanosecond for each vector instruction, and what moving the bytes takes from the second cache.
 fn cost(n: &Normal, n_items: usize, lanes: usize) -> f64 {
     let points: f64 = n.dims.iter().map(|&dim| dim as f64).product();
     let reduced = n.reduced_points() as f64;
     let of_stage = |stage: &normal::Program| {
         let times = if stage.each { reduced } else { 1.0 };
-        let moved = stage.body.instrs.iter().filter(|instr| matches!(instr, crate::kernel::Instr::Read(_))).count();
-        let bytes = 4.0 * (moved + stage.stores.len()) as f64;
-        times * (0.25 * (stage.body.instrs.len() + stage.folds.len()) as f64 / lanes as f64 + bytes / 40.0)
+        let count = |counts: fn(&Instr) -> bool| stage.body.instrs.iter().filter(|instr| counts(instr)).count();
+        let moved = 4 * (count(|instr| matches!(instr, Instr::Read(_))) + stage.stores.len());
+        let work = count(|instr| !matches!(instr, Instr::Const(..) | Instr::Folded(_) | Instr::Count)) + 3 * stage.folds.len();
+        times * (work as f64 / (6 * lanes) as f64 + moved as f64 / 100.0)
     };
     points * n.stages.iter().map(of_stage).sum::<f64>() / n_items.max(1) as f64
 }

@@ -9,9 +9,12 @@
 //! dimension, with all vectors of the lane dimension in each step. What is left of the kept dimensions are items; a walk is cut
 //! into chunks where there are few items, at whole tiles, so that the same instructions compute each point however items are
 //! shared among threads.
+//!
+//! **Crossing**: an elementwise nest may read along one dimension and write along another. Lanes lie along the write; the walk
+//! goes along the read, and as many of its steps as there are lanes are read as whole vectors and transposed in registers.
 
 use super::normal::Normal;
-use crate::kernel::Access;
+use crate::kernel::{Access, Instr};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LaneDim {
@@ -41,6 +44,10 @@ pub struct Shape {
     pub unroll: usize,
     /// Items, outermost dimension first.
     pub outer: Vec<Outer>,
+    /// Reads that are transposed: the walk has unit stride, the lanes have not.
+    pub crossing: Vec<usize>,
+    /// Whether items go along the lane dimension vector by vector, while the walk goes elsewhere.
+    pub blocks: bool,
     /// Where the walk is cut: steps of a chunk, and of the last one.
     pub chunk: Option<(u64, u64)>,
 }
@@ -49,6 +56,10 @@ pub struct Shape {
 const SIDE_BY_SIDE: u64 = 4;
 /// Rows computed side by side where lanes are reduced: one waits while its lanes are joined.
 const ROWS: usize = 2;
+/// A transposed element costs about as much as so many others.
+const CROSSING: f64 = 2.0;
+/// Longer bodies are not repeated for as many steps as there are lanes.
+const CROSSED: usize = 24;
 /// Elements of a chunk, about, and how many items are enough to be shared out.
 const CHUNK: u64 = 8192;
 const ENOUGH_ITEMS: u64 = 32;
@@ -62,19 +73,29 @@ impl Shape {
             LaneDim::Reduced(at) => n.reduce[at].extent,
         };
         let n_vectors = lane_extent.div_ceil(lanes as u64);
+        let crossing = crossing(n, lane, lanes);
         let (walk, vectors) = match lane {
+            LaneDim::Kept(_) if crossing.is_some() => {
+                let walk = crossing.as_ref().map(|crossing| crossing.0);
+                (walk, if n_vectors > SIDE_BY_SIDE { 1 } else { n_vectors as usize })
+            }
             LaneDim::Reduced(_) => (n.dims.len().checked_sub(1), 1),
             LaneDim::Kept(at) if n_vectors > SIDE_BY_SIDE => (Some(at), 1),
             // The last other kept dimension moves least in what is written.
             LaneDim::Kept(at) => ((0..n.dims.len()).rev().find(|&dim| dim != at), n_vectors as usize),
             LaneDim::Single => (n.dims.len().checked_sub(1), 1),
         };
-        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer: Vec::new(), chunk: None };
-        shape.unroll = shape.tile_steps(n);
+        let blocks = crossing.is_some() && n_vectors > SIDE_BY_SIDE;
+        let crossing = crossing.map_or(Vec::new(), |crossing| crossing.1);
+        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer: Vec::new(), crossing, blocks, chunk: None };
+        shape.unroll = if shape.crossing.is_empty() { shape.tile_steps(n) } else { lanes };
         for (dim, &extent) in n.dims.iter().enumerate() {
             if Some(dim) != walk && LaneDim::Kept(dim) != lane {
                 shape.outer.push(Outer { dim, extent, scale: 1 });
             }
+        }
+        if let (true, LaneDim::Kept(dim)) = (blocks, lane) {
+            shape.outer.push(Outer { dim, extent: n_vectors, scale: lanes as u64 });
         }
         shape.cut(n, lanes as u64);
         shape
@@ -129,7 +150,12 @@ impl Shape {
         }
         let lane_step = if self.walks_lanes() { lanes } else { 1 };
         let tile = self.unroll as u64 * lane_step;
-        let per_point = n.reduced_points().max(1) * if self.walks_lanes() { 1 } else { self.lane_extent };
+        let side = match () {
+            () if self.walks_lanes() => 1,
+            () if self.blocks => lanes,
+            () => self.lane_extent,
+        };
+        let per_point = n.reduced_points().max(1) * side;
         let chunk = (CHUNK / per_point.max(1)).max(1).next_multiple_of(tile);
         if extent > chunk {
             let chunks = extent.div_ceil(chunk);
@@ -174,6 +200,7 @@ fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
     };
     let waste = (extent.div_ceil(lanes as u64) * lanes as u64) as f64 / extent as f64;
     let points = n.reduced_points().max(1) as f64;
+    let crossing = crossing(n, lane, lanes).map_or(Vec::new(), |crossing| crossing.1);
     let mut price = 0.0;
     for stage in &n.stages {
         let times = if stage.each { points } else { 1.0 };
@@ -188,11 +215,12 @@ fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
             match stride {
                 1 => 1.0,
                 0 => 0.5,
+                _ if crossing.contains(&at) => CROSSING,
                 _ => lanes as f64,
             }
         };
         let reads = stage.body.instrs.iter().filter_map(|instr| match instr {
-            crate::kernel::Instr::Read(read) => Some(of(usize::from(*read))),
+            Instr::Read(read) => Some(of(usize::from(*read))),
             _ => None,
         });
         let moved: f64 = reads.sum::<f64>() + stage.stores.iter().map(|store| 2.0 * of(n.n_reads + store.write)).sum::<f64>();
@@ -205,4 +233,22 @@ fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
         };
     }
     price
+}
+
+/// The dimension along which reads that are strided along the lanes have unit stride, and these reads.
+fn crossing(n: &Normal, lane: LaneDim, lanes: usize) -> Option<(usize, Vec<usize>)> {
+    let (LaneDim::Kept(lane), [stage]) = (lane, &n.stages[..]) else { return None };
+    if !n.reduce.is_empty() || !stage.folds.is_empty() || stage.body.instrs.len() > CROSSED {
+        return None;
+    }
+    let along = |dim: usize| -> Vec<usize> {
+        let crosses = |&at: &usize| {
+            let access = &n.accesses[at];
+            let read = stage.body.instrs.contains(&Instr::Read(at as u16));
+            read && access.dtype.bytes() == 4 && access.kept[dim] == 1 && !matches!(access.kept[lane], 0 | 1)
+        };
+        (0..n.n_reads).filter(crosses).collect()
+    };
+    let dims = (0..n.dims.len()).filter(|&dim| dim != lane && n.dims[dim] >= lanes as u64);
+    dims.map(|dim| (dim, along(dim))).filter(|found| !found.1.is_empty()).max_by_key(|found| found.1.len())
 }
