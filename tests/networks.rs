@@ -63,7 +63,8 @@ fn every_operator_has_a_kernel_and_answers_are_the_interpreters() {
         let program = network(name, flags);
         let runner = Runner::new(&program, ".");
         let example = runner.random("main").expect("a network is entered by its `@main`");
-        let expected = runner.outcome(&example).expect("it can be called").unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+        let expected =
+            runner.outcome(&example).expect("it can be called").unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
         let expected = floats(&expected);
         let scale = expected.iter().fold(0.0, |scale: f64, x| scale.max(x.abs()));
         for isa in isas() {

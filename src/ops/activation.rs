@@ -9,7 +9,7 @@ use super::rel::{self, Fault, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
 use crate::kernel::{Bin, Cmp, Val};
-use crate::tensor::{float_max, float_min};
+use crate::tensor::{Tensor, float_max, float_min};
 
 attrs! {
     "relay.attrs.LeakyReluAttrs" =>
@@ -85,7 +85,9 @@ fn sloped(s: &mut Scalar, slope: Val) -> Val {
 
 fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
     let alpha = LeakyReluAttrs::read(cx.attrs).alpha;
-    let float = move |x: f64| if x > 0.0 { x } else { x * alpha };
+    // The factor is a number of the dtype, as a constant of the program would be.
+    let rounded = Tensor::full(cx.tensor(0).dtype(), &[], alpha).map_or(alpha, |alpha| alpha.to_f64s()[0]);
+    let float = move |x: f64| if x > 0.0 { x } else { x * rounded };
     let int = move |x: i128| if x > 0 { x } else { x.wrapping_mul(alpha as i128) };
     Ok(cx.tensor(0).map_with(&float, &int).into())
 }

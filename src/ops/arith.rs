@@ -83,11 +83,19 @@ pub const TRUNC_DIVIDE: OpDef = arith(
     "trunc_divide",
     "`lhs / rhs` rounded towards zero, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
     trunc_divide_eval,
-    |s| {
-        let quotient = s.floats(Bin::Div)?;
-        Some(s.body.un(Un::Trunc, quotient))
-    },
+    trunc_divide_scalar,
 );
+
+/// The sizes divided downwards, which is exact where a rounded quotient would have reached the next whole number.
+fn trunc_divide_scalar(s: &mut Scalar) -> Option<Val> {
+    s.is_float()?;
+    let sign_bit = s.body.f32(-0.0);
+    let signs = s.body.bin(Bin::Xor, s.args[0], s.args[1]);
+    let sign = s.body.bin(Bin::And, signs, sign_bit);
+    let (x, y) = (s.body.un(Un::Abs, s.args[0]), s.body.un(Un::Abs, s.args[1]));
+    let size = s.body.bin(Bin::FloorDiv, x, y);
+    Some(s.body.bin(Bin::Or, size, sign))
+}
 
 fn trunc_divide_eval(cx: &EvalCx) -> EvalResult {
     divided(cx, |x, y| (x / y).trunc(), |x, y| x / y)
@@ -141,7 +149,16 @@ pub const FLOOR_MOD: OpDef = arith(
 );
 
 fn floor_mod_eval(cx: &EvalCx) -> EvalResult {
-    divided(cx, |x, y| x - (x / y).floor() * y, |x, y| x - floor_div(x, y) * y)
+    divided(cx, float_floor_mod, |x, y| x - floor_div(x, y) * y)
+}
+
+/// `x - ⌊x/y⌋·y` without its rounding, also where the quotient has more places than a number; NaN for an infinite `y`.
+fn float_floor_mod(x: f64, y: f64) -> f64 {
+    if y.is_infinite() {
+        return f64::NAN;
+    }
+    let rest = x % y;
+    rest + if rest != 0.0 && (rest < 0.0) != (y < 0.0) { y } else { 0.0 }
 }
 
 /// `lhs` to the power of `rhs`.

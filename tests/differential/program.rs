@@ -386,7 +386,7 @@ impl Maker {
         let n = self.dim();
         let turned = self.random.bool();
         let w = self.param(if turned { vec![shape[0], n, shape[2]] } else { vec![shape[0], shape[2], n] }, Kind::F32);
-        let attrs = if turned { "" } else { ", transpose_b=False" };
+        let attrs = if turned { ", transpose_b=True" } else { ", transpose_b=False" };
         self.bind(format!("nn.batch_matmul({x}, {w}{attrs})"), vec![shape[0], shape[1], n], Kind::F32);
         Some(())
     }
@@ -528,7 +528,8 @@ impl Maker {
             strides.push(stride);
             out.push((to - from).div_ceil(stride));
         }
-        let text = format!("strided_slice({x}, begin={}, end={}, strides={}, axes=None)", list(&begin), list(&end), list(&strides));
+        let text =
+            format!("strided_slice({x}, begin={}, end={}, strides={}, axes=None)", list(&begin), list(&end), list(&strides));
         self.bind(text, out, kind);
         Some(())
     }
