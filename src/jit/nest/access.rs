@@ -147,7 +147,7 @@ impl Gen<'_> {
                 self.asm.vector(&forms::VPERMT2PS, Width::Z, dst, SCRATCH[0], SCRATCH[1], None);
             }
             (Isa::Avx512, false) => {
-                let order: Vec<u32> = (0..16).map(|lane| 2 * lane & 15).collect();
+                let order: Vec<u32> = (0..16).map(|lane| (2 * lane) & 15).collect();
                 self.load_order(SCRATCH[0], &order);
                 self.asm.permute(dst, SCRATCH[0], dst);
             }

@@ -60,11 +60,10 @@ impl Gen<'_> {
     fn clip_bounds(&mut self, of_walk: bool) {
         for dim in 0..self.n.reduce.len() {
             let reduce = self.n.reduce[dim];
-            if let (Some(clip), Some([low, number])) = (reduce.clip, self.bounds[dim]) {
-                if self.is_walk(clip) == of_walk {
-                    self.load_index(clip.dim);
-                    self.bound(clip, reduce.extent, low, number);
-                }
+            let clip = reduce.clip.filter(|&clip| self.is_walk(clip) == of_walk);
+            if let (Some(clip), Some([low, number])) = (clip, self.bounds[dim]) {
+                self.load_index(clip.dim);
+                self.bound(clip, reduce.extent, low, number);
             }
         }
     }
