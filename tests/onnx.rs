@@ -195,3 +195,34 @@ fn every_golden_and_example() {
         .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Chains of every kind of binding, as long as a program may have them, on a stack of 256 KiB.
+#[test]
+fn long_chains_need_no_stack() {
+    const N: usize = 50_000;
+    let chain = |line: fn(usize) -> String| (1..N).map(line).collect::<String>();
+    let head = "#[version = \"0.0.5\"]\n";
+    let main = "def @main(%x: Tensor[(2), float32]) {\n";
+    let last = N - 1;
+    let graph =
+        format!("{head}{main}%0 = nn.relu(%x);\n{}nn.relu(%{last})\n}}\n", chain(|i| format!("%{i} = exp(%{});\n", i - 1)));
+    let lets = format!("{head}{main}let %a0 = %x;\n{}%a{last}\n}}\n", chain(|i| format!("let %a{i} = exp(%a{});\n", i - 1)));
+    let tuples = format!("{head}{main}%0 = (%x, %x);\n{}%{last}.1\n}}\n", chain(|i| format!("%{i} = (%{}, %x);\n", i - 1)));
+    let of = "(%x: Tensor[(2), float32]) -> Tensor[(2), float32]";
+    let functions: String = (1..2000).map(|i| format!("def @f{i}{of} {{ @f{}(exp(%x)) }}\n", i - 1)).collect();
+    let functions = format!("{head}def @f0{of} {{ %x }}\n{functions}{main}@f1999(%x)\n}}\n");
+    let wide: String = (1..60).map(|i| format!("%{i} = (%{}, %{});\n", i - 1, i - 1)).collect();
+    let wide = format!("{head}{main}%0 = (%x, %x);\n{wide}%59\n}}\n");
+    let run = move || {
+        for (text, n_nodes) in [(graph, N + 1), (lets, N - 1), (tuples, 1), (functions, 1999)] {
+            let program = check_text("chain", &text, Until::Main);
+            let graph = exported(&program, "main").expect("sound").expect("ONNX can say it");
+            assert_eq!(graph.node.len(), n_nodes);
+            sound(&graph).expect("sound");
+        }
+        // Exponentially many tensors are refused.
+        assert!(matches!(exported(&check_text("wide", &wide, Until::Main), "main"), Ok(None)));
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(run).expect("a thread");
+    thread.join().expect("the stack is large enough");
+}

@@ -5,6 +5,7 @@
 
 use relayc::base::FileId;
 use relayc::diag::render::{Format, render};
+use relayc::driver::optimise::{How, MAX_LEVEL, Target, UNTIL, optimise};
 use relayc::driver::{Until, check_text, show};
 use relayc::fmt::format;
 use std::fmt::Write;
@@ -132,4 +133,29 @@ fn a_type_of_exponential_size_is_cut_when_it_is_printed() {
     let program = check_text("exponential", &text, Until::Infer);
     let said = render(&program.diagnostics, &program.sources, Format::Plain, false);
     assert!(program.has_errors() && said.len() < 1_000_000, "{} bytes", said.len());
+}
+
+/// Every pass that a level runs, on a chain of which no part may recurse.
+#[test]
+fn a_long_chain_through_all_passes() {
+    let run = |text: String| {
+        let mut program = check_text("long", &text, UNTIL);
+        let how = How { entry: Some("main".into()), verify: true, ..How::level(MAX_LEVEL, Target::V4) };
+        optimise(&mut program.module, &how, &mut ()).unwrap_or_else(|wrong| panic!("{}", wrong.message));
+        show::print(&program, show::Options::default())
+    };
+    let on_small_stack = |text: String| {
+        let thread = std::thread::Builder::new().stack_size(STACK);
+        thread.spawn(move || run(text)).expect("a thread").join().expect("no overflow")
+    };
+    let (mut graph, mut lets) = (String::from("%0 = exp(%x);\n"), String::from("let %v0 = exp(%x);\n"));
+    for i in 1..100_000 {
+        writeln!(graph, "%{i} = exp(%{});", i - 1).expect("a string takes all");
+        writeln!(lets, "let %v{i} = exp(%v{});", i - 1).expect("a string takes all");
+    }
+    let param = "%x: Tensor[(2), float32]";
+    let groups = |text: String| on_small_stack(text).matches("Primitive=1").count();
+    // No group has more than 256 operators, and each but the first is full.
+    assert_eq!(groups(main_of(param, &(graph + "%99999"))), 100_000usize.div_ceil(256));
+    assert!(groups(main_of(param, &(lets + "%v99999"))) > 0);
 }

@@ -177,7 +177,9 @@ fn compute(
         }
         Err((program, Refused::Not(reason))) => {
             let words = format!("engine interp, as the program is not compiled: {}", reason.words());
-            Ok((run::interpret(&program, entry, bound, limits)?, words))
+            // Passes have been over it: functions may be gone, and others have their numbers.
+            let entry = run::entry(&program.module, &args.program.entry)?;
+            Ok((run::interpret(&program, &entry, bound, limits)?, words))
         }
         Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
     }

@@ -47,8 +47,7 @@ impl Settings {
     }
 
     pub fn target(&self) -> Target {
-        let of = if self.isa == Isa::Avx512 { Target::AVX512 } else { Target::AVX2 };
-        Target { threads: self.threads, ..of }
+        Cpu::get().target(self.isa, self.threads)
     }
 }
 
@@ -78,19 +77,35 @@ pub fn plan_of(program: &mut Program, entry: &str, settings: &Settings) -> Resul
     let target = if settings.isa == Isa::Avx512 { optimise::Target::V4 } else { optimise::Target::V3 };
     let how = How { entry: Some(entry.to_owned()), ..How::level(settings.level, target) };
     optimise::optimise(&mut program.module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
-    let module = &program.module;
+    planned(&program.module, entry, &[])
+}
+
+fn planned(module: &Module, entry: &str, avoid: &[ExprId]) -> Result<Plan, Refused> {
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
-    plan::plan(module, ops::table(), module.globals[global].func, settings.target()).map_err(Refused::Not)
+    plan::plan(module, ops::table(), module.globals[global].func, avoid).map_err(Refused::Not)
 }
 
 /// Compiles an entry of a program without errors, whose weights are constants by now.
 pub fn compile(mut program: Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, (Program, Refused)> {
-    let plan = match plan_of(&mut program, entry, settings) {
-        Ok(plan) => plan,
-        Err(refused) => return Err((program, refused)),
+    let mut planning = plan_of(&mut program, entry, settings);
+    let mut avoid = vec![];
+    let loaded = loop {
+        let plan = match planning {
+            Ok(plan) => plan,
+            Err(refused) => return Err((program, refused)),
+        };
+        let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
+        let eval = Eval { module: &program.module, limits: &limits };
+        let constant = |id| program.module.consts[id].clone();
+        match jit::Program::load(plan, settings.isa, &settings.target(), &constant, &eval) {
+            // What the machine has no code for is left to its evaluation.
+            Err(LoadError::NoKernel(step)) if !avoid.contains(&origins[step]) => {
+                avoid.push(origins[step]);
+                planning = planned(&program.module, entry, &avoid);
+            }
+            loaded => break loaded,
+        }
     };
-    let eval = Eval { module: &program.module, limits: &limits };
-    let loaded = jit::Program::load(plan, settings.isa, &settings.target(), &eval);
     match loaded {
         Ok(loaded) => {
             let module = program.module;

@@ -43,14 +43,17 @@ impl View {
         }
     }
 
-    /// Repeated to these extents, aligned at the last axis. The extents must be those of broadcasting.
-    pub fn broadcast(&self, dims: &[u64]) -> View {
-        let lead = dims.len() - self.rank();
+    /// Repeated to these extents, aligned at the last axis; `None` where it has other extents than 1 and those.
+    pub fn broadcast(&self, dims: &[u64]) -> Option<View> {
+        let lead = dims.len().checked_sub(self.rank())?;
+        if self.dims.iter().zip(&dims[lead..]).any(|(&own, &dim)| own != 1 && own != dim) {
+            return None;
+        }
         let strides = (0..dims.len()).map(|axis| match axis.checked_sub(lead) {
             Some(own) if self.dims[own] != 1 || dims[axis] == 1 => self.strides[own],
             _ => 0,
         });
-        View { dims: dims.to_vec(), strides: strides.collect(), offset: self.offset }
+        Some(View { dims: dims.to_vec(), strides: strides.collect(), offset: self.offset })
     }
 
     /// Every `step`-th element of an axis, `count` of them from `begin` on.
@@ -124,7 +127,9 @@ mod tests {
 
     #[test]
     fn broadcast_repeats_with_stride_zero() {
-        assert_eq!(View::dense(&[3, 1]).broadcast(&[2, 3, 5]).strides, [0, 1, 0]);
+        assert_eq!(View::dense(&[3, 1]).broadcast(&[2, 3, 5]).map(|view| view.strides), Some(vec![0, 1, 0]));
+        assert_eq!(View::dense(&[3, 2]).broadcast(&[2, 3, 5]), None);
+        assert_eq!(View::dense(&[3, 2]).broadcast(&[2]), None);
         assert_eq!(View::dense(&[4]).slice(0, 3, -1, 4).strides, [-1]);
     }
 }

@@ -3,6 +3,7 @@
 use super::OpDef;
 use super::attrs::{ObjectOf, StdString, VirtualDevice, attrs};
 use super::eval::{ArgValue, EvalCx, EvalResult, Outputs};
+use super::onnx::{Onnx, OnnxCx, OnnxResult, Operand, Results};
 use super::rel::{self, RelCx, RelResult};
 use crate::ir::attrs::{Arg, AttrSchema};
 use crate::types::DType;
@@ -147,6 +148,25 @@ pub(super) fn operand(cx: &EvalCx) -> EvalResult {
     Ok(match &cx.args[0] {
         ArgValue::Tensor(tensor) => Outputs::One(tensor.clone()),
         ArgValue::Tuple(fields) => Outputs::Tuple(fields.clone()),
+    })
+}
+
+// ---- In ONNX ----
+
+/// Marks say nothing of values, so they are no nodes.
+pub const ONNX: &[(&str, Onnx)] = &[
+    (COMPILER_BEGIN.name, Onnx::Nodes(mark_onnx)),
+    (COMPILER_END.name, Onnx::Nodes(mark_onnx)),
+    (STOP_FUSION.name, Onnx::Nodes(mark_onnx)),
+    (CHECKPOINT.name, Onnx::Nodes(mark_onnx)),
+    (ON_DEVICE.name, Onnx::Nodes(mark_onnx)),
+    (DEVICE_COPY.name, Onnx::Nodes(mark_onnx)),
+];
+
+fn mark_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Ok(match &cx.args[0] {
+        Operand::Tensor(value) => (*value).into(),
+        Operand::Tuple(fields) => Results(fields.clone()),
     })
 }
 

@@ -71,7 +71,7 @@ pub const BROADCAST_TO: OpDef = OpDef {
     ],
     rel: broadcast_to_rel,
     eval: broadcast_eval,
-    lower: Some(Lower::View(|call, view| Some(view.broadcast(&call.out().shape)))),
+    lower: Some(Lower::View(|call, view| view.broadcast(&call.out().shape))),
     fuse: Some(Fuse::Broadcast),
     idle: true,
     ..OpDef::BASE
@@ -97,7 +97,7 @@ pub const BROADCAST_TO_LIKE: OpDef = OpDef {
     ],
     rel: broadcast_to_like_rel,
     eval: broadcast_eval,
-    lower: Some(Lower::View(|call, view| Some(view.broadcast(&call.out().shape)))),
+    lower: Some(Lower::View(|call, view| view.broadcast(&call.out().shape))),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };

@@ -3,10 +3,12 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::index::{require_ints, require_same_dim};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, RelCx, RelResult, require_same_dtype};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::{Arg, AttrSchema};
 use crate::tensor::Tensor;
+use crate::types::DType;
 
 attrs! {
     "relay.attrs.MatrixSetDiagAttrs" =>
@@ -151,6 +153,16 @@ fn trilu_eval(cx: &EvalCx) -> EvalResult {
         (if upper { diagonal >= k } else { diagonal <= k }).then_some(i)
     };
     Ok(data.pick(data.shape(), 0.0, source).into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(TRILU.name, Onnx::Nodes(trilu_onnx))];
+
+fn trilu_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (upper, data, k) = (TriluAttrs::read(cx.attrs).upper, cx.tensor(0), cx.tensor(1));
+    let k = cx.cast(k, cx.dtype(k), DType::I64)?;
+    Ok(cx.node("Trilu", &[data, k]).int("upper", upper.into()).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[MATRIX_SET_DIAG, TRILU];

@@ -135,6 +135,7 @@ const FAMILIES: &[&[OpDef]] = &[
 /// What operators are in ONNX, one line for each family that has some.
 const ONNX: &[&[(&str, Onnx)]] = &[
     activation::ONNX,
+    annotation::ONNX,
     arith::ONNX,
     broadcast::ONNX,
     compare::ONNX,
@@ -147,12 +148,15 @@ const ONNX: &[&[(&str, Onnx)]] = &[
     logic::ONNX,
     math::ONNX,
     matmul::ONNX,
+    matrix::ONNX,
     norm::ONNX,
     pad::ONNX,
     pool::ONNX,
     reduce::ONNX,
     reshape::ONNX,
     resize::ONNX,
+    scan::ONNX,
+    scatter::ONNX,
     softmax::ONNX,
     sort::ONNX,
     space::ONNX,

@@ -2,11 +2,12 @@
 
 use super::attrs::{OptBool, attrs};
 use super::eval::{EvalCx, EvalResult};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
-use crate::tensor::{Acc, Real};
+use crate::tensor::{Acc, Real, Tensor};
 use crate::types::{DType, Dim, SymbolOp};
 
 attrs! {
@@ -129,6 +130,23 @@ fn scan<T: Real, S: Step>(acc: &Acc, (length, inner): (usize, usize), exclusive:
     out
 }
 
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(CUMSUM.name, Onnx::Nodes(cumsum_onnx))];
+
+fn cumsum_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, dtype) = (ScanopAttrs::read(cx.attrs), cx.out_dtype());
+    if ![DType::F32, DType::F64, DType::I32, DType::I64].contains(&dtype) {
+        return Err(format!("sums of `{dtype}`, where ONNX takes float32, float64, int32 and int64 only"));
+    }
+    let mut data = cx.operand_as_out(0)?;
+    if attrs.axis.is_none() {
+        data = cx.reshaped(data, &[-1]);
+    }
+    let axis = cx.constant("axis", Tensor::scalar(attrs.axis.unwrap_or(0)));
+    Ok(cx.node("CumSum", &[data, axis]).int("exclusive", attrs.exclusive.0.unwrap_or(false).into()).one().into())
+}
+
 pub const FAMILY: &[OpDef] = &[CUMSUM, CUMPROD];
 
 #[cfg(test)]
@@ -136,7 +154,6 @@ mod tests {
     use super::*;
     use crate::ir::attrs::AttrValue;
     use crate::ops::trial::{call, extremes};
-    use crate::tensor::Tensor;
 
     #[test]
     fn shapes() {

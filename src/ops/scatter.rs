@@ -6,6 +6,7 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::index::{outside, position, require_ints, require_same_dim};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, RelCx, RelResult, TensorTy, require_same_dtype};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
@@ -336,6 +337,56 @@ fn walk(begin: Option<i128>, end: Option<i128>, stride: i128, length: usize) -> 
     let (begin, end) = (begin.map_or(first, limited), end.map_or(last, limited));
     let distance = if stride > 0 { end - begin } else { begin - end };
     Ok((begin, stride, (distance.max(0) + stride.abs() - 1) / stride.abs()))
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (SCATTER_ELEMENTS.name, Onnx::Nodes(scatter_elements_onnx)),
+    (SCATTER.name, Onnx::Nodes(|cx| elements_onnx(cx, ScatterAttrs::read(cx.attrs).axis, "update"))),
+    (SCATTER_ND.name, Onnx::Nodes(scatter_nd_onnx)),
+];
+
+/// A reduction in ONNX's words.
+fn reduction_onnx(name: &str) -> Result<&'static str, String> {
+    match name {
+        "update" => Ok("none"),
+        "add" => Ok("add"),
+        "mul" => Ok("mul"),
+        other => Err(format!("the reduction {other:?}")),
+    }
+}
+
+fn scatter_elements_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = ScatterElementsAttrs::read(cx.attrs);
+    elements_onnx(cx, attrs.axis, &attrs.reduction)
+}
+
+/// ONNX wants as many updates as indices; those without an index have no place here.
+fn elements_onnx(cx: &mut OnnxCx, axis: Option<i64>, reduction: &str) -> OnnxResult {
+    let (data, indices, updates) = (cx.tensor(0), cx.tensor(1), cx.tensor(2));
+    let reduction = reduction_onnx(reduction)?;
+    let (wanted, found) = (cx.shape(indices)?, cx.shape(updates)?);
+    let updates = if wanted == found {
+        updates
+    } else {
+        let (starts, ends) = (cx.ints("starts", &vec![0; wanted.len()]), cx.ints("ends", &wanted));
+        cx.node("Slice", &[updates, starts, ends]).one()
+    };
+    let indices = cx.cast(indices, cx.dtype(indices), DType::I64)?;
+    let node = cx.node("ScatterElements", &[data, indices, updates]).int("axis", axis.unwrap_or(0));
+    Ok(node.str("reduction", reduction).one().into())
+}
+
+/// The indices of one element stand on the first axis here, on the last in ONNX.
+fn scatter_nd_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (data, indices, updates) = (cx.tensor(0), cx.tensor(1), cx.tensor(2));
+    let mode = ScatterNdAttrs::read(cx.attrs).mode;
+    let reduction = reduction_onnx(&mode)?;
+    let axes: Vec<usize> = (1..cx.rank(indices)).chain([0]).collect();
+    let indices = cx.cast(indices, cx.dtype(indices), DType::I64)?;
+    let indices = cx.transposed(indices, &axes);
+    Ok(cx.node("ScatterND", &[data, indices, updates]).str("reduction", reduction).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[SCATTER_ELEMENTS, SCATTER, SCATTER_ND, STRIDED_SET];

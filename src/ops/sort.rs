@@ -437,7 +437,21 @@ fn unique_eval(cx: &EvalCx) -> EvalResult {
 
 // ---- In ONNX ----
 
-pub const ONNX: &[(&str, Onnx)] = &[(TOPK.name, Onnx::Nodes(topk_onnx))];
+pub const ONNX: &[(&str, Onnx)] = &[
+    (ARGSORT.name, Onnx::Nodes(|cx| sort_onnx(cx, 1))),
+    (SORT.name, Onnx::Nodes(|cx| sort_onnx(cx, 0))),
+    (TOPK.name, Onnx::Nodes(topk_onnx)),
+];
+
+/// All elements in order are the largest or smallest of them, as many as there are: its elements, or its positions.
+fn sort_onnx(cx: &mut OnnxCx, output: usize) -> OnnxResult {
+    let (attrs, data) = (ArgsortAttrs::read(cx.attrs), cx.tensor(0));
+    let length = cx.dim(data, attrs.axis.rem_euclid(cx.rank(data) as i64) as usize)?;
+    let k = cx.ints("k", &[length]);
+    let node = cx.node("TopK", &[data, k]).int("axis", attrs.axis).int("largest", (!attrs.is_ascend).into());
+    let found = node.many(2)[output];
+    Ok(if output == 1 { cx.cast(found, DType::I64, cx.out_dtype())? } else { found }.into())
+}
 
 fn topk_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (attrs, data) = (TopkAttrs::read(cx.attrs), cx.tensor(0));

@@ -31,7 +31,7 @@ use rustc_hash::FxHashMap;
 
 pub const PASS: Pass = Pass {
     name: "alter-op-layout",
-    doc: "Convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c` or `NCHW8c`, with transforms at \
+    doc: "Has convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c` or `NCHW8c`, with transforms at \
           the borders only.",
     level: 3,
     run,

@@ -6,18 +6,28 @@
 //! not here: anything a pass alone knows of an operator; that is declared with the operator.
 
 mod alter_op_layout;
+mod beta_reduce;
 mod bind_params;
 pub mod build;
+mod canonicalise;
+mod combine_parallel;
 mod dead_code;
 mod dynamic_to_static;
+mod effects;
+mod eliminate_common_subexpr;
 mod fold_constants;
 mod fold_scale_axis;
 mod fuse_ops;
+mod inline;
 pub mod pipeline;
+mod pool_before_conv;
 mod push_strides_up;
 pub mod regions;
 pub mod rewrite;
+mod simplify_expr;
 mod simplify_inference;
+mod to_a_normal_form;
+mod to_graph_normal_form;
 mod users;
 
 pub use bind_params::bind_params;
@@ -47,9 +57,19 @@ pub const MAX_LEVEL: u8 = 3;
 
 /// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
 const PASSES: &[Pass] = &[
+    inline::PASS,
+    beta_reduce::PASS,
+    to_a_normal_form::PASS,
+    to_graph_normal_form::PASS,
     simplify_inference::PASS,
     fold_constants::PASS,
+    simplify_expr::PASS,
     fold_scale_axis::PASS,
+    canonicalise::PASS,
+    eliminate_common_subexpr::PASS,
+    combine_parallel::CONV2D_PASS,
+    combine_parallel::DENSE_PASS,
+    pool_before_conv::PASS,
     push_strides_up::PASS,
     alter_op_layout::PASS,
     fold_constants::PASS,

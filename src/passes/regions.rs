@@ -7,6 +7,7 @@
 use crate::base::Idx;
 use crate::index_type;
 use crate::ir::{ExprId, ExprKind, Module};
+use rustc_hash::FxHashMap;
 
 index_type! {
     /// A region.
@@ -16,6 +17,8 @@ index_type! {
 /// The regions of a module.
 pub struct Regions {
     of: Vec<Option<RegionId>>,
+    /// The first of the regions that a function, an `if` or a `match` has inside; the others follow it.
+    inside: FxHashMap<ExprId, RegionId>,
     /// The region around each, and how many there are around it; the first is around all.
     around: Vec<(RegionId, u32)>,
 }
@@ -26,7 +29,8 @@ pub const OUTERMOST: RegionId = RegionId(0);
 impl Regions {
     /// `order` are the expressions under the roots, children before parents.
     pub fn of(module: &Module, order: &[ExprId]) -> Regions {
-        let mut regions = Regions { of: vec![None; module.exprs.len()], around: vec![(OUTERMOST, 0)] };
+        let mut regions =
+            Regions { of: vec![None; module.exprs.len()], inside: FxHashMap::default(), around: vec![(OUTERMOST, 0)] };
         for root in module.roots() {
             regions.open(root, OUTERMOST);
         }
@@ -42,6 +46,9 @@ impl Regions {
                 _ => children.len(),
             };
             children[..n_here].iter().for_each(|&child| regions.use_in(child, here));
+            if n_here < children.len() {
+                regions.inside.insert(expr, RegionId::from_usize(regions.around.len()));
+            }
             children[n_here..].iter().for_each(|&child| regions.open(child, here));
         }
         regions
@@ -50,6 +57,16 @@ impl Regions {
     /// The region of an expression under the roots.
     pub fn region(&self, expr: ExprId) -> RegionId {
         self.of[expr.index()].unwrap_or(OUTERMOST)
+    }
+
+    /// A region inside of an expression: a function's body, or the branch or clause of a number.
+    pub fn inside(&self, expr: ExprId, at: usize) -> Option<RegionId> {
+        self.inside.get(&expr).map(|first| RegionId::from_usize(first.index() + at))
+    }
+
+    /// The region of a root, by its number among them.
+    pub fn of_root(&self, at: usize) -> RegionId {
+        RegionId::from_usize(1 + at)
     }
 
     /// Opens a region whose result is an expression.

@@ -5,7 +5,9 @@ use super::region::Lowering;
 use super::request::margins;
 use super::{BufferId, Move, Place, Step, Work};
 use crate::ir::ExprId;
-use crate::kernel::{Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View};
+use crate::kernel::{
+    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View,
+};
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
 use crate::types::DType;

@@ -5,7 +5,7 @@ use super::group::{Lazy, Load, Source, Value};
 use super::request::{self, Requests, def};
 use super::{Buffer, BufferId, Fallback, Place, Plan, Step, Work, call, memory};
 use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
-use crate::kernel::{Body, Target, View};
+use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
 use crate::ops::{OpDef, Table};
 use rustc_hash::FxHashMap;
@@ -43,7 +43,7 @@ pub struct Padded {
 pub struct Lowering<'a> {
     pub module: &'a Module,
     ops: &'a Table,
-    pub target: Target,
+    avoid: &'a [ExprId],
     pub plan: Plan,
     pub anchors: Vec<Anchor>,
     requests: Requests,
@@ -58,8 +58,8 @@ pub struct Lowering<'a> {
 }
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`.
-/// Errors: what keeps it from being compiled.
-pub fn plan(module: &Module, ops: &Table, func: FuncId, target: Target) -> Result<Plan, NotCompiled> {
+/// The calls and groups to avoid are left to the operators' evaluation. Errors: what keeps it from being compiled.
+pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId]) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
     let value = |expr| see_through(module, &lets, expr);
@@ -68,7 +68,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, target: Target) -> Resul
     let mut lowering = Lowering {
         module,
         ops,
-        target,
+        avoid,
         plan: Plan::default(),
         anchors: vec![],
         requests,
@@ -246,7 +246,7 @@ impl Lowering<'_> {
         if let Some(&buffer) = self.consts.get(&expr) {
             return self.dense(buffer);
         }
-        let value = self.module.consts[id].clone();
+        let value = &self.module.consts[id];
         let shape: Vec<u64> = value.shape().iter().map(|&dim| dim as u64).collect();
         let tensor = Tensor { shape, dtype: value.dtype() };
         // A scalar becomes a number of the body.
@@ -259,7 +259,7 @@ impl Lowering<'_> {
             let result = body.push(crate::kernel::Instr::Const(bits, lane));
             return Lazy { dims: vec![], dtype: tensor.dtype, loads: vec![], body, result, ops: vec![] };
         }
-        let buffer = self.buffer(&tensor, Place::Const(value));
+        let buffer = self.buffer(&tensor, Place::Const(id));
         self.constant.insert(buffer, ());
         self.consts.insert(expr, buffer);
         self.dense(buffer)
@@ -300,7 +300,8 @@ impl Lowering<'_> {
         let outs = call::tensors(module, module.ty(expr))?;
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
-        match self.lowered(op, &call, &args) {
+        let lowered = if self.avoid.contains(&self.origin) { None } else { self.lowered(op, &call, &args) };
+        match lowered {
             Some(value) => Ok(value),
             None => Ok(self.fallback(expr, op, &args, &outs)),
         }
@@ -364,9 +365,9 @@ impl Lowering<'_> {
                 Some(axis) => {
                     let mut extents = vec![1; dims.len()];
                     extents[axis] = view.dims[0];
-                    Some(view.reshape(&extents)?.broadcast(&dims))
+                    view.reshape(&extents)?.broadcast(&dims)
                 }
-                None => Some(view.broadcast(&dims)),
+                None => view.broadcast(&dims),
             })?;
             for name in &lazy.ops {
                 if !ops.contains(name) {

@@ -20,8 +20,11 @@ use std::rc::Rc;
 /// How often an expression may be visited, all calls together.
 const MAX_STEPS: u64 = 1 << 25;
 
-/// Tuples of types nest no deeper than this in inputs and results.
+/// Tuples nest no deeper than this in inputs and results, which are named after the way to them.
 const MAX_DEPTH: usize = 64;
+
+/// The most tensors of an input or of the result: a tuple of a tuple of … may have exponentially many.
+const MAX_LEAVES: usize = 65_536;
 
 /// A graph with its ends.
 pub struct Finished {
@@ -130,10 +133,14 @@ impl Walk<'_> {
                 Some(tensor) => Val::Tensor(self.graph.constant(&var.name, tensor)),
                 None => {
                     let first = self.graph.values.next_id();
-                    let val = self.fresh(&var.name, var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR), MAX_DEPTH);
+                    let val = self.fresh_all(&var.name, var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR));
                     self.inputs.extend(self.graph.values.ids().filter(|id| id.0 >= first.0));
                     val.unwrap_or_else(|| {
-                        self.refuse(format!("`%{}`", var.name), "an input that is no tensor and no tuple of tensors", var.span);
+                        self.refuse(
+                            format!("`%{}`", var.name),
+                            "an input that is no tensor and no small tuple of tensors",
+                            var.span,
+                        );
                         Val::Nothing
                     })
                 }
@@ -142,8 +149,15 @@ impl Walk<'_> {
         args
     }
 
-    /// New values of a type, a tuple's fields named `name.0` and so on; none for a type that holds other than tensors.
-    fn fresh(&mut self, name: &str, ty: Ty, depth: usize) -> Option<Val> {
+    /// New values of a type, a tuple's fields named `name.0` and so on; none for a type that holds other than tensors, or too
+    /// many of them.
+    fn fresh_all(&mut self, name: &str, ty: Ty) -> Option<Val> {
+        let mut room = MAX_LEAVES;
+        self.fresh(name, ty, MAX_DEPTH, &mut room)
+    }
+
+    fn fresh(&mut self, name: &str, ty: Ty, depth: usize, room: &mut usize) -> Option<Val> {
+        *room = room.checked_sub(1)?;
         match self.module.types.data(ty) {
             TyData::Tensor { shape, dtype } => {
                 let ty = (shape.to_vec(), *dtype);
@@ -151,10 +165,11 @@ impl Walk<'_> {
             }
             TyData::Tuple(fields) => {
                 let depth = depth.checked_sub(1)?;
-                let fields: Option<Vec<Val>> =
-                    fields.iter().enumerate().map(|(i, &field)| self.fresh(&format!("{name}.{i}"), field, depth)).collect();
-                let fields = fields?;
-                Some(self.tuple(fields))
+                let mut vals = Vec::new();
+                for (i, &field) in fields.iter().enumerate() {
+                    vals.push(self.fresh(&format!("{name}.{i}"), field, depth, room)?);
+                }
+                Some(self.tuple(vals))
             }
             _ => None,
         }
@@ -172,20 +187,22 @@ impl Walk<'_> {
     /// The tensors of the result with their names: `out`, of a tuple `out.0` and so on.
     fn outputs(&mut self, result: Val) -> Vec<(String, ValueId)> {
         let mut out = Vec::new();
-        let mut stack = vec![("out".to_owned(), result)];
-        while let Some((name, val)) = stack.pop() {
+        let mut stack = vec![("out".to_owned(), result, 0usize)];
+        let span = self.module.exprs[self.module.funcs[self.export.func].body].span;
+        while let Some((name, val, depth)) = stack.pop() {
+            if depth > MAX_DEPTH || out.len().saturating_add(stack.len()) > MAX_LEAVES {
+                self.refuse("the result", format!("tuples deeper than {MAX_DEPTH}, or of more than {MAX_LEAVES} tensors"), span);
+                break;
+            }
             match val {
                 Val::Tensor(value) => out.push((name, value)),
                 Val::Tuple(tuple) => {
                     let fields = self.fields(tuple).iter().enumerate().rev();
-                    stack.extend(fields.map(|(i, &field)| (format!("{name}.{i}"), field)));
+                    stack.extend(fields.map(|(i, &field)| (format!("{name}.{i}"), field, depth.saturating_add(1))));
                 }
                 // What was refused before is silent.
                 Val::Nothing if !self.refused.is_empty() => {}
-                Val::Closure(..) | Val::Nothing => {
-                    let body = self.module.funcs[self.export.func].body;
-                    self.refuse("the result", "it holds a function, which is no data", self.module.exprs[body].span);
-                }
+                Val::Closure(..) | Val::Nothing => self.refuse("the result", "it holds a function, which is no data", span),
             }
         }
         out
@@ -361,7 +378,7 @@ impl Walk<'_> {
 
     /// A value of an expression's type for what has been refused.
     fn placeholder(&mut self, expr: ExprId) -> Val {
-        self.fresh("refused", self.module.ty(expr), MAX_DEPTH).unwrap_or(Val::Nothing)
+        self.fresh_all("refused", self.module.ty(expr)).unwrap_or(Val::Nothing)
     }
 
     /// What a value is called: after the `let` or the graph variable that binds it, else after what it is.

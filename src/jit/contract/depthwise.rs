@@ -63,7 +63,7 @@ fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &[i64], asm
         for (at, &(vectors, tail)) in variants.iter().enumerate() {
             asm.align(LINE);
             found[at] = asm.here();
-            Window { sums: Sums { shape, vectors, tail, epilogue }, taps }.emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps }.emit(asm);
         }
         if variants.len() == 1 {
             found[1] = found[0];
@@ -83,25 +83,32 @@ struct Window<'a> {
 impl Window<'_> {
     fn emit(&self, asm: &mut Asm) {
         let used = &SPARE[..self.sums.epilogue.n_streams() - 1];
-        each_tile(asm, &self.sums, used, 0, |_| (), |asm| {
-            for at in 0..self.sums.len() {
-                asm.zero(V(at as u8));
-            }
-            // The mask's register is the last one, which neither way of summing uses.
-            let mask = self.sums.tail.map(|lanes| match asm.isa() {
-                Isa::Avx512 => Mask::K(TAIL),
-                Isa::Avx2 => {
-                    let mask = Mask::V(V(asm.isa().regs() as u8 - 1));
-                    asm.set_tail(mask, lanes, R::R8);
-                    mask
+        each_tile(
+            asm,
+            &self.sums,
+            used,
+            0,
+            |_| (),
+            |asm| {
+                for at in 0..self.sums.len() {
+                    asm.zero(V(at as u8));
                 }
-            });
-            let touches = self.touches();
-            match self.sums.len() + self.taps.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
-                true => self.by_input(asm, &touches, mask),
-                false => self.by_tap(asm, mask),
-            }
-        });
+                // The mask's register is the last one, which neither way of summing uses.
+                let mask = self.sums.tail.map(|lanes| match asm.isa() {
+                    Isa::Avx512 => Mask::K(TAIL),
+                    Isa::Avx2 => {
+                        let mask = Mask::V(V(asm.isa().regs() as u8 - 1));
+                        asm.set_tail(mask, lanes, R::R8);
+                        mask
+                    }
+                });
+                let touches = self.touches();
+                match self.sums.len() + self.taps.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
+                    true => self.by_input(asm, &touches, mask),
+                    false => self.by_tap(asm, mask),
+                }
+            },
+        );
     }
 
     /// What each vector of input goes to: `(offset, point, tap)`, by offsets.

@@ -11,7 +11,7 @@ use super::sum::SumLoops;
 use crate::jit::asm::{Asm, Cond, Isa, K, Label, Mask, Mem, R, Rm, V};
 
 const FRAME: R = R::RDI;
-const TABLE: R = R::RSI;
+pub const TABLE: R = R::RSI;
 const COUNT: R = R::RDX;
 pub const INPUT: R = R::RAX;
 pub const WEIGHTS: R = R::RCX;
@@ -50,7 +50,7 @@ pub struct TileCode<'a> {
 }
 
 /// Where a row of the frame or of the table is.
-fn slot(base: R, at: usize) -> Mem {
+pub fn slot(base: R, at: usize) -> Mem {
     Mem::at(base, 8 * at as i32)
 }
 
@@ -66,21 +66,28 @@ impl TileCode<'_> {
         if self.ahead == Ahead::Tile {
             used.push(NEXT_TILE);
         }
-        each_tile(asm, &self.sums, &used, 0, |asm| {
-            if self.next_lines > 0 {
-                asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
-            }
-        }, |asm| {
-            if self.ahead == Ahead::Tile {
-                // The table ends with a row more than there are tiles.
-                asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
-                asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
-            }
-            for at in 0..self.sums.len() {
-                asm.zero(V(at as u8));
-            }
-            self.sum(asm);
-        });
+        each_tile(
+            asm,
+            &self.sums,
+            &used,
+            0,
+            |asm| {
+                if self.next_lines > 0 {
+                    asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
+                }
+            },
+            |asm| {
+                if self.ahead == Ahead::Tile {
+                    // The table ends with a row more than there are tiles.
+                    asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
+                    asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
+                }
+                for at in 0..self.sums.len() {
+                    asm.zero(V(at as u8));
+                }
+                self.sum(asm);
+            },
+        );
     }
 
     /// The loops of the sum.
@@ -214,33 +221,62 @@ impl TileCode<'_> {
     }
 }
 
-/// The function around the sums: `begin` runs once, `sum` for each tile with its pointers set, then
-/// the epilogue. The stack has `locals` bytes at least, which the epilogue may write.
-pub fn each_tile(asm: &mut Asm, sums: &Sums, used: &[R], locals: usize, begin: impl FnOnce(&mut Asm), sum: impl FnOnce(&mut Asm)) {
+/// The function around the sums: `begin` runs once, `sum` for each tile with its pointers set, then the epilogue. The stack
+/// has `locals` bytes at least, which the epilogue may write.
+pub fn each_tile(
+    asm: &mut Asm,
+    sums: &Sums,
+    used: &[R],
+    locals: usize,
+    begin: impl FnOnce(&mut Asm),
+    sum: impl FnOnce(&mut Asm),
+) {
     let n_streams = sums.epilogue.n_streams();
-    let frame = asm.enter(used, locals.max(sums.locals(asm.isa())));
-    if let (Some(lanes), Isa::Avx512) = (sums.tail, asm.isa()) {
-        asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
-    }
+    let locals = locals.max(sums.locals(asm.isa()));
+    let begin = |asm: &mut Asm| {
+        if let (Some(lanes), Isa::Avx512) = (sums.tail, asm.isa()) {
+            asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
+        }
+        begin(asm);
+    };
+    each_row(asm, n_streams, used, locals, begin, |asm| {
+        asm.add_ri(INPUT, bias(asm.isa()));
+        sum(asm);
+        pointers(asm, n_streams);
+        epilogue::emit(sums, asm);
+    });
+}
+
+/// The function around what is done for each row of the table, with the input's and the weights' pointers set.
+pub fn each_row(
+    asm: &mut Asm,
+    n_streams: usize,
+    used: &[R],
+    locals: usize,
+    begin: impl FnOnce(&mut Asm),
+    row: impl FnOnce(&mut Asm),
+) {
+    let frame = asm.enter(used, locals);
     begin(asm);
     asm.align(32);
-    let next_tile = asm.bound();
+    let next = asm.bound();
     asm.mov_rm(INPUT, slot(FRAME, 0));
     asm.add_rm(INPUT, slot(TABLE, 0));
-    asm.add_ri(INPUT, bias(asm.isa()));
     asm.mov_rm(WEIGHTS, slot(FRAME, 1));
-    sum(asm);
-    // The output is the frame's stream 2 and the table's stream 1.
+    row(asm);
+    asm.add_ri(TABLE, 8 * n_streams as i32);
+    asm.dec(COUNT);
+    asm.jcc(Cond::NE, next);
+    asm.leave(&frame);
+}
+
+/// Sets the pointers of the output and the operands: the output is the frame's stream 2 and the table's stream 1.
+pub fn pointers(asm: &mut Asm, n_streams: usize) {
     for stream in 1..n_streams {
         let pointer = SPARE[stream - 1];
         asm.mov_rm(pointer, slot(FRAME, stream + 1));
         asm.add_rm(pointer, slot(TABLE, stream));
     }
-    epilogue::emit(sums, asm);
-    asm.add_ri(TABLE, 8 * n_streams as i32);
-    asm.dec(COUNT);
-    asm.jcc(Cond::NE, next_tile);
-    asm.leave(&frame);
 }
 
 /// The input's pointer is this far ahead, so that short displacements reach twice as far.

@@ -7,6 +7,7 @@
 //! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
 
 mod choose;
+mod compiled;
 pub mod depthwise;
 mod emit;
 mod epilogue;
@@ -15,9 +16,10 @@ mod points;
 mod rows;
 mod schedule;
 mod sum;
+pub mod winograd;
 
 pub use choose::Choice;
-pub use depthwise::compile as compile_depthwise;
+pub use compiled::Compiled;
 pub use pack::Packing;
 pub use points::Cut;
 pub use rows::compile as compile_rows;
@@ -68,6 +70,8 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
 
 /// As [`compile`], with tiles of the caller's choice.
 pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced: Option<Choice>) -> Option<Contraction> {
+    let narrowed = narrow(contract, asm.isa().lanes());
+    let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
     let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
     let mut choice = forced.unwrap_or_else(|| choose::choose(&plan.dims, plan.n_vectors, sum, &plan.target));
@@ -83,6 +87,59 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
     let packing = packing(contract, plan.target.lanes, choice.vectors);
     let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
     Some(plan.finish(packing, tiles, entries))
+}
+
+/// The cycles of a contraction, as modelled; what `winograd` and the plan compare.
+pub fn cycles(contract: &Contract, target: &Target) -> Option<f64> {
+    let dims = points::merge(point_dims(contract)?);
+    let n_vectors = contract.columns.div_ceil(target.lanes as u64);
+    let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), target);
+    let choice = choose::choose(&dims, n_vectors, sum, target);
+    let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
+    let weights = 4 * sum.steps * contract.columns;
+    let far = if weights > target.l2 as u64 / 2 { weights } else { 0 };
+    Some(contract.groups as f64 * choose::beside(arithmetic, far))
+}
+
+/// Where a vector's columns do not lie together in some view, the same sums as parts of fewer columns each that do: slower, as
+/// vectors are not full, but there is code for it. `None` where the contraction is good as it is, or nothing helps.
+fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
+    let columns = contract.columns;
+    let views = || [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+    let views: Vec<Columns> = views().map(|view| normal(view, columns)).collect();
+    let whole = |view: &Columns| {
+        let blocks = view.block >= columns || view.block % lanes as u64 == 0;
+        blocks && (view.inner == 1 || view.inner == 0 && *view != views[0])
+    };
+    if views.iter().all(whole) || contract.groups != 1 {
+        return None;
+    }
+    let all = [contract.weight_columns].into_iter().map(|view| normal(view, columns)).chain(views.iter().copied());
+    let strided = |view: &Columns| view.inner.unsigned_abs() > 1;
+    let block = match views.iter().any(strided) || views[0].inner == 0 {
+        true => 1,
+        false => all.clone().map(|view| view.block).min()?,
+    };
+    // From one part to the next, which has to be the same everywhere.
+    let step = |view: Columns| {
+        let at = |part: u64| column_offset(view, part * block);
+        (1..columns / block).all(|part| at(part) - at(part - 1) == at(1) - at(0)).then(|| at(1))
+    };
+    if columns % block != 0 || columns == block {
+        return None;
+    }
+    let steps: Vec<i64> = all.map(step).collect::<Option<_>>()?;
+    let within = |view: Columns| Columns { block, outer: 0, inner: normal(view, columns).inner };
+    let operands = contract.operands.iter().zip(&steps[2..]);
+    Some(Contract {
+        groups: columns / block,
+        group_steps: [0, steps[0], steps[1]],
+        columns: block,
+        weight_columns: within(contract.weight_columns),
+        out_columns: within(contract.out_columns),
+        operands: operands.map(|(one, step)| Operand { group: *step, columns: within(one.columns), ..one.clone() }).collect(),
+        ..contract.clone()
+    })
 }
 
 /// What tiles of a contraction are made of.
@@ -259,7 +316,7 @@ fn code(
             let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
             next += (sum.rounds() as usize * next_lines * LINE) as i64;
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
-            let sums = Sums { shape, vectors, tail, epilogue };
+            let sums = Sums { shape, vectors, tail, limit: None, epilogue };
             TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
         }
         if variants.len() == 1 {
@@ -341,12 +398,24 @@ fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
     }
 }
 
+/// Calls the code at an entry for each row of a table of so many columns.
+///
+/// # Safety
+/// The code there is an [`Entry`] made for such frames and tables, and their pointers are good.
+unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_table: usize) {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let entry: Entry = std::mem::transmute(code.wrapping_add(entry));
+        entry(frame.as_ptr(), table.as_ptr(), (table.len() / n_table) as u64);
+    }
+}
+
 /// The code of a tile.
 type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
 
 impl Contraction {
-    /// Whether the weights have to be packed; if not, they are read as they come.
-    pub fn packs(&self) -> bool {
+    /// Whether it reads packed weights; if not, it reads them as they come.
+    pub fn is_packed(&self) -> bool {
         self.weights.is_none()
     }
 
@@ -413,14 +482,11 @@ impl Contraction {
                 (Some(first), Some(next)) if first.shape == next.shape && first.end == next.begin => first.end = next.end,
                 (first, next) => {
                     if let Some(run) = first.take() {
-                        let entry = code.wrapping_add(self.entries[run.shape][last]);
-                        let rows = &self.tiles.table[run.begin * (1 + self.streams.len())..];
-                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the table has
-                        // `end - begin` rows from `begin` on; the caller vouches for code and buffers.
-                        unsafe {
-                            let entry: Entry = std::mem::transmute(entry);
-                            entry(frame.as_ptr(), rows.as_ptr(), (run.end - run.begin) as u64);
-                        }
+                        let n_table = 1 + self.streams.len();
+                        let rows = &self.tiles.table[run.begin * n_table..run.end * n_table];
+                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the caller vouches for
+                        // code and buffers.
+                        unsafe { call(code, self.entries[run.shape][last], frame, rows, n_table) };
                         frame[2 + self.streams.len()] += (run.end - run.begin) as i64 * self.next_bytes[run.shape];
                     }
                     waiting = next;

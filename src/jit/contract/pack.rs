@@ -65,8 +65,19 @@ impl Packing {
         group * self.group_len()
     }
 
-    /// Whether every element of the source is inside `len` elements, and the packed weights fit `packed`.
-    fn fits(&self, len: usize, packed: usize) -> bool {
+    /// Where a column lies in the source.
+    pub fn source_column(&self, column: u64) -> i64 {
+        let Columns { block, outer, inner } = self.source_columns;
+        (column / block) as i64 * outer + (column % block) as i64 * inner
+    }
+
+    /// The steps of the sum in the source, in order.
+    pub fn source_steps(&self) -> Vec<i64> {
+        offsets(&self.sum)
+    }
+
+    /// Whether every element of the source is inside `len` elements.
+    pub fn inside(&self, len: usize) -> bool {
         let mut low = i128::from(self.offset);
         let mut high = low;
         let mut span = |extent: u64, step: i64| {
@@ -79,12 +90,12 @@ impl Packing {
         let Columns { block, outer, inner } = self.source_columns;
         span(block.min(self.columns), inner);
         span(self.columns.div_ceil(block.max(1)), outer);
-        low >= 0 && high < len as i128 && u128::from(self.len()) <= packed as u128
+        block > 0 && low >= 0 && high < len as i128
     }
 
     /// Packs. Answers whether it did: not if a side is too short.
     pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
-        if self.len() == 0 || block_of(self.source_columns) == 0 || !self.fits(source.len(), packed.len()) {
+        if self.len() == 0 || !self.inside(source.len()) || (packed.len() as u64) < self.len() {
             return self.len() == 0;
         }
         let groups = self.n_groups();
@@ -107,9 +118,7 @@ impl Packing {
         let first = group * (self.vectors * self.lanes) as u64;
         let width = (self.group_vectors(group) as usize) * self.lanes;
         let n_columns = (width as u64).min(self.columns - first) as usize;
-        let Columns { block, outer, inner } = self.source_columns;
-        let place = |column: u64| (column / block) as i64 * outer + (column % block) as i64 * inner;
-        let columns: Vec<i64> = (first..first + n_columns as u64).map(place).collect();
+        let columns: Vec<i64> = (first..first + n_columns as u64).map(|column| self.source_column(column)).collect();
         let contiguous = columns.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1));
         for (chunk, out) in steps.outer.iter().zip(piece.chunks_mut(steps.inner.len() * width)) {
             let base = base + chunk;
@@ -132,14 +141,10 @@ impl Packing {
     }
 }
 
-fn block_of(columns: Columns) -> u64 {
-    columns.block
-}
-
 /// One column of a chunk: element `at` of each row of `out` from the source's `base + step`.
 fn gather(source: &[f32], base: i64, steps: &[i64], out: &mut [f32], at: usize, width: usize) {
     for (row, step) in out.chunks_exact_mut(width).zip(steps) {
-        // SAFETY: `Packing::fits` has found every sum of offsets that packing reads inside the source, and `at < width`.
+        // SAFETY: `Packing::inside` has found every sum of offsets that packing reads inside the source, and `at < width`.
         unsafe {
             let from = base.wrapping_add(*step) as usize;
             debug_assert!(from < source.len() && at < row.len());

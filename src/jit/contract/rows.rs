@@ -53,7 +53,7 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
     for (at, &(vectors, tail)) in variants.iter().enumerate() {
         asm.align(LINE);
         found[at] = asm.here();
-        let sums = Sums { shape, vectors, tail, epilogue: &epilogue };
+        let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
         Rows { sums, steps: steps as usize, row: rows.inner }.emit(asm);
     }
     if variants.len() == 1 {
@@ -89,23 +89,30 @@ impl Rows<'_> {
         let bytes = asm.isa().bytes();
         let n_rows = self.sums.tail.unwrap_or(asm.isa().lanes());
         let used = &SPARE[..(self.sums.epilogue.n_streams() - 1).max(3)];
-        each_tile(asm, &self.sums, used, self.sums.points() * bytes, |_| (), |asm| {
-            asm.mov_rr(TO, R::RSP);
-            if n_rows >= ROWS {
-                asm.mov_ri(QUADS, (n_rows / ROWS) as i64);
-                let next = asm.bound();
-                self.rows(asm, ROWS);
-                asm.add_ri(TO, (4 * ROWS) as i32);
-                asm.dec(QUADS);
-                asm.jcc(Cond::NE, next);
-            }
-            if n_rows % ROWS > 0 {
-                self.rows(asm, n_rows % ROWS);
-            }
-            for point in 0..self.sums.points() {
-                asm.load(self.sums.register(point, 0), Mem::at(R::RSP, (point * bytes) as i32));
-            }
-        });
+        each_tile(
+            asm,
+            &self.sums,
+            used,
+            self.sums.points() * bytes,
+            |_| (),
+            |asm| {
+                asm.mov_rr(TO, R::RSP);
+                if n_rows >= ROWS {
+                    asm.mov_ri(QUADS, (n_rows / ROWS) as i64);
+                    let next = asm.bound();
+                    self.rows(asm, ROWS);
+                    asm.add_ri(TO, (4 * ROWS) as i32);
+                    asm.dec(QUADS);
+                    asm.jcc(Cond::NE, next);
+                }
+                if n_rows % ROWS > 0 {
+                    self.rows(asm, n_rows % ROWS);
+                }
+                for point in 0..self.sums.points() {
+                    asm.load(self.sums.register(point, 0), Mem::at(R::RSP, (point * bytes) as i32));
+                }
+            },
+        );
     }
 
     /// How many vectors of a row have sums of their own, so that enough chains of additions run beside each other.

@@ -1,12 +1,15 @@
 //! Random contractions of each kind against the chain of fused multiply-adds said in plain code, bit for bit, and against
 //! sums in f64 within the hard bound; on both instruction sets, with guards around what may be written.
 
+use super::compiled::primitive;
+use super::winograd::Size;
 use super::*;
-use crate::jit::cpu::Cpu;
 use crate::jit::asm::Isa;
+use crate::jit::cpu::Cpu;
+use crate::jit::expand::evaluate::evaluate;
 use crate::jit::fence::{Fenced, Side, running};
 use crate::jit::memory::Code;
-use crate::kernel::{Bin, Body, ContractDim, Depthwise, Instr, Val};
+use crate::kernel::{Bin, Body, ContractDim, Depthwise, Instr, Lane, Un, Val};
 
 /// Outputs are made of this before a kernel runs; none computes it.
 const UNWRITTEN: u32 = 0x7fa0_dead;
@@ -38,25 +41,10 @@ fn dot(index: &[u64], steps: impl Iterator<Item = i64>) -> i64 {
     index.iter().zip(steps).map(|(&index, step)| index as i64 * step).sum()
 }
 
-/// The body on one element, in f32.
+/// The body on one element.
 fn body(contract: &Contract, reads: &[f32]) -> f32 {
-    let mut vals: Vec<f32> = Vec::new();
-    for &instr in &contract.body.instrs {
-        let of = |val: Val| vals[val.0 as usize];
-        vals.push(match instr {
-            Instr::Read(read) => reads[usize::from(read)],
-            Instr::Const(bits, _) => f32::from_bits(bits),
-            Instr::Bin(Bin::Add, a, b) => of(a) + of(b),
-            Instr::Bin(Bin::Sub, a, b) => of(a) - of(b),
-            Instr::Bin(Bin::Mul, a, b) => of(a) * of(b),
-            Instr::Bin(Bin::Div, a, b) => of(a) / of(b),
-            Instr::Bin(Bin::MaxSecond, a, b) => if of(a) > of(b) { of(a) } else { of(b) },
-            Instr::Bin(Bin::MinSecond, a, b) => if of(a) < of(b) { of(a) } else { of(b) },
-            Instr::Fma(a, b, c) => of(a).mul_add(of(b), of(c)),
-            other => panic!("no {other:?} in these tests"),
-        });
-    }
-    vals[contract.result.0 as usize]
+    let reads: Vec<_> = reads.iter().map(|read| ([read.to_bits()], Lane::F32)).collect();
+    f32::from_bits(evaluate::<1>(&contract.body, &reads, (&[], &[]), 0.0)[contract.result.0 as usize][0])
 }
 
 /// Runs a contraction in plain code; calls back with the place and the value of each output.
@@ -65,28 +53,31 @@ fn reference(contract: &Contract, input_columns: Columns, args: &[Vec<f32>], mut
     let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
     let n = sum.iter().product::<u64>() as f64;
     for group in 0..contract.groups as i64 {
-        each(&points, |p| for column in 0..contract.columns {
-            let input = contract.input.1 + group * contract.group_steps[0] + dot(p, contract.points.iter().map(|dim| dim.input));
-            let input = input + column_offset(input_columns, column);
-            let weight = contract.weight.1 + group * contract.group_steps[1] + column_offset(contract.weight_columns, column);
-            let (mut chain, mut exact, mut size) = (0f32, 0f64, 0f64);
-            each(&sum, |k| {
-                let a = args[contract.input.0][(input + dot(k, contract.sum.iter().map(|dim| dim.input))) as usize];
-                let b = args[contract.weight.0][(weight + dot(k, contract.sum.iter().map(|dim| dim.other))) as usize];
-                chain = a.mul_add(b, chain);
-                exact += f64::from(a) * f64::from(b);
-                size += (f64::from(a) * f64::from(b)).abs();
-            });
-            let u = 2f64.powi(-24);
-            let gamma = (n + 2.0) * u / (1.0 - (n + 2.0) * u);
-            assert!((f64::from(chain) - exact).abs() <= gamma * size + u * exact.abs(), "{chain} is not {exact}");
-            let mut reads = vec![chain];
-            reads.extend(contract.operands.iter().map(|operand| {
-                let at = operand.offset + group * operand.group + dot(p, operand.points.iter().copied());
-                args[operand.arg][(at + column_offset(operand.columns, column)) as usize]
-            }));
-            let out = contract.out.1 + group * contract.group_steps[2] + dot(p, contract.points.iter().map(|dim| dim.other));
-            f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads));
+        each(&points, |p| {
+            for column in 0..contract.columns {
+                let input =
+                    contract.input.1 + group * contract.group_steps[0] + dot(p, contract.points.iter().map(|dim| dim.input));
+                let input = input + column_offset(input_columns, column);
+                let weight = contract.weight.1 + group * contract.group_steps[1] + column_offset(contract.weight_columns, column);
+                let (mut chain, mut exact, mut size) = (0f32, 0f64, 0f64);
+                each(&sum, |k| {
+                    let a = args[contract.input.0][(input + dot(k, contract.sum.iter().map(|dim| dim.input))) as usize];
+                    let b = args[contract.weight.0][(weight + dot(k, contract.sum.iter().map(|dim| dim.other))) as usize];
+                    chain = a.mul_add(b, chain);
+                    exact += f64::from(a) * f64::from(b);
+                    size += (f64::from(a) * f64::from(b)).abs();
+                });
+                let u = 2f64.powi(-24);
+                let gamma = (n + 2.0) * u / (1.0 - (n + 2.0) * u);
+                assert!((f64::from(chain) - exact).abs() <= gamma * size + u * exact.abs(), "{chain} is not {exact}");
+                let mut reads = vec![chain];
+                reads.extend(contract.operands.iter().map(|operand| {
+                    let at = operand.offset + group * operand.group + dot(p, operand.points.iter().copied());
+                    args[operand.arg][(at + column_offset(operand.columns, column)) as usize]
+                }));
+                let out = contract.out.1 + group * contract.group_steps[2] + dot(p, contract.points.iter().map(|dim| dim.other));
+                f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads));
+            }
         });
     }
 }
@@ -98,13 +89,17 @@ fn lengths(contract: &Contract, input_columns: Columns) -> Vec<usize> {
         let column = (0..contract.columns).map(|column| column_offset(columns, column)).max().unwrap();
         (base + group * (contract.groups as i64 - 1) + points + column + 1) as usize
     };
-    let of = |f: fn(&ContractDim) -> i64, dims: &[ContractDim]| -> Vec<(u64, i64)> { dims.iter().map(|dim| (dim.extent, f(dim))).collect() };
+    let of = |f: fn(&ContractDim) -> i64, dims: &[ContractDim]| -> Vec<(u64, i64)> {
+        dims.iter().map(|dim| (dim.extent, f(dim))).collect()
+    };
     let mut inputs = of(|dim| dim.input, &contract.points);
     inputs.extend(of(|dim| dim.input, &contract.sum));
     let mut lengths = vec![0; 3 + contract.operands.len()];
     lengths[contract.input.0] = far(contract.input.1, contract.group_steps[0], &inputs, input_columns);
-    lengths[contract.weight.0] = far(contract.weight.1, contract.group_steps[1], &of(|dim| dim.other, &contract.sum), contract.weight_columns);
-    lengths[contract.out.0] = far(contract.out.1, contract.group_steps[2], &of(|dim| dim.other, &contract.points), contract.out_columns);
+    lengths[contract.weight.0] =
+        far(contract.weight.1, contract.group_steps[1], &of(|dim| dim.other, &contract.sum), contract.weight_columns);
+    lengths[contract.out.0] =
+        far(contract.out.1, contract.group_steps[2], &of(|dim| dim.other, &contract.points), contract.out_columns);
     for operand in &contract.operands {
         let dims: Vec<(u64, i64)> = contract.points.iter().zip(&operand.points).map(|(dim, step)| (dim.extent, *step)).collect();
         lengths[operand.arg] = far(operand.offset, operand.group, &dims, operand.columns);
@@ -119,14 +114,22 @@ fn check(contract: &Contract, isa: Isa, threads: usize, rng: &mut fastrand::Rng)
 
 fn check_with(contract: &Contract, isa: Isa, threads: usize, rng: &mut fastrand::Rng, choice: Option<Choice>) {
     let mut asm = Asm::new(isa);
-    let compiled = compile_with(contract, &target(isa), &mut asm, choice);
-    check_compiled(contract, ONE_FOR_ALL, compiled, asm, threads, rng);
+    let contract = primitive(contract, isa);
+    let compiled = compile_with(&contract, &target(isa), &mut asm, choice);
+    check_compiled(&contract, ONE_FOR_ALL, compiled, asm, threads, rng);
 }
 
 /// The input of all columns.
 const ONE_FOR_ALL: Columns = Columns { block: 1, outer: 0, inner: 0 };
 
-fn check_compiled(contract: &Contract, input: Columns, compiled: Option<Contraction>, asm: Asm, threads: usize, rng: &mut fastrand::Rng) {
+fn check_compiled(
+    contract: &Contract,
+    input: Columns,
+    compiled: Option<Contraction>,
+    asm: Asm,
+    threads: usize,
+    rng: &mut fastrand::Rng,
+) {
     let isa = asm.isa();
     let compiled = compiled.unwrap_or_else(|| panic!("no code for {contract:?}"));
     let code = Code::new(asm).unwrap();
@@ -253,9 +256,29 @@ fn decorate(contract: &mut Contract, choice: u32) {
     }
     if choice & 16 != 0 {
         // More values at once than a full tile leaves registers.
-        let powers: Vec<Val> = (0..5).scan(value, |power, _| { *power = body.bin(Bin::Mul, *power, value); Some(*power) }).collect();
+        let powers: Vec<Val> = (0..5)
+            .scan(value, |power, _| {
+                *power = body.bin(Bin::Mul, *power, value);
+                Some(*power)
+            })
+            .collect();
         let tops: Vec<Val> = powers.iter().map(|&power| body.bin(Bin::Sub, value, power)).collect();
         value = powers.iter().zip(&tops).fold(value, |sum, (&a, &b)| body.fma(a, b, sum));
+    }
+    if choice & 64 != 0 {
+        let gate = body.un(Un::Sigmoid, value);
+        value = body.bin(Bin::Mul, value, gate);
+    }
+    if choice & 128 != 0 {
+        let (one, half, erf) = (body.f32(1.0), body.f32(0.5), body.un(Un::Erf, value));
+        let sum = body.bin(Bin::Add, one, erf);
+        let scaled = body.bin(Bin::Mul, half, value);
+        value = body.bin(Bin::Mul, scaled, sum);
+    }
+    if choice & 256 != 0 {
+        let (low, high) = (body.f32(-0.5), body.f32(0.75));
+        let above = body.bin(Bin::Max, value, low);
+        value = body.bin(Bin::Min, above, high);
     }
     contract.body = body;
     contract.result = value;
@@ -283,7 +306,7 @@ fn convolutions_are_chains_of_multiply_adds() {
                 out_halo: rng.u64(0..2),
             };
             let mut contract = conv.contract();
-            decorate(&mut contract, rng.u32(0..64));
+            decorate(&mut contract, rng.u32(0..512));
             check(&contract, isa, round % 4 + 1, &mut rng);
         }
     }
@@ -316,7 +339,7 @@ fn products_of_every_tail_are_chains_of_multiply_adds() {
         for n in 1..=3 * isa.lanes() as u64 + 1 {
             let (m, k) = (rng.u64(1..40), rng.u64(1..70));
             let mut contract = product(rng.u64(1..4), m, n, k, n % 2 == 0);
-            decorate(&mut contract, rng.u32(0..64));
+            decorate(&mut contract, rng.u32(0..512));
             check(&contract, isa, 1 + n as usize % 3, &mut rng);
         }
         check(&product(1, 3, 1000, 129, true), isa, 2, &mut rng);
@@ -331,7 +354,9 @@ fn products_of_every_tail_are_chains_of_multiply_adds() {
 fn what_is_empty_or_too_far_has_no_code() {
     let mut far = product(1, 4, 4, 4, true);
     far.points[0].input = 1 << 40;
-    for contract in [product(1, 0, 4, 4, true), product(1, 4, 0, 4, true), product(1, 4, 4, 0, true), product(0, 4, 4, 4, true), far] {
+    for contract in
+        [product(1, 0, 4, 4, true), product(1, 4, 0, 4, true), product(1, 4, 4, 0, true), product(0, 4, 4, 4, true), far]
+    {
         for isa in isas() {
             assert!(compile(&contract, &target(isa), &mut Asm::new(isa)).is_none());
         }
@@ -348,9 +373,20 @@ fn tiles_of_every_size_compute_the_same() {
                 let cut = Cut { rows: rng.u64(1..4), most };
                 let size = [rng.u64(1..6), rng.u64(1..20)];
                 let units = rng.u64(1..3 * vectors * lanes);
-                let conv = Conv { batch: 1, channels: 5, units, size, kernel: [1, 3], stride: 1, dilation: 1, block: 5, out_block: units, out_halo: 0 };
+                let conv = Conv {
+                    batch: 1,
+                    channels: 5,
+                    units,
+                    size,
+                    kernel: [1, 3],
+                    stride: 1,
+                    dilation: 1,
+                    block: 5,
+                    out_block: units,
+                    out_halo: 0,
+                };
                 let mut contract = conv.contract();
-                decorate(&mut contract, rng.u32(0..32));
+                decorate(&mut contract, rng.u32(0..512));
                 check_with(&contract, isa, 1, &mut rng, Some(Choice { cut, vectors: vectors as usize }));
             }
         }
@@ -387,11 +423,11 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
             contract.points[0].input = plane * units.div_ceil(block) as i64;
             let taps = conv.kernel[0] * conv.kernel[1];
             contract.weight_columns = Columns { block: units, outer: 0, inner: taps as i64 };
-            decorate(&mut contract, rng.u32(0..64));
+            decorate(&mut contract, rng.u32(0..512));
             let input_columns = Columns { block, outer: plane, inner: 1 };
-            let depthwise = Depthwise { contract, input_columns };
+            let depthwise = Depthwise { contract: primitive(&contract, isa), input_columns };
             let mut asm = Asm::new(isa);
-            let compiled = compile_depthwise(&depthwise, &target(isa), &mut asm);
+            let compiled = depthwise::compile(&depthwise, &target(isa), &mut asm);
             check_compiled(&depthwise.contract, input_columns, compiled, asm, round % 4 + 1, &mut rng);
         }
     }
@@ -417,7 +453,7 @@ fn few_points_times_rows_stay_within_the_bound() {
             let fenced: Vec<Fenced<f32>> = args.iter().map(|arg| Fenced::new(arg, side)).collect();
             let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
             running(format!("{isa:?} {contract:?}"));
-            assert!(!compiled.packs());
+            assert!(!compiled.is_packed());
             for item in compiled.work.split(1 + round % 3).into_iter().flatten() {
                 // SAFETY: the code is this contraction's; the arguments are as long as its views reach.
                 unsafe { compiled.run(code.address(0).unwrap(), &pointers, std::ptr::null(), &item) };
@@ -434,5 +470,99 @@ fn few_points_times_rows_stay_within_the_bound() {
         assert!(compile_rows(&strided, &target(isa), &mut Asm::new(isa)).is_none(), "columns lie one after another");
         strided = product(1, 40, 8, 8, true);
         assert!(compile_rows(&strided, &target(isa), &mut Asm::new(isa)).is_none(), "too many points");
+    }
+}
+
+/// Runs a convolution by tiles and answers its error beside that of the direct sum: the relative one of all outputs.
+fn winograd_error(contract: &Contract, size: Size, isa: Isa, threads: usize, rng: &mut fastrand::Rng) -> f64 {
+    let mut asm = Asm::new(isa);
+    let small = Target { threads, l2: [64 << 10, 1 << 20][rng.usize(0..2)], ..target(isa) };
+    let compiled = winograd::compile(contract, size, &small, &mut asm).unwrap_or_else(|| panic!("no code for {contract:?}"));
+    let code = Code::new(asm).unwrap();
+    let side = Side::ALL[rng.usize(0..3)];
+    let mut args: Vec<Vec<f32>> =
+        lengths(contract, ONE_FOR_ALL).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
+    args[2].fill(f32::from_bits(UNWRITTEN));
+    let mut expected = args[2].clone();
+    reference(contract, ONE_FOR_ALL, &args, |at, value| expected[at] = value);
+    let mut packed = vec![f32::NAN; compiled.filters.len() as usize];
+    assert!(compiled.filters.pack(&args[1], &mut packed));
+    let fenced: Vec<Fenced<f32>> = args.iter().map(|arg| Fenced::new(arg, side)).collect();
+    let packed = Fenced::new(&packed, side).read_only();
+    let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
+    running(format!("{isa:?} {size:?} {contract:?}"));
+    for items in compiled.work.split(threads) {
+        let scratch = Fenced::new(&vec![f32::NAN; compiled.scratch_len()], side);
+        for item in items {
+            // SAFETY: the code is this convolution's; the arguments are as long as its views reach, the scratch memory as it asks.
+            unsafe { compiled.run(code.address(0).unwrap(), &pointers, packed.as_ptr(), scratch.as_mut_ptr(), &item) };
+        }
+    }
+    let (mut error, mut scale) = (0.0, 0.0);
+    for (at, (&found, &expected)) in fenced[2].values().iter().zip(&expected).enumerate() {
+        if expected.to_bits() == UNWRITTEN {
+            assert!(found.to_bits() == UNWRITTEN, "{at} was written: {contract:?}");
+        } else {
+            assert!(found.is_finite(), "{isa:?} {size:?} {at}: {found} {}\n{contract:?}", compiled.describe());
+            error += (f64::from(found) - f64::from(expected)).powi(2);
+            scale += f64::from(expected).powi(2);
+        }
+    }
+    (error / scale.max(1e-30)).sqrt()
+}
+
+#[test]
+fn convolutions_by_tiles_are_near_the_direct_sum() {
+    let mut rng = fastrand::Rng::with_seed(19);
+    for isa in isas() {
+        let lanes = isa.lanes() as u64;
+        for round in 0..50 {
+            let block = if round % 3 == 0 { lanes * rng.u64(1..4) } else { lanes };
+            let units = lanes * rng.u64(1..6);
+            let conv = Conv {
+                batch: rng.u64(1..3),
+                channels: if block == lanes { lanes * rng.u64(1..4) } else { block },
+                units,
+                size: [rng.u64(1..20), rng.u64(1..20)],
+                kernel: [3, 3],
+                stride: 1,
+                dilation: 1,
+                block,
+                out_block: if round % 2 == 0 { lanes } else { units },
+                out_halo: rng.u64(0..2),
+            };
+            let mut contract = conv.contract();
+            decorate(&mut contract, [0, 1, 2, 3, 9, 11][rng.usize(0..6)]);
+            for (size, bound) in [(Size::Two, 1e-6), (Size::Four, 4e-6)] {
+                let error = winograd_error(&contract, size, isa, 1 + round % 3, &mut rng);
+                assert!(error < bound, "{isa:?} {size:?} {error:e} {contract:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn columns_that_lie_apart_are_parts_of_fewer() {
+    let mut rng = fastrand::Rng::with_seed(23);
+    for isa in isas() {
+        for round in 0..40 {
+            // Blocks that are no whole vectors, and planes of single columns.
+            let block = [1, 2, 3, 4, 5, 8, 12][rng.usize(0..7)];
+            let conv = Conv {
+                batch: 1,
+                channels: 3,
+                units: block * rng.u64(1..7),
+                size: [rng.u64(1..5), rng.u64(1..9)],
+                kernel: [2, 3],
+                stride: 1,
+                dilation: 1,
+                block: 3,
+                out_block: block,
+                out_halo: rng.u64(0..2),
+            };
+            let mut contract = conv.contract();
+            decorate(&mut contract, rng.u32(0..512));
+            check(&contract, isa, round % 3 + 1, &mut rng);
+        }
     }
 }

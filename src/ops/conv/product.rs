@@ -164,19 +164,16 @@ fn depthwise_product(call: &Call, parts: &Parts, spatial: &str) -> Option<Produc
     let mut points = vec![call.out().shape[parts.out.axis('N')?]];
     points.extend(spatial.chars().map(|letter| Some(call.out().shape[parts.out.axis(letter)?])).collect::<Option<Vec<_>>>()?);
     let (first_column, first_sum) = (1 + points.len(), 3 + points.len());
-    let channel = |letter| Channel {
-        letter,
-        terms: vec![(first_column, block as i64, channels / block), (first_column + 1, 1, block)],
-    };
+    let channel =
+        |letter| Channel { letter, terms: vec![(first_column, block as i64, channels / block), (first_column + 1, 1, block)] };
     let at = |letter: char| spatial.chars().position(|own| own == letter);
     let data = Parts::indices(&parts.data, &channel('C'), |letter| {
         let Some(at) = at(letter) else { return (letter == 'N').then(|| AxisMap::of(1)) };
         let Window { stride, dilation, before, .. } = parts.windows[at];
         Some(AxisMap { offset: -before, terms: vec![(2 + at, stride), (first_sum + at, dilation)] })
     })?;
-    let out = Parts::indices(&parts.out, &channel('C'), |letter| {
-        Some(AxisMap::of(if letter == 'N' { 1 } else { 2 + at(letter)? }))
-    })?;
+    let out =
+        Parts::indices(&parts.out, &channel('C'), |letter| Some(AxisMap::of(if letter == 'N' { 1 } else { 2 + at(letter)? })))?;
     let weight = Parts::indices(&parts.kernel, &channel('O'), |letter| match letter {
         'I' => Some(AxisMap::zero()),
         _ => Some(AxisMap::of(first_sum + at(letter)?)),

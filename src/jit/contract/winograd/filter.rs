@@ -1,0 +1,114 @@
+//! Filters transformed, in double precision, into the packed weights of the products: `U = G·g·Gᵀ`.
+
+use super::transform::Size;
+use crate::jit::contract::pack::Packing;
+use crate::kernel::ContractDim;
+use rayon::prelude::*;
+
+/// How filters are transformed and packed: as the weights of `products` independent products, one after another.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Filters {
+    pub size: Size,
+    /// Of one product. Its sum is over the channels, whose steps in the source are those of the filters.
+    pub packing: Packing,
+    /// The steps of the window's rows and columns in the source.
+    pub taps: [i64; 2],
+}
+
+impl Filters {
+    /// Elements of the packed weights.
+    pub fn len(&self) -> u64 {
+        self.packing.part_len() * self.size.products() as u64
+    }
+
+    /// Packs. Answers whether it did: not if a side is too short.
+    pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
+        let taps = self.taps.map(|step| ContractDim { extent: 3, input: 0, other: step });
+        let whole = Packing { sum: self.packing.sum.iter().copied().chain(taps).collect(), ..self.packing.clone() };
+        if (packed.len() as u64) < self.len() || !whole.inside(source.len()) {
+            return false;
+        }
+        let part = self.packing.part_len() as usize;
+        let group = self.packing.group_len() as usize;
+        let mut products: Vec<_> =
+            packed[..part * self.size.products()].chunks_mut(part).map(|part| part.chunks_mut(group)).collect();
+        // The pieces of one group of columns in all products.
+        let groups: Vec<Vec<&mut [f32]>> =
+            (0..self.packing.n_groups()).map(|_| products.iter_mut().filter_map(Iterator::next).collect()).collect();
+        let steps = self.packing.source_steps();
+        groups.into_par_iter().enumerate().for_each(|(at, pieces)| self.pack_group(source, at as u64, &steps, pieces));
+        true
+    }
+
+    fn pack_group(&self, source: &[f32], group: u64, steps: &[i64], mut pieces: Vec<&mut [f32]>) {
+        let width = self.packing.group_vectors(group) as usize * self.packing.lanes;
+        let first = group * (self.packing.vectors * self.packing.lanes) as u64;
+        let n_columns = (width as u64).min(self.packing.columns - first) as usize;
+        let columns: Vec<i64> = (first..first + n_columns as u64).map(|column| self.packing.source_column(column)).collect();
+        let taps: Vec<i64> = (0..9).map(|tap| tap / 3 * self.taps[0] + tap % 3 * self.taps[1]).collect();
+        // Whole lines are made beside the pieces, whose starts may lie in each other's way in the caches.
+        let mut line = vec![0f32; self.size.products() * width];
+        for (at, step) in steps.iter().enumerate() {
+            for (chunk, columns) in columns.chunks(LANES).enumerate() {
+                let mut g = [[0f64; LANES]; 9];
+                for (lane, column) in columns.iter().enumerate() {
+                    let base = self.packing.offset + step + column;
+                    for (g, tap) in g.iter_mut().zip(&taps) {
+                        let value = source.get(base.wrapping_add(*tap) as usize);
+                        g[lane] = value.copied().map_or(0.0, f64::from);
+                    }
+                }
+                let to = &mut line[chunk * LANES..];
+                match self.size {
+                    Size::Two => transform::<4>(&g, to, width, Size::filter_two),
+                    Size::Four => transform::<6>(&g, to, width, Size::filter_four),
+                }
+            }
+            for (piece, line) in pieces.iter_mut().zip(line.chunks_exact(width)) {
+                piece[at * width..][..width].copy_from_slice(line);
+            }
+        }
+    }
+}
+
+/// So many columns are transformed beside each other; a vector's lanes are a multiple.
+const LANES: usize = 8;
+
+type Lanes = [f64; LANES];
+
+/// `G·g·Gᵀ` of `LANES` filters: product `i` goes to `to[i·width..]`.
+fn transform<const N: usize>(g: &[Lanes; 9], to: &mut [f32], width: usize, filter: fn(f64, f64, f64) -> [f64; N]) {
+    let mut half = [[[0f64; LANES]; 3]; N];
+    for column in 0..3 {
+        for lane in 0..LANES {
+            let made = filter(g[column][lane], g[3 + column][lane], g[6 + column][lane]);
+            for (half, made) in half.iter_mut().zip(made) {
+                half[column][lane] = made;
+            }
+        }
+    }
+    for (half, rows) in half.iter().zip(to.chunks_mut(N * width)) {
+        for lane in 0..LANES {
+            let made = filter(half[0][lane], half[1][lane], half[2][lane]);
+            for (row, made) in rows.chunks_mut(width).zip(made) {
+                row[lane] = made as f32;
+            }
+        }
+    }
+}
+
+impl Size {
+    /// `G·g`.
+    #[inline(always)]
+    fn filter_two(a: f64, b: f64, c: f64) -> [f64; 4] {
+        [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c]
+    }
+
+    /// `G·g`.
+    #[inline(always)]
+    fn filter_four(a: f64, b: f64, c: f64) -> [f64; 6] {
+        let (middle, even, odd) = ((a + c) * (-1.0 / 6.0), a * (1.0 / 24.0) + c * (1.0 / 6.0), b * (1.0 / 12.0));
+        let side = b * (-1.0 / 6.0);
+        [a * 0.25, middle + side, middle - side, even + odd, even - odd, c]
+    }
+}

@@ -1,0 +1,494 @@
+//! 3×3 convolutions by tiles of m×m outputs: fewer multiplications, paid with additions and with accuracy.
+//!
+//! A block of tiles is transformed into the inputs of `(m + 2)²` independent products, which run by the code of contractions
+//! on weights transformed at compile time; what they give is transformed back, vector by vector, with the epilogue. What lies
+//! between is in scratch memory of one thread and as small as the second cache. A thread takes blocks of tiles, or groups of
+//! columns of a block; no sum is split, so neither changes any bit. Deliberately not here: whether the accuracy will do.
+
+mod filter;
+mod transform;
+
+pub use filter::Filters;
+pub use transform::Size;
+
+use super::choose::{self, Choice};
+use super::emit::LINE;
+use super::epilogue::Epilogue;
+use super::points::{Cut, Parts, PointDim, Shape};
+use super::schedule::{Item, Work};
+use super::{Contraction, Packing, Place, Plan, compile_with, places};
+use crate::jit::asm::Asm;
+use crate::kernel::{Body, Columns, Contract, ContractDim, Instr, Target, Val};
+use std::ops::Range;
+use transform::Input;
+
+/// What a 3×3 convolution with stride 1 is made of, found in a contraction.
+struct Parsed {
+    /// The steps of its rows and columns in the input, in elements.
+    row: i64,
+    column: i64,
+    /// Vectors of channels, and the step between them in the input.
+    vectors: u64,
+    vector_step: i64,
+    /// The sum without the window, and the window's steps in the weights.
+    channels: Vec<ContractDim>,
+    taps: [i64; 2],
+}
+
+impl Parsed {
+    /// `None` if the contraction is none: the last two dimensions of the points are its rows and columns, the sum has two
+    /// dimensions of three with the same steps, and channels lie in whole vectors.
+    fn of(contract: &Contract, lanes: usize) -> Option<Parsed> {
+        let [.., height, width] = &contract.points[..] else { return None };
+        let is_tap = |dim: &&ContractDim, step: i64| dim.extent == 3 && dim.input == step;
+        let kh = contract.sum.iter().position(|dim| is_tap(&dim, height.input))?;
+        let kw = contract.sum.iter().rposition(|dim| is_tap(&dim, width.input))?;
+        let channels: Vec<ContractDim> =
+            contract.sum.iter().enumerate().filter(|(at, _)| *at != kh && *at != kw).map(|(_, dim)| *dim).collect();
+        let kept: Vec<ContractDim> = channels.iter().filter(|dim| dim.extent > 1).copied().collect();
+        let lanes = lanes as u64;
+        let (vectors, vector_step) = match kept[..] {
+            [inner] if inner.input == 1 && inner.extent % lanes == 0 => (inner.extent / lanes, lanes as i64),
+            [outer, inner] if inner.input == 1 && inner.extent == lanes => (outer.extent, outer.input),
+            _ => return None,
+        };
+        let taps = [contract.sum[kh].other, contract.sum[kw].other];
+        (kh != kw && contract.groups == 1 && contract.columns % lanes == 0).then_some(Parsed {
+            row: height.input,
+            column: width.input,
+            vectors,
+            vector_step,
+            channels,
+            taps,
+        })
+    }
+}
+
+/// A convolution with its code.
+#[derive(Clone, Debug)]
+pub struct Winograd {
+    pub filters: Filters,
+    /// Bands are blocks of tiles.
+    pub work: Work,
+    size: Size,
+    /// Elements of scratch memory from one vector of columns to the next in a product's result.
+    vector: i64,
+    blocks: Vec<Block>,
+    /// The products of blocks of each number of tiles.
+    products: Vec<Contraction>,
+    input: Place,
+    streams: Vec<Place>,
+    /// Elements of scratch memory from one product to the next: of its input, and of its result.
+    steps: [i64; 2],
+    /// How many groups of columns are computed before they are transformed back.
+    groups_at_once: usize,
+    flops: u64,
+}
+
+/// A block of tiles.
+#[derive(Clone, Debug)]
+struct Block {
+    /// Which products.
+    products: usize,
+    /// `(entry, table)` for each kind of tile in it: of the input's transform, and of the output's.
+    inputs: Vec<(usize, Vec<i64>)>,
+    outputs: Vec<(usize, Vec<i64>)>,
+}
+
+/// How a block is laid out.
+#[derive(Clone, Copy)]
+struct Layout {
+    /// The most tiles of a block.
+    tiles: u64,
+    blocks: u64,
+    groups_at_once: u64,
+    /// Of all products.
+    cycles: f64,
+}
+
+/// Emits the code; `None` where the plan has to take another kernel.
+pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) -> Option<Winograd> {
+    let isa = asm.isa();
+    let plan = Plan::of(contract, target, isa)?;
+    let parsed = Parsed::of(contract, plan.target.lanes)?;
+    let streams = plan.streams(1)?;
+    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
+    epilogue.possible(isa).then_some(())?;
+    let grid = Grid::of(contract, size)?;
+    let lanes = plan.target.lanes;
+    let (channels, columns) = (parsed.vectors * lanes as u64, contract.columns);
+    let layout = layout(grid.tiles(), channels, columns, size, &plan.target);
+    // A step between products that is no multiple of a page keeps them out of each other's way in the first cache.
+    let line = (LINE / 4) as i64;
+    let step = |elements: u64| (elements as i64 / line | 1) * line + 2 * line;
+    let packing = product_packing(contract, &parsed, &layout, &plan)?;
+    let chunk = layout.groups_at_once * packing.vectors as u64 * lanes as u64;
+    let steps = [step(layout.tiles * channels), step(layout.tiles * chunk)];
+    let far = steps[0].max(steps[1]).checked_mul(4 * size.products() as i64)?;
+    i32::try_from(far).ok()?;
+    let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths();
+    let product_code = |length| {
+        let product = product(length, &layout, &parsed, contract, lanes);
+        compile_with(&product, &plan.target, asm, Some(cut(length, packing.vectors as u64, &plan.target)))
+    };
+    let products: Vec<Contraction> =
+        lengths.into_iter().filter(|(count, _)| *count > 0).map(|(_, length)| length).map(product_code).collect::<Option<_>>()?;
+    let mut kinds = Kinds { size, epilogue: &epilogue, grid: &grid, known: Vec::new() };
+    let input = Input {
+        size,
+        row: 4 * parsed.row,
+        column: 4 * parsed.column,
+        vectors: parsed.vectors as usize,
+        from_step: 4 * parsed.vector_step,
+        to_step: 4 * (layout.tiles as i64) * lanes as i64,
+        product: 4 * steps[0],
+    };
+    let mut blocks = Vec::new();
+    for (first, length) in (Parts { total: grid.tiles(), count: layout.blocks }).ranges() {
+        let products = products.iter().position(|one| one.work.bands.iter().sum::<u64>() == length)?;
+        blocks.push(kinds.block(first..first + length, products, &input, 4 * steps[1], lanes, asm)?);
+    }
+    let groups: Vec<u64> = (0..packing.n_groups()).map(|group| packing.group_vectors(group)).collect();
+    Some(Winograd {
+        size,
+        vector: layout.tiles as i64 * lanes as i64,
+        work: Work {
+            parts: 1,
+            bands: (Parts { total: grid.tiles(), count: layout.blocks }).ranges().map(|(_, length)| length).collect(),
+            band_bytes: super::input_bytes(contract) / layout.blocks,
+            group_bytes: 4 * packing.part_len() * size.products() as u64 / packing.n_groups(),
+            groups,
+        },
+        blocks,
+        products,
+        input: Place { arg: contract.input.0, offset: 4 * contract.input.1, part: 0, groups: Vec::new() },
+        // Of single vectors of columns.
+        streams: places(contract, &plan.views, &Packing { vectors: 1, ..packing.clone() }),
+        steps,
+        groups_at_once: layout.groups_at_once as usize,
+        flops: 2 * 9 * contract.points.iter().map(|dim| dim.extent).product::<u64>() * channels * columns,
+        filters: Filters { size, packing, taps: parsed.taps },
+    })
+}
+
+/// The size of tiles that takes the least time, if that is less than the direct sum takes; tiles of 4 where `four` allows them.
+pub fn best(contract: &Contract, four: bool, target: &Target) -> Option<Size> {
+    let direct = super::cycles(contract, target)?;
+    let sizes = [Some(Size::Two), four.then_some(Size::Four)].into_iter().flatten();
+    let timed = sizes.filter_map(|size| Some((cycles(contract, size, target)?, size)));
+    let (cycles, size) = timed.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (cycles < GAIN * direct).then_some(size)
+}
+
+/// A gain of less than this is not worth the accuracy.
+const GAIN: f64 = 0.9;
+
+/// The cycles of a convolution by tiles, as modelled: the products, and the transforms, which are bound by their loads and
+/// stores and by their additions.
+pub fn cycles(contract: &Contract, size: Size, target: &Target) -> Option<f64> {
+    let parsed = Parsed::of(contract, target.lanes)?;
+    let tiles = Grid::of(contract, size)?.tiles();
+    let layout = layout(tiles, parsed.vectors * target.lanes as u64, contract.columns, size, target);
+    let (input, output) = match size {
+        Size::Two => (48.0, 48.0),
+        Size::Four => (130.0, 130.0),
+    };
+    let columns = contract.columns / target.lanes as u64;
+    Some(layout.cycles + tiles as f64 * (parsed.vectors as f64 * input + columns as f64 * output))
+}
+
+/// The tile of the products' code: equal parts of a block, as large as registers allow.
+fn cut(tiles: u64, vectors: u64, target: &Target) -> Choice {
+    let most = (1..target.registers as u64).rev().find(|points| {
+        matches!(choose::feed(*points, vectors, target), Some(choose::Feed::KeepWeights | choose::Feed::KeepInput))
+    });
+    Choice { cut: Cut { rows: 1, most: most.unwrap_or(1).min(tiles) }, vectors: vectors as usize }
+}
+
+/// Vectors of columns of the products' tiles: those with the least cycles for a block.
+fn vectors(tiles: u64, channels: u64, n_vectors: u64, target: &Target) -> u64 {
+    let sum = choose::Sum { steps: channels, fresh: 1.0, input: 0.01 };
+    let cycles = |vectors: &u64| {
+        let Choice { cut, .. } = cut(tiles, *vectors, target);
+        let dims = [PointDim { extent: tiles, steps: Vec::new() }];
+        choose::cycles(&dims, cut, *vectors, n_vectors, sum, target).unwrap_or(f64::INFINITY)
+    };
+    (1..=n_vectors.min(6)).min_by(|a, b| cycles(a).total_cmp(&cycles(b))).unwrap_or(1)
+}
+
+fn product_packing(contract: &Contract, parsed: &Parsed, layout: &Layout, plan: &Plan) -> Option<Packing> {
+    let lanes = plan.target.lanes;
+    Some(Packing {
+        parts: 1,
+        part_step: 0,
+        offset: contract.weight.1,
+        sum: parsed.channels.clone(),
+        columns: contract.columns,
+        source_columns: contract.weight_columns,
+        lanes,
+        vectors: vectors(layout.tiles, parsed.vectors * lanes as u64, plan.n_vectors, &plan.target) as usize,
+    })
+}
+
+/// The products of a block of `length` tiles on scratch memory: arguments are the transformed input, nothing, the result.
+fn product(length: u64, layout: &Layout, parsed: &Parsed, contract: &Contract, lanes: usize) -> Contract {
+    let lanes = lanes as i64;
+    let plane = layout.tiles as i64 * lanes;
+    Contract {
+        groups: 1,
+        group_steps: [0; 3],
+        points: vec![ContractDim { extent: length, input: lanes, other: lanes }],
+        columns: contract.columns,
+        sum: vec![
+            ContractDim { extent: parsed.vectors, input: plane, other: lanes },
+            ContractDim { extent: lanes as u64, input: 1, other: 1 },
+        ],
+        weight_columns: Columns { block: contract.columns, outer: 0, inner: 1 },
+        out_columns: Columns { block: lanes as u64, outer: plane, inner: 1 },
+        input: (0, 0),
+        weight: (1, 0),
+        out: (2, 0),
+        body: Body { instrs: vec![Instr::Read(0)] },
+        result: Val(0),
+        operands: Vec::new(),
+    }
+}
+
+/// Blocks of so many tiles that the transformed input stays in half of the second cache, unless weights are so large that
+/// they had better be read once.
+fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) -> Layout {
+    let products = size.products() as u64;
+    let (per_tile_in, per_tile_out) = (4 * products * channels, 4 * products * columns);
+    let weights = 4 * products * channels * columns;
+    let l2 = target.l2 as u64;
+    let threads = target.threads.max(1) as u64;
+    let cost = |blocks: &u64| {
+        let length = tiles.div_ceil(*blocks);
+        let vectors = vectors(length, channels, columns / target.lanes as u64, target);
+        let Choice { cut, .. } = cut(length, vectors, target);
+        let sum = choose::Sum { steps: channels, fresh: 1.0, input: 0.01 };
+        let dims = [PointDim { extent: length, steps: Vec::new() }];
+        let arithmetic = choose::cycles(&dims, cut, vectors, columns / target.lanes as u64, sum, target);
+        let arithmetic = (products * blocks) as f64 * arithmetic.unwrap_or(f64::INFINITY);
+        let far = if weights > l2 / 2 { blocks * weights } else { 0 };
+        let spilled = if length * per_tile_in > l2 / 2 { tiles * (3 * per_tile_in + 2 * per_tile_out) } else { 0 };
+        // Blocks that threads cannot share evenly are paid with transforms of the input by each.
+        let uneven = if *blocks % threads == 0 || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
+        choose::beside(arithmetic, far) + (spilled + uneven) as f64 / (target.l2_bytes as f64 / 4.0)
+    };
+    let counts =
+        (1..=tiles.min(4096)).filter(|blocks| Parts { total: tiles, count: *blocks }.lengths()[1].1 >= 6 || *blocks == 1);
+    let blocks = counts.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1);
+    let length = tiles.div_ceil(blocks);
+    let vectors = vectors(length, channels, columns / target.lanes as u64, target);
+    let group = 4 * products * length * vectors * target.lanes as u64;
+    let room = (l2 * 3 / 4).saturating_sub(length * per_tile_in).max(l2 / 4);
+    let groups = (columns / target.lanes as u64).div_ceil(vectors);
+    let groups_at_once = (room / group.max(1)).clamp(1, groups);
+    Layout { tiles: length, blocks, groups_at_once, cycles: cost(&blocks) }
+}
+
+/// The tiles of all maps of a batch, row by row.
+struct Grid<'a> {
+    contract: &'a Contract,
+    outer: u64,
+    height: u64,
+    width: u64,
+    m: u64,
+}
+
+impl<'a> Grid<'a> {
+    fn of(contract: &'a Contract, size: Size) -> Option<Grid<'a>> {
+        let [outer @ .., height, width] = &contract.points[..] else { return None };
+        let outer = outer.iter().map(|dim| dim.extent).product();
+        Some(Grid { contract, outer, height: height.extent, width: width.extent, m: size.outputs() as u64 })
+    }
+
+    fn tiles(&self) -> u64 {
+        self.outer * self.height.div_ceil(self.m) * self.width.div_ceil(self.m)
+    }
+
+    /// Of a tile: where it begins in the input and in each stream, in elements, and how many rows and columns it has.
+    fn tile(&self, tile: u64) -> (Vec<i64>, usize, usize) {
+        let across = self.width.div_ceil(self.m);
+        let down = self.height.div_ceil(self.m);
+        let (x, y, mut outer) = (tile % across * self.m, tile / across % down * self.m, tile / across / down);
+        let dims = &self.contract.points;
+        let mut index = vec![0; dims.len()];
+        for (index, dim) in index.iter_mut().zip(dims).rev().skip(2) {
+            *index = outer % dim.extent;
+            outer /= dim.extent;
+        }
+        (index[dims.len() - 2], index[dims.len() - 1]) = (y, x);
+        let place = (0..2 + self.contract.operands.len()).map(|stream| self.place(&index, stream)).collect();
+        (place, (self.height - y).min(self.m) as usize, (self.width - x).min(self.m) as usize)
+    }
+
+    fn step(&self, dim: usize, stream: usize) -> i64 {
+        match stream {
+            0 => self.contract.points[dim].input,
+            1 => self.contract.points[dim].other,
+            operand => self.contract.operands[operand - 2].points[dim],
+        }
+    }
+
+    fn place(&self, index: &[u64], stream: usize) -> i64 {
+        index.iter().enumerate().map(|(dim, index)| *index as i64 * self.step(dim, stream)).sum()
+    }
+
+    /// Where a tile's outputs lie, row by row.
+    fn shape(&self, rows: usize, columns: usize) -> Shape {
+        let (y, x) = (self.contract.points.len() - 2, self.contract.points.len() - 1);
+        let point = |at: usize| {
+            let (i, j) = ((at / columns) as i64, (at % columns) as i64);
+            (0..2 + self.contract.operands.len()).map(|stream| i * self.step(y, stream) + j * self.step(x, stream)).collect()
+        };
+        (0..rows * columns).map(point).collect()
+    }
+}
+
+/// The code of each kind of tile that there is.
+struct Kinds<'a> {
+    size: Size,
+    epilogue: &'a Epilogue<'a>,
+    grid: &'a Grid<'a>,
+    /// `(rows, columns)` and the entries of the two transforms.
+    known: Vec<((usize, usize), [usize; 2])>,
+}
+
+impl Kinds<'_> {
+    fn block(
+        &mut self,
+        tiles: Range<u64>,
+        products: usize,
+        input: &Input,
+        product: i64,
+        lanes: usize,
+        asm: &mut Asm,
+    ) -> Option<Block> {
+        let mut block = Block { products, inputs: Vec::new(), outputs: Vec::new() };
+        for (at, tile) in tiles.enumerate() {
+            let (place, rows, columns) = self.grid.tile(tile);
+            let [read, write] = self.entries(rows, columns, input, product, asm);
+            let scratch = 4 * (at * lanes) as i64;
+            add(&mut block.inputs, read, [place[0].checked_mul(4)?, scratch].into_iter());
+            add(&mut block.outputs, write, [scratch].into_iter().chain(place[1..].iter().map(|place| 4 * place)));
+        }
+        Some(block)
+    }
+
+    fn entries(&mut self, rows: usize, columns: usize, input: &Input, product: i64, asm: &mut Asm) -> [usize; 2] {
+        if let Some((_, entries)) = self.known.iter().find(|(kind, _)| *kind == (rows, columns)) {
+            return *entries;
+        }
+        asm.align(LINE);
+        let read = asm.here();
+        transform::input(asm, input, rows + 2, columns + 2);
+        asm.align(LINE);
+        let write = asm.here();
+        transform::output(asm, self.size, self.epilogue, product, &self.grid.shape(rows, columns), rows, columns);
+        self.known.push(((rows, columns), [read, write]));
+        [read, write]
+    }
+}
+
+fn add(tables: &mut Vec<(usize, Vec<i64>)>, entry: usize, row: impl Iterator<Item = i64>) {
+    match tables.iter_mut().find(|(known, _)| *known == entry) {
+        Some((_, table)) => table.extend(row),
+        None => tables.push((entry, row.collect())),
+    }
+}
+
+impl Winograd {
+    /// Multiplications and additions of the direct sum.
+    pub fn flops(&self) -> u64 {
+        self.flops
+    }
+
+    /// Elements of scratch memory that a thread needs.
+    pub fn scratch_len(&self) -> usize {
+        self.size.products() * (self.steps[0] + self.steps[1]) as usize
+    }
+
+    /// The tiles in words.
+    pub fn describe(&self) -> String {
+        let tiles: Vec<u64> = self.products.iter().map(|one| one.work.bands.iter().sum()).collect();
+        let (m, n) = (self.size.outputs(), self.blocks.len());
+        format!(
+            "F({m}x{m}), {n} blocks of {tiles:?} tiles by {}, {} groups at once",
+            self.products[0].describe(),
+            self.groups_at_once
+        )
+    }
+
+    /// Computes an item.
+    ///
+    /// # Safety
+    /// As [`Contraction::run`]; `packed` holds what [`Filters::pack`] made, and `scratch` has [`Winograd::scratch_len`]
+    /// elements that nobody else uses.
+    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const f32, scratch: *mut f32, item: &Item) {
+        let made = scratch.wrapping_add(self.size.products() * self.steps[0] as usize);
+        for block in &self.blocks[item.bands.clone()] {
+            let frame = [args[self.input.arg] as i64 + self.input.offset, scratch as i64];
+            for (entry, table) in &block.inputs {
+                // SAFETY: the entry is an input's transform, whose table has two columns; the caller vouches for the rest.
+                unsafe { super::call(code, *entry, &frame, table, 2) };
+            }
+            let mut first = item.groups.start;
+            while first < item.groups.end {
+                let groups = first..item.groups.end.min(first + self.groups_at_once);
+                // SAFETY: as this function.
+                unsafe {
+                    self.multiply(code, block, packed, scratch, made, groups.clone());
+                    self.output(code, block, args, made, groups.clone());
+                }
+                first = groups.end;
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Winograd::run`].
+    unsafe fn multiply(
+        &self,
+        code: *const u8,
+        block: &Block,
+        packed: *const f32,
+        scratch: *mut f32,
+        made: *mut f32,
+        groups: Range<usize>,
+    ) {
+        let products = &self.products[block.products];
+        let bands = 0..products.work.bands.len();
+        // The result has room for these groups only: it begins with the first of them.
+        let before = (groups.start * self.filters.packing.vectors) as i64 * self.vector;
+        let item = Item { part: 0, bands, groups };
+        for product in 0..self.size.products() {
+            let from = scratch.wrapping_add(product * self.steps[0] as usize);
+            let to = made.wrapping_add(product * self.steps[1] as usize).wrapping_offset(-before as isize);
+            let weights = packed.wrapping_add(product * self.filters.packing.part_len() as usize);
+            let args = [from.cast(), std::ptr::null_mut(), to.cast()];
+            // SAFETY: the products read the transformed input and write what was made, both in the scratch memory.
+            unsafe { products.run(code, &args, weights, &item) };
+        }
+    }
+
+    /// # Safety
+    /// As [`Winograd::run`].
+    unsafe fn output(&self, code: *const u8, block: &Block, args: &[*mut u8], made: *mut f32, groups: Range<usize>) {
+        let mut frame = [0i64; 3 + super::SPARE.len()];
+        let vectors = self.filters.packing.vectors;
+        let first = groups.start * vectors;
+        let end = (groups.end * vectors).min(self.filters.packing.n_vectors() as usize);
+        for vector in first..end {
+            frame[0] = made as i64 + 4 * (vector - first) as i64 * self.vector;
+            for (slot, place) in frame[2..].iter_mut().zip(&self.streams) {
+                *slot = args[place.arg] as i64 + place.offset + place.groups[vector];
+            }
+            for (entry, table) in &block.outputs {
+                // SAFETY: the entry is an output's transform, whose table has a column for the sums and for each stream.
+                unsafe { super::call(code, *entry, &frame, table, 1 + self.streams.len()) };
+            }
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The transforms of a tile, vectors of channels in every step.
+//!
+//! With `n = m + 2`, a tile of `n×n` inputs becomes `Bᵀ·d·B`, and `n×n` sums become `m×m` outputs `Aᵀ·s·A`: one dimension
+//! along the columns, then the other along the rows. Between the two the values wait in registers as far as there are, on the
+//! stack otherwise. At the edges a tile has fewer rows or columns: what is not there is taken as zero and not stored, and no
+//! output that is stored depends on it.
+
+use crate::jit::asm::{Asm, Cond, Isa, Mem, Op, R, Rm, V};
+use crate::jit::contract::emit::{INPUT, SPARE, TABLE, WEIGHTS, each_row, pointers, slot};
+use crate::jit::contract::epilogue::{self, Epilogue, Sums};
+use crate::jit::contract::points::Shape;
+
+/// Which transform: tiles of 2 or of 4 outputs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Size {
+    Two,
+    Four,
+}
+
+impl Size {
+    /// Outputs of a tile along one side.
+    pub fn outputs(self) -> usize {
+        match self {
+            Size::Two => 2,
+            Size::Four => 4,
+        }
+    }
+
+    /// Inputs of a tile along one side.
+    pub fn inputs(self) -> usize {
+        self.outputs() + 2
+    }
+
+    /// Products of a tile.
+    pub fn products(self) -> usize {
+        self.inputs() * self.inputs()
+    }
+
+    /// `v = Bᵀ·d` of registers; `to` is given each result's number and register. Uses registers 6 to 8.
+    ///
+    /// 4: `v0 = 4d0 - 5d2 + d4`, `v1,2 = (d4 - 4d2) ± (d3 - 4d1)`, `v3,4 = (d4 - d2) ± 2(d3 - d1)`, `v5 = 4d1 - 5d3 + d5`.
+    /// 2: `v0 = d0 - d2`, `v1 = d1 + d2`, `v2 = d2 - d1`, `v3 = d1 - d3`.
+    fn input(self, asm: &mut Asm, d: &[V], mut to: impl FnMut(&mut Asm, usize, V)) {
+        let (a, b, c) = (V(6), V(7), V(8));
+        let [two, four, five] = CONSTANTS;
+        match self {
+            Size::Two => {
+                for (at, op, x, y) in [(0, Op::Sub, 0, 2), (1, Op::Add, 1, 2), (2, Op::Sub, 2, 1), (3, Op::Sub, 1, 3)] {
+                    asm.op3(op, a, d[x], d[y]);
+                    to(asm, at, a);
+                }
+            }
+            Size::Four => {
+                for (at, first) in [(0, 0), (5, 1)] {
+                    asm.mov(a, d[first + 4]);
+                    asm.fma(a, four, d[first]);
+                    asm.fnma(a, five, d[first + 2]);
+                    to(asm, at, a);
+                }
+                asm.mov(b, d[4]);
+                asm.fnma(b, four, d[2]);
+                asm.mov(c, d[3]);
+                asm.fnma(c, four, d[1]);
+                asm.op3(Op::Add, a, b, c);
+                to(asm, 1, a);
+                asm.op3(Op::Sub, a, b, c);
+                to(asm, 2, a);
+                asm.op3(Op::Sub, b, d[4], d[2]);
+                asm.op3(Op::Sub, c, d[3], d[1]);
+                asm.mov(a, b);
+                asm.fma(a, two, c);
+                to(asm, 3, a);
+                asm.fnma(b, two, c);
+                to(asm, 4, b);
+            }
+        }
+    }
+
+    /// `y = Aᵀ·s`; result `i` goes to register `to[i]`. Uses registers 4 to 7, which are neither in `s` nor in `to`.
+    ///
+    /// 4: `y0 = s0 + p + q`, `y1 = r + 2t`, `y2 = p + 4q`, `y3 = r + 8t + s5` with `p, r = s1 ± s2` and `q, t = s3 ± s4`.
+    /// 2: `y0 = s0 + p`, `y1 = r - s3`.
+    fn output(self, asm: &mut Asm, s: &[Rm], to: &[V]) {
+        let (p, r, q, t) = (V(4), V(5), V(6), V(7));
+        take(asm, p, s[1]);
+        asm.op3(Op::Sub, r, p, s[2]);
+        asm.op3(Op::Add, p, p, s[2]);
+        asm.op3(Op::Add, to[0], p, s[0]);
+        match self {
+            Size::Two => asm.op3(Op::Sub, to[1], r, s[3]),
+            Size::Four => {
+                let [two, four, eight] = [2.0, 4.0, 8.0].map(|value| asm.splat_rm(value));
+                take(asm, q, s[3]);
+                asm.op3(Op::Sub, t, q, s[4]);
+                asm.op3(Op::Add, q, q, s[4]);
+                asm.op3(Op::Add, to[0], to[0], q);
+                asm.mov(to[1], r);
+                asm.fma(to[1], t, two);
+                asm.fma(p, q, four);
+                asm.mov(to[2], p);
+                asm.op3(Op::Add, to[3], r, s[5]);
+                asm.fma(to[3], t, eight);
+            }
+        }
+    }
+}
+
+fn take(asm: &mut Asm, to: V, from: Rm) {
+    match from {
+        Rm::Reg(v) => asm.mov(to, v),
+        Rm::Mem(mem) => asm.load(to, mem),
+        Rm::Bcast(mem) => asm.bcast(to, mem),
+    }
+}
+
+/// 2, 4 and 5, of input transforms.
+const CONSTANTS: [V; 3] = [V(9), V(10), V(11)];
+
+/// A value between the two dimensions of a transform.
+#[derive(Clone, Copy)]
+enum Cell {
+    Register(V),
+    Stack(Mem),
+}
+
+/// Where things lie for the input's transform, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct Input {
+    pub size: Size,
+    pub row: i64,
+    pub column: i64,
+    /// Vectors of channels, and the steps between them in the input and in what is made.
+    pub vectors: usize,
+    pub from_step: i64,
+    pub to_step: i64,
+    /// From one of the products' inputs to the next.
+    pub product: i64,
+}
+
+/// `fn(frame, table, count)`: the frame holds the pointers of input and result, the table a row of their offsets for each
+/// tile. Of each tile `rows` × `columns` are there.
+pub fn input(asm: &mut Asm, spec: &Input, rows: usize, columns: usize) {
+    let n = spec.size.inputs();
+    let bytes = asm.isa().bytes();
+    // Registers behind those of the transform hold what they can.
+    let n_registers = asm.isa().regs() - 12;
+    let cell = |i: usize, j: usize| match n_registers.checked_sub(i * n + j + 1) {
+        Some(left) => Cell::Register(V((12 + left) as u8)),
+        None => Cell::Stack(Mem::at(R::RSP, ((i * n + j - n_registers) * bytes) as i32)),
+    };
+    let (from, to, left) = (INPUT, WEIGHTS, SPARE[0]);
+    let constants = |asm: &mut Asm| CONSTANTS.iter().zip([2.0, 4.0, 5.0]).for_each(|(v, value)| asm.splat(*v, value));
+    each_row(asm, 2, &[left], n * n * bytes, constants, |asm| {
+        asm.add_rm(to, slot(TABLE, 1));
+        asm.mov_ri(left, spec.vectors as i64);
+        let next = asm.bound();
+        for j in 0..n {
+            let d: Vec<V> = (0..n).map(|at| V(at as u8)).collect();
+            for (i, &d) in d.iter().enumerate() {
+                match i < rows && j < columns {
+                    true => asm.load(d, Mem::at(from, (i as i64 * spec.row + j as i64 * spec.column) as i32)),
+                    false => asm.zero(d),
+                }
+            }
+            spec.size.input(asm, &d, |asm, i, v| match cell(i, j) {
+                Cell::Register(to) => asm.mov(to, v),
+                Cell::Stack(mem) => asm.store(mem, v),
+            });
+        }
+        for i in 0..n {
+            let d: Vec<V> = (0..n).map(|j| gather(asm, cell(i, j), V(j as u8))).collect();
+            spec.size.input(asm, &d, |asm, j, v| asm.store(Mem::at(to, ((i * n + j) as i64 * spec.product) as i32), v));
+        }
+        asm.add_ri(from, spec.from_step as i32);
+        asm.add_ri(to, spec.to_step as i32);
+        asm.dec(left);
+        asm.jcc(Cond::NE, next);
+    });
+}
+
+/// The register of a waiting value; `otherwise` if it has to be loaded.
+fn gather(asm: &mut Asm, cell: Cell, otherwise: V) -> V {
+    match cell {
+        Cell::Register(v) => v,
+        Cell::Stack(mem) => {
+            asm.load(otherwise, mem);
+            otherwise
+        }
+    }
+}
+
+/// The output's transform of one vector of columns: frame and table as those of a tile of sums, the input being the products.
+/// `shape` has the tile's outputs row by row, `rows` × `columns` of them; products are `product` bytes apart.
+pub fn output(asm: &mut Asm, size: Size, epilogue: &Epilogue, product: i64, shape: &Shape, rows: usize, columns: usize) {
+    let (n, m) = (size.inputs(), size.outputs());
+    let isa = asm.isa();
+    let bytes = isa.bytes();
+    let lines: Vec<Shape> = (0..rows).map(|i| shape[i * columns..(i + 1) * columns].to_vec()).collect();
+    let sums = |line, limit| Sums { shape: line, vectors: 1, tail: None, limit, epilogue };
+    // With 32 registers the values wait in those above the first eight, if the epilogue can do with these.
+    let limit = (isa == Isa::Avx512 && !sums(&lines[0], Some(8)).spill(isa)).then_some(8);
+    let below = m * bytes;
+    let cell = |i: usize, j: usize| match limit {
+        Some(limit) => Cell::Register(V((limit + i * n + j) as u8)),
+        None => Cell::Stack(Mem::at(R::RSP, (below + (i * n + j) * bytes) as i32)),
+    };
+    let n_streams = epilogue.n_streams();
+    let used = &SPARE[..n_streams - 1];
+    each_row(
+        asm,
+        n_streams,
+        used,
+        below + m * n * bytes,
+        |_| (),
+        |asm| {
+            pointers(asm, n_streams);
+            for j in 0..n {
+                let s: Vec<Rm> = (0..n).map(|i| Rm::Mem(Mem::at(INPUT, ((i * n + j) as i64 * product) as i32))).collect();
+                let cells: Vec<Cell> = (0..m).map(|i| cell(i, j)).collect();
+                let register = |(at, cell): (usize, &Cell)| match cell {
+                    Cell::Register(v) => *v,
+                    Cell::Stack(_) => V(at as u8),
+                };
+                let to: Vec<V> = cells.iter().enumerate().map(register).collect();
+                size.output(asm, &s, &to);
+                for (cell, v) in cells.iter().zip(to) {
+                    if let Cell::Stack(mem) = cell {
+                        asm.store(*mem, v);
+                    }
+                }
+            }
+            for (i, line) in lines.iter().enumerate() {
+                let operand = |j| match cell(i, j) {
+                    Cell::Register(v) => Rm::Reg(v),
+                    Cell::Stack(mem) => Rm::Mem(mem),
+                };
+                let s: Vec<Rm> = (0..n).map(operand).collect();
+                let to: Vec<V> = (0..m).map(|at| V(at as u8)).collect();
+                size.output(asm, &s, &to);
+                epilogue::emit(&sums(line, limit), asm);
+            }
+        },
+    );
+}

@@ -1,0 +1,133 @@
+//! What is computed twice is computed once: TVM's `EliminateCommonSubexpr`
+//! (`src/relay/transforms/eliminate_common_subexpr.cc`).
+//!
+//! Two calls of one operator with the same operands and attributes become one shared expression, and so do equal tuples,
+//! projections and small constants. Sound because operators have no effects; calls of functions, cells and matches stay, and so
+//! do random numbers. Both must belong to the same region (`regions.rs`): an expression that only one branch computes would be
+//! computed for the other too, where it might trap.
+//!
+//! Floats among attributes and constants are the same if their bits are: 0 and -0 are two values.
+//!
+//! ```text
+//! add(nn.relu(%x), nn.relu(%x))    →    %0 = nn.relu(%x);  add(%0, %0)
+//! ```
+
+use super::build::{args, value_of};
+use super::regions::{RegionId, Regions};
+use super::rewrite::rewrite;
+use super::{Pass, PassCx};
+use crate::base::Idx;
+use crate::ir::{AttrValue, AttrsId, ConstId, ExprId, ExprKind, GlobalId, Module, OpId, VarId};
+use crate::types::DType;
+use rustc_hash::FxHashMap;
+
+pub const PASS: Pass = Pass {
+    name: "eliminate-common-subexpr",
+    doc: "Computes once what is computed twice with the same operands. Only operators, tuples and constants are compared.",
+    level: 1,
+    run,
+};
+
+/// Constants of more bytes are compared by identity only.
+const MAX_CONSTANT: u64 = 4096;
+
+/// What two expressions have in common if they are the same; operands by the expression that stands for them.
+#[derive(PartialEq, Eq, Hash)]
+enum Key {
+    Var(VarId),
+    Global(GlobalId),
+    Const(ConstId),
+    Value(DType, Vec<usize>, Vec<u8>),
+    Tuple(RegionId, Vec<ExprId>),
+    Proj(RegionId, ExprId, i32),
+    /// Attributes are compared one by one.
+    Call(RegionId, OpId, Vec<ExprId>),
+}
+
+fn run(module: &mut Module, cx: &PassCx) {
+    let order = module.post_order(&module.roots());
+    let regions = Regions::of(module, &order);
+    // The first expression of each kind; several calls that differ in their attributes.
+    let mut first: FxHashMap<Key, Vec<ExprId>> = FxHashMap::default();
+    // What stands for an expression among operands, itself if nothing does.
+    let mut same: Vec<Option<ExprId>> = vec![None; module.exprs.len()];
+    rewrite(module, |module, expr| {
+        let key = key(module, cx, &regions, &same, expr)?;
+        let leaf = matches!(key, Key::Var(_) | Key::Global(_) | Key::Const(_) | Key::Value(..));
+        let known = first.entry(key).or_default();
+        match known.iter().copied().find(|&known| same_attrs(module, known, expr)) {
+            Some(known) => {
+                same[expr.index()] = Some(known);
+                // Functions share no expressions, so a constant stays one of its region.
+                let constant = value_of(module, expr).is_some() && regions.region(known) == regions.region(expr);
+                (!leaf || constant).then_some(known)
+            }
+            None => {
+                known.push(expr);
+                None
+            }
+        }
+    });
+}
+
+fn key(module: &Module, cx: &PassCx, regions: &Regions, same: &[Option<ExprId>], expr: ExprId) -> Option<Key> {
+    let stands = |expr: ExprId| same.get(expr.index()).copied().flatten().unwrap_or(expr);
+    let operands = || args(module, expr).into_iter().map(stands).collect::<Vec<ExprId>>();
+    match module.exprs[expr].kind {
+        ExprKind::Var(var) => Some(Key::Var(var)),
+        ExprKind::Global(global) => Some(Key::Global(global)),
+        ExprKind::Const(id) => Some(constant(module, id)),
+        ExprKind::Tuple(_) => Some(Key::Tuple(regions.region(expr), operands())),
+        ExprKind::Proj { tuple, index } => Some(Key::Proj(regions.region(expr), stands(tuple), index)),
+        ExprKind::Call { .. } => {
+            let op = module.called_op(expr)?;
+            let def = cx.ops.def(op);
+            (!def.internal && !def.random).then(|| Key::Call(regions.region(expr), op, operands()))
+        }
+        _ => None,
+    }
+}
+
+/// A small constant by its value, unless its metadata says more of it.
+fn constant(module: &Module, id: ConstId) -> Key {
+    let value = &module.consts[id];
+    if module.const_notes.contains_key(&id) || value.len() as u64 * value.dtype().bytes() > MAX_CONSTANT {
+        return Key::Const(id);
+    }
+    Key::Value(value.dtype(), value.shape().to_vec(), value.to_le_bytes())
+}
+
+fn same_attrs(module: &Module, a: ExprId, b: ExprId) -> bool {
+    let values = |expr: ExprId| match module.exprs[expr].kind {
+        ExprKind::Call { attrs, .. } => attrs,
+        _ => None,
+    };
+    let of = |attrs: AttrsId| module.attrs[attrs].values.iter();
+    match (values(a), values(b)) {
+        (None, None) => true,
+        (Some(a), Some(b)) => a == b || (of(a).len() == of(b).len() && of(a).zip(of(b)).all(|(a, b)| identical(a, b))),
+        _ => false,
+    }
+}
+
+/// Whether two values are the same to the bit.
+fn identical(a: &AttrValue, b: &AttrValue) -> bool {
+    let mut work = vec![(a, b)];
+    while let Some(pair) = work.pop() {
+        let same = match pair {
+            (AttrValue::Float { value: a, bits: m }, AttrValue::Float { value: b, bits: n }) => {
+                a.to_bits() == b.to_bits() && m == n
+            }
+            (AttrValue::List(a), AttrValue::List(b)) => {
+                work.extend(a.iter().zip(b.iter()));
+                a.len() == b.len()
+            }
+            (AttrValue::Const(a, _), AttrValue::Const(b, _)) => a == b,
+            (a, b) => a == b,
+        };
+        if !same {
+            return false;
+        }
+    }
+    true
+}

@@ -1,0 +1,137 @@
+//! Local equations between expressions, each used from the longer side to the shorter: TVM's `SimplifyExpr`
+//! (`src/relay/transforms/simplify_expr.cc`), `FoldExplicitPadding` and more.
+//!
+//! Sound for the reason that each rule states above itself. A rule changes no bit of a result, whatever the operands are:
+//! `x + 0` stays, for it is not `x` where `x` is -0; `x * 0` stays, for it is not 0 where `x` is NaN. Nothing is assumed of
+//! dimensions that are not known. What a rule leaves unused goes with it, though it might have trapped, as in TVM.
+//!
+//! An expression is rewritten until no rule applies; operands come first.
+//!
+//! ```text
+//! transpose(transpose(%x, axes=[0, 2, 1]), axes=[0, 2, 1])    →    %x
+//! subtract(%x, negative(%y))                                  →    add(%x, %y)
+//! ```
+
+mod arithmetic;
+mod movement;
+mod products;
+
+use super::build::{args, attrs};
+use super::effects::pure;
+use super::rewrite::rewrite;
+use super::{Pass, PassCx};
+use crate::ir::{AttrValue, ExprId, Module};
+use crate::ops::OpDef;
+use crate::types::{DType, Ty};
+
+pub const PASS: Pass = Pass {
+    name: "simplify-expr",
+    doc: "Shortens chains of reshapes, transpositions and arithmetic, and moves padding into convolutions. No bit of a result \
+          changes.",
+    level: 1,
+    run,
+};
+
+/// A rewrite of one expression, where it applies.
+type Rule = fn(&Cx, &mut Module, ExprId) -> Option<ExprId>;
+
+const RULES: &[Rule] = &[
+    movement::field,
+    movement::idle,
+    movement::same_order,
+    movement::transposed_twice,
+    movement::transposed_units,
+    movement::two_layouts,
+    movement::one_part,
+    movement::whole_slice,
+    movement::no_padding,
+    arithmetic::neutral,
+    arithmetic::negated,
+    arithmetic::limits,
+    arithmetic::one_value,
+    products::padded,
+    products::transposed_operand,
+];
+
+/// How often one expression is rewritten at most; every rule shortens, so this is never reached.
+const MAX_ROUNDS: usize = 1000;
+
+fn run(module: &mut Module, cx: &PassCx) {
+    let order = module.post_order(&module.roots());
+    let cx = Cx { passes: cx, pure: pure(module, &order) };
+    rewrite(module, |module, expr| {
+        let mut now = expr;
+        for _ in 0..MAX_ROUNDS {
+            match RULES.iter().find_map(|rule| rule(&cx, module, now)) {
+                Some(new) => now = new,
+                None => break,
+            }
+        }
+        (now != expr).then_some(now)
+    });
+}
+
+/// What rules ask.
+struct Cx<'a> {
+    passes: &'a PassCx<'a>,
+    /// Which expressions have no effect, by the number of those that were there before the pass.
+    pure: Vec<bool>,
+}
+
+impl Cx<'_> {
+    fn is(&self, module: &Module, expr: ExprId, defs: &[&OpDef]) -> bool {
+        self.passes.called(module, expr).is_some_and(|called| defs.iter().any(|def| def.name == called.name))
+    }
+
+    /// A call with attributes, in the place of `expr`.
+    fn call(&self, module: &mut Module, expr: ExprId, def: &OpDef, args: &[ExprId], set: &[(&str, AttrValue)]) -> Option<ExprId> {
+        let values = def.attrs.map_or(vec![], |schema| schema.values(set));
+        self.call_with(module, expr, def, args, values)
+    }
+
+    /// A call with all of its attributes, in the place of `expr`; `None` where it would not have the same type.
+    fn call_with(
+        &self,
+        module: &mut Module,
+        expr: ExprId,
+        def: &OpDef,
+        args: &[ExprId],
+        values: Vec<AttrValue>,
+    ) -> Option<ExprId> {
+        let ty = self.passes.call_ty(module, def, args, &values)?;
+        let same = same_tensor(module, ty, module.ty(expr));
+        same.then(|| self.passes.call(module, module.exprs[expr].span, def, args, values))
+    }
+
+    /// The same call with some attributes set.
+    fn with_attrs(&self, module: &mut Module, expr: ExprId, args: &[ExprId], set: &[(&str, AttrValue)]) -> Option<ExprId> {
+        let def = self.passes.called(module, expr)?;
+        let mut values = attrs(module, expr).to_vec();
+        for (name, value) in set {
+            values[def.attrs?.position(name)?] = value.clone();
+        }
+        self.call_with(module, expr, def, args, values)
+    }
+}
+
+/// The one operand of a call.
+fn operand(module: &Module, expr: ExprId) -> Option<ExprId> {
+    match args(module, expr)[..] {
+        [operand] => Some(operand),
+        _ => None,
+    }
+}
+
+fn dtype(module: &Module, expr: ExprId) -> Option<DType> {
+    module.types.as_tensor(module.ty(expr)).map(|(_, dtype)| dtype)
+}
+
+/// Whether both are certainly tensors of one shape and dtype.
+fn same_tensor(module: &Module, a: Ty, b: Ty) -> bool {
+    match (module.types.as_tensor(a), module.types.as_tensor(b)) {
+        (Some((a, a_dtype)), Some((b, b_dtype))) => {
+            a_dtype == b_dtype && a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(*b))
+        }
+        _ => false,
+    }
+}
