@@ -11,7 +11,7 @@ use super::pool::{Pool, part};
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Contract, Kernel, Target};
+use crate::kernel::{Contract, Kernel, Target, View};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
@@ -302,7 +302,7 @@ impl Program {
 
     /// Bytes of packed weights.
     pub fn packed_bytes(&self) -> usize {
-        self.packed.len()
+        self.packed.bytes()
     }
 
     /// Multiplications and additions of a step, where they are counted.
@@ -407,6 +407,38 @@ fn constant_address(tensor: &Tensor) -> *mut u8 {
     with_array!(tensor, |array| array.as_slice().map_or(std::ptr::null_mut(), |slice| slice.as_ptr() as *mut u8))
 }
 
+/// The buffers of a run between two of its steps.
+pub struct Memory<'a> {
+    plan: &'a Plan,
+    addresses: &'a [*mut u8],
+}
+
+impl Memory<'_> {
+    /// A tensor as it lies in a buffer.
+    pub fn tensor(&self, id: BufferId, view: &View) -> Tensor {
+        let buffer = &self.plan.buffers[id];
+        // SAFETY: the address is that of the buffer, which has so many bytes, and no step runs.
+        let bytes = unsafe { std::slice::from_raw_parts(self.addresses[id.index()] as *const u8, buffer.bytes() as usize) };
+        let width = usize::from(buffer.dtype.bits.div_ceil(8));
+        let mut found = Vec::with_capacity(view.elements() as usize * width);
+        let mut index = vec![0u64; view.rank()];
+        for _ in 0..view.elements() {
+            let at: i64 = index.iter().zip(&view.strides).map(|(&index, &stride)| index as i64 * stride).sum();
+            let at = (view.offset + at) as usize * width;
+            found.extend_from_slice(&bytes[at..at + width]);
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                if index[axis] < view.dims[axis] {
+                    break;
+                }
+                index[axis] = 0;
+            }
+        }
+        let shape: Vec<usize> = view.dims.iter().map(|&dim| dim as usize).collect();
+        Tensor::from_le_bytes(buffer.dtype, &shape, &found).expect("a buffer holds what its type says")
+    }
+}
+
 /// What one run after the other uses.
 pub struct Session {
     program: Arc<Program>,
@@ -417,6 +449,8 @@ pub struct Session {
     /// The addresses of each step's arguments, and where a run puts those of inputs and outputs.
     args: Vec<Vec<*mut u8>>,
     ports: Vec<Port>,
+    /// The address of each buffer.
+    addresses: Vec<*mut u8>,
 }
 
 // SAFETY: the addresses are of the session's own memory and of the program's, which it keeps.
@@ -455,7 +489,7 @@ impl Session {
                 }
             }
         }
-        Ok(Session { memory, pool: Pool::new(threads), items, args, ports, program })
+        Ok(Session { memory, pool: Pool::new(threads), items, args, ports, addresses, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
@@ -470,6 +504,28 @@ impl Session {
         inputs: &[&[u8]],
         outputs: &mut [&mut [u8]],
         fallback: &dyn Fallback,
+        done: &mut dyn FnMut(usize),
+    ) -> Result<(), Box<Diagnostic>> {
+        self.steps(inputs, outputs, fallback, &mut |_, _| Ok(()), done)
+    }
+
+    /// As [`Session::run`]; `before` sees the memory before each step, and when all are done. What it fails with ends the run.
+    pub fn run_followed(
+        &mut self,
+        inputs: &[&[u8]],
+        outputs: &mut [&mut [u8]],
+        fallback: &dyn Fallback,
+        before: &mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>,
+    ) -> Result<(), Box<Diagnostic>> {
+        self.steps(inputs, outputs, fallback, before, &mut |_| {})
+    }
+
+    fn steps(
+        &mut self,
+        inputs: &[&[u8]],
+        outputs: &mut [&mut [u8]],
+        fallback: &dyn Fallback,
+        before: &mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>,
         done: &mut dyn FnMut(usize),
     ) -> Result<(), Box<Diagnostic>> {
         let program = &*self.program;
@@ -489,14 +545,17 @@ impl Session {
                 _ => unreachable!("a port is an input or an output"),
             };
         }
+        plan.inputs.iter().zip(inputs).for_each(|(&id, bytes)| self.addresses[id.index()] = bytes.as_ptr() as *mut u8);
+        plan.outputs.iter().zip(outputs).for_each(|(&id, bytes)| self.addresses[id.index()] = bytes.as_mut_ptr());
         let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
+                before(at, &Memory { plan, addresses: &self.addresses })?;
                 program.launch(step, launch, &self.args[at], scratch, fallback, &self.pool, &self.items[at])?;
                 done(at);
             }
         }
-        Ok(())
+        before(plan.steps.len(), &Memory { plan, addresses: &self.addresses })
     }
 
     pub fn program(&self) -> &Program {
