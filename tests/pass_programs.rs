@@ -278,8 +278,8 @@ fn random_graphs_keep_their_answers() {
 /// Nothing recurses over a program: chains of bindings and of graph expressions, branches and functions inside of each other.
 #[test]
 fn deep_programs_pass_on_a_small_stack() {
-    const N: usize = 20_000;
-    const DEPTH: usize = 1_000;
+    const N: usize = 6_000;
+    const DEPTH: usize = 500;
     const STEPS: [&str; 6] =
         ["nn.relu(@)", "multiply(@, 0.5f)", "transpose(@, axes=[1, 0])", "reshape(@, newshape=[2, 2])", "add(@, 1f)", "(@,).0"];
     let chain = |binding: fn(usize) -> String| -> String {

@@ -47,8 +47,7 @@ impl Settings {
     }
 
     pub fn target(&self) -> Target {
-        let of = if self.isa == Isa::Avx512 { Target::AVX512 } else { Target::AVX2 };
-        Target { threads: self.threads, ..of }
+        Cpu::get().target(self.isa, self.threads)
     }
 }
 
@@ -97,7 +96,8 @@ pub fn compile(mut program: Program, entry: &str, settings: &Settings, limits: L
         };
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
         let eval = Eval { module: &program.module, limits: &limits };
-        match jit::Program::load(plan, settings.isa, &settings.target(), &eval) {
+        let constant = |id| program.module.consts[id].clone();
+        match jit::Program::load(plan, settings.isa, &settings.target(), &constant, &eval) {
             // What the machine has no code for is left to its evaluation.
             Err(LoadError::NoKernel(step)) if !avoid.contains(&origins[step]) => {
                 avoid.push(origins[step]);

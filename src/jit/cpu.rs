@@ -3,6 +3,7 @@
 //! Which of its instruction sets to use is the caller's choice; nothing here reads files or the environment.
 
 use super::asm::Isa;
+use crate::kernel::Target;
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
 use std::sync::OnceLock;
@@ -23,6 +24,10 @@ pub struct Cpu {
     pub l2: usize,
     /// Bytes of the third level, however many cores share it; 0 if there is none.
     pub l3: usize,
+    /// Multiply-adds of 512 bits that a core begins in a cycle.
+    pub fmas_512: usize,
+    /// Bytes a cycle from the second cache.
+    pub l2_rate: usize,
     /// How many threads may run at once, as the system lets this process use them.
     pub threads: usize,
 }
@@ -53,8 +58,16 @@ impl Cpu {
             l1d: bytes(1, 32 << 10),
             l2: bytes(2, 512 << 10),
             l3: bytes(3, 0),
+            fmas_512: fmas_512(),
+            l2_rate: if &vendor() == b"GenuineIntel" { 48 } else { 32 },
             threads: std::thread::available_parallelism().map_or(1, |n| n.get()),
         }
+    }
+
+    /// The machine as the choice of kernels sees it.
+    pub fn target(&self, isa: Isa, threads: usize) -> Target {
+        let fmas = if isa == Isa::Avx512 { self.fmas_512 } else { 2 };
+        Target { lanes: isa.lanes(), registers: isa.regs(), l1: self.l1d, l2: self.l2, threads, fmas, l2_bytes: self.l2_rate }
     }
 
     pub fn has(&self, isa: Isa) -> bool {
@@ -73,6 +86,22 @@ impl Cpu {
     pub fn isas(&self) -> Vec<Isa> {
         [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| self.has(*isa)).collect()
     }
+}
+
+/// No bit says it: Intel's server cores begin two and its others one, AMD's cores one up to Zen 4 and two from Zen 5 on.
+fn fmas_512() -> usize {
+    let signature = __cpuid(1).eax;
+    let (family, model) = ((signature >> 8 & 15) + (signature >> 20 & 255), signature >> 4 & 15 | signature >> 12 & 240);
+    const AMX: u32 = 1 << 24;
+    let two = match &vendor() {
+        b"GenuineIntel" => {
+            matches!(model, 0x55 | 0x6a | 0x6c | 0x8f | 0xcf | 0xad | 0xae)
+                || __cpuid(0).eax >= 7 && __cpuid_count(7, 0).edx & AMX != 0
+        }
+        b"AuthenticAMD" => family >= 0x1a,
+        _ => false,
+    };
+    1 + usize::from(two)
 }
 
 struct Cache {

@@ -4,16 +4,15 @@
 //! changes. Same inputs give the same bytes whatever the number of threads: work is split where nothing is summed across.
 
 use super::asm::{Asm, Isa};
-use super::contract::{self, Contraction, Item};
-use super::expand;
+use super::contract::{Compiled, Item};
 use super::memory::{Code, CodeError};
 use super::nest::{self, NestCode};
 use super::pool::{Pool, part};
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target};
-use crate::plan::{BufferId, CallId, Move, Place, Plan, Step, Work};
+use crate::kernel::{Contract, Kernel, Target};
+use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
 use std::sync::Arc;
@@ -65,7 +64,7 @@ enum Launch {
     Move,
     Fallback,
     Nest(NestCode),
-    Contract(Box<Contraction>, Packed),
+    Contract(Box<Compiled>, Packed),
 }
 
 /// A compiled plan.
@@ -74,18 +73,28 @@ pub struct Program {
     pub isa: Isa,
     code: Code,
     launches: Vec<Launch>,
+    /// For each buffer the constant that it is.
+    constants: Vec<Option<Tensor>>,
     /// What is computed once.
     kept: Region,
     packed: Region,
+    /// Bytes of scratch memory that all threads see, and of each thread's own behind it.
     scratch_bytes: usize,
+    thread_scratch: usize,
 }
 
 impl Program {
     /// Compiles every step, computes what is computed once and packs weights.
-    pub fn load(plan: Plan, isa: Isa, target: &Target, fallback: &dyn Fallback) -> Result<Program, LoadError> {
+    pub fn load(
+        plan: Plan,
+        isa: Isa,
+        target: &Target,
+        constant: &dyn Fn(ConstId) -> Tensor,
+        fallback: &dyn Fallback,
+    ) -> Result<Program, LoadError> {
         let mut asm = Asm::new(isa);
         let mut launches = vec![];
-        let (mut packed_len, mut scratch_bytes) = (0, 0);
+        let (mut packed_len, mut scratch_bytes, mut thread_scratch) = (0, 0, 0);
         for (at, step) in plan.steps.iter().enumerate() {
             launches.push(match &step.work {
                 Work::Zero(_) => Launch::Zero,
@@ -94,22 +103,11 @@ impl Program {
                 Work::Kernel(Kernel::Nest(kernel)) => {
                     Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
                 }
-                Work::Kernel(Kernel::Contract(kernel) | Kernel::Depthwise(Depthwise { contract: kernel, .. })) => {
-                    let reads = vec![Lane::F32; 1 + kernel.operands.len()];
-                    let (body, results) = expand::expand(&kernel.body, &reads, &[kernel.result], isa == Isa::Avx512);
-                    let kernel = Contract { body, result: results[0], ..kernel.clone() };
-                    let code = match &step.work {
-                        Work::Kernel(Kernel::Depthwise(own)) => {
-                            let own = Depthwise { contract: kernel.clone(), ..own.clone() };
-                            contract::depthwise::compile(&own, target, &mut asm)
-                        }
-                        // Few rows read each weight a few times: packing them would cost more.
-                        _ if few_points(&kernel) => contract::compile_rows(&kernel, target, &mut asm)
-                            .or_else(|| contract::compile(&kernel, target, &mut asm)),
-                        _ => contract::compile(&kernel, target, &mut asm),
-                    };
-                    let code = code.ok_or(LoadError::NoKernel(at))?;
-                    let len = code.packing.len() as usize;
+                Work::Kernel(kernel) => {
+                    let code = Compiled::of(kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
+                    let kernel = contract_of(&step.work).ok_or(LoadError::NoKernel(at))?;
+                    let len = code.packed_len();
+                    thread_scratch = thread_scratch.max((4 * code.scratch_len()).next_multiple_of(64));
                     let bytes = (4 * len).next_multiple_of(64);
                     let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
                     let packed = if !code.is_packed() {
@@ -128,27 +126,33 @@ impl Program {
         let code = Code::new(asm).map_err(LoadError::Code)?;
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
         let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
-        let mut program = Program { plan, isa, code, launches, kept, packed, scratch_bytes };
-        program.once(fallback).map_err(LoadError::Failed)?;
+        let constants = plan.buffers.iter().map(|buffer| match buffer.place {
+            Place::Const(id) => Some(in_order(constant(id))),
+            _ => None,
+        });
+        let constants = constants.collect();
+        let mut program = Program { plan, isa, code, launches, constants, kept, packed, scratch_bytes, thread_scratch };
+        let scratch = Region::new(scratch_bytes + thread_scratch).map_err(LoadError::Memory)?;
+        program.once(&scratch, fallback).map_err(LoadError::Failed)?;
         Ok(program)
     }
 
-    /// Runs the steps whose operands are constants, and packs weights that are.
-    fn once(&mut self, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+    /// Runs the steps whose operands are constants, and packs weights that are, each before it is needed.
+    fn once(&mut self, scratch: &Region, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
         let addresses = self.addresses(None, &[], &mut []);
         let pool = Pool::new(1);
         for (step, launch) in self.plan.steps.iter().zip(&self.launches) {
             let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
-            if step.once {
-                self.launch(step, launch, &args, std::ptr::null_mut(), fallback, &pool, &split(launch, 1))?;
-            }
             if let (Launch::Contract(code, Packed::Kept(at)), Some(kernel)) = (launch, contract_of(&step.work)) {
                 let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
-                let len = code.packing.len() as usize;
+                let len = code.packed_len();
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
                 let packed = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
-                let fits = code.packing.pack(source, packed);
+                let fits = code.pack(source, packed);
                 debug_assert!(fits, "the plan's views lie in their buffers");
+            }
+            if step.once {
+                self.launch(step, launch, &args, scratch.start(), fallback, &pool, &split(launch, 1))?;
             }
         }
         Ok(())
@@ -163,15 +167,14 @@ impl Program {
 
     /// The address of each buffer. Those that are not there yet are null.
     fn addresses(&self, arena: Option<&Region>, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Vec<*mut u8> {
-        let of = |place: &Place| match place {
-            Place::Input(at) => inputs.get(*at).map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr() as *mut u8),
-            Place::Output(at) => outputs.get_mut(*at).map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr()),
-            Place::Const(tensor) => constant_address(tensor),
-            Place::Kept(offset) => self.kept.start().wrapping_add(*offset as usize),
-            Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(*offset as usize)),
+        let mut of = |(buffer, constant): (&Buffer, &Option<Tensor>)| match buffer.place {
+            Place::Input(at) => inputs.get(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr() as *mut u8),
+            Place::Output(at) => outputs.get_mut(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr()),
+            Place::Const(_) => constant.as_ref().map_or(std::ptr::null_mut(), constant_address),
+            Place::Kept(offset) => self.kept.start().wrapping_add(offset as usize),
+            Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(offset as usize)),
         };
-        let mut of = of;
-        self.plan.buffers.iter().map(|buffer| of(&buffer.place)).collect()
+        self.plan.buffers.iter().zip(&self.constants).map(&mut of).collect()
     }
 
     fn launch(
@@ -226,21 +229,24 @@ impl Program {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
                         let start = scratch.wrapping_add(*at) as *mut f32;
                         // SAFETY: the session's scratch has room for it, and nobody else writes there.
-                        let packed = unsafe { std::slice::from_raw_parts_mut(start, code.packing.len() as usize) };
-                        code.packing.pack(source, packed);
+                        let packed = unsafe { std::slice::from_raw_parts_mut(start, code.packed_len()) };
+                        code.pack(source, packed);
                         start
                     }
                 };
                 let code_start = Shared(self.code.bytes().as_ptr());
-                let (args, weights) = (Shared(args.as_ptr()), Shared(weights));
+                let (args, weights, scratch) = (Shared(args.as_ptr()), Shared(weights), Shared(scratch.cast_const()));
                 let n_args = step.args.len();
                 pool.run(items.len(), &|_, shares| {
                     // SAFETY: `args` are the step's, which outlive the region.
                     let args = unsafe { std::slice::from_raw_parts(args.get(), n_args) };
-                    for item in items[shares].iter().flatten() {
-                        // SAFETY: the code is that of this step, the buffers are as large as the plan says, and no two items
-                        // write the same element.
-                        unsafe { code.run(code_start.get(), args, weights.get(), item) };
+                    for share in shares {
+                        let own = scratch.get().cast_mut().wrapping_add(self.scratch_bytes + share * self.thread_scratch);
+                        for item in &items[share] {
+                            // SAFETY: the code is that of this step, the buffers are as large as the plan says, no two items
+                            // write the same element, and no two shares have the same scratch memory.
+                            unsafe { code.run(code_start.get(), args, weights.get(), own.cast(), item) };
+                        }
                     }
                 });
             }
@@ -264,8 +270,8 @@ impl Program {
         };
         let tensor = |&at: &usize| {
             let buffer = &self.plan.buffers[step.args[at]];
-            if let Place::Const(tensor) = &buffer.place {
-                return tensor.clone();
+            if let Some(constant) = &self.constants[step.args[at].index()] {
+                return constant.clone();
             }
             let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
             Tensor::from_le_bytes(buffer.dtype, &shape, bytes(at)).expect("a buffer holds what its type says")
@@ -358,15 +364,10 @@ unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
     }
 }
 
-/// Whether a product has so few points that its weights are read as they come.
-fn few_points(contract: &Contract) -> bool {
-    contract.points.iter().map(|dim| dim.extent).product::<u64>() <= 4
-}
-
 /// The sum of products that a step computes.
 fn contract_of(work: &Work) -> Option<&Contract> {
     match work {
-        Work::Kernel(Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. })) => Some(contract),
+        Work::Kernel(kernel) => kernel.contract(),
         _ => None,
     }
 }
@@ -392,6 +393,15 @@ impl<T> Shared<T> {
     }
 }
 
+/// The same tensor with its elements in order.
+fn in_order(tensor: Tensor) -> Tensor {
+    if !constant_address(&tensor).is_null() || tensor.is_empty() {
+        return tensor;
+    }
+    let bytes = tensor.to_le_bytes();
+    Tensor::from_le_bytes(tensor.dtype(), tensor.shape(), &bytes).expect("the bytes of a tensor")
+}
+
 /// The elements of a constant, which lie in order.
 fn constant_address(tensor: &Tensor) -> *mut u8 {
     with_array!(tensor, |array| array.as_slice().map_or(std::ptr::null_mut(), |slice| slice.as_ptr() as *mut u8))
@@ -404,22 +414,48 @@ pub struct Session {
     pool: Pool,
     /// For each step the items of each thread.
     items: Vec<Vec<Vec<Item>>>,
+    /// The addresses of each step's arguments, and where a run puts those of inputs and outputs.
+    args: Vec<Vec<*mut u8>>,
+    ports: Vec<Port>,
+}
+
+// SAFETY: the addresses are of the session's own memory and of the program's, which it keeps.
+unsafe impl Send for Session {}
+// SAFETY: as above; a run needs the session for itself.
+unsafe impl Sync for Session {}
+
+/// An argument that the caller brings.
+struct Port {
+    step: usize,
+    arg: usize,
+    place: Place,
 }
 
 /// The items of each thread.
 fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
     match launch {
-        Launch::Contract(code, _) => code.work.split(threads),
+        Launch::Contract(code, _) => code.split(threads),
         _ => vec![],
     }
 }
 
 impl Session {
     pub fn new(program: Arc<Program>, threads: usize) -> Result<Session, LoadError> {
-        let bytes = program.plan.arena_bytes as usize + program.scratch_bytes;
+        let bytes = program.plan.arena_bytes as usize + program.scratch_bytes + threads.max(1) * program.thread_scratch;
         let memory = Region::new(bytes).map_err(LoadError::Memory)?;
         let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
-        Ok(Session { memory, pool: Pool::new(threads), items, program })
+        let addresses = program.addresses(Some(&memory), &[], &mut []);
+        let (mut args, mut ports) = (vec![], vec![]);
+        for (at, step) in program.plan.steps.iter().enumerate() {
+            args.push(step.args.iter().map(|&id| addresses[id.index()]).collect());
+            for (arg, &id) in step.args.iter().enumerate() {
+                let place = program.plan.buffers[id].place.clone();
+                if matches!(place, Place::Input(_) | Place::Output(_)) {
+                    ports.push(Port { step: at, arg, place });
+                }
+            }
+        }
+        Ok(Session { memory, pool: Pool::new(threads), items, args, ports, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
@@ -446,12 +482,17 @@ impl Session {
             && inputs.iter().enumerate().all(|(at, bytes)| fits(&plan.inputs, at, bytes.len()))
             && outputs.iter().enumerate().all(|(at, bytes)| fits(&plan.outputs, at, bytes.len()));
         assert!(right, "inputs and outputs are as many and as large as the plan says");
-        let addresses = program.addresses(Some(&self.memory), inputs, outputs);
+        for port in &self.ports {
+            self.args[port.step][port.arg] = match port.place {
+                Place::Input(at) => inputs[at].as_ptr() as *mut u8,
+                Place::Output(at) => outputs[at].as_mut_ptr(),
+                _ => unreachable!("a port is an input or an output"),
+            };
+        }
         let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
-                let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
-                program.launch(step, launch, &args, scratch, fallback, &self.pool, &self.items[at])?;
+                program.launch(step, launch, &self.args[at], scratch, fallback, &self.pool, &self.items[at])?;
                 done(at);
             }
         }

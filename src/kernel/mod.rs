@@ -12,7 +12,7 @@ mod target;
 mod view;
 
 pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val};
-pub use contract::{Columns, Contract, ContractDim, Depthwise, Operand};
+pub use contract::{Columns, Contract, ContractDim, Depthwise, Operand, Winograd};
 pub use nest::{Access, Clip, Fold, Nest, ReduceDim, Stage, Store};
 pub use target::Target;
 pub use view::View;
@@ -23,4 +23,17 @@ pub enum Kernel {
     Nest(Nest),
     Contract(Contract),
     Depthwise(Depthwise),
+    Winograd(Winograd),
+}
+
+impl Kernel {
+    /// The sum of products it computes, if it is one.
+    pub fn contract(&self) -> Option<&Contract> {
+        match self {
+            Kernel::Nest(_) => None,
+            Kernel::Contract(contract) => Some(contract),
+            Kernel::Depthwise(depthwise) => Some(&depthwise.contract),
+            Kernel::Winograd(winograd) => Some(&winograd.contract),
+        }
+    }
 }

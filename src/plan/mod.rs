@@ -17,10 +17,10 @@ pub use region::{NotCompiled, plan};
 pub use show::text;
 
 use crate::index_type;
+pub use crate::ir::ConstId;
 use crate::ir::ExprId;
 pub use crate::ir::ExprId as CallId;
 use crate::kernel::Kernel;
-use crate::tensor::Tensor;
 use crate::types::DType;
 
 index_type! {
@@ -68,7 +68,7 @@ impl Buffer {
 pub enum Place {
     Input(usize),
     Output(usize),
-    Const(Tensor),
+    Const(ConstId),
     /// At a byte of the arena.
     Arena(u64),
     /// At a byte of the memory that is kept between runs.

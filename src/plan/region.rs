@@ -246,7 +246,7 @@ impl Lowering<'_> {
         if let Some(&buffer) = self.consts.get(&expr) {
             return self.dense(buffer);
         }
-        let value = self.module.consts[id].clone();
+        let value = &self.module.consts[id];
         let shape: Vec<u64> = value.shape().iter().map(|&dim| dim as u64).collect();
         let tensor = Tensor { shape, dtype: value.dtype() };
         // A scalar becomes a number of the body.
@@ -259,7 +259,7 @@ impl Lowering<'_> {
             let result = body.push(crate::kernel::Instr::Const(bits, lane));
             return Lazy { dims: vec![], dtype: tensor.dtype, loads: vec![], body, result, ops: vec![] };
         }
-        let buffer = self.buffer(&tensor, Place::Const(value));
+        let buffer = self.buffer(&tensor, Place::Const(id));
         self.constant.insert(buffer, ());
         self.consts.insert(expr, buffer);
         self.dense(buffer)

@@ -2,7 +2,7 @@
 
 use super::{Buffer, Place, Plan, Work};
 use crate::base::Idx;
-use crate::kernel::{Depthwise, Kernel};
+use crate::kernel::{Depthwise, Kernel, Winograd};
 use std::fmt::Write;
 
 /// Every step with what it computes and where.
@@ -44,7 +44,9 @@ fn work(work: &Work) -> String {
             let reduce: Vec<u64> = nest.reduce.iter().map(|dim| dim.extent).collect();
             format!("nest {:?} over {reduce:?}, {} stages, {} reads", nest.dims, nest.stages.len(), nest.reads.len())
         }
-        Work::Kernel(Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. })) => {
+        Work::Kernel(
+            Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. }) | Kernel::Winograd(Winograd { contract, .. }),
+        ) => {
             let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
             let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
             format!("contract {}×{points:?}×{} over {sum:?}", contract.groups, contract.columns)

@@ -143,6 +143,14 @@ pub fn choose(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> C
     best.1
 }
 
+/// Cycles of arithmetic beside a stream of so many bytes of weights from beyond the second cache.
+pub fn beside(arithmetic: f64, far: u64) -> f64 {
+    // What a core gets of a memory that is shared, in bytes a cycle.
+    const FAR_WEIGHTS: f64 = 6.0;
+    let far = far as f64 / FAR_WEIGHTS;
+    arithmetic.max(far) + 0.15 * arithmetic.min(far)
+}
+
 /// The cycles of all tiles.
 pub fn cycles(dims: &[PointDim], cut: Cut, vectors: u64, n_vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
     let mut total = 0.0;

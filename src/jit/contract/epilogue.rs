@@ -5,8 +5,8 @@
 
 use super::emit::{SPARE, TAIL};
 use super::points::Shape;
-use crate::jit::asm::{Asm, Isa, Mask, Mem, Op, R, Rm, Round, V};
-use crate::kernel::{Bin, Body, Instr, Un, Val};
+use crate::jit::asm::{Asm, IPred, Isa, K, Mask, Mem, Op, Pred, R, Rm, Round, V};
+use crate::kernel::{Bin, Body, Cmp, Instr, Lane, Un, Val};
 
 /// How the columns of a stream lie in lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,7 +48,7 @@ impl Epilogue<'_> {
         // Walked without emitting: a mask register of AVX2 is always assumed.
         let free = (0..n_free.saturating_sub(usize::from(isa == Isa::Avx2))).map(|at| V(at as u8)).collect();
         let sum = if in_register { Place::Register(V(u8::MAX)) } else { Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))) };
-        let mut trial = Evaluation::new(self, free, sum, None);
+        let mut trial = Evaluation::new(self, isa, free, sum, None);
         trial.run(&mut None).is_some()
     }
 }
@@ -134,7 +134,7 @@ pub fn emit(tile: &Sums, asm: &mut Asm) {
                 Mem::at(SPARE[at], (4 * element) as i32)
             };
             let memory: Vec<Mem> = (0..tile.epilogue.streams.len()).map(operand).collect();
-            let mut evaluation = Evaluation::new(tile.epilogue, free.clone(), sum, mask);
+            let mut evaluation = Evaluation::new(tile.epilogue, isa, free.clone(), sum, mask);
             evaluation.memory = memory.clone();
             if let Some(result) = evaluation.run(&mut Some(asm)) {
                 match mask {
@@ -146,6 +146,30 @@ pub fn emit(tile: &Sums, asm: &mut Asm) {
     }
 }
 
+/// The instruction of an operation on such lanes, and whether its operands may change places.
+fn machine_op(op: Bin, lane: Lane) -> Option<(Op, bool)> {
+    Some(match (op, lane) {
+        (Bin::And, _) => (Op::And, true),
+        (Bin::Or, _) => (Op::Or, true),
+        (Bin::Xor, _) => (Op::Xor, true),
+        (Bin::Add, Lane::F32) => (Op::Add, true),
+        (Bin::Sub, Lane::F32) => (Op::Sub, false),
+        (Bin::Mul, Lane::F32) => (Op::Mul, true),
+        (Bin::Div, Lane::F32) => (Op::Div, false),
+        (Bin::MaxSecond, Lane::F32) => (Op::Max, false),
+        (Bin::MinSecond, Lane::F32) => (Op::Min, false),
+        (Bin::Add, Lane::I32) => (Op::AddI, true),
+        (Bin::Sub, Lane::I32) => (Op::SubI, false),
+        (Bin::Mul, Lane::I32) => (Op::MulloI, true),
+        (Bin::Max | Bin::MaxSecond, Lane::I32) => (Op::MaxI, true),
+        (Bin::Min | Bin::MinSecond, Lane::I32) => (Op::MinI, true),
+        (Bin::Shl, Lane::I32) => (Op::SllvI, false),
+        (Bin::ShrSigned, Lane::I32) => (Op::SravI, false),
+        (Bin::ShrUnsigned, Lane::I32) => (Op::SrlvI, false),
+        _ => return None,
+    })
+}
+
 /// Where a value is.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Place {
@@ -155,13 +179,19 @@ enum Place {
     Memory(Rm),
     /// An operand of this number, which has to be loaded under the mask or broadcast.
     Operand(usize),
+    /// A Bool on AVX-512.
+    Mask(K),
 }
 
 /// The body run once, on one vector. Without an assembler it only finds out whether the registers suffice.
 struct Evaluation<'a> {
     epilogue: &'a Epilogue<'a>,
+    isa: Isa,
     free: Vec<V>,
+    free_masks: Vec<K>,
     mask: Option<Mask>,
+    /// What each value holds.
+    lanes: Vec<Lane>,
     /// Where the output and the operands of this vector are.
     memory: Vec<Mem>,
     places: Vec<Place>,
@@ -171,7 +201,7 @@ struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    fn new(epilogue: &'a Epilogue<'a>, free: Vec<V>, sum: Place, mask: Option<Mask>) -> Evaluation<'a> {
+    fn new(epilogue: &'a Epilogue<'a>, isa: Isa, free: Vec<V>, sum: Place, mask: Option<Mask>) -> Evaluation<'a> {
         let n = epilogue.body.instrs.len();
         let mut uses = vec![0u32; n];
         if let Some(result) = uses.get_mut(epilogue.result.0 as usize) {
@@ -183,7 +213,10 @@ impl<'a> Evaluation<'a> {
             }
         }
         let memory = vec![Mem::at(R::RSP, 0); epilogue.streams.len()];
-        Evaluation { epilogue, free, mask, memory, places: vec![Place::Nowhere; n], uses, sum }
+        let lanes = epilogue.body.lanes(&vec![Lane::F32; 1 + epilogue.streams.len()]);
+        // The first opmask means none, the second is the tail's.
+        let free_masks = (2..8).rev().map(K).collect();
+        Evaluation { epilogue, isa, free, free_masks, mask, lanes, memory, places: vec![Place::Nowhere; n], uses, sum }
     }
 
     /// The register of the result; `None` if registers ran out or an instruction is not one of the machine's.
@@ -204,28 +237,138 @@ impl<'a> Evaluation<'a> {
                 Some(asm) => Place::Memory(asm.splat_bits_rm(bits)),
                 None => Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))),
             },
+            Instr::Un(op, a) if self.lane(a) == Lane::Bool => self.un_bool(asm, op, a)?,
             Instr::Un(op, a) => Place::Register(self.un(asm, op, a)?),
+            Instr::Bin(op, a, b) if self.is_mask(a) => self.bin_mask(asm, op, a, b)?,
             Instr::Bin(op, a, b) => Place::Register(self.bin(asm, op, a, b)?),
             Instr::Fma(a, b, c) => Place::Register(self.fma(asm, a, b, c)?),
-            Instr::Read(_) | Instr::Folded(_) | Instr::Count | Instr::Cmp(..) | Instr::Select(..) => return None,
+            Instr::Cmp(cmp, a, b) => self.cmp(asm, cmp, a, b)?,
+            Instr::Select(condition, a, b) => Place::Register(self.select(asm, condition, a, b)?),
+            Instr::Read(_) | Instr::Folded(_) | Instr::Count => return None,
         })
+    }
+
+    fn lane(&self, val: Val) -> Lane {
+        self.lanes[val.0 as usize]
+    }
+
+    /// Whether a value is a Bool in an opmask.
+    fn is_mask(&self, val: Val) -> bool {
+        matches!(self.places[val.0 as usize], Place::Mask(_))
     }
 
     fn un(&mut self, asm: &mut Option<&mut Asm>, op: Un, a: Val) -> Option<V> {
         let round = |round: Round| move |asm: &mut Asm, dst: V, src: V| asm.round(round, dst, src);
-        match op {
-            Un::Neg => self.bits(asm, Op::Xor, 0x8000_0000, a),
-            Un::Abs => self.bits(asm, Op::And, 0x7fff_ffff, a),
-            Un::Sqrt => self.map(asm, a, |asm, dst, src| asm.sqrt(dst, src)),
-            Un::Floor => self.map(asm, a, round(Round::Down)),
-            Un::Ceil => self.map(asm, a, round(Round::Up)),
-            Un::Trunc => self.map(asm, a, round(Round::Trunc)),
-            Un::RoundEven => self.map(asm, a, round(Round::Nearest)),
-            Un::TruncToInt => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_trunc(dst, src)),
-            Un::NearestToInt => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_nearest(dst, src)),
-            Un::ToFloat => self.map(asm, a, |asm, dst, src| asm.cvt_i2f(dst, src)),
+        match (op, self.lane(a)) {
+            (Un::Neg, Lane::F32) => self.bits(asm, Op::Xor, 0x8000_0000, a),
+            (Un::Abs, Lane::F32) => self.bits(asm, Op::And, 0x7fff_ffff, a),
+            (Un::Sqrt, _) => self.map(asm, a, |asm, dst, src| asm.sqrt(dst, src)),
+            (Un::Floor, _) => self.map(asm, a, round(Round::Down)),
+            (Un::Ceil, _) => self.map(asm, a, round(Round::Up)),
+            (Un::Trunc, _) => self.map(asm, a, round(Round::Trunc)),
+            (Un::RoundEven, _) => self.map(asm, a, round(Round::Nearest)),
+            (Un::TruncToInt, _) => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_trunc(dst, src)),
+            (Un::NearestToInt, _) => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_nearest(dst, src)),
+            (Un::ToFloat, _) => self.map(asm, a, |asm, dst, src| asm.cvt_i2f(dst, src)),
+            (Un::Bits | Un::FromBits, _) => self.map(asm, a, |asm, dst, src| {
+                if dst != src {
+                    asm.mov(dst, src);
+                }
+            }),
             _ => None,
         }
+    }
+
+    /// Of a Bool: its opposite, or a number.
+    fn un_bool(&mut self, asm: &mut Option<&mut Asm>, op: Un, a: Val) -> Option<Place> {
+        let one = match op {
+            Un::Not => !0,
+            Un::BoolToFloat => 1f32.to_bits(),
+            Un::BoolToInt => 1,
+            _ => return None,
+        };
+        let Place::Mask(mask) = self.places[a.0 as usize] else {
+            let op = if op == Un::Not { Op::Xor } else { Op::And };
+            return self.bits(asm, op, one, a).map(Place::Register);
+        };
+        self.release(a);
+        if op == Un::Not {
+            let to = self.free_masks.pop()?;
+            if let Some(asm) = asm {
+                asm.mask_not(Mask::K(to), Mask::K(mask));
+            }
+            return Some(Place::Mask(to));
+        }
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            let one = asm.splat_bits_rm(one);
+            asm.zero(dst);
+            asm.select(Mask::K(mask), dst, one, dst);
+        }
+        Some(Place::Register(dst))
+    }
+
+    fn bin_mask(&mut self, asm: &mut Option<&mut Asm>, op: Bin, a: Val, b: Val) -> Option<Place> {
+        let (Place::Mask(left), Place::Mask(right)) = (self.places[a.0 as usize], self.places[b.0 as usize]) else { return None };
+        self.release(a);
+        self.release(b);
+        let to = self.free_masks.pop()?;
+        let (to_mask, left, right) = (Mask::K(to), Mask::K(left), Mask::K(right));
+        match (op, asm) {
+            (Bin::And | Bin::Or | Bin::Xor, None) => {}
+            (Bin::And, Some(asm)) => asm.mask_and(to_mask, left, right),
+            (Bin::Or, Some(asm)) => asm.mask_or(to_mask, left, right),
+            (Bin::Xor, Some(asm)) => asm.mask_xor(to_mask, left, right),
+            _ => return None,
+        }
+        Some(Place::Mask(to))
+    }
+
+    fn cmp(&mut self, asm: &mut Option<&mut Asm>, cmp: Cmp, a: Val, b: Val) -> Option<Place> {
+        let left = self.register(asm, a)?;
+        let right = match self.lane(a) {
+            Lane::Bool => return None,
+            Lane::F32 => self.operand(asm, b)?,
+            Lane::I32 => self.register(asm, b).map(Rm::Reg)?,
+        };
+        self.release(a);
+        self.release(b);
+        let (place, mask) = match self.isa {
+            Isa::Avx512 => self.free_masks.pop().map(|k| (Place::Mask(k), Mask::K(k)))?,
+            Isa::Avx2 => self.take().map(|v| (Place::Register(v), Mask::V(v)))?,
+        };
+        let (float, int) = match cmp {
+            Cmp::Eq => (Pred::Eq, IPred::Eq),
+            Cmp::Ne => (Pred::Ne, IPred::Ne),
+            Cmp::Lt => (Pred::Lt, IPred::Lt),
+            Cmp::Le => (Pred::Le, IPred::Le),
+            Cmp::Gt => (Pred::Gt, IPred::Gt),
+            Cmp::Ge => (Pred::Ge, IPred::Ge),
+        };
+        match (asm, self.lane(a)) {
+            (Some(asm), Lane::I32) => asm.cmp_i(int, mask, left, right),
+            (Some(asm), _) => asm.cmp(float, mask, left, right),
+            (None, _) => {}
+        }
+        Some(place)
+    }
+
+    fn select(&mut self, asm: &mut Option<&mut Asm>, condition: Val, a: Val, b: Val) -> Option<V> {
+        let mask = match self.places[condition.0 as usize] {
+            Place::Mask(k) => Mask::K(k),
+            _ => Mask::V(self.register(asm, condition)?),
+        };
+        if self.is_mask(a) || self.is_mask(b) {
+            return None;
+        }
+        let other = self.register(asm, b)?;
+        let then = self.operand(asm, a)?;
+        [condition, a, b].into_iter().for_each(|val| self.release(val));
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            asm.select(mask, dst, then, other);
+        }
+        Some(dst)
     }
 
     /// `op` with a constant.
@@ -247,18 +390,12 @@ impl<'a> Evaluation<'a> {
     }
 
     fn bin(&mut self, asm: &mut Option<&mut Asm>, op: Bin, a: Val, b: Val) -> Option<V> {
-        let (op, commutes) = match op {
-            Bin::Add => (Op::Add, true),
-            Bin::Sub => (Op::Sub, false),
-            Bin::Mul => (Op::Mul, true),
-            Bin::Div => (Op::Div, false),
-            Bin::MaxSecond => (Op::Max, false),
-            Bin::MinSecond => (Op::Min, false),
-            Bin::And => (Op::And, true),
-            Bin::Or => (Op::Or, true),
-            Bin::Xor => (Op::Xor, true),
-            _ => return None,
-        };
+        let scales = op == Bin::Scale && self.isa == Isa::Avx512;
+        let op = machine_op(op, self.lane(a));
+        if op.is_none() && !scales {
+            return None;
+        }
+        let commutes = op.is_some_and(|(_, commutes)| commutes);
         let (a, b) = if commutes && !self.in_register(a) && self.in_register(b) { (b, a) } else { (a, b) };
         let left = self.register(asm, a)?;
         let right = self.operand(asm, b)?;
@@ -266,7 +403,10 @@ impl<'a> Evaluation<'a> {
         self.release(b);
         let dst = self.take()?;
         if let Some(asm) = asm {
-            asm.op3(op, dst, left, right);
+            match op {
+                Some((op, _)) => asm.op3(op, dst, left, right),
+                None => asm.scalef(dst, left, right),
+            }
         }
         Some(dst)
     }
@@ -324,8 +464,10 @@ impl<'a> Evaluation<'a> {
     fn register(&mut self, asm: &mut Option<&mut Asm>, val: Val) -> Option<V> {
         let at = val.0 as usize;
         let place = self.places[at];
-        if let Place::Register(register) = place {
-            return Some(register);
+        match place {
+            Place::Register(register) => return Some(register),
+            Place::Mask(_) => return None,
+            Place::Nowhere | Place::Memory(_) | Place::Operand(_) => {}
         }
         let register = self.take()?;
         self.places[at] = Place::Register(register);
@@ -339,7 +481,7 @@ impl<'a> Evaluation<'a> {
                     (Lanes::Vector, Some(mask)) => asm.load_tail(register, mask, self.memory[operand]),
                     (Lanes::Vector, None) => asm.load(register, self.memory[operand]),
                 },
-                Place::Nowhere | Place::Register(_) => {}
+                Place::Nowhere | Place::Register(_) | Place::Mask(_) => {}
             }
         }
         Some(register)
@@ -369,10 +511,10 @@ impl<'a> Evaluation<'a> {
     fn release(&mut self, val: Val) {
         let at = val.0 as usize;
         self.uses[at] = self.uses[at].saturating_sub(1);
-        if let (0, Place::Register(register)) = (self.uses[at], self.places[at])
-            && !self.free.contains(&register)
-        {
-            self.free.push(register);
+        match self.places[at] {
+            Place::Register(register) if self.uses[at] == 0 && !self.free.contains(&register) => self.free.push(register),
+            Place::Mask(mask) if self.uses[at] == 0 && !self.free_masks.contains(&mask) => self.free_masks.push(mask),
+            _ => {}
         }
     }
 }

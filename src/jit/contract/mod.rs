@@ -7,6 +7,7 @@
 //! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
 
 mod choose;
+mod compiled;
 pub mod depthwise;
 mod emit;
 mod epilogue;
@@ -18,7 +19,7 @@ mod sum;
 pub mod winograd;
 
 pub use choose::Choice;
-pub use depthwise::compile as compile_depthwise;
+pub use compiled::Compiled;
 pub use pack::Packing;
 pub use points::Cut;
 pub use rows::compile as compile_rows;
@@ -69,6 +70,8 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
 
 /// As [`compile`], with tiles of the caller's choice.
 pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced: Option<Choice>) -> Option<Contraction> {
+    let narrowed = narrow(contract, asm.isa().lanes());
+    let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
     let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
     let mut choice = forced.unwrap_or_else(|| choose::choose(&plan.dims, plan.n_vectors, sum, &plan.target));
@@ -84,6 +87,59 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
     let packing = packing(contract, plan.target.lanes, choice.vectors);
     let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
     Some(plan.finish(packing, tiles, entries))
+}
+
+/// The cycles of a contraction, as modelled; what `winograd` and the plan compare.
+pub fn cycles(contract: &Contract, target: &Target) -> Option<f64> {
+    let dims = points::merge(point_dims(contract)?);
+    let n_vectors = contract.columns.div_ceil(target.lanes as u64);
+    let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), target);
+    let choice = choose::choose(&dims, n_vectors, sum, target);
+    let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
+    let weights = 4 * sum.steps * contract.columns;
+    let far = if weights > target.l2 as u64 / 2 { weights } else { 0 };
+    Some(contract.groups as f64 * choose::beside(arithmetic, far))
+}
+
+/// Where a vector's columns do not lie together in some view, the same sums as parts of fewer columns each that do: slower, as
+/// vectors are not full, but there is code for it. `None` where the contraction is good as it is, or nothing helps.
+fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
+    let columns = contract.columns;
+    let views = || [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+    let views: Vec<Columns> = views().map(|view| normal(view, columns)).collect();
+    let whole = |view: &Columns| {
+        let blocks = view.block >= columns || view.block % lanes as u64 == 0;
+        blocks && (view.inner == 1 || view.inner == 0 && *view != views[0])
+    };
+    if views.iter().all(whole) || contract.groups != 1 {
+        return None;
+    }
+    let all = [contract.weight_columns].into_iter().map(|view| normal(view, columns)).chain(views.iter().copied());
+    let strided = |view: &Columns| view.inner.unsigned_abs() > 1;
+    let block = match views.iter().any(strided) || views[0].inner == 0 {
+        true => 1,
+        false => all.clone().map(|view| view.block).min()?,
+    };
+    // From one part to the next, which has to be the same everywhere.
+    let step = |view: Columns| {
+        let at = |part: u64| column_offset(view, part * block);
+        (1..columns / block).all(|part| at(part) - at(part - 1) == at(1) - at(0)).then(|| at(1))
+    };
+    if columns % block != 0 || columns == block {
+        return None;
+    }
+    let steps: Vec<i64> = all.map(step).collect::<Option<_>>()?;
+    let within = |view: Columns| Columns { block, outer: 0, inner: normal(view, columns).inner };
+    let operands = contract.operands.iter().zip(&steps[2..]);
+    Some(Contract {
+        groups: columns / block,
+        group_steps: [0, steps[0], steps[1]],
+        columns: block,
+        weight_columns: within(contract.weight_columns),
+        out_columns: within(contract.out_columns),
+        operands: operands.map(|(one, step)| Operand { group: *step, columns: within(one.columns), ..one.clone() }).collect(),
+        ..contract.clone()
+    })
 }
 
 /// What tiles of a contraction are made of.
@@ -358,12 +414,7 @@ unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_ta
 type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
 
 impl Contraction {
-    /// Whether the weights have to be packed; if not, they are read as they come.
-    pub fn packs(&self) -> bool {
-        self.weights.is_none()
-    }
-
-    /// Whether it reads packed weights.
+    /// Whether it reads packed weights; if not, it reads them as they come.
     pub fn is_packed(&self) -> bool {
         self.weights.is_none()
     }

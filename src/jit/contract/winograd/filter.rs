@@ -45,32 +45,53 @@ impl Filters {
         let first = group * (self.packing.vectors * self.packing.lanes) as u64;
         let n_columns = (width as u64).min(self.packing.columns - first) as usize;
         let columns: Vec<i64> = (first..first + n_columns as u64).map(|column| self.packing.source_column(column)).collect();
-        let n = self.size.inputs();
-        let mut taps = vec![[0f64; 9]; width];
-        let mut half = vec![[0f64; 18]; width];
-        let mut row = vec![0f64; width];
+        let taps: Vec<i64> = (0..9).map(|tap| tap / 3 * self.taps[0] + tap % 3 * self.taps[1]).collect();
+        // Whole lines are made beside the pieces, whose starts may lie in each other's way in the caches.
+        let mut line = vec![0f32; self.size.products() * width];
         for (at, step) in steps.iter().enumerate() {
-            for (taps, column) in taps.iter_mut().zip(&columns) {
-                for (tap, value) in taps.iter_mut().enumerate() {
-                    let place =
-                        self.packing.offset + step + column + (tap / 3) as i64 * self.taps[0] + (tap % 3) as i64 * self.taps[1];
-                    *value = source.get(place as usize).copied().map_or(0.0, f64::from);
+            for (chunk, columns) in columns.chunks(LANES).enumerate() {
+                let mut g = [[0f64; LANES]; 9];
+                for (lane, column) in columns.iter().enumerate() {
+                    let base = self.packing.offset + step + column;
+                    for (g, tap) in g.iter_mut().zip(&taps) {
+                        let value = source.get(base.wrapping_add(*tap) as usize);
+                        g[lane] = value.copied().map_or(0.0, f64::from);
+                    }
+                }
+                let to = &mut line[chunk * LANES..];
+                match self.size {
+                    Size::Two => transform::<4>(&g, to, width, Size::filter_two),
+                    Size::Four => transform::<6>(&g, to, width, Size::filter_four),
                 }
             }
-            for (half, g) in half.iter_mut().zip(&taps) {
-                for column in 0..3 {
-                    let made = self.size.filter([g[column], g[3 + column], g[6 + column]]);
-                    (0..n).for_each(|i| half[3 * i + column] = made[i]);
-                }
+            for (piece, line) in pieces.iter_mut().zip(line.chunks_exact(width)) {
+                piece[at * width..][..width].copy_from_slice(line);
             }
-            for i in 0..n {
-                let lines: Vec<[f64; 6]> =
-                    half.iter().map(|half| self.size.filter([half[3 * i], half[3 * i + 1], half[3 * i + 2]])).collect();
-                for j in 0..n {
-                    row.iter_mut().zip(&lines).for_each(|(to, line)| *to = line[j]);
-                    let to = &mut pieces[i * n + j][at * width..(at + 1) * width];
-                    to.iter_mut().zip(&row).for_each(|(to, value)| *to = *value as f32);
-                }
+        }
+    }
+}
+
+/// So many columns are transformed beside each other; a vector's lanes are a multiple.
+const LANES: usize = 8;
+
+type Lanes = [f64; LANES];
+
+/// `G·g·Gᵀ` of `LANES` filters: product `i` goes to `to[i·width..]`.
+fn transform<const N: usize>(g: &[Lanes; 9], to: &mut [f32], width: usize, filter: fn(f64, f64, f64) -> [f64; N]) {
+    let mut half = [[[0f64; LANES]; 3]; N];
+    for column in 0..3 {
+        for lane in 0..LANES {
+            let made = filter(g[column][lane], g[3 + column][lane], g[6 + column][lane]);
+            for (half, made) in half.iter_mut().zip(made) {
+                half[column][lane] = made;
+            }
+        }
+    }
+    for (half, rows) in half.iter().zip(to.chunks_mut(N * width)) {
+        for lane in 0..LANES {
+            let made = filter(half[0][lane], half[1][lane], half[2][lane]);
+            for (row, made) in rows.chunks_mut(width).zip(made) {
+                row[lane] = made as f32;
             }
         }
     }
@@ -78,13 +99,16 @@ impl Filters {
 
 impl Size {
     /// `G·g`.
-    fn filter(self, [a, b, c]: [f64; 3]) -> [f64; 6] {
-        match self {
-            Size::Two => [a, (a + b + c) / 2.0, (a - b + c) / 2.0, c, 0.0, 0.0],
-            Size::Four => {
-                let (even, odd) = (a / 24.0 + c / 6.0, b / 12.0);
-                [a / 4.0, -(a + b + c) / 6.0, -(a - b + c) / 6.0, even + odd, even - odd, c]
-            }
-        }
+    #[inline(always)]
+    fn filter_two(a: f64, b: f64, c: f64) -> [f64; 4] {
+        [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c]
+    }
+
+    /// `G·g`.
+    #[inline(always)]
+    fn filter_four(a: f64, b: f64, c: f64) -> [f64; 6] {
+        let (middle, even, odd) = ((a + c) * (-1.0 / 6.0), a * (1.0 / 24.0) + c * (1.0 / 6.0), b * (1.0 / 12.0));
+        let side = b * (-1.0 / 6.0);
+        [a * 0.25, middle + side, middle - side, even + odd, even - odd, c]
     }
 }

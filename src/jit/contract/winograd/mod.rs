@@ -102,6 +102,8 @@ struct Layout {
     tiles: u64,
     blocks: u64,
     groups_at_once: u64,
+    /// Of all products.
+    cycles: f64,
 }
 
 /// Emits the code; `None` where the plan has to take another kernel.
@@ -124,12 +126,13 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
     let steps = [step(layout.tiles * channels), step(layout.tiles * chunk)];
     let far = steps[0].max(steps[1]).checked_mul(4 * size.products() as i64)?;
     i32::try_from(far).ok()?;
-    let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths().map(|(_, length)| length);
-    let choice = |length| {
+    let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths();
+    let product_code = |length| {
         let product = product(length, &layout, &parsed, contract, lanes);
         compile_with(&product, &plan.target, asm, Some(cut(length, packing.vectors as u64, &plan.target)))
     };
-    let products: Vec<Contraction> = lengths.into_iter().filter(|length| *length > 0).map(choice).collect::<Option<_>>()?;
+    let products: Vec<Contraction> =
+        lengths.into_iter().filter(|(count, _)| *count > 0).map(|(_, length)| length).map(product_code).collect::<Option<_>>()?;
     let mut kinds = Kinds { size, epilogue: &epilogue, grid: &grid, known: Vec::new() };
     let input = Input {
         size,
@@ -166,6 +169,32 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
         flops: 2 * 9 * contract.points.iter().map(|dim| dim.extent).product::<u64>() * channels * columns,
         filters: Filters { size, packing, taps: parsed.taps },
     })
+}
+
+/// The size of tiles that takes the least time, if that is less than the direct sum takes; tiles of 4 where `four` allows them.
+pub fn best(contract: &Contract, four: bool, target: &Target) -> Option<Size> {
+    let direct = super::cycles(contract, target)?;
+    let sizes = [Some(Size::Two), four.then_some(Size::Four)].into_iter().flatten();
+    let timed = sizes.filter_map(|size| Some((cycles(contract, size, target)?, size)));
+    let (cycles, size) = timed.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    (cycles < GAIN * direct).then_some(size)
+}
+
+/// A gain of less than this is not worth the accuracy.
+const GAIN: f64 = 0.9;
+
+/// The cycles of a convolution by tiles, as modelled: the products, and the transforms, which are bound by their loads and
+/// stores and by their additions.
+pub fn cycles(contract: &Contract, size: Size, target: &Target) -> Option<f64> {
+    let parsed = Parsed::of(contract, target.lanes)?;
+    let tiles = Grid::of(contract, size)?.tiles();
+    let layout = layout(tiles, parsed.vectors * target.lanes as u64, contract.columns, size, target);
+    let (input, output) = match size {
+        Size::Two => (48.0, 48.0),
+        Size::Four => (130.0, 130.0),
+    };
+    let columns = contract.columns / target.lanes as u64;
+    Some(layout.cycles + tiles as f64 * (parsed.vectors as f64 * input + columns as f64 * output))
 }
 
 /// The tile of the products' code: equal parts of a block, as large as registers allow.
@@ -241,12 +270,11 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
         let dims = [PointDim { extent: length, steps: Vec::new() }];
         let arithmetic = choose::cycles(&dims, cut, vectors, columns / target.lanes as u64, sum, target);
         let arithmetic = (products * blocks) as f64 * arithmetic.unwrap_or(f64::INFINITY);
-        // What leaves the second cache, at a quarter of its speed; weights are brought near while others are used.
         let far = if weights > l2 / 2 { blocks * weights } else { 0 };
         let spilled = if length * per_tile_in > l2 / 2 { tiles * (3 * per_tile_in + 2 * per_tile_out) } else { 0 };
         // Blocks that threads cannot share evenly are paid with transforms of the input by each.
         let uneven = if *blocks % threads == 0 || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
-        arithmetic + (far / 2 + spilled + uneven) as f64 / (target.l2_bytes as f64 / 4.0)
+        choose::beside(arithmetic, far) + (spilled + uneven) as f64 / (target.l2_bytes as f64 / 4.0)
     };
     let counts =
         (1..=tiles.min(4096)).filter(|blocks| Parts { total: tiles, count: *blocks }.lengths()[1].1 >= 6 || *blocks == 1);
@@ -256,7 +284,8 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
     let group = 4 * products * length * vectors * target.lanes as u64;
     let room = (l2 * 3 / 4).saturating_sub(length * per_tile_in).max(l2 / 4);
     let groups = (columns / target.lanes as u64).div_ceil(vectors);
-    Layout { tiles: length, blocks, groups_at_once: (room / group.max(1)).clamp(1, groups) }
+    let groups_at_once = (room / group.max(1)).clamp(1, groups);
+    Layout { tiles: length, blocks, groups_at_once, cycles: cost(&blocks) }
 }
 
 /// The tiles of all maps of a batch, row by row.

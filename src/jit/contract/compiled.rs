@@ -1,0 +1,121 @@
+//! Any sum of products with its code, whichever way it is computed.
+
+use super::winograd::{self, Size};
+use super::{Contraction, Item, compile, depthwise, rows};
+use crate::jit::asm::{Asm, Isa};
+use crate::jit::expand::expand;
+use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target, Winograd};
+
+/// A sum of products with its code.
+#[derive(Clone, Debug)]
+pub enum Compiled {
+    Direct(Contraction),
+    Tiles(winograd::Winograd),
+}
+
+/// With no more points than this, weights are read as they come if they can be: packing them would cost more than it saves.
+const FEW_POINTS: u64 = 4;
+
+impl Compiled {
+    /// Emits the code of a kernel; `None` of nests, and of what has no code.
+    pub fn of(kernel: &Kernel, target: &Target, asm: &mut Asm) -> Option<Compiled> {
+        match kernel {
+            Kernel::Nest(_) => None,
+            Kernel::Contract(contract) => Compiled::direct(&primitive(contract, asm.isa()), target, asm),
+            Kernel::Depthwise(own) => {
+                let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
+                depthwise::compile(&own, target, asm).map(Compiled::Direct)
+            }
+            Kernel::Winograd(Winograd { contract, tile }) => {
+                let contract = primitive(contract, asm.isa());
+                let target = Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
+                let size = winograd::best(&contract, *tile >= Size::Four.outputs() as u64, &target);
+                let tiles = size.and_then(|size| winograd::compile(&contract, size, &target, asm));
+                tiles.map(Compiled::Tiles).or_else(|| Compiled::direct(&contract, &target, asm))
+            }
+        }
+    }
+
+    fn direct(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Compiled> {
+        let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
+        let by_rows = if points <= FEW_POINTS { rows::compile(contract, target, asm) } else { None };
+        by_rows.or_else(|| compile(contract, target, asm)).map(Compiled::Direct)
+    }
+
+    /// Whether it reads packed weights; if not, it reads them as they come.
+    pub fn is_packed(&self) -> bool {
+        match self {
+            Compiled::Direct(direct) => direct.is_packed(),
+            Compiled::Tiles(_) => true,
+        }
+    }
+
+    /// Elements of packed weights.
+    pub fn packed_len(&self) -> usize {
+        match self {
+            Compiled::Direct(direct) => direct.packing.len() as usize,
+            Compiled::Tiles(tiles) => tiles.filters.len() as usize,
+        }
+    }
+
+    /// Packs weights as they come. Answers whether it did: not if a side is too short.
+    pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
+        match self {
+            Compiled::Direct(direct) => direct.packing.pack(source, packed),
+            Compiled::Tiles(tiles) => tiles.filters.pack(source, packed),
+        }
+    }
+
+    /// Elements of scratch memory that each thread needs.
+    pub fn scratch_len(&self) -> usize {
+        match self {
+            Compiled::Direct(_) => 0,
+            Compiled::Tiles(tiles) => tiles.scratch_len(),
+        }
+    }
+
+    /// The items of each of `threads`, in order.
+    pub fn split(&self, threads: usize) -> Vec<Vec<Item>> {
+        match self {
+            Compiled::Direct(direct) => direct.work.split(threads),
+            Compiled::Tiles(tiles) => tiles.work.split(threads),
+        }
+    }
+
+    /// Multiplications and additions; those of the direct sum, however it is computed.
+    pub fn flops(&self) -> u64 {
+        match self {
+            Compiled::Direct(direct) => direct.flops(),
+            Compiled::Tiles(tiles) => tiles.flops(),
+        }
+    }
+
+    /// How it is computed, in words.
+    pub fn describe(&self) -> String {
+        match self {
+            Compiled::Direct(direct) => direct.describe(),
+            Compiled::Tiles(tiles) => tiles.describe(),
+        }
+    }
+
+    /// Computes an item.
+    ///
+    /// # Safety
+    /// As [`Contraction::run`]; `scratch` has [`Compiled::scratch_len`] elements that nobody else uses meanwhile.
+    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const f32, scratch: *mut f32, item: &Item) {
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            match self {
+                Compiled::Direct(direct) => direct.run(code, args, packed, item),
+                Compiled::Tiles(tiles) => tiles.run(code, args, packed, scratch, item),
+            }
+        }
+    }
+}
+
+/// The same with a body of what the machine has.
+pub fn primitive(contract: &Contract, isa: Isa) -> Contract {
+    let reads = vec![Lane::F32; 1 + contract.operands.len()];
+    let (body, results) = expand(&contract.body, &reads, &[contract.result], isa == Isa::Avx512);
+    Contract { body, result: results[0], ..contract.clone() }
+}
