@@ -8,7 +8,7 @@ use crate::base::text::thousands;
 use crate::diag::{Diagnostic, codes};
 use crate::ir::{ExprId, ExprKind, Module};
 use crate::jit::program::Memory;
-use crate::kernel::Lane;
+use crate::kernel::{Lane, View};
 use crate::ops;
 use crate::plan::{Group, Seen};
 use crate::tensor::Tensor;
@@ -31,15 +31,6 @@ pub fn run(compiled: &Compiled, args: &[Bound]) -> Result<Agreement, Box<Diagnos
     let mut follower = Follower { compiled, next: 0, last: 0, operands: vec![], agreement: Agreement::default() };
     session.run_followed(&inputs, &mut outputs, &compiled.fallback(), &mut |step, memory| follower.before(step, memory))?;
     Ok(follower.agreement)
-}
-
-/// A scalar of the code.
-fn scalar(bits: u32, lane: Lane) -> Tensor {
-    match lane {
-        Lane::F32 => Tensor::scalar(f32::from_bits(bits)),
-        Lane::I32 => Tensor::scalar(bits as i32),
-        Lane::Bool => Tensor::scalar(bits != 0),
-    }
 }
 
 struct Follower<'a> {
@@ -96,7 +87,7 @@ impl Follower<'_> {
         let plan = &self.compiled.program.plan;
         for (seen, &output) in plan.results.iter().zip(&plan.outputs) {
             let Some(NearValue::Tensor(expected)) = read(seen, memory) else { continue };
-            let got = memory.tensor(output, &crate::kernel::View::dense(&plan.buffers[output].shape));
+            let got = memory.tensor(output, &View::dense(&plan.buffers[output].shape));
             let wrong = match compare(&[&got], &[&expected]) {
                 Ok(Ok(_)) => continue,
                 Ok(Err(worst)) => said(&worst),
@@ -112,7 +103,11 @@ impl Follower<'_> {
 fn read(seen: &Seen, memory: &Memory) -> Option<NearValue> {
     Some(match seen {
         Seen::Buffer(buffer, view) => NearValue::Tensor(Near::exact(memory.tensor(*buffer, view))),
-        Seen::Scalar(bits, lane) => NearValue::Tensor(Near::exact(scalar(*bits, *lane))),
+        Seen::Scalar(bits, lane) => NearValue::Tensor(Near::exact(match lane {
+            Lane::F32 => Tensor::scalar(f32::from_bits(*bits)),
+            Lane::I32 => Tensor::scalar(*bits as i32),
+            Lane::Bool => Tensor::scalar(*bits != 0),
+        })),
         // As deep as a type is.
         Seen::Tuple(fields) => NearValue::Tuple(fields.iter().map(|field| read(field, memory)).collect::<Option<_>>()?),
         Seen::Nowhere => return None,
@@ -148,8 +143,7 @@ fn wrong(module: &Module, call: ExprId) -> Diagnostic {
 
 fn said(worst: &Worst) -> String {
     let Worst { index, got, expected, times, .. } = worst;
-    let off =
-        if times.is_finite() { format!("{times:.1} times what is allowed") } else { "nothing but equality is allowed".into() };
+    let off = if times.is_finite() { format!("{times:.1} times what is allowed") } else { "nothing but equality is allowed".into() };
     format!("the worst element is {index:?}: {got:?}, the interpreter has {expected:?}; {off}")
 }
 
@@ -187,8 +181,7 @@ mod tests {
     fn groups_agree() {
         let found = run(&compiled("nn.softmax(add(%x, %y))"), &args()).expect("they agree");
         assert!(found.groups >= 1 && found.worst <= 1.0, "{found:?}");
-        let found =
-            run(&compiled("(add(%x, %y), split(tanh(%x), indices_or_sections=3, axis=1).1)"), &args()).expect("they agree");
+        let found = run(&compiled("(add(%x, %y), split(tanh(%x), indices_or_sections=3, axis=1).1)"), &args()).expect("they agree");
         assert!(found.groups >= 2, "{found:?}");
     }
 

@@ -407,6 +407,9 @@ fn constant_address(tensor: &Tensor) -> *mut u8 {
     with_array!(tensor, |array| array.as_slice().map_or(std::ptr::null_mut(), |slice| slice.as_ptr() as *mut u8))
 }
 
+/// Who sees the memory before each step, and when all are done.
+type Follow<'a> = &'a mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>;
+
 /// The buffers of a run between two of its steps.
 pub struct Memory<'a> {
     plan: &'a Plan,
@@ -417,8 +420,12 @@ impl Memory<'_> {
     /// A tensor as it lies in a buffer.
     pub fn tensor(&self, id: BufferId, view: &View) -> Tensor {
         let buffer = &self.plan.buffers[id];
-        // SAFETY: the address is that of the buffer, which has so many bytes, and no step runs.
-        let bytes = unsafe { std::slice::from_raw_parts(self.addresses[id.index()] as *const u8, buffer.bytes() as usize) };
+        let address = self.addresses[id.index()] as *const u8;
+        let bytes = match buffer.bytes() as usize {
+            0 => &[],
+            // SAFETY: the address is that of the buffer, which has so many bytes, and no step runs.
+            n => unsafe { std::slice::from_raw_parts(address, n) },
+        };
         let width = usize::from(buffer.dtype.bits.div_ceil(8));
         let mut found = Vec::with_capacity(view.elements() as usize * width);
         let mut index = vec![0u64; view.rank()];
@@ -449,8 +456,6 @@ pub struct Session {
     /// The addresses of each step's arguments, and where a run puts those of inputs and outputs.
     args: Vec<Vec<*mut u8>>,
     ports: Vec<Port>,
-    /// The address of each buffer.
-    addresses: Vec<*mut u8>,
 }
 
 // SAFETY: the addresses are of the session's own memory and of the program's, which it keeps.
@@ -489,7 +494,7 @@ impl Session {
                 }
             }
         }
-        Ok(Session { memory, pool: Pool::new(threads), items, args, ports, addresses, program })
+        Ok(Session { memory, pool: Pool::new(threads), items, args, ports, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
@@ -506,7 +511,7 @@ impl Session {
         fallback: &dyn Fallback,
         done: &mut dyn FnMut(usize),
     ) -> Result<(), Box<Diagnostic>> {
-        self.steps(inputs, outputs, fallback, &mut |_, _| Ok(()), done)
+        self.steps(inputs, outputs, fallback, None, done)
     }
 
     /// As [`Session::run`]; `before` sees the memory before each step, and when all are done. What it fails with ends the run.
@@ -515,9 +520,9 @@ impl Session {
         inputs: &[&[u8]],
         outputs: &mut [&mut [u8]],
         fallback: &dyn Fallback,
-        before: &mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>,
+        before: Follow,
     ) -> Result<(), Box<Diagnostic>> {
-        self.steps(inputs, outputs, fallback, before, &mut |_| {})
+        self.steps(inputs, outputs, fallback, Some(before), &mut |_| {})
     }
 
     fn steps(
@@ -525,7 +530,7 @@ impl Session {
         inputs: &[&[u8]],
         outputs: &mut [&mut [u8]],
         fallback: &dyn Fallback,
-        before: &mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>,
+        mut before: Option<Follow>,
         done: &mut dyn FnMut(usize),
     ) -> Result<(), Box<Diagnostic>> {
         let program = &*self.program;
@@ -545,17 +550,17 @@ impl Session {
                 _ => unreachable!("a port is an input or an output"),
             };
         }
-        plan.inputs.iter().zip(inputs).for_each(|(&id, bytes)| self.addresses[id.index()] = bytes.as_ptr() as *mut u8);
-        plan.outputs.iter().zip(outputs).for_each(|(&id, bytes)| self.addresses[id.index()] = bytes.as_mut_ptr());
         let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
+        let addresses = before.as_ref().map(|_| program.addresses(Some(&self.memory), inputs, outputs));
+        let memory = Memory { plan, addresses: addresses.as_deref().unwrap_or_default() };
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
-                before(at, &Memory { plan, addresses: &self.addresses })?;
+                before.as_mut().map_or(Ok(()), |before| before(at, &memory))?;
                 program.launch(step, launch, &self.args[at], scratch, fallback, &self.pool, &self.items[at])?;
                 done(at);
             }
         }
-        before(plan.steps.len(), &Memory { plan, addresses: &self.addresses })
+        before.map_or(Ok(()), |before| before(plan.steps.len(), &memory))
     }
 
     pub fn program(&self) -> &Program {
