@@ -265,6 +265,13 @@ fn decorate(contract: &mut Contract, choice: u32) {
         let tops: Vec<Val> = powers.iter().map(|&power| body.bin(Bin::Sub, value, power)).collect();
         value = powers.iter().zip(&tops).fold(value, |sum, (&a, &b)| body.fma(a, b, sum));
     }
+    value = activate(&mut body, value, choice);
+    contract.body = body;
+    contract.result = value;
+}
+
+/// Functions that the machine lacks, some of them.
+fn activate(body: &mut Body, mut value: Val, choice: u32) -> Val {
     if choice & 64 != 0 {
         let gate = body.un(Un::Sigmoid, value);
         value = body.bin(Bin::Mul, value, gate);
@@ -280,8 +287,7 @@ fn decorate(contract: &mut Contract, choice: u32) {
         let above = body.bin(Bin::Max, value, low);
         value = body.bin(Bin::Min, above, high);
     }
-    contract.body = body;
-    contract.result = value;
+    value
 }
 
 #[test]
