@@ -53,7 +53,7 @@ impl Parsed {
             _ => return None,
         };
         let taps = [contract.sum[kh].other, contract.sum[kw].other];
-        (kh != kw && contract.groups == 1 && contract.columns % lanes == 0).then_some(Parsed {
+        (kh != kw && contract.groups == 1 && contract.columns.is_multiple_of(lanes)).then_some(Parsed {
             row: height.input,
             column: width.input,
             vectors,
@@ -120,7 +120,7 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
     let layout = layout(grid.tiles(), channels, columns, size, &plan.target);
     // A step between products that is no multiple of a page keeps them out of each other's way in the first cache.
     let line = (LINE / 4) as i64;
-    let step = |elements: u64| (elements as i64 / line | 1) * line + 2 * line;
+    let step = |elements: u64| ((elements as i64 / line) | 1) * line + 2 * line;
     let packing = product_packing(contract, &parsed, &layout, &plan)?;
     let chunk = layout.groups_at_once * packing.vectors as u64 * lanes as u64;
     let steps = [step(layout.tiles * channels), step(layout.tiles * chunk)];
@@ -294,7 +294,7 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
         let far = if weights > l2 / 2 { blocks * weights } else { 0 };
         let spilled = if length * per_tile_in > l2 / 2 { tiles * (3 * per_tile_in + 2 * per_tile_out) } else { 0 };
         // Blocks that threads cannot share evenly are paid with transforms of the input by each.
-        let uneven = if *blocks % threads == 0 || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
+        let uneven = if blocks.is_multiple_of(threads) || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
         choose::beside(arithmetic, far) + (spilled + uneven) as f64 / (target.l2_bytes as f64 / 4.0)
     };
     // A share for each thread as well as one for all.
