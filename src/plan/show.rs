@@ -45,7 +45,9 @@ fn work(work: &Work) -> String {
             format!("nest {:?} over {reduce:?}, {} stages, {} reads", nest.dims, nest.stages.len(), nest.reads.len())
         }
         Work::Kernel(
-            Kernel::Contract(contract) | Kernel::Depthwise(Depthwise { contract, .. }) | Kernel::Winograd(Winograd { contract, .. }),
+            Kernel::Contract(contract)
+            | Kernel::Depthwise(Depthwise { contract, .. })
+            | Kernel::Winograd(Winograd { contract, .. }),
         ) => {
             let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
             let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();

@@ -53,8 +53,8 @@ impl Compiled {
     /// Elements of packed weights.
     pub fn packed_len(&self) -> usize {
         match self {
-            Compiled::Direct(direct) => direct.packing.len() as usize,
-            Compiled::Tiles(tiles) => tiles.filters.len() as usize,
+            Compiled::Direct(direct) => direct.packing.elements() as usize,
+            Compiled::Tiles(tiles) => tiles.filters.elements() as usize,
         }
     }
 

@@ -108,7 +108,7 @@ fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
     let views = || [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
     let views: Vec<Columns> = views().map(|view| normal(view, columns)).collect();
     let whole = |view: &Columns| {
-        let blocks = view.block >= columns || view.block % lanes as u64 == 0;
+        let blocks = view.block >= columns || view.block.is_multiple_of(lanes as u64);
         blocks && (view.inner == 1 || view.inner == 0 && *view != views[0])
     };
     if views.iter().all(whole) || contract.groups != 1 {
@@ -125,7 +125,7 @@ fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
         let at = |part: u64| column_offset(view, part * block);
         (1..columns / block).all(|part| at(part) - at(part - 1) == at(1) - at(0)).then(|| at(1))
     };
-    if columns % block != 0 || columns == block {
+    if !columns.is_multiple_of(block) || columns == block {
         return None;
     }
     let steps: Vec<i64> = all.map(step).collect::<Option<_>>()?;

@@ -51,7 +51,7 @@ impl Packing {
     }
 
     /// Elements of the packed weights.
-    pub fn len(&self) -> u64 {
+    pub fn elements(&self) -> u64 {
         self.parts * self.part_len()
     }
 
@@ -95,13 +95,13 @@ impl Packing {
 
     /// Packs. Answers whether it did: not if a side is too short.
     pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
-        if self.len() == 0 || !self.inside(source.len()) || (packed.len() as u64) < self.len() {
-            return self.len() == 0;
+        if self.elements() == 0 || !self.inside(source.len()) || (packed.len() as u64) < self.elements() {
+            return self.elements() == 0;
         }
         let groups = self.n_groups();
         let group_len = self.group_len() as usize;
         let part_len = self.part_len() as usize;
-        let parts = packed[..self.len() as usize].chunks_mut(part_len).enumerate();
+        let parts = packed[..self.elements() as usize].chunks_mut(part_len).enumerate();
         let pieces = parts.flat_map(|(part, whole)| {
             whole.chunks_mut(group_len).enumerate().map(move |(group, piece)| (part as u64, group as u64, piece))
         });
