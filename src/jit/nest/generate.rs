@@ -141,7 +141,8 @@ impl<'a> Gen<'a> {
     fn tile(&self, steps: usize, tail: bool) -> Vec<Vector> {
         let lanes = self.lanes as i64;
         if self.shape.blocks {
-            return (0..steps as i64).map(|walk| Vector { walk, lane: 0, tail }).collect();
+            let row = |walk: i64| (0..self.shape.vectors as i64).map(move |at| Vector { walk, lane: at * lanes, tail });
+            return (0..steps as i64).flat_map(row).collect();
         }
         if self.shape.walks_lanes() {
             return (0..steps as i64).map(|at| Vector { walk: 0, lane: at * lanes, tail }).collect();
@@ -154,7 +155,7 @@ impl<'a> Gen<'a> {
         (0..steps as i64).flat_map(row).collect()
     }
 
-    /// All points of an item. Where items go along the lanes vector by vector, the last vector has its own code.
+    /// All points of an item. Where items go along the lanes, a last vector that is not full has its own code.
     fn walk(&mut self) -> Option<()> {
         let last = self.shape.outer.iter().position(|outer| LaneDim::Kept(outer.dim) == self.shape.lane);
         let (Some(last), Some(_)) = (last.filter(|_| self.shape.blocks), self.tail) else { return self.steps(false) };

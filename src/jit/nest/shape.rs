@@ -47,7 +47,7 @@ pub struct Shape {
     pub outer: Vec<Outer>,
     /// Reads that are transposed: the walk has unit stride, the lanes have not.
     pub crossing: Vec<usize>,
-    /// Whether items go along the lane dimension vector by vector, while the walk goes elsewhere.
+    /// Whether items go along the lane dimension, `vectors` at a time, while the walk goes elsewhere.
     pub blocks: bool,
     /// Where the walk is cut: steps of a chunk, and of the last one.
     pub chunk: Option<(u64, u64)>,
@@ -59,6 +59,8 @@ const SIDE_BY_SIDE: u64 = 4;
 const ROWS: usize = 2;
 /// Longer rows would not stay in the first cache side by side.
 const SHORT_ROW: u64 = 2048;
+/// Elements of a cache line.
+const LINE: usize = 16;
 /// A transposed element costs about as much as so many others.
 const CROSSING: f64 = 2.0;
 /// Longer bodies are not repeated for as many steps as there are lanes.
@@ -80,7 +82,9 @@ impl Shape {
         let (walk, vectors) = match lane {
             LaneDim::Kept(_) if crossing.is_some() => {
                 let walk = crossing.as_ref().map(|crossing| crossing.0);
-                (walk, if n_vectors > SIDE_BY_SIDE { 1 } else { n_vectors as usize })
+                // Two vectors where one does not fill a cache line, so that lines are written whole.
+                let line = if lanes < LINE && lane_extent.is_multiple_of(LINE as u64) { LINE / lanes } else { 1 };
+                (walk, if n_vectors > SIDE_BY_SIDE { line } else { n_vectors as usize })
             }
             LaneDim::Reduced(_) => (n.dims.len().checked_sub(1), 1),
             LaneDim::Kept(at) if n_vectors > SIDE_BY_SIDE => (Some(at), 1),
@@ -98,7 +102,8 @@ impl Shape {
             }
         }
         if let (true, LaneDim::Kept(dim)) = (blocks, lane) {
-            shape.outer.push(Outer { dim, extent: n_vectors, scale: lanes as u64 });
+            let block = vectors as u64 * lanes as u64;
+            shape.outer.push(Outer { dim, extent: lane_extent.div_ceil(block), scale: block });
         }
         shape.cut(n, lanes as u64);
         shape
@@ -156,7 +161,7 @@ impl Shape {
         let tile = self.unroll as u64 * lane_step;
         let side = match () {
             () if self.walks_lanes() => 1,
-            () if self.blocks => lanes,
+            () if self.blocks => lanes * self.vectors as u64,
             () => self.lane_extent,
         };
         let per_point = n.reduced_points().max(1) * side;
