@@ -66,6 +66,37 @@ impl Compiled {
         }
     }
 
+    /// How many pieces can be packed beside each other, without allocating.
+    pub fn n_pieces(&self) -> usize {
+        match self {
+            Compiled::Direct(direct) => direct.packing.n_pieces(),
+            Compiled::Tiles(_) => 1,
+        }
+    }
+
+    /// Packs a piece; all of them together are [`Compiled::pack`]. The answer is as there.
+    ///
+    /// # Safety
+    /// `packed` has [`Compiled::packed_len`] elements, and nobody else uses this piece's meanwhile.
+    pub unsafe fn pack_piece(&self, source: &[f32], packed: *mut f32, piece: usize) -> bool {
+        match self {
+            Compiled::Direct(direct) => {
+                let (begin, len) = direct.packing.piece(piece);
+                // SAFETY: pieces lie in the packed weights and do not overlap; the caller vouches for the rest.
+                let to = unsafe { std::slice::from_raw_parts_mut(packed.add(begin), len) };
+                let fits = direct.packing.inside(source.len());
+                if fits {
+                    direct.packer.pack(source, piece, to);
+                }
+                fits
+            }
+            // SAFETY: the only piece is all of them.
+            Compiled::Tiles(tiles) => {
+                tiles.filters.pack(source, unsafe { std::slice::from_raw_parts_mut(packed, self.packed_len()) })
+            }
+        }
+    }
+
     /// Elements of scratch memory that each thread needs.
     pub fn scratch_len(&self) -> usize {
         match self {
