@@ -9,8 +9,8 @@ use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target, Winograd};
 /// A sum of products with its code.
 #[derive(Clone, Debug)]
 pub enum Compiled {
-    Direct(Contraction),
-    Tiles(winograd::Winograd),
+    Direct(Box<Contraction>),
+    Tiles(Box<winograd::Winograd>),
 }
 
 /// With no more points than this, weights are read as they come if they can be: packing them would cost more than it saves.
@@ -24,14 +24,14 @@ impl Compiled {
             Kernel::Contract(contract) => Compiled::direct(&primitive(contract, asm.isa()), target, asm),
             Kernel::Depthwise(own) => {
                 let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
-                depthwise::compile(&own, target, asm).map(Compiled::Direct)
+                depthwise::compile(&own, target, asm).map(direct)
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 let contract = primitive(contract, asm.isa());
                 let target = Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
                 let size = winograd::best(&contract, *tile >= Size::Four.outputs() as u64, &target);
                 let tiles = size.and_then(|size| winograd::compile(&contract, size, &target, asm));
-                tiles.map(Compiled::Tiles).or_else(|| Compiled::direct(&contract, &target, asm))
+                tiles.map(|tiles| Compiled::Tiles(Box::new(tiles))).or_else(|| Compiled::direct(&contract, &target, asm))
             }
         }
     }
@@ -39,7 +39,7 @@ impl Compiled {
     fn direct(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Compiled> {
         let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
         let by_rows = if points <= FEW_POINTS { rows::compile(contract, target, asm) } else { None };
-        by_rows.or_else(|| compile(contract, target, asm)).map(Compiled::Direct)
+        by_rows.or_else(|| compile(contract, target, asm)).map(direct)
     }
 
     /// Whether it reads packed weights; if not, it reads them as they come.
@@ -142,6 +142,10 @@ impl Compiled {
             }
         }
     }
+}
+
+fn direct(direct: Contraction) -> Compiled {
+    Compiled::Direct(Box::new(direct))
 }
 
 /// The same with a body of what the machine has.

@@ -140,7 +140,7 @@ fn check_compiled(
     let mut packed = vec![f32::from_bits(UNWRITTEN); compiled.packing.elements() as usize];
     assert!(compiled.packing.pack(&args[contract.weight.0], &mut packed));
     assert!(!compiled.packing.pack(&args[contract.weight.0][1..], &mut packed.clone()), "an element is missing");
-    let whole = Compiled::Direct(compiled.clone());
+    let whole = Compiled::Direct(Box::new(compiled.clone()));
     let mut pieces = vec![0f32; packed.len()];
     for piece in 0..whole.n_pieces() {
         // SAFETY: the packed weights are as long as they should be, and nobody else writes them.
