@@ -115,6 +115,42 @@ fn pools_before_convolutions_save_a_tenth_of_densenet121() {
     assert_eq!((before / 1000, after / 1000), (1761, 1588));
 }
 
+/// The text of a program after a pass.
+fn after(text: &str, pass: &str) -> String {
+    let mut program = program(text, 3);
+    let how = How::named([pass], Target::V4).expect("the name of a pass");
+    optimise(&mut program.module, &how, &mut ()).expect("passes keep programs");
+    print(&program.module, table(), Options::default())
+}
+
+#[test]
+fn only_convolutions_move_large_weights_themselves() {
+    let text = |result: &str| {
+        format!(
+            "#[version = \"0.0.5\"]\ndef @main(%data: Tensor[(1, 136, 2, 2), float32], %w: Tensor[(1, 1, 136, 136), float32]) {{\n  \
+             %0 = transpose(%w, axes=[3, 2, 0, 1]);\n  %1 = nn.conv2d(%data, %0);\n  {result}\n}}\n"
+        )
+    };
+    assert!(after(&text("%1"), "fold-constants").contains("transpose"));
+    assert!(!after(&text("(%1, %0)"), "fold-constants").contains("transpose"));
+}
+
+#[test]
+fn weights_are_scaled_in_place() {
+    let text = "#[version = \"0.0.5\"]\ndef @main(%data: Tensor[(1, 64, 2, 2), float32], %w: Tensor[(96, 64, 1, 1), float32], \
+                %s: Tensor[(96, 1, 1), float32]) {\n  multiply(nn.conv2d(%data, %w), %s)\n}\n";
+    let places = |module: &Module| -> Vec<usize> {
+        let weights = module.consts.iter().filter(|value| value.len() == 96 * 64);
+        weights.map(|value| value.as_array::<f32>().expect("weights are float32").as_ptr() as usize).collect()
+    };
+    let mut program = program(text, 3);
+    let before = places(&program.module);
+    let how = How::named(["fold-scale-axis"], Target::V4).expect("the name of a pass");
+    optimise(&mut program.module, &how, &mut ()).expect("passes keep programs");
+    assert_eq!((before.len(), places(&program.module)), (1, before));
+    assert!(!print(&program.module, table(), Options::default()).contains("multiply"));
+}
+
 /// A random program over images: values with their shapes, each made of those before it.
 struct Writer {
     random: fastrand::Rng,
@@ -236,5 +272,34 @@ fn random_graphs_keep_their_answers() {
         chains.iter().map(|&chain| (chain, How::named(chain.split(','), Target::V4).expect("names of passes"))).collect();
     for seed in 1000..1150 {
         keeps(&Writer::text(seed), seed, &hows);
+    }
+}
+
+/// Nothing recurses over a program: chains of bindings and of graph expressions, branches and functions inside of each other.
+#[test]
+fn deep_programs_pass_on_a_small_stack() {
+    const N: usize = 6_000;
+    const DEPTH: usize = 500;
+    const STEPS: [&str; 6] =
+        ["nn.relu(@)", "multiply(@, 0.5f)", "transpose(@, axes=[1, 0])", "reshape(@, newshape=[2, 2])", "add(@, 1f)", "(@,).0"];
+    let chain = |binding: fn(usize) -> String| -> String {
+        let step =
+            |i: usize| STEPS[i % STEPS.len()].replace('@', &if i == 0 { "%data".to_owned() } else { format!("%v{}", i - 1) });
+        (0..N).map(|i| format!("{} = {};\n", binding(i), step(i))).collect::<String>() + &format!("%v{}", N - 1)
+    };
+    let graph = chain(|i| format!("%v{i}")).replace("%v", "%");
+    let branches = "if (%c) { nn.relu(".repeat(DEPTH) + "%data" + &") } else { %data }".repeat(DEPTH);
+    let functions = "let %f = fn (%a: Tensor[(2, 2), float32]) { ".repeat(DEPTH) + "%data" + &" }; %f(%data)".repeat(DEPTH);
+    for body in [chain(|i| format!("let %v{i}")), graph, branches, functions] {
+        let text = format!("#[version = \"0.0.5\"]\ndef @main(%data: Tensor[(2, 2), float32], %c: bool) {{\n{body}\n}}\n");
+        let run = move || {
+            let mut how = How::level(3, Target::V4);
+            how.passes.extend(relayc::driver::optimise::all());
+            let mut program = check_text("deep", &text, UNTIL);
+            assert!(!program.has_errors(), "{:.1000?}", program.diagnostics);
+            optimise(&mut program.module, &how, &mut ()).map_err(|error| error.message)
+        };
+        let done = std::thread::Builder::new().stack_size(256 << 10).spawn(run).expect("a thread").join();
+        assert_eq!(done.expect("no overflow"), Ok(()));
     }
 }

@@ -5,6 +5,7 @@ import subprocess
 
 import numpy as np
 import onnx
+import onnxruntime
 
 EXAMPLES = pathlib.Path(__file__).resolve().parent.parent.parent / "examples"
 
@@ -44,13 +45,15 @@ def prepare(name, relayc, folder, seed):
     # Without weights, all parameters are inputs of the model: their names and shapes.
     export = [relayc, "export", str(network.text), "--to", "onnx", "-o", str(network.model)]
     run(export)
-    values = onnx.load(network.model).graph.input
-    shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in values}
+    model = onnx.load(network.model)
+    shapes = {value.name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for value in model.graph.input}
     rng = np.random.default_rng(seed)
     data = {parameter: shape for parameter, shape in shapes.items() if parameter.startswith("data")}
     weights = {parameter: weight(rng, parameter, shape) for parameter, shape in shapes.items() if parameter not in data}
+    inputs = {parameter: rng.standard_normal(shape).astype(np.float32) for parameter, shape in data.items()}
+    calibrate(model, weights, inputs)
     np.savez(network.weights, **weights)
-    np.savez(network.inputs, **{parameter: rng.standard_normal(shape).astype(np.float32) for parameter, shape in data.items()})
+    np.savez(network.inputs, **inputs)
     run([*export, "--params", str(network.weights)])
     return network
 
@@ -66,6 +69,20 @@ def weight(rng, name, shape):
         # After He et al. (arXiv 1502.01852): the inputs of a sum are all but the first axis.
         values = rng.normal(0.0, (2.0 / max(1, int(np.prod(shape[1:])))) ** 0.5, shape)
     return values.astype(np.float32)
+
+
+def calibrate(model, weights, inputs):
+    """Scales the last weight so that what comes into a softmax at the end has a deviation of 2: of numbers that are much larger
+    or smaller it makes one result or none."""
+    last = model.graph.node[-1]
+    if last.op_type != "Softmax":
+        return
+    model.graph.output.append(onnx.ValueInfoProto(name=last.input[0]))
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    logits = session.run([last.input[0]], {**weights, **inputs})[0]
+    # A product is linear, and so is what follows up to a relu.
+    product = [node for node in model.graph.node if node.op_type in ("Gemm", "Conv")][-1]
+    weights[product.input[1]] *= np.float32(2.0 / logits.std())
 
 
 def run(command):

@@ -86,9 +86,8 @@ class Peer:
 class Relayc:
     """`relayc bench`, which compiles anew in each burst: that is part of no time it says."""
 
-    ready_s = None
-
     def __init__(self, program, network, threads, isa):
+        self.ready_s, self.fallbacks = None, []
         self.environment = {**os.environ, **({"RELAYC_ISA": isa} if isa else {})}
         self.program, self.network, self.threads = program, network, threads
 
@@ -96,18 +95,19 @@ class Relayc:
         files = [str(self.network.text), "--params", str(self.network.weights), "--inputs", str(self.network.inputs)]
         threads = ["--threads", str(self.threads)]
         command = [self.program, command, *files, *threads, *arguments]
-        return subprocess.run(command, capture_output=True, text=True, env=self.environment)
-
-    def burst(self, _seconds):
-        done = self.run("bench", "--json")
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
         if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"exit code {done.returncode}")
-        return json.loads(done.stdout)
+            raise RuntimeError((done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[0])
+        return done.stdout
+
+    def burst(self, seconds):
+        burst = json.loads(self.run("bench", "--json", "--seconds", str(seconds), "--warmup", str(seconds / 10)))
+        self.ready_s = burst["ready_ms"] / 1e3
+        self.fallbacks = burst["fallbacks"]
+        return burst
 
     def save(self, path):
-        done = self.run("run", "--outputs", str(path))
-        if done.returncode != 0:
-            raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr.strip() else f"exit code {done.returncode}")
+        self.run("run", "--outputs", str(path))
 
     def stop(self):
         pass
@@ -156,7 +156,6 @@ def measure(network, threads, args, probe, folder):
         times[name] = Times()
         try:
             engines[name] = start()
-            times[name].ready_s = engines[name].ready_s
             path = folder / f"{network.name}.{name}.npz"
             engines[name].save(path)
             results[name] = dict(np.load(path))
@@ -174,31 +173,31 @@ def measure(network, threads, args, probe, folder):
                 engines.pop(name)
                 continue
             times[name].bursts.append((burst, min(before, probe.measure(threads))))
-    for engine in engines.values():
+    for name, engine in engines.items():
+        times[name].ready_s = engine.ready_s
         engine.stop()
+    if "relayc" in engines and engines["relayc"].fallbacks:
+        times["relayc"].failure = "without a kernel: " + ", ".join(engines["relayc"].fallbacks)
     reference = results.get("onnxruntime")
     differences = {name: difference(found, reference) for name, found in results.items() if reference and name != "onnxruntime"}
     return {"network": network.name, "threads": threads, "differences": differences, "times": times}
 
 
-def report(row, probe):
-    """A row as JSON: times, and relayc's over those of the peers."""
+def report(row, probe, by):
+    """A row as JSON: times, and relayc's over those of the peers; by the median or by the least time of a call."""
     times = {name: found.summary(probe, row["threads"]) for name, found in row["times"].items()}
     ours = times["relayc"]
-
-    def over(key):
-        return {name: ours[key] / times[name][key] for name in PEERS if ours and times[name]}
-
+    ratios = {name: ours[by] / times[name][by] for name in PEERS if ours and times[name]}
     failures = {name: found.failure for name, found in row["times"].items() if found.failure}
-    return {"network": row["network"], "threads": row["threads"], "times": times, "ratios": over("p50_ms"),
-            "ratios_of_least": over("min_ms"), "differences": row["differences"], "failures": failures}
+    return {"network": row["network"], "threads": row["threads"], "by": by, "times": times, "ratios": ratios,
+            "differences": row["differences"], "failures": failures}
 
 
 def table(rows):
-    """The rows as text: ms at the median, ratios, differences from ONNX Runtime, and how many bursts counted."""
+    """The rows as text: ms, ratios, differences from ONNX Runtime, and how many bursts counted."""
     def time(row, name):
         found = row["times"][name]
-        return "-" if found is None else f"{found['p50_ms']:.3f}{'' if found['kept'] else '!'}"
+        return "-" if found is None else f"{found[row['by']]:.3f}{'' if found['kept'] else '!'}"
 
     def ratio(row, name):
         return f"{row['ratios'][name]:.2f}" if name in row["ratios"] else "-"
@@ -233,6 +232,7 @@ def about(args, probe):
         "versions": {"relayc": version, **{name: of(name) for name in PEERS}},
         "isa": args.isa,
         "rounds": args.rounds,
+        "by": args.by,
         "seconds": args.seconds,
         "probe_gflops": {str(threads): best for threads, best in probe.best.items()},
     }
@@ -244,7 +244,7 @@ def record(facts, rows):
     versions = ", ".join(f"{name} {version}" for name, version in facts["versions"].items())
     probe = ", ".join(f"{rate:.0f} GFLOP/s on {threads}" for threads, rate in facts["probe_gflops"].items())
     isa = f"; relayc for {facts['isa']}" if facts["isa"] else ""
-    text += f"\n## {facts['date']}\n\n{facts['cpu']}; probe {probe}; {versions}{isa}; {facts['rounds']} rounds.\n\n{table(rows)}\n"
+    text += f"\n## {facts['date']}\n\n{facts['cpu']}; probe {probe}; {versions}{isa}; {facts['rounds']} rounds, {facts['by']}.\n\n{table(rows)}\n"
     path.write_text(text)
 
 
@@ -254,6 +254,7 @@ def main():
     parser.add_argument("--threads", default="1,2")
     parser.add_argument("--rounds", type=int, default=10, help="how many bursts of each engine")
     parser.add_argument("--seconds", type=float, default=0.5, help="how long a burst of a peer is")
+    parser.add_argument("--by", choices=["p50_ms", "min_ms"], default="p50_ms", help="which time of a call is shown and compared")
     parser.add_argument("--isa", help="sets RELAYC_ISA, for relayc only")
     parser.add_argument("--relayc", default=str(ROOT / "target" / "release" / "relayc"))
     parser.add_argument("--json", type=pathlib.Path, help="write all numbers to this file")
@@ -272,9 +273,9 @@ def main():
         onnx.checker.check_model(str(network.model), full_check=True)
         for threads in map(int, args.threads.split(",")):
             rows.append(measure(network, threads, args, probe, folder))
-            print(table([report(rows[-1], probe)]).splitlines()[-1], file=sys.stderr, flush=True)
+            print(table([report(rows[-1], probe, args.by)]).splitlines()[-1], file=sys.stderr, flush=True)
     # Only now the best probe is known.
-    rows = [report(row, probe) for row in rows]
+    rows = [report(row, probe, args.by) for row in rows]
     facts = about(args, probe)
     print(table(rows))
     for row in rows:

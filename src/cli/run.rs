@@ -3,6 +3,7 @@
 use super::{Console, compiled, exit, progress};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound};
+use crate::driver::both;
 use crate::driver::compile::{self, Refused};
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::run::{self, Entry, Limits};
@@ -55,6 +56,8 @@ enum Engine {
     Jit,
     /// The reference interpreter.
     Interp,
+    /// Both, to compare them: every group of the machine code on the same operands.
+    Both,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -71,7 +74,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             Err(code) => code,
         };
     }
-    let until = if args.engine == Engine::Jit { Until::Main } else { Until::Infer };
+    let until = if args.engine != Engine::Interp { Until::Main } else { Until::Infer };
     let mut program = driver::check_file(&args.program.file, until, &How::of(args.program.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
@@ -118,7 +121,7 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
         // The pool is made once in a process, and this is the first use of it.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     }
-    if args.engine == Engine::Jit {
+    if args.engine != Engine::Interp {
         return args.program.bind(program).map_err(Failed::before);
     }
     let requests = args.program.requests(args.program.params.clone());
@@ -143,6 +146,13 @@ fn execute(
     let timeout = args.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     let limits = Limits { deadline: timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() };
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
+    if args.engine == Engine::Both {
+        let words = progress::spin(console, "comparing", || compared(args, program, &bound, limits)).map_err(running)?;
+        if console.verbose {
+            console.words(&format!("{words}\n"));
+        }
+        return Ok(());
+    }
     let (result, words) = progress::spin(console, "running", || compute(args, program, entry, bound, limits)).map_err(running)?;
     let named = outputs::named(&result);
     if console.verbose {
@@ -177,8 +187,19 @@ fn compute(
         }
         Err((program, Refused::Not(reason))) => {
             let words = format!("engine interp, as the program is not compiled: {}", reason.words());
-            Ok((run::interpret(&program, entry, bound, limits)?, words))
+            // Passes have been over it: functions may be gone, and others have their numbers.
+            let entry = run::entry(&program.module, &args.program.entry)?;
+            Ok((run::interpret(&program, &entry, bound, limits)?, words))
         }
+        Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
+    }
+}
+
+/// Holds the compiled program to the interpreter; what came of it in words.
+fn compared(args: &Args, program: Program, bound: &[Bound], limits: Limits) -> Result<String, Diagnostic> {
+    match compile::compile(program, &args.program.entry, &args.program.settings()?, limits) {
+        Ok(compiled) => Ok(both::words(&both::run(&compiled, bound).map_err(|error| *error)?)),
+        Err((_, Refused::Not(reason))) => Ok(format!("nothing is compared, as the program is not compiled: {}", reason.words())),
         Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
     }
 }

@@ -41,7 +41,7 @@ impl Code {
     pub fn exit_code(self) -> u8 {
         match &self.id()[..3] {
             // The program ran; what it should have given is the user's word.
-            _ if self == E0507 => 1,
+            _ if self == E0507 || self == E0508 => 1,
             "E05" | "E06" => 3,
             "E07" => 2,
             "E09" => 101,
@@ -132,6 +132,7 @@ codes! {
     E0504 "a value that no clause matches";
     E0506 "an operator that cannot run";
     E0507 "an expectation that does not hold";
+    E0508 "a compiled result that is not the interpreter's";
 
     E0701 "a file that cannot be read";
     E0702 "a file that cannot be written";

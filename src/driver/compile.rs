@@ -145,6 +145,20 @@ impl Compiled {
         })
     }
 
+    /// The program as it was compiled, groups and all.
+    pub fn module(&self) -> &Module {
+        &self.module
+    }
+
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// What computes the operators that have no kernel.
+    pub fn fallback(&self) -> impl jit::Fallback + '_ {
+        Eval { module: &self.module, limits: &self.limits }
+    }
+
     /// Where an expression of the program stands.
     pub fn span(&self, expr: ExprId) -> Span {
         self.module.exprs[expr].span
@@ -160,7 +174,7 @@ impl Compiled {
     ) -> Result<(), Box<Diagnostic>> {
         let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|bytes| &mut bytes[..]).collect();
-        session.run_watched(&inputs, &mut outputs, &Eval { module: &self.module, limits: &self.limits }, done)
+        session.run_watched(&inputs, &mut outputs, &self.fallback(), done)
     }
 
     /// Room for the outputs.

@@ -11,10 +11,13 @@
 //! them.
 
 use super::Program;
+use super::bind::Bound;
 use super::bind::leaves::Leaf;
 use super::bind::source::{Files, Filling, Source};
+use super::run::to_bound;
 use crate::diag::{Diagnostic, codes};
 use crate::interp::{self, Interp, Limits, Value};
+use crate::ir::VarId;
 use crate::ops;
 use crate::tensor::Tensor;
 use crate::tensor::compare::{Incomparable, Tolerance, compare};
@@ -191,6 +194,23 @@ impl<'a> Runner<'a> {
 
     /// What the call of an example gives. `Err` where it cannot be made.
     fn call(&self, example: &Example) -> Result<Result<Value, Box<Diagnostic>>, String> {
+        let args = self.values(example)?;
+        let module = &self.program.module;
+        let global = module.find_global(&example.function).expect("its arguments were read");
+        Ok(Interp::new(module, ops::table(), &self.lowered, Limits::default()).call_global(global, args))
+    }
+
+    /// The arguments of an example's call. `Err` where it cannot be made.
+    pub fn arguments(&self, example: &Example) -> Result<Vec<Bound>, String> {
+        self.values(example)?.into_iter().map(|value| to_bound(value).map_err(|diagnostic| diagnostic.message)).collect()
+    }
+
+    /// What the call of an example gives, as data. `Err` where it cannot be made.
+    pub fn outcome(&self, example: &Example) -> Result<Result<Bound, Box<Diagnostic>>, String> {
+        Ok(self.call(example)?.and_then(|value| to_bound(value).map_err(Box::new)))
+    }
+
+    fn values(&self, example: &Example) -> Result<Vec<Value>, String> {
         let module = &self.program.module;
         let name = &example.function;
         let global = module.find_global(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
@@ -198,13 +218,12 @@ impl<'a> Runner<'a> {
         if params.len() != example.args.len() {
             return Err(format!("`@{name}` takes {} arguments, found {}", params.len(), example.args.len()));
         }
-        let mut args = Vec::new();
-        for (&param, node) in params.iter().zip(&example.args) {
+        let argument = |(&param, node): (&VarId, &Node)| {
             let var = &module.vars[param];
             let ty = var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR);
-            args.push(self.argument(&var.name, ty, node).map_err(|why| format!("argument `%{}`: {why}", var.name))?);
-        }
-        Ok(Interp::new(module, ops::table(), &self.lowered, Limits::default()).call_global(global, args))
+            self.argument(&var.name, ty, node).map_err(|why| format!("argument `%{}`: {why}", var.name))
+        };
+        params.iter().zip(&example.args).map(argument).collect()
     }
 
     /// A call of a function on random inputs, if there is such a function.

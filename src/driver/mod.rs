@@ -4,6 +4,8 @@
 //! the last one found none.
 
 pub mod bind;
+pub mod both;
+pub mod budget;
 pub mod compile;
 pub mod example;
 pub mod export;

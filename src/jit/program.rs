@@ -11,7 +11,7 @@ use super::pool::{Pool, part};
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Contract, Kernel, Target};
+use crate::kernel::{Contract, Kernel, Target, View};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
 use crate::tensor::{Tensor, with_array};
 use std::fmt;
@@ -306,7 +306,7 @@ impl Program {
 
     /// Bytes of packed weights.
     pub fn packed_bytes(&self) -> usize {
-        self.packed.len()
+        self.packed.bytes()
     }
 
     /// Multiplications and additions of a step, where they are counted.
@@ -411,6 +411,45 @@ fn constant_address(tensor: &Tensor) -> *mut u8 {
     with_array!(tensor, |array| array.as_slice().map_or(std::ptr::null_mut(), |slice| slice.as_ptr() as *mut u8))
 }
 
+/// Who sees the memory before each step, and when all are done.
+type Follow<'a> = &'a mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>;
+
+/// The buffers of a run between two of its steps.
+pub struct Memory<'a> {
+    plan: &'a Plan,
+    addresses: &'a [*mut u8],
+}
+
+impl Memory<'_> {
+    /// A tensor as it lies in a buffer.
+    pub fn tensor(&self, id: BufferId, view: &View) -> Tensor {
+        let buffer = &self.plan.buffers[id];
+        let address = self.addresses[id.index()] as *const u8;
+        let bytes = match buffer.bytes() as usize {
+            0 => &[],
+            // SAFETY: the address is that of the buffer, which has so many bytes, and no step runs.
+            n => unsafe { std::slice::from_raw_parts(address, n) },
+        };
+        let width = usize::from(buffer.dtype.bits.div_ceil(8));
+        let mut found = Vec::with_capacity(view.elements() as usize * width);
+        let mut index = vec![0u64; view.rank()];
+        for _ in 0..view.elements() {
+            let at: i64 = index.iter().zip(&view.strides).map(|(&index, &stride)| index as i64 * stride).sum();
+            let at = (view.offset + at) as usize * width;
+            found.extend_from_slice(&bytes[at..at + width]);
+            for axis in (0..index.len()).rev() {
+                index[axis] += 1;
+                if index[axis] < view.dims[axis] {
+                    break;
+                }
+                index[axis] = 0;
+            }
+        }
+        let shape: Vec<usize> = view.dims.iter().map(|&dim| dim as usize).collect();
+        Tensor::from_le_bytes(buffer.dtype, &shape, &found).expect("a buffer holds what its type says")
+    }
+}
+
 /// What one run after the other uses.
 pub struct Session {
     program: Arc<Program>,
@@ -476,6 +515,28 @@ impl Session {
         fallback: &dyn Fallback,
         done: &mut dyn FnMut(usize),
     ) -> Result<(), Box<Diagnostic>> {
+        self.steps(inputs, outputs, fallback, None, done)
+    }
+
+    /// As [`Session::run`]; `before` sees the memory before each step, and when all are done. What it fails with ends the run.
+    pub fn run_followed(
+        &mut self,
+        inputs: &[&[u8]],
+        outputs: &mut [&mut [u8]],
+        fallback: &dyn Fallback,
+        before: Follow,
+    ) -> Result<(), Box<Diagnostic>> {
+        self.steps(inputs, outputs, fallback, Some(before), &mut |_| {})
+    }
+
+    fn steps(
+        &mut self,
+        inputs: &[&[u8]],
+        outputs: &mut [&mut [u8]],
+        fallback: &dyn Fallback,
+        mut before: Option<Follow>,
+        done: &mut dyn FnMut(usize),
+    ) -> Result<(), Box<Diagnostic>> {
         let program = &*self.program;
         let fits = |ids: &[BufferId], at: usize, len: usize| {
             ids.get(at).is_some_and(|&id| program.plan.buffers[id].bytes() as usize == len)
@@ -494,13 +555,16 @@ impl Session {
             };
         }
         let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
+        let addresses = before.as_ref().map(|_| program.addresses(Some(&self.memory), inputs, outputs));
+        let memory = Memory { plan, addresses: addresses.as_deref().unwrap_or_default() };
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
+                before.as_mut().map_or(Ok(()), |before| before(at, &memory))?;
                 program.launch(step, launch, &self.args[at], scratch, fallback, &self.pool, &self.items[at])?;
                 done(at);
             }
         }
-        Ok(())
+        before.map_or(Ok(()), |before| before(plan.steps.len(), &memory))
     }
 
     pub fn program(&self) -> &Program {

@@ -11,6 +11,7 @@
 //! %b                               %b
 //! ```
 
+use super::effects::droppable;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use crate::base::{Idx, IndexVec};
@@ -18,7 +19,7 @@ use crate::ir::{ExprId, ExprKind, GlobalId, Module, VarId};
 
 pub const PASS: Pass = Pass {
     name: "dead-code",
-    doc: "Bindings that nothing uses and functions that nothing calls go. What writes a cell or calls a function that might \
+    doc: "Takes away bindings that nothing uses and functions that nothing calls. What writes a cell or calls a function that might \
           stays.",
     level: 1,
     run,
@@ -64,8 +65,8 @@ fn drop_globals(module: &mut Module, entry: GlobalId) {
 fn drop_lets(module: &mut Module) {
     let order = module.post_order(&module.roots());
     let uses = Uses::count(module, &order);
-    let effects = Effects::find(module, &order);
-    let dead = uses.dead_lets(module, &order, &effects);
+    let droppable = droppable(module, &order);
+    let dead = uses.dead_lets(module, &order, &droppable);
     rewrite(module, |module, expr| match module.exprs[expr].kind {
         ExprKind::Let { body, .. } if dead[expr.index()] => Some(body),
         _ => None,
@@ -95,7 +96,7 @@ impl Uses {
     }
 
     /// The lets that go. One that does may have been the last to mention others.
-    fn dead_lets(mut self, module: &Module, order: &[ExprId], effects: &Effects) -> Vec<bool> {
+    fn dead_lets(mut self, module: &Module, order: &[ExprId], droppable: &[bool]) -> Vec<bool> {
         let mut let_of: Vec<Option<ExprId>> = vec![None; module.vars.len()];
         let mut dead = vec![false; module.exprs.len()];
         let mut left = Vec::new();
@@ -108,7 +109,7 @@ impl Uses {
         while let Some(var) = left.pop() {
             let Some(expr) = let_of[var.index()] else { continue };
             let ExprKind::Let { value, .. } = module.exprs[expr].kind else { continue };
-            if dead[expr.index()] || self.of_var[var.index()] > 0 || effects.of_expr[value.index()] {
+            if dead[expr.index()] || self.of_var[var.index()] > 0 || !droppable[value.index()] {
                 continue;
             }
             dead[expr.index()] = true;
@@ -132,44 +133,5 @@ impl Uses {
             module.children(expr, &mut left);
         }
         vars
-    }
-}
-
-/// Which expressions may do more than compute a value.
-struct Effects {
-    of_expr: Vec<bool>,
-}
-
-impl Effects {
-    /// Calls of functions are taken to have some, unless the function is a literal called in place without any.
-    fn find(module: &Module, order: &[ExprId]) -> Effects {
-        let mut of_expr = vec![false; module.exprs.len()];
-        let mut of_body = vec![false; module.funcs.len()];
-        let mut children = Vec::new();
-        for &expr in order {
-            children.clear();
-            module.children(expr, &mut children);
-            let inside = children.iter().any(|child| of_expr[child.index()]);
-            of_expr[expr.index()] = match module.exprs[expr].kind {
-                ExprKind::RefWrite { .. } => true,
-                // A function that is made does nothing yet.
-                ExprKind::Fn(func) => {
-                    of_body[func.index()] = inside;
-                    false
-                }
-                ExprKind::Call { callee, .. } => {
-                    inside
-                        || match module.exprs[callee].kind {
-                            ExprKind::Op(_) | ExprKind::Ctor(_) => false,
-                            ExprKind::Fn(func) => of_body[func.index()],
-                            _ => true,
-                        }
-                }
-                // A match that is not total may find no clause.
-                ExprKind::Match { total, .. } => inside || !total,
-                _ => inside,
-            };
-        }
-        Effects { of_expr }
     }
 }

@@ -6,6 +6,7 @@
 //! not here: anything a pass alone knows of an operator; that is declared with the operator.
 
 mod alter_op_layout;
+mod beta_reduce;
 mod bind_params;
 pub mod build;
 mod canonicalise;
@@ -57,6 +58,7 @@ pub const MAX_LEVEL: u8 = 3;
 /// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
 const PASSES: &[Pass] = &[
     inline::PASS,
+    beta_reduce::PASS,
     to_a_normal_form::PASS,
     to_graph_normal_form::PASS,
     simplify_inference::PASS,

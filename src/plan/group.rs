@@ -1,7 +1,7 @@
 //! Values inside of a group: elements not yet computed, over loads of buffers and of results still in registers.
 
-use super::BufferId;
-use crate::kernel::{Body, Val, View};
+use super::{BufferId, Seen};
+use crate::kernel::{Body, Instr, Val, View};
 use crate::types::DType;
 
 /// A value.
@@ -9,6 +9,16 @@ use crate::types::DType;
 pub enum Value {
     Tensor(Lazy),
     Tuple(Vec<Value>),
+}
+
+impl Value {
+    /// Where it lies.
+    pub fn seen(&self) -> Seen {
+        match self {
+            Value::Tensor(lazy) => lazy.seen(),
+            Value::Tuple(fields) => Seen::Tuple(fields.iter().map(Value::seen).collect()),
+        }
+    }
 }
 
 /// What a load reads.
@@ -51,6 +61,16 @@ impl Lazy {
     pub fn plain(&self) -> Option<&Load> {
         let [load] = &self.loads[..] else { return None };
         matches!(self.body.instrs.get(self.result.0 as usize), Some(crate::kernel::Instr::Read(0))).then_some(load)
+    }
+
+    fn seen(&self) -> Seen {
+        if let Some(Load { source: Source::Buffer(buffer), view, .. }) = self.plain() {
+            return Seen::Buffer(*buffer, view.clone());
+        }
+        match self.body.instrs[self.result.0 as usize] {
+            Instr::Const(bits, lane) if self.dims.is_empty() => Seen::Scalar(bits, lane),
+            _ => Seen::Nowhere,
+        }
     }
 
     /// The anchors it reads.

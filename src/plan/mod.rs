@@ -5,6 +5,7 @@
 //! elementwise operators become the body of the kernel they follow, and operators that only move elements become strides;
 //! what has no kernel is a step that names the operator and falls back on its evaluation. Deliberately not here: instructions.
 
+mod accuracy;
 mod anchor;
 mod call;
 mod group;
@@ -13,6 +14,7 @@ mod region;
 mod request;
 mod show;
 
+pub use accuracy::{Accuracy, accuracy};
 pub use region::{NotCompiled, plan};
 pub use show::text;
 
@@ -20,8 +22,9 @@ use crate::index_type;
 pub use crate::ir::ConstId;
 use crate::ir::ExprId;
 pub use crate::ir::ExprId as CallId;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Lane, View};
 use crate::types::DType;
+use std::ops::Range;
 
 index_type! {
     /// A buffer of a plan.
@@ -39,6 +42,10 @@ pub struct Plan {
     pub inputs: Vec<BufferId>,
     /// The leaves of the result, in order.
     pub outputs: Vec<BufferId>,
+    /// The calls that the steps compute, in order.
+    pub groups: Vec<Group>,
+    /// Where the leaves of the result lay before they were outputs.
+    pub results: Vec<Seen>,
     /// Bytes of the arena, and of the part of it that is kept from one run to the next.
     pub arena_bytes: u64,
     pub kept_bytes: u64,
@@ -89,6 +96,28 @@ pub struct Step {
     pub ops: Vec<&'static str>,
     /// Done once, when the plan is loaded.
     pub once: bool,
+}
+
+/// A call of an operator or of a fused group, for who follows a run.
+#[derive(Clone, Debug)]
+pub struct Group {
+    pub call: ExprId,
+    /// Where its operands lie before the first of its steps.
+    pub operands: Vec<Seen>,
+    /// Where its result lies after the last one.
+    pub result: Seen,
+    pub steps: Range<usize>,
+}
+
+/// Where a value lies for a while.
+#[derive(Clone, Debug)]
+pub enum Seen {
+    Buffer(BufferId, View),
+    /// A scalar that is part of the code, by its bits.
+    Scalar(u32, Lane),
+    Tuple(Vec<Seen>),
+    /// Nowhere as such.
+    Nowhere,
 }
 
 /// What a step does.

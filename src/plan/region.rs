@@ -3,7 +3,7 @@
 use super::anchor::Anchor;
 use super::group::{Lazy, Load, Source, Value};
 use super::request::{self, Requests, def};
-use super::{Buffer, BufferId, Fallback, Place, Plan, Step, Work, call, memory};
+use super::{Buffer, BufferId, Fallback, Group, Place, Plan, Step, Work, call, memory};
 use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
 use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
@@ -226,11 +226,15 @@ impl Lowering<'_> {
                 let args: Vec<Value> =
                     module.items(args).iter().map(|arg| self.value_of(arg.expr, values)).collect::<Result<_, _>>()?;
                 self.origin = expr;
+                let (start, operands) = (self.plan.steps.len(), args.iter().map(Value::seen).collect());
                 let value = match module.exprs[callee].kind {
                     ExprKind::Fn(func) => self.group(func, args)?,
                     _ => self.call(expr, args)?,
                 };
-                self.settle(expr, value)
+                let value = self.settle(expr, value);
+                let steps = start..self.plan.steps.len();
+                self.plan.groups.push(Group { call: expr, operands, result: value.seen(), steps });
+                value
             }
             _ => return Err(NotCompiled::ControlFlow),
         })
@@ -300,14 +304,14 @@ impl Lowering<'_> {
         let outs = call::tensors(module, module.ty(expr))?;
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
-        let lowered = if self.avoid.contains(&self.origin) { None } else { self.lowered(op, &call, &args) };
+        let lowered = if self.avoid.contains(&self.origin) { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),
             None => Ok(self.fallback(expr, op, &args, &outs)),
         }
     }
 
-    fn lowered(&mut self, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {
+    fn lowered(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {
         match op.lower.as_ref()? {
             Lower::Scalar(rule) => self.scalar(op, call, args, None, *rule).map(Value::Tensor),
             Lower::Along(axis, rule) => {
@@ -328,7 +332,7 @@ impl Lowering<'_> {
                 };
                 (0..n).map(|at| field(at).map(Value::Tensor)).collect::<Option<Vec<_>>>().map(Value::Tuple)
             }
-            Lower::Join(axis) => self.join(op, call, args, axis(call)?),
+            Lower::Join(axis) => self.join(expr, op, call, args, axis(call)?),
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
             Lower::Windows(product, nest) => {
@@ -405,11 +409,17 @@ impl Lowering<'_> {
         copy.map_views(&call.out().shape, view)
     }
 
-    fn join(&mut self, op: &'static OpDef, call: &Call, args: &[Value], axis: usize) -> Option<Value> {
+    fn join(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value], axis: usize) -> Option<Value> {
         let Some(Value::Tuple(fields)) = args.first() else { return None };
         let group = self.origin;
-        // The place where parts that asked for it lie already.
-        let (buffer, view) = self.place_of(group, call.out());
+        let (buffer, view) = if request::result_of(self.module, group) == expr {
+            // The place where parts that asked for it lie already.
+            self.place_of(group, call.out())
+        } else {
+            // What goes on in the group may read it in another order than it writes its result.
+            let buffer = self.buffer(call.out(), Place::Arena(0));
+            (buffer, View::dense(&call.out().shape))
+        };
         let mut begin = 0;
         for field in fields {
             let Value::Tensor(lazy) = field else { return None };
@@ -596,6 +606,7 @@ impl Lowering<'_> {
                 Value::Tuple(fields) => stack.extend(fields.into_iter().rev()),
                 Value::Tensor(lazy) => {
                     let at = self.plan.outputs.len();
+                    self.plan.results.push(Value::Tensor(lazy.clone()).seen());
                     let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
                     let there = lazy.plain().and_then(|load| match load.source {
                         Source::Buffer(buffer) if matches!(self.plan.buffers[buffer].place, Place::Output(own) if own == at) => {

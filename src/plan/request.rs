@@ -116,13 +116,7 @@ impl Finder<'_> {
             }
             Some(Lower::Join(axis)) => {
                 // Only where the concatenation is the group's result as it is.
-                let result = match module.exprs[group].kind {
-                    ExprKind::Call { callee, .. } => match module.exprs[callee].kind {
-                        ExprKind::Fn(func) => module.funcs[func].body,
-                        _ => group,
-                    },
-                    _ => return,
-                };
+                let result = result_of(module, group);
                 if result == call {
                     self.join(call, group, &args, outside, axis);
                 }
@@ -181,8 +175,19 @@ impl Finder<'_> {
     }
 }
 
+/// The expression whose value is the result of a step: the call, or the body of the function that it calls.
+pub fn result_of(module: &Module, step: ExprId) -> ExprId {
+    match module.exprs[step].kind {
+        ExprKind::Call { callee, .. } => match module.exprs[callee].kind {
+            ExprKind::Fn(func) => module.funcs[func].body,
+            _ => step,
+        },
+        _ => step,
+    }
+}
+
 /// What an operator's declaration says of a call whose types are known, with the operands.
-fn described<T>(module: &Module, call: ExprId, f: impl FnOnce(&Call) -> Option<T>) -> Option<(Vec<Tensor>, T)> {
+pub(super) fn described<T>(module: &Module, call: ExprId, f: impl FnOnce(&Call) -> Option<T>) -> Option<(Vec<Tensor>, T)> {
     let ExprKind::Call { args, attrs, .. } = module.exprs[call].kind else { return None };
     let args: Vec<Vec<Tensor>> =
         module.items(args).iter().map(|arg| call::tensors(module, module.ty(arg.expr)).ok()).collect::<Option<_>>()?;

@@ -16,6 +16,7 @@ mod kinds;
 mod lines;
 mod session;
 
+pub use kinds::run_lines;
 use std::path::{Path, PathBuf};
 
 /// How tests are run.

@@ -6,7 +6,7 @@
 use super::generate::Gen;
 use super::shape::Outer;
 use crate::jit::asm::{Cond, Label, Mem, R};
-use crate::kernel::Access;
+use crate::kernel::{Access, Clip};
 
 /// Registers for pointers.
 const POINTERS: [R; 11] = [R::RBX, R::RSI, R::RDI, R::R8, R::R9, R::R10, R::R11, R::R12, R::R13, R::R14, R::R15];
@@ -60,17 +60,26 @@ impl Gen<'_> {
         Some(())
     }
 
-    /// Steps of all strides in bytes have to fit 32 bits, also the longest way along a dimension.
+    /// Whether every way has a number, and every step of a window fits an instruction. What a tile reaches is checked access
+    /// by access.
     pub fn steps_fit(&self) -> bool {
-        let fits = |stride: i64, extent: u64, size: i64| {
-            let way = stride.checked_mul(size).and_then(|step| step.checked_mul(i64::try_from(extent).ok()?.max(64)));
-            way.is_some_and(|way| i32::try_from(way).is_ok_and(|way| way.unsigned_abs() < 1 << 30))
+        let way = |stride: i64, extent: u64, size: i64| {
+            let bytes = stride.checked_mul(size)?.checked_mul(i64::try_from(extent).ok()?)?;
+            (bytes.unsigned_abs() < 1 << 62).then_some(())
         };
-        self.groups.iter().all(|group| {
-            let kept = group.access.kept.iter().zip(&self.n.dims).all(|(&stride, &extent)| fits(stride, extent, group.size));
+        let fits = |group: &Group| {
+            let kept = group.access.kept.iter().zip(&self.n.dims);
             let reduced = group.access.reduced.iter().zip(&self.n.reduce);
-            kept && reduced.clone().all(|(&stride, dim)| fits(stride, dim.extent, group.size))
-        }) && self.places.iter().all(|place| place.1.unsigned_abs() < 1 << 30)
+            kept.map(|(&stride, &extent)| way(stride, extent, group.size)).all(|fits| fits.is_some())
+                && reduced.clone().all(|(&stride, dim)| way(stride, dim.extent, group.size).is_some())
+                && (reduced.clone().all(|(&stride, _)| i32::try_from(stride * group.size).is_ok()) || self.count.is_none())
+        };
+        let small = |x: i64| x.unsigned_abs() < 1 << 30;
+        let clips = self.n.reduce.iter().all(|dim| {
+            let clip = |clip: Clip| [clip.stride, clip.dilation, clip.before, clip.size].into_iter().all(small);
+            dim.clip.is_none_or(clip) && dim.extent < 1 << 30
+        });
+        clips && self.groups.iter().all(fits)
     }
 
     /// The address of a group's pointer; one on the stack is brought to `rax`.
@@ -91,8 +100,19 @@ impl Gen<'_> {
             return;
         }
         let register = self.pointer(group);
-        self.asm.add_ri(register, bytes as i32);
+        self.add(register, bytes);
         self.put_back(group);
+    }
+
+    /// Adds any number, by way of `rcx` where an instruction does not hold it.
+    fn add(&mut self, register: R, bytes: i64) {
+        match i32::try_from(bytes) {
+            Ok(bytes) => self.asm.add_ri(register, bytes),
+            Err(_) => {
+                self.asm.mov_ri(R::RCX, bytes);
+                self.asm.add_rr(register, R::RCX);
+            }
+        }
     }
 
     /// Adds `rcx` times so many bytes.
@@ -202,8 +222,8 @@ impl Gen<'_> {
             for (&dim, &slot) in outer.iter().zip(&slots.index) {
                 let stride = self.outer_stride(group, dim);
                 if stride != 0 {
-                    self.asm.mov_rm(R::RCX, Mem::at(R::RSP, slot));
-                    self.asm.imul_rri(R::RCX, R::RCX, stride as i32);
+                    self.asm.mov_ri(R::RCX, stride);
+                    self.asm.imul_rm(R::RCX, Mem::at(R::RSP, slot));
                     self.asm.add_rr(R::RAX, R::RCX);
                 }
             }
@@ -250,7 +270,7 @@ impl Gen<'_> {
         }
         let item = Mem::at(R::RSP, self.groups[group].item);
         self.asm.mov_rm(R::RAX, item);
-        self.asm.add_ri(R::RAX, bytes as i32);
+        self.add(R::RAX, bytes);
         self.asm.mov_mr(item, R::RAX);
     }
 }

@@ -14,7 +14,9 @@ mod fold;
 mod frame;
 mod generate;
 mod normal;
+mod reduce;
 mod shape;
+mod window;
 
 #[cfg(test)]
 mod reference;
@@ -41,6 +43,11 @@ pub struct NestCode {
 pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     let isa = asm.isa();
     let normal = Normal::new(nest, isa == Isa::Avx512)?;
+    if normal.dims.contains(&0) {
+        let entry = asm.here();
+        asm.ret();
+        return Some(NestCode { entry, n_items: 0, item_cost_ns: 0.0 });
+    }
     // A first pass, whose code is dropped, tells how much stack the function needs, and whether it can be had at all.
     let mut draft = Asm::new(isa);
     let frame = Gen::new(&mut draft, &normal).generate(0)?;

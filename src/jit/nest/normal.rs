@@ -115,8 +115,13 @@ impl Normal {
         let dim = self.reduce[at];
         let Some(clip) = dim.clip else { return Some(()) };
         let n = *self.dims.get(clip.dim)?;
-        if clip.dilation < 1 || n == 0 {
+        if clip.dilation < 1 {
             return None;
+        }
+        if n == 0 {
+            // There is no point whose window could be clipped.
+            self.reduce[at].clip = None;
+            return Some(());
         }
         let last = i64::try_from(n).ok()? - 1;
         let (first, end) = (bounds(clip, dim.extent, 0), bounds(clip, dim.extent, last));

@@ -3,7 +3,7 @@
 use super::normal::bounds;
 use crate::jit::expand::evaluate::evaluate;
 use crate::jit::expand::expand_typed;
-use crate::kernel::{Access, Fold, Lane, Nest, Stage, Val};
+use crate::kernel::{Access, Fold, Instr, Lane, Nest, Stage, Val};
 use crate::types::DType;
 
 /// Computes a nest on buffers of bytes, one for each argument. Sums and products are taken in f64.
@@ -40,8 +40,11 @@ pub fn compute(nest: &Nest, memory: &mut [Vec<u8>]) {
                 stage.folds.iter().enumerate().map(|(at, fold)| Folding::new(fold.1, kinds[first + at])).collect();
             for reduced in points {
                 let values = {
-                    let read = |access: &Access| ([load(memory, access, &kept, &reduced)], lane(access));
-                    let reads: Vec<([u32; 1], Lane)> = nest.reads.iter().map(read).collect();
+                    let read = |(at, access): (usize, &Access)| {
+                        let used = stage.body.instrs.contains(&Instr::Read(at as u16));
+                        ([if used { load(memory, access, &kept, &reduced) } else { 0 }], lane(access))
+                    };
+                    let reads: Vec<([u32; 1], Lane)> = nest.reads.iter().enumerate().map(read).collect();
                     let folded: Vec<[u32; 1]> = folded.iter().map(|&bits| [bits]).collect();
                     evaluate(&stage.body, &reads, (&folded, &kinds), count as f32)
                 };

@@ -278,6 +278,7 @@ pub const QNN_CONCATENATE: OpDef = OpDef {
     ),
     rel: rel::concatenate_rel,
     eval: eval::concatenate_eval,
+    lower: None,
     ..CONCATENATE
 };
 
@@ -306,6 +307,7 @@ pub const QNN_DENSE: OpDef = OpDef {
     ),
     rel: rel::dense_rel,
     eval: eval::dense_eval,
+    lower: None,
     ..DENSE
 };
 
@@ -332,6 +334,7 @@ pub const QNN_BATCH_MATMUL: OpDef = OpDef {
     ),
     rel: rel::batch_matmul_rel,
     eval: eval::batch_matmul_eval,
+    lower: None,
     ..BATCH_MATMUL
 };
 
@@ -362,6 +365,7 @@ pub const QNN_CONV2D: OpDef = OpDef {
     ),
     rel: rel::conv2d_rel,
     eval: eval::conv2d_eval,
+    lower: None,
     blocks: None,
     ..CONV2D
 };
@@ -386,6 +390,7 @@ pub const QNN_CONV2D_TRANSPOSE: OpDef = OpDef {
     ),
     rel: rel::conv2d_transpose_rel,
     eval: eval::conv2d_transpose_eval,
+    lower: None,
     fuse: None,
     ..CONV2D_TRANSPOSE
 };
@@ -413,6 +418,7 @@ pub const QNN_AVG_POOL2D: OpDef = OpDef {
     ),
     rel: rel::avg_pool2d_rel,
     eval: eval::avg_pool2d_eval,
+    lower: None,
     ..AVG_POOL2D
 };
 

@@ -42,13 +42,18 @@ pub const PASS: Pass = Pass {
 /// Factors of more elements are not followed.
 const MAX_FACTORS: usize = 1 << 16;
 
+/// All walks together take so many steps for each expression, and some more.
+const STEPS_EACH: usize = 64;
+const STEPS_AT_LEAST: usize = 100_000;
+
 /// Weights up to so many elements are scaled even where another product has them too.
 const SMALL_WEIGHT: usize = 1 << 12;
 
 fn run(module: &mut Module, cx: &PassCx) {
     let (users, order) = Users::of(module);
     let n_mentions = mentions(module, &users, &order);
-    let mut fold = Fold { cx, users, bypassed: FxHashMap::default(), pending: FxHashMap::default(), n_mentions };
+    let steps_left = STEPS_EACH * order.len() + STEPS_AT_LEAST;
+    let mut fold = Fold { cx, users, bypassed: FxHashMap::default(), pending: FxHashMap::default(), n_mentions, steps_left };
     for &expr in &order {
         if let Some((data, scale)) = fold.multiplication(module, expr)
             && fold.backward(module, expr, data, &scale)
@@ -100,6 +105,8 @@ struct Fold<'a> {
     pending: FxHashMap<ExprId, Pending>,
     /// How often a constant is mentioned.
     n_mentions: FxHashMap<ConstId, usize>,
+    /// How much may still be walked.
+    steps_left: usize,
 }
 
 /// Factors of a weight.
@@ -167,21 +174,39 @@ impl Fold<'_> {
         own.then_some(product)
     }
 
-    fn apply(&mut self, module: &mut Module, changes: Vec<Change>) {
-        let times = |all: &mut Option<Vec<f64>>, factors: Vec<f64>| match all {
-            Some(all) => all.iter_mut().zip(factors).for_each(|(all, factor)| *all *= factor),
-            None => *all = Some(factors),
+    /// Makes changes, unless the factors of a weight would become too large or too small with them.
+    fn apply(&mut self, module: &mut Module, changes: Vec<Change>) -> bool {
+        let combined = |all: Option<&Vec<f64>>, factors: &[f64]| match all {
+            Some(all) => all.iter().zip(factors).map(|(all, factor)| all * factor).collect(),
+            None => factors.to_vec(),
         };
+        let mut products = Vec::new();
+        for change in &changes {
+            let (product, factors, of_outputs) = match change {
+                Change::Outputs(product, factors) => (*product, factors, true),
+                Change::Inputs(product, factors) => (*product, factors, false),
+                Change::Operand(..) => continue,
+            };
+            let pending = self.pending.get(&product);
+            let all = pending.and_then(|pending| if of_outputs { pending.outputs.as_ref() } else { pending.inputs.as_ref() });
+            let scale = Scale { shape: vec![factors.len()], factors: combined(all, factors) };
+            let dtype = module.types.as_tensor(module.ty(product)).map(|(_, dtype)| dtype);
+            if !dtype.is_some_and(|dtype| scale.is_moderate(dtype)) {
+                return false;
+            }
+            products.push((product, scale.factors, of_outputs));
+        }
+        for (product, factors, of_outputs) in products {
+            let pending = self.pending.entry(product).or_default();
+            *(if of_outputs { &mut pending.outputs } else { &mut pending.inputs }) = Some(factors);
+        }
         for change in changes {
-            match change {
-                Change::Outputs(product, factors) => times(&mut self.pending.entry(product).or_default().outputs, factors),
-                Change::Inputs(product, factors) => times(&mut self.pending.entry(product).or_default().inputs, factors),
-                Change::Operand(call, at, value) => {
-                    let constant = self.cx.constant(module, module.exprs[args(module, call)[at]].span, value);
-                    set_operand(module, call, at, constant);
-                }
+            if let Change::Operand(call, at, value) = change {
+                let constant = self.cx.constant(module, module.exprs[args(module, call)[at]].span, value);
+                set_operand(module, call, at, constant);
             }
         }
+        true
     }
 
     /// Multiplies the weights, each once. One that nobody else has is changed in place.

@@ -13,8 +13,10 @@ use crate::ops::known::{
 };
 use crate::passes::build::{attrs, value_of};
 
-/// How many expressions one factor may pass.
-const MAX_STEPS: usize = 10_000;
+/// How many expressions one factor may pass, and how many on its way to another multiplication. What stays because of it
+/// stands in the way of the next one, so that a long chain of multiplications is not walked again for each of them.
+const MAX_STEPS: usize = 1000;
+const MAX_STEPS_TO_FACTORS: usize = 8;
 
 /// What a factor does at an expression it comes to.
 enum Step {
@@ -43,11 +45,12 @@ impl Fold<'_> {
         let mut n_steps = 0;
         while let Some((expr, user, scale)) = work.pop() {
             n_steps += 1;
-            if n_steps > MAX_STEPS || !self.users.only(expr, user) {
+            if !self.may_step(n_steps) || !self.users.only(expr, user) {
                 return false;
             }
             match self.step_back(module, expr, &scale) {
                 None => return false,
+                Some(Step::End(Change::Operand(..))) if n_steps > MAX_STEPS_TO_FACTORS => return false,
                 Some(Step::End(change)) => changes.push(change),
                 Some(Step::Pass(scale)) => work.push((self.args(module, expr)[0], expr, scale)),
                 Some(Step::PassWith(scale, data, change)) => {
@@ -62,8 +65,13 @@ impl Fold<'_> {
                 }
             }
         }
-        self.apply(module, changes);
-        true
+        self.apply(module, changes)
+    }
+
+    /// Counts a step of a walk.
+    fn may_step(&mut self, n_steps: usize) -> bool {
+        self.steps_left = self.steps_left.saturating_sub(1);
+        n_steps <= MAX_STEPS && self.steps_left > 0
     }
 
     /// Whether all users of a multiplication's result take its factors; then they do.
@@ -75,19 +83,21 @@ impl Fold<'_> {
             if self.users.is_result(expr) || self.users.list(expr).is_empty() {
                 return false;
             }
-            for &user in self.users.list(expr) {
+            for at in 0..self.users.list(expr).len() {
                 n_steps += 1;
-                if n_steps > MAX_STEPS {
+                if !self.may_step(n_steps) {
                     return false;
                 }
+                let user = self.users.list(expr)[at];
+                let ends = self.calls(module, user, &[&MULTIPLY]);
                 match self.step_on(module, expr, user, &scale, &mut work) {
                     None => return false,
+                    Some(_) if ends && n_steps > MAX_STEPS_TO_FACTORS => return false,
                     Some(change) => changes.extend(change),
                 }
             }
         }
-        self.apply(module, changes);
-        true
+        self.apply(module, changes)
     }
 
     fn step_back(&self, module: &Module, expr: ExprId, scale: &Scale) -> Option<Step> {

@@ -36,7 +36,7 @@ use rustc_hash::FxHashMap;
 
 pub const PASS: Pass = Pass {
     name: "fuse-ops",
-    doc: "Operators that one kernel can compute become one function with `Primitive=1`. By TVM's classes and its dominator rule; \
+    doc: "Makes one function with `Primitive=1` of operators that one kernel can compute. By TVM's classes and its dominator rule; \
           `relayc opt --explain-fusion` says why each pair was or was not fused.",
     level: 1,
     run,

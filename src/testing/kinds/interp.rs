@@ -32,7 +32,7 @@ impl Kind for Interp {
 }
 
 /// The text of each `// run:` line, with its number from 1.
-pub(super) fn run_lines(text: &str) -> Vec<(usize, String)> {
+pub fn run_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut goes_on = false;
     for (i, line) in text.lines().enumerate() {

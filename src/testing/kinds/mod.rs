@@ -9,6 +9,8 @@ mod parse;
 mod pass;
 mod print;
 
+pub use interp::run_lines;
+
 use super::Case;
 use crate::diag::render::{Format, render};
 use crate::driver::Program;

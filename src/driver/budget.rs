@@ -1,0 +1,351 @@
+//! How far a compiled result may lie from the interpreter's (reliability 5).
+//!
+//! Each operator is evaluated by the interpreter. What its kernel may add of error is its budget; what its operands' errors
+//! become is measured: it is evaluated again on operands moved by their errors, all up, all down, one against the other, and by
+//! signs of chance. At a jump (a comparison, a rounding) the two sides differ, so that both pass. Where no error is possible the
+//! result must be the same bit for bit, NaN aside. Deliberately not here: programs that branch; the caller has another rule.
+
+use super::bind::Bound;
+use super::compile::leaves;
+use super::run::{to_bound, to_value};
+use crate::diag::Diagnostic;
+use crate::interp::{self, Limits};
+use crate::ir::{ExprId, ExprKind, Module, VarId};
+use crate::ops;
+use crate::plan::{Accuracy, accuracy};
+use crate::tensor::Tensor;
+use crate::types::DType;
+use rustc_hash::FxHashMap;
+
+/// A tensor, and how far from each element a right answer may lie; without errors it is exact.
+#[derive(Clone, Debug)]
+pub struct Near {
+    pub value: Tensor,
+    pub error: Option<Vec<f64>>,
+}
+
+impl Near {
+    pub fn exact(value: Tensor) -> Near {
+        Near { value, error: None }
+    }
+}
+
+/// A value of such tensors.
+#[derive(Clone, Debug)]
+pub enum NearValue {
+    Tensor(Near),
+    Tuple(Vec<NearValue>),
+}
+
+impl NearValue {
+    pub fn exact(bound: Bound) -> NearValue {
+        match bound {
+            Bound::Tensor(tensor) => NearValue::Tensor(Near::exact(tensor)),
+            Bound::Tuple(fields) => NearValue::Tuple(fields.into_iter().map(NearValue::exact).collect()),
+        }
+    }
+
+    /// Its tensors in order.
+    pub fn tensors(&self) -> Vec<&Near> {
+        let (mut found, mut stack) = (vec![], vec![self]);
+        while let Some(value) = stack.pop() {
+            match value {
+                NearValue::Tensor(near) => found.push(near),
+                NearValue::Tuple(fields) => stack.extend(fields.iter().rev()),
+            }
+        }
+        found
+    }
+
+    /// The value with every tensor made another; `at` counts them.
+    fn map(&self, at: &mut usize, f: &mut dyn FnMut(usize, &Near) -> Tensor) -> Bound {
+        match self {
+            NearValue::Tensor(near) => {
+                *at += 1;
+                Bound::Tensor(f(*at - 1, near))
+            }
+            NearValue::Tuple(fields) => Bound::Tuple(fields.iter().map(|field| field.map(at, f)).collect()),
+        }
+    }
+}
+
+/// Why there is no budget.
+#[derive(Debug)]
+pub enum Unknown {
+    /// A call of a function, a branch, a reference.
+    ControlFlow,
+    /// What the interpreter failed with.
+    Failed(Box<Diagnostic>),
+}
+
+/// How an engine may compute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Freedom {
+    /// Operator by operator, as a group does.
+    AsWritten,
+    /// Rewritten by passes: each operand may have been rounded otherwise.
+    Rewritten,
+}
+
+/// Evaluates an expression whose free variables have values.
+pub fn evaluate(
+    module: &Module,
+    body: ExprId,
+    values: FxHashMap<VarId, NearValue>,
+    freedom: Freedom,
+    limits: &Limits,
+) -> Result<NearValue, Unknown> {
+    let order = module.evaluation_order(&[body]);
+    let mut bound: FxHashMap<VarId, ExprId> = FxHashMap::default();
+    for &expr in &order {
+        if let ExprKind::Let { var, value, .. } = module.exprs[expr].kind {
+            bound.insert(var, value);
+        }
+    }
+    let evaluator = Evaluator { module, slack: if freedom == Freedom::Rewritten { 1.0 } else { 0.0 }, limits };
+    let mut done: FxHashMap<ExprId, NearValue> = FxHashMap::default();
+    for &expr in &order {
+        let of = |expr: ExprId| done.get(&expr).cloned().ok_or(Unknown::ControlFlow);
+        let value = match module.exprs[expr].kind {
+            ExprKind::Op(_) => continue,
+            ExprKind::Const(id) => NearValue::Tensor(Near::exact(module.consts[id].clone())),
+            ExprKind::Var(var) => match (values.get(&var), bound.get(&var)) {
+                (Some(value), _) => value.clone(),
+                (None, Some(&value)) => of(value)?,
+                (None, None) => return Err(Unknown::ControlFlow),
+            },
+            ExprKind::Let { body, .. } => of(body)?,
+            ExprKind::Tuple(fields) => {
+                NearValue::Tuple(module.items(fields).iter().map(|field| of(field.expr)).collect::<Result<_, _>>()?)
+            }
+            ExprKind::Proj { tuple, index } => match of(tuple)? {
+                NearValue::Tuple(mut fields) if (index as usize) < fields.len() => fields.swap_remove(index as usize),
+                _ => return Err(Unknown::ControlFlow),
+            },
+            ExprKind::Call { args, .. } if module.called_op(expr).is_some() => {
+                let args: Vec<NearValue> = module.items(args).iter().map(|arg| of(arg.expr)).collect::<Result<_, _>>()?;
+                evaluator.call(expr, &args).map_err(Unknown::Failed)?
+            }
+            _ => return Err(Unknown::ControlFlow),
+        };
+        done.insert(expr, value);
+    }
+    done.remove(&body).ok_or(Unknown::ControlFlow)
+}
+
+/// One step of a plan, an operator or a fused group, on operands as they are.
+pub fn evaluate_call(module: &Module, call: ExprId, args: Vec<NearValue>, limits: &Limits) -> Result<NearValue, Unknown> {
+    let ExprKind::Call { callee, .. } = module.exprs[call].kind else { return Err(Unknown::ControlFlow) };
+    match module.exprs[callee].kind {
+        ExprKind::Op(_) => Evaluator { module, slack: 0.0, limits }.call(call, &args).map_err(Unknown::Failed),
+        ExprKind::Fn(func) => {
+            let values = module.funcs[func].params.iter().copied().zip(args).collect();
+            evaluate(module, module.funcs[func].body, values, Freedom::AsWritten, limits)
+        }
+        _ => Err(Unknown::ControlFlow),
+    }
+}
+
+struct Evaluator<'a> {
+    module: &'a Module,
+    /// How many units of the last place every operand is moved by at least.
+    slack: f64,
+    limits: &'a Limits,
+}
+
+/// The sign of the error of an element: of which operand, at which place.
+type Signs = fn(usize, usize) -> f64;
+
+const SIGNS: [Signs; 6] = [
+    |_, _| 1.0,
+    |_, _| -1.0,
+    |arg, _| if arg % 2 == 0 { 1.0 } else { -1.0 },
+    |arg, _| if arg % 2 == 0 { -1.0 } else { 1.0 },
+    |arg, at| chance(1, arg, at),
+    |arg, at| chance(2, arg, at),
+];
+
+/// A sign that looks like chance.
+fn chance(seed: u64, arg: usize, at: usize) -> f64 {
+    let mixed = (seed << 40 ^ (arg as u64) << 32 ^ at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    if mixed >> 40 & 1 == 0 { 1.0 } else { -1.0 }
+}
+
+impl Evaluator<'_> {
+    fn run(&self, call: ExprId, args: Vec<Bound>) -> Result<Bound, Box<Diagnostic>> {
+        let args: Vec<_> = args.into_iter().map(to_value).collect();
+        to_bound(interp::call_operator(self.module, ops::table(), call, &args, self.limits)?).map_err(Box::new)
+    }
+
+    fn call(&self, call: ExprId, args: &[NearValue]) -> Result<NearValue, Box<Diagnostic>> {
+        let with = |f: &mut dyn FnMut(usize, &Near) -> Tensor| {
+            let mut at = 0;
+            args.iter().map(|arg| arg.map(&mut at, f)).collect::<Vec<Bound>>()
+        };
+        let result = self.run(call, with(&mut |_, near| near.value.clone()))?;
+        let accuracy = accuracy(self.module, ops::table(), call);
+        let tensors = leaves(std::slice::from_ref(&result)).into_iter().cloned().collect::<Vec<_>>();
+        let mut errors: Vec<Vec<f64>> = tensors.iter().map(|tensor| vec![0.0; tensor.len()]).collect();
+        // What the operands' errors become.
+        let slack = self.slack.max(if matches!(accuracy, Accuracy::Mixed(_)) { 4.0 } else { 0.0 });
+        let all: Vec<&Near> = args.iter().flat_map(NearValue::tensors).collect();
+        if slack > 0.0 || all.iter().any(|near| near.error.is_some()) {
+            for signs in SIGNS {
+                match self.run(call, with(&mut |arg, near| moved(near, slack, |at| signs(arg, at)))) {
+                    Ok(other) => leaves(&[other]).iter().zip(&tensors).zip(&mut errors).for_each(|((other, tensor), errors)| {
+                        widen(errors, &distances(other, tensor));
+                    }),
+                    // Whether it fails at all hangs on the error.
+                    Err(_) => errors.iter_mut().for_each(|errors| errors.fill(f64::INFINITY)),
+                }
+            }
+        }
+        // What the kernel adds.
+        let own: Vec<Vec<f64>> = match accuracy {
+            Accuracy::Exact => vec![],
+            Accuracy::Ulps(ulps) => tensors.iter().map(|tensor| scaled(tensor, 2.0 * ulps)).collect(),
+            Accuracy::Sum(terms) => {
+                let absolute = self.run(call, with(&mut |_, near| near.value.map(f64::abs, i128::abs)))?;
+                leaves(&[absolute]).into_iter().map(|sum| scaled(sum, grown(terms))).collect()
+            }
+            Accuracy::Mixed(terms) => tensors
+                .iter()
+                .map(|tensor| {
+                    let most = tensor.to_f64s().into_iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+                    vec![most * grown(terms) * unit(tensor.dtype()); tensor.len()]
+                })
+                .collect(),
+        };
+        own.iter().zip(&mut errors).for_each(|(own, errors)| {
+            errors.iter_mut().zip(own).for_each(|(error, own)| *error += if own.is_nan() { 0.0 } else { *own });
+        });
+        let mut parts = tensors.into_iter().zip(errors).map(|(value, error)| {
+            let error = error.iter().any(|&error| error != 0.0).then_some(error);
+            Near { value, error }
+        });
+        Ok(rebuilt(&result, &mut parts))
+    }
+}
+
+fn rebuilt(shape: &Bound, parts: &mut dyn Iterator<Item = Near>) -> NearValue {
+    match shape {
+        Bound::Tensor(_) => NearValue::Tensor(parts.next().expect("as many as there were")),
+        Bound::Tuple(fields) => NearValue::Tuple(fields.iter().map(|field| rebuilt(field, parts)).collect()),
+    }
+}
+
+/// The tight bound of a sum of so many terms of either sign, in units of rounding.
+fn grown(terms: u64) -> f64 {
+    (2.0 * (terms as f64).sqrt()).max(6.0)
+}
+
+/// Half the distance of 1 to the next number.
+fn unit(dtype: DType) -> f64 {
+    match dtype {
+        _ if !dtype.is_float() => 0.0,
+        DType::F16 => 2f64.powi(-11),
+        DType::BF16 => 2f64.powi(-8),
+        DType::F64 => 2f64.powi(-53),
+        _ => 2f64.powi(-24),
+    }
+}
+
+/// So many units of rounding of each element.
+fn scaled(tensor: &Tensor, units: f64) -> Vec<f64> {
+    let unit = unit(tensor.dtype());
+    tensor.to_f64s().into_iter().map(|x| if x.is_finite() { x.abs() * units * unit } else { 0.0 }).collect()
+}
+
+/// The operand moved by its error and by so many units of rounding.
+fn moved(near: &Near, slack: f64, sign: impl Fn(usize) -> f64) -> Tensor {
+    let value = &near.value;
+    if near.error.is_none() && (slack == 0.0 || !value.dtype().is_float()) {
+        return value.clone();
+    }
+    // Two units are the distance of a number to the next one, or more.
+    let unit = 2.0 * unit(value.dtype());
+    let error = |at: usize| near.error.as_ref().map_or(0.0, |error| error[at]);
+    let elements = value.to_f64s().into_iter().enumerate().map(|(at, x)| x + sign(at) * (error(at) + slack * unit * x.abs()));
+    let elements: Vec<f64> = elements.collect();
+    Tensor::from_vec(value.shape(), elements).cast(value.dtype()).unwrap_or_else(|| value.clone())
+}
+
+/// How far two tensors lie apart at each element; infinitely far where only one is NaN or infinite.
+fn distances(a: &Tensor, b: &Tensor) -> Vec<f64> {
+    if a.shape() != b.shape() {
+        return vec![f64::INFINITY; b.len()];
+    }
+    a.to_f64s().into_iter().zip(b.to_f64s()).map(|(a, b)| if same(a, b) || a == b { 0.0 } else { (a - b).abs() }).collect()
+}
+
+fn widen(errors: &mut [f64], distances: &[f64]) {
+    for (error, &distance) in errors.iter_mut().zip(distances) {
+        *error = if distance.is_nan() { f64::INFINITY } else { error.max(distance) };
+    }
+}
+
+/// The same number with the same sign; any NaN is NaN.
+fn same(a: f64, b: f64) -> bool {
+    a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+}
+
+/// An element that is not right.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Worst {
+    /// The number of the tensor.
+    pub tensor: usize,
+    pub index: Vec<usize>,
+    pub got: f64,
+    pub expected: f64,
+    /// How far off it is, in what is allowed.
+    pub times: f64,
+}
+
+/// Errors of measured carries are taken so often.
+const SAFETY: f64 = 4.0;
+
+/// Compares results. The largest error in what is allowed, or the worst element where it is too large. Errors: what keeps them
+/// from being compared, in words.
+pub fn compare(got: &[&Tensor], expected: &[&Near]) -> Result<Result<f64, Worst>, String> {
+    if got.len() != expected.len() {
+        return Err(format!("there are {} tensors, not {}", got.len(), expected.len()));
+    }
+    let (mut most, mut worst) = (0.0, None);
+    for (tensor, (got, near)) in got.iter().zip(expected).enumerate() {
+        if got.dtype() != near.value.dtype() || got.shape() != near.value.shape() {
+            return Err(format!("tensor {tensor} is {}, not {}", got.type_text(), near.value.type_text()));
+        }
+        let unit = unit(got.dtype());
+        // Integers of 64 bits are compared as such.
+        let ints = (!got.dtype().is_float()).then(|| (got.to_ints(), near.value.to_ints()));
+        for (at, (got_at, expected)) in got.to_f64s().into_iter().zip(near.value.to_f64s()).enumerate() {
+            let equal = ints.as_ref().map_or_else(|| same(got_at, expected), |(got, expected)| got[at] == expected[at]);
+            if equal {
+                continue;
+            }
+            let error = near.error.as_ref().map_or(0.0, |error| error[at]);
+            let times = match error {
+                0.0 => f64::INFINITY,
+                f64::INFINITY => 0.0,
+                error => (got_at - expected).abs() / (SAFETY * error + unit * expected.abs()),
+            };
+            let times = if times.is_nan() { f64::INFINITY } else { times };
+            if times > most {
+                most = times;
+                worst = Some(Worst { tensor, index: index_of(at, got.shape()), got: got_at, expected, times });
+            }
+        }
+    }
+    Ok(match worst.filter(|worst| worst.times > 1.0) {
+        Some(worst) => Err(worst),
+        None => Ok(most),
+    })
+}
+
+/// The indices of a row-major position.
+fn index_of(mut position: usize, shape: &[usize]) -> Vec<usize> {
+    let mut index: Vec<usize> = shape.iter().rev().map(|&dim| (position % dim, position /= dim).0).collect();
+    index.reverse();
+    index
+}

@@ -1,0 +1,143 @@
+//! The corner semantics of compiled code: every elementwise operator over the special values squared, by every instruction set this machine
+//! has, beside the interpreter, which `tests/corners.rs` holds to the table.
+
+#[path = "engines/compare.rs"]
+mod compare;
+#[path = "corners/grid.rs"]
+#[allow(dead_code, reason = "each test uses its part")]
+mod grid;
+
+use compare::{Reference, Verdict, held, isas, reference};
+use grid::{float_grid, floats, int_grid, ints};
+use rayon::prelude::*;
+use relayc::driver::bind::Bound;
+use relayc::driver::compile::Settings;
+use relayc::driver::optimise::UNTIL;
+use relayc::driver::{Program, check_text};
+use relayc::ops::lower::Lower;
+use relayc::ops::{OpDef, table};
+use relayc::plan::{Accuracy, accuracy};
+use relayc::tensor::Tensor;
+use relayc::types::DType;
+
+/// What operators need beside their operands, by name: attributes that several values are worth trying of.
+const ATTRS: &[(&str, &[&str])] = &[
+    ("cast", &["dtype=\"float32\"", "dtype=\"int32\"", "dtype=\"bool\""]),
+    ("clip", &["a_min=-1f, a_max=2f", "a_min=-0f, a_max=0f", "a_min=0f, a_max=16777216f"]),
+    ("nn.leaky_relu", &["alpha=0.25f", "alpha=0f", "alpha=0.1f"]),
+    ("full_like", &[]),
+];
+
+/// The special values of a dtype, so often each and in such an order that operands meet in all pairs.
+fn operand(dtype: DType, at: usize) -> Tensor {
+    let squared = |n: usize, of: &dyn Fn(usize) -> usize| (0..n * n).map(of).collect::<Vec<usize>>();
+    let index = |n: usize| squared(n, &|i| if at % 2 == 0 { i / n } else { i % n });
+    match dtype {
+        DType::F32 => {
+            let mut grid = float_grid(dtype);
+            grid.extend([0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 1e-3, 0.1, -0.1, 20.0, -20.0, 87.0, 88.5, -87.5, -103.5, 3e9, -3e9]);
+            floats(dtype, &index(grid.len()).into_iter().map(|i| grid[i]).collect::<Vec<f64>>())
+        }
+        DType::I32 => {
+            let grid: Vec<i128> = int_grid(dtype);
+            ints(dtype, &index(grid.len()).into_iter().map(|i| grid[i]).collect::<Vec<i128>>())
+        }
+        _ => Tensor::from_fn(&[4], |i| if at.is_multiple_of(2) { i / 2 == 1 } else { i % 2 == 1 }),
+    }
+}
+
+/// The program of an operator on operands, if their types are right for it.
+fn program(def: &OpDef, args: &[Tensor], attrs: &str) -> Option<(String, Program)> {
+    let params: Vec<String> = args.iter().enumerate().map(|(at, arg)| format!("%a{at}: {}", arg.type_text())).collect();
+    let names: Vec<String> = (0..args.len()).map(|at| format!("%a{at}")).chain([attrs.to_owned()]).collect();
+    let names = names.into_iter().filter(|name| !name.is_empty()).collect::<Vec<_>>().join(", ");
+    let text = format!("#[version = \"0.0.5\"]\ndef @main({}) {{ {}({names}) }}\n", params.join(", "), def.name);
+    let program = check_text("corner", &text, UNTIL);
+    (!program.has_errors()).then_some((text, program))
+}
+
+/// What is wrong with an operator on operands of a dtype.
+fn wrong(def: &OpDef, dtype: DType, attrs: &str) -> Option<Vec<String>> {
+    let args: Vec<Tensor> = (0..def.args.len()).map(|at| operand(dtype, at)).collect();
+    let (text, program) = program(def, &args, attrs)?;
+    let mut args: Vec<Bound> = args.into_iter().map(Bound::Tensor).collect();
+    let mut expected = reference(&program, "main", &args);
+    if let Reference::Failed(code) = expected {
+        if dtype != DType::I32 {
+            return Some(vec![format!("{text}fails with {code}")]);
+        }
+        // A division by zero somewhere; the rest without it.
+        let (Bound::Tensor(a), Bound::Tensor(b)) = (&args[0], args.get(1)?) else { return None };
+        let pairs = a.to_ints().into_iter().zip(b.to_ints()).filter(|&(_, b)| b != 0);
+        let (a, b): (Vec<i128>, Vec<i128>) = pairs.unzip();
+        args = vec![Bound::Tensor(ints(dtype, &a)), Bound::Tensor(ints(dtype, &b))];
+        return wrong_without_zeros(def, &args, attrs);
+    }
+    exact_at_corners(&program, &mut expected);
+    Some(hold(def, &text, &args, &expected))
+}
+
+fn wrong_without_zeros(def: &OpDef, args: &[Bound], attrs: &str) -> Option<Vec<String>> {
+    let tensors: Vec<Tensor> =
+        args.iter().filter_map(|arg| if let Bound::Tensor(one) = arg { Some(one.clone()) } else { None }).collect();
+    let (text, program) = program(def, &tensors, attrs)?;
+    let mut expected = reference(&program, "main", args);
+    exact_at_corners(&program, &mut expected);
+    Some(hold(def, &text, args, &expected))
+}
+
+/// Functions are within their units of the last place, zeros, infinities and NaN exact.
+fn exact_at_corners(program: &Program, expected: &mut Reference) {
+    let module = &program.module;
+    let main = module.globals[module.find_global("main").expect("it has a @main")].func;
+    let said = accuracy(module, table(), module.funcs[main].body);
+    let Reference::Near(relayc::driver::budget::NearValue::Tensor(near)) = expected else { return };
+    match said {
+        Accuracy::Exact => near.error = None,
+        // The comparison takes errors eightfold and adds half a unit.
+        Accuracy::Ulps(ulps) => {
+            let error = |x: f64| {
+                if x == 0.0 || !x.is_finite() { 0.0 } else { x.abs().max(2f64.powi(-126)) * 2f64.powi(-23) * ulps / 8.0 }
+            };
+            near.error = Some(near.value.to_f64s().into_iter().map(error).collect());
+        }
+        _ => {}
+    }
+}
+
+fn hold(def: &OpDef, text: &str, args: &[Bound], expected: &Reference) -> Vec<String> {
+    let settings = isas().into_iter().flat_map(|isa| [0, 3].map(|level| Settings { level, isa, threads: 1 }));
+    settings
+        .filter_map(|settings| match held("corner", text, "main", &settings, &[(args.to_vec(), expected)]) {
+            Verdict::Agrees => None,
+            Verdict::NotCompiled => Some(format!("{}: not compiled", def.name)),
+            Verdict::Differs(why) => Some(format!("{text}at -O{} on {:?}: {why}", settings.level, settings.isa)),
+        })
+        .collect()
+}
+
+#[test]
+fn elementwise_operators_keep_the_corners() {
+    let elementwise = |def: &&OpDef| matches!(def.lower, Some(Lower::Scalar(_) | Lower::Along(..)));
+    let defs: Vec<&OpDef> = table().defs().iter().copied().filter(elementwise).collect();
+    let cases: Vec<(&OpDef, DType, &str)> = defs
+        .iter()
+        .flat_map(|&def| {
+            let attrs = ATTRS.iter().find(|(name, _)| *name == def.name).map_or(&[""][..], |(_, attrs)| attrs);
+            [DType::F32, DType::I32, DType::BOOL]
+                .into_iter()
+                .flat_map(move |dtype| attrs.iter().map(move |&attrs| (def, dtype, attrs)))
+        })
+        .collect();
+    let results: Vec<Option<Vec<String>>> = cases.par_iter().map(|&(def, dtype, attrs)| wrong(def, dtype, attrs)).collect();
+    let ran = results.iter().flatten().count();
+    let failures: Vec<&String> = results.iter().flatten().flatten().collect();
+    println!("{} operators, {ran} programs", defs.len());
+    assert!(
+        failures.is_empty(),
+        "{} of {ran}:\n{}",
+        failures.len(),
+        failures.iter().map(|f| format!("{f}\n")).collect::<String>()
+    );
+    assert!(ran >= defs.len(), "{ran} programs of {} operators", defs.len());
+}

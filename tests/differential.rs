@@ -1,0 +1,124 @@
+//! Random dataflow programs give compiled what the interpreter gives: on every level, by every instruction set this machine has, by one
+//! to three threads; and written in another way they give the same bytes.
+//!
+//! As many programs as fit into a fixed time. `RELAYC_SEEDS=FROM..TO` runs those of a range instead.
+
+#[path = "engines/compare.rs"]
+mod compare;
+#[path = "differential/program.rs"]
+mod program;
+
+use compare::{Reference, Verdict, bytes, held, isas, reference};
+use program::{Form, Program};
+use rayon::prelude::*;
+use relayc::driver::check_text;
+use relayc::driver::compile::Settings;
+use relayc::driver::optimise::UNTIL;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How a program of a number is compiled.
+fn settings(seed: u64) -> [Settings; 2] {
+    let mut random = fastrand::Rng::with_seed(seed ^ 0x5e77);
+    let isas = isas();
+    // Most as users have it, once with everything and once with something left out.
+    let mut one = |level| Settings { level, isa: isas[random.usize(..isas.len())], threads: random.usize(1..4) };
+    [one(3), one((seed % 4) as u8)]
+}
+
+/// What is wrong with a program of so many steps.
+fn wrong(seed: u64, n_steps: usize) -> Option<String> {
+    let program = Program::new(seed, n_steps);
+    let text = program.text(Form::Mixed);
+    if range().is_some_and(|(from, to)| to == from + 1) {
+        println!("{text}");
+    }
+    let checked = check_text("random", &text, UNTIL);
+    if checked.has_errors() {
+        let messages: Vec<&str> = checked.diagnostics.iter().map(|diagnostic| &*diagnostic.message).collect();
+        return Some(format!("it is wrong: {messages:?}\n{text}"));
+    }
+    let args = program.args();
+    let reference: Reference = reference(&checked, "main", &args);
+    for settings in settings(seed) {
+        let said = match held("random", &text, "main", &settings, &[(args.clone(), &reference)]) {
+            Verdict::Agrees => continue,
+            Verdict::NotCompiled => "it is not compiled".to_owned(),
+            Verdict::Differs(why) => why,
+        };
+        let Settings { level, isa, threads } = settings;
+        return Some(format!("-O{level} on {isa:?} by {threads} threads: {said}\n{text}"));
+    }
+    None
+}
+
+/// What is wrong with the program of a number, made as small as cutting it off makes it.
+fn failure(seed: u64) -> Option<String> {
+    let n_steps = Program::n_steps(seed);
+    let whole = wrong(seed, n_steps)?;
+    let smaller = (1..n_steps).find_map(|n_steps| wrong(seed, n_steps));
+    Some(format!("program {seed}: {}", smaller.unwrap_or(whole)))
+}
+
+fn range() -> Option<(u64, u64)> {
+    let range = std::env::var("RELAYC_SEEDS").ok()?;
+    let (from, to) = range.split_once("..")?;
+    Some((from.parse().ok()?, to.parse().ok()?))
+}
+
+/// Runs a promise on the numbers from 0 on, for as long as there is time.
+fn each(time: Duration, promise: impl Fn(u64) -> Option<String> + Sync) {
+    let start = Instant::now();
+    let (from, to) = range().unwrap_or((0, u64::MAX));
+    let (next, done) = (AtomicU64::new(from), AtomicU64::new(0));
+    let failures: Vec<String> = (0..rayon::current_num_threads())
+        .into_par_iter()
+        .flat_map_iter(|_| {
+            let mut found = vec![];
+            while range().is_some() || start.elapsed() < time {
+                let seed = next.fetch_add(1, Ordering::Relaxed);
+                if seed >= to || found.len() > 4 {
+                    break;
+                }
+                found.extend(promise(seed));
+                done.fetch_add(1, Ordering::Relaxed);
+            }
+            found
+        })
+        .collect();
+    let done = done.into_inner();
+    println!("{done} programs");
+    assert!(failures.is_empty(), "{} of {done} programs:\n{}", failures.len(), failures.join("\n"));
+    assert!(done > 20 || range().is_some(), "{done} programs");
+}
+
+#[test]
+fn compiled_programs_give_what_the_interpreter_gives() {
+    each(Duration::from_secs(40), failure);
+}
+
+/// What is wrong where a program is written otherwise, or run by more threads.
+fn another_way(seed: u64) -> Option<String> {
+    let program = Program::new(seed, Program::n_steps(seed));
+    let (args, [settings, _]) = (program.args(), settings(seed));
+    let text = program.text(Form::Mixed);
+    let expected = bytes(&text, &settings, &args);
+    for form in [Form::Mixed, Form::Lets, Form::Outlined, Form::Packed] {
+        let more = Settings { threads: settings.threads % 3 + 1, ..settings.clone() };
+        let other = program.text(form);
+        // A function that is called may be left to the interpreter.
+        let found = bytes(&other, &more, &args);
+        if found.is_some() && found != expected {
+            return Some(format!(
+                "program {seed}: other bytes from\n{other}than from\n{text}by {} threads and by {}",
+                more.threads, settings.threads
+            ));
+        }
+    }
+    None
+}
+
+#[test]
+fn the_same_written_otherwise_gives_the_same_bytes() {
+    each(Duration::from_secs(20), another_way);
+}

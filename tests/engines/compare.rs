@@ -1,0 +1,110 @@
+//! A function of a program on the interpreter and compiled: what the one gives the other gives, within what reliability 5 allows.
+
+#![allow(dead_code, reason = "each test uses its part")]
+
+use relayc::driver::bind::Bound;
+use relayc::driver::budget::{Freedom, Near, NearValue, Unknown, compare, evaluate};
+use relayc::driver::compile::{Refused, Settings, compile, leaves};
+use relayc::driver::optimise::UNTIL;
+use relayc::driver::run::{Limits, entry, interpret};
+use relayc::driver::{Program, check_text};
+use relayc::jit::asm::Isa;
+use relayc::jit::cpu::Cpu;
+use rustc_hash::FxHashMap;
+
+/// The vector widths this machine has.
+pub fn isas() -> Vec<Isa> {
+    [Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| Cpu::get().has(isa)).collect()
+}
+
+/// What the interpreter says of a call, to which compiled code is held.
+pub enum Reference {
+    Near(NearValue),
+    Failed(&'static str),
+}
+
+/// A relative error of a whole program's output, for programs that branch.
+const BRANCHING: f64 = 2e-6;
+
+/// The reference for a function of a program.
+pub fn reference(program: &Program, function: &str, args: &[Bound]) -> Reference {
+    let module = &program.module;
+    let func = module.globals[module.find_global(function).expect("it was called before")].func;
+    let values: FxHashMap<_, _> =
+        module.funcs[func].params.iter().copied().zip(args.iter().cloned().map(NearValue::exact)).collect();
+    match evaluate(module, module.funcs[func].body, values, Freedom::Rewritten, &Limits::default()) {
+        Ok(value) => Reference::Near(value),
+        Err(Unknown::Failed(diagnostic)) => Reference::Failed(diagnostic.code.id()),
+        Err(Unknown::ControlFlow) => {
+            let entry = entry(module, function).expect("it was called before");
+            match interpret(program, &entry, args.to_vec(), Limits::default()) {
+                Ok(value) => Reference::Near(within(value)),
+                Err(diagnostic) => Reference::Failed(diagnostic.code.id()),
+            }
+        }
+    }
+}
+
+fn within(value: Bound) -> NearValue {
+    match value {
+        Bound::Tuple(fields) => NearValue::Tuple(fields.into_iter().map(within).collect()),
+        Bound::Tensor(value) => {
+            let most = value.to_f64s().into_iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+            let error = (value.dtype().is_float() && most > 0.0).then(|| vec![most * BRANCHING; value.len()]);
+            NearValue::Tensor(Near { value, error })
+        }
+    }
+}
+
+/// What came of a comparison.
+pub enum Verdict {
+    Agrees,
+    NotCompiled,
+    Differs(String),
+}
+
+/// Compiles a function and holds its result to the reference.
+pub fn held(name: &str, text: &str, function: &str, settings: &Settings, calls: &[(Vec<Bound>, &Reference)]) -> Verdict {
+    let program = check_text(name, text, UNTIL);
+    let compiled = match compile(program, function, settings, Limits::default()) {
+        Ok(compiled) => compiled,
+        Err((_, Refused::Not(_))) => return Verdict::NotCompiled,
+        // A constant part of a program fails when it is loaded.
+        Err((_, Refused::Wrong(diagnostic))) => {
+            let right = |reference: &Reference| matches!(reference, Reference::Failed(code) if *code == diagnostic.code.id());
+            if calls.iter().all(|(_, reference)| right(reference)) {
+                return Verdict::Agrees;
+            }
+            return Verdict::Differs(format!("not compiled: {}[{}]", diagnostic.message, diagnostic.code.id()));
+        }
+    };
+    for (args, reference) in calls {
+        let wrong = match (compiled.run(args), reference) {
+            // Which operator notices a value that its type did not allow is not said by the language.
+            (_, Reference::Failed("E0308")) => continue,
+            (Err(failure), Reference::Failed(code)) if failure.code.id() == *code => continue,
+            (Err(failure), Reference::Failed(code)) => format!("it failed with {}, not {code}", failure.code.id()),
+            (Err(failure), Reference::Near(_)) => format!("it failed: {}[{}]", failure.message, failure.code.id()),
+            (Ok(_), Reference::Failed(code)) => format!("it did not fail with {code}"),
+            (Ok(value), Reference::Near(near)) => match compare(&leaves(&[value]), &near.tensors()) {
+                Ok(Ok(_)) => continue,
+                Ok(Err(worst)) => format!("{worst:?}"),
+                Err(why) => why,
+            },
+        };
+        return Verdict::Differs(wrong);
+    }
+    Verdict::Agrees
+}
+
+/// The bytes of what a function gives compiled, or the code it fails with; `None` where it is not compiled.
+pub fn bytes(text: &str, settings: &Settings, args: &[Bound]) -> Option<Result<Vec<Vec<u8>>, &'static str>> {
+    match compile(check_text("x", text, UNTIL), "main", settings, Limits::default()) {
+        Err((_, Refused::Not(_))) => None,
+        Err((_, Refused::Wrong(diagnostic))) => Some(Err(diagnostic.code.id())),
+        Ok(compiled) => Some(match compiled.run(args) {
+            Ok(value) => Ok(leaves(&[value]).into_iter().map(|tensor| tensor.to_le_bytes()).collect()),
+            Err(diagnostic) => Err(diagnostic.code.id()),
+        }),
+    }
+}

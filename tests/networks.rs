@@ -1,0 +1,107 @@
+//! The networks of the zoo, compiled: no operator is left to the interpreter, the answer is the interpreter's, and the bytes are the same
+//! for any number of threads and every time.
+
+use relayc::driver::bind::Bound;
+use relayc::driver::compile::{Compiled, Settings, compile, leaves};
+use relayc::driver::example::Runner;
+use relayc::driver::optimise::{UNTIL, bind_weights};
+use relayc::driver::run::Limits;
+use relayc::driver::{Program, check_text, model};
+use relayc::jit::asm::Isa;
+use relayc::jit::cpu::Cpu;
+use relayc::tensor::Tensor;
+
+/// Small forms of all networks that need no other.
+const NETWORKS: &[(&str, &str)] = &[
+    ("mlp", ""),
+    ("dqn", ""),
+    ("resnet", "--layers 20 --image-shape 3,28,28 --classes 10"),
+    ("resnet", "--layers 50 --image-shape 3,40,40 --classes 10"),
+    ("mobilenet", "--image-shape 3,48,48 --classes 10"),
+    ("squeezenet", "--image-shape 3,48,48 --classes 10"),
+    ("squeezenet", "--version 1.1 --image-shape 3,48,48 --classes 11"),
+    ("dcgan", "--ngf 4"),
+    ("synthetic", ""),
+];
+
+/// A network with its initial weights as constants, as text would give it.
+fn network(name: &str, flags: &str) -> Program {
+    let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+    let model = model::build(name, &flags, Some(1)).unwrap_or_else(|_| panic!("{name} {flags:?} is a network"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let weights = folder.path().join("weights.params");
+    std::fs::write(&weights, model.weights.expect("weights were asked for")).expect("the folder can be written");
+    let mut program = check_text(name, &model.text, UNTIL);
+    bind_weights(&mut program, "main", &[weights]).unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
+    program
+}
+
+/// A network compiled, and its inputs. `None` where it is left to the interpreter as a whole.
+fn compiled(name: &str, flags: &str, isa: Isa, threads: usize) -> Option<(Compiled, Vec<Bound>)> {
+    let program = network(name, flags);
+    let args = {
+        let runner = Runner::new(&program, ".");
+        let example = runner.random("main").expect("a network is entered by its `@main`");
+        runner.arguments(&example).expect("its inputs are tensors")
+    };
+    let compiled = compile(program, "main", &Settings { level: 3, isa, threads }, Limits::default()).ok()?;
+    Some((compiled, args))
+}
+
+fn isas() -> Vec<Isa> {
+    [Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| Cpu::get().has(isa)).collect()
+}
+
+fn floats(value: &Bound) -> Vec<f64> {
+    leaves(std::slice::from_ref(value)).into_iter().flat_map(Tensor::to_f64s).collect()
+}
+
+#[test]
+fn every_operator_has_a_kernel_and_answers_are_the_interpreters() {
+    let mut wrong = vec![];
+    for &(name, flags) in NETWORKS {
+        let program = network(name, flags);
+        let runner = Runner::new(&program, ".");
+        let example = runner.random("main").expect("a network is entered by its `@main`");
+        let expected =
+            runner.outcome(&example).expect("it can be called").unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
+        let expected = floats(&expected);
+        let scale = expected.iter().fold(0.0, |scale: f64, x| scale.max(x.abs()));
+        for isa in isas() {
+            let Some((compiled, args)) = compiled(name, flags, isa, 1) else {
+                wrong.push(format!("{name} {flags} on {isa:?}: not compiled"));
+                continue;
+            };
+            let fallbacks = compiled.program.fallbacks();
+            if !fallbacks.is_empty() {
+                wrong.push(format!("{name} {flags} on {isa:?} has no kernel for {fallbacks:?}"));
+            }
+            let found = floats(&compiled.run(&args).unwrap_or_else(|failure| panic!("{name}: {failure:?}")));
+            let off = found.iter().zip(&expected).fold(0.0, |off: f64, (a, b)| off.max((a - b).abs()));
+            if found.len() != expected.len() || !(off <= 1e-5 * scale) {
+                wrong.push(format!("{name} {flags} on {isa:?} is off by {off:e} of {scale:e}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn bytes_are_the_same_for_any_number_of_threads() {
+    for (name, flags) in [NETWORKS[0], NETWORKS[2], NETWORKS[4], NETWORKS[6], NETWORKS[7]] {
+        for isa in isas() {
+            let mut first: Option<Vec<Vec<u8>>> = None;
+            for threads in [1, 2, 3, 8] {
+                let (compiled, args) = compiled(name, flags, isa, threads).unwrap_or_else(|| panic!("{name} is compiled"));
+                let mut session = compiled.session().expect("there is memory");
+                let inputs: Vec<Vec<u8>> = leaves(&args).into_iter().map(Tensor::to_le_bytes).collect();
+                for run in 0..4 {
+                    let mut outputs = compiled.outputs();
+                    compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_| {}).expect("it runs");
+                    let same = first.get_or_insert_with(|| outputs.clone()) == &outputs;
+                    assert!(same, "{name} {flags} on {isa:?}: run {run} by {threads} threads gives other bytes");
+                }
+            }
+        }
+    }
+}
