@@ -2,9 +2,13 @@
 //!
 //! Tiles of points × vectors of columns keep their sums in registers over the whole sum (`emit`); how large tiles are is
 //! chosen by a model of the machine (`choose`); points are cut into tiles with a table of where each begins (`points`); the
-//! epilogue runs on the registers (`epilogue`). Promises: any output's bits are the chain of fused multiply-adds in the order
-//! of the sum's dimensions, so neither tiles nor threads nor the vectors' length change them. Nothing outside of what the
-//! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
+//! epilogue runs on the registers (`epilogue`). Windows of single channels are `depthwise`, few points times rows are `rows`,
+//! 3×3 windows by tiles of outputs are `winograd`; [`Compiled`] is any of them.
+//!
+//! Promises: any output's bits are the chain of fused multiply-adds in the order of the sum's dimensions, so neither tiles nor
+//! threads nor the vectors' length change them. The sums of `rows` and `winograd` have an order of their own, which depends on
+//! the machine but on no number of threads. Nothing outside of what the kernel's views name is read or written. Deliberately
+//! not here: who runs the items, and where buffers lie.
 
 mod choose;
 mod compiled;
@@ -29,6 +33,7 @@ use crate::jit::asm::{Asm, Isa};
 use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
 use emit::{Ahead, LINE, SPARE, TileCode};
 use epilogue::{Epilogue, Lanes, Stream, Sums};
+use pack::Packer;
 use points::{PointDim, Tiles};
 use sum::SumLoops;
 
@@ -36,6 +41,7 @@ use sum::SumLoops;
 #[derive(Clone, Debug)]
 pub struct Contraction {
     pub packing: Packing,
+    packer: Packer,
     pub work: Work,
     tiles: Tiles,
     /// Where the code of each shape begins: for whole groups of columns, and for the last one.
@@ -201,6 +207,7 @@ impl<'a> Plan<'a> {
                 groups: vec![0; work.groups.len()],
             },
             streams: places(contract, &self.views, &packing),
+            packer: Packer::of(&packing),
             packing,
             work,
             tiles,

@@ -139,6 +139,14 @@ fn check_compiled(
     args[contract.out.0].fill(f32::from_bits(UNWRITTEN));
     let mut packed = vec![f32::from_bits(UNWRITTEN); compiled.packing.elements() as usize];
     assert!(compiled.packing.pack(&args[contract.weight.0], &mut packed));
+    assert!(!compiled.packing.pack(&args[contract.weight.0][1..], &mut packed.clone()), "an element is missing");
+    let whole = Compiled::Direct(Box::new(compiled.clone()));
+    let mut pieces = vec![0f32; packed.len()];
+    for piece in 0..whole.n_pieces() {
+        // SAFETY: the packed weights are as long as they should be, and nobody else writes them.
+        assert!(unsafe { whole.pack_piece(&args[contract.weight.0], pieces.as_mut_ptr(), piece) });
+    }
+    assert!(pieces.iter().zip(&packed).all(|(a, b)| a.to_bits() == b.to_bits()));
     assert!(packed.iter().all(|value| value.to_bits() != UNWRITTEN));
     let mut expected = args[contract.out.0].clone();
     reference(contract, input, &args, |at, value| expected[at] = value);
