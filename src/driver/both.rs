@@ -143,7 +143,8 @@ fn wrong(module: &Module, call: ExprId) -> Diagnostic {
 
 fn said(worst: &Worst) -> String {
     let Worst { index, got, expected, times, .. } = worst;
-    let off = if times.is_finite() { format!("{times:.1} times what is allowed") } else { "nothing but equality is allowed".into() };
+    let off =
+        if times.is_finite() { format!("{times:.1} times what is allowed") } else { "nothing but equality is allowed".into() };
     format!("the worst element is {index:?}: {got:?}, the interpreter has {expected:?}; {off}")
 }
 
@@ -181,7 +182,8 @@ mod tests {
     fn groups_agree() {
         let found = run(&compiled("nn.softmax(add(%x, %y))"), &args()).expect("they agree");
         assert!(found.groups >= 1 && found.worst <= 1.0, "{found:?}");
-        let found = run(&compiled("(add(%x, %y), split(tanh(%x), indices_or_sections=3, axis=1).1)"), &args()).expect("they agree");
+        let found =
+            run(&compiled("(add(%x, %y), split(tanh(%x), indices_or_sections=3, axis=1).1)"), &args()).expect("they agree");
         assert!(found.groups >= 2, "{found:?}");
     }
 
