@@ -15,9 +15,9 @@ CASES = ROOT.parent / "shared" / "conformance"
 COUNTS = ROOT / "tests" / "conformance-counts.json"
 
 
-def measure(relayc, engine):
+def measure(relayc, engine, kinds=()):
     """How many cases pass, and how many there are, by kind."""
-    command = [sys.executable, str(CASES / "run.py"), "--relayc", relayc, "--engine", engine, "--jobs", "2"]
+    command = [sys.executable, str(CASES / "run.py"), "--relayc", relayc, "--engine", engine, "--jobs", "2", *kinds]
     out = subprocess.run(command, stdout=subprocess.PIPE, text=True).stdout
     print(out, end="")
     found = re.findall(r"^(\w+)\s+(\d+) of\s+(\d+) pass$", out, re.MULTILINE)
@@ -29,11 +29,13 @@ def measure(relayc, engine):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--relayc", default="target/release/relayc")
-    parser.add_argument("--engine", default="interp")
     parser.add_argument("--raise", dest="raise_", action="store_true", help="write the counts measured, where they are higher")
     args = parser.parse_args()
     kept = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
-    measured = {kind: n_pass for kind, (n_pass, _) in measure(args.relayc, args.engine).items()}
+    measured = {kind: n_pass for kind, (n_pass, _) in measure(args.relayc, "interp").items()}
+    # What is computed is computed by the compiled program too.
+    compiled = measure(args.relayc, "jit", ["eval", "zoo"])
+    measured.update({f"{kind} compiled": n_pass for kind, (n_pass, _) in compiled.items()})
     fallen = {kind: (kept[kind], measured.get(kind, 0)) for kind in kept if measured.get(kind, 0) < kept[kind]}
     risen = {kind: n for kind, n in measured.items() if n > kept.get(kind, 0)}
     for kind, (before, now) in sorted(fallen.items()):

@@ -13,6 +13,7 @@ use relayc::formats::onnx::proto::{AttributeProto, GraphProto, ModelProto, Tenso
 use relayc::types::{Ty, dims_of};
 use relayc::zoo;
 use std::collections::{BTreeMap, BTreeSet};
+use support::writer::{Purpose, choices, write};
 
 /// The model of a function, read back; `None` where ONNX cannot say it.
 fn exported(program: &Program, entry: &str) -> Result<Option<GraphProto>, String> {
@@ -225,4 +226,21 @@ fn long_chains_need_no_stack() {
     };
     let thread = std::thread::Builder::new().stack_size(256 << 10).spawn(run).expect("a thread");
     thread.join().expect("the stack is large enough");
+}
+
+/// Programs nobody would write: whatever they hold, the model is sound, or what ONNX cannot say is said.
+#[test]
+fn random_programs() {
+    const PROGRAMS: u64 = 3000;
+    let exported: Vec<Result<usize, String>> = (0..PROGRAMS)
+        .into_par_iter()
+        .map(|seed| {
+            let program = check_text("random", &write(&choices(seed), Purpose::Run), Until::Main);
+            if program.has_errors() { Ok(0) } else { export_all(&program).map_err(|why| format!("program {seed}: {why}")) }
+        })
+        .collect();
+    let wrong: Vec<&String> = exported.iter().filter_map(|done| done.as_ref().err()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let models: usize = exported.iter().flatten().sum();
+    assert!(models > 500, "of {PROGRAMS} programs only {models} functions are models");
 }

@@ -105,10 +105,10 @@ impl Given {
             console.diagnostics(&diagnostics, &sources);
             exit::of_files(&diagnostics)
         };
-        let (entry, bound) = self.bind(&mut program).map_err(files)?;
+        let (_, bound) = self.bind(&mut program).map_err(files)?;
         let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
         match compile::compile(program, &self.entry, &settings, self.limits()) {
-            Ok(compiled) => Ok(Ready { compiled, entry, bound, settings, sources }),
+            Ok(compiled) => Ok(Ready { compiled, bound, settings, sources }),
             Err((_, Refused::Not(reason))) => {
                 let message = format!("`@{}` is not compiled: {}", self.entry, reason.words());
                 Err(files(vec![Diagnostic::new(codes::E0506, message).help("`relayc run --engine interp` interprets it")]))
@@ -129,7 +129,6 @@ impl Given {
 /// A compiled program and its inputs.
 pub struct Ready {
     pub compiled: Compiled,
-    pub entry: Entry,
     pub bound: Vec<Bound>,
     pub settings: Settings,
     pub sources: crate::base::Sources,

@@ -3,6 +3,7 @@
 use super::{Console, exit};
 use crate::base::text::shortened;
 use crate::driver::optimise::{self, ON_REQUEST};
+use crate::sys;
 
 /// The width of the list.
 const WIDTH: usize = 120;
@@ -12,15 +13,26 @@ const WIDTH: usize = 120;
 pub struct Args {}
 
 pub fn run(console: &Console, _args: &Args) -> u8 {
+    // Written at once: who reads may stop after the first lines.
+    match sys::stdout(&list(console.is_json())) {
+        Ok(()) => exit::FINE,
+        Err(diagnostic) => {
+            let diagnostics = [diagnostic];
+            console.diagnostics(&diagnostics, &Default::default());
+            exit::of_files(&diagnostics)
+        }
+    }
+}
+
+fn list(json: bool) -> String {
     let passes = optimise::all();
-    if console.is_json() {
-        passes.iter().for_each(|pass| println!("{}", optimise::object(pass)));
-        return exit::FINE;
+    if json {
+        return passes.iter().map(|pass| format!("{}\n", optimise::object(pass))).collect();
     }
     let width = passes.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
-    for pass in passes {
+    let line = |pass: &&optimise::Pass| {
         let level = if pass.level == ON_REQUEST { "   ".to_owned() } else { format!("-O{}", pass.level) };
-        println!("{}", shortened(&format!("{:width$}  {level}  {}", pass.name, pass.summary()), WIDTH));
-    }
-    exit::FINE
+        shortened(&format!("{:width$}  {level}  {}", pass.name, pass.summary()), WIDTH).to_string() + "\n"
+    };
+    passes.iter().map(line).collect()
 }

@@ -177,6 +177,8 @@ fn compute(
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
     let settings = args.program.settings()?;
+    // What is not compiled is run as it was written: calls of groups would count as calls.
+    let written = program.module.clone();
     match compile::compile(program, &args.program.entry, &settings, limits.clone()) {
         Ok(compiled) => {
             let words = match compiled.program.fallbacks()[..] {
@@ -187,9 +189,8 @@ fn compute(
         }
         Err((program, Refused::Not(reason))) => {
             let words = format!("engine interp, as the program is not compiled: {}", reason.words());
-            // Passes have been over it: functions may be gone, and others have their numbers.
-            let entry = run::entry(&program.module, &args.program.entry)?;
-            Ok((run::interpret(&program, &entry, bound, limits)?, words))
+            let program = Program { module: written, ..program };
+            Ok((run::interpret(&program, entry, bound, limits)?, words))
         }
         Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
     }

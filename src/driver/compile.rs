@@ -85,8 +85,14 @@ fn planned(module: &Module, entry: &str, avoid: &[ExprId]) -> Result<Plan, Refus
     plan::plan(module, ops::table(), module.globals[global].func, avoid).map_err(Refused::Not)
 }
 
-/// Compiles an entry of a program without errors, whose weights are constants by now.
-pub fn compile(mut program: Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, (Program, Refused)> {
+/// Compiles an entry of a program without errors, whose weights are constants by now. What is refused stays as it was.
+pub fn compile(program: Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, (Program, Refused)> {
+    // Tensors are shared, so the copy is one of the expressions only.
+    let original = program.module.clone();
+    compiled(program, entry, settings, limits).map_err(|(program, refused)| (Program { module: original, ..program }, refused))
+}
+
+fn compiled(mut program: Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, (Program, Refused)> {
     let mut planning = plan_of(&mut program, entry, settings);
     let mut avoid = vec![];
     let loaded = loop {

@@ -228,9 +228,13 @@ impl Program {
                     Packed::Scratch(at) => {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
                         let start = scratch.wrapping_add(*at) as *mut f32;
-                        // SAFETY: the session's scratch has room for it, and nobody else writes there.
-                        let packed = unsafe { std::slice::from_raw_parts_mut(start, code.packed_len()) };
-                        code.pack(source, packed);
+                        let (to, n_pieces) = (Shared(start.cast_const()), code.n_pieces());
+                        pool.run(items.len(), &|_, shares| {
+                            for piece in shares.flat_map(|share| part(n_pieces, share, items.len())) {
+                                // SAFETY: the session's scratch has room for it, and each piece is packed by one thread.
+                                unsafe { code.pack_piece(source, to.get().cast_mut(), piece) };
+                            }
+                        });
                         start
                     }
                 };
@@ -302,7 +306,7 @@ impl Program {
 
     /// Bytes of packed weights.
     pub fn packed_bytes(&self) -> usize {
-        self.packed.len()
+        self.packed.bytes()
     }
 
     /// Multiplications and additions of a step, where they are counted.

@@ -32,11 +32,7 @@ impl Region {
         self.start
     }
 
-    pub fn len(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.map.as_ref().map_or(0, |map| map.len())
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }

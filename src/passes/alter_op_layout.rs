@@ -3,8 +3,8 @@
 //!
 //! Sound because a layout says where elements lie and nothing else: each rewritten call is the same call between two
 //! `layout_transform`s, and two that undo each other go. The block depends on the number of channels alone, so that what one
-//! convolution writes the next one reads: a vector's length where it divides them, else 8, else all channels (they are last
-//! then). Up to 4 channels, as in pictures, stay as they are. What works element by element, joins, pads, pools or resizes
+//! convolution writes the next one reads: a vector's length where it divides them, else all channels (they are last then). Up
+//! to 4 channels, as in pictures, stay as they are. What works element by element, joins, pads, pools or resizes
 //! takes over the layout of what it gets; everything else sees plain `NCHW`. Weights stay `OIHW`: how they are packed is the
 //! plan's business. Where height and width are 1, a `reshape` does what a transform would, and no element moves.
 //!
@@ -31,8 +31,8 @@ use rustc_hash::FxHashMap;
 
 pub const PASS: Pass = Pass {
     name: "alter-op-layout",
-    doc: "Has convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c` or `NCHW8c`, with transforms at \
-          the borders only.",
+    doc: "Has convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c`, `NCHW8c` or all channels last, \
+          with transforms at the borders only.",
     level: 3,
     run,
 };
@@ -55,6 +55,9 @@ struct Alter<'a> {
     /// The first mention of each variable, which all others are.
     vars: FxHashMap<VarId, ExprId>,
 }
+
+/// The axis of what lies inside a block.
+const LAST: usize = 4;
 
 /// The dimensions of a tensor in `NCHW`.
 type Nchw = [i64; 4];
@@ -156,12 +159,18 @@ impl Alter<'_> {
             outs: &tensors(module, &[expr])?,
         })?;
         let divides = |block: &i64| shapes.iter().all(|shape| shape[1] % block == 0);
-        let joined = self.channels(nchw(module, expr)?[1]).block;
-        let block = joined.into_iter().chain([first, 8]).find(divides)?;
-        let fields: Option<Vec<ExprId>> = fields.into_iter().map(|field| self.in_blocks(module, field, block)).collect();
+        let joined = self.channels(nchw(module, expr)?[1]);
+        // Counted from the front, the axes of the plain layout stay where they are; channels that are last are joined there.
+        let (block, axis) = match joined.block.into_iter().chain([first]).find(divides) {
+            Some(block) => (block, axis),
+            None if axis == 1 && joined.count <= MAX_BLOCK => (joined.count, LAST),
+            None => return None,
+        };
+        let own = |shape: &Nchw| if axis == LAST { shape[1] } else { block };
+        let fields = fields.into_iter().zip(&shapes);
+        let fields: Option<Vec<ExprId>> = fields.map(|(field, shape)| self.in_blocks(module, field, own(shape))).collect();
         let tuple = new_tuple(module, tuple, &fields?);
         let mut attrs = attrs(module, expr).to_vec();
-        // Counted from the front, the axes of the plain layout stay where they are.
         attrs[def.attrs?.position("axis")?] = AttrValue::int(axis as i64);
         Some((self.typed_call(module, expr, def, &[tuple], attrs)?, block))
     }

@@ -9,8 +9,8 @@ use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target, Winograd};
 /// A sum of products with its code.
 #[derive(Clone, Debug)]
 pub enum Compiled {
-    Direct(Contraction),
-    Tiles(winograd::Winograd),
+    Direct(Box<Contraction>),
+    Tiles(Box<winograd::Winograd>),
 }
 
 /// With no more points than this, weights are read as they come if they can be: packing them would cost more than it saves.
@@ -24,14 +24,14 @@ impl Compiled {
             Kernel::Contract(contract) => Compiled::direct(&primitive(contract, asm.isa()), target, asm),
             Kernel::Depthwise(own) => {
                 let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
-                depthwise::compile(&own, target, asm).map(Compiled::Direct)
+                depthwise::compile(&own, target, asm).map(direct)
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 let contract = primitive(contract, asm.isa());
                 let target = Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
                 let size = winograd::best(&contract, *tile >= Size::Four.outputs() as u64, &target);
                 let tiles = size.and_then(|size| winograd::compile(&contract, size, &target, asm));
-                tiles.map(Compiled::Tiles).or_else(|| Compiled::direct(&contract, &target, asm))
+                tiles.map(|tiles| Compiled::Tiles(Box::new(tiles))).or_else(|| Compiled::direct(&contract, &target, asm))
             }
         }
     }
@@ -39,7 +39,7 @@ impl Compiled {
     fn direct(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Compiled> {
         let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
         let by_rows = if points <= FEW_POINTS { rows::compile(contract, target, asm) } else { None };
-        by_rows.or_else(|| compile(contract, target, asm)).map(Compiled::Direct)
+        by_rows.or_else(|| compile(contract, target, asm)).map(direct)
     }
 
     /// Whether it reads packed weights; if not, it reads them as they come.
@@ -53,8 +53,8 @@ impl Compiled {
     /// Elements of packed weights.
     pub fn packed_len(&self) -> usize {
         match self {
-            Compiled::Direct(direct) => direct.packing.len() as usize,
-            Compiled::Tiles(tiles) => tiles.filters.len() as usize,
+            Compiled::Direct(direct) => direct.packing.elements() as usize,
+            Compiled::Tiles(tiles) => tiles.filters.elements() as usize,
         }
     }
 
@@ -63,6 +63,37 @@ impl Compiled {
         match self {
             Compiled::Direct(direct) => direct.packing.pack(source, packed),
             Compiled::Tiles(tiles) => tiles.filters.pack(source, packed),
+        }
+    }
+
+    /// How many pieces can be packed beside each other, without allocating.
+    pub fn n_pieces(&self) -> usize {
+        match self {
+            Compiled::Direct(direct) => direct.packing.n_pieces(),
+            Compiled::Tiles(_) => 1,
+        }
+    }
+
+    /// Packs a piece; all of them together are [`Compiled::pack`]. The answer is as there.
+    ///
+    /// # Safety
+    /// `packed` has [`Compiled::packed_len`] elements, and nobody else uses this piece's meanwhile.
+    pub unsafe fn pack_piece(&self, source: &[f32], packed: *mut f32, piece: usize) -> bool {
+        match self {
+            Compiled::Direct(direct) => {
+                let (begin, len) = direct.packing.piece(piece);
+                // SAFETY: pieces lie in the packed weights and do not overlap; the caller vouches for the rest.
+                let to = unsafe { std::slice::from_raw_parts_mut(packed.add(begin), len) };
+                let fits = direct.packing.inside(source.len());
+                if fits {
+                    direct.packer.pack(source, piece, to);
+                }
+                fits
+            }
+            // SAFETY: the only piece is all of them.
+            Compiled::Tiles(tiles) => {
+                tiles.filters.pack(source, unsafe { std::slice::from_raw_parts_mut(packed, self.packed_len()) })
+            }
         }
     }
 
@@ -111,6 +142,10 @@ impl Compiled {
             }
         }
     }
+}
+
+fn direct(direct: Contraction) -> Compiled {
+    Compiled::Direct(Box::new(direct))
 }
 
 /// The same with a body of what the machine has.

@@ -2,9 +2,13 @@
 //!
 //! Tiles of points × vectors of columns keep their sums in registers over the whole sum (`emit`); how large tiles are is
 //! chosen by a model of the machine (`choose`); points are cut into tiles with a table of where each begins (`points`); the
-//! epilogue runs on the registers (`epilogue`). Promises: any output's bits are the chain of fused multiply-adds in the order
-//! of the sum's dimensions, so neither tiles nor threads nor the vectors' length change them. Nothing outside of what the
-//! kernel's views name is read or written. Deliberately not here: who runs the items, and where buffers lie.
+//! epilogue runs on the registers (`epilogue`). Windows of single channels are `depthwise`, few points times rows are `rows`,
+//! 3×3 windows by tiles of outputs are `winograd`; [`Compiled`] is any of them.
+//!
+//! Promises: any output's bits are the chain of fused multiply-adds in the order of the sum's dimensions, so neither tiles nor
+//! threads nor the vectors' length change them. The sums of `rows` and `winograd` have an order of their own, which depends on
+//! the machine but on no number of threads. Nothing outside of what the kernel's views name is read or written. Deliberately
+//! not here: who runs the items, and where buffers lie.
 
 mod choose;
 mod compiled;
@@ -29,6 +33,7 @@ use crate::jit::asm::{Asm, Isa};
 use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
 use emit::{Ahead, LINE, SPARE, TileCode};
 use epilogue::{Epilogue, Lanes, Stream, Sums};
+use pack::Packer;
 use points::{PointDim, Tiles};
 use sum::SumLoops;
 
@@ -36,6 +41,7 @@ use sum::SumLoops;
 #[derive(Clone, Debug)]
 pub struct Contraction {
     pub packing: Packing,
+    packer: Packer,
     pub work: Work,
     tiles: Tiles,
     /// Where the code of each shape begins: for whole groups of columns, and for the last one.
@@ -108,7 +114,7 @@ fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
     let views = || [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
     let views: Vec<Columns> = views().map(|view| normal(view, columns)).collect();
     let whole = |view: &Columns| {
-        let blocks = view.block >= columns || view.block % lanes as u64 == 0;
+        let blocks = view.block >= columns || view.block.is_multiple_of(lanes as u64);
         blocks && (view.inner == 1 || view.inner == 0 && *view != views[0])
     };
     if views.iter().all(whole) || contract.groups != 1 {
@@ -125,7 +131,7 @@ fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
         let at = |part: u64| column_offset(view, part * block);
         (1..columns / block).all(|part| at(part) - at(part - 1) == at(1) - at(0)).then(|| at(1))
     };
-    if columns % block != 0 || columns == block {
+    if !columns.is_multiple_of(block) || columns == block {
         return None;
     }
     let steps: Vec<i64> = all.map(step).collect::<Option<_>>()?;
@@ -201,6 +207,7 @@ impl<'a> Plan<'a> {
                 groups: vec![0; work.groups.len()],
             },
             streams: places(contract, &self.views, &packing),
+            packer: Packer::of(&packing),
             packing,
             work,
             tiles,

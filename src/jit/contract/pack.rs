@@ -51,7 +51,7 @@ impl Packing {
     }
 
     /// Elements of the packed weights.
-    pub fn len(&self) -> u64 {
+    pub fn elements(&self) -> u64 {
         self.parts * self.part_len()
     }
 
@@ -88,42 +88,76 @@ impl Packing {
         span(self.parts, self.part_step);
         self.sum.iter().for_each(|dim| span(dim.extent, dim.other));
         let Columns { block, outer, inner } = self.source_columns;
-        span(block.min(self.columns), inner);
-        span(self.columns.div_ceil(block.max(1)), outer);
-        block > 0 && low >= 0 && high < len as i128
+        if block == 0 || self.columns == 0 {
+            return false;
+        }
+        // The first and the last column of the first block, of the last whole one, and of one that is not whole.
+        let (whole, rest) = (self.columns / block, self.columns % block);
+        let column = |at: u64, within: u64| i128::from(at) * i128::from(outer) + i128::from(within) * i128::from(inner);
+        let ends = [(0, 0), (0, block.min(self.columns) - 1), (whole.max(1) - 1, block.min(self.columns) - 1)];
+        let tail = [(whole, 0), (whole, rest.max(1) - 1)].into_iter().filter(|_| rest > 0);
+        let ends = ends.into_iter().chain([(whole.max(1) - 1, 0)]).chain(tail).map(|(at, within)| column(at, within));
+        low += ends.clone().min().unwrap_or(0);
+        high += ends.max().unwrap_or(0);
+        low >= 0 && high < len as i128
     }
 
     /// Packs. Answers whether it did: not if a side is too short.
     pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
-        if self.len() == 0 || !self.inside(source.len()) || (packed.len() as u64) < self.len() {
-            return self.len() == 0;
+        let Some(packed) = packed.get_mut(..self.elements() as usize) else { return false };
+        if !self.inside(source.len()) {
+            return false;
         }
-        let groups = self.n_groups();
-        let group_len = self.group_len() as usize;
-        let part_len = self.part_len() as usize;
-        let parts = packed[..self.len() as usize].chunks_mut(part_len).enumerate();
-        let pieces = parts.flat_map(|(part, whole)| {
-            whole.chunks_mut(group_len).enumerate().map(move |(group, piece)| (part as u64, group as u64, piece))
-        });
-        let pieces: Vec<_> = pieces.collect();
-        debug_assert_eq!(pieces.len() as u64, groups * self.parts);
-        let steps = Steps::of(&self.sum, CHUNK_BYTES / (4 * self.lanes as u64 * self.vectors as u64));
-        pieces.into_par_iter().for_each(|(part, group, piece)| {
-            self.pack_group(source, self.offset + part as i64 * self.part_step, group, &steps, piece);
-        });
+        let packer = Packer::of(self);
+        let parts = packed.chunks_mut(self.part_len().max(1) as usize);
+        let pieces: Vec<&mut [f32]> = parts.flat_map(|part| part.chunks_mut(self.group_len().max(1) as usize)).collect();
+        pieces.into_par_iter().enumerate().for_each(|(at, piece)| packer.pack(source, at, piece));
         true
     }
 
-    fn pack_group(&self, source: &[f32], base: i64, group: u64, steps: &Steps, piece: &mut [f32]) {
-        let first = group * (self.vectors * self.lanes) as u64;
-        let width = (self.group_vectors(group) as usize) * self.lanes;
-        let n_columns = (width as u64).min(self.columns - first) as usize;
-        let columns: Vec<i64> = (first..first + n_columns as u64).map(|column| self.source_column(column)).collect();
+    /// How many pieces can be packed beside each other: a group of columns of a part each.
+    pub fn n_pieces(&self) -> usize {
+        (self.parts * self.n_groups()) as usize
+    }
+
+    /// Where a piece begins in the packed weights, and its length.
+    pub fn piece(&self, at: usize) -> (usize, usize) {
+        let (part, group) = (at as u64 / self.n_groups(), at as u64 % self.n_groups());
+        let begin = part * self.part_len() + self.group_begin(group);
+        (begin as usize, (self.group_vectors(group) * self.steps()) as usize * self.lanes)
+    }
+}
+
+/// A packing with its offsets worked out, so that packing allocates nothing.
+#[derive(Clone, Debug)]
+pub struct Packer {
+    packing: Packing,
+    steps: Steps,
+    /// Where each column lies in the source.
+    columns: Vec<i64>,
+}
+
+impl Packer {
+    pub fn of(packing: &Packing) -> Packer {
+        let most = CHUNK_BYTES / (4 * packing.lanes as u64 * packing.vectors as u64);
+        let columns = (0..packing.columns).map(|column| packing.source_column(column)).collect();
+        Packer { steps: Steps::of(&packing.sum, most), columns, packing: packing.clone() }
+    }
+
+    /// Packs a piece ([`Packing::piece`]) of a source that [`Packing::inside`] has found long enough.
+    pub fn pack(&self, source: &[f32], at: usize, piece: &mut [f32]) {
+        let packing = &self.packing;
+        let (part, group) = (at as u64 / packing.n_groups(), at as u64 % packing.n_groups());
+        let base = packing.offset + part as i64 * packing.part_step;
+        let width = packing.group_vectors(group) as usize * packing.lanes;
+        let first = group as usize * packing.vectors * packing.lanes;
+        let columns = &self.columns[first..self.columns.len().min(first + width)];
+        let n_columns = columns.len();
         let contiguous = columns.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1));
-        for (chunk, out) in steps.outer.iter().zip(piece.chunks_mut(steps.inner.len() * width)) {
+        for (chunk, out) in self.steps.outer.iter().zip(piece.chunks_mut(self.steps.inner.len() * width)) {
             let base = base + chunk;
             if contiguous {
-                for (row, step) in out.chunks_exact_mut(width).zip(&steps.inner) {
+                for (row, step) in out.chunks_exact_mut(width).zip(&self.steps.inner) {
                     let begin = (base + step + columns[0]) as usize;
                     let (kept, missing) = row.split_at_mut(n_columns);
                     kept.copy_from_slice(&source[begin..begin + n_columns]);
@@ -132,7 +166,7 @@ impl Packing {
                 continue;
             }
             for (at, column) in columns.iter().enumerate() {
-                gather(source, base + column, &steps.inner, out, at, width);
+                gather(source, base + column, &self.steps.inner, out, at, width);
             }
             if n_columns < width {
                 out.chunks_exact_mut(width).for_each(|row| row[n_columns..].fill(0.0));
@@ -144,16 +178,12 @@ impl Packing {
 /// One column of a chunk: element `at` of each row of `out` from the source's `base + step`.
 fn gather(source: &[f32], base: i64, steps: &[i64], out: &mut [f32], at: usize, width: usize) {
     for (row, step) in out.chunks_exact_mut(width).zip(steps) {
-        // SAFETY: `Packing::inside` has found every sum of offsets that packing reads inside the source, and `at < width`.
-        unsafe {
-            let from = base.wrapping_add(*step) as usize;
-            debug_assert!(from < source.len() && at < row.len());
-            *row.get_unchecked_mut(at) = *source.get_unchecked(from);
-        }
+        row[at] = source[base.wrapping_add(*step) as usize];
     }
 }
 
 /// The sum's steps in the source: chunks, and the steps in a chunk.
+#[derive(Clone, Debug)]
 struct Steps {
     outer: Vec<i64>,
     inner: Vec<i64>,

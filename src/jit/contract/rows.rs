@@ -105,7 +105,7 @@ impl Rows<'_> {
                     asm.dec(QUADS);
                     asm.jcc(Cond::NE, next);
                 }
-                if n_rows % ROWS > 0 {
+                if !n_rows.is_multiple_of(ROWS) {
                     self.rows(asm, n_rows % ROWS);
                 }
                 for point in 0..self.sums.points() {

@@ -137,8 +137,16 @@ fn check_compiled(
     let mut args: Vec<Vec<f32>> =
         lengths(contract, input).into_iter().map(|n| (0..n).map(|_| rng.f32() * 2.0 - 1.0).collect()).collect();
     args[contract.out.0].fill(f32::from_bits(UNWRITTEN));
-    let mut packed = vec![f32::from_bits(UNWRITTEN); compiled.packing.len() as usize];
+    let mut packed = vec![f32::from_bits(UNWRITTEN); compiled.packing.elements() as usize];
     assert!(compiled.packing.pack(&args[contract.weight.0], &mut packed));
+    assert!(!compiled.packing.pack(&args[contract.weight.0][1..], &mut packed.clone()), "an element is missing");
+    let whole = Compiled::Direct(Box::new(compiled.clone()));
+    let mut pieces = vec![0f32; packed.len()];
+    for piece in 0..whole.n_pieces() {
+        // SAFETY: the packed weights are as long as they should be, and nobody else writes them.
+        assert!(unsafe { whole.pack_piece(&args[contract.weight.0], pieces.as_mut_ptr(), piece) });
+    }
+    assert!(pieces.iter().zip(&packed).all(|(a, b)| a.to_bits() == b.to_bits()));
     assert!(packed.iter().all(|value| value.to_bits() != UNWRITTEN));
     let mut expected = args[contract.out.0].clone();
     reference(contract, input, &args, |at, value| expected[at] = value);
@@ -265,6 +273,13 @@ fn decorate(contract: &mut Contract, choice: u32) {
         let tops: Vec<Val> = powers.iter().map(|&power| body.bin(Bin::Sub, value, power)).collect();
         value = powers.iter().zip(&tops).fold(value, |sum, (&a, &b)| body.fma(a, b, sum));
     }
+    value = activate(&mut body, value, choice);
+    contract.body = body;
+    contract.result = value;
+}
+
+/// Functions that the machine lacks, some of them.
+fn activate(body: &mut Body, mut value: Val, choice: u32) -> Val {
     if choice & 64 != 0 {
         let gate = body.un(Un::Sigmoid, value);
         value = body.bin(Bin::Mul, value, gate);
@@ -280,8 +295,7 @@ fn decorate(contract: &mut Contract, choice: u32) {
         let above = body.bin(Bin::Max, value, low);
         value = body.bin(Bin::Min, above, high);
     }
-    contract.body = body;
-    contract.result = value;
+    value
 }
 
 #[test]
@@ -485,7 +499,7 @@ fn winograd_error(contract: &Contract, size: Size, isa: Isa, threads: usize, rng
     args[2].fill(f32::from_bits(UNWRITTEN));
     let mut expected = args[2].clone();
     reference(contract, ONE_FOR_ALL, &args, |at, value| expected[at] = value);
-    let mut packed = vec![f32::NAN; compiled.filters.len() as usize];
+    let mut packed = vec![f32::NAN; compiled.filters.elements() as usize];
     assert!(compiled.filters.pack(&args[1], &mut packed));
     let fenced: Vec<Fenced<f32>> = args.iter().map(|arg| Fenced::new(arg, side)).collect();
     let packed = Fenced::new(&packed, side).read_only();

@@ -1,12 +1,12 @@
 //! Reads and writes of a vector's lanes.
 //!
 //! Lanes one element apart are a load or a store, under the tail's mask in the last vector; lanes all at one place are a
-//! broadcast; others are gathered, or stored one by one. Bools are bytes in memory.
+//! broadcast; those two elements apart are picked from two vectors; others are gathered, or stored one by one. Bools are bytes in memory.
 
 use super::emit::Point;
 use super::generate::{Gen, SCRATCH, SCRATCH_MASK, Vector};
 use super::shape::LaneDim;
-use crate::jit::asm::{Isa, Mask, Mem, Op, R, V, forms};
+use crate::jit::asm::{Isa, Mask, Mem, Op, R, V, Width, forms};
 use crate::kernel::Instr;
 use crate::types::DType;
 
@@ -60,6 +60,7 @@ impl Gen<'_> {
             (0, _) => self.asm.bcast(dst, lanes.first),
             (1, Some((mask, _))) if lanes.tail => self.asm.load_tail(dst, mask, lanes.first),
             (1, _) => self.asm.load(dst, lanes.first),
+            (2, _) => self.every_second(&lanes, dst),
             _ => self.gather(&lanes, dst)?,
         }
         Some(())
@@ -131,6 +132,56 @@ impl Gen<'_> {
         self.asm.zero(dst);
         self.asm.gather(dst, mask, lanes.first.base, SCRATCH[0], 4, lanes.first.disp);
         Some(())
+    }
+
+    /// Lanes two elements apart: two vectors, the second from the last element of the first on, so that nothing beyond the last
+    /// lane is touched. Then the even elements of the first and the odd ones of the second.
+    fn every_second(&mut self, lanes: &Lanes, dst: V) {
+        let (n, last) = (lanes.n, 4 * (self.lanes as i32 - 1));
+        self.load_first(dst, lanes.first, 2 * n - 1);
+        match (self.isa(), 2 * n > self.lanes) {
+            (Isa::Avx512, true) => {
+                self.load_first(SCRATCH[1], lanes.first.plus(last), 2 * n - self.lanes);
+                let order: Vec<u32> = (0..16).map(|lane| if lane < 8 { 2 * lane } else { 2 * lane + 1 }).collect();
+                self.load_order(SCRATCH[0], &order);
+                self.asm.vector(&forms::VPERMT2PS, Width::Z, dst, SCRATCH[0], SCRATCH[1], None);
+            }
+            (Isa::Avx512, false) => {
+                let order: Vec<u32> = (0..16).map(|lane| (2 * lane) & 15).collect();
+                self.load_order(SCRATCH[0], &order);
+                self.asm.permute(dst, SCRATCH[0], dst);
+            }
+            (Isa::Avx2, more) => {
+                if more {
+                    self.load_first(SCRATCH[0], lanes.first.plus(last), 2 * n - self.lanes);
+                } else {
+                    self.asm.zero(SCRATCH[0]);
+                }
+                // Within each half 0 and 2 of the first, 1 and 3 of the second; then pairs in order.
+                self.asm.shuffle(dst, dst, SCRATCH[0], 0b11_01_10_00);
+                self.load_order(SCRATCH[1], &[0, 1, 4, 5, 2, 3, 6, 7]);
+                self.asm.permute(dst, SCRATCH[1], dst);
+            }
+        }
+    }
+
+    fn load_order(&mut self, dst: V, order: &[u32]) {
+        let bytes: Vec<u8> = order.iter().flat_map(|lane| lane.to_le_bytes()).collect();
+        let order = self.asm.constant(&bytes);
+        self.asm.load(dst, order);
+    }
+
+    /// The first so many elements; the others become zero.
+    fn load_first(&mut self, dst: V, src: Mem, n: usize) {
+        if n >= self.lanes {
+            return self.asm.load(dst, src);
+        }
+        let mask = match self.isa() {
+            Isa::Avx512 => Mask::K(SCRATCH_MASK),
+            Isa::Avx2 => Mask::V(SCRATCH[1]),
+        };
+        self.asm.set_tail(mask, n, R::RCX);
+        self.asm.load_tail(dst, mask, src);
     }
 
     /// Bytes as lanes all ones or all zeros.

@@ -32,11 +32,21 @@ pub struct Gen<'a> {
     pub bounds: Vec<Option<[i32; 2]>>,
     /// The index of the walk, where a clip wants it.
     pub walk_index: i32,
+    /// Whether no window is clipped along the walk where the code at hand runs.
+    pub inside: bool,
     pub spare_slots: Vec<i32>,
     /// Where lanes are taken one by one.
     pub lane_slot: Option<i32>,
     /// Where each crossing read's transposed vectors stand, while they do.
     pub crossed: Vec<(usize, i32)>,
+}
+
+/// Steps of a walk from `first` on.
+struct Segment {
+    first: u64,
+    longest: u64,
+    /// Whether no window is clipped along the walk.
+    inside: bool,
 }
 
 /// Where it stands how much of a walk is left.
@@ -97,6 +107,7 @@ impl<'a> Gen<'a> {
             count,
             bounds,
             walk_index,
+            inside: true,
             spare_slots: Vec::new(),
             lane_slot: None,
             crossed: Vec::new(),
@@ -110,7 +121,7 @@ impl<'a> Gen<'a> {
             return None;
         }
         self.function(frame, |gen_| {
-            gen_.clip_bounds(false);
+            gen_.item_bounds();
             gen_.walk()
         })?;
         Some(self.slots.bytes())
@@ -130,7 +141,8 @@ impl<'a> Gen<'a> {
     fn tile(&self, steps: usize, tail: bool) -> Vec<Vector> {
         let lanes = self.lanes as i64;
         if self.shape.blocks {
-            return (0..steps as i64).map(|walk| Vector { walk, lane: 0, tail }).collect();
+            let row = |walk: i64| (0..self.shape.vectors as i64).map(move |at| Vector { walk, lane: at * lanes, tail });
+            return (0..steps as i64).flat_map(row).collect();
         }
         if self.shape.walks_lanes() {
             return (0..steps as i64).map(|at| Vector { walk: 0, lane: at * lanes, tail }).collect();
@@ -143,7 +155,7 @@ impl<'a> Gen<'a> {
         (0..steps as i64).flat_map(row).collect()
     }
 
-    /// All points of an item. Where items go along the lanes vector by vector, the last vector has its own code.
+    /// All points of an item. Where items go along the lanes, a last vector that is not full has its own code.
     fn walk(&mut self) -> Option<()> {
         let last = self.shape.outer.iter().position(|outer| LaneDim::Kept(outer.dim) == self.shape.lane);
         let (Some(last), Some(_)) = (last.filter(|_| self.shape.blocks), self.tail) else { return self.steps(false) };
@@ -169,32 +181,15 @@ impl<'a> Gen<'a> {
         };
         let step = if self.shape.walks_lanes() { self.lanes as u64 } else { 1 };
         let extent = self.shape.walk_extent(self.n);
-        // Chunks are whole tiles but for the last one, so only what is left of the whole is left of a chunk.
-        let longest = self.shape.chunk.map_or(extent, |chunk| chunk.0);
-        self.count_walk(extent);
         let left = if self.counts_inside() { Left::At(self.slots.take(8)) } else { Left::InRdx };
-        self.put_left(left);
         let unroll = self.shape.unroll as u64;
-        let forms = if unroll > 1 { vec![unroll, 1] } else { vec![1] };
-        for steps in forms.into_iter().filter(|steps| longest >= steps * step) {
-            let (top, out) = (self.asm.label(), self.asm.label());
-            self.asm.bind(top);
-            let number = self.get_left(left);
-            self.asm.cmp_ri(number, (steps * step) as i32);
-            self.asm.jcc(Cond::L, out);
-            self.asm.sub_ri(number, (steps * step) as i32);
+        for segment in self.segments(walk, extent) {
+            self.enter_segment(&segment);
             self.put_left(left);
-            let tile = self.tile(steps as usize, tail);
-            self.points(&tile, &hoisted)?;
-            for group in 0..self.groups.len() {
-                let bytes = self.groups[group].access.kept[walk] * self.groups[group].size;
-                self.advance(group, bytes * (steps * step) as i64);
+            let forms = if unroll > 1 && segment.inside { vec![unroll, 1] } else { vec![1] };
+            for steps in forms.into_iter().filter(|steps| segment.longest >= steps * step) {
+                self.steps_of(walk, (steps, step), left, &hoisted, tail)?;
             }
-            if self.clips_walk() {
-                self.bump(self.walk_index, 1);
-            }
-            self.asm.jmp(top);
-            self.asm.bind(out);
         }
         if self.shape.walks_lanes() && self.tail.is_some() {
             let out = self.asm.label();
@@ -206,6 +201,67 @@ impl<'a> Gen<'a> {
             self.asm.bind(out);
         }
         self.unpin(hoisted)
+    }
+
+    /// A loop over tiles of so many steps while as many are left.
+    fn steps_of(&mut self, walk: usize, (steps, step): (u64, u64), left: Left, hoisted: &[Vec<Loc>], tail: bool) -> Option<()> {
+        let (top, out) = (self.asm.label(), self.asm.label());
+        self.asm.bind(top);
+        let number = self.get_left(left);
+        self.asm.cmp_ri(number, (steps * step) as i32);
+        self.asm.jcc(Cond::L, out);
+        self.asm.sub_ri(number, (steps * step) as i32);
+        self.put_left(left);
+        let tile = self.tile(steps as usize, tail);
+        self.points(&tile, hoisted)?;
+        for group in 0..self.groups.len() {
+            let bytes = self.groups[group].access.kept[walk] * self.groups[group].size;
+            self.advance(group, bytes * (steps * step) as i64);
+        }
+        if self.clips_walk() && !self.inside {
+            self.bump(self.walk_index, 1);
+        }
+        self.asm.jmp(top);
+        self.asm.bind(out);
+        Some(())
+    }
+
+    /// The parts of a walk: where windows are clipped along it, those at its ends, and the part between, where none is.
+    fn segments(&self, walk: usize, extent: u64) -> Vec<Segment> {
+        if !self.clips_walk() {
+            // Chunks are whole tiles but for the last one, so only what is left of the whole is left of a chunk.
+            let longest = self.shape.chunk.map_or(extent, |chunk| chunk.0);
+            return vec![Segment { first: 0, longest, inside: true }];
+        }
+        let (low, high) = self.inside_walk(walk, extent);
+        let parts = [(0, low, false), (low, high, true), (high, extent, false)];
+        let parts = parts.into_iter().filter(|(first, end, _)| end > first);
+        parts.map(|(first, end, inside)| Segment { first, longest: end - first, inside }).collect()
+    }
+
+    /// Puts the steps of a segment into `rdx` and `rax`, and what its windows need where they stand.
+    fn enter_segment(&mut self, segment: &Segment) {
+        self.inside = segment.inside;
+        if self.clips_walk() {
+            if segment.inside {
+                self.whole_windows();
+            }
+            self.asm.mov_ri(R::RAX, segment.first as i64);
+            self.asm.mov_mr(Mem::at(R::RSP, self.walk_index), R::RAX);
+        }
+        match self.shape.chunk {
+            None => self.asm.mov_ri(R::RAX, segment.longest as i64),
+            Some((chunk, last)) => {
+                let at = self.shape.outer.len() - 1;
+                let (index, n) = (self.items.index[at], self.shape.outer[at].extent);
+                self.asm.mov_ri(R::RAX, chunk as i64);
+                self.asm.mov_ri(R::RDX, last as i64);
+                self.asm.mov_rm(R::RCX, Mem::at(R::RSP, index));
+                self.asm.cmp_ri(R::RCX, n as i32 - 1);
+                self.asm.cmov(Cond::E, R::RAX, R::RDX);
+            }
+        }
+        self.asm.mov_rr(R::RDX, R::RAX);
     }
 
     /// Whether the stages have loops of their own, which count in `rdx`.
@@ -222,39 +278,11 @@ impl<'a> Gen<'a> {
         R::RDX
     }
 
-    /// Keeps what the register of [`Gen::get_left`] holds; from [`Gen::count_walk`] it comes in `rdx`.
+    /// Keeps what the register of [`Gen::get_left`] holds; from [`Gen::enter_segment`] it comes in `rdx` too.
     fn put_left(&mut self, left: Left) {
         if let Left::At(slot) = left {
             self.asm.mov_mr(Mem::at(R::RSP, slot), R::RAX);
         }
-    }
-
-    /// Puts the points of this item's walk into `rdx` and `rax`, and its first index where a clip wants it.
-    fn count_walk(&mut self, extent: u64) {
-        if self.clips_walk() {
-            match self.shape.chunk {
-                None => self.asm.mov_ri(R::RAX, 0),
-                Some((chunk, _)) => {
-                    let index = self.items.index[self.shape.outer.len() - 1];
-                    self.asm.mov_rm(R::RAX, Mem::at(R::RSP, index));
-                    self.asm.imul_rri(R::RAX, R::RAX, chunk as i32);
-                }
-            }
-            self.asm.mov_mr(Mem::at(R::RSP, self.walk_index), R::RAX);
-        }
-        match self.shape.chunk {
-            None => self.asm.mov_ri(R::RAX, extent as i64),
-            Some((chunk, last)) => {
-                let at = self.shape.outer.len() - 1;
-                let (index, n) = (self.items.index[at], self.shape.outer[at].extent);
-                self.asm.mov_ri(R::RAX, chunk as i64);
-                self.asm.mov_ri(R::RDX, last as i64);
-                self.asm.mov_rm(R::RCX, Mem::at(R::RSP, index));
-                self.asm.cmp_ri(R::RCX, n as i32 - 1);
-                self.asm.cmov(Cond::E, R::RAX, R::RDX);
-            }
-        }
-        self.asm.mov_rr(R::RDX, R::RAX);
     }
 
     fn bump(&mut self, slot: i32, by: i32) {
@@ -285,7 +313,9 @@ impl<'a> Gen<'a> {
 
     /// All stages at the points of a tile.
     fn points(&mut self, tile: &[Vector], hoisted: &[Vec<Loc>]) -> Option<()> {
-        self.clip_bounds(true);
+        if self.clips_walk() && !self.inside {
+            self.step_bounds();
+        }
         let n = self.n;
         if !self.shape.crossing.is_empty() && tile.len() == self.shape.unroll * self.shape.vectors {
             let moved = self.cross(tile)?;

@@ -49,7 +49,12 @@ impl Gen<'_> {
     fn sets(&self, program: &Program, vectors: usize) -> usize {
         let room: usize = if self.isa() == Isa::Avx512 { 12 } else { 5 };
         let each = program.folds.len() * vectors;
-        room.checked_div(each).unwrap_or(1).clamp(1, 4)
+        // A few points are not worth joining sets for.
+        let points = match self.shape.lane {
+            LaneDim::Reduced(_) => 4,
+            _ => self.n.reduced_points() as usize / 8,
+        };
+        room.checked_div(each).unwrap_or(1).min(points).clamp(1, 4)
     }
 
     pub fn run_at(&mut self, stage: &Stage, set: usize, reduced: Vec<(usize, i64)>, lane: i64, tail: bool) -> Option<()> {

@@ -1,14 +1,15 @@
 //! How a nest is walked: what lies in lanes, what an item of work is, how many vectors are computed side by side.
 //!
 //! **Lanes** are independent points of a kept dimension, or the points of a reduced one, whose folds are then joined across
-//! lanes. Each candidate has a price per element: 1 for an access of unit stride, ½ for one of stride zero, a lane's worth for
-//! any other (a gather, or as many scalar stores), times what the last vector wastes; folds across lanes cost their joining. The
-//! cheapest is taken, the first of equals, kept before reduced. A clipped dimension holds no lanes, since all lanes share bounds.
+//! lanes. Each candidate has a price per element: 1 for an access of unit stride, ½ for one of stride zero, 3 for a read of
+//! stride two, a lane's worth for any other (a gather, or as many scalar stores), times what the last vector wastes; folds
+//! across lanes cost their joining. The cheapest is taken, the first of equals, kept before reduced. A clipped dimension holds
+//! no lanes, since all lanes share bounds.
 //!
 //! **Walk**: where the lane dimension fills more than a few vectors, the inner loop goes along it; else along the next kept
 //! dimension, with all vectors of the lane dimension in each step. What is left of the kept dimensions are items; a walk is cut
 //! into chunks where there are few items, at whole tiles, so that the same instructions compute each point however items are
-//! shared among threads.
+//! shared among threads. A walk along which windows are clipped is taken in three parts, of which the inner one has whole windows.
 //!
 //! **Crossing**: an elementwise nest may read along one dimension and write along another. Lanes lie along the write; the walk
 //! goes along the read, and as many of its steps as there are lanes are read as whole vectors and transposed in registers.
@@ -46,7 +47,7 @@ pub struct Shape {
     pub outer: Vec<Outer>,
     /// Reads that are transposed: the walk has unit stride, the lanes have not.
     pub crossing: Vec<usize>,
-    /// Whether items go along the lane dimension vector by vector, while the walk goes elsewhere.
+    /// Whether items go along the lane dimension, `vectors` at a time, while the walk goes elsewhere.
     pub blocks: bool,
     /// Where the walk is cut: steps of a chunk, and of the last one.
     pub chunk: Option<(u64, u64)>,
@@ -56,6 +57,10 @@ pub struct Shape {
 const SIDE_BY_SIDE: u64 = 4;
 /// Rows computed side by side where lanes are reduced: one waits while its lanes are joined.
 const ROWS: usize = 2;
+/// Longer rows would not stay in the first cache side by side.
+const SHORT_ROW: u64 = 2048;
+/// Elements of a cache line.
+const LINE: usize = 16;
 /// A transposed element costs about as much as so many others.
 const CROSSING: f64 = 2.0;
 /// Longer bodies are not repeated for as many steps as there are lanes.
@@ -77,7 +82,9 @@ impl Shape {
         let (walk, vectors) = match lane {
             LaneDim::Kept(_) if crossing.is_some() => {
                 let walk = crossing.as_ref().map(|crossing| crossing.0);
-                (walk, if n_vectors > SIDE_BY_SIDE { 1 } else { n_vectors as usize })
+                // Two vectors where one does not fill a cache line, so that lines are written whole.
+                let line = if lanes < LINE && lane_extent.is_multiple_of(LINE as u64) { LINE / lanes } else { 1 };
+                (walk, if n_vectors > SIDE_BY_SIDE { line } else { n_vectors as usize })
             }
             LaneDim::Reduced(_) => (n.dims.len().checked_sub(1), 1),
             LaneDim::Kept(at) if n_vectors > SIDE_BY_SIDE => (Some(at), 1),
@@ -95,7 +102,8 @@ impl Shape {
             }
         }
         if let (true, LaneDim::Kept(dim)) = (blocks, lane) {
-            shape.outer.push(Outer { dim, extent: n_vectors, scale: lanes as u64 });
+            let block = vectors as u64 * lanes as u64;
+            shape.outer.push(Outer { dim, extent: lane_extent.div_ceil(block), scale: block });
         }
         shape.cut(n, lanes as u64);
         shape
@@ -123,14 +131,13 @@ impl Shape {
         }
     }
 
-    /// Many steps where a body is short, so that pointers and counters cost little; one where bounds differ from step to step.
+    /// Many steps where a body is short, so that pointers and counters cost little.
     fn tile_steps(&self, n: &Normal) -> usize {
-        let clipped = n.reduce.iter().any(|dim| dim.clip.is_some_and(|clip| Some(clip.dim) == self.walk));
-        if self.walk.is_none() || clipped {
+        if self.walk.is_none() {
             return 1;
         }
         if let LaneDim::Reduced(_) = self.lane {
-            return ROWS;
+            return if n.reduced_points() <= SHORT_ROW { ROWS } else { 1 };
         }
         let length: usize = n.stages.iter().map(|stage| stage.body.instrs.len()).sum();
         let steps = match length {
@@ -145,14 +152,16 @@ impl Shape {
     fn cut(&mut self, n: &Normal, lanes: u64) {
         let Some(walk) = self.walk else { return };
         let (items, extent) = (self.n_items(), n.dims[walk]);
-        if items == 0 || items >= ENOUGH_ITEMS {
+        // A walk along which windows are clipped has other code at its ends.
+        let clipped = n.reduce.iter().any(|dim| dim.clip.is_some_and(|clip| clip.dim == walk));
+        if items == 0 || items >= ENOUGH_ITEMS || clipped {
             return;
         }
         let lane_step = if self.walks_lanes() { lanes } else { 1 };
         let tile = self.unroll as u64 * lane_step;
         let side = match () {
             () if self.walks_lanes() => 1,
-            () if self.blocks => lanes,
+            () if self.blocks => lanes * self.vectors as u64,
             () => self.lane_extent,
         };
         let per_point = n.reduced_points().max(1) * side;
@@ -215,6 +224,7 @@ fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
             match stride {
                 1 => 1.0,
                 0 => 0.5,
+                2 if at < n.n_reads => 3.0,
                 _ if crossing.contains(&at) => CROSSING,
                 _ => lanes as f64,
             }

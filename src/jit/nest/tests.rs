@@ -10,7 +10,7 @@ use crate::kernel::{Access, Bin, Body, Clip, Cmp, Fold, Lane, Nest, ReduceDim, S
 use crate::types::DType;
 use fastrand::Rng;
 
-const EXTENTS: [u64; 14] = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 65];
+const EXTENTS: [u64; 16] = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 80];
 
 /// How results may differ.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -1,6 +1,7 @@
 //! Windows that are clipped: the bounds at each point, and loops from bound to bound.
 
 use super::generate::{Gen, SCRATCH};
+use super::normal::bounds;
 use super::reduce::Stage;
 use crate::jit::asm::{Cond, Mem, R};
 use crate::kernel::{Clip, Instr};
@@ -11,19 +12,65 @@ impl Gen<'_> {
         self.n.reduce.iter().any(|dim| dim.clip.is_some_and(|clip| Some(clip.dim) == self.shape.walk))
     }
 
-    /// Computes the bounds that depend on the walk, or those that do not; with the first the count of points inside.
-    pub fn clip_bounds(&mut self, of_walk: bool) {
+    /// The points of the walk where no window is clipped along it, as a range.
+    pub fn inside_walk(&self, walk: usize, extent: u64) -> (u64, u64) {
+        let whole = |o: &u64| {
+            self.n.reduce.iter().all(|dim| {
+                let along = dim.clip.filter(|clip| clip.dim == walk);
+                along.is_none_or(|clip| bounds(clip, dim.extent, *o as i64) == (0, dim.extent))
+            })
+        };
+        let low = (0..extent).find(whole).unwrap_or(extent);
+        (low, (low..extent).find(|o| !whole(o)).unwrap_or(extent))
+    }
+
+    /// The bounds that do not depend on the walk, at the start of an item.
+    pub fn item_bounds(&mut self) {
+        self.clip_bounds(false);
+        if !self.clips_walk() {
+            self.count_inside();
+        }
+    }
+
+    /// The bounds at one step of the walk.
+    pub fn step_bounds(&mut self) {
+        self.clip_bounds(true);
+        self.count_inside();
+    }
+
+    /// Bounds for steps of the walk where no window is clipped along it.
+    pub fn whole_windows(&mut self) {
         for dim in 0..self.n.reduce.len() {
             let reduce = self.n.reduce[dim];
-            if let (Some(clip), Some([low, number])) = (reduce.clip, self.bounds[dim]) {
-                if (Some(clip.dim) == self.shape.walk) != of_walk {
-                    continue;
+            if let (true, Some([low, number])) = (reduce.clip.is_some_and(|clip| self.is_walk(clip)), self.bounds[dim]) {
+                for (slot, value) in [(low, 0), (number, reduce.extent)] {
+                    self.asm.mov_ri(R::RAX, value as i64);
+                    self.asm.mov_mr(Mem::at(R::RSP, slot), R::RAX);
                 }
+            }
+        }
+        self.count_inside();
+    }
+
+    fn is_walk(&self, clip: Clip) -> bool {
+        Some(clip.dim) == self.shape.walk
+    }
+
+    /// Computes the bounds that depend on the walk, or those that do not.
+    fn clip_bounds(&mut self, of_walk: bool) {
+        for dim in 0..self.n.reduce.len() {
+            let reduce = self.n.reduce[dim];
+            let clip = reduce.clip.filter(|&clip| self.is_walk(clip) == of_walk);
+            if let (Some(clip), Some([low, number])) = (clip, self.bounds[dim]) {
                 self.load_index(clip.dim);
                 self.bound(clip, reduce.extent, low, number);
             }
         }
-        let Some(count) = self.count.filter(|_| of_walk && self.uses_count()) else { return };
+    }
+
+    /// How many points are inside, as a vector, from the bounds.
+    fn count_inside(&mut self) {
+        let Some(count) = self.count.filter(|_| self.uses_count()) else { return };
         let fixed: u64 = self.n.reduce.iter().filter(|dim| dim.clip.is_none()).map(|dim| dim.extent).product();
         self.asm.mov_ri(R::RAX, fixed as i64);
         for [_, number] in self.bounds.iter().flatten() {
@@ -79,8 +126,13 @@ impl Gen<'_> {
     /// Where the whole window is inside, as if it were not clipped; else loops from bound to bound.
     pub fn reduce_clipped(&mut self, stage: &Stage) -> Option<()> {
         let (border, done) = (self.asm.label(), self.asm.label());
+        let known = |clip: Clip| self.inside && self.is_walk(clip);
+        if self.n.reduce.iter().all(|dim| dim.clip.is_none_or(known)) {
+            return self.reduce_whole(stage);
+        }
         for dim in 0..self.n.reduce.len() {
-            if let Some([_, number]) = self.bounds[dim] {
+            let known = self.n.reduce[dim].clip.is_some_and(|clip| self.inside && self.is_walk(clip));
+            if let (Some([_, number]), false) = (self.bounds[dim], known) {
                 self.asm.mov_rm(R::RAX, Mem::at(R::RSP, number));
                 self.asm.cmp_ri(R::RAX, self.n.reduce[dim].extent as i32);
                 self.asm.jcc(Cond::NE, border);

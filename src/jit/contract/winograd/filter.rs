@@ -17,7 +17,7 @@ pub struct Filters {
 
 impl Filters {
     /// Elements of the packed weights.
-    pub fn len(&self) -> u64 {
+    pub fn elements(&self) -> u64 {
         self.packing.part_len() * self.size.products() as u64
     }
 
@@ -25,7 +25,7 @@ impl Filters {
     pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
         let taps = self.taps.map(|step| ContractDim { extent: 3, input: 0, other: step });
         let whole = Packing { sum: self.packing.sum.iter().copied().chain(taps).collect(), ..self.packing.clone() };
-        if (packed.len() as u64) < self.len() || !whole.inside(source.len()) {
+        if (packed.len() as u64) < self.elements() || !whole.inside(source.len()) {
             return false;
         }
         let part = self.packing.part_len() as usize;

@@ -53,7 +53,7 @@ impl Parsed {
             _ => return None,
         };
         let taps = [contract.sum[kh].other, contract.sum[kw].other];
-        (kh != kw && contract.groups == 1 && contract.columns % lanes == 0).then_some(Parsed {
+        (kh != kw && contract.groups == 1 && contract.columns.is_multiple_of(lanes)).then_some(Parsed {
             row: height.input,
             column: width.input,
             vectors,
@@ -120,19 +120,13 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
     let layout = layout(grid.tiles(), channels, columns, size, &plan.target);
     // A step between products that is no multiple of a page keeps them out of each other's way in the first cache.
     let line = (LINE / 4) as i64;
-    let step = |elements: u64| (elements as i64 / line | 1) * line + 2 * line;
+    let step = |elements: u64| ((elements as i64 / line) | 1) * line + 2 * line;
     let packing = product_packing(contract, &parsed, &layout, &plan)?;
     let chunk = layout.groups_at_once * packing.vectors as u64 * lanes as u64;
     let steps = [step(layout.tiles * channels), step(layout.tiles * chunk)];
     let far = steps[0].max(steps[1]).checked_mul(4 * size.products() as i64)?;
     i32::try_from(far).ok()?;
-    let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths();
-    let product_code = |length| {
-        let product = product(length, &layout, &parsed, contract, lanes);
-        compile_with(&product, &plan.target, asm, Some(cut(length, packing.vectors as u64, &plan.target)))
-    };
-    let products: Vec<Contraction> =
-        lengths.into_iter().filter(|(count, _)| *count > 0).map(|(_, length)| length).map(product_code).collect::<Option<_>>()?;
+    let products = products(&grid, &layout, &parsed, contract, packing.vectors as u64, &plan.target, asm)?;
     let mut kinds = Kinds { size, epilogue: &epilogue, grid: &grid, known: Vec::new() };
     let input = Input {
         size,
@@ -173,6 +167,8 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
 
 /// The size of tiles that takes the least time, if that is less than the direct sum takes; tiles of 4 where `four` allows them.
 pub fn best(contract: &Contract, four: bool, target: &Target) -> Option<Size> {
+    // The same for any number of threads, as the results' bits depend on it.
+    let target = &Target { threads: 1, ..*target };
     let direct = super::cycles(contract, target)?;
     let sizes = [Some(Size::Two), four.then_some(Size::Four)].into_iter().flatten();
     let timed = sizes.filter_map(|size| Some((cycles(contract, size, target)?, size)));
@@ -230,6 +226,24 @@ fn product_packing(contract: &Contract, parsed: &Parsed, layout: &Layout, plan: 
     })
 }
 
+/// The code of the products of blocks of each length.
+fn products(
+    grid: &Grid,
+    layout: &Layout,
+    parsed: &Parsed,
+    contract: &Contract,
+    vectors: u64,
+    target: &Target,
+    asm: &mut Asm,
+) -> Option<Vec<Contraction>> {
+    let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths();
+    let compile = |(_, length): (u64, u64)| {
+        let product = product(length, layout, parsed, contract, target.lanes);
+        compile_with(&product, target, asm, Some(cut(length, vectors, target)))
+    };
+    lengths.into_iter().filter(|(count, _)| *count > 0).map(compile).collect()
+}
+
 /// The products of a block of `length` tiles on scratch memory: arguments are the transformed input, nothing, the result.
 fn product(length: u64, layout: &Layout, parsed: &Parsed, contract: &Contract, lanes: usize) -> Contract {
     let lanes = lanes as i64;
@@ -254,6 +268,12 @@ fn product(length: u64, layout: &Layout, parsed: &Parsed, contract: &Contract, l
     }
 }
 
+/// Cycles that the code of a group of columns takes to begin and to end.
+const CALL_CYCLES: f64 = 60.0;
+
+/// Tiles of a block that are tried, beside all of them.
+const LENGTHS: [u64; 16] = [8, 12, 14, 20, 24, 28, 36, 42, 56, 70, 84, 98, 112, 140, 196, 280];
+
 /// Blocks of so many tiles that the transformed input stays in half of the second cache, unless weights are so large that
 /// they had better be read once.
 fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) -> Layout {
@@ -269,16 +289,18 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
         let sum = choose::Sum { steps: channels, fresh: 1.0, input: 0.01 };
         let dims = [PointDim { extent: length, steps: Vec::new() }];
         let arithmetic = choose::cycles(&dims, cut, vectors, columns / target.lanes as u64, sum, target);
-        let arithmetic = (products * blocks) as f64 * arithmetic.unwrap_or(f64::INFINITY);
+        let groups = (columns / target.lanes as u64).div_ceil(vectors);
+        let arithmetic = (products * blocks) as f64 * (arithmetic.unwrap_or(f64::INFINITY) + CALL_CYCLES * groups as f64);
         let far = if weights > l2 / 2 { blocks * weights } else { 0 };
         let spilled = if length * per_tile_in > l2 / 2 { tiles * (3 * per_tile_in + 2 * per_tile_out) } else { 0 };
         // Blocks that threads cannot share evenly are paid with transforms of the input by each.
-        let uneven = if *blocks % threads == 0 || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
+        let uneven = if blocks.is_multiple_of(threads) || *blocks > 4 * threads { 0 } else { tiles * per_tile_in };
         choose::beside(arithmetic, far) + (spilled + uneven) as f64 / (target.l2_bytes as f64 / 4.0)
     };
-    let counts =
-        (1..=tiles.min(4096)).filter(|blocks| Parts { total: tiles, count: *blocks }.lengths()[1].1 >= 6 || *blocks == 1);
-    let blocks = counts.min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1);
+    // A share for each thread as well as one for all.
+    let lengths = LENGTHS.iter().copied().filter(|length| *length < tiles).chain([tiles]);
+    let counts = lengths.map(|length| tiles.div_ceil(length)).flat_map(|count| [count, count.next_multiple_of(threads)]);
+    let blocks = counts.filter(|count| *count <= tiles).min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1);
     let length = tiles.div_ceil(blocks);
     let vectors = vectors(length, channels, columns / target.lanes as u64, target);
     let group = 4 * products * length * vectors * target.lanes as u64;
