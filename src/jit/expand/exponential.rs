@@ -44,9 +44,10 @@ pub fn sigmoid(make: &mut Make, x: Val) -> Val {
     let above = make.select(below, t, one);
     let under = make.add(one, t);
     let quotient = make.div(above, under);
-    // What rounding took from the sum is given back, but for a third of it: `1/under` is taken as ¾.
-    let (share, sum) = (make.f32(0.75), make.sub(under, one));
+    // What rounding took from the sum is given back; `1/(1+t)` is about `1 - t/2`, and right at both ends.
+    let (half, sum) = (make.f32(-0.5), make.sub(under, one));
     let excess = make.sub(sum, t);
+    let share = make.fma(t, half, one);
     let part = make.mul(excess, share);
     make.fma(quotient, part, quotient)
 }
