@@ -44,7 +44,7 @@ fn compiled(name: &str, flags: &str, isa: Isa, threads: usize) -> Option<(Compil
         let example = runner.random("main").expect("a network is entered by its `@main`");
         runner.arguments(&example).expect("its inputs are tensors")
     };
-    let compiled = compile(program, "main", &Settings { level: 3, isa, threads }, Limits::default()).ok()?;
+    let compiled = compile(&program, "main", &Settings { level: 3, isa, threads }, Limits::default()).ok()?;
     Some((compiled, args))
 }
 

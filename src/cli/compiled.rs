@@ -85,7 +85,7 @@ impl Given {
         };
         optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(files)?;
         let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
-        match compile::plan_of(&mut program, &self.entry, &settings) {
+        match compile::plan_of(&mut program.module, &self.entry, &settings) {
             Ok(plan) => Ok(compile::plan_text(&plan)),
             Err(Refused::Not(reason)) => Ok(format!("`@{}` is not compiled: {}\n", self.entry, reason.words())),
             Err(Refused::Wrong(diagnostic)) => Err(files(vec![*diagnostic])),
@@ -107,13 +107,13 @@ impl Given {
         };
         let (_, bound) = self.bind(&mut program).map_err(files)?;
         let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
-        match compile::compile(program, &self.entry, &settings, self.limits()) {
+        match compile::compile(&program, &self.entry, &settings, self.limits()) {
             Ok(compiled) => Ok(Ready { compiled, bound, settings, sources }),
-            Err((_, Refused::Not(reason))) => {
+            Err(Refused::Not(reason)) => {
                 let message = format!("`@{}` is not compiled: {}", self.entry, reason.words());
                 Err(files(vec![Diagnostic::new(codes::E0506, message).help("`relayc run --engine interp` interprets it")]))
             }
-            Err((_, Refused::Wrong(diagnostic))) => Err(files(vec![*diagnostic])),
+            Err(Refused::Wrong(diagnostic)) => Err(files(vec![*diagnostic])),
         }
     }
 

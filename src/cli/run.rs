@@ -179,7 +179,7 @@ fn compute(
     let settings = args.program.settings()?;
     // What is not compiled is run as it was written: calls of groups would count as calls.
     let written = program.module.clone();
-    match compile::compile(program, &args.program.entry, &settings, limits.clone()) {
+    match compile::compile(&program, &args.program.entry, &settings, limits.clone()) {
         Ok(compiled) => {
             let words = match compiled.program.fallbacks()[..] {
                 [] => "engine jit".to_owned(),
@@ -187,21 +187,21 @@ fn compute(
             };
             Ok((compiled.run(&bound).map_err(|error| *error)?, words))
         }
-        Err((program, Refused::Not(reason))) => {
+        Err(Refused::Not(reason)) => {
             let words = format!("engine interp, as the program is not compiled: {}", reason.words());
             let program = Program { module: written, ..program };
             Ok((run::interpret(&program, entry, bound, limits)?, words))
         }
-        Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
+        Err(Refused::Wrong(diagnostic)) => Err(*diagnostic),
     }
 }
 
 /// Holds the compiled program to the interpreter; what came of it in words.
 fn compared(args: &Args, program: Program, bound: &[Bound], limits: Limits) -> Result<String, Diagnostic> {
-    match compile::compile(program, &args.program.entry, &args.program.settings()?, limits) {
+    match compile::compile(&program, &args.program.entry, &args.program.settings()?, limits) {
         Ok(compiled) => Ok(both::words(&both::run(&compiled, bound).map_err(|error| *error)?)),
-        Err((_, Refused::Not(reason))) => Ok(format!("nothing is compared, as the program is not compiled: {}", reason.words())),
-        Err((_, Refused::Wrong(diagnostic))) => Err(*diagnostic),
+        Err(Refused::Not(reason)) => Ok(format!("nothing is compared, as the program is not compiled: {}", reason.words())),
+        Err(Refused::Wrong(diagnostic)) => Err(*diagnostic),
     }
 }
 

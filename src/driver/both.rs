@@ -171,7 +171,7 @@ mod tests {
     fn compiled(body: &str) -> Compiled {
         let text = format!("def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) {{ {body} }}");
         let settings = Settings::native(3, 1).expect("a machine with AVX2");
-        let compiled = compile(check_text("x", &text, UNTIL), "main", &settings, Limits::default());
+        let compiled = compile(&check_text("x", &text, UNTIL), "main", &settings, Limits::default());
         compiled.unwrap_or_else(|_| panic!("{body} is compiled"))
     }
 

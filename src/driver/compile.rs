@@ -72,12 +72,12 @@ pub enum Refused {
     Wrong(Box<Diagnostic>),
 }
 
-/// Optimises a program and plans its entry. The module becomes the optimised one.
-pub fn plan_of(program: &mut Program, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
+/// Optimises a module and plans its entry. The module becomes the optimised one.
+pub fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
     let target = if settings.isa == Isa::Avx512 { optimise::Target::V4 } else { optimise::Target::V3 };
     let how = How { entry: Some(entry.to_owned()), ..How::level(settings.level, target) };
-    optimise::optimise(&mut program.module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
-    planned(&program.module, entry, &[])
+    optimise::optimise(module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
+    planned(module, entry, &[])
 }
 
 fn planned(module: &Module, entry: &str, avoid: &[ExprId]) -> Result<Plan, Refused> {
@@ -85,44 +85,36 @@ fn planned(module: &Module, entry: &str, avoid: &[ExprId]) -> Result<Plan, Refus
     plan::plan(module, ops::table(), module.globals[global].func, avoid).map_err(Refused::Not)
 }
 
-/// Compiles an entry of a program without errors, whose weights are constants by now. What is refused stays as it was.
-pub fn compile(program: Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, (Program, Refused)> {
+/// Compiles an entry of a program without errors, whose weights are constants by now.
+pub fn compile(program: &Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
     // Tensors are shared, so the copy is one of the expressions only.
-    let original = program.module.clone();
-    compiled(program, entry, settings, limits).map_err(|(program, refused)| (Program { module: original, ..program }, refused))
-}
-
-fn compiled(mut program: Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, (Program, Refused)> {
-    let mut planning = plan_of(&mut program, entry, settings);
+    let mut module = program.module.clone();
+    let mut planning = plan_of(&mut module, entry, settings);
     let mut avoid = vec![];
     let loaded = loop {
-        let plan = match planning {
-            Ok(plan) => plan,
-            Err(refused) => return Err((program, refused)),
-        };
+        let plan = planning?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
-        let eval = Eval { module: &program.module, limits: &limits };
-        let constant = |id| program.module.consts[id].clone();
+        let eval = Eval { module: &module, limits: &limits };
+        let constant = |id| module.consts[id].clone();
         match jit::Program::load(plan, settings.isa, &settings.target(), &constant, &eval) {
             // What the machine has no code for is left to its evaluation.
             Err(LoadError::NoKernel(step)) if !avoid.contains(&origins[step]) => {
                 avoid.push(origins[step]);
-                planning = planned(&program.module, entry, &avoid);
+                planning = planned(&module, entry, &avoid);
             }
             loaded => break loaded,
         }
     };
     match loaded {
         Ok(loaded) => {
-            let module = program.module;
             let global = module.find_global(entry).expect("it was planned");
             let ret = module.funcs[module.globals[global].func].ret.unwrap_or(Ty::ERROR);
             Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads })
         }
-        Err(LoadError::Failed(diagnostic)) => Err((program, Refused::Wrong(diagnostic))),
+        Err(LoadError::Failed(diagnostic)) => Err(Refused::Wrong(diagnostic)),
         Err(error) => {
             let diagnostic = Diagnostic::new(codes::E0901, format!("the compiled program could not be loaded: {error}"));
-            Err((program, Refused::Wrong(Box::new(diagnostic))))
+            Err(Refused::Wrong(Box::new(diagnostic)))
         }
     }
 }

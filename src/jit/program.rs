@@ -152,7 +152,8 @@ impl Program {
                 debug_assert!(fits, "the plan's views lie in their buffers");
             }
             if step.once {
-                self.launch(step, launch, &args, scratch.start(), fallback, &pool, &split(launch, 1))?;
+                let means = Means { scratch: scratch.start(), fallback, pool: &pool };
+                self.launch(step, launch, &args, &split(launch, 1), &means)?;
             }
         }
         Ok(())
@@ -182,11 +183,10 @@ impl Program {
         step: &Step,
         launch: &Launch,
         args: &[*mut u8],
-        scratch: *mut u8,
-        fallback: &dyn Fallback,
-        pool: &Pool,
         items: &[Vec<Item>],
+        means: &Means,
     ) -> Result<(), Box<Diagnostic>> {
+        let &Means { scratch, fallback, pool } = means;
         match (launch, &step.work) {
             (Launch::Zero, Work::Zero(stretches)) => {
                 let width = usize::from(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
@@ -376,6 +376,13 @@ fn contract_of(work: &Work) -> Option<&Contract> {
     }
 }
 
+/// What a step is computed with.
+struct Means<'a> {
+    scratch: *mut u8,
+    fallback: &'a dyn Fallback,
+    pool: &'a Pool,
+}
+
 /// `args, begin, end`: the items of a nest.
 type NestFunction = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
 
@@ -560,7 +567,8 @@ impl Session {
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
                 before.as_mut().map_or(Ok(()), |before| before(at, &memory))?;
-                program.launch(step, launch, &self.args[at], scratch, fallback, &self.pool, &self.items[at])?;
+                let means = Means { scratch, fallback, pool: &self.pool };
+                program.launch(step, launch, &self.args[at], &self.items[at], &means)?;
                 done(at);
             }
         }

@@ -99,8 +99,11 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId]) -> Res
     Ok(plan)
 }
 
+/// What variables are bound to.
+type Lets = Vec<(VarId, ExprId)>;
+
 /// The expressions in the order of evaluation, groups as one, and what variables are bound to.
-fn order(module: &Module, body: ExprId) -> Result<(Vec<ExprId>, Vec<(VarId, ExprId)>), NotCompiled> {
+fn order(module: &Module, body: ExprId) -> Result<(Vec<ExprId>, Lets), NotCompiled> {
     let (mut order, mut lets) = (vec![], vec![]);
     let mut seen = vec![false; module.exprs.len()];
     let mut stack = vec![(body, false)];

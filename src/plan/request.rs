@@ -105,7 +105,7 @@ impl Finder<'_> {
         let Some(op) = module.called_op(call) else { return };
         match self.ops.def(op).lower {
             Some(Lower::Product(product) | Lower::Windows(product, _)) => {
-                let Some((data, products)) = described(module, call, |call| product(call)) else { return };
+                let Some((data, products)) = described(module, call, product) else { return };
                 let Some(outer) = products.first().and_then(|product| self.outer(args[product.data_arg], outside)) else {
                     return;
                 };
