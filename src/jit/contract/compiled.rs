@@ -90,9 +90,10 @@ impl Compiled {
                 }
                 fits
             }
-            // SAFETY: the only piece is all of them.
             Compiled::Tiles(tiles) => {
-                tiles.filters.pack(source, unsafe { std::slice::from_raw_parts_mut(packed, self.packed_len()) })
+                // SAFETY: the only piece is all of them.
+                let to = unsafe { std::slice::from_raw_parts_mut(packed, self.packed_len()) };
+                tiles.filters.pack(source, to)
             }
         }
     }
