@@ -66,11 +66,11 @@ pub enum Verdict {
 /// Compiles a function and holds its result to the reference.
 pub fn held(name: &str, text: &str, function: &str, settings: &Settings, calls: &[(Vec<Bound>, &Reference)]) -> Verdict {
     let program = check_text(name, text, UNTIL);
-    let compiled = match compile(program, function, settings, Limits::default()) {
+    let compiled = match compile(&program, function, settings, Limits::default()) {
         Ok(compiled) => compiled,
-        Err((_, Refused::Not(_))) => return Verdict::NotCompiled,
+        Err(Refused::Not(_)) => return Verdict::NotCompiled,
         // A constant part of a program fails when it is loaded.
-        Err((_, Refused::Wrong(diagnostic))) => {
+        Err(Refused::Wrong(diagnostic)) => {
             let right = |reference: &Reference| matches!(reference, Reference::Failed(code) if *code == diagnostic.code.id());
             if calls.iter().all(|(_, reference)| right(reference)) {
                 return Verdict::Agrees;
@@ -99,9 +99,9 @@ pub fn held(name: &str, text: &str, function: &str, settings: &Settings, calls: 
 
 /// The bytes of what a function gives compiled, or the code it fails with; `None` where it is not compiled.
 pub fn bytes(text: &str, settings: &Settings, args: &[Bound]) -> Option<Result<Vec<Vec<u8>>, &'static str>> {
-    match compile(check_text("x", text, UNTIL), "main", settings, Limits::default()) {
-        Err((_, Refused::Not(_))) => None,
-        Err((_, Refused::Wrong(diagnostic))) => Some(Err(diagnostic.code.id())),
+    match compile(&check_text("x", text, UNTIL), "main", settings, Limits::default()) {
+        Err(Refused::Not(_)) => None,
+        Err(Refused::Wrong(diagnostic)) => Some(Err(diagnostic.code.id())),
         Ok(compiled) => Some(match compiled.run(args) {
             Ok(value) => Ok(leaves(&[value]).into_iter().map(|tensor| tensor.to_le_bytes()).collect()),
             Err(diagnostic) => Err(diagnostic.code.id()),
