@@ -31,7 +31,7 @@ const ATTRS: &[(&str, &[&str])] = &[
 /// The special values of a dtype, so often each and in such an order that operands meet in all pairs.
 fn operand(dtype: DType, at: usize) -> Tensor {
     let squared = |n: usize, of: &dyn Fn(usize) -> usize| (0..n * n).map(of).collect::<Vec<usize>>();
-    let index = |n: usize| squared(n, &|i| if at % 2 == 0 { i / n } else { i % n });
+    let index = |n: usize| squared(n, &|i| if at.is_multiple_of(2) { i / n } else { i % n });
     match dtype {
         DType::F32 => {
             let mut grid = float_grid(dtype);
