@@ -12,7 +12,7 @@ use compare::{Reference, Verdict, bytes, held, isas, reference};
 use program::{Form, Program};
 use rayon::prelude::*;
 use relayc::driver::check_text;
-use relayc::driver::compile::Settings;
+use relayc::driver::compile::{Accuracy, Settings};
 use relayc::driver::optimise::UNTIL;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -22,7 +22,12 @@ fn settings(seed: u64) -> [Settings; 2] {
     let mut random = fastrand::Rng::with_seed(seed ^ 0x5e77);
     let isas = isas();
     // Most as users have it, once with everything and once with something left out.
-    let mut one = |level| Settings { level, isa: isas[random.usize(..isas.len())], threads: random.usize(1..4) };
+    let mut one = |level| Settings {
+        level,
+        isa: isas[random.usize(..isas.len())],
+        threads: random.usize(1..4),
+        accuracy: Accuracy::Strict,
+    };
     [one(3), one((seed % 4) as u8)]
 }
 
@@ -46,7 +51,7 @@ fn wrong(seed: u64, n_steps: usize) -> Option<String> {
             Verdict::NotCompiled => "it is not compiled".to_owned(),
             Verdict::Differs(why) => why,
         };
-        let Settings { level, isa, threads } = settings;
+        let Settings { level, isa, threads, .. } = settings;
         return Some(format!("-O{level} on {isa:?} by {threads} threads: {said}\n{text}"));
     }
     None

@@ -3,7 +3,7 @@
 use super::{Console, Reading, exit};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
-use crate::driver::compile::{self, Compiled, Refused, Settings};
+use crate::driver::compile::{self, Accuracy, Compiled, Refused, Settings};
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, How, Program, Until};
@@ -38,12 +38,23 @@ pub struct Given {
     /// How much the program is optimised before it is compiled, from 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     pub level: u8,
+    /// How near sums stay to how they are written.
+    #[arg(long, value_enum, default_value_t = AccuracyName::Fast)]
+    pub accuracy: AccuracyName,
     /// How many threads to use; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
+}
+
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum AccuracyName {
+    /// Within 1e-4 of an output's largest magnitude on a whole network.
+    Fast,
+    /// Sums as they are written.
+    Strict,
 }
 
 impl Given {
@@ -67,7 +78,12 @@ impl Given {
     pub fn settings(&self) -> Result<Settings, Diagnostic> {
         let all = || std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = self.threads.map_or_else(all, usize::from);
-        Settings::native(self.level, threads).map_err(|words| Diagnostic::new(codes::E0704, words))
+        let accuracy = match self.accuracy {
+            AccuracyName::Fast => Accuracy::Fast,
+            AccuracyName::Strict => Accuracy::Strict,
+        };
+        let settings = Settings::native(self.level, threads).map_err(|words| Diagnostic::new(codes::E0704, words))?;
+        Ok(Settings { accuracy, ..settings })
     }
 
     /// The plan as text. The exit code where there is none, which has been said.

@@ -18,12 +18,32 @@ use crate::tensor::Tensor;
 use crate::types::{Ty, Types};
 use std::sync::Arc;
 
+/// How far a compiled program may be from the sums as they are written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Accuracy {
+    /// Within 1e-4 of an output's largest magnitude on a whole network: convolutions by Winograd's method where that is faster.
+    Fast,
+    /// Sums as they are written.
+    Strict,
+}
+
+impl Accuracy {
+    /// The largest tile of Winograd's method; 0 for none.
+    fn tile(self) -> u64 {
+        match self {
+            Accuracy::Fast => 4,
+            Accuracy::Strict => 0,
+        }
+    }
+}
+
 /// How a program is compiled.
 #[derive(Clone)]
 pub struct Settings {
     pub level: u8,
     pub isa: Isa,
     pub threads: usize,
+    pub accuracy: Accuracy,
 }
 
 impl Settings {
@@ -43,7 +63,7 @@ impl Settings {
             Err(_) if has_avx512 => Isa::Avx512,
             Err(_) => Isa::Avx2,
         };
-        Ok(Settings { level, isa, threads })
+        Ok(Settings { level, isa, threads, accuracy: Accuracy::Fast })
     }
 
     pub fn target(&self) -> Target {
@@ -77,12 +97,12 @@ pub fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<
     let target = if settings.isa == Isa::Avx512 { optimise::Target::V4 } else { optimise::Target::V3 };
     let how = How { entry: Some(entry.to_owned()), ..How::level(settings.level, target) };
     optimise::optimise(module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
-    planned(module, entry, &[])
+    planned(module, entry, settings, &[])
 }
 
-fn planned(module: &Module, entry: &str, avoid: &[ExprId]) -> Result<Plan, Refused> {
+fn planned(module: &Module, entry: &str, settings: &Settings, avoid: &[ExprId]) -> Result<Plan, Refused> {
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
-    plan::plan(module, ops::table(), module.globals[global].func, avoid).map_err(Refused::Not)
+    plan::plan(module, ops::table(), module.globals[global].func, avoid, settings.accuracy.tile()).map_err(Refused::Not)
 }
 
 /// Compiles an entry of a program without errors, whose weights are constants by now.
@@ -100,7 +120,7 @@ pub fn compile(program: &Program, entry: &str, settings: &Settings, limits: Limi
             // What the machine has no code for is left to its evaluation.
             Err(LoadError::NoKernel(step)) if !avoid.contains(&origins[step]) => {
                 avoid.push(origins[step]);
-                planning = planned(&module, entry, &avoid);
+                planning = planned(&module, entry, settings, &avoid);
             }
             loaded => break loaded,
         }

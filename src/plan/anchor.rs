@@ -6,7 +6,7 @@ use super::request::margins;
 use super::{BufferId, Move, Place, Step, Work};
 use crate::ir::ExprId;
 use crate::kernel::{
-    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View,
+    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View, Winograd,
 };
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
@@ -401,6 +401,10 @@ impl Lowering<'_> {
         let origin = self.anchors[anchor].origin;
         let kernel = match product.depthwise {
             true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
+            // Whether it is worth it, and possible at all, the code generator knows.
+            false if self.tile > 0 && product.points.len() == 3 && product.sum.len() == 4 => {
+                Kernel::Winograd(Winograd { contract, tile: self.tile })
+            }
             false => Kernel::Contract(contract),
         };
         self.step(kernel, args, origin, ops);

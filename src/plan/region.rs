@@ -44,6 +44,7 @@ pub struct Lowering<'a> {
     pub module: &'a Module,
     ops: &'a Table,
     avoid: &'a [ExprId],
+    pub tile: u64,
     pub plan: Plan,
     pub anchors: Vec<Anchor>,
     requests: Requests,
@@ -58,8 +59,8 @@ pub struct Lowering<'a> {
 }
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`.
-/// The calls and groups to avoid are left to the operators' evaluation. Errors: what keeps it from being compiled.
-pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId]) -> Result<Plan, NotCompiled> {
+/// Convolutions may be computed by Winograd's method with tiles of up to `tile` results a side. The calls and groups to avoid are left to the operators' evaluation. Errors: what keeps it from being compiled.
+pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: u64) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
     let value = |expr| see_through(module, &lets, expr);
@@ -69,6 +70,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId]) -> Res
         module,
         ops,
         avoid,
+        tile,
         plan: Plan::default(),
         anchors: vec![],
         requests,
