@@ -11,7 +11,7 @@ use compare::{Reference, Verdict, held, isas, reference};
 use grid::{float_grid, floats, int_grid, ints};
 use rayon::prelude::*;
 use relayc::driver::bind::Bound;
-use relayc::driver::compile::{Accuracy, Settings};
+use relayc::driver::compile::{Policy, Settings};
 use relayc::driver::optimise::UNTIL;
 use relayc::driver::{Program, check_text};
 use relayc::ops::lower::Lower;
@@ -105,7 +105,7 @@ fn exact_at_corners(program: &Program, expected: &mut Reference) {
 
 fn hold(def: &OpDef, text: &str, args: &[Bound], expected: &Reference) -> Vec<String> {
     let settings =
-        isas().into_iter().flat_map(|isa| [0, 3].map(|level| Settings { level, isa, threads: 1, accuracy: Accuracy::Strict }));
+        isas().into_iter().flat_map(|isa| [0, 3].map(|level| Settings { level, isa, threads: 1, accuracy: Policy::Strict }));
     settings
         .filter_map(|settings| match held("corner", text, "main", &settings, &[(args.to_vec(), expected)]) {
             Verdict::Agrees => None,

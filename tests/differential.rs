@@ -12,7 +12,7 @@ use compare::{Reference, Verdict, bytes, held, isas, reference};
 use program::{Form, Program};
 use rayon::prelude::*;
 use relayc::driver::check_text;
-use relayc::driver::compile::{Accuracy, Settings};
+use relayc::driver::compile::{Policy, Settings};
 use relayc::driver::optimise::UNTIL;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -22,12 +22,8 @@ fn settings(seed: u64) -> [Settings; 2] {
     let mut random = fastrand::Rng::with_seed(seed ^ 0x5e77);
     let isas = isas();
     // Most as users have it, once with everything and once with something left out.
-    let mut one = |level| Settings {
-        level,
-        isa: isas[random.usize(..isas.len())],
-        threads: random.usize(1..4),
-        accuracy: Accuracy::Strict,
-    };
+    let mut one =
+        |level| Settings { level, isa: isas[random.usize(..isas.len())], threads: random.usize(1..4), accuracy: Policy::Strict };
     [one(3), one((seed % 4) as u8)]
 }
 

@@ -8,7 +8,7 @@ use compare::{Reference, Verdict, held, isas, reference};
 use rayon::prelude::*;
 use relayc::driver::bind::Bound;
 use relayc::driver::check_text;
-use relayc::driver::compile::{Accuracy, Settings};
+use relayc::driver::compile::{Policy, Settings};
 use relayc::driver::example::{Example, Runner};
 use relayc::driver::optimise::UNTIL;
 use relayc::testing::run_lines;
@@ -60,7 +60,7 @@ fn run(path: &Path, text: &str, levels: &[u8]) -> Outcome {
         let calls: Vec<(Vec<Bound>, &Reference)> = calls.iter().map(|(args, reference)| (args.clone(), reference)).collect();
         for (&level, isa) in levels.iter().flat_map(|level| isas().into_iter().map(move |isa| (level, isa))) {
             let threads = if isa == isas()[0] { 1 } else { 2 };
-            match held(&name, text, function, &Settings { level, isa, threads, accuracy: Accuracy::Strict }, &calls) {
+            match held(&name, text, function, &Settings { level, isa, threads, accuracy: Policy::Strict }, &calls) {
                 Verdict::Agrees => outcome.compiled += 1,
                 Verdict::NotCompiled => outcome.interpreted += 1,
                 Verdict::Differs(why) => outcome.failures.push(format!("{name} @{function} at -O{level} on {isa:?}: {why}")),

@@ -2,7 +2,7 @@
 //! for any number of threads and every time.
 
 use relayc::driver::bind::Bound;
-use relayc::driver::compile::{Accuracy, Compiled, Settings, compile, leaves};
+use relayc::driver::compile::{Compiled, Policy, Settings, compile, leaves};
 use relayc::driver::example::Runner;
 use relayc::driver::optimise::{UNTIL, bind_weights};
 use relayc::driver::run::Limits;
@@ -37,7 +37,7 @@ fn network(name: &str, flags: &str) -> Program {
 }
 
 /// A network compiled, and its inputs. `None` where it is left to the interpreter as a whole.
-fn compiled(name: &str, flags: &str, isa: Isa, threads: usize, accuracy: Accuracy) -> Option<(Compiled, Vec<Bound>)> {
+fn compiled(name: &str, flags: &str, isa: Isa, threads: usize, accuracy: Policy) -> Option<(Compiled, Vec<Bound>)> {
     let program = network(name, flags);
     let args = {
         let runner = Runner::new(&program, ".");
@@ -67,8 +67,8 @@ fn every_operator_has_a_kernel_and_answers_are_the_interpreters() {
             runner.outcome(&example).expect("it can be called").unwrap_or_else(|failure| panic!("{name}: {failure:?}"));
         let expected = floats(&expected);
         let scale = expected.iter().fold(0.0, |scale: f64, x| scale.max(x.abs()));
-        let strict = isas().into_iter().map(|isa| (isa, Accuracy::Strict, 1e-5));
-        let fast = isas().into_iter().last().map(|isa| (isa, Accuracy::Fast, 1e-4));
+        let strict = isas().into_iter().map(|isa| (isa, Policy::Strict, 1e-5));
+        let fast = isas().into_iter().last().map(|isa| (isa, Policy::Fast, 1e-4));
         for (isa, accuracy, tolerance) in strict.chain(fast) {
             let Some((compiled, args)) = compiled(name, flags, isa, 1, accuracy) else {
                 wrong.push(format!("{name} {flags} on {isa:?}: not compiled"));
@@ -96,7 +96,7 @@ fn bytes_are_the_same_for_any_number_of_threads() {
             let mut first: Option<Vec<Vec<u8>>> = None;
             for threads in [1, 2, 3, 8] {
                 let (compiled, args) =
-                    compiled(name, flags, isa, threads, Accuracy::Fast).unwrap_or_else(|| panic!("{name} is compiled"));
+                    compiled(name, flags, isa, threads, Policy::Fast).unwrap_or_else(|| panic!("{name} is compiled"));
                 let mut session = compiled.session().expect("there is memory");
                 let inputs: Vec<Vec<u8>> = leaves(&args).into_iter().map(Tensor::to_le_bytes).collect();
                 for run in 0..4 {

@@ -181,7 +181,7 @@ impl Writer {
     }
 
     fn conv(&mut self, x: &str, c: usize, h: usize) {
-        let groups = if self.random.u8(..4) == 0 && c % 2 == 0 { 2 } else { 1 };
+        let groups = if self.random.u8(..4) == 0 && c.is_multiple_of(2) { 2 } else { 1 };
         let size = if self.random.bool() || h < 3 { 1 } else { 3 };
         let stride = self.random.usize(1..3);
         let padding = if size == 3 || self.random.u8(..6) == 0 { 1 } else { 0 };

@@ -3,7 +3,7 @@
 use super::{Console, Reading, exit};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
-use crate::driver::compile::{self, Accuracy, Compiled, Refused, Settings};
+use crate::driver::compile::{self, Compiled, Policy, Refused, Settings};
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, How, Program, Until};
@@ -79,8 +79,8 @@ impl Given {
         let all = || std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = self.threads.map_or_else(all, usize::from);
         let accuracy = match self.accuracy {
-            AccuracyName::Fast => Accuracy::Fast,
-            AccuracyName::Strict => Accuracy::Strict,
+            AccuracyName::Fast => Policy::Fast,
+            AccuracyName::Strict => Policy::Strict,
         };
         let settings = Settings::native(self.level, threads).map_err(|words| Diagnostic::new(codes::E0704, words))?;
         Ok(Settings { accuracy, ..settings })

@@ -20,19 +20,19 @@ use std::sync::Arc;
 
 /// How far a compiled program may be from the sums as they are written.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Accuracy {
+pub enum Policy {
     /// Within 1e-4 of an output's largest magnitude on a whole network: convolutions by Winograd's method where that is faster.
     Fast,
     /// Sums as they are written.
     Strict,
 }
 
-impl Accuracy {
+impl Policy {
     /// The largest tile of Winograd's method; 0 for none.
     fn tile(self) -> u64 {
         match self {
-            Accuracy::Fast => 4,
-            Accuracy::Strict => 0,
+            Policy::Fast => 4,
+            Policy::Strict => 0,
         }
     }
 }
@@ -43,7 +43,7 @@ pub struct Settings {
     pub level: u8,
     pub isa: Isa,
     pub threads: usize,
-    pub accuracy: Accuracy,
+    pub accuracy: Policy,
 }
 
 impl Settings {
@@ -63,7 +63,7 @@ impl Settings {
             Err(_) if has_avx512 => Isa::Avx512,
             Err(_) => Isa::Avx2,
         };
-        Ok(Settings { level, isa, threads, accuracy: Accuracy::Fast })
+        Ok(Settings { level, isa, threads, accuracy: Policy::Fast })
     }
 
     pub fn target(&self) -> Target {
