@@ -47,6 +47,8 @@ pub struct OpDef {
     pub macs: Option<fn(&Shapes) -> u128>,
     /// How a call that has layouts among its attributes works on blocks of channels.
     pub blocks: Option<Blocks>,
+    /// Passes write it as other operators, each with a rounding of its own.
+    pub decomposed: bool,
     /// How a call becomes kernels; `None` where the plan falls back on `eval`.
     pub lower: Option<Lower>,
 }
@@ -103,6 +105,7 @@ impl OpDef {
         random: false,
         macs: None,
         blocks: None,
+        decomposed: false,
         lower: None,
     };
 }

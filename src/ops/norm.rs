@@ -67,6 +67,7 @@ pub const BATCH_NORM: OpDef = OpDef {
     rel: batch_norm_rel,
     eval: batch_norm_eval,
     fuse: Some(Fuse::OutEWiseFusable),
+    decomposed: true,
     ..OpDef::BASE
 };
 

@@ -23,7 +23,11 @@ pub enum Accuracy {
 
 /// What is promised of a call of an operator. Shapes that are not known have no kernels.
 pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
-    let rule = def(module, ops, call).and_then(|def| def.lower.as_ref());
+    let def = def(module, ops, call);
+    if def.is_some_and(|def| def.decomposed) {
+        return Accuracy::Mixed(1);
+    }
+    let rule = def.and_then(|def| def.lower.as_ref());
     let said = |of: &dyn Fn(&Call) -> Option<Accuracy>| described(module, call, |call| of(call)).map(|(_, said)| said);
     match rule {
         None | Some(Lower::View(_) | Lower::Move(..) | Lower::Split(_) | Lower::Join(_)) => None,
