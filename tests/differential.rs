@@ -10,7 +10,6 @@ mod program;
 
 use compare::{Reference, Verdict, bytes, held, isas, reference};
 use program::{Form, Program};
-use rayon::prelude::*;
 use relayc::driver::check_text;
 use relayc::driver::compile::{Policy, Settings};
 use relayc::driver::optimise::UNTIL;
@@ -72,21 +71,24 @@ fn each(time: Duration, promise: impl Fn(u64) -> Option<String> + Sync) {
     let start = Instant::now();
     let (from, to) = range().unwrap_or((0, u64::MAX));
     let (next, done) = (AtomicU64::new(from), AtomicU64::new(0));
-    let failures: Vec<String> = (0..rayon::current_num_threads())
-        .into_par_iter()
-        .flat_map_iter(|_| {
-            let mut found = vec![];
-            while range().is_some() || start.elapsed() < time {
-                let seed = next.fetch_add(1, Ordering::Relaxed);
-                if seed >= to || found.len() > 4 {
-                    break;
-                }
-                found.extend(promise(seed));
-                done.fetch_add(1, Ordering::Relaxed);
+    let work = || {
+        let mut found = vec![];
+        while range().is_some() || start.elapsed() < time {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= to || found.len() > 4 {
+                break;
             }
-            found
-        })
-        .collect();
+            found.extend(promise(seed));
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+        found
+    };
+    // Threads of their own: in the pool that the interpreter uses, one promise would wait for another's time to be over.
+    let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+    });
     let done = done.into_inner();
     println!("{done} programs");
     assert!(failures.is_empty(), "{} of {done} programs:\n{}", failures.len(), failures.join("\n"));
