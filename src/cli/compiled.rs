@@ -1,6 +1,7 @@
 //! What commands that compile a program have in common: the program, its weights and inputs, the machine.
 
 use super::{Console, Reading, exit};
+use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
 use crate::driver::compile::{self, Compiled, Policy, Refused, Settings};
@@ -88,18 +89,10 @@ impl Given {
 
     /// The plan as text. The exit code where there is none, which has been said.
     pub fn plan(&self, console: &Console) -> Result<String, u8> {
-        let how = How { set: vec![], entry: self.entry.clone(), ..How::of(self.reading.dialect()) };
-        let mut program = driver::check_file(&self.file, Until::Main, &how);
-        console.diagnostics(&program.diagnostics, &program.sources);
-        if program.has_errors() {
-            return Err(exit::of(&program.diagnostics));
-        }
+        let mut program = self.checked(console)?;
         let sources = program.sources.clone();
-        let files = |diagnostics: Vec<Diagnostic>| {
-            console.diagnostics(&diagnostics, &sources);
-            exit::of_files(&diagnostics)
-        };
-        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(files)?;
+        let files = said(console, &sources);
+        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(&files)?;
         let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
         match compile::plan_of(&mut program.module, &self.entry, &settings) {
             Ok(plan) => Ok(compile::plan_text(&plan)),
@@ -108,23 +101,27 @@ impl Given {
         }
     }
 
+    /// The program with the dimensions that are set. The exit code where something is wrong with it, which has been said.
+    fn checked(&self, console: &Console) -> Result<Program, u8> {
+        let how = How { set: self.set.clone(), entry: self.entry.clone(), ..How::of(self.reading.dialect()) };
+        let program = driver::check_file(&self.file, Until::Main, &how);
+        console.diagnostics(&program.diagnostics, &program.sources);
+        if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
+    }
+
     /// Reads, checks and binds, weights as constants, and compiles. The exit code where that fails, which has been said.
     pub fn compile(&self, console: &Console) -> Result<Ready, u8> {
-        let how = How { set: vec![], entry: self.entry.clone(), ..How::of(self.reading.dialect()) };
-        let mut program = driver::check_file(&self.file, Until::Main, &how);
-        console.diagnostics(&program.diagnostics, &program.sources);
-        if program.has_errors() {
-            return Err(exit::of(&program.diagnostics));
-        }
+        let mut program = self.checked(console)?;
         let sources = program.sources.clone();
-        let files = |diagnostics: Vec<Diagnostic>| {
-            console.diagnostics(&diagnostics, &sources);
-            exit::of_files(&diagnostics)
-        };
-        let (_, bound) = self.bind(&mut program).map_err(files)?;
+        let files = said(console, &sources);
+        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(&files)?;
+        let entry = run::entry(&program.module, &self.entry).map_err(|error| files(vec![error]))?;
+        // What is set is in the types by now.
+        let requests = Requests { set: vec![], ..self.requests(vec![]) };
+        let bound = bind::bind(&entry.slots, &program.module.types, &requests).map_err(&files)?;
         let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
         match compile::compile(&program, &self.entry, &settings, self.limits()) {
-            Ok(compiled) => Ok(Ready { compiled, bound, settings, sources }),
+            Ok(compiled) => Ok(Ready { compiled, bound, settings, sources: program.sources }),
             Err(Refused::Not(reason)) => {
                 let message = format!("`@{}` is not compiled: {}", self.entry, reason.words());
                 Err(files(vec![Diagnostic::new(codes::E0506, message).help("`relayc run --engine interp` interprets it")]))
@@ -147,7 +144,15 @@ pub struct Ready {
     pub compiled: Compiled,
     pub bound: Vec<Bound>,
     pub settings: Settings,
-    pub sources: crate::base::Sources,
+    pub sources: Sources,
+}
+
+/// Says what is wrong with what was given; the exit code.
+fn said<'a>(console: &'a Console, sources: &'a Sources) -> impl Fn(Vec<Diagnostic>) -> u8 + 'a {
+    |diagnostics| {
+        console.diagnostics(&diagnostics, sources);
+        exit::of_files(&diagnostics)
+    }
 }
 
 /// `512M`, `2G`, `1000000`.

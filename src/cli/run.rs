@@ -177,8 +177,6 @@ fn compute(
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
     let settings = args.program.settings()?;
-    // What is not compiled is run as it was written: calls of groups would count as calls.
-    let written = program.module.clone();
     match compile::compile(&program, &args.program.entry, &settings, limits.clone()) {
         Ok(compiled) => {
             let words = match compiled.program.fallbacks()[..] {
@@ -189,7 +187,6 @@ fn compute(
         }
         Err(Refused::Not(reason)) => {
             let words = format!("engine interp, as the program is not compiled: {}", reason.words());
-            let program = Program { module: written, ..program };
             Ok((run::interpret(&program, entry, bound, limits)?, words))
         }
         Err(Refused::Wrong(diagnostic)) => Err(*diagnostic),

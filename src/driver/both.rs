@@ -25,11 +25,9 @@ pub struct Agreement {
 pub fn run(compiled: &Compiled, args: &[Bound]) -> Result<Agreement, Box<Diagnostic>> {
     let mut session = compiled.session()?;
     let inputs: Vec<Vec<u8>> = leaves(args).into_iter().map(Tensor::to_le_bytes).collect();
-    let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
     let mut outputs = compiled.outputs();
-    let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|bytes| &mut bytes[..]).collect();
     let mut follower = Follower { compiled, next: 0, last: 0, operands: vec![], agreement: Agreement::default() };
-    session.run_followed(&inputs, &mut outputs, &compiled.fallback(), &mut |step, memory| follower.before(step, memory))?;
+    compiled.run_session(&mut session, &inputs, &mut outputs, &mut |step, memory| follower.before(step, memory))?;
     Ok(follower.agreement)
 }
 

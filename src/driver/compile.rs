@@ -10,9 +10,9 @@ use crate::interp::{self, Value};
 use crate::ir::{ExprId, Module};
 use crate::jit::asm::Isa;
 use crate::jit::cpu::Cpu;
-use crate::jit::program::{self as jit, LoadError, Session};
+use crate::jit::program::{self as jit, Follow, LoadError, Session};
 use crate::kernel::Target;
-use crate::ops;
+use crate::ops::{self, eval::Trap};
 use crate::plan::{self, NotCompiled, Plan};
 use crate::tensor::Tensor;
 use crate::types::{Ty, Types};
@@ -113,6 +113,7 @@ pub fn compile(program: &Program, entry: &str, settings: &Settings, limits: Limi
     let mut avoid = vec![];
     let loaded = loop {
         let plan = planning?;
+        check_sizes(&plan, &module, &limits).map_err(Refused::Wrong)?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
         let eval = Eval { module: &module, limits: &limits };
         let constant = |id| module.consts[id].clone();
@@ -139,6 +140,19 @@ pub fn compile(program: &Program, entry: &str, settings: &Settings, limits: Limi
     }
 }
 
+/// Requires the result of every step to be within the limit. Errors: E0803 at the first that is not.
+fn check_sizes(plan: &Plan, module: &Module, limits: &Limits) -> Result<(), Box<Diagnostic>> {
+    let results = plan.steps.iter().flat_map(|step| {
+        let written = step.args.iter().zip(&step.writes).filter(|&(_, &written)| written);
+        written.map(|(&id, _)| (step.origin, &plan.buffers[id]))
+    });
+    let mut too_large = results.filter(|(_, buffer)| buffer.bytes() > limits.max_tensor_bytes);
+    too_large.next().map_or(Ok(()), |(origin, buffer)| {
+        let trap = Trap::new(codes::E0803, format!("a result of shape {:?} is too large", buffer.shape));
+        Err(interp::failure(module, ops::table(), origin, trap))
+    })
+}
+
 impl Compiled {
     /// Runs it once. Errors: what an operator traps with.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
@@ -146,7 +160,7 @@ impl Compiled {
         let inputs = leaves(args);
         let inputs: Vec<Vec<u8>> = inputs.iter().map(|tensor| tensor.to_le_bytes()).collect();
         let mut outputs = self.outputs();
-        self.run_session(&mut session, &inputs, &mut outputs, &mut |_| {})?;
+        self.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
         let plan = &self.program.plan;
         let mut tensors = plan.outputs.iter().zip(&outputs).map(|(&id, bytes)| {
             let buffer = &plan.buffers[id];
@@ -173,7 +187,7 @@ impl Compiled {
     }
 
     /// What computes the operators that have no kernel.
-    pub fn fallback(&self) -> impl jit::Fallback + '_ {
+    fn fallback(&self) -> impl jit::Fallback + '_ {
         Eval { module: &self.module, limits: &self.limits }
     }
 
@@ -182,17 +196,24 @@ impl Compiled {
         self.module.exprs[expr].span
     }
 
-    /// Runs a session on bytes; `done` is told the number of each step after it.
+    /// Runs a session on bytes; `before` sees the memory before each step, and when all are done. Errors: what an operator
+    /// traps with, what `before` fails with, E0805 when the time is over.
     pub fn run_session(
         &self,
         session: &mut Session,
         inputs: &[Vec<u8>],
         outputs: &mut [Vec<u8>],
-        done: &mut dyn FnMut(usize),
+        before: Follow,
     ) -> Result<(), Box<Diagnostic>> {
         let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|bytes| &mut bytes[..]).collect();
-        session.run_watched(&inputs, &mut outputs, &self.fallback(), done)
+        let steps = &self.program.plan.steps;
+        session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
+            if let Some(next) = steps.get(step) {
+                interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits)?;
+            }
+            before(step, memory)
+        })
     }
 
     /// Room for the outputs.

@@ -62,7 +62,7 @@ pub fn latency(compiled: &Compiled, bound: &[Bound], warmup: Duration, measure: 
     let mut outputs = compiled.outputs();
     let start = Instant::now();
     loop {
-        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_| {})?;
+        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
         if start.elapsed() >= warmup {
             break;
         }
@@ -70,7 +70,7 @@ pub fn latency(compiled: &Compiled, bound: &[Bound], warmup: Duration, measure: 
     let (mut times, start) = (vec![], Instant::now());
     while times.len() < 3 || start.elapsed() < measure {
         let begin = Instant::now();
-        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_| {})?;
+        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
         times.push(begin.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);
@@ -100,11 +100,13 @@ pub fn profile(compiled: &Compiled, bound: &[Bound], measure: Duration, sources:
     let mut times: Vec<Vec<f64>> = vec![vec![]; plan.steps.len()];
     let start = Instant::now();
     while times.iter().all(|times| times.len() < 4) || start.elapsed() < measure {
-        let mut last = Instant::now();
-        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |step| {
+        let mut running: Option<(usize, Instant)> = None;
+        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |next, _| {
             let now = Instant::now();
-            times[step].push((now - last).as_secs_f64() * 1e3);
-            last = now;
+            if let Some((step, begun)) = running.replace((next, now)) {
+                times[step].push((now - begun).as_secs_f64() * 1e3);
+            }
+            Ok(())
         })?;
         if plan.steps.iter().all(|step| step.once) {
             break;

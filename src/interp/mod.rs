@@ -162,7 +162,7 @@ impl<'a> Interp<'a> {
 
     fn count_call(&mut self, expr: ExprId, depth: usize) -> Result<(), Failure> {
         self.n_calls += 1;
-        self.check_deadline(expr)?;
+        check_deadline(self.module, self.ops, expr, &self.limits)?;
         if depth >= self.limits.max_depth {
             let message = format!("more than {} nested calls", self.limits.max_depth);
             return Err(self.fail(expr, Trap::new(codes::E0805, message)));
@@ -174,19 +174,8 @@ impl<'a> Interp<'a> {
         Ok(())
     }
 
-    fn check_deadline(&self, expr: ExprId) -> Result<(), Failure> {
-        match self.limits.deadline {
-            Some(deadline) if Instant::now() > deadline => Err(self.fail(expr, Trap::new(codes::E0805, "out of time"))),
-            _ => Ok(()),
-        }
-    }
-
     fn fail(&self, expr: ExprId, trap: Trap) -> Failure {
-        let name = self.module.called_op(expr).map(|op| self.ops.def(op).name);
-        let message = name.map_or(trap.message.clone(), |name| format!("`{name}`: {}", trap.message));
-        let span = self.module.exprs[expr].span;
-        let diagnostic = Diagnostic::new(trap.code, message);
-        Box::new(if span == Span::NONE { diagnostic } else { diagnostic.at(span, "while running this") })
+        failure(self.module, self.ops, expr, trap)
     }
 
     /// An instruction that neither branches nor calls a function.
@@ -224,7 +213,7 @@ impl<'a> Interp<'a> {
     }
 
     fn call_op(&mut self, expr: ExprId, op: crate::ir::OpId, args: &[&Value]) -> Result<Value, Failure> {
-        self.check_deadline(expr)?;
+        check_deadline(self.module, self.ops, expr, &self.limits)?;
         let def = self.ops.def(op);
         let args: Option<Vec<ArgValue>> = args.iter().map(|value| arg_value(value)).collect();
         let Some(args) = args else {
@@ -276,6 +265,23 @@ impl<'a> Interp<'a> {
         let out = solver.shallow(types, out);
         Ok(shapes::out_types(types, out).unwrap_or_default())
     }
+}
+
+/// Errors: E0805 when the time is over, at the expression that is next.
+pub fn check_deadline(module: &Module, ops: &Table, expr: ExprId, limits: &Limits) -> Result<(), Box<Diagnostic>> {
+    match limits.deadline {
+        Some(deadline) if Instant::now() > deadline => Err(failure(module, ops, expr, Trap::new(codes::E0805, "out of time"))),
+        _ => Ok(()),
+    }
+}
+
+/// What an operator trapped with, as it is said of its call.
+pub fn failure(module: &Module, ops: &Table, expr: ExprId, trap: Trap) -> Box<Diagnostic> {
+    let name = module.called_op(expr).map(|op| ops.def(op).name);
+    let message = name.map_or(trap.message.clone(), |name| format!("`{name}`: {}", trap.message));
+    let span = module.exprs[expr].span;
+    let diagnostic = Diagnostic::new(trap.code, message);
+    Box::new(if span == Span::NONE { diagnostic } else { diagnostic.at(span, "while running this") })
 }
 
 /// One call of an operator, for who runs the rest of the program another way. Errors: as a run's.

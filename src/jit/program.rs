@@ -163,7 +163,7 @@ impl Program {
     fn source(&self, buffer: BufferId, address: *const u8) -> &[f32] {
         let elements = self.plan.buffers[buffer].elements as usize;
         // SAFETY: `addresses` gave the address of this buffer, which has so many elements of f32.
-        unsafe { std::slice::from_raw_parts(address as *const f32, elements) }
+        unsafe { slice_at(address as *const f32, elements) }
     }
 
     /// The address of each buffer. Those that are not there yet are null.
@@ -270,7 +270,7 @@ impl Program {
         let bytes = |at: usize| {
             let buffer = &self.plan.buffers[step.args[at]];
             // SAFETY: the address is that of the buffer, which has so many bytes.
-            unsafe { std::slice::from_raw_parts(args[at] as *const u8, buffer.bytes() as usize) }
+            unsafe { slice_at(args[at] as *const u8, buffer.bytes() as usize) }
         };
         let tensor = |&at: &usize| {
             let buffer = &self.plan.buffers[step.args[at]];
@@ -368,6 +368,15 @@ unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
     }
 }
 
+/// The elements at an address; a buffer without elements may have none.
+///
+/// # Safety
+/// As [`std::slice::from_raw_parts`], if there are elements.
+unsafe fn slice_at<'a, T>(address: *const T, n: usize) -> &'a [T] {
+    // SAFETY: the caller promises it.
+    if n == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address, n) } }
+}
+
 /// The sum of products that a step computes.
 fn contract_of(work: &Work) -> Option<&Contract> {
     match work {
@@ -419,7 +428,7 @@ fn constant_address(tensor: &Tensor) -> *mut u8 {
 }
 
 /// Who sees the memory before each step, and when all are done.
-type Follow<'a> = &'a mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>;
+pub type Follow<'a> = &'a mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>;
 
 /// The buffers of a run between two of its steps.
 pub struct Memory<'a> {
@@ -432,11 +441,8 @@ impl Memory<'_> {
     pub fn tensor(&self, id: BufferId, view: &View) -> Tensor {
         let buffer = &self.plan.buffers[id];
         let address = self.addresses[id.index()] as *const u8;
-        let bytes = match buffer.bytes() as usize {
-            0 => &[],
-            // SAFETY: the address is that of the buffer, which has so many bytes, and no step runs.
-            n => unsafe { std::slice::from_raw_parts(address, n) },
-        };
+        // SAFETY: the address is that of the buffer, which has so many bytes, and no step runs.
+        let bytes = unsafe { slice_at(address, buffer.bytes() as usize) };
         let width = usize::from(buffer.dtype.bits.div_ceil(8));
         let mut found = Vec::with_capacity(view.elements() as usize * width);
         let mut index = vec![0u64; view.rank()];
@@ -464,7 +470,8 @@ pub struct Session {
     pool: Pool,
     /// For each step the items of each thread.
     items: Vec<Vec<Vec<Item>>>,
-    /// The addresses of each step's arguments, and where a run puts those of inputs and outputs.
+    /// The address of each buffer, those of each step's arguments, and where a run puts the ones of inputs and outputs.
+    addresses: Vec<*mut u8>,
     args: Vec<Vec<*mut u8>>,
     ports: Vec<Port>,
 }
@@ -474,11 +481,11 @@ unsafe impl Send for Session {}
 // SAFETY: as above; a run needs the session for itself.
 unsafe impl Sync for Session {}
 
-/// An argument that the caller brings.
+/// A buffer that the caller brings, and the arguments, by step, that it is.
 struct Port {
-    step: usize,
-    arg: usize,
     place: Place,
+    buffer: BufferId,
+    users: Vec<(usize, usize)>,
 }
 
 /// The items of each thread.
@@ -495,34 +502,26 @@ impl Session {
         let memory = Region::new(bytes).map_err(LoadError::Memory)?;
         let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
         let addresses = program.addresses(Some(&memory), &[], &mut []);
-        let (mut args, mut ports) = (vec![], vec![]);
+        let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
+        let args = program.plan.steps.iter().map(of).collect();
+        let mut users = vec![vec![]; addresses.len()];
         for (at, step) in program.plan.steps.iter().enumerate() {
-            args.push(step.args.iter().map(|&id| addresses[id.index()]).collect());
-            for (arg, &id) in step.args.iter().enumerate() {
-                let place = program.plan.buffers[id].place.clone();
-                if matches!(place, Place::Input(_) | Place::Output(_)) {
-                    ports.push(Port { step: at, arg, place });
-                }
+            for (arg, id) in step.args.iter().enumerate() {
+                users[id.index()].push((at, arg));
             }
         }
-        Ok(Session { memory, pool: Pool::new(threads), items, args, ports, program })
+        let port = |(buffer, users): (BufferId, Vec<(usize, usize)>)| match &program.plan.buffers[buffer].place {
+            place @ (Place::Input(_) | Place::Output(_)) => Some(Port { place: place.clone(), buffer, users }),
+            _ => None,
+        };
+        let ports = program.plan.buffers.ids().zip(users).filter_map(port).collect();
+        Ok(Session { memory, pool: Pool::new(threads), items, addresses, args, ports, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
     /// Errors: what an operator without kernel traps with.
     pub fn run(&mut self, inputs: &[&[u8]], outputs: &mut [&mut [u8]], fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
-        self.run_watched(inputs, outputs, fallback, &mut |_| {})
-    }
-
-    /// As [`Session::run`]; `done` is told the number of each step after it.
-    pub fn run_watched(
-        &mut self,
-        inputs: &[&[u8]],
-        outputs: &mut [&mut [u8]],
-        fallback: &dyn Fallback,
-        done: &mut dyn FnMut(usize),
-    ) -> Result<(), Box<Diagnostic>> {
-        self.steps(inputs, outputs, fallback, None, done)
+        self.run_followed(inputs, outputs, fallback, &mut |_, _| Ok(()))
     }
 
     /// As [`Session::run`]; `before` sees the memory before each step, and when all are done. What it fails with ends the run.
@@ -533,46 +532,36 @@ impl Session {
         fallback: &dyn Fallback,
         before: Follow,
     ) -> Result<(), Box<Diagnostic>> {
-        self.steps(inputs, outputs, fallback, Some(before), &mut |_| {})
-    }
-
-    fn steps(
-        &mut self,
-        inputs: &[&[u8]],
-        outputs: &mut [&mut [u8]],
-        fallback: &dyn Fallback,
-        mut before: Option<Follow>,
-        done: &mut dyn FnMut(usize),
-    ) -> Result<(), Box<Diagnostic>> {
         let program = &*self.program;
-        let fits = |ids: &[BufferId], at: usize, len: usize| {
-            ids.get(at).is_some_and(|&id| program.plan.buffers[id].bytes() as usize == len)
-        };
         let plan = &program.plan;
+        let fits =
+            |ids: &[BufferId], at: usize, len: usize| ids.get(at).is_some_and(|&id| plan.buffers[id].bytes() as usize == len);
         let right = plan.inputs.len() == inputs.len()
             && plan.outputs.len() == outputs.len()
             && inputs.iter().enumerate().all(|(at, bytes)| fits(&plan.inputs, at, bytes.len()))
             && outputs.iter().enumerate().all(|(at, bytes)| fits(&plan.outputs, at, bytes.len()));
         assert!(right, "inputs and outputs are as many and as large as the plan says");
         for port in &self.ports {
-            self.args[port.step][port.arg] = match port.place {
+            let address = match port.place {
                 Place::Input(at) => inputs[at].as_ptr() as *mut u8,
                 Place::Output(at) => outputs[at].as_mut_ptr(),
                 _ => unreachable!("a port is an input or an output"),
             };
-        }
-        let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
-        let addresses = before.as_ref().map(|_| program.addresses(Some(&self.memory), inputs, outputs));
-        let memory = Memory { plan, addresses: addresses.as_deref().unwrap_or_default() };
-        for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
-            if !step.once {
-                before.as_mut().map_or(Ok(()), |before| before(at, &memory))?;
-                let means = Means { scratch, fallback, pool: &self.pool };
-                program.launch(step, launch, &self.args[at], &self.items[at], &means)?;
-                done(at);
+            self.addresses[port.buffer.index()] = address;
+            for &(step, arg) in &port.users {
+                self.args[step][arg] = address;
             }
         }
-        before.map_or(Ok(()), |before| before(plan.steps.len(), &memory))
+        let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
+        let memory = Memory { plan, addresses: &self.addresses };
+        for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
+            if !step.once {
+                before(at, &memory)?;
+                let means = Means { scratch, fallback, pool: &self.pool };
+                program.launch(step, launch, &self.args[at], &self.items[at], &means)?;
+            }
+        }
+        before(plan.steps.len(), &memory)
     }
 
     pub fn program(&self) -> &Program {
