@@ -3,8 +3,11 @@
 
 #[path = "engines/compare.rs"]
 mod compare;
+#[path = "support/goldens.rs"]
+mod goldens;
 
 use compare::{Reference, Verdict, held, isas, reference};
+use goldens::programs;
 use rayon::prelude::*;
 use relayc::driver::bind::Bound;
 use relayc::driver::check_text;
@@ -13,28 +16,7 @@ use relayc::driver::example::{Example, Runner};
 use relayc::driver::optimise::UNTIL;
 use relayc::testing::run_lines;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-
-/// The programs with `// run:` lines.
-fn programs() -> Vec<(PathBuf, String)> {
-    let (mut found, mut folders) = (Vec::new(), vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")]);
-    while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(&folder).expect("a folder").flatten().map(|entry| entry.path()) {
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "relay") {
-                let text = std::fs::read_to_string(&path).unwrap_or_default();
-                // A program of another kind may be wrong on purpose.
-                let runs = |line: &str| line.starts_with("// test:") && (line.contains("interp") || line.contains("pass"));
-                if text.lines().any(runs) {
-                    found.push((path, text));
-                }
-            }
-        }
-    }
-    found.sort();
-    found
-}
+use std::path::Path;
 
 /// What became of the functions of a program.
 #[derive(Default)]

@@ -1,17 +1,21 @@
 //! The networks of the zoo, compiled: no operator is left to the interpreter, the answer is the interpreter's, and the bytes are the same
 //! for any number of threads and every time.
 
+#[path = "support/networks.rs"]
+mod networks;
+
+use networks::{network, unbound};
 use relayc::driver::bind::Bound;
+use relayc::driver::check_text;
 use relayc::driver::compile::{Compiled, Policy, Settings, compile, leaves};
 use relayc::driver::example::Runner;
-use relayc::driver::optimise::{UNTIL, bind_weights};
+use relayc::driver::optimise::UNTIL;
 use relayc::driver::run::Limits;
-use relayc::driver::{Program, check_text, model};
 use relayc::jit::asm::Isa;
 use relayc::jit::cpu::Cpu;
 use relayc::tensor::Tensor;
 
-/// Small forms of all networks that need no other.
+/// The networks whose small forms the interpreter runs in little time.
 const NETWORKS: &[(&str, &str)] = &[
     ("mlp", ""),
     ("dqn", ""),
@@ -23,18 +27,6 @@ const NETWORKS: &[(&str, &str)] = &[
     ("dcgan", "--ngf 4"),
     ("synthetic", ""),
 ];
-
-/// A network with its initial weights as constants, as text would give it.
-fn network(name: &str, flags: &str) -> Program {
-    let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-    let model = model::build(name, &flags, Some(1)).unwrap_or_else(|_| panic!("{name} {flags:?} is a network"));
-    let folder = tempfile::tempdir().expect("a folder");
-    let weights = folder.path().join("weights.params");
-    std::fs::write(&weights, model.weights.expect("weights were asked for")).expect("the folder can be written");
-    let mut program = check_text(name, &model.text, UNTIL);
-    bind_weights(&mut program, "main", &[weights]).unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
-    program
-}
 
 /// A network compiled, and its inputs. `None` where it is left to the interpreter as a whole.
 fn compiled(name: &str, flags: &str, isa: Isa, threads: usize, accuracy: Policy) -> Option<(Compiled, Vec<Bound>)> {
@@ -106,6 +98,37 @@ fn bytes_are_the_same_for_any_number_of_threads() {
                     assert!(same, "{name} {flags} on {isa:?}: run {run} by {threads} threads gives other bytes");
                 }
             }
+        }
+    }
+}
+
+/// What is large has weights that are parameters here: that changes where they are packed, and no kernel.
+const WHOLE: &[(&str, &str)] = &[
+    ("resnet", ""),
+    ("resnet", "--layers 50"),
+    ("resnet_3d", ""),
+    ("mobilenet", ""),
+    ("squeezenet", ""),
+    ("vgg", ""),
+    ("vgg", "--layers 16"),
+    ("densenet", "--batch 1"),
+    ("inception_v3", ""),
+    ("lstm", ""),
+    ("dcgan", ""),
+];
+
+#[test]
+fn no_operator_of_the_zoo_or_of_an_encoder_is_without_a_kernel() {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/transformer/encoder.relay"));
+    let encoder = check_text("encoder", &text.expect("the example"), UNTIL);
+    let zoo = WHOLE.iter().map(|&(name, flags)| (format!("{name} {flags}"), unbound(name, flags)));
+    for (name, program) in zoo.chain([("encoder".to_owned(), encoder)]) {
+        assert!(!program.has_errors(), "{name}: {:?}", program.diagnostics);
+        for isa in isas() {
+            let settings = Settings { level: 3, isa, threads: 2, accuracy: Policy::Fast };
+            let compiled = compile(&program, "main", &settings, Limits::default());
+            let compiled = compiled.ok().unwrap_or_else(|| panic!("{name} is compiled"));
+            assert!(compiled.program.fallbacks().is_empty(), "{name} on {isa:?}: {:?}", compiled.program.fallbacks());
         }
     }
 }

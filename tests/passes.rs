@@ -1,33 +1,19 @@
 //! Every program of the repository that says what it gives gives the same after the whole pipeline, on every level and for
 //! either vector width; every pass is verified on the way.
 
-use rayon::prelude::*;
-use relayc::driver::example::{Example, Runner};
-use relayc::driver::optimise::{How, Target, UNTIL, bind_weights, optimise};
-use relayc::driver::{Program, check_text, model};
-use std::path::{Path, PathBuf};
+#[path = "support/goldens.rs"]
+mod goldens;
+#[path = "support/networks.rs"]
+#[allow(dead_code, reason = "each test uses its part")]
+mod networks;
 
-/// The programs with `// run:` lines.
-fn programs() -> Vec<(PathBuf, String)> {
-    let (mut found, mut folders) = (Vec::new(), vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(&folder).expect("a folder") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "relay") {
-                let text = std::fs::read_to_string(&path).unwrap_or_default();
-                // A program of another kind may be wrong on purpose.
-                let runs = |line: &str| line.starts_with("// test:") && (line.contains("interp") || line.contains("pass"));
-                if text.lines().any(runs) {
-                    found.push((path, text));
-                }
-            }
-        }
-    }
-    found.sort();
-    found
-}
+use goldens::programs;
+use networks::network;
+use rayon::prelude::*;
+use relayc::driver::check_text;
+use relayc::driver::example::{Example, Runner};
+use relayc::driver::optimise::{How, Target, UNTIL, optimise};
+use std::path::Path;
 
 /// What went wrong with a program at a level.
 fn broken(path: &Path, text: &str, level: u8, target: Target) -> Vec<String> {
@@ -74,18 +60,6 @@ fn level_3_keeps_every_answer() {
 #[test]
 fn level_3_keeps_every_answer_for_short_vectors() {
     check(3, Target::V3);
-}
-
-/// A network of the zoo with its initial weights as constants, as text would give it.
-fn network(name: &str, flags: &str) -> Program {
-    let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
-    let model = model::build(name, &flags, Some(1)).unwrap_or_else(|_| panic!("{name} {flags:?} is a network"));
-    let folder = tempfile::tempdir().expect("a folder");
-    let weights = folder.path().join("weights.params");
-    std::fs::write(&weights, model.weights.expect("weights were asked for")).expect("the folder can be written");
-    let mut program = check_text(name, &model.text, UNTIL);
-    bind_weights(&mut program, "main", &[weights]).unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
-    program
 }
 
 #[test]

@@ -1,0 +1,25 @@
+//! The networks of the zoo as programs.
+
+use relayc::driver::optimise::{UNTIL, bind_weights};
+use relayc::driver::{Program, check_text, model};
+
+/// A network with its initial weights as constants, as text would give it.
+pub fn network(name: &str, flags: &str) -> Program {
+    let model = build(name, flags, Some(1));
+    let folder = tempfile::tempdir().expect("a folder");
+    let weights = folder.path().join("weights.params");
+    std::fs::write(&weights, model.weights.expect("weights were asked for")).expect("the folder can be written");
+    let mut program = check_text(name, &model.text, UNTIL);
+    bind_weights(&mut program, "main", &[weights]).unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
+    program
+}
+
+/// A network whose weights are parameters.
+pub fn unbound(name: &str, flags: &str) -> Program {
+    check_text(name, &build(name, flags, None).text, UNTIL)
+}
+
+fn build(name: &str, flags: &str, seed: Option<u32>) -> model::Model {
+    let flags: Vec<String> = flags.split_whitespace().map(str::to_owned).collect();
+    model::build(name, &flags, seed).unwrap_or_else(|_| panic!("{name} {flags:?} is a network"))
+}
