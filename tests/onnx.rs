@@ -185,16 +185,23 @@ fn operators_are_nodes() {
 #[test]
 fn every_golden_and_example() {
     let programs = ["tests/golden", "examples"].into_iter().flat_map(|folder| support::programs::under(folder, &["relay"]));
-    let wrong: Vec<String> = programs
+    let done: Vec<Result<usize, String>> = programs
         .par_bridge()
-        .filter_map(|path| {
+        .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap_or_default();
             let program = check_text("golden", &text, Until::Main);
             let done = if program.has_errors() { Ok(0) } else { export_all(&program) };
-            done.err().map(|why| format!("{}: {why}", path.display()))
+            if path.ends_with("transformer/encoder.relay") && done != Ok(1) {
+                return Err(format!("{}: {done:?}", path.display()));
+            }
+            done.map_err(|why| format!("{}: {why}", path.display()))
         })
         .collect();
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let wrong: Vec<&String> = done.iter().filter_map(|done| done.as_ref().err()).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let models: usize = done.iter().flatten().sum();
+    println!("{models} functions are models");
+    assert!(models > 100, "only {models} functions are models");
 }
 
 /// Chains of every kind of binding, as long as a program may have them, on a stack of 256 KiB.

@@ -10,6 +10,7 @@ use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
 use crate::kernel::{Bin, Cmp, Val};
 use crate::tensor::{Tensor, float_max, float_min};
+use crate::types::DType;
 
 attrs! {
     "relay.attrs.LeakyReluAttrs" =>
@@ -170,12 +171,15 @@ pub const ONNX: &[(&str, Onnx)] = &[
     (RELU.name, Onnx::Node("Relu", Of::Signed)),
     (LEAKY_RELU.name, Onnx::Nodes(leaky_relu_onnx)),
     (PRELU.name, Onnx::Nodes(prelu_onnx)),
-    (HARDSWISH.name, Onnx::Node("HardSwish", Of::Floats)),
+    (HARDSWISH.name, Onnx::Node("HardSwish", Of::Ieee)),
 ];
 
 fn leaky_relu_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (alpha, data) = (LeakyReluAttrs::read(cx.attrs).alpha, cx.tensor(0));
     Of::Floats.require(cx.out_dtype())?;
+    if cx.out_dtype() == DType::F64 && alpha != f64::from(alpha as f32) {
+        return Err(format!("a slope of {alpha}, of which ONNX keeps a float32"));
+    }
     Ok(cx.node("LeakyRelu", &[data]).float("alpha", alpha).one().into())
 }
 

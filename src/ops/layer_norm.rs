@@ -6,7 +6,7 @@ use super::eval::{EvalCx, EvalResult};
 use super::lower::{AxisMap, Call, Lower, Read, Rows, Source, Template};
 use super::norm::channel_arg;
 use super::norm::{channels_first_onnx, channels_onnx};
-use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, RelCx, RelResult, TensorTy};
 use crate::ir::attrs::Arg;
 use crate::kernel::{Bin, Body, Fold, Stage, Store, Un};
@@ -385,6 +385,7 @@ fn layer_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
 
 fn instance_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let attrs = InstanceNormAttrs::read(cx.attrs);
+    Of::Ieee.require(cx.out_dtype())?;
     let data = cx.tensor(0);
     let rank = cx.rank(data);
     let axis = attrs.axis.rem_euclid(rank as i64) as usize;
@@ -403,6 +404,7 @@ fn group_norm_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let attrs = GroupNormAttrs::read(cx.attrs);
     let data = cx.tensor(0);
     let (shape, dtype) = (cx.shape(data)?, cx.out_dtype());
+    Of::Ieee.require(dtype)?;
     let axis = attrs.axis.rem_euclid(shape.len() as i64) as usize;
     let before: i64 = shape[..axis].iter().product();
     let inside = shape[axis] / attrs.num_groups * shape[axis + 1..].iter().product::<i64>();

@@ -39,6 +39,8 @@ pub enum Of {
     /// Numbers that can be negative.
     Signed,
     Floats,
+    /// Floats without bfloat16, which ONNX has had for less time than it has had these kinds of nodes.
+    Ieee,
     Bools,
 }
 
@@ -50,6 +52,7 @@ impl Of {
             Of::Numbers => (!dtype.is_bool(), "numbers"),
             Of::Signed => (dtype.is_float() || dtype.code == DTypeCode::Int, "signed numbers"),
             Of::Floats => (dtype.is_float(), "floats"),
+            Of::Ieee => (dtype.code == DTypeCode::Float, "float16, float32 and float64"),
             Of::Bools => (dtype.is_bool(), "bools"),
         };
         if fits { Ok(()) } else { Err(format!("operands of `{dtype}`, where ONNX takes {words} only")) }

@@ -6,7 +6,7 @@
 use super::attrs::{OptInt, StdString, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::index::require_same_dim;
-use super::onnx::{Onnx, OnnxCx, OnnxResult, Results};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, Results};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{AttrField, Fuse, OpDef};
 use crate::diag::codes;
@@ -444,8 +444,13 @@ pub const ONNX: &[(&str, Onnx)] = &[
 ];
 
 /// All elements in order are the largest or smallest of them, as many as there are: its elements, or its positions.
+fn sortable_onnx(dtype: DType) -> Result<(), String> {
+    if dtype.is_int() { Ok(()) } else { Of::Ieee.require(dtype) }
+}
+
 fn sort_onnx(cx: &mut OnnxCx, output: usize) -> OnnxResult {
     let (attrs, data) = (ArgsortAttrs::read(cx.attrs), cx.tensor(0));
+    sortable_onnx(cx.dtype(data))?;
     let length = cx.dim(data, attrs.axis.rem_euclid(cx.rank(data) as i64) as usize)?;
     let k = cx.ints("k", &[length]);
     let node = cx.node("TopK", &[data, k]).int("axis", attrs.axis).int("largest", (!attrs.is_ascend).into());
@@ -455,6 +460,7 @@ fn sort_onnx(cx: &mut OnnxCx, output: usize) -> OnnxResult {
 
 fn topk_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (attrs, data) = (TopkAttrs::read(cx.attrs), cx.tensor(0));
+    sortable_onnx(cx.dtype(data))?;
     let rank = cx.rank(data);
     let length = cx.dim(data, attrs.axis.rem_euclid(rank as i64) as usize);
     let k = match attrs.k.0 {

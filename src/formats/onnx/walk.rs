@@ -11,7 +11,7 @@ use crate::base::Span;
 use crate::diag::Diagnostic;
 use crate::ir::attrs::{OpId, OpTable};
 use crate::ir::{AttrsId, ExprId, ExprKind, FuncId, Module, VarId};
-use crate::ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, ValueId};
+use crate::ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, ValueId, dtype_code};
 use crate::ops::{self, Table};
 use crate::types::{DType, Dim, Ty, TyData};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -120,6 +120,15 @@ impl Walk<'_> {
         entry.0 = entry.0.saturating_add(1);
     }
 
+    /// Refuses the values from `first` on whose dtypes ONNX does not have.
+    fn check_dtypes(&mut self, first: ValueId, what: &str, span: Span) {
+        let ids = self.graph.values.ids().filter(|id| id.0 >= first.0);
+        let reasons: Vec<String> = ids.filter_map(|id| dtype_code(self.graph.values[id].ty.as_ref()?.1).err()).collect();
+        for reason in reasons {
+            self.refuse(what, reason, span);
+        }
+    }
+
     // ---- The ends ----
 
     /// The entry's parameters: constants where there are weights, else inputs.
@@ -129,10 +138,10 @@ impl Walk<'_> {
         let mut args = Vec::new();
         for &var in params {
             let var = &module.vars[var];
+            let first = self.graph.values.next_id();
             args.push(match weights.remove(&*var.name) {
                 Some(tensor) => Val::Tensor(self.graph.constant(&var.name, tensor)),
                 None => {
-                    let first = self.graph.values.next_id();
                     let val = self.fresh_all(&var.name, var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR));
                     self.inputs.extend(self.graph.values.ids().filter(|id| id.0 >= first.0));
                     val.unwrap_or_else(|| {
@@ -145,6 +154,7 @@ impl Walk<'_> {
                     })
                 }
             });
+            self.check_dtypes(first, &format!("`%{}`", var.name), var.span);
         }
         args
     }
@@ -331,8 +341,10 @@ impl Walk<'_> {
         Step::Value(match module.exprs[expr].kind {
             ExprKind::Error | ExprKind::Op(_) | ExprKind::Ctor(_) => Val::Nothing,
             ExprKind::Const(id) => {
-                let name = self.name(expr, "constant");
-                Val::Tensor(self.graph.constant(&name, module.consts[id].clone()))
+                let (name, first) = (self.name(expr, "constant"), self.graph.values.next_id());
+                let constant = self.graph.constant(&name, module.consts[id].clone());
+                self.check_dtypes(first, "a constant", span);
+                Val::Tensor(constant)
             }
             ExprKind::Var(var) => match self.lets.get(&var) {
                 Some(&value) => val(self, value, steps),
@@ -393,9 +405,12 @@ impl Walk<'_> {
     // ---- Operators ----
 
     fn operator(&mut self, expr: ExprId, op: OpId, operands: Vec<Val>, attrs: Option<AttrsId>) -> Val {
-        let name = self.ops.name(op);
+        let (name, first) = (self.ops.name(op), self.graph.values.next_id());
         match self.nodes(expr, op, operands, attrs) {
-            Ok(val) => val,
+            Ok(val) => {
+                self.check_dtypes(first, &format!("`{name}`"), self.module.exprs[expr].span);
+                val
+            }
             Err(reason) => {
                 if let Some(reason) = reason {
                     self.refuse(format!("`{name}`"), reason, self.module.exprs[expr].span);

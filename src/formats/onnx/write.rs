@@ -7,7 +7,6 @@ use super::proto::{
     TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
 };
 use super::walk::Finished;
-use crate::base::Span;
 use crate::diag::Diagnostic;
 use crate::ops::onnx::{Graph, Node, NodeAttr, OPSET, Value, ValueId, dtype_code};
 use crate::tensor::Tensor;
@@ -21,13 +20,12 @@ const IR_VERSION: i64 = 8;
 /// The most bytes of a message, which is also the most of the signed numbers in which runtimes count them.
 const MAX_BYTES: usize = 0x7fff_ffff;
 
-/// The file. Errors: E0708 for dtypes that ONNX does not have, E0804 for too many bytes.
+/// The file. Errors: E0804 for too many bytes.
 pub fn model(name: &str, finished: Finished) -> Result<Model, Diagnostic> {
     let Finished { mut graph, inputs, outputs } = finished;
-    let dtypes = Dtypes::of(&graph)?;
     let used: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect();
     let node = graph.nodes.iter().map(|node| node_proto(&graph, node)).collect::<Vec<_>>();
-    let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&dtypes, &graph.values[id])).collect::<Vec<_>>();
+    let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&graph.values[id])).collect::<Vec<_>>();
     let (input, output) = (of(&inputs), of(&outputs));
     let ends: FxHashSet<ValueId> = outputs.iter().copied().collect();
     let between = graph.nodes.iter().flat_map(|node| &node.outputs).filter(|id| !ends.contains(id));
@@ -37,7 +35,7 @@ pub fn model(name: &str, finished: Finished) -> Result<Model, Diagnostic> {
     for id in graph.values.ids().filter(|id| used.contains(id)) {
         let value = &mut graph.values[id];
         if let Some(tensor) = value.tensor.take() {
-            initializer.push(tensor_proto(&dtypes, &value.name, &tensor));
+            initializer.push(tensor_proto(&value.name, &tensor));
         }
     }
     let (n_nodes, n_inputs, n_initializers) = (node.len(), input.len(), initializer.len());
@@ -56,25 +54,9 @@ pub fn model(name: &str, finished: Finished) -> Result<Model, Diagnostic> {
     Ok(Model { bytes: model.encode_to_vec(), n_nodes, n_inputs, n_initializers })
 }
 
-/// The numbers of dtypes, which are all known to exist.
-struct Dtypes;
-
-impl Dtypes {
-    /// Requires every dtype of a graph to be one of ONNX's.
-    fn of(graph: &Graph) -> Result<Dtypes, Diagnostic> {
-        let mut refused = errors::Refused::default();
-        for value in graph.values.iter() {
-            if let Some(Err(reason)) = value.ty.as_ref().map(|(_, dtype)| dtype_code(*dtype)) {
-                let entry = refused.entry((format!("`{}`", value.name), reason)).or_insert((0, Span::NONE));
-                entry.0 = entry.0.saturating_add(1);
-            }
-        }
-        if refused.is_empty() { Ok(Dtypes) } else { Err(errors::refused(&refused)) }
-    }
-
-    fn code(&self, dtype: DType) -> i32 {
-        dtype_code(dtype).ok().and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
-    }
+/// The number of a dtype that ONNX has, as the walk has found.
+fn code(dtype: DType) -> i32 {
+    dtype_code(dtype).ok().and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
 }
 
 fn node_proto(graph: &Graph, node: &Node) -> NodeProto {
@@ -102,10 +84,10 @@ fn attribute(name: &str, value: &NodeAttr) -> AttributeProto {
     }
 }
 
-fn value_info(dtypes: &Dtypes, value: &Value) -> ValueInfoProto {
+fn value_info(value: &Value) -> ValueInfoProto {
     let tensor_type = value.ty.as_ref().map(|(dims, dtype)| {
         let dim = dims.iter().enumerate().map(|(axis, dim)| dimension(&value.name, axis, dim)).collect();
-        TensorTypeProto { elem_type: Some(dtypes.code(*dtype)), shape: Some(TensorShapeProto { dim }) }
+        TensorTypeProto { elem_type: Some(code(*dtype)), shape: Some(TensorShapeProto { dim }) }
     });
     ValueInfoProto { name: Some(value.name.clone()), r#type: Some(TypeProto { tensor_type }) }
 }
@@ -118,10 +100,10 @@ fn dimension(name: &str, axis: usize, dim: &Dim) -> DimensionProto {
     }
 }
 
-fn tensor_proto(dtypes: &Dtypes, name: &str, tensor: &Tensor) -> TensorProto {
+fn tensor_proto(name: &str, tensor: &Tensor) -> TensorProto {
     TensorProto {
         dims: tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect(),
-        data_type: Some(dtypes.code(tensor.dtype())),
+        data_type: Some(code(tensor.dtype())),
         name: Some(name.to_owned()),
         raw_data: Some(tensor.to_le_bytes()),
     }

@@ -18,7 +18,7 @@ pub const ONNX: &[(&str, Onnx)] = &[
 
 fn conv_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
     let attrs = Conv2dAttrs::read(cx.attrs);
-    Of::Floats.require(cx.out_dtype())?;
+    Of::Ieee.require(cx.out_dtype())?;
     let data = operand(cx, 0, &attrs.data_layout, &letters("NC", spatial))?;
     let (mut weight, mut shape) = weight(cx, &attrs, spatial, 'O')?;
     // A depthwise weight may hold several outputs of a channel side by side on I: (O, M, …) is (O * M, 1, …) then.
@@ -36,7 +36,7 @@ fn conv_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
 
 fn transpose_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
     let (output_padding, attrs) = read_transpose(cx.attrs);
-    Of::Floats.require(cx.out_dtype())?;
+    Of::Ieee.require(cx.out_dtype())?;
     if attrs.groups > 1 && attrs.channels.is_none() {
         return Err("groups without `channels`, which does not run".into());
     }

@@ -102,8 +102,8 @@ fn reach(window: &Window, input: i64) -> Option<i64> {
 fn max_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
     let attrs = MaxPool2dAttrs::read(cx.attrs);
     let (turn, dtype) = (Turn::of(&attrs.layout, spatial)?, cx.out_dtype());
-    if !(dtype.is_float() || dtype.is_int() && dtype.bits == 8) {
-        return Err(format!("elements of `{dtype}`, where ONNX takes floats and 8 bits only"));
+    if !(dtype.is_int() && dtype.bits == 8) {
+        Of::Ieee.require(dtype)?;
     }
     let windows = Windows::of(cx, &attrs, &turn)?;
     let data = cx.transposed(cx.tensor(0), &turn.there);
@@ -115,7 +115,7 @@ fn max_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
 fn avg_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
     let (attrs, include_pad) = (MaxPool2dAttrs::read(cx.attrs), AvgPool2dAttrs::read(cx.attrs).count_include_pad);
     let turn = Turn::of(&attrs.layout, spatial)?;
-    Of::Floats.require(cx.out_dtype())?;
+    Of::Ieee.require(cx.out_dtype())?;
     if attrs.dilation.iter().any(|&dilation| dilation != 1) {
         return Err("the mean of windows with gaps".into());
     }
@@ -143,7 +143,7 @@ fn global_pool_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
 }
 
 fn over_all(cx: &mut OnnxCx, kind: &'static str, data: ValueId, turn: &Turn) -> OnnxResult {
-    Of::Floats.require(cx.out_dtype())?;
+    Of::Ieee.require(cx.out_dtype())?;
     let data = cx.transposed(data, &turn.there);
     let out = cx.node(kind, &[data]).one();
     Ok(cx.transposed(out, &turn.back).into())
@@ -154,7 +154,7 @@ fn adaptive_onnx(cx: &mut OnnxCx, spatial: &str, (kind, global): Kinds) -> OnnxR
     let attrs = AdaptivePool2dAttrs::read(cx.attrs);
     let turn = Turn::of(&attrs.layout, spatial)?;
     let data = cx.tensor(0);
-    Of::Floats.require(cx.out_dtype())?;
+    Of::Ieee.require(cx.out_dtype())?;
     let out = cx.out_shape()?;
     if turn.there[2..].iter().all(|&axis| out[axis] == 1) {
         return over_all(cx, global, data, &turn);
