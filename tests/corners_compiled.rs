@@ -26,6 +26,9 @@ const ATTRS: &[(&str, &[&str])] = &[
     ("clip", &["a_min=-1f, a_max=2f", "a_min=-0f, a_max=0f", "a_min=0f, a_max=16777216f"]),
     ("nn.leaky_relu", &["alpha=0.25f", "alpha=0f", "alpha=0.1f"]),
     ("full_like", &[]),
+    ("nn.bias_add", &["axis=0"]),
+    ("nn.prelu", &["axis=0"]),
+    ("reinterpret", &["dtype=\"float32\"", "dtype=\"int32\""]),
 ];
 
 /// The special values of a dtype, so often each and in such an order that operands meet in all pairs.
@@ -92,7 +95,7 @@ fn exact_at_corners(program: &Program, expected: &mut Reference) {
     let Reference::Near(relayc::driver::budget::NearValue::Tensor(near)) = expected else { return };
     match said {
         Accuracy::Exact => near.error = None,
-        // The comparison takes errors eightfold and adds half a unit.
+        // The comparison takes errors fourfold, and `x * 2^-23` is up to two units of `x`.
         Accuracy::Ulps(ulps) => {
             let error = |x: f64| {
                 if x == 0.0 || !x.is_finite() { 0.0 } else { x.abs().max(2f64.powi(-126)) * 2f64.powi(-23) * ulps / 8.0 }
@@ -138,5 +141,7 @@ fn elementwise_operators_keep_the_corners() {
         failures.len(),
         failures.iter().map(|f| format!("{f}\n")).collect::<String>()
     );
-    assert!(ran >= defs.len(), "{ran} programs of {} operators", defs.len());
+    let ran_once = |def: &&&OpDef| cases.iter().zip(&results).any(|(case, result)| case.0.name == def.name && result.is_some());
+    let silent: Vec<&str> = defs.iter().filter(|def| !ran_once(def)).map(|def| def.name).collect();
+    assert!(silent.is_empty(), "never run: {silent:?}");
 }

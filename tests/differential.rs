@@ -121,7 +121,8 @@ fn another_way(seed: u64) -> Option<String> {
     let reference = reference(&check_text("random", &text, UNTIL), "main", &args);
     match held("random", &other, "main", &more, &[(args, &reference)]) {
         Verdict::Differs(why) => Some(format!("program {seed}: {why}\n{other}")),
-        Verdict::Agrees | Verdict::NotCompiled => None,
+        Verdict::NotCompiled => Some(format!("program {seed}: not compiled\n{other}")),
+        Verdict::Agrees => None,
     }
 }
 

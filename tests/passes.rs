@@ -13,6 +13,7 @@ use rayon::prelude::*;
 use relayc::driver::check_text;
 use relayc::driver::example::{Example, Runner};
 use relayc::driver::optimise::{How, Target, UNTIL, optimise};
+use relayc::testing::run_lines;
 use std::path::Path;
 
 /// What went wrong with a program at a level.
@@ -27,9 +28,8 @@ fn broken(path: &Path, text: &str, level: u8, target: Target) -> Vec<String> {
     }
     let folder = path.parent().unwrap_or(Path::new(""));
     let (before, after) = (Runner::new(&before, folder), Runner::new(&after, folder));
-    let lines = text.lines().filter_map(|line| line.trim().strip_prefix("// run:"));
-    // A line that goes on behind its end is left to the goldens.
-    let examples = lines.filter_map(|line| Example::parse(line).ok());
+    let parse = |(line, text): (usize, String)| Example::parse(&text).unwrap_or_else(|why| panic!("{name}:{line}: {why}"));
+    let examples = run_lines(text).into_iter().map(parse);
     let failures =
         examples.filter_map(|example| before.same(&after, &example).err().map(|why| format!("@{}: {why}", example.function())));
     failures.map(wrong).collect()
