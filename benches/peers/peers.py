@@ -286,7 +286,8 @@ def main():
     if args.record:
         record(facts, rows)
     wrong = [row for row in rows for found in row["differences"].values() if not found <= 1e-3]
-    return 1 if wrong else 0
+    failed = [row for row in rows if row["times"]["relayc"] is None]
+    return 1 if wrong or failed else 0
 
 
 if __name__ == "__main__":
