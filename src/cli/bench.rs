@@ -38,10 +38,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
                 if args.json { as_json(&ready, &times, &probed, ready_ms) } else { as_text(&ready, &times, &probed, ready_ms) };
             match sys::stdout(&text) {
                 Ok(()) => exit::FINE,
-                Err(diagnostic) => {
-                    console.diagnostics(std::slice::from_ref(&diagnostic), &ready.sources);
-                    exit::of_files(&[diagnostic])
-                }
+                Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
             }
         }
         Err(diagnostic) => {

@@ -3,10 +3,10 @@
 use super::{Console, Reading, exit};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
-use crate::driver::bind::{self, Bound, Requests};
+use crate::driver::bind::{Bound, Requests};
 use crate::driver::compile::{self, Compiled, Policy, Refused, Settings};
 use crate::driver::optimise::{self, MAX_LEVEL};
-use crate::driver::run::{self, Entry, Limits};
+use crate::driver::run::Limits;
 use crate::driver::{self, How, Program, Until};
 use crate::sys;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub struct Given {
     /// The function to run.
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub entry: String,
-    /// Weights: .params, .npz or .npy; may be repeated, the last file that has a name wins.
+    /// Weights: .params or .npz; may be repeated, the last file that has a name wins.
     #[arg(long, value_name = "FILE")]
     pub params: Vec<PathBuf>,
     /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
@@ -59,9 +59,9 @@ pub enum AccuracyName {
 }
 
 impl Given {
-    pub fn requests(&self, params: Vec<PathBuf>) -> Requests {
+    pub fn requests(&self) -> Requests {
         Requests {
-            params,
+            params: self.params.clone(),
             inputs: self.input.clone(),
             inputs_npz: self.inputs.clone(),
             fill: self.fill.clone(),
@@ -75,29 +75,33 @@ impl Given {
         Limits { max_tensor_bytes, ..Limits::default() }
     }
 
-    /// How to compile for this machine.
-    pub fn settings(&self) -> Result<Settings, Diagnostic> {
+    /// How to compile for this machine; `None` where nothing can be. The exit code for an environment that asks for no machine there is,
+    /// which has been said.
+    pub fn settings(&self, console: &Console) -> Result<Option<Settings>, u8> {
         let all = || std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = self.threads.map_or_else(all, usize::from);
         let accuracy = match self.accuracy {
             AccuracyName::Fast => Policy::Fast,
             AccuracyName::Strict => Policy::Strict,
         };
-        let settings = Settings::native(self.level, threads).map_err(|words| Diagnostic::new(codes::E0704, words))?;
-        Ok(Settings { accuracy, ..settings })
+        match Settings::native(self.level, threads) {
+            Ok(settings) => Ok(settings.map(|settings| Settings { accuracy, ..settings })),
+            Err(words) => {
+                console.words(&format!("error: {words}\n"));
+                Err(exit::USAGE)
+            }
+        }
     }
 
     /// The plan as text. The exit code where there is none, which has been said.
     pub fn plan(&self, console: &Console) -> Result<String, u8> {
+        let settings = self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         let mut program = self.checked(console)?;
         let sources = program.sources.clone();
-        let files = said(console, &sources);
-        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(&files)?;
-        let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
+        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(|wrong| console.files(&wrong, &sources))?;
         match compile::plan_of(&mut program.module, &self.entry, &settings) {
             Ok(plan) => Ok(compile::plan_text(&plan)),
-            Err(Refused::Not(reason)) => Ok(format!("`@{}` is not compiled: {}\n", self.entry, reason.words())),
-            Err(Refused::Wrong(diagnostic)) => Err(files(vec![*diagnostic])),
+            Err(refused) => Err(self.refused(console, refused, &sources)),
         }
     }
 
@@ -111,31 +115,34 @@ impl Given {
 
     /// Reads, checks and binds, weights as constants, and compiles. The exit code where that fails, which has been said.
     pub fn compile(&self, console: &Console) -> Result<Ready, u8> {
+        let settings = self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         let mut program = self.checked(console)?;
-        let sources = program.sources.clone();
-        let files = said(console, &sources);
-        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(&files)?;
-        let entry = run::entry(&program.module, &self.entry).map_err(|error| files(vec![error]))?;
         // What is set is in the types by now.
-        let requests = Requests { set: vec![], ..self.requests(vec![]) };
-        let bound = bind::bind(&entry.slots, &program.module.types, &requests).map_err(&files)?;
-        let settings = self.settings().map_err(|diagnostic| files(vec![diagnostic]))?;
+        let requests = Requests { set: vec![], ..self.requests() };
+        let bound = optimise::bind_all(&mut program, &self.entry, &requests);
+        let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
         match compile::compile(&program, &self.entry, &settings, self.limits()) {
             Ok(compiled) => Ok(Ready { compiled, bound, settings, sources: program.sources }),
-            Err(Refused::Not(reason)) => {
-                let message = format!("`@{}` is not compiled: {}", self.entry, reason.words());
-                Err(files(vec![Diagnostic::new(codes::E0506, message).help("`relayc run --engine interp` interprets it")]))
-            }
-            Err(Refused::Wrong(diagnostic)) => Err(files(vec![*diagnostic])),
+            Err(refused) => Err(self.refused(console, refused, &program.sources)),
         }
     }
 
-    /// The entry, its weights constants by now, and the values of its parameters.
-    pub fn bind(&self, program: &mut Program) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
-        optimise::bind_weights(program, &self.entry, &self.params)?;
-        let entry = run::entry(&program.module, &self.entry).map_err(|error| vec![error])?;
-        let bound = bind::bind(&entry.slots, &program.module.types, &self.requests(vec![]))?;
-        Ok((entry, bound))
+    /// Says why there is nothing compiled; the exit code.
+    fn refused(&self, console: &Console, refused: Refused, sources: &Sources) -> u8 {
+        match refused {
+            Refused::Not(reason) => self.not_compiled(console, reason.words()),
+            Refused::Wrong(diagnostic) => {
+                console.diagnostics(std::slice::from_ref(&*diagnostic), sources);
+                exit::of_run(&[*diagnostic])
+            }
+        }
+    }
+
+    fn not_compiled(&self, console: &Console, reason: &str) -> u8 {
+        let message = format!("`@{}` is not compiled: {reason}", self.entry);
+        let diagnostic = Diagnostic::new(codes::E0601, message).help("`relayc run --engine interp` interprets it");
+        console.diagnostics(std::slice::from_ref(&diagnostic), &Sources::default());
+        exit::of_run(&[diagnostic])
     }
 }
 
@@ -145,14 +152,6 @@ pub struct Ready {
     pub bound: Vec<Bound>,
     pub settings: Settings,
     pub sources: Sources,
-}
-
-/// Says what is wrong with what was given; the exit code.
-fn said<'a>(console: &'a Console, sources: &'a Sources) -> impl Fn(Vec<Diagnostic>) -> u8 + 'a {
-    |diagnostics| {
-        console.diagnostics(&diagnostics, sources);
-        exit::of_files(&diagnostics)
-    }
 }
 
 /// `512M`, `2G`, `1000000`.

@@ -155,6 +155,12 @@ impl Console {
         self.words(&render::render(&shown, sources, self.format, self.color));
     }
 
+    /// Says what is wrong with the files that were read; the exit code.
+    pub fn files(&self, diagnostics: &[Diagnostic], sources: &Sources) -> u8 {
+        self.diagnostics(diagnostics, sources);
+        exit::of_files(diagnostics)
+    }
+
     /// Says what `--fix` did.
     pub fn fixed(&self, diagnostic: &Diagnostic, sources: &Sources) {
         if !self.quiet {

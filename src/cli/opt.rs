@@ -2,6 +2,7 @@
 
 use super::{Console, Reading, exit};
 use crate::diag::Diagnostic;
+use crate::driver::compile::Settings;
 use crate::driver::optimise::{self, How, MAX_LEVEL, Shown, Target};
 use crate::driver::{self, Program, show};
 use crate::sys;
@@ -27,7 +28,7 @@ pub struct Args {
     /// Only these passes, in this order; `relayc passes` lists them.
     #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with = "level")]
     passes: Option<Vec<String>>,
-    /// Weights that become constants first: .params, .npz or .npy; may be repeated.
+    /// Weights that become constants first: .params or .npz; may be repeated.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
     /// The machine that is optimised for.
@@ -66,12 +67,13 @@ enum TargetName {
 }
 
 impl TargetName {
-    fn target(self) -> Target {
-        match self {
-            TargetName::Native => Target::native(),
+    /// Errors: an environment that asks for no machine there is, in words.
+    fn target(self) -> Result<Target, String> {
+        Ok(match self {
+            TargetName::Native => Settings::native(0, 1)?.map_or(Target::V3, |settings| Target::of(settings.isa)),
             TargetName::V3 => Target::V3,
             TargetName::V4 => Target::V4,
-        }
+        })
     }
 }
 
@@ -91,16 +93,13 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     }
     match optimised(args, &mut program, &how, &shown) {
         Ok(()) => exit::FINE,
-        Err(diagnostics) => {
-            console.diagnostics(&diagnostics, &program.sources);
-            exit::of_files(&diagnostics)
-        }
+        Err(diagnostics) => console.files(&diagnostics, &program.sources),
     }
 }
 
 /// What is to be done and shown. Errors: a name that is no pass, in words.
 fn asked(args: &Args) -> Result<(How, Shown), String> {
-    let target = args.target.target();
+    let target = args.target.target()?;
     let how = match &args.passes {
         Some(names) => How::named(names.iter().map(|name| name.trim()), target)?,
         None => How::level(args.level, target),
@@ -114,12 +113,23 @@ fn asked(args: &Args) -> Result<(How, Shown), String> {
         if after.len() == n_before {
             return Err(optimise::unknown(name));
         }
+        let runs = |name: &str| name == "all" || how.passes.iter().any(|pass| pass.name == name);
+        if !runs(name) {
+            return Err(format!("`--print-after {name}`: the pass is not among those that run"));
+        }
+    }
+    if args.explain_fusion && !how.passes.iter().any(|pass| pass.name == optimise::FUSION) {
+        return Err(format!("`--explain-fusion`: `{}` is not among the passes that run", optimise::FUSION));
     }
     let shown = Shown { after, changed: args.print_changed, fusion: args.explain_fusion };
     Ok((How { verify: args.verify_each, entry: Some(args.entry.clone()), ..how }, shown))
 }
 
 fn optimised(args: &Args, program: &mut Program, how: &How, shown: &Shown) -> Result<(), Vec<Diagnostic>> {
+    // A module of functions may have no `@main`; a name that was asked for is there.
+    if args.entry != "main" {
+        driver::run::entry(&program.module, &args.entry).map_err(|error| vec![error])?;
+    }
     optimise::bind_weights(program, &args.entry, &args.params)?;
     let options = show::Options { types: true, meta: args.meta, exact: args.exact };
     let text = optimise::text(program, how, shown, options).map_err(|error| vec![error])?;

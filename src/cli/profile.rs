@@ -32,9 +32,6 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     };
     match sys::stdout(&measure::table(&rows, &ready.compiled, &probed)) {
         Ok(()) => exit::FINE,
-        Err(diagnostic) => {
-            console.diagnostics(std::slice::from_ref(&diagnostic), &ready.sources);
-            exit::of_files(&[diagnostic])
-        }
+        Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
     }
 }

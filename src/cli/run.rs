@@ -1,10 +1,12 @@
 //! `relayc run`: check, bind inputs and weights, execute, show or write the result.
 
 use super::{Console, compiled, exit, progress};
+use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound};
 use crate::driver::both;
-use crate::driver::compile::{self, Refused};
+use crate::driver::compile::{self, Compiled, Refused, Settings};
+use crate::driver::optimise;
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, How, Program, Until, top};
@@ -69,11 +71,21 @@ enum Stage {
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
     if args.emit == Some(Stage::Plan) {
-        return match args.program.plan(console) {
-            Ok(text) => exit::of_files(sys::stdout(&text).err().as_slice()),
+        return match args.program.plan(console).map(|text| sys::stdout(&text)) {
+            Ok(Ok(())) => exit::FINE,
+            Ok(Err(diagnostic)) => console.files(&[diagnostic], &Sources::default()),
             Err(code) => code,
         };
     }
+    let wants_outputs = !args.output.is_empty() || args.outputs.is_some() || !args.expect.is_empty() || args.top.is_some();
+    if args.engine == Engine::Both && wants_outputs {
+        console.words("error: `--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect` and `--top` are for one engine\n");
+        return exit::USAGE;
+    }
+    let settings = match args.program.settings(console) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
     let until = if args.engine != Engine::Interp { Until::Main } else { Until::Infer };
     let mut program = driver::check_file(&args.program.file, until, &How::of(args.program.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
@@ -81,7 +93,8 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         return exit::of(&program.diagnostics);
     }
     let sources = program.sources.clone();
-    let result = prepare(args, &mut program).and_then(|(entry, bound)| execute(console, args, program, &entry, bound, start));
+    let result = prepare(args, &mut program)
+        .and_then(|(entry, bound)| execute(console, args, settings.as_ref(), program, &entry, bound, start));
     match result {
         Ok(()) => exit::FINE,
         Err(Failed { diagnostics, running }) => {
@@ -122,9 +135,9 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
         let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     }
     if args.engine != Engine::Interp {
-        return args.program.bind(program).map_err(Failed::before);
+        return optimise::bind_all(program, &args.program.entry, &args.program.requests()).map_err(Failed::before);
     }
-    let requests = args.program.requests(args.program.params.clone());
+    let requests = args.program.requests();
     let bound = bind::bind(&entry.slots, &program.module.types, &requests).map_err(Failed::before)?;
     Ok((entry, bound))
 }
@@ -136,6 +149,7 @@ fn output_requests(args: &Args) -> OutputRequests {
 fn execute(
     console: &Console,
     args: &Args,
+    settings: Option<&Settings>,
     program: Program,
     entry: &Entry,
     bound: Vec<Bound>,
@@ -147,13 +161,17 @@ fn execute(
     let limits = Limits { deadline: timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() };
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     if args.engine == Engine::Both {
-        let words = progress::spin(console, "comparing", || compared(args, program, &bound, limits)).map_err(running)?;
-        if console.verbose {
+        // A difference is no failure of the program.
+        let failed = |diagnostic: Diagnostic| Failed { running: diagnostic.code != codes::E0508, diagnostics: vec![diagnostic] };
+        let compared = progress::spin(console, "comparing", || compared(args, settings, program, &bound, limits));
+        let (words, anything) = compared.map_err(failed)?;
+        if console.verbose || !anything {
             console.words(&format!("{words}\n"));
         }
         return Ok(());
     }
-    let (result, words) = progress::spin(console, "running", || compute(args, program, entry, bound, limits)).map_err(running)?;
+    let (result, words) =
+        progress::spin(console, "running", || compute(args, settings, program, entry, bound, limits)).map_err(running)?;
     let named = outputs::named(&result);
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
@@ -168,6 +186,7 @@ fn execute(
 /// The result, and how it came about.
 fn compute(
     args: &Args,
+    settings: Option<&Settings>,
     program: Program,
     entry: &Entry,
     bound: Vec<Bound>,
@@ -176,8 +195,7 @@ fn compute(
     if args.engine == Engine::Interp {
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
-    let settings = args.program.settings()?;
-    match compile::compile(&program, &args.program.entry, &settings, limits.clone()) {
+    match compiled(args, settings, &program, limits.clone()) {
         Ok(compiled) => {
             let words = match compiled.program.fallbacks()[..] {
                 [] => "engine jit".to_owned(),
@@ -185,20 +203,40 @@ fn compute(
             };
             Ok((compiled.run(&bound).map_err(|error| *error)?, words))
         }
-        Err(Refused::Not(reason)) => {
-            let words = format!("engine interp, as the program is not compiled: {}", reason.words());
+        Err(Uncompiled::Not(reason)) => {
+            let words = format!("engine interp, as the program is not compiled: {reason}");
             Ok((run::interpret(&program, entry, bound, limits)?, words))
         }
-        Err(Refused::Wrong(diagnostic)) => Err(*diagnostic),
+        Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
     }
 }
 
-/// Holds the compiled program to the interpreter; what came of it in words.
-fn compared(args: &Args, program: Program, bound: &[Bound], limits: Limits) -> Result<String, Diagnostic> {
-    match compile::compile(&program, &args.program.entry, &args.program.settings()?, limits) {
-        Ok(compiled) => Ok(both::words(&both::run(&compiled, bound).map_err(|error| *error)?)),
-        Err(Refused::Not(reason)) => Ok(format!("nothing is compared, as the program is not compiled: {}", reason.words())),
-        Err(Refused::Wrong(diagnostic)) => Err(*diagnostic),
+/// Why nothing is compiled.
+enum Uncompiled {
+    Not(&'static str),
+    Wrong(Box<Diagnostic>),
+}
+
+fn compiled(args: &Args, settings: Option<&Settings>, program: &Program, limits: Limits) -> Result<Compiled, Uncompiled> {
+    let settings = settings.ok_or(Uncompiled::Not(compile::NO_MACHINE))?;
+    compile::compile(program, &args.program.entry, settings, limits).map_err(|refused| match refused {
+        Refused::Not(reason) => Uncompiled::Not(reason.words()),
+        Refused::Wrong(diagnostic) => Uncompiled::Wrong(diagnostic),
+    })
+}
+
+/// Holds the compiled program to the interpreter; what came of it in words, and whether anything was compared.
+fn compared(
+    args: &Args,
+    settings: Option<&Settings>,
+    program: Program,
+    bound: &[Bound],
+    limits: Limits,
+) -> Result<(String, bool), Diagnostic> {
+    match compiled(args, settings, &program, limits) {
+        Ok(compiled) => Ok((both::words(&both::run(&compiled, bound).map_err(|error| *error)?), true)),
+        Err(Uncompiled::Not(reason)) => Ok((format!("nothing is compared, as the program is not compiled: {reason}"), false)),
+        Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
     }
 }
 

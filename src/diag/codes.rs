@@ -134,6 +134,8 @@ codes! {
     E0507 "an expectation that does not hold";
     E0508 "a compiled result that is not the interpreter's";
 
+    E0601 "a program that is not compiled";
+
     E0701 "a file that cannot be read";
     E0702 "a file that cannot be written";
     E0703 "a file that is not what it should be";

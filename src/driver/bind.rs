@@ -20,7 +20,7 @@ use crate::tensor::Tensor;
 use crate::tensor::size::checked_size;
 use crate::types::{Dim, Ty, Types, dims_of};
 use leaves::Leaf;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Files, Filling, Source};
 use std::path::PathBuf;
 
@@ -61,6 +61,15 @@ pub enum Bound {
 /// Errors, all that can be found at once: E0701, E0703 and E0804 for files, E0704 for what is missing, E0705 for a wrong type,
 /// E0706 for a name that binds to nothing, E0707 for a specification that is not understood, E0803 for too much memory.
 pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bound>, Vec<Diagnostic>> {
+    Ok(bind_telling(slots, types, requests)?.0)
+}
+
+/// As [`bind`]; also the names of the tensors that weight files gave and no later source replaced.
+pub fn bind_telling(
+    slots: &[Slot],
+    types: &Types,
+    requests: &Requests,
+) -> Result<(Vec<Bound>, FxHashSet<String>), Vec<Diagnostic>> {
     let mut leaves = Vec::new();
     for slot in slots {
         leaves.extend(leaves::leaves(&slot.name, slot.ty, types).map_err(|error| vec![errors::no_data(slot, types, error)])?);
@@ -75,8 +84,11 @@ pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bo
         binder.input(input);
     }
     binder.fill_missing(requests.fill.as_deref());
+    let is_weight = |given: &Option<Given>| given.as_ref().is_some_and(|given| given.is_weight);
+    let weights = binder.leaves.iter().zip(&binder.given).filter(|(_, given)| is_weight(given));
+    let weights = weights.map(|(leaf, _)| leaf.name.clone()).collect();
     let mut tensors = binder.finish()?.into_iter();
-    Ok(slots.iter().map(|slot| leaves::assemble(slot.ty, types, &mut tensors)).collect())
+    Ok((slots.iter().map(|slot| leaves::assemble(slot.ty, types, &mut tensors)).collect(), weights))
 }
 
 /// What weight files have for parameters that are tensors, by name; what they lack is no error. Errors: E0701, E0703 and E0804
@@ -122,6 +134,8 @@ struct Given {
     from: String,
     /// The position among `-i`, where it came from there.
     input: Option<usize>,
+    /// Whether a weight file gave it.
+    is_weight: bool,
 }
 
 struct Binder {
@@ -184,7 +198,7 @@ impl Binder {
     fn take_params(&mut self, named: Named, file: &str) {
         for (name, tensor) in named {
             match self.by_name.get(&name) {
-                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None }),
+                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: true }),
                 None => self.unused.push((name, file.to_owned())),
             }
         }
@@ -203,7 +217,7 @@ impl Binder {
         let mut unknown = Vec::new();
         for (name, tensor) in named {
             match self.by_name.get(&name) {
-                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None }),
+                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: false }),
                 None => unknown.push(name),
             }
         }
@@ -251,7 +265,7 @@ impl Binder {
             match tensor {
                 Ok(tensor) => {
                     let from = format!("`-i {}`", errors::short(text));
-                    self.give(leaf, Given { tensor, from, input: Some(self.n_inputs) });
+                    self.give(leaf, Given { tensor, from, input: Some(self.n_inputs), is_weight: false });
                 }
                 Err(error) => self.report(leaf, error),
             }
@@ -296,7 +310,7 @@ impl Binder {
         for leaf in missing {
             let memory = self.check_memory(leaf, &filling);
             match memory.and_then(|()| self.files.tensor(&filling, &self.leaves[leaf], "--fill")) {
-                Ok(tensor) => self.give(leaf, Given { tensor, from: "`--fill`".into(), input: None }),
+                Ok(tensor) => self.give(leaf, Given { tensor, from: "`--fill`".into(), input: None, is_weight: false }),
                 Err(error) => self.report(leaf, error),
             }
         }

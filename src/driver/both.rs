@@ -4,7 +4,7 @@
 use super::bind::Bound;
 use super::budget::{Near, NearValue, Unknown, Worst, compare, evaluate_call};
 use super::compile::{Compiled, leaves};
-use crate::base::text::thousands;
+use crate::base::text::count;
 use crate::diag::{Diagnostic, codes};
 use crate::ir::{ExprId, ExprKind, Module};
 use crate::jit::program::Memory;
@@ -168,8 +168,7 @@ fn differs(module: &Module, call: ExprId, worst: &Worst) -> Diagnostic {
 /// A line for `-v`.
 pub fn words(agreement: &Agreement) -> String {
     let Agreement { groups, worst } = agreement;
-    let plural = if *groups == 1 { "" } else { "s" };
-    format!("{} group{plural} compared, the worst error is {worst:.2} of what is allowed", thousands(*groups as u64))
+    format!("{} compared, the worst error is {worst:.2} of what is allowed", count(*groups, "group"))
 }
 
 #[cfg(test)]
@@ -183,7 +182,7 @@ mod tests {
     /// `body` of an operand of six elements, compiled.
     fn compiled(body: &str) -> Compiled {
         let text = format!("def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) {{ {body} }}");
-        let settings = Settings::native(3, 1).expect("a machine with AVX2");
+        let settings = Settings::native(3, 1).expect("no other is asked for").expect("a machine with AVX2");
         let compiled = compile(&check_text("x", &text, UNTIL), "main", &settings, Limits::default());
         compiled.unwrap_or_else(|_| panic!("{body} is compiled"))
     }

@@ -37,6 +37,9 @@ impl Policy {
     }
 }
 
+/// What is said where nothing is compiled, whatever the program.
+pub const NO_MACHINE: &str = "this machine has no AVX2 and FMA";
+
 /// How a program is compiled.
 #[derive(Clone)]
 pub struct Settings {
@@ -47,13 +50,10 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The machine as it is, unless `RELAYC_ISA` says `avx2` or `avx512`. Errors: what the variable says otherwise, in words;
-    /// and a machine without AVX2.
-    pub fn native(level: u8, threads: usize) -> Result<Settings, String> {
+    /// The machine as it is, unless `RELAYC_ISA` says `avx2` or `avx512`; `None` for a machine without AVX2, which nothing is compiled
+    /// for. Errors: what the variable says otherwise, in words.
+    pub fn native(level: u8, threads: usize) -> Result<Option<Settings>, String> {
         let cpu = Cpu::get();
-        if !cpu.has(Isa::Avx2) {
-            return Err("this machine has no AVX2 and FMA".into());
-        }
         let has_avx512 = cpu.has(Isa::Avx512);
         let isa = match std::env::var("RELAYC_ISA").as_deref() {
             Ok("avx2") => Isa::Avx2,
@@ -63,7 +63,7 @@ impl Settings {
             Err(_) if has_avx512 => Isa::Avx512,
             Err(_) => Isa::Avx2,
         };
-        Ok(Settings { level, isa, threads, accuracy: Policy::Fast })
+        Ok(cpu.has(Isa::Avx2).then_some(Settings { level, isa, threads, accuracy: Policy::Fast }))
     }
 
     pub fn target(&self) -> Target {
@@ -94,8 +94,7 @@ pub enum Refused {
 
 /// Optimises a module and plans its entry. The module becomes the optimised one.
 pub fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
-    let target = if settings.isa == Isa::Avx512 { optimise::Target::V4 } else { optimise::Target::V3 };
-    let how = How { entry: Some(entry.to_owned()), ..How::level(settings.level, target) };
+    let how = How { entry: Some(entry.to_owned()), ..How::level(settings.level, optimise::Target::of(settings.isa)) };
     optimise::optimise(module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
     planned(module, entry, settings, &[])
 }

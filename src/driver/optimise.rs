@@ -1,7 +1,7 @@
 //! Optimising a program: which passes, for which machine, and what they did.
 
-use super::bind;
-use super::run;
+use super::bind::{self, Bound, Requests, Slot};
+use super::run::{self, Entry};
 use super::show::{self, Options};
 use super::{Program, Until};
 use crate::base::Sources;
@@ -9,9 +9,12 @@ use crate::base::text::nearest;
 use crate::diag::Diagnostic;
 use crate::ir::print::print;
 use crate::ir::{ExprId, Module};
+use crate::jit::asm::Isa;
 use crate::ops;
 use crate::passes::{self, Observer, PassCx, Settings};
-pub use crate::passes::{MAX_LEVEL, ON_REQUEST, Pass};
+pub use crate::passes::{FUSION, MAX_LEVEL, ON_REQUEST, Pass};
+use crate::tensor::Tensor;
+use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
 use similar::TextDiff;
 use std::path::PathBuf;
@@ -29,9 +32,12 @@ pub enum Target {
 }
 
 impl Target {
-    /// This machine.
-    pub fn native() -> Target {
-        if is_x86_feature_detected!("avx512f") { Target::V4 } else { Target::V3 }
+    /// What is compiled for an instruction set.
+    pub fn of(isa: Isa) -> Target {
+        match isa {
+            Isa::Avx2 => Target::V3,
+            Isa::Avx512 => Target::V4,
+        }
     }
 
     /// How many floats a vector holds.
@@ -99,6 +105,27 @@ pub fn bind_weights(program: &mut Program, entry: &str, files: &[PathBuf]) -> Re
     let weights = bind::weights(&slots, &module.types, files)?;
     passes::bind_params(module, global, weights);
     Ok(())
+}
+
+/// The values of an entry's parameters, after those of weight files have become constants; an entry that the program itself calls keeps
+/// all of them, and so does a bare expression. Errors: as [`bind::bind`], and E0202 for an entry that does not exist.
+pub fn bind_all(program: &mut Program, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
+    let module = &mut program.module;
+    let found = run::entry(module, entry).map_err(|error| vec![error])?;
+    let (bound, weights) = bind::bind_telling(&found.slots, &module.types, requests)?;
+    let constant = |(slot, bound): (&Slot, &Bound)| match bound {
+        Bound::Tensor(tensor) if weights.contains(&slot.name) => Some((slot.name.clone(), tensor.clone())),
+        _ => None,
+    };
+    let values: FxHashMap<String, Tensor> = found.slots.iter().zip(&bound).filter_map(constant).collect();
+    let names: FxHashSet<String> = values.keys().cloned().collect();
+    match module.find_global(entry) {
+        Some(global) if !values.is_empty() && passes::bind_params(module, global, values) => {
+            let left = found.slots.iter().zip(bound).filter(|(slot, _)| !names.contains(&slot.name)).map(|(_, bound)| bound);
+            Ok((run::entry(module, entry).map_err(|error| vec![error])?, left.collect()))
+        }
+        _ => Ok((found, bound)),
+    }
 }
 
 /// Runs passes on a program without errors. Errors: E0901, for a pass that broke the program.
