@@ -2,7 +2,7 @@
 //!
 //! Sound because a `let` computes an argument once, before the body, as the call does, and what the literal captures is what
 //! the variables mean where it is called: a variable is bound once and never changes. A literal with attributes (a fused group,
-//! a function for another compiler) or with type parameters stays.
+//! a function for another compiler) or with type parameters stays, and so does one without parameters whose body others share.
 //!
 //! ```text
 //! (fn (%a: int32) { add(%a, %a) })(%x)    →    let %a = %x;  add(%a, %a)
@@ -36,7 +36,9 @@ fn literal(module: &Module, call: ExprId, mentions: &[u32]) -> Option<FuncId> {
     let ExprKind::Fn(func) = module.exprs[callee].kind else { return None };
     let of = &module.funcs[func];
     let plain = of.attrs.is_empty() && of.type_params.is_empty() && of.params.len() == args.len();
-    (plain && mentions[callee.index()] == 1).then_some(func)
+    // Without parameters the call becomes the body itself; what others mention too must stay one expression.
+    let alone = !of.params.is_empty() || mentions[of.body.index()] == 1;
+    (plain && alone && mentions[callee.index()] == 1).then_some(func)
 }
 
 fn reduce(module: &mut Module, call: ExprId, func: FuncId) {

@@ -109,28 +109,34 @@ impl Uses {
         while let Some(var) = left.pop() {
             let Some(expr) = let_of[var.index()] else { continue };
             let ExprKind::Let { value, .. } = module.exprs[expr].kind else { continue };
-            if dead[expr.index()] || self.of_var[var.index()] > 0 || !droppable[value.index()] {
+            // One inside of what is gone already mentions nothing any more.
+            let gone = dead[expr.index()] || self.of_expr[expr.index()] == 0;
+            if gone || self.of_var[var.index()] > 0 || !droppable[value.index()] {
                 continue;
             }
             dead[expr.index()] = true;
-            left.extend(self.release(module, value));
+            left.extend(self.release(module, value, &dead));
         }
         dead
     }
 
     /// Takes one mention of an expression away, and what hangs on it; the variables that are mentioned less now.
-    fn release(&mut self, module: &Module, expr: ExprId) -> Vec<VarId> {
+    fn release(&mut self, module: &Module, expr: ExprId, dead: &[bool]) -> Vec<VarId> {
         let (mut vars, mut left) = (Vec::new(), vec![expr]);
         while let Some(expr) = left.pop() {
             self.of_expr[expr.index()] -= 1;
             if self.of_expr[expr.index()] > 0 {
                 continue;
             }
-            if let ExprKind::Var(var) = module.exprs[expr].kind {
-                self.of_var[var.index()] -= 1;
-                vars.push(var);
+            match module.exprs[expr].kind {
+                // The value of a dead binding has been released with it.
+                ExprKind::Let { body, .. } if dead[expr.index()] => left.push(body),
+                ExprKind::Var(var) => {
+                    self.of_var[var.index()] -= 1;
+                    vars.push(var);
+                }
+                _ => module.children(expr, &mut left),
             }
-            module.children(expr, &mut left);
         }
         vars
     }

@@ -9,6 +9,7 @@
 //! dyn.reshape(%y, %0)     →    reshape(%y, newshape=[2, 3])
 //! ```
 
+use super::effects::Pure;
 use crate::diag;
 use crate::infer;
 use crate::ir::attrs::OpTable;
@@ -29,6 +30,7 @@ pub fn dynamic_to_static(module: &mut Module, ops: &Table) {
     if diag::has_errors(&infer::infer(&mut typed, ops)) {
         return;
     }
+    let pure = Pure::of(&typed, &typed.post_order(&typed.roots()));
     let mut walk = Walk {
         module: &mut typed,
         ops,
@@ -36,6 +38,7 @@ pub fn dynamic_to_static(module: &mut Module, ops: &Table) {
         values: FxHashMap::default(),
         lets: FxHashMap::default(),
         calls: vec![],
+        pure,
     };
     walk.run();
     for (expr, call) in walk.calls {
@@ -70,6 +73,8 @@ struct Walk<'a> {
     /// What variables are bound to.
     lets: FxHashMap<VarId, ExprId>,
     calls: Vec<(ExprId, StaticCall)>,
+    /// Which operands may be left out.
+    pure: Pure,
 }
 
 impl Walk<'_> {
@@ -149,11 +154,11 @@ impl Walk<'_> {
                 self.values.insert(expr, value);
                 self.relate(expr, def, args, attrs);
             }
-            Some(Fixed::Call { def, n_args, attrs }) => {
+            Some(Fixed::Call { def, n_args, attrs }) if self.pure.are(&args[n_args..]) => {
                 self.relate(expr, def, &args[..n_args], &attrs);
                 self.calls.push((expr, StaticCall { def, n_args, attrs }));
             }
-            None => {
+            Some(Fixed::Call { .. }) | None => {
                 self.relate(expr, def, args, attrs);
                 self.compute(expr, def, args, attrs);
             }

@@ -16,6 +16,7 @@
 //! ```
 
 use super::build::{args, attrs, set_ty, shape, value_of};
+use super::effects::Pure;
 use super::rewrite::{Replaced, rewrite_with};
 use super::{Pass, PassCx};
 use crate::base::Idx;
@@ -46,31 +47,32 @@ const SMALL: u64 = 64 << 10;
 const MAX_GROWTH: u64 = 4;
 
 fn run(module: &mut Module, cx: &PassCx) {
-    let mut fold = Fold { cx, lets: lets(module), packed: packed_weights(module, cx), left: MAX_ALL };
+    let order = module.post_order(&module.roots());
+    let pure = Pure::of(module, &order);
+    let mut fold = Fold { cx, lets: lets(module, &order), packed: packed_weights(module, cx, &order), pure, left: MAX_ALL };
     rewrite_with(module, |module, replaced, expr| fold.visit(module, replaced, expr));
 }
 
 /// What `let` binds variables to.
-fn lets(module: &Module) -> FxHashMap<VarId, ExprId> {
+fn lets(module: &Module, order: &[ExprId]) -> FxHashMap<VarId, ExprId> {
     let binding = |expr: ExprId| match module.exprs[expr].kind {
         ExprKind::Let { var, value, .. } => Some((var, value)),
         _ => None,
     };
-    module.post_order(&module.roots()).into_iter().filter_map(binding).collect()
+    order.iter().copied().filter_map(binding).collect()
 }
 
 /// The large calls that only move the elements of a convolution's weight.
-fn packed_weights(module: &Module, cx: &PassCx) -> Vec<bool> {
+fn packed_weights(module: &Module, cx: &PassCx, order: &[ExprId]) -> Vec<bool> {
     let roots = module.roots();
     let mut packed = vec![false; module.exprs.len()];
-    let order = module.post_order(&roots);
-    for &expr in &order {
+    for &expr in order {
         let moves = cx.calls(module, expr, &TRANSPOSE) || cx.calls(module, expr, &LAYOUT_TRANSFORM);
         let large = || bytes_of(&module.types, module.ty(expr)).is_some_and(|bytes| bytes > SMALL);
         packed[expr.index()] = moves && large();
     }
     let mut children = Vec::new();
-    for &expr in &order {
+    for &expr in order {
         let is_conv = [CONV1D, CONV2D, CONV3D].iter().any(|conv| cx.calls(module, expr, conv));
         children.clear();
         module.children(expr, &mut children);
@@ -94,6 +96,8 @@ struct Fold<'a> {
     lets: FxHashMap<VarId, ExprId>,
     /// What is left to packing, by the number of the expression.
     packed: Vec<bool>,
+    /// Which operands may be left out where only their shapes count.
+    pure: Pure,
     /// How many bytes of constants may still be made.
     left: u64,
 }
@@ -136,8 +140,9 @@ impl Fold<'_> {
         }
     }
 
-    /// A call that is known by the shapes of its operands, or is another call by what is known of them.
-    fn fixed(&self, module: &mut Module, expr: ExprId, def: &OpDef) -> Option<ExprId> {
+    /// A call that is known by the shapes of its operands, or is another call by what is known of them. An operand with an effect
+    /// is computed all the same, and so the call stays.
+    fn fixed(&mut self, module: &mut Module, expr: ExprId, def: &OpDef) -> Option<ExprId> {
         let fixed = def.fixed?;
         let operands = args(module, expr);
         let known = Known {
@@ -146,7 +151,13 @@ impl Fold<'_> {
             shapes: operands.iter().map(|&arg| shape(module, arg)).collect(),
         };
         let span = module.exprs[expr].span;
-        match fixed(&known)? {
+        let fixed = fixed(&known)?;
+        let n_kept = if let Fixed::Call { n_args, .. } = fixed { n_args } else { 0 };
+        self.pure.learn(module);
+        if !self.pure.are(&operands[n_kept..]) {
+            return None;
+        }
+        match fixed {
             Fixed::Value(value) => Some(self.cx.constant(module, span, value)),
             Fixed::Call { def, n_args, attrs } => {
                 let call = self.cx.call(module, span, def, &operands[..n_args], attrs);

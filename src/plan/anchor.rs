@@ -195,7 +195,8 @@ impl Lowering<'_> {
         ops.dedup();
         let reads_constants = args.buffers.iter().zip(&args.writes).all(|(buffer, &write)| {
             let arena = matches!(self.plan.buffers[*buffer].place, Place::Arena(_) | Place::Kept(_));
-            if write { arena && !self.padded.contains_key(buffer) } else { self.constant.contains_key(buffer) }
+            let whole = !self.padded.contains_key(buffer) && !self.parts.contains(buffer);
+            if write { arena && whole } else { self.constant.contains_key(buffer) }
         });
         // A buffer filled from constants alone is filled once; one that others write too is not.
         let once = reads_constants && args.writes.iter().any(|&write| !write);

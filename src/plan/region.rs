@@ -8,7 +8,7 @@ use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
 use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
 use crate::ops::{OpDef, Table};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a function is not compiled as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +51,8 @@ pub struct Lowering<'a> {
     /// Where values that must lie somewhere lie.
     places: FxHashMap<ExprId, (BufferId, View)>,
     pub padded: FxHashMap<BufferId, Padded>,
+    /// Buffers that several values share, each in its place.
+    pub parts: FxHashSet<BufferId>,
     /// Buffers whose content does not change from run to run.
     pub constant: FxHashMap<BufferId, ()>,
     consts: FxHashMap<ExprId, BufferId>,
@@ -76,6 +78,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
         requests,
         places: FxHashMap::default(),
         padded: FxHashMap::default(),
+        parts: FxHashSet::default(),
         constant: FxHashMap::default(),
         consts: FxHashMap::default(),
         origin: body,
@@ -425,6 +428,7 @@ impl Lowering<'_> {
             let buffer = self.buffer(call.out(), Place::Arena(0));
             (buffer, View::dense(&call.out().shape))
         };
+        self.parts.insert(buffer);
         let mut begin = 0;
         for field in fields {
             let Value::Tensor(lazy) = field else { return None };
@@ -565,6 +569,9 @@ impl Lowering<'_> {
             self.places.insert(at, padded);
         }
         let (buffer, mut view) = self.places[&at].clone();
+        if !chain.is_empty() {
+            self.parts.insert(buffer);
+        }
         for &(part, axis, begin) in chain.iter().rev() {
             let n = self.type_of(part).map_or(0, |tensor| tensor.shape[axis]);
             view = view.slice(axis, begin as i64, 1, n);

@@ -28,7 +28,7 @@ use crate::ir::{AttrValue, ConstId, ExprId, ExprKind, Module, Operand};
 use crate::ops::known::{DIVIDE, MULTIPLY};
 use crate::tensor::Tensor;
 use product::{Product, open_shape};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use scale::Scale;
 
 pub const PASS: Pass = Pass {
@@ -124,6 +124,17 @@ enum Change {
     Operand(ExprId, usize, Tensor),
 }
 
+impl Change {
+    /// What it changes: the outputs or the inputs of a product's weight, or an operand of a call.
+    fn place(&self) -> (ExprId, usize) {
+        match self {
+            Change::Outputs(product, _) => (*product, 0),
+            Change::Inputs(product, _) => (*product, 1),
+            Change::Operand(call, at, _) => (*call, 2 + at),
+        }
+    }
+}
+
 impl Fold<'_> {
     /// The operands of a call as they are by now.
     fn args(&self, module: &Module, expr: ExprId) -> Vec<ExprId> {
@@ -174,8 +185,13 @@ impl Fold<'_> {
         own.then_some(product)
     }
 
-    /// Makes changes, unless the factors of a weight would become too large or too small with them.
+    /// Makes changes, unless the factors of a weight would become too large or too small with them, or a walk came to one place
+    /// by two paths: each of the changes knows only of its own part of what comes together there.
     fn apply(&mut self, module: &mut Module, changes: Vec<Change>) -> bool {
+        let mut places = FxHashSet::default();
+        if !changes.iter().all(|change| places.insert(change.place())) {
+            return false;
+        }
         let combined = |all: Option<&Vec<f64>>, factors: &[f64]| match all {
             Some(all) => all.iter().zip(factors).map(|(all, factor)| all * factor).collect(),
             None => factors.to_vec(),

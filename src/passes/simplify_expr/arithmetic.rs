@@ -47,7 +47,8 @@ pub fn neutral(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     same_tensor(module, module.ty(data), module.ty(expr)).then_some(data)
 }
 
-/// `-(-x) == x`, `x - -y == x + y`, `x + -y == x - y` and `-x + y == y - x`: a sign is exact, and integers wrap either way.
+/// `-(-x) == x`, `x - -y == x + y`, `x + -y == x - y` and, where one of them may be computed before the other, `-x + y == y - x`:
+/// a sign is exact, and integers wrap either way.
 pub fn negated(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     let inside = |module: &Module, expr: ExprId| cx.is(module, expr, &[&NEGATIVE]).then(|| operand(module, expr)).flatten();
     if cx.is(module, expr, &[&NEGATIVE]) {
@@ -60,7 +61,7 @@ pub fn negated(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     let [lhs, rhs] = args(module, expr).try_into().ok()?;
     let (def, operands) = match (inside(module, lhs), inside(module, rhs)) {
         (_, Some(y)) => (if subtracts { &ADD } else { &SUBTRACT }, [lhs, y]),
-        (Some(x), None) if !subtracts => (&SUBTRACT, [rhs, x]),
+        (Some(x), None) if !subtracts && (cx.pure.is(x) || cx.pure.is(rhs)) => (&SUBTRACT, [rhs, x]),
         _ => return None,
     };
     cx.call(module, expr, def, &operands, &[])
@@ -111,7 +112,8 @@ pub fn limits(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     cx.call(module, expr, &CLIP, &[inner.data], &bounds)
 }
 
-/// `f(x, full(v)) == f(x, v)` where `x` has the result's shape: a scalar broadcasts.
+/// `f(x, full(v)) == f(x, v)` where `x` has the result's shape: a scalar broadcasts. What `zeros_like` and its kin take the shape
+/// of has no effect.
 pub fn one_value(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     if !cx.is(module, expr, &BROADCASTING) {
         return None;
@@ -121,6 +123,9 @@ pub fn one_value(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     for at in [0, 1] {
         let other = operands[1 - at];
         if !same_tensor(module, module.ty(other), module.ty(expr)) || value_of(module, other).is_some() {
+            continue;
+        }
+        if !cx.pure.is(operands[at]) {
             continue;
         }
         let Some(scalar) = value_everywhere(cx, module, operands[at]) else { continue };

@@ -3,7 +3,8 @@
 //!
 //! Sound for the reason that each rule states above itself. A rule changes no bit of a result, whatever the operands are:
 //! `x + 0` stays, for it is not `x` where `x` is -0; `x * 0` stays, for it is not 0 where `x` is NaN. Nothing is assumed of
-//! dimensions that are not known. What a rule leaves unused goes with it, though it might have trapped, as in TVM.
+//! dimensions that are not known. What a rule leaves unused goes with it, though it might have trapped, as in TVM; what writes a
+//! cell or calls a function neither goes nor changes places with another such operand.
 //!
 //! An expression is rewritten until no rule applies; operands come first.
 //!
@@ -17,7 +18,7 @@ mod movement;
 mod products;
 
 use super::build::{args, attrs};
-use super::effects::pure;
+use super::effects::Pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use crate::ir::{AttrValue, ExprId, Module};
@@ -58,12 +59,15 @@ const MAX_ROUNDS: usize = 1000;
 
 fn run(module: &mut Module, cx: &PassCx) {
     let order = module.post_order(&module.roots());
-    let cx = Cx { passes: cx, pure: pure(module, &order) };
+    let mut cx = Cx { passes: cx, pure: Pure::of(module, &order) };
     rewrite(module, |module, expr| {
         let mut now = expr;
         for _ in 0..MAX_ROUNDS {
             match RULES.iter().find_map(|rule| rule(&cx, module, now)) {
-                Some(new) => now = new,
+                Some(new) => {
+                    cx.pure.learn(module);
+                    now = new;
+                }
                 None => break,
             }
         }
@@ -74,8 +78,8 @@ fn run(module: &mut Module, cx: &PassCx) {
 /// What rules ask.
 struct Cx<'a> {
     passes: &'a PassCx<'a>,
-    /// Which expressions have no effect, by the number of those that were there before the pass.
-    pure: Vec<bool>,
+    /// Which expressions have no effect.
+    pure: Pure,
 }
 
 impl Cx<'_> {

@@ -1,7 +1,6 @@
 //! Rules on what moves elements, or does not.
 
 use super::{Cx, operand, same_tensor};
-use crate::base::Idx;
 use crate::ir::{AttrValue, ExprId, ExprKind, Module};
 use crate::ops::OpDef;
 use crate::ops::known::{
@@ -20,8 +19,7 @@ pub fn field(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     let ExprKind::Tuple(_) = module.exprs[tuple].kind else { return None };
     let at = usize::try_from(index).ok()?;
     let fields = args(module, tuple);
-    let pure = |field: &ExprId| cx.pure.get(field.index()).is_some_and(|&pure| pure);
-    let others_pure = fields.iter().enumerate().all(|(other, field)| other == at || pure(field));
+    let others_pure = fields.iter().enumerate().all(|(other, &field)| other == at || cx.pure.is(field));
     fields.get(at).copied().filter(|_| others_pure)
 }
 
@@ -157,8 +155,10 @@ pub fn whole_slice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId>
     (forth && known && same_tensor(module, module.ty(data), module.ty(expr))).then_some(data)
 }
 
-/// `pad(x, v, 0) == x`.
+/// `pad(x, v, 0) == x`, where `v` has no effect.
 pub fn no_padding(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     let nothing = cx.is(module, expr, &[&PAD]) && PadAttrs::read(attrs(module, expr)).pad_width.iter().flatten().all(|&n| n == 0);
-    if nothing { args(module, expr).first().copied() } else { None }
+    let operands = args(module, expr);
+    let (&data, values) = operands.split_first()?;
+    (nothing && cx.pure.are(values)).then_some(data)
 }
