@@ -372,6 +372,8 @@ impl<'a> Evaluation<'a> {
     fn select(&mut self, asm: &mut Option<&mut Asm>, condition: Val, a: Val, b: Val) -> Option<V> {
         let mask = match self.places[condition.0 as usize] {
             Place::Mask(k) => Mask::K(k),
+            // Lanes choose on AVX2 only.
+            _ if self.isa == Isa::Avx512 => return None,
             _ => Mask::V(self.register(asm, condition)?),
         };
         if self.is_mask(a) || self.is_mask(b) {
