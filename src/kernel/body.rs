@@ -16,7 +16,7 @@ index_type! {
 pub enum Lane {
     F32,
     I32,
-    /// The result of a comparison.
+    /// The result of a comparison: every bit where it holds, none where not.
     Bool,
 }
 
@@ -135,7 +135,7 @@ pub enum Instr {
     Folded(u16),
     /// How many points of the reduced dimensions are inside, as an F32; less than all where a window is clipped.
     Count,
-    /// A constant by its bits.
+    /// A constant by its bits, those that a lane has: all or none of a Bool.
     Const(u32, Lane),
     Un(Un, Val),
     Bin(Bin, Val, Val),

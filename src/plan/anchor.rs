@@ -6,7 +6,8 @@ use super::request::margins;
 use super::{BufferId, Move, Place, Step, Work};
 use crate::ir::ExprId;
 use crate::kernel::{
-    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Nest, Operand, Stage, Store, Val, View, Winograd,
+    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Lane, Nest, Operand, Stage, Store, Val, View,
+    Winograd,
 };
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
@@ -320,10 +321,13 @@ impl Lowering<'_> {
     }
 
     fn store_products(&mut self, anchor: usize, products: &[Product], after: &Lazy, buffer: BufferId, view: &View) {
+        // All lanes of a product are F32, and no condition comes from outside of its body.
+        let of_floats = after.loads.iter().all(|load| load.dtype == DType::F32)
+            && !after.body.instrs.iter().any(|instr| matches!(instr, Instr::Const(_, Lane::Bool)));
         let fits = products.iter().all(|product| {
             let (_, columns, sum) = product.first();
             let (own, _) = strides(&product.out, view, sum + product.sum.len());
-            (own[columns + 1] == 1 || product.columns[1] == 1) && after.dtype == DType::F32
+            (own[columns + 1] == 1 || product.columns[1] == 1) && after.dtype == DType::F32 && of_floats
         });
         if !fits {
             // In an order that suits the kernel first.
@@ -439,7 +443,7 @@ fn side_by_side(product: &Product, data: &Lazy) -> bool {
 /// `x`. A sum that starts at +0 is never -0, so that only a product behind it could tell, by a zero's sign.
 fn on_sums(body: &Body) -> Body {
     let constant = |val: Val| match body.instrs[val.0 as usize] {
-        Instr::Const(bits, crate::kernel::Lane::F32) => !f32::from_bits(bits).is_nan(),
+        Instr::Const(bits, Lane::F32) => !f32::from_bits(bits).is_nan(),
         _ => false,
     };
     let instrs = body.instrs.iter().map(|&instr| match instr {

@@ -266,7 +266,9 @@ impl Lowering<'_> {
             let mut body = Body::new();
             let bits = match lane {
                 crate::kernel::Lane::F32 => (value.to_f64s()[0] as f32).to_bits(),
-                _ => value.to_ints()[0] as i32 as u32,
+                crate::kernel::Lane::I32 => value.to_ints()[0] as i32 as u32,
+                // As a comparison makes it.
+                crate::kernel::Lane::Bool => u32::MAX * u32::from(value.to_ints()[0] != 0),
             };
             let result = body.push(crate::kernel::Instr::Const(bits, lane));
             return Lazy { dims: vec![], dtype: tensor.dtype, loads: vec![], body, result, ops: vec![] };

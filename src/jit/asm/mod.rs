@@ -131,7 +131,7 @@ impl Asm {
     }
 
     /// Records a mistake; the first is kept.
-    fn refuse(&mut self, what: &'static str, why: &str) {
+    pub(in crate::jit) fn refuse(&mut self, what: &'static str, why: &str) {
         debug_assert!(false, "{what}: {why}");
         self.trouble.get_or_insert_with(|| AsmError { what, why: why.to_owned() });
     }

@@ -38,17 +38,21 @@ impl Epilogue<'_> {
         1 + self.streams.len()
     }
 
-    /// Whether there is code for it.
+    /// Whether there is code for it, of whole vectors and of those that are not.
     pub fn possible(&self, isa: Isa) -> bool {
-        self.streams.len() <= SPARE.len() && self.fits(isa.regs(), isa, false)
+        let fits = |masked| self.fits(isa.regs(), isa, false, masked);
+        self.streams.len() <= SPARE.len() && fits(false) && fits(true)
     }
 
-    /// Whether the body can do with so many registers beside the sum's.
-    fn fits(&self, n_free: usize, isa: Isa, in_register: bool) -> bool {
-        // Walked without emitting: a mask register of AVX2 is always assumed.
-        let free = (0..n_free.saturating_sub(usize::from(isa == Isa::Avx2))).map(|at| V(at as u8)).collect();
+    /// Whether the body can do with so many registers beside the sum's. Where a vector is `masked`, operands need registers
+    /// that otherwise stay in memory.
+    fn fits(&self, n_free: usize, isa: Isa, in_register: bool, masked: bool) -> bool {
+        // Walked without emitting: that there is a mask counts, not which.
+        let mask_registers = usize::from(masked && isa == Isa::Avx2);
+        let Some(n_free) = n_free.checked_sub(mask_registers) else { return false };
+        let free = (0..n_free).map(|at| V(at as u8)).collect();
         let sum = if in_register { Place::Register(V(u8::MAX)) } else { Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))) };
-        let mut trial = Evaluation::new(self, isa, free, sum, None);
+        let mut trial = Evaluation::new(self, isa, free, sum, masked.then_some(Mask::K(TAIL)));
         trial.run(&mut None).is_some()
     }
 }
@@ -86,7 +90,12 @@ impl Sums<'_> {
 
     /// Whether the sums have to leave their registers.
     pub fn spill(&self, isa: Isa) -> bool {
-        !self.epilogue.fits(self.registers(isa) - self.len(), isa, true)
+        let masked: &[bool] = match (self.tail, self.vectors) {
+            (None, _) => &[false],
+            (Some(_), 1) => &[true],
+            (Some(_), _) => &[false, true],
+        };
+        !masked.iter().all(|&masked| self.epilogue.fits(self.registers(isa) - self.len(), isa, true, masked))
     }
 
     fn registers(&self, isa: Isa) -> usize {
@@ -98,6 +107,9 @@ impl Sums<'_> {
         if self.spill(isa) { self.len() * isa.bytes() } else { 0 }
     }
 }
+
+/// What is refused if trial and code should ever differ: nothing is left out silently.
+const WHAT: &str = "the epilogue";
 
 /// Writes the body and the stores of a whole tile.
 pub fn emit(tile: &Sums, asm: &mut Asm) {
@@ -115,14 +127,15 @@ pub fn emit(tile: &Sums, asm: &mut Asm) {
     }
     for vector in 0..tile.vectors {
         let tail = tile.tail.filter(|_| vector + 1 == tile.vectors);
-        let mask = tail.map(|lanes| match isa {
-            Isa::Avx512 => Mask::K(TAIL),
-            Isa::Avx2 => {
-                let mask = Mask::V(free.pop().unwrap_or(V(15)));
-                asm.set_tail(mask, lanes, R::RAX);
-                mask
+        let mask = match (tail, isa) {
+            (None, _) => None,
+            (Some(_), Isa::Avx512) => Some(Mask::K(TAIL)),
+            (Some(lanes), Isa::Avx2) => {
+                let Some(register) = free.pop() else { return asm.refuse(WHAT, "no register is left for its mask") };
+                asm.set_tail(Mask::V(register), lanes, R::RAX);
+                Some(Mask::V(register))
             }
-        });
+        };
         for point in 0..tile.points() {
             let sum = match spilled {
                 true => Place::Memory(Rm::Mem(scratch(point, vector))),
@@ -136,11 +149,12 @@ pub fn emit(tile: &Sums, asm: &mut Asm) {
             let memory: Vec<Mem> = (0..tile.epilogue.streams.len()).map(operand).collect();
             let mut evaluation = Evaluation::new(tile.epilogue, isa, free.clone(), sum, mask);
             evaluation.memory = memory.clone();
-            if let Some(result) = evaluation.run(&mut Some(asm)) {
-                match mask {
-                    Some(mask) => asm.store_tail(memory[0], mask, result),
-                    None => asm.store(memory[0], result),
-                }
+            let Some(result) = evaluation.run(&mut Some(asm)) else {
+                return asm.refuse(WHAT, "its registers do not suffice, although they did when it was tried");
+            };
+            match mask {
+                Some(mask) => asm.store_tail(memory[0], mask, result),
+                None => asm.store(memory[0], result),
             }
         }
     }
@@ -235,6 +249,8 @@ impl<'a> Evaluation<'a> {
             Instr::Read(operand) if usize::from(operand) < self.epilogue.streams.len() => Place::Operand(operand.into()),
             Instr::Const(bits, _) => match asm {
                 Some(asm) => Place::Memory(asm.splat_bits_rm(bits)),
+                // As the assembler has it.
+                None if self.isa == Isa::Avx512 => Place::Memory(Rm::Bcast(Mem::at(R::RSP, 0))),
                 None => Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))),
             },
             Instr::Un(op, a) if self.lane(a) == Lane::Bool => self.un_bool(asm, op, a)?,
@@ -356,6 +372,8 @@ impl<'a> Evaluation<'a> {
     fn select(&mut self, asm: &mut Option<&mut Asm>, condition: Val, a: Val, b: Val) -> Option<V> {
         let mask = match self.places[condition.0 as usize] {
             Place::Mask(k) => Mask::K(k),
+            // Lanes choose on AVX2 only.
+            _ if self.isa == Isa::Avx512 => return None,
             _ => Mask::V(self.register(asm, condition)?),
         };
         if self.is_mask(a) || self.is_mask(b) {

@@ -76,7 +76,8 @@ impl Gen<'_> {
             return Some(());
         }
         let length = stage.program.body.instrs.len() * stage.tile.len();
-        if points as usize <= 16.max(STRAIGHT / length.max(1)) && points as usize * length <= 4 * STRAIGHT {
+        // A single point has no loop, and may have no dimension left to be one.
+        if points == 1 || points as usize <= 16.max(STRAIGHT / length.max(1)) && points as usize * length <= 4 * STRAIGHT {
             for at in 0..points {
                 let mut rest = at;
                 let mut reduced: Vec<(usize, i64)> = Vec::with_capacity(extents.len());
