@@ -136,11 +136,18 @@ fn layer_norm_nest(call: &Call) -> Option<Template> {
     }
     let last = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
     let reads = vec![
-        Read { source: Source::Arg(0), axes: rows.index.clone() },
-        Read { source: Source::Arg(1), axes: along.clone() },
-        Read { source: Source::Arg(2), axes: along },
+        Read::of(Source::Arg(0), rows.index.clone()),
+        Read::of(Source::Arg(1), along.clone()),
+        Read::of(Source::Arg(2), along),
     ];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![sum, squares, last], outs: vec![rows.index] })
+    Some(Template {
+        dims: rows.dims,
+        reduce: rows.reduce,
+        reads,
+        stages: vec![sum, squares, last],
+        outs: vec![rows.index],
+        ..Template::default()
+    })
 }
 
 /// The element less the mean of its row of `n`.

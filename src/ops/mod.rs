@@ -75,6 +75,7 @@ mod vm;
 
 pub use attrs::AttrField;
 pub use def::{Fixed, Fuse, Known, OpDef, Shapes};
+pub use index::outside;
 
 use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use onnx::Onnx;

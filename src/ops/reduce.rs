@@ -125,8 +125,15 @@ fn reduction_nest(call: &Call, fold: kernel::Fold, mean: bool) -> Option<Templat
     let folds = Stage { each: true, body: element, folds: vec![(x, fold)], stores: vec![] };
     let out = rows.reduced(&axes, attrs.keepdims);
     let divisor = mean.then(|| rows.count() as f32);
-    let reads = vec![Read { source: Source::Arg(0), axes: rows.index }];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![folds, folded(divisor)], outs: vec![out] })
+    let reads = vec![Read::of(Source::Arg(0), rows.index)];
+    Some(Template {
+        dims: rows.dims,
+        reduce: rows.reduce,
+        reads,
+        stages: vec![folds, folded(divisor)],
+        outs: vec![out],
+        ..Template::default()
+    })
 }
 
 /// Stores the first fold, divided.
@@ -240,8 +247,15 @@ fn variance_nest(call: &Call) -> Option<Template> {
     let repeated = |(axis, index): (usize, &AxisMap)| if mean.shape[axis] == 1 { AxisMap::zero() } else { index.clone() };
     let means = rows.index.iter().enumerate().map(repeated).collect();
     let out = rows.reduced(&axes, attrs.keepdims);
-    let reads = vec![Read { source: Source::Arg(0), axes: rows.index }, Read { source: Source::Arg(1), axes: means }];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![folds, folded(Some(divisor))], outs: vec![out] })
+    let reads = vec![Read::of(Source::Arg(0), rows.index), Read::of(Source::Arg(1), means)];
+    Some(Template {
+        dims: rows.dims,
+        reduce: rows.reduce,
+        reads,
+        stages: vec![folds, folded(Some(divisor))],
+        outs: vec![out],
+        ..Template::default()
+    })
 }
 
 fn variance_eval(cx: &EvalCx) -> EvalResult {

@@ -54,8 +54,10 @@ pub struct Lowering<'a> {
     /// Buffers whose content does not change from run to run.
     pub constant: FxHashMap<BufferId, ()>,
     consts: FxHashMap<ExprId, BufferId>,
-    /// The call that is being computed.
+    /// The call that is being computed: of a group, or of an operator outside of any.
     pub origin: ExprId,
+    /// The operator at hand.
+    pub call: ExprId,
 }
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`.
@@ -79,6 +81,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
         constant: FxHashMap::default(),
         consts: FxHashMap::default(),
         origin: body,
+        call: body,
     };
     let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
     let mut vars: FxHashMap<VarId, Value> = FxHashMap::default();
@@ -309,6 +312,7 @@ impl Lowering<'_> {
         let outs = call::tensors(module, module.ty(expr))?;
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
+        self.call = expr;
         let lowered = if self.avoid.contains(&self.origin) { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),
@@ -481,7 +485,7 @@ impl Lowering<'_> {
     }
 
     /// A tensor in a buffer of its own, without gaps.
-    fn whole(&mut self, lazy: &Lazy) -> BufferId {
+    pub fn whole(&mut self, lazy: &Lazy) -> BufferId {
         if let Some(load) = lazy.plain()
             && let Source::Buffer(buffer) = load.source
             && load.view == View::dense(&self.plan.buffers[buffer].shape)
