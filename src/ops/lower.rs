@@ -5,7 +5,7 @@
 //! call has no kernel for it, and the plan falls back on its evaluation.
 
 use crate::ir::attrs::AttrValue;
-use crate::kernel::{Bin, Body, Cmp, Lane, ReduceDim, Stage, Store, Un, Val, View};
+use crate::kernel::{Bin, Body, Cmp, Fold, Lane, ReduceDim, Stage, Store, Un, Val, View};
 use crate::types::DType;
 use std::sync::Arc;
 
@@ -55,6 +55,8 @@ pub enum Lower {
     Split(fn(&Call, &View) -> Option<Vec<View>>),
     /// The fields of the first operand, one after the other along this axis.
     Join(fn(&Call) -> Option<usize>),
+    /// The fields of the first operand, side by side along a new axis.
+    Stack(fn(&Call) -> Option<usize>),
     /// A loop nest.
     Nest(fn(&Call) -> Option<Template>),
     /// Sums of products, which together write each element of the result once.
@@ -203,6 +205,10 @@ impl Table {
         Table { dtype: DType::I32, bits: values.into_iter().map(|value| value as u32).collect() }
     }
 
+    pub fn bools(values: impl IntoIterator<Item = bool>) -> Table {
+        Table { dtype: DType::BOOL, bits: values.into_iter().map(u32::from).collect() }
+    }
+
     pub fn floats(values: impl IntoIterator<Item = f32>) -> Table {
         Table { dtype: DType::F32, bits: values.into_iter().map(f32::to_bits).collect() }
     }
@@ -281,6 +287,17 @@ impl Template {
         Some(Template { stages: vec![stage], outs: vec![out], ..self })
     }
 
+    /// Each element of the result is the fold of what one read finds.
+    pub fn folded(dims: Vec<u64>, reduce: Vec<ReduceDim>, reads: Vec<Read>, fold: Fold, out: Vec<AxisMap>) -> Template {
+        let mut element = Body::new();
+        let x = element.read(0);
+        let folds = Stage { each: true, body: element, folds: vec![(x, fold)], stores: vec![] };
+        let mut body = Body::new();
+        let val = body.folded(0);
+        let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+        Template { dims, reduce, reads, stages: vec![folds, last], outs: vec![out], ..Template::default() }
+    }
+
     /// Each element of the result is a value of a body.
     pub fn each(dims: Vec<u64>, reads: Vec<Read>, body: Body, val: Val, out: Vec<AxisMap>) -> Template {
         let stage = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
@@ -318,6 +335,17 @@ impl Rows {
             false => Some(self.index[axis].clone()),
         };
         (0..self.index.len()).filter_map(axis).collect()
+    }
+
+    /// The position among the points that are reduced to one, in row-major order.
+    pub fn position(&self) -> AxisMap {
+        let mut step = 1;
+        let mut terms = vec![];
+        for (at, dim) in self.reduce.iter().enumerate().rev() {
+            terms.push((self.dims.len() + at, step));
+            step *= dim.extent as i64;
+        }
+        AxisMap { offset: 0, terms }
     }
 
     /// How many points are reduced to one.

@@ -54,6 +54,7 @@ mod matrix;
 mod norm;
 mod packed;
 mod pad;
+mod picked;
 mod pool;
 mod positions;
 mod qnn;

@@ -43,6 +43,14 @@ fn strides(axes: &[AxisMap], view: &View, n_dims: usize) -> (Vec<i64>, i64) {
     (strides, offset)
 }
 
+/// Whether a template picks about each element of an operand more than once, so that what the operand is computed of would be
+/// computed so often.
+fn often(template: &Template, arg: usize, elements: u64) -> bool {
+    let points = template.dims.iter().chain(template.reduce.iter().map(|dim| &dim.extent)).product::<u64>();
+    let picks = template.reads.iter().filter(|read| read.source == ReadSource::Arg(arg) && !read.picked.is_empty()).count();
+    points.saturating_mul(picks as u64) > elements
+}
+
 /// How many elements further the values lead that come to a read's indices, if any do.
 fn displacement(body: &mut Body, read: &Read, map: &[Val], view: &View) -> Option<Val> {
     let mut sum: Option<Val> = None;
@@ -91,6 +99,11 @@ impl Lowering<'_> {
         inputs.iter().enumerate().all(held).then_some(())?;
         for (arg, dims) in &template.shapes {
             inputs[*arg] = self.reshaped(&inputs[*arg], dims)?;
+        }
+        for arg in 0..inputs.len() {
+            if inputs[arg].plain().is_none() && often(&template, arg, inputs[arg].dims.iter().product()) {
+                inputs[arg] = self.in_buffers(&inputs[arg]);
+            }
         }
         let picks = template.reads.iter().any(|read| !read.picked.is_empty());
         (!picks || inputs.iter().all(|input| self.is_countable(input))).then_some(())?;

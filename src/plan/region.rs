@@ -342,6 +342,11 @@ impl Lowering<'_> {
                 (0..n).map(|at| field(at).map(Value::Tensor)).collect::<Option<Vec<_>>>().map(Value::Tuple)
             }
             Lower::Join(axis) => self.join(expr, op, call, args, axis(call)?),
+            Lower::Stack(axis) => {
+                let axis = axis(call)?;
+                let layers = self.layers(args, axis)?;
+                self.join(expr, op, call, &[Value::Tuple(layers)], axis)
+            }
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
             Lower::Windows(product, nest) => {
@@ -416,6 +421,19 @@ impl Lowering<'_> {
         let lazy = self.without_anchors(args.first()?)?;
         let copy = self.copied(&lazy);
         copy.map_views(&call.out().shape, view)
+    }
+
+    /// Tensors of a tuple with a new axis of extent 1.
+    fn layers(&mut self, args: &[Value], axis: usize) -> Option<Vec<Value>> {
+        let Some(Value::Tuple(fields)) = args.first() else { return None };
+        let mut layers = vec![];
+        for field in fields {
+            let lazy = self.without_anchors(field)?;
+            let mut dims = lazy.dims.clone();
+            dims.insert(axis, 1);
+            layers.push(Value::Tensor(lazy.map_views(&dims, |view| view.reshape(&dims))?));
+        }
+        Some(layers)
     }
 
     fn join(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value], axis: usize) -> Option<Value> {
