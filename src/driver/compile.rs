@@ -258,4 +258,8 @@ impl jit::Fallback for Eval<'_> {
         let result = interp::call_operator(self.module, ops::table(), call, &args, self.limits)?;
         Ok(leaves(&[to_bound(result).map_err(Box::new)?]).into_iter().cloned().collect())
     }
+
+    fn outside(&self, call: ExprId, index: i128, length: u64) -> Box<Diagnostic> {
+        interp::trapped(self.module, ops::table(), call, ops::outside(index, length as usize))
+    }
 }

@@ -298,6 +298,12 @@ pub fn call_operator(
     Interp::new(module, ops, &program, limits.clone()).call_op(call, op, &args)
 }
 
+/// What a call of an operator fails with, for who computes it another way.
+pub fn trapped(module: &Module, ops: &Table, call: ExprId, trap: Trap) -> Box<Diagnostic> {
+    let program = Program::default();
+    Interp::new(module, ops, &program, Limits::default()).fail(call, trap)
+}
+
 /// Goes on after the instruction a block is at, and empties the slots that die there.
 fn finish(frame: &mut Frame, program: &Program) {
     let Some((block, at, _)) = frame.blocks.last_mut() else { return };

@@ -8,6 +8,7 @@ pub mod contract;
 pub mod cpu;
 pub mod expand;
 pub mod fence;
+mod index;
 pub mod memory;
 pub mod nest;
 pub mod pool;

@@ -5,6 +5,7 @@
 
 use super::asm::{Asm, Isa};
 use super::contract::{Compiled, Item};
+use super::index;
 use super::memory::{Code, CodeError};
 use super::nest::{self, NestCode};
 use super::pool::{Pool, part};
@@ -21,6 +22,9 @@ use std::sync::Arc;
 pub trait Fallback: Sync {
     /// The fields of the result of a call, given its operands: tensors, or the fields of a tuple.
     fn call(&self, call: CallId, operands: Vec<(bool, Vec<Tensor>)>) -> Result<Vec<Tensor>, Box<Diagnostic>>;
+
+    /// What a call fails with where an index is outside of an axis of this length.
+    fn outside(&self, call: CallId, index: i128, length: u64) -> Box<Diagnostic>;
 }
 
 /// Why a plan did not become a program.
@@ -62,6 +66,7 @@ enum Packed {
 enum Launch {
     Zero,
     Move,
+    Positions,
     Fallback,
     Nest(NestCode),
     Contract(Box<Compiled>, Packed),
@@ -99,6 +104,7 @@ impl Program {
             launches.push(match &step.work {
                 Work::Zero(_) => Launch::Zero,
                 Work::Move(_) => Launch::Move,
+                Work::Positions(_) => Launch::Positions,
                 Work::Fallback(_) => Launch::Fallback,
                 Work::Kernel(Kernel::Nest(kernel)) => {
                     Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
@@ -128,6 +134,7 @@ impl Program {
         let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
         let constants = plan.buffers.iter().map(|buffer| match buffer.place {
             Place::Const(id) => Some(in_order(constant(id))),
+            Place::Table(at) => Some(index::tensor(&plan.tables[at])),
             _ => None,
         });
         let constants = constants.collect();
@@ -171,7 +178,7 @@ impl Program {
         let mut of = |(buffer, constant): (&Buffer, &Option<Tensor>)| match buffer.place {
             Place::Input(at) => inputs.get(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr() as *mut u8),
             Place::Output(at) => outputs.get_mut(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr()),
-            Place::Const(_) => constant.as_ref().map_or(std::ptr::null_mut(), constant_address),
+            Place::Const(_) | Place::Table(_) => constant.as_ref().map_or(std::ptr::null_mut(), constant_address),
             Place::Kept(offset) => self.kept.start().wrapping_add(offset as usize),
             Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(offset as usize)),
         };
@@ -198,6 +205,16 @@ impl Program {
             (Launch::Move, Work::Move(moved)) => {
                 // SAFETY: the plan's accesses lie in their buffers, which are two.
                 unsafe { move_elements(moved, args[0], args[1]) };
+            }
+            (Launch::Positions, Work::Positions(positions)) => {
+                let buffers = [0, 1].map(|at| &self.plan.buffers[step.args[at]]);
+                // SAFETY: the addresses are those of the two buffers, of which the second holds I32.
+                let (from, to) = unsafe {
+                    let from = std::slice::from_raw_parts(args[0] as *const u8, buffers[0].bytes() as usize);
+                    (from, std::slice::from_raw_parts_mut(args[1].cast::<i32>(), buffers[1].elements as usize))
+                };
+                index::positions(positions, buffers[0].dtype, from, to)
+                    .map_err(|(index, length)| fallback.outside(positions.call, index, length))?;
             }
             (Launch::Fallback, Work::Fallback(call)) => self.call(step, call, args, fallback)?,
             (Launch::Nest(nest), _) => {
@@ -322,6 +339,7 @@ impl Program {
         match &self.launches[step] {
             Launch::Zero => "zeros around a tensor".into(),
             Launch::Move => "moved elements".into(),
+            Launch::Positions => "indices as positions".into(),
             Launch::Fallback => "no kernel".into(),
             Launch::Nest(nest) => format!("nest of {} items", nest.n_items),
             Launch::Contract(code, _) => format!("contract {}", code.describe()),

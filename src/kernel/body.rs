@@ -131,6 +131,8 @@ pub enum Cmp {
 pub enum Instr {
     /// The element of the kernel's read of this number.
     Read(u16),
+    /// As [`Instr::Read`], displaced by so many elements, an I32. Who makes it sees to it that they lie inside.
+    Pick(u16, Val),
     /// The result of the fold of this number of an earlier stage.
     Folded(u16),
     /// How many points of the reduced dimensions are inside, as an F32; less than all where a window is clipped.
@@ -151,7 +153,7 @@ impl Instr {
     pub fn operands(self) -> impl Iterator<Item = Val> {
         let list = match self {
             Instr::Read(_) | Instr::Folded(_) | Instr::Count | Instr::Const(..) => [None; 3],
-            Instr::Un(_, a) => [Some(a), None, None],
+            Instr::Un(_, a) | Instr::Pick(_, a) => [Some(a), None, None],
             Instr::Bin(_, a, b) | Instr::Cmp(_, a, b) => [Some(a), Some(b), None],
             Instr::Fma(a, b, c) | Instr::Select(a, b, c) => [Some(a), Some(b), Some(c)],
         };
@@ -162,6 +164,7 @@ impl Instr {
     pub fn map(self, mut f: impl FnMut(Val) -> Val) -> Instr {
         match self {
             Instr::Read(_) | Instr::Folded(_) | Instr::Count | Instr::Const(..) => self,
+            Instr::Pick(read, a) => Instr::Pick(read, f(a)),
             Instr::Un(op, a) => Instr::Un(op, f(a)),
             Instr::Bin(op, a, b) => Instr::Bin(op, f(a), f(b)),
             Instr::Fma(a, b, c) => Instr::Fma(f(a), f(b), f(c)),
@@ -193,6 +196,10 @@ impl Body {
 
     pub fn read(&mut self, read: usize) -> Val {
         self.push(Instr::Read(read as u16))
+    }
+
+    pub fn pick(&mut self, read: usize, at: Val) -> Val {
+        self.push(Instr::Pick(read as u16, at))
     }
 
     pub fn folded(&mut self, fold: usize) -> Val {
@@ -251,7 +258,7 @@ impl Body {
         for instr in &self.instrs {
             let of = |val: Val| lanes[val.0 as usize];
             let lane = match *instr {
-                Instr::Read(read) => reads[usize::from(read)],
+                Instr::Read(read) | Instr::Pick(read, _) => reads[usize::from(read)],
                 Instr::Folded(fold) => folded.get(usize::from(fold)).copied().unwrap_or(Lane::F32),
                 Instr::Count => Lane::F32,
                 Instr::Const(_, lane) => lane,

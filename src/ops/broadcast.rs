@@ -4,13 +4,14 @@ use super::attrs::{Dims, attrs};
 use super::create::{InitOpAttrs, require_shape};
 use super::dynamic::{require_list, unknown};
 use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar};
+use super::lower::{AxisMap, Call, Lower, Read, Rows, Scalar, Source, Template};
 use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
+use super::picked::{copied, counted, is_float};
 use super::rel::{self, Fault, From, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
-use crate::kernel::{Cmp, Lane, Val};
+use crate::kernel::{Cmp, Fold, Lane, Val};
 use crate::tensor::{Sum, Tensor, broadcast_shape};
 use crate::types::{DType, Dim};
 
@@ -121,6 +122,7 @@ pub const COLLAPSE_SUM_LIKE: OpDef = OpDef {
     ],
     rel: collapse_sum_like_rel,
     eval: collapse_sum_like_eval,
+    lower: Some(Lower::Nest(collapse_nest)),
     fuse: Some(Fuse::CommReduce),
     ..OpDef::BASE
 };
@@ -145,6 +147,18 @@ fn collapse(data: &Tensor, target: &[usize]) -> EvalResult {
     Ok(sum.reshape(target).expect("summed axes have dimension 1").into())
 }
 
+fn collapse_nest(call: &Call) -> Option<Template> {
+    is_float(call, 0)?;
+    let (data, out) = (&call.arg(0).shape, &call.out().shape);
+    let added = data.len() - out.len();
+    let axes: Vec<usize> = (0..data.len()).filter(|&axis| axis < added || out[axis - added] != data[axis]).collect();
+    let rows = Rows::new(data, &axes);
+    let kept = |axis: usize| if axes.contains(&axis) { AxisMap::zero() } else { rows.index[axis].clone() };
+    let out = (added..data.len()).map(kept).collect();
+    let reads = vec![Read::of(Source::Arg(0), rows.index.clone())];
+    Some(Template::folded(rows.dims, rows.reduce, reads, Fold::Sum, out))
+}
+
 /// The sum that undoes a broadcast, to a shape that is a value.
 pub const COLLAPSE_SUM_TO: OpDef = OpDef {
     name: "collapse_sum_to",
@@ -161,6 +175,7 @@ pub const COLLAPSE_SUM_TO: OpDef = OpDef {
     ],
     rel: collapse_sum_to_rel,
     eval: collapse_sum_to_eval,
+    lower: Some(Lower::Nest(collapse_nest)),
     fuse: Some(Fuse::CommReduce),
     ..OpDef::BASE
 };
@@ -243,6 +258,7 @@ pub const TILE: OpDef = OpDef {
     rules: &["C1: reps are at least 1", "C2: each dimension of the result is an int64"],
     rel: tile_rel,
     eval: tile_eval,
+    lower: Some(Lower::Nest(tile_nest)),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -306,6 +322,7 @@ pub const REPEAT: OpDef = OpDef {
     ],
     rel: repeat_rel,
     eval: repeat_eval,
+    lower: Some(Lower::Nest(repeat_nest)),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
@@ -333,6 +350,33 @@ fn repeat_eval(cx: &EvalCx) -> EvalResult {
     shape[axis + 1] = attrs.repeats.unwrap_or(1) as usize;
     let repeated = narrow.and_then(|data| data.broadcast_to(&shape)).and_then(|data| data.reshape(cx.out_shape()));
     Ok(repeated.expect("the relation gave the shape").into())
+}
+
+/// A loop over the repetitions beside one over the operand, for each axis.
+fn tile_nest(call: &Call) -> Option<Template> {
+    let (data, out) = (call.arg(0), call.out());
+    let added = out.shape.len() - data.shape.len();
+    let (mut dims, mut from, mut to) = (vec![], vec![], vec![]);
+    for (axis, &whole) in out.shape.iter().enumerate() {
+        let own = if axis < added { 1 } else { data.shape[axis - added] };
+        let (times, one) = (dims.len(), dims.len() + 1);
+        dims.extend([whole.checked_div(own)?, own]);
+        to.push(counted(&[(times, 1), (one, own)]));
+        if axis >= added {
+            from.push(AxisMap::of(one));
+        }
+    }
+    copied(call, dims, from, to)
+}
+
+fn repeat_nest(call: &Call) -> Option<Template> {
+    let attrs = RepeatAttrs::read(call.attrs);
+    let shape = &call.arg(0).shape;
+    let (axis, times) = (call.axis(attrs.axis?, shape.len())?, u64::try_from(attrs.repeats?).ok()?);
+    let from: Vec<AxisMap> = (0..shape.len()).map(AxisMap::of).collect();
+    let mut to = from.clone();
+    to[axis] = counted(&[(axis, shape[axis]), (shape.len(), times)]);
+    copied(call, [&shape[..], &[times]].concat(), from, to)
 }
 
 // ---- In ONNX ----

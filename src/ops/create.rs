@@ -3,11 +3,15 @@
 use super::attrs::{ConstExpr, OptDims, attrs};
 use super::broadcast::expanded_onnx;
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{Lower, Scalar, lane};
+use super::math::cast;
 use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
+use super::picked::constant;
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fixed, Fuse, Known, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::Val;
 use crate::tensor::Tensor;
 use crate::types::{DType, Dim};
 
@@ -67,6 +71,7 @@ pub const ZEROS: OpDef = OpDef {
     rules: &[SHAPE_RULE, "C2: dtype is the dtype of a tensor"],
     rel: init_rel,
     eval: |cx| filled(cx, 0.0),
+    lower: Some(Lower::Scalar(|s| same(s, 0.0))),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
@@ -76,6 +81,7 @@ pub const ONES: OpDef = OpDef {
     name: "ones",
     doc: "A tensor of shape `shape` and dtype `dtype` with 1 everywhere (`src/relay/op/tensor/transform.cc`).",
     eval: |cx| filled(cx, 1.0),
+    lower: Some(Lower::Scalar(|s| same(s, 1.0))),
     ..ZEROS
 };
 
@@ -91,6 +97,11 @@ fn filled(cx: &EvalCx, value: f64) -> EvalResult {
     Ok(tensor.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
+fn same(s: &mut Scalar, value: f64) -> Option<Val> {
+    let lane = lane(s.call.out().dtype)?;
+    constant(s.body, lane, value)
+}
+
 /// Zeros like another tensor.
 pub const ZEROS_LIKE: OpDef = OpDef {
     name: "zeros_like",
@@ -98,6 +109,7 @@ pub const ZEROS_LIKE: OpDef = OpDef {
     args: &[Arg::tensor("data")],
     rel: rel::identity,
     eval: |cx| filled(cx, 0.0),
+    lower: Some(Lower::Scalar(|s| same(s, 0.0))),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
@@ -107,6 +119,7 @@ pub const ONES_LIKE: OpDef = OpDef {
     name: "ones_like",
     doc: "A tensor of the shape and the dtype of `data` with 1 everywhere (`src/relay/op/tensor/unary.cc`).",
     eval: |cx| filled(cx, 1.0),
+    lower: Some(Lower::Scalar(|s| same(s, 1.0))),
     ..ZEROS_LIKE
 };
 
@@ -120,6 +133,7 @@ pub const FULL: OpDef = OpDef {
     rules: &[SHAPE_RULE, "C2: dtype is the dtype of a tensor, if given", "C3: rank(fill_value) == 0"],
     rel: full_rel,
     eval: |cx| spread(cx, cx.tensor(0)),
+    lower: Some(Lower::Scalar(|s| cast(s, 0))),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
@@ -141,6 +155,7 @@ pub const FULL_LIKE: OpDef = OpDef {
     rules: &["C1: rank(fill_value) == 0"],
     rel: full_like_rel,
     eval: |cx| spread(cx, cx.tensor(1)),
+    lower: Some(Lower::Scalar(|s| cast(s, 1))),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };

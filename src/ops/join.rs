@@ -158,6 +158,7 @@ pub const STACK: OpDef = OpDef {
     ],
     rel: stack_rel,
     eval: stack_eval,
+    lower: Some(Lower::Stack(|call| call.axis(StackAttrs::read(call.attrs).axis.unwrap_or(0), call.out().shape.len()))),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };

@@ -7,7 +7,7 @@ use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
-use crate::kernel::{Body, Stage, Store, View};
+use crate::kernel::View;
 use crate::tensor::Tensor;
 use crate::types::{Dim, SymbolOp};
 
@@ -176,13 +176,9 @@ fn transform_view(call: &Call, view: &View) -> Option<View> {
 fn transform_nest(call: &Call) -> Option<Template> {
     super::lower::lane(call.arg(0).dtype)?;
     let cut = cut(call)?;
-    let mut body = Body::new();
-    let val = body.read(0);
-    let store = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
     let axes = cut.src.iter().map(|pieces| cut.index(pieces)).collect();
     let out = cut.dst.iter().map(|pieces| cut.index(pieces)).collect();
-    let reads = vec![Read { source: Source::Arg(0), axes }];
-    Some(Template { dims: cut.extents, reduce: vec![], reads, stages: vec![store], outs: vec![out] })
+    Some(Template::copy(cut.extents, Read::of(Source::Arg(0), axes), out))
 }
 
 fn layout_transform_eval(cx: &EvalCx) -> EvalResult {

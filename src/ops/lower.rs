@@ -5,8 +5,9 @@
 //! call has no kernel for it, and the plan falls back on its evaluation.
 
 use crate::ir::attrs::AttrValue;
-use crate::kernel::{Bin, Body, Cmp, Lane, ReduceDim, Stage, Un, Val, View};
+use crate::kernel::{Bin, Body, Cmp, Fold, Lane, ReduceDim, Stage, Store, Un, Val, View};
 use crate::types::DType;
+use std::sync::Arc;
 
 /// A tensor of a call, its dimensions known.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,6 +55,8 @@ pub enum Lower {
     Split(fn(&Call, &View) -> Option<Vec<View>>),
     /// The fields of the first operand, one after the other along this axis.
     Join(fn(&Call) -> Option<usize>),
+    /// The fields of the first operand, side by side along a new axis.
+    Stack(fn(&Call) -> Option<usize>),
     /// A loop nest.
     Nest(fn(&Call) -> Option<Template>),
     /// Sums of products, which together write each element of the result once.
@@ -185,6 +188,30 @@ pub enum Source {
     Arg(usize),
     /// A result that an earlier stage stored.
     Out(usize),
+    /// Numbers that follow from the types and attributes alone, in a row.
+    Table(Table),
+}
+
+/// A vector known when the plan is made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    pub dtype: DType,
+    /// The elements, each in its low bits.
+    pub bits: Arc<[u32]>,
+}
+
+impl Table {
+    pub fn ints(values: impl IntoIterator<Item = i32>) -> Table {
+        Table { dtype: DType::I32, bits: values.into_iter().map(|value| value as u32).collect() }
+    }
+
+    pub fn bools(values: impl IntoIterator<Item = bool>) -> Table {
+        Table { dtype: DType::BOOL, bits: values.into_iter().map(u32::from).collect() }
+    }
+
+    pub fn floats(values: impl IntoIterator<Item = f32>) -> Table {
+        Table { dtype: DType::F32, bits: values.into_iter().map(f32::to_bits).collect() }
+    }
 }
 
 /// A read of a template: one index for each axis of what it reads.
@@ -192,10 +219,45 @@ pub enum Source {
 pub struct Read {
     pub source: Source,
     pub axes: Vec<AxisMap>,
+    /// To the indices of these axes come values, I32, of the stage that reads. With them they lie inside, whatever the data.
+    pub picked: Vec<(usize, Val)>,
+}
+
+impl Read {
+    pub fn of(source: Source, axes: Vec<AxisMap>) -> Read {
+        Read { source, axes, picked: vec![] }
+    }
+
+    /// A table, where one index tells the place in it.
+    pub fn table(table: Table, index: AxisMap) -> Read {
+        Read::of(Source::Table(table), vec![index])
+    }
+}
+
+/// What becomes of an index that is outside of its axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outside {
+    /// It is the nearest inside.
+    Nearest,
+    /// It counts on from the other end.
+    Round,
+    /// It traps.
+    Trap,
+    /// It becomes -1.
+    Nowhere,
+}
+
+/// An operand of indices of any integer dtype, which a template reads as positions inside of axes, I32.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Positions {
+    pub arg: usize,
+    /// The lengths of the axes, none of them 0; as many equal parts of the operand, one after the other, count along one each.
+    pub lengths: Vec<u64>,
+    pub outside: Outside,
 }
 
 /// A loop nest over the operands' own axes.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Template {
     pub dims: Vec<u64>,
     pub reduce: Vec<ReduceDim>,
@@ -204,6 +266,43 @@ pub struct Template {
     pub stages: Vec<Stage>,
     /// For each field of the result, an index for each of its axes.
     pub outs: Vec<Vec<AxisMap>>,
+    /// The operands that are indices.
+    pub positions: Vec<Positions>,
+    /// Operands whose elements, in order, are read under other extents than their own.
+    pub shapes: Vec<(usize, Vec<u64>)>,
+}
+
+impl Template {
+    /// Each element of the result is one that this read finds, the loops being over `dims`.
+    pub fn copy(dims: Vec<u64>, read: Read, out: Vec<AxisMap>) -> Template {
+        let mut body = Body::new();
+        let val = body.read(0);
+        Template::each(dims, vec![read], body, val, out)
+    }
+
+    /// Each element of the result, which the loops go over, is a value of a body.
+    pub fn finish(self, body: Body, val: Val) -> Option<Template> {
+        let out = (0..self.dims.len()).map(AxisMap::of).collect();
+        let stage = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+        Some(Template { stages: vec![stage], outs: vec![out], ..self })
+    }
+
+    /// Each element of the result is the fold of what one read finds.
+    pub fn folded(dims: Vec<u64>, reduce: Vec<ReduceDim>, reads: Vec<Read>, fold: Fold, out: Vec<AxisMap>) -> Template {
+        let mut element = Body::new();
+        let x = element.read(0);
+        let folds = Stage { each: true, body: element, folds: vec![(x, fold)], stores: vec![] };
+        let mut body = Body::new();
+        let val = body.folded(0);
+        let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+        Template { dims, reduce, reads, stages: vec![folds, last], outs: vec![out], ..Template::default() }
+    }
+
+    /// Each element of the result is a value of a body.
+    pub fn each(dims: Vec<u64>, reads: Vec<Read>, body: Body, val: Val, out: Vec<AxisMap>) -> Template {
+        let stage = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+        Template { dims, reads, stages: vec![stage], outs: vec![out], ..Template::default() }
+    }
 }
 
 /// The loops over a shape of which some axes are reduced.
@@ -236,6 +335,17 @@ impl Rows {
             false => Some(self.index[axis].clone()),
         };
         (0..self.index.len()).filter_map(axis).collect()
+    }
+
+    /// The position among the points that are reduced to one, in row-major order.
+    pub fn position(&self) -> AxisMap {
+        let mut step = 1;
+        let mut terms = vec![];
+        for (at, dim) in self.reduce.iter().enumerate().rev() {
+            terms.push((self.dims.len() + at, step));
+            step *= dim.extent as i64;
+        }
+        AxisMap { offset: 0, terms }
     }
 
     /// How many points are reduced to one.

@@ -415,7 +415,12 @@ fn cast_rel(cx: &mut RelCx) -> RelResult {
 
 /// Between the lanes that kernels know (reliability 4).
 fn cast_scalar(s: &mut Scalar) -> Option<Val> {
-    let (from, to, x) = (s.lane(0)?, lower::lane(s.call.out().dtype)?, s.args[0]);
+    cast(s, 0)
+}
+
+/// An operand in the dtype of the result.
+pub(super) fn cast(s: &mut Scalar, arg: usize) -> Option<Val> {
+    let (from, to, x) = (s.lane(arg)?, lower::lane(s.call.out().dtype)?, s.args[arg]);
     Some(match (from, to) {
         (Lane::F32, Lane::I32) => s.body.un(Un::SaturateToInt, x),
         (Lane::I32, Lane::F32) => s.body.un(Un::ToFloat, x),

@@ -54,6 +54,7 @@ mod matrix;
 mod norm;
 mod packed;
 mod pad;
+mod picked;
 mod pool;
 mod positions;
 mod qnn;
@@ -75,6 +76,7 @@ mod vm;
 
 pub use attrs::AttrField;
 pub use def::{Fixed, Fuse, Known, OpDef, Shapes};
+pub use index::outside;
 
 use crate::ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use onnx::Onnx;

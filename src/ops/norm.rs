@@ -2,11 +2,14 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
 use super::onnx::{Onnx, OnnxCx, OnnxResult, Results, ValueId};
+use super::picked::is_float;
 use super::rel::{self, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Body, Clip, Fold, ReduceDim, Stage, Store};
 use crate::tensor::{Acc, ArrayT, Real, Tensor};
 use ndarray::Axis;
 
@@ -147,6 +150,7 @@ pub const LRN: OpDef = OpDef {
     rules: &["C1: dtype(data) is a float", "C2: -rank(data) <= axis < rank(data)", "C3: size is odd and at least 1"],
     rel: lrn_rel,
     eval: lrn_eval,
+    lower: Some(Lower::Nest(lrn_nest)),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -171,6 +175,34 @@ fn lrn_eval(cx: &EvalCx) -> EvalResult {
         Acc::I64(_) => return Err(not_a_float()),
     };
     Ok(out.into_tensor(data.dtype()).into())
+}
+
+/// A window that is clipped to what is inside.
+fn lrn_nest(call: &Call) -> Option<Template> {
+    is_float(call, 0)?;
+    let (attrs, shape) = (LrnAttrs::read(call.attrs), &call.arg(0).shape);
+    let axis = call.axis(attrs.axis, shape.len())?;
+    let n = i64::try_from(shape[axis]).ok().filter(|&n| n > 0)?;
+    let half = (attrs.size / 2).min(n - 1);
+    let clip = Clip { dim: axis, stride: 1, dilation: 1, before: half, size: n };
+    let reduce = vec![ReduceDim { extent: 2 * half as u64 + 1, clip: Some(clip) }];
+    let own: Vec<AxisMap> = (0..shape.len()).map(AxisMap::of).collect();
+    let mut near = own.clone();
+    near[axis] = AxisMap { offset: -half, terms: vec![(axis, 1), (shape.len(), 1)] };
+    let reads = vec![Read::of(Source::Arg(0), near), Read::of(Source::Arg(0), own.clone())];
+    let mut body = Body::new();
+    let x = body.read(0);
+    let square = body.bin(Bin::Mul, x, x);
+    let squares = Stage { each: true, body, folds: vec![(square, Fold::Sum)], stores: vec![] };
+    let mut body = Body::new();
+    let (x, sum) = (body.read(1), body.folded(0));
+    let (factor, bias) = (body.f32((attrs.alpha / attrs.size as f64) as f32), body.f32(attrs.bias as f32));
+    let base = body.fma(sum, factor, bias);
+    let exponent = body.f32(attrs.beta as f32);
+    let divisor = body.bin(Bin::Pow, base, exponent);
+    let val = body.bin(Bin::Div, x, divisor);
+    let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    Some(Template { dims: shape.clone(), reduce, reads, stages: vec![squares, last], outs: vec![own], ..Template::default() })
 }
 
 fn each_neighbourhood<T: Real>(mut array: ArrayT<T>, axis: Axis, attrs: &LrnAttrs) -> Acc {

@@ -3,7 +3,9 @@
 use super::attrs::{Dims, attrs};
 use super::blocks::{Blocks, Channels};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::{Call, Lower, Template};
 use super::onnx::{Onnx, OnnxCx, OnnxResult};
+use super::picked::{Along, Fill, picked};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
@@ -54,6 +56,7 @@ pub const PAD: OpDef = OpDef {
     ],
     rel: pad_rel,
     eval: pad_eval,
+    lower: Some(Lower::Nest(pad_nest)),
     blocks: Some(Blocks::Same(pad_blocks)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
@@ -72,6 +75,7 @@ pub const DYN_PAD: OpDef = OpDef {
     ],
     rel: dyn_pad_rel,
     eval: dyn_pad_eval,
+    lower: None,
     blocks: None,
     ..PAD
 };
@@ -91,6 +95,7 @@ pub const MIRROR_PAD: OpDef = OpDef {
     ],
     rel: mirror_pad_rel,
     eval: mirror_pad_eval,
+    lower: Some(Lower::Nest(mirror_pad_nest)),
     blocks: None,
     ..PAD
 };
@@ -106,6 +111,7 @@ pub const DILATE: OpDef = OpDef {
     rules: &["C1: strides has a value for each axis of x, each a number >= 1", "C2: the dimensions of the result are int64"],
     rel: dilate_rel,
     eval: dilate_eval,
+    lower: Some(Lower::Nest(dilate_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -377,6 +383,40 @@ fn dilate_eval(cx: &EvalCx) -> EvalResult {
         Some(at)
     };
     Ok(x.pick(out, attrs.dilation_value, pick).into())
+}
+
+// ---- As loops ----
+
+fn pad_nest(call: &Call) -> Option<Template> {
+    let attrs = PadAttrs::read(call.attrs);
+    picked(call, &alongs(call, &attrs.pad_width, &attrs.pad_mode), Fill::Arg(1))
+}
+
+fn mirror_pad_nest(call: &Call) -> Option<Template> {
+    let attrs = MirrorPadAttrs::read(call.attrs);
+    picked(call, &alongs(call, &attrs.pad_width, &attrs.mode), Fill::Number(0.0))
+}
+
+fn alongs(call: &Call, pad_width: &[Vec<i64>], mode: &str) -> Vec<Along> {
+    let (data, out) = (&call.arg(0).shape, &call.out().shape);
+    let along = |(axis, widths): (usize, &Vec<i64>)| match widths[..] {
+        [0, 0] => Along::Same,
+        _ => Along::Table((0..out[axis] as i64).map(|at| source(at - widths[0], data[axis] as i64, mode)).collect()),
+    };
+    pad_width.iter().enumerate().map(along).collect()
+}
+
+fn dilate_nest(call: &Call) -> Option<Template> {
+    let attrs = DilateAttrs::read(call.attrs);
+    let strides: Vec<usize> = attrs.strides.0.iter().flatten().map(|stride| stride.value().unwrap_or(1) as usize).collect();
+    let along = |(axis, &stride): (usize, &usize)| match stride {
+        1 => Along::Same,
+        _ => Along::Table(
+            (0..call.out().shape[axis] as usize).map(|at| at.is_multiple_of(stride).then_some(at / stride)).collect(),
+        ),
+    };
+    let axes: Vec<Along> = strides.iter().enumerate().map(along).collect();
+    picked(call, &axes, Fill::Number(attrs.dilation_value))
 }
 
 // ---- In ONNX ----

@@ -3,10 +3,13 @@
 use super::attrs::{Dims, attrs};
 use super::eval::{EvalCx, EvalResult};
 use super::index::require_same_dim;
+use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane};
+use super::picked::{constant, read};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
-use crate::types::{DTypeCode, Dim, SymbolOp};
+use crate::kernel::{Bin, Body, Cmp};
+use crate::types::{DType, DTypeCode, Dim, SymbolOp};
 
 attrs! {
     "relay.attrs.SequenceMaskAttrs" =>
@@ -46,6 +49,7 @@ pub const SEQUENCE_MASK: OpDef = OpDef {
     rules: &["C1: axis is 0 or 1", "C2: rank(data) >= 2", "C3: rank(valid_length) == 1, and valid_length[0] == data[1 - axis]"],
     rel: sequence_mask_rel,
     eval: sequence_mask_eval,
+    lower: Some(Lower::Nest(sequence_mask_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -80,6 +84,29 @@ fn sequence_mask_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.pick(data.shape(), attrs.mask_value, |i| (inside[i / inner] != 0).then_some(i)).into())
 }
 
+fn sequence_mask_nest(call: &Call) -> Option<Template> {
+    let attrs = SequenceMaskAttrs::read(call.attrs);
+    let (data, lengths) = (call.arg(0), call.arg(1));
+    let lane_of_data = lane(data.dtype)?;
+    let axis = usize::try_from(attrs.axis).ok()?;
+    let n = i32::try_from(data.shape[axis]).ok()?;
+    let table = match lengths.dtype {
+        DType::I32 => Table::ints(0..n),
+        DType::F32 => Table::floats((0..n).map(|at| at as f32)),
+        _ => return None,
+    };
+    let mut template = Template { dims: data.shape.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let place = read(&mut template, &mut body, Read::table(table, AxisMap::of(axis)));
+    let length = read(&mut template, &mut body, Read::of(Source::Arg(1), vec![AxisMap::of(1 - axis)]));
+    let x = read(&mut template, &mut body, Read::of(Source::Arg(0), (0..data.shape.len()).map(AxisMap::of).collect()));
+    // Below a length that is no number is everything.
+    let behind = body.cmp(Cmp::Ge, place, length);
+    let mask = constant(&mut body, lane_of_data, attrs.mask_value)?;
+    let val = body.select(behind, mask, x);
+    template.finish(body, val)
+}
+
 /// The beginning of each sequence turned round.
 pub const REVERSE_SEQUENCE: OpDef = OpDef {
     name: "reverse_sequence",
@@ -94,6 +121,7 @@ pub const REVERSE_SEQUENCE: OpDef = OpDef {
     ],
     rel: reverse_sequence_rel,
     eval: reverse_sequence_eval,
+    lower: Some(Lower::Nest(reverse_sequence_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -123,6 +151,30 @@ fn reverse_sequence_eval(cx: &EvalCx) -> EvalResult {
         Some(if at < length { i - at * step + (length - 1 - at) * step } else { i })
     };
     Ok(data.pick(data.shape(), 0.0, source).into())
+}
+
+fn reverse_sequence_nest(call: &Call) -> Option<Template> {
+    let (data, attrs) = (call.arg(0), ReverseSequenceAttrs::read(call.attrs));
+    lane(data.dtype)?;
+    (call.arg(1).dtype == DType::I32 && !data.shape.contains(&0)).then_some(())?;
+    let rank = data.shape.len();
+    let (sequence, batch) = (call.axis(attrs.seq_axis.unwrap_or(1), rank)?, call.axis(attrs.batch_axis.unwrap_or(0), rank)?);
+    let n = i32::try_from(data.shape[sequence]).ok()?;
+    let mut template = Template { dims: data.shape.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let place = read(&mut template, &mut body, Read::table(Table::ints(0..n), AxisMap::of(sequence)));
+    let length = read(&mut template, &mut body, Read::of(Source::Arg(1), vec![AxisMap::of(batch)]));
+    let (zero, most, one) = (body.i32(0), body.i32(n), body.i32(1));
+    let length = body.bin(Bin::Max, length, zero);
+    let length = body.bin(Bin::Min, length, most);
+    let last = body.bin(Bin::Sub, length, one);
+    let turned = body.bin(Bin::Sub, last, place);
+    let inside = body.cmp(Cmp::Lt, place, length);
+    let from = body.select(inside, turned, place);
+    let mut index: Vec<AxisMap> = (0..rank).map(AxisMap::of).collect();
+    index[sequence] = AxisMap::zero();
+    let val = read(&mut template, &mut body, Read { picked: vec![(sequence, from)], ..Read::of(Source::Arg(0), index) });
+    template.finish(body, val)
 }
 
 /// All positions of a window.

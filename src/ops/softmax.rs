@@ -90,11 +90,18 @@ fn softmax_nest(call: &Call, log: bool) -> Option<Template> {
         body.bin(Bin::Mul, exp, inverse)
     };
     let last = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
-    let mut reads = vec![Read { source: Source::Arg(0), axes: rows.index.clone() }];
+    let mut reads = vec![Read::of(Source::Arg(0), rows.index.clone())];
     if !log {
-        reads.push(Read { source: Source::Out(0), axes: rows.index.clone() });
+        reads.push(Read::of(Source::Out(0), rows.index.clone()));
     }
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![max, sum, last], outs: vec![rows.index] })
+    Some(Template {
+        dims: rows.dims,
+        reduce: rows.reduce,
+        reads,
+        stages: vec![max, sum, last],
+        outs: vec![rows.index],
+        ..Template::default()
+    })
 }
 
 fn softmax_eval(cx: &EvalCx) -> EvalResult {

@@ -3,12 +3,15 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::layout::{Layout, layout_attr};
+use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane};
 use super::onnx::{Onnx, OnnxCx, OnnxResult};
+use super::picked::{constant, copied, counted, read};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Body};
 use crate::types::{Dim, SymbolOp};
 
 attrs! {
@@ -58,6 +61,7 @@ pub const SPACE_TO_DEPTH: OpDef = OpDef {
     ],
     rel: space_to_depth_rel,
     eval: space_to_depth_eval,
+    lower: Some(Lower::Nest(|call| depth_nest(call, true))),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -77,6 +81,7 @@ pub const DEPTH_TO_SPACE: OpDef = OpDef {
     ],
     rel: depth_to_space_rel,
     eval: depth_to_space_eval,
+    lower: Some(Lower::Nest(|call| depth_nest(call, false))),
     ..SPACE_TO_DEPTH
 };
 
@@ -96,6 +101,7 @@ pub const SPACE_TO_BATCH_ND: OpDef = OpDef {
     ],
     rel: space_to_batch_rel,
     eval: space_to_batch_eval,
+    lower: Some(Lower::Nest(space_to_batch_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -115,6 +121,7 @@ pub const BATCH_TO_SPACE_ND: OpDef = OpDef {
     ],
     rel: batch_to_space_rel,
     eval: batch_to_space_eval,
+    lower: Some(Lower::Nest(batch_to_space_nest)),
     ..SPACE_TO_BATCH_ND
 };
 
@@ -176,6 +183,36 @@ fn depth_to_space_eval(cx: &EvalCx) -> EvalResult {
         let c = if attrs.mode == "CDR" { c * block * block + place } else { place * (channels / (block * block)) + c };
         [n, c, y / block, x / block]
     }))
+}
+
+/// Loops over the rows and columns of a block, then the axes of the layout, of which the channels and the spatial axes are those
+/// without blocks.
+fn depth_nest(call: &Call, to_depth: bool) -> Option<Template> {
+    let attrs = SubPixelAttrs::read(call.attrs);
+    let block = u64::try_from(attrs.block_size).ok()?;
+    let layout = Layout::parse(&attrs.layout).ok()?;
+    let [channels, rows, columns] = ['C', 'H', 'W'].map(|letter| layout.axis(letter).filter(|_| layout.block(letter) == 1));
+    let (channels, rows, columns) = (channels?, rows?, columns?);
+    let (data, out) = (&call.arg(0).shape, &call.out().shape);
+    // The side whose pixels lie in blocks, and the other.
+    let fine = if to_depth { out } else { data };
+    let mut dims = vec![block, block];
+    dims.extend(fine);
+    dims[2 + channels] = if to_depth { data[channels] } else { out[channels] };
+    let plain: Vec<AxisMap> = (0..fine.len()).map(|axis| AxisMap::of(2 + axis)).collect();
+    let (mut deep, mut wide) = (plain.clone(), plain);
+    let own = (2 + channels, dims[2 + channels]);
+    deep[channels] = match attrs.mode == "CDR" && !to_depth {
+        true => counted(&[own, (0, block), (1, block)]),
+        false => counted(&[(0, block), (1, block), own]),
+    };
+    // What is left over of the channels of a pixel stands behind them.
+    let left_over = !to_depth && data[channels] != own.1 * block * block;
+    (!left_over).then_some(())?;
+    wide[rows] = counted(&[(2 + rows, dims[2 + rows]), (0, block)]);
+    wide[columns] = counted(&[(2 + columns, dims[2 + columns]), (1, block)]);
+    let (from, to) = if to_depth { (wide, deep) } else { (deep, wide) };
+    copied(call, dims, from, to)
 }
 
 /// Each element from the place that `source(its position, shape of the data)` says, both in NCHW.
@@ -258,6 +295,44 @@ fn space_to_batch_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.pick(out, pad_value, pick).into())
 }
 
+/// Loops over the places in a block, then the axes of the result.
+fn space_to_batch_nest(call: &Call) -> Option<Template> {
+    let SpaceToBatchNdAttrs { block_shape, paddings, pad_value } = SpaceToBatchNdAttrs::read(call.attrs);
+    let (data, out, n) = (&call.arg(0).shape, &call.out().shape, block_shape.len());
+    let lane = lane(call.arg(0).dtype)?;
+    (!data.contains(&0)).then_some(())?;
+    let blocks: Vec<(usize, u64)> = block_shape.iter().map(|&block| block as u64).enumerate().collect();
+    let mut template = Template { dims: blocks.iter().map(|block| block.1).collect(), ..Template::default() };
+    template.dims.extend(&data[..1]);
+    template.dims.extend(&out[1..]);
+    let mut to: Vec<AxisMap> = (0..out.len()).map(|axis| AxisMap::of(n + axis)).collect();
+    let mut from = to.clone();
+    to[0] = counted(&[&blocks[..], &[(n, data[0])]].concat());
+    let (mut body, mut places, mut inside) = (Body::new(), vec![], None);
+    for axis in 1..=n {
+        let padded = counted(&[(n + axis, out[axis]), blocks[axis - 1]]);
+        if paddings[axis - 1] == [0, 0] {
+            from[axis] = padded;
+            continue;
+        }
+        let before = u64::try_from(paddings[axis - 1][0]).ok()?;
+        let sources = (0..out[axis] * blocks[axis - 1].1).map(|at| at.checked_sub(before).filter(|&at| at < data[axis]));
+        let sources: Vec<Option<u64>> = sources.collect();
+        let table = Table::ints(sources.iter().map(|source| source.unwrap_or(0) as i32));
+        places.push((axis, read(&mut template, &mut body, Read::table(table, padded.clone()))));
+        let shown = Read::table(Table::bools(sources.iter().map(Option::is_some)), padded);
+        let shown = read(&mut template, &mut body, shown);
+        inside = Some(inside.map_or(shown, |inside| body.bin(Bin::And, inside, shown)));
+        from[axis] = AxisMap::zero();
+    }
+    let mut val = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), from) });
+    if let Some(inside) = inside {
+        let pad = constant(&mut body, lane, pad_value)?;
+        val = body.select(inside, val, pad);
+    }
+    Some(Template { outs: vec![to], ..template.finish(body, val)? })
+}
+
 fn batch_to_space_rel(cx: &mut RelCx) -> RelResult {
     let attrs = BatchToSpaceNdAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
@@ -307,6 +382,32 @@ fn batch_to_space_eval(cx: &EvalCx) -> EvalResult {
         Some(flat(&place, data.shape()))
     };
     Ok(data.pick(out, 0.0, pick).into())
+}
+
+/// Along each axis in blocks a table tells the place in the data, another how far the image of the batch is.
+fn batch_to_space_nest(call: &Call) -> Option<Template> {
+    let BatchToSpaceNdAttrs { block_shape, crops } = BatchToSpaceNdAttrs::read(call.attrs);
+    let (data, out) = (&call.arg(0).shape, &call.out().shape);
+    lane(call.arg(0).dtype)?;
+    (!data.contains(&0)).then_some(())?;
+    let mut template = Template { dims: out.clone(), ..Template::default() };
+    let mut from: Vec<AxisMap> = (0..out.len()).map(AxisMap::of).collect();
+    let (mut body, mut places) = (Body::new(), vec![]);
+    let mut images = out[0];
+    for axis in (1..=block_shape.len()).rev() {
+        let (block, before) = (u64::try_from(block_shape[axis - 1]).ok()?, u64::try_from(crops[axis - 1][0]).ok()?);
+        let whole = |at: u64| at + before;
+        let place = Table::ints((0..out[axis]).map(|at| (whole(at) / block) as i32));
+        let image = Table::ints((0..out[axis]).map(|at| (whole(at) % block * images) as i32));
+        for (to, table) in [(axis, place), (0, image)] {
+            places.push((to, read(&mut template, &mut body, Read::table(table, AxisMap::of(axis)))));
+        }
+        from[axis] = AxisMap::zero();
+        images *= block;
+    }
+    i32::try_from(images).ok()?;
+    let val = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), from) });
+    template.finish(body, val)
 }
 
 /// The position of an element along each axis.

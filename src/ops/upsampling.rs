@@ -6,9 +6,10 @@ use super::choice::one_of;
 use super::def::{Fixed, Known};
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::layout::{Layout, layout_attr};
+use super::lower::{Call, Lower, Template};
 use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
-use super::resize::{Sampling, resized, resized_onnx};
+use super::resize::{Sampling, resized, resized_onnx, sampled};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrValue};
@@ -66,6 +67,7 @@ pub const UPSAMPLING: OpDef = OpDef {
     rel: |cx| static_rel(cx, HW),
     blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| static_eval(cx, HW),
+    lower: Some(Lower::Nest(|call| static_nest(call, HW))),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -87,6 +89,7 @@ pub const UPSAMPLING3D: OpDef = OpDef {
     ],
     rel: |cx| static_rel(cx, DHW),
     eval: |cx| static_eval(cx, DHW),
+    lower: Some(Lower::Nest(|call| static_nest(call, DHW))),
     ..UPSAMPLING
 };
 
@@ -103,6 +106,7 @@ pub const DYN_UPSAMPLING: OpDef = OpDef {
     ],
     rel: |cx| dynamic_rel(cx, HW),
     eval: |cx| dynamic_eval(cx, HW),
+    lower: None,
     fixed: Some(|known| with_scales(known, &UPSAMPLING, 2)),
     ..UPSAMPLING
 };
@@ -121,6 +125,7 @@ pub const DYN_UPSAMPLING3D: OpDef = OpDef {
     ],
     rel: |cx| dynamic_rel(cx, DHW),
     eval: |cx| dynamic_eval(cx, DHW),
+    lower: None,
     fixed: Some(|known| with_scales(known, &UPSAMPLING3D, 3)),
     ..UPSAMPLING3D
 };
@@ -288,6 +293,12 @@ fn upsampled(cx: &EvalCx, layout: &Layout, spatial: &str, size: &[usize]) -> Eva
     let sampling = Plan::read(cx.attrs, spatial).sampling(spatial);
     let out = resized(&data, size, &vec![0.0; 2 * size.len()], &sampling, data.dtype())?;
     Ok(layout.pack(&letters(spatial), &out).into())
+}
+
+fn static_nest(call: &Call, spatial: &str) -> Option<Template> {
+    let plan = Plan::read(call.attrs, spatial);
+    let layout = plan.layout.clone();
+    sampled(call, &layout, spatial, &vec![0.0; 2 * spatial.len()], &plan.sampling(spatial))
 }
 
 /// The call with the scales as attributes, which come first.

@@ -10,7 +10,7 @@ use crate::kernel::{
     Winograd,
 };
 use crate::ops::OpDef;
-use crate::ops::lower::{AxisMap, Call, Product, Source as ReadSource, Template, Tensor};
+use crate::ops::lower::{AxisMap, Call, Product, Read, Source as ReadSource, Template, Tensor};
 use crate::types::DType;
 
 /// An operator with loops of its own, whose result waits for what is done to it before it is stored.
@@ -44,15 +44,42 @@ fn strides(axes: &[AxisMap], view: &View, n_dims: usize) -> (Vec<i64>, i64) {
     (strides, offset)
 }
 
+/// Whether a template picks about each element of an operand more than once, so that what the operand is computed of would be
+/// computed so often.
+fn often(template: &Template, arg: usize, elements: u64) -> bool {
+    let points = template.dims.iter().chain(template.reduce.iter().map(|dim| &dim.extent)).product::<u64>();
+    let picks = template.reads.iter().filter(|read| read.source == ReadSource::Arg(arg) && !read.picked.is_empty()).count();
+    points.saturating_mul(picks as u64) > elements
+}
+
+/// How many elements further the values lead that come to a read's indices, if any do.
+fn displacement(body: &mut Body, read: &Read, map: &[Val], view: &View) -> Option<Val> {
+    let mut sum: Option<Val> = None;
+    for &(axis, val) in &read.picked {
+        // Along an axis of one element there is nowhere to go.
+        let stride = if view.dims[axis] == 1 { 0 } else { view.strides[axis] };
+        if stride == 0 {
+            continue;
+        }
+        let mut way = map[val.0 as usize];
+        if stride != 1 {
+            let stride = body.i32(stride as i32);
+            way = body.bin(Bin::Mul, way, stride);
+        }
+        sum = Some(sum.map_or(way, |sum| body.bin(Bin::Add, sum, way)));
+    }
+    sum
+}
+
 /// Arguments of a kernel, each buffer once.
 #[derive(Default)]
-struct Args {
+pub(super) struct Args {
     buffers: Vec<BufferId>,
     writes: Vec<bool>,
 }
 
 impl Args {
-    fn add(&mut self, buffer: BufferId, write: bool) -> usize {
+    pub(super) fn add(&mut self, buffer: BufferId, write: bool) -> usize {
         let at = self.buffers.iter().position(|&known| known == buffer).unwrap_or_else(|| {
             self.buffers.push(buffer);
             self.writes.push(false);
@@ -67,9 +94,38 @@ impl Lowering<'_> {
     pub(super) fn anchor_nest(&mut self, op: &'static OpDef, call: &Call, args: &[Value], template: Template) -> Option<Value> {
         let [out] = call.outs else { return None };
         crate::ops::lower::lane(out.dtype)?;
-        let inputs = self.inputs(args)?;
-        inputs.iter().all(|input| crate::ops::lower::lane(input.dtype).is_some()).then_some(())?;
+        let mut inputs = self.inputs(args)?;
+        let is_index = |arg: usize| template.positions.iter().any(|positions| positions.arg == arg);
+        let held = |(arg, input): (usize, &Lazy)| is_index(arg) || crate::ops::lower::lane(input.dtype).is_some();
+        inputs.iter().enumerate().all(held).then_some(())?;
+        for (arg, dims) in &template.shapes {
+            inputs[*arg] = self.reshaped(&inputs[*arg], dims)?;
+        }
+        for arg in 0..inputs.len() {
+            if inputs[arg].plain().is_none() && often(&template, arg, inputs[arg].dims.iter().product()) {
+                inputs[arg] = self.in_buffers(&inputs[arg]);
+            }
+        }
+        let picks = template.reads.iter().any(|read| !read.picked.is_empty());
+        (!picks || inputs.iter().all(|input| self.is_countable(input))).then_some(())?;
+        for positions in &template.positions {
+            inputs[positions.arg] = self.positions(positions, &inputs[positions.arg], op);
+        }
         Some(self.anchor(Kind::Nest(template), inputs, op, out))
+    }
+
+    /// The elements in order under other extents; a copy where strides cannot say it.
+    fn reshaped(&mut self, lazy: &Lazy, dims: &[u64]) -> Option<Lazy> {
+        let seen = |lazy: &Lazy| lazy.map_views(dims, |view| view.reshape(dims));
+        seen(lazy).or_else(|| seen(&self.copied(lazy)))
+    }
+
+    /// Whether a lane holds the number of each element of the buffers that a value reads.
+    fn is_countable(&self, lazy: &Lazy) -> bool {
+        lazy.loads.iter().all(|load| match load.source {
+            Source::Buffer(buffer) => self.plan.buffers[buffer].elements < 1 << 31,
+            Source::Anchor(_) => false,
+        })
     }
 
     pub(super) fn anchor_product(
@@ -192,7 +248,11 @@ impl Lowering<'_> {
         lazy
     }
 
-    fn step(&mut self, kernel: Kernel, args: Args, origin: ExprId, mut ops: Vec<&'static str>) {
+    fn step(&mut self, kernel: Kernel, args: Args, origin: ExprId, ops: Vec<&'static str>) {
+        self.work(Work::Kernel(kernel), args, origin, ops);
+    }
+
+    pub(super) fn work(&mut self, work: Work, args: Args, origin: ExprId, mut ops: Vec<&'static str>) {
         ops.dedup();
         let reads_constants = args.buffers.iter().zip(&args.writes).all(|(buffer, &write)| {
             let arena = matches!(self.plan.buffers[*buffer].place, Place::Arena(_) | Place::Kept(_));
@@ -207,7 +267,7 @@ impl Lowering<'_> {
                 self.plan.buffers[buffer].place = Place::Kept(0);
             }
         }
-        self.plan.steps.push(Step { work: Work::Kernel(kernel), args: args.buffers, writes: args.writes, origin, ops, once });
+        self.plan.steps.push(Step { work, args: args.buffers, writes: args.writes, origin, ops, once });
     }
 
     fn store_elements(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
@@ -277,15 +337,23 @@ impl Lowering<'_> {
                 let val = match instr {
                     Instr::Read(read) => {
                         let read = &template.reads[usize::from(read)];
-                        match read.source {
-                            ReadSource::Out(_) => {
-                                let access = access(out, after.dtype, &read.axes, view);
-                                body.read(number(&mut reads, access))
+                        let mut load = |body: &mut Body, arg: usize, dtype, view: &View| {
+                            let at = number(&mut reads, access(arg, dtype, &read.axes, view));
+                            match displacement(body, read, &map, view) {
+                                None => body.read(at),
+                                Some(places) => body.pick(at, places),
                             }
-                            ReadSource::Arg(arg) => inputs[arg].append_to(&mut body, |body, load| {
-                                let Source::Buffer(source) = load.source else { unreachable!("operands do not wait") };
-                                let access = access(args.add(source, false), load.dtype, &read.axes, &load.view);
-                                body.read(number(&mut reads, access))
+                        };
+                        match &read.source {
+                            ReadSource::Out(_) => load(&mut body, out, after.dtype, view),
+                            ReadSource::Table(table) => {
+                                let buffer = self.table(table);
+                                let view = View::dense(&self.plan.buffers[buffer].shape);
+                                load(&mut body, args.add(buffer, false), table.dtype, &view)
+                            }
+                            ReadSource::Arg(arg) => inputs[*arg].append_to(&mut body, |body, own| {
+                                let Source::Buffer(source) = own.source else { unreachable!("operands do not wait") };
+                                load(body, args.add(source, false), own.dtype, &own.view)
                             }),
                         }
                     }

@@ -9,6 +9,7 @@ mod accuracy;
 mod anchor;
 mod call;
 mod group;
+mod index;
 mod memory;
 mod region;
 mod request;
@@ -23,6 +24,7 @@ pub use crate::ir::ConstId;
 use crate::ir::ExprId;
 pub use crate::ir::ExprId as CallId;
 use crate::kernel::{Kernel, Lane, View};
+pub use crate::ops::lower::{Outside, Table};
 use crate::types::DType;
 use std::ops::Range;
 
@@ -38,6 +40,8 @@ use crate::base::IndexVec;
 pub struct Plan {
     pub buffers: IndexVec<BufferId, Buffer>,
     pub steps: Vec<Step>,
+    /// Vectors that kernels read, known without any data.
+    pub tables: Vec<Table>,
     /// The leaves of the parameters, in order.
     pub inputs: Vec<BufferId>,
     /// The leaves of the result, in order.
@@ -76,6 +80,8 @@ pub enum Place {
     Input(usize),
     Output(usize),
     Const(ConstId),
+    /// One of the plan's tables.
+    Table(usize),
     /// At a byte of the arena.
     Arena(u64),
     /// At a byte of the memory that is kept between runs.
@@ -126,6 +132,8 @@ pub enum Work {
     Kernel(Kernel),
     /// Moves elements of any dtype.
     Move(Move),
+    /// Brings indices to where they count.
+    Positions(Positions),
     /// Sets stretches of argument 0 to 0: (first element, number of elements).
     Zero(Vec<(u64, u64)>),
     /// The evaluation of an operator.
@@ -140,6 +148,16 @@ pub struct Move {
     pub to: (i64, Vec<i64>),
     /// Bytes of an element.
     pub width: usize,
+}
+
+/// The integers of argument 0, any of them, as positions inside of axes in argument 1, which holds I32: as many equal parts as
+/// there are lengths, one after the other, each of indices along an axis of that length.
+#[derive(Clone, Debug)]
+pub struct Positions {
+    pub lengths: Vec<u64>,
+    pub outside: Outside,
+    /// The operator that an index outside stops.
+    pub call: ExprId,
 }
 
 /// A call of an operator that has no kernel.

@@ -56,8 +56,10 @@ pub struct Lowering<'a> {
     /// Buffers whose content does not change from run to run.
     pub constant: FxHashMap<BufferId, ()>,
     consts: FxHashMap<ExprId, BufferId>,
-    /// The call that is being computed.
+    /// The call that is being computed: of a group, or of an operator outside of any.
     pub origin: ExprId,
+    /// The operator at hand.
+    pub call: ExprId,
 }
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`.
@@ -82,6 +84,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
         constant: FxHashMap::default(),
         consts: FxHashMap::default(),
         origin: body,
+        call: body,
     };
     let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
     let mut vars: FxHashMap<VarId, Value> = FxHashMap::default();
@@ -314,6 +317,7 @@ impl Lowering<'_> {
         let outs = call::tensors(module, module.ty(expr))?;
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
+        self.call = expr;
         let lowered = if self.avoid.contains(&self.origin) { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),
@@ -343,6 +347,11 @@ impl Lowering<'_> {
                 (0..n).map(|at| field(at).map(Value::Tensor)).collect::<Option<Vec<_>>>().map(Value::Tuple)
             }
             Lower::Join(axis) => self.join(expr, op, call, args, axis(call)?),
+            Lower::Stack(axis) => {
+                let axis = axis(call)?;
+                let layers = self.layers(args, axis)?;
+                self.join(expr, op, call, &[Value::Tuple(layers)], axis)
+            }
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
             Lower::Windows(product, nest) => {
@@ -419,6 +428,19 @@ impl Lowering<'_> {
         copy.map_views(&call.out().shape, view)
     }
 
+    /// Tensors of a tuple with a new axis of extent 1.
+    fn layers(&mut self, args: &[Value], axis: usize) -> Option<Vec<Value>> {
+        let Some(Value::Tuple(fields)) = args.first() else { return None };
+        let mut layers = vec![];
+        for field in fields {
+            let lazy = self.without_anchors(field)?;
+            let mut dims = lazy.dims.clone();
+            dims.insert(axis, 1);
+            layers.push(Value::Tensor(lazy.map_views(&dims, |view| view.reshape(&dims))?));
+        }
+        Some(layers)
+    }
+
     fn join(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value], axis: usize) -> Option<Value> {
         let Some(Value::Tuple(fields)) = args.first() else { return None };
         let group = self.origin;
@@ -487,7 +509,7 @@ impl Lowering<'_> {
     }
 
     /// A tensor in a buffer of its own, without gaps.
-    fn whole(&mut self, lazy: &Lazy) -> BufferId {
+    pub fn whole(&mut self, lazy: &Lazy) -> BufferId {
         if let Some(load) = lazy.plain()
             && let Source::Buffer(buffer) = load.source
             && load.view == View::dense(&self.plan.buffers[buffer].shape)

@@ -29,6 +29,7 @@ fn place(number: usize, buffer: &Buffer) -> String {
         Place::Input(at) => format!("in{at}"),
         Place::Output(at) => format!("out{at}"),
         Place::Const(_) => format!("const{number}"),
+        Place::Table(at) => format!("table{at}"),
         Place::Arena(offset) => format!("b{number}@{offset}"),
         Place::Kept(offset) => format!("k{number}@{offset}"),
     };
@@ -39,6 +40,7 @@ fn work(work: &Work) -> String {
     match work {
         Work::Move(moved) => format!("move {:?}", moved.dims),
         Work::Zero(stretches) => format!("zero {} stretches", stretches.len()),
+        Work::Positions(positions) => format!("positions below {:?}", positions.lengths),
         Work::Fallback(_) => "fallback: no kernel".into(),
         Work::Kernel(Kernel::Nest(nest)) => {
             let reduce: Vec<u64> = nest.reduce.iter().map(|dim| dim.extent).collect();

@@ -260,7 +260,7 @@ impl<'a> Evaluation<'a> {
             Instr::Fma(a, b, c) => Place::Register(self.fma(asm, a, b, c)?),
             Instr::Cmp(cmp, a, b) => self.cmp(asm, cmp, a, b)?,
             Instr::Select(condition, a, b) => Place::Register(self.select(asm, condition, a, b)?),
-            Instr::Read(_) | Instr::Folded(_) | Instr::Count => return None,
+            Instr::Read(_) | Instr::Pick(..) | Instr::Folded(_) | Instr::Count => return None,
         })
     }
 

@@ -17,6 +17,7 @@ pub fn evaluate<const N: usize>(
     for instr in &body.instrs {
         let value = match *instr {
             Instr::Read(read) => reads[usize::from(read)].0,
+            Instr::Pick(..) => unreachable!("who calls this reads what is picked"),
             Instr::Folded(fold) => folded.0[usize::from(fold)],
             Instr::Count => [count.to_bits(); N],
             Instr::Const(bits, _) => [bits; N],

@@ -11,18 +11,18 @@ use crate::kernel::Instr;
 use crate::types::DType;
 
 /// Where a vector's lanes lie: the first, the step between them in bytes, how many there are, and whether that is fewer than fit.
-struct Lanes {
-    first: Mem,
+pub struct Lanes {
+    pub first: Mem,
     /// In elements.
-    stride: i64,
-    size: i64,
-    n: usize,
-    tail: bool,
+    pub stride: i64,
+    pub size: i64,
+    pub n: usize,
+    pub tail: bool,
 }
 
 impl Gen<'_> {
     /// The lanes of an access; its pointer may be brought to `rax`.
-    fn place(&mut self, access: usize, point: &Point) -> Option<Lanes> {
+    pub fn place(&mut self, access: usize, point: &Point) -> Option<Lanes> {
         let (group, apart) = self.places[access];
         let of = &self.n.accesses[access];
         let size = self.groups[group].size;
@@ -51,8 +51,13 @@ impl Gen<'_> {
             return Some(());
         }
         let lanes = self.place(access, point)?;
+        self.read_lanes(access, &lanes, dst)
+    }
+
+    /// Reads lanes that lie at regular steps.
+    pub fn read_lanes(&mut self, access: usize, lanes: &Lanes, dst: V) -> Option<()> {
         if self.n.accesses[access].dtype == DType::BOOL {
-            self.read_bytes(&lanes, dst);
+            self.read_bytes(lanes, dst);
             return Some(());
         }
         match (lanes.stride, self.tail) {
@@ -60,8 +65,8 @@ impl Gen<'_> {
             (0, _) => self.asm.bcast(dst, lanes.first),
             (1, Some((mask, _))) if lanes.tail => self.asm.load_tail(dst, mask, lanes.first),
             (1, _) => self.asm.load(dst, lanes.first),
-            (2, _) => self.every_second(&lanes, dst),
-            _ => self.gather(&lanes, dst)?,
+            (2, _) => self.every_second(lanes, dst),
+            _ => self.gather(lanes, dst)?,
         }
         Some(())
     }
@@ -121,6 +126,12 @@ impl Gen<'_> {
         let bytes: Vec<u8> = places.iter().flat_map(|place| place.to_le_bytes()).collect();
         let places = self.asm.constant(&bytes);
         self.asm.load(SCRATCH[0], places);
+        self.gather_at(lanes, SCRATCH[0], dst);
+        Some(())
+    }
+
+    /// The elements of four bytes at these places from the first lane's on. Lanes that are not there are zero.
+    pub fn gather_at(&mut self, lanes: &Lanes, places: V, dst: V) {
         let mask = match self.isa() {
             Isa::Avx512 => Mask::K(SCRATCH_MASK),
             Isa::Avx2 => Mask::V(SCRATCH[1]),
@@ -130,8 +141,7 @@ impl Gen<'_> {
             None => self.asm.mask_all(mask),
         }
         self.asm.zero(dst);
-        self.asm.gather(dst, mask, lanes.first.base, SCRATCH[0], 4, lanes.first.disp);
-        Some(())
+        self.asm.gather(dst, mask, lanes.first.base, places, 4, lanes.first.disp);
     }
 
     /// Lanes two elements apart: two vectors, the second from the last element of the first on, so that nothing beyond the last
@@ -202,7 +212,11 @@ impl Gen<'_> {
             }
             self.asm.load(dst, slot);
         }
-        // Zero minus what is at most 1: any other byte counts as 1.
+        self.as_bools(dst);
+    }
+
+    /// Lanes all ones or all zeros of bytes: zero minus what is at most 1, so any other byte counts as 1.
+    pub fn as_bools(&mut self, dst: V) {
         let (one, zero) = (self.asm.splat_bits_rm(1), SCRATCH[0]);
         self.asm.op3(Op::MinI, dst, dst, one);
         self.asm.zero(zero);
@@ -242,7 +256,7 @@ impl Gen<'_> {
     }
 
     /// A vector's room on the stack for lanes one by one.
-    fn byte_slot(&mut self) -> Mem {
+    pub fn byte_slot(&mut self) -> Mem {
         let slot = *self.lane_slot.get_or_insert_with(|| self.slots.take(64));
         Mem::at(R::RSP, slot)
     }

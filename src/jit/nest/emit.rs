@@ -323,6 +323,13 @@ impl Gen<'_> {
                 let dst = self.fresh(program, run)?;
                 self.read(usize::from(read), point, dst)
             }
+            Instr::Pick(read, at) => {
+                // A gather's result may not be the register of its places.
+                let dst = self.fresh(program, run)?;
+                let uniform = self.shape.uniform(self.n, program)[at.0 as usize];
+                let places = self.in_register(run, at, 0);
+                self.pick(usize::from(read), places, uniform, point, dst)
+            }
             Instr::Un(op, a) => self.unary(program, op, a, run),
             Instr::Bin(op, a, b) => self.binary(program, op, [a, b], run),
             Instr::Fma(a, b, c) => self.multiply_add(program, [a, b, c], run),

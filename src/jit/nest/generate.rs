@@ -351,6 +351,10 @@ impl<'a> Gen<'a> {
                     let access = usize::from(read);
                     !varies(access) && !written(self.n.accesses[access].arg)
                 }
+                Instr::Pick(read, at) => {
+                    let access = usize::from(read);
+                    invariant[at.0 as usize] && !varies(access) && !written(self.n.accesses[access].arg)
+                }
                 _ => instr.operands().all(|val| invariant[val.0 as usize]),
             });
         }

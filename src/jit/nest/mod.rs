@@ -14,6 +14,7 @@ mod fold;
 mod frame;
 mod generate;
 mod normal;
+mod pick;
 mod reduce;
 mod shape;
 mod window;
@@ -67,7 +68,7 @@ fn cost(n: &Normal, n_items: usize, lanes: usize) -> f64 {
     let of_stage = |stage: &normal::Program| {
         let times = if stage.each { reduced } else { 1.0 };
         let count = |counts: fn(&Instr) -> bool| stage.body.instrs.iter().filter(|instr| counts(instr)).count();
-        let moved = 4 * (count(|instr| matches!(instr, Instr::Read(_))) + stage.stores.len());
+        let moved = 4 * (count(|instr| matches!(instr, Instr::Read(_) | Instr::Pick(..))) + stage.stores.len());
         let work = count(|instr| !matches!(instr, Instr::Const(..) | Instr::Folded(_) | Instr::Count)) + 3 * stage.folds.len();
         times * (work as f64 / (6 * lanes) as f64 + moved as f64 / 100.0)
     };

@@ -3,7 +3,7 @@
 use super::normal::bounds;
 use crate::jit::expand::evaluate::evaluate;
 use crate::jit::expand::expand_typed;
-use crate::kernel::{Access, Fold, Instr, Lane, Nest, Stage, Val};
+use crate::kernel::{Access, Body, Fold, Instr, Lane, Nest, Stage, Val};
 use crate::types::DType;
 
 /// Computes a nest on buffers of bytes, one for each argument. Sums and products are taken in f64.
@@ -40,6 +40,7 @@ pub fn compute(nest: &Nest, memory: &mut [Vec<u8>]) {
                 stage.folds.iter().enumerate().map(|(at, fold)| Folding::new(fold.1, kinds[first + at])).collect();
             for reduced in points {
                 let values = {
+                    let stage = &read_picks(stage, nest, memory, (&kept, &reduced), (&folded, &kinds, count as f32));
                     let read = |(at, access): (usize, &Access)| {
                         let used = stage.body.instrs.contains(&Instr::Read(at as u16));
                         ([if used { load(memory, access, &kept, &reduced) } else { 0 }], lane(access))
@@ -58,6 +59,32 @@ pub fn compute(nest: &Nest, memory: &mut [Vec<u8>]) {
             folded.extend(folds.iter().map(Folding::bits));
         }
     }
+}
+
+/// A stage with what it picks at a point in the place of the instruction.
+fn read_picks(
+    stage: &Stage,
+    nest: &Nest,
+    memory: &[Vec<u8>],
+    (kept, reduced): (&[u64], &[u64]),
+    (folded, kinds, count): (&[u32], &[Lane], f32),
+) -> Stage {
+    let mut stage = stage.clone();
+    for at in 0..stage.body.instrs.len() {
+        let Instr::Pick(read, places) = stage.body.instrs[at] else { continue };
+        let before = Body { instrs: stage.body.instrs[..at].to_vec() };
+        let value = |(number, access): (usize, &Access)| {
+            let used = before.instrs.contains(&Instr::Read(number as u16));
+            ([if used { load(memory, access, kept, reduced) } else { 0 }], lane(access))
+        };
+        let reads: Vec<([u32; 1], Lane)> = nest.reads.iter().enumerate().map(value).collect();
+        let folded: Vec<[u32; 1]> = folded.iter().map(|&bits| [bits]).collect();
+        let displacement = evaluate(&before, &reads, (&folded, kinds), count)[places.0 as usize][0] as i32;
+        let access = &nest.reads[usize::from(read)];
+        let access = Access { offset: access.offset + i64::from(displacement), ..access.clone() };
+        stage.body.instrs[at] = Instr::Const(load(memory, &access, kept, reduced), lane(&access));
+    }
+    stage
 }
 
 /// All indices in the ranges, the last fastest.

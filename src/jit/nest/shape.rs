@@ -14,7 +14,7 @@
 //! **Crossing**: an elementwise nest may read along one dimension and write along another. Lanes lie along the write; the walk
 //! goes along the read, and as many of its steps as there are lanes are read as whole vectors and transposed in registers.
 
-use super::normal::Normal;
+use super::normal::{Normal, Program};
 use crate::kernel::{Access, Instr};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -131,6 +131,11 @@ impl Shape {
         }
     }
 
+    /// Which values of a stage are the same in all lanes.
+    pub fn uniform(&self, n: &Normal, program: &Program) -> Vec<bool> {
+        uniform(n, program, self.lane)
+    }
+
     /// Many steps where a body is short, so that pointers and counters cost little.
     fn tile_steps(&self, n: &Normal) -> usize {
         if self.walk.is_none() {
@@ -200,6 +205,26 @@ fn may_write(n: &Normal, lane: LaneDim) -> bool {
     })
 }
 
+/// Which values of a stage are the same in all lanes.
+fn uniform(n: &Normal, program: &Program, lane: LaneDim) -> Vec<bool> {
+    let still = |access: usize| match lane {
+        LaneDim::Single => true,
+        LaneDim::Kept(at) => n.accesses[access].kept[at] == 0,
+        LaneDim::Reduced(at) => !program.each || n.accesses[access].reduced[at] == 0,
+    };
+    let mut uniform: Vec<bool> = Vec::with_capacity(program.body.instrs.len());
+    for instr in &program.body.instrs {
+        let of_operands = instr.operands().all(|val| uniform[val.0 as usize]);
+        uniform.push(match *instr {
+            Instr::Read(read) | Instr::Pick(read, _) => of_operands && still(usize::from(read)),
+            // Lanes of a kept dimension have folds of their own.
+            Instr::Folded(_) => !matches!(lane, LaneDim::Kept(_)),
+            _ => of_operands,
+        });
+    }
+    uniform
+}
+
 /// What an element costs, about.
 fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
     let extent = match lane {
@@ -229,8 +254,11 @@ fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
                 _ => lanes as f64,
             }
         };
+        let uniform = uniform(n, stage, lane);
         let reads = stage.body.instrs.iter().filter_map(|instr| match instr {
             Instr::Read(read) => Some(of(usize::from(*read))),
+            Instr::Pick(read, at) if uniform[at.0 as usize] => Some(1.0 + of(usize::from(*read))),
+            Instr::Pick(..) => Some(lanes as f64),
             _ => None,
         });
         let moved: f64 = reads.sum::<f64>() + stage.stores.iter().map(|store| 2.0 * of(n.n_reads + store.write)).sum::<f64>();

@@ -1,5 +1,7 @@
 //! Random nests against the reference, in fenced buffers, on every instruction set there is.
 
+mod picked;
+
 use super::reference::compute;
 use super::{NestCode, compile};
 use crate::jit::asm::{Asm, Isa};

@@ -224,9 +224,9 @@ pub(super) fn depthwise_nest(call: &Call, spatial: &str) -> Option<Template> {
     let mut body = Body::new();
     let val = body.folded(0);
     let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
-    let reads = vec![Read { source: Source::Arg(0), axes: index }, Read { source: Source::Arg(1), axes: weight }];
+    let reads = vec![Read::of(Source::Arg(0), index), Read::of(Source::Arg(1), weight)];
     let outs = vec![(0..rank).map(AxisMap::of).collect()];
-    Some(Template { dims: out.clone(), reduce, reads, stages: vec![folds, last], outs })
+    Some(Template { dims: out.clone(), reduce, reads, stages: vec![folds, last], outs, ..Template::default() })
 }
 
 fn shape_of(call: &Call, arg: usize) -> Vec<i64> {

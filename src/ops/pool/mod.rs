@@ -8,6 +8,7 @@ mod grad;
 mod nest;
 mod onnx;
 mod rel;
+mod tabled;
 
 pub use onnx::ONNX;
 
@@ -198,7 +199,7 @@ pub const MAX_POOL2D: OpDef = OpDef {
     rel: |cx| rel::pool_rel(cx, HW),
     blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| eval::max_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::max_pool(call, HW))),
+    lower: Some(Lower::Nest(|call| nest::max_pool(call, HW).or_else(|| tabled::pool(call, HW, false)))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -210,7 +211,7 @@ pub const MAX_POOL1D: OpDef = OpDef {
     attrs: Some(MaxPool1dAttrs::SCHEMA),
     rel: |cx| rel::pool_rel(cx, W),
     eval: |cx| eval::max_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::max_pool(call, W))),
+    lower: Some(Lower::Nest(|call| nest::max_pool(call, W).or_else(|| tabled::pool(call, W, false)))),
     ..MAX_POOL2D
 };
 
@@ -221,7 +222,7 @@ pub const MAX_POOL3D: OpDef = OpDef {
     attrs: Some(MaxPool3dAttrs::SCHEMA),
     rel: |cx| rel::pool_rel(cx, DHW),
     eval: |cx| eval::max_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::max_pool(call, DHW))),
+    lower: Some(Lower::Nest(|call| nest::max_pool(call, DHW).or_else(|| tabled::pool(call, DHW, false)))),
     ..MAX_POOL2D
 };
 
@@ -233,7 +234,7 @@ pub const AVG_POOL2D: OpDef = OpDef {
           `nn.max_pool2d` (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
     attrs: Some(AvgPool2dAttrs::SCHEMA),
     eval: |cx| eval::avg_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::avg_pool(call, HW))),
+    lower: Some(Lower::Nest(|call| nest::avg_pool(call, HW).or_else(|| tabled::pool(call, HW, true)))),
     ..MAX_POOL2D
 };
 
@@ -243,7 +244,7 @@ pub const AVG_POOL1D: OpDef = OpDef {
     doc: "As `nn.avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
     attrs: Some(AvgPool1dAttrs::SCHEMA),
     eval: |cx| eval::avg_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::avg_pool(call, W))),
+    lower: Some(Lower::Nest(|call| nest::avg_pool(call, W).or_else(|| tabled::pool(call, W, true)))),
     ..MAX_POOL1D
 };
 
@@ -253,7 +254,7 @@ pub const AVG_POOL3D: OpDef = OpDef {
     doc: "As `nn.avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
     attrs: Some(AvgPool3dAttrs::SCHEMA),
     eval: |cx| eval::avg_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::avg_pool(call, DHW))),
+    lower: Some(Lower::Nest(|call| nest::avg_pool(call, DHW).or_else(|| tabled::pool(call, DHW, true)))),
     ..MAX_POOL3D
 };
 
@@ -302,7 +303,7 @@ pub const ADAPTIVE_AVG_POOL2D: OpDef = OpDef {
     rel: |cx| rel::adaptive_pool_rel(cx, HW),
     blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| eval::adaptive_avg_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, true))),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, true).or_else(|| tabled::adaptive(call, HW, true)))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -314,7 +315,7 @@ pub const ADAPTIVE_AVG_POOL1D: OpDef = OpDef {
     attrs: Some(AdaptivePool1dAttrs::SCHEMA),
     rel: |cx| rel::adaptive_pool_rel(cx, W),
     eval: |cx| eval::adaptive_avg_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, true))),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, true).or_else(|| tabled::adaptive(call, W, true)))),
     ..ADAPTIVE_AVG_POOL2D
 };
 
@@ -325,7 +326,7 @@ pub const ADAPTIVE_AVG_POOL3D: OpDef = OpDef {
     attrs: Some(AdaptivePool3dAttrs::SCHEMA),
     rel: |cx| rel::adaptive_pool_rel(cx, DHW),
     eval: |cx| eval::adaptive_avg_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, true))),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, true).or_else(|| tabled::adaptive(call, DHW, true)))),
     ..ADAPTIVE_AVG_POOL2D
 };
 
@@ -335,7 +336,7 @@ pub const ADAPTIVE_MAX_POOL2D: OpDef = OpDef {
     doc: "The largest element of each of the windows of `nn.adaptive_avg_pool2d`; NaN wins, and a window over nothing gives the \
           dtype's least number (`src/relay/op/nn/pooling.cc`).",
     eval: |cx| eval::adaptive_max_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, false))),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, false).or_else(|| tabled::adaptive(call, HW, false)))),
     ..ADAPTIVE_AVG_POOL2D
 };
 
@@ -344,7 +345,7 @@ pub const ADAPTIVE_MAX_POOL1D: OpDef = OpDef {
     name: "nn.adaptive_max_pool1d",
     doc: "As `nn.adaptive_max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
     eval: |cx| eval::adaptive_max_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, false))),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, false).or_else(|| tabled::adaptive(call, W, false)))),
     ..ADAPTIVE_AVG_POOL1D
 };
 
@@ -353,7 +354,7 @@ pub const ADAPTIVE_MAX_POOL3D: OpDef = OpDef {
     name: "nn.adaptive_max_pool3d",
     doc: "As `nn.adaptive_max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
     eval: |cx| eval::adaptive_max_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, false))),
+    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, false).or_else(|| tabled::adaptive(call, DHW, false)))),
     ..ADAPTIVE_AVG_POOL3D
 };
 

@@ -98,7 +98,7 @@ fn windows(call: &Call, pooled: &[(usize, Window)], mean: Option<bool>) -> Optio
         val = body.bin(Bin::Div, val, n);
     }
     let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
-    let reads = vec![Read { source: Source::Arg(0), axes: index }];
+    let reads = vec![Read::of(Source::Arg(0), index)];
     let outs = vec![(0..rank).map(AxisMap::of).collect()];
-    Some(Template { dims: out.shape.clone(), reduce, reads, stages: vec![folds, last], outs })
+    Some(Template { dims: out.shape.clone(), reduce, reads, stages: vec![folds, last], outs, ..Template::default() })
 }

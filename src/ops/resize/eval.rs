@@ -117,7 +117,7 @@ fn point<T: Float>(axes: &[Vec<Option<Taps<T>>>], mut i: usize) -> Option<Point<
 
 impl Sampling {
     /// The taps of each position of an axis that had `from` elements and gets `to`.
-    fn axis<T: Float>(&self, from: usize, to: usize, roi: (f64, f64)) -> Vec<Option<Taps<T>>> {
+    pub(super) fn axis<T: Float>(&self, from: usize, to: usize, roi: (f64, f64)) -> Vec<Option<Taps<T>>> {
         let whole = self.whole_ratios && self.mode == "asymmetric" && self.method == "nearest_neighbor";
         match whole.then(|| whole_ratio(from, to)).flatten() {
             Some(ratio) => (0..to).map(|x| Some(taps::clamped(&[((x / ratio) as i64, T::ONE)], from))).collect(),

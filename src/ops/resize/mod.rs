@@ -1,15 +1,18 @@
 //! Pictures of another size: every element of the result is interpolated at a coordinate in the data.
 
 mod eval;
+mod nest;
 mod onnx;
 mod rel;
 
 pub use eval::resized;
+pub use nest::sampled;
 pub use onnx::{ONNX, resized_onnx};
 
 use super::attrs::{Dims, Floats, attrs};
 use super::blocks::{self, Blocks};
 use super::layout::{Layout, layout_attr};
+use super::lower::Lower;
 use super::rel::RelResult;
 use super::{Fuse, OpDef};
 use crate::ir::attrs::{Arg, AttrValue};
@@ -128,6 +131,7 @@ pub const RESIZE1D: OpDef = OpDef {
     ],
     rel: |cx| rel::resize_rel(cx, &Resize::of("NCW", cx.attrs)),
     eval: |cx| eval::resize_eval(cx, &Resize::of("NCW", cx.attrs)),
+    lower: Some(Lower::Nest(|call| nest::resize(call, &Resize::of("NCW", call.attrs)))),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -151,6 +155,7 @@ pub const RESIZE2D: OpDef = OpDef {
     rel: |cx| rel::resize_rel(cx, &Resize::of("NCHW", cx.attrs)),
     blocks: Some(Blocks::Same(blocks::named)),
     eval: |cx| eval::resize_eval(cx, &Resize::of("NCHW", cx.attrs)),
+    lower: Some(Lower::Nest(|call| nest::resize(call, &Resize::of("NCHW", call.attrs)))),
     ..RESIZE1D
 };
 
@@ -173,6 +178,7 @@ pub const RESIZE3D: OpDef = OpDef {
     ],
     rel: |cx| rel::resize_rel(cx, &Resize::of("NCDHW", cx.attrs)),
     eval: |cx| eval::resize_eval(cx, &Resize::of("NCDHW", cx.attrs)),
+    lower: Some(Lower::Nest(|call| nest::resize(call, &Resize::of("NCDHW", call.attrs)))),
     ..RESIZE1D
 };
 
@@ -194,6 +200,7 @@ pub const DYN_RESIZE2D: OpDef = OpDef {
     ],
     rel: rel::dyn_resize2d_rel,
     eval: eval::dyn_resize2d_eval,
+    lower: None,
     fixed: Some(eval::dyn_resize2d_fixed),
     ..RESIZE1D
 };
@@ -217,6 +224,7 @@ pub const CROP_AND_RESIZE: OpDef = OpDef {
     ],
     rel: rel::crop_and_resize_rel,
     eval: eval::crop_and_resize_eval,
+    lower: None,
     ..RESIZE1D
 };
 

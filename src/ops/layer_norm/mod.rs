@@ -1,15 +1,16 @@
 //! Normalisation by the data's own mean and variance, or by its length: layers, groups, instances, l2.
 
 use super::OpDef;
+mod nest;
+
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
-use super::lower::{AxisMap, Call, Lower, Read, Rows, Source, Template};
+use super::lower::Lower;
 use super::norm::channel_arg;
 use super::norm::{channels_first_onnx, channels_onnx};
 use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, RelCx, RelResult, TensorTy};
 use crate::ir::attrs::Arg;
-use crate::kernel::{Bin, Body, Fold, Stage, Store, Un};
 use crate::tensor::{Acc, Real, Sum, Tensor, float_max};
 use crate::types::DType;
 
@@ -79,7 +80,7 @@ pub const LAYER_NORM: OpDef = OpDef {
     rules: &[FLOAT, AXIS, CHANNELS, DTYPES],
     rel: layer_norm_rel,
     eval: layer_norm_eval,
-    lower: Some(Lower::Nest(layer_norm_nest)),
+    lower: Some(Lower::Nest(nest::layer_norm)),
     fuse: None,
     ..OpDef::BASE
 };
@@ -101,55 +102,6 @@ fn operands(cx: &mut RelCx, axis: i64) -> RelResult<(TensorTy, usize)> {
     Ok((data, axis))
 }
 
-/// The mean, the mean of the squared differences from it, the elements: three passes over a row, so that a mean far from 0
-/// costs no digits.
-fn layer_norm_nest(call: &Call) -> Option<Template> {
-    let LayerNormAttrs { axis, epsilon, center, scale } = LayerNormAttrs::read(call.attrs);
-    let data = call.arg(0);
-    (data.dtype == DType::F32).then_some(())?;
-    let axis = call.axis(axis, data.shape.len())?;
-    let rows = Rows::new(&data.shape, &[axis]);
-    let n = rows.count() as f32;
-    let along = vec![AxisMap::of(rows.dims.len())];
-    let mut body = Body::new();
-    let x = body.read(0);
-    let sum = Stage { each: true, body, folds: vec![(x, Fold::Sum)], stores: vec![] };
-    let mut body = Body::new();
-    let difference = centred(&mut body, n);
-    let square = body.bin(Bin::Mul, difference, difference);
-    let squares = Stage { each: true, body, folds: vec![(square, Fold::Sum)], stores: vec![] };
-    let mut body = Body::new();
-    let difference = centred(&mut body, n);
-    let (squares_of_row, n, epsilon) = (body.folded(1), body.f32(n), body.f32(epsilon as f32));
-    let variance = body.bin(Bin::Div, squares_of_row, n);
-    let shifted = body.bin(Bin::Add, variance, epsilon);
-    let (deviation, one) = (body.un(Un::Sqrt, shifted), body.f32(1.0));
-    let inverse = body.bin(Bin::Div, one, deviation);
-    let mut val = body.bin(Bin::Mul, difference, inverse);
-    if scale {
-        let gamma = body.read(1);
-        val = body.bin(Bin::Mul, val, gamma);
-    }
-    if center {
-        let beta = body.read(2);
-        val = body.bin(Bin::Add, val, beta);
-    }
-    let last = Stage { each: true, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
-    let reads = vec![
-        Read { source: Source::Arg(0), axes: rows.index.clone() },
-        Read { source: Source::Arg(1), axes: along.clone() },
-        Read { source: Source::Arg(2), axes: along },
-    ];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![sum, squares, last], outs: vec![rows.index] })
-}
-
-/// The element less the mean of its row of `n`.
-fn centred(body: &mut Body, n: f32) -> crate::kernel::Val {
-    let (x, sum, n) = (body.read(0), body.folded(0), body.f32(n));
-    let mean = body.bin(Bin::Div, sum, n);
-    body.bin(Bin::Sub, x, mean)
-}
-
 fn layer_norm_eval(cx: &EvalCx) -> EvalResult {
     let LayerNormAttrs { axis, epsilon, center, scale } = LayerNormAttrs::read(cx.attrs);
     let data = cx.tensor(0);
@@ -169,6 +121,7 @@ pub const GROUP_NORM: OpDef = OpDef {
     rules: &[FLOAT, AXIS, CHANNELS, DTYPES, "C5: num_groups is at least 1 and divides data[axis]"],
     rel: group_norm_rel,
     eval: group_norm_eval,
+    lower: Some(Lower::Nest(nest::group_norm)),
     fuse: None,
     ..OpDef::BASE
 };
@@ -211,6 +164,7 @@ pub const INSTANCE_NORM: OpDef = OpDef {
     rules: &[FLOAT, AXIS, CHANNELS, DTYPES, "C5: rank(data) >= 3"],
     rel: instance_norm_rel,
     eval: instance_norm_eval,
+    lower: Some(Lower::Nest(nest::instance_norm)),
     fuse: None,
     ..OpDef::BASE
 };
@@ -313,6 +267,7 @@ pub const L2_NORMALIZE: OpDef = OpDef {
     rules: &[FLOAT, "C2: each axis is in -rank(data)…rank(data)-1", "C3: no axis is named twice"],
     rel: l2_normalize_rel,
     eval: l2_normalize_eval,
+    lower: Some(Lower::Nest(nest::l2_normalize)),
     fuse: None,
     ..OpDef::BASE
 };

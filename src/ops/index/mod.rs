@@ -2,8 +2,11 @@
 //!
 //! All indices are checked before anything is read; one that leads nowhere traps (`E0501`).
 
+mod nest;
+
 use super::attrs::{OptInt, attrs};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::Lower;
 use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
@@ -75,7 +78,7 @@ pub(super) fn require_same_dim(cx: &RelCx, rule: &'static str, a: Axis, b: Axis)
     })
 }
 
-pub(super) fn outside(index: i128, length: usize) -> Trap {
+pub fn outside(index: i128, length: usize) -> Trap {
     Trap::new(codes::E0501, format!("index {index} is outside an axis of {length}"))
 }
 
@@ -101,6 +104,7 @@ pub const TAKE: OpDef = OpDef {
     ],
     rel: take_rel,
     eval: take_eval,
+    lower: Some(Lower::Nest(nest::take)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -179,6 +183,7 @@ pub const GATHER: OpDef = OpDef {
     ],
     rel: gather_rel,
     eval: gather_eval,
+    lower: Some(Lower::Nest(nest::gather)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -225,6 +230,7 @@ pub const GATHER_ND: OpDef = OpDef {
     ],
     rel: gather_nd_rel,
     eval: gather_nd_eval,
+    lower: Some(Lower::Nest(nest::gather_nd)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -295,6 +301,7 @@ pub const ONE_HOT: OpDef = OpDef {
     ],
     rel: one_hot_rel,
     eval: one_hot_eval,
+    lower: Some(Lower::Nest(nest::one_hot)),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };

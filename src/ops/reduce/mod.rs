@@ -1,14 +1,18 @@
 //! Reductions: the elements along some axes become one.
 
+mod nest;
+mod onnx;
+
+pub use onnx::ONNX;
+
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{AxisMap, Call, Lower, Read, Rows, Source, Template};
-use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, ValueId};
+use super::lower::Lower;
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
-use crate::kernel::{self, Bin, Body, Stage, Store};
+use crate::kernel::Fold::{Max, Min, Product as Times, Sum as Plus};
 use crate::tensor::{Fold, Product, Sum, Tensor, float_max, float_min};
 use crate::types::DType;
 
@@ -109,36 +113,8 @@ pub const SUM: OpDef = reduction(
     "The sum along the axes. f16 and bf16 are summed in f32; integers wrap; of bool it is `or`; of nothing it is 0 \
      (`src/relay/op/tensor/reduce.cc`).",
     sum_eval,
-    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Sum, false))),
+    Some(Lower::Nest(|call| nest::reduction(call, Plus, false))),
 );
-
-/// The fold of each row, divided by its length for a mean.
-fn reduction_nest(call: &Call, fold: kernel::Fold, mean: bool) -> Option<Template> {
-    let (attrs, data) = (ReduceAttrs::read(call.attrs), call.arg(0));
-    (data.dtype == DType::F32).then_some(())?;
-    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
-    let rows = Rows::new(&data.shape, &axes);
-    // Of nothing there is no extreme, and a mean of nothing is NaN.
-    (rows.count() > 0 || matches!(fold, kernel::Fold::Sum | kernel::Fold::Product)).then_some(())?;
-    let mut element = Body::new();
-    let x = element.read(0);
-    let folds = Stage { each: true, body: element, folds: vec![(x, fold)], stores: vec![] };
-    let out = rows.reduced(&axes, attrs.keepdims);
-    let divisor = mean.then(|| rows.count() as f32);
-    let reads = vec![Read { source: Source::Arg(0), axes: rows.index }];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![folds, folded(divisor)], outs: vec![out] })
-}
-
-/// Stores the first fold, divided.
-fn folded(divisor: Option<f32>) -> Stage {
-    let mut body = Body::new();
-    let mut val = body.folded(0);
-    if let Some(divisor) = divisor {
-        let divisor = body.f32(divisor);
-        val = body.bin(Bin::Div, val, divisor);
-    }
-    Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] }
-}
 
 fn sum_eval(cx: &EvalCx) -> EvalResult {
     fold::<Sum>(cx)
@@ -150,7 +126,7 @@ pub const PROD: OpDef = reduction(
     "The product along the axes. f16 and bf16 are multiplied in f32; integers wrap; of bool it is `and`; of nothing it is 1 \
      (`src/relay/op/tensor/reduce.cc`).",
     prod_eval,
-    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Product, false))),
+    Some(Lower::Nest(|call| nest::reduction(call, Times, false))),
 );
 
 fn prod_eval(cx: &EvalCx) -> EvalResult {
@@ -163,7 +139,7 @@ pub const MEAN: OpDef = reduction(
     "The sum along the axes divided by the number of elements. f16 and bf16 compute in f32; integers wrap and divide towards \
      zero; of no floats it is NaN (`src/relay/op/tensor/reduce.cc`).",
     mean_eval,
-    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Sum, true))),
+    Some(Lower::Nest(|call| nest::reduction(call, Plus, true))),
 );
 
 fn mean_eval(cx: &EvalCx) -> EvalResult {
@@ -202,7 +178,7 @@ pub const VARIANCE: OpDef = OpDef {
     ],
     rel: variance_rel,
     eval: variance_eval,
-    lower: Some(Lower::Nest(variance_nest)),
+    lower: Some(Lower::Nest(nest::variance)),
     fuse: Some(Fuse::CommReduce),
     ..OpDef::BASE
 };
@@ -224,24 +200,6 @@ fn variance_rel(cx: &mut RelCx) -> RelResult {
     }
     let axes = require_axes(cx, &data, attrs.axis.as_deref(), attrs.exclude)?;
     cx.set_out(reduced(&data, &axes, attrs.keepdims), data.dtype)
-}
-
-fn variance_nest(call: &Call) -> Option<Template> {
-    let (attrs, data, mean) = (VarianceAttrs::read(call.attrs), call.arg(0), call.arg(1));
-    (data.dtype == DType::F32).then_some(())?;
-    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
-    let rows = Rows::new(&data.shape, &axes);
-    let mut body = Body::new();
-    let (x, m) = (body.read(0), body.read(1));
-    let difference = body.bin(Bin::Sub, x, m);
-    let square = body.bin(Bin::Mul, difference, difference);
-    let folds = Stage { each: true, body, folds: vec![(square, kernel::Fold::Sum)], stores: vec![] };
-    let divisor = rows.count() as f32 - f32::from(u8::from(attrs.unbiased));
-    let repeated = |(axis, index): (usize, &AxisMap)| if mean.shape[axis] == 1 { AxisMap::zero() } else { index.clone() };
-    let means = rows.index.iter().enumerate().map(repeated).collect();
-    let out = rows.reduced(&axes, attrs.keepdims);
-    let reads = vec![Read { source: Source::Arg(0), axes: rows.index }, Read { source: Source::Arg(1), axes: means }];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages: vec![folds, folded(Some(divisor))], outs: vec![out] })
 }
 
 fn variance_eval(cx: &EvalCx) -> EvalResult {
@@ -286,7 +244,7 @@ pub const MAX: OpDef = extreme(
     "max",
     "The largest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
     max_eval,
-    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Max, false))),
+    Some(Lower::Nest(|call| nest::reduction(call, Max, false))),
 );
 
 fn max_eval(cx: &EvalCx) -> EvalResult {
@@ -298,7 +256,7 @@ pub const MIN: OpDef = extreme(
     "min",
     "The smallest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
     min_eval,
-    Some(Lower::Nest(|call| reduction_nest(call, kernel::Fold::Min, false))),
+    Some(Lower::Nest(|call| nest::reduction(call, Min, false))),
 );
 
 fn min_eval(cx: &EvalCx) -> EvalResult {
@@ -320,7 +278,7 @@ pub const ALL: OpDef = reduction(
     "Whether all elements along the axes are true, which is all but 0; of nothing it is true \
      (`src/relay/op/tensor/reduce.cc`).",
     all_eval,
-    None,
+    Some(Lower::Nest(|call| nest::truth(call, Min))),
 );
 
 fn all_eval(cx: &EvalCx) -> EvalResult {
@@ -333,7 +291,7 @@ pub const ANY: OpDef = reduction(
     "Whether any element along the axes is true, which is all but 0; of nothing it is false \
      (`src/relay/op/tensor/reduce.cc`).",
     any_eval,
-    None,
+    Some(Lower::Nest(|call| nest::truth(call, Max))),
 );
 
 fn any_eval(cx: &EvalCx) -> EvalResult {
@@ -347,12 +305,12 @@ fn truth<F: Fold>(cx: &EvalCx) -> EvalResult {
     Ok(in_shape(cx, folded.cast(cx.out_dtype()).expect("the operand's dtype")))
 }
 
-const fn position(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+const fn position(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult, lower: Option<Lower>) -> OpDef {
     OpDef {
         attrs: Some(ArgReduceAttrs::SCHEMA),
         rules: &[C1, C2, SOMETHING, "C4: 1 <= rank(data)"],
         rel: position_rel,
-        ..reduction(name, doc, eval, None)
+        ..reduction(name, doc, eval, lower)
     }
 }
 
@@ -373,6 +331,7 @@ pub const ARGMAX: OpDef = position(
     "The position of the largest element along the axes, counted in row-major order: the first NaN, else the first of the \
      largest, or the last if `select_last_index` (`src/relay/op/tensor/reduce.cc`).",
     argmax_eval,
+    Some(Lower::Nest(|call| nest::position(call, Max))),
 );
 
 fn argmax_eval(cx: &EvalCx) -> EvalResult {
@@ -388,6 +347,7 @@ pub const ARGMIN: OpDef = position(
     "The position of the smallest element along the axes, counted in row-major order: the first NaN, else the first of the \
      smallest, or the last if `select_last_index` (`src/relay/op/tensor/reduce.cc`).",
     argmin_eval,
+    Some(Lower::Nest(|call| nest::position(call, Min))),
 );
 
 fn argmin_eval(cx: &EvalCx) -> EvalResult {
@@ -423,98 +383,6 @@ fn count(data: &Tensor, axes: &[usize]) -> usize {
 /// With the dimensions of 1 that `keepdims` keeps.
 fn in_shape(cx: &EvalCx, tensor: Tensor) -> super::eval::Outputs {
     tensor.reshape(cx.out_shape()).expect("the relation gave the shape").into()
-}
-
-// ---- In ONNX ----
-
-pub const ONNX: &[(&str, Onnx)] = &[
-    (SUM.name, Onnx::Nodes(|cx| fold_onnx(cx, "ReduceSum"))),
-    (PROD.name, Onnx::Nodes(|cx| fold_onnx(cx, "ReduceProd"))),
-    (MEAN.name, Onnx::Nodes(mean_onnx)),
-    (VARIANCE.name, Onnx::Nodes(variance_onnx)),
-    (MAX.name, Onnx::Nodes(|cx| fold_onnx(cx, "ReduceMax"))),
-    (MIN.name, Onnx::Nodes(|cx| fold_onnx(cx, "ReduceMin"))),
-    (ALL.name, Onnx::Nodes(|cx| truth_onnx(cx, "ReduceMin"))),
-    (ANY.name, Onnx::Nodes(|cx| truth_onnx(cx, "ReduceMax"))),
-    (ARGMAX.name, Onnx::Nodes(|cx| position_onnx(cx, "ArgMax"))),
-    (ARGMIN.name, Onnx::Nodes(|cx| position_onnx(cx, "ArgMin"))),
-];
-
-/// The axes of a call, ascending, and whether they stay.
-fn axes_onnx(cx: &OnnxCx) -> (Vec<i64>, bool) {
-    let attrs = ReduceAttrs::read(cx.attrs);
-    let axes = reduced_axes(cx.rank(cx.tensor(0)), attrs.axis.as_deref(), attrs.exclude);
-    (axes.into_iter().map(|axis| axis as i64).collect(), attrs.keepdims)
-}
-
-/// One reduction. The sum takes its axes as an input, the others as an attribute.
-fn reduced_onnx(cx: &mut OnnxCx, kind: &'static str, data: ValueId, (axes, keep): (Vec<i64>, bool)) -> ValueId {
-    if axes.is_empty() {
-        return cx.node("Identity", &[data]).one();
-    }
-    if kind == "ReduceSum" {
-        let axes = cx.ints("axes", &axes);
-        return cx.node(kind, &[data, axes]).int("keepdims", keep.into()).one();
-    }
-    cx.node(kind, &[data]).ints("axes", &axes).int("keepdims", keep.into()).one()
-}
-
-fn fold_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
-    let (data, dtype) = (cx.tensor(0), cx.out_dtype());
-    if !dtype.is_float() && (dtype.bits < 32 || !dtype.is_int()) {
-        return Err(format!("a reduction of `{dtype}`, where ONNX takes floats and wide integers only"));
-    }
-    let axes = axes_onnx(cx);
-    Ok(reduced_onnx(cx, kind, data, axes).into())
-}
-
-fn mean_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    Of::Floats.require(cx.out_dtype())?;
-    fold_onnx(cx, "ReduceMean")
-}
-
-fn variance_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    Of::Floats.require(cx.out_dtype())?;
-    let attrs = VarianceAttrs::read(cx.attrs);
-    let (data, mean) = (cx.tensor(0), cx.tensor(1));
-    let axes = reduced_axes(cx.rank(data), attrs.axis.as_deref(), attrs.exclude);
-    let all: Vec<i64> = axes.iter().map(|&axis| axis as i64).collect();
-    let difference = cx.node("Sub", &[data, mean]).one();
-    let squares = cx.node("Mul", &[difference, difference]).one();
-    if !attrs.unbiased {
-        return Ok(reduced_onnx(cx, "ReduceMean", squares, (all, attrs.keepdims)).into());
-    }
-    let count = axes.iter().map(|&axis| cx.dim(data, axis)).try_fold(1.0, |n, dim| dim.map(|dim| n * dim as f64))?;
-    let sum = reduced_onnx(cx, "ReduceSum", squares, (all, attrs.keepdims));
-    let count = cx.scalar("count", cx.out_dtype(), count - 1.0)?;
-    Ok(cx.node("Div", &[sum, count]).one().into())
-}
-
-/// The least or the greatest of 0 and 1.
-fn truth_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
-    let (data, axes, dtype) = (cx.tensor(0), axes_onnx(cx), cx.out_dtype());
-    let truth = cx.cast(data, dtype, DType::BOOL)?;
-    let numbers = cx.cast(truth, DType::BOOL, DType::I32)?;
-    let reduced = reduced_onnx(cx, kind, numbers, axes);
-    Ok(cx.cast(reduced, DType::I32, dtype)?.into())
-}
-
-/// Along one axis as ONNX has it; along all of them, along that of the elements in a row.
-fn position_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
-    let attrs = ArgReduceAttrs::read(cx.attrs);
-    let data = cx.tensor(0);
-    Of::Numbers.require(cx.dtype(data))?;
-    let axes = reduced_axes(cx.rank(data), attrs.axis.as_deref(), attrs.exclude);
-    let (row, axis, keep) = match axes[..] {
-        [axis] => (data, axis as i64, attrs.keepdims),
-        _ if axes.len() == cx.rank(data) => (cx.reshaped(data, &[-1]), 0, false),
-        _ => return Err("positions along several of the axes".into()),
-    };
-    let node = cx.node(kind, &[row]).int("axis", axis).int("keepdims", keep.into());
-    let position = node.int("select_last_index", attrs.select_last_index.into()).one();
-    let position = cx.cast(position, DType::I64, cx.out_dtype())?;
-    let all_kept = axes.len() > 1 && attrs.keepdims;
-    Ok(if all_kept { cx.reshaped(position, &vec![1; axes.len()]) } else { position }.into())
 }
 
 pub const FAMILY: &[OpDef] = &[SUM, PROD, MEAN, VARIANCE, MAX, MIN, ALL, ANY, ARGMAX, ARGMIN];

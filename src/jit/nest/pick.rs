@@ -1,0 +1,68 @@
+//! Reads whose place is computed: so many elements from where a read without it would go.
+//!
+//! Where all lanes are displaced alike, the pointer is, and the lanes are read as if there were no displacement: a row of a table by
+//! its number costs what a row costs. Otherwise the lanes are gathered. Lanes that are not there read nothing.
+
+use super::access::Lanes;
+use super::emit::Point;
+use super::generate::{Gen, SCRATCH};
+use crate::jit::asm::{Mem, Op, R, V};
+use crate::types::DType;
+
+impl Gen<'_> {
+    /// `places` may be the first scratch register.
+    pub fn pick(&mut self, access: usize, places: V, uniform: bool, point: &Point, dst: V) -> Option<()> {
+        let of_bytes = self.n.accesses[access].dtype == DType::BOOL;
+        if !of_bytes && self.n.accesses[access].dtype.bytes() != 4 {
+            return None;
+        }
+        let slot = self.byte_slot();
+        if uniform {
+            self.asm.store_lane0(slot, places);
+            self.asm.movsxd(R::RCX, slot);
+            let lanes = self.place(access, point)?;
+            self.asm.lea(R::RAX, displaced(lanes.first, lanes.size as u8));
+            return self.read_lanes(access, &Lanes { first: Mem::at(R::RAX, 0), ..lanes }, dst);
+        }
+        let lanes = self.place(access, point)?;
+        if of_bytes {
+            return self.pick_bytes(&lanes, places, dst);
+        }
+        let places = self.from_first(&lanes, places)?;
+        self.gather_at(&lanes, places, dst);
+        Some(())
+    }
+
+    /// The places counted from that of the first lane.
+    fn from_first(&mut self, lanes: &Lanes, places: V) -> Option<V> {
+        if lanes.stride == 0 || lanes.n == 1 {
+            return Some(places);
+        }
+        let steps = (0..self.lanes as i64).map(|lane| i32::try_from(lane * lanes.stride).ok());
+        let steps: Vec<u8> = steps.collect::<Option<Vec<i32>>>()?.iter().flat_map(|step| step.to_le_bytes()).collect();
+        let steps = self.asm.constant(&steps);
+        self.asm.op3(Op::AddI, SCRATCH[0], places, steps);
+        Some(SCRATCH[0])
+    }
+
+    /// One byte after another, by way of the stack.
+    fn pick_bytes(&mut self, lanes: &Lanes, places: V, dst: V) -> Option<()> {
+        let slot = self.byte_slot();
+        self.asm.store(slot, places);
+        for lane in 0..lanes.n as i32 {
+            let at = slot.plus(4 * lane);
+            self.asm.movsxd(R::RCX, at);
+            let step = i32::try_from(i64::from(lane) * lanes.stride).ok()?;
+            self.asm.load_byte(R::RCX, displaced(lanes.first.plus(step), 1));
+            self.asm.mov_mr32(at, R::RCX);
+        }
+        self.asm.load(dst, slot);
+        self.as_bools(dst);
+        Some(())
+    }
+}
+
+/// So many elements further as `rcx` says.
+fn displaced(mem: Mem, size: u8) -> Mem {
+    Mem::indexed(mem.base, R::RCX, size, mem.disp)
+}

@@ -1,0 +1,116 @@
+//! Pools of any windows: what each position covers along an axis is a table, and so is what a mean divides by.
+//!
+//! For what a clip cannot say: windows of different sizes, windows that lie outside of the data, dilation over its ends.
+
+use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, MaxPool2dAttrs};
+use crate::kernel::{Bin, Body, Cmp, Fold, ReduceDim, Stage, Store, Val};
+use crate::ops::layout::Layout;
+use crate::ops::lower::{AxisMap, Call, Read, Source, Table, Template};
+use crate::ops::picked::{is_float, read};
+use crate::ops::window::{self, Cover};
+
+/// What the positions along an axis of the operand cover.
+struct Covered {
+    axis: usize,
+    covers: Vec<Cover>,
+}
+
+/// What is made of a window.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Of {
+    Max,
+    /// Divided by the number of elements.
+    Mean,
+    /// Divided by the number of elements, padding included.
+    MeanOfAll,
+}
+
+pub(super) fn pool(call: &Call, spatial: &str, mean: bool) -> Option<Template> {
+    let attrs = MaxPool2dAttrs::read(call.attrs);
+    let layout = Layout::parse(&attrs.layout).ok()?;
+    let windows = window::windows(&attrs.pool_size, &attrs.strides, &attrs.dilation, &attrs.padding);
+    let along = |(letter, window): (char, window::Window)| {
+        let axis = layout.axis(letter)?;
+        let (input, n) = (call.arg(0).shape[axis] as usize, call.out().shape[axis] as usize);
+        Some(Covered { axis, covers: (0..n).map(|o| window.cover(o, input)).collect() })
+    };
+    let covered = spatial.chars().zip(windows).map(along).collect::<Option<Vec<Covered>>>()?;
+    let of = match mean {
+        false => Of::Max,
+        true if AvgPool2dAttrs::read(call.attrs).count_include_pad => Of::MeanOfAll,
+        true => Of::Mean,
+    };
+    tabled(call, &covered, of)
+}
+
+pub(super) fn adaptive(call: &Call, spatial: &str, mean: bool) -> Option<Template> {
+    let layout = Layout::parse(&AdaptivePool2dAttrs::read(call.attrs).layout).ok()?;
+    let along = |letter| {
+        let axis = layout.axis(letter)?;
+        let (input, n) = (call.arg(0).shape[axis], call.out().shape[axis]);
+        let at = |i: u64| u128::from(i) * u128::from(input);
+        let cover = |i: u64| Cover::range((at(i) / u128::from(n)) as usize, at(i + 1).div_ceil(u128::from(n)) as usize);
+        Some(Covered { axis, covers: (0..n).map(cover).collect() })
+    };
+    let covered = spatial.chars().map(along).collect::<Option<Vec<Covered>>>()?;
+    tabled(call, &covered, if mean { Of::Mean } else { Of::Max })
+}
+
+/// Elements of a table at most; more would cost more memory than the kernel is worth.
+const LARGEST: u64 = 1 << 22;
+
+fn tabled(call: &Call, covered: &[Covered], of: Of) -> Option<Template> {
+    is_float(call, 0)?;
+    let (data, out) = (call.arg(0), call.out());
+    (!data.shape.contains(&0)).then_some(())?;
+    let rank = data.shape.len();
+    let mut template = Template { dims: out.shape.clone(), ..Template::default() };
+    let (mut body, mut last) = (Body::new(), Body::new());
+    let mut index: Vec<AxisMap> = (0..rank).map(AxisMap::of).collect();
+    let (mut places, mut inside, mut number) = (vec![], None, None);
+    for Covered { axis, covers } in covered {
+        let lists: Vec<Vec<usize>> = covers.iter().map(|cover| cover.inputs().collect()).collect();
+        let most = lists.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        (covers.len() as u64 * most as u64 <= LARGEST).then_some(())?;
+        let cells = || lists.iter().flat_map(|list| (0..most).map(|at| list.get(at).copied()));
+        let map = AxisMap { offset: 0, terms: vec![(*axis, most as i64), (rank + template.reduce.len(), 1)] };
+        // A point beyond the window's end shows its first one again, and is then left out.
+        let table = Table::ints(cells().map(|cell| cell.unwrap_or(0) as i32));
+        places.push((*axis, read(&mut template, &mut body, Read::table(table, map.clone()))));
+        index[*axis] = AxisMap::zero();
+        if cells().any(|cell| cell.is_none()) {
+            let shown = Table::bools(cells().map(|cell| cell.is_some()));
+            let shown = read(&mut template, &mut body, Read::table(shown, map));
+            inside = Some(inside.map_or(shown, |inside| body.bin(Bin::And, inside, shown)));
+        }
+        template.reduce.push(ReduceDim { extent: most as u64, clip: None });
+        let count =
+            |(cover, list): (&Cover, &Vec<usize>)| if of == Of::MeanOfAll { cover.padded as f32 } else { list.len() as f32 };
+        let counts = Table::floats(covers.iter().zip(&lists).map(count));
+        let n = read(&mut template, &mut last, Read::table(counts, AxisMap::of(*axis)));
+        number = Some(number.map_or(n, |number| last.bin(Bin::Mul, number, n)));
+    }
+    let mut x = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), index) });
+    if let Some(inside) = inside {
+        let nothing = body.f32(if of == Of::Max { f32::NEG_INFINITY } else { 0.0 });
+        x = body.select(inside, x, nothing);
+    }
+    let fold = if of == Of::Max { Fold::Max } else { Fold::Sum };
+    let folds = Stage { each: true, body, folds: vec![(x, fold)], stores: vec![] };
+    let val = of_window(&mut last, number?, of);
+    let last = Stage { each: false, body: last, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    template.stages = vec![folds, last];
+    template.outs = vec![(0..rank).map(AxisMap::of).collect()];
+    Some(template)
+}
+
+/// The result of a window of so many elements: of none it is 0, or the least number.
+fn of_window(body: &mut Body, number: Val, of: Of) -> Val {
+    let (folded, zero) = (body.folded(0), body.f32(0.0));
+    let (val, nothing) = match of {
+        Of::Max => (folded, body.f32(f32::MIN)),
+        _ => (body.bin(Bin::Div, folded, number), zero),
+    };
+    let is_empty = body.cmp(Cmp::Eq, number, zero);
+    body.select(is_empty, nothing, val)
+}

@@ -1,0 +1,169 @@
+//! Reductions as loops.
+
+use super::{ArgReduceAttrs, ReduceAttrs, VarianceAttrs, reduced_axes};
+use crate::kernel::{Bin, Body, Cmp, Fold, Lane, Stage, Store, Un, Val};
+use crate::ops::lower::{AxisMap, Call, Read, Rows, Source, Table, Template, lane};
+use crate::ops::picked::read;
+use crate::types::DType;
+
+/// The fold of each row, divided by its length for a mean.
+pub(super) fn reduction(call: &Call, fold: Fold, mean: bool) -> Option<Template> {
+    let (attrs, data) = (ReduceAttrs::read(call.attrs), call.arg(0));
+    // A sum of bools is no number of one, and a mean of integers is rounded.
+    if data.dtype == DType::BOOL && !mean {
+        return truth(call, if matches!(fold, Fold::Sum | Fold::Max) { Fold::Max } else { Fold::Min });
+    }
+    (data.dtype == DType::F32 || (data.dtype == DType::I32 && !mean)).then_some(())?;
+    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
+    let rows = Rows::new(&data.shape, &axes);
+    // Of nothing there is no extreme, and a mean of nothing is NaN.
+    (rows.count() > 0 || matches!(fold, Fold::Sum | Fold::Product)).then_some(())?;
+    let mut element = Body::new();
+    let x = element.read(0);
+    let folds = Stage { each: true, body: element, folds: vec![(x, fold)], stores: vec![] };
+    let out = rows.reduced(&axes, attrs.keepdims);
+    let divisor = mean.then(|| rows.count() as f32);
+    let reads = vec![Read::of(Source::Arg(0), rows.index)];
+    Some(Template {
+        dims: rows.dims,
+        reduce: rows.reduce,
+        reads,
+        stages: vec![folds, folded(divisor)],
+        outs: vec![out],
+        ..Template::default()
+    })
+}
+
+/// Stores the first fold, divided.
+fn folded(divisor: Option<f32>) -> Stage {
+    let mut body = Body::new();
+    let mut val = body.folded(0);
+    if let Some(divisor) = divisor {
+        let divisor = body.f32(divisor);
+        val = body.bin(Bin::Div, val, divisor);
+    }
+    Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] }
+}
+
+pub(super) fn variance(call: &Call) -> Option<Template> {
+    let (attrs, data, mean) = (VarianceAttrs::read(call.attrs), call.arg(0), call.arg(1));
+    (data.dtype == DType::F32).then_some(())?;
+    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
+    let rows = Rows::new(&data.shape, &axes);
+    let mut body = Body::new();
+    let (x, m) = (body.read(0), body.read(1));
+    let difference = body.bin(Bin::Sub, x, m);
+    let square = body.bin(Bin::Mul, difference, difference);
+    let folds = Stage { each: true, body, folds: vec![(square, Fold::Sum)], stores: vec![] };
+    let divisor = rows.count() as f32 - f32::from(u8::from(attrs.unbiased));
+    let repeated = |(axis, index): (usize, &AxisMap)| if mean.shape[axis] == 1 { AxisMap::zero() } else { index.clone() };
+    let means = rows.index.iter().enumerate().map(repeated).collect();
+    let out = rows.reduced(&axes, attrs.keepdims);
+    let reads = vec![Read::of(Source::Arg(0), rows.index), Read::of(Source::Arg(1), means)];
+    Some(Template {
+        dims: rows.dims,
+        reduce: rows.reduce,
+        reads,
+        stages: vec![folds, folded(Some(divisor))],
+        outs: vec![out],
+        ..Template::default()
+    })
+}
+
+/// Whether all elements are true, as the least of 0 and 1; whether any is, as the greatest.
+pub(super) fn truth(call: &Call, fold: Fold) -> Option<Template> {
+    let (attrs, data) = (ReduceAttrs::read(call.attrs), call.arg(0));
+    let lane = plain(data.dtype)?;
+    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
+    let rows = Rows::new(&data.shape, &axes);
+    let out = rows.reduced(&axes, attrs.keepdims);
+    let mut element = Body::new();
+    let x = element.read(0);
+    let truth = is_true(&mut element, x, lane);
+    let number = element.un(Un::BoolToInt, truth);
+    let folds = Stage { each: true, body: element, folds: vec![(number, fold)], stores: vec![] };
+    // Of nothing the least is the greatest integer, which is true, and the other way round.
+    let mut body = Body::new();
+    let (folded, zero) = (body.folded(0), body.i32(0));
+    let truth = body.cmp(Cmp::Gt, folded, zero);
+    let val = match lane {
+        Lane::F32 => body.un(Un::BoolToFloat, truth),
+        _ if lane == Lane::I32 => body.un(Un::BoolToInt, truth),
+        _ => truth,
+    };
+    let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    let reads = vec![Read::of(Source::Arg(0), rows.index)];
+    Some(Template {
+        dims: rows.dims,
+        reduce: rows.reduce,
+        reads,
+        stages: vec![folds, last],
+        outs: vec![out],
+        ..Template::default()
+    })
+}
+
+fn is_true(body: &mut Body, x: Val, lane: Lane) -> Val {
+    if lane == Lane::Bool {
+        return x;
+    }
+    let zero = if lane == Lane::F32 { body.f32(0.0) } else { body.i32(0) };
+    body.cmp(Cmp::Ne, x, zero)
+}
+
+/// The lane of the dtypes whose elements a register holds as they are.
+fn plain(dtype: DType) -> Option<Lane> {
+    lane(dtype).filter(|lane| matches!(lane, Lane::F32 | Lane::I32 | Lane::Bool))
+}
+
+/// Elements of a row at most whose positions are worth a table.
+const LONGEST: u64 = 1 << 24;
+
+/// The extreme of each row; then the first position, or the last, of what equals it. Of NaN it is the first either way, so that
+/// where the last counts the positions of NaN are counted from the other end.
+pub(super) fn position(call: &Call, extreme: Fold) -> Option<Template> {
+    let (attrs, data) = (ArgReduceAttrs::read(call.attrs), call.arg(0));
+    let lane = plain(data.dtype)?;
+    (call.out().dtype == DType::I32).then_some(())?;
+    let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
+    let rows = Rows::new(&data.shape, &axes);
+    let n = rows.count();
+    (1..=LONGEST).contains(&n).then_some(())?;
+    let mut template = Template { dims: rows.dims.clone(), reduce: rows.reduce.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let element = Read::of(Source::Arg(0), rows.index.clone());
+    let x = read(&mut template, &mut body, element);
+    let x = comparable(&mut body, x, lane);
+    let first = Stage { each: true, body, folds: vec![(x, extreme)], stores: vec![] };
+    let mut body = Body::new();
+    let (x, best) = (body.read(0), body.folded(0));
+    let x = comparable(&mut body, x, lane);
+    let place = read(&mut template, &mut body, Read::table(Table::ints(0..n as i32), rows.position()));
+    let last = attrs.select_last_index;
+    let never = body.i32(if last { -1 } else { i32::MAX });
+    let same = body.cmp(Cmp::Eq, x, best);
+    let mut key = body.select(same, place, never);
+    if lane == Lane::F32 {
+        let (is_nan, most) = (body.cmp(Cmp::Ne, x, x), body.i32(i32::MAX));
+        let counted = if last { body.bin(Bin::Sub, most, place) } else { place };
+        key = body.select(is_nan, counted, key);
+    }
+    let folds = vec![(key, if last { Fold::Max } else { Fold::Min })];
+    let second = Stage { each: true, body, folds, stores: vec![] };
+    let mut body = Body::new();
+    let mut val = body.folded(1);
+    if last && lane == Lane::F32 {
+        let (best, most) = (body.folded(0), body.i32(i32::MAX));
+        let (is_nan, turned) = (body.cmp(Cmp::Ne, best, best), body.bin(Bin::Sub, most, val));
+        val = body.select(is_nan, turned, val);
+    }
+    let third = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    template.stages = vec![first, second, third];
+    template.outs = vec![rows.reduced(&axes, attrs.keepdims)];
+    Some(template)
+}
+
+/// A bool as a number, which can be compared.
+fn comparable(body: &mut Body, x: Val, lane: Lane) -> Val {
+    if lane == Lane::Bool { body.un(Un::BoolToInt, x) } else { x }
+}
