@@ -3,10 +3,13 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::layout::{Layout, layout_attr};
+use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template};
+use super::picked::{is_float, read};
 use super::rel::{Fault, RelCx, RelResult, Shape};
 use super::window::{self, Window};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Body, Fold, ReduceDim, Stage, Store};
 use crate::tensor::{ArrayT, Element, Tensor, float_max, with_array};
 use crate::types::DType;
 
@@ -49,6 +52,7 @@ pub const DILATION2D: OpDef = OpDef {
     ],
     rel: dilation2d_rel,
     eval: dilation2d_eval,
+    lower: Some(Lower::Nest(dilation2d_nest)),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
 };
@@ -101,6 +105,54 @@ fn dilation2d_eval(cx: &EvalCx) -> EvalResult {
     let windows = attrs.windows([weight.shape()[1] as i64, weight.shape()[2] as i64]);
     let out = with_array!(data, |array: T| dilated(array, T::unwrap(&weight.data).expect("of the same dtype"), &windows));
     Ok(data_layout.pack("NCHW", &out).into())
+}
+
+/// For each position and point of the window along an axis a table tells the place, and another whether it is in the data.
+fn dilation2d_nest(call: &Call) -> Option<Template> {
+    (0..2).try_for_each(|arg| is_float(call, arg))?;
+    let (data, weight, out) = (&call.arg(0).shape, &call.arg(1).shape, call.out());
+    (out.dtype == DType::F32 && !data.contains(&0)).then_some(())?;
+    let attrs = Dilation2dAttrs::read(call.attrs);
+    let (own, of_weight) = (Layout::parse(&attrs.data_layout).ok()?, Layout::parse(&attrs.kernel_layout).ok()?);
+    // Blocks cut axes into two, of which the loops would have to be told.
+    let plain = |layout: &Layout, letter| layout.axis(letter).filter(|_| layout.block(letter) == 1);
+    let rank = data.len();
+    let mut template = Template { dims: out.shape.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let mut index: Vec<AxisMap> = (0..rank).map(AxisMap::of).collect();
+    let mut weights = vec![AxisMap::zero(); weight.len()];
+    weights[plain(&of_weight, 'I')?] = AxisMap::of(plain(&own, 'C')?);
+    let [height, width] = [plain(&of_weight, 'H')?, plain(&of_weight, 'W')?].map(|axis| weight[axis]);
+    let windows = attrs.windows([height as i64, width as i64]);
+    let (mut places, mut inside) = (vec![], None);
+    for (at, letter) in "HW".chars().enumerate() {
+        let (axis, kernel) = (plain(&own, letter)?, [height, width][at]);
+        let (input, n, window) = (data[axis] as usize, out.shape[axis] as usize, &windows[at]);
+        let cells: Vec<Option<usize>> = (0..n)
+            .flat_map(|o| (0..kernel as usize).map(move |k| window.inside(k, input, n).contains(&o).then(|| window.input(o, k))))
+            .collect();
+        let map = AxisMap { offset: 0, terms: vec![(axis, kernel as i64), (rank + at, 1)] };
+        let table = Table::ints(cells.iter().map(|cell| cell.unwrap_or(0) as i32));
+        places.push((axis, read(&mut template, &mut body, Read::table(table, map.clone()))));
+        let shown = Read::table(Table::bools(cells.iter().map(Option::is_some)), map);
+        let shown = read(&mut template, &mut body, shown);
+        inside = Some(inside.map_or(shown, |inside| body.bin(Bin::And, inside, shown)));
+        index[axis] = AxisMap::zero();
+        weights[plain(&of_weight, letter)?] = AxisMap::of(rank + at);
+        template.reduce.push(ReduceDim { extent: kernel, clip: None });
+    }
+    let x = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), index) });
+    let zero = body.f32(0.0);
+    let x = body.select(inside?, x, zero);
+    let w = read(&mut template, &mut body, Read::of(Source::Arg(1), weights));
+    let sum = body.bin(Bin::Add, x, w);
+    let folds = Stage { each: true, body, folds: vec![(sum, Fold::Max)], stores: vec![] };
+    let mut body = Body::new();
+    let val = body.folded(0);
+    let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    template.stages = vec![folds, last];
+    template.outs = vec![(0..rank).map(AxisMap::of).collect()];
+    Some(template)
 }
 
 fn dilated<T: Element>(data: &ArrayT<T>, weight: &ArrayT<T>, windows: &[Window]) -> Tensor {

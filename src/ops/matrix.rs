@@ -3,10 +3,13 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::index::{require_ints, require_same_dim};
+use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane};
 use super::onnx::{Onnx, OnnxCx, OnnxResult};
+use super::picked::{constant, read};
 use super::rel::{Fault, RelCx, RelResult, require_same_dtype};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::{Arg, AttrSchema};
+use crate::kernel::{Bin, Body, Cmp};
 use crate::tensor::Tensor;
 use crate::types::DType;
 
@@ -132,6 +135,7 @@ pub const TRILU: OpDef = OpDef {
     rules: &["C1: rank(data) >= 2", "C2: k is an integer of rank 0"],
     rel: trilu_rel,
     eval: trilu_eval,
+    lower: Some(Lower::Nest(trilu_nest)),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
 };
@@ -153,6 +157,27 @@ fn trilu_eval(cx: &EvalCx) -> EvalResult {
         (if upper { diagonal >= k } else { diagonal <= k }).then_some(i)
     };
     Ok(data.pick(data.shape(), 0.0, source).into())
+}
+
+fn trilu_nest(call: &Call) -> Option<Template> {
+    let (shape, upper) = (&call.arg(0).shape, TriluAttrs::read(call.attrs).upper);
+    let lane = lane(call.arg(0).dtype)?;
+    (call.arg(1).dtype == DType::I32).then_some(())?;
+    let rank = shape.len();
+    let mut template = Template { dims: shape.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let x = read(&mut template, &mut body, Read::of(Source::Arg(0), (0..rank).map(AxisMap::of).collect()));
+    let k = read(&mut template, &mut body, Read::of(Source::Arg(1), vec![]));
+    let mut place = |axis: usize| {
+        let n = i32::try_from(shape[axis]).ok()?;
+        Some(read(&mut template, &mut body, Read::table(Table::ints(0..n), AxisMap::of(axis))))
+    };
+    let (row, column) = (place(rank - 2)?, place(rank - 1)?);
+    let diagonal = body.bin(Bin::Sub, column, row);
+    let stays = body.cmp(if upper { Cmp::Ge } else { Cmp::Le }, diagonal, k);
+    let zero = constant(&mut body, lane, 0.0)?;
+    let val = body.select(stays, x, zero);
+    template.finish(body, val)
 }
 
 // ---- In ONNX ----

@@ -23,6 +23,7 @@ mod taps;
 mod testing;
 #[cfg(test)]
 mod trial;
+mod weighing;
 mod window;
 
 mod activation;

@@ -1,9 +1,12 @@
 //! Data read at coordinates that data gives, and a maker of such coordinates.
 
+mod nest;
+
 use super::attrs::{Dims, attrs};
 use super::choice::one_of;
 use super::eval::{EvalCx, EvalResult};
 use super::layout::{Layout, layout_attr};
+use super::lower::Lower;
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::taps::{self, Point, Taps};
 use super::{Fuse, OpDef};
@@ -42,6 +45,7 @@ pub const AFFINE_GRID: OpDef = OpDef {
     rules: &["C1: the shape of data is (n, 2, 3)", "C2: target_shape has 2 values, each at least 2", "C3: dtype(data) is float"],
     rel: affine_grid_rel,
     eval: affine_grid_eval,
+    lower: Some(Lower::Nest(nest::affine_grid)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -107,6 +111,7 @@ pub const GRID_SAMPLE: OpDef = OpDef {
     ],
     rel: grid_sample_rel,
     eval: grid_sample_eval,
+    lower: Some(Lower::Nest(nest::grid_sample)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
