@@ -142,6 +142,8 @@ fn elementwise_operators_keep_the_corners() {
         failures.iter().map(|f| format!("{f}\n")).collect::<String>()
     );
     let ran_once = |def: &&&OpDef| cases.iter().zip(&results).any(|(case, result)| case.0.name == def.name && result.is_some());
-    let silent: Vec<&str> = defs.iter().filter(|def| !ran_once(def)).map(|def| def.name).collect();
+    // What makes tensors has no operand with corners, or one that is a scalar; the goldens have it.
+    let makes = |def: &&&OpDef| ["full", "full_like", "ones", "zeros"].contains(&def.name);
+    let silent: Vec<&str> = defs.iter().filter(|def| !ran_once(def) && !makes(def)).map(|def| def.name).collect();
     assert!(silent.is_empty(), "never run: {silent:?}");
 }
