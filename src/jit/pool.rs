@@ -3,8 +3,9 @@
 //! * The split is fixed by the number of items and of threads, so nothing depends on who is faster.
 //! * Between regions a worker spins for a bounded time, because regions follow each other within microseconds, then sleeps; so
 //!   does the caller who waits for the others. With more threads than cores nobody spins.
-//! * A region allocates nothing. One that starts while another runs on the same pool waits; one that starts inside a region
-//!   runs on the thread that started it.
+//! * A region allocates nothing. One that starts while another runs on the same pool waits; one that a share of the same pool
+//!   starts runs on the thread that started it. A thread knows the innermost pool it works for: a region of one pool that is
+//!   started inside another pool's, which is inside the first one's, would wait for itself, so nobody nests pools in turns.
 //! * A panic in any share reaches the caller after all shares have ended.
 //!
 //! Pools are independent of each other. Deliberately not here: what to split, and into how many parts; a kernel never splits a

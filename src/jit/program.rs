@@ -57,8 +57,8 @@ enum Packed {
     Kept(usize),
     /// They are read as they come.
     AsKept,
-    /// At a byte of the session's memory, packed anew each run.
-    Scratch(usize),
+    /// In the session's memory, packed anew each run.
+    Scratch,
 }
 
 /// What a step has become.
@@ -122,8 +122,9 @@ impl Program {
                         packed_len += bytes / 4;
                         Packed::Kept(packed_len - bytes / 4)
                     } else {
-                        scratch_bytes += bytes;
-                        Packed::Scratch(scratch_bytes - bytes)
+                        // Steps come one after another, so one stretch serves them all.
+                        scratch_bytes = scratch_bytes.max(bytes);
+                        Packed::Scratch
                     };
                     Launch::Contract(Box::new(code), packed)
                 }
@@ -166,11 +167,11 @@ impl Program {
         Ok(())
     }
 
-    /// The elements of a buffer.
-    fn source(&self, buffer: BufferId, address: *const u8) -> &[f32] {
+    /// The elements of a buffer, an f32 each; those of a caller's buffer may begin at any byte.
+    fn source(&self, buffer: BufferId, address: *const u8) -> &[[u8; 4]] {
         let elements = self.plan.buffers[buffer].elements as usize;
-        // SAFETY: `addresses` gave the address of this buffer, which has so many elements of f32.
-        unsafe { slice_at(address as *const f32, elements) }
+        // SAFETY: `addresses` gave the address of this buffer, which has so many elements of four bytes.
+        unsafe { slice_at(address as *const [u8; 4], elements) }
     }
 
     /// The address of each buffer. Those that are not there yet are null.
@@ -242,9 +243,9 @@ impl Program {
                 let weights = match packed {
                     Packed::AsKept => std::ptr::null(),
                     Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
-                    Packed::Scratch(at) => {
+                    Packed::Scratch => {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
-                        let start = scratch.wrapping_add(*at) as *mut f32;
+                        let start = scratch as *mut f32;
                         let (to, n_pieces) = (Shared(start.cast_const()), code.n_pieces());
                         pool.run(items.len(), &|_, shares| {
                             for piece in shares.flat_map(|share| part(n_pieces, share, items.len())) {

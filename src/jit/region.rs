@@ -15,10 +15,13 @@ unsafe impl Send for Region {}
 // SAFETY: as above; a shared reference gives no more than the address.
 unsafe impl Sync for Region {}
 
+/// Of a region that has no page to begin with: as much as whoever puts things into regions counts on.
+const ALIGNMENT: usize = 64;
+
 impl Region {
     pub fn new(bytes: usize) -> io::Result<Region> {
         if bytes == 0 {
-            return Ok(Region { map: None, start: std::ptr::null_mut() });
+            return Ok(Region { map: None, start: std::ptr::without_provenance_mut(ALIGNMENT) });
         }
         let mut map = MmapMut::map_anon(bytes)?;
         // Large pages are a wish: without them everything works as well.
@@ -27,7 +30,7 @@ impl Region {
         Ok(Region { map: Some(map), start })
     }
 
-    /// The first byte; null where there is none.
+    /// The first byte, at a multiple of a cache line; where there is none, an address that is good for nothing but no bytes.
     pub fn start(&self) -> *mut u8 {
         self.start
     }

@@ -1,5 +1,6 @@
 //! Any sum of products with its code, whichever way it is computed.
 
+use super::pack::Element;
 use super::winograd::{self, Size};
 use super::{Contraction, Item, compile, depthwise, rows};
 use crate::jit::asm::{Asm, Isa};
@@ -59,14 +60,15 @@ impl Compiled {
     }
 
     /// Packs weights as they come. Answers whether it did: not if a side is too short.
-    pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
+    pub fn pack<E: Element>(&self, source: &[E], packed: &mut [f32]) -> bool {
         match self {
             Compiled::Direct(direct) => direct.packing.pack(source, packed),
             Compiled::Tiles(tiles) => tiles.filters.pack(source, packed),
         }
     }
 
-    /// How many pieces can be packed beside each other, without allocating.
+    /// How many pieces can be packed beside each other. Packing a piece of a direct sum allocates nothing; tiles are one
+    /// piece, whose transform allocates and has threads of its own.
     pub fn n_pieces(&self) -> usize {
         match self {
             Compiled::Direct(direct) => direct.packing.n_pieces(),
@@ -78,7 +80,7 @@ impl Compiled {
     ///
     /// # Safety
     /// `packed` has [`Compiled::packed_len`] elements, and nobody else uses this piece's meanwhile.
-    pub unsafe fn pack_piece(&self, source: &[f32], packed: *mut f32, piece: usize) -> bool {
+    pub unsafe fn pack_piece<E: Element>(&self, source: &[E], packed: *mut f32, piece: usize) -> bool {
         match self {
             Compiled::Direct(direct) => {
                 let (begin, len) = direct.packing.piece(piece);

@@ -217,7 +217,12 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Whether all offsets in bytes stay in 63 bits, and those inside a tile, which are displacements, in 31.
+/// So many elements are half of what a displacement in bytes can say, for it is a sum of two: a point's, and a vector's or
+/// that of a step of the sum.
+const NEAR: u64 = 1 << 28;
+
+/// Whether all points of a part lie near each other in each stream, and all steps of the sum in the input: then whatever
+/// tiles they are cut into, what lies inside of one is a displacement. So a part that spans a GiB or more has no code here.
 fn in_range(contract: &Contract) -> bool {
     let far = |extent: u64, step: i64| i128::from(extent) * i128::from(step).abs();
     let points = contract.points.iter().map(|dim| far(dim.extent, dim.input).max(far(dim.extent, dim.other))).sum::<i128>();
@@ -226,7 +231,7 @@ fn in_range(contract: &Contract) -> bool {
         .operands
         .iter()
         .map(|operand| contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>());
-    points.max(sum).max(operands.max().unwrap_or(0)) < 1 << 28
+    points.max(sum).max(operands.max().unwrap_or(0)) < i128::from(NEAR)
 }
 
 /// The points' dimensions with all their streams.
@@ -257,7 +262,8 @@ fn column_offset(view: Columns, column: u64) -> i64 {
     (column / view.block) as i64 * view.outer + (column % view.block) as i64 * view.inner
 }
 
-/// The streams of tiles of `vectors`; `None` where a vector's columns do not lie together, or groups are not alike.
+/// The streams of tiles of `vectors`; `None` where a vector's columns do not lie together, groups are not alike, or the
+/// vectors of one lie too far from each other.
 fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> Option<Vec<Stream>> {
     let stream = |view: &Columns| {
         let whole = view.block >= n_vectors * lanes as u64 || view.outer == 0 && view.inner == 0;
@@ -277,7 +283,9 @@ fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> O
             let first = group * vectors as u64;
             (first..n_vectors.min(first + vectors as u64)).all(|v| at(v) - at(first) == (v - first) as i64 * step)
         });
-        even.then_some(Stream { lanes: kind, vector: step })
+        // How far a tile's vectors reach is part of a displacement.
+        let near = step.checked_mul(vectors as i64)?.unsigned_abs() < NEAR;
+        (even && near).then_some(Stream { lanes: kind, vector: step })
     };
     views.iter().map(stream).collect()
 }
@@ -405,15 +413,16 @@ fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
     }
 }
 
-/// Calls the code at an entry for each row of a table of so many columns.
+/// Calls the code at an entry for each of the first rows of a table.
 ///
 /// # Safety
-/// The code there is an [`Entry`] made for such frames and tables, and their pointers are good.
-unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_table: usize) {
+/// The code there is an [`Entry`] made for such frames and tables, the table has the rows that it reads, and their pointers
+/// are good.
+unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_rows: usize) {
     // SAFETY: the caller vouches for it.
     unsafe {
         let entry: Entry = std::mem::transmute(code.wrapping_add(entry));
-        entry(frame.as_ptr(), table.as_ptr(), (table.len() / n_table) as u64);
+        entry(frame.as_ptr(), table.as_ptr(), n_rows as u64);
     }
 }
 
@@ -490,10 +499,11 @@ impl Contraction {
                 (first, next) => {
                     if let Some(run) = first.take() {
                         let n_table = 1 + self.streams.len();
-                        let rows = &self.tiles.table[run.begin * n_table..run.end * n_table];
-                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the caller vouches for
-                        // code and buffers.
-                        unsafe { call(code, self.entries[run.shape][last], frame, rows, n_table) };
+                        // From the run's first row to the end: a tile may look at the row behind its own.
+                        let rows = &self.tiles.table[run.begin * n_table..];
+                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the table has a row
+                        // more than there are tiles; the caller vouches for code and buffers.
+                        unsafe { call(code, self.entries[run.shape][last], frame, rows, run.end - run.begin) };
                         frame[2 + self.streams.len()] += (run.end - run.begin) as i64 * self.next_bytes[run.shape];
                     }
                     waiting = next;

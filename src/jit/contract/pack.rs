@@ -6,6 +6,35 @@
 use crate::kernel::{Columns, ContractDim};
 use rayon::prelude::*;
 
+/// An element of weights as they come.
+pub trait Element: Copy + Sync {
+    fn value(self) -> f32;
+
+    /// Copies elements that lie one after another.
+    fn copy(from: &[Self], to: &mut [f32]);
+}
+
+impl Element for f32 {
+    fn value(self) -> f32 {
+        self
+    }
+
+    fn copy(from: &[f32], to: &mut [f32]) {
+        to.copy_from_slice(from);
+    }
+}
+
+/// Of memory that a caller brought, which may begin anywhere.
+impl Element for [u8; 4] {
+    fn value(self) -> f32 {
+        f32::from_ne_bytes(self)
+    }
+
+    fn copy(from: &[[u8; 4]], to: &mut [f32]) {
+        to.iter_mut().zip(from).for_each(|(to, from)| *to = from.value());
+    }
+}
+
 /// How the weights of a contraction are packed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Packing {
@@ -103,7 +132,7 @@ impl Packing {
     }
 
     /// Packs. Answers whether it did: not if a side is too short.
-    pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
+    pub fn pack<E: Element>(&self, source: &[E], packed: &mut [f32]) -> bool {
         let Some(packed) = packed.get_mut(..self.elements() as usize) else { return false };
         if !self.inside(source.len()) {
             return false;
@@ -145,7 +174,7 @@ impl Packer {
     }
 
     /// Packs a piece ([`Packing::piece`]) of a source that [`Packing::inside`] has found long enough.
-    pub fn pack(&self, source: &[f32], at: usize, piece: &mut [f32]) {
+    pub fn pack<E: Element>(&self, source: &[E], at: usize, piece: &mut [f32]) {
         let packing = &self.packing;
         let (part, group) = (at as u64 / packing.n_groups(), at as u64 % packing.n_groups());
         let base = packing.offset + part as i64 * packing.part_step;
@@ -160,7 +189,7 @@ impl Packer {
                 for (row, step) in out.chunks_exact_mut(width).zip(&self.steps.inner) {
                     let begin = (base + step + columns[0]) as usize;
                     let (kept, missing) = row.split_at_mut(n_columns);
-                    kept.copy_from_slice(&source[begin..begin + n_columns]);
+                    E::copy(&source[begin..begin + n_columns], kept);
                     missing.fill(0.0);
                 }
                 continue;
@@ -176,9 +205,9 @@ impl Packer {
 }
 
 /// One column of a chunk: element `at` of each row of `out` from the source's `base + step`.
-fn gather(source: &[f32], base: i64, steps: &[i64], out: &mut [f32], at: usize, width: usize) {
+fn gather<E: Element>(source: &[E], base: i64, steps: &[i64], out: &mut [f32], at: usize, width: usize) {
     for (row, step) in out.chunks_exact_mut(width).zip(steps) {
-        row[at] = source[base.wrapping_add(*step) as usize];
+        row[at] = source[base.wrapping_add(*step) as usize].value();
     }
 }
 

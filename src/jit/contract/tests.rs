@@ -378,6 +378,14 @@ fn what_is_empty_or_too_far_has_no_code() {
 }
 
 #[test]
+fn vectors_of_a_tile_lie_near_each_other() {
+    let blocks = |plane: i64| Columns { block: 16, outer: 16 * plane, inner: 1 };
+    for (plane, vectors, near) in [(500_000, 8, true), (5_000_000, 8, false), (5_000_000, 2, true), (-5_000_000, 8, false)] {
+        assert_eq!(streams(&[blocks(plane)], vectors, 8, 16).is_some(), near, "{plane} {vectors}");
+    }
+}
+
+#[test]
 fn tiles_of_every_size_compute_the_same() {
     let mut rng = fastrand::Rng::with_seed(11);
     for isa in isas() {

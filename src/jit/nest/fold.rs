@@ -150,13 +150,14 @@ impl Join {
                 cx.asm.op3(Op::Or, dst, dst, other);
             }
             Join::Max => {
-                // One of the two ways goes straight to the result.
-                let (straight, turned) = if dst == other { (other, SCRATCH[1]) } else { (dst, other) };
-                cx.asm.op3(Op::Max, turned, b, a);
-                cx.asm.op3(Op::Max, straight, a, b);
+                // What may be one of the two is written by the last instruction that reads them.
+                let last = if dst == other { SCRATCH[1] } else { dst };
+                cx.asm.op3(Op::Max, other, b, a);
+                cx.asm.op3(Op::Max, last, a, b);
+                let rest = if dst == other { last } else { other };
                 let below: Rm = cx.asm.splat_bits_rm(BELOW_SIGN);
                 let width = cx.asm.isa().width();
-                cx.asm.vector(&forms::VPTERNLOGD, width, straight, turned, below, Some(MAJORITY));
+                cx.asm.vector(&forms::VPTERNLOGD, width, dst, rest, below, Some(MAJORITY));
             }
         }
     }

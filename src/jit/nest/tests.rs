@@ -495,6 +495,25 @@ fn nothing_is_computed_of_nothing() {
 }
 
 #[test]
+fn folds_of_a_constant() {
+    let mut rng = Rng::with_seed(7);
+    for (extent, value) in [1, 2, 3, 9, 19, 37, 80].iter().flat_map(|&n| [f32::NAN, -0.0, -3.0].map(|value| (n, value))) {
+        let mut maker = Maker::new(&mut rng, 0, 1, 1);
+        maker.reduce = vec![extent];
+        let mut body = Body::new();
+        let val = body.f32(value);
+        let folds = vec![(val, Fold::Max), (val, Fold::Min)];
+        let mut stages = vec![Stage { each: true, body, folds, stores: Vec::new() }];
+        for fold in 0..2 {
+            let mut body = Body::new();
+            let (val, write) = (body.folded(fold), maker.write(DType::F32, false));
+            stages.push(Stage { each: false, body, folds: Vec::new(), stores: vec![Store { val, write }] });
+        }
+        check(&maker.case(stages, Vec::new(), Match::Exact), "folds of a constant", extent);
+    }
+}
+
+#[test]
 fn other_element_types_are_refused_and_leave_no_code() {
     let access = Access { arg: 0, dtype: DType::F64, offset: 0, kept: vec![1], reduced: Vec::new() };
     let mut body = Body::new();

@@ -1,7 +1,7 @@
 //! Filters transformed, in double precision, into the packed weights of the products: `U = G·g·Gᵀ`.
 
 use super::transform::Size;
-use crate::jit::contract::pack::Packing;
+use crate::jit::contract::pack::{Element, Packing};
 use crate::kernel::ContractDim;
 use rayon::prelude::*;
 
@@ -22,7 +22,7 @@ impl Filters {
     }
 
     /// Packs. Answers whether it did: not if a side is too short.
-    pub fn pack(&self, source: &[f32], packed: &mut [f32]) -> bool {
+    pub fn pack<E: Element>(&self, source: &[E], packed: &mut [f32]) -> bool {
         let taps = self.taps.map(|step| ContractDim { extent: 3, input: 0, other: step });
         let whole = Packing { sum: self.packing.sum.iter().copied().chain(taps).collect(), ..self.packing.clone() };
         if (packed.len() as u64) < self.elements() || !whole.inside(source.len()) {
@@ -40,7 +40,7 @@ impl Filters {
         true
     }
 
-    fn pack_group(&self, source: &[f32], group: u64, steps: &[i64], mut pieces: Vec<&mut [f32]>) {
+    fn pack_group<E: Element>(&self, source: &[E], group: u64, steps: &[i64], mut pieces: Vec<&mut [f32]>) {
         let width = self.packing.group_vectors(group) as usize * self.packing.lanes;
         let first = group * (self.packing.vectors * self.packing.lanes) as u64;
         let n_columns = (width as u64).min(self.packing.columns - first) as usize;
@@ -55,7 +55,7 @@ impl Filters {
                     let base = self.packing.offset + step + column;
                     for (g, tap) in g.iter_mut().zip(&taps) {
                         let value = source.get(base.wrapping_add(*tap) as usize);
-                        g[lane] = value.copied().map_or(0.0, f64::from);
+                        g[lane] = value.map_or(0.0, |value| f64::from(value.value()));
                     }
                 }
                 let to = &mut line[chunk * LANES..];

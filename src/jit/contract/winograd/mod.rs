@@ -454,7 +454,7 @@ impl Winograd {
             let frame = [args[self.input.arg] as i64 + self.input.offset, scratch as i64];
             for (entry, table) in &block.inputs {
                 // SAFETY: the entry is an input's transform, whose table has two columns; the caller vouches for the rest.
-                unsafe { super::call(code, *entry, &frame, table, 2) };
+                unsafe { super::call(code, *entry, &frame, table, table.len() / 2) };
             }
             let mut first = item.groups.start;
             while first < item.groups.end {
@@ -509,7 +509,7 @@ impl Winograd {
             }
             for (entry, table) in &block.outputs {
                 // SAFETY: the entry is an output's transform, whose table has a column for the sums and for each stream.
-                unsafe { super::call(code, *entry, &frame, table, 1 + self.streams.len()) };
+                unsafe { super::call(code, *entry, &frame, table, table.len() / (1 + self.streams.len())) };
             }
         }
     }
