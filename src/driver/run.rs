@@ -9,7 +9,7 @@ use crate::diag::{Diagnostic, codes};
 use crate::interp::{Interp, Value, lower};
 use crate::ir::{ExprKind, FuncId, GlobalId, Module, Root, VarId};
 use crate::ops;
-use crate::types::Ty;
+use crate::types::{MAX_DEPTH, MAX_LEAVES, Ty};
 
 /// What is run: a function of the module, or a bare expression.
 #[derive(Clone, Debug)]
@@ -89,11 +89,34 @@ pub(super) fn to_value(bound: Bound) -> Value {
     }
 }
 
-/// The result as data. Its nesting is that of a type that was bound or named before, so recursion is bounded by the text.
+/// The result as data. Errors: E0506 for what is none, E0805 for more tensors or levels than a parameter may have.
 pub(super) fn to_bound(value: Value) -> Result<Bound, Diagnostic> {
+    if is_shallow(&value) {
+        return nested(value);
+    }
+    Err(Diagnostic::new(codes::E0805, format!("the result has more than {MAX_LEAVES} tensors or {MAX_DEPTH} levels")))
+}
+
+/// Whether a value nests as little as the types of parameters may.
+fn is_shallow(value: &Value) -> bool {
+    let (mut n_seen, mut stack) = (0, vec![(value, 0)]);
+    while let Some((value, depth)) = stack.pop() {
+        n_seen += 1;
+        if n_seen + stack.len() > 2 * MAX_LEAVES || depth > MAX_DEPTH {
+            return false;
+        }
+        if let Value::Tuple(fields) = value {
+            stack.extend(fields.iter().map(|field| (field, depth + 1)));
+        }
+    }
+    true
+}
+
+/// As [`to_bound`], for a value that nests little.
+fn nested(value: Value) -> Result<Bound, Diagnostic> {
     match value {
         Value::Tensor(tensor) => Ok(Bound::Tensor(tensor)),
-        Value::Tuple(fields) => fields.iter().cloned().map(to_bound).collect::<Result<_, _>>().map(Bound::Tuple),
+        Value::Tuple(fields) => fields.iter().cloned().map(nested).collect::<Result<_, _>>().map(Bound::Tuple),
         Value::Closure(_) => Err(Diagnostic::new(codes::E0506, "the result holds a function, which is no data")
             .help("call it in the program, or run another entry")),
         Value::Adt(..) => Err(Diagnostic::new(codes::E0506, "the result holds a value of a data type, which no file can hold")

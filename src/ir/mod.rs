@@ -18,3 +18,4 @@ pub use module::{
     FuncId, Global, GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, Pats, Root, Var, VarId,
 };
 pub use object::{Object, ObjectId};
+pub use visit::Seen;

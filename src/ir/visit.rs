@@ -2,6 +2,37 @@
 
 use super::{ExprId, ExprKind, Module, PatId, PatKind, VarId};
 use crate::base::Idx;
+use rustc_hash::FxHashSet;
+
+/// The expressions that a walk has been to. One over a small part of a large program costs no more than the part.
+pub struct Seen {
+    few: FxHashSet<ExprId>,
+    /// By number, from when there are no longer few.
+    many: Vec<bool>,
+    n_exprs: usize,
+}
+
+impl Seen {
+    /// So many times as many expressions as have been seen may be cleared at once.
+    const MANY: usize = 64;
+
+    pub fn none(module: &Module) -> Seen {
+        Seen { few: FxHashSet::default(), many: vec![], n_exprs: module.exprs.len() }
+    }
+
+    /// Adds an expression; whether it is new.
+    pub fn insert(&mut self, expr: ExprId) -> bool {
+        if !self.many.is_empty() {
+            return !std::mem::replace(&mut self.many[expr.index()], true);
+        }
+        let new = self.few.insert(expr);
+        if self.few.len() * Seen::MANY > self.n_exprs {
+            self.many = vec![false; self.n_exprs];
+            self.few.drain().for_each(|expr| self.many[expr.index()] = true);
+        }
+        new
+    }
+}
 
 impl Module {
     /// The expressions directly inside, in text order.
@@ -73,9 +104,29 @@ impl Module {
         self.post_order_by(roots, Module::evaluated_children)
     }
 
+    /// When a walk that computes what is under the roots first comes to each expression, by its number: an expression before its
+    /// operands, these in the order in which they are evaluated.
+    pub fn first_met(&self, roots: &[ExprId]) -> Vec<u32> {
+        let mut met = vec![u32::MAX; self.exprs.len()];
+        let mut n_met = 0;
+        let mut stack: Vec<ExprId> = roots.iter().rev().copied().collect();
+        let mut children = Vec::new();
+        while let Some(expr) = stack.pop() {
+            if met[expr.index()] != u32::MAX {
+                continue;
+            }
+            met[expr.index()] = n_met;
+            n_met += 1;
+            children.clear();
+            self.evaluated_children(expr, &mut children);
+            stack.extend(children.iter().rev());
+        }
+        met
+    }
+
     fn post_order_by(&self, roots: &[ExprId], children_of: fn(&Module, ExprId, &mut Vec<ExprId>)) -> Vec<ExprId> {
         let mut order = Vec::new();
-        let mut seen = vec![false; self.exprs.len()];
+        let mut seen = Seen::none(self);
         let mut stack: Vec<(ExprId, bool)> = roots.iter().rev().map(|&root| (root, false)).collect();
         let mut children = Vec::new();
         while let Some((expr, done)) = stack.pop() {
@@ -83,7 +134,7 @@ impl Module {
                 order.push(expr);
                 continue;
             }
-            if std::mem::replace(&mut seen[expr.index()], true) {
+            if !seen.insert(expr) {
                 continue;
             }
             stack.push((expr, true));

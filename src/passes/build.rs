@@ -2,7 +2,7 @@
 
 use crate::base::Span;
 use crate::ir::attrs::OpTable;
-use crate::ir::{AttrValue, Attrs, ExprId, ExprKind, Module, Operand};
+use crate::ir::{AttrValue, Attrs, ExprId, ExprKind, Module, Operand, VarId};
 use crate::ops::rel::RelCx;
 use crate::ops::{OpDef, Table};
 use crate::tensor::Tensor;
@@ -116,4 +116,20 @@ pub fn value_of(module: &Module, expr: ExprId) -> Option<&Tensor> {
 /// The shape of a tensor all of whose dimensions are known.
 pub fn shape(module: &Module, expr: ExprId) -> Option<Vec<i64>> {
     module.types.as_tensor(module.ty(expr)).and_then(|(shape, _)| dims_of(shape))
+}
+
+/// An operand by what it is: every mention of a variable is an expression of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ExprKey {
+    Var(VarId),
+    Other(ExprId),
+}
+
+impl ExprKey {
+    pub fn of(module: &Module, expr: ExprId) -> ExprKey {
+        match module.exprs[expr].kind {
+            ExprKind::Var(var) => ExprKey::Var(var),
+            _ => ExprKey::Other(expr),
+        }
+    }
 }

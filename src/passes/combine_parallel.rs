@@ -12,11 +12,11 @@
 //!     →    %0 = split(nn.conv2d(%x, concat(W1, W2, W3)), …);  %0.0;  %0.1;  %0.2
 //! ```
 
-use super::build::{args, attrs, set_ty, shape, value_of};
+use super::build::{ExprKey, args, attrs, set_ty, shape, value_of};
 use super::regions::{RegionId, Regions};
 use super::rewrite::rewrite;
 use super::{ON_REQUEST, Pass, PassCx};
-use crate::ir::{AttrValue, ExprId, ExprKind, Module, VarId};
+use crate::ir::{AttrValue, ExprId, ExprKind, Module};
 use crate::ops::OpDef;
 use crate::ops::known::{CONV2D, Conv2dAttrs, DENSE, SPLIT};
 use crate::tensor::Tensor;
@@ -42,22 +42,6 @@ const MIN_BRANCHES: usize = 3;
 
 /// What products must agree in beside their operand.
 type Common = (RegionId, Vec<usize>, String);
-
-/// An operand: every mention of a variable is an expression of its own.
-#[derive(PartialEq, Eq, Hash)]
-enum ExprKey {
-    Var(VarId),
-    Other(ExprId),
-}
-
-impl ExprKey {
-    fn of(module: &Module, expr: ExprId) -> ExprKey {
-        match module.exprs[expr].kind {
-            ExprKind::Var(var) => ExprKey::Var(var),
-            _ => ExprKey::Other(expr),
-        }
-    }
-}
 
 /// The axis of the result along which the outputs lie, and what else counts; `None` for what cannot be combined.
 type Kind = fn(&Module, ExprId, &Tensor) -> Option<(usize, String)>;

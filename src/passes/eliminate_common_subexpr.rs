@@ -12,14 +12,15 @@
 //! add(nn.relu(%x), nn.relu(%x))    →    %0 = nn.relu(%x);  add(%0, %0)
 //! ```
 
-use super::build::{args, value_of};
+use super::build::{args, attrs, value_of};
 use super::regions::{RegionId, Regions};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use crate::base::Idx;
 use crate::ir::{AttrValue, AttrsId, ConstId, ExprId, ExprKind, GlobalId, Module, OpId, VarId};
 use crate::types::DType;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
 
 pub const PASS: Pass = Pass {
     name: "eliminate-common-subexpr",
@@ -40,14 +41,14 @@ enum Key {
     Value(DType, Vec<usize>, Vec<u8>),
     Tuple(RegionId, Vec<ExprId>),
     Proj(RegionId, ExprId, i32),
-    /// Attributes are compared one by one.
-    Call(RegionId, OpId, Vec<ExprId>),
+    /// With a hash of the attributes, which are compared one by one.
+    Call(RegionId, OpId, Vec<ExprId>, u64),
 }
 
 fn run(module: &mut Module, cx: &PassCx) {
     let order = module.post_order(&module.roots());
     let regions = Regions::of(module, &order);
-    // The first expression of each kind; several calls that differ in their attributes.
+    // The first expression of each kind; several calls where their attributes have one hash.
     let mut first: FxHashMap<Key, Vec<ExprId>> = FxHashMap::default();
     // What stands for an expression among operands, itself if nothing does.
     let mut same: Vec<Option<ExprId>> = vec![None; module.exprs.len()];
@@ -82,7 +83,7 @@ fn key(module: &Module, cx: &PassCx, regions: &Regions, same: &[Option<ExprId>],
         ExprKind::Call { .. } => {
             let op = module.called_op(expr)?;
             let def = cx.ops.def(op);
-            (!def.internal && !def.random).then(|| Key::Call(regions.region(expr), op, operands()))
+            (!def.internal && !def.random).then(|| Key::Call(regions.region(expr), op, operands(), hash(attrs(module, expr))))
         }
         _ => None,
     }
@@ -108,6 +109,28 @@ fn same_attrs(module: &Module, a: ExprId, b: ExprId) -> bool {
         (Some(a), Some(b)) => a == b || (of(a).len() == of(b).len() && of(a).zip(of(b)).all(|(a, b)| identical(a, b))),
         _ => false,
     }
+}
+
+/// One number for attributes that are identical.
+fn hash(attrs: &[AttrValue]) -> u64 {
+    let mut hasher = FxHasher::default();
+    let mut work: Vec<&AttrValue> = attrs.iter().collect();
+    while let Some(value) = work.pop() {
+        match value {
+            AttrValue::Bool(value) => value.hash(&mut hasher),
+            AttrValue::Int { value, .. } => value.hash(&mut hasher),
+            AttrValue::Float { value, .. } => value.to_bits().hash(&mut hasher),
+            AttrValue::Str(text) => text.hash(&mut hasher),
+            AttrValue::DType(dtype) => dtype.hash(&mut hasher),
+            AttrValue::List(values) => {
+                values.len().hash(&mut hasher);
+                work.extend(values.iter());
+            }
+            AttrValue::Const(id, _) => id.hash(&mut hasher),
+            AttrValue::None | AttrValue::Any | AttrValue::Symbol(_) | AttrValue::Object(_) => {}
+        }
+    }
+    hasher.finish()
 }
 
 /// Whether two values are the same to the bit.

@@ -5,7 +5,8 @@
 //! Sound because it is the same function of the operand, with its terms in another order; where all statistics of a channel
 //! are constants, scale and shift are computed in f64 and rounded once. What a call says beside its result (the statistics, a
 //! mask of ones) stays what it is, so a result that is used whole is rewritten too. A call whose number of channels is not
-//! known to be that of its statistics is left alone: it may have to trap.
+//! known to be that of its statistics is left alone: it may have to trap. So is one whose statistics have effects: they would be
+//! computed in another order, or not at all.
 //!
 //! Not here: `nn.layer_norm`, `nn.instance_norm`, `nn.group_norm` and `nn.l2_normalize`, which TVM takes apart. Their
 //! statistics are those of the operand, and a kernel that knows them whole reads it once.
@@ -16,6 +17,7 @@
 //! ```
 
 use super::build::{args, attrs, value_of};
+use super::effects::Pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use crate::base::Span;
@@ -26,7 +28,7 @@ use crate::ops::known::{
 };
 use crate::tensor::Tensor;
 use crate::types::DType;
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 
 pub const PASS: Pass = Pass {
     name: "simplify-inference",
@@ -37,15 +39,19 @@ pub const PASS: Pass = Pass {
 };
 
 fn run(module: &mut Module, cx: &PassCx) {
-    // The tuples that stand in the place of calls; nothing is lost where a field of theirs is not used.
-    let mut made: FxHashSet<ExprId> = FxHashSet::default();
+    let mut pure = Pure::of(module, &module.post_order(&module.roots()));
+    // The tuples that stand in the place of calls, and whether nothing is lost where only another field than the first is used.
+    let mut made: FxHashMap<ExprId, bool> = FxHashMap::default();
     rewrite(module, |module, expr| match module.exprs[expr].kind {
-        ExprKind::Proj { tuple, index } if made.contains(&tuple) => {
-            args(module, tuple).get(usize::try_from(index).ok()?).copied()
+        ExprKind::Proj { tuple, index } => {
+            let field = usize::try_from(index).ok().filter(|&field| field == 0 || made.get(&tuple) == Some(&true))?;
+            made.contains_key(&tuple).then(|| args(module, tuple).get(field).copied())?
         }
         ExprKind::Call { .. } => {
+            pure.learn(module);
+            let data_is_pure = args(module, expr).first().is_some_and(|&data| pure.is(data));
             let fields = if cx.calls(module, expr, &BATCH_NORM) {
-                batch_norm(module, cx, expr)?
+                pure.are(args(module, expr).get(1..)?).then(|| batch_norm(module, cx, expr))??
             } else if cx.calls(module, expr, &DROPOUT) {
                 dropout(module, cx, expr)?
             } else {
@@ -55,7 +61,7 @@ fn run(module: &mut Module, cx: &PassCx) {
             let fields: Vec<Operand> = fields.into_iter().map(|expr| Operand { expr, span }).collect();
             let fields = module.operands(&fields);
             let tuple = module.expr(span, ExprKind::Tuple(fields));
-            made.insert(tuple);
+            made.insert(tuple, data_is_pure);
             Some(tuple)
         }
         _ => None,

@@ -45,6 +45,15 @@ fn run(module: &mut Module, _: &PassCx) {
             aliases.insert(var, value);
         }
     }
+    // A name of a name of … is one of the first, which the outermost `let` binds.
+    for &expr in order.iter().rev() {
+        if let ExprKind::Let { var, value, .. } = module.exprs[expr].kind
+            && let ExprKind::Var(other) = module.exprs[value].kind
+            && let Some(&first) = aliases.get(&other)
+        {
+            aliases.insert(var, first);
+        }
+    }
     let atoms = vec![None; module.exprs.len()];
     let mut normal = Normal { regions, names, aliases, atoms, bindings: FxHashMap::default(), n_vars: 0 };
     for expr in order {
@@ -94,7 +103,7 @@ impl Normal {
             return;
         }
         if let ExprKind::Let { body, .. } = module.exprs[expr].kind {
-            self.atoms[expr.index()] = Some(body);
+            self.atoms[expr.index()] = Some(self.atom(module, body));
             return;
         }
         let (span, ty) = (module.exprs[expr].span, module.ty(expr));

@@ -3,12 +3,13 @@
 use super::{BufferId, Seen};
 use crate::kernel::{Body, Instr, Val, View};
 use crate::types::DType;
+use std::rc::Rc;
 
-/// A value.
+/// A value. Tuples nest as little as [`Types::is_shallow`](crate::types::Types::is_shallow) says, and are shared.
 #[derive(Clone, Debug)]
 pub enum Value {
     Tensor(Lazy),
-    Tuple(Vec<Value>),
+    Tuple(Rc<[Value]>),
 }
 
 impl Value {

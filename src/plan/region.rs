@@ -4,10 +4,11 @@ use super::anchor::Anchor;
 use super::group::{Lazy, Load, Source, Value};
 use super::request::{self, Requests, def};
 use super::{Buffer, BufferId, Fallback, Group, Place, Plan, Step, Work, call, memory};
-use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
+use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, Seen, VarId};
 use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
 use crate::ops::{OpDef, Table};
+use crate::types::Ty;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a function is not compiled as a whole.
@@ -67,6 +68,7 @@ pub struct Lowering<'a> {
 pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: u64) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
+    shallow(module, module.ty(body))?;
     let value = |expr| see_through(module, &lets, expr);
     let results = leaves(module, &lets, body);
     let requests = request::find(module, ops, &order, &results, &value);
@@ -90,15 +92,13 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
     let mut vars: FxHashMap<VarId, Value> = FxHashMap::default();
     for &param in &module.funcs[func].params {
         let ty = module.vars[param].checked_ty.or(module.vars[param].ty).ok_or(NotCompiled::NoTensor)?;
+        shallow(module, ty)?;
         let value = lowering.input(ty)?;
         vars.insert(param, value);
     }
     for &expr in &order {
-        let value = lowering.expr(expr, &values, &vars)?;
+        let value = lowering.expr(expr, &values, &Bound { vars: &vars, lets: &lets })?;
         values.insert(expr, value);
-        for &(var, _) in lets.iter().filter(|(_, value)| *value == expr) {
-            vars.insert(var, values[&expr].clone());
-        }
     }
     let result = values.remove(&see_through_lets(module, body)).ok_or(NotCompiled::ControlFlow)?;
     lowering.outputs(result);
@@ -107,13 +107,24 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
     Ok(plan)
 }
 
-/// What variables are bound to.
-type Lets = Vec<(VarId, ExprId)>;
+/// What variables are bound to by `let`.
+type Lets = FxHashMap<VarId, ExprId>;
+
+/// What variables mean: parameters, and what `let` binds.
+struct Bound<'a> {
+    vars: &'a FxHashMap<VarId, Value>,
+    lets: &'a Lets,
+}
+
+/// Refuses a type of more tensors, or more deeply nested, than values here may be.
+fn shallow(module: &Module, ty: Ty) -> Result<(), NotCompiled> {
+    if module.types.is_shallow(ty) { Ok(()) } else { Err(NotCompiled::NoTensor) }
+}
 
 /// The expressions in the order of evaluation, groups as one, and what variables are bound to.
 fn order(module: &Module, body: ExprId) -> Result<(Vec<ExprId>, Lets), NotCompiled> {
-    let (mut order, mut lets) = (vec![], vec![]);
-    let mut seen = vec![false; module.exprs.len()];
+    let (mut order, mut lets) = (vec![], Lets::default());
+    let mut seen = Seen::none(module);
     let mut stack = vec![(body, false)];
     while let Some((expr, done)) = stack.pop() {
         if done {
@@ -121,12 +132,12 @@ fn order(module: &Module, body: ExprId) -> Result<(Vec<ExprId>, Lets), NotCompil
             continue;
         }
         let kind = module.exprs[expr].kind;
-        if std::mem::replace(&mut seen[expr.0 as usize], true) {
+        if !seen.insert(expr) {
             continue;
         }
         match kind {
             ExprKind::Let { var, value, body } => {
-                lets.push((var, value));
+                lets.insert(var, value);
                 stack.extend([(body, false), (value, false)]);
             }
             ExprKind::Const(_) | ExprKind::Var(_) => order.push(expr),
@@ -165,12 +176,12 @@ fn see_through_lets(module: &Module, mut expr: ExprId) -> ExprId {
 }
 
 /// The expression that computes a value.
-fn see_through(module: &Module, lets: &[(VarId, ExprId)], mut expr: ExprId) -> ExprId {
+fn see_through(module: &Module, lets: &Lets, mut expr: ExprId) -> ExprId {
     loop {
         match module.exprs[expr].kind {
             ExprKind::Let { body, .. } => expr = body,
-            ExprKind::Var(var) => match lets.iter().find(|(bound, _)| *bound == var) {
-                Some(&(_, value)) => expr = value,
+            ExprKind::Var(var) => match lets.get(&var) {
+                Some(&value) => expr = value,
                 None => return expr,
             },
             _ => return expr,
@@ -179,7 +190,7 @@ fn see_through(module: &Module, lets: &[(VarId, ExprId)], mut expr: ExprId) -> E
 }
 
 /// The expressions of the leaves of a result, as far as tuples are written out.
-fn leaves(module: &Module, lets: &[(VarId, ExprId)], result: ExprId) -> Vec<ExprId> {
+fn leaves(module: &Module, lets: &Lets, result: ExprId) -> Vec<ExprId> {
     let (mut leaves, mut stack) = (vec![], vec![result]);
     while let Some(expr) = stack.pop() {
         let expr = see_through(module, lets, expr);
@@ -193,7 +204,7 @@ fn leaves(module: &Module, lets: &[(VarId, ExprId)], result: ExprId) -> Vec<Expr
 
 impl Lowering<'_> {
     /// A parameter's value.
-    fn input(&mut self, ty: crate::types::Ty) -> Result<Value, NotCompiled> {
+    fn input(&mut self, ty: Ty) -> Result<Value, NotCompiled> {
         if let Some(fields) = self.module.types.as_tuple(ty) {
             return Ok(Value::Tuple(fields.iter().map(|&field| self.input(field)).collect::<Result<_, _>>()?));
         }
@@ -216,26 +227,27 @@ impl Lowering<'_> {
         Lazy::load(Load { source: Source::Buffer(buffer), dtype: *dtype, view: View::dense(shape) })
     }
 
-    fn expr(
-        &mut self,
-        expr: ExprId,
-        values: &FxHashMap<ExprId, Value>,
-        vars: &FxHashMap<VarId, Value>,
-    ) -> Result<Value, NotCompiled> {
+    fn expr(&mut self, expr: ExprId, values: &FxHashMap<ExprId, Value>, bound: &Bound) -> Result<Value, NotCompiled> {
         let module = self.module;
         Ok(match module.exprs[expr].kind {
             ExprKind::Const(_) => Value::Tensor(self.constant_of(expr)),
-            ExprKind::Var(var) => vars.get(&var).cloned().ok_or(NotCompiled::ControlFlow)?,
-            ExprKind::Tuple(fields) => Value::Tuple(
-                module.items(fields).iter().map(|field| self.value_of(field.expr, values)).collect::<Result<_, _>>()?,
-            ),
+            ExprKind::Var(var) => match (bound.lets.get(&var), bound.vars.get(&var)) {
+                (Some(&value), _) => self.value_of(value, values)?.clone(),
+                (None, Some(value)) => value.clone(),
+                (None, None) => return Err(NotCompiled::ControlFlow),
+            },
+            ExprKind::Tuple(fields) => {
+                shallow(module, module.ty(expr))?;
+                let fields = module.items(fields).iter();
+                Value::Tuple(fields.map(|field| self.value_of(field.expr, values).cloned()).collect::<Result<_, _>>()?)
+            }
             ExprKind::Proj { tuple, index } => match self.value_of(tuple, values)? {
-                Value::Tuple(mut fields) if (index as usize) < fields.len() => fields.swap_remove(index as usize),
-                _ => return Err(NotCompiled::NoTensor),
+                Value::Tuple(fields) => fields.get(index as usize).cloned().ok_or(NotCompiled::NoTensor)?,
+                Value::Tensor(_) => return Err(NotCompiled::NoTensor),
             },
             ExprKind::Call { callee, args, .. } => {
                 let args: Vec<Value> =
-                    module.items(args).iter().map(|arg| self.value_of(arg.expr, values)).collect::<Result<_, _>>()?;
+                    module.items(args).iter().map(|arg| self.value_of(arg.expr, values).cloned()).collect::<Result<_, _>>()?;
                 self.origin = expr;
                 let (start, operands) = (self.plan.steps.len(), args.iter().map(Value::seen).collect());
                 let value = match module.exprs[callee].kind {
@@ -252,8 +264,8 @@ impl Lowering<'_> {
     }
 
     /// A value computed before; bindings are seen through.
-    fn value_of(&self, expr: ExprId, values: &FxHashMap<ExprId, Value>) -> Result<Value, NotCompiled> {
-        values.get(&see_through_lets(self.module, expr)).cloned().ok_or(NotCompiled::ControlFlow)
+    fn value_of<'v>(&self, expr: ExprId, values: &'v FxHashMap<ExprId, Value>) -> Result<&'v Value, NotCompiled> {
+        values.get(&see_through_lets(self.module, expr)).ok_or(NotCompiled::ControlFlow)
     }
 
     fn constant_of(&mut self, expr: ExprId) -> Lazy {
@@ -288,23 +300,22 @@ impl Lowering<'_> {
         let vars: FxHashMap<VarId, Value> = module.funcs[func].params.iter().copied().zip(args).collect();
         let (order, lets) = order(module, module.funcs[func].body)?;
         let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
-        let mut vars = vars;
         for &expr in &order {
             let value = match module.exprs[expr].kind {
                 ExprKind::Call { callee, args, .. } if matches!(module.exprs[callee].kind, ExprKind::Op(_)) => {
-                    let args: Vec<Value> =
-                        module.items(args).iter().map(|arg| self.value_of(arg.expr, &values)).collect::<Result<_, _>>()?;
+                    let args: Vec<Value> = module
+                        .items(args)
+                        .iter()
+                        .map(|arg| self.value_of(arg.expr, &values).cloned())
+                        .collect::<Result<_, _>>()?;
                     self.call(expr, args)?
                 }
                 ExprKind::Call { .. } => return Err(NotCompiled::ControlFlow),
-                _ => self.expr(expr, &values, &vars)?,
+                _ => self.expr(expr, &values, &Bound { vars: &vars, lets: &lets })?,
             };
-            for &(var, _) in lets.iter().filter(|(_, value)| *value == expr) {
-                vars.insert(var, value.clone());
-            }
             values.insert(expr, value);
         }
-        self.value_of(module.funcs[func].body, &values)
+        self.value_of(module.funcs[func].body, &values).cloned()
     }
 
     /// One operator.
@@ -344,7 +355,7 @@ impl Lowering<'_> {
                 let field = |at: usize| {
                     lazy.map_views(&call.outs[at].shape, |own| views(call, own).map(|mut views| views.swap_remove(at)))
                 };
-                (0..n).map(|at| field(at).map(Value::Tensor)).collect::<Option<Vec<_>>>().map(Value::Tuple)
+                (0..n).map(|at| field(at).map(Value::Tensor)).collect::<Option<_>>().map(Value::Tuple)
             }
             Lower::Join(axis) => self.join(expr, op, call, args, axis(call)?),
             Lower::Stack(axis) => {
@@ -454,7 +465,7 @@ impl Lowering<'_> {
         };
         self.parts.insert(buffer);
         let mut begin = 0;
-        for field in fields {
+        for field in fields.iter() {
             let Value::Tensor(lazy) = field else { return None };
             let n = lazy.dims[axis];
             let part = view.slice(axis, begin as i64, 1, n);
@@ -505,7 +516,7 @@ impl Lowering<'_> {
         let work = Work::Fallback(Fallback { call: expr, operands, results });
         self.plan.steps.push(Step { work, args: buffers, writes, origin: expr, ops: vec![op.name], once: false });
         let is_tuple = self.module.types.as_tuple(self.module.ty(expr)).is_some();
-        if is_tuple { Value::Tuple(fields) } else { fields.into_iter().next().expect("an operator has a result") }
+        if is_tuple { Value::Tuple(fields.into()) } else { fields.into_iter().next().expect("an operator has a result") }
     }
 
     /// A tensor in a buffer of its own, without gaps.
@@ -548,7 +559,9 @@ impl Lowering<'_> {
     /// The result of a group in memory, where its users want it.
     fn settle(&mut self, expr: ExprId, value: Value) -> Value {
         match value {
-            Value::Tuple(fields) => Value::Tuple(fields.into_iter().map(|field| self.settle(ExprId(u32::MAX), field)).collect()),
+            Value::Tuple(fields) => {
+                Value::Tuple(fields.iter().map(|field| self.settle(ExprId(u32::MAX), field.clone())).collect())
+            }
             Value::Tensor(lazy) => {
                 let request = self.requests.of(expr);
                 let wanted =
@@ -639,7 +652,7 @@ impl Lowering<'_> {
         let mut stack = vec![result];
         while let Some(value) = stack.pop() {
             match value {
-                Value::Tuple(fields) => stack.extend(fields.into_iter().rev()),
+                Value::Tuple(fields) => stack.extend(fields.iter().rev().cloned()),
                 Value::Tensor(lazy) => {
                     let at = self.plan.outputs.len();
                     self.plan.results.push(Value::Tensor(lazy.clone()).seen());

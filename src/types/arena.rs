@@ -4,6 +4,12 @@ use super::{DType, Dim, HoleId, Symbols};
 use indexmap::IndexSet;
 use rustc_hash::FxBuildHasher;
 
+/// A type such as a tuple of a tuple of … has exponentially many tensors: values that are taken apart have no more than this.
+pub const MAX_LEAVES: usize = 65_536;
+
+/// Nor do they nest any deeper than this, so that what takes them apart may nest like their types.
+pub const MAX_DEPTH: usize = 64;
+
 /// A type, by its number in a [`Types`] arena.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct Ty(u32);
@@ -143,6 +149,19 @@ impl Types {
             TyData::Tensor { shape, dtype } => Some((shape, *dtype)),
             _ => None,
         }
+    }
+
+    /// Whether it nests so little, and has so few parts, that values may nest like it and be taken apart.
+    pub fn is_shallow(&self, ty: Ty) -> bool {
+        let (mut n_seen, mut stack) = (0, vec![(ty, 0)]);
+        while let Some((ty, depth)) = stack.pop() {
+            n_seen += 1;
+            if n_seen + stack.len() > 2 * MAX_LEAVES || depth > MAX_DEPTH {
+                return false;
+            }
+            stack.extend(self.as_tuple(ty).unwrap_or_default().iter().map(|&field| (field, depth + 1)));
+        }
+        true
     }
 
     /// The fields, if it is a tuple type.

@@ -11,7 +11,7 @@ mod shape;
 mod solver;
 mod symbol;
 
-pub use arena::{Ty, TyData, Types};
+pub use arena::{MAX_DEPTH, MAX_LEAVES, Ty, TyData, Types};
 pub use dtype::{DType, DTypeCode};
 pub use print::TypeNames;
 pub use shape::{Dim, MAX_ELEMENTS, MAX_RANK, checked_bytes, checked_elements, dims_of, shape_text};

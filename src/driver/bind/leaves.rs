@@ -3,12 +3,7 @@
 use super::Bound;
 use crate::tensor::Tensor;
 use crate::tensor::text::type_text;
-use crate::types::{DType, Dim, Ty, TyData, Types};
-
-/// A type such as a tuple of a tuple of … has exponentially many tensors: no more than this.
-const MAX_LEAVES: usize = 65_536;
-/// Nor any deeper than this, so that values may nest like their types.
-const MAX_DEPTH: usize = 64;
+use crate::types::{DType, Dim, MAX_LEAVES, Ty, TyData, Types};
 
 /// One tensor of a parameter.
 #[derive(Clone, PartialEq, Debug)]
@@ -46,16 +41,19 @@ pub enum NoLeaves {
 
 /// The tensors of a type, left to right.
 pub fn leaves(name: &str, ty: Ty, types: &Types) -> Result<Vec<Leaf>, NoLeaves> {
+    if !types.is_shallow(ty) {
+        return Err(NoLeaves::TooMany);
+    }
     let mut out = Vec::new();
-    let mut stack = vec![(name.to_owned(), ty, 0)];
-    while let Some((name, ty, depth)) = stack.pop() {
-        if out.len() + stack.len() > MAX_LEAVES || depth > MAX_DEPTH {
+    let mut stack = vec![(name.to_owned(), ty)];
+    while let Some((name, ty)) = stack.pop() {
+        if out.len() + stack.len() > MAX_LEAVES {
             return Err(NoLeaves::TooMany);
         }
         match types.data(ty) {
             TyData::Tensor { shape, dtype } => out.push(Leaf { name, dims: shape.to_vec(), dtype: *dtype }),
             TyData::Tuple(fields) if fields.len() <= MAX_LEAVES => {
-                stack.extend(fields.iter().enumerate().rev().map(|(i, &field)| (format!("{name}.{i}"), field, depth + 1)));
+                stack.extend(fields.iter().enumerate().rev().map(|(i, &field)| (format!("{name}.{i}"), field)));
             }
             TyData::Tuple(_) => return Err(NoLeaves::TooMany),
             _ => return Err(NoLeaves::NotData(ty)),

@@ -4,6 +4,7 @@ use super::graph::{Class, Graph, NodeId};
 use super::partition::{MAX_DEPTH, Partition, Refusal};
 use crate::ir::{ExprId, Module};
 use crate::ops::Table;
+use rustc_hash::FxHashSet;
 
 /// An operator whose result another one uses.
 pub struct Edge {
@@ -38,11 +39,11 @@ struct Words<'a> {
 impl Words<'_> {
     /// The operators that use a value, through tuples and projections too.
     fn op_users(&self, node: NodeId) -> Vec<NodeId> {
-        let (mut found, mut left) = (Vec::new(), vec![node]);
+        let (mut found, mut left, mut seen) = (Vec::new(), vec![node], FxHashSet::default());
         while let Some(at) = left.pop() {
             for &(user, _) in &self.graph.nodes[at].users {
-                let target = if self.graph.nodes[user].is_op { &mut found } else { &mut left };
-                if !target.contains(&user) {
+                if seen.insert(user) {
+                    let target = if self.graph.nodes[user].is_op { &mut found } else { &mut left };
                     target.push(user);
                 }
             }

@@ -3,7 +3,8 @@
 //!
 //! Sound because a group is the expression it was: what is inside is used inside only, and it gets as parameters what it took
 //! from outside. Fusion stays inside a region: it passes no function, branch, clause, `let` or reference. Every operator is in
-//! a group, an opaque one alone. Scalar constants stand inside the groups that use them, all others become parameters.
+//! a group, an opaque one alone. Scalar constants stand inside the groups that use them, all others become parameters. Operands
+//! with effects are given in the order in which the program computes them.
 //!
 //! What serves our kernels better than TVM's order: where two convolutions are added, the addition joins the one at the end of the longer
 //! way, and the result of the other becomes a parameter. As in TVM, nothing joins the convolution behind it, and a tuple ends
@@ -25,10 +26,11 @@ mod partition;
 pub use explain::{Edge, explain};
 pub use graph::PRIMITIVE;
 
-use super::build::{set_ty, value_of};
+use super::build::{ExprKey, set_ty, value_of};
+use super::effects::pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
-use crate::base::Span;
+use crate::base::{Idx, Span};
 use crate::ir::{AttrValue, ExprId, ExprKind, Func, Module, Operand, VarId};
 use graph::{Graph, NodeId};
 use partition::Partition;
@@ -45,7 +47,10 @@ pub const PASS: Pass = Pass {
 fn run(module: &mut Module, cx: &PassCx) {
     let graph = Graph::of(module, cx.ops);
     let partition = Partition::of(&graph);
-    let mut fuse = Fuse { graph, partition, groups: FxHashMap::default(), stands_for: FxHashMap::default() };
+    let order = module.post_order(&module.roots());
+    let pure = pure(module, &order);
+    let turns = module.first_met(&module.roots());
+    let mut fuse = Fuse { graph, partition, groups: FxHashMap::default(), stands_for: FxHashMap::default(), pure, turns };
     rewrite(module, |module, expr| fuse.visit(module, expr));
 }
 
@@ -56,6 +61,9 @@ struct Fuse {
     groups: FxHashMap<NodeId, Group>,
     /// The nodes whose groups calls now stand for.
     stands_for: FxHashMap<ExprId, NodeId>,
+    /// Of the expressions that were there before the pass: which have no effect, and which come first.
+    pure: Vec<bool>,
+    turns: Vec<u32>,
 }
 
 /// The function that a group becomes.
@@ -64,6 +72,8 @@ struct Group {
     params: Vec<VarId>,
     /// What is given for each, and how it is mentioned inside.
     args: Vec<(ExprId, ExprId)>,
+    /// How what is given is mentioned, once more.
+    inside: FxHashMap<ExprKey, ExprId>,
 }
 
 impl Fuse {
@@ -122,7 +132,7 @@ impl Fuse {
             return inside;
         }
         let group = self.groups.entry(root).or_default();
-        if let Some(&(_, inside)) = group.args.iter().find(|(arg, _)| *arg == expr || same_var(module, *arg, expr)) {
+        if let Some(&inside) = group.inside.get(&ExprKey::of(module, expr)) {
             return inside;
         }
         let var = module.var(&format!("p{}", group.params.len()), Some(ty), span);
@@ -130,12 +140,31 @@ impl Fuse {
         set_ty(module, inside, ty);
         group.params.push(var);
         group.args.push((expr, inside));
+        group.inside.insert(ExprKey::of(module, expr), inside);
         inside
+    }
+
+    /// The group with its parameters in the order in which the program computes what is given for them, where that can be told.
+    fn in_turn(&self, module: &mut Module, group: Group) -> Group {
+        let was = |expr: ExprId| self.stands_for.get(&expr).map_or(expr, |&node| self.graph.nodes[node].expr);
+        let turn = |(expr, _): &(ExprId, ExprId)| self.turns.get(was(*expr).index()).copied().unwrap_or(0);
+        let with_effects = group.args.iter().filter(|(expr, _)| !self.pure.get(was(*expr).index()).is_some_and(|&pure| pure));
+        if with_effects.map(turn).is_sorted() {
+            return group;
+        }
+        let mut pairs: Vec<_> = group.params.iter().copied().zip(group.args.iter().copied()).collect();
+        pairs.sort_by_key(|(_, arg)| turn(arg));
+        for (at, &(param, _)) in pairs.iter().enumerate() {
+            module.vars[param].name = format!("p{at}").into();
+        }
+        let (params, args) = pairs.into_iter().unzip();
+        Group { params, args, ..group }
     }
 
     /// The call of a group that is complete.
     fn call(&mut self, module: &mut Module, body: ExprId, root: NodeId) -> ExprId {
-        let Group { params, args } = self.groups.remove(&root).unwrap_or_default();
+        let group = self.groups.remove(&root).unwrap_or_default();
+        let Group { params, args, .. } = self.in_turn(module, group);
         let (span, ty) = (module.exprs[body].span, module.ty(body));
         let attrs = vec![(PRIMITIVE.into(), AttrValue::int(1))];
         let func = Func { span, type_params: vec![], params, ret: Some(ty), ret_span: Span::NONE, body, attrs };
@@ -146,13 +175,5 @@ impl Fuse {
         let call = module.expr(span, ExprKind::Call { callee, args, attrs: None });
         self.stands_for.insert(call, root);
         call
-    }
-}
-
-/// Whether two expressions mention one variable.
-fn same_var(module: &Module, a: ExprId, b: ExprId) -> bool {
-    match (module.exprs[a].kind, module.exprs[b].kind) {
-        (ExprKind::Var(a), ExprKind::Var(b)) => a == b,
-        _ => false,
     }
 }
