@@ -24,6 +24,7 @@ mod partition;
 
 pub use explain::{Edge, explain};
 pub use graph::PRIMITIVE;
+pub(super) use graph::{COMPILER, is_closed, is_static, is_tensor, is_tuple_of_tensors};
 
 use super::build::{set_ty, value_of};
 use super::rewrite::rewrite;
