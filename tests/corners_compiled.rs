@@ -112,7 +112,7 @@ fn hold(def: &OpDef, text: &str, args: &[Bound], expected: &Reference) -> Vec<St
     settings
         .filter_map(|settings| match held("corner", text, "main", &settings, &[(args.to_vec(), expected)]) {
             Verdict::Agrees => None,
-            Verdict::NotCompiled => Some(format!("{}: not compiled", def.name)),
+            Verdict::PartsAgree | Verdict::NotCompiled(_) => Some(format!("{}: not compiled", def.name)),
             Verdict::Differs(why) => Some(format!("{text}at -O{} on {:?}: {why}", settings.level, settings.isa)),
         })
         .collect()

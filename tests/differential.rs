@@ -8,11 +8,13 @@ mod compare;
 #[path = "differential/program.rs"]
 mod program;
 
-use compare::{Reference, Verdict, bytes, held, isas, reference};
+use compare::{Reference, Verdict, bytes, held, held_for, isas, reference};
 use program::{Form, Program};
+use relayc::driver::bind::Bound;
 use relayc::driver::check_text;
 use relayc::driver::compile::{Policy, Settings};
 use relayc::driver::optimise::UNTIL;
+use relayc::tensor::Tensor;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -43,7 +45,7 @@ fn wrong(seed: u64, n_steps: usize) -> Option<String> {
     for settings in settings(seed) {
         let said = match held("random", &text, "main", &settings, &[(args.clone(), &reference)]) {
             Verdict::Agrees => continue,
-            Verdict::NotCompiled => "it is not compiled".to_owned(),
+            Verdict::PartsAgree | Verdict::NotCompiled(_) => "it is not compiled".to_owned(),
             Verdict::Differs(why) => why,
         };
         let Settings { level, isa, threads, .. } = settings;
@@ -121,7 +123,7 @@ fn another_way(seed: u64) -> Option<String> {
     let reference = reference(&check_text("random", &text, UNTIL), "main", &args);
     match held("random", &other, "main", &more, &[(args, &reference)]) {
         Verdict::Differs(why) => Some(format!("program {seed}: {why}\n{other}")),
-        Verdict::NotCompiled => Some(format!("program {seed}: not compiled\n{other}")),
+        Verdict::PartsAgree | Verdict::NotCompiled(_) => Some(format!("program {seed}: not compiled\n{other}")),
         Verdict::Agrees => None,
     }
 }
@@ -129,4 +131,35 @@ fn another_way(seed: u64) -> Option<String> {
 #[test]
 fn the_same_written_otherwise_gives_the_same_bytes() {
     each(Duration::from_secs(20), another_way);
+}
+
+/// What is wrong with a program in parts: one that branches, or whose dimensions are found when it is run.
+fn in_parts(seed: u64) -> Option<String> {
+    let program = Program::new(seed, Program::n_steps(seed));
+    let (args, [settings, _]) = (program.args(), settings(seed));
+    let plain = check_text("random", &program.text(Form::Mixed), UNTIL);
+    let reference = reference(&plain, "main", &args);
+    for form in [Form::Branching, Form::Open] {
+        let text = program.text(form);
+        let checked = check_text("random", &text, UNTIL);
+        // Some operators have to know dimensions.
+        if form == Form::Open && checked.has_errors() {
+            continue;
+        }
+        let mut args = args.clone();
+        if form == Form::Branching {
+            args.push(Bound::Tensor(Tensor::scalar(true)));
+        }
+        // Compiled for these shapes, or for those that come.
+        let shapes = (seed % 2 == 0).then(|| args.clone());
+        if let Verdict::Differs(why) = held_for("random", &text, "main", shapes.as_deref(), &settings, &[(args, &reference)]) {
+            return Some(format!("program {seed} at -O{}: {why}\n{text}", settings.level));
+        }
+    }
+    None
+}
+
+#[test]
+fn programs_in_parts_give_the_same() {
+    each(Duration::from_secs(20), in_parts);
 }

@@ -32,7 +32,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     let ready_ms = start.elapsed().as_secs_f64() * 1e3;
     let probed = measure::probe(&ready.settings);
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    match measure::latency(&ready.compiled, &ready.bound, seconds(args.warmup), seconds(args.seconds)) {
+    match measure::latency(&ready.prepared, &ready.bound, seconds(args.warmup), seconds(args.seconds)) {
         Ok(times) => {
             let text =
                 if args.json { as_json(&ready, &times, &probed, ready_ms) } else { as_text(&ready, &times, &probed, ready_ms) };
@@ -49,14 +49,14 @@ pub fn run(console: &Console, args: &Args) -> u8 {
 }
 
 fn as_text(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> String {
-    let fallbacks = match ready.compiled.program.fallbacks()[..] {
-        [] => String::new(),
-        ref names => format!("without a kernel: {}\n", names.join(", ")),
+    let words = match ready.prepared.words() {
+        words if words.is_empty() => words,
+        words => format!("{words}\n"),
     };
     format!(
         "p50 {:.3} ms  p90 {:.3} ms  p99 {:.3} ms  min {:.3} ms  ({} runs, {} threads, {})\n\
          ready after {ready_ms:.1} ms\n\
-         machine: {:.1} GFLOP/s, {:.1} GB/s read\n{fallbacks}",
+         machine: {:.1} GFLOP/s, {:.1} GB/s read\n{words}",
         times.at(0.5),
         times.at(0.9),
         times.at(0.99),
@@ -80,7 +80,7 @@ fn as_json(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> Stri
         "threads": ready.settings.threads,
         "isa": measure::isa_name(ready.settings.isa),
         "ready_ms": ready_ms,
-        "fallbacks": ready.compiled.program.fallbacks(),
+        "fallbacks": ready.prepared.fallbacks(),
         "probe": { "gflops": probed.gflops, "read_gbs": probed.read_gbs },
     });
     format!("{value}\n")

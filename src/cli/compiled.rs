@@ -4,8 +4,9 @@ use super::{Console, Reading, exit};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{Bound, Requests};
-use crate::driver::compile::{self, Compiled, Policy, Refused, Settings};
+use crate::driver::compile::{self, Policy, Refused, Settings};
 use crate::driver::optimise::{self, MAX_LEVEL};
+use crate::driver::parts::{self, Prepared, When};
 use crate::driver::run::Limits;
 use crate::driver::{self, How, Program, Until};
 use crate::sys;
@@ -121,8 +122,8 @@ impl Given {
         let requests = Requests { set: vec![], ..self.requests() };
         let bound = optimise::bind_all(&mut program, &self.entry, &requests);
         let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
-        match compile::compile(&program, &self.entry, &settings, self.limits()) {
-            Ok(compiled) => Ok(Ready { compiled, bound, settings, sources: program.sources }),
+        match parts::prepare(&program, &self.entry, Some(&bound), &settings, self.limits(), When::ItPays) {
+            Ok(prepared) => Ok(Ready { prepared, bound, settings, sources: program.sources }),
             Err(refused) => Err(self.refused(console, refused, &program.sources)),
         }
     }
@@ -148,7 +149,7 @@ impl Given {
 
 /// A compiled program and its inputs.
 pub struct Ready {
-    pub compiled: Compiled,
+    pub prepared: Prepared,
     pub bound: Vec<Bound>,
     pub settings: Settings,
     pub sources: Sources,

@@ -2,7 +2,9 @@
 
 use super::compiled;
 use super::{Console, exit};
+use crate::diag::{Diagnostic, codes};
 use crate::driver::measure;
+use crate::driver::parts::Prepared;
 use crate::sys;
 use std::time::Duration;
 
@@ -21,16 +23,22 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         Ok(ready) => ready,
         Err(code) => return code,
     };
+    let Prepared::Whole(compiled) = &ready.prepared else {
+        let message = "a program that branches has no list of kernels, each with its time";
+        let diagnostic = Diagnostic::new(codes::E0601, message).help("`relayc bench` says how long it takes as a whole");
+        console.diagnostics(std::slice::from_ref(&diagnostic), &ready.sources);
+        return exit::of_run(&[diagnostic]);
+    };
     let probed = measure::probe(&ready.settings);
     let seconds = Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
-    let rows = match measure::profile(&ready.compiled, &ready.bound, seconds, &ready.sources) {
+    let rows = match measure::profile(compiled, &ready.bound, seconds, &ready.sources) {
         Ok(rows) => rows,
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
             return exit::of_run(&[*diagnostic]);
         }
     };
-    match sys::stdout(&measure::table(&rows, &ready.compiled, &probed)) {
+    match sys::stdout(&measure::table(&rows, compiled, &probed)) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
     }

@@ -5,9 +5,10 @@ use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound};
 use crate::driver::both;
-use crate::driver::compile::{self, Compiled, Refused, Settings};
+use crate::driver::compile::{self, Refused, Settings};
 use crate::driver::optimise;
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
+use crate::driver::parts::{self, Prepared, When};
 use crate::driver::run::{self, Entry, Limits};
 use crate::driver::{self, How, Program, Until, top};
 use crate::sys;
@@ -195,13 +196,12 @@ fn compute(
     if args.engine == Engine::Interp {
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
-    match compiled(args, settings, &program, limits.clone()) {
-        Ok(compiled) => {
-            let words = match compiled.program.fallbacks()[..] {
-                [] => "engine jit".to_owned(),
-                ref names => format!("engine jit, without a kernel: {}", names.join(", ")),
-            };
-            Ok((compiled.run(&bound).map_err(|error| *error)?, words))
+    match prepared(args, settings, &program, &bound, limits.clone(), When::ItPays) {
+        Ok(prepared) => {
+            let result = prepared.run(&bound).map_err(|error| *error)?;
+            let words = prepared.words();
+            let comma = if words.is_empty() { "" } else { ", " };
+            Ok((result, format!("engine jit{comma}{words}")))
         }
         Err(Uncompiled::Not(reason)) => {
             let words = format!("engine interp, as the program is not compiled: {reason}");
@@ -217,9 +217,16 @@ enum Uncompiled {
     Wrong(Box<Diagnostic>),
 }
 
-fn compiled(args: &Args, settings: Option<&Settings>, program: &Program, limits: Limits) -> Result<Compiled, Uncompiled> {
+fn prepared(
+    args: &Args,
+    settings: Option<&Settings>,
+    program: &Program,
+    bound: &[Bound],
+    limits: Limits,
+    when: When,
+) -> Result<Prepared, Uncompiled> {
     let settings = settings.ok_or(Uncompiled::Not(compile::NO_MACHINE))?;
-    compile::compile(program, &args.program.entry, settings, limits).map_err(|refused| match refused {
+    parts::prepare(program, &args.program.entry, Some(bound), settings, limits, when).map_err(|refused| match refused {
         Refused::Not(reason) => Uncompiled::Not(reason.words()),
         Refused::Wrong(diagnostic) => Uncompiled::Wrong(diagnostic),
     })
@@ -233,8 +240,13 @@ fn compared(
     bound: &[Bound],
     limits: Limits,
 ) -> Result<(String, bool), Diagnostic> {
-    match compiled(args, settings, &program, limits) {
-        Ok(compiled) => Ok((both::words(&both::run(&compiled, bound).map_err(|error| *error)?), true)),
+    match prepared(args, settings, &program, bound, limits, When::Compared) {
+        Ok(Prepared::Whole(compiled)) => Ok((both::words(&both::run(&compiled, bound).map_err(|error| *error)?), true)),
+        Ok(Prepared::Parts(parts)) => {
+            parts.run(bound).map_err(|error| *error)?;
+            let agreement = parts.agreement();
+            Ok((format!("{}, {}", both::words(&agreement), parts.words()), agreement.groups > 0))
+        }
         Err(Uncompiled::Not(reason)) => Ok((format!("nothing is compared, as the program is not compiled: {reason}"), false)),
         Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
     }

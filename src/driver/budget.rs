@@ -96,6 +96,10 @@ pub fn evaluate(
     limits: &Limits,
 ) -> Result<NearValue, Unknown> {
     let order = module.evaluation_order(&[body]);
+    // What a branch computes must not be computed to find that there is one.
+    if order.iter().any(|&expr| branches(module, expr)) {
+        return Err(Unknown::ControlFlow);
+    }
     let mut bound: FxHashMap<VarId, ExprId> = FxHashMap::default();
     for &expr in &order {
         if let ExprKind::Let { var, value, .. } = module.exprs[expr].kind {
@@ -131,6 +135,20 @@ pub fn evaluate(
         done.insert(expr, value);
     }
     done.remove(&body).ok_or(Unknown::ControlFlow)
+}
+
+/// Whether an expression is neither a value given nor computed by an operator.
+fn branches(module: &Module, expr: ExprId) -> bool {
+    match module.exprs[expr].kind {
+        ExprKind::Op(_)
+        | ExprKind::Const(_)
+        | ExprKind::Var(_)
+        | ExprKind::Let { .. }
+        | ExprKind::Tuple(_)
+        | ExprKind::Proj { .. } => false,
+        ExprKind::Call { .. } => module.called_op(expr).is_none(),
+        _ => true,
+    }
 }
 
 /// One step of a plan, an operator or a fused group, on operands as they are.

@@ -10,6 +10,7 @@ use crate::interp::{self, Value};
 use crate::ir::{ExprId, Module};
 use crate::jit::asm::Isa;
 use crate::jit::cpu::Cpu;
+use crate::jit::pool::Pool;
 use crate::jit::program::{self as jit, Follow, LoadError, Session};
 use crate::kernel::Target;
 use crate::ops::{self, eval::Trap};
@@ -107,7 +108,11 @@ fn planned(module: &Module, entry: &str, settings: &Settings, avoid: &[ExprId]) 
 /// Compiles an entry of a program without errors, whose weights are constants by now.
 pub fn compile(program: &Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
     // Tensors are shared, so the copy is one of the expressions only.
-    let mut module = program.module.clone();
+    compile_module(program.module.clone(), entry, settings, limits)
+}
+
+/// As [`compile`], for a typed module without errors.
+pub(super) fn compile_module(mut module: Module, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
     let mut planning = plan_of(&mut module, entry, settings);
     let mut avoid = vec![];
     let loaded = loop {
@@ -155,11 +160,15 @@ fn check_sizes(plan: &Plan, module: &Module, limits: &Limits) -> Result<(), Box<
 impl Compiled {
     /// Runs it once. Errors: what an operator traps with.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
-        let mut session = self.session()?;
+        self.run_in(&mut self.session()?, args)
+    }
+
+    /// As [`Compiled::run`], in a session of the program.
+    pub fn run_in(&self, session: &mut Session, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
         let inputs = leaves(args);
         let inputs: Vec<Vec<u8>> = inputs.iter().map(|tensor| tensor.to_le_bytes()).collect();
         let mut outputs = self.outputs();
-        self.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
+        self.run_session(session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
         let plan = &self.program.plan;
         let mut tensors = plan.outputs.iter().zip(&outputs).map(|(&id, bytes)| {
             let buffer = &plan.buffers[id];
@@ -171,9 +180,12 @@ impl Compiled {
 
     /// The memory and the threads of runs.
     pub fn session(&self) -> Result<Session, Box<Diagnostic>> {
-        Session::new(self.program.clone(), self.threads).map_err(|error| {
-            Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
-        })
+        Session::new(self.program.clone(), self.threads).map_err(too_large)
+    }
+
+    /// As [`Compiled::session`], on threads that others use too.
+    pub fn session_on(&self, pool: Arc<Pool>) -> Result<Session, Box<Diagnostic>> {
+        Session::on(self.program.clone(), pool).map_err(too_large)
     }
 
     /// The program as it was compiled, groups and all.
@@ -220,6 +232,10 @@ impl Compiled {
         let plan = &self.program.plan;
         plan.outputs.iter().map(|&id| vec![0; plan.buffers[id].bytes() as usize]).collect()
     }
+}
+
+fn too_large(error: LoadError) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
 }
 
 /// The tensors of values, in order.

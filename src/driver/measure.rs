@@ -2,6 +2,7 @@
 
 use super::bind::Bound;
 use super::compile::{Compiled, Settings, leaves};
+use super::parts::Prepared;
 use crate::base::Sources;
 use crate::diag::Diagnostic;
 use crate::jit::asm::Isa;
@@ -56,13 +57,26 @@ impl Times {
 }
 
 /// Runs a program for a while, then again and measures. Errors: what an operator traps with.
-pub fn latency(compiled: &Compiled, bound: &[Bound], warmup: Duration, measure: Duration) -> Result<Times, Box<Diagnostic>> {
-    let mut session = compiled.session()?;
-    let inputs: Vec<Vec<u8>> = leaves(bound).iter().map(|tensor| tensor.to_le_bytes()).collect();
-    let mut outputs = compiled.outputs();
+pub fn latency(prepared: &Prepared, bound: &[Bound], warmup: Duration, measure: Duration) -> Result<Times, Box<Diagnostic>> {
+    match prepared {
+        Prepared::Whole(compiled) => {
+            let mut session = compiled.session()?;
+            let inputs: Vec<Vec<u8>> = leaves(bound).iter().map(|tensor| tensor.to_le_bytes()).collect();
+            let mut outputs = compiled.outputs();
+            timed(warmup, measure, || compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(())))
+        }
+        Prepared::Parts(parts) => timed(warmup, measure, || parts.run(bound).map(drop)),
+    }
+}
+
+fn timed(
+    warmup: Duration,
+    measure: Duration,
+    mut run: impl FnMut() -> Result<(), Box<Diagnostic>>,
+) -> Result<Times, Box<Diagnostic>> {
     let start = Instant::now();
     loop {
-        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
+        run()?;
         if start.elapsed() >= warmup {
             break;
         }
@@ -70,7 +84,7 @@ pub fn latency(compiled: &Compiled, bound: &[Bound], warmup: Duration, measure: 
     let (mut times, start) = (vec![], Instant::now());
     while times.len() < 3 || start.elapsed() < measure {
         let begin = Instant::now();
-        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
+        run()?;
         times.push(begin.elapsed().as_secs_f64() * 1e3);
     }
     times.sort_by(f64::total_cmp);

@@ -16,6 +16,7 @@ pub mod measure;
 pub mod model;
 pub mod optimise;
 pub mod outputs;
+pub mod parts;
 pub mod run;
 pub mod show;
 mod specialise;

@@ -5,10 +5,10 @@
 //! their types, since others may call them.
 
 use super::bind::{self, leaves};
-use crate::diag::Diagnostic;
+use crate::diag::{self, Diagnostic};
 use crate::ir::{FuncId, Module, Root, VarId};
 use crate::types::{Dim, Ty, Types};
-use crate::{ops, passes};
+use crate::{infer, ops, passes};
 use rustc_hash::FxHashSet;
 
 /// Carries out settings on the parameters of `@entry`, or on the free variables of a bare expression, before inference.
@@ -50,6 +50,45 @@ pub fn specialise(module: &mut Module, entry: &str, settings: &[String]) -> Vec<
     forget_open(module, func);
     passes::dynamic_to_static(module, ops::table());
     vec![]
+}
+
+/// Gives the parameters of a function of a typed module the shapes that tensors have, leaf by leaf. Whether the program has a type
+/// with them: a value may contradict a type, or shapes each other, which only a run says. If not, the module is of no use.
+pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool {
+    let params = module.funcs[func].params.clone();
+    let tys: Vec<Ty> =
+        params.iter().map(|&var| module.vars[var].checked_ty.or(module.vars[var].ty).unwrap_or(Ty::ERROR)).collect();
+    let mut found: Vec<Vec<Dim>> = vec![];
+    for &ty in &tys {
+        match leaves::leaves("", ty, &module.types) {
+            Ok(leaves) => found.extend(leaves.into_iter().map(|leaf| leaf.dims)),
+            Err(_) => return false,
+        }
+    }
+    let fit = |(dims, shape): (&Vec<Dim>, &&[usize])| {
+        let fits = |(dim, &n): (&Dim, &usize)| dim.value().is_none_or(|dim| dim == n as i64);
+        dims.len() == shape.len() && dims.iter().zip(*shape).all(fits)
+    };
+    if found.len() != shapes.len() || !found.iter().zip(shapes).all(fit) {
+        return false;
+    }
+    if found.iter().flatten().all(|dim| dim.value().is_some()) {
+        return true;
+    }
+    for (dims, shape) in found.iter_mut().zip(shapes) {
+        // What is known keeps the width of its literal.
+        let open = dims.iter_mut().zip(*shape).filter(|(dim, _)| dim.value().is_none());
+        open.for_each(|(dim, &n)| *dim = Dim::known(n as i64));
+    }
+    let mut found = found.into_iter();
+    for (var, ty) in params.into_iter().zip(tys) {
+        let ty = with_shapes(&mut module.types, ty, &mut found);
+        module.vars[var].ty = Some(ty);
+        module.vars[var].checked_ty = Some(ty);
+    }
+    forget_open(module, Some(func));
+    passes::dynamic_to_static(module, ops::table());
+    !diag::has_errors(&infer::reinfer(module, ops::table()))
 }
 
 /// A type with other shapes for its tensors, from left to right. [`leaves::leaves`] has limited how deep it is.

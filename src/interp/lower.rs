@@ -7,7 +7,7 @@
 
 use crate::base::{Idx, IndexVec};
 use crate::index_type;
-use crate::ir::{ConstId, CtorId, ExprId, ExprKind, GlobalId, Module, OpId, PatId, Root, VarId};
+use crate::ir::{ConstId, CtorId, ExprId, ExprKind, FuncId, GlobalId, Module, OpId, PatId, Root, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 index_type! {
@@ -39,6 +39,8 @@ pub(super) struct Code {
     pub params: Vec<Slot>,
     /// Where the captured values go, in the order in which the closure holds them.
     pub captures: Vec<Slot>,
+    /// The literal it is, if it is one.
+    pub func: Option<FuncId>,
     /// Where the function finds itself, if it calls itself by the name a `let` gave it.
     pub self_slot: Option<Slot>,
     pub body: Option<BlockId>,
@@ -231,6 +233,8 @@ impl Lower<'_> {
             match self.module.exprs[expr].kind {
                 ExprKind::Fn(func) => {
                     let inside = self.new_code(Some(here), children[0]);
+                    let code = self.scopes[inside].code;
+                    self.program.codes[code].func = Some(func);
                     let params = self.module.funcs[func].params.clone();
                     self.declare(inside, &params);
                     self.scope_inside.insert(expr, vec![inside]);

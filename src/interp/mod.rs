@@ -14,7 +14,7 @@ pub use value::{Cell, Closure, Value};
 
 use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
-use crate::ir::{ExprId, ExprKind, Module};
+use crate::ir::{ExprId, ExprKind, FuncId, Module};
 use crate::ops::Table;
 use crate::ops::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
 use crate::ops::rel::RelCx;
@@ -41,6 +41,21 @@ impl Default for Limits {
     }
 }
 
+/// What computes some of a program's function literals in another way.
+pub trait Engine {
+    /// Asked of every call of a function literal. Errors: what ends the run.
+    fn call(&self, func: FuncId, args: &[Value]) -> Result<Taken, Box<Diagnostic>>;
+}
+
+/// What an engine made of a call.
+pub enum Taken {
+    /// Nothing: it is a call of the program like others.
+    No,
+    /// Nothing now. It is an engine's function, whose call is no call of the program and is not counted.
+    Interpret,
+    Value(Value),
+}
+
 /// Runs functions of a lowered module.
 pub struct Interp<'a> {
     module: &'a Module,
@@ -48,6 +63,7 @@ pub struct Interp<'a> {
     program: &'a Program,
     limits: Limits,
     n_calls: u64,
+    engine: Option<&'a dyn Engine>,
     /// For shapes that are known only now; made when first needed.
     types: Option<Types>,
 }
@@ -66,7 +82,12 @@ type Failure = Box<Diagnostic>;
 impl<'a> Interp<'a> {
     /// `module` is typed and without errors, `program` its lowering.
     pub fn new(module: &'a Module, ops: &'a Table, program: &'a Program, limits: Limits) -> Self {
-        Interp { module, ops, program, limits, n_calls: 0, types: None }
+        Interp { module, ops, program, limits, n_calls: 0, engine: None, types: None }
+    }
+
+    /// As [`Interp::new`]; calls of function literals are offered to an engine first.
+    pub fn with_engine(module: &'a Module, ops: &'a Table, program: &'a Program, limits: Limits, engine: &'a dyn Engine) -> Self {
+        Interp { engine: Some(engine), ..Interp::new(module, ops, program, limits) }
     }
 
     /// Calls a global with arguments of its parameters' types.
@@ -147,7 +168,15 @@ impl<'a> Interp<'a> {
                     let Value::Closure(closure) = read(frame, *callee).clone() else {
                         unreachable!("inference required a function");
                     };
-                    self.count_call(instr.expr, depth)?;
+                    match self.offer(&closure, &args)? {
+                        Taken::No => self.count_call(instr.expr, depth)?,
+                        Taken::Interpret => {}
+                        Taken::Value(value) => {
+                            frame.slots[instr.dst as usize] = Some(value);
+                            finish(frame, program);
+                            continue;
+                        }
+                    }
                     let new = self.frame(closure.code, closure.captured.to_vec(), Some(&closure), args, instr.dst);
                     frames.push(new);
                 }
@@ -157,6 +186,13 @@ impl<'a> Interp<'a> {
                     finish(frame, program);
                 }
             }
+        }
+    }
+
+    fn offer(&self, closure: &Closure, args: &[Value]) -> Result<Taken, Failure> {
+        match (self.engine, self.program.codes[closure.code].func) {
+            (Some(engine), Some(func)) => engine.call(func, args),
+            _ => Ok(Taken::No),
         }
     }
 

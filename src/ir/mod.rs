@@ -5,6 +5,7 @@
 //! of which this room knows only the [`OpTable`]. Deliberately not here: inference, evaluation, rewriting.
 
 pub mod attrs;
+mod extract;
 mod module;
 pub mod object;
 pub mod print;

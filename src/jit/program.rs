@@ -486,7 +486,7 @@ impl Memory<'_> {
 pub struct Session {
     program: Arc<Program>,
     memory: Region,
-    pool: Pool,
+    pool: Arc<Pool>,
     /// For each step the items of each thread.
     items: Vec<Vec<Vec<Item>>>,
     /// The address of each buffer, those of each step's arguments, and where a run puts the ones of inputs and outputs.
@@ -517,6 +517,12 @@ fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
 
 impl Session {
     pub fn new(program: Arc<Program>, threads: usize) -> Result<Session, LoadError> {
+        Session::on(program, Arc::new(Pool::new(threads)))
+    }
+
+    /// A session on the threads of others, whose runs it waits for.
+    pub fn on(program: Arc<Program>, pool: Arc<Pool>) -> Result<Session, LoadError> {
+        let threads = pool.n_threads();
         let bytes = program.plan.arena_bytes as usize + program.scratch_bytes + threads.max(1) * program.thread_scratch;
         let memory = Region::new(bytes).map_err(LoadError::Memory)?;
         let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
@@ -534,7 +540,7 @@ impl Session {
             _ => None,
         };
         let ports = program.plan.buffers.ids().zip(users).filter_map(port).collect();
-        Ok(Session { memory, pool: Pool::new(threads), items, addresses, args, ports, program })
+        Ok(Session { memory, pool, items, addresses, args, ports, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.

@@ -19,6 +19,7 @@ mod fold_constants;
 mod fold_scale_axis;
 mod fuse_ops;
 mod inline;
+mod partition;
 pub mod pipeline;
 mod pool_before_conv;
 mod push_strides_up;
@@ -34,6 +35,7 @@ pub use bind_params::bind_params;
 pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
 pub use fuse_ops::{Edge, PRIMITIVE, explain as explain_fusion};
+pub use partition::{ByData, partition};
 pub use pipeline::{Observer, Settings, run};
 
 use crate::ir::Module;
@@ -75,6 +77,7 @@ const PASSES: &[Pass] = &[
     fold_constants::PASS,
     dead_code::PASS,
     fuse_ops::PASS,
+    partition::PASS,
 ];
 
 /// The pass that [`explain_fusion`] is about.
@@ -99,6 +102,18 @@ pub fn find(name: &str) -> Option<&'static Pass> {
 /// The passes that a level runs, in order.
 pub fn of_level(level: u8) -> Vec<&'static Pass> {
     PASSES.iter().filter(|pass| pass.level <= level).collect()
+}
+
+/// The passes that a level runs on a program whose parts are compiled one by one: those that see more than a part. The layout
+/// and the groups of a part are its own.
+pub fn before_partition(level: u8) -> Vec<&'static Pass> {
+    let own = [alter_op_layout::PASS.name, fuse_ops::PASS.name];
+    let mut passes: Vec<&Pass> = PASSES.iter().filter(|pass| pass.level <= level && !own.contains(&pass.name)).collect();
+    // Dataflow is followed along shared expressions.
+    if passes.iter().all(|pass| pass.name != to_graph_normal_form::PASS.name) {
+        passes.push(&to_graph_normal_form::PASS);
+    }
+    passes
 }
 
 impl Pass {

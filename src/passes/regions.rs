@@ -2,7 +2,8 @@
 //!
 //! A region is a function's body, a branch of an `if` or a clause of a `match`. A shared expression belongs to the innermost
 //! region around all its uses, where TVM's A-normal form puts it (`src/relay/transforms/to_a_normal_form.cc`) and every
-//! engine computes it. A `let` opens no region.
+//! engine computes it. A `let` opens no region, unless asked to: what stands after it may use its variable, and so cannot be
+//! moved before it.
 
 use crate::base::Idx;
 use crate::index_type;
@@ -19,8 +20,22 @@ pub struct Regions {
     of: Vec<Option<RegionId>>,
     /// The first of the regions that a function, an `if` or a `match` has inside; the others follow it.
     inside: FxHashMap<ExprId, RegionId>,
-    /// The region around each, and how many there are around it; the first is around all.
-    around: Vec<(RegionId, u32)>,
+    /// The first is around all.
+    nesting: Vec<Nested>,
+    /// Whether a `let` opens a region for its body.
+    lets: bool,
+}
+
+/// Where a region lies.
+#[derive(Clone, Copy)]
+struct Nested {
+    around: RegionId,
+    /// How many regions there are around it.
+    depth: u32,
+    /// A region further out, so that a way of any length takes few steps (Myers, "An applicative random-access stack", 1983).
+    jump: RegionId,
+    /// The innermost region around it, or itself, that no `let` opened.
+    home: RegionId,
 }
 
 /// The region around all functions: an expression that two of them share belongs to none of them.
@@ -29,10 +44,20 @@ pub const OUTERMOST: RegionId = RegionId(0);
 impl Regions {
     /// `order` are the expressions under the roots, children before parents.
     pub fn of(module: &Module, order: &[ExprId]) -> Regions {
+        Regions::find(module, order, false)
+    }
+
+    /// As [`Regions::of`]; the body of a `let` is a region too.
+    pub fn with_lets(module: &Module, order: &[ExprId]) -> Regions {
+        Regions::find(module, order, true)
+    }
+
+    fn find(module: &Module, order: &[ExprId], lets: bool) -> Regions {
+        let outermost = Nested { around: OUTERMOST, depth: 0, jump: OUTERMOST, home: OUTERMOST };
         let mut regions =
-            Regions { of: vec![None; module.exprs.len()], inside: FxHashMap::default(), around: vec![(OUTERMOST, 0)] };
+            Regions { of: vec![None; module.exprs.len()], inside: FxHashMap::default(), nesting: vec![outermost], lets };
         for root in module.roots() {
-            regions.open(root, OUTERMOST);
+            regions.open(root, OUTERMOST, false);
         }
         let mut children = Vec::new();
         for &expr in order.iter().rev() {
@@ -43,13 +68,15 @@ impl Regions {
             let n_here = match module.exprs[expr].kind {
                 ExprKind::Fn(_) => 0,
                 ExprKind::If { .. } | ExprKind::Match { .. } => 1,
+                ExprKind::Let { .. } if regions.lets => 1,
                 _ => children.len(),
             };
             children[..n_here].iter().for_each(|&child| regions.use_in(child, here));
             if n_here < children.len() {
-                regions.inside.insert(expr, RegionId::from_usize(regions.around.len()));
+                regions.inside.insert(expr, RegionId::from_usize(regions.nesting.len()));
             }
-            children[n_here..].iter().for_each(|&child| regions.open(child, here));
+            let by_let = matches!(module.exprs[expr].kind, ExprKind::Let { .. });
+            children[n_here..].iter().for_each(|&child| regions.open(child, here, by_let));
         }
         regions
     }
@@ -69,10 +96,22 @@ impl Regions {
         RegionId::from_usize(1 + at)
     }
 
+    /// The innermost region around one, or itself, that no `let` opened: a function's body, a branch or a clause.
+    pub fn home(&self, region: RegionId) -> RegionId {
+        self.nesting[region.index()].home
+    }
+
     /// Opens a region whose result is an expression.
-    fn open(&mut self, result: ExprId, around: RegionId) {
-        let region = RegionId::from_usize(self.around.len());
-        self.around.push((around, self.around[around.index()].1 + 1));
+    fn open(&mut self, result: ExprId, around: RegionId, by_let: bool) {
+        let region = RegionId::from_usize(self.nesting.len());
+        let outer = self.nesting[around.index()];
+        let jumped = self.nesting[outer.jump.index()];
+        let depth_of = |region: RegionId| self.nesting[region.index()].depth;
+        // Two jumps of one length become one of twice the length and one.
+        let twice = outer.depth - jumped.depth == jumped.depth - depth_of(jumped.jump);
+        let jump = if twice { jumped.jump } else { around };
+        let home = if by_let { outer.home } else { region };
+        self.nesting.push(Nested { around, depth: outer.depth + 1, jump, home });
         self.use_in(result, region);
     }
 
@@ -83,9 +122,17 @@ impl Regions {
 
     /// The innermost region around both.
     fn common(&self, mut a: RegionId, mut b: RegionId) -> RegionId {
+        let at = |region: RegionId| self.nesting[region.index()];
+        if at(a).depth < at(b).depth {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let depth = at(b).depth;
+        while at(a).depth > depth {
+            a = if at(at(a).jump).depth >= depth { at(a).jump } else { at(a).around };
+        }
+        // At one depth jumps are of one length.
         while a != b {
-            let deeper = if self.around[a.index()].1 >= self.around[b.index()].1 { &mut a } else { &mut b };
-            *deeper = self.around[deeper.index()].0;
+            (a, b) = if at(a).jump != at(b).jump { (at(a).jump, at(b).jump) } else { (at(a).around, at(b).around) };
         }
         a
     }

@@ -44,6 +44,20 @@ pub fn rewrite_with(module: &mut Module, mut f: impl FnMut(&mut Module, &Replace
             any = true;
         }
     }
+    replace_roots(module, &replaced);
+    any
+}
+
+/// Puts other expressions in the place of those given by number, among the operands of `users` and at the roots.
+pub fn substitute(module: &mut Module, users: &[ExprId], by: Vec<Option<ExprId>>) {
+    let replaced = Replaced { by };
+    for &user in users {
+        replace_children(module, &replaced, user);
+    }
+    replace_roots(module, &replaced);
+}
+
+fn replace_roots(module: &mut Module, replaced: &Replaced) {
     match module.root {
         Root::Expr(expr) => module.root = Root::Expr(replaced.get(expr)),
         Root::Globals => {
@@ -53,7 +67,6 @@ pub fn rewrite_with(module: &mut Module, mut f: impl FnMut(&mut Module, &Replace
             }
         }
     }
-    any
 }
 
 /// Puts what has been replaced in the place of the children of an expression.

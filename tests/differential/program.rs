@@ -43,6 +43,10 @@ pub enum Form {
     Outlined,
     /// Through a tuple that is taken apart again.
     Packed,
+    /// Some steps in a branch, a function, a data type or a cell. `@main` has one more parameter, which is true.
+    Branching,
+    /// Every dimension of a parameter is `?`.
+    Open,
 }
 
 /// A program as steps.
@@ -94,12 +98,18 @@ impl Program {
     }
 
     pub fn text(&self, form: Form) -> String {
-        let typed = |param: &Value| format!("{}: Tensor[({}), {}]", param.name, dims(&param.shape), param.kind.name());
-        let params: Vec<String> = self.params.iter().map(typed).collect();
+        let shape = |param: &Value| match form {
+            Form::Open => vec!["?"; param.shape.len()].join(", "),
+            _ => dims(&param.shape),
+        };
+        let typed = |param: &Value| format!("{}: Tensor[({}), {}]", param.name, shape(param), param.kind.name());
+        let mut params: Vec<String> = self.params.iter().map(typed).collect();
         let names: Vec<&str> = self.params.iter().map(|param| &*param.name).collect();
         let mut body = String::new();
-        for (name, value, is_let) in &self.steps {
+        let mut random = Rng::with_seed(self.seed ^ 0xb4a9);
+        for (at, (name, value, is_let)) in self.steps.iter().enumerate() {
             let bound = if *is_let || form == Form::Lets { "let " } else { "" };
+            let value = if form == Form::Branching { branching(&mut random, at, value, &mut body) } else { value.clone() };
             body.push_str(&format!("  {bound}{name} = {value};\n"));
         }
         if form == Form::Lets {
@@ -117,7 +127,11 @@ impl Program {
             }
             _ => body.push_str(&format!("  {result}\n")),
         }
-        let head = "#[version = \"0.0.5\"]\n";
+        let mut head = "#[version = \"0.0.5\"]\n".to_owned();
+        if form == Form::Branching {
+            head.push_str("type Box[A] { Full(A), Empty }\n");
+            params.push("%yes: bool".to_owned());
+        }
         match form {
             Form::Outlined => format!(
                 "{head}def @inner({params}) {{\n{body}}}\ndef @main({params}) {{\n  @inner({})\n}}\n",
@@ -139,6 +153,24 @@ impl Program {
             })
         };
         self.params.iter().map(value).collect()
+    }
+}
+
+/// A value come by through control flow; what has to stand before it is added to the body.
+fn branching(random: &mut Rng, at: usize, value: &str, body: &mut String) -> String {
+    match random.u8(..9) {
+        0 => format!("if (%yes) {{ {value} }} else {{ zeros_like({value}) }}"),
+        1 => format!("if (logical_not(%yes)) {{ zeros_like({value}) }} else {{ {value} }}"),
+        2 => {
+            body.push_str(&format!("  let %f{at} = fn () {{ {value} }};\n"));
+            format!("%f{at}()")
+        }
+        3 => format!("match (Full({value})) {{ Full(%b{at}) => {{ %b{at} }}, Empty => {{ zeros_like({value}) }} }}"),
+        4 => {
+            body.push_str(&format!("  let %r{at} = ref({value});\n"));
+            format!("ref_read(%r{at})")
+        }
+        _ => value.to_owned(),
     }
 }
 

@@ -6,6 +6,7 @@ use relayc::driver::bind::Bound;
 use relayc::driver::budget::{Freedom, Near, NearValue, Unknown, compare, evaluate};
 use relayc::driver::compile::{Refused, Settings, compile, leaves};
 use relayc::driver::optimise::UNTIL;
+use relayc::driver::parts::{Prepared, When, prepare};
 use relayc::driver::run::{Limits, entry, interpret};
 use relayc::driver::{Program, check_text};
 use relayc::jit::asm::Isa;
@@ -59,16 +60,33 @@ fn within(value: Bound) -> NearValue {
 /// What came of a comparison.
 pub enum Verdict {
     Agrees,
-    NotCompiled,
+    /// So do its parts; what is left is interpreted.
+    PartsAgree,
+    /// Nothing of it is compiled, for this reason.
+    NotCompiled(String),
     Differs(String),
 }
 
 /// Compiles a function and holds its result to the reference.
 pub fn held(name: &str, text: &str, function: &str, settings: &Settings, calls: &[(Vec<Bound>, &Reference)]) -> Verdict {
+    let shapes = |args: &[Bound]| leaves(args).into_iter().map(|tensor| tensor.shape().to_vec()).collect::<Vec<_>>();
+    let same = |first: &&[Bound]| calls.iter().all(|(args, _)| shapes(args) == shapes(first));
+    held_for(name, text, function, calls.first().map(|(args, _)| &args[..]).filter(same), settings, calls)
+}
+
+/// As [`held`], compiled for the shapes of these arguments, or for those that the types say.
+pub fn held_for(
+    name: &str,
+    text: &str,
+    function: &str,
+    args: Option<&[Bound]>,
+    settings: &Settings,
+    calls: &[(Vec<Bound>, &Reference)],
+) -> Verdict {
     let program = check_text(name, text, UNTIL);
-    let compiled = match compile(&program, function, settings, Limits::default()) {
+    let compiled = match prepare(&program, function, args, settings, Limits::default(), When::Called) {
         Ok(compiled) => compiled,
-        Err(Refused::Not(_)) => return Verdict::NotCompiled,
+        Err(Refused::Not(reason)) => return Verdict::NotCompiled(reason.words().to_owned()),
         // A constant part of a program fails when it is loaded.
         Err(Refused::Wrong(diagnostic)) => {
             let right = |reference: &Reference| matches!(reference, Reference::Failed(code) if *code == diagnostic.code.id());
@@ -94,7 +112,11 @@ pub fn held(name: &str, text: &str, function: &str, settings: &Settings, calls: 
         };
         return Verdict::Differs(wrong);
     }
-    Verdict::Agrees
+    match compiled {
+        Prepared::Whole(_) => Verdict::Agrees,
+        Prepared::Parts(parts) if parts.n_compiled() > 0 => Verdict::PartsAgree,
+        Prepared::Parts(parts) => Verdict::NotCompiled(parts.words()),
+    }
 }
 
 /// The bytes of what a function gives compiled, or the code it fails with; `None` where it is not compiled.

@@ -175,15 +175,16 @@ fn same_shape(a: &[crate::types::Dim], b: &[crate::types::Dim]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.same(*b) || (a.value().is_none() && a == b))
 }
 
-fn is_tensor(module: &Module, ty: Ty) -> bool {
+pub fn is_tensor(module: &Module, ty: Ty) -> bool {
     module.types.as_tensor(ty).is_some()
 }
 
-fn is_tuple_of_tensors(module: &Module, ty: Ty) -> bool {
+pub fn is_tuple_of_tensors(module: &Module, ty: Ty) -> bool {
     module.types.as_tuple(ty).is_some_and(|fields| fields.iter().all(|&field| is_tensor(module, field)))
 }
 
-fn is_static(module: &Module, ty: Ty) -> bool {
+/// Whether the shapes of a tensor, or of the tensors of a tuple, are known.
+pub fn is_static(module: &Module, ty: Ty) -> bool {
     let known = |ty: Ty| module.types.as_tensor(ty).is_some_and(|(shape, _)| shape.iter().all(|dim| dim.value().is_some()));
     known(ty) || module.types.as_tuple(ty).is_some_and(|fields| fields.iter().all(|&field| known(field)))
 }
@@ -192,10 +193,10 @@ fn is_static(module: &Module, ty: Ty) -> bool {
 pub const PRIMITIVE: &str = "Primitive";
 
 /// The attribute of a function that another compiler takes.
-const COMPILER: &str = "Compiler";
+pub const COMPILER: &str = "Compiler";
 
 /// Whether nothing inside a function is to be fused: it is a group already, or not ours.
-fn is_closed(module: &Module, expr: ExprId) -> bool {
+pub fn is_closed(module: &Module, expr: ExprId) -> bool {
     let ExprKind::Fn(func) = module.exprs[expr].kind else { return false };
     let set = |(name, value): &(Box<str>, AttrValue)| match &**name {
         PRIMITIVE => value.as_int().is_some_and(|value| value != 0),

@@ -25,6 +25,7 @@ mod partition;
 
 pub use explain::{Edge, explain};
 pub use graph::PRIMITIVE;
+pub(super) use graph::{COMPILER, is_closed, is_static, is_tensor, is_tuple_of_tensors};
 
 use super::build::{ExprKey, set_ty, value_of};
 use super::effects::pure;

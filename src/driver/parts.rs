@@ -1,0 +1,480 @@
+//! A program that is not compiled as a whole: it branches, or has dimensions that only a run knows. Its dataflow is
+//! (`passes/partition`), part by part; the interpreter runs what is left and calls the parts.
+//!
+//! * A part is compiled for the shapes it is called with, each set of them once, as a program of its own: `?` gets numbers, the
+//!   passes of the level run on it. What comes of it is kept, [`MAX_VARIANTS`] at most and [`MAX_BYTES`] of memory; what was not
+//!   used for the longest time goes first.
+//! * *When it pays*: a part is interpreted until what it has computed is worth the compilation, both estimated ([`work`],
+//!   [`price`]) and never measured, so that the same program with the same inputs gives the same bytes. So no program
+//!   takes longer than it takes to interpret and to compile what is worth compiling.
+//! * What is not compiled is interpreted, with the same limits, traps and places in the text, and [`Parts::words`] says why.
+//!   Where shapes turn out to hang on data, the part is taken apart there once more ([`MAX_NESTING`]).
+
+use super::Program;
+use super::bind::Bound;
+use super::both::{self, Agreement};
+use super::compile::{self, Compiled, Refused, Settings, leaves};
+use super::optimise::{self, How};
+use super::run::{Limits, no_entry, to_bound, to_value};
+use super::specialise::to_shapes;
+use crate::base::text::thousands;
+use crate::diag::{Diagnostic, codes};
+use crate::infer;
+use crate::interp::{self, Engine, Interp, Taken, Value};
+use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module};
+use crate::jit::asm::Isa;
+use crate::jit::pool::Pool;
+use crate::jit::program::Session;
+use crate::ops::{self, Shapes};
+use crate::passes::{self, ByData};
+use crate::plan::{self, NotCompiled, Work};
+use crate::types::dims_of;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// When a part is compiled.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum When {
+    /// Once it has computed as much as compiling it costs.
+    ItPays,
+    /// At its first call.
+    Called,
+    /// At its first call, and each of its calls is held to the interpreter.
+    Compared,
+}
+
+/// A program that can be run.
+pub enum Prepared {
+    Whole(Box<Compiled>),
+    Parts(Box<Parts>),
+}
+
+/// Compiles an entry of a program without errors: as a whole if its shapes are known, given those of the arguments that it will
+/// have, or else in parts. Errors: why nothing of it can be compiled; E0803, and what a constant part of it traps with.
+pub fn prepare(
+    program: &Program,
+    entry: &str,
+    args: Option<&[Bound]>,
+    settings: &Settings,
+    limits: Limits,
+    when: When,
+) -> Result<Prepared, Refused> {
+    let whole = match args {
+        Some(args) => whole(program, entry, args, settings, limits.clone()),
+        None => compile::compile(program, entry, settings, limits.clone()),
+    };
+    match whole {
+        Ok(compiled) => Ok(Prepared::Whole(Box::new(compiled))),
+        Err(Refused::Not(reason)) => {
+            let parts = Parts::new(program.module.clone(), entry, settings, limits, when)?;
+            if parts.parts.is_empty() { Err(Refused::Not(reason)) } else { Ok(Prepared::Parts(Box::new(parts))) }
+        }
+        Err(wrong) => Err(wrong),
+    }
+}
+
+/// Compiles an entry as a whole, with the shapes of these arguments where its types leave them open.
+pub fn whole(program: &Program, entry: &str, args: &[Bound], settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
+    let mut module = program.module.clone();
+    let global = module.find_global(entry).ok_or_else(|| Refused::Wrong(Box::new(no_entry(&module, entry))))?;
+    let func = module.globals[global].func;
+    let shapes: Vec<&[usize]> = leaves(args).into_iter().map(|tensor| tensor.shape()).collect();
+    if !to_shapes(&mut module, func, &shapes) {
+        return Err(Refused::Not(NotCompiled::UnknownShape));
+    }
+    compile::compile_module(module, entry, settings, limits)
+}
+
+impl Prepared {
+    /// Runs it once. Errors: what the interpreter would fail with.
+    pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+        match self {
+            Prepared::Whole(compiled) => compiled.run(args),
+            Prepared::Parts(parts) => parts.run(args),
+        }
+    }
+
+    /// What of it is compiled and what is not, for `-v`; empty where all of it is.
+    pub fn words(&self) -> String {
+        match self {
+            Prepared::Whole(_) => match self.fallbacks()[..] {
+                [] => String::new(),
+                ref names => format!("without a kernel: {}", names.join(", ")),
+            },
+            Prepared::Parts(parts) => parts.words(),
+        }
+    }
+
+    /// The operators without a kernel in what is compiled by now, each once.
+    pub fn fallbacks(&self) -> Vec<&'static str> {
+        match self {
+            Prepared::Whole(compiled) => compiled.program.fallbacks(),
+            Prepared::Parts(parts) => parts.said().without_kernel,
+        }
+    }
+}
+
+/// As many variants of parts are kept.
+pub const MAX_VARIANTS: usize = 256;
+
+/// The code, packed weights and sessions of variants have so many bytes, or else there is one variant only.
+pub const MAX_BYTES: u64 = 2 << 30;
+
+/// How often a part is taken apart.
+const MAX_NESTING: u32 = 3;
+
+/// A program whose dataflow is compiled.
+pub struct Parts {
+    module: Module,
+    lowered: interp::Program,
+    entry: GlobalId,
+    /// With what each computes.
+    parts: FxHashMap<FuncId, Vec<ExprId>>,
+    how: Manner,
+    cache: Mutex<Cache>,
+}
+
+/// What holds for a program and the parts of its parts.
+#[derive(Clone)]
+struct Manner {
+    settings: Settings,
+    limits: Limits,
+    when: When,
+    nesting: u32,
+    pool: Arc<Pool>,
+}
+
+/// The part, and the shapes of its arguments one after the other, each with its rank before it.
+type Key = (FuncId, Vec<usize>);
+
+#[derive(Default)]
+struct Cache {
+    variants: FxHashMap<Key, Variant>,
+    /// Counts calls of parts.
+    now: u64,
+    bytes: u64,
+    said: Said,
+}
+
+/// What has happened, for who asks.
+#[derive(Clone, Default, Debug)]
+struct Said {
+    compiled: usize,
+    /// Why parts are interpreted: reasons and how many variants have each.
+    refused: Vec<(String, usize)>,
+    without_kernel: Vec<&'static str>,
+    agreement: Agreement,
+}
+
+/// A part with arguments of certain shapes.
+struct Variant {
+    state: State,
+    /// What its interpreted calls have cost so far, and what one costs, and what compiling it costs.
+    spent: u64,
+    work: u64,
+    price: u64,
+    used: u64,
+    bytes: u64,
+}
+
+#[derive(Clone)]
+enum State {
+    Counted,
+    Interpreted,
+    Compiled(Arc<Ready>),
+    /// Taken apart once more.
+    Parts(Arc<Parts>),
+}
+
+/// Compiled code and the memory of its runs, of which there are as many as run at one time.
+struct Ready {
+    compiled: Compiled,
+    sessions: Mutex<Vec<Session>>,
+}
+
+impl Ready {
+    /// Of its code, its weights, and a session.
+    fn bytes(&self) -> u64 {
+        let program = &self.compiled.program;
+        (program.packed_bytes() + program.code_bytes()) as u64 + program.plan.kept_bytes + program.plan.arena_bytes
+    }
+}
+
+impl Parts {
+    fn new(mut module: Module, entry: &str, settings: &Settings, limits: Limits, when: When) -> Result<Parts, Refused> {
+        let target = if settings.isa == Isa::Avx512 { optimise::Target::V4 } else { optimise::Target::V3 };
+        let passes = passes::before_partition(settings.level);
+        let how = How { passes, entry: Some(entry.to_owned()), target, verify: false };
+        optimise::optimise(&mut module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
+        let pool = Arc::new(Pool::new(settings.threads));
+        let manner = Manner { settings: settings.clone(), limits, when, nesting: 0, pool };
+        Parts::of(module, entry, manner, ByData::Member).map_err(Refused::Wrong)
+    }
+
+    /// Takes a typed module apart. Errors: E0901, if that broke it.
+    fn of(mut module: Module, entry: &str, how: Manner, by_data: ByData) -> Result<Parts, Box<Diagnostic>> {
+        let parts = passes::partition(&mut module, ops::table(), by_data);
+        if let Some(error) = infer::reinfer(&mut module, ops::table()).into_iter().find(Diagnostic::is_error) {
+            let message = format!("the pass `partition` broke the program: {}", error.message);
+            return Err(Box::new(Diagnostic::new(codes::E0901, message).note("this is a bug in relayc, not in your program")));
+        }
+        let entry = module.find_global(entry).ok_or_else(|| no_entry(&module, entry))?;
+        let lowered = interp::lower(&module);
+        Ok(Parts { module, lowered, entry, parts: parts.into_iter().collect(), how, cache: Mutex::default() })
+    }
+
+    /// Runs it once. Errors: what the interpreter fails with; E0508 where a part is to be compared and differs.
+    pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+        let args = args.iter().cloned().map(to_value).collect();
+        to_bound(self.value(args)?).map_err(Box::new)
+    }
+
+    fn value(&self, args: Vec<Value>) -> Result<Value, Box<Diagnostic>> {
+        let mut interp = Interp::with_engine(&self.module, ops::table(), &self.lowered, self.how.limits.clone(), self);
+        interp.call_global(self.entry, args)
+    }
+
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is to be done for a call of a part. A variant is compiled by whoever needs it first; others wait.
+    fn state(&self, func: FuncId, args: &[Bound]) -> Result<State, Box<Diagnostic>> {
+        let tensors = leaves(args);
+        let shapes: Vec<&[usize]> = tensors.iter().map(|tensor| tensor.shape()).collect();
+        let key = (func, shapes.iter().flat_map(|shape| [shape.len()].into_iter().chain(shape.iter().copied())).collect());
+        let mut cache = self.cache();
+        cache.now += 1;
+        let now = cache.now;
+        let variant = cache.variants.entry(key.clone()).or_insert_with(|| {
+            let largest = tensors.iter().map(|tensor| tensor.len()).max().unwrap_or(1) as u64;
+            let members = self.parts.get(&func).map_or(&[][..], Vec::as_slice);
+            let (work, price) = (work(&self.module, members, largest), price(members));
+            Variant { state: State::Counted, spent: 0, work, price, used: now, bytes: 0 }
+        });
+        variant.used = now;
+        if !matches!(variant.state, State::Counted) {
+            return Ok(variant.state.clone());
+        }
+        variant.spent = variant.spent.saturating_add(variant.work);
+        if self.how.when == When::ItPays && variant.spent < variant.price {
+            return Ok(State::Interpreted);
+        }
+        let state = self.made(func, &shapes, &mut cache.said)?;
+        let bytes = match &state {
+            State::Compiled(ready) => ready.bytes(),
+            _ => 0,
+        };
+        cache.bytes += bytes;
+        if let Some(variant) = cache.variants.get_mut(&key) {
+            (variant.state, variant.bytes) = (state.clone(), bytes);
+        }
+        cache.shrink(&key);
+        Ok(state)
+    }
+
+    /// Compiles a part. Errors: E0901; what else keeps it from being compiled is said, and it is interpreted.
+    fn made(&self, func: FuncId, shapes: &[&[usize]], said: &mut Said) -> Result<State, Box<Diagnostic>> {
+        let Some(mut module) = self.module.extract(func) else { return Ok(said.refuse("it branches")) };
+        let main = module.globals.iter().next().map_or(func, |global| global.func);
+        if !to_shapes(&mut module, main, shapes) {
+            return Ok(said.refuse("its operands have shapes that contradict its types"));
+        }
+        let Manner { settings, limits, .. } = &self.how;
+        match compile::compile_module(module.clone(), ENTRY, settings, limits.clone()) {
+            Ok(compiled) => {
+                let names = compiled.program.fallbacks();
+                let is_kernel = |step: &plan::Step| matches!(step.work, Work::Kernel(_) | Work::Move(_));
+                if !compiled.program.plan.steps.iter().any(is_kernel) && !names.is_empty() {
+                    return Ok(said.refuse(&format!("none of its operators has a kernel: {}", names.join(", "))));
+                }
+                said.compiled += 1;
+                said.fall_back(&names);
+                Ok(State::Compiled(Arc::new(Ready { compiled, sessions: Mutex::default() })))
+            }
+            Err(Refused::Not(NotCompiled::UnknownShape)) if self.how.nesting < MAX_NESTING => {
+                let how = Manner { nesting: self.how.nesting + 1, ..self.how.clone() };
+                let parts = Parts::of(module, ENTRY, how, ByData::Outside)?;
+                if parts.parts.is_empty() {
+                    return Ok(said.refuse(NotCompiled::UnknownShape.words()));
+                }
+                Ok(State::Parts(Arc::new(parts)))
+            }
+            Err(Refused::Not(reason)) => Ok(said.refuse(reason.words())),
+            Err(Refused::Wrong(bug)) if bug.code == codes::E0901 => Err(bug),
+            // It fails when it is run as well, if it is; there it is said where.
+            Err(Refused::Wrong(diagnostic)) => Ok(said.refuse(&diagnostic.message)),
+        }
+    }
+
+    fn compute(&self, ready: &Ready, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+        if self.how.when == When::Compared {
+            let found = both::run(&ready.compiled, args)?;
+            let agreement = &mut self.cache().said.agreement;
+            agreement.groups += found.groups;
+            agreement.worst = agreement.worst.max(found.worst);
+        }
+        let sessions = || ready.sessions.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = sessions().pop();
+        let mut session = idle.map_or_else(|| ready.compiled.session_on(self.how.pool.clone()), Ok)?;
+        let result = ready.compiled.run_in(&mut session, args);
+        sessions().push(session);
+        result
+    }
+
+    /// How many variants of parts have been compiled since the program was prepared.
+    pub fn n_compiled(&self) -> usize {
+        self.said().compiled
+    }
+
+    /// How many variants of parts are kept.
+    pub fn n_kept(&self) -> usize {
+        self.cache().variants.len()
+    }
+
+    /// How many groups have been compared, and the largest error in what is allowed.
+    pub fn agreement(&self) -> Agreement {
+        self.said().agreement
+    }
+
+    /// What happened here and in the parts of parts.
+    fn said(&self) -> Said {
+        let cache = self.cache();
+        let mut said = cache.said.clone();
+        let waiting = cache.variants.values().filter(|variant| matches!(variant.state, State::Counted)).count();
+        for _ in 0..waiting {
+            said.refuse("too little to compute");
+        }
+        let inner: Vec<Arc<Parts>> = cache
+            .variants
+            .values()
+            .filter_map(|variant| match &variant.state {
+                State::Parts(parts) => Some(parts.clone()),
+                _ => None,
+            })
+            .collect();
+        drop(cache);
+        // As deep as parts are taken apart.
+        for parts in inner {
+            said.add(parts.said());
+        }
+        said
+    }
+
+    /// What was compiled and what was not, for `-v`.
+    pub fn words(&self) -> String {
+        let mut said = self.said();
+        said.refused.sort();
+        said.without_kernel.sort_unstable();
+        let plural = |n: usize| if n == 1 { "" } else { "s" };
+        let mut words = format!("{} region{} compiled", thousands(said.compiled as u64), plural(said.compiled));
+        let n: usize = said.refused.iter().map(|(_, n)| n).sum();
+        if n > 0 {
+            let reasons: Vec<String> = said
+                .refused
+                .iter()
+                .map(|(reason, n)| match n {
+                    1 => reason.clone(),
+                    n => format!("{reason} ({})", thousands(*n as u64)),
+                })
+                .collect();
+            words.push_str(&format!(", {} interpreted: {}", thousands(n as u64), reasons.join("; ")));
+        }
+        if !said.without_kernel.is_empty() {
+            words.push_str(&format!(", without a kernel: {}", said.without_kernel.join(", ")));
+        }
+        words
+    }
+}
+
+/// The function that a part is in the module of its own.
+const ENTRY: &str = "main";
+
+impl Engine for Parts {
+    fn call(&self, func: FuncId, args: &[Value]) -> Result<Taken, Box<Diagnostic>> {
+        if !self.parts.contains_key(&func) {
+            return Ok(Taken::No);
+        }
+        let args: Vec<Bound> = args.iter().cloned().map(to_bound).collect::<Result<_, _>>()?;
+        Ok(match self.state(func, &args)? {
+            State::Counted | State::Interpreted => Taken::Interpret,
+            State::Compiled(ready) => Taken::Value(to_value(self.compute(&ready, &args)?)),
+            State::Parts(parts) => Taken::Value(parts.value(args.into_iter().map(to_value).collect())?),
+        })
+    }
+}
+
+impl Said {
+    fn refuse(&mut self, why: &str) -> State {
+        match self.refused.iter_mut().find(|(known, _)| known == why) {
+            Some((_, n)) => *n += 1,
+            None => self.refused.push((why.to_owned(), 1)),
+        }
+        State::Interpreted
+    }
+
+    fn fall_back(&mut self, names: &[&'static str]) {
+        for name in names {
+            if !self.without_kernel.contains(name) {
+                self.without_kernel.push(name);
+            }
+        }
+    }
+
+    fn add(&mut self, other: Said) {
+        self.compiled += other.compiled;
+        for (reason, n) in other.refused {
+            (0..n).for_each(|_| drop(self.refuse(&reason)));
+        }
+        self.fall_back(&other.without_kernel);
+        self.agreement.groups += other.agreement.groups;
+        self.agreement.worst = self.agreement.worst.max(other.agreement.worst);
+    }
+}
+
+impl Cache {
+    /// Lets go of what was not used for the longest time, until the rest is small enough.
+    fn shrink(&mut self, keep: &Key) {
+        while self.variants.len() > 1 && (self.variants.len() > MAX_VARIANTS || self.bytes > MAX_BYTES) {
+            let others = self.variants.iter().filter(|(key, _)| *key != keep);
+            let Some(oldest) = others.min_by_key(|(_, variant)| variant.used).map(|(key, _)| key.clone()) else { break };
+            self.bytes -= self.variants.remove(&oldest).map_or(0, |variant| variant.bytes);
+        }
+    }
+}
+
+/// What a call of an operator costs the interpreter beside its elements, in nanoseconds.
+const CALL_NS: u64 = 1000;
+
+/// What an element, or a product that is added up, costs the interpreter.
+const ELEMENT_NS: u64 = 4;
+
+/// What compiling a part costs, and each operator in it.
+const PART_NS: u64 = 1_000_000;
+const OPERATOR_NS: u64 = 200_000;
+
+/// About how many nanoseconds the interpreter needs for a call of a part; what has no known shape is taken to be as large as the
+/// largest operand.
+fn work(module: &Module, members: &[ExprId], largest: u64) -> u64 {
+    let shape = |expr: ExprId| module.types.as_tensor(module.ty(expr)).and_then(|(shape, _)| dims_of(shape));
+    let elements = |expr: ExprId| shape(expr).map_or(u128::from(largest), |shape| Shapes::elements(&shape));
+    let cost = |expr: &ExprId| {
+        let ExprKind::Call { args, attrs, .. } = module.exprs[*expr].kind else { return 0 };
+        let args: Vec<ExprId> = module.items(args).iter().map(|arg| arg.expr).collect();
+        let touched = elements(*expr) + args.iter().map(|&arg| elements(arg)).sum::<u128>();
+        let macs = module.called_op(*expr).and_then(|op| ops::table().def(op).macs);
+        let products = macs.zip(shape(*expr)).map_or(0, |(macs, out)| {
+            let shapes: Option<Vec<Vec<i64>>> = args.iter().map(|&arg| shape(arg)).collect();
+            let attrs = attrs.map_or(&[][..], |attrs| &*module.attrs[attrs].values);
+            shapes.map_or(0, |args| macs(&Shapes { attrs, args: &args, out: &out }))
+        });
+        u128::from(CALL_NS) + u128::from(ELEMENT_NS) * touched.max(products)
+    };
+    let sum = members.iter().map(cost).fold(0, u128::saturating_add);
+    u64::try_from(sum).unwrap_or(u64::MAX)
+}
+
+/// About how many nanoseconds it takes to compile a part.
+fn price(members: &[ExprId]) -> u64 {
+    PART_NS + OPERATOR_NS * members.len() as u64
+}
