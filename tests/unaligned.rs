@@ -30,6 +30,10 @@ impl Fallback for NoFallback {
     fn call(&self, _: CallId, _: Vec<(bool, Vec<Tensor>)>) -> Result<Vec<Tensor>, Box<Diagnostic>> {
         unreachable!("every operator has a kernel")
     }
+
+    fn outside(&self, _: CallId, _: i128, _: u64) -> Box<Diagnostic> {
+        unreachable!("no operator has indices")
+    }
 }
 
 /// So many bytes from the `at`-th on of memory that has room for them.
