@@ -24,6 +24,13 @@ pub struct Columns {
     pub inner: i64,
 }
 
+impl Columns {
+    /// Where a column lies, in elements.
+    pub fn offset(self, column: u64) -> i64 {
+        (column / self.block) as i64 * self.outer + (column % self.block) as i64 * self.inner
+    }
+}
+
 /// What the body reads beside the sum.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Operand {

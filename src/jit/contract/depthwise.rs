@@ -6,8 +6,9 @@
 
 use super::emit::{INPUT, SPARE, TAIL, WEIGHTS, bias, each_tile};
 use super::epilogue::{Epilogue, Lanes, Sums};
+use super::pack::offsets;
 use super::points::{Cut, Tiles, extents, sizes};
-use super::{Contraction, Entries, LINE, Packing, Plan, column_offset, normal, packing, streams, variants};
+use super::{Contraction, Entries, LINE, Packing, Plan, normal, packing, streams, variants};
 use crate::jit::asm::{Asm, Isa, Mask, Mem, R, V};
 use crate::kernel::{Depthwise, Target};
 
@@ -31,13 +32,11 @@ pub fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> Option<
     if packing.steps() > MOST_TAPS {
         return None;
     }
-    let taps: Vec<i64> = contract.sum.iter().rev().fold(vec![0], |inner, dim| {
-        (0..dim.extent as i64).flat_map(|at| inner.iter().map(move |step| at * dim.input + step)).collect()
-    });
+    let taps = offsets(&contract.sum, |dim| dim.input);
     let tiles = plan.tiles(&epilogue, cut(&plan, taps.len() as u64), asm.isa())?;
     let entries = code(&tiles, &epilogue, &packing, &taps, asm);
     let mut found = plan.finish(packing, tiles, entries);
-    found.input.groups = (0..plan.n_vectors).map(|group| 4 * column_offset(input_columns, group * lanes as u64)).collect();
+    found.input.groups = (0..plan.n_vectors).map(|group| 4 * input_columns.offset(group * lanes as u64)).collect();
     Some(found)
 }
 

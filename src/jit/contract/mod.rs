@@ -128,7 +128,7 @@ fn narrow(contract: &Contract, lanes: usize) -> Option<Contract> {
     };
     // From one part to the next, which has to be the same everywhere.
     let step = |view: Columns| {
-        let at = |part: u64| column_offset(view, part * block);
+        let at = |part: u64| view.offset(part * block);
         (1..columns / block).all(|part| at(part) - at(part - 1) == at(1) - at(0)).then(|| at(1))
     };
     if !columns.is_multiple_of(block) || columns == block {
@@ -257,11 +257,6 @@ fn normal(view: Columns, columns: u64) -> Columns {
     }
 }
 
-/// Where column `column` lies.
-fn column_offset(view: Columns, column: u64) -> i64 {
-    (column / view.block) as i64 * view.outer + (column % view.block) as i64 * view.inner
-}
-
 /// The streams of tiles of `vectors`; `None` where a vector's columns do not lie together, groups are not alike, or the
 /// vectors of one lie too far from each other.
 fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> Option<Vec<Stream>> {
@@ -272,11 +267,11 @@ fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> O
             0 => Lanes::Splat,
             _ => return None,
         };
-        let last_block = view.block.checked_mul(1).filter(|block| *block > 0)?;
+        let last_block = (view.block > 0).then_some(view.block)?;
         if !whole && last_block % lanes as u64 != 0 && last_block < (n_vectors - 1) * lanes as u64 + 1 {
             return None;
         }
-        let at = |vector: u64| column_offset(*view, vector * lanes as u64);
+        let at = |vector: u64| view.offset(vector * lanes as u64);
         let step = if vectors > 1 { at(1) - at(0) } else { 0 };
         let groups = 0..n_vectors.div_ceil(vectors as u64);
         let even = groups.clone().all(|group| {
@@ -389,7 +384,7 @@ fn places(contract: &Contract, views: &[Columns], packing: &Packing) -> Vec<Plac
         arg,
         offset: 4 * offset,
         part: 4 * part,
-        groups: (0..packing.n_groups()).map(|group| 4 * column_offset(view, group * group_columns)).collect(),
+        groups: (0..packing.n_groups()).map(|group| 4 * view.offset(group * group_columns)).collect(),
     };
     let out = place(contract.out.0, contract.out.1, contract.group_steps[2], views[0]);
     let operands = contract.operands.iter().zip(&views[1..]);

@@ -94,15 +94,9 @@ impl Packing {
         group * self.group_len()
     }
 
-    /// Where a column lies in the source.
-    pub fn source_column(&self, column: u64) -> i64 {
-        let Columns { block, outer, inner } = self.source_columns;
-        (column / block) as i64 * outer + (column % block) as i64 * inner
-    }
-
     /// The steps of the sum in the source, in order.
     pub fn source_steps(&self) -> Vec<i64> {
-        offsets(&self.sum)
+        offsets(&self.sum, |dim| dim.other)
     }
 
     /// Whether every element of the source is inside `len` elements.
@@ -169,7 +163,7 @@ pub struct Packer {
 impl Packer {
     pub fn of(packing: &Packing) -> Packer {
         let most = CHUNK_BYTES / (4 * packing.lanes as u64 * packing.vectors as u64);
-        let columns = (0..packing.columns).map(|column| packing.source_column(column)).collect();
+        let columns = (0..packing.columns).map(|column| packing.source_columns.offset(column)).collect();
         Packer { steps: Steps::of(&packing.sum, most), columns, packing: packing.clone() }
     }
 
@@ -231,12 +225,14 @@ impl Steps {
         if split == sum.len() && split > 0 {
             split -= 1;
         }
-        Steps { outer: offsets(&sum[..split]), inner: offsets(&sum[split..]) }
+        Steps { outer: offsets(&sum[..split], |dim| dim.other), inner: offsets(&sum[split..], |dim| dim.other) }
     }
 }
 
-fn offsets(dims: &[ContractDim]) -> Vec<i64> {
+/// Where each point of some dimensions is, the last one's innermost.
+pub fn offsets(dims: &[ContractDim], step: impl Fn(&ContractDim) -> i64) -> Vec<i64> {
     dims.iter().rev().fold(vec![0], |inner, dim| {
-        (0..dim.extent as i64).flat_map(|at| inner.iter().map(move |step| at * dim.other + step)).collect()
+        let step = step(dim);
+        (0..dim.extent as i64).flat_map(|at| inner.iter().map(move |within| at * step + within)).collect()
     })
 }

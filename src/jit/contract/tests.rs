@@ -57,8 +57,8 @@ fn reference(contract: &Contract, input_columns: Columns, args: &[Vec<f32>], mut
             for column in 0..contract.columns {
                 let input =
                     contract.input.1 + group * contract.group_steps[0] + dot(p, contract.points.iter().map(|dim| dim.input));
-                let input = input + column_offset(input_columns, column);
-                let weight = contract.weight.1 + group * contract.group_steps[1] + column_offset(contract.weight_columns, column);
+                let input = input + input_columns.offset(column);
+                let weight = contract.weight.1 + group * contract.group_steps[1] + contract.weight_columns.offset(column);
                 let (mut chain, mut exact, mut size) = (0f32, 0f64, 0f64);
                 each(&sum, |k| {
                     let a = args[contract.input.0][(input + dot(k, contract.sum.iter().map(|dim| dim.input))) as usize];
@@ -73,10 +73,10 @@ fn reference(contract: &Contract, input_columns: Columns, args: &[Vec<f32>], mut
                 let mut reads = vec![chain];
                 reads.extend(contract.operands.iter().map(|operand| {
                     let at = operand.offset + group * operand.group + dot(p, operand.points.iter().copied());
-                    args[operand.arg][(at + column_offset(operand.columns, column)) as usize]
+                    args[operand.arg][(at + operand.columns.offset(column)) as usize]
                 }));
                 let out = contract.out.1 + group * contract.group_steps[2] + dot(p, contract.points.iter().map(|dim| dim.other));
-                f((out + column_offset(contract.out_columns, column)) as usize, body(contract, &reads));
+                f((out + contract.out_columns.offset(column)) as usize, body(contract, &reads));
             }
         });
     }
@@ -86,7 +86,7 @@ fn reference(contract: &Contract, input_columns: Columns, args: &[Vec<f32>], mut
 fn lengths(contract: &Contract, input_columns: Columns) -> Vec<usize> {
     let far = |base: i64, group: i64, dims: &[(u64, i64)], columns: Columns| {
         let points: i64 = dims.iter().map(|(extent, step)| (*extent as i64 - 1) * step).sum();
-        let column = (0..contract.columns).map(|column| column_offset(columns, column)).max().unwrap();
+        let column = (0..contract.columns).map(|column| columns.offset(column)).max().unwrap();
         (base + group * (contract.groups as i64 - 1) + points + column + 1) as usize
     };
     let of = |f: fn(&ContractDim) -> i64, dims: &[ContractDim]| -> Vec<(u64, i64)> {

@@ -1,12 +1,9 @@
 //! `e^x`, the logistic function and powers.
 
-use super::logarithm;
+use super::logarithm::{self, LN_2_LOW};
 use super::make::Make;
 use crate::kernel::{Bin, Cmp, Un, Val};
 use std::f32::consts::{LN_2, LOG2_E};
-
-/// ln 2 less its nearest float.
-const LN_2_LOW: f32 = -1.904_654_2e-9;
 
 /// `e^r` on `|r| ≤ ln 2 / 2`, relative error 2^-28.
 const EXP: [f32; 7] = [1.0, 1.0, 0.499_999_94, 0.166_665_21, 0.041_668_262, 0.008_368_674, 0.001_382_103_9];

@@ -35,7 +35,7 @@ const LOG10: [f32; 9] = [
 const LOG2_ODD: [f32; 4] = [0.961_796_7, 0.577_074_17, 0.412_398_43, 0.325_536_58];
 
 /// Numbers less their nearest floats: ln 2, log₁₀ 2, log₂ e, log₁₀ e, 2·log₂ e.
-const LN_2_LOW: f32 = -1.904_654_2e-9;
+pub const LN_2_LOW: f32 = -1.904_654_2e-9;
 const LOG10_2_LOW: f32 = -1.432_098_9e-8;
 const LOG2_E_LOW: f32 = 1.925_963e-8;
 const LOG10_E_LOW: f32 = -1.010_305e-8;

@@ -1,14 +1,12 @@
 //! Odd functions that go to ±1: the hyperbolic tangent and the error function. Both are computed of `|x|` and signed at last.
 
+use super::logarithm::LN_2_LOW;
 use super::make::Make;
 use crate::kernel::{Bin, Cmp, Val};
 use std::f32::consts::{LN_2, LOG2_E};
 
 /// From here on tanh rounds to 1.
 const TANH_ONE: f32 = 9.1;
-
-/// ln 2 less its nearest float.
-const LN_2_LOW: f32 = -1.904_654_2e-9;
 
 /// `(e^r - 1 - r) / r²` on `|r| ≤ ln 2 / 2`, so that `e^r - 1` has relative error 2^-26.
 const EXP_LESS_1: [f32; 5] = [0.499_999_97, 0.166_665_46, 0.041_667_44, 0.008_366_258, 0.001_387_03];

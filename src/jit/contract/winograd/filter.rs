@@ -44,7 +44,8 @@ impl Filters {
         let width = self.packing.group_vectors(group) as usize * self.packing.lanes;
         let first = group * (self.packing.vectors * self.packing.lanes) as u64;
         let n_columns = (width as u64).min(self.packing.columns - first) as usize;
-        let columns: Vec<i64> = (first..first + n_columns as u64).map(|column| self.packing.source_column(column)).collect();
+        let columns: Vec<i64> =
+            (first..first + n_columns as u64).map(|column| self.packing.source_columns.offset(column)).collect();
         let taps: Vec<i64> = (0..9).map(|tap| tap / 3 * self.taps[0] + tap % 3 * self.taps[1]).collect();
         // Whole lines are made beside the pieces, whose starts may lie in each other's way in the caches.
         let mut line = vec![0f32; self.size.products() * width];
