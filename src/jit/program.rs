@@ -211,7 +211,7 @@ impl Program {
                 let buffers = [0, 1].map(|at| &self.plan.buffers[step.args[at]]);
                 // SAFETY: the addresses are those of the two buffers, of which the second holds I32.
                 let (from, to) = unsafe {
-                    let from = std::slice::from_raw_parts(args[0] as *const u8, buffers[0].bytes() as usize);
+                    let from = slice_at(args[0] as *const u8, buffers[0].bytes() as usize);
                     (from, std::slice::from_raw_parts_mut(args[1].cast::<i32>(), buffers[1].elements as usize))
                 };
                 index::positions(positions, buffers[0].dtype, from, to)

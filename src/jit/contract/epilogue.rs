@@ -484,8 +484,8 @@ impl<'a> Evaluation<'a> {
         let place = self.places[at];
         match place {
             Place::Register(register) => return Some(register),
-            Place::Mask(_) => return None,
-            Place::Nowhere | Place::Memory(_) | Place::Operand(_) => {}
+            Place::Mask(_) | Place::Nowhere => return None,
+            Place::Memory(_) | Place::Operand(_) => {}
         }
         let register = self.take()?;
         self.places[at] = Place::Register(register);
