@@ -359,7 +359,7 @@ impl Lowering<'_> {
             Lower::Stack(axis) => {
                 let axis = axis(call)?;
                 let layers = self.layers(args, axis)?;
-                self.join(expr, op, call, &[Value::Tuple(layers)], axis)
+                self.join(expr, op, call, &[Value::Tuple(layers.into())], axis)
             }
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
@@ -441,7 +441,7 @@ impl Lowering<'_> {
     fn layers(&mut self, args: &[Value], axis: usize) -> Option<Vec<Value>> {
         let Some(Value::Tuple(fields)) = args.first() else { return None };
         let mut layers = vec![];
-        for field in fields {
+        for field in fields.iter() {
             let lazy = self.without_anchors(field)?;
             let mut dims = lazy.dims.clone();
             dims.insert(axis, 1);
