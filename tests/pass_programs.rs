@@ -197,7 +197,7 @@ impl Writer {
         let (x, c, h) = self.value();
         let ends = ["gamma", "beta"];
         let end = ends[self.random.usize(..2)];
-        match self.random.u8(..18) {
+        match self.random.u8(..19) {
             0..=4 => self.conv(&x, c, h),
             5 | 6 => {
                 let s = self.param(end, &format!("{c}, 1, 1"));
@@ -233,7 +233,17 @@ impl Writer {
                 let y = fits[self.random.usize(..fits.len())].0.clone();
                 self.line(format!("add({x}, {y})"), c, h);
             }
-            16 => self.line(format!("transpose(transpose({x}, axes=[0, 2, 3, 1]), axes=[0, 3, 1, 2])"), c, h),
+            // One scaled value, which comes to a product by two paths.
+            16 => {
+                let s = self.param("gamma", &format!("{c}, 1, 1"));
+                self.line(format!("multiply({x}, {s})"), c, h);
+                let scaled = self.values[self.values.len() - 1].0.clone();
+                let other = ["nn.relu(@)", "@", "nn.leaky_relu(@, alpha=0.5f)"][self.random.usize(..3)].replace('@', &scaled);
+                self.line(format!("concatenate(({scaled}, {other}), axis=1)"), 2 * c, h);
+                let joined = self.values[self.values.len() - 1].0.clone();
+                self.conv(&joined, 2 * c, h);
+            }
+            17 => self.line(format!("transpose(transpose({x}, axes=[0, 2, 3, 1]), axes=[0, 3, 1, 2])"), c, h),
             _ => self.line(format!("nn.pad({x}, 0f, pad_width=[[0, 0], [0, 0], [1, 1], [1, 1]])"), c, h + 2),
         }
     }
@@ -272,6 +282,56 @@ fn random_graphs_keep_their_answers() {
         chains.iter().map(|&chain| (chain, How::named(chain.split(','), Target::V4).expect("names of passes"))).collect();
     for seed in 1000..1150 {
         keeps(&Writer::text(seed), seed, &hows);
+    }
+}
+
+/// A random expression of a scalar, whose operands write a cell and read it.
+fn effects(random: &mut fastrand::Rng, n_shared: usize, depth: usize) -> String {
+    let k = random.u8(1..9);
+    if depth == 0 {
+        return match random.u8(..8) {
+            0..=2 => format!("@put(%r, {k}f)"),
+            3 => "ref_read(%r)".to_owned(),
+            4 => "%data".to_owned(),
+            5 if n_shared > 0 => format!("%{}", random.usize(..n_shared)),
+            _ => format!("{k}f"),
+        };
+    }
+    let mut part = || effects(random, n_shared, depth - 1);
+    let (a, b) = (part(), part());
+    match random.u8(..15) {
+        0..=2 => format!("add({a}, {b})"),
+        3 => format!("subtract({a}, {b})"),
+        4 => format!("multiply({a}, {b})"),
+        5 | 6 => format!("add(negative({a}), {b})"),
+        7 => format!("multiply({a}, ones_like({b}))"),
+        8 => format!("add({a}, zeros_like({b}))"),
+        9 => format!("full_like({a}, {b})"),
+        10 => format!("({a}, {b}).{}", k % 2),
+        11 => format!("if (less({a}, {b})) {{ {a} }} else {{ {b} }}"),
+        12 => format!("cast(ndarray_size({a}, dtype=\"int32\"), dtype=\"float32\")"),
+        13 => format!("(fn () {{ {a} }})()"),
+        _ => format!("negative({a})"),
+    }
+}
+
+#[test]
+fn random_effects_keep_their_order() {
+    let hows = alone();
+    for seed in 0..150 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let n_shared = random.usize(1..4);
+        let shared: Vec<String> =
+            (0..n_shared).map(|at| format!("  %{at} = {};\n", effects(&mut random, at, 1 + at % 2))).collect();
+        let result = effects(&mut random, n_shared, 3);
+        let text = format!(
+            "#[version = \"0.0.5\"]\n\
+             def @put(%r: ref(float32), %v: float32) -> float32 {{\n  let %old = ref_read(%r);\n  let %u = ref_write(%r, %v);\n  \
+             if (equal(%v, 99f)) {{ @put(%r, %v) }} else {{ %old }}\n}}\n\
+             def @main(%data: float32) {{\n  let %r = ref(0.5f);\n{}  let %y = {result};\n  (%y, ref_read(%r))\n}}\n",
+            shared.concat()
+        );
+        keeps(&text, seed, &hows);
     }
 }
 

@@ -16,7 +16,7 @@ mod wrap;
 pub use attrs::{AttrSchema, AttrValue, Field, Kind, OpId, OpTable};
 pub use module::{
     Adt, AdtId, AttrNames, Attrs, AttrsId, Clause, Clauses, ConstId, ConstNote, Ctor, CtorId, Expr, ExprId, ExprKind, Func,
-    FuncId, Global, GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, Pats, Root, Var, VarId,
+    FuncId, Global, GlobalId, Module, Operand, Operands, PRIMITIVE, Pat, PatId, PatKind, Pats, Root, Var, VarId,
 };
 pub use object::{Object, ObjectId};
 pub use visit::Seen;

@@ -152,6 +152,16 @@ pub struct Func {
     pub attrs: Vec<(Box<str>, AttrValue)>,
 }
 
+/// The attribute of a function that is one fused group.
+pub const PRIMITIVE: &str = "Primitive";
+
+impl Func {
+    /// Whether it is one fused group.
+    pub fn is_primitive(&self) -> bool {
+        self.attrs.iter().any(|(name, value)| &**name == PRIMITIVE && value.as_int().is_some_and(|value| value != 0))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Var {
     pub name: Box<str>,

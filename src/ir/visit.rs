@@ -124,7 +124,8 @@ impl Module {
         met
     }
 
-    fn post_order_by(&self, roots: &[ExprId], children_of: fn(&Module, ExprId, &mut Vec<ExprId>)) -> Vec<ExprId> {
+    /// As [`Module::post_order`], by what counts as the children of each.
+    pub fn post_order_by(&self, roots: &[ExprId], children_of: fn(&Module, ExprId, &mut Vec<ExprId>)) -> Vec<ExprId> {
         let mut order = Vec::new();
         let mut seen = Seen::none(self);
         let mut stack: Vec<(ExprId, bool)> = roots.iter().rev().map(|&root| (root, false)).collect();

@@ -34,7 +34,7 @@ mod users;
 pub use bind_params::bind_params;
 pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
-pub use fuse_ops::{Edge, PRIMITIVE, explain as explain_fusion};
+pub use fuse_ops::{Edge, explain as explain_fusion};
 pub use partition::{ByData, partition};
 pub use pipeline::{Observer, Settings, run};
 

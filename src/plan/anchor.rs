@@ -166,9 +166,7 @@ impl Lowering<'_> {
             Anchor { kind, inputs, dims: out.shape.clone(), dtype: out.dtype, op: op.name, origin: self.origin, stored: None };
         self.anchors.push(anchor);
         let source = Source::Anchor(self.anchors.len() - 1);
-        let mut lazy = Lazy::load(Load { source, dtype: out.dtype, view: View::dense(&out.shape) });
-        lazy.ops = vec![];
-        Value::Tensor(lazy)
+        Value::Tensor(Lazy::load(Load { source, dtype: out.dtype, view: View::dense(&out.shape) }))
     }
 
     /// The value in a buffer that has zeros around it.
@@ -257,13 +255,13 @@ impl Lowering<'_> {
         let reads_constants = args.buffers.iter().zip(&args.writes).all(|(buffer, &write)| {
             let arena = matches!(self.plan.buffers[*buffer].place, Place::Arena(_) | Place::Kept(_));
             let whole = !self.padded.contains_key(buffer) && !self.parts.contains(buffer);
-            if write { arena && whole } else { self.constant.contains_key(buffer) }
+            if write { arena && whole } else { self.constant.contains(buffer) }
         });
         // A buffer filled from constants alone is filled once; one that others write too is not.
         let once = reads_constants && args.writes.iter().any(|&write| !write);
         if once {
             for (&buffer, _) in args.buffers.iter().zip(&args.writes).filter(|(_, write)| **write) {
-                self.constant.insert(buffer, ());
+                self.constant.insert(buffer);
                 self.plan.buffers[buffer].place = Place::Kept(0);
             }
         }

@@ -35,7 +35,7 @@ impl Lowering<'_> {
         self.plan.tables.push(table.clone());
         let place = Place::Table(self.plan.tables.len() - 1);
         let buffer = self.buffer(&Tensor { shape: vec![table.bits.len() as u64], dtype: table.dtype }, place);
-        self.constant.insert(buffer, ());
+        self.constant.insert(buffer);
         buffer
     }
 }

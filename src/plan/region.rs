@@ -55,7 +55,7 @@ pub struct Lowering<'a> {
     /// Buffers that several values share, each in its place.
     pub parts: FxHashSet<BufferId>,
     /// Buffers whose content does not change from run to run.
-    pub constant: FxHashMap<BufferId, ()>,
+    pub constant: FxHashSet<BufferId>,
     consts: FxHashMap<ExprId, BufferId>,
     /// The call that is being computed: of a group, or of an operator outside of any.
     pub origin: ExprId,
@@ -83,7 +83,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
         places: FxHashMap::default(),
         padded: FxHashMap::default(),
         parts: FxHashSet::default(),
-        constant: FxHashMap::default(),
+        constant: FxHashSet::default(),
         consts: FxHashMap::default(),
         origin: body,
         call: body,
@@ -160,9 +160,7 @@ fn order(module: &Module, body: ExprId) -> Result<(Vec<ExprId>, Lets), NotCompil
 fn is_group(module: &Module, callee: ExprId) -> bool {
     match module.exprs[callee].kind {
         ExprKind::Op(_) => true,
-        ExprKind::Fn(func) => {
-            module.funcs[func].attrs.iter().any(|(name, value)| &**name == "Primitive" && value.as_int() == Some(1))
-        }
+        ExprKind::Fn(func) => module.funcs[func].is_primitive(),
         _ => false,
     }
 }
@@ -289,7 +287,7 @@ impl Lowering<'_> {
             return Lazy { dims: vec![], dtype: tensor.dtype, loads: vec![], body, result, ops: vec![] };
         }
         let buffer = self.buffer(&tensor, Place::Const(id));
-        self.constant.insert(buffer, ());
+        self.constant.insert(buffer);
         self.consts.insert(expr, buffer);
         self.dense(buffer)
     }

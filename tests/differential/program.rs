@@ -229,6 +229,15 @@ impl Maker {
         name
     }
 
+    /// A value that no parameter has a part in.
+    fn constant(&mut self, shape: &[usize]) -> String {
+        let number = ["0.5", "1.25", "-2.0"][self.random.usize(..3)];
+        self.bind(format!("full({number}f, shape={}, dtype=\"float32\")", list(shape)), shape.to_vec(), Kind::F32);
+        let value = self.values.last_mut().expect("it was just bound");
+        value.used = true;
+        value.name.clone()
+    }
+
     fn bind(&mut self, text: String, shape: Vec<usize>, kind: Kind) {
         let is_let = self.random.u8(..6) == 0;
         let name = format!("%{}{}", if is_let { "v" } else { "" }, self.steps.len());
@@ -408,7 +417,8 @@ impl Maker {
     fn dense(&mut self) -> Option<()> {
         let (x, shape) = self.float(|shape| shape.len() == 2)?;
         let units = self.dim();
-        let w = self.param(vec![units, shape[1]], Kind::F32);
+        let weight = vec![units, shape[1]];
+        let w = if self.random.u8(..3) == 0 { self.constant(&weight) } else { self.param(weight, Kind::F32) };
         self.bind(format!("nn.dense({x}, {w}, units={units})"), vec![shape[0], units], Kind::F32);
         Some(())
     }
@@ -521,6 +531,14 @@ impl Maker {
             let fits = |other: &[usize]| {
                 other.len() == shape.len() && (0..shape.len()).all(|own| own == axis || other[own] == shape[own])
             };
+            if self.random.u8(..3) == 0 {
+                let mut own = shape.clone();
+                own[axis] = 1 + self.random.usize(..3);
+                out[axis] += own[axis];
+                let part = self.constant(&own);
+                parts.push(part);
+                continue;
+            }
             let (part, extent) = match self.float(|other| fits(other) && elements(other) < MOST / 3) {
                 Some((name, own)) => (name, own[axis]),
                 None => return None,

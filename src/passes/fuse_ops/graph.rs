@@ -4,7 +4,7 @@
 //! to a function, an operand inside another region. Nothing is fused through what is external.
 
 use crate::base::Idx;
-use crate::ir::{AttrValue, ExprId, ExprKind, Module};
+use crate::ir::{ExprId, ExprKind, Module};
 use crate::ops::{Fuse, Table};
 use crate::passes::regions::Regions;
 use crate::types::Ty;
@@ -189,21 +189,14 @@ pub fn is_static(module: &Module, ty: Ty) -> bool {
     known(ty) || module.types.as_tuple(ty).is_some_and(|fields| fields.iter().all(|&field| known(field)))
 }
 
-/// The attribute of a function that is one group.
-pub const PRIMITIVE: &str = "Primitive";
-
 /// The attribute of a function that another compiler takes.
 pub const COMPILER: &str = "Compiler";
 
 /// Whether nothing inside a function is to be fused: it is a group already, or not ours.
 pub fn is_closed(module: &Module, expr: ExprId) -> bool {
     let ExprKind::Fn(func) = module.exprs[expr].kind else { return false };
-    let set = |(name, value): &(Box<str>, AttrValue)| match &**name {
-        PRIMITIVE => value.as_int().is_some_and(|value| value != 0),
-        COMPILER => true,
-        _ => false,
-    };
-    module.funcs[func].attrs.iter().any(set)
+    let func = &module.funcs[func];
+    func.is_primitive() || func.attrs.iter().any(|(name, _)| &**name == COMPILER)
 }
 
 /// The children that fusion looks at.
@@ -215,19 +208,5 @@ fn open_children(module: &Module, expr: ExprId, out: &mut Vec<ExprId>) {
 
 /// As [`Module::post_order`], without what is inside groups.
 fn open_order(module: &Module) -> Vec<ExprId> {
-    let mut order = Vec::new();
-    let mut seen = vec![false; module.exprs.len()];
-    let mut stack: Vec<(ExprId, bool)> = module.roots().iter().rev().map(|&root| (root, false)).collect();
-    let mut children = Vec::new();
-    while let Some((expr, done)) = stack.pop() {
-        if done {
-            order.push(expr);
-        } else if !std::mem::replace(&mut seen[expr.index()], true) {
-            stack.push((expr, true));
-            children.clear();
-            open_children(module, expr, &mut children);
-            stack.extend(children.iter().rev().map(|&child| (child, false)));
-        }
-    }
-    order
+    module.post_order_by(&module.roots(), open_children)
 }

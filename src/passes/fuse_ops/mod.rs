@@ -24,7 +24,6 @@ mod graph;
 mod partition;
 
 pub use explain::{Edge, explain};
-pub use graph::PRIMITIVE;
 pub(super) use graph::{COMPILER, is_closed, is_static, is_tensor, is_tuple_of_tensors};
 
 use super::build::{ExprKey, set_ty, value_of};
@@ -32,7 +31,7 @@ use super::effects::pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use crate::base::{Idx, Span};
-use crate::ir::{AttrValue, ExprId, ExprKind, Func, Module, Operand, VarId};
+use crate::ir::{AttrValue, ExprId, ExprKind, Func, Module, Operand, PRIMITIVE, VarId};
 use graph::{Graph, NodeId};
 use partition::Partition;
 use rustc_hash::FxHashMap;
