@@ -14,7 +14,7 @@ pub(super) mod source;
 pub(super) use errors::short;
 
 use crate::diag::{Diagnostic, codes};
-use crate::formats::{self, Named};
+use crate::formats::{self, Named, Stream, params};
 use crate::sys;
 use crate::tensor::Tensor;
 use crate::tensor::size::checked_size;
@@ -188,20 +188,35 @@ impl Binder {
     fn read_params(&mut self, paths: &[PathBuf]) {
         for path in paths {
             let from = path.display().to_string();
-            match sys::read_file(path, sys::DATA_LIMIT).and_then(|bytes| formats::read_tensors(&from, &bytes)) {
-                Ok(named) => self.take_params(named, &from),
-                Err(error) => self.errors.push(error),
-            }
+            let read = sys::open_file(path, sys::DATA_LIMIT).and_then(|file| self.read_weights(file, &from));
+            self.errors.extend(read.err());
         }
     }
 
-    fn take_params(&mut self, named: Named, file: &str) {
-        for (name, tensor) in named {
-            match self.by_name.get(&name) {
-                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: true }),
-                None => self.unused.push((name, file.to_owned())),
-            }
+    /// A `.params` file tensor by tensor, so that nothing of it is in memory twice; any other format as a whole.
+    fn read_weights(&mut self, file: sys::Opened, from: &str) -> Result<(), Diagnostic> {
+        let is_params = params::is_params(&file.start::<8>()?);
+        let Some(len) = file.len.filter(|_| is_params) else { return self.take_all(file, from) };
+        let mut stream = Stream::new(file.reader(), len);
+        let read = params::read_each(from, &mut stream, &mut |name, tensor| self.take_weight(name, tensor, from));
+        match stream.failure() {
+            Some(failure) => Err(file.failed(&failure)),
+            None => read,
         }
+    }
+
+    fn take_all(&mut self, file: sys::Opened, from: &str) -> Result<(), Diagnostic> {
+        let named = formats::read_tensors(from, &file.whole()?)?;
+        named.into_iter().try_for_each(|(name, tensor)| self.take_weight(name, tensor, from))
+    }
+
+    /// Errors: E0803 where all that is given is too much; what is left of the file is not read then.
+    fn take_weight(&mut self, name: String, tensor: Tensor, file: &str) -> Result<(), Diagnostic> {
+        match self.by_name.get(&name) {
+            Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: true }),
+            None => self.unused.push((name, file.to_owned())),
+        }
+        if self.used > self.max_memory { Err(errors::over_memory("together", self.used, self.max_memory)) } else { Ok(()) }
     }
 
     fn read_inputs(&mut self, path: Option<&PathBuf>) {

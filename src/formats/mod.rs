@@ -23,6 +23,9 @@ pub mod onnx;
 pub mod params;
 pub mod picture;
 mod reader;
+mod stream;
+
+pub use stream::Stream;
 
 use crate::diag::Diagnostic;
 use crate::tensor::{Tensor, npy};

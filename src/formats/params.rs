@@ -5,10 +5,10 @@
 //!
 //! Names are written in the order given, so a file that TVM wrote comes back byte for byte.
 
-use super::reader::Reader;
 use super::{Named, errors};
 use crate::diag::Diagnostic;
-use crate::tensor::{Tensor, binary};
+use crate::tensor::Tensor;
+use crate::tensor::binary::{self, BinaryError, Cursor, Source};
 
 const FILE_MAGIC: u64 = 0xF7E5_8D4F_0504_9CB7;
 
@@ -26,47 +26,65 @@ pub fn is_params(bytes: &[u8]) -> bool {
 
 /// Reads all tensors. Errors: E0703, and E0803 and E0804 for limits; each names the byte.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    let mut reader = Reader::new(name, bytes);
-    reader.magic(FILE_MAGIC, "a .params file")?;
-    let at = reader.offset();
-    let count = reader.u64("the number of names")?;
+    let mut entries = Vec::new();
+    read_each(name, &mut Cursor::new(bytes), &mut |entry, tensor| {
+        entries.push((entry, tensor));
+        Ok(())
+    })?;
+    Ok(entries)
+}
+
+/// Reads one tensor after the other and hands each over, so that a file is never in memory as a whole beside its tensors.
+/// Errors: as [`read`], and whatever `take` refuses a tensor with.
+pub fn read_each(
+    name: &str,
+    source: &mut impl Source,
+    take: &mut dyn FnMut(String, Tensor) -> Result<(), Diagnostic>,
+) -> Result<(), Diagnostic> {
+    let named = |error: BinaryError| errors::binary(name, &error);
+    source.magic(FILE_MAGIC, "a .params file").map_err(named)?;
+    let at = source.offset();
+    let count = source.u64("the number of names").map_err(named)?;
     if count > MAX_ENTRIES {
         return Err(errors::entry_limit(name, at, format_args!("{count} names, the limit is {MAX_ENTRIES}")));
     }
-    if count.saturating_mul(MIN_ENTRY) > u64::try_from(reader.remaining()).unwrap_or(u64::MAX) {
+    if count.saturating_mul(MIN_ENTRY) > source.remaining() {
         return Err(errors::malformed(name, at, format_args!("{count} names, more than the file has room for")));
     }
-    let names = names(&mut reader, count)?;
-    let at = reader.offset();
-    let n_tensors = reader.u64("the number of tensors")?;
+    let names = names(name, source, count)?;
+    let at = source.offset();
+    let n_tensors = source.u64("the number of tensors").map_err(named)?;
     if n_tensors != count {
         return Err(errors::malformed(name, at, format_args!("{n_tensors} tensors for {count} names")));
     }
-    let mut entries = Vec::with_capacity(names.len());
     for entry in names {
-        let tensor = reader.tensor().map_err(|error| error.note(format!("this is tensor `{entry}`")))?;
-        entries.push((entry, tensor));
+        let tensor = binary::read(source).map_err(|error| named(error).note(format!("this is tensor `{entry}`")))?;
+        take(entry, tensor)?;
     }
-    match reader.remaining() {
-        0 => Ok(entries),
-        n => Err(reader.error(format_args!("{n} bytes after the last tensor"))),
+    match source.remaining() {
+        0 => Ok(()),
+        n => Err(errors::malformed(name, source.offset(), format_args!("{n} bytes after the last tensor"))),
     }
 }
 
-fn names(reader: &mut Reader, count: u64) -> Result<Vec<String>, Diagnostic> {
+fn names(file: &str, source: &mut impl Source, count: u64) -> Result<Vec<String>, Diagnostic> {
+    let named = |error: BinaryError| errors::binary(file, &error);
     let mut names = indexmap::IndexSet::new();
     for _ in 0..count {
-        let at = reader.offset();
-        let length = reader.u64("the length of a name")?;
+        let at = source.offset();
+        let length = source.u64("the length of a name").map_err(named)?;
         if length > MAX_NAME {
-            return Err(errors::entry_limit(reader.name, at, format_args!("a name of {length} bytes, the limit is {MAX_NAME}")));
+            return Err(errors::entry_limit(file, at, format_args!("a name of {length} bytes, the limit is {MAX_NAME}")));
         }
-        let start = *reader;
-        let text = reader.take(length, "a name")?;
-        let text = str::from_utf8(text).map_err(|_| start.error("a name that is not UTF-8"))?;
-        if !names.insert(text.to_owned()) {
-            return Err(errors::duplicate(reader.name, at, text));
+        let start = source.offset();
+        source.expect(length, "a name").map_err(named)?;
+        let mut text = vec![0; usize::try_from(length).unwrap_or(0)];
+        source.fill(&mut text, "a name").map_err(named)?;
+        let text = String::from_utf8(text).map_err(|_| errors::malformed(file, start, "a name that is not UTF-8"))?;
+        if names.contains(&text) {
+            return Err(errors::duplicate(file, at, &text));
         }
+        names.insert(text);
     }
     Ok(names.into_iter().collect())
 }

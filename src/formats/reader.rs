@@ -2,8 +2,7 @@
 
 use super::errors;
 use crate::diag::Diagnostic;
-use crate::tensor::Tensor;
-use crate::tensor::binary::{self, BinaryError, Cursor};
+use crate::tensor::binary::{BinaryError, Cursor, Source};
 
 /// Reads little-endian fields one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +26,7 @@ impl<'a> Reader<'a> {
         self.cursor.offset()
     }
 
-    pub fn remaining(&self) -> usize {
+    pub fn remaining(&self) -> u64 {
         self.cursor.remaining()
     }
 
@@ -46,15 +45,6 @@ impl<'a> Reader<'a> {
 
     pub fn u64(&mut self, what: &str) -> Result<u64, Diagnostic> {
         self.read(|cursor| cursor.u64(what))
-    }
-
-    /// A magic word and the reserved word of zeros after it.
-    pub fn magic(&mut self, expected: u64, what: &str) -> Result<(), Diagnostic> {
-        self.read(|cursor| cursor.magic(expected, what))
-    }
-
-    pub fn tensor(&mut self) -> Result<Tensor, Diagnostic> {
-        self.read(binary::read)
     }
 
     fn read<T>(&mut self, part: impl FnOnce(&mut Cursor<'a>) -> Result<T, BinaryError>) -> Result<T, Diagnostic> {

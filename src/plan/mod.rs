@@ -11,6 +11,7 @@ mod call;
 mod group;
 mod index;
 mod memory;
+mod offsets;
 mod region;
 mod request;
 mod show;

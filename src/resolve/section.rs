@@ -6,7 +6,8 @@
 use super::errors;
 use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
-use crate::tensor::{Tensor, binary};
+use crate::tensor::Tensor;
+use crate::tensor::binary::{self, Source};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::from_str;

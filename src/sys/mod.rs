@@ -1,4 +1,4 @@
-//! The operating system: reading whole files within a limit, writing files that are complete or untouched, standard output,
+//! The operating system: reading files within a limit, writing files that are complete or untouched, standard output,
 //! how much memory there is.
 //!
 //! A file is written to a temporary beside it, flushed to the disk, then renamed over the old one (reliability 9); several
@@ -13,7 +13,7 @@ pub use memory::default_memory_limit;
 pub use write::write_atomic;
 
 use crate::diag::{Code, Diagnostic, codes};
-use std::io::{ErrorKind, Read, Write};
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 
 /// How large a file may be, and the code that says it is larger.
@@ -32,28 +32,73 @@ pub const DATA_LIMIT: Limit = Limit { bytes: 32 << 30, code: codes::E0804 };
 /// What is no regular file states no size before it is read, and may never end: 1 GiB.
 const PIPE_LIMIT: u64 = 1 << 30;
 
-/// The bytes of a file. Errors: E0701 with the reason, the limit's code where the file is larger.
-pub fn read_file(path: &Path, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+/// A file that is open, nothing of it read.
+pub struct Opened<'a> {
+    path: &'a Path,
+    file: std::fs::File,
+    /// How many bytes it has, if it is a regular file that says so.
+    pub len: Option<u64>,
+    limit: Limit,
+}
+
+/// Opens a file to read. Errors: as [`read_file`].
+pub fn open_file(path: &Path, limit: Limit) -> Result<Opened<'_>, Diagnostic> {
     let failed = |error: std::io::Error| errors::unreadable(path, &error);
     let file = std::fs::File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
         return Err(errors::unreadable(path, &ErrorKind::IsADirectory.into()));
     }
-    let max = if metadata.is_file() { limit.bytes } else { limit.bytes.min(PIPE_LIMIT) };
-    if metadata.len() > max {
-        return Err(errors::too_large(path, limit.code, Some(metadata.len()), max));
+    let bytes = if metadata.is_file() { limit.bytes } else { limit.bytes.min(PIPE_LIMIT) };
+    if metadata.len() > bytes {
+        return Err(errors::too_large(path, limit.code, Some(metadata.len()), bytes));
     }
-    let mut bytes = Vec::new();
-    // One byte more, so that reading to the end does not grow the buffer only to find the end.
-    let capacity = usize::try_from(metadata.len() + 1).unwrap_or(usize::MAX);
-    bytes.try_reserve_exact(capacity).map_err(|_| errors::unreadable(path, &ErrorKind::OutOfMemory.into()))?;
-    // A file may grow while it is read.
-    file.take(max + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > max {
-        return Err(errors::too_large(path, limit.code, None, max));
+    // Files of the kernel say that they are empty.
+    let len = Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0);
+    Ok(Opened { path, file, len, limit: Limit { bytes, ..limit } })
+}
+
+impl Opened<'_> {
+    /// Its next bytes, in place of reading it whole.
+    pub fn reader(&self) -> impl Read + '_ {
+        std::io::BufReader::new(&self.file)
     }
-    Ok(bytes)
+
+    /// The first bytes, up to `N`, if it can be read from its start again; none of what cannot.
+    pub fn start<const N: usize>(&self) -> Result<Vec<u8>, Diagnostic> {
+        let mut bytes = Vec::with_capacity(N);
+        if self.len.is_some() {
+            let mut file = &self.file;
+            let read = file.take(N as u64).read_to_end(&mut bytes).and_then(|_| file.rewind());
+            read.map_err(|error| self.failed(&error))?;
+        }
+        Ok(bytes)
+    }
+
+    /// E0701 with the reason.
+    pub fn failed(&self, error: &std::io::Error) -> Diagnostic {
+        errors::unreadable(self.path, error)
+    }
+
+    /// The bytes of all of it.
+    pub fn whole(self) -> Result<Vec<u8>, Diagnostic> {
+        let max = self.limit.bytes;
+        let mut bytes = Vec::new();
+        // One byte more, so that reading to the end does not grow the buffer only to find the end.
+        let capacity = usize::try_from(self.len.unwrap_or(0) + 1).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(capacity).map_err(|_| self.failed(&ErrorKind::OutOfMemory.into()))?;
+        // A file may grow while it is read.
+        (&self.file).take(max + 1).read_to_end(&mut bytes).map_err(|error| self.failed(&error))?;
+        if bytes.len() as u64 > max {
+            return Err(errors::too_large(self.path, self.limit.code, None, max));
+        }
+        Ok(bytes)
+    }
+}
+
+/// The bytes of a file. Errors: E0701 with the reason, the limit's code where the file is larger.
+pub fn read_file(path: &Path, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+    open_file(path, limit)?.whole()
 }
 
 /// Writes text to standard output. A reader that has gone away ends it quietly; any other failure is E0702.

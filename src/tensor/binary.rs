@@ -4,8 +4,8 @@
 //! lanes; i64 dimensions; i64 byte count; the elements row-major. Sizes are compared with what is left of the bytes and with
 //! the limits of [`checked_size`] before anything is allocated.
 
-use super::Tensor;
 use super::size::{MAX_RANK, SizeError, checked_size};
+use super::{Element, Tensor, with_dtype};
 use crate::types::{DType, DTypeCode};
 
 const MAGIC: u64 = 0xDD5E_40F0_96B4_A13F;
@@ -24,7 +24,58 @@ pub struct BinaryError {
     pub over_limit: bool,
 }
 
-/// Reads little-endian fields one after the other and cannot leave the bytes.
+/// Where little-endian fields come from, one after the other.
+pub trait Source {
+    /// How many bytes came before.
+    fn offset(&self) -> usize;
+
+    /// How many bytes are left.
+    fn remaining(&self) -> u64;
+
+    /// Fills `out` with the next bytes, which are there by [`Source::remaining`] and are part of `what`.
+    fn fill(&mut self, out: &mut [u8], what: &str) -> Result<(), BinaryError>;
+
+    /// A complaint if there are no `n` more bytes, which are `what`.
+    fn expect(&self, n: u64, what: &str) -> Result<(), BinaryError> {
+        match self.remaining() {
+            left if left < n => Err(error(self.offset(), format_args!("{what} takes {n} bytes, {left} more are there"))),
+            _ => Ok(()),
+        }
+    }
+
+    fn u64(&mut self, what: &str) -> Result<u64, BinaryError> {
+        field(self, what).map(u64::from_le_bytes)
+    }
+
+    /// A magic word and the reserved word of zeros after it.
+    fn magic(&mut self, expected: u64, what: &str) -> Result<(), BinaryError> {
+        let at = self.offset();
+        let found = self.u64("the magic word")?;
+        if found != expected {
+            return Err(error(at, format_args!("{found:#018x} where {what} starts with {expected:#018x}")));
+        }
+        let at = self.offset();
+        match self.u64("the reserved word")? {
+            0 => Ok(()),
+            reserved => Err(error(at, format_args!("the reserved word is {reserved}, it must be 0"))),
+        }
+    }
+}
+
+/// The next bytes, as many as the field has.
+fn field<const N: usize, S: Source + ?Sized>(source: &mut S, what: &str) -> Result<[u8; N], BinaryError> {
+    source.expect(u64_of(N), what)?;
+    let mut bytes = [0; N];
+    source.fill(&mut bytes, what)?;
+    Ok(bytes)
+}
+
+/// A complaint about a byte.
+pub fn error(offset: usize, words: impl std::fmt::Display) -> BinaryError {
+    BinaryError { offset, words: words.to_string(), over_limit: false }
+}
+
+/// Bytes in memory, which it cannot leave.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a> {
     bytes: &'a [u8],
@@ -44,14 +95,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    pub fn offset(&self) -> usize {
-        self.at
-    }
-
-    pub fn remaining(&self) -> usize {
-        self.bytes.len().saturating_sub(self.at)
-    }
-
     /// The next `n` bytes, which are `what`.
     pub fn take(&mut self, n: u64, what: &str) -> Result<&'a [u8], BinaryError> {
         let rest = self.bytes.get(self.at..).unwrap_or(&[]);
@@ -64,92 +107,95 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn array<const N: usize>(&mut self, what: &str) -> Result<[u8; N], BinaryError> {
-        let at = *self;
-        let bytes = self.take(u64::try_from(N).unwrap_or(u64::MAX), what)?;
-        bytes.try_into().map_err(|_| at.error(what))
-    }
-
-    pub fn u8(&mut self, what: &str) -> Result<u8, BinaryError> {
-        self.array(what).map(u8::from_le_bytes)
-    }
-
     pub fn u16(&mut self, what: &str) -> Result<u16, BinaryError> {
-        self.array(what).map(u16::from_le_bytes)
+        field(self, what).map(u16::from_le_bytes)
     }
 
     pub fn u32(&mut self, what: &str) -> Result<u32, BinaryError> {
-        self.array(what).map(u32::from_le_bytes)
-    }
-
-    pub fn u64(&mut self, what: &str) -> Result<u64, BinaryError> {
-        self.array(what).map(u64::from_le_bytes)
-    }
-
-    pub fn i32(&mut self, what: &str) -> Result<i32, BinaryError> {
-        self.array(what).map(i32::from_le_bytes)
-    }
-
-    pub fn i64(&mut self, what: &str) -> Result<i64, BinaryError> {
-        self.array(what).map(i64::from_le_bytes)
-    }
-
-    /// A magic word and the reserved word of zeros after it.
-    pub fn magic(&mut self, expected: u64, what: &str) -> Result<(), BinaryError> {
-        let start = *self;
-        let found = self.u64("the magic word")?;
-        if found != expected {
-            return Err(start.error(format_args!("{found:#018x} where {what} starts with {expected:#018x}")));
-        }
-        let start = *self;
-        match self.u64("the reserved word")? {
-            0 => Ok(()),
-            reserved => Err(start.error(format_args!("the reserved word is {reserved}, it must be 0"))),
-        }
+        field(self, what).map(u32::from_le_bytes)
     }
 
     /// A complaint about the next byte.
     pub fn error(&self, words: impl std::fmt::Display) -> BinaryError {
-        BinaryError { offset: self.at, words: words.to_string(), over_limit: false }
+        error(self.at, words)
     }
 }
 
-/// Reads one tensor.
-pub fn read(cursor: &mut Cursor) -> Result<Tensor, BinaryError> {
-    cursor.magic(MAGIC, "a tensor")?;
-    let start = *cursor;
-    let device = cursor.i32("the device type")?;
+impl Source for Cursor<'_> {
+    fn offset(&self) -> usize {
+        self.at
+    }
+
+    fn remaining(&self) -> u64 {
+        u64_of(self.bytes.len().saturating_sub(self.at))
+    }
+
+    fn fill(&mut self, out: &mut [u8], what: &str) -> Result<(), BinaryError> {
+        out.copy_from_slice(self.take(u64_of(out.len()), what)?);
+        Ok(())
+    }
+}
+
+/// Reads one tensor. Its elements are read piece by piece to where they stay, so that they are never in memory twice.
+pub fn read(source: &mut impl Source) -> Result<Tensor, BinaryError> {
+    source.magic(MAGIC, "a tensor")?;
+    let at = source.offset();
+    let device = field(source, "the device type").map(i32::from_le_bytes)?;
     if device != CPU {
-        return Err(start.error(format_args!("a tensor of device type {device}, only {CPU} (the CPU) can be read")));
+        return Err(error(at, format_args!("a tensor of device type {device}, only {CPU} (the CPU) can be read")));
     }
-    cursor.i32("the device number")?;
-    let start = *cursor;
-    let rank = cursor.i32("the rank")?;
+    field::<4, _>(source, "the device number")?;
+    let at = source.offset();
+    let rank = field(source, "the rank").map(i32::from_le_bytes)?;
     let rank = usize::try_from(rank).ok().filter(|&rank| rank <= MAX_RANK);
-    let rank = rank.ok_or_else(|| start.error(format_args!("a rank that is not between 0 and {MAX_RANK}")))?;
-    let dtype = dtype(cursor)?;
-    let start = *cursor;
-    let shape = (0..rank).map(|_| cursor.i64("a dimension")).collect::<Result<Vec<i64>, _>>()?;
+    let rank = rank.ok_or_else(|| error(at, format_args!("a rank that is not between 0 and {MAX_RANK}")))?;
+    let dtype = dtype(source)?;
+    let at = source.offset();
+    let dim = |_| field(source, "a dimension").map(i64::from_le_bytes);
+    let shape = (0..rank).map(dim).collect::<Result<Vec<i64>, _>>()?;
     let (dims, size) = checked_size(&shape, dtype)
-        .map_err(|error| BinaryError { over_limit: error == SizeError::TooLarge, ..start.error(error) })?;
-    let start = *cursor;
-    let declared = cursor.i64("the byte count")?;
+        .map_err(|wrong| BinaryError { over_limit: wrong == SizeError::TooLarge, ..error(at, wrong) })?;
+    let at = source.offset();
+    let declared = field(source, "the byte count").map(i64::from_le_bytes)?;
     if usize::try_from(declared) != Ok(size) {
-        return Err(start.error(format_args!("a byte count of {declared}, the shape {dims:?} of {dtype} has {size}")));
+        return Err(error(at, format_args!("a byte count of {declared}, the shape {dims:?} of {dtype} has {size}")));
     }
-    let start = *cursor;
-    let data = cursor.take(u64::try_from(size).unwrap_or(u64::MAX), "a tensor")?;
-    if dtype == DType::BOOL && data.iter().any(|&byte| byte > 1) {
-        return Err(start.error("a bool that is neither 0 nor 1"));
-    }
-    Tensor::from_le_bytes(dtype, &dims, data).ok_or_else(|| start.error("elements that do not fill the shape"))
+    let at = source.offset();
+    source.expect(u64_of(size), "a tensor")?;
+    let tensor = with_dtype!(dtype, |T| elements::<T>(source, size).map(|elements| Tensor::from_vec(&dims, elements)));
+    tensor.unwrap_or_else(|| Err(error(at, "elements of a type that no tensor can hold")))
 }
 
-fn dtype(cursor: &mut Cursor) -> Result<DType, BinaryError> {
-    let start = *cursor;
-    let code = cursor.u8("the type code")?;
-    let bits = cursor.u8("the bits of the type")?;
-    let lanes = cursor.u16("the lanes of the type")?;
+/// The elements of `size` bytes.
+fn elements<T: Element>(source: &mut impl Source, size: usize) -> Result<Vec<T>, BinaryError> {
+    let at = source.offset();
+    let width = size_of::<T>();
+    let mut elements = Vec::new();
+    let reserved = elements.try_reserve_exact(size.checked_div(width).unwrap_or(0));
+    reserved.map_err(|_| BinaryError { over_limit: true, ..error(at, format_args!("no memory for {size} bytes")) })?;
+    // A multiple of every width.
+    let mut piece = vec![0; size.min(PIECE)];
+    let mut left = size;
+    while left > 0 {
+        piece.truncate(left);
+        source.fill(&mut piece, "a tensor")?;
+        if T::DTYPE == DType::BOOL && piece.iter().any(|&byte| byte > 1) {
+            return Err(error(at, "a bool that is neither 0 nor 1"));
+        }
+        elements.extend(piece.chunks_exact(width).map(T::read_le));
+        left = left.saturating_sub(piece.len());
+    }
+    Ok(elements)
+}
+
+/// So many bytes are read at once: they stay in the second cache.
+const PIECE: usize = 256 << 10;
+
+fn dtype(source: &mut impl Source) -> Result<DType, BinaryError> {
+    let at = source.offset();
+    let [code] = field(source, "the type code")?;
+    let [bits] = field(source, "the bits of the type")?;
+    let lanes = field(source, "the lanes of the type").map(u16::from_le_bytes)?;
     let family = match code {
         0 => Some(DTypeCode::Int),
         1 => Some(DTypeCode::UInt),
@@ -158,7 +204,7 @@ fn dtype(cursor: &mut Cursor) -> Result<DType, BinaryError> {
         _ => None,
     };
     let dtype = family.map(|code| DType { code, bits, lanes }).filter(|dtype| DType::RUNTIME.contains(dtype));
-    dtype.ok_or_else(|| start.error(format_args!("type code {code} of {bits} bits and {lanes} lanes, which no tensor can hold")))
+    dtype.ok_or_else(|| error(at, format_args!("type code {code} of {bits} bits and {lanes} lanes, which no tensor can hold")))
 }
 
 /// Appends the tensor.
