@@ -68,7 +68,7 @@ fn functions_of_a_module() {
     let n_functions = on_small_stack(|| {
         let functions = lines(MANY, |at| format!("def @f{at}(%x: Tensor[(2), float32]) {{ nn.relu(%x) }}"));
         let program = check_text("many", &format!("#[version = \"0.0.5\"]\n{functions}"), UNTIL);
-        optimised(program, &How::level(1, Target::V3)).module.globals.len()
+        optimised(program, &How::named(["inline"], Target::V3).expect("the name of a pass")).module.globals.len()
     });
     assert_eq!(n_functions, MANY);
 }

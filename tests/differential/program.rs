@@ -109,7 +109,9 @@ impl Program {
         let mut random = Rng::with_seed(self.seed ^ 0xb4a9);
         for (at, (name, value, is_let)) in self.steps.iter().enumerate() {
             let bound = if *is_let || form == Form::Lets { "let " } else { "" };
-            let value = if form == Form::Branching { branching(&mut random, at, value, &mut body) } else { value.clone() };
+            // The parts of a tensor are a tuple, of which there are no zeros.
+            let branches = form == Form::Branching && !value.starts_with("split(");
+            let value = if branches { branching(&mut random, at, value, &mut body) } else { value.clone() };
             body.push_str(&format!("  {bound}{name} = {value};\n"));
         }
         if form == Form::Lets {
