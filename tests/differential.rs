@@ -143,8 +143,10 @@ fn in_parts(seed: u64) -> Option<String> {
         let text = program.text(form);
         let checked = check_text("random", &text, UNTIL);
         // Some operators have to know dimensions.
-        if form == Form::Open && checked.has_errors() {
-            continue;
+        match (form, checked.has_errors()) {
+            (Form::Open, true) => continue,
+            (_, true) => return Some(format!("it is wrong: {:?}\n{text}", checked.diagnostics)),
+            _ => {}
         }
         let mut args = args.clone();
         if form == Form::Branching {

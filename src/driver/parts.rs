@@ -446,12 +446,13 @@ impl Cache {
 /// What a call of an operator costs the interpreter beside its elements, in nanoseconds.
 const CALL_NS: u64 = 1000;
 
-/// What an element, or a product that is added up, costs the interpreter.
-const ELEMENT_NS: u64 = 4;
+/// What it costs the interpreter to read or write an element, and to add up a product, in picoseconds.
+const ELEMENT_PS: u64 = 5000;
+const PRODUCT_PS: u64 = 500;
 
-/// What compiling a part costs, and each operator in it.
-const PART_NS: u64 = 1_000_000;
-const OPERATOR_NS: u64 = 200_000;
+/// What compiling a part costs, and each operator in it, in nanoseconds.
+const PART_NS: u64 = 700_000;
+const OPERATOR_NS: u64 = 50_000;
 
 /// About how many nanoseconds the interpreter needs for a call of a part; what has no known shape is taken to be as large as the
 /// largest operand.
@@ -468,7 +469,7 @@ fn work(module: &Module, members: &[ExprId], largest: u64) -> u64 {
             let attrs = attrs.map_or(&[][..], |attrs| &*module.attrs[attrs].values);
             shapes.map_or(0, |args| macs(&Shapes { attrs, args: &args, out: &out }))
         });
-        u128::from(CALL_NS) + u128::from(ELEMENT_NS) * touched.max(products)
+        u128::from(CALL_NS) + (u128::from(ELEMENT_PS) * touched + u128::from(PRODUCT_PS) * products) / 1000
     };
     let sum = members.iter().map(cost).fold(0, u128::saturating_add);
     u64::try_from(sum).unwrap_or(u64::MAX)

@@ -7,6 +7,7 @@ use super::call;
 use crate::ir::{ExprId, ExprKind, FuncId, Module, VarId};
 use crate::ops::lower::{Call, Lower, Product, Tensor};
 use crate::ops::{OpDef, Table};
+use crate::types::Ty;
 use rustc_hash::FxHashMap;
 
 /// What is wanted of the memory of a value.
@@ -36,7 +37,11 @@ pub fn find(module: &Module, ops: &Table, order: &[ExprId], results: &[ExprId], 
     for &expr in order {
         finder.visit(expr);
     }
-    for (at, &result) in results.iter().enumerate() {
+    let mut next = 0;
+    for &result in results {
+        // A tuple that is passed on as it is has an output for each of its tensors.
+        let at = next;
+        next += n_tensors(module, module.ty(result));
         let result = value(result);
         let request = finder.wanted.entry(result).or_default();
         // Two outputs are two places.
@@ -49,6 +54,18 @@ pub fn find(module: &Module, ops: &Table, order: &[ExprId], results: &[ExprId], 
         finder.lift(expr);
     }
     Requests { wanted: finder.wanted }
+}
+
+/// How many tensors a value of a type is.
+fn n_tensors(module: &Module, ty: Ty) -> usize {
+    let (mut n, mut stack) = (0, vec![ty]);
+    while let Some(ty) = stack.pop() {
+        match module.types.as_tuple(ty) {
+            Some(fields) => stack.extend(fields),
+            None => n += 1,
+        }
+    }
+    n
 }
 
 /// Whether a value is computed by its expression, and not passed on.

@@ -160,14 +160,16 @@ impl Program {
 
 /// A value come by through control flow; what has to stand before it is added to the body.
 fn branching(random: &mut Rng, at: usize, value: &str, body: &mut String) -> String {
-    match random.u8(..9) {
+    // A tuple is no operand of what makes zeros.
+    let forms = if value.starts_with("split(") { 2..9 } else { 0..9 };
+    match random.u8(forms) {
         0 => format!("if (%yes) {{ {value} }} else {{ zeros_like({value}) }}"),
         1 => format!("if (logical_not(%yes)) {{ zeros_like({value}) }} else {{ {value} }}"),
         2 => {
             body.push_str(&format!("  let %f{at} = fn () {{ {value} }};\n"));
             format!("%f{at}()")
         }
-        3 => format!("match (Full({value})) {{ Full(%b{at}) => {{ %b{at} }}, Empty => {{ zeros_like({value}) }} }}"),
+        3 if !value.starts_with("split(") => format!("match (Full({value})) {{ Full(%b{at}) => {{ %b{at} }}, Empty => {{ zeros_like({value}) }} }}"),
         4 => {
             body.push_str(&format!("  let %r{at} = ref({value});\n"));
             format!("ref_read(%r{at})")

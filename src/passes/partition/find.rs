@@ -231,7 +231,7 @@ impl Finder<'_> {
     }
 }
 
-/// The members of a part without tuples and projections that only others use; none, if it computes nothing.
+/// The members of a part without tuples that only others use; none, if it computes nothing.
 fn computed(module: &Module, members: Vec<ExprId>, of: &mut [Option<usize>]) -> Vec<ExprId> {
     let is_call = |expr: ExprId| matches!(module.exprs[expr].kind, ExprKind::Call { .. });
     let empty = !members.iter().any(|&expr| is_call(expr));
@@ -239,7 +239,7 @@ fn computed(module: &Module, members: Vec<ExprId>, of: &mut [Option<usize>]) -> 
     let mut children = vec![];
     let mut kept = vec![];
     for expr in members.into_iter().rev() {
-        if empty || !(is_call(expr) || needed.contains(&expr)) {
+        if empty || (matches!(module.exprs[expr].kind, ExprKind::Tuple(_)) && !needed.contains(&expr)) {
             of[expr.index()] = None;
             continue;
         }

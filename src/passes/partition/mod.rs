@@ -3,8 +3,8 @@
 //!
 //! A part is what one block of the program (a function's body, a branch, a clause; what stands after a `let`) computes between two
 //! expressions that branch, call, match or touch a reference: operators, fused groups, tuples and projections of them. It gets
-//! as parameters what it takes from outside; constants stand inside. A tuple or projection alone is not computed, and so stays
-//! outside of the part at its ends.
+//! as parameters what it takes from outside; constants stand inside. So that nothing is passed for nothing, tuples are made behind
+//! a part, and fields are taken before it.
 //!
 //! Sound because a part is computed where it was. Its members follow each other in the order of evaluation, with nothing
 //! between them that could trap, not end or be seen by others; so no trap comes earlier or later than another, none of them has
