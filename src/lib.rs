@@ -44,6 +44,8 @@ pub mod passes;
 pub mod plan;
 pub mod resolve;
 pub mod syntax;
+// The allocator is told how to behave.
+#[allow(unsafe_code)]
 pub mod sys;
 pub mod tensor;
 pub mod testing;

@@ -6,7 +6,7 @@ use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{Bound, Requests};
 use crate::driver::compile::{self, Policy, Refused, Settings};
 use crate::driver::optimise::{self, MAX_LEVEL};
-use crate::driver::parts::{self, Prepared, When};
+use crate::driver::parts::{self, Prepared};
 use crate::driver::run::Limits;
 use crate::driver::{self, How, Program, Until};
 use crate::sys;
@@ -122,7 +122,7 @@ impl Given {
         let requests = Requests { set: vec![], ..self.requests() };
         let bound = optimise::bind_all(&mut program, &self.entry, &requests);
         let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
-        match parts::prepare(&program, &self.entry, Some(&bound), &settings, self.limits(), When::ItPays) {
+        match parts::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits()) {
             Ok(prepared) => Ok(Ready { prepared, bound, settings, sources: program.sources }),
             Err(refused) => Err(self.refused(console, refused, &program.sources)),
         }

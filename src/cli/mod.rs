@@ -23,6 +23,7 @@ use crate::base::Sources;
 use crate::diag::render::{self, Format};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::{Dialect, How};
+use crate::sys;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::io::IsTerminal;
 use std::process::ExitCode;
@@ -184,6 +185,7 @@ impl Console {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
+    sys::give_back_large_blocks();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

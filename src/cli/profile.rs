@@ -29,7 +29,6 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         console.diagnostics(std::slice::from_ref(&diagnostic), &ready.sources);
         return exit::of_run(&[diagnostic]);
     };
-    let probed = measure::probe(&ready.settings);
     let seconds = Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
     let rows = match measure::profile(compiled, &ready.bound, seconds, &ready.sources) {
         Ok(rows) => rows,
@@ -38,7 +37,10 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             return exit::of_run(&[*diagnostic]);
         }
     };
-    match sys::stdout(&measure::table(&rows, compiled, &probed)) {
+    // The probe of the machine has memory of its own.
+    let peak = sys::peak_memory();
+    let probed = measure::probe(&ready.settings);
+    match sys::stdout(&measure::table(&rows, compiled, &probed, peak)) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
     }

@@ -188,7 +188,7 @@ fn execute(
 fn compute(
     args: &Args,
     settings: Option<&Settings>,
-    program: Program,
+    mut program: Program,
     entry: &Entry,
     bound: Vec<Bound>,
     limits: Limits,
@@ -196,8 +196,12 @@ fn compute(
     if args.engine == Engine::Interp {
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
-    match prepared(args, settings, &program, &bound, limits.clone(), When::ItPays) {
+    let compiled = prepared(settings, |settings| {
+        parts::prepare_taking(&mut program, &args.program.entry, Some(&bound), settings, limits.clone())
+    });
+    match compiled {
         Ok(prepared) => {
+            drop(program);
             let result = prepared.run(&bound).map_err(|error| *error)?;
             let words = prepared.words();
             let comma = if words.is_empty() { "" } else { ", " };
@@ -205,6 +209,7 @@ fn compute(
         }
         Err(Uncompiled::Not(reason)) => {
             let words = format!("engine interp, as the program is not compiled: {reason}");
+            let entry = &run::entry(&program.module, &args.program.entry)?;
             Ok((run::interpret(&program, entry, bound, limits)?, words))
         }
         Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
@@ -218,15 +223,10 @@ enum Uncompiled {
 }
 
 fn prepared(
-    args: &Args,
     settings: Option<&Settings>,
-    program: &Program,
-    bound: &[Bound],
-    limits: Limits,
-    when: When,
+    prepare: impl FnOnce(&Settings) -> Result<Prepared, Refused>,
 ) -> Result<Prepared, Uncompiled> {
-    let settings = settings.ok_or(Uncompiled::Not(compile::NO_MACHINE))?;
-    parts::prepare(program, &args.program.entry, Some(bound), settings, limits, when).map_err(|refused| match refused {
+    prepare(settings.ok_or(Uncompiled::Not(compile::NO_MACHINE))?).map_err(|refused| match refused {
         Refused::Not(reason) => Uncompiled::Not(reason.words()),
         Refused::Wrong(diagnostic) => Uncompiled::Wrong(diagnostic),
     })
@@ -240,7 +240,9 @@ fn compared(
     bound: &[Bound],
     limits: Limits,
 ) -> Result<(String, bool), Diagnostic> {
-    match prepared(args, settings, &program, bound, limits, When::Compared) {
+    // What is compared needs its weights.
+    let entry = &args.program.entry;
+    match prepared(settings, |settings| parts::prepare(&program, entry, Some(bound), settings, limits, When::Compared)) {
         Ok(Prepared::Whole(compiled)) => Ok((both::words(&both::run(&compiled, bound).map_err(|error| *error)?), true)),
         Ok(Prepared::Parts(parts)) => {
             parts.run(bound).map_err(|error| *error)?;

@@ -100,7 +100,7 @@ impl Follower<'_> {
         let plan = &self.compiled.program.plan;
         for (seen, &output) in plan.results.iter().zip(&plan.outputs) {
             let Some(NearValue::Tensor(expected)) = read(seen, memory) else { continue };
-            let got = memory.tensor(output, &View::dense(&plan.buffers[output].shape));
+            let Some(got) = memory.tensor(output, &View::dense(&plan.buffers[output].shape)) else { continue };
             let wrong = match compare(&[&got], &[&expected]) {
                 Ok(Ok(_)) => continue,
                 Ok(Err(worst)) => said(&worst),
@@ -115,7 +115,7 @@ impl Follower<'_> {
 /// A value where it lies.
 fn read(seen: &Seen, memory: &Memory) -> Option<NearValue> {
     Some(match seen {
-        Seen::Buffer(buffer, view) => NearValue::Tensor(Near::exact(memory.tensor(*buffer, view))),
+        Seen::Buffer(buffer, view) => NearValue::Tensor(Near::exact(memory.tensor(*buffer, view)?)),
         Seen::Scalar(bits, lane) => NearValue::Tensor(Near::exact(match lane {
             Lane::F32 => Tensor::scalar(f32::from_bits(*bits)),
             Lane::I32 => Tensor::scalar(*bits as i32),

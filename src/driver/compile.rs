@@ -7,16 +7,19 @@ use super::run::{Limits, no_entry, to_bound, to_value};
 use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
 use crate::interp::{self, Value};
-use crate::ir::{ExprId, Module};
+use crate::ir::{ConstId, ExprId, Module};
 use crate::jit::asm::Isa;
+use crate::jit::constants::Keep;
 use crate::jit::cpu::Cpu;
 use crate::jit::pool::Pool;
 use crate::jit::program::{self as jit, Follow, LoadError, Session};
 use crate::kernel::Target;
 use crate::ops::{self, eval::Trap};
-use crate::plan::{self, NotCompiled, Plan};
+use crate::plan::{self, NotCompiled, Place, Plan};
+use crate::sys;
 use crate::tensor::Tensor;
 use crate::types::{Ty, Types};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// How far a compiled program may be from the sums as they are written.
@@ -107,31 +110,54 @@ fn planned(module: &Module, entry: &str, settings: &Settings, avoid: &[ExprId]) 
 
 /// Compiles an entry of a program without errors, whose weights are constants by now.
 pub fn compile(program: &Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
-    // Tensors are shared, so the copy is one of the expressions only.
-    compile_module(program.module.clone(), entry, settings, limits)
+    // Tensors are shared, so the copy is one of the expressions only, and of the weights that a pass changes.
+    compile_module(&mut program.module.clone(), entry, settings, limits, Keep::All)
 }
 
-/// As [`compile`], for a typed module without errors.
-pub(super) fn compile_module(mut module: Module, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
-    let mut planning = plan_of(&mut module, entry, settings);
+/// As [`compile`], for who needs the module no more: no weight is in memory twice, as passes change it where it is, and each goes
+/// when it is packed. Nothing of the module is left then, unless it is refused: then it is optimised, its answers the same. What
+/// has gone cannot be compared ([`super::both`]).
+pub fn compile_taking(module: &mut Module, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
+    compile_module(module, entry, settings, limits, Keep::Read)
+}
+
+/// Whether an entry is compiled for sure, so that the program is not needed to interpret it.
+pub fn is_compiled(module: &Module, entry: &str) -> bool {
+    module.find_global(entry).is_some_and(|global| plan::is_dataflow(module, module.globals[global].func))
+}
+
+/// As [`compile`], for a typed module without errors, which is taken.
+pub(super) fn compile_module(
+    module: &mut Module,
+    entry: &str,
+    settings: &Settings,
+    limits: Limits,
+    keep: Keep,
+) -> Result<Compiled, Refused> {
+    let mut planning = plan_of(module, entry, settings);
     let mut avoid = vec![];
     let loaded = loop {
         let plan = planning?;
-        check_sizes(&plan, &module, &limits).map_err(Refused::Wrong)?;
+        check_sizes(&plan, module, &limits).map_err(Refused::Wrong)?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
-        let eval = Eval { module: &module, limits: &limits };
-        let constant = |id| module.consts[id].clone();
-        match jit::Program::load(plan, settings.isa, &settings.target(), &constant, &eval) {
+        let mut constants = constants(module, &plan, keep);
+        let eval = Eval { module, limits: &limits };
+        match jit::Program::load(plan, settings.isa, &settings.target(), &mut constants, keep, &eval) {
             // What the machine has no code for is left to its evaluation.
             Err(LoadError::NoKernel(step)) if !avoid.contains(&origins[step]) => {
+                constants.into_iter().for_each(|(id, value)| module.consts[id] = value);
                 avoid.push(origins[step]);
-                planning = planned(&module, entry, settings, &avoid);
+                planning = planned(module, entry, settings, &avoid);
             }
             loaded => break loaded,
         }
     };
     match loaded {
         Ok(loaded) => {
+            if keep == Keep::Read {
+                sys::give_back_free_memory();
+            }
+            let module = std::mem::take(module);
             let global = module.find_global(entry).expect("it was planned");
             let ret = module.funcs[module.globals[global].func].ret.unwrap_or(Ty::ERROR);
             Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads })
@@ -142,6 +168,20 @@ pub(super) fn compile_module(mut module: Module, entry: &str, settings: &Setting
             Err(Refused::Wrong(Box::new(diagnostic)))
         }
     }
+}
+
+/// The constants that a plan reads, taken from the module unless it is to keep them.
+fn constants(module: &mut Module, plan: &Plan, keep: Keep) -> FxHashMap<ConstId, Tensor> {
+    let mut constants = FxHashMap::default();
+    for buffer in plan.buffers.iter() {
+        if let Place::Const(id) = buffer.place {
+            constants.entry(id).or_insert_with(|| match keep {
+                Keep::All => module.consts[id].clone(),
+                Keep::Read => std::mem::replace(&mut module.consts[id], Tensor::scalar(false)),
+            });
+        }
+    }
+    constants
 }
 
 /// Requires the result of every step to be within the limit. Errors: E0803 at the first that is not.
@@ -191,6 +231,11 @@ impl Compiled {
     /// The program as it was compiled, groups and all.
     pub fn module(&self) -> &Module {
         &self.module
+    }
+
+    /// Bytes beside the arena of a session.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.program.scratch_bytes(self.threads)
     }
 
     pub fn limits(&self) -> &Limits {

@@ -144,8 +144,28 @@ pub fn profile(compiled: &Compiled, bound: &[Bound], measure: Duration, sources:
     Ok(times.iter_mut().enumerate().filter(|(_, times)| !times.is_empty()).map(row).collect())
 }
 
-/// The rows in order, and what they sum to.
-pub fn table(rows: &[Row], compiled: &Compiled, probed: &Probed) -> String {
+/// What a program needs of memory, beside the most that the process has had of it.
+fn memory(compiled: &Compiled, peak: Option<u64>) -> String {
+    let (program, plan) = (&compiled.program, &compiled.program.plan);
+    let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64);
+    let (kept, arena, live) = (program.kept_bytes(), plan.arena_bytes, plan.live_bytes);
+    let of_live = if live > 0 { format!(", {:.2} of it", arena as f64 / live as f64) } else { String::new() };
+    let mut words = format!(
+        "memory: weights as kept {}, arena {} (the largest set of live tensors {}{of_live}), scratch {}",
+        mib(kept),
+        mib(arena),
+        mib(live),
+        mib(compiled.scratch_bytes()),
+    );
+    if let Some(peak) = peak {
+        let beside = mib(peak.saturating_sub(kept + arena));
+        let _ = write!(words, "; peak of the process {}, {beside} beside weights and arena", mib(peak));
+    }
+    words
+}
+
+/// The rows in order, and what they sum to. `peak` is the most memory that the process has had.
+pub fn table(rows: &[Row], compiled: &Compiled, probed: &Probed, peak: Option<u64>) -> String {
     let mut out = String::new();
     let total: f64 = rows.iter().map(|row| row.ms).sum();
     let _ = writeln!(
@@ -165,18 +185,14 @@ pub fn table(rows: &[Row], compiled: &Compiled, probed: &Probed) -> String {
             row.ms, row.origin, row.kernel, row.ops
         );
     }
-    let plan = &compiled.program.plan;
-    let mib = |bytes: u64| bytes as f64 / (1 << 20) as f64;
     let _ = writeln!(
         out,
-        "{total:>8.4} ms in all; machine: {:.1} GFLOP/s, {:.1} GB/s; arena {:.1} MiB, most live {:.1} MiB, weights as kept {:.1} MiB, code {} KiB",
+        "{total:>8.4} ms in all; machine: {:.1} GFLOP/s, {:.1} GB/s; code {} KiB",
         probed.gflops,
         probed.read_gbs,
-        mib(plan.arena_bytes),
-        mib(plan.live_bytes),
-        mib(compiled.program.packed_bytes() as u64 + plan.kept_bytes),
         compiled.program.code_bytes() >> 10,
     );
+    let _ = writeln!(out, "{}", memory(compiled, peak));
     let names = compiled.program.fallbacks();
     if !names.is_empty() {
         let _ = writeln!(out, "without a kernel: {}", names.join(", "));

@@ -23,6 +23,7 @@ use crate::infer;
 use crate::interp::{self, Engine, Interp, Taken, Value};
 use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module};
 use crate::jit::asm::Isa;
+use crate::jit::constants::Keep;
 use crate::jit::pool::Pool;
 use crate::jit::program::Session;
 use crate::ops::{self, Shapes};
@@ -73,6 +74,26 @@ pub fn prepare(
     }
 }
 
+/// As [`prepare`], when it pays, for who needs the program no more: if it is compiled as a whole for sure, its weights are taken
+/// from it ([`compile::compile_taking`]).
+pub fn prepare_taking(
+    program: &mut Program,
+    entry: &str,
+    args: Option<&[Bound]>,
+    settings: &Settings,
+    limits: Limits,
+) -> Result<Prepared, Refused> {
+    if compile::is_compiled(&program.module, entry) {
+        match compile::compile_taking(&mut program.module, entry, settings, limits.clone()) {
+            Ok(compiled) => return Ok(Prepared::Whole(Box::new(compiled))),
+            // What is left of it is the program optimised, which means the same.
+            Err(Refused::Not(_)) => {}
+            Err(wrong) => return Err(wrong),
+        }
+    }
+    prepare(program, entry, args, settings, limits, When::ItPays)
+}
+
 /// Compiles an entry as a whole, with the shapes of these arguments where its types leave them open.
 pub fn whole(program: &Program, entry: &str, args: &[Bound], settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
     let mut module = program.module.clone();
@@ -82,7 +103,7 @@ pub fn whole(program: &Program, entry: &str, args: &[Bound], settings: &Settings
     if !to_shapes(&mut module, func, &shapes) {
         return Err(Refused::Not(NotCompiled::UnknownShape));
     }
-    compile::compile_module(module, entry, settings, limits)
+    compile::compile_module(&mut module, entry, settings, limits, Keep::All)
 }
 
 impl Prepared {
@@ -196,7 +217,7 @@ impl Ready {
     /// Of its code, its weights, and a session.
     fn bytes(&self) -> u64 {
         let program = &self.compiled.program;
-        (program.packed_bytes() + program.code_bytes()) as u64 + program.plan.kept_bytes + program.plan.arena_bytes
+        program.kept_bytes() + program.code_bytes() as u64 + program.plan.arena_bytes
     }
 }
 
@@ -281,7 +302,7 @@ impl Parts {
             return Ok(said.refuse("its operands have shapes that contradict its types"));
         }
         let Manner { settings, limits, .. } = &self.how;
-        match compile::compile_module(module.clone(), ENTRY, settings, limits.clone()) {
+        match compile::compile_module(&mut module.clone(), ENTRY, settings, limits.clone(), Keep::All) {
             Ok(compiled) => {
                 let names = compiled.program.fallbacks();
                 let is_kernel = |step: &plan::Step| matches!(step.work, Work::Kernel(_) | Work::Move(_));

@@ -4,6 +4,7 @@
 //! files nor the environment: which instruction set to use is the caller's choice.
 
 pub mod asm;
+pub mod constants;
 pub mod contract;
 pub mod cpu;
 pub mod expand;

@@ -4,6 +4,7 @@
 //! changes. Same inputs give the same bytes whatever the number of threads: work is split where nothing is summed across.
 
 use super::asm::{Asm, Isa};
+use super::constants::{self, Constants, Keep};
 use super::contract::{Compiled, Item};
 use super::index;
 use super::memory::{Code, CodeError};
@@ -12,9 +13,10 @@ use super::pool::{Pool, part};
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Contract, Kernel, Target, View};
+use crate::kernel::{Kernel, Target, View};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
-use crate::tensor::{Tensor, with_array};
+use crate::tensor::Tensor;
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
 
@@ -52,7 +54,7 @@ impl fmt::Display for LoadError {
 
 /// Packed weights of a contraction.
 #[derive(Clone, Copy, Debug)]
-enum Packed {
+pub(super) enum Packed {
     /// At an element of the program's packed weights.
     Kept(usize),
     /// They are read as they come.
@@ -63,7 +65,7 @@ enum Packed {
 
 /// What a step has become.
 #[derive(Debug)]
-enum Launch {
+pub(super) enum Launch {
     Zero,
     Move,
     Positions,
@@ -78,8 +80,7 @@ pub struct Program {
     pub isa: Isa,
     code: Code,
     launches: Vec<Launch>,
-    /// For each buffer the constant that it is.
-    constants: Vec<Option<Tensor>>,
+    constants: Constants,
     /// What is computed once.
     kept: Region,
     packed: Region,
@@ -89,12 +90,14 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles every step, computes what is computed once and packs weights.
+    /// Compiles every step, computes what is computed once and packs weights. `constants` are taken when every step has code;
+    /// each goes when it is packed, unless it is to be kept or somebody else has it.
     pub fn load(
         plan: Plan,
         isa: Isa,
         target: &Target,
-        constant: &dyn Fn(ConstId) -> Tensor,
+        constants: &mut FxHashMap<ConstId, Tensor>,
+        keep: Keep,
         fallback: &dyn Fallback,
     ) -> Result<Program, LoadError> {
         let mut asm = Asm::new(isa);
@@ -110,8 +113,8 @@ impl Program {
                     Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
                 }
                 Work::Kernel(kernel) => {
-                    let code = Compiled::of(kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
-                    let kernel = contract_of(&step.work).ok_or(LoadError::NoKernel(at))?;
+                    let mut code = Compiled::of(kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
+                    let kernel = step.work.contract().ok_or(LoadError::NoKernel(at))?;
                     let len = code.packed_len();
                     thread_scratch = thread_scratch.max((4 * code.scratch_len()).next_multiple_of(64));
                     let bytes = (4 * len).next_multiple_of(64);
@@ -124,6 +127,7 @@ impl Program {
                     } else {
                         // Steps come one after another, so one stretch serves them all.
                         scratch_bytes = scratch_bytes.max(bytes);
+                        code.prepare_pieces();
                         Packed::Scratch
                     };
                     Launch::Contract(Box::new(code), packed)
@@ -133,12 +137,7 @@ impl Program {
         let code = Code::new(asm).map_err(LoadError::Code)?;
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
         let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
-        let constants = plan.buffers.iter().map(|buffer| match buffer.place {
-            Place::Const(id) => Some(in_order(constant(id))),
-            Place::Table(at) => Some(index::tensor(&plan.tables[at])),
-            _ => None,
-        });
-        let constants = constants.collect();
+        let constants = Constants::new(&plan, &launches, std::mem::take(constants), keep);
         let mut program = Program { plan, isa, code, launches, constants, kept, packed, scratch_bytes, thread_scratch };
         let scratch = Region::new(scratch_bytes + thread_scratch).map_err(LoadError::Memory)?;
         program.once(&scratch, fallback).map_err(LoadError::Failed)?;
@@ -149,9 +148,10 @@ impl Program {
     fn once(&mut self, scratch: &Region, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
         let addresses = self.addresses(None, &[], &mut []);
         let pool = Pool::new(1);
-        for (step, launch) in self.plan.steps.iter().zip(&self.launches) {
+        for at in constants::order(&self.plan, &self.launches) {
+            let (step, launch) = (&self.plan.steps[at], &self.launches[at]);
             let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
-            if let (Launch::Contract(code, Packed::Kept(at)), Some(kernel)) = (launch, contract_of(&step.work)) {
+            if let (Launch::Contract(code, Packed::Kept(at)), Some(kernel)) = (launch, step.work.contract()) {
                 let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
                 let len = code.packed_len();
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
@@ -162,6 +162,13 @@ impl Program {
             if step.once {
                 let means = Means { scratch: scratch.start(), fallback, pool: &pool };
                 self.launch(step, launch, &args, &split(launch, 1), &means)?;
+            }
+            // `addresses` still has those of what goes; by its definition no step that loading has still to do reads them.
+            for id in self.constants.done(step) {
+                let buffer = &self.plan.buffers[id];
+                if let Place::Kept(offset) = buffer.place {
+                    self.kept.release(offset as usize, buffer.bytes() as usize);
+                }
             }
         }
         Ok(())
@@ -174,16 +181,16 @@ impl Program {
         unsafe { slice_at(address as *const [u8; 4], elements) }
     }
 
-    /// The address of each buffer. Those that are not there yet are null.
+    /// The address of each buffer. Those that are not there, yet or any more, are null.
     fn addresses(&self, arena: Option<&Region>, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Vec<*mut u8> {
-        let mut of = |(buffer, constant): (&Buffer, &Option<Tensor>)| match buffer.place {
+        let mut of = |(id, buffer): (BufferId, &Buffer)| match buffer.place {
             Place::Input(at) => inputs.get(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr() as *mut u8),
             Place::Output(at) => outputs.get_mut(at).map_or(std::ptr::null_mut(), |bytes| bytes.as_mut_ptr()),
-            Place::Const(_) | Place::Table(_) => constant.as_ref().map_or(std::ptr::null_mut(), constant_address),
+            Place::Const(_) | Place::Table(_) => self.constants.address(id),
             Place::Kept(offset) => self.kept.start().wrapping_add(offset as usize),
             Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(offset as usize)),
         };
-        self.plan.buffers.iter().zip(&self.constants).map(&mut of).collect()
+        self.plan.buffers.iter_ids().map(&mut of).collect()
     }
 
     fn launch(
@@ -239,7 +246,7 @@ impl Program {
                 }
             }
             (Launch::Contract(code, packed), work) => {
-                let kernel = contract_of(work).expect("a launch is made from its step");
+                let kernel = work.contract().expect("a launch is made from its step");
                 let weights = match packed {
                     Packed::AsKept => std::ptr::null(),
                     Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
@@ -292,7 +299,7 @@ impl Program {
         };
         let tensor = |&at: &usize| {
             let buffer = &self.plan.buffers[step.args[at]];
-            if let Some(constant) = &self.constants[step.args[at].index()] {
+            if let Some(constant) = self.constants.tensor(step.args[at]) {
                 return constant.clone();
             }
             let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
@@ -322,9 +329,19 @@ impl Program {
         names
     }
 
-    /// Bytes of packed weights.
-    pub fn packed_bytes(&self) -> usize {
-        self.packed.bytes()
+    /// Bytes of weights as they are kept: packed, computed once, or as they came where they are read like that.
+    pub fn kept_bytes(&self) -> u64 {
+        let gone = |(id, buffer): (BufferId, &Buffer)| match buffer.place {
+            Place::Kept(_) if self.constants.is_gone(id) => buffer.bytes(),
+            _ => 0,
+        };
+        let gone: u64 = self.plan.buffers.iter_ids().map(gone).sum();
+        self.packed.bytes() as u64 + self.plan.kept_bytes.saturating_sub(gone) + self.constants.bytes()
+    }
+
+    /// Bytes beside the arena that a session of so many threads has for what lives within a step.
+    pub fn scratch_bytes(&self, threads: usize) -> u64 {
+        (self.scratch_bytes + threads.max(1) * self.thread_scratch) as u64
     }
 
     /// Multiplications and additions of a step, where they are counted.
@@ -396,14 +413,6 @@ unsafe fn slice_at<'a, T>(address: *const T, n: usize) -> &'a [T] {
     if n == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address, n) } }
 }
 
-/// The sum of products that a step computes.
-fn contract_of(work: &Work) -> Option<&Contract> {
-    match work {
-        Work::Kernel(kernel) => kernel.contract(),
-        _ => None,
-    }
-}
-
 /// What a step is computed with.
 struct Means<'a> {
     scratch: *mut u8,
@@ -432,33 +441,22 @@ impl<T> Shared<T> {
     }
 }
 
-/// The same tensor with its elements in order.
-fn in_order(tensor: Tensor) -> Tensor {
-    if !constant_address(&tensor).is_null() || tensor.is_empty() {
-        return tensor;
-    }
-    let bytes = tensor.to_le_bytes();
-    Tensor::from_le_bytes(tensor.dtype(), tensor.shape(), &bytes).expect("the bytes of a tensor")
-}
-
-/// The elements of a constant, which lie in order.
-fn constant_address(tensor: &Tensor) -> *mut u8 {
-    with_array!(tensor, |array| array.as_slice().map_or(std::ptr::null_mut(), |slice| slice.as_ptr() as *mut u8))
-}
-
 /// Who sees the memory before each step, and when all are done.
 pub type Follow<'a> = &'a mut dyn FnMut(usize, &Memory) -> Result<(), Box<Diagnostic>>;
 
 /// The buffers of a run between two of its steps.
 pub struct Memory<'a> {
-    plan: &'a Plan,
+    program: &'a Program,
     addresses: &'a [*mut u8],
 }
 
 impl Memory<'_> {
-    /// A tensor as it lies in a buffer.
-    pub fn tensor(&self, id: BufferId, view: &View) -> Tensor {
-        let buffer = &self.plan.buffers[id];
+    /// A tensor as it lies in a buffer; `None` of a constant that the program has let go.
+    pub fn tensor(&self, id: BufferId, view: &View) -> Option<Tensor> {
+        if self.program.constants.is_gone(id) {
+            return None;
+        }
+        let buffer = &self.program.plan.buffers[id];
         let address = self.addresses[id.index()] as *const u8;
         // SAFETY: the address is that of the buffer, which has so many bytes, and no step runs.
         let bytes = unsafe { slice_at(address, buffer.bytes() as usize) };
@@ -478,7 +476,7 @@ impl Memory<'_> {
             }
         }
         let shape: Vec<usize> = view.dims.iter().map(|&dim| dim as usize).collect();
-        Tensor::from_le_bytes(buffer.dtype, &shape, &found).expect("a buffer holds what its type says")
+        Some(Tensor::from_le_bytes(buffer.dtype, &shape, &found).expect("a buffer holds what its type says"))
     }
 }
 
@@ -578,7 +576,7 @@ impl Session {
             }
         }
         let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
-        let memory = Memory { plan, addresses: &self.addresses };
+        let memory = Memory { program, addresses: &self.addresses };
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
                 before(at, &memory)?;

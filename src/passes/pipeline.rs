@@ -4,9 +4,11 @@
 //! functions, is a bug of relayc: it is said with the name of the pass, and nothing is run on it.
 
 use super::{Pass, PassCx};
+use crate::base::Idx;
 use crate::diag::{Diagnostic, codes};
 use crate::infer;
-use crate::ir::{Module, Root, verify};
+use crate::ir::{AttrValue, ExprKind, Module, Root, verify};
+use crate::tensor::Tensor;
 use crate::types::{Solver, Ty};
 use std::borrow::Cow;
 
@@ -42,6 +44,7 @@ pub fn run(
         observer.before(pass, module);
         (pass.run)(module, cx);
         retype(module, cx, pass)?;
+        let_go(module);
         if settings.verify {
             check(module, pass, &types_before)?;
         }
@@ -53,6 +56,29 @@ pub fn run(
 fn retype(module: &mut Module, cx: &PassCx, pass: &Pass) -> Result<(), Box<Diagnostic>> {
     let errors = infer::reinfer(module, cx.ops).into_iter().find(Diagnostic::is_error);
     errors.map_or(Ok(()), |error| Err(broken(pass, &error.message)))
+}
+
+/// Gives back the memory of constants that nothing mentions any more: those that a pass has replaced by others. What is
+/// mentioned by what cannot be reached has no value, so none is missing there.
+fn let_go(module: &mut Module) {
+    let mut mentioned = vec![false; module.consts.len()];
+    for expr in module.post_order(&module.roots()) {
+        if let ExprKind::Const(id) = module.exprs[expr].kind {
+            mentioned[id.index()] = true;
+        }
+    }
+    let of_calls = module.attrs.iter().flat_map(|attrs| &attrs.values);
+    let of_funcs = module.funcs.iter().flat_map(|func| func.attrs.iter().map(|(_, value)| value));
+    for value in of_calls.chain(of_funcs) {
+        if let AttrValue::Const(id, _) = value {
+            mentioned[id.index()] = true;
+        }
+    }
+    for (id, mentioned) in module.consts.ids().zip(mentioned) {
+        if !mentioned {
+            module.consts[id] = Tensor::scalar(false);
+        }
+    }
 }
 
 /// The types by which others know the program: those of its functions, by name, or of the bare expression.

@@ -17,14 +17,14 @@ mod request;
 mod show;
 
 pub use accuracy::{Accuracy, accuracy};
-pub use region::{NotCompiled, plan};
+pub use region::{NotCompiled, is_dataflow, plan};
 pub use show::text;
 
 use crate::index_type;
 pub use crate::ir::ConstId;
 use crate::ir::ExprId;
 pub use crate::ir::ExprId as CallId;
-use crate::kernel::{Kernel, Lane, View};
+use crate::kernel::{Contract, Kernel, Lane, View};
 pub use crate::ops::lower::{Outside, Table};
 use crate::types::DType;
 use std::ops::Range;
@@ -139,6 +139,16 @@ pub enum Work {
     Zero(Vec<(u64, u64)>),
     /// The evaluation of an operator.
     Fallback(Fallback),
+}
+
+impl Work {
+    /// The sum of products that it computes.
+    pub fn contract(&self) -> Option<&Contract> {
+        match self {
+            Work::Kernel(kernel) => kernel.contract(),
+            _ => None,
+        }
+    }
 }
 
 /// The elements of argument 0 to places of argument 1: a stride for each dimension on both sides, and the first elements.

@@ -107,6 +107,14 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
     Ok(plan)
 }
 
+/// Whether a function is operators on tensors of known shapes and nothing else, so that passes leave it what can be planned.
+pub fn is_dataflow(module: &Module, func: FuncId) -> bool {
+    let known = |ty| module.types.is_shallow(ty) && call::tensors(module, ty).is_ok();
+    let param = |&var: &VarId| module.vars[var].checked_ty.or(module.vars[var].ty).is_some_and(known);
+    let Ok((order, _)) = order(module, module.funcs[func].body) else { return false };
+    module.funcs[func].params.iter().all(param) && order.iter().all(|&expr| known(module.ty(expr)))
+}
+
 /// What variables are bound to by `let`.
 type Lets = FxHashMap<VarId, ExprId>;
 

@@ -1,18 +1,44 @@
-//! How much memory tensors may take unless `--max-memory` says otherwise.
+//! How much memory tensors may take unless `--max-memory` says otherwise, and how much the process has had.
 
 use std::fs::read_to_string;
 
 /// Three quarters of the machine's memory, or of the control group's where that is less; 16 GiB where neither is known.
 pub fn default_memory_limit() -> u64 {
-    let machine = read_to_string("/proc/meminfo").ok().and_then(|text| machine_bytes(&text));
+    let machine = read_to_string("/proc/meminfo").ok().and_then(|text| kib_line(&text, "MemTotal:"));
     let group = read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());
     let total = [machine, group].into_iter().flatten().min();
     total.map_or(16 << 30, |bytes: u64| bytes / 4 * 3)
 }
 
-/// The `MemTotal` line of `/proc/meminfo`, which counts in KiB.
-fn machine_bytes(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// The most bytes of memory that the process has had at one time, if the system tells.
+pub fn peak_memory() -> Option<u64> {
+    read_to_string("/proc/self/status").ok().and_then(|text| kib_line(&text, "VmHWM:"))
+}
+
+/// Has blocks of 128 KiB and more mapped one by one for the whole life of the process, so that each goes back to the system when
+/// it is freed. The GNU allocator starts like that, but takes the largest block ever freed as its new bound: weights that come
+/// after would lie in one heap, whose holes stay where they are. Other allocators are left as they are.
+pub fn give_back_large_blocks() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: both only set numbers that the allocator reads later.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 20);
+    }
+}
+
+/// Gives the holes that small blocks have left behind back to the system, where the allocator can.
+pub fn give_back_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: only what is free is given back.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// The bytes on a line of a file of the kernel that counts in KiB.
+fn kib_line(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -22,8 +48,16 @@ mod tests {
 
     #[test]
     fn meminfo_is_in_kib() {
-        assert_eq!(machine_bytes("MemTotal:       16384 kB\nMemFree: 1 kB\n"), Some(16 << 20));
-        assert_eq!(machine_bytes("MemFree: 1 kB\n"), None);
+        assert_eq!(kib_line("MemTotal:       16384 kB\nMemFree: 1 kB\n", "MemTotal:"), Some(16 << 20));
+        assert_eq!(kib_line("MemFree: 1 kB\n", "MemTotal:"), None);
         assert!(default_memory_limit() > 0);
+    }
+
+    #[test]
+    fn the_peak_rises_with_what_is_touched() {
+        let before = peak_memory().expect("the system tells");
+        let touched = vec![1u8; 64 << 20];
+        let after = peak_memory().expect("the system tells");
+        assert!(after >= before && after >= 64 << 20, "{before} then {after}, with {} bytes", touched.len());
     }
 }

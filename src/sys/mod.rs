@@ -9,7 +9,7 @@ mod errors;
 mod memory;
 mod write;
 
-pub use memory::default_memory_limit;
+pub use memory::{default_memory_limit, give_back_free_memory, give_back_large_blocks, peak_memory};
 pub use write::write_atomic;
 
 use crate::diag::{Code, Diagnostic, codes};

@@ -1,6 +1,6 @@
 //! Any sum of products with its code, whichever way it is computed.
 
-use super::pack::Element;
+use super::pack::{Element, Packer};
 use super::winograd::{self, Size};
 use super::{Contraction, Item, compile, depthwise, rows};
 use crate::jit::asm::{Asm, Isa};
@@ -67,7 +67,14 @@ impl Compiled {
         }
     }
 
-    /// How many pieces can be packed beside each other. Packing a piece of a direct sum allocates nothing; tiles are one
+    /// Works out what packing piece by piece needs, so that runs allocate nothing for it.
+    pub fn prepare_pieces(&mut self) {
+        if let Compiled::Direct(direct) = self {
+            direct.packer = Some(Packer::of(&direct.packing));
+        }
+    }
+
+    /// How many pieces can be packed beside each other. Packing a piece of a direct sum that is prepared for it allocates nothing; tiles are one
     /// piece, whose transform allocates and has threads of its own.
     pub fn n_pieces(&self) -> usize {
         match self {
@@ -88,7 +95,10 @@ impl Compiled {
                 let to = unsafe { std::slice::from_raw_parts_mut(packed.add(begin), len) };
                 let fits = direct.packing.inside(source.len());
                 if fits {
-                    direct.packer.pack(source, piece, to);
+                    match &direct.packer {
+                        Some(packer) => packer.pack(source, piece, to),
+                        None => Packer::of(&direct.packing).pack(source, piece, to),
+                    }
                 }
                 fits
             }

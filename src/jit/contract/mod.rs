@@ -41,7 +41,8 @@ use sum::SumLoops;
 #[derive(Clone, Debug)]
 pub struct Contraction {
     pub packing: Packing,
-    packer: Packer,
+    /// Only where weights are packed in every run.
+    packer: Option<Packer>,
     pub work: Work,
     tiles: Tiles,
     /// Where the code of each shape begins: for whole groups of columns, and for the last one.
@@ -207,7 +208,7 @@ impl<'a> Plan<'a> {
                 groups: vec![0; work.groups.len()],
             },
             streams: places(contract, &self.views, &packing),
-            packer: Packer::of(&packing),
+            packer: None,
             packing,
             work,
             tiles,

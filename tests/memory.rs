@@ -1,0 +1,133 @@
+//! What a compiled program needs of memory: weights once, as they are kept; one arena that is hardly larger than what must be
+//! in it at one time.
+
+#[path = "support/networks.rs"]
+mod networks;
+
+use networks::{network, unbound};
+use relayc::driver::bind::{Bound, bind};
+use relayc::driver::compile::{Compiled, Policy, Settings, compile, compile_taking, leaves, plan_of};
+use relayc::driver::run::{Limits, entry};
+use relayc::driver::{bind::Requests, both};
+use relayc::formats::params;
+use relayc::jit::asm::Isa;
+use relayc::tensor::Tensor;
+use std::path::Path;
+use std::process::Command;
+
+const MIB: f64 = (1 << 20) as f64;
+
+fn settings() -> Settings {
+    Settings { accuracy: Policy::Fast, ..Settings::native(3, 2).expect("a machine with AVX2") }
+}
+
+/// The zoo as it is.
+const NETWORKS: &[(&str, &str)] = &[
+    ("mlp", ""),
+    ("dqn", ""),
+    ("resnet", ""),
+    ("resnet", "--layers 50"),
+    ("resnet", "--layers 20 --image-shape 3,28,28 --classes 10"),
+    ("resnet_3d", ""),
+    ("mobilenet", ""),
+    ("squeezenet", ""),
+    ("squeezenet", "--version 1.1"),
+    ("vgg", ""),
+    ("vgg", "--layers 16"),
+    ("densenet", "--batch 1"),
+    ("inception_v3", ""),
+    ("lstm", ""),
+    ("dcgan", ""),
+    ("synthetic", ""),
+];
+
+#[test]
+fn the_arena_is_hardly_larger_than_the_tensors_that_live_at_one_time() {
+    for &(name, flags) in NETWORKS {
+        for isa in [Isa::Avx2, Isa::Avx512] {
+            let mut program = unbound(name, flags);
+            let plan = plan_of(&mut program.module, "main", &Settings { isa, ..settings() });
+            let plan = plan.ok().unwrap_or_else(|| panic!("{name} {flags} is planned"));
+            let (arena, live) = (plan.arena_bytes, plan.live_bytes);
+            assert!(arena >= live && live > 0, "{name} {flags}: an arena of {arena} bytes for {live} live ones");
+            assert!(10 * arena <= 11 * live, "{name} {flags} on {isa:?}: an arena of {arena} bytes, {live} live at one time");
+        }
+    }
+}
+
+/// The bytes of the outputs of a run on random inputs.
+fn outputs(compiled: &Compiled, args: &[Bound]) -> Vec<Vec<u8>> {
+    let result = compiled.run(args).expect("it runs");
+    leaves(&[result]).into_iter().map(Tensor::to_le_bytes).collect()
+}
+
+#[test]
+fn a_program_that_gave_its_weights_away_computes_the_same() {
+    let small = [
+        ("mlp", ""),
+        ("dqn", ""),
+        ("resnet", "--layers 20 --image-shape 3,28,28 --classes 10"),
+        ("mobilenet", "--image-shape 3,48,48 --classes 10"),
+        ("dcgan", "--ngf 4"),
+    ];
+    for (name, flags) in small {
+        let mut program = network(name, flags);
+        let slots = entry(&program.module, "main").expect("a network has one").slots;
+        let requests = Requests { fill: Some("rand:seed=3".into()), ..Requests::default() };
+        let args = bind(&slots, &program.module.types, &requests).expect("its inputs are tensors");
+        let kept = compile(&program, "main", &settings(), Limits::default()).ok().expect("it is compiled");
+        let expected = outputs(&kept, &args);
+        let taken = compile_taking(&mut program.module, "main", &settings(), Limits::default()).ok().expect("it is compiled");
+        assert!(program.module.exprs.is_empty(), "{name}: nothing is left of the module");
+        assert!(taken.program.kept_bytes() <= kept.program.kept_bytes(), "{name}");
+        assert_eq!(outputs(&taken, &args), expected, "{name} {flags}");
+        assert_eq!(outputs(&taken, &args), expected, "{name} {flags}, again");
+        // Groups whose weights are gone cannot be compared; nothing else changes.
+        let all = both::run(&kept, &args).expect("they agree");
+        let some = both::run(&taken, &args).expect("they agree");
+        assert!(some.groups < all.groups, "{name}: {} of {}", some.groups, all.groups);
+    }
+}
+
+/// A product whose weights are packed and scaled, and one that reads its weights as they are.
+const PROGRAM: &str = r#"#[version = "0.0.5"]
+def @main(%x: Tensor[(64, 4096), float32], %w: Tensor[(4096, 4096), float32], %s: Tensor[(4096), float32],
+          %v: Tensor[(2048, 4096), float32]) {
+  %0 = multiply(nn.dense(%x, %w), %s);
+  nn.dense(strided_slice(%0, begin=[0, 0], end=[1, 4096]), %v)
+}
+"#;
+
+/// `weights as kept`, `arena` and `peak of the process` of `relayc profile`, in MiB.
+fn profiled(folder: &Path, program: &str, params: Option<&str>) -> [f64; 3] {
+    std::fs::write(folder.join("p.relay"), program).expect("the folder can be written");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
+    command.current_dir(folder).args(["profile", "p.relay", "--fill", "rand", "--seconds", "0", "--threads", "1"]);
+    let out = command.args(params.iter().flat_map(|file| ["--params", file])).output().expect("it can be started");
+    let text = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{text}{}", String::from_utf8_lossy(&out.stderr));
+    ["weights as kept ", "arena ", "peak of the process "].map(|name| {
+        let number = text.split(name).nth(1).and_then(|rest| rest.split(" MiB").next());
+        number.and_then(|number| number.parse().ok()).unwrap_or_else(|| panic!("{name} is said in {text}"))
+    })
+}
+
+#[test]
+fn no_weight_is_in_memory_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let dense = |rows: usize| Tensor::from_fn(&[rows, 4096], |i| (i % 251) as f32 * 1e-3);
+    let factors = Tensor::from_fn(&[4096], |i| 1.0 + i as f32 * 1e-4);
+    let weights = params::write(&[("w".into(), dense(4096)), ("s".into(), factors), ("v".into(), dense(2048))]);
+    let of_file = weights.len() as f64 / MIB;
+    std::fs::write(folder.path().join("w.params"), &weights).expect("the folder can be written");
+    drop(weights);
+    // What the process has without weights: its own code, above all.
+    let small =
+        "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(64, 64), float32], %w: Tensor[(64, 64), float32]) { nn.dense(%x, %w) }";
+    let [_, _, bare] = profiled(folder.path(), small, None);
+    let [kept, arena, peak] = profiled(folder.path(), PROGRAM, Some("w.params"));
+    assert!(of_file > 90.0 && (of_file - kept).abs() < 1.0, "{kept} MiB are kept of {of_file}");
+    assert!(peak > kept, "{peak} MiB at most, {kept} MiB kept");
+    // The input twice, as it was bound and as it is given, and the output: 3 MiB.
+    assert!(peak <= kept + arena + bare + 8.0, "{peak} MiB at most: weights {kept}, arena {arena}, without them {bare}");
+}
