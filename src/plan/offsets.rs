@@ -6,7 +6,7 @@
 //! small. What cannot be undercut is the largest sum of sizes at one time: reaching it ends the search. Deliberately not
 //! here: whose the stretches are.
 
-use crate::tensor::SplitMix64;
+use crate::base::SplitMix64;
 use std::cmp::Reverse;
 
 /// A stretch, and the steps from which to which it is needed, both included.

@@ -22,7 +22,6 @@ pub mod text;
 pub use acc::{Acc, Float, Real, float_max, float_min};
 pub use element::{ArrayT, Element};
 pub use movement::broadcast_shape;
-pub use random::SplitMix64;
 pub use reduce::{Fold, Product, Sum};
 pub use scale::RowFactors;
 
