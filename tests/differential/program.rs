@@ -167,7 +167,9 @@ fn branching(random: &mut Rng, at: usize, value: &str, body: &mut String) -> Str
             body.push_str(&format!("  let %f{at} = fn () {{ {value} }};\n"));
             format!("%f{at}()")
         }
-        3 if !value.starts_with("split(") => format!("match (Full({value})) {{ Full(%b{at}) => {{ %b{at} }}, Empty => {{ zeros_like({value}) }} }}"),
+        3 if !value.starts_with("split(") => {
+            format!("match (Full({value})) {{ Full(%b{at}) => {{ %b{at} }}, Empty => {{ zeros_like({value}) }} }}")
+        }
         4 => {
             body.push_str(&format!("  let %r{at} = ref({value});\n"));
             format!("ref_read(%r{at})")
