@@ -500,3 +500,73 @@ fn work(module: &Module, members: &[ExprId], largest: u64) -> u64 {
 fn price(members: &[ExprId]) -> u64 {
     PART_NS + OPERATOR_NS * members.len() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::check_text;
+    use crate::driver::optimise::UNTIL;
+    use crate::tensor::Tensor;
+
+    fn settings() -> Settings {
+        Settings::native(3, 1).expect("no variable says otherwise").expect("a machine with AVX2")
+    }
+
+    #[test]
+    fn the_part_that_differs_is_named_with_its_lines() {
+        let text = |op: &str| {
+            format!(
+                "def @main(%c: bool, %x: Tensor[(2), float32], %y: Tensor[(2), float32]) {{
+                   if (%c) {{ nn.relu({op}(%x, %y)) }} else {{ %x }}
+                 }}"
+            )
+        };
+        let tensor = |x: f32| Bound::Tensor(Tensor::from_vec(&[2], vec![x, 1.0]));
+        let args = [Bound::Tensor(Tensor::scalar(true)), tensor(3.0), tensor(2.0)];
+        let run = |op: &str| {
+            let program = check_text("x", &text(op), UNTIL);
+            let parts = Parts::new(program.module, "main", &settings(), Limits::default(), When::Compared);
+            let parts = parts.unwrap_or_else(|_| panic!("it has parts"));
+            parts.run(&args).expect("it agrees");
+            assert_eq!(parts.agreement().groups, 1);
+            parts
+        };
+        let ready_of = |parts: &Parts| {
+            let found = parts.cache().variants.values().find_map(|variant| match &variant.state {
+                State::Compiled(ready) => Some(ready.compiled.program.clone()),
+                _ => None,
+            });
+            found.expect("it is compiled")
+        };
+        // Another program in its place.
+        let (parts, other) = (run("add"), ready_of(&run("subtract")));
+        for variant in parts.cache().variants.values_mut() {
+            if let State::Compiled(ready) = &mut variant.state {
+                let ready = Arc::get_mut(ready).expect("nothing runs");
+                ready.compiled.program = other.clone();
+            }
+        }
+        let found = parts.run(&args).expect_err("one adds, the other subtracts");
+        assert_eq!(found.code, codes::E0508);
+        assert_eq!(found.message, "the group of `add`, `nn.relu` does not give what the interpreter gives");
+        let text = text("add");
+        let shown: Vec<&str> =
+            found.labels.iter().map(|label| &text[label.span.start as usize..label.span.end as usize]).collect();
+        assert_eq!(shown, ["nn.relu(add(%x, %y))", "add(%x, %y)"]);
+    }
+
+    #[test]
+    fn work_is_estimated_by_what_is_computed() {
+        let program = check_text(
+            "x",
+            "def @main(%x: Tensor[(?, 1000), float32], %w: Tensor[(500, 1000), float32]) { nn.dense(add(%x, 1f), %w, units=500) }",
+            UNTIL,
+        );
+        let module = &program.module;
+        let order = module.post_order(&module.roots());
+        let members: Vec<ExprId> = order.into_iter().filter(|&expr| module.called_op(expr).is_some()).collect();
+        let (few, many) = (work(module, &members, 1_000), work(module, &members, 1_000_000));
+        assert!(few > 2 * CALL_NS && many > 5 * few, "{few} {many}");
+        assert_eq!(price(&members), PART_NS + 2 * OPERATOR_NS);
+    }
+}
