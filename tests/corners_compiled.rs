@@ -8,11 +8,12 @@ mod compare;
 mod grid;
 
 use compare::{Reference, Verdict, held, isas, reference};
-use grid::{float_grid, floats, int_grid, ints};
+use grid::{FLOATS, float_grid, floats, int_grid, ints};
 use rayon::prelude::*;
 use relayc::driver::bind::Bound;
-use relayc::driver::compile::{Policy, Settings};
+use relayc::driver::compile::{Policy, Settings, compile};
 use relayc::driver::optimise::UNTIL;
+use relayc::driver::run::Limits;
 use relayc::driver::{Program, check_text};
 use relayc::ops::lower::Lower;
 use relayc::ops::{OpDef, table};
@@ -22,7 +23,24 @@ use relayc::types::DType;
 
 /// What operators need beside their operands, by name: attributes that several values are worth trying of.
 const ATTRS: &[(&str, &[&str])] = &[
-    ("cast", &["dtype=\"float32\"", "dtype=\"int32\"", "dtype=\"bool\""]),
+    (
+        "cast",
+        &[
+            "dtype=\"float32\"",
+            "dtype=\"float16\"",
+            "dtype=\"bfloat16\"",
+            "dtype=\"float64\"",
+            "dtype=\"int8\"",
+            "dtype=\"int16\"",
+            "dtype=\"int32\"",
+            "dtype=\"int64\"",
+            "dtype=\"uint8\"",
+            "dtype=\"uint16\"",
+            "dtype=\"uint32\"",
+            "dtype=\"uint64\"",
+            "dtype=\"bool\"",
+        ],
+    ),
     ("clip", &["a_min=-1f, a_max=2f", "a_min=-0f, a_max=0f", "a_min=0f, a_max=16777216f"]),
     ("nn.leaky_relu", &["alpha=0.25f", "alpha=0f", "alpha=0.1f"]),
     ("full_like", &[]),
@@ -36,12 +54,12 @@ fn operand(dtype: DType, at: usize) -> Tensor {
     let squared = |n: usize, of: &dyn Fn(usize) -> usize| (0..n * n).map(of).collect::<Vec<usize>>();
     let index = |n: usize| squared(n, &|i| if at.is_multiple_of(2) { i / n } else { i % n });
     match dtype {
-        DType::F32 => {
+        _ if dtype.is_float() => {
             let mut grid = float_grid(dtype);
             grid.extend([0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 1e-3, 0.1, -0.1, 20.0, -20.0, 87.0, 88.5, -87.5, -103.5, 3e9, -3e9]);
             floats(dtype, &index(grid.len()).into_iter().map(|i| grid[i]).collect::<Vec<f64>>())
         }
-        DType::I32 => {
+        _ if dtype.is_int() => {
             let grid: Vec<i128> = int_grid(dtype);
             ints(dtype, &index(grid.len()).into_iter().map(|i| grid[i]).collect::<Vec<i128>>())
         }
@@ -59,6 +77,17 @@ fn program(def: &OpDef, args: &[Tensor], attrs: &str) -> Option<(String, Program
     (!program.has_errors()).then_some((text, program))
 }
 
+/// Whether an operator has a kernel of a dtype, on each instruction set; `None` where it does not take the dtype.
+fn has_kernel(def: &OpDef, dtype: DType, attrs: &str) -> Option<bool> {
+    let args: Vec<Tensor> = (0..def.args.len()).map(|at| operand(dtype, at)).collect();
+    let (_, program) = program(def, &args, attrs)?;
+    let compiled = |isa| {
+        let settings = Settings { level: 0, isa, threads: 1, accuracy: Policy::Strict };
+        compile(&program, "main", &settings, Limits::default()).is_ok_and(|compiled| compiled.program.fallbacks().is_empty())
+    };
+    Some(isas().into_iter().all(compiled))
+}
+
 /// What is wrong with an operator on operands of a dtype.
 fn wrong(def: &OpDef, dtype: DType, attrs: &str) -> Option<Vec<String>> {
     let args: Vec<Tensor> = (0..def.args.len()).map(|at| operand(dtype, at)).collect();
@@ -68,7 +97,7 @@ fn wrong(def: &OpDef, dtype: DType, attrs: &str) -> Option<Vec<String>> {
     let fails = matches!(expected, Reference::Failed(_));
     exact_at_corners(&program, &mut expected);
     let mut found = hold(def, &text, &args, &expected);
-    if fails && dtype == DType::I32 && args.len() == 2 {
+    if fails && dtype.is_int() && args.len() == 2 {
         // There is a zero among the divisors; the rest without it.
         let (Bound::Tensor(a), Bound::Tensor(b)) = (&args[0], &args[1]) else { unreachable!("both are tensors") };
         let (a, b): (Vec<i128>, Vec<i128>) = a.to_ints().into_iter().zip(b.to_ints()).filter(|&(_, b)| b != 0).unzip();
@@ -120,15 +149,13 @@ fn hold(def: &OpDef, text: &str, args: &[Bound], expected: &Reference) -> Vec<St
 
 #[test]
 fn elementwise_operators_keep_the_corners() {
-    let elementwise = |def: &&OpDef| matches!(def.lower, Some(Lower::Scalar(_) | Lower::Along(..)));
+    let elementwise = |def: &&OpDef| matches!(def.lower, Some(Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..)));
     let defs: Vec<&OpDef> = table().defs().iter().copied().filter(elementwise).collect();
     let cases: Vec<(&OpDef, DType, &str)> = defs
         .iter()
         .flat_map(|&def| {
             let attrs = ATTRS.iter().find(|(name, _)| *name == def.name).map_or(&[""][..], |(_, attrs)| attrs);
-            [DType::F32, DType::I32, DType::BOOL]
-                .into_iter()
-                .flat_map(move |dtype| attrs.iter().map(move |&attrs| (def, dtype, attrs)))
+            DType::RUNTIME.into_iter().flat_map(move |dtype| attrs.iter().map(move |&attrs| (def, dtype, attrs)))
         })
         .collect();
     let results: Vec<Option<Vec<String>>> = cases.par_iter().map(|&(def, dtype, attrs)| wrong(def, dtype, attrs)).collect();
@@ -146,4 +173,70 @@ fn elementwise_operators_keep_the_corners() {
     let makes = |def: &&&OpDef| ["full", "full_like", "ones", "zeros"].contains(&def.name);
     let silent: Vec<&str> = defs.iter().filter(|def| !ran_once(def) && !makes(def)).map(|def| def.name).collect();
     assert!(silent.is_empty(), "never run: {silent:?}");
+}
+
+/// Elementwise operators that have kernels of some dtypes only: functions without an approximation in f64, or in any.
+const WITHOUT: &[(&[&str], &[DType])] = &[
+    (
+        &[
+            "exp",
+            "fast_exp",
+            "log",
+            "log2",
+            "log10",
+            "rsqrt",
+            "sigmoid",
+            "tanh",
+            "fast_tanh",
+            "erf",
+            "fast_erf",
+            "sin",
+            "cos",
+            "power",
+            "mod",
+            "trunc_mod",
+            "floor_mod",
+        ],
+        &[DType::F64],
+    ),
+    (&["tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"], &FLOATS),
+    // What has no bits, and what no network divides.
+    (&["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift"], &FLOATS),
+    (
+        &[
+            "divide",
+            "trunc_divide",
+            "floor_divide",
+            "mod",
+            "trunc_mod",
+            "floor_mod",
+            "left_shift",
+            "right_shift",
+            "clip",
+            "nn.relu",
+            "nn.leaky_relu",
+            "nn.prelu",
+        ],
+        &[DType::BOOL],
+    ),
+];
+
+#[test]
+fn elementwise_operators_have_kernels_of_every_dtype() {
+    let defs = table()
+        .defs()
+        .iter()
+        .copied()
+        .filter(|def| matches!(def.lower, Some(Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..))));
+    let mut wrong = vec![];
+    for def in defs {
+        let attrs = ATTRS.iter().find(|(name, _)| *name == def.name).and_then(|(_, attrs)| attrs.first()).unwrap_or(&"");
+        for dtype in DType::RUNTIME {
+            let without = WITHOUT.iter().any(|(names, dtypes)| names.contains(&def.name) && dtypes.contains(&dtype));
+            if has_kernel(def, dtype, attrs).is_some_and(|has| has == without) {
+                wrong.push(format!("{} {dtype}: {}", def.name, if without { "has a kernel" } else { "has none" }));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
 }

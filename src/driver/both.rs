@@ -116,11 +116,15 @@ impl Follower<'_> {
 fn read(seen: &Seen, memory: &Memory) -> Option<NearValue> {
     Some(match seen {
         Seen::Buffer(buffer, view) => NearValue::Tensor(Near::exact(memory.tensor(*buffer, view)?)),
-        Seen::Scalar(bits, lane) => NearValue::Tensor(Near::exact(match lane {
-            Lane::F32 => Tensor::scalar(f32::from_bits(*bits)),
-            Lane::I32 => Tensor::scalar(*bits as i32),
-            Lane::Bool => Tensor::scalar(*bits != 0),
-        })),
+        Seen::Scalar(bits, lane) => {
+            let dtype = lane.dtype()?;
+            let bytes = if *lane == Lane::Bool {
+                vec![u8::from(*bits != 0)]
+            } else {
+                bits.to_le_bytes()[..dtype.bytes() as usize].to_vec()
+            };
+            NearValue::Tensor(Near::exact(Tensor::from_le_bytes(dtype, &[], &bytes)?))
+        }
         // As deep as a type is.
         Seen::Tuple(fields) => NearValue::Tuple(fields.iter().map(|field| read(field, memory)).collect::<Option<_>>()?),
         Seen::Nowhere => return None,

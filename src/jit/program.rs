@@ -16,6 +16,7 @@ use crate::diag::Diagnostic;
 use crate::kernel::{Kernel, Target, View};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
 use crate::tensor::Tensor;
+use crate::types::DType;
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::Arc;
@@ -70,6 +71,7 @@ pub(super) enum Launch {
     Move,
     Positions,
     Fallback,
+    Guard,
     Nest(NestCode),
     Contract(Box<Compiled>, Packed),
 }
@@ -109,6 +111,7 @@ impl Program {
                 Work::Move(_) => Launch::Move,
                 Work::Positions(_) => Launch::Positions,
                 Work::Fallback(_) => Launch::Fallback,
+                Work::Guard(_) => Launch::Guard,
                 Work::Kernel(Kernel::Nest(kernel)) => {
                     Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
                 }
@@ -225,6 +228,15 @@ impl Program {
                     .map_err(|(index, length)| fallback.outside(positions.call, index, length))?;
             }
             (Launch::Fallback, Work::Fallback(call)) => self.call(step, call, args, fallback)?,
+            (Launch::Guard, Work::Guard(guard)) => {
+                // SAFETY: argument 0 is a bool, which is a byte of its buffer.
+                if unsafe { args[0].read() } != 0 {
+                    fallback.call(
+                        guard.call,
+                        guard.operands.iter().map(|(dtype, shape)| (false, vec![zeros(*dtype, shape)])).collect(),
+                    )?;
+                }
+            }
             (Launch::Nest(nest), _) => {
                 // SAFETY: the code at the entry is the function that `nest` says it is.
                 let function = unsafe { self.code.function::<NestFunction>(nest.entry) }.expect("the entry is in the code");
@@ -359,6 +371,7 @@ impl Program {
             Launch::Move => "moved elements".into(),
             Launch::Positions => "indices as positions".into(),
             Launch::Fallback => "no kernel".into(),
+            Launch::Guard => "fails where it holds".into(),
             Launch::Nest(nest) => format!("nest of {} items", nest.n_items),
             Launch::Contract(code, _) => format!("contract {}", code.describe()),
         }
@@ -411,6 +424,12 @@ unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
 unsafe fn slice_at<'a, T>(address: *const T, n: usize) -> &'a [T] {
     // SAFETY: the caller promises it.
     if n == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address, n) } }
+}
+
+/// A tensor that is all 0.
+fn zeros(dtype: DType, shape: &[u64]) -> Tensor {
+    let shape: Vec<usize> = shape.iter().map(|&dim| dim as usize).collect();
+    Tensor::full(dtype, &shape, 0.0).expect("the dtype of a tensor")
 }
 
 /// What a step is computed with.

@@ -1,10 +1,15 @@
 //! Straight-line code on one element: what a fused group computes between its loads and its stores.
 //!
-//! A body is in static single assignment: instruction `n` makes value `n`, from values before it. Every value is one lane of
-//! 32 bits. The instructions from [`Un::Exp`] and [`Bin::Max`] on are functions that a machine lacks; `jit` expands them into
-//! the others, which are called primitive.
+//! A body is in static single assignment: instruction `n` makes value `n`, from values before it. A value is one element of the
+//! type that its [`Lane`] names. The instructions from [`Un::Exp`] and [`Bin::Max`] on are functions that a machine lacks; `jit`
+//! expands them into the others, which are called primitive.
+//!
+//! F32, I32 and Bool are what registers hold as it is, 32 bits a lane. For `jit` the others become those: what is narrower is
+//! held in them, and what has 64 bits fills two registers, whose lanes are the `Half…` ones. Only `jit` makes these, and the
+//! instructions that say so.
 
 use crate::index_type;
+use crate::types::DType;
 
 index_type! {
     /// A value of a body: the number of the instruction that makes it.
@@ -18,6 +23,103 @@ pub enum Lane {
     I32,
     /// The result of a comparison: every bit where it holds, none where not.
     Bool,
+    I8,
+    I16,
+    I64,
+    U8,
+    U16,
+    U32,
+    U64,
+    F16,
+    BF16,
+    F64,
+    /// Half of a vector's lanes, of 64 bits each.
+    HalfF64,
+    /// As [`Lane::HalfF64`]; signed or not is for the instruction to say.
+    HalfI64,
+    /// As [`Lane::HalfF64`], a comparison of such.
+    HalfBool,
+}
+
+impl Lane {
+    /// The lanes that hold elements of tensors.
+    const ELEMENTS: [(DType, Lane); 13] = [
+        (DType::F32, Lane::F32),
+        (DType::I32, Lane::I32),
+        (DType::BOOL, Lane::Bool),
+        (DType::I8, Lane::I8),
+        (DType::I16, Lane::I16),
+        (DType::I64, Lane::I64),
+        (DType::U8, Lane::U8),
+        (DType::U16, Lane::U16),
+        (DType::U32, Lane::U32),
+        (DType::U64, Lane::U64),
+        (DType::F16, Lane::F16),
+        (DType::BF16, Lane::BF16),
+        (DType::F64, Lane::F64),
+    ];
+
+    /// The lane that holds an element of a tensor.
+    pub fn of(dtype: DType) -> Option<Lane> {
+        Lane::ELEMENTS.iter().find(|known| known.0 == dtype).map(|known| known.1)
+    }
+
+    /// What tensors have such elements.
+    pub fn dtype(self) -> Option<DType> {
+        Lane::ELEMENTS.iter().find(|known| known.1 == self).map(|known| known.0)
+    }
+
+    pub fn is_float(self) -> bool {
+        matches!(self, Lane::F32 | Lane::F16 | Lane::BF16 | Lane::F64 | Lane::HalfF64)
+    }
+
+    /// Signed or unsigned, `Bool` excluded.
+    pub fn is_int(self) -> bool {
+        self.int_bits().is_some()
+    }
+
+    /// The bits of an integer, and whether it has a sign.
+    pub fn int_bits(self) -> Option<(u32, bool)> {
+        Some(match self {
+            Lane::I8 => (8, true),
+            Lane::I16 => (16, true),
+            Lane::I32 => (32, true),
+            Lane::I64 => (64, true),
+            Lane::U8 => (8, false),
+            Lane::U16 => (16, false),
+            Lane::U32 => (32, false),
+            Lane::U64 => (64, false),
+            _ => return None,
+        })
+    }
+
+    /// Whether it has 64 bits, so that a vector of it fills two registers.
+    pub fn is_wide(self) -> bool {
+        matches!(self, Lane::F64 | Lane::I64 | Lane::U64)
+    }
+
+    /// Whether it is half of the lanes of such a vector.
+    pub fn is_half(self) -> bool {
+        matches!(self, Lane::HalfF64 | Lane::HalfI64 | Lane::HalfBool)
+    }
+
+    /// Whether a register holds it as it is.
+    pub fn is_plain(self) -> bool {
+        matches!(self, Lane::F32 | Lane::I32 | Lane::Bool)
+    }
+}
+
+/// How a lane of 32 bits becomes one of 64.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Widening {
+    /// Copies of the sign come in; a Bool stays one.
+    Signed,
+    /// Zeros come in.
+    Unsigned,
+    /// F32 to F64.
+    Float,
+    /// I32 to F64.
+    IntToFloat,
 }
 
 /// Functions of one value.
@@ -49,6 +151,10 @@ pub enum Un {
     BoolToFloat,
     /// A `Bool` as 0 or 1.
     BoolToInt,
+    /// F32 to the nearest F16 and back.
+    ThroughF16,
+    /// The lower (0) or the upper (1) half of the lanes, widened.
+    Widen(Widening, u8),
     /// `e^x`, within 2 ULP.
     Exp,
     /// The natural logarithm, within 2 ULP.
@@ -75,6 +181,9 @@ pub enum Un {
     Sign,
     /// F32 to I32 towards zero; saturates, NaN becomes 0 (reliability 4).
     SaturateToInt,
+    /// To a number type, as reliability 4 has it: a float becomes an integer towards zero and saturates, NaN becoming 0; integers
+    /// wrap; to a float rounds once, to the nearest.
+    To(Lane),
 }
 
 /// Functions of two values of one lane type.
@@ -83,7 +192,7 @@ pub enum Bin {
     Add,
     Sub,
     Mul,
-    /// Of F32 only.
+    /// Of floats only.
     Div,
     /// The machine's own maximum: the second operand where one is NaN or both are zero. I32: the greater.
     MaxSecond,
@@ -93,26 +202,33 @@ pub enum Bin {
     And,
     Or,
     Xor,
-    /// I32 only; the amount is in 0..32.
+    /// Of integers; the amount is less than their width.
     Shl,
-    /// I32 only, copies of the sign come in.
+    /// As [`Bin::Shl`], copies of the sign come in.
     ShrSigned,
-    /// I32 only, zeros come in.
+    /// As [`Bin::Shl`], zeros come in.
     ShrUnsigned,
     /// `x·2^y` of F32, rounded once, for `y` a whole number from -400 to 400 or NaN. Primitive where the machine has it.
     Scale,
+    /// Two halves as a whole vector: the low 32 bits of integers, or a comparison.
+    JoinLow,
+    /// Two halves of F64 as a vector of F32, to the nearest.
+    JoinFloat,
     /// NaN wins, -0 < +0 (reliability 4). I32: the greater.
     Max,
     /// As [`Bin::Max`].
     Min,
     /// `x^y`, within 8 ULP.
     Pow,
-    /// The remainder with the sign of the dividend, of F32.
+    /// The remainder with the sign of the dividend. Of integers, as with the others that divide, the divisor is not 0: there any
+    /// number may come.
     Mod,
-    /// `x - y·⌊x/y⌋`, of F32.
+    /// `x - y·⌊x/y⌋`.
     FloorMod,
-    /// `⌊x/y⌋`, of F32.
+    /// `⌊x/y⌋`.
     FloorDiv,
+    /// The quotient of integers towards zero.
+    TruncDiv,
 }
 
 /// Comparisons. NaN is unequal to everything and neither less nor greater.
@@ -133,12 +249,14 @@ pub enum Instr {
     Read(u16),
     /// As [`Instr::Read`], displaced by so many elements, an I32. Who makes it sees to it that they lie inside.
     Pick(u16, Val),
+    /// Half of the lanes of a read of 64 bits: the lower (0) or the upper (1).
+    ReadHalf(u16, u8),
     /// The result of the fold of this number of an earlier stage.
     Folded(u16),
     /// How many points of the reduced dimensions are inside, as an F32; less than all where a window is clipped.
     Count,
-    /// A constant by its bits, those that a lane has: all or none of a Bool.
-    Const(u32, Lane),
+    /// A constant by its bits, which are zero above those of its lane. A Bool is all ones of 32 bits, or zero.
+    Const(u64, Lane),
     Un(Un, Val),
     Bin(Bin, Val, Val),
     /// `a·b + c`, rounded once.
@@ -152,7 +270,7 @@ impl Instr {
     /// The values it is made of.
     pub fn operands(self) -> impl Iterator<Item = Val> {
         let list = match self {
-            Instr::Read(_) | Instr::Folded(_) | Instr::Count | Instr::Const(..) => [None; 3],
+            Instr::Read(_) | Instr::ReadHalf(..) | Instr::Folded(_) | Instr::Count | Instr::Const(..) => [None; 3],
             Instr::Un(_, a) | Instr::Pick(_, a) => [Some(a), None, None],
             Instr::Bin(_, a, b) | Instr::Cmp(_, a, b) => [Some(a), Some(b), None],
             Instr::Fma(a, b, c) | Instr::Select(a, b, c) => [Some(a), Some(b), Some(c)],
@@ -163,7 +281,7 @@ impl Instr {
     /// The same instruction of other values.
     pub fn map(self, mut f: impl FnMut(Val) -> Val) -> Instr {
         match self {
-            Instr::Read(_) | Instr::Folded(_) | Instr::Count | Instr::Const(..) => self,
+            Instr::Read(_) | Instr::ReadHalf(..) | Instr::Folded(_) | Instr::Count | Instr::Const(..) => self,
             Instr::Pick(read, a) => Instr::Pick(read, f(a)),
             Instr::Un(op, a) => Instr::Un(op, f(a)),
             Instr::Bin(op, a, b) => Instr::Bin(op, f(a), f(b)),
@@ -207,11 +325,11 @@ impl Body {
     }
 
     pub fn f32(&mut self, value: f32) -> Val {
-        self.push(Instr::Const(value.to_bits(), Lane::F32))
+        self.push(Instr::Const(value.to_bits().into(), Lane::F32))
     }
 
     pub fn i32(&mut self, value: i32) -> Val {
-        self.push(Instr::Const(value as u32, Lane::I32))
+        self.push(Instr::Const((value as u32).into(), Lane::I32))
     }
 
     pub fn un(&mut self, op: Un, a: Val) -> Val {
@@ -262,10 +380,22 @@ impl Body {
                 Instr::Folded(fold) => folded.get(usize::from(fold)).copied().unwrap_or(Lane::F32),
                 Instr::Count => Lane::F32,
                 Instr::Const(_, lane) => lane,
+                Instr::ReadHalf(read, _) if reads[usize::from(read)] == Lane::F64 => Lane::HalfF64,
+                Instr::ReadHalf(..) => Lane::HalfI64,
+                Instr::Un(Un::Bits, a) if of(a).is_half() => Lane::HalfI64,
+                Instr::Un(Un::FromBits, a) if of(a).is_half() => Lane::HalfF64,
                 Instr::Un(Un::TruncToInt | Un::NearestToInt | Un::Bits | Un::BoolToInt | Un::SaturateToInt, _) => Lane::I32,
                 Instr::Un(Un::ToFloat | Un::FromBits | Un::BoolToFloat, _) => Lane::F32,
+                Instr::Un(Un::To(lane), _) => lane,
+                Instr::Un(Un::Widen(Widening::Signed, _), a) if of(a) == Lane::Bool => Lane::HalfBool,
+                Instr::Un(Un::Widen(Widening::Signed | Widening::Unsigned, _), _) => Lane::HalfI64,
+                Instr::Un(Un::Widen(..), _) => Lane::HalfF64,
+                Instr::Bin(Bin::JoinLow, a, _) if of(a) == Lane::HalfBool => Lane::Bool,
+                Instr::Bin(Bin::JoinLow, ..) => Lane::I32,
+                Instr::Bin(Bin::JoinFloat, ..) => Lane::F32,
                 Instr::Un(_, a) | Instr::Bin(_, a, _) | Instr::Fma(a, ..) => of(a),
                 Instr::Select(_, then, _) => of(then),
+                Instr::Cmp(_, a, _) if of(a).is_half() => Lane::HalfBool,
                 Instr::Cmp(..) => Lane::Bool,
             };
             lanes.push(lane);

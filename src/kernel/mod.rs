@@ -11,7 +11,7 @@ mod nest;
 mod target;
 mod view;
 
-pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val};
+pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val, Widening};
 pub use contract::{Columns, Contract, ContractDim, Depthwise, Operand, Winograd};
 pub use nest::{Access, Clip, Fold, Nest, ReduceDim, Stage, Store};
 pub use target::Target;

@@ -2,13 +2,13 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
-use super::lower::{Lower, Scalar};
+use super::lower::{Lower, Scalar, constant};
 use super::norm::channel_arg;
 use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, Fault, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
-use crate::kernel::{Bin, Cmp, Val};
+use crate::kernel::{Bin, Cmp, Lane, Val};
 use crate::tensor::{Tensor, float_max, float_min};
 use crate::types::DType;
 
@@ -39,8 +39,8 @@ pub const RELU: OpDef = OpDef {
 };
 
 fn relu_scalar(s: &mut Scalar) -> Option<Val> {
-    s.is_float()?;
-    let zero = s.body.f32(0.0);
+    (s.lane(0)? != Lane::Bool).then_some(())?;
+    let zero = s.like(0, 0.0)?;
     Some(s.body.bin(Bin::Max, s.args[0], zero))
 }
 
@@ -71,17 +71,24 @@ fn leaky_relu_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn leaky_relu_scalar(s: &mut Scalar) -> Option<Val> {
-    s.is_float()?;
-    let alpha = s.body.f32(LeakyReluAttrs::read(s.call.attrs).alpha as f32);
-    Some(sloped(s, alpha))
+    let alpha = LeakyReluAttrs::read(s.call.attrs).alpha;
+    let dtype = s.call.arg(0).dtype;
+    (!dtype.is_bool()).then_some(())?;
+    if dtype.is_float() {
+        let alpha = s.like(0, alpha)?;
+        return sloped(s, alpha);
+    }
+    // Cut to an integer, of which the low bits count.
+    let alpha = constant(s.body, &Tensor::scalar(alpha as i64).cast(dtype)?)?;
+    sloped(s, alpha)
 }
 
 /// `x` where `x > 0`, else `x * slope`.
-fn sloped(s: &mut Scalar, slope: Val) -> Val {
-    let zero = s.body.f32(0.0);
+fn sloped(s: &mut Scalar, slope: Val) -> Option<Val> {
+    let zero = s.like(0, 0.0)?;
     let positive = s.body.cmp(Cmp::Gt, s.args[0], zero);
     let below = s.body.bin(Bin::Mul, s.args[0], slope);
-    s.body.select(positive, s.args[0], below)
+    Some(s.body.select(positive, s.args[0], below))
 }
 
 fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
@@ -118,8 +125,8 @@ fn prelu_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn prelu_scalar(s: &mut Scalar) -> Option<Val> {
-    s.is_float()?;
-    Some(sloped(s, s.args[1]))
+    (s.lane(0)? != Lane::Bool).then_some(())?;
+    sloped(s, s.args[1])
 }
 
 fn prelu_eval(cx: &EvalCx) -> EvalResult {
@@ -149,7 +156,7 @@ pub const HARDSWISH: OpDef = OpDef {
 
 fn hardswish_scalar(s: &mut Scalar) -> Option<Val> {
     s.is_float()?;
-    let (zero, three, six) = (s.body.f32(0.0), s.body.f32(3.0), s.body.f32(6.0));
+    let (zero, three, six) = (s.like(0, 0.0)?, s.like(0, 3.0)?, s.like(0, 6.0)?);
     let shifted = s.body.bin(Bin::Add, s.args[0], three);
     let capped = s.body.bin(Bin::Min, shifted, six);
     let gate = s.body.bin(Bin::Max, capped, zero);

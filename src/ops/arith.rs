@@ -10,7 +10,7 @@ use super::rel::{self, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
-use crate::kernel::{Bin, Un, Val};
+use crate::kernel::{Bin, Lane, Un, Val};
 use crate::tensor::{float_max, float_min};
 use crate::types::DType;
 
@@ -33,6 +33,16 @@ const fn arith(
         lower: Some(Lower::Scalar(lower)),
         ..OpDef::BASE
     }
+}
+
+/// As [`arith`], for functions that divide by the second operand.
+const fn division(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    OpDef { lower: Some(Lower::Divided(lower)), ..arith(name, doc, eval, lower) }
 }
 
 /// `lhs + rhs`.
@@ -67,11 +77,11 @@ fn multiply_eval(cx: &EvalCx) -> EvalResult {
 }
 
 /// `lhs / rhs`.
-pub const DIVIDE: OpDef = arith(
+pub const DIVIDE: OpDef = division(
     "divide",
     "`lhs / rhs`, broadcast. Integers round towards zero; a zero divisor traps (`src/relay/op/tensor/binary.cc`).",
     divide_eval,
-    |s| s.floats(Bin::Div),
+    |s| s.divided(Bin::Div, Bin::TruncDiv),
 );
 
 fn divide_eval(cx: &EvalCx) -> EvalResult {
@@ -79,7 +89,7 @@ fn divide_eval(cx: &EvalCx) -> EvalResult {
 }
 
 /// As [`DIVIDE`]: truncation is what `divide` does to integers; floats are truncated too.
-pub const TRUNC_DIVIDE: OpDef = arith(
+pub const TRUNC_DIVIDE: OpDef = division(
     "trunc_divide",
     "`lhs / rhs` rounded towards zero, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
     trunc_divide_eval,
@@ -88,8 +98,14 @@ pub const TRUNC_DIVIDE: OpDef = arith(
 
 /// The sizes divided downwards, which is exact where a rounded quotient would have reached the next whole number.
 fn trunc_divide_scalar(s: &mut Scalar) -> Option<Val> {
-    s.is_float()?;
-    let sign_bit = s.body.f32(-0.0);
+    if s.is_float().is_none() {
+        return s.divided(Bin::Div, Bin::TruncDiv);
+    }
+    if s.lane(0)? == Lane::F64 {
+        let quotient = s.floats(Bin::Div)?;
+        return Some(s.body.un(Un::Trunc, quotient));
+    }
+    let sign_bit = s.like(0, -0.0)?;
     let signs = s.body.bin(Bin::Xor, s.args[0], s.args[1]);
     let sign = s.body.bin(Bin::And, signs, sign_bit);
     let (x, y) = (s.body.un(Un::Abs, s.args[0]), s.body.un(Un::Abs, s.args[1]));
@@ -102,11 +118,11 @@ fn trunc_divide_eval(cx: &EvalCx) -> EvalResult {
 }
 
 /// `lhs / rhs`, downwards.
-pub const FLOOR_DIVIDE: OpDef = arith(
+pub const FLOOR_DIVIDE: OpDef = division(
     "floor_divide",
     "`lhs / rhs` rounded downwards, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
     floor_divide_eval,
-    |s| s.floats(Bin::FloorDiv),
+    |s| s.divided(Bin::FloorDiv, Bin::FloorDiv),
 );
 
 fn floor_divide_eval(cx: &EvalCx) -> EvalResult {
@@ -118,12 +134,12 @@ fn floor_div(x: i128, y: i128) -> i128 {
 }
 
 /// The remainder of a division towards zero.
-pub const MOD: OpDef = arith(
+pub const MOD: OpDef = division(
     "mod",
     "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
     mod_eval,
-    |s| s.floats(Bin::Mod),
+    |s| s.divided(Bin::Mod, Bin::Mod),
 );
 
 fn mod_eval(cx: &EvalCx) -> EvalResult {
@@ -131,21 +147,21 @@ fn mod_eval(cx: &EvalCx) -> EvalResult {
 }
 
 /// As [`MOD`].
-pub const TRUNC_MOD: OpDef = arith(
+pub const TRUNC_MOD: OpDef = division(
     "trunc_mod",
     "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
     mod_eval,
-    |s| s.floats(Bin::Mod),
+    |s| s.divided(Bin::Mod, Bin::Mod),
 );
 
 /// The remainder of a division downwards.
-pub const FLOOR_MOD: OpDef = arith(
+pub const FLOOR_MOD: OpDef = division(
     "floor_mod",
     "The remainder of `lhs / rhs` rounded downwards; its sign is `rhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
     floor_mod_eval,
-    |s| s.floats(Bin::FloorMod),
+    |s| s.divided(Bin::FloorMod, Bin::FloorMod),
 );
 
 fn floor_mod_eval(cx: &EvalCx) -> EvalResult {

@@ -11,7 +11,7 @@ use super::rel::{self, Fault, From, Place, RelCx, RelResult, SDim, Shape, Tensor
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
-use crate::kernel::{Cmp, Fold, Lane, Val};
+use crate::kernel::{Fold, Val};
 use crate::tensor::{Sum, Tensor, broadcast_shape};
 use crate::types::{DType, Dim};
 
@@ -229,17 +229,7 @@ fn where_rel(cx: &mut RelCx) -> RelResult {
 
 fn where_scalar(s: &mut Scalar) -> Option<Val> {
     s.lane(1)?;
-    let condition = match s.lane(0)? {
-        Lane::Bool => s.args[0],
-        Lane::I32 => {
-            let zero = s.body.i32(0);
-            s.body.cmp(Cmp::Ne, s.args[0], zero)
-        }
-        Lane::F32 => {
-            let zero = s.body.f32(0.0);
-            s.body.cmp(Cmp::Ne, s.args[0], zero)
-        }
-    };
+    let condition = s.truth(0)?;
     Some(s.body.select(condition, s.args[1], s.args[2]))
 }
 

@@ -110,7 +110,7 @@ fn dense_product(call: &Call) -> Option<Vec<Product>> {
 /// Rows of the first operand times a matrix, each turned or not.
 pub(super) fn product_of_rows(call: &Call, transpose_a: bool, transpose_b: bool) -> Option<Vec<Product>> {
     let (a, b, out) = (call.arg(0), call.arg(1), call.out());
-    if [a.dtype, b.dtype, out.dtype] != [DType::F32; 3] || a.shape.is_empty() {
+    if !lower::multiplies([a, b, out]) || a.shape.is_empty() {
         return None;
     }
     let rank = a.shape.len();

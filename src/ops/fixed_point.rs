@@ -6,10 +6,12 @@
 
 use super::attrs::{Dims, attrs};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::lower::Lower;
 use super::rel::{Fault, RelCx, RelResult, TensorTy};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{Bin, Body, Cmp, Instr, Lane, Un, Val};
 use crate::tensor::Tensor;
 use crate::types::{DType, Dim};
 
@@ -45,6 +47,11 @@ pub const FIXED_POINT_MULTIPLY: OpDef = OpDef {
     rel: fixed_point_multiply_rel,
     eval: fixed_point_multiply_eval,
     fuse: Some(Fuse::ElemWise),
+    lower: Some(Lower::Scalar(|s| {
+        let attrs = FixedPointMultiplyAttrs::read(s.call.attrs);
+        let by = FixedPoint { multiplier: attrs.multiplier as i32, shift: attrs.shift as i32 };
+        Some(by.lowered(s.body, s.args[0]))
+    })),
     ..OpDef::BASE
 };
 
@@ -124,6 +131,49 @@ impl FixedPoint {
         let product = shl(x.into(), left).wrapping_mul(self.multiplier.into());
         let half_up = i64::from(product >= 0);
         rounded(right, |by| product.wrapping_add((1i64 << (by - 1)) - 1 + half_up) >> by)
+    }
+
+    /// [`FixedPoint::times`] of an I32 of a body.
+    pub fn lowered(self, body: &mut Body, x: Val) -> Val {
+        if self.multiplier != 1 << 30 {
+            return self.lowered_rounded(body, x, false);
+        }
+        match i64::from(self.shift) - 1 {
+            left @ 0..32 => {
+                let by = body.i32(left as i32);
+                body.bin(Bin::Shl, x, by)
+            }
+            right @ -31..0 => {
+                let (half, by) = (body.i32(1 << (-right - 1)), body.i32(-right as i32));
+                let sum = body.bin(Bin::Add, x, half);
+                body.bin(Bin::ShrSigned, sum, by)
+            }
+            _ => body.i32(0),
+        }
+    }
+
+    /// The product in 64 bits, halves rounded up, or away from zero as [`FixedPoint::times_to_nearest`] has it.
+    pub fn lowered_rounded(self, body: &mut Body, x: Val, to_nearest: bool) -> Val {
+        let quad = |body: &mut Body, value: i64| body.push(Instr::Const(value as u64, Lane::I64));
+        let (left, right) = self.shifts();
+        let by = match right.saturating_add(31) {
+            by @ 1..64 if left < 64 => by,
+            _ => return body.i32(0),
+        };
+        let wide = body.un(Un::To(Lane::I64), x);
+        let (up, multiplier, down) = (quad(body, left), quad(body, self.multiplier.into()), quad(body, by));
+        let shifted = body.bin(Bin::Shl, wide, up);
+        let product = body.bin(Bin::Mul, shifted, multiplier);
+        let half = 1i64 << (by - 1);
+        let mut half_up = quad(body, half);
+        if to_nearest {
+            let (zero, less) = (quad(body, 0), quad(body, half.wrapping_sub(1)));
+            let below = body.cmp(Cmp::Lt, product, zero);
+            half_up = body.select(below, less, half_up);
+        }
+        let sum = body.bin(Bin::Add, product, half_up);
+        let result = body.bin(Bin::ShrSigned, sum, down);
+        body.un(Un::To(Lane::I32), result)
     }
 
     /// The shift to the left and that to the right, one of which is 0.

@@ -1,7 +1,7 @@
 //! Logic on truth values and on the bits of integers.
 
 use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar, no_kernel};
+use super::lower::{Lower, Scalar};
 use super::onnx::{Of, Onnx};
 use super::rel;
 use super::{Fuse, OpDef};
@@ -112,7 +112,7 @@ pub const LEFT_SHIFT: OpDef = bitwise(
     "`lhs` with its bits moved up `rhs` places, broadcast; 0 for a negative `rhs` and for one of the width and more \
      (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| if (0..64).contains(&y) { x << y } else { 0 }),
-    no_kernel,
+    |s| s.shifted(true),
 );
 
 /// Bits moved down.
@@ -121,7 +121,7 @@ pub const RIGHT_SHIFT: OpDef = bitwise(
     "`lhs` with its bits moved down `rhs` places, filled with the sign, broadcast; all fill for a negative `rhs` and for one \
      of the width and more (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| if (0..64).contains(&y) { x >> y } else { -i128::from(x < 0) }),
-    no_kernel,
+    |s| s.shifted(false),
 );
 
 /// Not.
@@ -133,8 +133,9 @@ pub const LOGICAL_NOT: OpDef = OpDef {
     eval: |cx| cx.map(|x| truth(x == 0.0), |x| i128::from(x == 0)),
     fuse: Some(Fuse::ElemWise),
     lower: Some(Lower::Scalar(|s| {
-        (s.lane(0)? == Lane::Bool).then_some(())?;
-        Some(s.body.un(Un::Not, s.args[0]))
+        let holds = s.truth(0)?;
+        let not = s.body.un(Un::Not, holds);
+        s.as_operand(not)
     })),
     ..OpDef::BASE
 };
@@ -147,8 +148,22 @@ pub const BITWISE_NOT: OpDef = OpDef {
     rel: rel::identity,
     eval: bitwise_not_eval,
     fuse: Some(Fuse::ElemWise),
+    lower: Some(Lower::Scalar(bitwise_not_scalar)),
     ..OpDef::BASE
 };
+
+fn bitwise_not_scalar(s: &mut Scalar) -> Option<Val> {
+    match s.lane(0)? {
+        Lane::Bool => Some(s.body.un(Un::Not, s.args[0])),
+        lane => {
+            // All ones: -1, or what it wraps to.
+            lane.is_int().then_some(())?;
+            let (zero, one) = (s.like(0, 0.0)?, s.like(0, 1.0)?);
+            let ones = s.body.bin(Bin::Sub, zero, one);
+            Some(s.body.bin(Bin::Xor, s.args[0], ones))
+        }
+    }
+}
 
 fn bitwise_not_eval(cx: &EvalCx) -> EvalResult {
     require_bits(cx)?;

@@ -5,7 +5,7 @@
 //! call has no kernel for it, and the plan falls back on its evaluation.
 
 use crate::ir::attrs::AttrValue;
-use crate::kernel::{Bin, Body, Cmp, Fold, Lane, ReduceDim, Stage, Store, Un, Val, View};
+use crate::kernel::{Bin, Body, Cmp, Fold, Instr, Lane, ReduceDim, Stage, Store, Un, Val, View};
 use crate::types::DType;
 use std::sync::Arc;
 
@@ -45,6 +45,8 @@ impl Call<'_> {
 pub enum Lower {
     /// Each element from those of the operands, broadcast.
     Scalar(fn(&mut Scalar) -> Option<Val>),
+    /// As [`Lower::Scalar`], a division by operand 1: of integers a divisor of 0 is looked for before, and the call fails.
+    Divided(fn(&mut Scalar) -> Option<Val>),
     /// As [`Lower::Scalar`]; operands of rank 1 after the first run along this axis of the first.
     Along(fn(&Call) -> Option<usize>, fn(&mut Scalar) -> Option<Val>),
     /// The elements of the first operand, seen otherwise. `None` where strides cannot say it.
@@ -67,12 +69,35 @@ pub enum Lower {
 
 /// The lane that holds an element, where a kernel can hold it.
 pub fn lane(dtype: DType) -> Option<Lane> {
-    match dtype {
-        DType::F32 => Some(Lane::F32),
-        DType::I32 => Some(Lane::I32),
-        DType::BOOL => Some(Lane::Bool),
-        _ => None,
+    Lane::of(dtype)
+}
+
+/// Whether products of two operands can be summed to a result: whether all are numbers.
+pub fn multiplies(tensors: [&Tensor; 3]) -> bool {
+    tensors.iter().all(|tensor| lane(tensor.dtype).is_some_and(|lane| lane != Lane::Bool))
+}
+
+/// The lane in which sums of a lane are taken: f16 and bf16 in F32; of integers the low bits are right in any that is as wide.
+pub fn summing(lane: Lane) -> Lane {
+    match lane {
+        Lane::F16 | Lane::BF16 => Lane::F32,
+        Lane::I8 | Lane::I16 | Lane::U8 | Lane::U16 | Lane::U32 => Lane::I32,
+        _ => lane,
     }
+}
+
+/// A value of one lane as one of another.
+pub fn converted(body: &mut Body, val: Val, from: Lane, to: Lane) -> Val {
+    if from == to { val } else { body.un(Un::To(to), val) }
+}
+
+/// An element of a tensor as a constant of a body. The tensor is a scalar.
+pub fn constant(body: &mut Body, scalar: &crate::tensor::Tensor) -> Option<Val> {
+    let lane = lane(scalar.dtype())?;
+    let bytes = scalar.to_le_bytes();
+    let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
+    let bits = if lane == Lane::Bool { bits * u64::from(u32::MAX) } else { bits };
+    Some(body.push(Instr::Const(bits, lane)))
 }
 
 /// The elements of the first operand in order, under the result's shape.
@@ -92,59 +117,126 @@ impl Scalar<'_> {
         lane(self.call.arg(arg).dtype)
     }
 
-    /// A function of operand 0, which is f32.
+    /// A function of operand 0, which is a float. Of f64 there are only those that need no approximation.
     pub fn float(&mut self, op: Un) -> Option<Val> {
-        self.is_float()?;
+        let exact =
+            matches!(op, Un::Sqrt | Un::Abs | Un::Neg | Un::Floor | Un::Ceil | Un::Trunc | Un::RoundEven | Un::Round | Un::Sign);
+        let lane = self.lane(0)?;
+        (lane.is_float() && (exact || lane != Lane::F64)).then_some(())?;
         Some(self.body.un(op, self.args[0]))
     }
 
-    /// A function of operands 0 and 1, which are f32.
+    /// A function of operands 0 and 1, which are floats. Of f64 there is what a machine has.
     pub fn floats(&mut self, op: Bin) -> Option<Val> {
-        self.is_float()?;
+        let lane = self.lane(0)?;
+        (lane.is_float() && (lane != Lane::F64 || !matches!(op, Bin::Pow | Bin::Mod | Bin::FloorMod))).then_some(())?;
         Some(self.body.bin(op, self.args[0], self.args[1]))
     }
 
-    /// A function of operands 0 and 1, which are f32 or i32.
+    /// A function of operands 0 and 1. Of bools, whose numbers are 0 and all but 0, it is one of bits.
     pub fn numbers(&mut self, op: Bin) -> Option<Val> {
-        matches!(self.lane(0)?, Lane::F32 | Lane::I32).then_some(())?;
+        let op = match (self.lane(0)?, op) {
+            (Lane::Bool, Bin::Add | Bin::Max) => Bin::Or,
+            (Lane::Bool, Bin::Mul | Bin::Min) => Bin::And,
+            (Lane::Bool, Bin::Sub) => Bin::Xor,
+            (Lane::Bool, _) => return None,
+            _ => op,
+        };
         Some(self.body.bin(op, self.args[0], self.args[1]))
     }
 
+    /// A division of operand 0 by operand 1: one function of floats, another of integers.
+    pub fn divided(&mut self, float: Bin, int: Bin) -> Option<Val> {
+        let lane = self.lane(0)?;
+        if lane.is_float() {
+            return self.floats(float);
+        }
+        lane.is_int().then_some(())?;
+        Some(self.body.bin(int, self.args[0], self.args[1]))
+    }
+
+    /// Operands 0 and 1 compared.
     pub fn compare(&mut self, op: Cmp) -> Option<Val> {
-        matches!(self.lane(0)?, Lane::F32 | Lane::I32).then_some(())?;
-        Some(self.body.cmp(op, self.args[0], self.args[1]))
+        let args = [self.args[0], self.args[1]];
+        let [x, y] = match self.lane(0)? {
+            Lane::Bool => args.map(|arg| self.body.un(Un::BoolToInt, arg)),
+            _ => args,
+        };
+        Some(self.body.cmp(op, x, y))
     }
 
-    /// A function of operand 0, which is f32 or i32.
+    /// The size or the opposite of operand 0; a bool stays.
     pub fn number(&mut self, op: Un) -> Option<Val> {
-        matches!(self.lane(0)?, Lane::F32 | Lane::I32).then_some(())?;
-        Some(self.body.un(op, self.args[0]))
+        Some(if self.lane(0)? == Lane::Bool { self.args[0] } else { self.body.un(op, self.args[0]) })
     }
 
-    /// A rounding of operand 0, which leaves an i32 as it is.
+    /// A rounding of operand 0, which leaves an integer as it is.
     pub fn rounded(&mut self, op: Un) -> Option<Val> {
         match self.lane(0)? {
-            Lane::F32 => Some(self.body.un(op, self.args[0])),
-            Lane::I32 => Some(self.args[0]),
-            Lane::Bool => None,
+            lane if lane.is_float() => Some(self.body.un(op, self.args[0])),
+            _ => Some(self.args[0]),
         }
     }
 
-    /// A function of operands 0 and 1, which are bools.
+    /// A function of whether operands 0 and 1 hold, as a number of theirs.
     pub fn bools(&mut self, op: Bin) -> Option<Val> {
-        (self.lane(0)? == Lane::Bool).then_some(())?;
-        Some(self.body.bin(op, self.args[0], self.args[1]))
+        let (x, y) = (self.truth(0)?, self.truth(1)?);
+        let holds = self.body.bin(op, x, y);
+        self.as_operand(holds)
     }
 
-    /// A function of the bits of operands 0 and 1, which are bools or i32.
+    /// A Bool as a number of operand 0's type.
+    pub fn as_operand(&mut self, holds: Val) -> Option<Val> {
+        Some(match self.lane(0)? {
+            Lane::Bool => holds,
+            lane => self.body.un(Un::To(lane), holds),
+        })
+    }
+
+    /// A function of the bits of operands 0 and 1, which are bools or integers.
     pub fn bits(&mut self, op: Bin) -> Option<Val> {
-        matches!(self.lane(0)?, Lane::Bool | Lane::I32).then_some(())?;
+        let lane = self.lane(0)?;
+        (lane == Lane::Bool || lane.is_int()).then_some(())?;
         Some(self.body.bin(op, self.args[0], self.args[1]))
     }
 
-    /// Requires operand 0 to be f32.
+    /// A shift of operand 0 by operand 1, which are integers: by no more than the width; from there on, and by less than 0, all
+    /// that comes in is left.
+    pub fn shifted(&mut self, left: bool) -> Option<Val> {
+        let (width, signed) = self.lane(0)?.int_bits()?;
+        let op = match (left, signed) {
+            (true, _) => Bin::Shl,
+            (false, true) => Bin::ShrSigned,
+            (false, false) => Bin::ShrUnsigned,
+        };
+        let (x, by) = (self.args[0], self.args[1]);
+        let (zero, width, last) = (self.like(0, 0.0)?, self.like(0, width.into())?, self.like(0, (width - 1).into())?);
+        let (below, beyond) = (self.body.cmp(Cmp::Lt, by, zero), self.body.cmp(Cmp::Ge, by, width));
+        let out = self.body.bin(Bin::Or, below, beyond);
+        let by = self.body.select(out, zero, by);
+        let inside = self.body.bin(op, x, by);
+        let outside = if op == Bin::ShrSigned { self.body.bin(op, x, last) } else { zero };
+        Some(self.body.select(out, outside, inside))
+    }
+
+    /// A number of the dtype of operand `arg`, as a constant of the program would be.
+    pub fn like(&mut self, arg: usize, value: f64) -> Option<Val> {
+        let scalar = crate::tensor::Tensor::full(self.call.arg(arg).dtype, &[], value)?;
+        constant(self.body, &scalar)
+    }
+
+    /// Requires operand 0 to be a float.
     pub fn is_float(&self) -> Option<()> {
-        (self.lane(0)? == Lane::F32).then_some(())
+        self.lane(0)?.is_float().then_some(())
+    }
+
+    /// Whether operand `arg` holds, as a Bool: all but 0 does.
+    pub fn truth(&mut self, arg: usize) -> Option<Val> {
+        if self.lane(arg)? == Lane::Bool {
+            return Some(self.args[arg]);
+        }
+        let zero = self.like(arg, 0.0)?;
+        Some(self.body.cmp(Cmp::Ne, self.args[arg], zero))
     }
 }
 
@@ -373,6 +465,39 @@ pub struct Product {
 }
 
 impl Product {
+    /// The same as a loop nest, for lanes that sums of products have no kernel for: both operands become numbers of the result's
+    /// type, whose products are summed.
+    pub fn nest(&self, lanes: [Lane; 2], out: Lane) -> Template {
+        let reads = vec![
+            Read::of(Source::Arg(self.data_arg), self.data.clone()),
+            Read::of(Source::Arg(1 - self.data_arg), self.weight.clone()),
+        ];
+        let (summing, mut body) = (summing(out), Body::new());
+        let mut factor = |read: usize, lane: Lane| {
+            let val = body.read(read);
+            let val = converted(&mut body, val, lane, out);
+            converted(&mut body, val, out, summing)
+        };
+        let (x, w) = (factor(0, lanes[self.data_arg]), factor(1, lanes[1 - self.data_arg]));
+        let product = body.bin(Bin::Mul, x, w);
+        let folds = Stage { each: true, body, folds: vec![(product, Fold::Sum)], stores: vec![] };
+        let mut body = Body::new();
+        let val = body.folded(0);
+        let val = converted(&mut body, val, summing, out);
+        let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+        let extents = self.extents();
+        let (_, _, first_sum) = self.first();
+        let reduce = self.sum.iter().map(|&extent| ReduceDim { extent, clip: None }).collect();
+        Template {
+            dims: extents[..first_sum].to_vec(),
+            reduce,
+            reads,
+            stages: vec![folds, last],
+            outs: vec![self.out.clone()],
+            ..Template::default()
+        }
+    }
+
     /// The number of the first dimension of the points, of the columns, of the sum.
     pub fn first(&self) -> (usize, usize, usize) {
         (1, 1 + self.points.len(), 3 + self.points.len())

@@ -9,7 +9,7 @@ use super::rel::{self, Fault, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
-use crate::kernel::{Bin, Cmp, Lane, Un, Val};
+use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val};
 use crate::tensor::{Tensor, float_max, float_min};
 use crate::types::DType;
 use std::f64::consts::LN_2;
@@ -77,7 +77,9 @@ fn test_rel(cx: &mut RelCx) -> RelResult {
 }
 
 fn isnan_scalar(s: &mut Scalar) -> Option<Val> {
-    s.is_float()?;
+    if s.is_float().is_none() {
+        return Some(always(s, false));
+    }
     Some(s.body.cmp(Cmp::Ne, s.args[0], s.args[0]))
 }
 
@@ -89,10 +91,18 @@ fn isfinite_scalar(s: &mut Scalar) -> Option<Val> {
     magnitude(s, Cmp::Lt)
 }
 
-/// How the magnitude compares with infinity.
+/// One Bool for every element.
+fn always(s: &mut Scalar, holds: bool) -> Val {
+    s.body.push(Instr::Const(if holds { u32::MAX.into() } else { 0 }, Lane::Bool))
+}
+
+/// How the magnitude compares with infinity; that of an integer is less.
 fn magnitude(s: &mut Scalar, op: Cmp) -> Option<Val> {
+    if s.is_float().is_none() {
+        return Some(always(s, op == Cmp::Lt));
+    }
     let magnitude = s.float(Un::Abs)?;
-    let infinity = s.body.f32(f32::INFINITY);
+    let infinity = s.like(0, f64::INFINITY)?;
     Some(s.body.cmp(op, magnitude, infinity))
 }
 
@@ -297,8 +307,20 @@ pub const SIGN: OpDef = unary(
     "sign",
     "-1, 0 or 1 by the sign of `x`; 0 for NaN (`src/relay/op/tensor/unary.cc`).",
     |cx| cx.map(|x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)), i128::signum),
-    |s| s.float(Un::Sign),
+    sign_scalar,
 );
+
+fn sign_scalar(s: &mut Scalar) -> Option<Val> {
+    let lane = s.lane(0)?;
+    if lane.is_float() || lane == Lane::Bool {
+        return if lane == Lane::Bool { Some(s.args[0]) } else { s.float(Un::Sign) };
+    }
+    let (zero, one) = (s.like(0, 0.0)?, s.like(0, 1.0)?);
+    let minus = s.body.bin(Bin::Sub, zero, one);
+    let (above, below) = (s.body.cmp(Cmp::Gt, s.args[0], zero), s.body.cmp(Cmp::Lt, s.args[0], zero));
+    let down = s.body.select(below, minus, zero);
+    Some(s.body.select(above, one, down))
+}
 
 /// Downwards.
 pub const FLOOR: OpDef = unary(
@@ -377,9 +399,9 @@ pub const CLIP: OpDef = OpDef {
 };
 
 fn clip_scalar(s: &mut Scalar) -> Option<Val> {
-    s.is_float()?;
+    (s.lane(0)? != Lane::Bool).then_some(())?;
     let attrs = ClipAttrs::read(s.call.attrs);
-    let (min, max) = (s.body.f32(attrs.a_min as f32), s.body.f32(attrs.a_max as f32));
+    let (min, max) = (s.like(0, attrs.a_min)?, s.like(0, attrs.a_max)?);
     let capped = s.body.bin(Bin::Min, s.args[0], max);
     Some(s.body.bin(Bin::Max, capped, min))
 }
@@ -421,20 +443,16 @@ fn cast_scalar(s: &mut Scalar) -> Option<Val> {
 /// An operand in the dtype of the result.
 pub(super) fn cast(s: &mut Scalar, arg: usize) -> Option<Val> {
     let (from, to, x) = (s.lane(arg)?, lower::lane(s.call.out().dtype)?, s.args[arg]);
+    if to == Lane::Bool {
+        return s.truth(arg);
+    }
     Some(match (from, to) {
+        _ if from == to => x,
         (Lane::F32, Lane::I32) => s.body.un(Un::SaturateToInt, x),
         (Lane::I32, Lane::F32) => s.body.un(Un::ToFloat, x),
         (Lane::Bool, Lane::F32) => s.body.un(Un::BoolToFloat, x),
         (Lane::Bool, Lane::I32) => s.body.un(Un::BoolToInt, x),
-        (Lane::F32, Lane::Bool) => {
-            let zero = s.body.f32(0.0);
-            s.body.cmp(Cmp::Ne, x, zero)
-        }
-        (Lane::I32, Lane::Bool) => {
-            let zero = s.body.i32(0);
-            s.body.cmp(Cmp::Ne, x, zero)
-        }
-        (Lane::F32, Lane::F32) | (Lane::I32, Lane::I32) | (Lane::Bool, Lane::Bool) => x,
+        _ => s.body.un(Un::To(to), x),
     })
 }
 

@@ -4,7 +4,7 @@ use super::attrs::attrs;
 use super::dense::require_product_onnx;
 use super::dense::{product_of_rows, rows_product};
 use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{AxisMap, Call, Lower, Product};
+use super::lower::{self, AxisMap, Call, Lower, Product};
 use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, From, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, broadcast_dim};
 use super::{Fuse, OpDef};
@@ -193,7 +193,7 @@ fn batch_dim(cx: &RelCx, a: SDim, b: SDim) -> RelResult<SDim> {
 fn batch_matmul_product(call: &Call) -> Option<Vec<Product>> {
     let attrs = BatchMatmulAttrs::read(call.attrs);
     let (a, b, out) = (call.arg(0), call.arg(1), call.out());
-    if [a.dtype, b.dtype, out.dtype] != [DType::F32; 3] {
+    if !lower::multiplies([a, b, out]) {
         return None;
     }
     let k = a.shape[if attrs.transpose_a { 1 } else { 2 }];

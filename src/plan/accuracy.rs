@@ -31,7 +31,7 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
     let said = |of: &dyn Fn(&Call) -> Option<Accuracy>| described(module, call, |call| of(call)).map(|(_, said)| said);
     match rule {
         None | Some(Lower::View(_) | Lower::Move(..) | Lower::Split(_) | Lower::Join(_) | Lower::Stack(_)) => None,
-        Some(Lower::Scalar(rule) | Lower::Along(_, rule)) => said(&|call| {
+        Some(Lower::Scalar(rule) | Lower::Divided(rule) | Lower::Along(_, rule)) => said(&|call| {
             let mut body = Body::new();
             let args: Vec<Val> = (0..call.args.len()).map(|arg| body.read(arg)).collect();
             rule(&mut Scalar { call, body: &mut body, args: &args })?;

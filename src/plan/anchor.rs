@@ -6,8 +6,8 @@ use super::request::margins;
 use super::{BufferId, Move, Place, Step, Work};
 use crate::ir::ExprId;
 use crate::kernel::{
-    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Lane, Nest, Operand, Stage, Store, Val, View,
-    Winograd,
+    Access, Bin, Body, Columns, Contract, ContractDim, Depthwise, Instr, Kernel, Lane, Nest, Operand, Stage, Store, Un, Val,
+    View, Winograd,
 };
 use crate::ops::OpDef;
 use crate::ops::lower::{AxisMap, Call, Product, Read, Source as ReadSource, Template, Tensor};
@@ -28,7 +28,8 @@ pub struct Anchor {
 
 #[derive(Clone)]
 enum Kind {
-    Nest(Template),
+    /// Which together write each element once.
+    Nests(Vec<Template>),
     Products(Vec<Product>),
 }
 
@@ -107,11 +108,19 @@ impl Lowering<'_> {
             }
         }
         let picks = template.reads.iter().any(|read| !read.picked.is_empty());
-        (!picks || inputs.iter().all(|input| self.is_countable(input))).then_some(())?;
+        // What is picked has 32 bits, or is a bool.
+        let plain = |input: &Lazy| input.loads.iter().all(|load| Lane::of(load.dtype).is_some_and(Lane::is_plain));
+        let fits = |(arg, input): (usize, &Lazy)| self.is_countable(input) && (is_index(arg) || plain(input));
+        (!picks || inputs.iter().enumerate().all(fits)).then_some(())?;
         for positions in &template.positions {
             inputs[positions.arg] = self.positions(positions, &inputs[positions.arg], op);
         }
-        Some(self.anchor(Kind::Nest(template), inputs, op, out))
+        Some(self.anchor(Kind::Nests(vec![template]), inputs, op, out))
+    }
+
+    /// A nest over operands that lie in memory.
+    pub(super) fn anchored(&mut self, op: &'static OpDef, inputs: Vec<Lazy>, template: Template, out: &Tensor) -> Value {
+        self.anchor(Kind::Nests(vec![template]), inputs, op, out)
     }
 
     /// The elements in order under other extents; a copy where strides cannot say it.
@@ -145,11 +154,18 @@ impl Lowering<'_> {
         let shape = call.arg(data_arg).shape.clone();
         let mut wanted = vec![];
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
-        if products.iter().any(|product| product.depthwise && !side_by_side(product, &placed[data_arg])) {
-            return None;
-        }
+        let lanes = [Lane::of(call.arg(0).dtype)?, Lane::of(call.arg(1).dtype)?];
+        let out = Lane::of(call.out().dtype)?;
+        let kind = if [lanes[0], lanes[1], out] == [Lane::F32; 3] {
+            if products.iter().any(|product| product.depthwise && !side_by_side(product, &placed[data_arg])) {
+                return None;
+            }
+            Kind::Products(products)
+        } else {
+            Kind::Nests(products.iter().map(|product| product.nest(lanes, out)).collect())
+        };
         placed[data_arg] = self.with_margins(&placed[data_arg], &wanted);
-        Some(self.anchor(Kind::Products(products), placed, op, call.out()))
+        Some(self.anchor(kind, placed, op, call.out()))
     }
 
     fn inputs(&mut self, args: &[Value]) -> Option<Vec<Lazy>> {
@@ -227,7 +243,9 @@ impl Lowering<'_> {
         match anchors.last() {
             None => self.store_elements(&lazy, buffer, view),
             Some(&anchor) => match self.anchors[anchor].kind.clone() {
-                Kind::Nest(template) => self.store_nest(anchor, &template, &lazy, buffer, view),
+                Kind::Nests(templates) => {
+                    templates.iter().for_each(|template| self.store_nest(anchor, template, &lazy, buffer, view));
+                }
                 Kind::Products(products) => self.store_products(anchor, &products, &lazy, buffer, view),
             },
         }
@@ -387,13 +405,10 @@ impl Lowering<'_> {
     }
 
     fn store_products(&mut self, anchor: usize, products: &[Product], after: &Lazy, buffer: BufferId, view: &View) {
-        // All lanes of a product are F32, and no condition comes from outside of its body.
-        let of_floats = after.loads.iter().all(|load| load.dtype == DType::F32)
-            && !after.body.instrs.iter().any(|instr| matches!(instr, Instr::Const(_, Lane::Bool)));
         let fits = products.iter().all(|product| {
             let (_, columns, sum) = product.first();
             let (own, _) = strides(&product.out, view, sum + product.sum.len());
-            (own[columns + 1] == 1 || product.columns[1] == 1) && after.dtype == DType::F32 && of_floats
+            (own[columns + 1] == 1 || product.columns[1] == 1) && is_f32(after)
         });
         if !fits {
             // In an order that suits the kernel first.
@@ -499,6 +514,16 @@ impl Anchor {
     }
 }
 
+/// Whether all that is read and computed is what a sum of products can do behind it: F32, and what compares and chooses among it.
+fn is_f32(after: &Lazy) -> bool {
+    let reads: Vec<Lane> = after.loads.iter().filter_map(|load| Lane::of(load.dtype)).collect();
+    reads.iter().all(|&lane| lane == Lane::F32)
+        && after.dtype == DType::F32
+        && after.body.lanes(&reads).iter().all(|lane| lane.is_plain())
+        // No condition comes from outside of its body.
+        && !after.body.instrs.iter().any(|instr| matches!(instr, Instr::Un(Un::To(_), _) | Instr::Const(_, Lane::Bool)))
+}
+
 /// Whether the columns of the data lie side by side.
 fn side_by_side(product: &Product, data: &Lazy) -> bool {
     let (_, columns, sum) = product.first();
@@ -509,7 +534,7 @@ fn side_by_side(product: &Product, data: &Lazy) -> bool {
 /// `x`. A sum that starts at +0 is never -0, so that only a product behind it could tell, by a zero's sign.
 fn on_sums(body: &Body) -> Body {
     let constant = |val: Val| match body.instrs[val.0 as usize] {
-        Instr::Const(bits, Lane::F32) => !f32::from_bits(bits).is_nan(),
+        Instr::Const(bits, Lane::F32) => !f32::from_bits(bits as u32).is_nan(),
         _ => false,
     };
     let instrs = body.instrs.iter().map(|&instr| match instr {

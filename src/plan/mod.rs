@@ -9,6 +9,7 @@ mod accuracy;
 mod anchor;
 mod call;
 mod group;
+mod guard;
 mod index;
 mod memory;
 mod offsets;
@@ -121,7 +122,7 @@ pub struct Group {
 pub enum Seen {
     Buffer(BufferId, View),
     /// A scalar that is part of the code, by its bits.
-    Scalar(u32, Lane),
+    Scalar(u64, Lane),
     Tuple(Vec<Seen>),
     /// Nowhere as such.
     Nowhere,
@@ -139,6 +140,8 @@ pub enum Work {
     Zero(Vec<(u64, u64)>),
     /// The evaluation of an operator.
     Fallback(Fallback),
+    /// Fails where argument 0, a bool, holds.
+    Guard(Guard),
 }
 
 impl Work {
@@ -169,6 +172,14 @@ pub struct Positions {
     pub outside: Outside,
     /// The operator that an index outside stops.
     pub call: ExprId,
+}
+
+/// A call that fails as its evaluation does on operands that are all 0.
+#[derive(Clone, Debug)]
+pub struct Guard {
+    pub call: ExprId,
+    /// The operands.
+    pub operands: Vec<(DType, Vec<u64>)>,
 }
 
 /// A call of an operator that has no kernel.

@@ -283,15 +283,10 @@ impl Lowering<'_> {
         let shape: Vec<u64> = value.shape().iter().map(|&dim| dim as u64).collect();
         let tensor = Tensor { shape, dtype: value.dtype() };
         // A scalar becomes a number of the body.
-        if let (true, Some(lane)) = (tensor.shape.is_empty(), crate::ops::lower::lane(tensor.dtype)) {
-            let mut body = Body::new();
-            let bits = match lane {
-                crate::kernel::Lane::F32 => (value.to_f64s()[0] as f32).to_bits(),
-                crate::kernel::Lane::I32 => value.to_ints()[0] as i32 as u32,
-                // As a comparison makes it.
-                crate::kernel::Lane::Bool => u32::MAX * u32::from(value.to_ints()[0] != 0),
-            };
-            let result = body.push(crate::kernel::Instr::Const(bits, lane));
+        let mut body = Body::new();
+        if tensor.shape.is_empty()
+            && let Some(result) = crate::ops::lower::constant(&mut body, value)
+        {
             return Lazy { dims: vec![], dtype: tensor.dtype, loads: vec![], body, result, ops: vec![] };
         }
         let buffer = self.buffer(&tensor, Place::Const(id));
@@ -345,6 +340,10 @@ impl Lowering<'_> {
     fn lowered(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {
         match op.lower.as_ref()? {
             Lower::Scalar(rule) => self.scalar(op, call, args, None, *rule).map(Value::Tensor),
+            Lower::Divided(rule) => {
+                let args = self.guarded(expr, op, call, args)?;
+                self.scalar(op, call, &args, None, *rule).map(Value::Tensor)
+            }
             Lower::Along(axis, rule) => {
                 let axis = axis(call)?;
                 self.scalar(op, call, args, Some(axis), *rule).map(Value::Tensor)

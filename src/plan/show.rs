@@ -41,6 +41,7 @@ fn work(work: &Work) -> String {
         Work::Move(moved) => format!("move {:?}", moved.dims),
         Work::Zero(stretches) => format!("zero {} stretches", stretches.len()),
         Work::Positions(positions) => format!("positions below {:?}", positions.lengths),
+        Work::Guard(_) => "fails where it holds".into(),
         Work::Fallback(_) => "fallback: no kernel".into(),
         Work::Kernel(Kernel::Nest(nest)) => {
             let reduce: Vec<u64> = nest.reduce.iter().map(|dim| dim.extent).collect();

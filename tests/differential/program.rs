@@ -2,9 +2,12 @@
 //!
 //! A number decides a program; with fewer steps it is the same program cut off earlier, which is how a failure is made small.
 
+mod typed;
+
 use fastrand::Rng;
 use relayc::driver::bind::Bound;
 use relayc::tensor::Tensor;
+use relayc::types::DType;
 
 /// The dtypes of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -12,14 +15,17 @@ pub enum Kind {
     F32,
     I32,
     Bool,
+    /// Any other.
+    Typed(DType),
 }
 
 impl Kind {
-    fn name(self) -> &'static str {
+    fn name(self) -> String {
         match self {
-            Kind::F32 => "float32",
-            Kind::I32 => "int32",
-            Kind::Bool => "bool",
+            Kind::F32 => "float32".to_owned(),
+            Kind::I32 => "int32".to_owned(),
+            Kind::Bool => "bool".to_owned(),
+            Kind::Typed(dtype) => dtype.to_string(),
         }
     }
 }
@@ -152,6 +158,7 @@ impl Program {
                 Kind::F32 => Tensor::from_fn(&param.shape, |_| random.f32() * 4.0 - 2.0),
                 Kind::I32 => Tensor::from_fn(&param.shape, |_| random.i32(-9..10)),
                 Kind::Bool => Tensor::from_fn(&param.shape, |_| random.bool()),
+                Kind::Typed(dtype) => typed::argument(&mut random, dtype, &param.shape),
             })
         };
         self.params.iter().map(value).collect()
@@ -283,7 +290,7 @@ impl Maker {
 
     /// Adds a step; whether one was possible.
     fn step(&mut self) -> bool {
-        match self.random.u8(..26) {
+        match self.random.u8(..30) {
             0..=2 => self.unary(),
             3..=6 => self.binary(),
             7 => self.choice(),
@@ -299,6 +306,7 @@ impl Maker {
             22 => self.concatenate(),
             23 => self.split(),
             24 => self.slice(),
+            26..30 => self.typed(),
             _ => self.movement(),
         }
         .is_some()
@@ -361,7 +369,11 @@ impl Maker {
     }
 
     fn integers(&mut self) -> Option<()> {
-        let (x, shape, kind) = self.pick(|value| value.kind != Kind::F32 || elements(&value.shape) < 500)?;
+        let (x, shape, kind) = self.pick(|value| match value.kind {
+            Kind::F32 => elements(&value.shape) < 500,
+            Kind::I32 | Kind::Bool => true,
+            Kind::Typed(_) => false,
+        })?;
         let (text, kind) = match (kind, self.random.u8(..4)) {
             (Kind::F32, _) => (format!("cast(clip({x}, a_min=-100f, a_max=100f), dtype=\"int32\")"), Kind::I32),
             (Kind::I32, 0) => (format!("add({x}, {x})"), Kind::I32),
@@ -371,6 +383,7 @@ impl Maker {
             (Kind::Bool, 0) => (format!("logical_not({x})"), Kind::Bool),
             (Kind::Bool, 1) => (format!("cast({x}, dtype=\"int32\")"), Kind::I32),
             (Kind::Bool, _) => (format!("cast({x}, dtype=\"float32\")"), Kind::F32),
+            (Kind::Typed(_), _) => return None,
         };
         self.bind(text, shape, kind);
         Some(())

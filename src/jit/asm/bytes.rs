@@ -1,7 +1,8 @@
-//! Single bytes between memory and general registers.
+//! Single bytes and words between memory and general registers.
 
+use super::Asm;
+use super::encode::{Bytes, Place};
 use super::operand::{Mem, R};
-use super::{Asm, encode::Place};
 
 impl Asm {
     /// Loads a byte; the rest becomes zero.
@@ -15,6 +16,19 @@ impl Asm {
             0..4 => self.byte_form(&[0x88], src, dst),
             _ => self.refuse("mov byte", "only the first four registers"),
         }
+    }
+
+    /// Loads two bytes; the rest becomes zero.
+    pub fn load_word(&mut self, dst: R, src: Mem) {
+        self.byte_form(&[0x0f, 0xb7], dst, src);
+    }
+
+    /// Stores the two lowest bytes.
+    pub fn store_word(&mut self, dst: Mem, src: R) {
+        let mut prefix = Bytes::new();
+        prefix.push(0x66);
+        self.append(&prefix);
+        self.byte_form(&[0x89], src, dst);
     }
 
     fn byte_form(&mut self, opcode: &[u8], reg: R, mem: Mem) {

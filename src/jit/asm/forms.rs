@@ -335,6 +335,7 @@ forms! {
     VPADDD = Form::new("vpaddd", P66, M0F, 0xfe).both();
     VPSUBD = Form::new("vpsubd", P66, M0F, 0xfa).both();
     VPMULLD = Form::new("vpmulld", P66, M0F38, 0x40).both();
+    VPHADDD = Form::new("vphaddd", P66, M0F38, 0x02).vex(0).widths(X | Y);
     VPMAXSD = Form::new("vpmaxsd", P66, M0F38, 0x3d).both();
     VPMINSD = Form::new("vpminsd", P66, M0F38, 0x39).both();
     VPSLLVD = Form::new("vpsllvd", P66, M0F38, 0x47).both();

@@ -241,6 +241,23 @@ impl Asm {
             Isa::Avx2 => Rm::Mem(self.constant(&bits.to_le_bytes().repeat(8))),
         }
     }
+
+    /// A constant quadword to all lanes.
+    pub fn splat_quads(&mut self, dst: V, bits: u64) {
+        if bits == 0 {
+            return self.zero(dst);
+        }
+        let mem = self.constant(&bits.to_le_bytes());
+        self.full2(&forms::VBROADCASTSD, dst, mem.into());
+    }
+
+    /// A constant quadword in all lanes as an operand of an instruction on quadwords.
+    pub fn splat_quads_rm(&mut self, bits: u64) -> Rm {
+        match self.isa {
+            Isa::Avx512 => Rm::Bcast(self.constant(&bits.to_le_bytes())),
+            Isa::Avx2 => Rm::Mem(self.constant(&bits.to_le_bytes().repeat(4))),
+        }
+    }
 }
 
 /// Arithmetic.

@@ -248,7 +248,7 @@ impl<'a> Evaluation<'a> {
             Instr::Read(0) => self.sum,
             Instr::Read(operand) if usize::from(operand) < self.epilogue.streams.len() => Place::Operand(operand.into()),
             Instr::Const(bits, _) => match asm {
-                Some(asm) => Place::Memory(asm.splat_bits_rm(bits)),
+                Some(asm) => Place::Memory(asm.splat_bits_rm(bits as u32)),
                 // As the assembler has it.
                 None if self.isa == Isa::Avx512 => Place::Memory(Rm::Bcast(Mem::at(R::RSP, 0))),
                 None => Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))),
@@ -260,7 +260,7 @@ impl<'a> Evaluation<'a> {
             Instr::Fma(a, b, c) => Place::Register(self.fma(asm, a, b, c)?),
             Instr::Cmp(cmp, a, b) => self.cmp(asm, cmp, a, b)?,
             Instr::Select(condition, a, b) => Place::Register(self.select(asm, condition, a, b)?),
-            Instr::Read(_) | Instr::Pick(..) | Instr::Folded(_) | Instr::Count => return None,
+            Instr::Read(_) | Instr::ReadHalf(..) | Instr::Pick(..) | Instr::Folded(_) | Instr::Count => return None,
         })
     }
 
@@ -343,9 +343,9 @@ impl<'a> Evaluation<'a> {
     fn cmp(&mut self, asm: &mut Option<&mut Asm>, cmp: Cmp, a: Val, b: Val) -> Option<Place> {
         let left = self.register(asm, a)?;
         let right = match self.lane(a) {
-            Lane::Bool => return None,
             Lane::F32 => self.operand(asm, b)?,
             Lane::I32 => self.register(asm, b).map(Rm::Reg)?,
+            _ => return None,
         };
         self.release(a);
         self.release(b);

@@ -20,7 +20,8 @@ pub fn evaluate<const N: usize>(
             Instr::Pick(..) => unreachable!("who calls this reads what is picked"),
             Instr::Folded(fold) => folded.0[usize::from(fold)],
             Instr::Count => [count.to_bits(); N],
-            Instr::Const(bits, _) => [bits; N],
+            Instr::Const(bits, _) => [bits as u32; N],
+            Instr::ReadHalf(..) => unreachable!("lanes of 64 bits have another reference"),
             Instr::Un(op, a) => unary(op, &values[a.0 as usize], lanes[a.0 as usize]),
             Instr::Bin(op, a, b) => binary(op, &values[a.0 as usize], &values[b.0 as usize], lanes[a.0 as usize]),
             Instr::Fma(a, b, c) => {
@@ -107,7 +108,7 @@ fn binary<const N: usize>(op: Bin, x: &Lanes<N>, y: &Lanes<N>, lane: Lane) -> La
         Bin::ShrSigned => zip(x, y, |a, b| ((a as i32) >> (b & 31)) as u32),
         Bin::ShrUnsigned => zip(x, y, |a, b| a >> (b & 31)),
         Bin::Scale => zip_f(x, y, |a, b| (f64::from(a) * f64::from(b).exp2()) as f32),
-        Bin::Max | Bin::Min | Bin::Pow | Bin::Mod | Bin::FloorMod | Bin::FloorDiv => unreachable!("{op:?} is not primitive"),
+        _ => unreachable!("{op:?} is not primitive"),
     }
 }
 

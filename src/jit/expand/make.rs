@@ -32,6 +32,11 @@ impl Make {
         self.body.push(instr)
     }
 
+    /// The instruction that makes a value.
+    pub fn instr(&self, val: Val) -> Instr {
+        self.body.instrs[val.0 as usize]
+    }
+
     pub fn f32(&mut self, value: f32) -> Val {
         self.body.f32(value)
     }
@@ -180,7 +185,7 @@ impl Make {
     /// The constant among two values, which is no NaN, and the other value.
     pub fn one_constant(&self, x: Val, y: Val) -> Option<((Val, f32), Val)> {
         let constant = |val: Val| match self.body.instrs[val.0 as usize] {
-            Instr::Const(bits, Lane::F32) if !f32::from_bits(bits).is_nan() => Some((val, f32::from_bits(bits))),
+            Instr::Const(bits, Lane::F32) if !f32::from_bits(bits as u32).is_nan() => Some((val, f32::from_bits(bits as u32))),
             _ => None,
         };
         constant(x).map(|found| (found, y)).or_else(|| constant(y).map(|found| (found, x)))

@@ -12,6 +12,7 @@ mod logarithm;
 mod make;
 mod remainder;
 mod saturating;
+pub mod widths;
 
 #[cfg(test)]
 pub(crate) mod evaluate;
@@ -88,7 +89,11 @@ fn unary(make: &mut Make, op: Un, x: Val) -> Val {
         | Un::Bits
         | Un::FromBits
         | Un::BoolToFloat
-        | Un::BoolToInt => make.un(op, x),
+        | Un::BoolToInt
+        | Un::ThroughF16
+        | Un::Widen(..)
+        // What is left of these has no kernel, and whoever makes code of them says so.
+        | Un::To(_) => make.un(op, x),
         Un::Exp => exponential::exp(make, x),
         Un::Sigmoid => exponential::sigmoid(make, x),
         Un::Log => logarithm::log(make, x),
@@ -121,7 +126,10 @@ fn binary(make: &mut Make, op: Bin, x: Val, y: Val, lane: Lane) -> Val {
         | Bin::Xor
         | Bin::Shl
         | Bin::ShrSigned
-        | Bin::ShrUnsigned => make.bin(op, x, y),
+        | Bin::ShrUnsigned
+        | Bin::JoinLow
+        | Bin::JoinFloat
+        | Bin::TruncDiv => make.bin(op, x, y),
         Bin::Scale => {
             let n = make.nearest(y, 1.0);
             make.scale(x, n)

@@ -7,6 +7,7 @@ use super::emit::Point;
 use super::generate::{Gen, SCRATCH, SCRATCH_MASK, Vector};
 use super::shape::LaneDim;
 use crate::jit::asm::{Isa, Mask, Mem, Op, R, V, Width, forms};
+use crate::jit::expand::widths::Put;
 use crate::kernel::Instr;
 use crate::types::DType;
 
@@ -15,6 +16,7 @@ pub struct Lanes {
     pub first: Mem,
     /// In elements.
     pub stride: i64,
+    /// Bytes of an element.
     pub size: i64,
     pub n: usize,
     pub tail: bool,
@@ -58,6 +60,10 @@ impl Gen<'_> {
     pub fn read_lanes(&mut self, access: usize, lanes: &Lanes, dst: V) -> Option<()> {
         if self.n.accesses[access].dtype == DType::BOOL {
             self.read_bytes(lanes, dst);
+            return Some(());
+        }
+        if lanes.size < 4 {
+            self.read_narrow(lanes, self.n.accesses[access].dtype, dst);
             return Some(());
         }
         match (lanes.stride, self.tail) {
@@ -175,7 +181,7 @@ impl Gen<'_> {
         }
     }
 
-    fn load_order(&mut self, dst: V, order: &[u32]) {
+    pub fn load_order(&mut self, dst: V, order: &[u32]) {
         let bytes: Vec<u8> = order.iter().flat_map(|lane| lane.to_le_bytes()).collect();
         let order = self.asm.constant(&bytes);
         self.asm.load(dst, order);
@@ -223,10 +229,23 @@ impl Gen<'_> {
         self.asm.op3(Op::SubI, dst, zero, dst);
     }
 
+    /// What a stage stores: a vector, or half of one.
+    pub fn put(&mut self, put: &Put, point: &Point, value: V) -> Option<()> {
+        let access = self.n.n_reads + put.write;
+        match self.n.accesses[access].dtype.bytes() {
+            8 => self.store_half(access, put.half, point, value),
+            _ => self.store(put.write, point, value),
+        }
+    }
+
     pub fn store(&mut self, write: usize, point: &Point, value: V) -> Option<()> {
         let access = self.n.n_reads + write;
         let lanes = self.place(access, point)?;
         let bytes = self.n.accesses[access].dtype == DType::BOOL;
+        if lanes.size < 4 && !bytes {
+            self.store_narrow(&lanes, self.n.accesses[access].dtype, value);
+            return Some(());
+        }
         if bytes {
             let one = self.asm.splat_bits_rm(1);
             self.asm.op3(Op::And, SCRATCH[1], value, one);

@@ -18,7 +18,11 @@ pub enum Loc {
     /// A whole vector at an offset from `rsp`.
     Slot(i32),
     Const(u32),
+    /// A constant of 64 bits a lane.
+    Quad(u64),
     Mask(K),
+    /// A mask of half as many lanes.
+    HalfMask(K),
 }
 
 /// Where a body runs.
@@ -40,13 +44,13 @@ pub struct Body<'b> {
 }
 
 /// A run over some instructions of a body.
-struct Run {
-    at: Vec<Loc>,
+pub struct Run {
+    pub at: Vec<Loc>,
     /// Registers that this run may give back.
     own: Vec<bool>,
     /// The instructions that use each value, ascending; [`END`] for what is used after all.
-    uses: Vec<Vec<usize>>,
-    now: usize,
+    pub uses: Vec<Vec<usize>>,
+    pub now: usize,
 }
 
 const END: usize = usize::MAX;
@@ -133,13 +137,13 @@ impl Gen<'_> {
                 Instr::Select(_, _, other) => other,
                 _ => continue,
             };
-            let Instr::Const(bits, _) = program.body.instrs[first.0 as usize] else { continue };
-            if invariant[at] || left == 0 || pinned[first.0 as usize] != Loc::Nowhere {
+            let Instr::Const(bits, lane) = program.body.instrs[first.0 as usize] else { continue };
+            if lane.is_half() || invariant[at] || left == 0 || pinned[first.0 as usize] != Loc::Nowhere {
                 continue;
             }
             left -= 1;
             let register = self.take_register()?;
-            self.asm.splat_bits(register, bits);
+            self.asm.splat_bits(register, bits as u32);
             pinned[first.0 as usize] = Loc::Reg(register);
         }
         Some(())
@@ -165,7 +169,7 @@ impl Gen<'_> {
         self.instructions(program, &select, point, &mut run)?;
         for store in &program.stores {
             let value = self.in_register(&run, store.val, 1);
-            self.store(store.write, point, value)?;
+            self.put(store, point, value)?;
         }
         if let Some((accumulators, set)) = body.accumulators {
             let across = matches!(self.shape.lane, super::shape::LaneDim::Reduced(_));
@@ -186,7 +190,8 @@ impl Gen<'_> {
         for (place, instr) in program.body.instrs.iter().enumerate() {
             if at[place] == Loc::Nowhere {
                 at[place] = match *instr {
-                    Instr::Const(bits, _) => Loc::Const(bits),
+                    Instr::Const(bits, lane) if lane.is_half() => Loc::Quad(bits),
+                    Instr::Const(bits, _) => Loc::Const(bits as u32),
                     Instr::Folded(fold) => Loc::Slot(self.folded[usize::from(fold)][point.index]),
                     Instr::Count => match self.count {
                         Some(slot) => Loc::Slot(slot),
@@ -215,7 +220,7 @@ impl Gen<'_> {
     }
 
     /// The register of a value; one that has none comes to the scratch register of this number.
-    fn in_register(&mut self, run: &Run, val: Val, scratch: usize) -> V {
+    pub fn in_register(&mut self, run: &Run, val: Val, scratch: usize) -> V {
         match run.at[val.0 as usize] {
             Loc::Reg(register) => register,
             Loc::Slot(slot) => {
@@ -226,20 +231,29 @@ impl Gen<'_> {
                 self.asm.splat_bits(SCRATCH[scratch], bits);
                 SCRATCH[scratch]
             }
+            Loc::Quad(bits) => {
+                self.asm.splat_quads(SCRATCH[scratch], bits);
+                SCRATCH[scratch]
+            }
             Loc::Mask(mask) => {
                 self.spread(SCRATCH[scratch], mask);
+                SCRATCH[scratch]
+            }
+            Loc::HalfMask(mask) => {
+                self.spread_half(SCRATCH[scratch], mask);
                 SCRATCH[scratch]
             }
             Loc::Nowhere => SCRATCH[scratch],
         }
     }
 
-    fn operand(&mut self, run: &Run, val: Val) -> Rm {
+    pub fn operand(&mut self, run: &Run, val: Val) -> Rm {
         match run.at[val.0 as usize] {
             Loc::Slot(slot) => Rm::Mem(Mem::at(R::RSP, slot)),
             Loc::Const(bits) => self.asm.splat_bits_rm(bits),
+            Loc::Quad(bits) => self.asm.splat_quads_rm(bits),
             Loc::Reg(register) => Rm::Reg(register),
-            Loc::Mask(_) | Loc::Nowhere => Rm::Reg(self.in_register(run, val, 1)),
+            Loc::Mask(_) | Loc::HalfMask(_) | Loc::Nowhere => Rm::Reg(self.in_register(run, val, 1)),
         }
     }
 
@@ -269,15 +283,15 @@ impl Gen<'_> {
         }
         match run.at[at] {
             Loc::Reg(register) => self.free |= 1 << register.0,
-            Loc::Mask(K(mask)) => self.free_masks |= 1 << mask,
+            Loc::Mask(K(mask)) | Loc::HalfMask(K(mask)) => self.free_masks |= 1 << mask,
             Loc::Slot(slot) => self.spare_slots.push(slot),
-            Loc::Nowhere | Loc::Const(_) => (),
+            Loc::Nowhere | Loc::Const(_) | Loc::Quad(_) => (),
         }
         run.at[at] = Loc::Nowhere;
     }
 
     /// A register for the value of the instruction at hand, which does not use it before the result is written.
-    fn result(&mut self, program: &Program, run: &mut Run) -> Option<V> {
+    pub fn result(&mut self, program: &Program, run: &mut Run) -> Option<V> {
         for val in program.body.instrs[run.now].operands() {
             self.release_quietly(run, val);
         }
@@ -292,7 +306,7 @@ impl Gen<'_> {
     }
 
     /// A register that none of the operands has.
-    fn fresh(&mut self, program: &Program, run: &mut Run) -> Option<V> {
+    pub fn fresh(&mut self, program: &Program, run: &mut Run) -> Option<V> {
         let register = match self.take_register() {
             Some(register) => register,
             None => self.evict(program, run)?,
@@ -317,8 +331,11 @@ impl Gen<'_> {
     }
 
     fn instruction(&mut self, program: &Program, at: usize, point: &Point, run: &mut Run) -> Option<()> {
+        if is_of_halves(program, at) {
+            return self.half_instruction(program, at, point, run);
+        }
         match program.body.instrs[at] {
-            Instr::Const(..) | Instr::Folded(_) | Instr::Count => Some(()),
+            Instr::Const(..) | Instr::Folded(_) | Instr::Count | Instr::ReadHalf(..) => Some(()),
             Instr::Read(read) => {
                 let dst = self.fresh(program, run)?;
                 self.read(usize::from(read), point, dst)
@@ -427,7 +444,7 @@ impl Gen<'_> {
                 self.asm.scalef(dst, x, y);
                 return Some(());
             }
-            Bin::Max | Bin::Min | Bin::Pow | Bin::Mod | Bin::FloorMod | Bin::FloorDiv => return None,
+            _ => return None,
         };
         let in_memory = |val: Val| matches!(run.at[val.0 as usize], Loc::Const(_) | Loc::Slot(_));
         let (a, b) = if commutes && in_memory(a) && !in_memory(b) { (b, a) } else { (a, b) };
@@ -497,15 +514,8 @@ impl Gen<'_> {
             _ => self.operand(run, b),
         };
         let now = run.now;
-        let only_chooses = |at: usize| match program.body.instrs.get(at) {
-            Some(Instr::Select(condition, then, other)) => {
-                let own = now as u32;
-                condition.0 == own && then.0 != own && other.0 != own
-            }
-            _ => false,
-        };
         let mask = if self.isa() == Isa::Avx512 { Some(SCRATCH_MASK) } else { None };
-        let kept = mask.is_some() && self.free_masks != 0 && run.uses[now].iter().all(|&at| only_chooses(at));
+        let kept = mask.is_some() && self.free_masks != 0 && only_chooses(program, run);
         let dst = match mask {
             Some(_) if kept => {
                 let number = self.free_masks.trailing_zeros() as u8;
@@ -572,6 +582,23 @@ impl Gen<'_> {
         self.asm.select(mask, dst, y, z);
         Some(())
     }
+}
+
+/// Whether the value at hand is nothing but a condition.
+pub fn only_chooses(program: &Program, run: &Run) -> bool {
+    let own = run.now as u32;
+    run.uses[run.now].iter().all(|&at| match program.body.instrs.get(at) {
+        Some(Instr::Select(condition, then, other)) => condition.0 == own && then.0 != own && other.0 != own,
+        _ => false,
+    })
+}
+
+/// Whether an instruction makes or takes lanes of 64 bits, or is otherwise none of lanes of 32 bits.
+fn is_of_halves(program: &Program, at: usize) -> bool {
+    let half = |at: usize| program.lanes[at].is_half();
+    let instr = program.body.instrs[at];
+    !is_free(instr)
+        && (half(at) || matches!(instr, Instr::Un(Un::ThroughF16, _)) || instr.operands().any(|val| half(val.0 as usize)))
 }
 
 /// Whether an instruction needs no code of its own.

@@ -6,6 +6,7 @@
 
 use super::emit::Point;
 use super::generate::{Gen, SCRATCH};
+use super::half_fold::HalfJoin;
 use super::normal::Program;
 use super::shape::LaneDim;
 use crate::jit::asm::forms;
@@ -25,53 +26,77 @@ enum Join {
     Simple(Op),
     Max,
     Min,
+    /// Of lanes of 64 bits.
+    Half(HalfJoin),
+}
+
+/// The fold of one register: how it is joined, whether it is kept negated, and what it starts from.
+#[derive(Clone, Copy, Debug)]
+struct Folding {
+    join: Join,
+    negated: bool,
+    /// All lanes, of 32 or of 64 bits.
+    start: u64,
+    /// Which half of the lanes it is, of lanes of 64 bits.
+    half: Option<u8>,
+}
+
+impl Folding {
+    fn new(isa: Isa, lane: Lane, fold: Fold, half: u8) -> Folding {
+        if lane.is_half() {
+            let (join, start) = HalfJoin::new(isa, lane, fold);
+            return Folding { join: Join::Half(join), negated: join.is_negated(), start, half: Some(half) };
+        }
+        let float = lane == Lane::F32;
+        let negated = float && fold == Fold::Max && isa == Isa::Avx2;
+        let join = match fold {
+            Fold::Sum => Join::Simple(if float { Op::Add } else { Op::AddI }),
+            Fold::Product => Join::Simple(if float { Op::Mul } else { Op::MulloI }),
+            Fold::Max if !float => Join::Simple(Op::MaxI),
+            Fold::Min if !float => Join::Simple(Op::MinI),
+            Fold::Max if !negated => Join::Max,
+            Fold::Max | Fold::Min => Join::Min,
+        };
+        let start = match (fold, float) {
+            (Fold::Sum, _) => 0,
+            (Fold::Product, true) => 1f32.to_bits(),
+            (Fold::Product, false) => 1,
+            (Fold::Max, true) if !negated => f32::NEG_INFINITY.to_bits(),
+            (Fold::Max | Fold::Min, true) => f32::INFINITY.to_bits(),
+            (Fold::Max, false) => i32::MIN as u32,
+            (Fold::Min, false) => i32::MAX as u32,
+        };
+        Folding { join, negated, start: start.into(), half: None }
+    }
 }
 
 /// Registers for each set, vector of the tile, and fold.
 pub struct Accumulators {
     pub sets: usize,
     vectors: usize,
-    folds: Vec<(Join, bool)>,
+    folds: Vec<Folding>,
     registers: Vec<V>,
 }
 
 impl Accumulators {
     /// Takes registers and fills them with the folds' start values.
     pub fn new(cx: &mut Gen, program: &Program, vectors: usize, sets: usize) -> Option<Accumulators> {
-        let folds: Vec<(Join, bool)> = program
-            .folds
-            .iter()
-            .enumerate()
-            .map(|(at, fold)| {
-                let float = cx.n.folded[program.first_fold + at] == Lane::F32;
-                let negated = float && fold.1 == Fold::Max && cx.isa() == Isa::Avx2;
-                let join = match fold.1 {
-                    Fold::Sum => Join::Simple(if float { Op::Add } else { Op::AddI }),
-                    Fold::Product => Join::Simple(if float { Op::Mul } else { Op::MulloI }),
-                    Fold::Max if !float => Join::Simple(Op::MaxI),
-                    Fold::Min if !float => Join::Simple(Op::MinI),
-                    Fold::Max if !negated => Join::Max,
-                    Fold::Max | Fold::Min => Join::Min,
-                };
-                (join, negated)
-            })
-            .collect();
+        let mut folds: Vec<Folding> = Vec::new();
+        for (at, fold) in program.folds.iter().enumerate() {
+            let lane = cx.n.folded[program.first_fold + at];
+            // The two halves of a fold stand side by side.
+            let half = folds.last().is_some_and(|last| lane.is_half() && last.half == Some(0));
+            folds.push(Folding::new(cx.isa(), lane, fold.1, u8::from(half)));
+        }
         let mut accumulators = Accumulators { sets, vectors, folds, registers: Vec::new() };
         for _ in 0..sets * vectors {
-            for (at, fold) in program.folds.iter().enumerate() {
+            for at in 0..accumulators.folds.len() {
                 let register = cx.take_register()?;
-                let float = cx.n.folded[program.first_fold + at] == Lane::F32;
-                let negated = accumulators.folds[at].1;
-                let start = match (fold.1, float) {
-                    (Fold::Sum, _) => 0,
-                    (Fold::Product, true) => 1f32.to_bits(),
-                    (Fold::Product, false) => 1,
-                    (Fold::Max, true) if !negated => f32::NEG_INFINITY.to_bits(),
-                    (Fold::Max | Fold::Min, true) => f32::INFINITY.to_bits(),
-                    (Fold::Max, false) => i32::MIN as u32,
-                    (Fold::Min, false) => i32::MAX as u32,
-                };
-                cx.asm.splat_bits(register, start);
+                let Folding { start, half, .. } = accumulators.folds[at];
+                match half {
+                    Some(_) => cx.asm.splat_quads(register, start),
+                    None => cx.asm.splat_bits(register, start as u32),
+                }
                 accumulators.registers.push(register);
             }
         }
@@ -84,21 +109,25 @@ impl Accumulators {
 
     /// Folds a value in; of a reduced row's last vector only the lanes that there are.
     pub fn add(&self, cx: &mut Gen, set: usize, point: &Point, fold: usize, value: V, masked: bool) {
-        let (join, negated) = self.folds[fold];
+        let folding = self.folds[fold];
         let register = self.register(set, point.index, fold);
-        let value = if negated {
-            let sign = cx.asm.splat_bits_rm(SIGN);
-            cx.asm.op3(Op::Xor, SCRATCH[1], value, sign);
+        let value = if folding.negated {
+            folding.negate(cx, SCRATCH[1], value);
             SCRATCH[1]
         } else {
             value
         };
-        let Some((mask, _)) = cx.tail.filter(|_| masked) else {
-            return join.emit(cx, register, register, value);
+        let Some((mask, n)) = cx.tail.filter(|_| masked) else {
+            return folding.join.emit(cx, register, register, value);
         };
+        if let Some(half) = folding.half {
+            let n = cx.lanes_of_half(n, half);
+            let value = cx.padded_half(value, n, folding.start);
+            return folding.join.emit(cx, register, register, value);
+        }
         // The joined value goes to a scratch register, and from there the lanes that count.
         let joined = SCRATCH[0];
-        join.emit(cx, joined, register, value);
+        folding.join.emit(cx, joined, register, value);
         cx.asm.select(mask, register, joined, register);
     }
 
@@ -106,29 +135,54 @@ impl Accumulators {
     pub fn finish(&mut self, cx: &mut Gen, program: &Program) {
         let across = matches!(cx.shape.lane, LaneDim::Reduced(_));
         for vector in 0..self.vectors {
-            for (fold, &(join, negated)) in self.folds.iter().enumerate() {
-                let mut sets = self.sets;
-                while sets > 1 {
-                    let half = sets.div_ceil(2);
-                    for set in half..sets {
-                        let (to, from) = (self.register(set - half, vector, fold), self.register(set, vector, fold));
-                        join.emit(cx, to, to, from);
-                    }
-                    sets = half;
+            for (fold, folding) in self.folds.iter().enumerate() {
+                match folding.half {
+                    Some(0) => [fold, fold + 1].into_iter().for_each(|half| self.join_sets(cx, vector, half)),
+                    Some(_) => (),
+                    None => self.join_sets(cx, vector, fold),
                 }
                 let register = self.register(0, vector, fold);
-                if across {
-                    join.across(cx, register);
+                match folding.half {
+                    // Both halves become the join of both.
+                    Some(0) if across => {
+                        let other = self.register(0, vector, fold + 1);
+                        folding.join.emit(cx, register, register, other);
+                        folding.join.across(cx, register);
+                        cx.asm.mov(other, register);
+                    }
+                    None if across => folding.join.across(cx, register),
+                    _ => (),
                 }
-                if negated {
-                    let sign = cx.asm.splat_bits_rm(SIGN);
-                    cx.asm.op3(Op::Xor, register, register, sign);
+                if folding.negated {
+                    folding.negate(cx, register, register);
                 }
                 let slot = cx.folded[program.first_fold + fold][vector];
                 cx.asm.store(Mem::at(R::RSP, slot), register);
             }
         }
         self.registers.drain(..).for_each(|register| cx.free |= 1 << register.0);
+    }
+
+    fn join_sets(&self, cx: &mut Gen, vector: usize, fold: usize) {
+        let mut sets = self.sets;
+        while sets > 1 {
+            let half = sets.div_ceil(2);
+            for set in half..sets {
+                let (to, from) = (self.register(set - half, vector, fold), self.register(set, vector, fold));
+                self.folds[fold].join.emit(cx, to, to, from);
+            }
+            sets = half;
+        }
+    }
+}
+
+impl Folding {
+    fn negate(self, cx: &mut Gen, dst: V, value: V) {
+        if self.half.is_some() {
+            return cx.flip_signs(dst, value);
+        }
+        let sign = cx.asm.splat_bits_rm(SIGN);
+        cx.asm.op3(Op::Xor, dst, value, sign);
     }
 }
 
@@ -138,6 +192,7 @@ impl Join {
         let other = SCRATCH[0];
         match self {
             Join::Simple(op) => cx.asm.op3(op, dst, a, b),
+            Join::Half(join) => join.emit(cx, dst, a, b),
             Join::Min if dst == other => {
                 // The scratch register is the result, so the first one is free for the other way.
                 cx.asm.op3(Op::Min, other, a, b);
@@ -178,7 +233,8 @@ impl Join {
                 self.emit(cx, v, v, moved);
             }
         }
-        for floats in [0b01_00_11_10, 0b10_11_00_01] {
+        let within: &[u8] = if matches!(self, Join::Half(_)) { &[0b01_00_11_10] } else { &[0b01_00_11_10, 0b10_11_00_01] };
+        for &floats in within {
             cx.asm.shuffle(moved, v, v, floats);
             self.emit(cx, v, v, moved);
         }

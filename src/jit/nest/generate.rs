@@ -347,7 +347,7 @@ impl<'a> Gen<'a> {
         let mut invariant: Vec<bool> = Vec::with_capacity(program.body.instrs.len());
         for instr in &program.body.instrs {
             invariant.push(match *instr {
-                Instr::Read(read) => {
+                Instr::Read(read) | Instr::ReadHalf(read, _) => {
                     let access = usize::from(read);
                     !varies(access) && !written(self.n.accesses[access].arg)
                 }

@@ -5,14 +5,18 @@
 //! items `begin..end`. Every point is computed by the same instructions whatever the range, so any split of the items among
 //! threads writes the same bytes.
 //!
-//! Elements are f32, i32 or bool; other nests are refused, and have to be computed otherwise. Deliberately not here: which
-//! nests there are (`plan`), who calls them (`jit`'s runner).
+//! A vector has a lane of 32 bits for each of its points. Elements of other widths are brought to such lanes, or to two registers
+//! of half as many lanes of 64 bits, by `expand`'s `widths`; here are their instructions ([`halves`]) and how they are read and
+//! written ([`narrow`], [`halves`]). Deliberately not here: which nests there are (`plan`), who calls them (`jit`'s runner).
 
 mod access;
 mod emit;
 mod fold;
 mod frame;
 mod generate;
+mod half_fold;
+mod halves;
+mod narrow;
 mod normal;
 mod pick;
 mod reduce;
@@ -68,7 +72,8 @@ fn cost(n: &Normal, n_items: usize, lanes: usize) -> f64 {
     let of_stage = |stage: &normal::Program| {
         let times = if stage.each { reduced } else { 1.0 };
         let count = |counts: fn(&Instr) -> bool| stage.body.instrs.iter().filter(|instr| counts(instr)).count();
-        let moved = 4 * (count(|instr| matches!(instr, Instr::Read(_) | Instr::Pick(..))) + stage.stores.len());
+        let moved =
+            4 * (count(|instr| matches!(instr, Instr::Read(_) | Instr::ReadHalf(..) | Instr::Pick(..))) + stage.stores.len());
         let work = count(|instr| !matches!(instr, Instr::Const(..) | Instr::Folded(_) | Instr::Count)) + 3 * stage.folds.len();
         times * (work as f64 / (6 * lanes) as f64 + moved as f64 / 100.0)
     };

@@ -4,7 +4,8 @@
 //! access allows it. Which points belong together, and so every sum, stays the same.
 
 use crate::jit::expand::expand_typed;
-use crate::kernel::{Access, Body, Clip, Fold, Lane, Nest, ReduceDim, Store, Val};
+use crate::jit::expand::widths::{Folded, Put, fold_lanes, machine, machined};
+use crate::kernel::{Access, Body, Clip, Fold, Instr, Lane, Nest, ReduceDim, Val};
 use crate::types::DType;
 
 /// A stage whose body is primitive.
@@ -15,7 +16,7 @@ pub struct Program {
     pub folds: Vec<(Val, Fold)>,
     /// The number of the first fold among those of all stages.
     pub first_fold: usize,
-    pub stores: Vec<Store>,
+    pub stores: Vec<Put>,
 }
 
 /// A nest in simpler form. Reads come first among the accesses, then the writes.
@@ -30,32 +31,39 @@ pub struct Normal {
 }
 
 impl Normal {
-    /// `None` for element types that lanes of 32 bits do not hold, and for a nest that contradicts itself.
-    pub fn new(nest: &Nest, has_scale: bool) -> Option<Normal> {
+    /// `None` for element types that no lane holds, for what has no code, and for a nest that contradicts itself. `avx512` says
+    /// which instructions there are.
+    pub fn new(nest: &Nest, avx512: bool) -> Option<Normal> {
         let accesses: Vec<Access> = nest.reads.iter().chain(&nest.writes).cloned().collect();
         let known = |access: &Access| access.kept.len() == nest.dims.len() && access.reduced.len() == nest.reduce.len();
         if !accesses.iter().all(known) {
             return None;
         }
-        let lanes = accesses.iter().map(|access| lane(access.dtype)).collect::<Option<Vec<Lane>>>()?;
+        let accesses = if moves(nest) { accesses.into_iter().map(as_bits).collect() } else { accesses };
+        let lanes = accesses.iter().map(|access| Lane::of(access.dtype)).collect::<Option<Vec<Lane>>>()?;
         let (reads, writes) = lanes.split_at(nest.reads.len());
-        let mut folded = Vec::new();
+        let machine_reads: Vec<Lane> = reads.iter().map(|&lane| machine(lane)).collect();
+        let (mut typed, mut folded) = (Vec::<Folded>::new(), Vec::new());
         let mut stages = Vec::new();
         for stage in &nest.stages {
-            let lanes = stage.body.lanes_of(reads, &folded);
-            let results: Vec<Val> = stage.folds.iter().map(|fold| fold.0).chain(stage.stores.iter().map(|s| s.val)).collect();
-            let first_fold = folded.len();
-            folded.extend(stage.folds.iter().map(|fold| lanes[fold.0.0 as usize]));
-            let (body, results) = expand_typed(&stage.body, &lanes, &results, has_scale);
-            let lanes = body.lanes_of(reads, &folded);
-            let (folds, stores) = results.split_at(stage.folds.len());
-            let folds: Vec<(Val, Fold)> = folds.iter().copied().zip(stage.folds.iter().map(|fold| fold.1)).collect();
-            let stores: Vec<Store> =
-                stores.iter().zip(&stage.stores).map(|(&val, store)| Store { val, write: store.write }).collect();
-            let fits = |store: &Store| writes.get(store.write) == Some(&lanes[store.val.0 as usize]);
-            if !stores.iter().all(fits) || folds.iter().any(|fold| lanes[fold.0.0 as usize] == Lane::Bool) {
+            let lanes = stage.body.lanes_of(reads, &typed.iter().map(|fold| fold.lane).collect::<Vec<_>>());
+            if stage.stores.iter().any(|store| writes.get(store.write) != Some(&lanes[store.val.0 as usize])) {
                 return None;
             }
+            let held = machined(stage, &lanes, &typed, avx512)?;
+            let first_fold = folded.len();
+            let lanes_before = held.body.lanes_of(&machine_reads, &folded);
+            for &(val, fold) in &stage.folds {
+                let lane = lanes[val.0 as usize];
+                typed.push(Folded { lane, fold, first: folded.len() });
+                folded.extend(fold_lanes(lane));
+            }
+            let results: Vec<Val> = held.folds.iter().map(|fold| fold.0).chain(held.stores.iter().map(|s| s.val)).collect();
+            let (body, results) = expand_typed(&held.body, &lanes_before, &results, avx512);
+            let lanes = body.lanes_of(&machine_reads, &folded);
+            let (folds, stores) = results.split_at(held.folds.len());
+            let folds: Vec<(Val, Fold)> = folds.iter().copied().zip(held.folds.iter().map(|fold| fold.1)).collect();
+            let stores: Vec<Put> = stores.iter().zip(&held.stores).map(|(&val, put)| Put { val, ..*put }).collect();
             stages.push(Program { each: stage.each, body, lanes, folds, first_fold, stores });
         }
         let mut normal =
@@ -180,13 +188,16 @@ impl Normal {
     }
 }
 
-fn lane(dtype: DType) -> Option<Lane> {
-    match dtype {
-        DType::F32 => Some(Lane::F32),
-        DType::I32 => Some(Lane::I32),
-        DType::BOOL => Some(Lane::Bool),
-        _ => None,
-    }
+/// Whether elements are only moved.
+fn moves(nest: &Nest) -> bool {
+    let reads = |instr: &Instr| matches!(instr, Instr::Read(_));
+    nest.stages.iter().all(|stage| stage.folds.is_empty() && stage.body.instrs.iter().all(reads))
+}
+
+/// An access to the same bits: a conversion there and back changes some that are no number.
+fn as_bits(access: Access) -> Access {
+    let dtype = if matches!(access.dtype, DType::F16 | DType::BF16) { DType::U16 } else { access.dtype };
+    Access { dtype, ..access }
 }
 
 /// The indices inside at index `o` of the kept dimension, as a range that is empty where none is.

@@ -78,24 +78,29 @@ impl Shape {
             LaneDim::Reduced(at) => n.reduce[at].extent,
         };
         let n_vectors = lane_extent.div_ceil(lanes as u64);
+        let side_by_side = SIDE_BY_SIDE.min(most_vectors(n, lanes) as u64);
         let crossing = crossing(n, lane, lanes);
         let (walk, vectors) = match lane {
             LaneDim::Kept(_) if crossing.is_some() => {
                 let walk = crossing.as_ref().map(|crossing| crossing.0);
                 // Two vectors where one does not fill a cache line, so that lines are written whole.
                 let line = if lanes < LINE && lane_extent.is_multiple_of(LINE as u64) { LINE / lanes } else { 1 };
-                (walk, if n_vectors > SIDE_BY_SIDE { line } else { n_vectors as usize })
+                (walk, if n_vectors > side_by_side { line } else { n_vectors as usize })
             }
             LaneDim::Reduced(_) => (n.dims.len().checked_sub(1), 1),
-            LaneDim::Kept(at) if n_vectors > SIDE_BY_SIDE => (Some(at), 1),
+            LaneDim::Kept(at) if n_vectors > side_by_side => (Some(at), 1),
             // The last other kept dimension moves least in what is written.
             LaneDim::Kept(at) => ((0..n.dims.len()).rev().find(|&dim| dim != at), n_vectors as usize),
             LaneDim::Single => (n.dims.len().checked_sub(1), 1),
         };
-        let blocks = crossing.is_some() && n_vectors > SIDE_BY_SIDE;
+        let blocks = crossing.is_some() && n_vectors > side_by_side;
         let crossing = crossing.map_or(Vec::new(), |crossing| crossing.1);
         let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer: Vec::new(), crossing, blocks, chunk: None };
-        shape.unroll = if shape.crossing.is_empty() { shape.tile_steps(n) } else { lanes };
+        shape.unroll = if shape.crossing.is_empty() {
+            shape.tile_steps(n).min(most_vectors(n, lanes) / shape.vectors).max(1)
+        } else {
+            lanes
+        };
         for (dim, &extent) in n.dims.iter().enumerate() {
             if Some(dim) != walk && LaneDim::Kept(dim) != lane {
                 shape.outer.push(Outer { dim, extent, scale: 1 });
@@ -179,6 +184,15 @@ impl Shape {
     }
 }
 
+/// How many vectors a tile may have at most: of lanes of 64 bits a fold takes two registers for each.
+fn most_vectors(n: &Normal, lanes: usize) -> usize {
+    if !n.folded.iter().any(|lane| lane.is_half()) {
+        return usize::MAX;
+    }
+    let folds = n.stages.iter().map(|stage| stage.folds.len()).max().unwrap_or(0);
+    (lanes / folds.max(1)).max(1)
+}
+
 fn choose_lane(n: &Normal, lanes: usize) -> LaneDim {
     let clipped = |dim: usize| n.reduce.iter().any(|reduce| reduce.clip.is_some_and(|clip| clip.dim == dim));
     let kept = (0..n.dims.len()).rev().filter(|&dim| n.dims[dim] > 1 && !clipped(dim)).map(LaneDim::Kept);
@@ -216,7 +230,7 @@ fn uniform(n: &Normal, program: &Program, lane: LaneDim) -> Vec<bool> {
     for instr in &program.body.instrs {
         let of_operands = instr.operands().all(|val| uniform[val.0 as usize]);
         uniform.push(match *instr {
-            Instr::Read(read) | Instr::Pick(read, _) => of_operands && still(usize::from(read)),
+            Instr::Read(read) | Instr::ReadHalf(read, _) | Instr::Pick(read, _) => of_operands && still(usize::from(read)),
             // Lanes of a kept dimension have folds of their own.
             Instr::Folded(_) => !matches!(lane, LaneDim::Kept(_)),
             _ => of_operands,
@@ -256,7 +270,7 @@ fn price(n: &Normal, lane: LaneDim, lanes: usize) -> f64 {
         };
         let uniform = uniform(n, stage, lane);
         let reads = stage.body.instrs.iter().filter_map(|instr| match instr {
-            Instr::Read(read) => Some(of(usize::from(*read))),
+            Instr::Read(read) | Instr::ReadHalf(read, _) => Some(of(usize::from(*read))),
             Instr::Pick(read, at) if uniform[at.0 as usize] => Some(1.0 + of(usize::from(*read))),
             Instr::Pick(..) => Some(lanes as f64),
             _ => None,

@@ -9,8 +9,10 @@ use crate::jit::cpu::Cpu;
 use crate::jit::fence::{Fenced, Side, call_checked, running};
 use crate::jit::memory::Code;
 use crate::kernel::{Access, Bin, Body, Clip, Cmp, Fold, Lane, Nest, ReduceDim, Stage, Store, Un, Val};
-use crate::types::DType;
+use crate::types::{DType, DTypeCode};
 use fastrand::Rng;
+
+mod typed;
 
 const EXTENTS: [u64; 16] = [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 80];
 
@@ -106,6 +108,7 @@ impl<'r> Maker<'r> {
             DType::BOOL => vec![self.rng.u8(..2)],
             DType::I32 if self.rng.u8(..10) == 0 => self.rng.i32(..).to_le_bytes().to_vec(),
             DType::I32 => self.rng.i32(-50..50).to_le_bytes().to_vec(),
+            _ if dtype != DType::F32 => typed::element(self.rng, dtype),
             _ if self.special && self.rng.u8(..20) == 0 => SPECIAL[self.rng.usize(..9)].to_le_bytes().to_vec(),
             _ => (self.rng.f32() * 4.0 - 2.0).to_le_bytes().to_vec(),
         }
@@ -175,11 +178,7 @@ fn grow(rng: &mut Rng, body: &mut Body, reads: &[Lane], length: usize) {
 }
 
 fn dtype(lane: Lane) -> DType {
-    match lane {
-        Lane::F32 => DType::F32,
-        Lane::I32 => DType::I32,
-        Lane::Bool => DType::BOOL,
-    }
+    lane.dtype().expect("a lane of a tensor")
 }
 
 fn elementwise(rng: &mut Rng) -> Case {
@@ -515,7 +514,7 @@ fn folds_of_a_constant() {
 
 #[test]
 fn other_element_types_are_refused_and_leave_no_code() {
-    let access = Access { arg: 0, dtype: DType::F64, offset: 0, kept: vec![1], reduced: Vec::new() };
+    let access = Access { arg: 0, dtype: DType::scalar(DTypeCode::E4M3, 8), offset: 0, kept: vec![1], reduced: Vec::new() };
     let mut body = Body::new();
     let val = body.read(0);
     let stage = Stage { each: false, body, folds: Vec::new(), stores: vec![Store { val, write: 0 }] };

@@ -6,7 +6,7 @@
 use super::{Conv2dAttrs, read_transpose};
 use crate::kernel::{Bin, Body, Clip, Fold, ReduceDim, Stage, Store};
 use crate::ops::layout::Layout;
-use crate::ops::lower::{AxisMap, Call, Product, Read, Source, Template};
+use crate::ops::lower::{self, AxisMap, Call, Product, Read, Source, Template};
 use crate::ops::window::{self, Window};
 use crate::types::DType;
 
@@ -27,10 +27,10 @@ struct Parts {
 }
 
 impl Parts {
-    /// `None` for what has no kernel: other dtypes than f32, groups that blocks do not fit.
+    /// `None` for what has no kernel: bools, groups that blocks do not fit.
     fn new(call: &Call, attrs: Conv2dAttrs, spatial: &str) -> Option<Parts> {
         let (data_ty, weight, out_ty) = (call.arg(0), call.arg(1), call.out());
-        if [data_ty.dtype, weight.dtype, out_ty.dtype] != [DType::F32; 3] || out_ty.shape.contains(&0) {
+        if !lower::multiplies([data_ty, weight, out_ty]) || out_ty.shape.contains(&0) {
             return None;
         }
         let (data, kernel) = (Layout::parse(&attrs.data_layout).ok()?, Layout::parse(&attrs.kernel_layout).ok()?);
@@ -184,6 +184,8 @@ fn depthwise_product(call: &Call, parts: &Parts, spatial: &str) -> Option<Produc
 
 /// A convolution of each channel by itself: at each element of the result the sum over the window, clipped to the data.
 pub(super) fn depthwise_nest(call: &Call, spatial: &str) -> Option<Template> {
+    // Of other dtypes the product is a nest already.
+    (call.out().dtype == DType::F32 && call.arg(0).dtype == DType::F32 && call.arg(1).dtype == DType::F32).then_some(())?;
     let attrs = Conv2dAttrs::read(call.attrs);
     let (data, out) = (Layout::parse(&attrs.data_layout).ok()?, &call.out().shape);
     let parts = Parts::new(call, attrs, spatial).filter(Parts::is_depthwise)?;

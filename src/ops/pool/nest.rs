@@ -4,11 +4,10 @@
 //! kernel.
 
 use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, GlobalPool2dAttrs, MaxPool2dAttrs};
-use crate::kernel::{Bin, Body, Clip, Fold, Instr, ReduceDim, Stage, Store};
+use crate::kernel::{Bin, Body, Clip, Fold, Instr, Lane, ReduceDim, Stage, Store};
 use crate::ops::layout::Layout;
-use crate::ops::lower::{AxisMap, Call, Read, Source, Template};
+use crate::ops::lower::{self, AxisMap, Call, Read, Source, Template};
 use crate::ops::window::{self, Window};
-use crate::types::DType;
 
 pub(super) fn max_pool(call: &Call, spatial: &str) -> Option<Template> {
     pool(call, &MaxPool2dAttrs::read(call.attrs), spatial, None)
@@ -65,7 +64,8 @@ fn hangs_over(window: &Window, input: u64, positions: u64) -> bool {
 /// Windows along axes; a mean divides by the size of the window if `Some(true)`, by what is inside if `Some(false)`.
 fn windows(call: &Call, pooled: &[(usize, Window)], mean: Option<bool>) -> Option<Template> {
     let (data, out) = (call.arg(0), call.out());
-    if data.dtype != DType::F32 || data.shape.contains(&0) || out.shape.contains(&0) {
+    let lane = lower::lane(data.dtype).filter(|lane| *lane != Lane::Bool && (mean.is_none() || lane.is_float()))?;
+    if data.shape.contains(&0) || out.shape.contains(&0) {
         return None;
     }
     let rank = data.shape.len();
@@ -89,14 +89,17 @@ fn windows(call: &Call, pooled: &[(usize, Window)], mean: Option<bool>) -> Optio
     }
     let mut body = Body::new();
     let x = body.read(0);
-    let fold = if mean.is_some() { Fold::Sum } else { Fold::Max };
+    let (fold, summing) = if mean.is_some() { (Fold::Sum, lower::summing(lane)) } else { (Fold::Max, lane) };
+    let x = lower::converted(&mut body, x, lane, summing);
     let folds = Stage { each: true, body, folds: vec![(x, fold)], stores: vec![] };
     let mut body = Body::new();
     let mut val = body.folded(0);
     if let Some(include_pad) = mean {
         let n = if include_pad { body.f32(size as f32) } else { body.push(Instr::Count) };
+        let n = lower::converted(&mut body, n, Lane::F32, summing);
         val = body.bin(Bin::Div, val, n);
     }
+    let val = lower::converted(&mut body, val, summing, lane);
     let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
     let reads = vec![Read::of(Source::Arg(0), index)];
     let outs = vec![(0..rank).map(AxisMap::of).collect()];

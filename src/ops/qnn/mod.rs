@@ -7,6 +7,7 @@
 //! `rel` has the types, `requantize` the change of scale that all share, `eval` the rest.
 
 mod eval;
+mod lower;
 mod rel;
 mod requantize;
 
@@ -108,6 +109,7 @@ pub const QUANTIZE: OpDef = OpDef {
     rel: rel::quantize_rel,
     eval: eval::quantize_eval,
     fuse: Some(Fuse::ElemWise),
+    lower: Some(lower::QUANTIZE),
     ..OpDef::BASE
 };
 
@@ -128,6 +130,7 @@ pub const DEQUANTIZE: OpDef = OpDef {
     rel: rel::dequantize_rel,
     eval: eval::dequantize_eval,
     fuse: Some(Fuse::ElemWise),
+    lower: Some(lower::DEQUANTIZE),
     ..OpDef::BASE
 };
 
@@ -158,6 +161,7 @@ pub const REQUANTIZE: OpDef = OpDef {
     rel: rel::requantize_rel,
     eval: requantize::requantize_eval,
     fuse: Some(Fuse::ElemWise),
+    lower: Some(lower::REQUANTIZE),
     ..OpDef::BASE
 };
 

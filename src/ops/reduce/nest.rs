@@ -2,8 +2,9 @@
 
 use super::{ArgReduceAttrs, ReduceAttrs, VarianceAttrs, reduced_axes};
 use crate::kernel::{Bin, Body, Cmp, Fold, Lane, Stage, Store, Un, Val};
-use crate::ops::lower::{AxisMap, Call, Read, Rows, Source, Table, Template, lane};
+use crate::ops::lower::{AxisMap, Call, Read, Rows, Source, Table, Template, constant, converted, lane, summing};
 use crate::ops::picked::read;
+use crate::tensor::Tensor;
 use crate::types::DType;
 
 /// The fold of each row, divided by its length for a mean.
@@ -13,49 +14,87 @@ pub(super) fn reduction(call: &Call, fold: Fold, mean: bool) -> Option<Template>
     if data.dtype == DType::BOOL && !mean {
         return truth(call, if matches!(fold, Fold::Sum | Fold::Max) { Fold::Max } else { Fold::Min });
     }
-    (data.dtype == DType::F32 || (data.dtype == DType::I32 && !mean)).then_some(())?;
+    let lane = lane(data.dtype)?;
     let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
     let rows = Rows::new(&data.shape, &axes);
-    // Of nothing there is no extreme, and a mean of nothing is NaN.
-    (rows.count() > 0 || matches!(fold, Fold::Sum | Fold::Product)).then_some(())?;
+    // Of nothing there is no extreme, and a mean of no floats is NaN.
+    let sums = matches!(fold, Fold::Sum | Fold::Product);
+    (rows.count() > 0 || (sums && (!mean || lane.is_float()))).then_some(())?;
+    let summing = if sums { summing(lane) } else { lane };
     let mut element = Body::new();
     let x = element.read(0);
+    let x = converted(&mut element, x, lane, summing);
     let folds = Stage { each: true, body: element, folds: vec![(x, fold)], stores: vec![] };
+    let last = match mean {
+        true if lane.is_float() => divided(summing, lane, rows.count() as f64)?,
+        true => mean_of_ints(lane, summing, rows.count())?,
+        false => {
+            let mut body = Body::new();
+            let val = body.folded(0);
+            let val = converted(&mut body, val, summing, lane);
+            stored(body, val)
+        }
+    };
     let out = rows.reduced(&axes, attrs.keepdims);
-    let divisor = mean.then(|| rows.count() as f32);
     let reads = vec![Read::of(Source::Arg(0), rows.index)];
     Some(Template {
         dims: rows.dims,
         reduce: rows.reduce,
         reads,
-        stages: vec![folds, folded(divisor)],
+        stages: vec![folds, last],
         outs: vec![out],
         ..Template::default()
     })
 }
 
-/// Stores the first fold, divided.
-fn folded(divisor: Option<f32>) -> Stage {
-    let mut body = Body::new();
-    let mut val = body.folded(0);
-    if let Some(divisor) = divisor {
-        let divisor = body.f32(divisor);
-        val = body.bin(Bin::Div, val, divisor);
-    }
+fn stored(body: Body, val: Val) -> Stage {
     Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] }
+}
+
+/// A number of a lane.
+fn number(body: &mut Body, lane: Lane, value: f64) -> Option<Val> {
+    constant(body, &Tensor::full(lane.dtype()?, &[], value)?)
+}
+
+/// Stores the first fold divided, in another lane.
+fn divided(summing: Lane, lane: Lane, divisor: f64) -> Option<Stage> {
+    let mut body = Body::new();
+    let (sum, divisor) = (body.folded(0), number(&mut body, summing, divisor)?);
+    let val = body.bin(Bin::Div, sum, divisor);
+    let val = converted(&mut body, val, summing, lane);
+    Some(stored(body, val))
+}
+
+/// The sum wraps before it is divided, which is done where the divisor has room.
+fn mean_of_ints(lane: Lane, summing: Lane, count: u64) -> Option<Stage> {
+    let roomy = match lane.int_bits()? {
+        (64, false) => Lane::U64,
+        (64, true) | (32, false) => Lane::I64,
+        _ => Lane::I32,
+    };
+    let mut body = Body::new();
+    let sum = body.folded(0);
+    let sum = converted(&mut body, sum, summing, lane);
+    let divisor = number(&mut body, roomy, i32::try_from(count).ok()?.into())?;
+    let sum = converted(&mut body, sum, lane, roomy);
+    let quotient = body.bin(Bin::TruncDiv, sum, divisor);
+    let val = converted(&mut body, quotient, roomy, lane);
+    Some(stored(body, val))
 }
 
 pub(super) fn variance(call: &Call) -> Option<Template> {
     let (attrs, data, mean) = (VarianceAttrs::read(call.attrs), call.arg(0), call.arg(1));
-    (data.dtype == DType::F32).then_some(())?;
+    let lane = lane(data.dtype).filter(|lane| lane.is_float())?;
+    let summing = summing(lane);
     let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
     let rows = Rows::new(&data.shape, &axes);
     let mut body = Body::new();
     let (x, m) = (body.read(0), body.read(1));
     let difference = body.bin(Bin::Sub, x, m);
     let square = body.bin(Bin::Mul, difference, difference);
+    let square = converted(&mut body, square, lane, summing);
     let folds = Stage { each: true, body, folds: vec![(square, Fold::Sum)], stores: vec![] };
-    let divisor = rows.count() as f32 - f32::from(u8::from(attrs.unbiased));
+    let last = divided(summing, lane, rows.count() as f64 - f64::from(u8::from(attrs.unbiased)))?;
     let repeated = |(axis, index): (usize, &AxisMap)| if mean.shape[axis] == 1 { AxisMap::zero() } else { index.clone() };
     let means = rows.index.iter().enumerate().map(repeated).collect();
     let out = rows.reduced(&axes, attrs.keepdims);
@@ -64,7 +103,7 @@ pub(super) fn variance(call: &Call) -> Option<Template> {
         dims: rows.dims,
         reduce: rows.reduce,
         reads,
-        stages: vec![folds, folded(Some(divisor))],
+        stages: vec![folds, last],
         outs: vec![out],
         ..Template::default()
     })
@@ -73,13 +112,13 @@ pub(super) fn variance(call: &Call) -> Option<Template> {
 /// Whether all elements are true, as the least of 0 and 1; whether any is, as the greatest.
 pub(super) fn truth(call: &Call, fold: Fold) -> Option<Template> {
     let (attrs, data) = (ReduceAttrs::read(call.attrs), call.arg(0));
-    let lane = plain(data.dtype)?;
+    let lane = lane(data.dtype)?;
     let axes = reduced_axes(data.shape.len(), attrs.axis.as_deref(), attrs.exclude);
     let rows = Rows::new(&data.shape, &axes);
     let out = rows.reduced(&axes, attrs.keepdims);
     let mut element = Body::new();
     let x = element.read(0);
-    let truth = is_true(&mut element, x, lane);
+    let truth = is_true(&mut element, x, lane)?;
     let number = element.un(Un::BoolToInt, truth);
     let folds = Stage { each: true, body: element, folds: vec![(number, fold)], stores: vec![] };
     // Of nothing the least is the greatest integer, which is true, and the other way round.
@@ -88,8 +127,9 @@ pub(super) fn truth(call: &Call, fold: Fold) -> Option<Template> {
     let truth = body.cmp(Cmp::Gt, folded, zero);
     let val = match lane {
         Lane::F32 => body.un(Un::BoolToFloat, truth),
-        _ if lane == Lane::I32 => body.un(Un::BoolToInt, truth),
-        _ => truth,
+        Lane::I32 => body.un(Un::BoolToInt, truth),
+        Lane::Bool => truth,
+        _ => body.un(Un::To(lane), truth),
     };
     let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
     let reads = vec![Read::of(Source::Arg(0), rows.index)];
@@ -103,12 +143,12 @@ pub(super) fn truth(call: &Call, fold: Fold) -> Option<Template> {
     })
 }
 
-fn is_true(body: &mut Body, x: Val, lane: Lane) -> Val {
+fn is_true(body: &mut Body, x: Val, lane: Lane) -> Option<Val> {
     if lane == Lane::Bool {
-        return x;
+        return Some(x);
     }
-    let zero = if lane == Lane::F32 { body.f32(0.0) } else { body.i32(0) };
-    body.cmp(Cmp::Ne, x, zero)
+    let zero = number(body, lane, 0.0)?;
+    Some(body.cmp(Cmp::Ne, x, zero))
 }
 
 /// The lane of the dtypes whose elements a register holds as they are.

@@ -33,6 +33,8 @@ const WITH_MEMORY: &[(&str, usize, bool, bool, EmitMem)] = &[
     ("mov", 8, true, true, |asm, r, mem| asm.mov_mr(mem, r)),
     ("mov", 4, false, false, Asm::mov_rm32),
     ("mov", 4, true, false, |asm, r, mem| asm.mov_mr32(mem, r)),
+    ("movzx", 1, false, false, Asm::load_byte),
+    ("movzx", 2, false, false, Asm::load_word),
     ("movsxd", 4, false, true, Asm::movsxd),
     ("lea", 0, false, true, Asm::lea),
     ("add", 8, false, true, Asm::add_rm),
@@ -245,4 +247,14 @@ fn an_unbound_label_is_an_error() {
     let nowhere = asm.label();
     asm.jmp(nowhere);
     assert_eq!(asm.finish().unwrap_err().what, "labels");
+}
+
+#[test]
+fn words_are_stored() {
+    let mut rng = fastrand::Rng::with_seed(12);
+    for r in every_register() {
+        let found = one("mov", |asm| asm.store_word(address(&mut rng, 1), r));
+        assert_eq!(found.op1_register(), Register::AX + u32::from(r.0), "{found}");
+        assert_eq!((found.op0_kind(), found.memory_size().size()), (OpKind::Memory, 2), "{found}");
+    }
 }

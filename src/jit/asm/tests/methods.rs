@@ -256,3 +256,19 @@ fn what_does_not_exist_is_refused() {
         }
     }
 }
+
+#[test]
+fn constants_of_quadwords() {
+    expect(&[
+        (|asm| asm.splat_quads(V(2), 0), "vxorps xmm2, xmm2, xmm2", "vxorps xmm2, xmm2, xmm2"),
+        (|asm| asm.splat_quads(V(2), 1), "vbroadcastsd ymm2, [pool]", "vbroadcastsd zmm2, [pool]"),
+        (
+            |asm| {
+                let ones = asm.splat_quads_rm(u64::MAX);
+                asm.vector(&forms::VPADDQ, asm.isa().width(), V(1), V(2), ones, None);
+            },
+            "vpaddq ymm1, ymm2, [pool]",
+            "vpaddq zmm1, zmm2, [pool]{1to8}",
+        ),
+    ]);
+}

@@ -1,0 +1,117 @@
+//! Conversions of quantized tensors as bodies, step by step as their evaluations compute them.
+
+use super::{DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
+use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val};
+use crate::ops::fixed_point::FixedPoint;
+use crate::ops::lower::{self, Call, Lower, Scalar};
+use crate::types::DType;
+
+pub(super) const QUANTIZE: Lower = Lower::Along(|call| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
+pub(super) const DEQUANTIZE: Lower = Lower::Along(|call| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
+pub(super) const REQUANTIZE: Lower = Lower::Along(|call| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar);
+
+/// The axis of scales and zero points; any where they are scalars.
+fn axis(call: &Call, axis: i64) -> Option<usize> {
+    let scalars = (1..call.args.len()).all(|arg| call.arg(arg).shape.is_empty());
+    call.axis(axis, call.arg(0).shape.len()).or(scalars.then_some(0))
+}
+
+/// The range of a quantized dtype, as floats of F32 or as integers.
+fn range(dtype: DType) -> Option<(i32, i32)> {
+    let (bits, signed) = lower::lane(dtype)?.int_bits()?;
+    match (bits, signed) {
+        (8 | 16, true) => Some((-1 << (bits - 1), (1 << (bits - 1)) - 1)),
+        (8 | 16, false) => Some((0, (1 << bits) - 1)),
+        (32, true) => Some((i32::MIN, i32::MAX)),
+        _ => None,
+    }
+}
+
+fn quantize_scalar(s: &mut Scalar) -> Option<Val> {
+    let out = s.call.out().dtype;
+    let (least, greatest) = range(out)?;
+    let quotient = s.body.bin(Bin::Div, s.args[0], s.args[1]);
+    let (rounded, zero) = (s.body.un(Un::Round, quotient), s.body.un(Un::ToFloat, s.args[2]));
+    let y = s.body.bin(Bin::Add, rounded, zero);
+    let (least, greatest) = (s.body.f32(least as f32), s.body.f32(greatest as f32));
+    // NaN is the greatest number.
+    let below = s.body.cmp(Cmp::Lt, y, greatest);
+    let y = s.body.select(below, y, greatest);
+    let y = s.body.bin(Bin::Max, y, least);
+    Some(s.body.un(Un::To(lower::lane(out)?), y))
+}
+
+fn dequantize_scalar(s: &mut Scalar) -> Option<Val> {
+    let x = lower::converted(s.body, s.args[0], s.lane(0)?, Lane::I32);
+    let shifted = s.body.bin(Bin::Sub, x, s.args[2]);
+    let float = s.body.un(Un::ToFloat, shifted);
+    let product = s.body.bin(Bin::Mul, float, s.args[1]);
+    if s.call.out().dtype == DType::F32 {
+        return Some(product);
+    }
+    let greatest = half::f16::MAX.to_f32();
+    let (most, least) = (s.body.f32(greatest), s.body.f32(-greatest));
+    let finite = s.body.bin(Bin::Min, product, most);
+    let finite = s.body.bin(Bin::Max, finite, least);
+    Some(s.body.un(Un::To(lower::lane(s.call.out().dtype)?), finite))
+}
+
+/// With integers only where both scales are numbers of the program, from which multiplier and shift are made.
+fn requantize_scalar(s: &mut Scalar) -> Option<Val> {
+    let attrs = RequantizeAttrs::read(s.call.attrs);
+    let to_nearest = attrs.rounding == "TONEAREST";
+    let out_scale = number(s, 3).filter(|&scale| scale != 0.0)?;
+    let result = match attrs.compute_dtype.as_str() {
+        "float32" => in_floats(s, Lane::F32, to_nearest),
+        "float64" => in_floats(s, Lane::F64, to_nearest),
+        _ => {
+            let by = FixedPoint::of(number(s, 1)? / out_scale)?;
+            let x = lower::converted(s.body, s.args[0], s.lane(0)?, Lane::I32);
+            let x = s.body.bin(Bin::Sub, x, s.args[2]);
+            let scaled = if to_nearest { by.lowered_rounded(s.body, x, true) } else { by.lowered(s.body, x) };
+            s.body.bin(Bin::Add, scaled, s.args[4])
+        }
+    };
+    let out = s.call.out().dtype;
+    let (least, greatest) = range(out)?;
+    if out == DType::I32 {
+        return Some(result);
+    }
+    let (least, greatest) = (s.body.i32(least), s.body.i32(greatest));
+    let limited = s.body.bin(Bin::Min, result, greatest);
+    let limited = s.body.bin(Bin::Max, limited, least);
+    Some(s.body.un(Un::To(lower::lane(out)?), limited))
+}
+
+/// The number that an operand is, an F32 of the program.
+fn number(s: &Scalar, arg: usize) -> Option<f64> {
+    match s.body.instrs[s.args[arg].0 as usize] {
+        Instr::Const(bits, Lane::F32) => Some(f32::from_bits(bits as u32).into()),
+        _ => None,
+    }
+}
+
+/// `(data - zero) * (scale / out scale) + out zero`, rounded to an I32; the quotient of the scales is taken in F64.
+fn in_floats(s: &mut Scalar, lane: Lane, to_nearest: bool) -> Val {
+    let of = |s: &mut Scalar, val: Val, from: Lane, to: Lane| lower::converted(s.body, val, from, to);
+    let (scale, out_scale) = (of(s, s.args[1], Lane::F32, Lane::F64), of(s, s.args[3], Lane::F32, Lane::F64));
+    let quotient = s.body.bin(Bin::Div, scale, out_scale);
+    let factor = of(s, quotient, Lane::F64, lane);
+    let from = s.lane(0).unwrap_or(Lane::I32);
+    let (x, zero, out_zero) =
+        (of(s, s.args[0], from, lane), of(s, s.args[2], Lane::I32, lane), of(s, s.args[4], Lane::I32, lane));
+    let shifted = s.body.bin(Bin::Sub, x, zero);
+    let scaled = s.body.bin(Bin::Mul, shifted, factor);
+    let y = s.body.bin(Bin::Add, scaled, out_zero);
+    let whole = if to_nearest {
+        s.body.un(Un::Round, y)
+    } else {
+        let half = match lane {
+            Lane::F64 => s.body.push(Instr::Const(0.5f64.to_bits(), lane)),
+            _ => s.body.f32(0.5),
+        };
+        let sum = s.body.bin(Bin::Add, y, half);
+        s.body.un(Un::Floor, sum)
+    };
+    s.body.un(Un::To(Lane::I32), whole)
+}

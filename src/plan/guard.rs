@@ -1,0 +1,61 @@
+//! Divisions of integers: before one, a step that looks for a divisor of 0 and one that fails where there is any.
+
+use super::group::{Lazy, Value};
+use super::region::Lowering;
+use super::{Guard, Place, Step, Work};
+use crate::ir::ExprId;
+use crate::kernel::{Body, Cmp, Fold, Instr, Lane, Stage, Store, View};
+use crate::ops::OpDef;
+use crate::ops::lower::{AxisMap, Call, Read, Rows, Source, Template, Tensor};
+use crate::types::DType;
+
+impl Lowering<'_> {
+    /// The operands of a division whose divisor is looked at; `None` where it is a constant 0. Divisors that are computed lie in
+    /// memory then.
+    pub(super) fn guarded(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Vec<Value>> {
+        let [first, Value::Tensor(divisor)] = args else { return None };
+        if !call.arg(1).dtype.is_int() || call.out().shape.contains(&0) {
+            return Some(args.to_vec());
+        }
+        if let Instr::Const(bits, _) = divisor.body.instrs[divisor.result.0 as usize] {
+            return (bits != 0).then(|| args.to_vec());
+        }
+        let divisor = self.in_buffers(divisor);
+        let tensor = |dtype, shape: &[u64]| Tensor { shape: shape.to_vec(), dtype };
+        let zero = self.found_zero(op, &divisor)?;
+        let flag = self.buffer(&tensor(DType::BOOL, &[]), Place::Arena(0));
+        self.store(&zero, flag, &View::dense(&[]));
+        let operands = (0..2).map(|arg| (call.arg(arg).dtype, call.arg(arg).shape.clone())).collect();
+        let work = Work::Guard(Guard { call: expr, operands });
+        self.plan.steps.push(Step {
+            work,
+            args: vec![flag],
+            writes: vec![false],
+            origin: self.origin,
+            ops: vec![op.name],
+            once: false,
+        });
+        Some(vec![first.clone(), Value::Tensor(divisor)])
+    }
+
+    /// Whether any element is 0.
+    fn found_zero(&mut self, op: &'static OpDef, lazy: &Lazy) -> Option<Lazy> {
+        let axes: Vec<usize> = (0..lazy.dims.len()).collect();
+        let Rows { dims, reduce, index } = Rows::new(&lazy.dims, &axes);
+        let lane = Lane::of(lazy.dtype)?;
+        let mut body = Body::new();
+        let (zero, x) = (body.push(Instr::Const(0, lane)), body.read(0));
+        let found = body.cmp(Cmp::Eq, x, zero);
+        let folds = Stage { each: true, body, folds: vec![(found, Fold::Max)], stores: vec![] };
+        let mut body = Body::new();
+        let val = body.folded(0);
+        let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+        let reads = vec![Read::of(Source::Arg(0), index)];
+        let outs: Vec<Vec<AxisMap>> = vec![vec![]];
+        let template = Template { dims, reduce, reads, stages: vec![folds, last], outs, ..Template::default() };
+        match self.anchored(op, vec![lazy.clone()], template, &Tensor { shape: vec![], dtype: DType::BOOL }) {
+            Value::Tensor(lazy) => Some(lazy),
+            Value::Tuple(_) => None,
+        }
+    }
+}
