@@ -12,6 +12,8 @@ mod group;
 mod index;
 mod memory;
 mod offsets;
+mod order;
+mod place;
 mod region;
 mod request;
 mod show;

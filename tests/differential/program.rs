@@ -2,6 +2,8 @@
 //!
 //! A number decides a program; with fewer steps it is the same program cut off earlier, which is how a failure is made small.
 
+mod picks;
+
 use fastrand::Rng;
 use relayc::driver::bind::Bound;
 use relayc::tensor::Tensor;
@@ -283,7 +285,7 @@ impl Maker {
 
     /// Adds a step; whether one was possible.
     fn step(&mut self) -> bool {
-        match self.random.u8(..26) {
+        match self.random.u8(..29) {
             0..=2 => self.unary(),
             3..=6 => self.binary(),
             7 => self.choice(),
@@ -299,6 +301,7 @@ impl Maker {
             22 => self.concatenate(),
             23 => self.split(),
             24 => self.slice(),
+            25..=27 => self.picks(),
             _ => self.movement(),
         }
         .is_some()
