@@ -4,11 +4,13 @@
 
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
+use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
 use super::rel::{Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::{self, Bin, Body, ReduceDim, Stage, Store, Val};
 use crate::tensor::{Acc, Fold, Real, Sum, Tensor};
 use crate::types::{DType, Dim, SymbolOp};
 
@@ -138,6 +140,7 @@ pub const EINSUM: OpDef = OpDef {
     ],
     rel: einsum_rel,
     eval: einsum_eval,
+    lower: Some(Lower::Nest(einsum_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -260,6 +263,47 @@ fn einsum<T: Real>(equation: &Equation, data: &[Tensor], out_shape: &[usize]) ->
         Sum::fold(&row)
     };
     T::from_elements(out_shape, (0..out_shape.iter().product()).map(element).collect())
+}
+
+/// Loops over the axes of the result, and inside them over those that are summed.
+fn einsum_nest(call: &Call) -> Option<Template> {
+    let equation = Equation::parse(&EinsumAttrs::read(call.attrs).equation).ok()?;
+    let (data, out) = (&call.args[0], call.out());
+    [DType::F32, DType::I32].contains(&out.dtype).then_some(())?;
+    let operands = equation.inputs.iter().zip(data);
+    let inputs = operands.map(|(labels, tensor)| axes(labels, tensor.shape.len())).collect::<Option<Vec<_>>>()?;
+    let mut all = output_axes(&equation, &inputs);
+    let n_kept = all.len();
+    all.extend(inputs.concat());
+    let mut along: Vec<Axis> = vec![];
+    all.into_iter().for_each(|axis| {
+        if !along.contains(&axis) {
+            along.push(axis)
+        }
+    });
+    let extent = |axis: &Axis| {
+        let dims = inputs.iter().zip(data).flat_map(|(axes, tensor)| axes.iter().zip(&tensor.shape));
+        dims.filter(|(other, _)| *other == axis).map(|(_, &dim)| dim).find(|&dim| dim != 1).unwrap_or(1)
+    };
+    let mut body = Body::new();
+    let mut reads = vec![];
+    for (at, (axes, tensor)) in inputs.iter().zip(data).enumerate() {
+        // The one element of an axis of 1 is repeated.
+        let of = |(axis, &dim): (&Axis, &u64)| match along.iter().position(|own| own == axis) {
+            Some(at) if dim != 1 => AxisMap::of(at),
+            _ => AxisMap::zero(),
+        };
+        reads.push(Read::of(Source::Arg(at), axes.iter().zip(&tensor.shape).map(of).collect()));
+    }
+    let factors: Vec<Val> = (0..reads.len()).map(|read| body.read(read)).collect();
+    let product = factors.into_iter().reduce(|a, b| body.bin(Bin::Mul, a, b))?;
+    let reduce = along[n_kept..].iter().map(|axis| ReduceDim { extent: extent(axis), clip: None }).collect();
+    let folds = Stage { each: true, body, folds: vec![(product, kernel::Fold::Sum)], stores: vec![] };
+    let mut body = Body::new();
+    let val = body.folded(0);
+    let last = Stage { each: false, body, folds: vec![], stores: vec![Store { val, write: 0 }] };
+    let outs = vec![(0..n_kept).map(AxisMap::of).collect()];
+    Some(Template { dims: out.shape.clone(), reduce, reads, stages: vec![folds, last], outs, ..Template::default() })
 }
 
 /// How far apart in a tensor neighbours along each of these axes are: not at all along an axis that it does not have, or

@@ -11,7 +11,7 @@ pub use super::conv::{
 };
 pub use super::create::{FULL, FULL_LIKE, ONES, ONES_LIKE, ZEROS, ZEROS_LIKE};
 pub use super::dense::{BATCH_FLATTEN, BIAS_ADD, BiasAddAttrs, DENSE, DenseAttrs};
-pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, STRIDED_SLICE, SplitAttrs, StridedSliceAttrs};
+pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, SplitAttrs};
 pub use super::layout::Layout;
 pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
 pub use super::math::{CAST, CLIP, CastAttrs, ClipAttrs, NEGATIVE, SIGMOID, SQRT, TANH};
@@ -23,4 +23,5 @@ pub use super::pool::{
     MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs,
 };
 pub use super::reshape::{EXPAND_DIMS, ExpandDimsAttrs, RESHAPE, SQUEEZE};
+pub use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
 pub use super::transpose::{TRANSPOSE, TransposeAttrs};

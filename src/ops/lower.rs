@@ -277,6 +277,7 @@ impl AxisMap {
 /// What a template reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Source {
+    /// A tensor of the operands, those of tuples counted one by one.
     Arg(usize),
     /// A result that an earlier stage stored.
     Out(usize),

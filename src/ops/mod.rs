@@ -66,6 +66,7 @@ mod resize;
 mod scan;
 mod scatter;
 mod sequence;
+mod slice;
 mod softmax;
 mod sort;
 mod space;
@@ -105,6 +106,7 @@ const FAMILIES: &[&[OpDef]] = &[
     index::FAMILY,
     index_map::FAMILY,
     join::FAMILY,
+    slice::FAMILY,
     layer_norm::FAMILY,
     layout_transform::FAMILY,
     logic::FAMILY,
@@ -147,6 +149,7 @@ const ONNX: &[&[(&str, Onnx)]] = &[
     dense::ONNX,
     index::ONNX,
     join::ONNX,
+    slice::ONNX,
     layer_norm::ONNX,
     logic::ONNX,
     math::ONNX,

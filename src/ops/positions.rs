@@ -5,10 +5,13 @@
 use super::attrs::{StdString, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::index::{position, require_ints};
+use super::lower::{AxisMap, Call, Lower, Outside, Positions, Read, Source, Template};
+use super::picked::read;
 use super::rel::{self, Fault, From, Place, RelCx, RelResult, SDim, Shape, broadcast_dims};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
+use crate::kernel::Body;
 use crate::tensor::{Tensor, broadcast_shape};
 use crate::types::{DType, Dim};
 
@@ -33,6 +36,7 @@ pub const ADV_INDEX: OpDef = OpDef {
     ],
     rel: adv_index_rel,
     eval: adv_index_eval,
+    lower: Some(Lower::Nest(adv_index_nest)),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -67,6 +71,29 @@ fn adv_index_eval(cx: &EvalCx) -> EvalResult {
         }
     }
     Ok(data.pick(cx.out_shape(), 0.0, |i| Some(starts[i / part] * part + i % part)).into())
+}
+
+/// Each tensor of indices picks along one axis of the data, the first tensor.
+fn adv_index_nest(call: &Call) -> Option<Template> {
+    let (data, indices) = call.args[0].split_first()?;
+    let out = &call.out().shape;
+    let rest = data.shape.len() - indices.len();
+    let found = out.len() - rest;
+    (!data.shape.contains(&0) && !out.contains(&0)).then_some(())?;
+    let mut template = Template { dims: out.clone(), ..Template::default() };
+    let (mut body, mut places) = (Body::new(), vec![]);
+    for (axis, index) in indices.iter().enumerate() {
+        index.dtype.is_int().then_some(())?;
+        template.positions.push(Positions { arg: 1 + axis, lengths: vec![data.shape[axis]], outside: Outside::Trap });
+        let skip = found - index.shape.len();
+        let of = |(at, &dim): (usize, &u64)| if dim == 1 { AxisMap::zero() } else { AxisMap::of(skip + at) };
+        let axes = index.shape.iter().enumerate().map(of).collect();
+        places.push((axis, read(&mut template, &mut body, Read::of(Source::Arg(1 + axis), axes))));
+    }
+    let mut axes = vec![AxisMap::zero(); indices.len()];
+    axes.extend((0..rest).map(|at| AxisMap::of(found + at)));
+    let val = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), axes) });
+    template.finish(body, val)
 }
 
 /// Where elements are not 0.

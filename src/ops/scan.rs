@@ -2,11 +2,13 @@
 
 use super::attrs::{OptBool, attrs};
 use super::eval::{EvalCx, EvalResult};
+use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
 use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
+use crate::kernel::{Clip, Fold, ReduceDim};
 use crate::tensor::{Acc, Real, Tensor};
 use crate::types::{DType, Dim, SymbolOp};
 
@@ -37,6 +39,7 @@ pub const CUMSUM: OpDef = OpDef {
     ],
     rel: scan_rel,
     eval: |cx| scan_eval::<Sums>(cx),
+    lower: Some(Lower::Nest(|call| scan_nest(call, Fold::Sum))),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -48,6 +51,7 @@ pub const CUMPROD: OpDef = OpDef {
           if `exclusive`, which is 1 for the first. Products are taken in order, those of f16 and bf16 in f32; integers wrap \
           (`python/tvm/topi/scan.py`).",
     eval: |cx| scan_eval::<Products>(cx),
+    lower: Some(Lower::Nest(|call| scan_nest(call, Fold::Product))),
     ..CUMSUM
 };
 
@@ -112,6 +116,30 @@ fn scan_eval<S: Step>(cx: &EvalCx) -> EvalResult {
         Acc::I64(_) => i64::from_elements(shape, scan::<i64, S>(&acc, lines, exclusive)),
     };
     Ok(scanned.into_tensor(dtype).into())
+}
+
+/// Longer lines are done faster one element after the other.
+const LONGEST: u64 = 256;
+
+/// For each element the fold of a window that ends there, clipped to the line.
+fn scan_nest(call: &Call, fold: Fold) -> Option<Template> {
+    let (data, out, attrs) = (call.arg(0), call.out(), ScanopAttrs::read(call.attrs));
+    let plain = data.dtype == out.dtype && [DType::F32, DType::I32].contains(&out.dtype);
+    (plain && !attrs.exclusive.0.unwrap_or(false) && !out.shape.contains(&0)).then_some(())?;
+    let axis = call.axis(attrs.axis.unwrap_or(0), out.shape.len())?;
+    let n = out.shape[axis];
+    (n <= LONGEST).then_some(())?;
+    let before = n as i64 - 1;
+    let clip = Clip { dim: axis, stride: 1, dilation: 1, before, size: n as i64 };
+    let mut index: Vec<AxisMap> = (0..out.shape.len()).map(AxisMap::of).collect();
+    let own = index.clone();
+    index[axis] = AxisMap { offset: -before, terms: vec![(axis, 1), (out.shape.len(), 1)] };
+    let reduce = vec![ReduceDim { extent: n, clip: Some(clip) }];
+    let mut template = Template::folded(out.shape.clone(), reduce, vec![Read::of(Source::Arg(0), index)], fold, own);
+    if data.shape != out.shape {
+        template.shapes.push((0, out.shape.clone()));
+    }
+    Some(template)
 }
 
 /// Lines have `length` elements, `inner` apart.

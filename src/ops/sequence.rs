@@ -4,7 +4,7 @@ use super::attrs::{Dims, attrs};
 use super::eval::{EvalCx, EvalResult};
 use super::index::require_same_dim;
 use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane};
-use super::picked::{constant, read};
+use super::picked::{constant, copied, read};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::Arg;
@@ -192,6 +192,7 @@ pub const SLIDING_WINDOW: OpDef = OpDef {
     ],
     rel: sliding_window_rel,
     eval: sliding_window_eval,
+    lower: Some(Lower::Nest(sliding_window_nest)),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -259,6 +260,18 @@ fn sliding_window_eval(cx: &EvalCx) -> EvalResult {
         Some(data.shape().iter().enumerate().fold(0, |to, (at, &n)| to * n + position(at)))
     };
     Ok(data.pick(out, 0.0, source).into())
+}
+
+fn sliding_window_nest(call: &Call) -> Option<Template> {
+    let attrs = SlidingWindowAttrs::read(call.attrs);
+    let axis = usize::try_from(attrs.axis).ok()?;
+    let strides: Vec<i64> = attrs.strides.0?.iter().map(|stride| stride.value()).collect::<Option<_>>()?;
+    let of = |at: usize| match at.checked_sub(axis) {
+        Some(slid) => AxisMap { offset: 0, terms: vec![(at, strides[slid]), (at + strides.len(), 1)] },
+        None => AxisMap::of(at),
+    };
+    let out = &call.out().shape;
+    copied(call, out.clone(), (0..call.arg(0).shape.len()).map(of).collect(), (0..out.len()).map(AxisMap::of).collect())
 }
 
 pub const FAMILY: &[OpDef] = &[SEQUENCE_MASK, REVERSE_SEQUENCE, SLIDING_WINDOW];

@@ -102,9 +102,9 @@ impl Lowering<'_> {
         for (arg, dims) in &template.shapes {
             inputs[*arg] = self.reshaped(&inputs[*arg], dims)?;
         }
-        for arg in 0..inputs.len() {
-            if inputs[arg].plain().is_none() && often(&template, arg, inputs[arg].dims.iter().product()) {
-                inputs[arg] = self.in_buffers(&inputs[arg]);
+        for (arg, input) in inputs.iter_mut().enumerate() {
+            if input.plain().is_none() && often(&template, arg, input.dims.iter().product()) {
+                *input = self.in_buffers(input);
             }
         }
         let picks = template.reads.iter().any(|read| !read.picked.is_empty());
@@ -168,11 +168,14 @@ impl Lowering<'_> {
         Some(self.anchor(kind, placed, op, call.out()))
     }
 
+    /// The tensors of the operands, the fields of tuples one after the other; none of them waits.
     fn inputs(&mut self, args: &[Value]) -> Option<Vec<Lazy>> {
         let mut inputs = vec![];
         for arg in args {
-            let Value::Tensor(lazy) = arg else { return None };
-            inputs.push(if lazy.anchors().is_empty() { lazy.clone() } else { self.in_buffers(lazy) });
+            let tensors = if let Value::Tuple(fields) = arg { &fields[..] } else { std::slice::from_ref(arg) };
+            for tensor in tensors {
+                inputs.push(self.without_anchors(tensor)?);
+            }
         }
         Some(inputs)
     }

@@ -13,6 +13,8 @@ mod guard;
 mod index;
 mod memory;
 mod offsets;
+mod order;
+mod place;
 mod region;
 mod request;
 mod show;

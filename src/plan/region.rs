@@ -2,9 +2,10 @@
 
 use super::anchor::Anchor;
 use super::group::{Lazy, Load, Source, Value};
+use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, Requests, def};
 use super::{Buffer, BufferId, Fallback, Group, Place, Plan, Step, Work, call, memory};
-use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, Seen, VarId};
+use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
 use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
 use crate::ops::{OpDef, Table};
@@ -48,9 +49,9 @@ pub struct Lowering<'a> {
     pub tile: u64,
     pub plan: Plan,
     pub anchors: Vec<Anchor>,
-    requests: Requests,
+    pub requests: Requests,
     /// Where values that must lie somewhere lie.
-    places: FxHashMap<ExprId, (BufferId, View)>,
+    pub places: FxHashMap<ExprId, (BufferId, View)>,
     pub padded: FxHashMap<BufferId, Padded>,
     /// Buffers that several values share, each in its place.
     pub parts: FxHashSet<BufferId>,
@@ -115,9 +116,6 @@ pub fn is_dataflow(module: &Module, func: FuncId) -> bool {
     module.funcs[func].params.iter().all(param) && order.iter().all(|&expr| known(module.ty(expr)))
 }
 
-/// What variables are bound to by `let`.
-type Lets = FxHashMap<VarId, ExprId>;
-
 /// What variables mean: parameters, and what `let` binds.
 struct Bound<'a> {
     vars: &'a FxHashMap<VarId, Value>,
@@ -127,85 +125,6 @@ struct Bound<'a> {
 /// Refuses a type of more tensors, or more deeply nested, than values here may be.
 fn shallow(module: &Module, ty: Ty) -> Result<(), NotCompiled> {
     if module.types.is_shallow(ty) { Ok(()) } else { Err(NotCompiled::NoTensor) }
-}
-
-/// The expressions in the order of evaluation, groups as one, and what variables are bound to.
-fn order(module: &Module, body: ExprId) -> Result<(Vec<ExprId>, Lets), NotCompiled> {
-    let (mut order, mut lets) = (vec![], Lets::default());
-    let mut seen = Seen::none(module);
-    let mut stack = vec![(body, false)];
-    while let Some((expr, done)) = stack.pop() {
-        if done {
-            order.push(expr);
-            continue;
-        }
-        let kind = module.exprs[expr].kind;
-        if !seen.insert(expr) {
-            continue;
-        }
-        match kind {
-            ExprKind::Let { var, value, body } => {
-                lets.insert(var, value);
-                stack.extend([(body, false), (value, false)]);
-            }
-            ExprKind::Const(_) | ExprKind::Var(_) => order.push(expr),
-            ExprKind::Tuple(fields) => {
-                stack.push((expr, true));
-                stack.extend(module.items(fields).iter().rev().map(|field| (field.expr, false)));
-            }
-            ExprKind::Proj { tuple, .. } => stack.extend([(expr, true), (tuple, false)]),
-            ExprKind::Call { callee, args, .. } if is_group(module, callee) => {
-                stack.push((expr, true));
-                stack.extend(module.items(args).iter().rev().map(|arg| (arg.expr, false)));
-            }
-            _ => return Err(NotCompiled::ControlFlow),
-        }
-    }
-    Ok((order, lets))
-}
-
-/// Whether a call of this is one step for the plan: an operator or a fused group.
-fn is_group(module: &Module, callee: ExprId) -> bool {
-    match module.exprs[callee].kind {
-        ExprKind::Op(_) => true,
-        ExprKind::Fn(func) => module.funcs[func].is_primitive(),
-        _ => false,
-    }
-}
-
-/// The body of a chain of bindings.
-fn see_through_lets(module: &Module, mut expr: ExprId) -> ExprId {
-    while let ExprKind::Let { body, .. } = module.exprs[expr].kind {
-        expr = body;
-    }
-    expr
-}
-
-/// The expression that computes a value.
-fn see_through(module: &Module, lets: &Lets, mut expr: ExprId) -> ExprId {
-    loop {
-        match module.exprs[expr].kind {
-            ExprKind::Let { body, .. } => expr = body,
-            ExprKind::Var(var) => match lets.get(&var) {
-                Some(&value) => expr = value,
-                None => return expr,
-            },
-            _ => return expr,
-        }
-    }
-}
-
-/// The expressions of the leaves of a result, as far as tuples are written out.
-fn leaves(module: &Module, lets: &Lets, result: ExprId) -> Vec<ExprId> {
-    let (mut leaves, mut stack) = (vec![], vec![result]);
-    while let Some(expr) = stack.pop() {
-        let expr = see_through(module, lets, expr);
-        match module.exprs[expr].kind {
-            ExprKind::Tuple(fields) => stack.extend(module.items(fields).iter().rev().map(|field| field.expr)),
-            _ => leaves.push(expr),
-        }
-    }
-    leaves
 }
 
 impl Lowering<'_> {
@@ -540,7 +459,7 @@ impl Lowering<'_> {
     }
 
     /// The same value, with nothing left in registers.
-    fn without_anchors(&mut self, value: &Value) -> Option<Lazy> {
+    pub fn without_anchors(&mut self, value: &Value) -> Option<Lazy> {
         let Value::Tensor(lazy) = value else { return None };
         Some(if lazy.anchors().is_empty() { lazy.clone() } else { self.in_buffers(lazy) })
     }
@@ -560,157 +479,6 @@ impl Lowering<'_> {
         let (buffer, view) = self.emit(lazy);
         Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view })
     }
-
-    /// The result of a group in memory, where its users want it.
-    fn settle(&mut self, expr: ExprId, value: Value) -> Value {
-        match value {
-            Value::Tuple(fields) => {
-                Value::Tuple(fields.iter().map(|field| self.settle(ExprId(u32::MAX), field.clone())).collect())
-            }
-            Value::Tensor(lazy) => {
-                let request = self.requests.of(expr);
-                let wanted =
-                    request.part_of.is_some() || request.output.is_some() || request.margins.iter().any(|&m| m != (0, 0));
-                let computed = lazy.plain().is_none() || !lazy.anchors().is_empty();
-                if lazy.dims.contains(&0) || !wanted {
-                    return Value::Tensor(if computed { self.in_buffers(&lazy) } else { lazy });
-                }
-                let already = self.places.get(&expr).is_some_and(|(buffer, view)| {
-                    lazy.plain().is_some_and(|load| load.source == Source::Buffer(*buffer) && load.view == *view)
-                });
-                // What is only another sight of memory stays where it is, unless it is to have zeros around it.
-                if already || (!computed && request.margins.iter().all(|&m| m == (0, 0))) {
-                    return Value::Tensor(lazy);
-                }
-                let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
-                let (buffer, view) = self.place_of(expr, &tensor);
-                self.store(&lazy, buffer, &view);
-                Value::Tensor(Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view }))
-            }
-        }
-    }
-
-    /// Where the value of an expression is to lie.
-    fn place_of(&mut self, expr: ExprId, tensor: &Tensor) -> (BufferId, View) {
-        // From the value to the whole it is a part of, then back.
-        let (mut chain, mut at) = (vec![], expr);
-        while !self.places.contains_key(&at)
-            && let Some((whole, axis, begin)) = self.requests.of(at).part_of
-        {
-            chain.push((at, axis, begin));
-            at = whole;
-        }
-        if !self.places.contains_key(&at) {
-            let whole = if at == expr { tensor.clone() } else { self.type_of(at).unwrap_or_else(|| tensor.clone()) };
-            let request = self.requests.of(at);
-            let place = match request.output {
-                Some(output) if request.margins.iter().all(|&margin| margin == (0, 0)) => Place::Output(output),
-                _ => Place::Arena(0),
-            };
-            let padded = self.padded_buffer(&whole, &request.margins, place);
-            self.places.insert(at, padded);
-        }
-        let (buffer, mut view) = self.places[&at].clone();
-        if !chain.is_empty() {
-            self.parts.insert(buffer);
-        }
-        for &(part, axis, begin) in chain.iter().rev() {
-            let n = self.type_of(part).map_or(0, |tensor| tensor.shape[axis]);
-            view = view.slice(axis, begin as i64, 1, n);
-            self.places.insert(part, (buffer, view.clone()));
-        }
-        (buffer, view)
-    }
-
-    fn type_of(&self, expr: ExprId) -> Option<Tensor> {
-        call::tensor(self.module, self.module.ty(expr)).ok()
-    }
-
-    /// A buffer with zeros around the tensor.
-    pub fn padded_buffer(&mut self, tensor: &Tensor, margins: &[(u64, u64)], place: Place) -> (BufferId, View) {
-        let margin = |axis: usize| margins.get(axis).copied().unwrap_or((0, 0));
-        let outer: Vec<u64> = tensor.shape.iter().enumerate().map(|(axis, dim)| dim + margin(axis).0 + margin(axis).1).collect();
-        let whole = Tensor { shape: outer.clone(), dtype: tensor.dtype };
-        let buffer = self.buffer(&whole, place);
-        let mut view = View::dense(&outer);
-        for (axis, &dim) in tensor.shape.iter().enumerate() {
-            view = view.slice(axis, margin(axis).0 as i64, 1, dim);
-        }
-        if outer != tensor.shape {
-            let stretches = gaps(&outer, &tensor.shape, margins);
-            let step = Step {
-                work: Work::Zero(stretches),
-                args: vec![buffer],
-                writes: vec![true],
-                origin: self.origin,
-                ops: vec![],
-                once: false,
-            };
-            self.plan.steps.push(step);
-            let margins = (0..tensor.shape.len()).map(margin).collect();
-            self.padded.insert(buffer, Padded { view: view.clone(), margins });
-        }
-        (buffer, view)
-    }
-
-    fn outputs(&mut self, result: Value) {
-        let mut stack = vec![result];
-        while let Some(value) = stack.pop() {
-            match value {
-                Value::Tuple(fields) => stack.extend(fields.iter().rev().cloned()),
-                Value::Tensor(lazy) => {
-                    let at = self.plan.outputs.len();
-                    self.plan.results.push(Value::Tensor(lazy.clone()).seen());
-                    let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
-                    let there = lazy.plain().and_then(|load| match load.source {
-                        Source::Buffer(buffer) if matches!(self.plan.buffers[buffer].place, Place::Output(own) if own == at) => {
-                            (load.view == View::dense(&lazy.dims)).then_some(buffer)
-                        }
-                        _ => None,
-                    });
-                    let buffer = there.unwrap_or_else(|| {
-                        let buffer = self.buffer(&tensor, Place::Output(at));
-                        self.store(&lazy, buffer, &View::dense(&tensor.shape));
-                        buffer
-                    });
-                    self.plan.outputs.push(buffer);
-                }
-            }
-        }
-    }
-}
-
-/// The stretches of a padded buffer that are not the tensor's, neighbours joined.
-fn gaps(outer: &[u64], inner: &[u64], margins: &[(u64, u64)]) -> Vec<(u64, u64)> {
-    let margin = |axis: usize| margins.get(axis).copied().unwrap_or((0, 0));
-    // Axes behind the last margin lie in one piece.
-    let last = (0..outer.len()).rev().find(|&axis| margin(axis) != (0, 0)).unwrap_or(0);
-    let piece: u64 = outer[last + 1..].iter().product();
-    let mut stretches: Vec<(u64, u64)> = vec![];
-    let mut add = |from: u64, n: u64| match stretches.last_mut() {
-        _ if n == 0 => {}
-        Some((start, length)) if *start + *length == from => *length += n,
-        _ => stretches.push((from, n)),
-    };
-    let rows: u64 = outer[..last].iter().product();
-    for row in 0..rows {
-        let mut rest = row;
-        let mut inside = true;
-        for axis in (0..last).rev() {
-            let at = rest % outer[axis];
-            rest /= outer[axis];
-            inside &= at >= margin(axis).0 && at < margin(axis).0 + inner[axis];
-        }
-        let start = row * outer[last] * piece;
-        if inside {
-            let (before, after) = margin(last);
-            add(start, before * piece);
-            add(start + (before + inner[last]) * piece, after * piece);
-        } else {
-            add(start, outer[last] * piece);
-        }
-    }
-    stretches
 }
 
 /// How long a body may become, and how much it may read.

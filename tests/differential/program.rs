@@ -2,6 +2,7 @@
 //!
 //! A number decides a program; with fewer steps it is the same program cut off earlier, which is how a failure is made small.
 
+mod picks;
 mod typed;
 
 use fastrand::Rng;
@@ -290,7 +291,7 @@ impl Maker {
 
     /// Adds a step; whether one was possible.
     fn step(&mut self) -> bool {
-        match self.random.u8(..30) {
+        match self.random.u8(..33) {
             0..=2 => self.unary(),
             3..=6 => self.binary(),
             7 => self.choice(),
@@ -306,7 +307,8 @@ impl Maker {
             22 => self.concatenate(),
             23 => self.split(),
             24 => self.slice(),
-            26..30 => self.typed(),
+            25..=27 => self.picks(),
+            28..=31 => self.typed(),
             _ => self.movement(),
         }
         .is_some()

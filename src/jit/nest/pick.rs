@@ -28,13 +28,13 @@ impl Gen<'_> {
         if of_bytes {
             return self.pick_bytes(&lanes, places, dst);
         }
-        let places = self.from_first(&lanes, places)?;
+        let places = self.with_steps(&lanes, places)?;
         self.gather_at(&lanes, places, dst);
         Some(())
     }
 
-    /// The places counted from that of the first lane.
-    fn from_first(&mut self, lanes: &Lanes, places: V) -> Option<V> {
+    /// The places, each with the way from the first lane to its own.
+    fn with_steps(&mut self, lanes: &Lanes, places: V) -> Option<V> {
         if lanes.stride == 0 || lanes.n == 1 {
             return Some(places);
         }

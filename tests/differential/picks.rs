@@ -1,0 +1,99 @@
+//! Steps that pick elements by indices, or show a value at another size.
+
+use super::{Kind, MOST, Maker, elements, list};
+
+impl Maker {
+    pub fn picks(&mut self) -> Option<()> {
+        match self.random.u8(..8) {
+            0 | 1 => self.take(),
+            2 => self.one_hot(),
+            3 | 4 => self.resized(),
+            5 => self.around(),
+            6 => self.tiled(),
+            _ => self.norm(),
+        }
+    }
+
+    /// Binds a value unless it is too large.
+    fn bind_small(&mut self, text: String, shape: Vec<usize>, kind: Kind) -> Option<()> {
+        (elements(&shape) <= MOST && shape.len() < 7).then(|| self.bind(text, shape, kind))
+    }
+
+    /// Indices lie outside too.
+    fn take(&mut self) -> Option<()> {
+        let (x, shape, kind) = self.pick(|value| !value.shape.is_empty())?;
+        let axis = self.random.usize(..shape.len());
+        let rank = self.random.usize(..3);
+        let taken: Vec<usize> = (0..rank).map(|_| 1 + self.random.usize(..9)).collect();
+        let indices = self.param(taken.clone(), Kind::I32);
+        let mode = ["clip", "wrap"][self.random.usize(..2)];
+        let out = [&shape[..axis], &taken, &shape[axis + 1..]].concat();
+        self.bind_small(format!("take({x}, {indices}, axis={axis}, mode=\"{mode}\")"), out, kind)
+    }
+
+    fn one_hot(&mut self) -> Option<()> {
+        let (x, mut shape, _) = self.pick(|value| value.kind == Kind::I32)?;
+        let (depth, axis) = (1 + self.random.usize(..20), self.random.usize(..=shape.len()));
+        shape.insert(axis, depth);
+        self.bind_small(format!("one_hot({x}, 2f, -1f, depth={depth}, axis={axis}, dtype=\"float32\")"), shape, Kind::F32)
+    }
+
+    fn resized(&mut self) -> Option<()> {
+        let (x, mut shape) = self.float(|shape| shape.len() == 4)?;
+        if self.random.u8(..4) == 0 {
+            (shape[2], shape[3]) = (shape[2] * 2, shape[3] * 2);
+            let method = ["nearest_neighbor", "bilinear"][self.random.usize(..2)];
+            return self.bind_small(format!("nn.upsampling({x}, scale_h=2f, scale_w=2f, method=\"{method}\")"), shape, Kind::F32);
+        }
+        (shape[2], shape[3]) = (1 + self.random.usize(..20), 1 + self.random.usize(..20));
+        let method = ["nearest_neighbor", "linear", "cubic"][self.random.usize(..3)];
+        let mode = ["half_pixel", "align_corners", "asymmetric"][self.random.usize(..3)];
+        let text = format!(
+            "image.resize2d({x}, size={}, roi=[0f, 0f, 0f, 0f], method=\"{method}\", coordinate_transformation_mode=\"{mode}\")",
+            list(&shape[2..])
+        );
+        self.bind_small(text, shape, Kind::F32)
+    }
+
+    fn around(&mut self) -> Option<()> {
+        let (x, shape, kind) = self.pick(|value| !value.shape.is_empty() && value.kind != Kind::Bool)?;
+        let widths: Vec<[usize; 2]> = shape.iter().map(|&dim| [0; 2].map(|_| self.random.usize(..dim.min(3)))).collect();
+        let out = shape.iter().zip(&widths).map(|(dim, [before, after])| dim + before + after).collect();
+        let widths = widths.iter().map(|pair| list(pair)).collect::<Vec<_>>().join(", ");
+        let text = match self.random.u8(..3) {
+            0 => format!("nn.mirror_pad({x}, mode=\"REFLECT\", pad_width=[{widths}])"),
+            1 => format!("nn.pad({x}, 0f, pad_width=[{widths}], pad_mode=\"reflect\")"),
+            _ => format!("nn.pad({x}, 0f, pad_width=[{widths}], pad_mode=\"edge\")"),
+        };
+        self.bind_small(text, out, kind)
+    }
+
+    fn tiled(&mut self) -> Option<()> {
+        let (x, shape, kind) = self.pick(|_| true)?;
+        let reps: Vec<usize> = (0..shape.len() + self.random.usize(..2)).map(|_| 1 + self.random.usize(..2)).collect();
+        let whole = [&vec![1; reps.len() - shape.len()], &shape[..]].concat();
+        let out = whole.iter().zip(&reps).map(|(dim, rep)| dim * rep).collect();
+        (!reps.is_empty()).then_some(())?;
+        self.bind_small(format!("tile({x}, reps={})", list(&reps)), out, kind)
+    }
+
+    fn norm(&mut self) -> Option<()> {
+        let (x, shape) = self.float(|shape| shape.len() >= 3)?;
+        let channels = shape[1];
+        let text = match self.random.u8(..4) {
+            0 => {
+                let groups =
+                    (1..=channels).filter(|groups| channels.is_multiple_of(*groups)).max_by_key(|_| self.random.u8(..))?;
+                let (gamma, beta) = (self.param(vec![channels], Kind::F32), self.param(vec![channels], Kind::F32));
+                format!("nn.group_norm({x}, {gamma}, {beta}, num_groups={groups}, epsilon=0.1f)")
+            }
+            1 => {
+                let (gamma, beta) = (self.param(vec![channels], Kind::F32), self.param(vec![channels], Kind::F32));
+                format!("nn.instance_norm({x}, {gamma}, {beta}, epsilon=0.1f)")
+            }
+            2 => format!("nn.lrn({x}, size=3, bias=1f, alpha=0.5f)"),
+            _ => format!("nn.l2_normalize({x}, eps=0.1f, axis=[1])"),
+        };
+        self.bind_small(text, shape, Kind::F32)
+    }
+}
