@@ -82,7 +82,7 @@ fn read_picks(
         let displacement = evaluate(&before, &reads, (&folded, kinds), count)[places.0 as usize][0] as i32;
         let access = &nest.reads[usize::from(read)];
         let access = Access { offset: access.offset + i64::from(displacement), ..access.clone() };
-        stage.body.instrs[at] = Instr::Const(load(memory, &access, kept, reduced), lane(&access));
+        stage.body.instrs[at] = Instr::Const(u64::from(load(memory, &access, kept, reduced)), lane(&access));
     }
     stage
 }
