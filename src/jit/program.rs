@@ -55,7 +55,7 @@ impl fmt::Display for LoadError {
 
 /// Packed weights of a contraction.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Packed {
+pub enum Packed {
     /// At an element of the program's packed weights.
     Kept(usize),
     /// They are read as they come.
@@ -66,7 +66,7 @@ pub(super) enum Packed {
 
 /// What a step has become.
 #[derive(Debug)]
-pub(super) enum Launch {
+pub enum Launch {
     Zero,
     Move,
     Positions,
