@@ -156,16 +156,6 @@ impl Work {
     }
 }
 
-impl Work {
-    /// The sum of products that it computes.
-    pub fn contract(&self) -> Option<&Contract> {
-        match self {
-            Work::Kernel(kernel) => kernel.contract(),
-            _ => None,
-        }
-    }
-}
-
 /// The elements of argument 0 to places of argument 1: a stride for each dimension on both sides, and the first elements.
 #[derive(Clone, Debug)]
 pub struct Move {
