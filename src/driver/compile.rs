@@ -146,7 +146,11 @@ pub fn how(entry: &str, settings: &Settings) -> How {
 }
 
 /// Optimises a module and plans its entry. The module becomes the optimised one.
-pub fn plan_of(module: &mut Module, entry: &str, settings: &Settings, timings: &mut Timings) -> Result<Plan, Refused> {
+pub fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
+    plan_timed(module, entry, settings, &mut Timings::default())
+}
+
+fn plan_timed(module: &mut Module, entry: &str, settings: &Settings, timings: &mut Timings) -> Result<Plan, Refused> {
     let optimised = optimise::optimise(module, &how(entry, settings), &mut Stopwatch::new(timings, &mut ()));
     optimised.map_err(|error| Refused::Wrong(Box::new(error)))?;
     timings.time("plan", || planned(module, entry, settings, &[]))
@@ -165,7 +169,7 @@ pub fn assembled(
     limits: &Limits,
     timings: &mut Timings,
 ) -> Result<Assembled, Refused> {
-    let mut plan = plan_of(module, entry, settings, timings)?;
+    let mut plan = plan_timed(module, entry, settings, timings)?;
     let mut avoid = vec![];
     loop {
         check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
