@@ -1,5 +1,44 @@
 //! relayc: a toolchain for the Relay text language.
 //!
+//! A program is read and checked as a [`Network`], compiled once to an [`Executable`], and run as often as wanted by
+//! [`Session`]s on the caller's buffers:
+//!
+//! ```
+//! use relayc::{Network, Options, bytes_of, bytes_of_mut};
+//!
+//! let network = Network::parse("net.relay", "def @main(%x: Tensor[(2, 3), float32]) { nn.relu(add(%x, 0.5f)) }")?;
+//! let executable = network.compile(&Options::default())?;
+//! assert_eq!((executable.inputs()[0].name.as_str(), executable.inputs()[0].bytes), ("x", 24));
+//!
+//! let mut session = executable.session()?;
+//! let (x, mut out) = ([-1f32, 0., 1., 2., -3., 4.], [0f32; 6]);
+//! session.run(&[bytes_of(&x)], &mut [bytes_of_mut(&mut out)])?;
+//! assert_eq!(out, [0.0, 0.5, 1.5, 2.5, 0.0, 4.5]);
+//! # Ok::<(), relayc::Error>(())
+//! ```
+//!
+//! Sessions of one executable share its code and weights, and run beside each other in any threads:
+//!
+//! ```
+//! use relayc::{Network, Options, bytes_of, bytes_of_mut};
+//!
+//! let executable = Network::parse("net.relay", "def @main(%x: Tensor[(4), float32]) { exp(%x) }")?.compile(&Options::default())?;
+//! std::thread::scope(|scope| {
+//!     for number in 0..3 {
+//!         let executable = &executable;
+//!         scope.spawn(move || {
+//!             let (mut session, mut out) = (executable.session()?, [0f32; 4]);
+//!             session.run(&[bytes_of(&[number as f32; 4])], &mut [bytes_of_mut(&mut out)])?;
+//!             assert!((out[3] - (number as f32).exp()).abs() < 1e-5);
+//!             Ok::<(), relayc::Error>(())
+//!         });
+//!     }
+//! });
+//! # Ok::<(), relayc::Error>(())
+//! ```
+//!
+//! # The rooms
+//!
 //! Data flows one way, a room a step; a room names only rooms above it in this list:
 //!
 //! - [`base`]: places in text, typed indices, small text helpers
@@ -44,10 +83,13 @@ pub mod passes;
 pub mod plan;
 pub mod resolve;
 pub mod syntax;
-// The allocator is told how to behave.
+// The bytes of numbers are seen through pointers, and the allocator is told how to behave.
 #[allow(unsafe_code)]
 pub mod sys;
 pub mod tensor;
 pub mod testing;
 pub mod types;
 pub mod zoo;
+
+pub use driver::compile::{Isa, Machine, Policy};
+pub use driver::library::{Error, Executable, Network, Number, Options, Port, Session, bytes_of, bytes_of_mut};

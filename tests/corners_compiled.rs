@@ -11,7 +11,7 @@ use compare::{Reference, Verdict, held, isas, reference};
 use grid::{FLOATS, float_grid, floats, int_grid, ints};
 use rayon::prelude::*;
 use relayc::driver::bind::Bound;
-use relayc::driver::compile::{Policy, Settings, compile};
+use relayc::driver::compile::{Machine, Policy, Settings, compile};
 use relayc::driver::optimise::UNTIL;
 use relayc::driver::run::Limits;
 use relayc::driver::{Program, check_text};
@@ -82,7 +82,7 @@ fn has_kernel(def: &OpDef, dtype: DType, attrs: &str) -> Option<bool> {
     let args: Vec<Tensor> = (0..def.args.len()).map(|at| operand(dtype, at)).collect();
     let (_, program) = program(def, &args, attrs)?;
     let compiled = |isa| {
-        let settings = Settings { level: 0, isa, threads: 1, accuracy: Policy::Strict };
+        let settings = Settings { level: 0, isa, threads: 1, accuracy: Policy::Strict, machine: Machine::Native };
         compile(&program, "main", &settings, Limits::default()).is_ok_and(|compiled| compiled.program.fallbacks().is_empty())
     };
     Some(isas().into_iter().all(compiled))
@@ -136,8 +136,9 @@ fn exact_at_corners(program: &Program, expected: &mut Reference) {
 }
 
 fn hold(def: &OpDef, text: &str, args: &[Bound], expected: &Reference) -> Vec<String> {
-    let settings =
-        isas().into_iter().flat_map(|isa| [0, 3].map(|level| Settings { level, isa, threads: 1, accuracy: Policy::Strict }));
+    let settings = isas().into_iter().flat_map(|isa| {
+        [0, 3].map(|level| Settings { level, isa, threads: 1, accuracy: Policy::Strict, machine: Machine::Native })
+    });
     settings
         .filter_map(|settings| match held("corner", text, "main", &settings, &[(args.to_vec(), expected)]) {
             Verdict::Agrees => None,

@@ -12,7 +12,7 @@ use compare::{Reference, Verdict, bytes, held, held_for, isas, reference};
 use program::{Form, Program};
 use relayc::driver::bind::Bound;
 use relayc::driver::check_text;
-use relayc::driver::compile::{Policy, Settings};
+use relayc::driver::compile::{Machine, Policy, Settings};
 use relayc::driver::optimise::UNTIL;
 use relayc::tensor::Tensor;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,8 +23,13 @@ fn settings(seed: u64) -> [Settings; 2] {
     let mut random = fastrand::Rng::with_seed(seed ^ 0x5e77);
     let isas = isas();
     // Most as users have it, once with everything and once with something left out.
-    let mut one =
-        |level| Settings { level, isa: isas[random.usize(..isas.len())], threads: random.usize(1..4), accuracy: Policy::Strict };
+    let mut one = |level| Settings {
+        level,
+        isa: isas[random.usize(..isas.len())],
+        threads: random.usize(1..4),
+        accuracy: Policy::Strict,
+        machine: Machine::Native,
+    };
     [one(3), one((seed % 4) as u8)]
 }
 

@@ -11,7 +11,7 @@ use goldens::programs;
 use rayon::prelude::*;
 use relayc::driver::bind::Bound;
 use relayc::driver::check_text;
-use relayc::driver::compile::{Policy, Settings};
+use relayc::driver::compile::{Machine, Policy, Settings};
 use relayc::driver::example::{Example, Runner};
 use relayc::driver::optimise::UNTIL;
 use relayc::testing::run_lines;
@@ -43,7 +43,13 @@ fn run(path: &Path, text: &str, levels: &[u8]) -> Outcome {
         let calls: Vec<(Vec<Bound>, &Reference)> = calls.iter().map(|(args, reference)| (args.clone(), reference)).collect();
         for (&level, isa) in levels.iter().flat_map(|level| isas().into_iter().map(move |isa| (level, isa))) {
             let threads = if isa == isas()[0] { 1 } else { 2 };
-            match held(&name, text, function, &Settings { level, isa, threads, accuracy: Policy::Strict }, &calls) {
+            match held(
+                &name,
+                text,
+                function,
+                &Settings { level, isa, threads, accuracy: Policy::Strict, machine: Machine::Native },
+                &calls,
+            ) {
                 Verdict::Agrees => outcome.compiled += 1,
                 Verdict::PartsAgree => outcome.in_parts += 1,
                 Verdict::NotCompiled(why) => outcome.interpreted.push(format!("{name} @{function}: {why}")),

@@ -1,8 +1,10 @@
-//! What allocates nothing once it is warm: regions of a thread pool.
+//! What allocates nothing once it is warm: regions of a thread pool, and runs of a session.
 
 use relayc::jit::pool::Pool;
+use relayc::{Network, Options, Policy, bytes_of, bytes_of_mut};
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// The system's allocator, counting.
@@ -27,6 +29,9 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static COUNTING: Counting = Counting;
 
+/// Allocations are those of the whole process: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
 /// The fewest allocations that one of several rounds of `f` made: the harness allocates now and then too.
 fn fewest(mut f: impl FnMut()) -> usize {
     let round = |_| {
@@ -39,6 +44,7 @@ fn fewest(mut f: impl FnMut()) -> usize {
 
 #[test]
 fn a_region_allocates_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     assert_ne!(fewest(|| drop(Vec::<u8>::with_capacity(10))), 0, "allocations are counted");
     for n_threads in [1, 2, 3] {
         let pool = Pool::new(n_threads);
@@ -52,5 +58,38 @@ fn a_region_allocates_nothing() {
             pool.run(n_threads, &|_, items| _ = sum.fetch_add(items.len(), SeqCst));
         });
         assert_eq!(allocated, 0, "{n_threads} threads");
+    }
+}
+
+/// Every kind of work that has a kernel: windows by tiles and directly, one channel alone, pooling, rows of weights, products,
+/// reductions, elements that are moved, and weights that are packed in each run because they come from outside.
+const NETWORK: &str = r#"
+def @main(%x: Tensor[(1, 16, 12, 12), float32], %w: Tensor[(16, 16, 3, 3), float32], %d: Tensor[(16, 1, 3, 3), float32],
+          %m: Tensor[(10, 16), float32]) {
+  %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]);
+  %1 = nn.relu(%0);
+  %2 = nn.conv2d(%1, %d, padding=[1, 1, 1, 1], groups=16, channels=16, kernel_size=[3, 3]);
+  %3 = add(%2, %x);
+  %4 = nn.max_pool2d(%3, pool_size=[2, 2], strides=[2, 2]);
+  %5 = nn.batch_flatten(nn.global_avg_pool2d(%4));
+  %6 = nn.dense(%5, %m, units=10);
+  (nn.softmax(%6), transpose(%3, axes=[0, 2, 3, 1]))
+}
+"#;
+
+#[test]
+fn a_run_allocates_nothing() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let network = Network::parse("steady", NETWORK).expect("it is right");
+    for (threads, accuracy) in [(1, Policy::Fast), (2, Policy::Fast), (2, Policy::Strict)] {
+        let executable = network.compile(&Options { threads, accuracy, ..Options::default() }).expect("it is compiled");
+        assert_eq!(executable.fallbacks(), Vec::<&str>::new());
+        let inputs: Vec<Vec<f32>> = executable.inputs().iter().map(|port| vec![0.25; port.bytes / 4]).collect();
+        let mut outputs: Vec<Vec<f32>> = executable.outputs().iter().map(|port| vec![0.0; port.bytes / 4]).collect();
+        let inputs: Vec<&[u8]> = inputs.iter().map(|numbers| bytes_of(numbers)).collect();
+        let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|numbers| bytes_of_mut(numbers)).collect();
+        let mut session = executable.session().expect("there is memory");
+        let allocated = fewest(|| session.run(&inputs, &mut outputs).expect("nothing fails"));
+        assert_eq!(allocated, 0, "{threads} threads, {accuracy:?}");
     }
 }

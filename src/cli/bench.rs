@@ -34,8 +34,14 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
     match measure::latency(&ready.prepared, &ready.bound, seconds(args.warmup), seconds(args.seconds)) {
         Ok(times) => {
-            let text =
-                if args.json { as_json(&ready, &times, &probed, ready_ms) } else { as_text(&ready, &times, &probed, ready_ms) };
+            if !args.json {
+                args.program.say_times(console, &ready.timings);
+            }
+            let text = if args.json {
+                as_json(&ready, &times, &probed, ready_ms, args.program.time_passes)
+            } else {
+                as_text(&ready, &times, &probed, ready_ms)
+            };
             match sys::stdout(&text) {
                 Ok(()) => exit::FINE,
                 Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
@@ -69,8 +75,8 @@ fn as_text(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> Stri
     )
 }
 
-fn as_json(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> String {
-    let value = json!({
+fn as_json(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64, parts: bool) -> String {
+    let mut value = json!({
         "schema": "relayc.bench/1",
         "p50_ms": times.at(0.5),
         "p90_ms": times.at(0.9),
@@ -83,5 +89,8 @@ fn as_json(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> Stri
         "fallbacks": ready.prepared.fallbacks(),
         "probe": { "gflops": probed.gflops, "read_gbs": probed.read_gbs },
     });
+    if parts {
+        value["times"] = ready.timings.json();
+    }
     format!("{value}\n")
 }

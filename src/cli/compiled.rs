@@ -4,11 +4,13 @@ use super::{Console, Reading, exit};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{Bound, Requests};
-use crate::driver::compile::{self, Policy, Refused, Settings};
+use crate::driver::compile::{self, Isa, Machine, Policy, Refused, Settings};
+use crate::driver::emit;
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::parts::{self, Prepared};
 use crate::driver::run::Limits;
-use crate::driver::{self, How, Program, Until};
+use crate::driver::timings::Timings;
+use crate::driver::{self, How, Program, Until, show};
 use crate::sys;
 use std::path::PathBuf;
 
@@ -43,12 +45,18 @@ pub struct Given {
     /// How near sums stay to how they are written.
     #[arg(long, value_enum, default_value_t = AccuracyName::Fast)]
     pub accuracy: AccuracyName,
+    /// The machine that is compiled for.
+    #[arg(long, value_enum, default_value_t = TargetName::Native)]
+    pub target: TargetName,
     /// How many threads to use; the result does not depend on it.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: Option<u16>,
     /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
+    /// Say what each step of the way took: reading, inference, every pass, planning, code, packing of weights.
+    #[arg(long)]
+    pub time_passes: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -57,6 +65,28 @@ pub enum AccuracyName {
     Fast,
     /// Sums as they are written.
     Strict,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+pub enum TargetName {
+    /// This machine.
+    Native,
+    /// AVX2 and FMA.
+    #[value(name = "x86-64-v3")]
+    V3,
+    /// AVX-512.
+    #[value(name = "x86-64-v4")]
+    V4,
+}
+
+impl TargetName {
+    fn machine(self) -> Machine {
+        match self {
+            TargetName::Native => Machine::Native,
+            TargetName::V3 => Machine::Common(Isa::Avx2),
+            TargetName::V4 => Machine::Common(Isa::Avx512),
+        }
+    }
 }
 
 impl Given {
@@ -71,21 +101,38 @@ impl Given {
         }
     }
 
+    /// Says what the way to a compiled program took, if that is wanted.
+    pub fn say_times(&self, console: &Console, timings: &Timings) {
+        if self.time_passes {
+            console.words(&timings.table());
+        }
+    }
+
     pub fn limits(&self) -> Limits {
         let max_tensor_bytes = self.max_memory.unwrap_or_else(sys::default_memory_limit).min(Limits::default().max_tensor_bytes);
         Limits { max_tensor_bytes, ..Limits::default() }
     }
 
-    /// How to compile for this machine; `None` where nothing can be. The exit code for an environment that asks for no machine there is,
-    /// which has been said.
+    /// How to compile for this machine to run it; `None` where nothing can be. The exit code for a target that it is not, and for an
+    /// environment that asks for no machine there is, which has been said.
     pub fn settings(&self, console: &Console) -> Result<Option<Settings>, u8> {
+        let settings = self.settings_to_show(console)?;
+        settings.as_ref().map_or(Ok(()), Settings::runs_here).map_err(|diagnostic| {
+            console.diagnostics(std::slice::from_ref(&diagnostic), &Sources::default());
+            exit::of_run(&[diagnostic])
+        })?;
+        Ok(settings)
+    }
+
+    /// How to compile for any machine. Otherwise as [`Given::settings`].
+    pub fn settings_to_show(&self, console: &Console) -> Result<Option<Settings>, u8> {
         let all = || std::thread::available_parallelism().map_or(1, |n| n.get());
         let threads = self.threads.map_or_else(all, usize::from);
         let accuracy = match self.accuracy {
             AccuracyName::Fast => Policy::Fast,
             AccuracyName::Strict => Policy::Strict,
         };
-        match Settings::native(self.level, threads) {
+        match Settings::of(self.target.machine(), self.level, threads) {
             Ok(settings) => Ok(settings.map(|settings| Settings { accuracy, ..settings })),
             Err(words) => {
                 console.words(&format!("error: {words}\n"));
@@ -94,22 +141,51 @@ impl Given {
         }
     }
 
-    /// The plan as text. The exit code where there is none, which has been said.
-    pub fn plan(&self, console: &Console) -> Result<String, u8> {
-        let settings = self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
+    /// The program at a stage of its way to code, as text. The exit code where there is none, which has been said.
+    pub fn emit(&self, console: &Console, stage: Stage) -> Result<String, u8> {
+        let stage = match stage {
+            Stage::Tokens => return self.emit_reading(console, emit::Reading::Tokens),
+            Stage::Ast => return self.emit_reading(console, emit::Reading::Ast),
+            Stage::Ir => return self.emit_ir(console, Until::Resolve),
+            Stage::Types => return self.emit_ir(console, Until::Main),
+            Stage::Groups => emit::Compiling::Groups,
+            Stage::Plan => emit::Compiling::Plan,
+            Stage::Kernels => emit::Compiling::Kernels,
+            Stage::Asm => emit::Compiling::Asm,
+        };
+        let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         let mut program = self.checked(console)?;
         let sources = program.sources.clone();
         optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(|wrong| console.files(&wrong, &sources))?;
-        match compile::plan_of(&mut program.module, &self.entry, &settings) {
-            Ok(plan) => Ok(compile::plan_text(&plan)),
+        match emit::compiling(&mut program, &self.entry, &settings, &self.limits(), stage) {
+            Ok(text) => {
+                self.say_times(console, &program.timings);
+                Ok(text)
+            }
             Err(refused) => Err(self.refused(console, refused, &sources)),
         }
     }
 
+    fn emit_reading(&self, console: &Console, stage: emit::Reading) -> Result<String, u8> {
+        let (text, diagnostics, sources) = emit::reading(&self.file, self.reading.dialect(), stage);
+        console.diagnostics(&diagnostics, &sources);
+        if crate::diag::has_errors(&diagnostics) { Err(exit::of(&diagnostics)) } else { Ok(text) }
+    }
+
+    fn emit_ir(&self, console: &Console, until: Until) -> Result<String, u8> {
+        let program = driver::check_file(&self.file, until, &self.how());
+        console.diagnostics(&program.diagnostics, &program.sources);
+        let options = show::Options { types: until > Until::Resolve, meta: false, exact: false };
+        if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(show::print(&program, options)) }
+    }
+
+    fn how(&self) -> How {
+        How { set: self.set.clone(), entry: self.entry.clone(), ..How::of(self.reading.dialect()) }
+    }
+
     /// The program with the dimensions that are set. The exit code where something is wrong with it, which has been said.
     fn checked(&self, console: &Console) -> Result<Program, u8> {
-        let how = How { set: self.set.clone(), entry: self.entry.clone(), ..How::of(self.reading.dialect()) };
-        let program = driver::check_file(&self.file, Until::Main, &how);
+        let program = driver::check_file(&self.file, Until::Main, &self.how());
         console.diagnostics(&program.diagnostics, &program.sources);
         if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
     }
@@ -123,7 +199,10 @@ impl Given {
         let bound = optimise::bind_all(&mut program, &self.entry, &requests);
         let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
         match parts::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits()) {
-            Ok(prepared) => Ok(Ready { prepared, bound, settings, sources: program.sources }),
+            Ok(prepared) => {
+                let timings = prepared.timings().map_or(program.timings.clone(), |own| program.timings.then(own));
+                Ok(Ready { prepared, bound, settings, sources: program.sources, timings })
+            }
             Err(refused) => Err(self.refused(console, refused, &program.sources)),
         }
     }
@@ -147,12 +226,35 @@ impl Given {
     }
 }
 
+/// What `--emit` shows.
+#[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
+pub enum Stage {
+    /// The tokens of the text, with their places.
+    Tokens,
+    /// The nodes of the syntax tree.
+    Ast,
+    /// The program with its names resolved.
+    Ir,
+    /// The program with the types of its expressions.
+    Types,
+    /// The optimised program, its groups fused.
+    Groups,
+    /// For each group the strategy, why it was chosen and what else there was; then the buffers.
+    Plan,
+    /// What each kernel computes.
+    Kernels,
+    /// The machine code of each step.
+    Asm,
+}
+
 /// A compiled program and its inputs.
 pub struct Ready {
     pub prepared: Prepared,
     pub bound: Vec<Bound>,
     pub settings: Settings,
     pub sources: Sources,
+    /// What it took from the file to here.
+    pub timings: Timings,
 }
 
 /// `512M`, `2G`, `1000000`.

@@ -1,12 +1,12 @@
 //! `relayc opt`: runs passes, shows what comes of it and what each did.
 
+use super::compiled::TargetName;
 use super::{Console, Reading, exit};
 use crate::diag::Diagnostic;
 use crate::driver::compile::Settings;
 use crate::driver::optimise::{self, How, MAX_LEVEL, Shown, Target};
 use crate::driver::{self, Program, show};
 use crate::sys;
-use clap::ValueEnum;
 use std::path::PathBuf;
 
 /// Optimise a program, and print what comes of it.
@@ -46,35 +46,15 @@ pub struct Args {
     /// Print for each pair of operators why it was or was not fused, in place of the result.
     #[arg(long)]
     explain_fusion: bool,
+    /// Say what reading, inference and every pass took.
+    #[arg(long)]
+    time_passes: bool,
     /// With the metadata section, where there is one.
     #[arg(long)]
     meta: bool,
     /// Floats with as many digits as it takes to read them back to the bit; TVM prints six.
     #[arg(long)]
     exact: bool,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum TargetName {
-    /// This machine.
-    Native,
-    /// AVX2 and FMA.
-    #[value(name = "x86-64-v3")]
-    V3,
-    /// AVX-512.
-    #[value(name = "x86-64-v4")]
-    V4,
-}
-
-impl TargetName {
-    /// Errors: an environment that asks for no machine there is, in words.
-    fn target(self) -> Result<Target, String> {
-        Ok(match self {
-            TargetName::Native => Settings::native(0, 1)?.map_or(Target::V3, |settings| Target::of(settings.isa)),
-            TargetName::V3 => Target::V3,
-            TargetName::V4 => Target::V4,
-        })
-    }
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
@@ -91,15 +71,24 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    match optimised(args, &mut program, &how, &shown) {
+    match optimised(console, args, &mut program, &how, &shown) {
         Ok(()) => exit::FINE,
         Err(diagnostics) => console.files(&diagnostics, &program.sources),
     }
 }
 
+/// Errors: an environment that asks for no machine there is, in words.
+fn target(name: TargetName) -> Result<Target, String> {
+    Ok(match name {
+        TargetName::Native => Settings::native(0, 1)?.map_or(Target::V3, |settings| Target::of(settings.isa)),
+        TargetName::V3 => Target::V3,
+        TargetName::V4 => Target::V4,
+    })
+}
+
 /// What is to be done and shown. Errors: a name that is no pass, in words.
 fn asked(args: &Args) -> Result<(How, Shown), String> {
-    let target = args.target.target()?;
+    let target = target(args.target)?;
     let how = match &args.passes {
         Some(names) => How::named(names.iter().map(|name| name.trim()), target)?,
         None => How::level(args.level, target),
@@ -125,7 +114,7 @@ fn asked(args: &Args) -> Result<(How, Shown), String> {
     Ok((How { verify: args.verify_each, entry: Some(args.entry.clone()), ..how }, shown))
 }
 
-fn optimised(args: &Args, program: &mut Program, how: &How, shown: &Shown) -> Result<(), Vec<Diagnostic>> {
+fn optimised(console: &Console, args: &Args, program: &mut Program, how: &How, shown: &Shown) -> Result<(), Vec<Diagnostic>> {
     // A module of functions may have no `@main`; a name that was asked for is there.
     if args.entry != "main" {
         driver::run::entry(&program.module, &args.entry).map_err(|error| vec![error])?;
@@ -133,5 +122,8 @@ fn optimised(args: &Args, program: &mut Program, how: &How, shown: &Shown) -> Re
     optimise::bind_weights(program, &args.entry, &args.params)?;
     let options = show::Options { types: true, meta: args.meta, exact: args.exact };
     let text = optimise::text(program, how, shown, options).map_err(|error| vec![error])?;
+    if args.time_passes {
+        console.words(&program.timings.table());
+    }
     sys::stdout(&text).map_err(|error| vec![error])
 }

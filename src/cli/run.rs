@@ -45,9 +45,9 @@ pub struct Args {
     /// What executes it.
     #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
-    /// Print a stage of the compilation in place of running: `plan`.
+    /// Print a stage of the compilation in place of running.
     #[arg(long, value_enum, value_name = "STAGE")]
-    emit: Option<Stage>,
+    emit: Option<compiled::Stage>,
     /// Give up after so many seconds.
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<f64>,
@@ -63,16 +63,10 @@ enum Engine {
     Both,
 }
 
-#[derive(Clone, Copy, PartialEq, ValueEnum)]
-enum Stage {
-    /// Kernels and their buffers.
-    Plan,
-}
-
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
-    if args.emit == Some(Stage::Plan) {
-        return match args.program.plan(console).map(|text| sys::stdout(&text)) {
+    if let Some(stage) = args.emit {
+        return match args.program.emit(console, stage).map(|text| sys::stdout(&text)) {
             Ok(Ok(())) => exit::FINE,
             Ok(Err(diagnostic)) => console.files(&[diagnostic], &Sources::default()),
             Err(code) => code,
@@ -83,7 +77,11 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         console.words("error: `--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect` and `--top` are for one engine\n");
         return exit::USAGE;
     }
-    let settings = match args.program.settings(console) {
+    let settings = match args.engine {
+        Engine::Interp => args.program.settings_to_show(console),
+        Engine::Jit | Engine::Both => args.program.settings(console),
+    };
+    let settings = match settings {
         Ok(settings) => settings,
         Err(code) => return code,
     };
@@ -171,8 +169,8 @@ fn execute(
         }
         return Ok(());
     }
-    let (result, words) =
-        progress::spin(console, "running", || compute(args, settings, program, entry, bound, limits)).map_err(running)?;
+    let (result, words) = progress::spin(console, "running", || compute(console, args, settings, program, entry, bound, limits))
+        .map_err(running)?;
     let named = outputs::named(&result);
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
@@ -186,6 +184,7 @@ fn execute(
 
 /// The result, and how it came about.
 fn compute(
+    console: &Console,
     args: &Args,
     settings: Option<&Settings>,
     mut program: Program,
@@ -194,6 +193,7 @@ fn compute(
     limits: Limits,
 ) -> Result<(Bound, String), Diagnostic> {
     if args.engine == Engine::Interp {
+        args.program.say_times(console, &program.timings);
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
     let compiled = prepared(settings, |settings| {
@@ -201,6 +201,7 @@ fn compute(
     });
     match compiled {
         Ok(prepared) => {
+            args.program.say_times(console, &prepared.timings().map_or(program.timings.clone(), |own| program.timings.then(own)));
             drop(program);
             let result = prepared.run(&bound).map_err(|error| *error)?;
             let words = prepared.words();

@@ -135,6 +135,7 @@ codes! {
     E0508 "a compiled result that is not the interpreter's";
 
     E0601 "a program that is not compiled";
+    E0602 "a target that this machine is not";
 
     E0701 "a file that cannot be read";
     E0702 "a file that cannot be written";

@@ -4,13 +4,16 @@ use super::Program;
 use super::bind::Bound;
 use super::optimise::{self, How};
 use super::run::{Limits, no_entry, to_bound, to_value};
+use super::timings::{Stopwatch, Timings};
 use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
 use crate::interp::{self, Value};
 use crate::ir::{ConstId, ExprId, Module};
-use crate::jit::asm::Isa;
+pub use crate::jit::asm::Isa;
+use crate::jit::assemble::{Assembled, NoCode, assemble};
 use crate::jit::constants::Keep;
 use crate::jit::cpu::Cpu;
+use crate::jit::listing::isa_name;
 use crate::jit::pool::Pool;
 use crate::jit::program::{self as jit, Follow, LoadError, Session};
 use crate::kernel::Target;
@@ -44,6 +47,15 @@ impl Policy {
 /// What is said where nothing is compiled, whatever the program.
 pub const NO_MACHINE: &str = "this machine has no AVX2 and FMA";
 
+/// The machine that is compiled for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// This one, its caches and all.
+    Native,
+    /// One with these instructions as they are common: the same code wherever it is made.
+    Common(Isa),
+}
+
 /// How a program is compiled.
 #[derive(Clone)]
 pub struct Settings {
@@ -51,33 +63,63 @@ pub struct Settings {
     pub isa: Isa,
     pub threads: usize,
     pub accuracy: Policy,
+    pub machine: Machine,
 }
 
 impl Settings {
     /// The machine as it is, unless `RELAYC_ISA` says `avx2` or `avx512`; `None` for a machine without AVX2, which nothing is compiled
     /// for. Errors: what the variable says otherwise, in words.
     pub fn native(level: u8, threads: usize) -> Result<Option<Settings>, String> {
-        let cpu = Cpu::get();
-        let has_avx512 = cpu.has(Isa::Avx512);
-        let isa = match std::env::var("RELAYC_ISA").as_deref() {
-            Ok("avx2") => Isa::Avx2,
-            Ok("avx512") if has_avx512 => Isa::Avx512,
-            Ok("avx512") => return Err("RELAYC_ISA is `avx512`, which this machine does not have".into()),
-            Ok(other) => return Err(format!("RELAYC_ISA is `{other}`: expected `avx2` or `avx512`")),
-            Err(_) if has_avx512 => Isa::Avx512,
-            Err(_) => Isa::Avx2,
+        Settings::of(Machine::Native, level, threads)
+    }
+
+    /// For a machine. Errors and `None`: as [`Settings::native`].
+    pub fn of(machine: Machine, level: u8, threads: usize) -> Result<Option<Settings>, String> {
+        let here = isas()?.last().copied();
+        let isa = match machine {
+            Machine::Native => here,
+            Machine::Common(isa) => Some(isa),
         };
-        Ok(cpu.has(Isa::Avx2).then_some(Settings { level, isa, threads, accuracy: Policy::Fast }))
+        Ok(isa.map(|isa| Settings { level, isa, threads, accuracy: Policy::Fast, machine }))
+    }
+
+    /// Requires that this machine can run it. Errors: E0602.
+    pub fn runs_here(&self) -> Result<(), Diagnostic> {
+        let isas = isas().unwrap_or_default();
+        if isas.contains(&self.isa) {
+            return Ok(());
+        }
+        let names: Vec<String> = isas.iter().map(|&isa| format!("`{}`", isa_name(isa))).collect();
+        let here = if names.is_empty() { "no target".to_owned() } else { names.join(" and ") };
+        let message = format!("this machine does not have the instructions of `{}`", isa_name(self.isa));
+        Err(Diagnostic::new(codes::E0602, message)
+            .note(format!("it runs {here}"))
+            .help("`--target native` compiles for it; `--emit asm` shows code for another machine"))
     }
 
     pub fn target(&self) -> Target {
-        Cpu::get().target(self.isa, self.threads)
+        match (self.machine, self.isa) {
+            (Machine::Native, isa) => Cpu::get().target(isa, self.threads),
+            (Machine::Common(_), Isa::Avx2) => Target { threads: self.threads, ..Target::AVX2 },
+            (Machine::Common(_), Isa::Avx512) => Target { threads: self.threads, ..Target::AVX512 },
+        }
     }
 }
 
-/// A plan as text.
-pub fn plan_text(plan: &Plan) -> String {
-    plan::text(plan)
+/// The instruction sets that may be used here, narrow first. Errors: what `RELAYC_ISA` says that it cannot, in words.
+fn isas() -> Result<Vec<Isa>, String> {
+    let isas = Cpu::get().isas();
+    let only = match std::env::var("RELAYC_ISA").as_deref() {
+        Ok("avx2") => Isa::Avx2,
+        Ok("avx512") => Isa::Avx512,
+        Ok(other) => return Err(format!("RELAYC_ISA is `{other}`: expected `avx2` or `avx512`")),
+        Err(_) => return Ok(isas),
+    };
+    let found: Vec<Isa> = isas.into_iter().filter(|&isa| isa == only).collect();
+    if found.is_empty() && only == Isa::Avx512 {
+        return Err("RELAYC_ISA is `avx512`, which this machine does not have".into());
+    }
+    Ok(found)
 }
 
 /// A compiled entry.
@@ -87,6 +129,8 @@ pub struct Compiled {
     ret: Ty,
     limits: Limits,
     threads: usize,
+    /// What it took from the file to here.
+    pub timings: Timings,
 }
 
 /// Why there is nothing compiled.
@@ -96,16 +140,54 @@ pub enum Refused {
     Wrong(Box<Diagnostic>),
 }
 
+/// The passes for an entry.
+pub fn how(entry: &str, settings: &Settings) -> How {
+    How { entry: Some(entry.to_owned()), ..How::level(settings.level, optimise::Target::of(settings.isa)) }
+}
+
 /// Optimises a module and plans its entry. The module becomes the optimised one.
 pub fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
-    let how = How { entry: Some(entry.to_owned()), ..How::level(settings.level, optimise::Target::of(settings.isa)) };
-    optimise::optimise(module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
-    planned(module, entry, settings, &[])
+    plan_timed(module, entry, settings, &mut Timings::default())
+}
+
+fn plan_timed(module: &mut Module, entry: &str, settings: &Settings, timings: &mut Timings) -> Result<Plan, Refused> {
+    let optimised = optimise::optimise(module, &how(entry, settings), &mut Stopwatch::new(timings, &mut ()));
+    optimised.map_err(|error| Refused::Wrong(Box::new(error)))?;
+    timings.time("plan", || planned(module, entry, settings, &[]))
 }
 
 fn planned(module: &Module, entry: &str, settings: &Settings, avoid: &[ExprId]) -> Result<Plan, Refused> {
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
     plan::plan(module, ops::table(), module.globals[global].func, avoid, settings.accuracy.tile()).map_err(Refused::Not)
+}
+
+/// Optimises a module, which becomes the optimised one, and emits the code of its entry.
+pub fn assembled(
+    module: &mut Module,
+    entry: &str,
+    settings: &Settings,
+    limits: &Limits,
+    timings: &mut Timings,
+) -> Result<Assembled, Refused> {
+    let mut plan = plan_timed(module, entry, settings, timings)?;
+    let mut avoid = vec![];
+    loop {
+        check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
+        let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
+        match timings.time("code", || assemble(plan, settings.isa, &settings.target())) {
+            // What the machine has no code for is left to its evaluation.
+            Err(NoCode::Step(step)) if !avoid.contains(&origins[step]) => {
+                avoid.push(origins[step]);
+                plan = timings.time("plan", || planned(module, entry, settings, &avoid))?;
+            }
+            made => return made.map_err(|error| not_loaded(&error.to_string())),
+        }
+    }
+}
+
+fn not_loaded(why: &str) -> Refused {
+    let diagnostic = Diagnostic::new(codes::E0901, format!("the compiled program could not be loaded: {why}"));
+    Refused::Wrong(Box::new(diagnostic))
 }
 
 /// Compiles an entry of a program without errors, whose weights are constants by now.
@@ -134,25 +216,11 @@ pub(super) fn compile_module(
     limits: Limits,
     keep: Keep,
 ) -> Result<Compiled, Refused> {
-    let mut planning = plan_of(module, entry, settings);
-    let mut avoid = vec![];
-    let loaded = loop {
-        let plan = planning?;
-        check_sizes(&plan, module, &limits).map_err(Refused::Wrong)?;
-        let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
-        let mut constants = constants(module, &plan, keep);
-        let eval = Eval { module, limits: &limits };
-        match jit::Program::load(plan, settings.isa, &settings.target(), &mut constants, keep, &eval) {
-            // What the machine has no code for is left to its evaluation.
-            Err(LoadError::NoKernel(step)) if !avoid.contains(&origins[step]) => {
-                constants.into_iter().for_each(|(id, value)| module.consts[id] = value);
-                avoid.push(origins[step]);
-                planning = planned(module, entry, settings, &avoid);
-            }
-            loaded => break loaded,
-        }
-    };
-    match loaded {
+    let mut timings = Timings::default();
+    let assembled = assembled(module, entry, settings, &limits, &mut timings)?;
+    let constants = constants(module, &assembled.plan, keep);
+    let eval = Eval { module, limits: &limits };
+    match timings.time("packing", || jit::Program::load(assembled, constants, keep, &eval)) {
         Ok(loaded) => {
             if keep == Keep::Read {
                 sys::give_back_free_memory();
@@ -160,13 +228,10 @@ pub(super) fn compile_module(
             let module = std::mem::take(module);
             let global = module.find_global(entry).expect("it was planned");
             let ret = module.funcs[module.globals[global].func].ret.unwrap_or(Ty::ERROR);
-            Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads })
+            Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads, timings })
         }
         Err(LoadError::Failed(diagnostic)) => Err(Refused::Wrong(diagnostic)),
-        Err(error) => {
-            let diagnostic = Diagnostic::new(codes::E0901, format!("the compiled program could not be loaded: {error}"));
-            Err(Refused::Wrong(Box::new(diagnostic)))
-        }
+        Err(error) => Err(not_loaded(&error.to_string())),
     }
 }
 
@@ -243,7 +308,7 @@ impl Compiled {
     }
 
     /// What computes the operators that have no kernel.
-    fn fallback(&self) -> impl jit::Fallback + '_ {
+    pub(super) fn fallback(&self) -> impl jit::Fallback + '_ {
         Eval { module: &self.module, limits: &self.limits }
     }
 

@@ -7,9 +7,11 @@ pub mod bind;
 pub mod both;
 pub mod budget;
 pub mod compile;
+pub mod emit;
 pub mod example;
 pub mod export;
 pub mod fix;
+pub mod library;
 pub mod lint;
 pub mod manual;
 pub mod measure;
@@ -17,9 +19,11 @@ pub mod model;
 pub mod optimise;
 pub mod outputs;
 pub mod parts;
+pub mod profile;
 pub mod run;
 pub mod show;
 mod specialise;
+pub mod timings;
 pub mod top;
 
 use crate::base::{FileId, Sources};
@@ -28,6 +32,7 @@ use crate::ir::Module;
 pub use crate::syntax::Dialect;
 use crate::{infer, ops, resolve, syntax, sys};
 use std::path::Path;
+use timings::Timings;
 
 /// A program as far as it was understood.
 pub struct Program {
@@ -35,6 +40,8 @@ pub struct Program {
     pub module: Module,
     /// In text order.
     pub diagnostics: Vec<Diagnostic>,
+    /// What it took so far.
+    pub timings: Timings,
 }
 
 impl Program {
@@ -81,9 +88,10 @@ pub enum Until {
 /// Reads and checks a file; `-` is standard input.
 pub fn check_file(path: &Path, until: Until, how: &How) -> Program {
     let mut sources = Sources::new();
-    match read_source(path, &mut sources) {
-        Ok(file) => check(sources, file, until, how),
-        Err(diagnostics) => Program { sources, module: Module::new(), diagnostics },
+    let mut timings = Timings::default();
+    match timings.time("read", || read_source(path, &mut sources)) {
+        Ok(file) => check(sources, file, until, how, timings),
+        Err(diagnostics) => Program { sources, module: Module::new(), diagnostics, timings },
     }
 }
 
@@ -96,16 +104,16 @@ pub fn check_text(name: &str, text: &str, until: Until) -> Program {
 pub fn check_text_as(name: &str, text: &str, until: Until, how: &How) -> Program {
     let mut sources = Sources::new();
     let file = sources.add(name, text);
-    check(sources, file, until, how)
+    check(sources, file, until, how, Timings::default())
 }
 
-fn check(sources: Sources, file: FileId, until: Until, how: &How) -> Program {
+fn check(sources: Sources, file: FileId, until: Until, how: &How, mut timings: Timings) -> Program {
     let text = sources.file(file).expect("it was added").text.clone();
-    let (ast, mut diagnostics) = syntax::parse_as(file, text.clone(), how.dialect);
+    let (ast, mut diagnostics) = timings.time("parse", || syntax::parse_as(file, text.clone(), how.dialect));
     if until == Until::Parse {
-        return Program { sources, module: Module::new(), diagnostics };
+        return Program { sources, module: Module::new(), diagnostics, timings };
     }
-    let (mut module, mut found) = resolve::resolve(&ast, ops::table());
+    let (mut module, mut found) = timings.time("resolve", || resolve::resolve(&ast, ops::table()));
     if diag::has_errors(&diagnostics) {
         // Definitions in text that was not understood are lost: what they define only seems unknown.
         found.retain(|d| !LOST_WITH_TEXT.contains(&d.code));
@@ -125,7 +133,7 @@ fn check(sources: Sources, file: FileId, until: Until, how: &How) -> Program {
     if !unset.is_empty() {
         diagnostics.extend(unset);
     } else if infer_wanted {
-        diagnostics.extend(infer::infer_text(&mut module, ops::table(), &text));
+        diagnostics.extend(timings.time("infer", || infer::infer_text(&mut module, ops::table(), &text)));
     }
     // A call that was not understood in full only seems to lack what was left out.
     diagnostics.retain(|d| !MISREAD.contains(&d.code) || line(&sources, d).is_none_or(|line| !misread.contains(&line)));
@@ -138,7 +146,7 @@ fn check(sources: Sources, file: FileId, until: Until, how: &How) -> Program {
     how.levels.apply(&mut diagnostics);
     diag::sort(&mut diagnostics);
     diagnostics.truncate(MAX_DIAGNOSTICS);
-    Program { sources, module, diagnostics }
+    Program { sources, module, diagnostics, timings }
 }
 
 /// Mistakes that lost text can feign.

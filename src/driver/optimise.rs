@@ -3,6 +3,7 @@
 use super::bind::{self, Bound, Requests, Slot};
 use super::run::{self, Entry};
 use super::show::{self, Options};
+use super::timings::Stopwatch;
 use super::{Program, Until};
 use crate::base::Sources;
 use crate::base::text::nearest;
@@ -99,18 +100,24 @@ pub fn bind_weights(program: &mut Program, entry: &str, files: &[PathBuf]) -> Re
     if files.is_empty() {
         return Ok(());
     }
+    let start = std::time::Instant::now();
     let module = &mut program.module;
     let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
     let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
     let weights = bind::weights(&slots, &module.types, files)?;
     passes::bind_params(module, global, weights);
+    program.timings.add("bind", start.elapsed());
     Ok(())
 }
 
 /// The values of an entry's parameters, after those of weight files have become constants; an entry that the program itself calls keeps
 /// all of them, and so does a bare expression. Errors: as [`bind::bind`], and E0202 for an entry that does not exist.
 pub fn bind_all(program: &mut Program, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
-    let module = &mut program.module;
+    let Program { module, timings, .. } = program;
+    timings.time("bind", || bound(module, entry, requests))
+}
+
+fn bound(module: &mut Module, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
     let found = run::entry(module, entry).map_err(|error| vec![error])?;
     let (bound, weights) = bind::bind_telling(&found.slots, &module.types, requests)?;
     let constant = |(slot, bound): (&Slot, &Bound)| match bound {
@@ -155,7 +162,7 @@ impl Shown {
 pub fn text(program: &mut Program, how: &How, shown: &Shown, options: Options) -> Result<String, Diagnostic> {
     let before = if shown.changed { show::print(program, options) } else { String::new() };
     let mut showing = Showing { shown, options, sources: &program.sources, before, out: String::new() };
-    optimise(&mut program.module, how, &mut showing)?;
+    optimise(&mut program.module, how, &mut Stopwatch::new(&mut program.timings, &mut showing))?;
     let shown_text = showing.out;
     Ok(if shown.anything() { shown_text } else { show::print(program, options) })
 }

@@ -17,6 +17,7 @@ use super::compile::{self, Compiled, Refused, Settings, leaves};
 use super::optimise::{self, How};
 use super::run::{Limits, no_entry, to_bound, to_value};
 use super::specialise::to_shapes;
+use super::timings::Timings;
 use crate::base::text::thousands;
 use crate::diag::{Diagnostic, codes};
 use crate::infer;
@@ -107,6 +108,14 @@ pub fn whole(program: &Program, entry: &str, args: &[Bound], settings: &Settings
 }
 
 impl Prepared {
+    /// What it took from the file to here, if all of it is compiled.
+    pub fn timings(&self) -> Option<&Timings> {
+        match self {
+            Prepared::Whole(compiled) => Some(&compiled.timings),
+            Prepared::Parts(_) => None,
+        }
+    }
+
     /// Runs it once. Errors: what the interpreter would fail with.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
         match self {

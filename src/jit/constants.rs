@@ -3,8 +3,8 @@
 //! Weights that are packed are read by loading only. Each of them goes as soon as it is packed, so that a
 //! program's weights are in memory once: packed, or as they came where a kernel or an evaluation reads them like that.
 
+use super::assemble::{Launch, Packed};
 use super::index;
-use super::program::{Launch, Packed};
 use crate::base::Idx;
 use crate::plan::{Buffer, BufferId, ConstId, Place, Plan, Step};
 use crate::tensor::{Tensor, with_array};

@@ -45,7 +45,8 @@ impl Code {
         Code::from_bytes(&bytes).map_err(CodeError::Memory)
     }
 
-    fn from_bytes(bytes: &[u8]) -> std::io::Result<Code> {
+    /// Maps finished code. Errors: the system's.
+    pub fn from_bytes(bytes: &[u8]) -> std::io::Result<Code> {
         let mut pages = MutableBuffer::new(bytes.len())?;
         pages.set_len(bytes.len());
         pages.copy_from_slice(bytes);

@@ -4,12 +4,14 @@
 //! files nor the environment: which instruction set to use is the caller's choice.
 
 pub mod asm;
+pub mod assemble;
 pub mod constants;
 pub mod contract;
 pub mod cpu;
 pub mod expand;
 pub mod fence;
 mod index;
+pub mod listing;
 pub mod memory;
 pub mod nest;
 pub mod pool;

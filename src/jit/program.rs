@@ -3,17 +3,17 @@
 //! A [`Program`] is immutable and may be shared by sessions in any threads; a [`Session`] owns the arena and what a run
 //! changes. Same inputs give the same bytes whatever the number of threads: work is split where nothing is summed across.
 
-use super::asm::{Asm, Isa};
+use super::asm::Isa;
+use super::assemble::{Assembled, Launch, Packed};
 use super::constants::{self, Constants, Keep};
-use super::contract::{Compiled, Item};
+use super::contract::Item;
 use super::index;
-use super::memory::{Code, CodeError};
-use super::nest::{self, NestCode};
+use super::memory::Code;
 use super::pool::{Pool, part};
 use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
-use crate::kernel::{Kernel, Target, View};
+use crate::kernel::{Reason, View};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
 use crate::tensor::Tensor;
 use crate::types::DType;
@@ -33,11 +33,8 @@ pub trait Fallback: Sync {
 /// Why a plan did not become a program.
 #[derive(Debug)]
 pub enum LoadError {
-    Code(CodeError),
     /// The system gave no memory.
     Memory(std::io::Error),
-    /// A step that has no code.
-    NoKernel(usize),
     /// An operator that is computed once failed.
     Failed(Box<Diagnostic>),
 }
@@ -45,35 +42,10 @@ pub enum LoadError {
 impl fmt::Display for LoadError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            LoadError::Code(error) => error.fmt(f),
             LoadError::Memory(error) => write!(f, "no memory: {error}"),
-            LoadError::NoKernel(step) => write!(f, "step {step} of the plan has no code"),
             LoadError::Failed(diagnostic) => f.write_str(&diagnostic.message),
         }
     }
-}
-
-/// Packed weights of a contraction.
-#[derive(Clone, Copy, Debug)]
-pub enum Packed {
-    /// At an element of the program's packed weights.
-    Kept(usize),
-    /// They are read as they come.
-    AsKept,
-    /// In the session's memory, packed anew each run.
-    Scratch,
-}
-
-/// What a step has become.
-#[derive(Debug)]
-pub enum Launch {
-    Zero,
-    Move,
-    Positions,
-    Fallback,
-    Guard,
-    Nest(NestCode),
-    Contract(Box<Compiled>, Packed),
 }
 
 /// A compiled plan.
@@ -82,6 +54,8 @@ pub struct Program {
     pub isa: Isa,
     code: Code,
     launches: Vec<Launch>,
+    /// Why each step is computed the way it is.
+    pub reasons: Vec<Reason>,
     constants: Constants,
     /// What is computed once.
     kept: Region,
@@ -92,56 +66,20 @@ pub struct Program {
 }
 
 impl Program {
-    /// Compiles every step, computes what is computed once and packs weights. `constants` are taken when every step has code;
-    /// each goes when it is packed, unless it is to be kept or somebody else has it.
+    /// Maps the code, computes what is computed once and packs weights; each of the `constants` goes when it is packed, unless it
+    /// is to be kept or somebody else has it.
     pub fn load(
-        plan: Plan,
-        isa: Isa,
-        target: &Target,
-        constants: &mut FxHashMap<ConstId, Tensor>,
+        assembled: Assembled,
+        constants: FxHashMap<ConstId, Tensor>,
         keep: Keep,
         fallback: &dyn Fallback,
     ) -> Result<Program, LoadError> {
-        let mut asm = Asm::new(isa);
-        let mut launches = vec![];
-        let (mut packed_len, mut scratch_bytes, mut thread_scratch) = (0, 0, 0);
-        for (at, step) in plan.steps.iter().enumerate() {
-            launches.push(match &step.work {
-                Work::Zero(_) => Launch::Zero,
-                Work::Move(_) => Launch::Move,
-                Work::Positions(_) => Launch::Positions,
-                Work::Fallback(_) => Launch::Fallback,
-                Work::Guard(_) => Launch::Guard,
-                Work::Kernel(Kernel::Nest(kernel)) => {
-                    Launch::Nest(nest::compile(&mut asm, kernel).ok_or(LoadError::NoKernel(at))?)
-                }
-                Work::Kernel(kernel) => {
-                    let mut code = Compiled::of(kernel, target, &mut asm).ok_or(LoadError::NoKernel(at))?;
-                    let kernel = step.work.contract().ok_or(LoadError::NoKernel(at))?;
-                    let len = code.packed_len();
-                    thread_scratch = thread_scratch.max((4 * code.scratch_len()).next_multiple_of(64));
-                    let bytes = (4 * len).next_multiple_of(64);
-                    let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
-                    let packed = if !code.is_packed() {
-                        Packed::AsKept
-                    } else if constant {
-                        packed_len += bytes / 4;
-                        Packed::Kept(packed_len - bytes / 4)
-                    } else {
-                        // Steps come one after another, so one stretch serves them all.
-                        scratch_bytes = scratch_bytes.max(bytes);
-                        code.prepare_pieces();
-                        Packed::Scratch
-                    };
-                    Launch::Contract(Box::new(code), packed)
-                }
-            });
-        }
-        let code = Code::new(asm).map_err(LoadError::Code)?;
+        let Assembled { plan, isa, bytes, launches, reasons, packed_len, scratch_bytes, thread_scratch, .. } = assembled;
+        let code = Code::from_bytes(&bytes).map_err(LoadError::Memory)?;
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
         let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
-        let constants = Constants::new(&plan, &launches, std::mem::take(constants), keep);
-        let mut program = Program { plan, isa, code, launches, constants, kept, packed, scratch_bytes, thread_scratch };
+        let constants = Constants::new(&plan, &launches, constants, keep);
+        let mut program = Program { plan, isa, code, launches, reasons, constants, kept, packed, scratch_bytes, thread_scratch };
         let scratch = Region::new(scratch_bytes + thread_scratch).map_err(LoadError::Memory)?;
         program.once(&scratch, fallback).map_err(LoadError::Failed)?;
         Ok(program)
@@ -361,19 +299,6 @@ impl Program {
         match &self.launches[step] {
             Launch::Contract(code, _) => Some(code.flops()),
             _ => None,
-        }
-    }
-
-    /// The kernel of a step, in words.
-    pub fn describe(&self, step: usize) -> String {
-        match &self.launches[step] {
-            Launch::Zero => "zeros around a tensor".into(),
-            Launch::Move => "moved elements".into(),
-            Launch::Positions => "indices as positions".into(),
-            Launch::Fallback => "no kernel".into(),
-            Launch::Guard => "fails where it holds".into(),
-            Launch::Nest(nest) => format!("nest of {} items", nest.n_items),
-            Launch::Contract(code, _) => format!("contract {}", code.describe()),
         }
     }
 

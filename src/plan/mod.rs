@@ -18,10 +18,12 @@ mod place;
 mod region;
 mod request;
 mod show;
+mod traffic;
 
 pub use accuracy::{Accuracy, accuracy};
 pub use region::{NotCompiled, is_dataflow, plan};
-pub use show::text;
+pub use show::{Told, kernels, ops as ops_text, text};
+pub use traffic::{Traffic, traffic};
 
 use crate::index_type;
 pub use crate::ir::ConstId;
@@ -184,10 +186,32 @@ pub struct Guard {
     pub operands: Vec<(DType, Vec<u64>)>,
 }
 
+/// Why an operator has no kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoKernel {
+    /// Its declaration has none.
+    Undeclared,
+    /// What it has is not for these operands.
+    Operands,
+    /// The machine has no code for it.
+    Machine,
+}
+
+impl NoKernel {
+    pub fn words(self) -> &'static str {
+        match self {
+            NoKernel::Undeclared => "no kernel: the operator declares none",
+            NoKernel::Operands => "no kernel: the operator has none for these operands and attributes",
+            NoKernel::Machine => "no kernel: there is no code for it on this machine",
+        }
+    }
+}
+
 /// A call of an operator that has no kernel.
 #[derive(Clone, Debug)]
 pub struct Fallback {
     pub call: ExprId,
+    pub why: NoKernel,
     /// The step's arguments that each operand is made of, and whether it is a tuple.
     pub operands: Vec<(bool, Vec<usize>)>,
     /// The step's arguments that take the fields of the result.

@@ -4,7 +4,7 @@ use super::anchor::Anchor;
 use super::group::{Lazy, Load, Source, Value};
 use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, Requests, def};
-use super::{Buffer, BufferId, Fallback, Group, Place, Plan, Step, Work, call, memory};
+use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, memory};
 use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
 use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
@@ -249,10 +249,18 @@ impl Lowering<'_> {
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
         self.call = expr;
-        let lowered = if self.avoid.contains(&self.origin) { None } else { self.lowered(expr, op, &call, &args) };
+        let avoided = self.avoid.contains(&self.origin);
+        let lowered = if avoided { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),
-            None => Ok(self.fallback(expr, op, &args, &outs)),
+            None => {
+                let why = match () {
+                    () if avoided => NoKernel::Machine,
+                    () if op.lower.is_none() => NoKernel::Undeclared,
+                    () => NoKernel::Operands,
+                };
+                Ok(self.fallback((expr, why), op, &args, &outs))
+            }
         }
     }
 
@@ -406,7 +414,7 @@ impl Lowering<'_> {
     }
 
     /// The operator by its evaluation.
-    fn fallback(&mut self, expr: ExprId, op: &'static OpDef, args: &[Value], outs: &[Tensor]) -> Value {
+    fn fallback(&mut self, (expr, why): (ExprId, NoKernel), op: &'static OpDef, args: &[Value], outs: &[Tensor]) -> Value {
         let (mut buffers, mut operands) = (vec![], vec![]);
         for arg in args {
             let (is_tuple, fields) = match arg {
@@ -437,7 +445,7 @@ impl Lowering<'_> {
         let results: Vec<usize> = (n_args..buffers.len()).collect();
         let fields: Vec<Value> = buffers[n_args..].iter().map(|&buffer| Value::Tensor(self.dense(buffer))).collect();
         let writes = (0..buffers.len()).map(|at| at >= n_args).collect();
-        let work = Work::Fallback(Fallback { call: expr, operands, results });
+        let work = Work::Fallback(Fallback { call: expr, why, operands, results });
         self.plan.steps.push(Step { work, args: buffers, writes, origin: expr, ops: vec![op.name], once: false });
         let is_tuple = self.module.types.as_tuple(self.module.ty(expr)).is_some();
         if is_tuple { Value::Tuple(fields.into()) } else { fields.into_iter().next().expect("an operator has a result") }

@@ -5,10 +5,12 @@
 //! files of one call are all on the disk before the first is renamed. Devices, pipes and everything under `/dev` and `/proc`
 //! are written to directly. Deliberately not here: what the bytes mean.
 
+mod bytes;
 mod errors;
 mod memory;
 mod write;
 
+pub use bytes::{Number, bytes_of, bytes_of_mut};
 pub use memory::{default_memory_limit, give_back_free_memory, give_back_large_blocks, peak_memory};
 pub use write::write_atomic;
 

@@ -36,6 +36,9 @@ use std::fmt;
 /// The displacement field of an instruction, as dynasm numbers relocations: four bytes, relative to a place.
 const RELATIVE_DWORD: u8 = 2;
 
+/// Constants are as large as a vector at most.
+const POOL_ALIGN: usize = 64;
+
 /// Why no code came out: a mistake of the caller's, never of a user's.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AsmError {
@@ -64,13 +67,21 @@ pub struct Asm {
     /// The opmask of the next vector instruction, and whether it zeroes.
     next_mask: Option<(K, bool)>,
     trouble: Option<AsmError>,
+    marks: Vec<Mark>,
+}
+
+/// What begins at a place of the code, for who reads it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mark {
+    pub at: usize,
+    pub what: String,
 }
 
 impl Asm {
     pub fn new(isa: Isa) -> Asm {
         let mut ops = VecAssembler::new_with_capacity(0, 64 << 10, 0, 0, 64, 0, 64);
         let pool_label = Label(ops.new_dynamic_label());
-        Asm { isa, ops, pool_label, pool: Vec::new(), pooled: BTreeMap::new(), next_mask: None, trouble: None }
+        Asm { isa, ops, pool_label, pool: Vec::new(), pooled: BTreeMap::new(), next_mask: None, trouble: None, marks: vec![] }
     }
 
     pub fn isa(&self) -> Isa {
@@ -80,6 +91,21 @@ impl Asm {
     /// The offset of the next instruction in the code: the entry of the function that starts here.
     pub fn here(&self) -> usize {
         self.ops.offset().0
+    }
+
+    /// Says what the next instructions are.
+    pub fn mark(&mut self, what: impl Into<String>) {
+        self.marks.push(Mark { at: self.here(), what: what.into() });
+    }
+
+    /// What was said of the code so far, in order.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// Where the constants will stand, if nothing more is emitted.
+    pub fn pool_start(&self) -> usize {
+        if self.pool.is_empty() { self.here() } else { self.here().next_multiple_of(POOL_ALIGN) }
     }
 
     pub fn label(&mut self) -> Label {
@@ -123,7 +149,7 @@ impl Asm {
             return Err(trouble);
         }
         if !self.pool.is_empty() {
-            self.ops.align(64, 0xcc);
+            self.ops.align(POOL_ALIGN, 0xcc);
         }
         self.bind(self.pool_label);
         self.ops.extend(self.pool.iter());

@@ -122,25 +122,45 @@ const MOST_ROWS: u64 = 16;
 /// More shapes than this are too much code.
 const MOST_SHAPES: u64 = 16;
 
+/// A tile and the cycles of all tiles like it, as modelled.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Weighed {
+    pub cycles: f64,
+    pub choice: Choice,
+}
+
 /// The best tile for these points, `n_vectors` of columns and this sum.
 pub fn choose(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> Choice {
+    best(&weigh(dims, n_vectors, sum, target))
+}
+
+/// The one with the fewest cycles, the first of equals.
+pub fn best(weighed: &[Weighed]) -> Choice {
+    let least = weighed.iter().reduce(|a, b| if b.cycles < a.cycles { b } else { a });
+    least.map_or(Choice { cut: Cut { rows: 1, most: 1 }, vectors: 1 }, |one| one.choice)
+}
+
+/// For each number of vectors that a tile may have, its best cut.
+pub fn weigh(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target) -> Vec<Weighed> {
     let (_, rows, _) = extents(dims);
-    let mut best = (f64::INFINITY, Choice { cut: Cut { rows: 1, most: 1 }, vectors: 1 });
+    let mut weighed: Vec<Weighed> = Vec::new();
     for vectors in 1..=n_vectors.min(MOST_VECTORS) {
         let fits = |points: &u64| feed(*points, vectors, target).is_some();
         let Some(most) = (1..target.registers as u64).rev().find(fits) else { continue };
         let heights = 1..=rows.min(MOST_ROWS);
+        let mut best: Option<Weighed> = None;
         let cuts = heights.flat_map(|rows| (most.saturating_sub(4).max(1)..=most).rev().map(move |most| Cut { rows, most }));
         for cut in cuts {
             let Some(cycles) = cycles(dims, cut, vectors, n_vectors, sum, target) else { continue };
             let shapes = shapes(dims, cut);
             let cycles = cycles * (1.0 + 0.001 * shapes as f64);
-            if shapes <= MOST_SHAPES.max(2) && cycles < best.0 {
-                best = (cycles, Choice { cut, vectors: vectors as usize });
+            if shapes <= MOST_SHAPES.max(2) && best.is_none_or(|best| cycles < best.cycles) {
+                best = Some(Weighed { cycles, choice: Choice { cut, vectors: vectors as usize } });
             }
         }
+        weighed.extend(best);
     }
-    best.1
+    weighed
 }
 
 /// Cycles of arithmetic beside a stream of so many bytes of weights from beyond the second cache.

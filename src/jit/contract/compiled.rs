@@ -1,11 +1,12 @@
 //! Any sum of products with its code, whichever way it is computed.
 
 use super::pack::{Element, Packer};
+use super::reason;
 use super::winograd::{self, Size};
 use super::{Contraction, Item, compile, depthwise, rows};
 use crate::jit::asm::{Asm, Isa};
 use crate::jit::expand::expand;
-use crate::kernel::{Contract, Depthwise, Kernel, Lane, Target, Winograd};
+use crate::kernel::{Contract, Depthwise, Kernel, Lane, Reason, Target, Winograd};
 
 /// A sum of products with its code.
 #[derive(Clone, Debug)]
@@ -15,32 +16,46 @@ pub enum Compiled {
 }
 
 /// With no more points than this, weights are read as they come if they can be: packing them would cost more than it saves.
-const FEW_POINTS: u64 = 4;
+pub const FEW_POINTS: u64 = 4;
 
 impl Compiled {
-    /// Emits the code of a kernel; `None` of nests, and of what has no code.
-    pub fn of(kernel: &Kernel, target: &Target, asm: &mut Asm) -> Option<Compiled> {
+    /// Emits the code of a kernel, and says why it is this code; `None` of nests, and of what has no code.
+    pub fn of(kernel: &Kernel, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
+        let target = &Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
         match kernel {
             Kernel::Nest(_) => None,
             Kernel::Contract(contract) => Compiled::direct(&primitive(contract, asm.isa()), target, asm),
             Kernel::Depthwise(own) => {
                 let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
-                depthwise::compile(&own, target, asm).map(direct)
+                let code = depthwise::compile(&own, target, asm)?;
+                Some((direct(code), reason::depthwise(&own.contract)))
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 let contract = primitive(contract, asm.isa());
-                let target = Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
-                let size = winograd::best(&contract, *tile >= Size::Four.outputs() as u64, &target);
-                let tiles = size.and_then(|size| winograd::compile(&contract, size, &target, asm));
-                tiles.map(|tiles| Compiled::Tiles(Box::new(tiles))).or_else(|| Compiled::direct(&contract, &target, asm))
+                let weighed = winograd::weigh(&contract, *tile >= Size::Four.outputs() as u64, target);
+                if let Some(tiles) = weighed.best.and_then(|size| winograd::compile(&contract, size, target, asm)) {
+                    let reason = reason::winograd(&tiles, &contract, &weighed);
+                    return Some((Compiled::Tiles(Box::new(tiles)), reason));
+                }
+                let (code, reason) = Compiled::direct(&contract, target, asm)?;
+                Some((code, reason::not_winograd(reason, &contract, &weighed)))
             }
         }
     }
 
-    fn direct(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Compiled> {
+    fn direct(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
         let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
-        let by_rows = if points <= FEW_POINTS { rows::compile(contract, target, asm) } else { None };
-        by_rows.or_else(|| compile(contract, target, asm)).map(direct)
+        if points <= FEW_POINTS
+            && let Some(code) = rows::compile(contract, target, asm)
+        {
+            return Some((direct(code), reason::rows(contract, target)));
+        }
+        let code = compile(contract, target, asm)?;
+        let mut reason = reason::direct(&code, target);
+        if points <= FEW_POINTS {
+            reason.others.push(reason::no_rows());
+        }
+        Some((direct(code), reason))
     }
 
     /// Whether it reads packed weights; if not, it reads them as they come.

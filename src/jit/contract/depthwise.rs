@@ -57,11 +57,12 @@ fn cut(plan: &Plan, taps: u64) -> Cut {
 
 fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &[i64], asm: &mut Asm) -> Entries {
     let variants = variants(packing);
-    let entry = |shape| {
+    let entry = |shape: &super::points::Shape| {
         let mut found = [0; 2];
         for (at, &(vectors, tail)) in variants.iter().enumerate() {
             asm.align(LINE);
             found[at] = asm.here();
+            asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
             Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps }.emit(asm);
         }
         if variants.len() == 1 {

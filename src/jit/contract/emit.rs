@@ -241,7 +241,9 @@ pub fn each_tile(
     };
     each_row(asm, n_streams, used, locals, begin, |asm| {
         asm.add_ri(INPUT, bias(asm.isa()));
+        asm.mark("sum");
         sum(asm);
+        asm.mark("epilogue");
         pointers(asm, n_streams);
         epilogue::emit(sums, asm);
     });

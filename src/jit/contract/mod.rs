@@ -17,6 +17,7 @@ mod emit;
 mod epilogue;
 mod pack;
 mod points;
+mod reason;
 mod rows;
 mod schedule;
 mod sum;
@@ -31,6 +32,7 @@ pub use schedule::{Item, Work};
 
 use crate::jit::asm::{Asm, Isa};
 use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
+use choose::Weighed;
 use emit::{Ahead, LINE, SPARE, TileCode};
 use epilogue::{Epilogue, Lanes, Stream, Sums};
 use pack::Packer;
@@ -58,6 +60,10 @@ pub struct Contraction {
     /// Bytes of the next weights that a tile of each shape brings near.
     next_bytes: Vec<i64>,
     flops: u64,
+    /// The tile, where there was one to choose.
+    tile: Option<Choice>,
+    /// The tiles that were weighed; none where the caller chose.
+    weighed: Vec<Weighed>,
 }
 
 /// Where a stream begins: an argument, and bytes.
@@ -81,11 +87,13 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
     let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
     let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
-    let mut choice = forced.unwrap_or_else(|| choose::choose(&plan.dims, plan.n_vectors, sum, &plan.target));
+    let mut weighed = if forced.is_some() { vec![] } else { choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target) };
+    let mut choice = forced.unwrap_or_else(|| choose::best(&weighed));
     let mut streams = plan.streams(choice.vectors);
     if streams.is_none() {
         // Vectors do not lie evenly: one at a time.
-        choice = choose::choose(&plan.dims, 1, sum, &plan.target);
+        weighed = choose::weigh(&plan.dims, 1, sum, &plan.target);
+        choice = choose::best(&weighed);
         streams = plan.streams(1);
     }
     let streams = streams?;
@@ -93,7 +101,8 @@ pub fn compile_with(contract: &Contract, target: &Target, asm: &mut Asm, forced:
     let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
     let packing = packing(contract, plan.target.lanes, choice.vectors);
     let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
-    Some(plan.finish(packing, tiles, entries))
+    weighed.iter_mut().for_each(|one| one.cycles = with_weights(contract, one.cycles, &plan.target));
+    Some(Contraction { tile: Some(choice), weighed, ..plan.finish(packing, tiles, entries) })
 }
 
 /// The cycles of a contraction, as modelled; what `winograd` and the plan compare.
@@ -103,9 +112,15 @@ pub fn cycles(contract: &Contract, target: &Target) -> Option<f64> {
     let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), target);
     let choice = choose::choose(&dims, n_vectors, sum, target);
     let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
-    let weights = 4 * sum.steps * contract.columns;
+    Some(with_weights(contract, arithmetic, target))
+}
+
+/// The cycles of all parts, of whose tiles one takes so many: weights that do not stay in the second cache come beside them.
+fn with_weights(contract: &Contract, arithmetic: f64, target: &Target) -> f64 {
+    let steps: u64 = contract.sum.iter().map(|dim| dim.extent).product();
+    let weights = 4 * steps * contract.columns;
     let far = if weights > target.l2 as u64 / 2 { weights } else { 0 };
-    Some(contract.groups as f64 * choose::beside(arithmetic, far))
+    contract.groups as f64 * choose::beside(arithmetic, far)
 }
 
 /// Where a vector's columns do not lie together in some view, the same sums as parts of fewer columns each that do: slower, as
@@ -214,6 +229,8 @@ impl<'a> Plan<'a> {
             tiles,
             entries: entries.entries,
             next_bytes: entries.next_bytes,
+            tile: None,
+            weighed: Vec::new(),
         }
     }
 }
@@ -324,6 +341,7 @@ fn code(
             }
             asm.align(64);
             found[at] = asm.here();
+            asm.mark(format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail)));
             let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
             next += (sum.rounds() as usize * next_lines * LINE) as i64;
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
@@ -351,6 +369,13 @@ fn variants(packing: &Packing) -> Vec<(usize, Option<usize>)> {
         () if last == whole => vec![whole],
         () => vec![whole, last],
     }
+}
+
+/// The columns of a tile, in words.
+fn columns_of(vectors: usize, tail: Option<usize>) -> String {
+    let plural = if vectors == 1 { "" } else { "s" };
+    let last = tail.map_or(String::new(), |lanes| format!(", {lanes} lanes in the last"));
+    format!("{vectors} vector{plural} of columns{last}")
 }
 
 /// How many lines of the next group's weights a round brings near, so that all of them have come when the tiles of this

@@ -53,6 +53,7 @@ pub fn compile(contract: &Contract, target: &Target, asm: &mut Asm) -> Option<Co
     for (at, &(vectors, tail)) in variants.iter().enumerate() {
         asm.align(LINE);
         found[at] = asm.here();
+        asm.mark(format!("{} points by rows of {steps} weights, {}", shape.len(), super::columns_of(vectors, tail)));
         let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
         Rows { sums, steps: steps as usize, row: rows.inner }.emit(asm);
     }

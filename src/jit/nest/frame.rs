@@ -183,12 +183,14 @@ impl Gen<'_> {
         self.asm.jcc(Cond::LE, exit);
         self.first_item(&slots);
         self.set_tail();
+        self.asm.mark("loop over items");
         let next = self.asm.bound();
         for at in 0..self.groups.len() {
             let from = self.groups[at].item;
             self.load_pointer(at, from);
         }
         item(self)?;
+        self.asm.mark("next item");
         self.next_item(&slots, next, exit);
         self.asm.bind(exit);
         self.asm.mov_rr(R::RSP, R::RBP);

@@ -64,6 +64,19 @@ pub struct Vector {
     pub tail: bool,
 }
 
+/// A stage, for who reads the code.
+fn stage_words(at: usize, program: &Program, n: &Normal) -> String {
+    let does = match (program.folds.is_empty(), program.stores.is_empty()) {
+        (false, true) => "folds",
+        (false, false) => "folds and stores",
+        _ => "stores",
+    };
+    match program.each {
+        true => format!("stage {at} {does} over the {} that are reduced", n.reduced_points()),
+        false => format!("stage {at} {does} once a point"),
+    }
+}
+
 /// Vector registers that no value lives in: for operands that come from memory, and for what takes several steps.
 pub const SCRATCH: [V; 2] = [V(0), V(1)];
 
@@ -197,6 +210,7 @@ impl<'a> Gen<'a> {
             self.asm.cmp_ri(number, 0);
             self.asm.jcc(Cond::E, out);
             let tile = self.tile(1, true);
+            self.asm.mark("the last vector, not full");
             self.points(&tile, &hoisted)?;
             self.asm.bind(out);
         }
@@ -206,6 +220,8 @@ impl<'a> Gen<'a> {
     /// A loop over tiles of so many steps while as many are left.
     fn steps_of(&mut self, walk: usize, (steps, step): (u64, u64), left: Left, hoisted: &[Vec<Loc>], tail: bool) -> Option<()> {
         let (top, out) = (self.asm.label(), self.asm.label());
+        let inside = if self.inside { "" } else { ", windows clipped" };
+        self.asm.mark(format!("loop over the walk, {steps} steps a tile{inside}"));
         self.asm.bind(top);
         let number = self.get_left(left);
         self.asm.cmp_ri(number, (steps * step) as i32);
@@ -323,7 +339,10 @@ impl<'a> Gen<'a> {
                 return Some(());
             }
         }
-        for program in &n.stages {
+        for (at, program) in n.stages.iter().enumerate() {
+            if n.stages.len() > 1 {
+                self.asm.mark(stage_words(at, program, n));
+            }
             if program.each && (!n.reduce.is_empty() || !program.folds.is_empty()) {
                 self.reduce(program, tile)?;
                 continue;

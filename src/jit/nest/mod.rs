@@ -19,6 +19,7 @@ mod halves;
 mod narrow;
 mod normal;
 mod pick;
+mod reason;
 mod reduce;
 mod shape;
 mod window;
@@ -29,12 +30,12 @@ mod reference;
 mod tests;
 
 use super::asm::{Asm, Isa};
-use crate::kernel::{Instr, Nest};
+use crate::kernel::{Instr, Nest, Reason};
 use generate::Gen;
 use normal::Normal;
 
 /// A nest's function in an assembler.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct NestCode {
     /// The offset of the function in the code.
     pub entry: usize,
@@ -42,6 +43,8 @@ pub struct NestCode {
     pub n_items: usize,
     /// What one costs, about, in nanoseconds on one core.
     pub item_cost_ns: f64,
+    /// Why it is walked the way it is.
+    pub reason: Reason,
 }
 
 /// Appends the function of a nest; `None` for element types or extents that it cannot have, and then nothing is appended.
@@ -51,7 +54,7 @@ pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     if normal.dims.contains(&0) {
         let entry = asm.here();
         asm.ret();
-        return Some(NestCode { entry, n_items: 0, item_cost_ns: 0.0 });
+        return Some(NestCode { entry, n_items: 0, item_cost_ns: 0.0, reason: Reason::only("nothing", "there are no elements") });
     }
     // A first pass, whose code is dropped, tells how much stack the function needs, and whether it can be had at all.
     let mut draft = Asm::new(isa);
@@ -59,10 +62,13 @@ pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     draft.finish().ok()?;
     asm.align(64);
     let entry = asm.here();
+    asm.mark("items of the nest");
     let mut generator = Gen::new(asm, &normal);
     generator.generate(frame)?;
     let n_items = usize::try_from(generator.shape.n_items()).ok()?;
-    Some(NestCode { entry, n_items, item_cost_ns: cost(&normal, n_items, isa.lanes()) })
+    let item_cost_ns = cost(&normal, n_items, isa.lanes());
+    let reason = reason::of(&generator.shape, &normal, item_cost_ns * n_items as f64);
+    Some(NestCode { entry, n_items, item_cost_ns, reason })
 }
 
 /// A sixth of a nanosecond for each vector instruction, and what moving the bytes takes from the second cache.

@@ -51,6 +51,8 @@ pub struct Shape {
     pub blocks: bool,
     /// Where the walk is cut: steps of a chunk, and of the last one.
     pub chunk: Option<(u64, u64)>,
+    /// What an element costs with each dimension that may hold the lanes.
+    pub prices: Vec<(LaneDim, f64)>,
 }
 
 /// More vectors of the lane dimension than this are walked along.
@@ -71,7 +73,8 @@ const ENOUGH_ITEMS: u64 = 32;
 
 impl Shape {
     pub fn new(n: &Normal, lanes: usize) -> Shape {
-        let lane = choose_lane(n, lanes);
+        let prices = prices(n, lanes);
+        let lane = cheapest(&prices);
         let lane_extent = match lane {
             LaneDim::Single => 1,
             LaneDim::Kept(at) => n.dims[at],
@@ -95,7 +98,8 @@ impl Shape {
         };
         let blocks = crossing.is_some() && n_vectors > side_by_side;
         let crossing = crossing.map_or(Vec::new(), |crossing| crossing.1);
-        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer: Vec::new(), crossing, blocks, chunk: None };
+        let outer = Vec::new();
+        let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer, crossing, blocks, chunk: None, prices };
         shape.unroll = if shape.crossing.is_empty() {
             shape.tile_steps(n).min(most_vectors(n, lanes) / shape.vectors).max(1)
         } else {
@@ -193,16 +197,19 @@ fn most_vectors(n: &Normal, lanes: usize) -> usize {
     (lanes / folds.max(1)).max(1)
 }
 
-fn choose_lane(n: &Normal, lanes: usize) -> LaneDim {
+/// The price of each dimension that may hold the lanes, those of the kept dimensions first.
+fn prices(n: &Normal, lanes: usize) -> Vec<(LaneDim, f64)> {
     let clipped = |dim: usize| n.reduce.iter().any(|reduce| reduce.clip.is_some_and(|clip| clip.dim == dim));
     let kept = (0..n.dims.len()).rev().filter(|&dim| n.dims[dim] > 1 && !clipped(dim)).map(LaneDim::Kept);
     let any_clip = n.reduce.iter().any(|reduce| reduce.clip.is_some());
     let reduced = (0..n.reduce.len()).rev().filter(|&dim| !any_clip && n.reduce[dim].extent > 1).map(LaneDim::Reduced);
     let candidates = kept.chain(reduced).filter(|&lane| may_write(n, lane));
-    candidates
-        .map(|lane| (price(n, lane, lanes), lane))
-        .reduce(|a, b| if b.0 < a.0 { b } else { a })
-        .map_or(LaneDim::Single, |best| best.1)
+    candidates.map(|lane| (lane, price(n, lane, lanes))).collect()
+}
+
+/// The first of the cheapest.
+fn cheapest(prices: &[(LaneDim, f64)]) -> LaneDim {
+    prices.iter().reduce(|a, b| if b.1 < a.1 { b } else { a }).map_or(LaneDim::Single, |best| best.0)
 }
 
 /// Lanes that write to one place are no lanes.

@@ -36,13 +36,15 @@ struct Parsed {
 }
 
 impl Parsed {
-    /// `None` if the contraction is none: the last two dimensions of the points are its rows and columns, the sum has two
-    /// dimensions of three with the same steps, and channels lie in whole vectors.
-    fn of(contract: &Contract, lanes: usize) -> Option<Parsed> {
-        let [.., height, width] = &contract.points[..] else { return None };
+    /// The last two dimensions of the points are its rows and columns, the sum has two dimensions of three with the same
+    /// steps, and channels lie in whole vectors. Errors: which of that is not so.
+    fn of(contract: &Contract, lanes: usize) -> Result<Parsed, &'static str> {
+        const WINDOW: &str = "the window is not 3x3 with stride 1";
+        const CHANNELS: &str = "channels do not lie in whole vectors";
+        let [.., height, width] = &contract.points[..] else { return Err(WINDOW) };
         let is_tap = |dim: &&ContractDim, step: i64| dim.extent == 3 && dim.input == step;
-        let kh = contract.sum.iter().position(|dim| is_tap(&dim, height.input))?;
-        let kw = contract.sum.iter().rposition(|dim| is_tap(&dim, width.input))?;
+        let kh = contract.sum.iter().position(|dim| is_tap(&dim, height.input)).ok_or(WINDOW)?;
+        let kw = contract.sum.iter().rposition(|dim| is_tap(&dim, width.input)).ok_or(WINDOW)?;
         let channels: Vec<ContractDim> =
             contract.sum.iter().enumerate().filter(|(at, _)| *at != kh && *at != kw).map(|(_, dim)| *dim).collect();
         let kept: Vec<ContractDim> = channels.iter().filter(|dim| dim.extent > 1).copied().collect();
@@ -50,17 +52,15 @@ impl Parsed {
         let (vectors, vector_step) = match kept[..] {
             [inner] if inner.input == 1 && inner.extent % lanes == 0 => (inner.extent / lanes, lanes as i64),
             [outer, inner] if inner.input == 1 && inner.extent == lanes => (outer.extent, outer.input),
-            _ => return None,
+            _ => return Err(CHANNELS),
         };
         let taps = [contract.sum[kh].other, contract.sum[kw].other];
-        (kh != kw && contract.groups == 1 && contract.columns.is_multiple_of(lanes)).then_some(Parsed {
-            row: height.input,
-            column: width.input,
-            vectors,
-            vector_step,
-            channels,
-            taps,
-        })
+        match () {
+            () if kh == kw => Err(WINDOW),
+            () if contract.groups != 1 => Err("channels are in groups"),
+            () if !contract.columns.is_multiple_of(lanes) => Err(CHANNELS),
+            () => Ok(Parsed { row: height.input, column: width.input, vectors, vector_step, channels, taps }),
+        }
     }
 }
 
@@ -110,7 +110,7 @@ struct Layout {
 pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) -> Option<Winograd> {
     let isa = asm.isa();
     let plan = Plan::of(contract, target, isa)?;
-    let parsed = Parsed::of(contract, plan.target.lanes)?;
+    let parsed = Parsed::of(contract, plan.target.lanes).ok()?;
     let streams = plan.streams(1)?;
     let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
     epilogue.possible(isa).then_some(())?;
@@ -165,32 +165,50 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
     })
 }
 
-/// The size of tiles that takes the least time, if that is less than the direct sum takes; tiles of 4 where `four` allows them.
-pub fn best(contract: &Contract, four: bool, target: &Target) -> Option<Size> {
+/// What the choice between tiles and the direct sum saw.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Weighed {
+    /// The cycles of the direct sum.
+    pub direct: Option<f64>,
+    /// The cycles of each size of tiles, or why it is none.
+    pub sizes: Vec<(Size, Result<f64, &'static str>)>,
+    /// The size of tiles that takes the least time, if that is less than the direct sum takes.
+    pub best: Option<Size>,
+}
+
+/// Weighs tiles against the direct sum; tiles of 4 where `four` allows them.
+pub fn weigh(contract: &Contract, four: bool, target: &Target) -> Weighed {
     // The same for any number of threads, as the results' bits depend on it.
     let target = &Target { threads: 1, ..*target };
-    let direct = super::cycles(contract, target)?;
-    let sizes = [Some(Size::Two), four.then_some(Size::Four)].into_iter().flatten();
-    let timed = sizes.filter_map(|size| Some((cycles(contract, size, target)?, size)));
-    let (cycles, size) = timed.min_by(|a, b| a.0.total_cmp(&b.0))?;
-    (cycles < GAIN * direct).then_some(size)
+    let direct = super::cycles(contract, target);
+    let allowed = |size: Size| size != Size::Four || four;
+    let cycles = |size: Size| match allowed(size) {
+        true => cycles(contract, size, target),
+        false => Err("not within the accuracy that is asked for"),
+    };
+    let sizes = [Size::Two, Size::Four].map(|size| (size, cycles(size))).to_vec();
+    let timed = sizes.iter().filter_map(|(size, cycles)| Some((cycles.ok()?, *size)));
+    let least = timed.min_by(|a, b| a.0.total_cmp(&b.0));
+    let best = least.and_then(|(cycles, size)| (cycles < GAIN * direct?).then_some(size));
+    Weighed { direct, sizes, best }
 }
 
 /// A gain of less than this is not worth the accuracy.
-const GAIN: f64 = 0.9;
+pub const GAIN: f64 = 0.9;
 
 /// The cycles of a convolution by tiles, as modelled: the products, and the transforms, which are bound by their loads and
 /// stores and by their additions.
-pub fn cycles(contract: &Contract, size: Size, target: &Target) -> Option<f64> {
+/// Errors: why it cannot be computed so.
+pub fn cycles(contract: &Contract, size: Size, target: &Target) -> Result<f64, &'static str> {
     let parsed = Parsed::of(contract, target.lanes)?;
-    let tiles = Grid::of(contract, size)?.tiles();
+    let tiles = Grid::of(contract, size).ok_or("there are no rows and columns")?.tiles();
     let layout = layout(tiles, parsed.vectors * target.lanes as u64, contract.columns, size, target);
     let (input, output) = match size {
         Size::Two => (48.0, 48.0),
         Size::Four => (130.0, 130.0),
     };
     let columns = contract.columns / target.lanes as u64;
-    Some(layout.cycles + tiles as f64 * (parsed.vectors as f64 * input + columns as f64 * output))
+    Ok(layout.cycles + tiles as f64 * (parsed.vectors as f64 * input + columns as f64 * output))
 }
 
 /// The tile of the products' code: equal parts of a block, as large as registers allow.
@@ -405,9 +423,11 @@ impl Kinds<'_> {
         }
         asm.align(LINE);
         let read = asm.here();
+        asm.mark(format!("transform of {}x{} inputs", rows + 2, columns + 2));
         transform::input(asm, input, rows + 2, columns + 2);
         asm.align(LINE);
         let write = asm.here();
+        asm.mark(format!("transform to {rows}x{columns} outputs, epilogue"));
         transform::output(asm, self.size, self.epilogue, product, &self.grid.shape(rows, columns), rows, columns);
         self.known.push(((rows, columns), [read, write]));
         [read, write]
@@ -430,6 +450,11 @@ impl Winograd {
     /// Elements of scratch memory that a thread needs.
     pub fn scratch_len(&self) -> usize {
         self.size.products() * (self.steps[0] + self.steps[1]) as usize
+    }
+
+    /// Outputs a side of a tile.
+    pub fn outputs(&self) -> usize {
+        self.size.outputs()
     }
 
     /// The tiles in words.

@@ -1,0 +1,290 @@
+//! What kernels reach of the machine: `cargo bench --bench kernels`.
+//!
+//! The convolutions of ResNet and VGG directly and by Winograd's method, products of few and of many rows, softmax, layer norm
+//! and elementwise groups, each compiled by itself with its weights packed, on one thread, for every instruction set there is.
+//! A layer's time is that of its longest step, between two probes of the machine that agree, so a share of the peak compares like
+//! with like on a machine that others use too. The last lines are the harmonic means and the least share of each kind.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use relayc::driver::bind::{self, Bound, Requests};
+use relayc::driver::check_text;
+use relayc::driver::compile::{Compiled, Isa, Machine, Policy, Settings, compile};
+use relayc::driver::optimise::{UNTIL, bind_weights};
+use relayc::driver::run::{self, Limits};
+use relayc::formats::npz;
+use relayc::jit::cpu::Cpu;
+use relayc::jit::pool::Pool;
+use relayc::jit::probe::Probe;
+use relayc::jit::program::Session;
+use relayc::plan::{Traffic, traffic};
+use relayc::tensor::Tensor;
+use std::time::{Duration, Instant};
+
+/// What a layer's time is held against.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    /// The peak of multiply-adds; layers of one name are summed up.
+    Compute(&'static str),
+    /// The bandwidth of a stream of its size.
+    Stream,
+    /// Elements a second.
+    Elements(u64),
+}
+
+struct Layer {
+    name: String,
+    text: String,
+    /// The weights and their shapes.
+    weights: Vec<(&'static str, Vec<usize>)>,
+    accuracy: Policy,
+    kind: Kind,
+}
+
+const DIRECT: &str = "direct";
+const WINOGRAD: &str = "winograd";
+
+/// A convolution with bias and relu: channels in and out, rows and columns of the output, window, stride.
+fn conv([ic, oc, out, window, stride]: [usize; 5], accuracy: Policy) -> Layer {
+    let pad = window / 2;
+    // As large an input as leaves no row over.
+    let size = if stride == 1 { out } else { out * stride };
+    let text = format!(
+        "def @main(%x: Tensor[(1, {ic}, {size}, {size}), float32], %w: Tensor[({oc}, {ic}, {window}, {window}), float32], \
+         %b: Tensor[({oc}), float32]) {{ nn.relu(nn.bias_add(nn.conv2d(%x, %w, strides=[{stride}, {stride}], \
+         padding=[{pad}, {pad}, {pad}, {pad}], channels={oc}, kernel_size=[{window}, {window}]), %b)) }}"
+    );
+    let kind = if accuracy == Policy::Strict { DIRECT } else { WINOGRAD };
+    Layer {
+        name: format!("{kind} {ic}-{oc} {out}x{out} {window}x{window} stride {stride}"),
+        text,
+        weights: vec![("w", vec![oc, ic, window, window]), ("b", vec![oc])],
+        accuracy,
+        kind: Kind::Compute(kind),
+    }
+}
+
+/// The convolutions of ResNet-18 and 50 and of VGG-16 but for the first.
+const CONVOLUTIONS: [[usize; 5]; 27] = [
+    [64, 64, 56, 3, 1],
+    [128, 128, 28, 3, 1],
+    [256, 256, 14, 3, 1],
+    [512, 512, 7, 3, 1],
+    [64, 64, 224, 3, 1],
+    [64, 128, 112, 3, 1],
+    [128, 128, 112, 3, 1],
+    [128, 256, 56, 3, 1],
+    [256, 256, 56, 3, 1],
+    [256, 512, 28, 3, 1],
+    [512, 512, 28, 3, 1],
+    [512, 512, 14, 3, 1],
+    [64, 128, 28, 3, 2],
+    [128, 256, 14, 3, 2],
+    [256, 512, 7, 3, 2],
+    [64, 64, 56, 1, 1],
+    [64, 256, 56, 1, 1],
+    [256, 64, 56, 1, 1],
+    [512, 128, 28, 1, 1],
+    [128, 512, 28, 1, 1],
+    [1024, 256, 14, 1, 1],
+    [256, 1024, 14, 1, 1],
+    [2048, 512, 7, 1, 1],
+    [512, 2048, 7, 1, 1],
+    [256, 128, 28, 1, 2],
+    [512, 256, 14, 1, 2],
+    [1024, 512, 7, 1, 2],
+];
+
+/// A product of rows with a matrix.
+fn dense(rows: usize, units: usize, depth: usize) -> Layer {
+    let text = format!(
+        "def @main(%x: Tensor[({rows}, {depth}), float32], %w: Tensor[({units}, {depth}), float32]) {{ nn.dense(%x, %w, units={units}) }}"
+    );
+    // A few rows take as long as it takes to read the weights.
+    let kind = if rows <= 4 { Kind::Stream } else { Kind::Compute("dense") };
+    let weights = vec![("w", vec![units, depth])];
+    Layer { name: format!("dense {rows}x{depth} by {units}"), text, weights, accuracy: Policy::Fast, kind }
+}
+
+/// A layer without weights.
+fn bare(name: &str, text: &str, kind: Kind) -> Layer {
+    Layer { name: name.to_owned(), text: text.to_owned(), weights: vec![], accuracy: Policy::Fast, kind }
+}
+
+fn layers() -> Vec<Layer> {
+    let mut all: Vec<Layer> = CONVOLUTIONS.iter().map(|&layer| conv(layer, Policy::Strict)).collect();
+    let tiled = |layer: &&[usize; 5]| layer[2] >= 14 && layer[3..] == [3, 1];
+    all.extend(CONVOLUTIONS.iter().filter(tiled).map(|&layer| conv(layer, Policy::Fast)));
+    all.extend([dense(128, 768, 768), dense(128, 3072, 768), dense(128, 768, 3072)]);
+    all.extend([dense(1, 1000, 2048), dense(1, 256, 128)]);
+    let softmax = "def @main(%x: Tensor[(12, 128, 128), float32]) { nn.softmax(%x) }";
+    all.push(bare("softmax 12x128x128", softmax, Kind::Elements(12 * 128 * 128)));
+    let norm = "def @main(%x: Tensor[(128, 768), float32], %g: Tensor[(768), float32], %b: Tensor[(768), float32]) { nn.layer_norm(%x, %g, %b) }";
+    all.push(bare("layer_norm 128x768", norm, Kind::Elements(128 * 768)));
+    for (channels, size) in [(64, 56), (256, 56), (512, 28)] {
+        let ty = format!("Tensor[(1, {channels}, {size}, {size}), float32]");
+        let text = format!("def @main(%x: {ty}, %y: {ty}) {{ nn.relu(add(%x, %y)) }}");
+        all.push(bare(&format!("add+relu {channels}x{size}x{size}"), &text, Kind::Stream));
+    }
+    let chain = "def @main(%x: Tensor[(128, 3072), float32], %b: Tensor[(3072), float32]) { clip(add(multiply(%x, 0.5f), %b), a_min=0f, a_max=6f) }";
+    all.push(bare("scale+bias+clip 128x3072", chain, Kind::Stream));
+    all
+}
+
+/// A layer that is ready to run.
+struct Ready {
+    compiled: Compiled,
+    session: Session,
+    inputs: Vec<Vec<u8>>,
+    outputs: Vec<Vec<u8>>,
+    /// The step that is measured.
+    step: usize,
+}
+
+impl Ready {
+    fn new(layer: &Layer, isa: Isa) -> Ready {
+        let mut program = check_text(&layer.name, &layer.text, UNTIL);
+        assert!(!program.has_errors(), "{}: {:?}", layer.name, program.diagnostics);
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("weights.npz");
+        let mut random = fastrand::Rng::with_seed(1);
+        let weights =
+            layer.weights.iter().map(|(name, shape)| ((*name).to_owned(), Tensor::from_fn(shape, |_| random.f32() - 0.5)));
+        let bytes = npz::write("weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
+        std::fs::write(&file, bytes).expect("the folder can be written");
+        bind_weights(&mut program, "main", &[file]).expect("the weights fit");
+        let settings = Settings { level: 3, isa, threads: 1, accuracy: layer.accuracy, machine: Machine::Native };
+        let entry = run::entry(&program.module, "main").expect("there is one");
+        let requests = Requests { fill: Some("rand:seed=1".into()), ..Requests::default() };
+        let bound: Vec<Bound> = bind::bind(&entry.slots, &program.module.types, &requests).expect("everything is filled");
+        let compiled = compile(&program, "main", &settings, Limits::default());
+        let compiled = compiled.unwrap_or_else(|_| panic!("{} is compiled", layer.name));
+        let inputs = relayc::driver::compile::leaves(&bound).into_iter().map(Tensor::to_le_bytes).collect();
+        let (session, outputs) = (compiled.session().expect("there is memory"), compiled.outputs());
+        let mut ready = Ready { compiled, session, inputs, outputs, step: 0 };
+        let steps = &ready.compiled.program.plan.steps;
+        let work = |step: usize| ready.traffic(step).ops;
+        ready.step = (0..steps.len()).filter(|&step| !steps[step].once).max_by_key(|&step| work(step)).expect("a step");
+        ready
+    }
+
+    fn traffic(&self, step: usize) -> Traffic {
+        let plan = &self.compiled.program.plan;
+        traffic(plan, &plan.steps[step])
+    }
+
+    /// The time of the step in one run.
+    fn time(&mut self) -> Duration {
+        let (step, mut begun, mut took) = (self.step, None, Duration::ZERO);
+        let Ready { compiled, session, inputs, outputs, .. } = self;
+        let run = compiled.run_session(session, inputs, outputs, &mut |next, _| {
+            match begun {
+                None if next == step => begun = Some(Instant::now()),
+                Some(start) if took.is_zero() => took = Instant::elapsed(&start),
+                _ => {}
+            }
+            Ok(())
+        });
+        run.expect("nothing fails");
+        took
+    }
+}
+
+/// The machine's limits, as they are just now.
+struct Machines {
+    probe: Probe,
+    pool: Pool,
+    start: Instant,
+}
+
+impl Machines {
+    fn flops(&self) -> f64 {
+        self.probe.flops(&self.pool, &|| self.start.elapsed()).median
+    }
+
+    fn stream(&self, bytes: u64) -> f64 {
+        self.probe.stream(&self.pool, bytes as usize, &|| self.start.elapsed()).median
+    }
+}
+
+/// The rate of work (operations, bytes, elements) and the share of the limit: the upper quartile of samples between two probes
+/// that agree.
+fn sample(layer: &Layer, ready: &mut Ready, machine: &Machines) -> (f64, Option<f64>) {
+    let counts = ready.traffic(ready.step);
+    let work = match layer.kind {
+        Kind::Compute(_) => counts.ops,
+        Kind::Stream => counts.bytes,
+        Kind::Elements(n) => n,
+    } as f64;
+    let limit = || match layer.kind {
+        Kind::Compute(_) => machine.flops(),
+        Kind::Stream => machine.stream(counts.bytes),
+        Kind::Elements(_) => f64::NAN,
+    };
+    let (mut samples, start) = (vec![], Instant::now());
+    let mut before = limit();
+    while samples.len() < 5 || start.elapsed() < Duration::from_millis(400) {
+        let runs = 3;
+        let time = (0..runs).map(|_| ready.time()).min().expect("more than none").as_secs_f64();
+        let after = limit();
+        let agree = before.is_nan() || (before / after - 1.0).abs() < 0.03;
+        if agree || start.elapsed() > Duration::from_secs(3) {
+            samples.push((work / time, work / time / ((before + after) / 2.0)));
+        }
+        before = after;
+    }
+    samples.sort_by(|a, b| if a.1.is_nan() { b.0.total_cmp(&a.0) } else { b.1.total_cmp(&a.1) });
+    let (rate, share) = samples[samples.len() / 4];
+    (rate, (!share.is_nan()).then_some(share))
+}
+
+fn kernels(criterion: &mut Criterion) {
+    let mut summary = vec![];
+    for isa in Cpu::get().isas() {
+        let machine = Machines { probe: Probe::new(isa).expect("it has code"), pool: Pool::new(1), start: Instant::now() };
+        let mut group = criterion.benchmark_group(format!("{isa:?}"));
+        group.sample_size(10).warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(400));
+        let mut shares: Vec<(&str, f64)> = vec![];
+        for layer in layers() {
+            let mut ready = Ready::new(&layer, isa);
+            let (rate, share) = sample(&layer, &mut ready, &machine);
+            let unit = match layer.kind {
+                Kind::Compute(_) => "GFLOP/s",
+                Kind::Stream => "GB/s",
+                Kind::Elements(_) => "G elements/s",
+            };
+            let of = share.map_or(String::new(), |share| format!("  {:5.1} % of the limit", 100.0 * share));
+            let kernel = &ready.compiled.program.reasons[ready.step].name;
+            println!("{isa:?}  {:<42} {:8.2} {unit}{of}  {kernel}", layer.name, rate / 1e9);
+            match (layer.kind, share) {
+                // What the model computes directly counts for nothing here.
+                (Kind::Compute(kind), Some(share)) if kind != WINOGRAD || kernel.starts_with(WINOGRAD) => {
+                    shares.push((kind, share))
+                }
+                (Kind::Stream, Some(share)) => shares.push(("bandwidth", share)),
+                _ => {}
+            }
+            group.throughput(Throughput::Elements(ready.traffic(ready.step).ops.max(1)));
+            group.bench_function(&layer.name, |bencher| {
+                bencher.iter_custom(|times| (0..times).map(|_| ready.time()).sum());
+            });
+        }
+        group.finish();
+        summary.extend(summed(isa, &shares));
+    }
+    println!("\n{}", summary.join("\n"));
+}
+
+/// A line for each kind: how many, the harmonic mean, the least.
+fn summed(isa: Isa, shares: &[(&str, f64)]) -> Vec<String> {
+    let of = |kind: &str| {
+        let own: Vec<f64> = shares.iter().filter(|(known, _)| *known == kind).map(|(_, share)| *share).collect();
+        let mean = own.len() as f64 / own.iter().map(|share| 1.0 / share).sum::<f64>();
+        let least = own.iter().copied().fold(f64::INFINITY, f64::min);
+        let n = own.len();
+        format!("{isa:?} {kind:<10} {n:3} layers: harmonic mean {:5.1} %, least {:5.1} %", 100.0 * mean, 100.0 * least)
+    };
+    [DIRECT, WINOGRAD, "dense", "bandwidth"].map(of).to_vec()
+}
+
+criterion_group!(benches, kernels);
+criterion_main!(benches);

@@ -1,0 +1,154 @@
+//! A plan as code that nobody has run: what each step is launched by, why, and where its code lies.
+//!
+//! Needs no machine that could run it, so that the code for another one can be shown; [`super::program`] gives it memory and
+//! runs it. Deliberately not here: what the code's lines mean ([`super::listing`]).
+
+use super::asm::{Asm, AsmError, Isa, Mark};
+use super::contract::Compiled;
+use super::nest::{self, NestCode};
+use crate::kernel::{Contract, Kernel, Reason, Target};
+use crate::plan::{Place, Plan, Step, Work};
+use std::fmt;
+use std::ops::Range;
+
+/// Packed weights of a contraction.
+#[derive(Clone, Copy, Debug)]
+pub enum Packed {
+    /// At an element of the program's packed weights.
+    Kept(usize),
+    /// They are read as they come.
+    AsKept,
+    /// In the session's memory, packed anew each run.
+    Scratch,
+}
+
+/// What a step has become.
+#[derive(Debug)]
+pub enum Launch {
+    Zero,
+    Move,
+    Positions,
+    Fallback,
+    Guard,
+    Nest(NestCode),
+    Contract(Box<Compiled>, Packed),
+}
+
+/// Why there is no code.
+#[derive(Debug)]
+pub enum NoCode {
+    /// A step that the machine has no code for.
+    Step(usize),
+    Asm(AsmError),
+}
+
+impl fmt::Display for NoCode {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            NoCode::Step(step) => write!(f, "step {step} of the plan has no code"),
+            NoCode::Asm(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A plan with its code.
+#[derive(Debug)]
+pub struct Assembled {
+    pub plan: Plan,
+    pub isa: Isa,
+    /// Code, then the constants it reads.
+    pub bytes: Vec<u8>,
+    /// Where the constants begin.
+    pub pool_start: usize,
+    /// What begins where in the code.
+    pub marks: Vec<Mark>,
+    pub launches: Vec<Launch>,
+    /// For each step, why it is computed the way it is, and where its code lies.
+    pub reasons: Vec<Reason>,
+    pub ranges: Vec<Range<usize>>,
+    /// Elements of packed weights.
+    pub packed_len: usize,
+    /// Bytes of scratch memory that all threads see, and of each thread's own behind it.
+    pub scratch_bytes: usize,
+    pub thread_scratch: usize,
+}
+
+/// Emits the code of every step. Errors: the step that has none, and the plan, to be made without it.
+pub fn assemble(plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, NoCode> {
+    let mut asm = Asm::new(isa);
+    let mut all = Assembled {
+        plan: Plan::default(),
+        isa,
+        bytes: vec![],
+        pool_start: 0,
+        marks: vec![],
+        launches: vec![],
+        reasons: vec![],
+        ranges: vec![],
+        packed_len: 0,
+        scratch_bytes: 0,
+        thread_scratch: 0,
+    };
+    for (at, step) in plan.steps.iter().enumerate() {
+        let start = asm.here();
+        let (launch, reason) = all.step(&plan, step, target, &mut asm).ok_or(NoCode::Step(at))?;
+        all.launches.push(launch);
+        all.reasons.push(reason);
+        all.ranges.push(start..asm.here());
+    }
+    all.pool_start = asm.pool_start();
+    all.marks = asm.marks().to_vec();
+    all.bytes = asm.finish().map_err(NoCode::Asm)?;
+    all.plan = plan;
+    Ok(all)
+}
+
+impl Assembled {
+    fn step(&mut self, plan: &Plan, step: &Step, target: &Target, asm: &mut Asm) -> Option<(Launch, Reason)> {
+        Some(match &step.work {
+            Work::Zero(stretches) => {
+                let why = format!("{} stretches that windows read beside the tensor", stretches.len());
+                (Launch::Zero, Reason::only("zeros", why))
+            }
+            Work::Move(_) => (Launch::Move, Reason::only("move", "elements that no lane holds are copied as they are")),
+            Work::Positions(_) => {
+                (Launch::Positions, Reason::only("positions", "indices are brought into their axes before they are used"))
+            }
+            Work::Guard(_) => (Launch::Guard, Reason::only("guard", "the operator fails for some operands whatever is in them")),
+            Work::Fallback(call) => (Launch::Fallback, Reason::only("evaluation", call.why.words())),
+            Work::Kernel(Kernel::Nest(kernel)) => {
+                let code = nest::compile(asm, kernel)?;
+                let reason = code.reason.clone();
+                (Launch::Nest(code), reason)
+            }
+            Work::Kernel(kernel) => {
+                let (mut code, reason) = Compiled::of(kernel, target, asm)?;
+                let packed = self.packed(plan, step, kernel.contract()?, &mut code);
+                (Launch::Contract(Box::new(code), packed), reason)
+            }
+        })
+    }
+
+    /// Where the packed weights of a step will lie.
+    fn packed(&mut self, plan: &Plan, step: &Step, kernel: &Contract, code: &mut Compiled) -> Packed {
+        self.thread_scratch = self.thread_scratch.max((4 * code.scratch_len()).next_multiple_of(64));
+        let bytes = (4 * code.packed_len()).next_multiple_of(64);
+        let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
+        if !code.is_packed() {
+            Packed::AsKept
+        } else if constant {
+            self.packed_len += bytes / 4;
+            Packed::Kept(self.packed_len - bytes / 4)
+        } else {
+            // Steps come one after another, so one stretch serves them all.
+            self.scratch_bytes = self.scratch_bytes.max(bytes);
+            code.prepare_pieces();
+            Packed::Scratch
+        }
+    }
+
+    /// What computes a step, in words.
+    pub fn describe(&self, step: usize) -> &str {
+        &self.reasons[step].name
+    }
+}
