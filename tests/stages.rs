@@ -100,8 +100,7 @@ fn strict_sums_are_never_tiled() {
 fn what_a_step_moves_and_computes_is_counted() {
     let counts = |text: &str| {
         let all = code(text, Isa::Avx2, Policy::Strict);
-        let steps = all.plan.steps.iter().map(|step| traffic(&all.plan, step)).collect::<Vec<Traffic>>();
-        steps
+        all.plan.steps.iter().map(|step| traffic(&all.plan, step)).collect::<Vec<Traffic>>()
     };
     let elementwise = "def @main(%x: Tensor[(8, 16), float32], %b: Tensor[(16), float32]) { nn.relu(add(%x, %b)) }";
     // Two operations an element; it is read and written, the row is read once.
