@@ -108,8 +108,8 @@ impl Lowering<'_> {
             }
         }
         let picks = template.reads.iter().any(|read| !read.picked.is_empty());
-        // What is picked has 32 bits, or is a bool.
-        let plain = |input: &Lazy| input.loads.iter().all(|load| Lane::of(load.dtype).is_some_and(Lane::is_plain));
+        // Elements of 64 bits fill two registers, for which there are no places.
+        let plain = |input: &Lazy| input.loads.iter().all(|load| Lane::of(load.dtype).is_some_and(|lane| !lane.is_wide()));
         let fits = |(arg, input): (usize, &Lazy)| self.is_countable(input) && (is_index(arg) || plain(input));
         (!picks || inputs.iter().enumerate().all(fits)).then_some(())?;
         for positions in &template.positions {

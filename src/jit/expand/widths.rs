@@ -77,9 +77,9 @@ pub fn machined(stage: &Stage, lanes: &[Lane], folded: &[Folded], has_wide_shift
             Instr::Read(read) => widths.read(read, lanes[at]),
             Instr::Const(bits, lane) => widths.constant(bits, lane),
             Instr::Folded(fold) => widths.folded(folded.get(usize::from(fold))?)?,
-            // What is picked is as registers hold it.
-            Instr::Pick(read, place) if lanes[at].is_plain() => {
-                Held::One(widths.make.push(Instr::Pick(read, of(place).0.one()?)))
+            Instr::Pick(read, place) if !lanes[at].is_wide() => {
+                let val = widths.make.push(Instr::Pick(read, of(place).0.one()?));
+                widths.held(val, lanes[at])
             }
             Instr::Count => Held::One(widths.make.push(instr)),
             Instr::Un(Un::To(to), a) => widths.convert(of(a).0, of(a).1, to)?,
@@ -178,6 +178,11 @@ impl Widths {
             return Held::Two([0, 1].map(|half| self.make.push(Instr::ReadHalf(read, half))));
         }
         let val = self.make.push(Instr::Read(read));
+        self.held(val, lane)
+    }
+
+    /// What a read gives that is not of 64 bits.
+    fn held(&mut self, val: Val, lane: Lane) -> Held {
         if lane == Lane::BF16 {
             let place = self.make.i32(16);
             let bits = self.make.bin(Bin::Shl, val, place);

@@ -52,13 +52,19 @@ impl Gen<'_> {
                     self.load_element(lanes.size, lanes.first.plus((lane * lanes.stride * lanes.size) as i32));
                     self.store_element(lanes.size, slot.plus((lane * lanes.size) as i32));
                 }
-                self.asm.vector(form, width, dst, V(0), slot, None);
+                self.extend_elements(dtype, slot, dst);
             }
         }
     }
 
+    /// Elements side by side as lanes.
+    pub fn extend_elements(&mut self, dtype: DType, from: Mem, dst: V) {
+        let width = self.isa().width();
+        self.asm.vector(extending(dtype), width, dst, V(0), from, None);
+    }
+
     /// One or two bytes to `rcx`.
-    fn load_element(&mut self, size: i64, from: Mem) {
+    pub fn load_element(&mut self, size: i64, from: Mem) {
         match size {
             1 => self.asm.load_byte(R::RCX, from),
             _ => self.asm.load_word(R::RCX, from),
@@ -66,7 +72,7 @@ impl Gen<'_> {
     }
 
     /// One or two bytes of `rcx`.
-    fn store_element(&mut self, size: i64, to: Mem) {
+    pub fn store_element(&mut self, size: i64, to: Mem) {
         match size {
             1 => self.asm.store_byte(to, R::RCX),
             _ => self.asm.store_word(to, R::RCX),

@@ -12,8 +12,8 @@ use crate::types::DType;
 impl Gen<'_> {
     /// `places` may be the first scratch register.
     pub fn pick(&mut self, access: usize, places: V, uniform: bool, point: &Point, dst: V) -> Option<()> {
-        let of_bytes = self.n.accesses[access].dtype == DType::BOOL;
-        if !of_bytes && self.n.accesses[access].dtype.bytes() != 4 {
+        let dtype = self.n.accesses[access].dtype;
+        if dtype.bytes() > 4 {
             return None;
         }
         let slot = self.byte_slot();
@@ -25,8 +25,11 @@ impl Gen<'_> {
             return self.read_lanes(access, &Lanes { first: Mem::at(R::RAX, 0), ..lanes }, dst);
         }
         let lanes = self.place(access, point)?;
-        if of_bytes {
+        if dtype == DType::BOOL {
             return self.pick_bytes(&lanes, places, dst);
+        }
+        if lanes.size < 4 {
+            return self.pick_narrow(&lanes, dtype, places, dst);
         }
         let places = self.with_steps(&lanes, places)?;
         self.gather_at(&lanes, places, dst);
@@ -43,6 +46,21 @@ impl Gen<'_> {
         let steps = self.asm.constant(&steps);
         self.asm.op3(Op::AddI, SCRATCH[0], places, steps);
         Some(SCRATCH[0])
+    }
+
+    /// Elements of one or two bytes one after another, by way of the stack: each takes the place of what told where it is, or of
+    /// what did so for one before it.
+    fn pick_narrow(&mut self, lanes: &Lanes, dtype: DType, places: V, dst: V) -> Option<()> {
+        let slot = self.byte_slot();
+        self.asm.store(slot, places);
+        for lane in 0..lanes.n as i64 {
+            self.asm.movsxd(R::RCX, slot.plus(4 * lane as i32));
+            let step = i32::try_from(lane * lanes.stride * lanes.size).ok()?;
+            self.load_element(lanes.size, displaced(lanes.first.plus(step), lanes.size as u8));
+            self.store_element(lanes.size, slot.plus((lane * lanes.size) as i32));
+        }
+        self.extend_elements(dtype, slot, dst);
+        Some(())
     }
 
     /// One byte after another, by way of the stack.
