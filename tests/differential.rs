@@ -158,7 +158,7 @@ fn in_parts(seed: u64) -> Option<String> {
             args.push(Bound::Tensor(Tensor::scalar(true)));
         }
         // Compiled for these shapes, or for those that come.
-        let shapes = (seed % 2 == 0).then(|| args.clone());
+        let shapes = seed.is_multiple_of(2).then(|| args.clone());
         if let Verdict::Differs(why) = held_for("random", &text, "main", shapes.as_deref(), &settings, &[(args, &reference)]) {
             return Some(format!("program {seed} at -O{}: {why}\n{text}", settings.level));
         }
