@@ -44,6 +44,7 @@ const ATTRS: &[(&str, &[&str])] = &[
     ("clip", &["a_min=-1f, a_max=2f", "a_min=-0f, a_max=0f", "a_min=0f, a_max=16777216f"]),
     ("nn.leaky_relu", &["alpha=0.25f", "alpha=0f", "alpha=0.1f"]),
     ("full_like", &[]),
+    ("fixed_point_multiply", &["multiplier=1395864371, shift=-2", "multiplier=1073741824, shift=3"]),
     ("nn.bias_add", &["axis=0"]),
     ("nn.prelu", &["axis=0"]),
     ("reinterpret", &["dtype=\"float32\"", "dtype=\"int32\""]),
@@ -172,7 +173,9 @@ fn elementwise_operators_keep_the_corners() {
     let ran_once = |def: &&&OpDef| cases.iter().zip(&results).any(|(case, result)| case.0.name == def.name && result.is_some());
     // What makes tensors has no operand with corners, or one that is a scalar; the goldens have it.
     let makes = |def: &&&OpDef| ["full", "full_like", "ones", "zeros"].contains(&def.name);
-    let silent: Vec<&str> = defs.iter().filter(|def| !ran_once(def) && !makes(def)).map(|def| def.name).collect();
+    // Quantized numbers come with scales of another dtype: the goldens have them.
+    let mixed = |def: &&&OpDef| def.name.starts_with("qnn.");
+    let silent: Vec<&str> = defs.iter().filter(|def| !ran_once(def) && !makes(def) && !mixed(def)).map(|def| def.name).collect();
     assert!(silent.is_empty(), "never run: {silent:?}");
 }
 
@@ -201,6 +204,7 @@ const WITHOUT: &[(&[&str], &[DType])] = &[
         &[DType::F64],
     ),
     (&["tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"], &FLOATS),
+    (&["reinterpret"], &[DType::F32, DType::I32, DType::U32]),
     // What has no bits, and what no network divides.
     (&["bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift"], &FLOATS),
     (

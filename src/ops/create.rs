@@ -3,10 +3,9 @@
 use super::attrs::{ConstExpr, OptDims, attrs};
 use super::broadcast::expanded_onnx;
 use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar, lane};
+use super::lower::{Lower, Scalar, constant};
 use super::math::cast;
 use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
-use super::picked::constant;
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fixed, Fuse, Known, OpDef};
 use crate::diag::codes;
@@ -98,8 +97,7 @@ fn filled(cx: &EvalCx, value: f64) -> EvalResult {
 }
 
 fn same(s: &mut Scalar, value: f64) -> Option<Val> {
-    let lane = lane(s.call.out().dtype)?;
-    constant(s.body, lane, value)
+    constant(s.body, &Tensor::full(s.call.out().dtype, &[], value)?)
 }
 
 /// Zeros like another tensor.
