@@ -27,20 +27,16 @@ impl Scale {
         self
     }
 
-    /// Whether weights and constants may be multiplied by it, or divided if it has no zero, without leaving the range of a
-    /// dtype: that of float16 is small.
+    /// Whether weights and constants may be multiplied or divided by it without leaving the range of a dtype: that of float16 is
+    /// small. Not by 0, which takes its sign from a sum and lends it to no sum of zeros.
     pub fn is_moderate(&self, dtype: DType) -> bool {
         let limit = if dtype == DType::F16 { 16.0 } else { 2f64.powi(40) };
-        self.factors.iter().all(|factor| *factor == 0.0 || (1.0 / limit..=limit).contains(&factor.abs()))
+        self.factors.iter().all(|factor| (1.0 / limit..=limit).contains(&factor.abs()))
     }
 
     /// Whether `max(x, 0) * s == max(x * s, 0)`.
     pub fn is_positive(&self) -> bool {
         self.factors.iter().all(|factor| *factor >= 0.0)
-    }
-
-    pub fn has_zero(&self) -> bool {
-        self.factors.contains(&0.0)
     }
 
     /// Whether it is the same along all of these axes.

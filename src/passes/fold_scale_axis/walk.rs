@@ -194,9 +194,6 @@ impl Fold<'_> {
             return None;
         }
         let multiplies = self.calls(module, expr, &[&MULTIPLY]);
-        if way == Way::On && !multiplies && scale.has_zero() {
-            return None;
-        }
         let factors = if way == Way::On && !multiplies { scale.clone().inverse() } else { scale.clone() };
         let constant = if self.calls(module, expr, &[&BIAS_ADD]) {
             let axis = BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(shape.len() as i64) as usize;
