@@ -4,7 +4,7 @@
 #[path = "support/networks.rs"]
 mod networks;
 
-use networks::{network, unbound};
+use networks::{WHOLE, network, unbound};
 use relayc::driver::bind::{Bound, bind};
 use relayc::driver::compile::{Compiled, Policy, Settings, compile, compile_taking, leaves, plan_of};
 use relayc::driver::run::{Limits, entry};
@@ -22,29 +22,9 @@ fn settings() -> Settings {
     Settings { accuracy: Policy::Fast, ..native.expect("a machine with AVX2") }
 }
 
-/// The zoo as it is.
-const NETWORKS: &[(&str, &str)] = &[
-    ("mlp", ""),
-    ("dqn", ""),
-    ("resnet", ""),
-    ("resnet", "--layers 50"),
-    ("resnet", "--layers 20 --image-shape 3,28,28 --classes 10"),
-    ("resnet_3d", ""),
-    ("mobilenet", ""),
-    ("squeezenet", ""),
-    ("squeezenet", "--version 1.1"),
-    ("vgg", ""),
-    ("vgg", "--layers 16"),
-    ("densenet", "--batch 1"),
-    ("inception_v3", ""),
-    ("lstm", ""),
-    ("dcgan", ""),
-    ("synthetic", ""),
-];
-
 #[test]
 fn the_arena_is_hardly_larger_than_the_tensors_that_live_at_one_time() {
-    for &(name, flags) in NETWORKS {
+    for &(name, flags) in WHOLE {
         for isa in [Isa::Avx2, Isa::Avx512] {
             let mut program = unbound(name, flags);
             let plan = plan_of(&mut program.module, "main", &Settings { isa, ..settings() });

@@ -4,7 +4,7 @@
 #[path = "support/networks.rs"]
 mod networks;
 
-use networks::{network, unbound};
+use networks::{WHOLE, network, unbound};
 use relayc::driver::bind::Bound;
 use relayc::driver::check_text;
 use relayc::driver::compile::{Compiled, Machine, Policy, Settings, compile, leaves};
@@ -104,21 +104,7 @@ fn bytes_are_the_same_for_any_number_of_threads() {
     }
 }
 
-/// What is large has weights that are parameters here: that changes where they are packed, and no kernel.
-const WHOLE: &[(&str, &str)] = &[
-    ("resnet", ""),
-    ("resnet", "--layers 50"),
-    ("resnet_3d", ""),
-    ("mobilenet", ""),
-    ("squeezenet", ""),
-    ("vgg", ""),
-    ("vgg", "--layers 16"),
-    ("densenet", "--batch 1"),
-    ("inception_v3", ""),
-    ("lstm", ""),
-    ("dcgan", ""),
-];
-
+/// Weights are parameters here: that changes where they are packed, and no kernel.
 #[test]
 fn no_operator_of_the_zoo_or_of_an_encoder_is_without_a_kernel() {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/examples/transformer/encoder.relay"));

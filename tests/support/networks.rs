@@ -3,6 +3,26 @@
 use relayc::driver::optimise::{UNTIL, bind_weights};
 use relayc::driver::{Program, check_text, model};
 
+/// The networks of the zoo, at the sizes people use.
+pub const WHOLE: &[(&str, &str)] = &[
+    ("mlp", ""),
+    ("dqn", ""),
+    ("resnet", ""),
+    ("resnet", "--layers 50"),
+    ("resnet", "--layers 20 --image-shape 3,28,28 --classes 10"),
+    ("resnet_3d", ""),
+    ("mobilenet", ""),
+    ("squeezenet", ""),
+    ("squeezenet", "--version 1.1"),
+    ("vgg", ""),
+    ("vgg", "--layers 16"),
+    ("densenet", "--batch 1"),
+    ("inception_v3", ""),
+    ("lstm", ""),
+    ("dcgan", ""),
+    ("synthetic", ""),
+];
+
 /// A network with its initial weights as constants, as text would give it.
 pub fn network(name: &str, flags: &str) -> Program {
     let model = build(name, flags, Some(1));
