@@ -1,0 +1,111 @@
+//! Functions of one element in ONNX.
+
+use super::*;
+use crate::ops::arith::truncated_onnx;
+use crate::ops::onnx::{Of, Onnx, OnnxCx, OnnxResult, ValueId};
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (SQRT.name, Onnx::Node("Sqrt", Of::Floats)),
+    (RSQRT.name, Onnx::Nodes(rsqrt_onnx)),
+    (EXP.name, Onnx::Node("Exp", Of::Floats)),
+    (FAST_EXP.name, Onnx::Node("Exp", Of::Floats)),
+    (LOG.name, Onnx::Node("Log", Of::Floats)),
+    (LOG2.name, Onnx::Nodes(|cx| log_onnx(cx, std::f64::consts::LOG2_E))),
+    (LOG10.name, Onnx::Nodes(|cx| log_onnx(cx, std::f64::consts::LOG10_E))),
+    (SIGMOID.name, Onnx::Node("Sigmoid", Of::Floats)),
+    (TANH.name, Onnx::Node("Tanh", Of::Floats)),
+    (FAST_TANH.name, Onnx::Node("Tanh", Of::Floats)),
+    (SIN.name, Onnx::Node("Sin", Of::Ieee)),
+    (COS.name, Onnx::Node("Cos", Of::Ieee)),
+    (TAN.name, Onnx::Node("Tan", Of::Ieee)),
+    (ASIN.name, Onnx::Node("Asin", Of::Ieee)),
+    (ACOS.name, Onnx::Node("Acos", Of::Ieee)),
+    (ATAN.name, Onnx::Node("Atan", Of::Ieee)),
+    (SINH.name, Onnx::Node("Sinh", Of::Ieee)),
+    (COSH.name, Onnx::Node("Cosh", Of::Ieee)),
+    (ASINH.name, Onnx::Node("Asinh", Of::Ieee)),
+    (ACOSH.name, Onnx::Node("Acosh", Of::Ieee)),
+    (ATANH.name, Onnx::Node("Atanh", Of::Ieee)),
+    (ERF.name, Onnx::Node("Erf", Of::Floats)),
+    (FAST_ERF.name, Onnx::Node("Erf", Of::Floats)),
+    (ABS.name, Onnx::Node("Abs", Of::Numbers)),
+    (NEGATIVE.name, Onnx::Node("Neg", Of::Signed)),
+    (SIGN.name, Onnx::Node("Sign", Of::Numbers)),
+    (FLOOR.name, Onnx::Nodes(|cx| whole_onnx(cx, |cx, x| cx.node("Floor", &[x]).one()))),
+    (CEIL.name, Onnx::Nodes(|cx| whole_onnx(cx, |cx, x| cx.node("Ceil", &[x]).one()))),
+    (TRUNC.name, Onnx::Nodes(|cx| whole_onnx(cx, truncated_onnx))),
+    (ROUND.name, Onnx::Nodes(round_onnx)),
+    (COPY.name, Onnx::Node("Identity", Of::Any)),
+    (ISNAN.name, Onnx::Node("IsNaN", Of::Floats)),
+    (ISFINITE.name, Onnx::Nodes(isfinite_onnx)),
+    (ISINF.name, Onnx::Nodes(isinf_onnx)),
+    (CLIP.name, Onnx::Nodes(clip_onnx)),
+    (CAST.name, Onnx::Nodes(cast_onnx)),
+    (CAST_LIKE.name, Onnx::Nodes(cast_onnx)),
+];
+
+fn rsqrt_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let root = cx.map("Sqrt");
+    Ok(cx.node("Reciprocal", &[root]).one().into())
+}
+
+/// `log x = ln x * log e`.
+fn log_onnx(cx: &mut OnnxCx, of_e: f64) -> OnnxResult {
+    let (ln, of_e) = (cx.map("Log"), cx.scalar("log_e", cx.out_dtype(), of_e)?);
+    Ok(cx.node("Mul", &[ln, of_e]).one().into())
+}
+
+/// A rounding, which integers need none of.
+fn whole_onnx(cx: &mut OnnxCx, round: fn(&mut OnnxCx, ValueId) -> ValueId) -> OnnxResult {
+    let data = cx.tensor(0);
+    Ok(if cx.out_dtype().is_float() { round(cx, data) } else { cx.map("Identity") }.into())
+}
+
+/// ONNX rounds halves to even, Relay away from zero: `sign(x) * (floor(|x|) + 1, if |x| - floor(|x|) >= 0.5, else floor(|x|))`,
+/// in which the difference is exact.
+fn round_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    whole_onnx(cx, |cx, x| {
+        let (sign, size) = (cx.node("Sign", &[x]).one(), cx.node("Abs", &[x]).one());
+        let floor = cx.node("Floor", &[size]).one();
+        let rest = cx.node("Sub", &[size, floor]).one();
+        let dtype = cx.out_dtype();
+        let number = |value: f64| Tensor::full(dtype, &[], value).expect("a float");
+        let (half, one) = (cx.constant("half", number(0.5)), cx.constant("one", number(1.0)));
+        let up = cx.node("GreaterOrEqual", &[rest, half]).one();
+        let above = cx.node("Add", &[floor, one]).one();
+        let size = cx.node("Where", &[up, above, floor]).one();
+        cx.node("Mul", &[sign, size]).one()
+    })
+}
+
+/// ONNX asks float32 and float64 only.
+fn isinf_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let data = cx.tensor(0);
+    let dtype = cx.dtype(data);
+    Of::Floats.require(dtype)?;
+    let data = if dtype == DType::F64 { data } else { cx.cast(data, dtype, DType::F32)? };
+    Ok(cx.node("IsInf", &[data]).one().into())
+}
+
+fn isfinite_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let infinite = isinf_onnx(cx)?.0[0];
+    let nan = cx.map("IsNaN");
+    let either = cx.node("Or", &[infinite, nan]).one();
+    Ok(cx.node("Not", &[either]).one().into())
+}
+
+/// Bounds the wrong way round give the lower one here and the upper one in ONNX, so they are two steps.
+fn clip_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data, dtype) = (ClipAttrs::read(cx.attrs), cx.tensor(0), cx.out_dtype());
+    Of::Numbers.require(dtype)?;
+    let (low, high) = (cx.scalar("min", dtype, attrs.a_min)?, cx.scalar("max", dtype, attrs.a_max)?);
+    if attrs.a_min <= attrs.a_max {
+        return Ok(cx.node("Clip", &[data, low, high]).one().into());
+    }
+    let below = cx.node("Min", &[data, high]).one();
+    Ok(cx.node("Max", &[below, low]).one().into())
+}
+
+fn cast_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Ok(cx.operand_as_out(0)?.into())
+}
