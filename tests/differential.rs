@@ -104,7 +104,7 @@ fn each(time: Duration, promise: impl Fn(u64) -> Option<String> + Sync) {
 
 #[test]
 fn compiled_programs_give_what_the_interpreter_gives() {
-    each(Duration::from_secs(40), failure);
+    each(Duration::from_secs(60), failure);
 }
 
 /// What is wrong where a program is written otherwise, or run by more threads.
