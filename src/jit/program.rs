@@ -6,7 +6,7 @@
 use super::asm::Isa;
 use super::assemble::{Assembled, Launch, Packed};
 use super::constants::{self, Constants, Keep};
-use super::contract::Item;
+use super::contract::{Compiled, Item};
 use super::index;
 use super::memory::Code;
 use super::pool::{Pool, part};
@@ -452,9 +452,17 @@ struct Port {
 /// The items of each thread.
 fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
     match launch {
-        Launch::Contract(code, _) => code.split(threads),
+        Launch::Contract(code, _) => code.split(if is_small(code) { 1 } else { threads }),
         _ => vec![],
     }
+}
+
+/// Whether a sum of products is too little for more than one thread: at 60 GFLOP/s and 40 GB/s of weights, which cores reach from their
+/// second level of cache even where they are slow.
+fn is_small(code: &Compiled) -> bool {
+    // Weights that are read as they come may be used for one product each.
+    let weights = if code.is_packed() { code.packed_len() as u64 } else { code.flops() / 2 };
+    (code.flops() as f64 / 60.0).max(4.0 * weights as f64 / 40.0) <= REGION_NS
 }
 
 impl Session {
