@@ -31,7 +31,7 @@ import onnx  # noqa: E402
 from networks import NETWORKS, prepare  # noqa: E402
 
 PEERS = ["openvino", "onnxruntime"]
-# A burst counts while the probe is not below this share of the best one, before and after.
+# A round counts while none of its probes is below this share of its best one: then all engines had the same machine.
 UNDISTURBED = 0.97
 
 
@@ -48,9 +48,6 @@ class Probe:
         rate = float(subprocess.run([self.program, str(threads)], capture_output=True, text=True, check=True).stdout)
         self.best[threads] = max(rate, self.best.get(threads, 0.0))
         return rate
-
-    def undisturbed(self, threads, rate):
-        return rate >= UNDISTURBED * self.best[threads]
 
 
 class Peer:
@@ -115,21 +112,18 @@ class Relayc:
 
 @dataclasses.dataclass
 class Times:
-    """The bursts of one engine, each with the lower probe of the two around it."""
+    """The bursts of one engine, one a round."""
 
     bursts: list = dataclasses.field(default_factory=list)
     ready_s: float | None = None
     failure: str | None = None
 
-    def kept(self, probe, threads):
-        return [burst for burst, rate in self.bursts if probe.undisturbed(threads, rate)]
-
-    def summary(self, probe, threads):
+    def summary(self, quiet):
         if not self.bursts:
             return None
-        kept = self.kept(probe, threads)
+        kept = [burst for burst, counts in zip(self.bursts, quiet) if counts]
         # Where the machine never was quiet, that is said, and the numbers are those of the whole run.
-        bursts = kept or [burst for burst, _ in self.bursts]
+        bursts = kept or self.bursts
         median = {key: statistics.median(burst[key] for burst in bursts) for key in ["p50_ms", "p90_ms", "p99_ms"]}
         least = min(burst["min_ms"] for burst in bursts)
         return {**median, "min_ms": least, "kept": len(kept), "bursts": len(self.bursts), "ready_s": self.ready_s}
@@ -163,16 +157,19 @@ def measure(network, threads, args, probe, folder):
             times[name].failure = str(reason)
             engines.pop(name, None)
     probe.measure(threads)
+    quiet = []
     for _ in range(args.rounds):
+        rates = [probe.measure(threads)]
         for name, engine in list(engines.items()):
-            before = probe.measure(threads)
             try:
                 burst = engine.burst(args.seconds)
             except (RuntimeError, json.JSONDecodeError) as reason:
                 times[name].failure = str(reason)
                 engines.pop(name)
                 continue
-            times[name].bursts.append((burst, min(before, probe.measure(threads))))
+            times[name].bursts.append(burst)
+            rates.append(probe.measure(threads))
+        quiet.append(min(rates) >= UNDISTURBED * max(rates))
     for name, engine in engines.items():
         times[name].ready_s = engine.ready_s
         engine.stop()
@@ -180,14 +177,21 @@ def measure(network, threads, args, probe, folder):
         times["relayc"].failure = "without a kernel: " + ", ".join(engines["relayc"].fallbacks)
     reference = results.get("onnxruntime")
     differences = {name: difference(found, reference) for name, found in results.items() if reference and name != "onnxruntime"}
-    return {"network": network.name, "threads": threads, "differences": differences, "times": times}
+    return {"network": network.name, "threads": threads, "differences": differences, "times": times, "quiet": quiet}
 
 
-def report(row, probe, by):
-    """A row as JSON: times, and relayc's over those of the peers; by the median or by the least time of a call."""
-    times = {name: found.summary(probe, row["threads"]) for name, found in row["times"].items()}
-    ours = times["relayc"]
-    ratios = {name: ours[by] / times[name][by] for name in PEERS if ours and times[name]}
+def report(row, by):
+    """A row as JSON: times, and the median of relayc's over those of the peers, round by round; by the median or by the least time of a
+    call."""
+    times = {name: found.summary(row["quiet"]) for name, found in row["times"].items()}
+    rounds = [at for at, counts in enumerate(row["quiet"]) if counts] or list(range(len(row["quiet"])))
+
+    def ratio(name):
+        ours, theirs = (row["times"][engine].bursts for engine in ["relayc", name])
+        both = [at for at in rounds if at < min(len(ours), len(theirs))]
+        return statistics.median(ours[at][by] / theirs[at][by] for at in both) if both else None
+
+    ratios = {name: found for name in PEERS if (found := ratio(name)) is not None}
     failures = {name: found.failure for name, found in row["times"].items() if found.failure}
     return {"network": row["network"], "threads": row["threads"], "by": by, "times": times, "ratios": ratios,
             "differences": row["differences"], "failures": failures}
@@ -273,9 +277,8 @@ def main():
         onnx.checker.check_model(str(network.model), full_check=True)
         for threads in map(int, args.threads.split(",")):
             rows.append(measure(network, threads, args, probe, folder))
-            print(table([report(rows[-1], probe, args.by)]).splitlines()[-1], file=sys.stderr, flush=True)
-    # Only now the best probe is known.
-    rows = [report(row, probe, args.by) for row in rows]
+            print(table([report(rows[-1], args.by)]).splitlines()[-1], file=sys.stderr, flush=True)
+    rows = [report(row, args.by) for row in rows]
     facts = about(args, probe)
     print(table(rows))
     for row in rows:
