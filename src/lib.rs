@@ -74,8 +74,7 @@ pub mod formats;
 pub mod infer;
 pub mod interp;
 pub mod ir;
-// Machine code is called through a pointer.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "machine code is called through a pointer")]
 pub mod jit;
 pub mod kernel;
 pub mod ops;
@@ -83,8 +82,7 @@ pub mod passes;
 pub mod plan;
 pub mod resolve;
 pub mod syntax;
-// The bytes of numbers are seen through pointers, and the allocator is told how to behave.
-#[allow(unsafe_code)]
+#[allow(unsafe_code, reason = "the bytes of numbers are seen through pointers, and the allocator is told how to behave")]
 pub mod sys;
 pub mod tensor;
 pub mod testing;
