@@ -18,12 +18,11 @@ use super::optimise::{self, How};
 use super::run::{Limits, no_entry, to_bound, to_value};
 use super::specialise::to_shapes;
 use super::timings::Timings;
-use crate::base::text::thousands;
+use crate::base::text::{count, thousands};
 use crate::diag::{Diagnostic, codes};
 use crate::infer;
 use crate::interp::{self, Engine, Interp, Taken, Value};
 use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module};
-use crate::jit::asm::Isa;
 use crate::jit::constants::Keep;
 use crate::jit::pool::Pool;
 use crate::jit::program::Session;
@@ -232,9 +231,7 @@ impl Ready {
 
 impl Parts {
     fn new(mut module: Module, entry: &str, settings: &Settings, limits: Limits, when: When) -> Result<Parts, Refused> {
-        let target = if settings.isa == Isa::Avx512 { optimise::Target::V4 } else { optimise::Target::V3 };
-        let passes = passes::before_partition(settings.level);
-        let how = How { passes, entry: Some(entry.to_owned()), target, verify: false };
+        let how = How { passes: passes::before_partition(settings.level), ..compile::how(entry, settings) };
         optimise::optimise(&mut module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
         let pool = Arc::new(Pool::new(settings.threads));
         let manner = Manner { settings: settings.clone(), limits, when, nesting: 0, pool };
@@ -396,8 +393,7 @@ impl Parts {
         let mut said = self.said();
         said.refused.sort();
         said.without_kernel.sort_unstable();
-        let plural = |n: usize| if n == 1 { "" } else { "s" };
-        let mut words = format!("{} region{} compiled", thousands(said.compiled as u64), plural(said.compiled));
+        let mut words = format!("{} compiled", count(said.compiled, "region"));
         let n: usize = said.refused.iter().map(|(_, n)| n).sum();
         if n > 0 {
             let reasons: Vec<String> = said
