@@ -136,7 +136,7 @@ impl Network {
         // Tensors are shared, and the weights that are packed go with the network.
         let mut module = self.program.module.clone();
         match compile::compile_taking(&mut module, &options.entry, &settings, Limits::default()) {
-            Ok(compiled) => Ok(Executable { inner: Arc::new(Inner::new(compiled, settings, inputs, outputs)) }),
+            Ok(compiled) => Ok(Executable { inner: Arc::new(Inner::new(compiled, inputs, outputs)) }),
             Err(Refused::Wrong(diagnostic)) => Err(wrong(*diagnostic)),
             Err(Refused::Not(reason)) => Err(refused(reason.words())),
         }
@@ -162,13 +162,12 @@ pub struct Executable {
 
 struct Inner {
     compiled: Compiled,
-    settings: Settings,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
 }
 
 impl Inner {
-    fn new(compiled: Compiled, settings: Settings, inputs: Vec<String>, outputs: Vec<String>) -> Inner {
+    fn new(compiled: Compiled, inputs: Vec<String>, outputs: Vec<String>) -> Inner {
         let plan = &compiled.program.plan;
         let port = |(name, &id): (String, &_)| {
             let buffer = &plan.buffers[id];
@@ -176,7 +175,7 @@ impl Inner {
         };
         let inputs = inputs.into_iter().zip(&plan.inputs).map(port).collect();
         let outputs = outputs.into_iter().zip(&plan.outputs).map(port).collect();
-        Inner { compiled, settings, inputs, outputs }
+        Inner { compiled, inputs, outputs }
     }
 }
 
@@ -198,10 +197,7 @@ impl Executable {
 
     /// Memory and threads for runs. E0803 where the system has not that much memory.
     pub fn session(&self) -> Result<Session, Error> {
-        let failed = |error: jit::LoadError| {
-            Error::said(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
-        };
-        let session = jit::Session::new(self.inner.compiled.program.clone(), self.inner.settings.threads).map_err(failed)?;
+        let session = self.inner.compiled.session().map_err(|error| Error::said(*error))?;
         Ok(Session { inner: self.inner.clone(), session })
     }
 }
