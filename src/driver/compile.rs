@@ -13,7 +13,7 @@ pub use crate::jit::asm::Isa;
 use crate::jit::assemble::{Assembled, NoCode, assemble};
 use crate::jit::constants::Keep;
 use crate::jit::cpu::Cpu;
-use crate::jit::listing::isa_name;
+use crate::jit::listing::target_name;
 use crate::jit::pool::Pool;
 use crate::jit::program::{self as jit, Follow, LoadError, Session};
 use crate::kernel::Target;
@@ -89,9 +89,9 @@ impl Settings {
         if isas.contains(&self.isa) {
             return Ok(());
         }
-        let names: Vec<String> = isas.iter().map(|&isa| format!("`{}`", isa_name(isa))).collect();
+        let names: Vec<String> = isas.iter().map(|&isa| format!("`{}`", target_name(isa))).collect();
         let here = if names.is_empty() { "no target".to_owned() } else { names.join(" and ") };
-        let message = format!("this machine does not have the instructions of `{}`", isa_name(self.isa));
+        let message = format!("this machine does not have the instructions of `{}`", target_name(self.isa));
         Err(Diagnostic::new(codes::E0602, message)
             .note(format!("it runs {here}"))
             .help("`--target native` compiles for it; `--emit asm` shows code for another machine"))

@@ -129,7 +129,7 @@ fn head(entry: &str, settings: &Settings) -> String {
         Policy::Strict => "strict: sums as they are written, no winograd",
     };
     let plural = if settings.threads == 1 { "" } else { "s" };
-    let target = listing::isa_name(settings.isa);
+    let target = listing::target_name(settings.isa);
     format!("@{entry} for {target}, {} thread{plural}, accuracy {accuracy}\n", settings.threads)
 }
 

@@ -107,7 +107,7 @@ pub fn constants(all: &Assembled) -> String {
 }
 
 /// The instruction set by the name that compilers give it.
-pub fn isa_name(isa: Isa) -> &'static str {
+pub fn target_name(isa: Isa) -> &'static str {
     match isa {
         Isa::Avx2 => "x86-64-v3",
         Isa::Avx512 => "x86-64-v4",
