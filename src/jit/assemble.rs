@@ -6,7 +6,7 @@
 use super::asm::{Asm, AsmError, Isa, Mark};
 use super::contract::Compiled;
 use super::nest::{self, NestCode};
-use crate::kernel::{Contract, Kernel, Reason, Target};
+use crate::kernel::{Kernel, Reason, Target};
 use crate::plan::{Place, Plan, Step, Work};
 use std::fmt;
 use std::ops::Range;
@@ -122,18 +122,19 @@ impl Assembled {
                 (Launch::Nest(code), reason)
             }
             Work::Kernel(kernel) => {
-                let (mut code, reason) = Compiled::of(kernel, target, asm)?;
-                let packed = self.packed(plan, step, kernel.contract()?, &mut code);
+                let contract = kernel.contract()?;
+                let constant = matches!(plan.buffers[step.args[contract.weight.0]].place, Place::Const(_) | Place::Kept(_));
+                let (mut code, reason) = Compiled::of(kernel, constant, target, asm)?;
+                let packed = self.packed(constant, &mut code);
                 (Launch::Contract(Box::new(code), packed), reason)
             }
         })
     }
 
-    /// Where the packed weights of a step will lie.
-    fn packed(&mut self, plan: &Plan, step: &Step, kernel: &Contract, code: &mut Compiled) -> Packed {
+    /// Where the packed weights of a step will lie; whether they are constants.
+    fn packed(&mut self, constant: bool, code: &mut Compiled) -> Packed {
         self.thread_scratch = self.thread_scratch.max((4 * code.scratch_len()).next_multiple_of(64));
         let bytes = (4 * code.packed_len()).next_multiple_of(64);
-        let constant = matches!(plan.buffers[step.args[kernel.weight.0]].place, Place::Const(_) | Place::Kept(_));
         if !code.is_packed() {
             Packed::AsKept
         } else if constant {

@@ -1,30 +1,32 @@
 //! The reasons for which a sum of products is computed one way and not another, of the numbers that decided it.
 
-use super::compiled::FEW_POINTS;
+use super::compiled::{FEW_POINTS, NEAR_WEIGHTS};
 use super::winograd::{self, GAIN, Size};
 use super::{Choice, Contraction, cycles};
 use crate::kernel::{Contract, Other, Reason, Said, Target, ns_of_cycles};
 
-fn tile(choice: &Choice) -> String {
-    let (rows, points) = (choice.cut.rows, choice.cut.most);
+fn tile(choice: &Choice, points: u64) -> String {
+    let (rows, points) = (choice.cut.rows, choice.cut.most.min(points));
     let over = if rows > 1 { format!(" over {rows} rows") } else { String::new() };
-    format!("direct, tiles of {points} points{over} x {} vectors", choice.vectors)
+    let plural = if points == 1 { "" } else { "s" };
+    format!("direct, tiles of {points} point{plural}{over} x {} vectors", choice.vectors)
 }
 
 /// By tiles of points and vectors of columns.
 pub fn direct(code: &Contraction, target: &Target) -> Reason {
     let Some(choice) = code.tile else { return Reason::only("direct", "the caller chose") };
+    let points = code.work.bands.iter().sum();
     let of = |choice: Choice| code.weighed.iter().find(|one| one.choice == choice).map(|one| ns_of_cycles(one.cycles));
     let mut others: Vec<_> = code.weighed.iter().filter(|one| one.choice != choice).collect();
     others.sort_by(|a, b| a.cycles.total_cmp(&b.cycles));
     Reason {
-        name: tile(&choice),
+        name: tile(&choice, points),
         why: format!("the least estimate of the tiles that fit {} registers, {}", target.registers, code.describe()),
         ns: of(choice),
         others: others
             .into_iter()
             .take(SHOWN)
-            .map(|one| Other { name: tile(&one.choice), said: Said::Ns(ns_of_cycles(one.cycles)) })
+            .map(|one| Other { name: tile(&one.choice, points), said: Said::Ns(ns_of_cycles(one.cycles)) })
             .collect(),
     }
 }
@@ -33,9 +35,13 @@ pub fn direct(code: &Contraction, target: &Target) -> Reason {
 const SHOWN: usize = 2;
 
 /// By rows of weights.
-pub fn rows(contract: &Contract, target: &Target) -> Reason {
-    let why =
-        format!("at most {FEW_POINTS} points: weights are read as they are kept, packing them would cost more than it saves");
+pub fn rows(contract: &Contract, constant: bool, target: &Target) -> Reason {
+    let why = match constant {
+        true => {
+            format!("at most {FEW_POINTS} points, over {} MiB of weights: the memory bounds every kernel", NEAR_WEIGHTS >> 20)
+        }
+        false => format!("at most {FEW_POINTS} points: packing what is no constant would cost more than it saves"),
+    };
     let direct = cycles(contract, target).map(|cycles| Said::Ns(ns_of_cycles(cycles)));
     Reason {
         name: "rows of weights".into(),
@@ -45,8 +51,11 @@ pub fn rows(contract: &Contract, target: &Target) -> Reason {
     }
 }
 
-pub fn no_rows() -> Other {
-    let why = "rows or points do not lie one after another, or are too many for the registers";
+pub fn no_rows(packs: bool) -> Other {
+    let why = match packs {
+        true => "constants near by are packed once, and columns add no lanes",
+        false => "rows or points do not lie one after another, or are too many for the registers",
+    };
     Other { name: "rows of weights".into(), said: Said::No(why) }
 }
 
