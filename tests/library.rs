@@ -86,6 +86,40 @@ fn buffers_that_do_not_fit_are_refused() {
     assert_eq!(out, [1.0, 1.0, 0.0, 0.0]);
 }
 
+/// A loop whose body is worth compiling.
+const LOOP: &str = "
+def @loop(%n: int32, %x: Tensor[(8, 16), float32], %w: Tensor[(16, 16), float32]) -> Tensor[(8, 16), float32] {
+  if (equal(%n, 0)) { %x } else { @loop(subtract(%n, 1), tanh(nn.dense(%x, %w, units=16)), %w) }
+}
+def @main(%n: int32, %x: Tensor[(8, 16), float32], %w: Tensor[(16, 16), float32]) { (@loop(%n, %x, %w), %n) }";
+
+#[test]
+fn a_program_that_branches_runs_in_parts() {
+    let executable = Network::parse("loop", LOOP).expect("it is right").compile(&Options::default()).expect("it has regions");
+    assert!(!executable.is_whole());
+    let names: Vec<_> = executable.inputs().iter().map(|port| (port.name.as_str(), port.bytes)).collect();
+    assert_eq!(names, [("n", 4), ("x", 512), ("w", 1024)]);
+    let names: Vec<_> = executable.outputs().iter().map(|port| (port.name.as_str(), port.shape.clone())).collect();
+    assert_eq!(names, [("out.0", vec![8, 16]), ("out.1", vec![])]);
+    let (x, w) = (numbers(8 * 16, 1), numbers(16 * 16, 2));
+    let mut session = executable.session().expect("there is memory");
+    let mut run = |n: i32| {
+        let (mut y, mut count) = (vec![f32::NAN; 8 * 16], [0i32]);
+        let inputs = [bytes_of(std::slice::from_ref(&n)), bytes_of(&x), bytes_of(&w)];
+        session.run(&inputs, &mut [bytes_of_mut(&mut y), bytes_of_mut(&mut count)]).expect("it runs");
+        assert_eq!(count, [n]);
+        y
+    };
+    assert_eq!(run(0), x);
+    // The first call is interpreted; by the last the region is compiled.
+    let expected: Vec<f64> = (0..8 * 16)
+        .map(|at| (0..16).map(|k| f64::from(x[at / 16 * 16 + k]) * f64::from(w[at % 16 * 16 + k])).sum::<f64>().tanh())
+        .collect();
+    run(2000);
+    let near = run(1).iter().zip(&expected).all(|(&y, expected)| (f64::from(y) - expected).abs() < 1e-5);
+    assert!(near, "the product and its tanh");
+}
+
 #[test]
 fn what_cannot_be_compiled_is_said() {
     let code = |text: &str, options: Options| {
@@ -95,6 +129,8 @@ fn what_cannot_be_compiled_is_said() {
     let relu = "def @main(%x: Tensor[(2), float32]) { nn.relu(%x) }";
     assert_eq!(code(relu, Options { entry: "mian".into(), ..Options::default() }), Some("E0202"));
     assert_eq!(code(relu, Options { machine: Machine::Common(Isa::Avx2), ..Options::default() }), None);
-    assert_eq!(code("def @main(%x: Tensor[(?), float32]) { nn.relu(%x) }", Options::default()), Some("E0601"));
+    let open = Network::parse("network", "def @main(%x: Tensor[(?), float32]) { nn.relu(%x) }").expect("it is right");
+    let said = open.compile(&Options::default()).err().expect("its input has no size").to_string();
+    assert_eq!(said, "error[E0601]: `@main` is not compiled: a dimension of `x`, Tensor[(?), float32], is not known");
     assert!(Network::read("no such file").is_err_and(|error| error.code() == "E0701"));
 }

@@ -7,7 +7,7 @@ use crate::driver::bind::{Bound, Requests};
 use crate::driver::compile::{self, Isa, Machine, Policy, Refused, Settings};
 use crate::driver::emit;
 use crate::driver::optimise::{self, MAX_LEVEL};
-use crate::driver::parts::{self, Prepared};
+use crate::driver::parts::{self, Prepared, When};
 use crate::driver::run::Limits;
 use crate::driver::timings::Timings;
 use crate::driver::{self, How, Program, Until, show};
@@ -192,13 +192,18 @@ impl Given {
 
     /// Reads, checks and binds, weights as constants, and compiles. The exit code where that fails, which has been said.
     pub fn compile(&self, console: &Console) -> Result<Ready, u8> {
+        self.compile_when(console, When::ItPays)
+    }
+
+    /// As [`Given::compile`]; `when` is for the parts of a program that is not compiled as a whole.
+    pub fn compile_when(&self, console: &Console, when: When) -> Result<Ready, u8> {
         let settings = self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         let mut program = self.checked(console)?;
         // What is set is in the types by now.
         let requests = Requests { set: vec![], ..self.requests() };
         let bound = optimise::bind_all(&mut program, &self.entry, &requests);
         let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
-        match parts::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits()) {
+        match parts::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits(), when) {
             Ok(prepared) => {
                 let timings = prepared.timings().map_or(program.timings.clone(), |own| program.timings.then(own));
                 Ok(Ready { prepared, bound, settings, sources: program.sources, timings })

@@ -1,11 +1,12 @@
 //! `relayc profile`: where the time of a run goes, a row for each group of operators.
 
-use super::compiled;
+use super::compiled::{self, Ready};
 use super::{Console, exit};
-use crate::diag::{Diagnostic, codes};
+use crate::diag::Diagnostic;
+use crate::driver::compile::Compiled;
 use crate::driver::measure;
-use crate::driver::parts::Prepared;
-use crate::driver::profile::{self, Profile, Row};
+use crate::driver::parts::{Parts, Prepared, When};
+use crate::driver::profile::{self, PartsProfile, Profile, Row};
 use crate::sys;
 use clap::ValueEnum;
 use std::time::Duration;
@@ -35,35 +36,63 @@ enum Sort {
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
-    let ready = match args.program.compile(console) {
+    let ready = match args.program.compile_when(console, When::Called) {
         Ok(ready) => ready,
         Err(code) => return code,
     };
-    let Prepared::Whole(compiled) = &ready.prepared else {
-        let message = "a program that branches has no list of kernels, each with its time";
-        let diagnostic = Diagnostic::new(codes::E0601, message).help("`relayc bench` says how long it takes as a whole");
-        console.diagnostics(std::slice::from_ref(&diagnostic), &ready.sources);
-        return exit::of_run(&[diagnostic]);
-    };
     let seconds = Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
-    let mut rows = match profile::profile(compiled, &ready.bound, seconds, &ready.sources) {
-        Ok(rows) => rows,
+    let text = match &ready.prepared {
+        Prepared::Whole(compiled) => whole(args, &ready, compiled, seconds),
+        Prepared::Parts(parts) => in_parts(args, &ready, parts, seconds),
+    };
+    args.program.say_times(console, &ready.timings);
+    let text = match text {
+        Ok(text) => text,
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
             return exit::of_run(&[*diagnostic]);
         }
     };
-    // The probe of the machine has memory of its own.
-    let peak = sys::peak_memory();
-    let probed = measure::probe(&ready.settings);
-    if args.sort == Sort::Time {
-        rows.sort_by(|a: &Row, b: &Row| b.ms.total_cmp(&a.ms));
-    }
-    let profile = Profile { rows: &rows, compiled, settings: &ready.settings, probed: &probed, peak };
-    let text = if args.json { format!("{}\n", profile.json()) } else { profile.table() };
-    args.program.say_times(console, &ready.timings);
     match sys::stdout(&text) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
+    }
+}
+
+/// The profile of a program that is compiled as a whole.
+fn whole(args: &Args, ready: &Ready, compiled: &Compiled, seconds: Duration) -> Result<String, Box<Diagnostic>> {
+    let mut rows = profile::profile(compiled, &ready.bound, seconds, &ready.sources)?;
+    // The probe of the machine has memory of its own.
+    let peak = sys::peak_memory();
+    let probed = measure::probe(&ready.settings);
+    args.sort(&mut rows);
+    let profile = Profile { rows: &rows, compiled, settings: &ready.settings, probed: &probed, peak };
+    Ok(if args.json { format!("{}\n", profile.json()) } else { profile.table() })
+}
+
+/// The profile of a program in parts, region by region.
+fn in_parts(args: &Args, ready: &Ready, parts: &Parts, seconds: Duration) -> Result<String, Box<Diagnostic>> {
+    let measured = parts.measure(&ready.bound, seconds)?;
+    let peak = sys::peak_memory();
+    let probed = measure::probe(&ready.settings);
+    let mut regions = profile::of_parts(&measured, &ready.sources);
+    regions.iter_mut().for_each(|region| args.sort(&mut region.rows));
+    let profile = PartsProfile {
+        measured: &measured,
+        parts: &regions,
+        words: parts.words(),
+        settings: &ready.settings,
+        probed: &probed,
+        peak,
+        sources: &ready.sources,
+    };
+    Ok(if args.json { format!("{}\n", profile.json()) } else { profile.table() })
+}
+
+impl Args {
+    fn sort(&self, rows: &mut [Row]) {
+        if self.sort == Sort::Time {
+            rows.sort_by(|a, b| b.ms.total_cmp(&a.ms));
+        }
     }
 }

@@ -197,7 +197,7 @@ fn compute(
         return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
     }
     let compiled = prepared(settings, |settings| {
-        parts::prepare_taking(&mut program, &args.program.entry, Some(&bound), settings, limits.clone())
+        parts::prepare_taking(&mut program, &args.program.entry, Some(&bound), settings, limits.clone(), When::ItPays)
     });
     match compiled {
         Ok(prepared) => {

@@ -265,15 +265,15 @@ fn check_sizes(plan: &Plan, module: &Module, limits: &Limits) -> Result<(), Box<
 impl Compiled {
     /// Runs it once. Errors: what an operator traps with.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
-        self.run_in(&mut self.session()?, args)
+        self.run_in(&mut self.session()?, args, &mut |_, _| Ok(()))
     }
 
-    /// As [`Compiled::run`], in a session of the program.
-    pub fn run_in(&self, session: &mut Session, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+    /// As [`Compiled::run`], in a session of the program; `before` as in [`Compiled::run_session`].
+    pub fn run_in(&self, session: &mut Session, args: &[Bound], before: Follow) -> Result<Bound, Box<Diagnostic>> {
         let inputs = leaves(args);
         let inputs: Vec<Vec<u8>> = inputs.iter().map(|tensor| tensor.to_le_bytes()).collect();
         let mut outputs = self.outputs();
-        self.run_session(session, &inputs, &mut outputs, &mut |_, _| Ok(()))?;
+        self.run_session(session, &inputs, &mut outputs, before)?;
         let plan = &self.program.plan;
         let mut tensors = plan.outputs.iter().zip(&outputs).map(|(&id, bytes)| {
             let buffer = &plan.buffers[id];
@@ -296,11 +296,6 @@ impl Compiled {
     /// The program as it was compiled, groups and all.
     pub fn module(&self) -> &Module {
         &self.module
-    }
-
-    /// Bytes beside the arena of a session.
-    pub fn scratch_bytes(&self) -> u64 {
-        self.program.scratch_bytes(self.threads)
     }
 
     pub fn limits(&self) -> &Limits {

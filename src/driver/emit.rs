@@ -2,9 +2,11 @@
 
 use super::compile::{self, Policy, Refused, Settings};
 use super::optimise::{self, Shown};
+use super::parts;
 use super::run::Limits;
 use super::show::Options;
 use super::{Program, read_source};
+use crate::base::text::count;
 use crate::base::{Idx, Sources, Span};
 use crate::diag::Diagnostic;
 use crate::ir::{ExprId, Module};
@@ -111,16 +113,42 @@ pub fn compiling(
         let options = Options { types: true, meta: false, exact: false };
         return optimise::text(program, &compile::how(entry, settings), &Shown::default(), options).map_err(wrong);
     }
-    let all = compile::assembled(&mut program.module, entry, settings, limits, &mut program.timings)?;
-    let (sources, module) = (&program.sources, &program.module);
+    let show = |module: &Module, all: &Assembled| staged(stage, &program.sources, module, all);
+    let mut module = program.module.clone();
+    match compile::assembled(&mut module, entry, settings, limits, &mut program.timings) {
+        Ok(all) => Ok(format!("{}{}", head(entry, settings), show(&module, &all))),
+        Err(Refused::Not(reason)) => {
+            let regions = parts::regions(program.module.clone(), entry, settings, limits)?;
+            // Where no shape is known before it is called there is nothing to show.
+            if regions.iter().all(|region| region.code.is_err()) {
+                let why = regions.iter().find_map(|region| region.code.as_ref().err().copied());
+                return Err(Refused::Not(why.unwrap_or(reason)));
+            }
+            let mut out = head(entry, settings);
+            let n = regions.len();
+            let _ = writeln!(out, "not compiled as a whole: {}; {} of its dataflow", reason.words(), count(n, "region"));
+            for (at, region) in regions.iter().enumerate() {
+                let _ = writeln!(out, "\nregion {} of {n} at {}", at + 1, place(&program.sources, region.span));
+                match &region.code {
+                    Ok((module, all)) => out.push_str(&show(module, all)),
+                    Err(why) => _ = writeln!(out, "not compiled before it is called: {}", why.words()),
+                }
+            }
+            Ok(out)
+        }
+        Err(wrong) => Err(wrong),
+    }
+}
+
+/// The text of a stage of code.
+fn staged(stage: Compiling, sources: &Sources, module: &Module, all: &Assembled) -> String {
     let origin = |expr| origin(sources, module, expr);
     let told = Told { reasons: &all.reasons, origin: &origin };
-    let head = head(entry, settings);
-    Ok(match stage {
-        Compiling::Plan => format!("{head}{}", plan::text(&all.plan, &told)),
-        Compiling::Kernels => format!("{head}\n{}", plan::kernels(&all.plan, &told)),
-        Compiling::Asm | Compiling::Groups => format!("{head}{}", assembly(&all, &origin)),
-    })
+    match stage {
+        Compiling::Plan => plan::text(&all.plan, &told),
+        Compiling::Kernels => format!("\n{}", plan::kernels(&all.plan, &told)),
+        Compiling::Asm | Compiling::Groups => assembly(all, &origin),
+    }
 }
 
 fn head(entry: &str, settings: &Settings) -> String {

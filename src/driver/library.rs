@@ -2,18 +2,22 @@
 //!
 //! A [`Network`] is a checked program, an [`Executable`] its machine code and packed weights, a [`Session`] the memory and the
 //! threads of runs. Executables are shared, sessions are independent: any number of them may run at one time. After the first
-//! run a session allocates nothing. Deliberately not here: everything the command line has beside this; see [`crate::driver`].
+//! run a session allocates nothing, if the program is compiled as a whole; if not, its regions are, and what is between them is
+//! interpreted ([`super::parts`]). Deliberately not here: everything the command line has beside this; see [`crate::driver`].
 
-use super::bind::leaves;
+use super::bind::Bound;
+use super::bind::leaves::{self, Leaf};
 use super::compile::{self, Compiled, Machine, Policy, Refused, Settings};
-use super::run::{self, Limits};
+use super::parts::{Parts, When};
+use super::run::{self, Entry, Limits};
 use super::{How, Program, Until, check_file, check_text_as, optimise, outputs};
 use crate::base::Sources;
 use crate::diag::render::{self, Format};
 use crate::diag::{Diagnostic, codes};
 use crate::jit::program as jit;
 pub use crate::sys::{Number, bytes_of, bytes_of_mut};
-use crate::types::DType;
+use crate::tensor::Tensor;
+use crate::types::{DType, Ty, Types};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -118,29 +122,86 @@ impl Network {
         bound.map_err(|diagnostics| Error::new(diagnostics, &self.program.sources))
     }
 
-    /// Compiles an entry. What cannot be compiled as a whole (a branch, an open dimension) is E0601, in words.
+    /// Compiles an entry. A program that branches or has open dimensions inside is compiled region by region while it runs, as
+    /// soon as that pays ([`Executable::is_whole`]). E0601, in words, for one of which nothing is compiled, and one that takes
+    /// or gives what has no size before it runs: `?` dimensions, which [`Network::read_with`] can set, and what is no tensor.
     pub fn compile(&self, options: &Options) -> Result<Executable, Error> {
         let wrong = |diagnostic| Error::new(vec![diagnostic], &self.program.sources);
         let settings = Settings::of(options.machine, options.level.min(optimise::MAX_LEVEL), options.threads.max(1));
         let settings = settings.map_err(|words| wrong(Diagnostic::new(codes::E0602, words)))?;
-        let refused =
-            |reason: &str| wrong(Diagnostic::new(codes::E0601, format!("`@{}` is not compiled: {reason}", options.entry)));
-        let settings = settings.ok_or_else(|| refused(compile::NO_MACHINE))?;
+        let settings = settings.ok_or_else(|| refused(&self.program.sources, options, compile::NO_MACHINE))?;
         let settings = Settings { accuracy: options.accuracy, ..settings };
         settings.runs_here().map_err(wrong)?;
         let entry = run::entry(&self.program.module, &options.entry).map_err(wrong)?;
-        let types = &self.program.module.types;
-        let names = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
-        let inputs: Vec<String> = names.flatten().map(|leaf| leaf.name).collect();
-        let outputs = outputs::result_names(entry.ret, types);
         // Tensors are shared, and the weights that are packed go with the network.
         let mut module = self.program.module.clone();
         match compile::compile_taking(&mut module, &options.entry, &settings, Limits::default()) {
-            Ok(compiled) => Ok(Executable { inner: Arc::new(Inner::new(compiled, inputs, outputs)) }),
+            Ok(compiled) => {
+                let types = &self.program.module.types;
+                let names = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
+                let inputs: Vec<String> = names.flatten().map(|leaf| leaf.name).collect();
+                let outputs = outputs::result_names(entry.ret, types);
+                Ok(Executable { inner: Arc::new(Inner::whole(compiled, inputs, outputs)) })
+            }
             Err(Refused::Wrong(diagnostic)) => Err(wrong(*diagnostic)),
-            Err(Refused::Not(reason)) => Err(refused(reason.words())),
+            Err(Refused::Not(reason)) => {
+                let inner = self.in_parts(&entry, options, &settings).map_err(|refused| match refused {
+                    NotInParts::Nothing => self::refused(&self.program.sources, options, reason.words()),
+                    NotInParts::Port(words) => self::refused(&self.program.sources, options, &words),
+                    NotInParts::Wrong(diagnostic) => wrong(*diagnostic),
+                })?;
+                Ok(Executable { inner: Arc::new(inner) })
+            }
         }
     }
+
+    /// The entry as an executable that compiles its regions while it runs.
+    fn in_parts(&self, entry: &Entry, options: &Options, settings: &Settings) -> Result<Inner, NotInParts> {
+        let module = &self.program.module;
+        let inputs = entry.slots.iter().map(|slot| ports(&slot.name, slot.ty, &module.types)).collect::<Result<Vec<_>, _>>()?;
+        let outputs = ports("out", entry.ret, &module.types)?;
+        let parts = Parts::new(module.clone(), &options.entry, settings, Limits::default(), When::ItPays);
+        let parts = parts.map_err(|refused| match refused {
+            Refused::Wrong(diagnostic) => NotInParts::Wrong(diagnostic),
+            Refused::Not(_) => NotInParts::Nothing,
+        })?;
+        if parts.is_empty() {
+            return Err(NotInParts::Nothing);
+        }
+        let slots = entry.slots.iter().map(|slot| slot.ty).collect();
+        let code = Code::Parts { parts: Box::new(parts), slots, types: module.types.clone() };
+        Ok(Inner { code, inputs: inputs.concat(), outputs })
+    }
+}
+
+/// Why an entry is not run in parts.
+enum NotInParts {
+    /// Nothing of it is compiled.
+    Nothing,
+    /// What it takes or gives has no size; in words.
+    Port(String),
+    Wrong(Box<Diagnostic>),
+}
+
+fn refused(sources: &Sources, options: &Options, reason: &str) -> Error {
+    let message = format!("`@{}` is not compiled: {reason}", options.entry);
+    Error::new(vec![Diagnostic::new(codes::E0601, message)], sources)
+}
+
+/// The tensors of a type, whose dimensions have to be known.
+fn ports(name: &str, ty: Ty, types: &Types) -> Result<Vec<Port>, NotInParts> {
+    let no_tensors = |_| NotInParts::Port(format!("`{name}` is neither a tensor nor a tuple of tensors"));
+    let port = |leaf: Leaf| {
+        let dims = leaf.dims.iter().map(|dim| dim.value().and_then(|dim| u64::try_from(dim).ok()));
+        let Some(shape) = dims.collect::<Option<Vec<u64>>>() else {
+            return Err(NotInParts::Port(format!("a dimension of `{}`, {}, is not known", leaf.name, leaf.type_text())));
+        };
+        let elements = shape.iter().try_fold(1u64, |n, &dim| n.checked_mul(dim));
+        let bytes = elements.and_then(|n| n.checked_mul(leaf.dtype.bytes())).and_then(|bytes| usize::try_from(bytes).ok());
+        let bytes = bytes.ok_or_else(|| NotInParts::Port(format!("`{}` has more bytes than there are addresses", leaf.name)))?;
+        Ok(Port { name: leaf.name, dtype: leaf.dtype, shape, bytes })
+    };
+    leaves::leaves(name, ty, types).map_err(no_tensors)?.into_iter().map(port).collect()
 }
 
 /// A tensor that goes into a run or comes out of it: elements in order, the last axis fastest.
@@ -161,13 +222,23 @@ pub struct Executable {
 }
 
 struct Inner {
-    compiled: Compiled,
+    code: Code,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
 }
 
+enum Code {
+    Whole(Box<Compiled>),
+    /// With the types of the parameters.
+    Parts {
+        parts: Box<Parts>,
+        slots: Vec<Ty>,
+        types: Types,
+    },
+}
+
 impl Inner {
-    fn new(compiled: Compiled, inputs: Vec<String>, outputs: Vec<String>) -> Inner {
+    fn whole(compiled: Compiled, inputs: Vec<String>, outputs: Vec<String>) -> Inner {
         let plan = &compiled.program.plan;
         let port = |(name, &id): (String, &_)| {
             let buffer = &plan.buffers[id];
@@ -175,7 +246,7 @@ impl Inner {
         };
         let inputs = inputs.into_iter().zip(&plan.inputs).map(port).collect();
         let outputs = outputs.into_iter().zip(&plan.outputs).map(port).collect();
-        Inner { compiled, inputs, outputs }
+        Inner { code: Code::Whole(Box::new(compiled)), inputs, outputs }
     }
 }
 
@@ -190,14 +261,25 @@ impl Executable {
         &self.inner.outputs
     }
 
-    /// The operators that have no kernel, and run by their evaluation.
+    /// Whether all of it is machine code by now. What is not is interpreted, and runs of it allocate.
+    pub fn is_whole(&self) -> bool {
+        matches!(self.inner.code, Code::Whole(_))
+    }
+
+    /// The operators that have no kernel, and run by their evaluation; of a program in parts those of what is compiled by now.
     pub fn fallbacks(&self) -> Vec<&'static str> {
-        self.inner.compiled.program.fallbacks()
+        match &self.inner.code {
+            Code::Whole(compiled) => compiled.program.fallbacks(),
+            Code::Parts { parts, .. } => parts.fallbacks(),
+        }
     }
 
     /// Memory and threads for runs. E0803 where the system has not that much memory.
     pub fn session(&self) -> Result<Session, Error> {
-        let session = self.inner.compiled.session().map_err(|error| Error::said(*error))?;
+        let session = match &self.inner.code {
+            Code::Whole(compiled) => Some(compiled.session().map_err(|error| Error::said(*error))?),
+            Code::Parts { .. } => None,
+        };
         Ok(Session { inner: self.inner.clone(), session })
     }
 }
@@ -205,7 +287,8 @@ impl Executable {
 /// One run after the other, on the caller's buffers.
 pub struct Session {
     inner: Arc<Inner>,
-    session: jit::Session,
+    /// Of what is compiled as a whole; parts have theirs.
+    session: Option<jit::Session>,
 }
 
 impl Session {
@@ -213,10 +296,26 @@ impl Session {
     /// [`bytes_of`] and [`bytes_of_mut`] make such of numbers. E0705 for buffers that are not so; whatever an operator
     /// without kernel traps with.
     pub fn run(&mut self, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) -> Result<(), Error> {
-        let Inner { compiled, inputs: takes, outputs: gives, .. } = &*self.inner;
+        let Inner { code, inputs: takes, outputs: gives } = &*self.inner;
         fits(takes, inputs.iter().map(|bytes| &**bytes))?;
         fits(gives, outputs.iter().map(|bytes| &**bytes))?;
-        self.session.run(inputs, outputs, &compiled.fallback()).map_err(|error| Error::said(*error))
+        let said = |error: Box<Diagnostic>| Error::said(*error);
+        match (code, &mut self.session) {
+            (Code::Whole(compiled), Some(session)) => session.run(inputs, outputs, &compiled.fallback()).map_err(said),
+            (Code::Parts { parts, slots, types }, _) => {
+                let mut tensors = takes.iter().zip(inputs).map(|(port, bytes)| {
+                    let shape: Vec<usize> = port.shape.iter().map(|&dim| dim as usize).collect();
+                    Tensor::from_le_bytes(port.dtype, &shape, bytes).expect("a buffer holds what its port says")
+                });
+                let args: Vec<Bound> = slots.iter().map(|&ty| leaves::assemble(ty, types, &mut tensors)).collect();
+                let result = parts.run(&args).map_err(said)?;
+                for (tensor, bytes) in compile::leaves(std::slice::from_ref(&result)).into_iter().zip(outputs) {
+                    bytes.copy_from_slice(&tensor.to_le_bytes());
+                }
+                Ok(())
+            }
+            (Code::Whole(_), None) => unreachable!("a session of what is compiled as a whole has one"),
+        }
     }
 }
 

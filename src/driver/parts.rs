@@ -10,27 +10,38 @@
 //! * What is not compiled is interpreted, with the same limits, traps and places in the text, and [`Parts::words`] says why.
 //!   Where shapes turn out to hang on data, the part is taken apart there once more ([`MAX_NESTING`]).
 
+mod measured;
+mod price;
+mod said;
+mod shown;
+
+pub use measured::{Measured, Part};
+pub use shown::{Region, regions};
+
 use super::Program;
 use super::bind::Bound;
 use super::both::{self, Agreement};
 use super::compile::{self, Compiled, Refused, Settings, leaves};
 use super::optimise::{self, How};
+use super::profile::StepTimes;
 use super::run::{Limits, no_entry, to_bound, to_value};
 use super::specialise::to_shapes;
 use super::timings::Timings;
-use crate::base::text::{count, thousands};
+use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
 use crate::infer;
 use crate::interp::{self, Engine, Interp, Taken, Value};
-use crate::ir::{ExprId, ExprKind, FuncId, GlobalId, Module};
+use crate::ir::{ExprId, FuncId, GlobalId, Module};
 use crate::jit::constants::Keep;
 use crate::jit::pool::Pool;
 use crate::jit::program::Session;
-use crate::ops::{self, Shapes};
+use crate::ops;
 use crate::passes::{self, ByData};
 use crate::plan::{self, NotCompiled, Work};
-use crate::types::dims_of;
+use price::{price, work};
 use rustc_hash::FxHashMap;
+use said::Said;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// When a part is compiled.
@@ -74,7 +85,7 @@ pub fn prepare(
     }
 }
 
-/// As [`prepare`], when it pays, for who needs the program no more: if it is compiled as a whole for sure, its weights are taken
+/// As [`prepare`], for who needs the program no more: if it is compiled as a whole for sure, its weights are taken
 /// from it ([`compile::compile_taking`]).
 pub fn prepare_taking(
     program: &mut Program,
@@ -82,6 +93,7 @@ pub fn prepare_taking(
     args: Option<&[Bound]>,
     settings: &Settings,
     limits: Limits,
+    when: When,
 ) -> Result<Prepared, Refused> {
     if compile::is_compiled(&program.module, entry) {
         match compile::compile_taking(&mut program.module, entry, settings, limits.clone()) {
@@ -91,7 +103,7 @@ pub fn prepare_taking(
             Err(wrong) => return Err(wrong),
         }
     }
-    prepare(program, entry, args, settings, limits, When::ItPays)
+    prepare(program, entry, args, settings, limits, when)
 }
 
 /// Compiles an entry as a whole, with the shapes of these arguments where its types leave them open.
@@ -138,7 +150,7 @@ impl Prepared {
     pub fn fallbacks(&self) -> Vec<&'static str> {
         match self {
             Prepared::Whole(compiled) => compiled.program.fallbacks(),
-            Prepared::Parts(parts) => parts.said().without_kernel,
+            Prepared::Parts(parts) => parts.fallbacks(),
         }
     }
 }
@@ -171,6 +183,15 @@ struct Manner {
     when: When,
     nesting: u32,
     pool: Arc<Pool>,
+    /// Whether the times of steps are kept.
+    measuring: Arc<AtomicBool>,
+}
+
+impl Manner {
+    fn new(settings: &Settings, limits: Limits, when: When) -> Manner {
+        let (pool, measuring) = (Arc::new(Pool::new(settings.threads)), Arc::default());
+        Manner { settings: settings.clone(), limits, when, nesting: 0, pool, measuring }
+    }
 }
 
 /// The part, and the shapes of its arguments one after the other, each with its rank before it.
@@ -183,16 +204,6 @@ struct Cache {
     now: u64,
     bytes: u64,
     said: Said,
-}
-
-/// What has happened, for who asks.
-#[derive(Clone, Default, Debug)]
-struct Said {
-    compiled: usize,
-    /// Why parts are interpreted: reasons and how many variants have each.
-    refused: Vec<(String, usize)>,
-    without_kernel: Vec<&'static str>,
-    agreement: Agreement,
 }
 
 /// A part with arguments of certain shapes.
@@ -219,6 +230,8 @@ enum State {
 struct Ready {
     compiled: Compiled,
     sessions: Mutex<Vec<Session>>,
+    /// The times of its calls, while they are measured.
+    times: Mutex<StepTimes>,
 }
 
 impl Ready {
@@ -230,11 +243,14 @@ impl Ready {
 }
 
 impl Parts {
-    fn new(mut module: Module, entry: &str, settings: &Settings, limits: Limits, when: When) -> Result<Parts, Refused> {
+    pub(super) fn new(module: Module, entry: &str, settings: &Settings, limits: Limits, when: When) -> Result<Parts, Refused> {
+        Parts::taken_apart(module, entry, Manner::new(settings, limits, when))
+    }
+
+    fn taken_apart(mut module: Module, entry: &str, manner: Manner) -> Result<Parts, Refused> {
+        let settings = &manner.settings;
         let how = How { passes: passes::before_partition(settings.level), ..compile::how(entry, settings) };
         optimise::optimise(&mut module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
-        let pool = Arc::new(Pool::new(settings.threads));
-        let manner = Manner { settings: settings.clone(), limits, when, nesting: 0, pool };
         Parts::of(module, entry, manner, ByData::Member).map_err(Refused::Wrong)
     }
 
@@ -302,10 +318,10 @@ impl Parts {
 
     /// Compiles a part. Errors: E0901; what else keeps it from being compiled is said, and it is interpreted.
     fn made(&self, func: FuncId, shapes: &[&[usize]], said: &mut Said) -> Result<State, Box<Diagnostic>> {
-        let Some(mut module) = self.module.extract(func) else { return Ok(said.refuse("it branches")) };
+        let Some(mut module) = self.module.extract(func) else { return Ok(refused(said, "it branches")) };
         let main = module.globals.iter().next().map_or(func, |global| global.func);
         if !to_shapes(&mut module, main, shapes) {
-            return Ok(said.refuse("its operands have shapes that contradict its types"));
+            return Ok(refused(said, "its operands have shapes that contradict its types"));
         }
         let Manner { settings, limits, .. } = &self.how;
         match compile::compile_module(&mut module.clone(), ENTRY, settings, limits.clone(), Keep::All) {
@@ -313,24 +329,24 @@ impl Parts {
                 let names = compiled.program.fallbacks();
                 let is_kernel = |step: &plan::Step| matches!(step.work, Work::Kernel(_) | Work::Move(_));
                 if !compiled.program.plan.steps.iter().any(is_kernel) && !names.is_empty() {
-                    return Ok(said.refuse(&format!("none of its operators has a kernel: {}", names.join(", "))));
+                    return Ok(refused(said, &format!("none of its operators has a kernel: {}", names.join(", "))));
                 }
                 said.compiled += 1;
                 said.fall_back(&names);
-                Ok(State::Compiled(Arc::new(Ready { compiled, sessions: Mutex::default() })))
+                Ok(State::Compiled(Arc::new(Ready { compiled, sessions: Mutex::default(), times: Mutex::default() })))
             }
             Err(Refused::Not(NotCompiled::UnknownShape)) if self.how.nesting < MAX_NESTING => {
                 let how = Manner { nesting: self.how.nesting + 1, ..self.how.clone() };
                 let parts = Parts::of(module, ENTRY, how, ByData::Outside)?;
                 if parts.parts.is_empty() {
-                    return Ok(said.refuse(NotCompiled::UnknownShape.words()));
+                    return Ok(refused(said, NotCompiled::UnknownShape.words()));
                 }
                 Ok(State::Parts(Arc::new(parts)))
             }
-            Err(Refused::Not(reason)) => Ok(said.refuse(reason.words())),
+            Err(Refused::Not(reason)) => Ok(refused(said, reason.words())),
             Err(Refused::Wrong(bug)) if bug.code == codes::E0901 => Err(bug),
             // It fails when it is run as well, if it is; there it is said where.
-            Err(Refused::Wrong(diagnostic)) => Ok(said.refuse(&diagnostic.message)),
+            Err(Refused::Wrong(diagnostic)) => Ok(refused(said, &diagnostic.message)),
         }
     }
 
@@ -344,9 +360,22 @@ impl Parts {
         let sessions = || ready.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = sessions().pop();
         let mut session = idle.map_or_else(|| ready.compiled.session_on(self.how.pool.clone()), Ok)?;
-        let result = ready.compiled.run_in(&mut session, args);
+        let result = match self.how.measuring.load(Ordering::Relaxed) {
+            false => ready.compiled.run_in(&mut session, args, &mut |_, _| Ok(())),
+            true => ready.run_measured(&mut session, args),
+        };
         sessions().push(session);
         result
+    }
+
+    /// Whether there is nothing in it that could be compiled.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The operators without a kernel in what is compiled by now, each once.
+    pub fn fallbacks(&self) -> Vec<&'static str> {
+        self.said().without_kernel
     }
 
     /// How many variants of parts have been compiled since the program was prepared.
@@ -390,27 +419,20 @@ impl Parts {
 
     /// What was compiled and what was not, for `-v`.
     pub fn words(&self) -> String {
-        let mut said = self.said();
-        said.refused.sort();
-        said.without_kernel.sort_unstable();
-        let mut words = format!("{} compiled", count(said.compiled, "region"));
-        let n: usize = said.refused.iter().map(|(_, n)| n).sum();
-        if n > 0 {
-            let reasons: Vec<String> = said
-                .refused
-                .iter()
-                .map(|(reason, n)| match n {
-                    1 => reason.clone(),
-                    n => format!("{reason} ({})", thousands(*n as u64)),
-                })
-                .collect();
-            words.push_str(&format!(", {} interpreted: {}", thousands(n as u64), reasons.join("; ")));
-        }
-        if !said.without_kernel.is_empty() {
-            words.push_str(&format!(", without a kernel: {}", said.without_kernel.join(", ")));
-        }
-        words
+        self.said().words()
     }
+}
+
+/// Where the first of some expressions stands that stands anywhere.
+fn span_of(module: &Module, members: &[ExprId]) -> Span {
+    let spans = members.iter().map(|&member| module.exprs[member].span).filter(|span| !span.is_none());
+    spans.min_by_key(|span| (span.file, span.start)).unwrap_or(Span::NONE)
+}
+
+/// What becomes of a variant that is not compiled.
+fn refused(said: &mut Said, why: &str) -> State {
+    said.refuse(why);
+    State::Interpreted
 }
 
 /// The function that a part is in the module of its own.
@@ -430,34 +452,6 @@ impl Engine for Parts {
     }
 }
 
-impl Said {
-    fn refuse(&mut self, why: &str) -> State {
-        match self.refused.iter_mut().find(|(known, _)| known == why) {
-            Some((_, n)) => *n += 1,
-            None => self.refused.push((why.to_owned(), 1)),
-        }
-        State::Interpreted
-    }
-
-    fn fall_back(&mut self, names: &[&'static str]) {
-        for name in names {
-            if !self.without_kernel.contains(name) {
-                self.without_kernel.push(name);
-            }
-        }
-    }
-
-    fn add(&mut self, other: Said) {
-        self.compiled += other.compiled;
-        for (reason, n) in other.refused {
-            (0..n).for_each(|_| drop(self.refuse(&reason)));
-        }
-        self.fall_back(&other.without_kernel);
-        self.agreement.groups += other.agreement.groups;
-        self.agreement.worst = self.agreement.worst.max(other.agreement.worst);
-    }
-}
-
 impl Cache {
     /// Lets go of what was not used for the longest time, until the rest is small enough.
     fn shrink(&mut self, keep: &Key) {
@@ -467,43 +461,6 @@ impl Cache {
             self.bytes -= self.variants.remove(&oldest).map_or(0, |variant| variant.bytes);
         }
     }
-}
-
-/// What a call of an operator costs the interpreter beside its elements, in nanoseconds.
-const CALL_NS: u64 = 1000;
-
-/// What it costs the interpreter to read or write an element, and to add up a product, in picoseconds.
-const ELEMENT_PS: u64 = 5000;
-const PRODUCT_PS: u64 = 500;
-
-/// What compiling a part costs, and each operator in it, in nanoseconds.
-const PART_NS: u64 = 700_000;
-const OPERATOR_NS: u64 = 50_000;
-
-/// About how many nanoseconds the interpreter needs for a call of a part; what has no known shape is taken to be as large as the
-/// largest operand.
-fn work(module: &Module, members: &[ExprId], largest: u64) -> u64 {
-    let shape = |expr: ExprId| module.types.as_tensor(module.ty(expr)).and_then(|(shape, _)| dims_of(shape));
-    let elements = |expr: ExprId| shape(expr).map_or(u128::from(largest), |shape| Shapes::elements(&shape));
-    let cost = |expr: &ExprId| {
-        let ExprKind::Call { args, attrs, .. } = module.exprs[*expr].kind else { return 0 };
-        let args: Vec<ExprId> = module.items(args).iter().map(|arg| arg.expr).collect();
-        let touched = elements(*expr) + args.iter().map(|&arg| elements(arg)).sum::<u128>();
-        let macs = module.called_op(*expr).and_then(|op| ops::table().def(op).macs);
-        let products = macs.zip(shape(*expr)).map_or(0, |(macs, out)| {
-            let shapes: Option<Vec<Vec<i64>>> = args.iter().map(|&arg| shape(arg)).collect();
-            let attrs = attrs.map_or(&[][..], |attrs| &*module.attrs[attrs].values);
-            shapes.map_or(0, |args| macs(&Shapes { attrs, args: &args, out: &out }))
-        });
-        u128::from(CALL_NS) + (u128::from(ELEMENT_PS) * touched + u128::from(PRODUCT_PS) * products) / 1000
-    };
-    let sum = members.iter().map(cost).fold(0, u128::saturating_add);
-    u64::try_from(sum).unwrap_or(u64::MAX)
-}
-
-/// About how many nanoseconds it takes to compile a part.
-fn price(members: &[ExprId]) -> u64 {
-    PART_NS + OPERATOR_NS * members.len() as u64
 }
 
 #[cfg(test)]
@@ -558,20 +515,5 @@ mod tests {
         let shown: Vec<&str> =
             found.labels.iter().map(|label| &text[label.span.start as usize..label.span.end as usize]).collect();
         assert_eq!(shown, ["nn.relu(add(%x, %y))", "add(%x, %y)"]);
-    }
-
-    #[test]
-    fn work_is_estimated_by_what_is_computed() {
-        let program = check_text(
-            "x",
-            "def @main(%x: Tensor[(?, 1000), float32], %w: Tensor[(500, 1000), float32]) { nn.dense(add(%x, 1f), %w, units=500) }",
-            UNTIL,
-        );
-        let module = &program.module;
-        let order = module.post_order(&module.roots());
-        let members: Vec<ExprId> = order.into_iter().filter(|&expr| module.called_op(expr).is_some()).collect();
-        let (few, many) = (work(module, &members, 1_000), work(module, &members, 1_000_000));
-        assert!(few > 2 * CALL_NS && many > 5 * few, "{few} {many}");
-        assert_eq!(price(&members), PART_NS + 2 * OPERATOR_NS);
     }
 }

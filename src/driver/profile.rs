@@ -4,12 +4,17 @@
 //! memory that holds what it moves. Both are measured in the same run. What a group computes and moves is counted from its
 //! kernels (`plan`), not from what the machine makes of them, so Winograd's method may go over the first limit.
 
+mod parts;
+
+pub use parts::{PartRows, PartsProfile, of_parts};
+
 use super::bind::Bound;
 use super::compile::{Compiled, Settings, leaves};
 use super::emit;
 use super::measure::{Probed, isa_name};
 use crate::base::Sources;
 use crate::diag::Diagnostic;
+use crate::jit::program::Follow;
 use crate::plan::{self, Step, Traffic, traffic};
 use serde_json::{Value, json};
 use std::fmt::Write;
@@ -86,53 +91,82 @@ impl Rates {
     }
 }
 
+/// The times of the steps of runs, in milliseconds.
+#[derive(Default)]
+pub struct StepTimes {
+    of: Vec<Vec<f64>>,
+    pub runs: u64,
+}
+
+/// Of each step so many times are kept.
+const MAX_TIMES: usize = 1 << 16;
+
+impl StepTimes {
+    /// Runs something once that tells before each step, and when all are done.
+    pub fn measure<T>(&mut self, run: impl FnOnce(Follow) -> Result<T, Box<Diagnostic>>) -> Result<T, Box<Diagnostic>> {
+        self.runs += 1;
+        let mut running: Option<(usize, Instant)> = None;
+        run(&mut |next, _| {
+            let now = Instant::now();
+            if let Some((step, begun)) = running.replace((next, now)) {
+                self.of.resize_with(self.of.len().max(step + 1), Vec::new);
+                if self.of[step].len() < MAX_TIMES {
+                    self.of[step].push((now - begun).as_secs_f64() * 1e3);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// The median time of each step; none of a step that is done once.
+    pub fn medians(&self) -> Vec<Option<f64>> {
+        let median = |times: &Vec<f64>| {
+            let mut times = times.clone();
+            times.sort_by(f64::total_cmp);
+            times.get(times.len() / 2).copied()
+        };
+        self.of.iter().map(median).collect()
+    }
+}
+
 /// The median time of each step of a run, in milliseconds; none of a step that is done once. Errors: what an operator traps with.
 fn times(compiled: &Compiled, bound: &[Bound], measure: Duration) -> Result<Vec<Option<f64>>, Box<Diagnostic>> {
     let mut session = compiled.session()?;
     let inputs: Vec<Vec<u8>> = leaves(bound).iter().map(|tensor| tensor.to_le_bytes()).collect();
     let mut outputs = compiled.outputs();
-    let plan = &compiled.program.plan;
-    let mut times: Vec<Vec<f64>> = vec![vec![]; plan.steps.len()];
-    let start = Instant::now();
-    while times.iter().all(|times| times.len() < 4) || start.elapsed() < measure {
-        let mut running: Option<(usize, Instant)> = None;
-        compiled.run_session(&mut session, &inputs, &mut outputs, &mut |next, _| {
-            let now = Instant::now();
-            if let Some((step, begun)) = running.replace((next, now)) {
-                times[step].push((now - begun).as_secs_f64() * 1e3);
-            }
-            Ok(())
-        })?;
-        if plan.steps.iter().all(|step| step.once) {
+    let (mut times, start) = (StepTimes::default(), Instant::now());
+    while times.runs < 4 || start.elapsed() < measure {
+        times.measure(|before| compiled.run_session(&mut session, &inputs, &mut outputs, before))?;
+        if compiled.program.plan.steps.iter().all(|step| step.once) {
             break;
         }
     }
-    let median = |mut times: Vec<f64>| {
-        times.sort_by(f64::total_cmp);
-        times.get(times.len() / 2).copied()
-    };
-    Ok(times.into_iter().map(median).collect())
+    Ok(times.medians())
 }
 
 /// A row for each group that a run computes, in order. Errors: as [`times`].
 pub fn profile(compiled: &Compiled, bound: &[Bound], measure: Duration, sources: &Sources) -> Result<Vec<Row>, Box<Diagnostic>> {
-    let times = times(compiled, bound, measure)?;
+    Ok(rows(compiled, &times(compiled, bound, measure)?, sources))
+}
+
+/// The rows of a program, given the median time of each step.
+fn rows(compiled: &Compiled, times: &[Option<f64>], sources: &Sources) -> Vec<Row> {
     let plan = &compiled.program.plan;
     let mut rows = vec![];
     let mut at = 0;
     // Steps between groups, such as copies to outputs, are groups of their own.
     let end = plan.steps.len();
     for group in plan.groups.iter().map(|group| group.steps.clone()).chain(std::iter::once(end..end)) {
-        rows.extend((at..group.start).filter_map(|step| row(compiled, &times, step..step + 1, sources)));
-        rows.extend(row(compiled, &times, group.clone(), sources));
+        rows.extend((at..group.start).filter_map(|step| row(compiled, times, step..step + 1, sources)));
+        rows.extend(row(compiled, times, group.clone(), sources));
         at = at.max(group.end);
     }
-    Ok(rows)
+    rows
 }
 
 fn row(compiled: &Compiled, times: &[Option<f64>], steps: Range<usize>, sources: &Sources) -> Option<Row> {
     let plan = &compiled.program.plan;
-    let timed: Vec<(usize, f64)> = steps.filter_map(|step| Some((step, times[step]?))).collect();
+    let timed: Vec<(usize, f64)> = steps.filter_map(|step| Some((step, (*times.get(step)?)?))).collect();
     let &(longest, _) = timed.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let span = compiled.span(plan.steps[longest].origin);
     let (line, column) = sources.line_col(span).unwrap_or((0, 0));
@@ -192,37 +226,14 @@ impl Profile<'_> {
 
     /// The rows in order, what they sum to, and the totals of each operator.
     pub fn table(&self) -> String {
-        let (mut out, total) = (String::new(), self.total());
-        let _ = writeln!(
-            out,
-            "{:>8} {:>5} {:>8} {:>7} {:>6}  {:<7}  {:<6} {:<7} {:<44} operators",
-            "ms", "%", "GFLOP/s", "GB/s", "% peak", "bound", "name", "line", "kernel"
-        );
-        for row in self.rows {
-            let rates = Rates::of(row, self.probed);
-            let gflops = if row.counts.ops == 0 { String::new() } else { format!("{:.1}", rates.gflops) };
-            let bound = match rates.bound() {
-                Limit::Compute => "compute".to_owned(),
-                Limit::Memory => rates.level.to_owned(),
-            };
-            let _ = writeln!(
-                out,
-                "{:>8.4} {:>5.1} {gflops:>8} {:>7.1} {:>6.0}  {bound:<7}  {:<6} {:<7} {:<44} {}",
-                row.ms,
-                row.ms / total * 100.0,
-                rates.gbs,
-                rates.nearest() * 100.0,
-                row.name.as_deref().unwrap_or(""),
-                format!("{}:{}", row.line, row.column),
-                row.kernel,
-                row.ops
-            );
-        }
+        let total = self.total();
+        let mut out = table(self.rows, self.probed);
         let _ = writeln!(out, "\n{:>8} {:>5} {:>6}  operators", "ms", "%", "groups");
         for (ops, count, ms) in totals(self.rows) {
             let _ = writeln!(out, "{ms:>8.4} {:>5.1} {count:>6}  {ops}", ms / total * 100.0);
         }
-        let _ = writeln!(out, "\n{total:.4} ms in all; {}\n{}", self.machine(), self.memory());
+        let needs = Needs::of(self.compiled);
+        let _ = writeln!(out, "\n{total:.4} ms in all; {}\n{}", machine(self.probed, &needs), needs.words(self.peak));
         let names = self.compiled.program.fallbacks();
         if !names.is_empty() {
             let _ = writeln!(out, "without a kernel: {}", names.join(", "));
@@ -230,73 +241,144 @@ impl Profile<'_> {
         out
     }
 
-    fn machine(&self) -> String {
-        let levels: Vec<String> =
-            self.probed.levels.iter().map(|level| format!("{} {:.1}", level.name, level.read_gbs)).collect();
-        format!(
-            "machine: {:.1} GFLOP/s, GB/s read from {}; code {} KiB",
-            self.probed.gflops,
-            levels.join(", "),
-            self.compiled.program.code_bytes() >> 10,
-        )
-    }
-
-    /// What a program needs of memory, beside the most that the process has had of it.
-    fn memory(&self) -> String {
-        let (program, plan) = (&self.compiled.program, &self.compiled.program.plan);
-        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64);
-        let (kept, arena, live) = (program.kept_bytes(), plan.arena_bytes, plan.live_bytes);
-        let of_live = if live > 0 { format!(", {:.2} of it", arena as f64 / live as f64) } else { String::new() };
-        let mut words = format!(
-            "memory: weights as kept {}, arena {} (the largest set of live tensors {}{of_live}), scratch {}",
-            mib(kept),
-            mib(arena),
-            mib(live),
-            mib(self.compiled.scratch_bytes()),
-        );
-        if let Some(peak) = self.peak {
-            let beside = mib(peak.saturating_sub(kept + arena));
-            let _ = write!(words, "; peak of the process {}, {beside} beside weights and arena", mib(peak));
-        }
-        words
-    }
-
     /// As JSON, `relayc.profile/1`.
     pub fn json(&self) -> Value {
-        let (plan, program) = (&self.compiled.program.plan, &self.compiled.program);
         let total = self.total();
-        let group = |row: &Row| {
-            let rates = Rates::of(row, self.probed);
-            let steps: Vec<Value> = row.steps.iter().map(|(kernel, ms)| json!({ "kernel": kernel, "ms": ms })).collect();
-            json!({
-                "name": row.name, "line": row.line, "column": row.column, "operators": row.ops.split('+').collect::<Vec<_>>(),
-                "kernel": row.kernel, "why": row.why, "ms": row.ms, "share": row.ms / total,
-                "flops": row.counts.ops, "bytes": row.counts.bytes, "gflops": rates.gflops, "gbs": rates.gbs,
-                "of_peak": rates.of_peak, "of_bandwidth": rates.of_bandwidth, "level": rates.level,
-                "bound": rates.bound().name(), "steps": steps,
-            })
-        };
         let totals = totals(self.rows);
         let operators = totals.iter().map(|(ops, groups, ms)| {
             json!({ "operators": ops.split('+').collect::<Vec<_>>(), "groups": groups, "ms": ms, "share": ms / total })
         });
-        let levels = self.probed.levels.iter().map(|level| json!({ "name": level.name, "read_gbs": level.read_gbs }));
         json!({
             "schema": "relayc.profile/1",
             "total_ms": total,
             "threads": self.settings.threads,
             "isa": isa_name(self.settings.isa),
-            "groups": self.rows.iter().map(group).collect::<Vec<_>>(),
+            "groups": groups(self.rows, self.probed),
             "operators": operators.collect::<Vec<_>>(),
-            "fallbacks": program.fallbacks(),
-            "memory": {
-                "arena_bytes": plan.arena_bytes, "live_bytes": plan.live_bytes,
-                "weights_bytes": program.kept_bytes(), "scratch_bytes": self.compiled.scratch_bytes(),
-                "code_bytes": program.code_bytes(), "peak_bytes": self.peak,
-            },
-            "probe": {
-                "gflops": self.probed.gflops, "read_gbs": self.probed.read_gbs, "levels": levels.collect::<Vec<_>>(),
-            },
+            "fallbacks": self.compiled.program.fallbacks(),
+            "memory": Needs::of(self.compiled).json(self.peak),
+            "probe": probe(self.probed),
+        })
+    }
+}
+
+/// Rows in order, under their heads.
+fn table(rows: &[Row], probed: &Probed) -> String {
+    let (mut out, total) = (String::new(), rows.iter().map(|row| row.ms).sum::<f64>());
+    let _ = writeln!(
+        out,
+        "{:>8} {:>5} {:>8} {:>7} {:>6}  {:<7}  {:<6} {:<7} {:<44} operators",
+        "ms", "%", "GFLOP/s", "GB/s", "% peak", "bound", "name", "line", "kernel"
+    );
+    for row in rows {
+        let rates = Rates::of(row, probed);
+        let gflops = if row.counts.ops == 0 { String::new() } else { format!("{:.1}", rates.gflops) };
+        let bound = match rates.bound() {
+            Limit::Compute => "compute".to_owned(),
+            Limit::Memory => rates.level.to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "{:>8.4} {:>5.1} {gflops:>8} {:>7.1} {:>6.0}  {bound:<7}  {:<6} {:<7} {:<44} {}",
+            row.ms,
+            row.ms / total * 100.0,
+            rates.gbs,
+            rates.nearest() * 100.0,
+            row.name.as_deref().unwrap_or(""),
+            format!("{}:{}", row.line, row.column),
+            row.kernel,
+            row.ops
+        );
+    }
+    out
+}
+
+fn groups(rows: &[Row], probed: &Probed) -> Vec<Value> {
+    let total: f64 = rows.iter().map(|row| row.ms).sum();
+    let group = |row: &Row| {
+        let rates = Rates::of(row, probed);
+        let steps: Vec<Value> = row.steps.iter().map(|(kernel, ms)| json!({ "kernel": kernel, "ms": ms })).collect();
+        json!({
+            "name": row.name, "line": row.line, "column": row.column, "operators": row.ops.split('+').collect::<Vec<_>>(),
+            "kernel": row.kernel, "why": row.why, "ms": row.ms, "share": row.ms / total,
+            "flops": row.counts.ops, "bytes": row.counts.bytes, "gflops": rates.gflops, "gbs": rates.gbs,
+            "of_peak": rates.of_peak, "of_bandwidth": rates.of_bandwidth, "level": rates.level,
+            "bound": rates.bound().name(), "steps": steps,
+        })
+    };
+    rows.iter().map(group).collect()
+}
+
+fn machine(probed: &Probed, needs: &Needs) -> String {
+    let levels: Vec<String> = probed.levels.iter().map(|level| format!("{} {:.1}", level.name, level.read_gbs)).collect();
+    format!("machine: {:.1} GFLOP/s, GB/s read from {}; code {} KiB", probed.gflops, levels.join(", "), needs.code >> 10)
+}
+
+fn probe(probed: &Probed) -> Value {
+    let levels = probed.levels.iter().map(|level| json!({ "name": level.name, "read_gbs": level.read_gbs }));
+    json!({ "gflops": probed.gflops, "read_gbs": probed.read_gbs, "levels": levels.collect::<Vec<_>>() })
+}
+
+/// What programs need of memory, in bytes. Scratch memory of kernels lies in the arena; it counts as needed while its step runs.
+#[derive(Clone, Copy, Default, Debug)]
+struct Needs {
+    weights: u64,
+    arena: u64,
+    /// What tensors need of the arena at one time, and with them the scratch memory of kernels.
+    live: u64,
+    needed: u64,
+    scratch: u64,
+    code: u64,
+}
+
+impl Needs {
+    fn of(compiled: &Compiled) -> Needs {
+        let (program, plan) = (&compiled.program, &compiled.program.plan);
+        Needs {
+            weights: program.kept_bytes(),
+            arena: plan.arena_bytes,
+            live: plan.live_bytes,
+            needed: plan.needed_bytes,
+            scratch: program.scratch_bytes(),
+            code: program.code_bytes() as u64,
+        }
+    }
+
+    /// Of programs that are in memory beside each other.
+    fn add(self, other: Needs) -> Needs {
+        Needs {
+            weights: self.weights + other.weights,
+            arena: self.arena + other.arena,
+            live: self.live + other.live,
+            needed: self.needed + other.needed,
+            scratch: self.scratch.max(other.scratch),
+            code: self.code + other.code,
+        }
+    }
+
+    /// In words, beside the most that the process has had.
+    fn words(&self, peak: Option<u64>) -> String {
+        let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64);
+        let &Needs { weights, arena, live, needed, .. } = self;
+        let ratio = if needed > 0 { format!(", {:.2} of that", arena as f64 / needed as f64) } else { String::new() };
+        let mut words = format!(
+            "memory: weights as kept {}, arena {} (at one time tensors need {} of it, with kernels' scratch {}{ratio})",
+            mib(weights),
+            mib(arena),
+            mib(live),
+            mib(needed),
+        );
+        if let Some(peak) = peak {
+            let beside = mib(peak.saturating_sub(weights + arena));
+            let _ = write!(words, "; peak of the process {}, {beside} beside weights and arena", mib(peak));
+        }
+        words
+    }
+
+    fn json(&self, peak: Option<u64>) -> Value {
+        json!({
+            "arena_bytes": self.arena, "live_bytes": self.live, "needed_bytes": self.needed, "weights_bytes": self.weights,
+            "scratch_bytes": self.scratch, "code_bytes": self.code, "peak_bytes": peak,
         })
     }
 }

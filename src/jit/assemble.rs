@@ -7,7 +7,7 @@ use super::asm::{Asm, AsmError, Isa, Mark};
 use super::contract::Compiled;
 use super::nest::{self, NestCode};
 use crate::kernel::{Kernel, Reason, Target};
-use crate::plan::{Place, Plan, Step, Work};
+use crate::plan::{self, Place, Plan, Scratch, Step, Work};
 use std::fmt;
 use std::ops::Range;
 
@@ -32,6 +32,42 @@ pub enum Launch {
     Guard,
     Nest(NestCode),
     Contract(Box<Compiled>, Packed),
+}
+
+impl Launch {
+    /// How many shares its work is cut into for so many threads, if it is cut beforehand.
+    pub fn shares(&self, threads: usize) -> usize {
+        match self {
+            Launch::Contract(code, _) if !is_small(code) => threads.max(1),
+            _ => 1,
+        }
+    }
+
+    /// What it needs of the arena for itself, run by so many threads.
+    fn scratch(&self, threads: usize) -> Scratch {
+        let Launch::Contract(code, packed) = self else { return Scratch::default() };
+        let shared = if matches!(packed, Packed::Scratch) { packed_bytes(code) as u64 } else { 0 };
+        let own = (4 * code.scratch_len()).next_multiple_of(LINE) as u64;
+        Scratch { shared, own, threads: self.shares(threads) as u64, at: 0 }
+    }
+}
+
+/// Bytes of a cache line, of which packed weights and scratch memory have whole ones.
+const LINE: usize = 64;
+
+fn packed_bytes(code: &Compiled) -> usize {
+    (4 * code.packed_len()).next_multiple_of(LINE)
+}
+
+/// Work that is shared among threads costs this much more.
+pub const REGION_NS: f64 = 3000.0;
+
+/// Whether a sum of products is too little for more than one thread: at 60 GFLOP/s and 40 GB/s of weights, which cores reach from their
+/// second level of cache even where they are slow.
+fn is_small(code: &Compiled) -> bool {
+    // Weights that are read as they come may be used for one product each.
+    let weights = if code.is_packed() { code.packed_len() as u64 } else { code.flops() / 2 };
+    (code.flops() as f64 / 60.0).max(4.0 * weights as f64 / 40.0) <= REGION_NS
 }
 
 /// Why there is no code.
@@ -68,13 +104,11 @@ pub struct Assembled {
     pub ranges: Vec<Range<usize>>,
     /// Elements of packed weights.
     pub packed_len: usize,
-    /// Bytes of scratch memory that all threads see, and of each thread's own behind it.
-    pub scratch_bytes: usize,
-    pub thread_scratch: usize,
 }
 
-/// Emits the code of every step. Errors: the step that has none, and the plan, to be made without it.
-pub fn assemble(plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, NoCode> {
+/// Emits the code of every step, and gives each its scratch memory in the plan's arena. Errors: the step that has none, and the
+/// plan, to be made without it.
+pub fn assemble(mut plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, NoCode> {
     let mut asm = Asm::new(isa);
     let mut all = Assembled {
         plan: Plan::default(),
@@ -86,8 +120,6 @@ pub fn assemble(plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, NoCo
         reasons: vec![],
         ranges: vec![],
         packed_len: 0,
-        scratch_bytes: 0,
-        thread_scratch: 0,
     };
     for (at, step) in plan.steps.iter().enumerate() {
         let start = asm.here();
@@ -99,6 +131,8 @@ pub fn assemble(plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, NoCo
     all.pool_start = asm.pool_start();
     all.marks = asm.marks().to_vec();
     all.bytes = asm.finish().map_err(NoCode::Asm)?;
+    plan.scratch = all.launches.iter().map(|launch| launch.scratch(target.threads)).collect();
+    plan::arrange(&mut plan);
     all.plan = plan;
     Ok(all)
 }
@@ -133,16 +167,13 @@ impl Assembled {
 
     /// Where the packed weights of a step will lie; whether they are constants.
     fn packed(&mut self, constant: bool, code: &mut Compiled) -> Packed {
-        self.thread_scratch = self.thread_scratch.max((4 * code.scratch_len()).next_multiple_of(64));
-        let bytes = (4 * code.packed_len()).next_multiple_of(64);
+        let bytes = packed_bytes(code);
         if !code.is_packed() {
             Packed::AsKept
         } else if constant {
             self.packed_len += bytes / 4;
             Packed::Kept(self.packed_len - bytes / 4)
         } else {
-            // Steps come one after another, so one stretch serves them all.
-            self.scratch_bytes = self.scratch_bytes.max(bytes);
             code.prepare_pieces();
             Packed::Scratch
         }

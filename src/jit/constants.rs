@@ -7,7 +7,8 @@ use super::assemble::{Launch, Packed};
 use super::index;
 use crate::base::Idx;
 use crate::plan::{Buffer, BufferId, ConstId, Place, Plan, Step};
-use crate::tensor::{Tensor, with_array};
+use crate::sys;
+use crate::tensor::{Data, Tensor, with_array};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 
@@ -74,6 +75,22 @@ impl Constants {
         others
     }
 
+    /// Whether the step at hand is the last of loading that reads a buffer, which no run reads.
+    pub fn is_last(&self, id: BufferId) -> bool {
+        self.readers[id.index()] == Some(1)
+    }
+
+    /// Gives the memory of the first elements of a constant back, before it goes as a whole; what they were is lost.
+    pub fn give_back(&mut self, id: BufferId, n: usize) {
+        if let Some(Tensor { data: Data::F32(array) }) = &mut self.of[id.index()]
+            && array.is_unique()
+            && let Some(elements) = array.as_slice_mut()
+        {
+            let n = n.min(elements.len());
+            sys::give_back_pages(&mut elements[..n]);
+        }
+    }
+
     /// Whether a buffer was read by loading only.
     pub fn is_gone(&self, id: BufferId) -> bool {
         self.readers[id.index()].is_some()
@@ -98,12 +115,13 @@ pub fn order(plan: &Plan, launches: &[Launch]) -> Vec<usize> {
     order
 }
 
-/// The argument of a step that loading packs.
+/// The argument of a step that loading packs, and that is nothing else to the step.
 fn packed(step: &Step, launch: &Launch) -> Option<usize> {
-    match launch {
-        Launch::Contract(_, Packed::Kept(_)) => step.work.contract().map(|kernel| kernel.weight.0),
-        _ => None,
-    }
+    let Launch::Contract(_, Packed::Kept(_)) = launch else { return None };
+    let kernel = step.work.contract()?;
+    let weight = kernel.weight.0;
+    let else_read = kernel.input.0 == weight || kernel.operands.iter().any(|operand| operand.arg == weight);
+    (!else_read).then_some(weight)
 }
 
 /// The buffers of a step, each once.

@@ -4,9 +4,9 @@
 //! changes. Same inputs give the same bytes whatever the number of threads: work is split where nothing is summed across.
 
 use super::asm::Isa;
-use super::assemble::{Assembled, Launch, Packed};
+use super::assemble::{Assembled, Launch, Packed, REGION_NS};
 use super::constants::{self, Constants, Keep};
-use super::contract::{Compiled, Item};
+use super::contract::{Item, Source};
 use super::index;
 use super::memory::Code;
 use super::pool::{Pool, part};
@@ -14,7 +14,7 @@ use super::region::Region;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
 use crate::kernel::{Reason, View};
-use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Step, Work};
+use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Scratch, Step, Work};
 use crate::tensor::Tensor;
 use crate::types::DType;
 use rustc_hash::FxHashMap;
@@ -60,9 +60,6 @@ pub struct Program {
     /// What is computed once.
     kept: Region,
     packed: Region,
-    /// Bytes of scratch memory that all threads see, and of each thread's own behind it.
-    scratch_bytes: usize,
-    thread_scratch: usize,
 }
 
 impl Program {
@@ -74,13 +71,15 @@ impl Program {
         keep: Keep,
         fallback: &dyn Fallback,
     ) -> Result<Program, LoadError> {
-        let Assembled { plan, isa, bytes, launches, reasons, packed_len, scratch_bytes, thread_scratch, .. } = assembled;
+        let Assembled { plan, isa, bytes, launches, reasons, packed_len, .. } = assembled;
         let code = Code::from_bytes(&bytes).map_err(LoadError::Memory)?;
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
         let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
         let constants = Constants::new(&plan, &launches, constants, keep);
-        let mut program = Program { plan, isa, code, launches, reasons, constants, kept, packed, scratch_bytes, thread_scratch };
-        let scratch = Region::new(scratch_bytes + thread_scratch).map_err(LoadError::Memory)?;
+        let mut program = Program { plan, isa, code, launches, reasons, constants, kept, packed };
+        let of_once = program.plan.steps.iter().zip(&program.plan.scratch).filter(|(step, _)| step.once);
+        let scratch = of_once.map(|(_, scratch)| scratch.shared + scratch.own).max().unwrap_or(0);
+        let scratch = Region::new(scratch as usize).map_err(LoadError::Memory)?;
         program.once(&scratch, fallback).map_err(LoadError::Failed)?;
         Ok(program)
     }
@@ -93,16 +92,20 @@ impl Program {
             let (step, launch) = (&self.plan.steps[at], &self.launches[at]);
             let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
             if let (Launch::Contract(code, Packed::Kept(at)), Some(kernel)) = (launch, step.work.contract()) {
-                let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
+                let (id, address) = (step.args[kernel.weight.0], args[kernel.weight.0]);
                 let len = code.packed_len();
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
                 let packed = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
-                let fits = code.pack(source, packed);
+                let n = self.plan.buffers[id].elements as usize;
+                let leaves = !step.once && self.constants.is_last(id);
+                let (constants, kept) = (&mut self.constants, &mut self.kept);
+                let mut source = Leaving { address, n, leaves, id, place: &self.plan.buffers[id].place, constants, kept };
+                let fits = code.pack_from(&mut source, packed);
                 debug_assert!(fits, "the plan's views lie in their buffers");
             }
             if step.once {
-                let means = Means { scratch: scratch.start(), fallback, pool: &pool };
-                self.launch(step, launch, &args, &split(launch, 1), &means)?;
+                let room = Room { start: scratch.start(), beyond: std::ptr::null_mut(), scratch: self.plan.scratch[at] };
+                self.launch(step, launch, &args, &split(launch, 1), &Means { room, fallback, pool: &pool })?;
             }
             // `addresses` still has those of what goes; by its definition no step that loading has still to do reads them.
             for id in self.constants.done(step) {
@@ -142,7 +145,7 @@ impl Program {
         items: &[Vec<Item>],
         means: &Means,
     ) -> Result<(), Box<Diagnostic>> {
-        let &Means { scratch, fallback, pool } = means;
+        let &Means { room, fallback, pool } = means;
         match (launch, &step.work) {
             (Launch::Zero, Work::Zero(stretches)) => {
                 let width = usize::from(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
@@ -202,7 +205,7 @@ impl Program {
                     Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
                     Packed::Scratch => {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
-                        let start = scratch as *mut f32;
+                        let start = room.start as *mut f32;
                         let (to, n_pieces) = (Shared(start.cast_const()), code.n_pieces());
                         pool.run(items.len(), &|_, shares| {
                             for piece in shares.flat_map(|share| part(n_pieces, share, items.len())) {
@@ -214,13 +217,13 @@ impl Program {
                     }
                 };
                 let code_start = Shared(self.code.bytes().as_ptr());
-                let (args, weights, scratch) = (Shared(args.as_ptr()), Shared(weights), Shared(scratch.cast_const()));
+                let (args, weights) = (Shared(args.as_ptr()), Shared(weights));
                 let n_args = step.args.len();
                 pool.run(items.len(), &|_, shares| {
                     // SAFETY: `args` are the step's, which outlive the region.
                     let args = unsafe { std::slice::from_raw_parts(args.get(), n_args) };
                     for share in shares {
-                        let own = scratch.get().cast_mut().wrapping_add(self.scratch_bytes + share * self.thread_scratch);
+                        let own = room.own(share);
                         for item in &items[share] {
                             // SAFETY: the code is that of this step, the buffers are as large as the plan says, no two items
                             // write the same element, and no two shares have the same scratch memory.
@@ -289,9 +292,16 @@ impl Program {
         self.packed.bytes() as u64 + self.plan.kept_bytes.saturating_sub(gone) + self.constants.bytes()
     }
 
-    /// Bytes beside the arena that a session of so many threads has for what lives within a step.
-    pub fn scratch_bytes(&self, threads: usize) -> u64 {
-        (self.scratch_bytes + threads.max(1) * self.thread_scratch) as u64
+    /// Bytes of the arena that a step has for itself, at most.
+    pub fn scratch_bytes(&self) -> u64 {
+        self.plan.scratch.iter().map(Scratch::bytes).max().unwrap_or(0)
+    }
+
+    /// Bytes behind the arena for threads that are more than the plan was made for.
+    fn beyond_bytes(&self, threads: usize) -> u64 {
+        let own = |scratch: &Scratch| (threads as u64).saturating_sub(scratch.threads) * scratch.own;
+        let of_launch = |(scratch, launch): (&Scratch, &Launch)| if launch.shares(threads) > 1 { own(scratch) } else { 0 };
+        self.plan.scratch.iter().zip(&self.launches).map(of_launch).max().unwrap_or(0)
     }
 
     /// Multiplications and additions of a step, where they are counted.
@@ -304,6 +314,34 @@ impl Program {
 
     pub fn code_bytes(&self) -> usize {
         self.code.bytes().len()
+    }
+}
+
+/// Weights that leave while they are packed, if nothing else reads them.
+struct Leaving<'a> {
+    address: *const u8,
+    /// Elements, an f32 each.
+    n: usize,
+    leaves: bool,
+    id: BufferId,
+    place: &'a Place,
+    constants: &'a mut Constants,
+    kept: &'a mut Region,
+}
+
+impl Source<[u8; 4]> for Leaving<'_> {
+    fn elements(&self) -> &[[u8; 4]] {
+        // SAFETY: `addresses` gave the address of this buffer, which has so many elements of four bytes; none of them changes
+        // while they are borrowed.
+        unsafe { slice_at(self.address as *const [u8; 4], self.n) }
+    }
+
+    fn done(&mut self, n: usize) {
+        match *self.place {
+            _ if !self.leaves => {}
+            Place::Kept(offset) => self.kept.release(offset as usize, 4 * n),
+            _ => self.constants.give_back(self.id, n),
+        }
     }
 }
 
@@ -359,16 +397,39 @@ fn zeros(dtype: DType, shape: &[u64]) -> Tensor {
 
 /// What a step is computed with.
 struct Means<'a> {
-    scratch: *mut u8,
+    room: Room,
     fallback: &'a dyn Fallback,
     pool: &'a Pool,
 }
 
+/// The scratch memory of a step.
+#[derive(Clone, Copy)]
+struct Room {
+    /// What all threads see; then that of each thread for which there is some in the arena.
+    start: *mut u8,
+    /// That of the other threads.
+    beyond: *mut u8,
+    scratch: Scratch,
+}
+
+// SAFETY: each share has a stretch of its own, and what all see is written before they begin.
+unsafe impl Send for Room {}
+// SAFETY: as above.
+unsafe impl Sync for Room {}
+
+impl Room {
+    /// The stretch of a share.
+    fn own(&self, share: usize) -> *mut u8 {
+        let Scratch { shared, own, threads, .. } = self.scratch;
+        match (share as u64).checked_sub(threads) {
+            None => self.start.wrapping_add((shared + share as u64 * own) as usize),
+            Some(more) => self.beyond.wrapping_add((more * own) as usize),
+        }
+    }
+}
+
 /// `args, begin, end`: the items of a nest.
 type NestFunction = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
-
-/// Less work than this is not shared among threads.
-const REGION_NS: f64 = 3000.0;
 
 /// An address that all threads of a region may use.
 #[derive(Clone, Copy)]
@@ -452,17 +513,9 @@ struct Port {
 /// The items of each thread.
 fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
     match launch {
-        Launch::Contract(code, _) => code.split(if is_small(code) { 1 } else { threads }),
+        Launch::Contract(code, _) => code.split(launch.shares(threads)),
         _ => vec![],
     }
-}
-
-/// Whether a sum of products is too little for more than one thread: at 60 GFLOP/s and 40 GB/s of weights, which cores reach from their
-/// second level of cache even where they are slow.
-fn is_small(code: &Compiled) -> bool {
-    // Weights that are read as they come may be used for one product each.
-    let weights = if code.is_packed() { code.packed_len() as u64 } else { code.flops() / 2 };
-    (code.flops() as f64 / 60.0).max(4.0 * weights as f64 / 40.0) <= REGION_NS
 }
 
 impl Session {
@@ -473,8 +526,8 @@ impl Session {
     /// A session on the threads of others, whose runs it waits for.
     pub fn on(program: Arc<Program>, pool: Arc<Pool>) -> Result<Session, LoadError> {
         let threads = pool.n_threads();
-        let bytes = program.plan.arena_bytes as usize + program.scratch_bytes + threads.max(1) * program.thread_scratch;
-        let memory = Region::new(bytes).map_err(LoadError::Memory)?;
+        let bytes = program.plan.arena_bytes + program.beyond_bytes(threads);
+        let memory = Region::new(bytes as usize).map_err(LoadError::Memory)?;
         let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
         let addresses = program.addresses(Some(&memory), &[], &mut []);
         let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
@@ -527,12 +580,15 @@ impl Session {
                 self.args[step][arg] = address;
             }
         }
-        let scratch = self.memory.start().wrapping_add(plan.arena_bytes as usize);
+        let arena = self.memory.start();
         let memory = Memory { program, addresses: &self.addresses };
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
                 before(at, &memory)?;
-                let means = Means { scratch, fallback, pool: &self.pool };
+                let scratch = plan.scratch[at];
+                let beyond = arena.wrapping_add(plan.arena_bytes as usize);
+                let room = Room { start: arena.wrapping_add(scratch.at as usize), beyond, scratch };
+                let means = Means { room, fallback, pool: &self.pool };
                 program.launch(step, launch, &self.args[at], &self.items[at], &means)?;
             }
         }

@@ -1,7 +1,7 @@
 //! Where buffers of the arena lie: offsets by the time for which each is needed.
 //!
-//! A buffer is needed from the first step that writes it to the last one that names it. Deliberately not here: how offsets are
-//! found ([`super::offsets`]).
+//! A buffer is needed from the first step that writes it to the last one that names it; one that lies over another
+//! ([`super::in_place`]) goes on with its place. Deliberately not here: how offsets are found ([`super::offsets`]).
 
 use super::offsets::{self, Stretch};
 use super::{BufferId, Place, Plan};
@@ -29,31 +29,57 @@ pub fn lives(plan: &Plan) -> Vec<Option<Life>> {
     lives
 }
 
-/// Gives every buffer of the arena its place, and those that are kept theirs.
+/// Gives every buffer of the arena its place, and those that are kept theirs; and every step its scratch memory, which is
+/// needed for that step alone. Done again when the steps' scratch is known.
 pub fn arrange(plan: &mut Plan) {
     let lives = lives(plan);
-    let (mut ids, mut stretches): (Vec<BufferId>, Vec<Stretch>) = (vec![], vec![]);
+    let mut stretches: Vec<Stretch> = vec![];
+    // For each buffer of the arena its stretch, which those that lie over each other share.
+    let mut of: Vec<Option<usize>> = vec![None; plan.buffers.len()];
     let mut kept = 0;
     for id in plan.buffers.ids() {
-        let buffer = &mut plan.buffers[id];
-        let bytes = buffer.bytes().next_multiple_of(ALIGN);
-        match (&mut buffer.place, lives[id.index()]) {
+        let bytes = plan.buffers[id].bytes().next_multiple_of(ALIGN);
+        let root = root(plan, id);
+        match (&mut plan.buffers[id].place, lives[id.index()]) {
             (Place::Kept(offset), _) => {
                 *offset = kept;
                 kept += bytes;
             }
             (Place::Arena(_), Some(Life { first, last })) => {
-                ids.push(id);
-                stretches.push(Stretch { bytes, first, last });
+                let at = *of[root.index()].get_or_insert_with(|| {
+                    stretches.push(Stretch { bytes, first, last });
+                    stretches.len() - 1
+                });
+                let stretch = &mut stretches[at];
+                (stretch.first, stretch.last) = (stretch.first.min(first), stretch.last.max(last));
+                of[id.index()] = Some(at);
             }
             _ => {}
         }
     }
+    plan.live_bytes = offsets::live(&stretches);
+    let needs: Vec<usize> = (0..plan.scratch.len()).filter(|&at| plan.scratch[at].bytes() > 0 && !plan.steps[at].once).collect();
+    let n_buffers = stretches.len();
+    let own = |&at: &usize| Stretch { bytes: plan.scratch[at].bytes().next_multiple_of(ALIGN), first: at, last: at };
+    stretches.extend(needs.iter().map(own));
     let offsets = offsets::place(&stretches);
-    for (&id, &offset) in ids.iter().zip(&offsets.of) {
-        plan.buffers[id].place = Place::Arena(offset);
+    for (id, of) in plan.buffers.ids().zip(of) {
+        if let (Place::Arena(offset), Some(of)) = (&mut plan.buffers[id].place, of) {
+            *offset = offsets.of[of];
+        }
+    }
+    for (&at, &offset) in needs.iter().zip(&offsets.of[n_buffers..]) {
+        plan.scratch[at].at = offset;
     }
     plan.kept_bytes = kept;
     plan.arena_bytes = offsets.bytes;
-    plan.live_bytes = offsets::live(&stretches);
+    plan.needed_bytes = offsets::live(&stretches);
+}
+
+/// The first of the buffers that lie over each other.
+fn root(plan: &Plan, mut id: BufferId) -> BufferId {
+    while let Some(over) = plan.buffers[id].over {
+        id = over;
+    }
+    id
 }

@@ -10,6 +10,7 @@ mod anchor;
 mod call;
 mod group;
 mod guard;
+mod in_place;
 mod index;
 mod memory;
 mod offsets;
@@ -21,6 +22,7 @@ mod show;
 mod traffic;
 
 pub use accuracy::{Accuracy, accuracy};
+pub use memory::arrange;
 pub use region::{NotCompiled, is_dataflow, plan};
 pub use show::{Told, kernels, ops as ops_text, text};
 pub use traffic::{Traffic, traffic};
@@ -56,11 +58,33 @@ pub struct Plan {
     pub groups: Vec<Group>,
     /// Where the leaves of the result lay before they were outputs.
     pub results: Vec<Seen>,
-    /// Bytes of the arena, and of the part of it that is kept from one run to the next.
+    /// For each step what it needs of the arena for itself; nothing before its code is known.
+    pub scratch: Vec<Scratch>,
+    /// Bytes of the arena, and of the memory that is kept from one run to the next.
     pub arena_bytes: u64,
     pub kept_bytes: u64,
-    /// The largest sum of sizes of tensors that are needed at one time.
+    /// The largest sum of sizes of tensors that are needed at one time, and of them with the scratch memory of the step at hand.
     pub live_bytes: u64,
+    pub needed_bytes: u64,
+}
+
+/// Memory that a step needs while it runs, and only then.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Scratch {
+    /// Bytes that all threads see.
+    pub shared: u64,
+    /// Bytes of each thread's own, behind those of all, and how many threads have some in the arena.
+    pub own: u64,
+    pub threads: u64,
+    /// The byte of the arena where it begins.
+    pub at: u64,
+}
+
+impl Scratch {
+    /// In the arena.
+    pub fn bytes(&self) -> u64 {
+        self.shared + self.threads * self.own
+    }
 }
 
 /// A tensor's memory.
@@ -72,6 +96,8 @@ pub struct Buffer {
     /// Elements, margins included.
     pub elements: u64,
     pub place: Place,
+    /// The buffer whose place it takes, which nothing reads any more.
+    pub over: Option<BufferId>,
 }
 
 impl Buffer {

@@ -4,7 +4,7 @@ use super::anchor::Anchor;
 use super::group::{Lazy, Load, Source, Value};
 use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, Requests, def};
-use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, memory};
+use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, in_place, memory};
 use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
 use crate::kernel::{Body, View};
 use crate::ops::lower::{Call, Lower, Scalar, Tensor};
@@ -104,6 +104,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
     let result = values.remove(&see_through_lets(module, body)).ok_or(NotCompiled::ControlFlow)?;
     lowering.outputs(result);
     let mut plan = lowering.plan;
+    in_place::find(&mut plan);
     memory::arrange(&mut plan);
     Ok(plan)
 }
@@ -143,7 +144,7 @@ impl Lowering<'_> {
     /// A buffer that holds a tensor without gaps.
     pub fn buffer(&mut self, tensor: &Tensor, place: Place) -> BufferId {
         let elements = tensor.shape.iter().product();
-        self.plan.buffers.push(Buffer { dtype: tensor.dtype, shape: tensor.shape.clone(), elements, place })
+        self.plan.buffers.push(Buffer { dtype: tensor.dtype, shape: tensor.shape.clone(), elements, place, over: None })
     }
 
     /// The whole of a buffer without gaps.

@@ -19,8 +19,9 @@ pub struct Told<'a> {
 /// Every step with its strategy, why that was chosen and what else there was; then every buffer, where and how long it lies.
 pub fn text(plan: &Plan, told: &Told) -> String {
     let mut out = String::new();
-    let ratio = plan.arena_bytes as f64 / plan.live_bytes.max(1) as f64;
-    let of_live = if plan.live_bytes > 0 { format!(", {ratio:.2} times the most that live at one time") } else { String::new() };
+    let ratio = plan.arena_bytes as f64 / plan.needed_bytes.max(1) as f64;
+    let of_live =
+        if plan.needed_bytes > 0 { format!(", {ratio:.2} times the most that is needed at one time") } else { String::new() };
     let _ = writeln!(
         out,
         "arena {} bytes{of_live}; {} bytes kept between runs",
@@ -33,13 +34,19 @@ pub fn text(plan: &Plan, told: &Told) -> String {
         let _ = writeln!(out, "{at:>4}  {}  {}{once}", (told.origin)(step.origin), ops(step));
         let _ = writeln!(out, "      {}", data_flow(plan, step));
         let _ = writeln!(out, "      {}", said(reason));
+        if let Some(scratch) = plan.scratch.get(at).filter(|scratch| scratch.bytes() > 0) {
+            let _ = writeln!(out, "      scratch {}..{}", thousands(scratch.at), thousands(scratch.at + scratch.bytes()));
+        }
     }
     out.push_str("\nbuffers\n");
     for ((id, buffer), life) in plan.buffers.iter_ids().zip(lives(plan)) {
         let Some(life) = life else { continue };
         let span = |from: u64| format!("{}..{}", thousands(from), thousands(from + buffer.bytes()));
         let place = match buffer.place {
-            Place::Arena(from) => format!("arena {}", span(from)),
+            Place::Arena(from) => {
+                let over = buffer.over.map(|over| format!(" over {}", name(over.index(), &plan.buffers[over])));
+                format!("arena {}{}", span(from), over.unwrap_or_default())
+            }
             Place::Kept(from) => format!("kept {}", span(from)),
             Place::Input(at) => format!("input {at}, {} bytes", thousands(buffer.bytes())),
             Place::Output(at) => format!("output {at}, {} bytes", thousands(buffer.bytes())),

@@ -1,5 +1,6 @@
 //! How much memory tensors may take unless `--max-memory` says otherwise, and how much the process has had.
 
+use super::bytes::Number;
 use std::fs::read_to_string;
 
 /// Three quarters of the machine's memory, or of the control group's where that is less; 16 GiB where neither is known.
@@ -36,6 +37,24 @@ pub fn give_back_free_memory() {
     }
 }
 
+/// Gives the whole pages of numbers back to the system, where it takes them: what was in them is lost, and who reads them finds
+/// zeros or what was there. For large blocks that are freed in a while.
+pub fn give_back_pages<T: Number>(numbers: &mut [T]) {
+    #[cfg(target_os = "linux")]
+    {
+        let start = numbers.as_mut_ptr().cast::<u8>();
+        let skipped = start.align_offset(PAGE);
+        let bytes = size_of_val(numbers).saturating_sub(skipped) / PAGE * PAGE;
+        if bytes > 0 {
+            // SAFETY: the pages lie in the slice, which is borrowed alone, and any bytes make numbers.
+            let _ = unsafe { libc::madvise(start.wrapping_add(skipped).cast(), bytes, libc::MADV_DONTNEED) };
+        }
+    }
+}
+
+/// Bytes of a page; where pages are larger, the system takes none back.
+const PAGE: usize = 4096;
+
 /// The bytes on a line of a file of the kernel that counts in KiB.
 fn kib_line(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -51,6 +70,17 @@ mod tests {
         assert_eq!(kib_line("MemTotal:       16384 kB\nMemFree: 1 kB\n", "MemTotal:"), Some(16 << 20));
         assert_eq!(kib_line("MemFree: 1 kB\n", "MemTotal:"), None);
         assert!(default_memory_limit() > 0);
+    }
+
+    #[test]
+    fn pages_that_are_given_back_lie_in_the_slice() {
+        let mut numbers: Vec<f32> = (0..10_000).map(|n| n as f32 + 1.0).collect();
+        give_back_pages(&mut numbers[100..9_000]);
+        assert!(numbers.iter().enumerate().all(|(at, &n)| n == at as f32 + 1.0 || (100..9_000).contains(&at)));
+        assert!(numbers.iter().enumerate().all(|(at, &n)| n == 0.0 || n == at as f32 + 1.0));
+        give_back_pages(&mut numbers[..10]);
+        give_back_pages::<f32>(&mut []);
+        assert_eq!(numbers[0], 1.0);
     }
 
     #[test]

@@ -11,7 +11,7 @@ mod memory;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
-pub use memory::{default_memory_limit, give_back_free_memory, give_back_large_blocks, peak_memory};
+pub use memory::{default_memory_limit, give_back_free_memory, give_back_large_blocks, give_back_pages, peak_memory};
 pub use write::write_atomic;
 
 use crate::diag::{Code, Diagnostic, codes};

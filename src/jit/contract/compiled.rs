@@ -1,6 +1,6 @@
 //! Any sum of products with its code, whichever way it is computed.
 
-use super::pack::{Element, Packer};
+use super::pack::{Element, Packer, Source};
 use super::reason;
 use super::winograd::{self, Size};
 use super::{Contraction, Item, compile, depthwise, rows};
@@ -82,11 +82,11 @@ impl Compiled {
         }
     }
 
-    /// Packs weights as they come. Answers whether it did: not if a side is too short.
-    pub fn pack<E: Element>(&self, source: &[E], packed: &mut [f32]) -> bool {
+    /// Packs weights as they come, turn by turn. Answers whether it did: not if a side is too short.
+    pub fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
         match self {
-            Compiled::Direct(direct) => direct.packing.pack(source, packed),
-            Compiled::Tiles(tiles) => tiles.filters.pack(source, packed),
+            Compiled::Direct(direct) => direct.packing.pack_from(source, packed),
+            Compiled::Tiles(tiles) => tiles.filters.pack_from(source, packed),
         }
     }
 
@@ -106,7 +106,7 @@ impl Compiled {
         }
     }
 
-    /// Packs a piece; all of them together are [`Compiled::pack`]. The answer is as there.
+    /// Packs a piece; all of them together are [`Compiled::pack_from`]. The answer is as there.
     ///
     /// # Safety
     /// `packed` has [`Compiled::packed_len`] elements, and nobody else uses this piece's meanwhile.

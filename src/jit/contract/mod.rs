@@ -25,7 +25,7 @@ pub mod winograd;
 
 pub use choose::Choice;
 pub use compiled::Compiled;
-pub use pack::Packing;
+pub use pack::{Packing, Source};
 pub use points::Cut;
 pub use rows::compile as compile_rows;
 pub use schedule::{Item, Work};

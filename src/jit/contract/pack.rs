@@ -3,8 +3,10 @@
 //! Columns that are not there are zeros, so a tile's loads of weights need no mask. Reads any strided view, so the weights of
 //! a convolution come as they are kept, whatever the order of their axes.
 
+use crate::jit::pool::part;
 use crate::kernel::{Columns, ContractDim};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// An element of weights as they come.
 pub trait Element: Copy + Sync {
@@ -51,6 +53,29 @@ pub struct Packing {
     pub lanes: usize,
     pub vectors: usize,
 }
+
+/// Weights that are read from their first element on, more or less.
+pub trait Source<E> {
+    fn elements(&self) -> &[E];
+
+    /// Nothing reads the first `n` elements any more.
+    fn done(&mut self, n: usize);
+}
+
+/// Weights that stay.
+impl<E> Source<E> for &[E] {
+    fn elements(&self) -> &[E] {
+        self
+    }
+
+    fn done(&mut self, _n: usize) {}
+}
+
+/// Packed weights of about so many bytes are made in one turn, between which the source is told what is done.
+pub const TURN_BYTES: u64 = 4 << 20;
+
+/// One task of a turn makes about so many elements.
+const TASK: usize = 1 << 16;
 
 /// So many bytes of a group at a time, so that both sides stay in the first cache while columns are gone through.
 const CHUNK_BYTES: u64 = 16 << 10;
@@ -126,15 +151,21 @@ impl Packing {
     }
 
     /// Packs. Answers whether it did: not if a side is too short.
-    pub fn pack<E: Element>(&self, source: &[E], packed: &mut [f32]) -> bool {
+    pub fn pack<E: Element>(&self, mut source: &[E], packed: &mut [f32]) -> bool {
+        self.pack_from(&mut source, packed)
+    }
+
+    /// As [`Packing::pack`], turn by turn.
+    pub fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
         let Some(packed) = packed.get_mut(..self.elements() as usize) else { return false };
-        if !self.inside(source.len()) {
+        if !self.inside(source.elements().len()) {
             return false;
         }
         let packer = Packer::of(self);
-        let parts = packed.chunks_mut(self.part_len().max(1) as usize);
-        let pieces: Vec<&mut [f32]> = parts.flat_map(|part| part.chunks_mut(self.group_len().max(1) as usize)).collect();
-        pieces.into_par_iter().enumerate().for_each(|(at, piece)| packer.pack(source, at, piece));
+        for (turn, done) in packer.turns() {
+            packer.turn(source.elements(), packed, &turn);
+            source.done(done);
+        }
         true
     }
 
@@ -160,6 +191,13 @@ pub struct Packer {
     columns: Vec<i64>,
 }
 
+/// Some pieces, and some steps of each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Turn {
+    pieces: Range<usize>,
+    steps: Range<usize>,
+}
+
 impl Packer {
     pub fn of(packing: &Packing) -> Packer {
         let most = CHUNK_BYTES / (4 * packing.lanes as u64 * packing.vectors as u64);
@@ -169,18 +207,35 @@ impl Packer {
 
     /// Packs a piece ([`Packing::piece`]) of a source that [`Packing::inside`] has found long enough.
     pub fn pack<E: Element>(&self, source: &[E], at: usize, piece: &mut [f32]) {
+        self.pack_steps(source, at, 0, piece);
+    }
+
+    /// The columns of a group that there are, and how many it has room for.
+    fn group(&self, group: u64) -> (&[i64], usize) {
+        let packing = &self.packing;
+        let width = packing.group_vectors(group) as usize * packing.lanes;
+        let first = group as usize * packing.vectors * packing.lanes;
+        (&self.columns[first..self.columns.len().min(first + width)], width)
+    }
+
+    /// As many steps of a piece as there is room for, from `first` on.
+    fn pack_steps<E: Element>(&self, source: &[E], at: usize, first: usize, mut out: &mut [f32]) {
         let packing = &self.packing;
         let (part, group) = (at as u64 / packing.n_groups(), at as u64 % packing.n_groups());
         let base = packing.offset + part as i64 * packing.part_step;
-        let width = packing.group_vectors(group) as usize * packing.lanes;
-        let first = group as usize * packing.vectors * packing.lanes;
-        let columns = &self.columns[first..self.columns.len().min(first + width)];
+        let (columns, width) = self.group(group);
         let n_columns = columns.len();
         let contiguous = columns.windows(2).all(|pair| pair[1] == pair[0].wrapping_add(1));
-        for (chunk, out) in self.steps.outer.iter().zip(piece.chunks_mut(self.steps.inner.len() * width)) {
-            let base = base + chunk;
+        let chunk = self.steps.inner.len();
+        let mut step = first;
+        while out.len() >= width && step / chunk < self.steps.outer.len() {
+            let base = base + self.steps.outer[step / chunk];
+            let inner = &self.steps.inner[step % chunk..];
+            let inner = &inner[..inner.len().min(out.len() / width)];
+            let (now, later) = std::mem::take(&mut out).split_at_mut(inner.len() * width);
+            (out, step) = (later, step + inner.len());
             if contiguous {
-                for (row, step) in out.chunks_exact_mut(width).zip(&self.steps.inner) {
+                for (row, step) in now.chunks_exact_mut(width).zip(inner) {
                     let begin = (base + step + columns[0]) as usize;
                     let (kept, missing) = row.split_at_mut(n_columns);
                     E::copy(&source[begin..begin + n_columns], kept);
@@ -189,12 +244,71 @@ impl Packer {
                 continue;
             }
             for (at, column) in columns.iter().enumerate() {
-                gather(source, base + column, &self.steps.inner, out, at, width);
+                gather(source, base + column, inner, now, at, width);
             }
             if n_columns < width {
-                out.chunks_exact_mut(width).for_each(|row| row[n_columns..].fill(0.0));
+                now.chunks_exact_mut(width).for_each(|row| row[n_columns..].fill(0.0));
             }
         }
+    }
+
+    /// The turns in which all is packed, and after each how many of the source's first elements are read no more: piece by
+    /// piece, or step by step of all pieces, whichever is done with the source sooner.
+    fn turns(&self) -> Vec<(Turn, usize)> {
+        let (n_pieces, n_steps) = (self.packing.n_pieces(), self.packing.steps() as usize);
+        let n = (4 * self.packing.elements()).div_ceil(TURN_BYTES).max(1) as usize;
+        if n == 1 {
+            return vec![(Turn { pieces: 0..n_pieces, steps: 0..n_steps }, 0)];
+        }
+        let cut = |total: usize| (0..n.min(total)).map(move |at| part(total, at, n.min(total)));
+        let by_pieces = cut(n_pieces).map(|pieces| Turn { pieces, steps: 0..n_steps }).collect();
+        let by_steps = cut(n_steps).map(|steps| Turn { pieces: 0..n_pieces, steps }).collect();
+        let [by_pieces, by_steps] = [by_pieces, by_steps].map(|turns| self.with_done(turns));
+        let left = |turns: &[(Turn, usize)]| turns.iter().map(|(_, done)| *done as f64).sum::<f64>() / turns.len() as f64;
+        if left(&by_steps) > left(&by_pieces) { by_steps } else { by_pieces }
+    }
+
+    /// Turns with the first element that a later one reads.
+    fn with_done(&self, turns: Vec<Turn>) -> Vec<(Turn, usize)> {
+        let mut needed = usize::MAX;
+        let mut found: Vec<(Turn, usize)> = turns
+            .into_iter()
+            .rev()
+            .map(|turn| {
+                let done = if needed == usize::MAX { 0 } else { needed };
+                needed = needed.min(self.low(&turn));
+                (turn, done)
+            })
+            .collect();
+        found.reverse();
+        found
+    }
+
+    /// The first element of the source that a turn reads.
+    fn low(&self, turn: &Turn) -> usize {
+        let chunk = self.steps.inner.len();
+        let step = turn.steps.clone().map(|step| self.steps.outer[step / chunk] + self.steps.inner[step % chunk]).min();
+        let piece = |at: usize| {
+            let (part, group) = (at as u64 / self.packing.n_groups(), at as u64 % self.packing.n_groups());
+            let columns = self.group(group).0.iter().min().copied().unwrap_or(0);
+            part as i64 * self.packing.part_step + columns
+        };
+        let least = turn.pieces.clone().map(piece).min().unwrap_or(0) + step.unwrap_or(0);
+        usize::try_from(self.packing.offset + least).unwrap_or(0)
+    }
+
+    /// Packs what a turn has, in tasks that run beside each other.
+    fn turn<E: Element>(&self, source: &[E], packed: &mut [f32], turn: &Turn) {
+        let parts = packed.chunks_mut(self.packing.part_len().max(1) as usize);
+        let pieces = parts.flat_map(|part| part.chunks_mut(self.packing.group_len().max(1) as usize)).enumerate();
+        let mut tasks: Vec<(usize, usize, &mut [f32])> = vec![];
+        for (at, piece) in pieces.skip(turn.pieces.start).take(turn.pieces.len()) {
+            let width = self.group(at as u64 % self.packing.n_groups()).1;
+            let rows = &mut piece[turn.steps.start * width..turn.steps.end * width];
+            let steps = (TASK / width).max(1);
+            tasks.extend(rows.chunks_mut(steps * width).enumerate().map(|(n, rows)| (at, turn.steps.start + n * steps, rows)));
+        }
+        tasks.into_par_iter().for_each(|(at, first, rows)| self.pack_steps(source, at, first, rows));
     }
 }
 

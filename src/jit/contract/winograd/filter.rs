@@ -1,7 +1,7 @@
 //! Filters transformed, in double precision, into the packed weights of the products: `U = G·g·Gᵀ`.
 
 use super::transform::Size;
-use crate::jit::contract::pack::{Element, Packing};
+use crate::jit::contract::pack::{Element, Packing, Source, TURN_BYTES};
 use crate::kernel::ContractDim;
 use rayon::prelude::*;
 
@@ -22,22 +22,59 @@ impl Filters {
     }
 
     /// Packs. Answers whether it did: not if a side is too short.
-    pub fn pack<E: Element>(&self, source: &[E], packed: &mut [f32]) -> bool {
+    pub fn pack<E: Element>(&self, mut source: &[E], packed: &mut [f32]) -> bool {
+        self.pack_from(&mut source, packed)
+    }
+
+    /// As [`Filters::pack`], some groups of columns at a time.
+    pub fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
         let taps = self.taps.map(|step| ContractDim { extent: 3, input: 0, other: step });
         let whole = Packing { sum: self.packing.sum.iter().copied().chain(taps).collect(), ..self.packing.clone() };
-        if (packed.len() as u64) < self.elements() || !whole.inside(source.len()) {
+        if (packed.len() as u64) < self.elements() || !whole.inside(source.elements().len()) {
             return false;
         }
         let part = self.packing.part_len() as usize;
         let group = self.packing.group_len() as usize;
+        let steps = self.packing.source_steps();
         let mut products: Vec<_> =
             packed[..part * self.size.products()].chunks_mut(part).map(|part| part.chunks_mut(group)).collect();
-        // The pieces of one group of columns in all products.
-        let groups: Vec<Vec<&mut [f32]>> =
-            (0..self.packing.n_groups()).map(|_| products.iter_mut().filter_map(Iterator::next).collect()).collect();
-        let steps = self.packing.source_steps();
-        groups.into_par_iter().enumerate().for_each(|(at, pieces)| self.pack_group(source, at as u64, &steps, pieces));
+        let (done, per_turn) = (self.done(&steps), self.groups_of_a_turn());
+        let mut first = 0;
+        while first < self.packing.n_groups() {
+            let end = self.packing.n_groups().min(first + per_turn);
+            // The pieces of one group of columns in all products.
+            let groups: Vec<Vec<&mut [f32]>> =
+                (first..end).map(|_| products.iter_mut().filter_map(Iterator::next).collect()).collect();
+            let elements = source.elements();
+            let groups = groups.into_par_iter().enumerate();
+            groups.for_each(|(at, pieces)| self.pack_group(elements, first + at as u64, &steps, pieces));
+            source.done(done[end as usize]);
+            first = end;
+        }
         true
+    }
+
+    /// Groups of columns of which filters are about as many bytes as a turn takes, one for each thread at least.
+    fn groups_of_a_turn(&self) -> u64 {
+        let bytes = 4 * 9 * self.packing.group_len();
+        (TURN_BYTES / bytes.max(1)).max(rayon::current_num_threads() as u64)
+    }
+
+    /// For each group of columns the first element of the source that it or a later one reads; 0 behind the last.
+    fn done(&self, steps: &[i64]) -> Vec<usize> {
+        let least = |offsets: &mut dyn Iterator<Item = i64>| offsets.min().unwrap_or(0);
+        let base =
+            self.packing.offset + least(&mut steps.iter().copied()) + self.taps.iter().map(|step| (2 * step).min(0)).sum::<i64>();
+        let width = (self.packing.vectors * self.packing.lanes) as u64;
+        let mut done = vec![usize::MAX; self.packing.n_groups() as usize + 1];
+        for group in (0..self.packing.n_groups()).rev() {
+            let columns = group * width..self.packing.columns.min((group + 1) * width);
+            let first = base + least(&mut columns.map(|at| self.packing.source_columns.offset(at)));
+            let first = usize::try_from(first).unwrap_or(0);
+            done[group as usize] = first.min(done[group as usize + 1]);
+        }
+        done[self.packing.n_groups() as usize] = 0;
+        done
     }
 
     fn pack_group<E: Element>(&self, source: &[E], group: u64, steps: &[i64], mut pieces: Vec<&mut [f32]>) {

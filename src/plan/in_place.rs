@@ -1,0 +1,117 @@
+//! Results that take the place of an operand nobody reads any more, so that there is one tensor where there were two.
+//!
+//! A kernel computes each element of its result once, and has read what that element is made of before it stores it. So the
+//! result may lie over an operand that it reads at the very places that it writes, if nothing reads the operand later: the
+//! input of an elementwise group, the other branch of a residual sum behind a convolution, the logits of a softmax. Both
+//! buffers must have the same size, elements of the same width, and the same zeros around the tensor.
+//!
+//! Deliberately not here: where buffers lie ([`super::memory`]); that kernels keep to it (`jit`, held by the tests that run
+//! programs at random).
+
+use super::memory::lives;
+use super::{Buffer, BufferId, Place, Plan, Step, Work};
+use crate::base::Idx;
+use crate::kernel::{Access, Contract, Instr, Kernel, Nest, Operand};
+
+/// Finds such results, says so in their buffers, and takes out the steps that would put zeros where there are zeros.
+pub fn find(plan: &mut Plan) {
+    let (lives, zeros) = (lives(plan), zeros(plan));
+    // The first step that does more than put zeros into a buffer.
+    let mut filled: Vec<Option<usize>> = vec![None; plan.buffers.len()];
+    for (at, step) in plan.steps.iter().enumerate().filter(|(_, step)| !matches!(step.work, Work::Zero(_))) {
+        step.args.iter().for_each(|id| _ = filled[id.index()].get_or_insert(at));
+    }
+    for (at, step) in plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
+        let Some((out, candidates)) = candidates(step) else { continue };
+        let in_arena = |buffer: &Buffer| matches!(buffer.place, Place::Arena(_));
+        if !in_arena(&plan.buffers[out]) || filled[out.index()] != Some(at) {
+            continue;
+        }
+        let over = candidates.into_iter().find(|&id| {
+            let (from, to) = (&plan.buffers[id], &plan.buffers[out]);
+            let dies = lives[id.index()].is_some_and(|life| life.last == at);
+            let alike = from.bytes() == to.bytes() && zeros[id.index()] == zeros[out.index()];
+            in_arena(from) && dies && alike
+        });
+        plan.buffers[out].over = over;
+    }
+    drop_zeros(plan);
+}
+
+/// The stretches of each buffer that steps set to 0.
+fn zeros(plan: &Plan) -> Vec<Vec<(u64, u64)>> {
+    let mut zeros = vec![vec![]; plan.buffers.len()];
+    for step in &plan.steps {
+        if let Work::Zero(stretches) = &step.work {
+            zeros[step.args[0].index()].extend(stretches);
+        }
+    }
+    zeros
+}
+
+/// The buffer that a step writes, and those that it may lie over for all that the step does.
+fn candidates(step: &Step) -> Option<(BufferId, Vec<BufferId>)> {
+    let Work::Kernel(kernel) = &step.work else { return None };
+    let out = match kernel {
+        Kernel::Nest(nest) => nest.writes.first()?.arg,
+        kernel => kernel.contract()?.out.0,
+    };
+    let fits = |arg: usize| match kernel {
+        Kernel::Nest(nest) => of_nest(nest, arg),
+        kernel => kernel.contract().is_some_and(|contract| of_contract(contract, arg)),
+    };
+    let args = (0..step.args.len()).filter(|&arg| !step.writes[arg] && fits(arg));
+    Some((step.args[out], args.map(|arg| step.args[arg]).collect()))
+}
+
+/// Whether the only write of a nest goes where all reads of an argument are, each element read before it is written.
+fn of_nest(nest: &Nest, arg: usize) -> bool {
+    let [write] = &nest.writes[..] else { return false };
+    let Some(first) = nest.stages.iter().position(|stage| !stage.stores.is_empty()) else { return false };
+    // An element that is written at several points would be read when it is written already.
+    let each = nest.stages[first].each;
+    let again = nest.reduce.iter().zip(&write.reduced).any(|(dim, &step)| dim.clip.is_some() || dim.extent > 1 && step == 0);
+    if each && again {
+        return false;
+    }
+    let of_arg = |read: u16| nest.reads.get(usize::from(read)).is_some_and(|access| access.arg == arg);
+    let late = nest.stages[first + 1..].iter().flat_map(|stage| &stage.body.instrs);
+    let picked = nest.stages.iter().flat_map(|stage| &stage.body.instrs);
+    let reads_late = late.into_iter().any(|instr| matches!(*instr, Instr::Read(read) if of_arg(read)));
+    let picks = picked.into_iter().any(|instr| matches!(*instr, Instr::Pick(read, _) if of_arg(read)));
+    !reads_late && !picks && nest.reads.iter().filter(|access| access.arg == arg).all(|access| same_places(nest, access, write))
+}
+
+fn same_places(nest: &Nest, a: &Access, b: &Access) -> bool {
+    let kept = nest.dims.iter().zip(a.kept.iter().zip(&b.kept)).all(|(&dim, (a, b))| dim == 1 || a == b);
+    let reduced = nest.reduce.iter().zip(a.reduced.iter().zip(&b.reduced)).all(|(dim, (a, b))| dim.extent == 1 || a == b);
+    a.dtype.bytes() == b.dtype.bytes() && a.offset == b.offset && kept && reduced
+}
+
+/// Whether an argument is nothing to a sum of products but an operand behind it, read where the result is written.
+fn of_contract(contract: &Contract, arg: usize) -> bool {
+    let Contract { groups, group_steps, ref points, out_columns, input, weight, out, .. } = *contract;
+    let same = |operand: &Operand| {
+        let steps = points.iter().zip(&operand.points).all(|(dim, step)| dim.extent == 1 || dim.other == *step);
+        let group = groups == 1 || operand.group == group_steps[2];
+        operand.offset == out.1 && group && steps && operand.columns == out_columns
+    };
+    let own: Vec<&Operand> = contract.operands.iter().filter(|operand| operand.arg == arg).collect();
+    input.0 != arg && weight.0 != arg && !own.is_empty() && own.into_iter().all(same)
+}
+
+/// Takes out the steps that put zeros into what lies over zeros.
+fn drop_zeros(plan: &mut Plan) {
+    let buffers = &plan.buffers;
+    let stays = |step: &Step| !matches!(step.work, Work::Zero(_)) || buffers[step.args[0]].over.is_none();
+    // How many steps stay before each.
+    let mut before = vec![0];
+    before.extend(plan.steps.iter().scan(0, |n, step| {
+        *n += usize::from(stays(step));
+        Some(*n)
+    }));
+    plan.steps.retain(stays);
+    for group in &mut plan.groups {
+        group.steps = before[group.steps.start]..before[group.steps.end];
+    }
+}
