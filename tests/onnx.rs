@@ -3,6 +3,8 @@
 //!
 //! Whether the numbers are right is for others to say: `tests/peers/` runs the models on ONNX Runtime.
 
+#[path = "onnx/import.rs"]
+mod import;
 #[path = "support/mod.rs"]
 mod support;
 
@@ -85,7 +87,7 @@ fn tensor(tensor: &TensorProto) -> Result<(), String> {
         other => return Err(format!("a tensor of dtype {other:?}")),
     };
     let bytes = tensor.dims.iter().product::<i64>() * size;
-    let found = tensor.raw_data.as_ref().map_or(0, Vec::len);
+    let found = tensor.raw_data.as_ref().map_or(0, |data| data.len());
     if bytes == found as i64 { Ok(()) } else { Err(format!("{:?} has {found} bytes for {:?}", tensor.name, tensor.dims)) }
 }
 

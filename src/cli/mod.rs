@@ -9,6 +9,7 @@ mod exit;
 mod explain;
 mod export;
 mod fmt;
+mod import;
 mod model;
 mod ops;
 mod opt;
@@ -108,6 +109,7 @@ enum Command {
     Fmt(fmt::Args),
     Run(Box<run::Args>),
     Model(model::Args),
+    Import(import::Args),
     Export(export::Args),
     Ops(ops::Args),
     Opt(Box<opt::Args>),
@@ -203,6 +205,7 @@ pub fn main() -> ExitCode {
         Command::Fmt(args) => fmt::run(&console, &args),
         Command::Run(args) => run::run(&console, &args),
         Command::Model(args) => model::run(&console, &args),
+        Command::Import(args) => import::run(&console, &args),
         Command::Export(args) => export::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
         Command::Opt(args) => opt::run(&console, &args),

@@ -145,6 +145,9 @@ codes! {
     E0706 "a name that binds to nothing";
     E0707 "an input specification that is not understood";
     E0708 "a program that a format cannot say";
+    E0715 "a model that Relay cannot say";
+    E0716 "a node that breaks a rule";
+    E0717 "data outside of a model";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

@@ -11,6 +11,7 @@ pub mod emit;
 pub mod example;
 pub mod export;
 pub mod fix;
+pub mod import;
 pub mod library;
 pub mod lint;
 pub mod manual;

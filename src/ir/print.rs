@@ -13,8 +13,8 @@ mod section;
 use super::attrs::{AttrValue, Field, Kind, OpTable};
 use super::object::{FieldValue, Object, ObjectId};
 use super::{AttrsId, ExprId, ExprKind, FuncId, Module, Root, VarId};
-use crate::base::Idx;
 use crate::base::text::{format_exact, format_g};
+use crate::base::{Idx, Span};
 use crate::tensor::{Data, Tensor};
 use crate::types::{HoleId, Symbol, Ty, TypeNames};
 use nest::Nest;
@@ -43,7 +43,18 @@ pub const HEADER: &str = "#[version = \"0.0.5\"]\n";
 
 /// The module with its header, as `astext` prints it.
 pub fn print(module: &Module, ops: &dyn OpTable, options: Options) -> String {
-    let mut printer = Printer::new(module, ops, options);
+    print_with_origins(module, ops, options, &|_| None)
+}
+
+/// As [`print`], with what each node came from, by its span, as a comment: ` /* ty=… span=… */` as TVM writes it for a module whose
+/// nodes have spans (relay-text 5.8). What `origin` gives is made fit for a comment.
+pub fn print_with_origins(
+    module: &Module,
+    ops: &dyn OpTable,
+    options: Options,
+    origin: &dyn Fn(Span) -> Option<String>,
+) -> String {
+    let mut printer = Printer::new(module, ops, options, origin);
     let mut out = String::from(HEADER);
     match module.root {
         Root::Globals => {
@@ -136,6 +147,7 @@ struct Printer<'a> {
     module: &'a Module,
     ops: &'a dyn OpTable,
     options: Options,
+    origin: &'a dyn Fn(Span) -> Option<String>,
     /// How many edges lead into each node.
     uses: Vec<u32>,
     memo: Vec<Memo>,
@@ -155,11 +167,12 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(module: &'a Module, ops: &'a dyn OpTable, options: Options) -> Self {
+    fn new(module: &'a Module, ops: &'a dyn OpTable, options: Options, origin: &'a dyn Fn(Span) -> Option<String>) -> Self {
         Printer {
             module,
             ops,
             options,
+            origin,
             uses: module.use_counts(&module.roots()),
             memo: vec![Memo::None; module.exprs.len()],
             nest: Nest::default(),
@@ -337,7 +350,7 @@ impl<'a> Printer<'a> {
             ExprKind::Const(id) => {
                 let ty = self.module.expr_tys.get(expr).copied().flatten();
                 let text = self.constant(id, ty);
-                return text + &self.comment(ty);
+                return text + &self.comment(ty, self.module.exprs[expr].span);
             }
             _ => {}
         }
@@ -350,7 +363,7 @@ impl<'a> Printer<'a> {
         }
         let has_comment = matches!(kind, ExprKind::Call { .. } | ExprKind::Fn(_) | ExprKind::Tuple(_) | ExprKind::Proj { .. });
         if has_comment && !std::mem::replace(&mut self.commented[expr.index()], true) {
-            text += &self.comment(self.module.expr_tys.get(expr).copied().flatten());
+            text += &self.comment(self.module.expr_tys.get(expr).copied().flatten(), self.module.exprs[expr].span);
         }
         if inline {
             return text;
@@ -366,12 +379,16 @@ impl<'a> Printer<'a> {
         self.buffers.last_mut().expect("printing happens inside a scope")
     }
 
-    /// ` /* ty=… */`, or nothing.
-    fn comment(&mut self, ty: Option<Ty>) -> String {
-        match ty {
-            Some(ty) if self.options.types => format!(" /* ty={} */", self.ty(ty)),
-            _ => String::new(),
+    /// ` /* ty=… span=… */`, as much of it as there is, or nothing.
+    fn comment(&mut self, ty: Option<Ty>, span: Span) -> String {
+        let mut parts = String::new();
+        if let Some(ty) = ty.filter(|_| self.options.types) {
+            parts = format!(" ty={}", self.ty(ty));
         }
+        if let Some(origin) = (self.origin)(span) {
+            parts += &format!(" span={}", fit_for_comment(&origin));
+        }
+        if parts.is_empty() { parts } else { format!(" /*{parts} */") }
     }
 
     fn ty(&mut self, ty: Ty) -> String {
@@ -401,7 +418,7 @@ impl<'a> Printer<'a> {
             None => String::new(),
         };
         let annotation = decl.ty.map_or(String::new(), |ty| format!(": {}", self.ty(ty)));
-        format!("%{name}{device}{annotation}{}", self.comment(decl.checked_ty))
+        format!("%{name}{device}{annotation}{}", self.comment(decl.checked_ty, decl.span))
     }
 
     fn fn_text(&mut self, head: &str, body: String) -> String {
@@ -522,6 +539,12 @@ impl<'a> Printer<'a> {
             AttrValue::Const(id, _) => self.section.constant(*id, None),
         }
     }
+}
+
+/// A name that ends no comment, begins none and stays in its line.
+fn fit_for_comment(name: &str) -> String {
+    let plain: String = name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.replace("*/", "* /").replace("/*", "/ *")
 }
 
 /// A device in text without a metadata section: `VirtualDevice(device_type=1, virtual_device_id=0)`.

@@ -40,3 +40,15 @@ pub(super) fn too_large(path: &Path, code: Code, size: Option<u64>, limit: u64) 
     let size = size.map_or("more bytes than allowed".into(), |size| format!("{} bytes", thousands(size)));
     Diagnostic::new(code, format!("`{}` has {size}, the limit is {}", path.display(), thousands(limit)))
 }
+
+/// E0717: a file that a model names, and why it is not read.
+pub(super) fn not_inside(folder: &Path, inside: &str, reason: &str) -> Diagnostic {
+    let path = folder.join(inside);
+    Diagnostic::new(codes::E0717, format!("`{}` is not read: {reason}", path.display()))
+        .help("only regular files of the model's own folder are read, and of folders inside it")
+}
+
+/// E0717 with the system's reason.
+pub(super) fn unreadable_inside(folder: &Path, inside: &str, error: &Error) -> Diagnostic {
+    not_inside(folder, inside, &reason(error))
+}

@@ -6,11 +6,13 @@
 //! are written to directly. Deliberately not here: what the bytes mean.
 
 mod bytes;
+mod confined;
 mod errors;
 mod memory;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
+pub use confined::read_inside;
 pub use memory::{default_memory_limit, give_back_free_memory, give_back_large_blocks, give_back_pages, peak_memory};
 pub use write::write_atomic;
 
@@ -30,6 +32,9 @@ pub const SOURCE_LIMIT: Limit = Limit { bytes: 64 << 20, code: codes::E0801 };
 
 /// Weights, arrays and pictures: 32 GiB.
 pub const DATA_LIMIT: Limit = Limit { bytes: 32 << 30, code: codes::E0804 };
+
+/// A model of another format: 2 GiB, the most that a protocol buffer has.
+pub const MODEL_LIMIT: Limit = Limit { bytes: 2 << 30, code: codes::E0804 };
 
 /// What is no regular file states no size before it is read, and may never end: 1 GiB.
 const PIPE_LIMIT: u64 = 1 << 30;

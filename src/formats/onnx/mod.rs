@@ -1,13 +1,14 @@
-//! ONNX: a program as a model that other runtimes take.
+//! ONNX: a program as a model that other runtimes take, and a model as a program.
 //!
 //! `walk.rs` goes through a program and asks each operator for its nodes (`ops::onnx`); `write.rs` makes the messages of
 //! `proto.rs` of them. What the program computes with given weights becomes initializers, the other parameters inputs; names
 //! are those of the text. Everything that ONNX cannot say is found before anything is written, and said at once.
-//! Deliberately not here: what any operator is in ONNX, and reading models.
+//! `import/` is the way back. Deliberately not here: what any operator of ours is in ONNX.
 
 #![allow(clippy::indexing_slicing, reason = "nothing here reads bytes: a module's and a graph's indices are their own")]
 
 mod errors;
+pub mod import;
 pub mod proto;
 mod walk;
 mod write;

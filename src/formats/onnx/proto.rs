@@ -1,7 +1,10 @@
-//! The messages of ONNX that relayc writes, by the field numbers of `onnx.proto` (ONNX 1.12, IR version 8).
+//! The messages of ONNX by the field numbers of `onnx.proto` (ONNX 1.14, IR version 9), and those that came after it.
 //!
-//! A part of them, kept by hand: what no model of ours has is left out, which other readers of the format allow. Lists of
-//! numbers are not packed, as the file's syntax (`proto2`) has it.
+//! A part of them, kept by hand: documentation, training and devices are left out, which other readers of the format allow.
+//! Lists of numbers are written unpacked, as the file's syntax (`proto2`) has it, unless it says otherwise; read are both.
+//! The elements of a tensor are a part of the file's bytes, not a copy.
+
+use prost::bytes::Bytes;
 
 /// A file.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -16,6 +19,9 @@ pub struct ModelProto {
     pub graph: Option<GraphProto>,
     #[prost(message, repeated, tag = "8")]
     pub opset_import: Vec<OperatorSetIdProto>,
+    /// Operators that the model itself defines.
+    #[prost(message, repeated, tag = "25")]
+    pub functions: Vec<FunctionProto>,
 }
 
 /// An operator set that a model needs; the empty domain is ONNX's own.
@@ -25,6 +31,31 @@ pub struct OperatorSetIdProto {
     pub domain: Option<String>,
     #[prost(int64, optional, tag = "2")]
     pub version: Option<i64>,
+}
+
+/// An operator that is a graph of others.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct FunctionProto {
+    #[prost(string, optional, tag = "1")]
+    pub name: Option<String>,
+    #[prost(string, repeated, tag = "4")]
+    pub input: Vec<String>,
+    #[prost(string, repeated, tag = "5")]
+    pub output: Vec<String>,
+    /// Attributes without a default.
+    #[prost(string, repeated, tag = "6")]
+    pub attribute: Vec<String>,
+    #[prost(message, repeated, tag = "7")]
+    pub node: Vec<NodeProto>,
+    #[prost(message, repeated, tag = "9")]
+    pub opset_import: Vec<OperatorSetIdProto>,
+    #[prost(string, optional, tag = "10")]
+    pub domain: Option<String>,
+    /// Attributes with their defaults.
+    #[prost(message, repeated, tag = "11")]
+    pub attribute_proto: Vec<AttributeProto>,
+    #[prost(string, optional, tag = "13")]
+    pub overload: Option<String>,
 }
 
 /// Nodes in an order in which they can be computed.
@@ -43,6 +74,8 @@ pub struct GraphProto {
     /// The types of what lies between.
     #[prost(message, repeated, tag = "13")]
     pub value_info: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "15")]
+    pub sparse_initializer: Vec<SparseTensorProto>,
 }
 
 /// One operation. An empty input is one that is left out.
@@ -58,6 +91,10 @@ pub struct NodeProto {
     pub op_type: Option<String>,
     #[prost(message, repeated, tag = "5")]
     pub attribute: Vec<AttributeProto>,
+    #[prost(string, optional, tag = "7")]
+    pub domain: Option<String>,
+    #[prost(string, optional, tag = "8")]
+    pub overload: Option<String>,
 }
 
 /// An attribute; `type` says which of the values counts.
@@ -71,10 +108,29 @@ pub struct AttributeProto {
     pub i: Option<i64>,
     #[prost(bytes = "vec", optional, tag = "4")]
     pub s: Option<Vec<u8>>,
+    #[prost(message, optional, tag = "5")]
+    pub t: Option<TensorProto>,
+    #[prost(message, optional, tag = "6")]
+    pub g: Option<GraphProto>,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
+    #[prost(bytes = "vec", repeated, tag = "9")]
+    pub strings: Vec<Vec<u8>>,
+    #[prost(message, repeated, tag = "10")]
+    pub tensors: Vec<TensorProto>,
+    #[prost(message, repeated, tag = "11")]
+    pub graphs: Vec<GraphProto>,
     #[prost(int32, optional, tag = "20")]
     pub r#type: Option<i32>,
+    /// Inside a function: the value is that of the function's attribute of this name.
+    #[prost(string, optional, tag = "21")]
+    pub ref_attr_name: Option<String>,
+    #[prost(message, optional, tag = "22")]
+    pub sparse_tensor: Option<SparseTensorProto>,
+    #[prost(message, repeated, tag = "23")]
+    pub sparse_tensors: Vec<SparseTensorProto>,
 }
 
 /// Values of [`AttributeProto::type`].
@@ -82,21 +138,75 @@ pub mod attribute_type {
     pub const FLOAT: i32 = 1;
     pub const INT: i32 = 2;
     pub const STRING: i32 = 3;
+    pub const TENSOR: i32 = 4;
+    pub const GRAPH: i32 = 5;
+    pub const FLOATS: i32 = 6;
     pub const INTS: i32 = 7;
+    pub const STRINGS: i32 = 8;
+    pub const SPARSE_TENSOR: i32 = 11;
 }
 
-/// A tensor with its elements.
+/// A tensor with its elements, which stand in one of the lists or in `raw_data`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
     #[prost(int32, optional, tag = "2")]
     pub data_type: Option<i32>,
+    #[prost(message, optional, tag = "3")]
+    pub segment: Option<SegmentProto>,
+    #[prost(float, repeated, tag = "4")]
+    pub float_data: Vec<f32>,
+    /// Also narrower integers, bools and the bits of narrower floats.
+    #[prost(int32, repeated, tag = "5")]
+    pub int32_data: Vec<i32>,
+    #[prost(bytes = "vec", repeated, tag = "6")]
+    pub string_data: Vec<Vec<u8>>,
+    #[prost(int64, repeated, tag = "7")]
+    pub int64_data: Vec<i64>,
     #[prost(string, optional, tag = "8")]
     pub name: Option<String>,
     /// Row-major, little endian.
-    #[prost(bytes = "vec", optional, tag = "9")]
-    pub raw_data: Option<Vec<u8>>,
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub raw_data: Option<Bytes>,
+    #[prost(double, repeated, tag = "10")]
+    pub double_data: Vec<f64>,
+    /// Also uint32.
+    #[prost(uint64, repeated, tag = "11")]
+    pub uint64_data: Vec<u64>,
+    /// Where the elements are, if [`TensorProto::data_location`] is 1: `location`, `offset`, `length`.
+    #[prost(message, repeated, tag = "13")]
+    pub external_data: Vec<StringStringEntryProto>,
+    #[prost(int32, optional, tag = "14")]
+    pub data_location: Option<i32>,
+}
+
+/// `TensorProto.Segment`: a part of a tensor.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct SegmentProto {
+    #[prost(int64, optional, tag = "1")]
+    pub begin: Option<i64>,
+    #[prost(int64, optional, tag = "2")]
+    pub end: Option<i64>,
+}
+
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct StringStringEntryProto {
+    #[prost(string, optional, tag = "1")]
+    pub key: Option<String>,
+    #[prost(string, optional, tag = "2")]
+    pub value: Option<String>,
+}
+
+/// The elements of a tensor that are not 0, and where they are: row-major positions, or a row of indices for each.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct SparseTensorProto {
+    #[prost(message, optional, tag = "1")]
+    pub values: Option<TensorProto>,
+    #[prost(message, optional, tag = "2")]
+    pub indices: Option<TensorProto>,
+    #[prost(int64, repeated, packed = "false", tag = "3")]
+    pub dims: Vec<i64>,
 }
 
 /// A name with a type.
@@ -108,11 +218,24 @@ pub struct ValueInfoProto {
     pub r#type: Option<TypeProto>,
 }
 
+/// A type; what is no tensor is known by its kind only.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct TypeProto {
     #[prost(message, optional, tag = "1")]
     pub tensor_type: Option<TensorTypeProto>,
+    #[prost(message, optional, tag = "4")]
+    pub sequence_type: Option<Empty>,
+    #[prost(message, optional, tag = "5")]
+    pub map_type: Option<Empty>,
+    #[prost(message, optional, tag = "8")]
+    pub sparse_tensor_type: Option<Empty>,
+    #[prost(message, optional, tag = "9")]
+    pub optional_type: Option<Empty>,
 }
+
+/// A message of which nothing is read.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct Empty {}
 
 /// `TypeProto.Tensor`.
 #[derive(Clone, PartialEq, prost::Message)]

@@ -39,13 +39,15 @@ pub fn model(name: &str, finished: Finished) -> Result<Model, Diagnostic> {
         }
     }
     let (n_nodes, n_inputs, n_initializers) = (node.len(), input.len(), initializer.len());
-    let graph = GraphProto { node, name: Some(name.to_owned()), initializer, input, output, value_info };
+    let name = Some(name.to_owned());
+    let graph = GraphProto { node, name, initializer, input, output, value_info, ..GraphProto::default() };
     let model = ModelProto {
         ir_version: Some(IR_VERSION),
         producer_name: Some("relayc".into()),
         producer_version: Some(env!("CARGO_PKG_VERSION").into()),
         graph: Some(graph),
         opset_import: vec![OperatorSetIdProto { domain: Some(String::new()), version: Some(OPSET) }],
+        ..ModelProto::default()
     };
     let n_bytes = model.encoded_len();
     if n_bytes > MAX_BYTES {
@@ -69,6 +71,7 @@ fn node_proto(graph: &Graph, node: &Node) -> NodeProto {
         output,
         op_type: Some(node.kind.to_owned()),
         attribute: node.attrs.iter().map(|(name, value)| attribute(name, value)).collect(),
+        ..NodeProto::default()
     }
 }
 
@@ -89,7 +92,8 @@ fn value_info(value: &Value) -> ValueInfoProto {
         let dim = dims.iter().enumerate().map(|(axis, dim)| dimension(&value.name, axis, dim)).collect();
         TensorTypeProto { elem_type: Some(code(*dtype)), shape: Some(TensorShapeProto { dim }) }
     });
-    ValueInfoProto { name: Some(value.name.clone()), r#type: Some(TypeProto { tensor_type }) }
+    let ty = TypeProto { tensor_type, ..TypeProto::default() };
+    ValueInfoProto { name: Some(value.name.clone()), r#type: Some(ty) }
 }
 
 /// An unknown dimension is called as `--set` calls it.
@@ -105,6 +109,7 @@ fn tensor_proto(name: &str, tensor: &Tensor) -> TensorProto {
         dims: tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect(),
         data_type: Some(code(tensor.dtype())),
         name: Some(name.to_owned()),
-        raw_data: Some(tensor.to_le_bytes()),
+        raw_data: Some(tensor.to_le_bytes().into()),
+        ..TensorProto::default()
     }
 }

@@ -1,0 +1,58 @@
+//! `relayc import`: a model of another format as a program.
+
+use super::{Console, exit};
+use crate::driver::import::{self, Request};
+use crate::sys;
+use std::path::{Path, PathBuf};
+
+/// Make a program of a model of another format.
+///
+/// The weights go to a file of their own: `relayc import net.onnx -o net.relay --params net.params`. Each call says in a comment
+/// which node of the model it comes from.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The model: .onnx.
+    model: PathBuf,
+    /// The text to write; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The weights to write, .params; without it they stand in the text.
+    #[arg(long, value_name = "FILE")]
+    params: Option<PathBuf>,
+    /// The shape of an input, where the model leaves dimensions open; `?` leaves one open. May be repeated.
+    #[arg(long, value_name = "NAME=DIMS")]
+    shape: Vec<String>,
+    /// Make results of nodes that cannot be imported inputs of the program.
+    #[arg(long)]
+    keep_going: bool,
+    /// Read what the model has in other files of its folder.
+    #[arg(long)]
+    external_data: bool,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let request = Request {
+        model: args.model.clone(),
+        params: args.params.clone(),
+        shapes: args.shape.clone(),
+        keep_going: args.keep_going,
+        external_data: args.external_data,
+    };
+    let outcome = import::onnx(&request);
+    console.diagnostics(&outcome.diagnostics, &outcome.sources);
+    let Some(imported) = outcome.imported else { return exit::USAGE };
+    let mut files: Vec<(&Path, &[u8])> = vec![];
+    files.extend(args.output.as_deref().map(|path| (path, imported.text.as_bytes())));
+    files.extend(args.params.as_deref().zip(imported.weights.as_deref()));
+    let written = sys::write_atomic(&files).and_then(|()| match args.output {
+        Some(_) => Ok(()),
+        None => sys::stdout(&imported.text),
+    });
+    if let Err(error) = written {
+        return console.files(&[error], &outcome.sources);
+    }
+    if console.verbose {
+        console.words(&imported.told);
+    }
+    exit::FINE
+}

@@ -1,0 +1,170 @@
+//! Importing a model of another format: as text, with its weights.
+//!
+//! The program is made, checked and printed before anything is written. Messages point into the model as a text, a node a line
+//! (`formats::onnx::import`); in the printed program each call says which node it comes from, `/* span=conv1:0:0 */`, as TVM's own
+//! importer has it.
+
+use crate::base::text::{count, thousands};
+use crate::base::{Sources, Span};
+use crate::diag::{Diagnostic, codes};
+use crate::formats::onnx::import::{self, Import, Outside};
+use crate::formats::{Named, params};
+use crate::ir::print::{self, Options};
+use crate::tensor::size::checked_size;
+use crate::types::DType;
+use crate::{infer, ops, sys};
+use std::path::{Path, PathBuf};
+
+/// What is imported, and how.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub model: PathBuf,
+    /// Where weights go; without it they stand in the text.
+    pub params: Option<PathBuf>,
+    /// `--shape`, as written.
+    pub shapes: Vec<String>,
+    pub keep_going: bool,
+    pub external_data: bool,
+}
+
+/// A program that was made.
+pub struct Imported {
+    pub text: String,
+    /// The bytes of the weight file, if one is wanted.
+    pub weights: Option<Vec<u8>>,
+    /// `12 inputs, …`, a line each.
+    pub told: String,
+}
+
+/// What importing came to: the messages, the text they point into, and the program if there is one.
+pub struct Outcome {
+    pub sources: Sources,
+    pub diagnostics: Vec<Diagnostic>,
+    pub imported: Option<Imported>,
+}
+
+/// More than this in the text itself is not what a text is for: 32 MiB.
+const MAX_EMBEDDED: u64 = 32 << 20;
+
+/// Imports an ONNX model. Errors are diagnostics of the outcome: those of [`import::import`], E0701 for the file, E0707 for a
+/// shape that is not understood, E0804 for weights that do not fit into a text.
+pub fn onnx(request: &Request) -> Outcome {
+    match sys::read_file(&request.model, sys::MODEL_LIMIT) {
+        Ok(bytes) => onnx_bytes(bytes, request),
+        Err(error) => Outcome { sources: Sources::new(), diagnostics: vec![error], imported: None },
+    }
+}
+
+/// As [`onnx`], of bytes that were read.
+pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
+    let mut sources = Sources::new();
+    let shapes = match request.shapes.iter().map(|shape| parse_shape(shape)).collect::<Result<Vec<_>, _>>() {
+        Ok(shapes) => shapes,
+        Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
+    };
+    let name = request.model.display().to_string();
+    let folder = request.model.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let read = |outside: &Outside| sys::read_inside(folder, &outside.path, outside.offset, outside.length);
+    let how = Import {
+        name: &name,
+        file: sources.next_id(),
+        shapes: &shapes,
+        keep_going: request.keep_going,
+        as_params: request.params.is_some(),
+        outside: request.external_data.then_some(&read),
+    };
+    let (listing, imported) = import::import(bytes, &how);
+    sources.add(&name, listing.text.as_str());
+    let made = imported.and_then(|imported| checked(imported, request, &|span| listing.name_at(span).map(str::to_owned)));
+    match made {
+        Ok((imported, warnings)) => Outcome { sources, diagnostics: warnings, imported: Some(imported) },
+        Err(diagnostics) => Outcome { sources, diagnostics, imported: None },
+    }
+}
+
+type Origin<'a> = &'a dyn Fn(Span) -> Option<String>;
+
+/// The program inferred as a whole and printed.
+fn checked(made: import::Imported, request: &Request, origin: Origin) -> Result<(Imported, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let import::Imported { mut module, weights, inputs, outputs, warnings } = made;
+    let wrong = infer::infer(&mut module, ops::table());
+    if crate::diag::has_errors(&wrong) {
+        return Err(wrong.into_iter().map(|diagnostic| named(diagnostic, origin)).collect());
+    }
+    if request.params.is_none() {
+        let embedded: u64 = module.consts.iter().map(|value| value.len() as u64 * value.dtype().bytes()).sum();
+        if embedded > MAX_EMBEDDED {
+            return Err(vec![too_large_for_text(&request.model, embedded)]);
+        }
+    }
+    let options = Options { types: false, meta: true, exact: true };
+    let span = |span: Span| origin(span).map(|name| format!("{name}:0:0"));
+    let text = print::print_with_origins(&module, ops::table(), options, &span);
+    let told = told(&inputs, &outputs, &weights);
+    let weights = request.params.as_ref().map(|_| params::write(&weights));
+    Ok((Imported { text, weights, told }, warnings))
+}
+
+/// A message of inference names the node that it is about.
+fn named(diagnostic: Diagnostic, origin: Origin) -> Diagnostic {
+    match origin(diagnostic.span()) {
+        Some(node) => diagnostic.note(format!("this is node `{node}`")),
+        None => diagnostic,
+    }
+}
+
+/// What `-v` says: names that are others in the program.
+fn told(inputs: &[(String, String)], outputs: &[String], weights: &Named) -> String {
+    let mut out = String::new();
+    for (ours, theirs) in inputs {
+        out.push_str(&format!("input %{ours} is `{theirs}`\n"));
+    }
+    for (at, theirs) in outputs.iter().enumerate() {
+        let ours = if outputs.len() == 1 { "out".to_owned() } else { format!("out.{at}") };
+        out.push_str(&format!("result {ours} is `{theirs}`\n"));
+    }
+    out + &format!("{}\n", count(weights.len(), "weight"))
+}
+
+/// `NAME=1,3,224,224`; `?` leaves a dimension open. The name may have `=` in it.
+fn parse_shape(text: &str) -> Result<(String, Vec<Option<i64>>), Diagnostic> {
+    let parsed = text.rsplit_once('=').and_then(|(name, dims)| {
+        let dim = |dim: &str| match dim.trim() {
+            "?" => Some(None),
+            dim => dim.parse::<i64>().ok().filter(|&dim| dim >= 0).map(Some),
+        };
+        let dims = dims.trim();
+        let dims = if dims.is_empty() { Some(vec![]) } else { dims.split(',').map(dim).collect::<Option<Vec<_>>>() };
+        Some((name.to_owned(), dims?)).filter(|(name, _)| !name.is_empty())
+    });
+    let known: Vec<i64> = parsed.iter().flat_map(|(_, dims)| dims.iter().flatten().copied()).collect();
+    if parsed.is_some() && checked_size(&known, DType::I8).is_err() {
+        return Err(bad_shape(text, "no tensor is that large"));
+    }
+    parsed.ok_or_else(|| bad_shape(text, "it is not NAME=1,3,224,224"))
+}
+
+fn bad_shape(text: &str, why: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("`--shape {text}`: {why}"))
+        .help("write the input's name and its dimensions, `?` for one that stays open: `--shape data=1,3,224,224`")
+}
+
+fn too_large_for_text(model: &Path, bytes: u64) -> Diagnostic {
+    let message =
+        format!("`{}`: weights of {} bytes, in a text at most {}", model.display(), thousands(bytes), thousands(MAX_EMBEDDED));
+    Diagnostic::new(codes::E0804, message).help("write them to a file: `--params net.params`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_read() {
+        assert_eq!(parse_shape("data=1,3, 224,?"), Ok(("data".into(), vec![Some(1), Some(3), Some(224), None])));
+        assert_eq!(parse_shape("a=b="), Ok(("a=b".into(), vec![])));
+        for wrong in ["data", "=1", "x=1,,2", "x=-1", "x=1.5", "x=9223372036854775807,9223372036854775807"] {
+            assert_eq!(parse_shape(wrong).expect_err(wrong).code, codes::E0707);
+        }
+    }
+}

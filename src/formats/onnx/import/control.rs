@@ -1,0 +1,603 @@
+//! Functions, branches and loops: nodes with graphs inside.
+//!
+//! A function of the model is written out where it is called, and so is the branch of an `If` whose condition is known, or a
+//! loop whose few turns are known. Otherwise an `If` becomes Relay's `if`, and a `Loop` a function that calls itself:
+//!
+//! ```text
+//! let %loop = fn (%i: int64, %go: bool, %v: T, %s: Tensor[(?, …), …]) -> (T, Tensor[(?, …), …]) {
+//!   if (%go) { …; %loop(add(%i, 1i64), …, %v', concatenate((%s, expand_dims(%s', axis=0)))) } else { (%v, %s) }
+//! };
+//! ```
+//!
+//! The types of its parameters are those of the first values; where a turn gives another dimension, that becomes `?`, and the
+//! body is gone through again.
+
+use super::super::proto::{AttributeProto, GraphProto, NodeProto};
+use super::build::Val;
+use super::cx::Attributes;
+use super::errors::Refusal;
+use super::graph::{Frame, Walk, attributes};
+use crate::base::Span;
+use crate::diag::Diagnostic;
+use crate::formats::onnx::proto::FunctionProto;
+use crate::ir::{AttrValue, VarId};
+use crate::tensor::Tensor;
+use crate::types::{DType, Dim, Ty, Types, dims_of};
+use rustc_hash::FxHashMap;
+
+/// What comes after the last node of a frame.
+pub enum After<'a> {
+    /// The program is there.
+    Main,
+    /// The results are those of the node.
+    Inline { node: &'a NodeProto, span: Span },
+    /// The other branch.
+    Then { node: &'a NodeProto, span: Span, cond: Val, other: &'a GraphProto },
+    /// Both branches are there.
+    Else { node: &'a NodeProto, span: Span, cond: Val, then: Branch },
+    /// A turn of a loop that is written out.
+    Turn(Box<Turns<'a>>),
+    /// The body of a loop.
+    Body(Box<Loop<'a>>),
+}
+
+/// The results of a branch and what they need.
+pub struct Branch {
+    results: Vec<Val>,
+    lets: Vec<(VarId, Val)>,
+}
+
+/// What starting a node with graphs comes to.
+pub enum Started {
+    /// A frame is on the stack.
+    Frames,
+    Failed(Diagnostic),
+}
+
+type Start = Result<Started, Refusal>;
+
+/// Loops are written out up to so many turns, and so many nodes in all.
+const MAX_TURNS: i64 = 64;
+const MAX_TURN_NODES: usize = 4096;
+
+/// So often a dimension of a loop's values may turn out to change.
+const MAX_TRIES: usize = 16;
+
+/// Calls a function of the model. Errors: its operator sets.
+pub fn call<'a>(
+    walk: &mut Walk<'a>,
+    at: usize,
+    node: &'a NodeProto,
+    function: &'a FunctionProto,
+    inputs: Vec<Option<Val>>,
+) -> Result<(), Diagnostic> {
+    let span = walk.b.span;
+    let absent = walk.absent;
+    let inputs = inputs.into_iter().map(|input| input.unwrap_or(absent)).chain(std::iter::repeat(absent));
+    let values: FxHashMap<&str, Val> = function.input.iter().map(String::as_str).zip(inputs).collect();
+    let (_, outer) = walk.inherited(at);
+    let given = attributes(node, &outer);
+    let mut attrs: Attributes = function.attribute_proto.iter().filter_map(|attr| Some((attr.name.as_deref()?, attr))).collect();
+    attrs.extend(given);
+    let frame = walk.body(function, values, attrs, After::Inline { node, span })?;
+    walk.frames.push(frame);
+    Ok(())
+}
+
+fn graph_of<'a>(attrs: &Attributes<'a>, name: &str) -> Result<&'a GraphProto, Refusal> {
+    let graph = attrs.get(name).and_then(|attr: &&'a AttributeProto| attr.g.as_ref());
+    graph.ok_or_else(|| Refusal::wrong(format!("the attribute `{name}` is missing, or no graph")))
+}
+
+fn push<'a>(walk: &mut Walk<'a>, at: usize, graph: &'a GraphProto, values: Vec<Val>, after: After<'a>) -> Start {
+    let (opsets, attrs) = walk.inherited(at);
+    let mut frame = match walk.frame(graph, Some(at), opsets, attrs, after) {
+        Ok(frame) => frame,
+        Err(error) => return Ok(Started::Failed(error)),
+    };
+    let names = graph.input.iter().map(|input| input.name.as_deref().unwrap_or_default());
+    frame.values.extend(names.zip(values));
+    walk.frames.push(frame);
+    Ok(Started::Frames)
+}
+
+/// `If`.
+pub fn start_if<'a>(
+    walk: &mut Walk<'a>,
+    at: usize,
+    node: &'a NodeProto,
+    inputs: &[Option<Val>],
+    attrs: &Attributes<'a>,
+) -> Start {
+    let span = walk.b.span;
+    let (then, other) = (graph_of(attrs, "then_branch")?, graph_of(attrs, "else_branch")?);
+    let cond = inputs.first().copied().flatten().ok_or_else(|| Refusal::wrong("the condition is missing"))?;
+    if then.output.len() != other.output.len() {
+        return Err(Refusal::wrong("its branches give different numbers of results"));
+    }
+    if let Some(known) = walk.b.known(cond).map(|value| value.any(|x| x != 0.0, |x| x != 0)) {
+        let graph = if known { then } else { other };
+        return push(walk, at, graph, vec![], After::Inline { node, span });
+    }
+    let cond = scalar(walk, cond, DType::BOOL)?;
+    push(walk, at, then, vec![], After::Then { node, span, cond, other })
+}
+
+/// An operand of one element as a scalar of a dtype.
+fn scalar(walk: &mut Walk, val: Val, dtype: DType) -> Result<Val, Refusal> {
+    let Some((shape, found)) = walk.b.tensor_ty(val) else { return Ok(val) };
+    let rank = shape.len();
+    let mut val = val;
+    if rank > 0 {
+        let axes: Vec<i64> = (0..i64::try_from(rank).unwrap_or(0)).collect();
+        val = walk.b.call("squeeze", &[val], &[("axis", AttrValue::ints(&axes))])?;
+    }
+    match found == dtype {
+        true => Ok(val),
+        false => walk.b.call("cast", &[val], &[("dtype", AttrValue::DType(Some(dtype)))]),
+    }
+}
+
+/// A loop that is being written out.
+pub struct Turns<'a> {
+    node: &'a NodeProto,
+    span: Span,
+    graph: &'a GraphProto,
+    turn: i64,
+    n_turns: i64,
+    carried: Vec<Val>,
+    scans: Vec<Vec<Val>>,
+    kind: TurnKind<'a>,
+}
+
+enum TurnKind<'a> {
+    /// `Loop`, and what is started if its condition turns out to be unknown.
+    Loop(Box<Loop<'a>>),
+    /// `Scan`: the scanned operands with their axes and directions, and the axes and directions of the results.
+    Scan { operands: Vec<(Val, usize, bool)>, results: Vec<(i64, bool)> },
+}
+
+/// A loop that becomes a function.
+pub struct Loop<'a> {
+    node: &'a NodeProto,
+    span: Span,
+    graph: &'a GraphProto,
+    trip: Option<Val>,
+    cond: Option<Val>,
+    init: Vec<Val>,
+    /// The types of what is carried from turn to turn.
+    types: Vec<Ty>,
+    /// The variables of the body: the number of the turn, and what is carried.
+    turn: Option<(VarId, Val)>,
+    vars: Vec<(VarId, Val)>,
+    tries: usize,
+}
+
+/// `Loop`.
+pub fn start_loop<'a>(
+    walk: &mut Walk<'a>,
+    at: usize,
+    node: &'a NodeProto,
+    inputs: &[Option<Val>],
+    attrs: &Attributes<'a>,
+) -> Start {
+    let graph = graph_of(attrs, "body")?;
+    let mut operands = inputs.iter().copied();
+    let (trip, cond) = (operands.next().flatten(), operands.next().flatten());
+    let init: Option<Vec<Val>> = operands.collect();
+    let init = init.ok_or_else(|| Refusal::wrong("a value to begin with is missing"))?;
+    if graph.input.len() != init.len().saturating_add(2) || graph.output.len() <= init.len() {
+        return Err(Refusal::wrong("its body does not take and give what it carries"));
+    }
+    let trip = trip.map(|trip| scalar(walk, trip, DType::I64)).transpose()?;
+    let cond = cond.map(|cond| scalar(walk, cond, DType::BOOL)).transpose()?;
+    let types = init.iter().map(|&val| walk.b.ty(val)).collect();
+    let span = walk.b.span;
+    let known = |val: Option<Val>, or: i64| match val {
+        None => Some(or),
+        Some(val) => walk.b.known_elements(val).and_then(|elements| *elements.first()?),
+    };
+    let n_turns = match (known(trip, i64::MAX), known(cond, 1)) {
+        (_, Some(0)) => Some(0),
+        (Some(trip), Some(_)) => Some(trip.max(0)),
+        _ => None,
+    };
+    let whole = Loop { node, span, graph, trip, cond, init: init.clone(), types, turn: None, vars: vec![], tries: 0 };
+    let few = n_turns.filter(|&n| n <= MAX_TURNS || trip.is_none()).filter(|_| graph.node.len() <= MAX_TURN_NODES);
+    match few {
+        Some(n_turns) => {
+            let scans = vec![vec![]; graph.output.len().saturating_sub(init.len()).saturating_sub(1)];
+            let kind = TurnKind::Loop(Box::new(whole));
+            let turns = Turns { node, span, graph, turn: 0, n_turns, carried: init, scans, kind };
+            next_turn(walk, at, turns)
+        }
+        None => start_body(walk, at, whole),
+    }
+}
+
+/// `Scan` of operator set 9 and later, of a known length.
+pub fn start_scan<'a>(
+    walk: &mut Walk<'a>,
+    at: usize,
+    node: &'a NodeProto,
+    inputs: &[Option<Val>],
+    attrs: &Attributes<'a>,
+) -> Start {
+    let graph = graph_of(attrs, "body")?;
+    let int = |name: &str| attrs.get(name).and_then(|attr| attr.i);
+    let ints = |name: &str| attrs.get(name).map_or(&[][..], |attr| &attr.ints);
+    let n_scans = int("num_scan_inputs").and_then(|n| usize::try_from(n).ok()).filter(|&n| 1 <= n && n <= inputs.len());
+    let n_scans =
+        n_scans.ok_or_else(|| Refusal::wrong("`num_scan_inputs` is missing, or not the number of any of its inputs"))?;
+    let inputs: Option<Vec<Val>> = inputs.iter().copied().collect();
+    let inputs = inputs.ok_or_else(|| Refusal::wrong("an input is missing"))?;
+    let (init, scanned) = inputs.split_at(inputs.len().saturating_sub(n_scans));
+    if graph.input.len() != inputs.len() || graph.output.len() < init.len() {
+        return Err(Refusal::wrong("its body does not take and give what it carries"));
+    }
+    let mut operands = vec![];
+    let mut length = None;
+    for (index, &val) in scanned.iter().enumerate() {
+        let (axis, back) =
+            (ints("scan_input_axes").get(index).copied().unwrap_or(0), ints("scan_input_directions").get(index) == Some(&1));
+        let Some((shape, _)) = walk.b.tensor_ty(val) else { return Err(Refusal::wrong("an operand that is no tensor")) };
+        let axis = position(axis, shape.len())?;
+        let n = shape.get(axis).and_then(|dim| dim.value());
+        let n =
+            n.ok_or_else(|| Refusal::unsupported("a scan of a length that is not known before running; `--shape` sets it"))?;
+        if length.is_some_and(|length| length != n) {
+            return Err(Refusal::wrong("its scanned inputs have different lengths"));
+        }
+        length = Some(n);
+        operands.push((val, axis, back));
+    }
+    let n_turns = length.unwrap_or(0);
+    let all = usize::try_from(n_turns).unwrap_or(usize::MAX).saturating_mul(graph.node.len().max(1));
+    if all > MAX_TURN_NODES.saturating_mul(16) {
+        return Err(Refusal::unsupported(format!("a scan of {n_turns} turns, which are too many to be written out")));
+    }
+    let n_results = graph.output.len().saturating_sub(init.len());
+    let result = |index: usize| {
+        (ints("scan_output_axes").get(index).copied().unwrap_or(0), ints("scan_output_directions").get(index) == Some(&1))
+    };
+    let kind = TurnKind::Scan { operands, results: (0..n_results).map(result).collect() };
+    let span = walk.b.span;
+    let turns = Turns { node, span, graph, turn: 0, n_turns, carried: init.to_vec(), scans: vec![vec![]; n_results], kind };
+    next_turn(walk, at, turns)
+}
+
+fn position(axis: i64, rank: usize) -> Result<usize, Refusal> {
+    let n = i64::try_from(rank).unwrap_or(i64::MAX);
+    let at = usize::try_from(if axis < 0 { axis.saturating_add(n) } else { axis }).ok();
+    at.filter(|&at| at < rank).ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
+}
+
+/// One more turn, or the end.
+fn next_turn<'a>(walk: &mut Walk<'a>, at: usize, turns: Turns<'a>) -> Start {
+    if turns.turn >= turns.n_turns {
+        return end_turns(walk, at, turns);
+    }
+    walk.b.span = turns.span;
+    let mut values = vec![];
+    match &turns.kind {
+        TurnKind::Loop(_) => {
+            values.push(walk.b.constant(Tensor::scalar(turns.turn)));
+            values.push(walk.b.constant(Tensor::scalar(true)));
+            values.extend(&turns.carried);
+        }
+        TurnKind::Scan { operands, .. } => {
+            values.extend(&turns.carried);
+            for &(val, axis, back) in operands {
+                let index = if back { turns.n_turns.saturating_sub(1).saturating_sub(turns.turn) } else { turns.turn };
+                let index = walk.b.constant(Tensor::scalar(index));
+                let axis = AttrValue::int(i64::try_from(axis).unwrap_or(0));
+                values.push(walk.b.call("take", &[val, index], &[("axis", axis)])?);
+            }
+        }
+    }
+    push(walk, at, turns.graph, values, After::Turn(Box::new(turns)))
+}
+
+/// All turns are written out.
+fn end_turns<'a>(walk: &mut Walk<'a>, at: usize, turns: Turns<'a>) -> Start {
+    walk.b.span = turns.span;
+    let result = gathered(walk, &turns);
+    walk.settle(at, turns.node, turns.span, result);
+    Ok(Started::Frames)
+}
+
+/// What was carried, and what was scanned, side by side.
+fn gathered(walk: &mut Walk, turns: &Turns) -> Result<Vec<Val>, Refusal> {
+    let mut results = turns.carried.clone();
+    for (index, scan) in turns.scans.iter().enumerate() {
+        if scan.is_empty() {
+            let output = turns.graph.output.get(turns.carried.len().saturating_add(index).saturating_add(match turns.kind {
+                TurnKind::Loop(_) => 1,
+                TurnKind::Scan { .. } => 0,
+            }));
+            let ty = super::graph::declared(output.and_then(|output| output.r#type.as_ref())).map_err(Refusal::unsupported)?;
+            results.push(empty(walk, ty.0.as_deref(), ty.1)?);
+            continue;
+        }
+        if scan.contains(&walk.poison) {
+            results.push(walk.poison);
+            continue;
+        }
+        let (axis, back) = match &turns.kind {
+            TurnKind::Loop(_) => (0, false),
+            TurnKind::Scan { results, .. } => results.get(index).copied().unwrap_or((0, false)),
+        };
+        let mut parts = scan.clone();
+        if back {
+            parts.reverse();
+        }
+        let tuple = walk.b.tuple(&parts);
+        results.push(walk.b.call("stack", &[tuple], &[("axis", AttrValue::int(axis))])?);
+    }
+    Ok(results)
+}
+
+/// No elements of a shape.
+fn empty(walk: &mut Walk, dims: Option<&[Dim]>, dtype: DType) -> Result<Val, Refusal> {
+    let dims =
+        dims.and_then(dims_of).ok_or_else(|| Refusal::unsupported("a scanned result whose shape is not known before running"))?;
+    let shape: Vec<i64> = std::iter::once(0).chain(dims).collect();
+    walk.b.call("zeros", &[], &[("shape", AttrValue::ints(&shape)), ("dtype", AttrValue::DType(Some(dtype)))])
+}
+
+/// Goes through the body of a loop that becomes a function.
+fn start_body<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>) -> Start {
+    walk.b.span = whole.span;
+    let int = walk.b.module.types.scalar(DType::I64);
+    let turn = walk.variable("i", int);
+    whole.turn = Some(turn);
+    let names: Vec<&str> = whole.graph.input.iter().skip(2).map(|input| input.name.as_deref().unwrap_or_default()).collect();
+    whole.vars = names.iter().zip(&whole.types).map(|(name, &ty)| walk.variable(name, ty)).collect();
+    let yes = walk.b.constant(Tensor::scalar(true));
+    let values: Vec<Val> = [turn.1, yes].into_iter().chain(whole.vars.iter().map(|(_, val)| *val)).collect();
+    push(walk, at, whole.graph, values, After::Body(Box::new(whole)))
+}
+
+/// A frame is done. Errors: what the frames that follow it have.
+pub fn finish<'a>(walk: &mut Walk<'a>, frame: Frame<'a>, results: Vec<Val>) -> Result<(), Diagnostic> {
+    let at = walk.frames.len().saturating_sub(1);
+    let poisoned = results.contains(&walk.poison);
+    let lets = frame.lets;
+    let (node, span, started) = match frame.after {
+        After::Main => return Ok(()),
+        After::Inline { node, span } => {
+            walk.extend_lets(at, lets);
+            walk.settle(at, node, span, Ok(results));
+            return Ok(());
+        }
+        After::Then { node, span, cond, other } => {
+            let then = Branch { results, lets };
+            (node, span, push(walk, at, other, vec![], After::Else { node, span, cond, then }))
+        }
+        After::Else { node, span, cond, then } => {
+            walk.b.span = span;
+            let poisoned = poisoned || then.results.contains(&walk.poison);
+            let result = match poisoned {
+                true => Ok(vec![walk.poison; node.output.len()]),
+                false => branches(walk, cond, then, Branch { results, lets }),
+            };
+            walk.settle(at, node, span, result);
+            return Ok(());
+        }
+        After::Turn(mut turns) => {
+            walk.extend_lets(at, lets);
+            let (node, span) = (turns.node, turns.span);
+            turns.turn = turns.turn.saturating_add(1);
+            let started = match one_turn(walk, &mut turns, results) {
+                Some(()) => next_turn(walk, at, *turns),
+                None => match turns.kind {
+                    TurnKind::Loop(whole) => start_body(walk, at, *whole),
+                    TurnKind::Scan { .. } => Err(Refusal::wrong("its body does not give what it carries")),
+                },
+            };
+            (node, span, started)
+        }
+        After::Body(whole) => {
+            let (node, span) = (whole.node, whole.span);
+            walk.b.span = span;
+            if poisoned {
+                walk.settle(at, node, span, Ok(vec![walk.poison; node.output.len()]));
+                return Ok(());
+            }
+            match function(walk, at, *whole, Branch { results, lets }) {
+                Ok(Whole::Results(results)) => {
+                    walk.settle(at, node, span, Ok(results));
+                    return Ok(());
+                }
+                Ok(Whole::Again(whole)) => (node, span, start_body(walk, at, *whole)),
+                Err(refusal) => (node, span, Err(refusal)),
+            }
+        }
+    };
+    match started {
+        Ok(Started::Frames) => {}
+        Ok(Started::Failed(error)) => return Err(error),
+        Err(refusal) => walk.settle(at, node, span, Err(refusal)),
+    }
+    Ok(())
+}
+
+/// Takes the results of a turn; `None` where only a run knows whether there is another.
+fn one_turn(walk: &Walk, turns: &mut Turns, results: Vec<Val>) -> Option<()> {
+    let n = turns.carried.len();
+    let mut results = results.into_iter();
+    if let TurnKind::Loop(whole) = &turns.kind {
+        let cond = results.next()?;
+        let holds = walk.b.known(cond).map(|value| value.any(|x| x != 0.0, |x| x != 0));
+        match holds {
+            Some(true) if turns.turn < MAX_TURNS || whole.trip.is_some() => {}
+            Some(false) => turns.n_turns = turns.turn,
+            // What is poisoned is no loop in the end either.
+            None if cond == walk.poison => turns.n_turns = turns.turn,
+            // The condition of the last turn does not matter.
+            None if turns.turn >= turns.n_turns => {}
+            _ => return None,
+        }
+    }
+    turns.carried = results.by_ref().take(n).collect();
+    for (scan, value) in turns.scans.iter_mut().zip(results) {
+        scan.push(value);
+    }
+    Some(())
+}
+
+/// The type that both agree with: `?` where their dimensions differ. `None` for other differences.
+fn join(types: &mut Types, a: Ty, b: Ty) -> Option<Ty> {
+    if a == b {
+        return Some(a);
+    }
+    let ((shape_a, dtype_a), (shape_b, dtype_b)) = (types.as_tensor(a)?, types.as_tensor(b)?);
+    if shape_a.len() != shape_b.len() || dtype_a != dtype_b {
+        return None;
+    }
+    let dims: Vec<Dim> = shape_a.iter().zip(shape_b).map(|(&a, &b)| if a.same(b) { a } else { Dim::Any }).collect();
+    Some(types.tensor(&dims, dtype_a))
+}
+
+/// Both branches of an `If`, whose results get types that both have.
+fn branches(walk: &mut Walk, cond: Val, mut then: Branch, mut other: Branch) -> Result<Vec<Val>, Refusal> {
+    let mut types = vec![];
+    for (a, b) in then.results.iter_mut().zip(&mut other.results) {
+        let (ty_a, ty_b) = (walk.b.ty(*a), walk.b.ty(*b));
+        let ty = join(&mut walk.b.module.types, ty_a, ty_b);
+        let ty = ty.ok_or_else(|| {
+            let [a, b] = [ty_a, ty_b].map(|ty| walk.b.module.types.text(ty));
+            Refusal::unsupported(format!("branches of different types, `{a}` and `{b}`, where Relay's `if` has one"))
+        })?;
+        for (value, found, lets) in [(a, ty_a, &mut then.lets), (b, ty_b, &mut other.lets)] {
+            if found != ty {
+                let (var, wide) = walk.variable("wide", ty);
+                lets.push((var, *value));
+                *value = wide;
+            }
+        }
+        types.push(ty);
+    }
+    let ty = match types.as_slice() {
+        [one] => *one,
+        all => walk.b.module.types.tuple(all),
+    };
+    let n = types.len();
+    let [then, other] = [then, other].map(|branch| {
+        let result = together(walk, &branch.results);
+        walk.b.bind_all(branch.lets, result)
+    });
+    let value = walk.b.branch(cond, then, other, ty);
+    taken_apart(walk, value, n)
+}
+
+/// Several values as one.
+fn together(walk: &mut Walk, values: &[Val]) -> Val {
+    match values {
+        [one] => *one,
+        all => walk.b.tuple(all),
+    }
+}
+
+fn taken_apart(walk: &mut Walk, value: Val, n: usize) -> Result<Vec<Val>, Refusal> {
+    match n {
+        1 => Ok(vec![value]),
+        n => (0..n).map(|index| walk.b.field(value, index)).collect(),
+    }
+}
+
+/// What a loop has become.
+enum Whole<'a> {
+    Results(Vec<Val>),
+    /// Its types were too narrow.
+    Again(Box<Loop<'a>>),
+}
+
+/// The function that a loop is, and its call.
+fn function<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>, body: Branch) -> Result<Whole<'a>, Refusal> {
+    let n = whole.init.len();
+    let (Some((turn_var, turn)), Some((&cond, rest))) = (whole.turn, body.results.split_first()) else {
+        return Err(Refusal::wrong("its body gives no condition"));
+    };
+    let (carried, scanned) = rest.split_at(n.min(rest.len()));
+    let mut wider = false;
+    for (ty, &value) in whole.types.iter_mut().zip(carried) {
+        let found = walk.b.ty(value);
+        let joined = join(&mut walk.b.module.types, *ty, found);
+        let joined = joined.ok_or_else(|| {
+            let [a, b] = [*ty, found].map(|ty| walk.b.module.types.text(ty));
+            Refusal::unsupported(format!("a value that is `{a}` in one turn and `{b}` in the next"))
+        })?;
+        wider |= joined != *ty;
+        *ty = joined;
+    }
+    if wider {
+        whole.tries = whole.tries.saturating_add(1);
+        return match whole.tries <= MAX_TRIES {
+            true => Ok(Whole::Again(Box::new(whole))),
+            false => Err(Refusal::unsupported("values whose types change from turn to turn")),
+        };
+    }
+    let mut scans = vec![];
+    for &value in scanned {
+        let Some((shape, dtype)) = walk.b.tensor_ty(value).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
+            return Err(Refusal::wrong("it scans what is no tensor"));
+        };
+        let init = empty(walk, Some(&shape), dtype)?;
+        let dims: Vec<Dim> = std::iter::once(Dim::Any).chain(shape).collect();
+        let ty = walk.b.module.types.tensor(&dims, dtype);
+        let (var, so_far) = walk.variable("scanned", ty);
+        let one = walk.b.call("expand_dims", &[value], &[("axis", AttrValue::int(0))])?;
+        let both = walk.b.tuple(&[so_far, one]);
+        let more = walk.b.call("concatenate", &[both], &[("axis", AttrValue::int(0))])?;
+        scans.push((var, so_far, more, init, ty));
+    }
+    let bool_ty = walk.b.module.types.scalar(DType::BOOL);
+    let (go_var, go) = walk.variable("go", bool_ty);
+    let types: Vec<Ty> = whole.types.iter().copied().chain(scans.iter().map(|scan| scan.4)).collect();
+    let ret = match types.as_slice() {
+        [one] => *one,
+        all => walk.b.module.types.tuple(all),
+    };
+    let params: Vec<VarId> = [turn_var, go_var]
+        .into_iter()
+        .chain(whole.vars.iter().map(|(var, _)| *var))
+        .chain(scans.iter().map(|scan| scan.0))
+        .collect();
+    let fn_ty = walk.b.function_ty(&params, ret);
+    let (loop_var, myself) = walk.variable("loop", fn_ty);
+    walk.b.forget_ty(loop_var);
+    // The next turn.
+    let one = walk.b.constant(Tensor::scalar(1i64));
+    let next = walk.b.call("add", &[turn, one], &[])?;
+    let trip = whole.trip.map(|trip| walk.mentioned(at, trip));
+    let go_on = goes_on(walk, next, trip, cond)?;
+    let args: Vec<Val> =
+        [next, go_on].into_iter().chain(carried.iter().copied()).chain(scans.iter().map(|scan| scan.2)).collect();
+    let again = walk.b.apply(myself, &args, ret);
+    let again = walk.b.bind_all(body.lets, again);
+    let done: Vec<Val> = whole.vars.iter().map(|(_, val)| *val).chain(scans.iter().map(|scan| scan.1)).collect();
+    let done = together(walk, &done);
+    let branch = walk.b.branch(go, again, done, ret);
+    let function = walk.b.function(&params, ret, branch);
+    walk.extend_lets(at, vec![(loop_var, function)]);
+    // The first.
+    let zero = walk.b.constant(Tensor::scalar(0i64));
+    let cond = whole.cond.unwrap_or_else(|| walk.b.constant(Tensor::scalar(true)));
+    let go_first = goes_on(walk, zero, whole.trip, cond)?;
+    let args: Vec<Val> =
+        [zero, go_first].into_iter().chain(whole.init.iter().copied()).chain(scans.iter().map(|scan| scan.3)).collect();
+    let value = walk.b.apply(myself, &args, ret);
+    taken_apart(walk, value, types.len()).map(Whole::Results)
+}
+
+/// Whether there is a turn of this number.
+fn goes_on(walk: &mut Walk, turn: Val, trip: Option<Val>, cond: Val) -> Result<Val, Refusal> {
+    let cond = scalar(walk, cond, DType::BOOL)?;
+    let Some(trip) = trip else { return Ok(cond) };
+    let left = walk.b.call("less", &[turn, trip], &[])?;
+    match walk.b.known(cond).map(|value| value.any(|x| x != 0.0, |x| x != 0)) {
+        Some(true) => Ok(left),
+        _ => walk.b.call("logical_and", &[left, cond], &[]),
+    }
+}

@@ -1,0 +1,372 @@
+//! What a converter works with: one node, its operands, its attributes, and the program that it adds to.
+//!
+//! An attribute that no converter asks for is not passed over: it would change what the node means. So [`Cx`] notes which are
+//! read, and the rest are refused.
+
+use super::super::proto::{AttributeProto, NodeProto, attribute_type};
+use super::build::{Builder, Val};
+use super::errors::{Refusal, shown};
+use super::tensors::{Gate, Unread};
+use crate::ir::attrs::AttrValue;
+use crate::tensor::Tensor;
+use crate::types::{DType, Dim, dims_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub type Result<T = Val> = std::result::Result<T, Refusal>;
+
+/// The results of a node, in order.
+pub type Results = Result<Vec<Val>>;
+
+/// The attributes of a node by name; those that refer to a function's are replaced by what they refer to.
+pub type Attributes<'a> = FxHashMap<&'a str, &'a AttributeProto>;
+
+/// A node that is converted.
+pub struct Cx<'a> {
+    pub b: &'a mut Builder,
+    pub node: &'a NodeProto,
+    pub gate: Gate<'a>,
+    /// `None` for an operand that is left out.
+    pub inputs: Vec<Option<Val>>,
+    /// The version of the operator: the operator set in which it got the meaning that it has here.
+    pub version: i64,
+    /// What the model says of the results' shapes, where it says all of a shape.
+    pub declared: Vec<Option<Vec<i64>>>,
+    pub attrs: &'a Attributes<'a>,
+    pub read: FxHashSet<&'static str>,
+}
+
+impl<'a> Cx<'a> {
+    // ---- Operands ----
+
+    /// An operand that must be there.
+    pub fn input(&self, index: usize) -> Result {
+        self.opt(index).ok_or_else(|| Refusal::wrong(format!("input {index} is missing")))
+    }
+
+    /// An operand that may be left out.
+    pub fn opt(&self, index: usize) -> Option<Val> {
+        self.inputs.get(index).copied().flatten()
+    }
+
+    /// All operands of a node that takes any number of them.
+    pub fn all_inputs(&self) -> Result<Vec<Val>> {
+        (0..self.inputs.len()).map(|index| self.input(index)).collect()
+    }
+
+    /// How many results are asked for: up to the last that has a name.
+    pub fn n_outputs(&self) -> usize {
+        self.node.output.iter().rposition(|output| !output.is_empty()).map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// Whether a result is asked for.
+    pub fn wants(&self, index: usize) -> bool {
+        self.node.output.get(index).is_some_and(|output| !output.is_empty())
+    }
+
+    // ---- Types ----
+
+    /// The dimensions of a tensor.
+    pub fn shape(&self, val: Val) -> Result<Vec<Dim>> {
+        let ty = self.b.tensor_ty(val).map(|(shape, _)| shape.to_vec());
+        ty.ok_or_else(|| Refusal::wrong("an operand that is no tensor"))
+    }
+
+    pub fn rank(&self, val: Val) -> Result<usize> {
+        Ok(self.shape(val)?.len())
+    }
+
+    pub fn dtype(&self, val: Val) -> Result<DType> {
+        let ty = self.b.tensor_ty(val).map(|(_, dtype)| dtype);
+        ty.ok_or_else(|| Refusal::wrong("an operand that is no tensor"))
+    }
+
+    /// The dimensions of a tensor that must all be known.
+    pub fn dims(&self, val: Val) -> Result<Vec<i64>> {
+        dims_of(&self.shape(val)?)
+            .ok_or_else(|| Refusal::unsupported("a shape that is not known before running; `--shape` sets it"))
+    }
+
+    /// One dimension, which must be known.
+    pub fn dim(&self, val: Val, axis: usize) -> Result<i64> {
+        let dim = self.shape(val)?.get(axis).copied().and_then(Dim::value);
+        dim.ok_or_else(|| Refusal::unsupported("a dimension that is not known before running; `--shape` sets it"))
+    }
+
+    /// An axis counted from the end where negative. `rank` is that of what it is an axis of.
+    pub fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
+        let n = i64::try_from(rank).unwrap_or(i64::MAX);
+        let at = if axis < 0 { axis.saturating_add(n) } else { axis };
+        let at = usize::try_from(at).ok().filter(|&at| at < rank);
+        at.ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
+    }
+
+    /// As [`Cx::axis`], of several, none twice.
+    pub fn axes(&self, axes: &[i64], rank: usize) -> Result<Vec<usize>> {
+        let axes: Vec<usize> = axes.iter().map(|&axis| self.axis(axis, rank)).collect::<Result<_>>()?;
+        let mut sorted = axes.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.len() == axes.len() { Ok(axes) } else { Err(Refusal::wrong(format!("an axis twice in {axes:?}"))) }
+    }
+
+    // ---- Constants ----
+
+    /// The value, where it is known.
+    pub fn known(&self, val: Val) -> Option<&Tensor> {
+        self.b.known(val)
+    }
+
+    /// The integers of an operand, where all are known.
+    pub fn known_ints(&self, val: Val) -> Option<Vec<i64>> {
+        self.b.known_elements(val)?.into_iter().collect()
+    }
+
+    /// As [`Cx::known_ints`], of one that must be known.
+    pub fn ints_of(&self, val: Val, what: &str) -> Result<Vec<i64>> {
+        self.known_ints(val).ok_or_else(|| Refusal::unsupported(format!("{what} that only a run knows")))
+    }
+
+    /// The one number of an operand that must be known.
+    pub fn number_of(&self, val: Val, what: &str) -> Result<f64> {
+        let value = self.known(val).ok_or_else(|| Refusal::unsupported(format!("{what} that only a run knows")))?;
+        match value.to_f64s().as_slice() {
+            [number] => Ok(*number),
+            other => Err(Refusal::wrong(format!("expected one number as {what}, found {}", other.len()))),
+        }
+    }
+
+    // ---- Attributes ----
+
+    /// Notes that an attribute is understood, and gives it.
+    fn attr(&mut self, name: &'static str, kind: i32) -> Result<Option<&'a AttributeProto>> {
+        self.read.insert(name);
+        let Some(&attr) = self.attrs.get(name) else { return Ok(None) };
+        let found = attr.r#type.filter(|&kind| kind != 0).unwrap_or_else(|| guess(attr));
+        match found == kind {
+            true => Ok(Some(attr)),
+            false => {
+                Err(Refusal::wrong(format!("the attribute `{name}` is of type {found}, expected {kind} (AttributeProto.type)")))
+            }
+        }
+    }
+
+    pub fn int(&mut self, name: &'static str, default: i64) -> Result<i64> {
+        Ok(self.opt_int(name)?.unwrap_or(default))
+    }
+
+    pub fn opt_int(&mut self, name: &'static str) -> Result<Option<i64>> {
+        Ok(self.attr(name, attribute_type::INT)?.map(|attr| attr.i.unwrap_or_default()))
+    }
+
+    /// An integer that is 0 or 1.
+    pub fn flag(&mut self, name: &'static str, default: bool) -> Result<bool> {
+        Ok(self.int(name, default.into())? != 0)
+    }
+
+    pub fn ints(&mut self, name: &'static str) -> Result<Option<Vec<i64>>> {
+        Ok(self.attr(name, attribute_type::INTS)?.map(|attr| attr.ints.clone()))
+    }
+
+    pub fn float(&mut self, name: &'static str, default: f32) -> Result<f64> {
+        Ok(self.opt_float(name)?.unwrap_or(default.into()))
+    }
+
+    pub fn opt_float(&mut self, name: &'static str) -> Result<Option<f64>> {
+        Ok(self.attr(name, attribute_type::FLOAT)?.map(|attr| attr.f.unwrap_or_default().into()))
+    }
+
+    pub fn floats(&mut self, name: &'static str) -> Result<Option<Vec<f64>>> {
+        let attr = self.attr(name, attribute_type::FLOATS)?;
+        Ok(attr.map(|attr| attr.floats.iter().map(|&value| value.into()).collect()))
+    }
+
+    pub fn text(&mut self, name: &'static str, default: &str) -> Result<String> {
+        let Some(attr) = self.attr(name, attribute_type::STRING)? else { return Ok(default.to_owned()) };
+        let text = String::from_utf8(attr.s.clone().unwrap_or_default());
+        text.map_err(|_| Refusal::wrong(format!("the attribute `{name}` is not UTF-8")))
+    }
+
+    pub fn texts(&mut self, name: &'static str) -> Result<Option<Vec<String>>> {
+        let Some(attr) = self.attr(name, attribute_type::STRINGS)? else { return Ok(None) };
+        let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone());
+        let texts: std::result::Result<Vec<String>, _> = attr.strings.iter().map(text).collect();
+        texts.map(Some).map_err(|_| Refusal::wrong(format!("the attribute `{name}` is not UTF-8")))
+    }
+
+    pub fn tensor(&mut self, name: &'static str) -> Result<Option<Tensor>> {
+        let Some(attr) = self.attr(name, attribute_type::TENSOR)? else { return Ok(None) };
+        let proto = attr.t.as_ref().ok_or_else(|| Refusal::wrong(format!("the attribute `{name}` has no tensor")))?;
+        self.gate.tensor(proto).map(Some).map_err(unread)
+    }
+
+    pub fn sparse_tensor(&mut self, name: &'static str) -> Result<Option<Tensor>> {
+        let Some(attr) = self.attr(name, attribute_type::SPARSE_TENSOR)? else { return Ok(None) };
+        let proto = attr.sparse_tensor.as_ref().ok_or_else(|| Refusal::wrong(format!("the attribute `{name}` has no tensor")))?;
+        self.gate.sparse(proto).map(Some).map_err(unread)
+    }
+
+    /// Whether an attribute is there; it counts as understood.
+    pub fn has(&mut self, name: &'static str) -> bool {
+        self.read.insert(name);
+        self.attrs.contains_key(name)
+    }
+
+    /// An attribute that says nothing of the result.
+    pub fn ignore(&mut self, name: &'static str) {
+        self.read.insert(name);
+    }
+
+    /// Refuses attributes that were not asked for.
+    pub fn all_read(&self) -> Result<()> {
+        // Of operator sets before 6: which operands might be overwritten.
+        let unread = self.attrs.keys().filter(|name| !self.read.contains(*name) && **name != "consumed_inputs");
+        let mut unread: Vec<String> = unread.map(|name| format!("`{}`", shown(name))).collect();
+        unread.sort_unstable();
+        match unread.is_empty() {
+            true => Ok(()),
+            false => Err(Refusal::unsupported(format!("attributes that are not understood: {}", unread.join(", ")))),
+        }
+    }
+
+    // ---- The program ----
+
+    /// A call of a Relay operator; attributes that are not given have their defaults.
+    pub fn call(&mut self, op: &str, args: &[Val], attrs: &[(&str, AttrValue)]) -> Result {
+        self.b.call(op, args, attrs)
+    }
+
+    pub fn unary(&mut self, op: &str, arg: Val) -> Result {
+        self.b.call(op, &[arg], &[])
+    }
+
+    pub fn binary(&mut self, op: &str, lhs: Val, rhs: Val) -> Result {
+        self.b.call(op, &[lhs, rhs], &[])
+    }
+
+    pub fn constant(&mut self, value: Tensor) -> Val {
+        self.b.constant(value)
+    }
+
+    /// A constant of rank 0, converted as `cast` does.
+    pub fn scalar(&mut self, dtype: DType, value: f64) -> Result {
+        let tensor = Tensor::full(dtype, &[], value).ok_or_else(|| Refusal::unsupported(format!("a scalar of {dtype}")))?;
+        Ok(self.b.constant(tensor))
+    }
+
+    /// A constant vector of int64.
+    pub fn int_list(&mut self, values: &[i64]) -> Val {
+        self.b.constant(Tensor::from_vec(&[values.len()], values.to_vec()))
+    }
+
+    pub fn tuple(&mut self, fields: &[Val]) -> Val {
+        self.b.tuple(fields)
+    }
+
+    pub fn field(&mut self, tuple: Val, index: usize) -> Result {
+        self.b.field(tuple, index)
+    }
+
+    /// Converted; itself where it is of that dtype.
+    pub fn cast(&mut self, val: Val, dtype: DType) -> Result {
+        match self.dtype(val)? == dtype {
+            true => Ok(val),
+            false => self.call("cast", &[val], &[("dtype", AttrValue::DType(Some(dtype)))]),
+        }
+    }
+
+    /// In another shape, where -1 is what remains and 0 a dimension of 0.
+    pub fn reshape(&mut self, val: Val, shape: &[i64]) -> Result {
+        if dims_of(&self.shape(val)?).as_deref() == Some(shape) {
+            return Ok(val);
+        }
+        let zero = AttrValue::Bool(shape.contains(&0));
+        self.call("reshape", &[val], &[("newshape", AttrValue::ints(shape)), ("allowzero", zero)])
+    }
+
+    /// With its axes permuted; itself where they stay.
+    pub fn transpose(&mut self, val: Val, axes: &[usize]) -> Result {
+        if axes.iter().enumerate().all(|(at, &axis)| at == axis) {
+            return Ok(val);
+        }
+        self.call("transpose", &[val], &[("axes", positions(axes))])
+    }
+
+    /// With one axis of dimension 1 more, in front of axis `at`.
+    pub fn expand_dims(&mut self, val: Val, at: usize, n: usize) -> Result {
+        if n == 0 {
+            return Ok(val);
+        }
+        let attr = |n: usize| AttrValue::int(i64::try_from(n).unwrap_or(i64::MAX));
+        self.call("expand_dims", &[val], &[("axis", attr(at)), ("num_newaxis", attr(n))])
+    }
+
+    /// Without these axes, which have dimension 1.
+    pub fn squeeze(&mut self, val: Val, axes: &[usize]) -> Result {
+        if axes.is_empty() {
+            return Ok(val);
+        }
+        self.call("squeeze", &[val], &[("axis", positions(axes))])
+    }
+
+    /// Several tensors one after the other.
+    pub fn concatenate(&mut self, vals: &[Val], axis: usize) -> Result {
+        if let [one] = vals {
+            return Ok(*one);
+        }
+        let tuple = self.tuple(vals);
+        self.call("concatenate", &[tuple], &[("axis", AttrValue::int(i64::try_from(axis).unwrap_or(i64::MAX)))])
+    }
+
+    /// The positions from `begin` up to `end` of one axis.
+    pub fn slice(&mut self, val: Val, axis: usize, begin: i64, end: i64) -> Result {
+        let one = |value: i64| AttrValue::ints(&[value]);
+        let attrs = [("begin", one(begin)), ("end", one(end)), ("strides", one(1)), ("axes", positions(&[axis]))];
+        self.call("strided_slice", &[val], &attrs)
+    }
+
+    /// A scalar of a tensor that has one element.
+    pub fn to_scalar(&mut self, val: Val) -> Result {
+        let rank = self.rank(val)?;
+        let axes: Vec<usize> = (0..rank).collect();
+        self.squeeze(val, &axes)
+    }
+
+    /// The dimensions of a tensor, as a vector of int64.
+    pub fn shape_of(&mut self, val: Val) -> Result {
+        let elements: Vec<Option<i64>> = self.shape(val)?.into_iter().map(Dim::value).collect();
+        let shape = self.call("shape_of", &[val], &[("dtype", AttrValue::DType(Some(DType::I64)))])?;
+        if self.known(shape).is_none() {
+            self.b.set_elements(shape, &elements);
+        }
+        Ok(shape)
+    }
+}
+
+/// Positions as the value of an attribute.
+pub fn positions(axes: &[usize]) -> AttrValue {
+    let axes: Vec<i64> = axes.iter().map(|&axis| i64::try_from(axis).unwrap_or(i64::MAX)).collect();
+    AttrValue::ints(&axes)
+}
+
+/// Files before IR version 2 do not say which of its values an attribute has.
+fn guess(attr: &AttributeProto) -> i32 {
+    match attr {
+        _ if attr.f.is_some() => attribute_type::FLOAT,
+        _ if attr.i.is_some() => attribute_type::INT,
+        _ if attr.s.is_some() => attribute_type::STRING,
+        _ if attr.t.is_some() => attribute_type::TENSOR,
+        _ if attr.g.is_some() => attribute_type::GRAPH,
+        _ if !attr.floats.is_empty() => attribute_type::FLOATS,
+        _ if !attr.ints.is_empty() => attribute_type::INTS,
+        _ if !attr.strings.is_empty() => attribute_type::STRINGS,
+        _ => 0,
+    }
+}
+
+/// A tensor of the model that cannot be one of the program.
+pub fn unread(unread: Unread) -> Refusal {
+    match unread {
+        Unread::Unsupported(what) => Refusal::unsupported(what),
+        Unread::Wrong(diagnostic) => Refusal::Wrong(diagnostic),
+    }
+}

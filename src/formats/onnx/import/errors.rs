@@ -1,0 +1,185 @@
+//! Why a model is not imported, in words.
+
+use crate::base::Span;
+use crate::base::text::{count, escape_control, join_words, nearest, shortened, thousands};
+use crate::diag::{Diagnostic, codes};
+use crate::formats::errors::{entry_limit, unsound};
+use crate::ops::OpDef;
+use crate::ops::rel::{Fault, FaultHelp};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+/// Why a node does not become a part of the program.
+#[derive(Debug)]
+pub enum Refusal {
+    /// Relay has nothing for it, or not for this form of it; all such nodes are named at once.
+    Unsupported(String),
+    /// It breaks a rule, of ONNX or of the Relay operator it becomes.
+    Wrong(Box<Diagnostic>),
+}
+
+impl Refusal {
+    /// Lower case, no full stop.
+    pub fn unsupported(reason: impl Into<String>) -> Refusal {
+        Refusal::Unsupported(reason.into())
+    }
+
+    pub fn wrong(words: impl Into<String>) -> Refusal {
+        Refusal::Wrong(Box::new(Diagnostic::new(codes::E0716, words)))
+    }
+
+    /// A rule of an operator, with the rule itself.
+    pub fn fault(def: &OpDef, fault: Fault) -> Refusal {
+        let mut diagnostic = Diagnostic::new(codes::E0716, fault.message);
+        if let Some((rule, values)) = fault.equation {
+            diagnostic = diagnostic.equation(rule, values);
+        }
+        let rule = def.rules.iter().find(|rule| rule.split(':').next() == Some(fault.rule));
+        diagnostic = diagnostic.note(match rule {
+            Some(rule) => format!("in Relay this is `{}`, whose rule {rule}", def.name),
+            None => format!("in Relay this is `{}`", def.name),
+        });
+        for help in fault.helps {
+            if let FaultHelp::Text(text) = help {
+                diagnostic = diagnostic.note(text);
+            }
+        }
+        Refusal::Wrong(Box::new(diagnostic))
+    }
+}
+
+/// A name of the file, fit to be shown: control characters escaped, not longer than helps.
+pub fn shown(name: &str) -> String {
+    shortened(&escape_control(name).replace(['\n', '\t'], " "), MAX_SHOWN)
+}
+
+const MAX_SHOWN: usize = 120;
+
+/// More places than this help nobody; all are counted.
+const MAX_NAMES: usize = 8;
+
+/// What cannot be imported: the operator and the reason, with the nodes.
+pub type Unsupported = IndexMap<(String, String), Vec<(String, Span)>, FxBuildHasher>;
+
+/// Everything that is not supported, at once.
+pub fn unsupported(model: &str, found: &Unsupported, n_nodes: usize) -> Diagnostic {
+    let n: usize = found.values().map(Vec::len).sum();
+    let message = format!("`{model}`: {} of {} cannot be imported", thousands_of(n), count(n_nodes, "node"));
+    let mut diagnostic = Diagnostic::new(codes::E0715, message);
+    let mut places = found.iter().filter_map(|((kind, _), nodes)| Some((kind, nodes.first()?.1))).take(MAX_NAMES);
+    if let Some((kind, span)) = places.next() {
+        diagnostic = diagnostic.at(span, kind.clone());
+    }
+    for (kind, span) in places {
+        diagnostic = diagnostic.also(span, kind.clone());
+    }
+    for ((kind, reason), nodes) in found {
+        diagnostic = diagnostic.note(format!("{kind}, {}: {reason} ({})", count(nodes.len(), "time"), names(nodes)));
+    }
+    diagnostic.help("`--keep-going` makes the results of these nodes inputs of the program")
+}
+
+/// The same, where the program is made nonetheless.
+pub fn left_open(model: &str, found: &Unsupported, n_nodes: usize) -> Diagnostic {
+    let mut diagnostic = unsupported(model, found, n_nodes);
+    diagnostic.severity = crate::diag::Severity::Warning;
+    diagnostic.helps.clear();
+    diagnostic.help("what they would compute are inputs of the program now")
+}
+
+/// The type of a result that is to become an input is not known.
+pub fn no_type(model: &str, node: &str, output: &str, span: Span) -> Diagnostic {
+    let (node, output) = (shown(node), shown(output));
+    let message = format!("`{model}`: `{output}` cannot become an input, as the model does not say its type");
+    Diagnostic::new(codes::E0715, message)
+        .at(span, format!("made by {node}"))
+        .help("run ONNX's shape inference on the model first")
+}
+
+/// A node inside a branch or a loop cannot give an input of the program.
+pub fn inside(model: &str, node: &str, span: Span) -> Diagnostic {
+    let message = format!("`{model}`: the results of `{}` cannot become inputs, as they are made in a subgraph", shown(node));
+    Diagnostic::new(codes::E0715, message).at(span, "").help("leave `--keep-going` out: all that cannot be imported is listed")
+}
+
+/// Functions that call functions make more nodes than anybody waits for.
+pub fn too_many_steps(model: &str, limit: usize) -> Diagnostic {
+    let limit = thousands_of(limit);
+    let message = format!("`{model}`: more than {limit} nodes, since functions and loops are written out where they are used");
+    Diagnostic::new(codes::E0805, message)
+}
+
+fn thousands_of(n: usize) -> String {
+    thousands(u64::try_from(n).unwrap_or(u64::MAX))
+}
+
+fn names(nodes: &[(String, Span)]) -> String {
+    let mut names: Vec<String> = nodes.iter().take(MAX_NAMES).map(|(name, _)| format!("`{}`", shown(name))).collect();
+    let left = nodes.len().saturating_sub(names.len());
+    if left > 0 {
+        names.push(format!("{} more", thousands_of(left)));
+    }
+    join_words(&names, "and")
+}
+
+/// A node that breaks a rule: what was found, said of the node.
+pub fn wrong(model: &str, kind: &str, node: &str, span: Span, found: Diagnostic) -> Diagnostic {
+    let message = format!("`{model}`, node `{}` ({}): {}", shown(node), shown(kind), found.message);
+    let mut diagnostic = Diagnostic { message, ..found };
+    if diagnostic.labels.is_empty() {
+        diagnostic = diagnostic.at(span, "");
+    }
+    diagnostic
+}
+
+/// What is not as ONNX wants it, outside of any node.
+pub fn structure(model: &str, words: impl std::fmt::Display) -> Diagnostic {
+    unsound(model, words)
+}
+
+/// The bytes are no protocol buffer of ONNX's messages.
+pub fn undecodable(model: &str, error: &prost::DecodeError) -> Diagnostic {
+    let words = error.to_string();
+    let words = words.strip_prefix("failed to decode Protobuf message: ").unwrap_or(&words);
+    unsound(model, format_args!("not a model of ONNX: {}", shown(words)))
+}
+
+/// More of something than a model may have.
+pub fn too_many(model: &str, offset: usize, words: impl std::fmt::Display) -> Diagnostic {
+    entry_limit(model, offset, words)
+}
+
+/// A tensor whose elements are in another file.
+pub fn outside(model: &str, tensor: &str, location: &str) -> Diagnostic {
+    let (tensor, location) = (shown(tensor), shown(location));
+    Diagnostic::new(codes::E0717, format!("`{model}`: the elements of `{tensor}` are in another file, `{location}`"))
+        .help("`--external-data` reads files of the model's own folder, and of folders inside it")
+}
+
+/// A place outside that is not read.
+pub fn no_place(model: &str, tensor: &str, location: &str, why: &str) -> Diagnostic {
+    let (tensor, location) = (shown(tensor), shown(location));
+    let message = format!("`{model}`: the elements of `{tensor}` are said to be in `{location}`, which {why}");
+    Diagnostic::new(codes::E0717, message).help("only files of the model's own folder are read, and of folders inside it")
+}
+
+/// `--shape` for what is no input.
+pub fn no_input<'a>(name: &str, inputs: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0706, format!("`--shape {}=…`: the model has no such input", shown(name)));
+    match nearest(name, inputs.clone()) {
+        Some(near) => diagnostic.help(format!("did you mean `{}`?", shown(near))),
+        None => {
+            let names: Vec<String> = inputs.take(MAX_NAMES).map(|name| format!("`{}`", shown(name))).collect();
+            diagnostic.help(match names.is_empty() {
+                true => "it has no inputs".into(),
+                false => format!("its inputs are {}", join_words(&names, "and")),
+            })
+        }
+    }
+}
+
+/// `--shape` that the model contradicts.
+pub fn other_shape(name: &str, wanted: &str, found: &str) -> Diagnostic {
+    let message = format!("`--shape {}={wanted}`: the model says {found}", shown(name));
+    Diagnostic::new(codes::E0705, message).help("only dimensions that the model leaves open can be set")
+}

@@ -1,0 +1,577 @@
+//! From graphs to expressions: names become values, nodes become calls.
+//!
+//! A graph is a frame on a stack, and so are the body of a function where it is called and the graph inside a node: nothing
+//! recurses. What a subgraph uses of the graphs around it is bound by a `let` there, because a branch or a loop may only mention
+//! variables. Nodes on which no result depends are left out. All nodes that cannot be imported are found in one walk: what
+//! depends on them has no value, and its kind is looked at nonetheless.
+
+use super::super::proto::{AttributeProto, GraphProto, NodeProto, SparseTensorProto, TypeProto, ValueInfoProto};
+use super::build::{Builder, Val};
+use super::check::{self, FunctionKey, callee_of, domain_of, subgraphs};
+use super::control::{self, After};
+use super::cx::{Attributes, Cx};
+use super::errors::{self, Refusal, Unsupported, shown};
+use super::listing::{Listing, kind_of, name_of};
+use super::names::Names;
+use super::ops::{self, How};
+use super::tensors::{Gate, Unread, dtype_of};
+use super::{Import, Shapes};
+use crate::base::Span;
+use crate::diag::Diagnostic;
+use crate::formats::onnx::proto::{FunctionProto, ModelProto};
+use crate::ir::{ExprKind, VarId};
+use crate::types::{DType, Dim, MAX_RANK, Ty};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// Nodes may be visited so often in all, and so often each: those of functions and loops are visited again and again.
+const MIN_STEPS: usize = 1 << 16;
+const STEPS_EACH: usize = 16;
+
+/// More nodes that break rules than this help nobody.
+const MAX_WRONG: usize = 20;
+
+/// A list of nodes that is gone through.
+pub struct Frame<'a> {
+    nodes: &'a [NodeProto],
+    needed: Vec<bool>,
+    next: usize,
+    /// What names stand for.
+    pub values: FxHashMap<&'a str, Val>,
+    /// The frame whose values are seen from here.
+    pub outer: Option<usize>,
+    /// What is bound by `let`, in order.
+    pub lets: Vec<(VarId, Val)>,
+    outputs: Vec<&'a str>,
+    /// The types that the model says values have.
+    types: FxHashMap<&'a str, &'a TypeProto>,
+    opsets: Rc<FxHashMap<String, i64>>,
+    /// The attributes of the function that this is the body of.
+    attrs: Rc<Attributes<'a>>,
+    /// Whether results of nodes that cannot be imported may become inputs of the program.
+    may_open: bool,
+    pub after: After<'a>,
+}
+
+/// A model in the making.
+pub struct Walk<'a> {
+    pub b: Builder,
+    pub request: &'a Import<'a>,
+    gate: Gate<'a>,
+    pub listing: Listing,
+    functions: FxHashMap<FunctionKey<'a>, &'a FunctionProto>,
+    pub frames: Vec<Frame<'a>>,
+    unsupported: Unsupported,
+    wrong: Vec<Diagnostic>,
+    pub names: Names,
+    /// The parameters of the program that are inputs, and what they are called in the model.
+    pub inputs: Vec<(VarId, String)>,
+    /// Tensors of the file by their expressions, in their order.
+    pub weights: Vec<(Val, String)>,
+    n_steps: usize,
+    n_nodes: usize,
+    /// How many nodes may be visited.
+    max_steps: usize,
+    /// Stands for what has no value, and for what is left out.
+    pub poison: Val,
+    pub absent: Val,
+}
+
+/// What has become of a model.
+pub struct Walked<'a> {
+    pub walk: Walk<'a>,
+    /// The values of the outputs, with the lets of the main graph.
+    pub outputs: Vec<Val>,
+    pub lets: Vec<(VarId, Val)>,
+    /// Nodes whose results have become inputs.
+    pub left_open: Option<Diagnostic>,
+}
+
+/// Walks through a model that was checked. The errors come with the listing they point into.
+pub fn walk<'a>(
+    request: &'a Import<'a>,
+    model: &'a ModelProto,
+    shapes: &Shapes,
+) -> (Listing, Result<Walked<'a>, Vec<Diagnostic>>) {
+    let mut b = Builder::new();
+    let (poison, absent) = (b.poison(), b.poison());
+    let mut walk = Walk {
+        b,
+        request,
+        gate: Gate { model: request.name, outside: request.outside },
+        listing: Listing::new(request.file),
+        functions: model.functions.iter().map(|function| (check::key_of(function), function)).collect(),
+        frames: vec![],
+        unsupported: Unsupported::default(),
+        wrong: vec![],
+        names: Names::default(),
+        inputs: vec![],
+        weights: vec![],
+        n_steps: 0,
+        n_nodes: 0,
+        max_steps: MIN_STEPS.saturating_add(n_nodes(model).saturating_mul(STEPS_EACH)),
+        poison,
+        absent,
+    };
+    let result = walk.main(model, shapes);
+    let listing = std::mem::replace(&mut walk.listing, Listing::new(request.file));
+    match result {
+        Ok((outputs, lets, left_open)) => (listing, Ok(Walked { walk, outputs, lets, left_open })),
+        Err(errors) => (listing, Err(errors)),
+    }
+}
+
+type Main = (Vec<Val>, Vec<(VarId, Val)>, Option<Diagnostic>);
+
+impl<'a> Walk<'a> {
+    fn main(&mut self, model: &'a ModelProto, shapes: &Shapes) -> Result<Main, Vec<Diagnostic>> {
+        let one = |error| vec![error];
+        let opsets = check::opsets(self.request.name, &model.opset_import).map_err(one)?;
+        let Some(graph) = &model.graph else { return Err(one(errors::structure(self.request.name, "a model without a graph"))) };
+        let mut frame = self.frame(graph, None, Rc::new(opsets), Rc::default(), After::Main).map_err(one)?;
+        frame.may_open = true;
+        self.main_inputs(graph, shapes, &mut frame)?;
+        self.frames.push(frame);
+        let (outputs, lets) = self.run().map_err(one)?;
+        let left_open = self.verdict()?;
+        Ok((outputs, lets, left_open))
+    }
+
+    /// What was found on the way: errors, or what is to be said of a program that has been made.
+    fn verdict(&mut self) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
+        let mut errors = std::mem::take(&mut self.wrong);
+        if self.unsupported.is_empty() {
+            return if errors.is_empty() { Ok(None) } else { Err(errors) };
+        }
+        if self.request.keep_going && errors.is_empty() {
+            return Ok(Some(errors::left_open(self.request.name, &self.unsupported, self.n_nodes)));
+        }
+        errors.insert(0, errors::unsupported(self.request.name, &self.unsupported, self.n_nodes));
+        Err(errors)
+    }
+
+    // ---- Frames ----
+
+    /// A graph with its tensors; its inputs are left to the caller.
+    pub fn frame(
+        &mut self,
+        graph: &'a GraphProto,
+        outer: Option<usize>,
+        opsets: Rc<FxHashMap<String, i64>>,
+        attrs: Rc<Attributes<'a>>,
+        after: After<'a>,
+    ) -> Result<Frame<'a>, Diagnostic> {
+        let info = |value: &'a ValueInfoProto| Some((value.name.as_deref()?, value.r#type.as_ref()?));
+        let types = graph.value_info.iter().chain(&graph.output).filter_map(info).collect();
+        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).collect();
+        let needed = needed(&graph.node, &outputs);
+        let mut values = FxHashMap::default();
+        let gate = self.gate;
+        let dense = graph.initializer.iter().map(|proto| (proto.name.as_deref(), gate.tensor(proto)));
+        let name_of = |sparse: &'a SparseTensorProto| sparse.values.as_ref().and_then(|values| values.name.as_deref());
+        let sparse = graph.sparse_initializer.iter().map(|sparse| (name_of(sparse), gate.sparse(sparse)));
+        for (name, tensor) in dense.chain(sparse) {
+            let name = name.unwrap_or_default();
+            let span = self.listing.add_value("initializer", name);
+            self.b.span = span;
+            let value = match tensor {
+                Ok(tensor) => {
+                    let value = self.b.constant(tensor);
+                    let name = self.names.free(name);
+                    self.weights.push((value, name));
+                    value
+                }
+                Err(Unread::Wrong(error)) => return Err(*error),
+                Err(Unread::Unsupported(what)) => {
+                    self.refuse("an initializer", &what, name, span);
+                    self.poison
+                }
+            };
+            values.insert(name, value);
+        }
+        Ok(Frame {
+            nodes: &graph.node,
+            needed,
+            next: 0,
+            values,
+            outer,
+            lets: vec![],
+            outputs,
+            types,
+            opsets,
+            attrs,
+            may_open: false,
+            after,
+        })
+    }
+
+    /// The inputs of the main graph that have no default become parameters.
+    fn main_inputs(&mut self, graph: &'a GraphProto, shapes: &Shapes, frame: &mut Frame<'a>) -> Result<(), Vec<Diagnostic>> {
+        let free = |input: &&'a ValueInfoProto| !frame.values.contains_key(input.name.as_deref().unwrap_or_default());
+        let inputs: Vec<&ValueInfoProto> = graph.input.iter().filter(free).collect();
+        let names = || inputs.iter().map(|input| input.name.as_deref().unwrap_or_default());
+        let mut found: Vec<Diagnostic> = shapes
+            .iter()
+            .filter(|(name, _)| !names().any(|input| input == name))
+            .map(|(name, _)| errors::no_input(name, names()))
+            .collect();
+        for input in &inputs {
+            let name = input.name.as_deref().unwrap_or_default();
+            let wanted = shapes.iter().find(|(wanted, _)| wanted == name).map(|(_, shape)| shape.as_slice());
+            let span = self.listing.add_value("input", name);
+            self.b.span = span;
+            let value = match self.declared_ty(input.r#type.as_ref(), wanted) {
+                Ok(Ok(ty)) => self.parameter(name, ty),
+                Ok(Err(reason)) => {
+                    self.refuse("an input", &reason, name, span);
+                    self.poison
+                }
+                Err((wanted, model)) => {
+                    found.push(errors::other_shape(name, &wanted, &model));
+                    self.poison
+                }
+            };
+            frame.values.insert(name, value);
+        }
+        if found.is_empty() { Ok(()) } else { Err(found) }
+    }
+
+    /// A new parameter of the program.
+    pub fn parameter(&mut self, name: &str, ty: Ty) -> Val {
+        let free = self.names.free(name);
+        let (var, value) = self.b.var(&free, ty);
+        if free != name {
+            self.b.place(var);
+        }
+        self.inputs.push((var, name.to_owned()));
+        value
+    }
+
+    /// The type that the model declares, with the dimensions that are wanted; a reason where Relay has none like it; what was
+    /// wanted and what the model says where they disagree.
+    #[allow(clippy::type_complexity, reason = "the two ways to fail are two different messages")]
+    fn declared_ty(
+        &mut self,
+        ty: Option<&TypeProto>,
+        wanted: Option<&[Option<i64>]>,
+    ) -> Result<Result<Ty, String>, (String, String)> {
+        let (dims, dtype) = match declared(ty) {
+            Ok(declared) => declared,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let dims = match (dims, wanted) {
+            (Some(dims), None) => dims,
+            (None, Some(wanted)) => wanted.iter().map(|dim| dim.map_or(Dim::Any, Dim::known)).collect(),
+            (None, None) => return Ok(Err("the model does not say its rank; `--shape` does".to_owned())),
+            (Some(dims), Some(wanted)) => {
+                let fits =
+                    |(dim, wanted): (&Dim, &Option<i64>)| dim.value().is_none() || wanted.is_none() || dim.value() == *wanted;
+                if dims.len() != wanted.len() || !dims.iter().zip(wanted).all(fits) {
+                    let text = |dim: &Option<i64>| dim.map_or("?".to_owned(), |dim| dim.to_string());
+                    let wanted: Vec<String> = wanted.iter().map(text).collect();
+                    return Err((wanted.join(","), crate::types::shape_text(&dims)));
+                }
+                dims.iter().zip(wanted).map(|(&dim, wanted)| wanted.map_or(dim, Dim::known)).collect()
+            }
+        };
+        Ok(Ok(self.b.module.types.tensor(&dims, dtype)))
+    }
+
+    /// Goes on until the main graph has its outputs. Errors: E0805 where that takes too long, and what tensors of subgraphs have.
+    fn run(&mut self) -> Result<(Vec<Val>, Vec<(VarId, Val)>), Diagnostic> {
+        loop {
+            let at = self.frames.len().saturating_sub(1);
+            let Some(frame) = self.frames.last_mut() else { return Ok((vec![], vec![])) };
+            if let Some(node) = frame.nodes.get(frame.next) {
+                let needed = frame.needed.get(frame.next).copied().unwrap_or(true);
+                frame.next = frame.next.saturating_add(1);
+                self.n_steps = self.n_steps.saturating_add(1);
+                if self.n_steps > self.max_steps {
+                    return Err(errors::too_many_steps(self.request.name, self.max_steps));
+                }
+                if needed {
+                    self.n_nodes = self.n_nodes.saturating_add(1);
+                    self.node(at, node)?;
+                }
+                continue;
+            }
+            let outputs = frame.outputs.clone();
+            let results: Vec<Val> = outputs.into_iter().map(|output| self.lookup(at, output)).collect();
+            let Some(frame) = self.frames.pop() else { return Ok((vec![], vec![])) };
+            if let After::Main = frame.after {
+                return Ok((results, frame.lets));
+            }
+            control::finish(self, frame, results)?;
+        }
+    }
+
+    /// What a name stands for in a frame. What comes from a frame around it is a variable or a constant.
+    pub fn lookup(&mut self, at: usize, name: &str) -> Val {
+        let mut from = Some(at);
+        while let Some(frame) = from.and_then(|from| self.frames.get(from)) {
+            if let Some((&key, &value)) = frame.values.get_key_value(name) {
+                return if from == Some(at) { value } else { self.captured(from.unwrap_or(at), key, value) };
+            }
+            from = frame.outer;
+        }
+        self.poison
+    }
+
+    /// Binds a value of a frame to a variable, so that what is inside may mention it.
+    fn captured(&mut self, owner: usize, key: &'a str, value: Val) -> Val {
+        if matches!(self.b.kind(value), ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Error) {
+            return value;
+        }
+        let (var, variable) = self.bound(key, value);
+        if let Some(frame) = self.frames.get_mut(owner) {
+            frame.lets.push((var, value));
+            frame.values.insert(key, variable);
+        }
+        variable
+    }
+
+    /// A new variable that a value is bound to.
+    pub fn bound(&mut self, name: &str, value: Val) -> (VarId, Val) {
+        let free = self.names.free(name);
+        let ty = self.b.ty(value);
+        let (var, variable) = self.b.var(&free, ty);
+        self.b.alias(variable, value);
+        (var, variable)
+    }
+
+    // ---- Nodes ----
+
+    fn node(&mut self, at: usize, node: &'a NodeProto) -> Result<(), Diagnostic> {
+        let span = self.listing.add(node);
+        self.b.span = span;
+        let absent = self.absent;
+        let given = |input: &String| Some(self.lookup(at, input)).filter(|&val| !input.is_empty() && val != absent);
+        let inputs: Vec<Option<Val>> = node.input.iter().map(given).collect();
+        let poisoned = inputs.contains(&Some(self.poison));
+        let Some(frame) = self.frames.get(at) else { return Ok(()) };
+        if let Some(&function) = self.functions.get(&callee_of(node)) {
+            return control::call(self, at, node, function, inputs);
+        }
+        let domain = domain_of(&node.domain);
+        let opset = frame.opsets.get(domain).copied();
+        let attrs = attributes(node, &frame.attrs);
+        let result = match (ops::find(domain, node.op_type.as_deref().unwrap_or_default()), opset) {
+            (_, None) => Err(Refusal::wrong(format!(
+                "the model does not say which version of the operator set `{}` it is of",
+                shown(domain)
+            ))),
+            (Err(reason), _) => Err(Refusal::unsupported(reason)),
+            (Ok(converter), Some(opset)) => match converter.version(opset) {
+                None => Err(Refusal::unsupported(format!("this operator of operator set {opset} is not known"))),
+                Some(_) if poisoned => {
+                    self.give(at, node, &vec![self.poison; node.output.len()]);
+                    return Ok(());
+                }
+                Some(version) => {
+                    let declared = node
+                        .output
+                        .iter()
+                        .map(|output| frame.types.get(output.as_str()).and_then(|ty| static_dims(ty)))
+                        .collect();
+                    let read = FxHashSet::default();
+                    let (gate, b) = (self.gate, &mut self.b);
+                    let mut cx = Cx { b, node, gate, inputs, version, declared, attrs: &attrs, read };
+                    match converter.how {
+                        How::Node(convert) => convert(&mut cx).and_then(|results| cx.all_read().map(|()| results)),
+                        How::Control(start) => {
+                            let inputs = cx.inputs;
+                            match start(self, at, node, &inputs, &attrs) {
+                                Ok(control::Started::Frames) => return Ok(()),
+                                Ok(control::Started::Failed(error)) => return Err(error),
+                                Err(refusal) => Err(refusal),
+                            }
+                        }
+                    }
+                }
+            },
+        };
+        self.settle(at, node, span, result);
+        Ok(())
+    }
+
+    /// Names the results of a node, or notes why it has none.
+    pub fn settle(&mut self, at: usize, node: &'a NodeProto, span: Span, result: Result<Vec<Val>, Refusal>) {
+        let n_wanted = node.output.iter().rposition(|output| !output.is_empty()).map_or(0, |last| last.saturating_add(1));
+        let result = result.and_then(|results| match results.len() >= n_wanted {
+            true => Ok(results),
+            false => Err(Refusal::unsupported(format!("result {} of it", results.len()))),
+        });
+        match result {
+            Ok(results) => self.give(at, node, &results),
+            Err(Refusal::Unsupported(reason)) => {
+                self.refuse(&kind_of(node), &reason, name_of(node), span);
+                self.leave_open(at, node, span);
+            }
+            Err(Refusal::Wrong(found)) => {
+                if self.wrong.len() < MAX_WRONG {
+                    self.wrong.push(errors::wrong(self.request.name, &kind_of(node), name_of(node), span, *found));
+                }
+                self.give(at, node, &vec![self.poison; node.output.len()]);
+            }
+        }
+    }
+
+    fn give(&mut self, at: usize, node: &'a NodeProto, results: &[Val]) {
+        if let Some(frame) = self.frames.get_mut(at) {
+            let named = node.output.iter().map(String::as_str).zip(results).filter(|(output, _)| !output.is_empty());
+            frame.values.extend(named.map(|(output, &value)| (output, value)));
+        }
+    }
+
+    fn refuse(&mut self, kind: &str, reason: &str, name: &str, span: Span) {
+        let key = (shown(kind), reason.to_owned());
+        self.unsupported.entry(key).or_default().push((name.to_owned(), span));
+    }
+
+    /// The results of a node that cannot be imported: inputs of the program, if that is wanted and their types are known.
+    fn leave_open(&mut self, at: usize, node: &'a NodeProto, span: Span) {
+        let mut results = vec![self.poison; node.output.len()];
+        let may_open = self.frames.get(at).is_some_and(|frame| frame.may_open) && self.request.keep_going;
+        if may_open {
+            for (output, result) in node.output.iter().zip(&mut results).filter(|(output, _)| !output.is_empty()) {
+                let ty = self.frames.get(at).and_then(|frame| frame.types.get(output.as_str())).copied();
+                match self.declared_ty(ty, None) {
+                    Ok(Ok(ty)) => *result = self.parameter(output, ty),
+                    _ => self.wrong.push(errors::no_type(self.request.name, name_of(node), output, span)),
+                }
+            }
+        } else if self.request.keep_going && self.wrong.len() < MAX_WRONG {
+            self.wrong.push(errors::inside(self.request.name, name_of(node), span));
+        }
+        self.give(at, node, &results);
+    }
+
+    /// The operator sets and attributes that hold in a frame, for what is inside it.
+    pub fn inherited(&self, at: usize) -> (Rc<FxHashMap<String, i64>>, Rc<Attributes<'a>>) {
+        self.frames.get(at).map_or_else(Default::default, |frame| (frame.opsets.clone(), frame.attrs.clone()))
+    }
+
+    /// The body of a function, with values for its inputs.
+    pub fn body(
+        &self,
+        function: &'a FunctionProto,
+        values: FxHashMap<&'a str, Val>,
+        attrs: Attributes<'a>,
+        after: After<'a>,
+    ) -> Result<Frame<'a>, Diagnostic> {
+        let opsets = check::opsets(self.request.name, &function.opset_import)?;
+        let outputs: Vec<&str> = function.output.iter().map(String::as_str).collect();
+        Ok(Frame {
+            nodes: &function.node,
+            needed: needed(&function.node, &outputs),
+            next: 0,
+            values,
+            outer: None,
+            lets: vec![],
+            outputs,
+            types: FxHashMap::default(),
+            opsets: Rc::new(opsets),
+            attrs: Rc::new(attrs),
+            may_open: false,
+            after,
+        })
+    }
+
+    /// A new variable of a type.
+    pub fn variable(&mut self, name: &str, ty: Ty) -> (VarId, Val) {
+        let free = self.names.free(name);
+        self.b.var(&free, ty)
+    }
+
+    /// A value that what is inside a frame may mention: bound to a variable there, unless it is one or a constant.
+    pub fn mentioned(&mut self, at: usize, value: Val) -> Val {
+        if matches!(self.b.kind(value), ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Error) {
+            return value;
+        }
+        let (var, variable) = self.bound("captured", value);
+        self.extend_lets(at, vec![(var, value)]);
+        variable
+    }
+
+    pub fn extend_lets(&mut self, at: usize, lets: Vec<(VarId, Val)>) {
+        if let Some(frame) = self.frames.get_mut(at) {
+            frame.lets.extend(lets);
+        }
+    }
+}
+
+/// The attributes of a node; one that refers to a function's attribute is replaced by it, or is left out where that is.
+pub fn attributes<'a>(node: &'a NodeProto, outer: &Attributes<'a>) -> Attributes<'a> {
+    let value = |attr: &'a AttributeProto| -> Option<(&'a str, &'a AttributeProto)> {
+        let name = attr.name.as_deref().unwrap_or_default();
+        match attr.ref_attr_name.as_deref().filter(|from| !from.is_empty()) {
+            Some(from) => outer.get(from).map(|&of| (name, of)),
+            None => Some((name, attr)),
+        }
+    };
+    node.attribute.iter().filter_map(value).collect()
+}
+
+/// Which nodes results depend on.
+fn needed(nodes: &[NodeProto], outputs: &[&str]) -> Vec<bool> {
+    let mut wanted: FxHashSet<&str> = outputs.iter().copied().collect();
+    let mut needed = vec![false; nodes.len()];
+    for (node, needed) in nodes.iter().zip(&mut needed).rev() {
+        if !node.output.iter().any(|output| wanted.contains(output.as_str())) {
+            continue;
+        }
+        *needed = true;
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            wanted.extend(node.input.iter().map(String::as_str));
+            for graph in subgraphs(node) {
+                wanted.extend(graph.output.iter().filter_map(|output| output.name.as_deref()));
+                stack.extend(&graph.node);
+            }
+        }
+    }
+    needed
+}
+
+/// The dimensions and the dtype that a type declares; no dimensions where it does not say how many. Errors: why Relay has no
+/// such type.
+pub fn declared(ty: Option<&TypeProto>) -> Result<(Option<Vec<Dim>>, DType), String> {
+    let Some(ty) = ty else { return Err("the model does not say its type".to_owned()) };
+    let Some(tensor) = &ty.tensor_type else {
+        return Err(match ty {
+            TypeProto { sequence_type: Some(_), .. } => "a sequence, which Relay does not have".to_owned(),
+            TypeProto { map_type: Some(_), .. } => "a map, which Relay does not have".to_owned(),
+            TypeProto { optional_type: Some(_), .. } => "an optional value, which Relay does not have".to_owned(),
+            TypeProto { sparse_tensor_type: Some(_), .. } => "a sparse tensor, which Relay does not have".to_owned(),
+            _ => "the model does not say its type".to_owned(),
+        });
+    };
+    let dtype = dtype_of(tensor.elem_type.unwrap_or(0))?;
+    let Some(shape) = &tensor.shape else { return Ok((None, dtype)) };
+    if shape.dim.len() > MAX_RANK {
+        return Err(format!("a rank above {MAX_RANK}"));
+    }
+    let dim = |dim: &super::super::proto::DimensionProto| match dim.dim_value {
+        Some(value) if value >= 0 => Dim::known(value),
+        _ => Dim::Any,
+    };
+    Ok((Some(shape.dim.iter().map(dim).collect()), dtype))
+}
+
+/// All dimensions of a declared type, if it says them.
+fn static_dims(ty: &TypeProto) -> Option<Vec<i64>> {
+    let shape = ty.tensor_type.as_ref()?.shape.as_ref()?;
+    shape.dim.iter().map(|dim| dim.dim_value.filter(|&value| value >= 0)).collect()
+}
+
+/// The nodes of a model, those inside others too.
+fn n_nodes(model: &ModelProto) -> usize {
+    let main = model.graph.iter().map(|graph| graph.node.as_slice());
+    let mut stack: Vec<&[NodeProto]> = main.chain(model.functions.iter().map(|function| function.node.as_slice())).collect();
+    let mut n = 0usize;
+    while let Some(nodes) = stack.pop() {
+        n = n.saturating_add(nodes.len());
+        stack.extend(nodes.iter().flat_map(subgraphs).map(|graph| graph.node.as_slice()));
+    }
+    n
+}

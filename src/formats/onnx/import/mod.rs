@@ -1,0 +1,171 @@
+//! Reading a model: an ONNX file becomes a Relay program and its weights.
+//!
+//! `scan.rs` looks at the size of what is coming, `check.rs` at the structure, `tensors.rs` is the gate of every tensor;
+//! `graph.rs` goes through the nodes and asks `ops/` for what each is in Relay, with `build.rs` for the program and `control.rs`
+//! for what has graphs inside. `listing.rs` is the model as text, into which messages point.
+//!
+//! Everything that cannot be imported is found before anything is made, and said at once. Deliberately not here: opening files,
+//! the inference of the whole, and what is printed.
+
+mod build;
+mod check;
+mod control;
+mod cx;
+mod errors;
+mod graph;
+mod listing;
+mod names;
+mod ops;
+mod scan;
+mod tensors;
+
+pub use ops::{Refused, Row, refused, table};
+pub use tensors::{Outside, ReadOutside};
+
+use super::proto::ModelProto;
+use crate::base::{FileId, Idx, Span};
+use crate::diag::Diagnostic;
+use crate::formats::Named;
+use crate::ir::{ExprKind, Module, VarId, print};
+use crate::tensor::Tensor;
+use graph::Walked;
+use prost::Message;
+use prost::bytes::Bytes;
+use std::sync::Arc;
+
+/// Shapes for inputs by their names in the model; `None` leaves a dimension open.
+pub type Shapes = [(String, Vec<Option<i64>>)];
+
+/// What is imported, and how.
+pub struct Import<'a> {
+    /// What the file is called, in messages.
+    pub name: &'a str,
+    /// The number that its listing gets as a text.
+    pub file: FileId,
+    pub shapes: &'a Shapes,
+    /// Whether the results of nodes that cannot be imported become inputs of the program.
+    pub keep_going: bool,
+    /// Whether tensors become parameters with weights; else they are constants of the program.
+    pub as_params: bool,
+    /// Reads what tensors have in other files; absent where that is not wanted.
+    pub outside: Option<ReadOutside<'a>>,
+}
+
+/// A program that was made.
+pub struct Imported {
+    /// Without types.
+    pub module: Module,
+    /// The values of its parameters, but for those that are inputs.
+    pub weights: Named,
+    /// The inputs: what the program calls them, and what the model does.
+    pub inputs: Vec<(String, String)>,
+    /// The model's names of the results.
+    pub outputs: Vec<String>,
+    /// What is to be said of it all the same.
+    pub warnings: Vec<Diagnostic>,
+}
+
+/// A model as a text, a node a line.
+pub struct Text {
+    pub text: String,
+    starts: Vec<(u32, Arc<str>)>,
+}
+
+impl Text {
+    /// The name of the node at a place of the text.
+    pub fn name_at(&self, span: Span) -> Option<&str> {
+        if span.is_none() {
+            return None;
+        }
+        let at = self.starts.partition_point(|(start, _)| *start <= span.start).checked_sub(1)?;
+        self.starts.get(at).map(|(_, name)| &**name)
+    }
+}
+
+/// Imports a model. With the result comes the text into which the places of messages and expressions point.
+///
+/// Errors: E0703 for bytes that are no sound model, E0715 for all nodes that cannot be imported, E0716 for nodes that break a
+/// rule, E0717 for tensors in other files, E0705 and E0706 for shapes that do not fit the inputs, E0803 to E0805 for limits.
+pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<Diagnostic>>) {
+    let nothing = || Text { text: String::new(), starts: vec![] };
+    let model = match decode(bytes, request) {
+        Ok(model) => model,
+        Err(error) => return (nothing(), Err(vec![error])),
+    };
+    let (listing, walked) = graph::walk(request, &model, request.shapes);
+    let text = Text { text: listing.text, starts: listing.lines };
+    let outputs = model.graph.iter().flat_map(|graph| &graph.output).map(|output| output.name.clone().unwrap_or_default());
+    let outputs: Vec<String> = outputs.collect();
+    let result = walked.map(|walked| finish(walked, outputs, request, &text));
+    (text, result)
+}
+
+fn decode(bytes: Vec<u8>, request: &Import) -> Result<ModelProto, Diagnostic> {
+    scan::scan(request.name, &bytes)?;
+    let model = ModelProto::decode(Bytes::from(bytes)).map_err(|error| errors::undecodable(request.name, &error))?;
+    if model.graph.is_none() {
+        return Err(errors::structure(request.name, "a model without a graph"));
+    }
+    check::model(request.name, &model)?;
+    Ok(model)
+}
+
+/// Puts `@main` around the outputs; constants that are no literals become parameters, if that is wanted.
+fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -> Imported {
+    let Walked { mut walk, outputs: values, lets, left_open } = walked;
+    walk.b.span = Span::NONE;
+    let result = match values.as_slice() {
+        [one] => *one,
+        all => walk.b.tuple(all),
+    };
+    let body = walk.b.bind_all(lets, result);
+    let mut params: Vec<VarId> = walk.inputs.iter().map(|(var, _)| *var).collect();
+    let mut weights = Named::new();
+    if request.as_params {
+        let order = walk.b.module.post_order(&[body.0]);
+        let mut used = vec![false; walk.b.module.exprs.len()];
+        order.iter().for_each(|expr| used[expr.index()] = true);
+        let known: Vec<(build::Val, String)> =
+            walk.weights.drain(..).filter(|(val, _)| used.get(val.0.index()).copied().unwrap_or(false)).collect();
+        let named: rustc_hash::FxHashSet<build::Val> = known.iter().map(|(val, _)| *val).collect();
+        for (val, name) in known {
+            let renamed = text.name_at(walk.b.module.exprs[val.0].span) != Some(name.as_str());
+            weight(&mut walk.b, val, (name, renamed), &mut params, &mut weights);
+        }
+        for expr in order {
+            let val = build::Val(expr);
+            if named.contains(&val) || !matches!(walk.b.kind(val), ExprKind::Const(_)) {
+                continue;
+            }
+            // What is computed from weights has the name of the node that computes it.
+            let span = walk.b.module.exprs[expr].span;
+            if walk.b.known(val).is_some_and(|value| print::literal(value, true).is_none()) {
+                let name = walk.names.free(text.name_at(span).unwrap_or("constant"));
+                weight(&mut walk.b, val, (name, false), &mut params, &mut weights);
+            }
+        }
+    }
+    let name_of = |var: VarId| walk.b.module.vars[var].name.to_string();
+    let inputs = walk.inputs.iter().map(|(var, name)| (name_of(*var), name.clone())).collect();
+    let module = walk.b.finish(params, body);
+    Imported { module, weights, inputs, outputs, warnings: left_open.into_iter().collect() }
+}
+
+/// Makes a constant a parameter of a name, and says what it was called if it is another; literals stay.
+fn weight(b: &mut build::Builder, val: build::Val, named: (String, bool), params: &mut Vec<VarId>, weights: &mut Named) {
+    let (name, renamed) = named;
+    let Some(value): Option<Tensor> = b.known(val).cloned() else { return };
+    if print::literal(&value, true).is_some() {
+        return;
+    }
+    let ty = b.ty(val);
+    b.span = b.module.exprs[val.0].span;
+    let (var, variable) = b.var(&name, ty);
+    if renamed {
+        b.place(var);
+    }
+    let kind = b.kind(variable);
+    b.replace(val, kind);
+    params.push(var);
+    weights.push((name, value));
+}

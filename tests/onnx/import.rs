@@ -1,0 +1,103 @@
+//! What is exported comes back: the imported program is right, takes what the first one took and gives what it gave.
+
+use super::support::writer::{Purpose, choices, write};
+use rayon::prelude::*;
+use relayc::driver::example::Runner;
+use relayc::driver::import::{Imported, Request, onnx_bytes};
+use relayc::driver::{Program, Until, check_text, export, model};
+
+/// A function as a model, and the model as a program; `None` where ONNX cannot say it.
+fn back(program: &Program, entry: &str) -> Result<Option<(Program, Imported)>, String> {
+    let model = match export::to_onnx(program, entry, &[]) {
+        Ok(model) => model,
+        Err(errors) if errors.iter().all(|error| error.code.id() == "E0708") => return Ok(None),
+        Err(errors) => return Err(format!("{errors:?}")),
+    };
+    let request = Request { model: "m.onnx".into(), ..Request::default() };
+    let outcome = onnx_bytes(model.bytes, &request);
+    let Some(imported) = outcome.imported else { return Err(format!("{:#?}", outcome.diagnostics)) };
+    let again = check_text("again", &imported.text, Until::Main);
+    match again.has_errors() {
+        true => Err(format!("{:?}\n{}", again.diagnostics, imported.text)),
+        false => Ok(Some((again, imported))),
+    }
+}
+
+/// Requires every function of a program that ONNX can say to come back as it was. Returns how many did.
+fn all_back(program: &Program) -> Result<usize, String> {
+    let mut n = 0;
+    for global in program.module.globals.iter().filter(|global| &*global.name == "main") {
+        let Some((again, imported)) = back(program, &global.name)? else { continue };
+        let runner = Runner::new(program, "");
+        let Some(example) = runner.random(&global.name) else { continue };
+        runner.same(&Runner::new(&again, ""), &example).map_err(|why| format!("{why}\n{}", imported.text))?;
+        n += 1;
+    }
+    Ok(n)
+}
+
+#[test]
+fn small_networks_come_back() {
+    for (name, flags) in [
+        ("mlp", &[][..]),
+        ("lstm", &["--iterations", "2", "--hidden", "8"]),
+        ("squeezenet", &["--image-shape", "3,32,32", "--classes", "10"]),
+        ("mobilenet", &["--image-shape", "3,32,32", "--classes", "10"]),
+        ("resnet", &["--image-shape", "3,28,28", "--layers", "8", "--classes", "10"]),
+        ("dqn", &["--image-shape", "2,42,42"]),
+    ] {
+        let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
+        let text = model::build(name, &flags, None).ok().unwrap_or_else(|| panic!("{name} builds")).text;
+        assert_eq!(all_back(&check_text(name, &text, Until::Infer)), Ok(1), "{name}");
+    }
+}
+
+/// Each call says which node it comes from.
+#[test]
+fn calls_name_their_nodes() {
+    let text = model::build("mlp", &[], None).ok().expect("it builds").text;
+    let (_, imported) = back(&check_text("mlp", &text, Until::Infer), "main").expect("it comes back").expect("ONNX can say it");
+    let calls = imported.text.matches("nn.dense(").count();
+    assert_eq!(imported.text.lines().filter(|line| line.contains("nn.dense(") && line.contains("/* span=")).count(), calls);
+    assert!(calls == 3 && imported.text.contains("%data: Tensor[(1, 1, 28, 28), float32]"), "{}", imported.text);
+}
+
+#[test]
+fn goldens_and_examples_come_back() {
+    let programs = ["tests/golden/ops", "tests/golden/language", "examples"];
+    let programs = programs.into_iter().flat_map(|folder| super::support::programs::under(folder, &["relay"]));
+    let done: Vec<Result<usize, String>> = programs
+        .par_bridge()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let program = check_text("golden", &text, Until::Main);
+            let done = if program.has_errors() { Ok(0) } else { all_back(&program) };
+            done.map_err(|why| format!("{}: {why}", path.display()))
+        })
+        .collect();
+    let wrong: Vec<&String> = done.iter().filter_map(|done| done.as_ref().err()).collect();
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        done.len(),
+        wrong.iter().map(|why| format!("{why}\n")).collect::<String>()
+    );
+}
+
+/// Programs nobody would write.
+#[test]
+fn random_programs_come_back() {
+    const PROGRAMS: u64 = 500;
+    let done: Vec<Result<usize, String>> = (0..PROGRAMS)
+        .into_par_iter()
+        .map(|seed| {
+            let program = check_text("random", &write(&choices(seed), Purpose::Run), Until::Main);
+            if program.has_errors() { Ok(0) } else { all_back(&program).map_err(|why| format!("program {seed}: {why}")) }
+        })
+        .collect();
+    let wrong: Vec<&String> = done.iter().filter_map(|done| done.as_ref().err()).collect();
+    assert!(wrong.is_empty(), "{} wrong, such as {}", wrong.len(), wrong[0]);
+    let n: usize = done.iter().flatten().sum();
+    assert!(n > 50, "of {PROGRAMS} programs only {n} are models");
+}
