@@ -3,8 +3,6 @@
 //!
 //! Whether the numbers are right is for others to say: `tests/peers/` runs the models on ONNX Runtime.
 
-#[path = "onnx/import.rs"]
-mod import;
 #[path = "support/mod.rs"]
 mod support;
 
