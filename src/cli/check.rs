@@ -82,7 +82,9 @@ fn levels(args: &Args) -> Result<Levels, String> {
 fn fix_file(console: &Console, path: &Path, program: Program, how: &How) -> Result<Program, (Diagnostic, Box<Program>)> {
     let is_stdin = path.to_str() == Some("-");
     // Of a file that could not be read, or holds bytes that are no text, nothing is written.
-    let unread = program.sources.files().len() != 1 || program.diagnostics.iter().any(|d| d.code == codes::E0005);
+    // And of a program inside of an archive, whose text has a name of its own.
+    let inside = !is_stdin && program.sources.files().last().is_some_and(|file| *file.name != *path.display().to_string());
+    let unread = inside || program.sources.files().len() != 1 || program.diagnostics.iter().any(|d| d.code == codes::E0005);
     if unread {
         return Ok(program);
     }

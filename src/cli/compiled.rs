@@ -98,6 +98,7 @@ impl Given {
             fill: self.fill.clone(),
             set: self.set.clone(),
             max_memory: self.max_memory,
+            packed: Default::default(),
         }
     }
 

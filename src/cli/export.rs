@@ -3,15 +3,17 @@
 use super::{Console, Reading, exit};
 use crate::base::text::count;
 use crate::diag::Diagnostic;
+use crate::driver::optimise::MAX_LEVEL;
 use crate::driver::{self, How, Until, export};
 use crate::sys;
 use clap::ValueEnum;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Write a program in another format.
 ///
 /// Weights become part of the model, parameters without are its inputs: `relayc export net.relay --to onnx -o net.onnx --params
-/// net.params`.
+/// net.params`. The graph of TVM's graph executor has its weights in a second file: `--to graph-json -o net.json --params net.params
+/// --params-out graph.params`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -30,6 +32,12 @@ pub struct Args {
     /// Weights: .params or .npz; may be repeated, the last file that has a name wins.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
+    /// The file for the constants of a graph, a .params file; `--to graph-json` only.
+    #[arg(long, value_name = "FILE")]
+    params_out: Option<PathBuf>,
+    /// How much the program is optimised before it becomes a graph, from 0 to 3; `--to graph-json` only.
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
+    level: Option<u8>,
     /// The number of a `?` dimension: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
     set: Vec<String>,
@@ -39,31 +47,56 @@ pub struct Args {
 enum Target {
     /// ONNX, operator set 17.
     Onnx,
+    /// The graph of TVM's graph executor, a node for each fused group; the functions that the nodes call are not in it.
+    GraphJson,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
+    if args.to == Target::Onnx && (args.params_out.is_some() || args.level.is_some()) {
+        console.words("error: `--params-out` and `-O` are for `--to graph-json`: weights become part of an ONNX model\n");
+        return exit::USAGE;
+    }
     let how = How { set: args.set.clone(), entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
-    let program = driver::check_file(&args.file, Until::Main, &how);
+    let mut program = driver::check_file(&args.file, Until::Main, &how);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    match write(console, args, &program) {
-        Ok(()) => exit::FINE,
-        Err(diagnostics) => {
-            console.diagnostics(&diagnostics, &program.sources);
-            exit::of_files(&diagnostics)
-        }
-    }
+    let written = match args.to {
+        Target::Onnx => write_onnx(console, args, &program),
+        Target::GraphJson => write_graph(console, args, &mut program),
+    };
+    written.unwrap_or_else(|diagnostics| {
+        console.diagnostics(&diagnostics, &program.sources);
+        exit::of_files(&diagnostics)
+    })
 }
 
-fn write(console: &Console, args: &Args, program: &driver::Program) -> Result<(), Vec<Diagnostic>> {
-    let Target::Onnx = args.to;
+fn write_onnx(console: &Console, args: &Args, program: &driver::Program) -> Result<u8, Vec<Diagnostic>> {
     let model = export::to_onnx(program, &args.entry, &args.params)?;
     sys::write_atomic(&[(&args.output, &model.bytes)]).map_err(|error| vec![error])?;
     if console.verbose {
         let (nodes, inputs) = (count(model.n_nodes, "node"), count(model.n_inputs, "input"));
         console.words(&format!("{nodes}, {inputs}, {}\n", count(model.n_initializers, "initializer")));
     }
-    Ok(())
+    Ok(exit::FINE)
+}
+
+fn write_graph(console: &Console, args: &Args, program: &mut driver::Program) -> Result<u8, Vec<Diagnostic>> {
+    let graph = export::to_graph_json(program, &args.entry, &args.params, args.level.unwrap_or(MAX_LEVEL))?;
+    let mut files: Vec<(&Path, &[u8])> = vec![(&args.output, graph.json.as_bytes())];
+    match (&args.params_out, &graph.constants) {
+        (Some(path), Some(constants)) => files.push((path, constants)),
+        (Some(_), None) => console.words("note: the graph has no constants, so `--params-out` is not written\n"),
+        (None, Some(_)) => {
+            console.words("error: the graph takes its constants as inputs: `--params-out FILE.params` names a file for them\n");
+            return Ok(exit::USAGE);
+        }
+        (None, None) => {}
+    }
+    sys::write_atomic(&files).map_err(|error| vec![error])?;
+    if console.verbose {
+        console.words(&format!("{}, {}\n", count(graph.n_inputs, "input"), count(graph.n_calls, "call")));
+    }
+    Ok(exit::FINE)
 }

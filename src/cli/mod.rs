@@ -10,6 +10,7 @@ mod explain;
 mod export;
 mod fmt;
 mod import;
+mod inspect;
 mod model;
 mod ops;
 mod opt;
@@ -111,6 +112,7 @@ enum Command {
     Model(model::Args),
     Import(import::Args),
     Export(export::Args),
+    Inspect(inspect::Args),
     Ops(ops::Args),
     Opt(Box<opt::Args>),
     Bench(Box<bench::Args>),
@@ -207,6 +209,7 @@ pub fn main() -> ExitCode {
         Command::Model(args) => model::run(&console, &args),
         Command::Import(args) => import::run(&console, &args),
         Command::Export(args) => export::run(&console, &args),
+        Command::Inspect(args) => inspect::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
         Command::Opt(args) => opt::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),

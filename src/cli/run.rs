@@ -3,7 +3,7 @@
 use super::{Console, compiled, exit, progress};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
-use crate::driver::bind::{self, Bound};
+use crate::driver::bind::{self, Bound, Requests};
 use crate::driver::both;
 use crate::driver::compile::{self, Refused, Settings};
 use crate::driver::optimise;
@@ -136,7 +136,7 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
     if args.engine != Engine::Interp {
         return optimise::bind_all(program, &args.program.entry, &args.program.requests()).map_err(Failed::before);
     }
-    let requests = args.program.requests();
+    let requests = Requests { packed: std::mem::take(&mut program.packed), ..args.program.requests() };
     let bound = bind::bind(&entry.slots, &program.module.types, &requests).map_err(Failed::before)?;
     Ok((entry, bound))
 }

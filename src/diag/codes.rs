@@ -148,6 +148,9 @@ codes! {
     E0715 "a model that Relay cannot say";
     E0716 "a node that breaks a rule";
     E0717 "data outside of a model";
+    E0725 "a file of another kind than a program";
+    E0726 "an archive without a program";
+    E0727 "weights of a compiled graph";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

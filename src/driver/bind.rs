@@ -47,6 +47,18 @@ pub struct Requests {
     pub set: Vec<String>,
     /// `--max-memory`, in bytes; without it [`sys::default_memory_limit`].
     pub max_memory: Option<u64>,
+    /// What the program came with; any other source wins.
+    pub packed: Packed,
+}
+
+/// The weights that a program came with.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Packed {
+    /// Where they come from, in words.
+    pub from: String,
+    pub weights: Named,
+    /// Why there are none, to be said where they are missing.
+    pub doubt: Option<Diagnostic>,
 }
 
 /// The value of a parameter.
@@ -78,6 +90,7 @@ pub fn bind_telling(
     for setting in &requests.set {
         binder.errors.extend(carry_out(&mut binder.leaves, setting).err());
     }
+    binder.take_packed(&requests.packed);
     binder.read_params(&requests.params);
     binder.read_inputs(requests.inputs_npz.as_ref());
     for input in &requests.inputs {
@@ -93,11 +106,17 @@ pub fn bind_telling(
 
 /// What weight files have for parameters that are tensors, by name; what they lack is no error. Errors: E0701, E0703 and E0804
 /// for files, E0705 for a wrong type, E0803 for too much memory.
-pub fn weights(slots: &[Slot], types: &Types, params: &[PathBuf]) -> Result<FxHashMap<String, Tensor>, Vec<Diagnostic>> {
+pub fn weights(
+    slots: &[Slot],
+    types: &Types,
+    params: &[PathBuf],
+    packed: &Packed,
+) -> Result<FxHashMap<String, Tensor>, Vec<Diagnostic>> {
     let tensors = slots.iter().filter(|slot| types.as_tensor(slot.ty).is_some());
     // A tensor is one leaf.
     let leaves = tensors.filter_map(|slot| leaves::leaves(&slot.name, slot.ty, types).ok()).flatten().collect();
     let mut binder = Binder::new(leaves, &Requests::default());
+    binder.take_packed(packed);
     binder.read_params(params);
     let names: Vec<String> =
         binder.leaves.iter().zip(&binder.given).filter(|(_, given)| given.is_some()).map(|(leaf, _)| leaf.name.clone()).collect();
@@ -151,6 +170,8 @@ struct Binder {
     /// Bytes of all that is given.
     used: u64,
     max_memory: u64,
+    /// Why the program came without weights.
+    doubt: Option<Diagnostic>,
     errors: Vec<Diagnostic>,
 }
 
@@ -170,6 +191,7 @@ impl Binder {
             n_inputs: 0,
             used: 0,
             max_memory: requests.max_memory.unwrap_or_else(sys::default_memory_limit),
+            doubt: None,
             errors: vec![],
         }
     }
@@ -183,6 +205,13 @@ impl Binder {
         let bytes = tensor_bytes(&given.tensor);
         let before = self.given[leaf].replace(given).map_or(0, |before| tensor_bytes(&before.tensor));
         self.used = self.used.saturating_sub(before).saturating_add(bytes);
+    }
+
+    fn take_packed(&mut self, packed: &Packed) {
+        let mut weights = packed.weights.iter().cloned();
+        let taken = weights.try_for_each(|(name, tensor)| self.take_weight(name, tensor, &packed.from));
+        self.errors.extend(taken.err());
+        self.doubt.clone_from(&packed.doubt);
     }
 
     fn read_params(&mut self, paths: &[PathBuf]) {
@@ -335,6 +364,7 @@ impl Binder {
     fn report_missing(&mut self, missing: &[usize]) {
         if self.errors.iter().all(|error| error.code == codes::E0707) {
             let missing: Vec<&Leaf> = missing.iter().map(|&i| &self.leaves[i]).collect();
+            self.errors.extend(self.doubt.take_if(|_| !missing.is_empty()));
             self.errors.extend(errors::missing(&missing, &self.unused));
         }
     }

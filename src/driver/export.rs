@@ -1,9 +1,12 @@
 //! Exporting a function to another format.
 
+use super::optimise::{self, How, Target};
 use super::{Program, bind, run};
 use crate::base::{Sources, Span};
 use crate::diag::Diagnostic;
+use crate::formats::graph_json;
 use crate::formats::onnx::{self, Export, Model};
+use crate::formats::params as params_file;
 use std::path::PathBuf;
 
 /// Makes an ONNX model of a function of a checked module. Parameters of which a weight file has a tensor become constants.
@@ -13,10 +16,42 @@ pub fn to_onnx(program: &Program, entry: &str, params: &[PathBuf]) -> Result<Mod
     let module = &program.module;
     let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
     let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
-    let weights = bind::weights(&slots, &module.types, params)?;
+    let weights = bind::weights(&slots, &module.types, params, &program.packed)?;
     let names = |span: Span| bound_name(&program.sources, span);
     let export = Export { module, func: module.globals[global].func, name: entry, weights, names: &names };
     onnx::export(export).map_err(|error| vec![error])
+}
+
+/// A graph of TVM's graph executor.
+pub struct GraphFile {
+    pub json: String,
+    /// The bytes of a `.params` file: the constants, which the graph takes as inputs; none where it has none.
+    pub constants: Option<Vec<u8>>,
+    pub n_inputs: usize,
+    pub n_calls: usize,
+}
+
+/// Optimises a function of a checked module at a level of `-O`, and makes a graph of the groups it then has. Parameters of which a weight
+/// file has a tensor become constants. The groups are those for a machine with AVX2, whatever this one is.
+///
+/// Errors: E0202 where there is no such function; those of [`bind::weights`]; E0708 for what the graph executor cannot run.
+pub fn to_graph_json(program: &mut Program, entry: &str, params: &[PathBuf], level: u8) -> Result<GraphFile, Vec<Diagnostic>> {
+    optimise::bind_weights(program, entry, params)?;
+    let module = &mut program.module;
+    let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
+    let func = module.globals[global].func;
+    let one = |diagnostic| vec![diagnostic];
+    let how = How { entry: Some(entry.to_owned()), ..How::level(level, Target::V3) };
+    optimise::optimise(module, &how, &mut ()).map_err(one)?;
+    let func = module.find_global(entry).map_or(func, |global| module.globals[global].func);
+    let (graph, constants) = graph_json::of_function(module, func).map_err(one)?;
+    let n_inputs = graph.inputs().count();
+    Ok(GraphFile {
+        json: graph_json::write(&graph),
+        constants: (!constants.is_empty()).then(|| params_file::write(&constants)),
+        n_inputs,
+        n_calls: graph.nodes.len() - n_inputs,
+    })
 }
 
 /// The graph variable that the text binds the expression at a place to: `%3` of `%3 = …`.

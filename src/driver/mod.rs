@@ -12,6 +12,7 @@ pub mod example;
 pub mod export;
 pub mod fix;
 pub mod import;
+pub mod inspect;
 pub mod library;
 pub mod lint;
 pub mod manual;
@@ -19,6 +20,7 @@ pub mod measure;
 pub mod model;
 pub mod optimise;
 pub mod outputs;
+mod package;
 pub mod parts;
 pub mod profile;
 pub mod run;
@@ -29,6 +31,7 @@ pub mod top;
 
 use crate::base::{FileId, Sources};
 use crate::diag::{self, Code, Diagnostic, codes};
+use crate::formats::{self, Kind, graph_json};
 use crate::ir::Module;
 pub use crate::syntax::Dialect;
 use crate::{infer, ops, resolve, syntax, sys};
@@ -43,6 +46,8 @@ pub struct Program {
     pub diagnostics: Vec<Diagnostic>,
     /// What it took so far.
     pub timings: Timings,
+    /// The weights it came with.
+    pub packed: bind::Packed,
 }
 
 impl Program {
@@ -86,14 +91,29 @@ pub enum Until {
     Lint,
 }
 
-/// Reads and checks a file; `-` is standard input.
+/// Reads and checks a file; `-` is standard input. Of an archive in Model Library Format the program, with the weights that are in it.
 pub fn check_file(path: &Path, until: Until, how: &How) -> Program {
     let mut sources = Sources::new();
     let mut timings = Timings::default();
-    match timings.time("read", || read_source(path, &mut sources)) {
-        Ok(file) => check(sources, file, until, how, timings),
-        Err(diagnostics) => Program { sources, module: Module::new(), diagnostics, timings },
+    let read = timings.time("read", || match package::open(path, &mut sources)? {
+        Some(package) => Ok((package.file, Some(package))),
+        None => read_source(path, &mut sources).map(|file| (file, None)),
+    });
+    let (file, package) = match read {
+        Ok(read) => read,
+        Err(diagnostics) => {
+            return Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() };
+        }
+    };
+    let mut program = check(sources, file, until, how, timings);
+    if let Some(package) = package {
+        // TVM leaves the version line out there.
+        program.diagnostics.retain(|diagnostic| diagnostic.code != codes::W0001);
+        if matches!(until, Until::Infer | Until::Main) && !program.has_errors() {
+            program.packed = package.weights(&program.module);
+        }
     }
+    program
 }
 
 /// Checks a text.
@@ -112,7 +132,7 @@ fn check(sources: Sources, file: FileId, until: Until, how: &How, mut timings: T
     let text = sources.file(file).expect("it was added").text.clone();
     let (ast, mut diagnostics) = timings.time("parse", || syntax::parse_as(file, text.clone(), how.dialect));
     if until == Until::Parse {
-        return Program { sources, module: Module::new(), diagnostics, timings };
+        return Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() };
     }
     let (mut module, mut found) = timings.time("resolve", || resolve::resolve(&ast, ops::table()));
     if diag::has_errors(&diagnostics) {
@@ -147,7 +167,7 @@ fn check(sources: Sources, file: FileId, until: Until, how: &How, mut timings: T
     how.levels.apply(&mut diagnostics);
     diag::sort(&mut diagnostics);
     diagnostics.truncate(MAX_DIAGNOSTICS);
-    Program { sources, module, diagnostics, timings }
+    Program { sources, module, diagnostics, timings, packed: bind::Packed::default() }
 }
 
 /// Mistakes that lost text can feign.
@@ -172,7 +192,32 @@ pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Dia
         _ => (path.display().to_string(), path),
     };
     let bytes = sys::read_file(path, sys::SOURCE_LIMIT).map_err(|diagnostic| vec![diagnostic])?;
+    if let Some(kind) = formats::kind(&bytes) {
+        return Err(vec![no_program(&name, kind, &bytes)]);
+    }
     let (text, reports) = syntax::decode(sources.next_id(), &bytes);
     let file = sources.add(name, text);
     if reports.is_empty() { Ok(file) } else { Err(reports) }
+}
+
+/// What to say of a file that is something else than Relay text.
+fn no_program(name: &str, kind: Kind, bytes: &[u8]) -> Diagnostic {
+    let no_program = |what: &str| Diagnostic::new(codes::E0725, format!("`{name}` is {what}, not a program of Relay"));
+    match kind {
+        Kind::GraphJson => {
+            let graph = graph_json::read(name, bytes);
+            let mut calls =
+                graph.iter().flat_map(|graph| &graph.nodes).filter_map(|node| Some(node.call.as_ref()?.func.as_str()));
+            let func = calls.find(|func| *func != graph_json::NOP).map_or(String::new(), |func| format!(", such as `{func}`,"));
+            no_program("a graph of TVM's graph executor")
+                .note(format!("the functions it calls{func} are machine code in a library: what they compute is not in the file"))
+                .help(format!("`relayc inspect {name}` shows the graph"))
+                .help("run the program it was compiled from: `relayc run NET.relay --params NET.params`")
+        }
+        Kind::MxnetSymbol => no_program("a network of MXNet").help(format!(
+            "make a program of it: `relayc import {name} --weights NET-0000.params -o NET.relay --params NET.params`"
+        )),
+        Kind::Archive => no_program("an archive").help("`relayc print ARCHIVE` writes the program in it, if there is one"),
+        Kind::Json => no_program("JSON").help("Relay programs are text: `#[version = \"0.0.5\"] def @main(…) { … }`"),
+    }
 }

@@ -97,14 +97,15 @@ pub fn object(pass: &Pass) -> Value {
 /// Makes weights of files constants of an entry function. Errors: as [`bind::weights`], and E0202 for an entry that does not
 /// exist.
 pub fn bind_weights(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<(), Vec<Diagnostic>> {
-    if files.is_empty() {
+    if files.is_empty() && program.packed.weights.is_empty() {
         return Ok(());
     }
+    let packed = std::mem::take(&mut program.packed);
     let start = std::time::Instant::now();
     let module = &mut program.module;
     let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
     let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
-    let weights = bind::weights(&slots, &module.types, files)?;
+    let weights = bind::weights(&slots, &module.types, files, &packed)?;
     passes::bind_params(module, global, weights);
     program.timings.add("bind", start.elapsed());
     Ok(())
@@ -113,8 +114,9 @@ pub fn bind_weights(program: &mut Program, entry: &str, files: &[PathBuf]) -> Re
 /// The values of an entry's parameters, after those of weight files have become constants; an entry that the program itself calls keeps
 /// all of them, and so does a bare expression. Errors: as [`bind::bind`], and E0202 for an entry that does not exist.
 pub fn bind_all(program: &mut Program, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
-    let Program { module, timings, .. } = program;
-    timings.time("bind", || bound(module, entry, requests))
+    let Program { module, timings, packed, .. } = program;
+    let requests = Requests { packed: std::mem::take(packed), ..requests.clone() };
+    timings.time("bind", || bound(module, entry, &requests))
 }
 
 fn bound(module: &mut Module, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {

@@ -1,9 +1,35 @@
 //! The words for files that are not what they should be. Each names the file and, where one is known, the byte.
 
-use crate::base::text::{join_words, nearest, thousands};
+use crate::base::Span;
+use crate::base::text::{count, join_words, nearest, thousands};
 use crate::diag::{Diagnostic, codes};
 use crate::tensor::binary::BinaryError;
 use crate::tensor::npy::{NpyError, NpyFault};
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+
+/// What a format cannot say of a program: the operator or construct and the reason, with how often and the first place.
+pub type Refused = IndexMap<(String, String), (usize, Span), FxBuildHasher>;
+
+/// More places than this help nobody; all are in the notes.
+const MAX_LABELS: usize = 8;
+
+/// Everything that a format cannot say, at once.
+pub fn refused(format: &str, refused: &Refused) -> Diagnostic {
+    let message = format!("{format} cannot say {} of the program", count(refused.len(), "part"));
+    let mut diagnostic = Diagnostic::new(codes::E0708, message);
+    let mut places = refused.iter().filter(|(_, (_, span))| !span.is_none()).take(MAX_LABELS);
+    if let Some(((what, _), (_, span))) = places.next() {
+        diagnostic = diagnostic.at(*span, what.clone());
+    }
+    for ((what, _), (_, span)) in places {
+        diagnostic = diagnostic.also(*span, what.clone());
+    }
+    for ((what, reason), (times, _)) in refused {
+        diagnostic = diagnostic.note(format!("{what}, {}: {reason}", count(*times, "time")));
+    }
+    diagnostic
+}
 
 /// The file breaks its format's rules at a byte.
 pub fn malformed(name: &str, offset: usize, words: impl std::fmt::Display) -> Diagnostic {

@@ -18,13 +18,18 @@
 
 mod archive;
 pub mod errors;
+pub mod graph_json;
+mod json;
+mod kind;
 pub mod npz;
 pub mod onnx;
+pub mod package;
 pub mod params;
 pub mod picture;
 mod reader;
 mod stream;
 
+pub use kind::{Kind, kind};
 pub use stream::Stream;
 
 use crate::diag::Diagnostic;
@@ -33,7 +38,8 @@ use crate::tensor::{Tensor, npy};
 /// Tensors by name, in the order of their file.
 pub type Named = Vec<(String, Tensor)>;
 
-/// Reads a file of named tensors: `.params` or `.npz`, told apart by their first bytes, then by the extension of `name`.
+/// Reads a file of named tensors: `.params`, `.npz` or an archive with `.params` in it, told apart by their first bytes, then by the
+/// extension of `name`.
 ///
 /// Errors: E0703 where it is neither, or not a sound one; E0803 and E0804 for limits.
 pub fn read_tensors(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
@@ -42,6 +48,8 @@ pub fn read_tensors(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
         params::read(name, bytes)
     } else if npz::is_npz(bytes) {
         npz::read(name, bytes)
+    } else if package::is_tar(bytes) {
+        package::tensors(name, bytes)
     } else if is_npy(bytes) {
         Err(errors::nameless(name))
     } else if extension.eq_ignore_ascii_case("params") {

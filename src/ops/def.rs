@@ -41,6 +41,9 @@ pub struct OpDef {
     pub internal: bool,
     /// Whether a call does nothing where its result has the type of its operand.
     pub idle: bool,
+    /// Whether the result is the first operand under another shape and nothing else, so that both may be one tensor in memory: TVM's
+    /// `TReshapeOp`.
+    pub reshapes: bool,
     /// Whether a call draws random numbers, which is to happen in each run.
     pub random: bool,
     /// How many products a call adds up; absent where that says nothing of its cost.
@@ -102,6 +105,7 @@ impl OpDef {
         fixed: None,
         internal: false,
         idle: false,
+        reshapes: false,
         random: false,
         macs: None,
         blocks: None,

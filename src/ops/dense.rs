@@ -233,6 +233,7 @@ pub const BATCH_FLATTEN: OpDef = OpDef {
     lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     idle: true,
+    reshapes: true,
     ..OpDef::BASE
 };
 

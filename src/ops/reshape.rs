@@ -75,6 +75,7 @@ pub const RESHAPE: OpDef = OpDef {
     lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     idle: true,
+    reshapes: true,
     ..OpDef::BASE
 };
 
@@ -374,6 +375,7 @@ pub const SQUEEZE: OpDef = OpDef {
     lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     idle: true,
+    reshapes: true,
     ..OpDef::BASE
 };
 
@@ -423,6 +425,7 @@ pub const EXPAND_DIMS: OpDef = OpDef {
     eval: reshape_eval,
     lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Broadcast),
+    reshapes: true,
     ..OpDef::BASE
 };
 

@@ -160,9 +160,21 @@ pub fn read(source: &mut impl Source) -> Result<Tensor, BinaryError> {
     if usize::try_from(declared) != Ok(size) {
         return Err(error(at, format_args!("a byte count of {declared}, the shape {dims:?} of {dtype} has {size}")));
     }
+    sized(source, &dims, size, dtype)
+}
+
+/// Reads the elements of a tensor of a shape, row-major, in formats that have heads of their own.
+pub fn read_elements(source: &mut impl Source, shape: &[i64], dtype: DType) -> Result<Tensor, BinaryError> {
+    let at = source.offset();
+    let (dims, size) = checked_size(shape, dtype)
+        .map_err(|wrong| BinaryError { over_limit: wrong == SizeError::TooLarge, ..error(at, wrong) })?;
+    sized(source, &dims, size, dtype)
+}
+
+fn sized(source: &mut impl Source, dims: &[usize], size: usize, dtype: DType) -> Result<Tensor, BinaryError> {
     let at = source.offset();
     source.expect(u64_of(size), "a tensor")?;
-    let tensor = with_dtype!(dtype, |T| elements::<T>(source, size).map(|elements| Tensor::from_vec(&dims, elements)));
+    let tensor = with_dtype!(dtype, |T| elements::<T>(source, size).map(|elements| Tensor::from_vec(dims, elements)));
     tensor.unwrap_or_else(|| Err(error(at, "elements of a type that no tensor can hold")))
 }
 

@@ -18,7 +18,7 @@ use std::sync::OnceLock;
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const PROMISES: [Promise; 7] = [
+pub const PROMISES: [Promise; 9] = [
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),
@@ -26,6 +26,8 @@ pub const PROMISES: [Promise; 7] = [
     ("fmt_idempotent", fmt_idempotent),
     ("load_tensors", load_tensors),
     ("load_mutated", load_mutated),
+    ("load_graph_json", load_graph_json),
+    ("load_tar", load_tar),
 ];
 
 /// Whether a place lies in the text and between its letters.
@@ -172,6 +174,38 @@ pub fn load_mutated(choices: &[u8]) {
         ]
     });
     load_tensors(&mutated(files, choices));
+}
+
+/// Graphs of TVM's graph executor that were damaged are read or refused; what is read can be shown, and is written and read as it is.
+pub fn load_graph_json(choices: &[u8]) {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let files = FILES.get_or_init(|| vec![data("tvm_graph.json")]);
+    for bytes in [choices, &mutated(files, choices)] {
+        let _ = formats::kind(bytes);
+        if let Ok(graph) = formats::graph_json::read("random", bytes) {
+            let _ = formats::graph_json::show(&graph, &vec![]);
+            let again = formats::graph_json::read("random", formats::graph_json::write(&graph).as_bytes());
+            assert!(again.as_ref() == Ok(&graph), "{graph:?} is read as {again:?}");
+        }
+    }
+}
+
+/// Archives that were damaged are read or refused, as models, as weights and to be shown.
+pub fn load_tar(choices: &[u8]) {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let files = FILES.get_or_init(|| ["model.tar", "packed.tar", "package.tar"].map(data).to_vec());
+    for bytes in [choices, &mutated(files, choices)] {
+        let _ = formats::package::read("random", bytes);
+        let _ = formats::package::tensors("random", bytes);
+        let _ = formats::package::show("random", bytes);
+    }
+}
+
+/// A file that the goldens of the command line use.
+fn data(name: &str) -> Vec<u8> {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cli/data").join(name);
+    let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/cli/data").join(name);
+    std::fs::read(path).or_else(|_| std::fs::read(beside)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The errors of a program as text.

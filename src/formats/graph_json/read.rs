@@ -1,0 +1,202 @@
+//! From a file to a graph that is sound.
+//!
+//! Every reference is to an earlier node and a result it has, so the graph has no circle; `node_row_ptr` counts the results of each
+//! node, and each list of `attrs` has an item for each; counts that are said twice agree; inputs have names that differ.
+
+use super::{Call, Graph, Info, Node, Ref};
+use crate::diag::Diagnostic;
+use crate::formats::json::{Json, Object};
+use crate::types::{DType, MAX_RANK, checked_bytes};
+use rustc_hash::FxHashSet;
+
+/// The most nodes of a graph (reliability 2, as of ONNX), and results of them.
+const MAX_NODES: usize = 1 << 20;
+
+/// The most bytes of a name.
+const MAX_NAME: usize = 4096;
+
+/// Reads a graph. Errors: E0703 for a file that is none or not a sound one, with the byte; E0804 for limits.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Graph, Diagnostic> {
+    let top = Json::new(name, bytes)?.object("graph")?;
+    top.only(&["nodes", "arg_nodes", "heads", "attrs", "node_row_ptr", "metadata"])?;
+    let nodes = top.need("nodes")?;
+    let items = nodes.list("list of nodes")?;
+    if items.len() > MAX_NODES {
+        return Err(nodes.limit(format_args!("{} nodes, the limit is {MAX_NODES}", items.len())));
+    }
+    let rows = rows(top.need("node_row_ptr")?, items.len())?;
+    let mut graph = Graph { rows, ..Graph::default() };
+    let mut inputs = FxHashSet::default();
+    for item in items {
+        let node = node(&graph, item)?;
+        if node.call.is_none() && !inputs.insert(node.name.clone()) {
+            return Err(item.error(format_args!("a second input named `{}`", shown(&node.name))));
+        }
+        graph.nodes.push(node);
+    }
+    arguments(&graph, top.need("arg_nodes")?)?;
+    let heads = top.need("heads")?;
+    for item in heads.list("list of results")? {
+        let head = reference(&graph, item)?;
+        graph.heads.push(head);
+    }
+    if graph.heads.is_empty() {
+        return Err(heads.error("a graph without a result"));
+    }
+    let attrs = top.need("attrs")?;
+    graph.tensors = tensors(attrs.object("object of attributes")?, *graph.rows.last().unwrap_or(&0))?;
+    Ok(graph)
+}
+
+fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+    crate::base::text::escape_control(text)
+}
+
+/// How many results there are before each node, and in all.
+fn rows(json: Json, n_nodes: usize) -> Result<Vec<u32>, Diagnostic> {
+    let rows: Vec<u32> = json.read("list of numbers")?;
+    if rows.len() != n_nodes.saturating_add(1) {
+        return Err(json.error(format_args!("{} numbers for {n_nodes} nodes, there must be one more than nodes", rows.len())));
+    }
+    let all = rows.iter().copied().chain([u32::MAX]);
+    if let Some((row, next)) = rows.iter().zip(all.skip(1)).find(|(row, next)| *row > next) {
+        return Err(json.error(format_args!("{next} after {row}, the numbers must not fall")));
+    }
+    match (rows.first(), rows.last()) {
+        (Some(0), Some(&last)) if usize::try_from(last).is_ok_and(|last| last <= MAX_NODES.saturating_mul(4)) => Ok(rows),
+        (Some(0), Some(last)) => Err(json.limit(format_args!("{last} results, the limit is {}", MAX_NODES.saturating_mul(4)))),
+        _ => Err(json.error("the numbers do not begin with 0")),
+    }
+}
+
+/// The node that comes next in a graph.
+fn node(graph: &Graph, json: Json) -> Result<Node, Diagnostic> {
+    let fields = json.object("node")?;
+    fields.only(&["op", "name", "inputs", "attr", "attrs", "control_deps"])?;
+    let op: String = fields.need("op")?.read("name of an operator")?;
+    let at = fields.need("name")?;
+    let name: String = at.read("name")?;
+    if name.len() > MAX_NAME {
+        return Err(at.limit(format_args!("a name of {} bytes, the limit is {MAX_NAME}", name.len())));
+    }
+    let inputs = fields.need("inputs")?;
+    let refs =
+        inputs.list("list of operands")?.into_iter().map(|item| reference(graph, item)).collect::<Result<Vec<Ref>, _>>()?;
+    if let Some(deps) = fields.get("control_deps") {
+        let deps_read: Vec<u32> = deps.read("list of node numbers")?;
+        if deps_read.iter().any(|&dep| !usize::try_from(dep).is_ok_and(|dep| dep < graph.nodes.len())) {
+            return Err(deps.error("a node that waits for one that does not come before it"));
+        }
+    }
+    let n_results = graph.results(graph.nodes.len()).len();
+    match op.as_str() {
+        "null" if !refs.is_empty() => Err(inputs.error("an input with operands")),
+        "null" if n_results != 1 => Err(json.error(format_args!("an input with {n_results} results, it has one"))),
+        "null" => Ok(Node { name, call: None }),
+        "tvm_op" => {
+            let attrs = fields.get("attrs").or(fields.get("attr"));
+            let attrs = attrs.ok_or_else(|| json.error("a call without `attrs`"))?;
+            Ok(Node { name, call: Some(call(attrs, refs, n_results)?) })
+        }
+        _ => Err(fields
+            .need("op")?
+            .error(format_args!("an operator `{}`, only `null` and `tvm_op` are there", shown(&op)))
+            .help("the graphs of MXNet look alike: `relayc import NET-symbol.json --weights NET-0000.params -o NET.relay`")),
+    }
+}
+
+fn call(json: Json, inputs: Vec<Ref>, n_results: usize) -> Result<Call, Diagnostic> {
+    let fields = json.object("object of attributes")?;
+    let text = |key: &str| fields.need(key)?.read::<String>("string");
+    let number = |key: &str, found: usize, what: &str| match text(key)?.parse::<usize>() {
+        Ok(n) if n == found => Ok(()),
+        _ => Err(json.error(format_args!("`{key}` is not the number of {what}, which is {found}"))),
+    };
+    number("num_inputs", inputs.len(), "operands")?;
+    number("num_outputs", n_results, "results")?;
+    let (func, flatten) = (text("func_name")?, text("flatten_data")? != "0");
+    let own = ["func_name", "flatten_data", "num_inputs", "num_outputs"];
+    let more = fields.iter().filter(|(key, _)| !own.contains(key));
+    let attrs = more.map(|(key, value)| Ok((key.to_owned(), value.read("string")?))).collect::<Result<_, Diagnostic>>()?;
+    Ok(Call { func, inputs, flatten, attrs })
+}
+
+/// `[node, index]` or `[node, index, version]`, to a node that came before.
+fn reference(graph: &Graph, json: Json) -> Result<Ref, Diagnostic> {
+    let numbers: Vec<u32> = json.read("list of numbers")?;
+    let at = match numbers[..] {
+        [node, index] => Ref { node, index, version: 0 },
+        [node, index, version] => Ref { node, index, version },
+        _ => return Err(json.error("a reference is a node's number and one of its results")),
+    };
+    let number = usize::try_from(at.node).unwrap_or(usize::MAX);
+    if number >= graph.nodes.len() {
+        return Err(json.error(format_args!("a reference to node {number}, which does not come before it")));
+    }
+    let n_results = graph.results(number).len();
+    if usize::try_from(at.index).is_ok_and(|index| index >= n_results) {
+        return Err(json.error(format_args!("a reference to result {} of node {number}, which has {n_results}", at.index)));
+    }
+    Ok(at)
+}
+
+/// The inputs, which the nodes say too.
+fn arguments(graph: &Graph, json: Json) -> Result<(), Diagnostic> {
+    let listed: Vec<u32> = json.read("list of node numbers")?;
+    let found = graph.inputs().map(|(number, _)| u32::try_from(number).unwrap_or(u32::MAX));
+    if listed.iter().copied().eq(found) {
+        Ok(())
+    } else {
+        Err(json.error("it does not list the nodes that are inputs, in order"))
+    }
+}
+
+/// The results with what the graph's attributes say of them.
+fn tensors(attrs: Object, n_tensors: u32) -> Result<Vec<Info>, Diagnostic> {
+    let n_tensors = usize::try_from(n_tensors).unwrap_or(usize::MAX);
+    let counted = |at: &Json, found: usize| match found == n_tensors {
+        true => Ok(()),
+        false => Err(at.error(format_args!("{found} items, there are {n_tensors} results"))),
+    };
+    let dtypes = values(attrs.need("dltype")?, "list_str")?;
+    let dtype_texts: Vec<std::borrow::Cow<str>> = dtypes.read("list of dtypes")?;
+    counted(&dtypes, dtype_texts.len())?;
+    let storages = values(attrs.need("storage_id")?, "list_int")?;
+    let storage: Vec<u32> = storages.read("list of numbers")?;
+    counted(&storages, storage.len())?;
+    let shapes = values(attrs.need("shape")?, "list_shape")?;
+    let shape_items = shapes.list("list of shapes")?;
+    counted(&shapes, shape_items.len())?;
+    let devices = match attrs.get("device_index") {
+        Some(at) => {
+            let at = values(at, "list_int")?;
+            let devices: Vec<u32> = at.read("list of numbers")?;
+            counted(&at, devices.len())?;
+            devices.into_iter().map(Some).collect()
+        }
+        None => vec![None; n_tensors],
+    };
+    let mut tensors = Vec::new();
+    for (((text, storage), item), device) in dtype_texts.iter().zip(storage).zip(shape_items).zip(devices) {
+        let dtype = DType::parse(text).filter(|dtype| DType::RUNTIME.contains(dtype));
+        let dtype = dtype.ok_or_else(|| dtypes.error(format_args!("a dtype `{}`, which no tensor has", shown(text))))?;
+        let shape: Vec<i64> = item.read("list of dimensions")?;
+        if shape.len() > MAX_RANK {
+            return Err(item.limit(format_args!("a tensor of {} dimensions, the limit is {MAX_RANK}", shape.len())));
+        }
+        if checked_bytes(&shape, dtype).is_none() {
+            return Err(item.error("a shape that no tensor has"));
+        }
+        tensors.push(Info { shape, dtype, storage, device });
+    }
+    Ok(tensors)
+}
+
+/// The values of `[kind, values]`.
+fn values<'a>(json: Json<'a>, kind: &str) -> Result<Json<'a>, Diagnostic> {
+    let items = json.list("pair of a kind and a list")?;
+    match items[..] {
+        [found, values] if found.read::<String>("kind")? == kind => Ok(values),
+        _ => Err(json.error(format_args!("it is not a pair of \"{kind}\" and a list"))),
+    }
+}

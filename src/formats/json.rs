@@ -1,0 +1,174 @@
+//! JSON that is taken apart level by level: what is not looked at is not built.
+//!
+//! A value is a piece of the text until it is read as something, so nesting costs nothing. Keys of an object differ; brackets and
+//! commas are counted before anything is built of them, so that what a file becomes stays near its size.
+
+use super::errors;
+use crate::base::text::nearest;
+use crate::diag::Diagnostic;
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt::{Display, Formatter};
+
+/// The most items of all lists and objects together.
+const MAX_ITEMS: usize = 1 << 24;
+
+/// A piece of the text of a file.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Json<'a> {
+    /// The file's, for messages.
+    name: &'a str,
+    whole: &'a str,
+    text: &'a str,
+}
+
+/// The fields of an object, in order.
+#[derive(Debug)]
+pub(super) struct Object<'a> {
+    of: Json<'a>,
+    fields: IndexMap<String, Json<'a>, FxBuildHasher>,
+}
+
+/// An object in which every key stands once.
+struct Fields<'a>(IndexMap<String, &'a RawValue, FxBuildHasher>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Fields<'de>, D::Error> {
+        struct Distinct;
+        impl<'de> Visitor<'de> for Distinct {
+            type Value = Fields<'de>;
+            fn expecting(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
+                out.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+                let mut fields = IndexMap::default();
+                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
+                    if fields.contains_key(&key) {
+                        return Err(A::Error::custom(format_args!("a second key `{key}`")));
+                    }
+                    fields.insert(key, value);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        from.deserialize_map(Distinct)
+    }
+}
+
+impl<'a> Json<'a> {
+    /// The whole of a file. Errors: E0703 for what is no JSON, E0804 for too much of it.
+    pub fn new(name: &'a str, bytes: &'a [u8]) -> Result<Json<'a>, Diagnostic> {
+        let text = str::from_utf8(bytes).map_err(|error| errors::malformed(name, error.valid_up_to(), "it is not UTF-8"))?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let n_items = text.bytes().filter(|byte| matches!(byte, b'[' | b'{' | b',')).count();
+        if n_items > MAX_ITEMS {
+            return Err(errors::entry_limit(name, 0, format_args!("{n_items} items, the limit is {MAX_ITEMS}")));
+        }
+        let json = Json { name, whole: text, text };
+        json.read::<&RawValue>("JSON").map(|value| json.part(value))
+    }
+
+    fn part(&self, value: &'a RawValue) -> Json<'a> {
+        Json { text: value.get(), ..*self }
+    }
+
+    /// Where it stands in the file.
+    fn offset(&self) -> usize {
+        self.text.as_ptr().addr().saturating_sub(self.whole.as_ptr().addr())
+    }
+
+    /// A complaint about it.
+    pub fn error(&self, words: impl Display) -> Diagnostic {
+        errors::malformed(self.name, self.offset(), words)
+    }
+
+    /// E0804 about it.
+    pub fn limit(&self, words: impl Display) -> Diagnostic {
+        errors::entry_limit(self.name, self.offset(), words)
+    }
+
+    /// It as a value of a type. `what` says what it should be.
+    pub fn read<T: Deserialize<'a>>(&self, what: &str) -> Result<T, Diagnostic> {
+        serde_json::from_str(self.text).map_err(|error| {
+            // The parser counts lines and columns from 1 within the piece.
+            let line = self.text.split_inclusive('\n').take(error.line().saturating_sub(1)).map(str::len).sum::<usize>();
+            let at = self.offset().saturating_add(line).saturating_add(error.column().saturating_sub(1));
+            let words = error.to_string();
+            let words = words.split(" at line ").next().unwrap_or_default();
+            errors::malformed(self.name, at, format_args!("no {what}: {words}"))
+        })
+    }
+
+    pub fn object(&self, what: &str) -> Result<Object<'a>, Diagnostic> {
+        let Fields(fields) = self.read(what)?;
+        Ok(Object { of: *self, fields: fields.into_iter().map(|(key, value)| (key, self.part(value))).collect() })
+    }
+
+    pub fn list(&self, what: &str) -> Result<Vec<Json<'a>>, Diagnostic> {
+        Ok(self.read::<Vec<&RawValue>>(what)?.into_iter().map(|value| self.part(value)).collect())
+    }
+}
+
+impl<'a> Object<'a> {
+    /// The field of that key.
+    pub fn get(&self, key: &str) -> Option<Json<'a>> {
+        self.fields.get(key).copied()
+    }
+
+    /// The field of that key, which must be there.
+    pub fn need(&self, key: &str) -> Result<Json<'a>, Diagnostic> {
+        self.get(key).ok_or_else(|| self.of.error(format_args!("an object without `{key}`")))
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Json<'a>)> {
+        self.fields.iter().map(|(key, value)| (key.as_str(), *value))
+    }
+
+    /// Refuses keys other than these.
+    pub fn only(&self, known: &[&str]) -> Result<(), Diagnostic> {
+        let Some((key, value)) = self.iter().find(|(key, _)| !known.contains(key)) else { return Ok(()) };
+        let error = value.error(format_args!("a key `{}` that means nothing here", crate::base::text::escape_control(key)));
+        Err(match nearest(key, known.iter().copied()) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::codes;
+
+    fn json(text: &str) -> Result<Json<'_>, Diagnostic> {
+        Json::new("x.json", text.as_bytes())
+    }
+
+    #[test]
+    fn pieces_know_where_they_stand() {
+        let text = "{\n  \"a\": [1, 2],\n  \"b\": {\"c\": \"x\"}\n}";
+        let object = json(text).and_then(|json| json.object("object")).expect("an object");
+        assert_eq!(object.need("a").and_then(|a| a.read::<Vec<u32>>("list")), Ok(vec![1, 2]));
+        let b = object.need("b").and_then(|b| b.object("object")).expect("an object");
+        assert_eq!(b.need("c").expect("there").offset(), text.find("\"x\"").expect("there"));
+        let error = object.need("a").and_then(|a| a.read::<Vec<String>>("list of names")).expect_err("numbers");
+        assert!(error.message.contains("byte 10") && error.message.contains("no list of names"), "{}", error.message);
+        assert!(object.only(&["a", "b"]).is_ok());
+        assert!(object.only(&["a"]).expect_err("b").message.contains("`b`"));
+    }
+
+    #[test]
+    fn what_is_no_sound_json_is_refused() {
+        for text in ["", "{", "[1,]", "{\"a\": 1} x", "\u{1}", "{\"a\": 1, \"a\": 2}"] {
+            let read = json(text).and_then(|json| json.object("object"));
+            assert_eq!(read.expect_err(text).code, codes::E0703, "{text}");
+        }
+        assert_eq!(Json::new("x", b"\"\xff\"").expect_err("no UTF-8").code, codes::E0703);
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        assert_eq!(json(&deep).and_then(|json| json.list("list")).map(|items| items.len()), Ok(1));
+        let many = ",".repeat(MAX_ITEMS + 1);
+        assert_eq!(json(&many).expect_err("too much").code, codes::E0804);
+    }
+}

@@ -1,0 +1,59 @@
+//! What a file is by its first bytes, for files that stand where a program could.
+
+use super::json::{Json, Object};
+use super::package;
+
+/// A file that is no Relay text.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A graph of TVM's graph executor.
+    GraphJson,
+    /// A network of MXNet, `…-symbol.json`.
+    MxnetSymbol,
+    /// JSON of which no more is known, and what looks like some.
+    Json,
+    /// A tar archive.
+    Archive,
+}
+
+/// The kind of a file; none for what may be a program, or weights.
+pub fn kind(bytes: &[u8]) -> Option<Kind> {
+    if package::is_tar(bytes) {
+        return Some(Kind::Archive);
+    }
+    // No Relay text begins with a brace and a string.
+    let mut start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).iter().filter(|byte| !byte.is_ascii_whitespace());
+    if (start.next(), start.next()) != (Some(&b'{'), Some(&b'"')) {
+        return None;
+    }
+    let top = Json::new("", bytes).and_then(|json| json.object("object")).ok();
+    Some(top.map_or(Kind::Json, |top| kind_of(&top)))
+}
+
+fn kind_of(top: &Object) -> Kind {
+    if top.get("nodes").is_none() || top.get("heads").is_none() {
+        return Kind::Json;
+    }
+    let attrs = top.get("attrs").and_then(|attrs| attrs.object("object").ok());
+    if attrs.is_some_and(|attrs| attrs.get("dltype").is_some()) { Kind::GraphJson } else { Kind::MxnetSymbol }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_beginning_says_what_it_is() {
+        assert_eq!(kind(b"#[version = \"0.0.5\"]"), None);
+        assert_eq!(kind(b"{ let %x = 1; %x }"), None);
+        assert_eq!(kind(b""), None);
+        assert_eq!(kind(b" {\n \"nodes\": "), Some(Kind::Json));
+        assert_eq!(kind(b"{\"a\": 1}"), Some(Kind::Json));
+        assert_eq!(kind(b"{\"nodes\": [], \"heads\": []}"), Some(Kind::MxnetSymbol));
+        assert_eq!(
+            kind(b"{\"nodes\": [], \"heads\": [], \"attrs\": {\"mxnet_version\": [\"int\", 10700]}}"),
+            Some(Kind::MxnetSymbol)
+        );
+        assert_eq!(kind(b"{\"nodes\": [], \"heads\": [], \"attrs\": {\"dltype\": []}}"), Some(Kind::GraphJson));
+    }
+}
