@@ -20,9 +20,10 @@ use crate::kernel::Target;
 use crate::ops::{self, eval::Trap};
 use crate::plan::{self, NotCompiled, Place, Plan};
 use crate::sys;
-use crate::tensor::Tensor;
+use crate::tensor::{Data, Tensor};
 use crate::types::{Ty, Types};
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How far a compiled program may be from the sums as they are written.
@@ -270,8 +271,7 @@ impl Compiled {
 
     /// As [`Compiled::run`], in a session of the program; `before` as in [`Compiled::run_session`].
     pub fn run_in(&self, session: &mut Session, args: &[Bound], before: Follow) -> Result<Bound, Box<Diagnostic>> {
-        let inputs = leaves(args);
-        let inputs: Vec<Vec<u8>> = inputs.iter().map(|tensor| tensor.to_le_bytes()).collect();
+        let inputs: Vec<Cow<[u8]>> = leaves(args).into_iter().map(bytes).collect();
         let mut outputs = self.outputs();
         self.run_session(session, &inputs, &mut outputs, before)?;
         let plan = &self.program.plan;
@@ -317,11 +317,11 @@ impl Compiled {
     pub fn run_session(
         &self,
         session: &mut Session,
-        inputs: &[Vec<u8>],
+        inputs: &[impl AsRef<[u8]>],
         outputs: &mut [Vec<u8>],
         before: Follow,
     ) -> Result<(), Box<Diagnostic>> {
-        let inputs: Vec<&[u8]> = inputs.iter().map(|bytes| &bytes[..]).collect();
+        let inputs: Vec<&[u8]> = inputs.iter().map(AsRef::as_ref).collect();
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|bytes| &mut bytes[..]).collect();
         let steps = &self.program.plan.steps;
         session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
@@ -341,6 +341,20 @@ impl Compiled {
 
 fn too_large(error: LoadError) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
+}
+
+/// The elements of a tensor as a run takes them, without a copy where they lie like that already.
+pub fn bytes(tensor: &Tensor) -> Cow<'_, [u8]> {
+    let lying = match &tensor.data {
+        Data::F32(array) => array.as_slice().map(sys::bytes_of),
+        Data::F64(array) => array.as_slice().map(sys::bytes_of),
+        Data::I32(array) => array.as_slice().map(sys::bytes_of),
+        Data::I64(array) => array.as_slice().map(sys::bytes_of),
+        Data::U8(array) => array.as_slice().map(sys::bytes_of),
+        _ => None,
+    };
+    let lying = lying.filter(|_| cfg!(target_endian = "little"));
+    lying.map_or_else(|| Cow::Owned(tensor.to_le_bytes()), Cow::Borrowed)
 }
 
 /// The tensors of values, in order.

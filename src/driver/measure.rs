@@ -1,13 +1,14 @@
 //! Times of a compiled program, and of the machine it runs on.
 
 use super::bind::Bound;
-use super::compile::{Settings, leaves};
+use super::compile::{Settings, bytes, leaves};
 use super::parts::Prepared;
 use crate::diag::Diagnostic;
 use crate::jit::asm::Isa;
 use crate::jit::cpu::Cpu;
 use crate::jit::pool::Pool;
 use crate::jit::probe::{Probe, set_sizes};
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 /// The name that `RELAYC_ISA` has for it.
@@ -84,7 +85,7 @@ pub fn latency(prepared: &Prepared, bound: &[Bound], warmup: Duration, measure: 
     match prepared {
         Prepared::Whole(compiled) => {
             let mut session = compiled.session()?;
-            let inputs: Vec<Vec<u8>> = leaves(bound).iter().map(|tensor| tensor.to_le_bytes()).collect();
+            let inputs: Vec<Cow<[u8]>> = leaves(bound).into_iter().map(bytes).collect();
             let mut outputs = compiled.outputs();
             timed(warmup, measure, || compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(())))
         }

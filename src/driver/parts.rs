@@ -327,7 +327,7 @@ impl Parts {
         match compile::compile_module(&mut module.clone(), ENTRY, settings, limits.clone(), Keep::All) {
             Ok(compiled) => {
                 let names = compiled.program.fallbacks();
-                let is_kernel = |step: &plan::Step| matches!(step.work, Work::Kernel(_) | Work::Move(_));
+                let is_kernel = |step: &plan::Step| matches!(step.work, Work::Kernel(_) | Work::Move(_) | Work::Routine(..));
                 if !compiled.program.plan.steps.iter().any(is_kernel) && !names.is_empty() {
                     return Ok(refused(said, &format!("none of its operators has a kernel: {}", names.join(", "))));
                 }

@@ -9,7 +9,7 @@ mod parts;
 pub use parts::{PartRows, PartsProfile, of_parts};
 
 use super::bind::Bound;
-use super::compile::{Compiled, Settings, leaves};
+use super::compile::{Compiled, Settings, bytes, leaves};
 use super::emit;
 use super::measure::{Probed, isa_name};
 use crate::base::Sources;
@@ -17,6 +17,7 @@ use crate::diag::Diagnostic;
 use crate::jit::program::Follow;
 use crate::plan::{self, Step, Traffic, traffic};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -132,7 +133,7 @@ impl StepTimes {
 /// The median time of each step of a run, in milliseconds; none of a step that is done once. Errors: what an operator traps with.
 fn times(compiled: &Compiled, bound: &[Bound], measure: Duration) -> Result<Vec<Option<f64>>, Box<Diagnostic>> {
     let mut session = compiled.session()?;
-    let inputs: Vec<Vec<u8>> = leaves(bound).iter().map(|tensor| tensor.to_le_bytes()).collect();
+    let inputs: Vec<Cow<[u8]>> = leaves(bound).into_iter().map(bytes).collect();
     let mut outputs = compiled.outputs();
     let (mut times, start) = (StepTimes::default(), Instant::now());
     while times.runs < 4 || start.elapsed() < measure {

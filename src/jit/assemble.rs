@@ -6,7 +6,8 @@
 use super::asm::{Asm, AsmError, Isa, Mark};
 use super::contract::Compiled;
 use super::nest::{self, NestCode};
-use crate::kernel::{Kernel, Reason, Target};
+use super::routine;
+use crate::kernel::{Kernel, Reason, Routine, Target};
 use crate::plan::{self, Place, Plan, Scratch, Step, Work};
 use std::fmt;
 use std::ops::Range;
@@ -30,6 +31,7 @@ pub enum Launch {
     Positions,
     Fallback,
     Guard,
+    Routine(Routine),
     Nest(NestCode),
     Contract(Box<Compiled>, Packed),
 }
@@ -39,12 +41,17 @@ impl Launch {
     pub fn shares(&self, threads: usize) -> usize {
         match self {
             Launch::Contract(code, _) if !is_small(code) => threads.max(1),
+            Launch::Routine(routine) => routine::shares(routine, threads),
             _ => 1,
         }
     }
 
     /// What it needs of the arena for itself, run by so many threads.
     fn scratch(&self, threads: usize) -> Scratch {
+        if let Launch::Routine(routine) = self {
+            let own = routine::scratch_bytes(routine).next_multiple_of(LINE as u64);
+            return Scratch { shared: 0, own, threads: self.shares(threads) as u64, at: 0 };
+        }
         let Launch::Contract(code, packed) = self else { return Scratch::default() };
         let shared = if matches!(packed, Packed::Scratch) { packed_bytes(code) as u64 } else { 0 };
         let own = (4 * code.scratch_len()).next_multiple_of(LINE) as u64;
@@ -149,6 +156,10 @@ impl Assembled {
                 (Launch::Positions, Reason::only("positions", "indices are brought into their axes before they are used"))
             }
             Work::Guard(_) => (Launch::Guard, Reason::only("guard", "the operator fails for some operands whatever is in them")),
+            Work::Routine(work, _) => {
+                let (name, why) = routine::words(work);
+                (Launch::Routine(work.clone()), Reason::only(name, why))
+            }
             Work::Fallback(call) => (Launch::Fallback, Reason::only("evaluation", call.why.words())),
             Work::Kernel(Kernel::Nest(kernel)) => {
                 let code = nest::compile(asm, kernel)?;

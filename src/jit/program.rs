@@ -11,6 +11,7 @@ use super::index;
 use super::memory::Code;
 use super::pool::{Pool, part};
 use super::region::Region;
+use super::routine;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
 use crate::kernel::{Reason, View};
@@ -169,6 +170,16 @@ impl Program {
                     .map_err(|(index, length)| fallback.outside(positions.call, index, length))?;
             }
             (Launch::Fallback, Work::Fallback(call)) => self.call(step, call, args, fallback)?,
+            (Launch::Routine(work), Work::Routine(_, call)) => {
+                let scratch = |share: usize| room.own(share);
+                let means = routine::Means { pool, shares: launch.shares(pool.n_threads()), scratch: &scratch };
+                let bytes = |at: usize| self.plan.buffers[step.args[at]].bytes() as usize;
+                // SAFETY: the addresses are those of the buffers, which have so many bytes; results are buffers of their own.
+                let args_of = |at: usize| unsafe { routine::Bytes::new(args[at], bytes(at)) };
+                if routine::run(work, step.args.len(), &args_of, &means).is_err() {
+                    self.call(step, call, args, fallback)?;
+                }
+            }
             (Launch::Guard, Work::Guard(guard)) => {
                 // SAFETY: argument 0 is a bool, which is a byte of its buffer.
                 if unsafe { args[0].read() } != 0 {

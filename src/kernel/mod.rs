@@ -2,13 +2,15 @@
 //!
 //! A kernel reads and writes its arguments, flat buffers of elements, at places that are sums of a loop index times a
 //! stride ([`Access`]), and computes with [`Body`]s, straight-line code on one element. [`Nest`] is the general one;
-//! [`Contract`] is a sum of products, the shape of convolutions and of matrix products. All extents are known numbers.
+//! [`Contract`] is a sum of products, the shape of convolutions and of matrix products; what neither says is a [`Routine`]. All
+//! extents are known numbers.
 //! What made a choice is data too ([`Reason`]). Deliberately not here: the choosing (`plan`, `jit`), instructions (`jit`).
 
 pub mod body;
 mod contract;
 mod nest;
 mod reason;
+mod routine;
 mod target;
 mod view;
 
@@ -16,6 +18,7 @@ pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val, Widening};
 pub use contract::{Columns, Contract, ContractDim, Depthwise, Operand, Winograd};
 pub use nest::{Access, Clip, Fold, Nest, ReduceDim, Stage, Store};
 pub use reason::{Other, Reason, Said, ns_of_cycles};
+pub use routine::{Join, Lines, MAX_RANK, Routine, Scan, Scatter, Sort, Whereto};
 pub use target::Target;
 pub use view::View;
 

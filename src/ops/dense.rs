@@ -103,7 +103,7 @@ fn dense_weight(cx: &RelCx, weight: &TensorTy, units: Option<SDim>, input: SDim)
     })
 }
 
-fn dense_product(call: &Call) -> Option<Vec<Product>> {
+pub(super) fn dense_product(call: &Call) -> Option<Vec<Product>> {
     product_of_rows(call, false, true)
 }
 

@@ -5,7 +5,7 @@
 //! call has no kernel for it, and the plan falls back on its evaluation.
 
 use crate::ir::attrs::AttrValue;
-use crate::kernel::{Bin, Body, Cmp, Fold, Instr, Lane, ReduceDim, Stage, Store, Un, Val, View};
+use crate::kernel::{Bin, Body, Cmp, Fold, Instr, Lane, ReduceDim, Routine, Stage, Store, Un, Val, View};
 use crate::types::DType;
 use std::sync::Arc;
 
@@ -61,8 +61,15 @@ pub enum Lower {
     Stack(fn(&Call) -> Option<usize>),
     /// A loop nest.
     Nest(fn(&Call) -> Option<Template>),
+    /// A routine, which computes the results from the operands, all of them without gaps.
+    Routine(fn(&Call) -> Option<Routine>),
+    /// As [`Lower::Nest`]; a routine where there is none.
+    NestOr(fn(&Call) -> Option<Template>, fn(&Call) -> Option<Routine>),
     /// Sums of products, which together write each element of the result once.
     Product(fn(&Call) -> Option<Vec<Product>>),
+    /// As [`Lower::Product`], of operands 0 and 1 without their zero points, operands 2 and 3: integers as wide as the result's,
+    /// at least 32 bits. Those of operand 1 may run along this axis of it.
+    Shifted(fn(&Call) -> Option<usize>, fn(&Call) -> Option<Vec<Product>>),
     /// As [`Lower::Product`]; a loop nest where each group has one column.
     Windows(fn(&Call) -> Option<Vec<Product>>, fn(&Call) -> Option<Template>),
 }
@@ -98,6 +105,13 @@ pub fn constant(body: &mut Body, scalar: &crate::tensor::Tensor) -> Option<Val> 
     let bits = bytes.iter().rev().fold(0, |bits, &byte| bits << 8 | u64::from(byte));
     let bits = if lane == Lane::Bool { bits * u64::from(u32::MAX) } else { bits };
     Some(body.push(Instr::Const(bits, lane)))
+}
+
+/// Operand 0 less operand 1, both as numbers of the result's type.
+pub fn without_zero_point(s: &mut Scalar) -> Option<Val> {
+    let out = lane(s.call.out().dtype)?;
+    let (x, zero) = (converted(s.body, s.args[0], s.lane(0)?, out), converted(s.body, s.args[1], s.lane(1)?, out));
+    Some(s.body.bin(Bin::Sub, x, zero))
 }
 
 /// The elements of the first operand in order, under the result's shape.

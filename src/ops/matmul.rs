@@ -190,7 +190,7 @@ fn batch_dim(cx: &RelCx, a: SDim, b: SDim) -> RelResult<SDim> {
     Ok(SDim::new(dim, joined.from))
 }
 
-fn batch_matmul_product(call: &Call) -> Option<Vec<Product>> {
+pub(super) fn batch_matmul_product(call: &Call) -> Option<Vec<Product>> {
     let attrs = BatchMatmulAttrs::read(call.attrs);
     let (a, b, out) = (call.arg(0), call.arg(1), call.out());
     if !lower::multiplies([a, b, out]) {

@@ -8,7 +8,7 @@ use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
-use crate::kernel::{Clip, Fold, ReduceDim};
+use crate::kernel::{self, Clip, Fold, Lines, ReduceDim, Routine};
 use crate::tensor::{Acc, Real, Tensor};
 use crate::types::{DType, Dim, SymbolOp};
 
@@ -39,7 +39,7 @@ pub const CUMSUM: OpDef = OpDef {
     ],
     rel: scan_rel,
     eval: |cx| scan_eval::<Sums>(cx),
-    lower: Some(Lower::Nest(|call| scan_nest(call, Fold::Sum))),
+    lower: Some(Lower::NestOr(|call| scan_nest(call, Fold::Sum), |call| scan_routine(call, false))),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -51,7 +51,7 @@ pub const CUMPROD: OpDef = OpDef {
           if `exclusive`, which is 1 for the first. Products are taken in order, those of f16 and bf16 in f32; integers wrap \
           (`python/tvm/topi/scan.py`).",
     eval: |cx| scan_eval::<Products>(cx),
-    lower: Some(Lower::Nest(|call| scan_nest(call, Fold::Product))),
+    lower: Some(Lower::NestOr(|call| scan_nest(call, Fold::Product), |call| scan_routine(call, true))),
     ..CUMSUM
 };
 
@@ -140,6 +140,17 @@ fn scan_nest(call: &Call, fold: Fold) -> Option<Template> {
         template.shapes.push((0, out.shape.clone()));
     }
     Some(template)
+}
+
+/// What no window is for: integers and floats of any width, lines of any length.
+fn scan_routine(call: &Call, product: bool) -> Option<Routine> {
+    let (data, out, attrs) = (call.arg(0), call.out(), ScanopAttrs::read(call.attrs));
+    let whole = |dtype: DType| dtype.is_int() || dtype == DType::BOOL;
+    let known = data.dtype == out.dtype || whole(data.dtype) && whole(out.dtype);
+    (known && out.dtype != DType::BOOL).then_some(())?;
+    let axis = call.axis(attrs.axis.unwrap_or(0), out.shape.len())?;
+    let (lines, exclusive) = (Lines::along(&out.shape, axis), attrs.exclusive.0.unwrap_or(false));
+    Some(Routine::Scan(kernel::Scan { lines, from: data.dtype, to: out.dtype, product, exclusive }))
 }
 
 /// Lines have `length` elements, `inner` apart.

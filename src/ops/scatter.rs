@@ -6,11 +6,13 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::index::{outside, position, require_ints, require_same_dim};
+use super::lower::{Call, Lower};
 use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, RelCx, RelResult, TensorTy, require_same_dtype};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
+use crate::kernel::{self, Join, MAX_RANK, Routine, Whereto};
 use crate::tensor::{Tensor, float_max, float_min};
 use crate::types::DType;
 
@@ -43,18 +45,20 @@ struct Reduction {
     name: &'static str,
     float: fn(f64, f64) -> f64,
     int: fn(i128, i128) -> i128,
+    /// What it is to a routine.
+    join: Join,
 }
 
-const UPDATE: Reduction = Reduction { name: "update", float: |_, update| update, int: |_, update| update };
+const UPDATE: Reduction = Reduction { join: Join::Replace, name: "update", float: |_, update| update, int: |_, update| update };
 
 /// All of `scatter_elements`; `scatter_nd` knows the first five.
 const REDUCTIONS: [Reduction; 6] = [
     UPDATE,
-    Reduction { name: "add", float: |x, update| x + update, int: |x, update| x + update },
-    Reduction { name: "mul", float: |x, update| x * update, int: i128::wrapping_mul },
-    Reduction { name: "min", float: float_min, int: Ord::min },
-    Reduction { name: "max", float: float_max, int: Ord::max },
-    Reduction { name: "mean", float: |x, update| (x + update) / 2.0, int: |x, update| (x + update) / 2 },
+    Reduction { join: Join::Add, name: "add", float: |x, update| x + update, int: |x, update| x + update },
+    Reduction { join: Join::Multiply, name: "mul", float: |x, update| x * update, int: i128::wrapping_mul },
+    Reduction { join: Join::Least, name: "min", float: float_min, int: Ord::min },
+    Reduction { join: Join::Greatest, name: "max", float: float_max, int: Ord::max },
+    Reduction { join: Join::Mean, name: "mean", float: |x, update| (x + update) / 2.0, int: |x, update| (x + update) / 2 },
 ];
 
 impl Reduction {
@@ -101,6 +105,7 @@ pub const SCATTER_ELEMENTS: OpDef = OpDef {
     ],
     rel: scatter_elements_rel,
     eval: scatter_elements_eval,
+    lower: Some(Lower::Routine(scatter_elements_routine)),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -171,6 +176,37 @@ fn elements(cx: &EvalCx, axis: Option<i64>, reduction: &Reduction) -> EvalResult
     Ok(reduction.apply(data, updates, (0..at.len()).map(target)).into())
 }
 
+fn scatter_elements_routine(call: &Call) -> Option<Routine> {
+    let attrs = ScatterElementsAttrs::read(call.attrs);
+    along(call, attrs.axis, Reduction::named(&attrs.reduction).join)
+}
+
+fn along(call: &Call, axis: Option<i64>, join: Join) -> Option<Routine> {
+    let axis = call.axis(axis.unwrap_or(0), call.arg(0).shape.len())?;
+    scattered(call, Whereto::Along(axis), join)
+}
+
+fn scatter_nd_routine(call: &Call) -> Option<Routine> {
+    scattered(call, Whereto::Places, Reduction::named(&ScatterNdAttrs::read(call.attrs).mode).join)
+}
+
+/// The routine that puts operand 2 into operand 0.
+fn scattered(call: &Call, to: Whereto, join: Join) -> Option<Routine> {
+    let (data, indices, updates) = (call.arg(0), call.arg(1), call.arg(2));
+    // What is joined in halves is rounded once, after all updates.
+    let half = data.dtype == DType::F16 || data.dtype == DType::BF16;
+    (data.shape.len() <= MAX_RANK && !(half && join != Join::Replace)).then_some(())?;
+    Some(Routine::Scatter(kernel::Scatter {
+        dtype: data.dtype,
+        index: indices.dtype,
+        data: data.shape.clone(),
+        indices: indices.shape.clone(),
+        updates: updates.shape.clone(),
+        to,
+        join,
+    }))
+}
+
 /// What `scatter_elements` was called before reductions.
 pub const SCATTER: OpDef = OpDef {
     name: "scatter",
@@ -186,6 +222,7 @@ pub const SCATTER: OpDef = OpDef {
     ],
     rel: |cx| elements_rel(cx, ScatterAttrs::read(cx.attrs).axis),
     eval: |cx| elements(cx, ScatterAttrs::read(cx.attrs).axis, &UPDATE),
+    lower: Some(Lower::Routine(|call| along(call, ScatterAttrs::read(call.attrs).axis, Join::Replace))),
     fuse: None,
     ..SCATTER_ELEMENTS
 };
@@ -209,6 +246,7 @@ pub const SCATTER_ND: OpDef = OpDef {
     ],
     rel: scatter_nd_rel,
     eval: scatter_nd_eval,
+    lower: Some(Lower::Routine(scatter_nd_routine)),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };

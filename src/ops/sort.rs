@@ -6,11 +6,13 @@
 use super::attrs::{OptInt, StdString, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::index::require_same_dim;
+use super::lower::{Call, Lower};
 use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, Results};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{AttrField, Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
+use crate::kernel::{self, Routine};
 use crate::tensor::Tensor;
 use crate::types::{DType, Dim};
 use rayon::prelude::*;
@@ -145,6 +147,7 @@ pub const ARGSORT: OpDef = OpDef {
     rules: &["C1: axis is in -rank(data)…rank(data)-1", "C2: dtype is the dtype of a tensor"],
     rel: argsort_rel,
     eval: argsort_eval,
+    lower: Some(Lower::Routine(argsort_routine)),
     ..SORT
 };
 
@@ -172,6 +175,7 @@ pub const SORT: OpDef = OpDef {
     rules: &["C1: axis is in -rank(data)…rank(data)-1"],
     rel: sort_rel,
     eval: sort_eval,
+    lower: Some(Lower::Routine(sort_routine)),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -205,6 +209,7 @@ pub const TOPK: OpDef = OpDef {
     ],
     rel: topk_rel,
     eval: topk_eval,
+    lower: Some(Lower::Routine(topk_routine)),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
@@ -268,6 +273,34 @@ fn chosen(cx: &EvalCx, attrs: &TopkAttrs, k: usize) -> EvalResult {
     })
 }
 
+fn topk_routine(call: &Call) -> Option<Routine> {
+    let attrs = TopkAttrs::read(call.attrs);
+    let positions = call.outs.last().filter(|_| attrs.ret_type.0 != "values").map(|out| out.dtype);
+    let take = call.out().shape[call.axis(attrs.axis, call.arg(0).shape.len())?];
+    sorted(call, attrs.axis, attrs.is_ascend, take, attrs.ret_type.0 != "indices", positions)
+}
+
+fn argsort_routine(call: &Call) -> Option<Routine> {
+    let attrs = ArgsortAttrs::read(call.attrs);
+    let axis = call.axis(attrs.axis, call.arg(0).shape.len())?;
+    sorted(call, attrs.axis, attrs.is_ascend, call.arg(0).shape[axis], false, Some(call.out().dtype))
+}
+
+fn sort_routine(call: &Call) -> Option<Routine> {
+    let attrs = ArgsortAttrs::read(call.attrs);
+    let axis = call.axis(attrs.axis, call.arg(0).shape.len())?;
+    sorted(call, attrs.axis, attrs.is_ascend, call.arg(0).shape[axis], true, None)
+}
+
+/// The routine that sorts the first operand along an axis.
+fn sorted(call: &Call, axis: i64, ascend: bool, take: u64, values: bool, positions: Option<DType>) -> Option<Routine> {
+    let data = call.arg(0);
+    let lines = kernel::Lines::along(&data.shape, call.axis(axis, data.shape.len())?);
+    // A key of 32 bits has a position of as many behind it.
+    (lines.length < 1 << 32).then_some(())?;
+    Some(Routine::Sort(kernel::Sort { lines, dtype: data.dtype, take, descending: !ascend, values, positions }))
+}
+
 /// The largest elements, their number an operand.
 pub const DYN_TOPK: OpDef = OpDef {
     name: "dyn.topk",
@@ -282,6 +315,7 @@ pub const DYN_TOPK: OpDef = OpDef {
     ],
     rel: dyn_topk_rel,
     eval: dyn_topk_eval,
+    lower: None,
     ..TOPK
 };
 

@@ -30,14 +30,23 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
     let rule = def.and_then(|def| def.lower.as_ref());
     let said = |of: &dyn Fn(&Call) -> Option<Accuracy>| described(module, call, |call| of(call)).map(|(_, said)| said);
     match rule {
-        None | Some(Lower::View(_) | Lower::Move(..) | Lower::Split(_) | Lower::Join(_) | Lower::Stack(_)) => None,
+        None
+        | Some(
+            Lower::Routine(_)
+            | Lower::Shifted(..)
+            | Lower::View(_)
+            | Lower::Move(..)
+            | Lower::Split(_)
+            | Lower::Join(_)
+            | Lower::Stack(_),
+        ) => None,
         Some(Lower::Scalar(rule) | Lower::Divided(rule) | Lower::Along(_, rule)) => said(&|call| {
             let mut body = Body::new();
             let args: Vec<Val> = (0..call.args.len()).map(|arg| body.read(arg)).collect();
             rule(&mut Scalar { call, body: &mut body, args: &args })?;
             Some(of_body(&body, call.out().dtype.is_float() || call.args.iter().flatten().any(|arg| arg.dtype.is_float())))
         }),
-        Some(Lower::Nest(nest)) => said(&|call| Some(of_nest(&nest(call)?))),
+        Some(Lower::Nest(nest) | Lower::NestOr(nest, _)) => said(&|call| Some(of_nest(&nest(call)?))),
         Some(Lower::Product(product) | Lower::Windows(product, _)) => {
             let terms = said(&|call| product(call)?.iter().map(|one| one.sum.iter().product()).max().map(Accuracy::Sum));
             let Some(Lower::Windows(_, nest)) = rule else { return terms.unwrap_or(Accuracy::Exact) };

@@ -31,7 +31,7 @@ use crate::index_type;
 pub use crate::ir::ConstId;
 use crate::ir::ExprId;
 pub use crate::ir::ExprId as CallId;
-use crate::kernel::{Contract, Kernel, Lane, View};
+use crate::kernel::{Contract, Kernel, Lane, Routine, View};
 pub use crate::ops::lower::{Outside, Table};
 use crate::types::DType;
 use std::ops::Range;
@@ -172,6 +172,8 @@ pub enum Work {
     Fallback(Fallback),
     /// Fails where argument 0, a bool, holds.
     Guard(Guard),
+    /// A routine, whose arguments are the operands and the results of the call that computes the same, and says what the data forbids.
+    Routine(Routine, Fallback),
 }
 
 impl Work {
@@ -233,7 +235,7 @@ impl NoKernel {
     }
 }
 
-/// A call of an operator that has no kernel.
+/// A call of an operator by its evaluation.
 #[derive(Clone, Debug)]
 pub struct Fallback {
     pub call: ExprId,

@@ -6,10 +6,10 @@ use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, Requests, def};
 use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, in_place, memory};
 use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
-use crate::kernel::{Body, View};
-use crate::ops::lower::{Call, Lower, Scalar, Tensor};
+use crate::kernel::{Body, Routine, View};
+use crate::ops::lower::{self, Call, Lower, Product, Scalar, Tensor};
 use crate::ops::{OpDef, Table};
-use crate::types::Ty;
+use crate::types::{DType, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Why a function is not compiled as a whole.
@@ -297,7 +297,13 @@ impl Lowering<'_> {
                 self.join(expr, op, call, &[Value::Tuple(layers.into())], axis)
             }
             Lower::Nest(nest) => self.anchor_nest(op, call, args, nest(call)?),
+            Lower::Routine(routine) => Some(self.routine(expr, op, args, call.outs, routine(call)?)),
+            Lower::NestOr(nest, routine) => match nest(call) {
+                Some(nest) => self.anchor_nest(op, call, args, nest),
+                None => Some(self.routine(expr, op, args, call.outs, routine(call)?)),
+            },
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
+            Lower::Shifted(axis, product) => self.shifted_product(op, call, args, (axis(call), *product)),
             Lower::Windows(product, nest) => {
                 let products = product(call);
                 let value = products.and_then(|products| self.anchor_product(op, call, args, products));
@@ -354,6 +360,35 @@ impl Lowering<'_> {
         let lazy = Lazy { dims, dtype: call.out().dtype, loads, body, result, ops };
         // Long chains are cut, so that a body stays within the registers.
         Some(if lazy.body.instrs.len() > MAX_INSTRS || lazy.loads.len() > MAX_LOADS { self.in_buffers(&lazy) } else { lazy })
+    }
+
+    /// A product of operands without their zero points.
+    fn shifted_product(
+        &mut self,
+        op: &'static OpDef,
+        call: &Call,
+        args: &[Value],
+        (axis, product): (Option<usize>, fn(&Call) -> Option<Vec<Product>>),
+    ) -> Option<Value> {
+        let dtype = if call.out().dtype.bits > 32 { DType::I64 } else { DType::I32 };
+        let (mut tensors, mut values) = (vec![], vec![]);
+        for arg in 0..2 {
+            let (data, zero) = (call.arg(arg), call.arg(2 + arg));
+            let scalar = zero.shape.iter().product::<u64>() == 1;
+            let axis = axis.filter(|&axis| arg == 1 && !scalar && data.shape.get(axis) == zero.shape.first());
+            (scalar || axis.is_some()).then_some(())?;
+            let out = Tensor { shape: data.shape.clone(), dtype };
+            let types =
+                [vec![data.clone()], vec![Tensor { shape: if scalar { vec![] } else { zero.shape.clone() }, ..zero.clone() }]];
+            let shift = Call { attrs: call.attrs, args: &types, outs: std::slice::from_ref(&out) };
+            let zero = self.without_anchors(args.get(2 + arg)?)?;
+            let zero = if scalar { zero.map_views(&[], |view| view.reshape(&[]))? } else { zero };
+            let operands = [args[arg].clone(), Value::Tensor(zero)];
+            values.push(Value::Tensor(self.scalar(op, &shift, &operands, axis, lower::without_zero_point)?));
+            tensors.push(vec![out]);
+        }
+        let call = Call { attrs: call.attrs, args: &tensors, outs: call.outs };
+        self.anchor_product(op, &call, &values, product(&call)?)
     }
 
     /// As [`Lowering::viewed`], without making a copy.
@@ -416,6 +451,23 @@ impl Lowering<'_> {
 
     /// The operator by its evaluation.
     fn fallback(&mut self, (expr, why): (ExprId, NoKernel), op: &'static OpDef, args: &[Value], outs: &[Tensor]) -> Value {
+        self.whole_call((expr, why), op, args, outs, Work::Fallback)
+    }
+
+    /// The operator by a routine.
+    fn routine(&mut self, expr: ExprId, op: &'static OpDef, args: &[Value], outs: &[Tensor], routine: Routine) -> Value {
+        self.whole_call((expr, NoKernel::Operands), op, args, outs, |call| Work::Routine(routine, call))
+    }
+
+    /// A call on tensors without gaps.
+    fn whole_call(
+        &mut self,
+        (expr, why): (ExprId, NoKernel),
+        op: &'static OpDef,
+        args: &[Value],
+        outs: &[Tensor],
+        work: impl FnOnce(Fallback) -> Work,
+    ) -> Value {
         let (mut buffers, mut operands) = (vec![], vec![]);
         for arg in args {
             let (is_tuple, fields) = match arg {
@@ -446,7 +498,7 @@ impl Lowering<'_> {
         let results: Vec<usize> = (n_args..buffers.len()).collect();
         let fields: Vec<Value> = buffers[n_args..].iter().map(|&buffer| Value::Tensor(self.dense(buffer))).collect();
         let writes = (0..buffers.len()).map(|at| at >= n_args).collect();
-        let work = Work::Fallback(Fallback { call: expr, why, operands, results });
+        let work = work(Fallback { call: expr, why, operands, results });
         self.plan.steps.push(Step { work, args: buffers, writes, origin: expr, ops: vec![op.name], once: false });
         let is_tuple = self.module.types.as_tuple(self.module.ty(expr)).is_some();
         if is_tuple { Value::Tuple(fields.into()) } else { fields.into_iter().next().expect("an operator has a result") }

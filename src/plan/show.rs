@@ -137,6 +137,7 @@ fn work(work: &Work) -> Vec<String> {
         Work::Positions(positions) => vec![format!("positions below {:?}", positions.lengths)],
         Work::Guard(_) => vec!["fails where it holds".into()],
         Work::Fallback(call) => vec![format!("evaluation: {}", call.why.words())],
+        Work::Routine(routine, _) => vec![format!("{routine:?}")],
         Work::Kernel(Kernel::Nest(nest)) => {
             let reduce: Vec<u64> = nest.reduce.iter().map(|dim| dim.extent).collect();
             let over = if reduce.is_empty() { String::new() } else { format!(", reduced over {reduce:?}") };

@@ -22,7 +22,7 @@ pub fn traffic(plan: &Plan, step: &Step) -> Traffic {
     match &step.work {
         Work::Zero(stretches) => Traffic { bytes: stretches.iter().map(|(_, n)| n * width(0)).sum(), ops: 0 },
         Work::Move(moved) => Traffic { bytes: 2 * moved.dims.iter().product::<u64>() * moved.width as u64, ops: 0 },
-        Work::Positions(_) | Work::Guard(_) | Work::Fallback(_) => Traffic { bytes: whole(), ops: 0 },
+        Work::Positions(_) | Work::Guard(_) | Work::Fallback(_) | Work::Routine(..) => Traffic { bytes: whole(), ops: 0 },
         Work::Kernel(Kernel::Nest(nest)) => {
             let of = |access: &Access| capped(access.arg, places(access, nest));
             Traffic { bytes: nest.reads.iter().chain(&nest.writes).map(of).sum(), ops: nest_ops(nest) }

@@ -5,7 +5,8 @@
 
 use super::emit::{SPARE, TAIL};
 use super::points::Shape;
-use crate::jit::asm::{Asm, IPred, Isa, K, Mask, Mem, Op, Pred, R, Rm, Round, V};
+use crate::jit::asm::{Asm, Isa, K, Mask, Mem, Op, R, Rm, Round, V};
+use crate::jit::machine::{machine_op, predicates};
 use crate::kernel::{Bin, Body, Cmp, Instr, Lane, Un, Val};
 
 /// How the columns of a stream lie in lanes.
@@ -158,30 +159,6 @@ pub fn emit(tile: &Sums, asm: &mut Asm) {
             }
         }
     }
-}
-
-/// The instruction of an operation on such lanes, and whether its operands may change places.
-fn machine_op(op: Bin, lane: Lane) -> Option<(Op, bool)> {
-    Some(match (op, lane) {
-        (Bin::And, _) => (Op::And, true),
-        (Bin::Or, _) => (Op::Or, true),
-        (Bin::Xor, _) => (Op::Xor, true),
-        (Bin::Add, Lane::F32) => (Op::Add, true),
-        (Bin::Sub, Lane::F32) => (Op::Sub, false),
-        (Bin::Mul, Lane::F32) => (Op::Mul, true),
-        (Bin::Div, Lane::F32) => (Op::Div, false),
-        (Bin::MaxSecond, Lane::F32) => (Op::Max, false),
-        (Bin::MinSecond, Lane::F32) => (Op::Min, false),
-        (Bin::Add, Lane::I32) => (Op::AddI, true),
-        (Bin::Sub, Lane::I32) => (Op::SubI, false),
-        (Bin::Mul, Lane::I32) => (Op::MulloI, true),
-        (Bin::Max | Bin::MaxSecond, Lane::I32) => (Op::MaxI, true),
-        (Bin::Min | Bin::MinSecond, Lane::I32) => (Op::MinI, true),
-        (Bin::Shl, Lane::I32) => (Op::SllvI, false),
-        (Bin::ShrSigned, Lane::I32) => (Op::SravI, false),
-        (Bin::ShrUnsigned, Lane::I32) => (Op::SrlvI, false),
-        _ => return None,
-    })
 }
 
 /// Where a value is.
@@ -353,14 +330,7 @@ impl<'a> Evaluation<'a> {
             Isa::Avx512 => self.free_masks.pop().map(|k| (Place::Mask(k), Mask::K(k)))?,
             Isa::Avx2 => self.take().map(|v| (Place::Register(v), Mask::V(v)))?,
         };
-        let (float, int) = match cmp {
-            Cmp::Eq => (Pred::Eq, IPred::Eq),
-            Cmp::Ne => (Pred::Ne, IPred::Ne),
-            Cmp::Lt => (Pred::Lt, IPred::Lt),
-            Cmp::Le => (Pred::Le, IPred::Le),
-            Cmp::Gt => (Pred::Gt, IPred::Gt),
-            Cmp::Ge => (Pred::Ge, IPred::Ge),
-        };
+        let (float, int) = predicates(cmp);
         match (asm, self.lane(a)) {
             (Some(asm), Lane::I32) => asm.cmp_i(int, mask, left, right),
             (Some(asm), _) => asm.cmp(float, mask, left, right),

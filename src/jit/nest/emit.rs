@@ -7,7 +7,8 @@
 use super::fold::Accumulators;
 use super::generate::{Gen, SCRATCH, SCRATCH_MASK, Vector};
 use super::normal::Program;
-use crate::jit::asm::{IPred, Isa, K, Mask, Mem, Op, Pred, R, Rm, Round, V};
+use crate::jit::asm::{IPred, Isa, K, Mask, Mem, Op, R, Rm, Round, V};
+use crate::jit::machine::{machine_op, predicates};
 use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val};
 
 /// Where a value is.
@@ -54,6 +55,9 @@ pub struct Run {
 }
 
 const END: usize = usize::MAX;
+
+/// What is refused if values should ever be elsewhere than is thought: no code reads a register that holds something else.
+const WHAT: &str = "the body of a nest";
 
 impl Gen<'_> {
     pub fn take_register(&mut self) -> Option<V> {
@@ -243,7 +247,10 @@ impl Gen<'_> {
                 self.spread_half(SCRATCH[scratch], mask);
                 SCRATCH[scratch]
             }
-            Loc::Nowhere => SCRATCH[scratch],
+            Loc::Nowhere => {
+                self.asm.refuse(WHAT, "a value is read that is nowhere");
+                SCRATCH[scratch]
+            }
         }
     }
 
@@ -420,32 +427,13 @@ impl Gen<'_> {
             }
             return Some(());
         }
-        let (op, commutes) = match op {
-            Bin::Add if float => (Op::Add, true),
-            Bin::Sub if float => (Op::Sub, false),
-            Bin::Mul if float => (Op::Mul, true),
-            Bin::Add => (Op::AddI, true),
-            Bin::Sub => (Op::SubI, false),
-            Bin::Mul => (Op::MulloI, true),
-            Bin::Div => (Op::Div, false),
-            Bin::MaxSecond if float => (Op::Max, false),
-            Bin::MinSecond if float => (Op::Min, false),
-            Bin::MaxSecond => (Op::MaxI, true),
-            Bin::MinSecond => (Op::MinI, true),
-            Bin::And => (Op::And, true),
-            Bin::Or => (Op::Or, true),
-            Bin::Xor => (Op::Xor, true),
-            Bin::Shl => (Op::SllvI, false),
-            Bin::ShrSigned => (Op::SravI, false),
-            Bin::ShrUnsigned => (Op::SrlvI, false),
-            Bin::Scale => {
-                let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
-                let dst = self.result(program, run)?;
-                self.asm.scalef(dst, x, y);
-                return Some(());
-            }
-            _ => return None,
-        };
+        if op == Bin::Scale {
+            let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
+            let dst = self.result(program, run)?;
+            self.asm.scalef(dst, x, y);
+            return Some(());
+        }
+        let (op, commutes) = machine_op(op, if float { Lane::F32 } else { Lane::I32 })?;
         let in_memory = |val: Val| matches!(run.at[val.0 as usize], Loc::Const(_) | Loc::Slot(_));
         let (a, b) = if commutes && in_memory(a) && !in_memory(b) { (b, a) } else { (a, b) };
         let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
@@ -500,7 +488,10 @@ impl Gen<'_> {
 
     /// The result takes the register of a value that dies.
     fn inherit(&mut self, run: &mut Run, val: Val) -> V {
-        let Loc::Reg(register) = run.at[val.0 as usize] else { return SCRATCH[0] };
+        let Loc::Reg(register) = run.at[val.0 as usize] else {
+            self.asm.refuse(WHAT, "a value has no register to leave behind");
+            return SCRATCH[0];
+        };
         run.at[val.0 as usize] = Loc::Nowhere;
         run.at[run.now] = Loc::Reg(register);
         register
@@ -527,25 +518,9 @@ impl Gen<'_> {
             None => Mask::V(self.result(program, run)?),
         };
         if float {
-            let pred = match op {
-                Cmp::Eq => Pred::Eq,
-                Cmp::Ne => Pred::Ne,
-                Cmp::Lt => Pred::Lt,
-                Cmp::Le => Pred::Le,
-                Cmp::Gt => Pred::Gt,
-                Cmp::Ge => Pred::Ge,
-            };
-            self.asm.cmp(pred, dst, x, y);
+            self.asm.cmp(predicates(op).0, dst, x, y);
         } else {
-            let pred = match op {
-                Cmp::Eq => IPred::Eq,
-                Cmp::Ne => IPred::Ne,
-                Cmp::Lt => IPred::Lt,
-                Cmp::Le => IPred::Le,
-                Cmp::Gt => IPred::Gt,
-                Cmp::Ge => IPred::Ge,
-            };
-            self.asm.cmp_i(pred, dst, x, y);
+            self.asm.cmp_i(predicates(op).1, dst, x, y);
         }
         if let (Mask::K(mask), false) = (dst, kept) {
             let dst = self.result(program, run)?;

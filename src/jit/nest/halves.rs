@@ -7,7 +7,8 @@ use super::emit::{Loc, Point, Run, only_chooses};
 use super::generate::{Gen, SCRATCH, SCRATCH_MASK};
 use super::normal::Program;
 use crate::jit::asm::forms::{self, Form};
-use crate::jit::asm::{Isa, K, Mask, Pred, R, Rm, Round, V, Width};
+use crate::jit::asm::{Isa, K, Mask, R, Rm, Round, V, Width};
+use crate::jit::machine::predicates;
 use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val, Widening};
 
 /// Two doublewords of each lane exchanged.
@@ -198,14 +199,7 @@ impl Gen<'_> {
         let float = program.lanes[a.0 as usize] == Lane::HalfF64;
         let x = self.in_register(run, a, 0);
         let y = self.operand(run, b);
-        let pred = match op {
-            Cmp::Eq => Pred::Eq,
-            Cmp::Ne => Pred::Ne,
-            Cmp::Lt => Pred::Lt,
-            Cmp::Le => Pred::Le,
-            Cmp::Gt => Pred::Gt,
-            Cmp::Ge => Pred::Ge,
-        };
+        let pred = predicates(op).0;
         let width = self.isa().width();
         if self.isa() == Isa::Avx2 {
             let dst = self.result(program, run)?;

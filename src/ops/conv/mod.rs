@@ -12,6 +12,7 @@ mod rel;
 mod transpose;
 
 pub use onnx::ONNX;
+pub(super) use product::conv_product;
 
 use super::attrs::attrs;
 use super::blocks::{self, Blocks, Channels, Ends};
@@ -201,7 +202,7 @@ attrs! {
 
 /// The spatial axes, by their number.
 const W: &str = "W";
-const HW: &str = "HW";
+pub(super) const HW: &str = "HW";
 const DHW: &str = "DHW";
 
 /// What convolutions of any number of spatial axes fulfil.

@@ -108,7 +108,7 @@ impl Channel {
     }
 }
 
-pub(super) fn conv_product(call: &Call, spatial: &str) -> Option<Vec<Product>> {
+pub(in crate::ops) fn conv_product(call: &Call, spatial: &str) -> Option<Vec<Product>> {
     let parts = Parts::new(call, Conv2dAttrs::read(call.attrs), spatial)?;
     if parts.is_depthwise() {
         return depthwise_product(call, &parts, spatial).map(|product| vec![product]);

@@ -2,13 +2,74 @@
 
 use super::{DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
 use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val};
+use crate::ops::conv::{Conv2dAttrs, HW, conv_product};
+use crate::ops::dense::dense_product;
 use crate::ops::fixed_point::FixedPoint;
 use crate::ops::lower::{self, Call, Lower, Scalar};
+use crate::ops::matmul::batch_matmul_product;
 use crate::types::DType;
 
 pub(super) const QUANTIZE: Lower = Lower::Along(|call| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
 pub(super) const DEQUANTIZE: Lower = Lower::Along(|call| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
 pub(super) const REQUANTIZE: Lower = Lower::Along(|call| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar);
+
+pub(super) const DENSE_PRODUCT: Lower = Lower::Shifted(|_| Some(0), dense_product);
+pub(super) const BATCH_PRODUCT: Lower = Lower::Shifted(|_| None, batch_matmul_product);
+pub(super) const CONV2D_PRODUCT: Lower = Lower::Shifted(output_channels, |call| conv_product(call, HW));
+pub(super) const ADD: Lower = Lower::Scalar(|s| pair_scalar(s, Bin::Add, Bin::Sub));
+pub(super) const SUBTRACT: Lower = Lower::Scalar(|s| pair_scalar(s, Bin::Sub, Bin::Add));
+pub(super) const MUL: Lower = Lower::Scalar(mul_scalar);
+
+/// The axis of a convolution's weight that output channels lie on, if there is one for all of them.
+fn output_channels(call: &Call) -> Option<usize> {
+    let attrs = Conv2dAttrs::read(call.attrs);
+    attrs.kernel_layout.chars().position(|letter| letter == 'O').filter(|_| attrs.groups == 1)
+}
+
+/// The sum or the difference of both operands in the output's scale, its zero point made to count once.
+fn pair_scalar(s: &mut Scalar, join: Bin, once: Bin) -> Option<Val> {
+    let out_scale = number(s, 6).filter(|&scale| scale != 0.0)?;
+    let operand = |s: &mut Scalar, arg: usize| {
+        let by = FixedPoint::of(number(s, 2 + 2 * arg)? / out_scale)?;
+        let x = lower::converted(s.body, s.args[arg], s.lane(arg)?, Lane::I32);
+        let x = s.body.bin(Bin::Sub, x, s.args[3 + 2 * arg]);
+        let scaled = by.lowered(s.body, x);
+        Some(s.body.bin(Bin::Add, scaled, s.args[7]))
+    };
+    let (x, y) = (operand(s, 0)?, operand(s, 1)?);
+    let joined = s.body.bin(join, x, y);
+    let result = s.body.bin(once, joined, s.args[7]);
+    limited(s, result)
+}
+
+/// The product of the differences from the zero points, with the product of the scales.
+fn mul_scalar(s: &mut Scalar) -> Option<Val> {
+    let out_scale = number(s, 6).filter(|&scale| scale != 0.0)?;
+    let scale = f64::from(number(s, 2)? as f32 * number(s, 4)? as f32);
+    let by = FixedPoint::of(scale / out_scale)?;
+    let mut operand = |arg: usize| {
+        let x = lower::converted(s.body, s.args[arg], s.lane(arg)?, Lane::I32);
+        Some(s.body.bin(Bin::Sub, x, s.args[3 + 2 * arg]))
+    };
+    let (x, y) = (operand(0)?, operand(1)?);
+    let product = s.body.bin(Bin::Mul, x, y);
+    let scaled = by.lowered(s.body, product);
+    let result = s.body.bin(Bin::Add, scaled, s.args[7]);
+    limited(s, result)
+}
+
+/// An I32 within the range of the result's dtype, as such.
+fn limited(s: &mut Scalar, value: Val) -> Option<Val> {
+    let out = s.call.out().dtype;
+    let (least, greatest) = range(out)?;
+    if out == DType::I32 {
+        return Some(value);
+    }
+    let (least, greatest) = (s.body.i32(least), s.body.i32(greatest));
+    let limited = s.body.bin(Bin::Min, value, greatest);
+    let limited = s.body.bin(Bin::Max, limited, least);
+    Some(s.body.un(Un::To(lower::lane(out)?), limited))
+}
 
 /// The axis of scales and zero points; any where they are scalars.
 fn axis(call: &Call, axis: i64) -> Option<usize> {
@@ -72,15 +133,7 @@ fn requantize_scalar(s: &mut Scalar) -> Option<Val> {
             s.body.bin(Bin::Add, scaled, s.args[4])
         }
     };
-    let out = s.call.out().dtype;
-    let (least, greatest) = range(out)?;
-    if out == DType::I32 {
-        return Some(result);
-    }
-    let (least, greatest) = (s.body.i32(least), s.body.i32(greatest));
-    let limited = s.body.bin(Bin::Min, result, greatest);
-    let limited = s.body.bin(Bin::Max, limited, least);
-    Some(s.body.un(Un::To(lower::lane(out)?), limited))
+    limited(s, result)
 }
 
 /// The number that an operand is, an F32 of the program.

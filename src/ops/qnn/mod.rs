@@ -236,6 +236,7 @@ pub const ADD: OpDef = OpDef {
     rel: rel::pair_rel,
     eval: eval::add_eval,
     fuse: Some(Fuse::Broadcast),
+    lower: Some(lower::ADD),
     ..OpDef::BASE
 };
 
@@ -246,6 +247,7 @@ pub const SUBTRACT: OpDef = OpDef {
           `qnn.requantize` does by default) and subtracted, the zero point is added, and the difference is limited to the range of \
           the dtype (`src/relay/qnn/op/subtract.cc`).",
     eval: eval::subtract_eval,
+    lower: Some(lower::SUBTRACT),
     ..ADD
 };
 
@@ -257,6 +259,7 @@ pub const MUL: OpDef = OpDef {
     rules: &rules::<7>(PAIR_RULES, &["C7: where both scales are vectors, lhs_axis and rhs_axis are one axis of the result"]),
     rel: rel::mul_rel,
     eval: eval::mul_eval,
+    lower: Some(lower::MUL),
     ..ADD
 };
 
@@ -311,7 +314,7 @@ pub const QNN_DENSE: OpDef = OpDef {
     ),
     rel: rel::dense_rel,
     eval: eval::dense_eval,
-    lower: None,
+    lower: Some(lower::DENSE_PRODUCT),
     ..DENSE
 };
 
@@ -338,7 +341,7 @@ pub const QNN_BATCH_MATMUL: OpDef = OpDef {
     ),
     rel: rel::batch_matmul_rel,
     eval: eval::batch_matmul_eval,
-    lower: None,
+    lower: Some(lower::BATCH_PRODUCT),
     ..BATCH_MATMUL
 };
 
@@ -369,7 +372,7 @@ pub const QNN_CONV2D: OpDef = OpDef {
     ),
     rel: rel::conv2d_rel,
     eval: eval::conv2d_eval,
-    lower: None,
+    lower: Some(lower::CONV2D_PRODUCT),
     blocks: None,
     ..CONV2D
 };

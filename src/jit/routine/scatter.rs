@@ -1,0 +1,76 @@
+//! Elements put where indices say, one after the other.
+
+use super::{Bytes, Outside};
+use crate::kernel::{Join, MAX_RANK, Scatter, Whereto};
+use crate::tensor::{Element, float_max, float_min, with_dtype};
+
+/// Errors: an index outside of its axis; nothing is put then.
+pub(super) fn run(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
+    let done = with_dtype!(scatter.dtype, |T| with_dtype!(scatter.index, |I| put::<T, I>(scatter, args)));
+    done.flatten().unwrap_or(Err(Outside))
+}
+
+fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
+    let [data, indices, updates, out] = args else { return Err(Outside) };
+    match scatter.to {
+        Whereto::Along(axis) => {
+            let length = scatter.data[axis] as i128;
+            let n = scatter.indices.iter().product::<u64>() as usize;
+            let index = |at: usize| {
+                let index = indices.get::<I>(at).to_int();
+                if index < 0 { index + length } else { index }
+            };
+            (0..n).all(|at| (0..length).contains(&index(at))).then_some(()).ok_or(Outside)?;
+            out.copy_from(*data);
+            let join = |to: usize, from: usize| out.put(to, joined::<T>(scatter.join, out.get(to), updates.get(from)));
+            let mut place = [0u64; MAX_RANK];
+            let rank = scatter.data.len();
+            for at in 0..n {
+                let (mut to, mut from) = (0, 0);
+                for d in 0..rank {
+                    let own = if d == axis { index(at) as u64 } else { place[d] };
+                    to = to * scatter.data[d] + own;
+                    from = from * scatter.updates[d] + place[d];
+                }
+                join(to as usize, from as usize);
+                for d in (0..rank).rev() {
+                    place[d] += 1;
+                    if place[d] < scatter.indices[d] {
+                        break;
+                    }
+                    place[d] = 0;
+                }
+            }
+        }
+        Whereto::Places => {
+            let columns = scatter.indices[0] as usize;
+            let (indexed, part) = scatter.data.split_at(columns);
+            let (part, places) = (part.iter().product::<u64>() as usize, scatter.indices[1..].iter().product::<u64>() as usize);
+            let index = |column: usize, place: usize| indices.get::<I>(column * places + place).to_int();
+            let inside = |column: usize, place: usize| (0..i128::from(indexed[column])).contains(&index(column, place));
+            (0..columns).all(|column| (0..places).all(|place| inside(column, place))).then_some(()).ok_or(Outside)?;
+            out.copy_from(*data);
+            for place in 0..places {
+                let start =
+                    (0..columns).fold(0, |start, column| start * indexed[column] as usize + index(column, place) as usize);
+                for at in 0..part {
+                    let to = start * part + at;
+                    out.put(to, joined::<T>(scatter.join, out.get(to), updates.get(place * part + at)));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The element that is there with an update.
+fn joined<T: Element>(join: Join, x: T, update: T) -> T {
+    match join {
+        Join::Replace => update,
+        Join::Add => x.apply2(update, |x, y| x + y, |x, y| x + y),
+        Join::Multiply => x.apply2(update, |x, y| x * y, i128::wrapping_mul),
+        Join::Least => x.apply2(update, float_min, Ord::min),
+        Join::Greatest => x.apply2(update, float_max, Ord::max),
+        Join::Mean => x.apply2(update, |x, y| (x + y) / 2.0, |x, y| (x + y) / 2),
+    }
+}
