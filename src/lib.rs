@@ -51,7 +51,7 @@
 //! - [`ir`]: the typed intermediate representation, its printer and verifier
 //! - [`kernel`]: kernels as data: loop nests, sums of products
 //! - [`ops`]: operators, one file a family: schema, rules, relation, evaluation
-//! - [`formats`]: bytes to values and back: `.params`, `.npz`, pictures; programs as ONNX
+//! - [`formats`]: bytes to values and back: `.params`, `.npz`, `.safetensors`, pictures; programs as ONNX
 //! - [`zoo`]: the networks of relay.testing and their weights
 //! - [`resolve`]: syntax tree to IR: names, scopes, attributes
 //! - [`infer`]: type and shape inference

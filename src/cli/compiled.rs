@@ -24,14 +24,14 @@ pub struct Given {
     /// The function to run.
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub entry: String,
-    /// Weights: .params or .npz; may be repeated, the last file that has a name wins.
+    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
     #[arg(long, value_name = "FILE")]
     pub params: Vec<PathBuf>,
     /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
     #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
     pub input: Vec<String>,
-    /// Inputs by parameter name.
-    #[arg(long, value_name = "FILE.npz")]
+    /// Inputs by parameter name: .npz, .params or .safetensors.
+    #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
     /// What fills the parameters that nothing else binds: `zeros`, `ones`, `rand[:seed=N]`.
     #[arg(long, value_name = "FILLING")]
@@ -94,7 +94,7 @@ impl Given {
         Requests {
             params: self.params.clone(),
             inputs: self.input.clone(),
-            inputs_npz: self.inputs.clone(),
+            inputs_file: self.inputs.clone(),
             fill: self.fill.clone(),
             set: self.set.clone(),
             max_memory: self.max_memory,

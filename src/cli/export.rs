@@ -29,7 +29,7 @@ pub struct Args {
     /// The function to export.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights: .params or .npz; may be repeated, the last file that has a name wins.
+    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
     /// The file for the constants of a graph, a .params file; `--to graph-json` only.

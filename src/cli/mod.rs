@@ -5,6 +5,9 @@
 mod bench;
 mod check;
 mod compiled;
+mod completions;
+mod diff;
+mod doctor;
 mod exit;
 mod explain;
 mod export;
@@ -14,6 +17,7 @@ mod inspect;
 mod model;
 mod ops;
 mod opt;
+mod params;
 mod passes;
 mod print;
 mod profile;
@@ -115,10 +119,14 @@ enum Command {
     Inspect(inspect::Args),
     Ops(ops::Args),
     Opt(Box<opt::Args>),
+    Params(Box<params::Args>),
+    Diff(diff::Args),
     Bench(Box<bench::Args>),
     Profile(Box<profile::Args>),
     Passes(passes::Args),
     Explain(explain::Args),
+    Doctor(doctor::Args),
+    Completions(completions::Args),
     Test(test::Args),
 }
 
@@ -212,10 +220,14 @@ pub fn main() -> ExitCode {
         Command::Inspect(args) => inspect::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
         Command::Opt(args) => opt::run(&console, &args),
+        Command::Params(args) => params::run(&console, &args),
+        Command::Diff(args) => diff::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Profile(args) => profile::run(&console, &args),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
+        Command::Doctor(args) => doctor::run(&console, &args),
+        Command::Completions(args) => completions::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
     });
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))

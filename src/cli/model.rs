@@ -2,7 +2,8 @@
 
 use super::{Console, exit};
 use crate::driver::model::{self, ModelError};
-use crate::sys;
+use crate::driver::tensors::{self, Format};
+use crate::sys::{self, Content};
 use std::path::{Path, PathBuf};
 
 /// Write a network of relay.testing, and its initial weights.
@@ -17,7 +18,7 @@ pub struct Args {
     /// The network.
     #[arg(required_unless_present = "list")]
     name: Option<String>,
-    /// -o FILE (the text; standard output without it), --params FILE (the weights), --seed N, and the network's own flags.
+    /// -o FILE (the text; standard output without it), --params FILE (the weights: .npz or .safetensors by its name, else .params), --seed N, and the network's own flags.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAGS")]
     flags: Vec<String>,
 }
@@ -56,10 +57,12 @@ fn write(console: &Console, name: &str, flags: &[String]) -> Result<(), ModelErr
         return sys::stdout(&model::describe(name)?).map_err(found);
     }
     let model = model::build(name, &own_flags, target.params.is_some().then_some(target.seed))?;
-    let mut files: Vec<(&Path, &[u8])> = Vec::new();
-    files.extend(target.text.as_deref().map(|path| (path, model.text.as_bytes())));
-    files.extend(target.params.as_deref().zip(model.weights.as_deref()));
-    sys::write_atomic(&files).map_err(found)?;
+    let mut files: Vec<(&Path, Content)> = Vec::new();
+    files.extend(target.text.as_deref().map(|path| (path, Content::Bytes(model.text.as_bytes()))));
+    if let (Some(path), Some(weights)) = (&target.params, &model.weights) {
+        files.push((path, tensors::making_of(path, Format::Params, weights)));
+    }
+    sys::write_all(files).map_err(found)?;
     if target.text.is_none() {
         sys::stdout(&model.text).map_err(found)?;
     }

@@ -28,7 +28,7 @@ pub struct Args {
     /// Only these passes, in this order; `relayc passes` lists them.
     #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with = "level")]
     passes: Option<Vec<String>>,
-    /// Weights that become constants first: .params or .npz; may be repeated.
+    /// Weights that become constants first: .params, .npz or .safetensors; may be repeated.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
     /// The machine that is optimised for.

@@ -24,8 +24,8 @@ pub struct Args {
     /// Write one output.
     #[arg(short = 'o', long = "output", value_name = "NAME=@FILE.npy")]
     output: Vec<String>,
-    /// Write all outputs.
-    #[arg(long, value_name = "FILE.npz")]
+    /// Write all outputs: .npz, .params or .safetensors.
+    #[arg(long, value_name = "FILE")]
     outputs: Option<PathBuf>,
     /// Compare an output with what is expected; exit 1 if it differs.
     #[arg(long, value_name = "NAME=SPEC")]
@@ -142,7 +142,7 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
 }
 
 fn output_requests(args: &Args) -> OutputRequests {
-    OutputRequests { files: args.output.clone(), npz: args.outputs.clone() }
+    OutputRequests { files: args.output.clone(), all: args.outputs.clone() }
 }
 
 fn execute(

@@ -148,6 +148,9 @@ codes! {
     E0715 "a model that Relay cannot say";
     E0716 "a node that breaks a rule";
     E0717 "data outside of a model";
+    E0720 "weights that a text cannot hold";
+    E0721 "a name that says no format";
+    E0722 "two things that cannot be compared";
     E0725 "a file of another kind than a program";
     E0726 "an archive without a program";
     E0727 "weights of a compiled graph";

@@ -7,14 +7,15 @@
 //! or `-i` that no parameter has is E0706. `--set NAME.AXIS=N` fixes a dimension that the type leaves open; one that is not
 //! fixed takes whatever a file brings.
 
-mod errors;
+pub(super) mod errors;
 pub(super) mod leaves;
 pub(super) mod source;
 
 pub(super) use errors::short;
 
+use super::tensors;
 use crate::diag::{Diagnostic, codes};
-use crate::formats::{self, Named, Stream, params};
+use crate::formats::Named;
 use crate::sys;
 use crate::tensor::Tensor;
 use crate::tensor::size::checked_size;
@@ -39,8 +40,8 @@ pub struct Requests {
     pub params: Vec<PathBuf>,
     /// `-i NAME=SPEC`, in order; see [`source::Source`] for the forms.
     pub inputs: Vec<String>,
-    /// `--inputs FILE.npz`.
-    pub inputs_npz: Option<PathBuf>,
+    /// `--inputs FILE`: a file of tensors.
+    pub inputs_file: Option<PathBuf>,
     /// `--fill zeros|ones|rand[:seed=N]`.
     pub fill: Option<String>,
     /// `--set NAME.AXIS=N`.
@@ -92,7 +93,7 @@ pub fn bind_telling(
     }
     binder.take_packed(&requests.packed);
     binder.read_params(&requests.params);
-    binder.read_inputs(requests.inputs_npz.as_ref());
+    binder.read_inputs(requests.inputs_file.as_ref());
     for input in &requests.inputs {
         binder.input(input);
     }
@@ -208,52 +209,53 @@ impl Binder {
     }
 
     fn take_packed(&mut self, packed: &Packed) {
-        let mut weights = packed.weights.iter().cloned();
-        let taken = weights.try_for_each(|(name, tensor)| self.take_weight(name, tensor, &packed.from));
+        let mut weights = packed.weights.iter();
+        let taken = weights
+            .try_for_each(|(name, tensor)| self.take_weight(name, tensor_bytes(tensor), &packed.from, &|| Ok(tensor.clone())));
         self.errors.extend(taken.err());
         self.doubt.clone_from(&packed.doubt);
     }
 
     fn read_params(&mut self, paths: &[PathBuf]) {
         for path in paths {
-            let from = path.display().to_string();
-            let read = sys::open_file(path, sys::DATA_LIMIT).and_then(|file| self.read_weights(file, &from));
+            let read = tensors::open(path).and_then(|file| self.take_weights(&file));
             self.errors.extend(read.err());
         }
     }
 
-    /// A `.params` file tensor by tensor, so that nothing of it is in memory twice; any other format as a whole.
-    fn read_weights(&mut self, file: sys::Opened, from: &str) -> Result<(), Diagnostic> {
-        let is_params = params::is_params(&file.start::<8>()?);
-        let Some(len) = file.len.filter(|_| is_params) else { return self.take_all(file, from) };
-        let mut stream = Stream::new(file.reader(), len);
-        let read = params::read_each(from, &mut stream, &mut |name, tensor| self.take_weight(name, tensor, from));
-        match stream.failure() {
-            Some(failure) => Err(file.failed(&failure)),
-            None => read,
-        }
+    /// Reads the tensors that parameters have, one by one. Errors: those of the file and of [`Binder::take_weight`].
+    fn take_weights(&mut self, file: &tensors::File) -> Result<(), Diagnostic> {
+        let mut items = file.items().iter();
+        items.try_for_each(|item| self.take_weight(&item.name, item.head.size as u64, file.name(), &|| file.read(item)))
     }
 
-    fn take_all(&mut self, file: sys::Opened, from: &str) -> Result<(), Diagnostic> {
-        let named = formats::read_tensors(from, &file.whole()?)?;
-        named.into_iter().try_for_each(|(name, tensor)| self.take_weight(name, tensor, from))
-    }
-
-    /// Errors: E0803 where all that is given is too much; what is left of the file is not read then.
-    fn take_weight(&mut self, name: String, tensor: Tensor, file: &str) -> Result<(), Diagnostic> {
-        match self.by_name.get(&name) {
-            Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: true }),
-            None => self.unused.push((name, file.to_owned())),
+    /// Takes a weight of so many bytes, if there is a parameter for it. Errors: those of `read`, and E0803 where all that is given is
+    /// too much; what is left of the file is not read then.
+    fn take_weight(
+        &mut self,
+        name: &str,
+        bytes: u64,
+        file: &str,
+        read: &dyn Fn() -> Result<Tensor, Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        let Some(&leaf) = self.by_name.get(name) else {
+            self.unused.push((name.to_owned(), file.to_owned()));
+            return Ok(());
+        };
+        let before = self.given[leaf].as_ref().map_or(0, |given| tensor_bytes(&given.tensor));
+        let used = self.used.saturating_sub(before).saturating_add(bytes);
+        if used > self.max_memory {
+            return Err(errors::over_memory("together", used, self.max_memory));
         }
-        if self.used > self.max_memory { Err(errors::over_memory("together", self.used, self.max_memory)) } else { Ok(()) }
+        self.give(leaf, Given { tensor: read()?, from: format!("`{file}`"), input: None, is_weight: true });
+        Ok(())
     }
 
     fn read_inputs(&mut self, path: Option<&PathBuf>) {
         let Some(path) = path else { return };
-        let from = path.display().to_string();
-        match sys::read_file(path, sys::DATA_LIMIT).and_then(|bytes| formats::read_tensors(&from, &bytes)) {
+        match tensors::open(path).and_then(|file| file.read_all()) {
             Err(error) => self.errors.push(error),
-            Ok(named) => self.take_inputs(named, &from),
+            Ok(named) => self.take_inputs(named, &path.display().to_string()),
         }
     }
 

@@ -116,7 +116,7 @@ impl Network {
         }
     }
 
-    /// Makes the tensors of a weight file (.params, .npz) constants of an entry, by the names of its parameters.
+    /// Makes the tensors of a weight file (.params, .npz, .safetensors) constants of an entry, by the names of its parameters.
     pub fn bind_weights(&mut self, entry: &str, file: impl Into<PathBuf>) -> Result<(), Error> {
         let bound = optimise::bind_weights(&mut self.program, entry, &[file.into()]);
         bound.map_err(|diagnostics| Error::new(diagnostics, &self.program.sources))

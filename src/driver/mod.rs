@@ -6,7 +6,9 @@
 pub mod bind;
 pub mod both;
 pub mod budget;
+pub mod compare;
 pub mod compile;
+pub mod doctor;
 pub mod emit;
 pub mod example;
 pub mod export;
@@ -21,11 +23,13 @@ pub mod model;
 pub mod optimise;
 pub mod outputs;
 mod package;
+pub mod params;
 pub mod parts;
 pub mod profile;
 pub mod run;
 pub mod show;
 mod specialise;
+pub mod tensors;
 pub mod timings;
 pub mod top;
 

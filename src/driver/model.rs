@@ -2,7 +2,7 @@
 
 use crate::base::text::thousands;
 use crate::diag::Diagnostic;
-use crate::formats::params;
+use crate::formats::Named;
 use crate::ir::Module;
 use crate::ir::print::{self, Options};
 use crate::zoo::{self, Config, Library, Network, ZooError};
@@ -11,8 +11,8 @@ use crate::{infer, ops};
 /// A network that was built.
 pub struct Model {
     pub text: String,
-    /// The bytes of a .params file, if weights were wanted.
-    pub weights: Option<Vec<u8>>,
+    /// The weights, if they were wanted.
+    pub weights: Option<Named>,
     /// `109,386 parameters in 6 tensors, 109,184 multiply-accumulates`; of a library, what it holds.
     pub size: String,
 }
@@ -50,7 +50,7 @@ pub fn build(name: &str, flags: &[String], seed: Option<u32>) -> Result<Model, M
     }
     let text = print::print(&module, ops::table(), Options { types: true, meta: false, exact: false });
     let shapes = zoo::params_of(&module)?;
-    let weights = seed.map(|seed| Ok::<_, ZooError>(params::write(&zoo::weights(&shapes, network.rule, seed)?))).transpose()?;
+    let weights = seed.map(|seed| zoo::weights(&shapes, network.rule, seed)).transpose()?;
     Ok(Model { text, weights, size: size_of(&module, &shapes) })
 }
 

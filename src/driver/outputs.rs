@@ -10,9 +10,10 @@ pub use crate::tensor::compare::Tolerance;
 use super::bind::Bound;
 use super::bind::leaves::{self, Leaf};
 use super::bind::source::{Files, Source};
+use super::tensors;
 use crate::diag::{Diagnostic, codes};
-use crate::formats::npz;
-use crate::sys;
+use crate::formats::Format;
+use crate::sys::{self, Content};
 use crate::tensor::compare::compare;
 use crate::tensor::{Tensor, npy};
 use crate::types::{Ty, Types};
@@ -36,8 +37,8 @@ pub fn result_names(ty: Ty, types: &Types) -> Vec<String> {
 pub struct OutputRequests {
     /// `-o NAME=@FILE.npy`.
     pub files: Vec<String>,
-    /// `--outputs FILE.npz`: all tensors.
-    pub npz: Option<PathBuf>,
+    /// `--outputs FILE`: all tensors, in the format of its name, else .npz.
+    pub all: Option<PathBuf>,
 }
 
 impl OutputRequests {
@@ -54,17 +55,16 @@ pub fn write(outputs: &Named, requests: &OutputRequests) -> Result<(), Vec<Diagn
     if !errors.is_empty() {
         return Err(errors);
     }
-    let mut files: Vec<(PathBuf, Vec<u8>)> = Vec::new();
+    let mut files: Vec<(&Path, Content)> = Vec::new();
     for text in &requests.files {
         let (at, path) = output_of(text, &names).map_err(|error| vec![error])?;
-        files.push((path.to_owned(), npy::write(&outputs[at].1)));
+        let tensor = &outputs[at].1;
+        files.push((path, Content::Made(Box::new(move |out| npy::write_to(tensor, out).map(Ok)))));
     }
-    if let Some(path) = &requests.npz {
-        let bytes = npz::write(&path.display().to_string(), outputs).map_err(|error| vec![error])?;
-        files.push((path.clone(), bytes));
+    if let Some(path) = &requests.all {
+        files.push((path, tensors::making_of(path, Format::Npz, outputs)));
     }
-    let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())).collect();
-    sys::write_atomic(&files).map_err(|error| vec![error])
+    sys::write_all(files).map_err(|error| vec![error])
 }
 
 /// The position of the output and the file of `NAME=@FILE`.
@@ -136,17 +136,22 @@ mod tests {
     #[test]
     fn files_are_written_together() {
         let folder = tempfile::tempdir().expect("a folder");
-        let (one, all) = (folder.path().join("y.npy"), folder.path().join("y.npz"));
-        let requests = OutputRequests { files: vec![format!("out.1=@{}", one.display())], npz: Some(all.clone()) };
-        assert_eq!(write(&outputs(), &requests), Ok(()));
-        assert_eq!(npy::read(&std::fs::read(&one).expect("written")), Ok(outputs()[1].1.clone()));
-        assert_eq!(npz::read("y.npz", &std::fs::read(&all).expect("written")), Ok(outputs()));
+        let one = folder.path().join("y.npy");
+        for all in ["y.npz", "y.params", "y.safetensors", "y"].map(|name| folder.path().join(name)) {
+            let requests = OutputRequests { files: vec![format!("out.1=@{}", one.display())], all: Some(all.clone()) };
+            assert_eq!(write(&outputs(), &requests), Ok(()));
+            assert_eq!(npy::read(&std::fs::read(&one).expect("written")), Ok(outputs()[1].1.clone()));
+            let file = tensors::open(&all).expect("written");
+            assert_eq!(file.read_all(), Ok(outputs()));
+            let extension = all.extension().map_or("npz".into(), |extension| extension.to_string_lossy());
+            assert_eq!(file.format(), extension);
+        }
     }
 
     #[test]
     fn requests_are_checked_before_anything_is_written() {
         let error = |file: &str| {
-            let requests = OutputRequests { files: vec![file.to_owned()], npz: None };
+            let requests = OutputRequests { files: vec![file.to_owned()], all: None };
             write(&outputs(), &requests).expect_err(file).remove(0)
         };
         assert_eq!(error("out=@y.npy").code, codes::E0706);

@@ -1,43 +1,58 @@
 //! The directory of a zip archive, as far as `.npz` files need one (PKWARE's APPNOTE 4.3): stored and deflated entries, zip64,
 //! one disk, no encryption.
 //!
-//! Read here and not by the zip library, which keeps the last of several entries of one name without a word, allocates by the
+//! Read here and not by a zip library, of which the usual one keeps the last of several entries of one name without a word, allocates by the
 //! claimed number of entries, and tries every place that could be a directory's end. Here the end is the end of the file, the
 //! names differ, and no two entries share a byte.
 
 use super::errors;
+use super::file::{Bytes, Section, checked, fields};
 use super::reader::Reader;
 use crate::diag::Diagnostic;
+use crate::tensor::binary::Source;
 
 /// Limits of reliability 2.
-const MAX_ENTRIES: u64 = 65_536;
+pub(super) const MAX_ENTRIES: u64 = 65_536;
 const MAX_NAME: usize = 4096;
 const MAX_RATIO: u64 = 1100;
 
-const END: u32 = 0x0605_4b50;
-const END_64: u32 = 0x0606_4b50;
-const LOCATOR_64: u32 = 0x0706_4b50;
-const CENTRAL: u32 = 0x0201_4b50;
-const LOCAL: u32 = 0x0403_4b50;
+pub(super) const END: u32 = 0x0605_4b50;
+pub(super) const END_64: u32 = 0x0606_4b50;
+pub(super) const LOCATOR_64: u32 = 0x0706_4b50;
+pub(super) const CENTRAL: u32 = 0x0201_4b50;
+pub(super) const LOCAL: u32 = 0x0403_4b50;
 
-/// Bytes of the end record without its comment, and of the zip64 locator before it.
+/// Bytes of the records without what is as long as they say themselves: the end record, the zip64 locator before it, the zip64
+/// end record, an entry of the directory, the header of an entry.
 const END_BYTES: usize = 22;
 const LOCATOR_BYTES: u64 = 20;
+const END_64_BYTES: u64 = 56;
+const CENTRAL_BYTES: u64 = 46;
+const LOCAL_BYTES: u64 = 30;
+
+/// The directory is read in pieces of so many bytes.
+const PIECE: usize = 8 << 10;
 
 /// One entry of an archive.
-#[derive(Debug)]
-pub(super) struct Entry<'a> {
-    pub name: &'a str,
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Entry {
+    pub name: String,
     /// Where its local header starts.
     pub offset: usize,
     pub deflated: bool,
-    /// The bytes as stored.
-    pub data: &'a [u8],
+    /// Where the bytes as stored start and end.
+    start: u64,
+    end: u64,
     /// The bytes it declares to unpack to, at most 1,100 times as many as are stored.
     pub size: u64,
     pub crc: u32,
-    /// Where its bytes end.
-    end: usize,
+}
+
+impl Entry {
+    /// The bytes as stored.
+    pub fn stored<'a>(&self, bytes: &'a dyn Bytes) -> Section<'a> {
+        Section::new(bytes, self.start, self.end)
+    }
 }
 
 /// What the records at the end of the file say about the directory.
@@ -48,140 +63,234 @@ struct End {
     limit: u64,
 }
 
+/// An archive.
+#[derive(Clone, Copy)]
+struct Archive<'a> {
+    name: &'a str,
+    bytes: &'a dyn Bytes,
+}
+
 /// The entries in the order of the directory, which have different names and share no byte.
-pub(super) fn entries<'a>(name: &'a str, bytes: &'a [u8]) -> Result<Vec<Entry<'a>>, Diagnostic> {
-    let file = Reader::new(name, bytes);
-    let end = find_end(file, bytes)?;
-    let mut directory = file.at(end.start)?;
-    let mut entries = Vec::new();
-    let mut names = rustc_hash::FxHashSet::default();
-    for _ in 0..end.count {
-        let at = directory.offset();
-        let entry = central_entry(&mut directory, file)?;
-        if !names.insert(entry.name) {
-            return Err(errors::duplicate(name, at, entry.name));
-        }
-        entries.push(entry);
-    }
-    if u64::try_from(directory.offset()).ok() != Some(end.limit) {
-        return Err(directory.error("the directory does not end where the records after it begin"));
-    }
-    check_overlap(file, &entries, end.start)?;
+pub(super) fn entries(name: &str, bytes: &dyn Bytes) -> Result<Vec<Entry>, Diagnostic> {
+    let archive = Archive { name, bytes };
+    let end = archive.find_end()?;
+    let mut directory = fields(bytes, end.start, PIECE);
+    let read = archive.directory(&mut directory, &end);
+    let entries = checked(bytes, &directory, read)?;
+    check_overlap(name, &entries, end.start)?;
     Ok(entries)
 }
 
-/// The end record: the last bytes of the file, but for a comment whose length it states.
-fn find_end(file: Reader, bytes: &[u8]) -> Result<End, Diagnostic> {
-    let last = bytes.len().saturating_sub(END_BYTES);
-    let first = last.saturating_sub(usize::from(u16::MAX));
-    let is_end = |&at: &usize| {
-        let record = bytes.get(at..).unwrap_or(&[]);
-        let comment = record.get(20..END_BYTES).and_then(|field| <[u8; 2]>::try_from(field).ok()).map(u16::from_le_bytes);
-        record.starts_with(&END.to_le_bytes())
-            && comment.is_some_and(|comment| record.len() == END_BYTES.saturating_add(usize::from(comment)))
-    };
-    let at = (first..=last).rev().find(is_end);
-    let at = at.ok_or_else(|| errors::malformed(file.name, bytes.len(), "the file does not end as a zip archive does"))?;
-    let start = file.at(u64::try_from(at).unwrap_or(u64::MAX))?;
-    let mut record = start;
-    record.u32("the end record")?;
-    let disks = (record.u16("a disk number")?, record.u16("a disk number")?);
-    let counts = (record.u16("the number of entries")?, record.u16("the number of entries")?);
-    let size = record.u32("the size of the directory")?;
-    let offset = record.u32("the offset of the directory")?;
-    let limit = u64::try_from(at).unwrap_or(u64::MAX);
-    if counts.1 == u16::MAX || size == u32::MAX || offset == u32::MAX {
-        return find_end_64(file, limit);
+impl<'a> Archive<'a> {
+    /// `n` bytes from `at` on, which are `what`; `n` is small.
+    fn chunk(self, at: u64, n: u64, what: &str) -> Result<Vec<u8>, Diagnostic> {
+        let size = self.bytes.size();
+        if at > size {
+            let words = format_args!("an offset of {at} leads outside of the file");
+            return Err(errors::malformed(self.name, usize_of(size), words));
+        }
+        let left = size.saturating_sub(at);
+        if n > left {
+            let words = format_args!("{what} takes {n} bytes, {left} more are there");
+            return Err(errors::malformed(self.name, usize_of(at), words));
+        }
+        let mut chunk = vec![0; usize_of(n)];
+        self.bytes.read_at(at, &mut chunk).map_err(|error| self.bytes.failed(&error))?;
+        Ok(chunk)
     }
-    if disks != (0, 0) || counts.0 != counts.1 {
-        return Err(start.error("an archive of several disks"));
-    }
-    check_end(start, End { count: u64::from(counts.1), start: u64::from(offset), limit }, u64::from(size))
-}
 
-/// The zip64 end record, which a locator right before the end record points at.
-fn find_end_64(file: Reader, end: u64) -> Result<End, Diagnostic> {
-    let at = end.checked_sub(LOCATOR_BYTES).ok_or_else(|| file.error("no zip64 locator before the end record"))?;
-    let start = file.at(at)?;
-    let mut locator = start;
-    if locator.u32("the zip64 locator")? != LOCATOR_64 {
-        return Err(start.error("no zip64 locator before the end record"));
+    /// Fields of bytes that start at `at`.
+    fn reader<'b>(&self, bytes: &'b [u8], at: u64) -> Reader<'b>
+    where
+        'a: 'b,
+    {
+        Reader::new(self.name, bytes, usize_of(at))
     }
-    locator.u32("a disk number")?;
-    let limit = locator.u64("the offset of the zip64 end record")?;
-    let start = file.at(limit)?;
-    let mut record = start;
-    if record.u32("the zip64 end record")? != END_64 {
-        return Err(start.error("no zip64 end record where the locator points"));
-    }
-    record.take(12, "the zip64 end record")?;
-    let disks = (record.u32("a disk number")?, record.u32("a disk number")?);
-    let counts = (record.u64("the number of entries")?, record.u64("the number of entries")?);
-    let size = record.u64("the size of the directory")?;
-    let offset = record.u64("the offset of the directory")?;
-    if disks != (0, 0) || counts.0 != counts.1 {
-        return Err(start.error("an archive of several disks"));
-    }
-    check_end(start, End { count: counts.1, start: offset, limit }, size)
-}
 
-fn check_end(record: Reader, end: End, size: u64) -> Result<End, Diagnostic> {
-    if end.count > MAX_ENTRIES {
-        let words = format!("{} entries, the limit is {MAX_ENTRIES}", end.count);
-        return Err(errors::entry_limit(record.name, record.offset(), words));
+    fn malformed(&self, at: u64, words: impl std::fmt::Display) -> Diagnostic {
+        errors::malformed(self.name, usize_of(at), words)
     }
-    if end.start.checked_add(size) != Some(end.limit) {
-        return Err(record.error("the directory does not end where the records after it begin"));
-    }
-    Ok(end)
-}
 
-/// Reads one entry of the directory and follows it to its bytes.
-fn central_entry<'a>(directory: &mut Reader<'a>, file: Reader<'a>) -> Result<Entry<'a>, Diagnostic> {
-    let start = *directory;
-    if directory.u32("an entry of the directory")? != CENTRAL {
-        return Err(start.error("no entry of the directory where one must be"));
+    /// The end record: the last bytes of the file, but for a comment whose length it states.
+    fn find_end(self) -> Result<End, Diagnostic> {
+        let size = self.bytes.size();
+        let longest = u64_of(END_BYTES.saturating_add(usize::from(u16::MAX)));
+        let tail_start = size.saturating_sub(longest);
+        let tail = self.chunk(tail_start, size.saturating_sub(tail_start), "the end of the file")?;
+        let is_end = |&at: &usize| {
+            let record = tail.get(at..).unwrap_or(&[]);
+            let comment = record.get(20..END_BYTES).and_then(|field| <[u8; 2]>::try_from(field).ok()).map(u16::from_le_bytes);
+            record.starts_with(&END.to_le_bytes())
+                && comment.is_some_and(|comment| record.len() == END_BYTES.saturating_add(usize::from(comment)))
+        };
+        let at = (0..=tail.len().saturating_sub(END_BYTES)).rev().find(is_end);
+        let at = at.ok_or_else(|| self.malformed(size, "the file does not end as a zip archive does"))?;
+        let limit = tail_start.saturating_add(u64_of(at));
+        let mut record = self.reader(tail.get(at..).unwrap_or(&[]), limit);
+        record.u32("the end record")?;
+        let disks = (record.u16("a disk number")?, record.u16("a disk number")?);
+        let counts = (record.u16("the number of entries")?, record.u16("the number of entries")?);
+        let directory = record.u32("the size of the directory")?;
+        let offset = record.u32("the offset of the directory")?;
+        let end = End { count: u64::from(counts.1), start: u64::from(offset), limit };
+        // Python's writer adds the wide records from 2 GiB on, where the narrow fields still hold what they hold.
+        let reaches_here = end.start.checked_add(u64::from(directory)) == Some(limit);
+        if counts.1 == u16::MAX || directory == u32::MAX || offset == u32::MAX || (!reaches_here && self.has_locator(limit)) {
+            return self.find_end_64(limit);
+        }
+        if disks != (0, 0) || counts.0 != counts.1 {
+            return Err(self.malformed(limit, "an archive of several disks"));
+        }
+        self.check_end(end, u64::from(directory), limit)
     }
-    directory.u32("two versions")?;
-    let flags = directory.u16("the flags")?;
-    let method = directory.u16("the method")?;
-    directory.u32("time and date")?;
-    let crc = directory.u32("the checksum")?;
-    let stored = directory.u32("the stored size")?;
-    let size = directory.u32("the size")?;
-    let name_length = directory.u16("the length of the name")?;
-    let extra_length = directory.u16("the length of the extra field")?;
-    let comment_length = directory.u16("the length of the comment")?;
-    directory.take(8, "attributes")?;
-    let offset = directory.u32("the offset")?;
-    let name = directory.take(u64::from(name_length), "the name of an entry")?;
-    let name = str::from_utf8(name).map_err(|_| start.error("a name that is not UTF-8"))?;
-    let extra = directory.take(u64::from(extra_length), "the extra field")?;
-    directory.take(u64::from(comment_length), "the comment of an entry")?;
-    let [size, stored, offset] = wide(Reader::new(start.name, extra), [size, stored, offset])?;
 
-    let about = |words: &str| start.error(format_args!("entry `{name}`: {words}"));
-    if name.len() > MAX_NAME {
-        let words = format!("a name of {} bytes, the limit is {MAX_NAME}", name.len());
-        return Err(errors::entry_limit(start.name, start.offset(), words));
+    /// Whether a zip64 locator stands right before the end record.
+    fn has_locator(self, end: u64) -> bool {
+        let mut magic = [0; 4];
+        let at = end.checked_sub(LOCATOR_BYTES);
+        at.is_some_and(|at| self.bytes.read_at(at, &mut magic).is_ok()) && magic == LOCATOR_64.to_le_bytes()
     }
-    if flags & 1 != 0 {
-        return Err(about("encrypted, which relayc cannot read"));
+
+    /// The zip64 end record, which a locator right before the end record points at.
+    fn find_end_64(self, end: u64) -> Result<End, Diagnostic> {
+        let missing = |at: u64| self.malformed(at, "no zip64 locator before the end record");
+        let at = end.checked_sub(LOCATOR_BYTES).ok_or_else(|| missing(0))?;
+        let locator = self.chunk(at, LOCATOR_BYTES, "the zip64 locator")?;
+        let mut locator = self.reader(&locator, at);
+        if locator.u32("the zip64 locator")? != LOCATOR_64 {
+            return Err(missing(at));
+        }
+        locator.u32("a disk number")?;
+        let limit = locator.u64("the offset of the zip64 end record")?;
+        let record = self.chunk(limit, END_64_BYTES, "the zip64 end record")?;
+        let mut record = self.reader(&record, limit);
+        if record.u32("the zip64 end record")? != END_64 {
+            return Err(self.malformed(limit, "no zip64 end record where the locator points"));
+        }
+        record.take(12, "the zip64 end record")?;
+        let disks = (record.u32("a disk number")?, record.u32("a disk number")?);
+        let counts = (record.u64("the number of entries")?, record.u64("the number of entries")?);
+        let directory = record.u64("the size of the directory")?;
+        let offset = record.u64("the offset of the directory")?;
+        if disks != (0, 0) || counts.0 != counts.1 {
+            return Err(self.malformed(limit, "an archive of several disks"));
+        }
+        self.check_end(End { count: counts.1, start: offset, limit }, directory, limit)
     }
-    if method != 0 && method != 8 {
-        return Err(about(&format!("packed by method {method}, relayc reads stored (0) and deflated (8)")));
+
+    fn check_end(self, end: End, size: u64, at: u64) -> Result<End, Diagnostic> {
+        if end.count > MAX_ENTRIES {
+            let words = format!("{} entries, the limit is {MAX_ENTRIES}", end.count);
+            return Err(errors::entry_limit(self.name, usize_of(at), words));
+        }
+        if end.start.checked_add(size) != Some(end.limit) {
+            return Err(self.malformed(at, "the directory does not end where the records after it begin"));
+        }
+        Ok(end)
     }
-    if method == 0 && stored != size {
-        return Err(about(&format!("stored as {stored} bytes, but of size {size}")));
+
+    fn directory(self, directory: &mut impl Source, end: &End) -> Result<Vec<Entry>, Diagnostic> {
+        let mut entries = Vec::new();
+        let mut names = rustc_hash::FxHashSet::default();
+        for _ in 0..end.count {
+            let at = directory.offset();
+            let entry = self.entry(directory)?;
+            if !names.insert(entry.name.clone()) {
+                return Err(errors::duplicate(self.name, at, &entry.name));
+            }
+            entries.push(entry);
+        }
+        if u64_of(directory.offset()) != end.limit {
+            return Err(errors::malformed(
+                self.name,
+                directory.offset(),
+                "the directory does not end where the records after it begin",
+            ));
+        }
+        Ok(entries)
     }
-    if size > stored.saturating_mul(MAX_RATIO) {
-        let words = format!("entry `{name}`: {size} bytes packed in {stored}, the limit is {MAX_RATIO}:1");
-        return Err(errors::entry_limit(start.name, start.offset(), words));
+
+    /// The next `n` bytes of the directory, which are `what`.
+    fn next(self, directory: &mut impl Source, n: u64, what: &str) -> Result<Vec<u8>, Diagnostic> {
+        let named = |error| errors::binary(self.name, &error);
+        directory.expect(n, what).map_err(named)?;
+        let mut out = vec![0; usize_of(n)];
+        directory.fill(&mut out, what).map_err(named)?;
+        Ok(out)
     }
-    let mut local = file.at(offset)?;
-    let offset = local.offset();
-    let data = local_data(&mut local, name, stored)?;
-    Ok(Entry { name, offset, deflated: method == 8, data, size, crc, end: local.offset() })
+
+    /// Reads one entry of the directory and follows it to its bytes.
+    fn entry(self, directory: &mut impl Source) -> Result<Entry, Diagnostic> {
+        let at = directory.offset();
+        let fixed = self.next(directory, CENTRAL_BYTES, "an entry of the directory")?;
+        let mut fixed = Reader::new(self.name, &fixed, at);
+        let malformed = |words: &str| errors::malformed(self.name, at, words);
+        if fixed.u32("an entry of the directory")? != CENTRAL {
+            return Err(malformed("no entry of the directory where one must be"));
+        }
+        fixed.u32("two versions")?;
+        let flags = fixed.u16("the flags")?;
+        let method = fixed.u16("the method")?;
+        fixed.u32("time and date")?;
+        let crc = fixed.u32("the checksum")?;
+        let stored = fixed.u32("the stored size")?;
+        let size = fixed.u32("the size")?;
+        let name_length = fixed.u16("the length of the name")?;
+        let extra_length = fixed.u16("the length of the extra field")?;
+        let comment_length = fixed.u16("the length of the comment")?;
+        fixed.take(8, "attributes")?;
+        let offset = fixed.u32("the offset")?;
+        let name = self.next(directory, u64::from(name_length), "the name of an entry")?;
+        let name = String::from_utf8(name).map_err(|_| malformed("a name that is not UTF-8"))?;
+        let extra_at = directory.offset();
+        let extra = self.next(directory, u64::from(extra_length), "the extra field")?;
+        self.next(directory, u64::from(comment_length), "the comment of an entry")?;
+        let [size, stored, offset] = wide(Reader::new(self.name, &extra, extra_at), [size, stored, offset])?;
+
+        let about = |words: &str| errors::malformed(self.name, at, format_args!("entry `{name}`: {words}"));
+        if name.len() > MAX_NAME {
+            let words = format!("a name of {} bytes, the limit is {MAX_NAME}", name.len());
+            return Err(errors::entry_limit(self.name, at, words));
+        }
+        if flags & 1 != 0 {
+            return Err(about("encrypted, which relayc cannot read"));
+        }
+        if method != 0 && method != 8 {
+            return Err(about(&format!("packed by method {method}, relayc reads stored (0) and deflated (8)")));
+        }
+        if method == 0 && stored != size {
+            return Err(about(&format!("stored as {stored} bytes, but of size {size}")));
+        }
+        if size > stored.saturating_mul(MAX_RATIO) {
+            let words = format!("entry `{name}`: {size} bytes packed in {stored}, the limit is {MAX_RATIO}:1");
+            return Err(errors::entry_limit(self.name, at, words));
+        }
+        let (start, end) = self.local_data(offset, &name, stored)?;
+        Ok(Entry { name, offset: usize_of(offset), deflated: method == 8, start, end, size, crc })
+    }
+
+    /// Where the bytes behind a local header start and end; its name must be the directory's.
+    fn local_data(self, at: u64, name: &str, stored: u64) -> Result<(u64, u64), Diagnostic> {
+        let local = self.chunk(at, LOCAL_BYTES, "the header of an entry")?;
+        let mut local = self.reader(&local, at);
+        if local.u32("the header of an entry")? != LOCAL {
+            return Err(self.malformed(at, format_args!("entry `{name}` does not start where the directory says")));
+        }
+        local.take(22, "the header of an entry")?;
+        let name_length = u64::from(local.u16("the length of the name")?);
+        let extra_length = u64::from(local.u16("the length of the extra field")?);
+        let name_at = at.saturating_add(LOCAL_BYTES);
+        if self.chunk(name_at, name_length, "the name of an entry")? != name.as_bytes() {
+            return Err(self.malformed(at, format_args!("entry `{name}` has another name in the directory")));
+        }
+        let start = name_at.saturating_add(name_length).saturating_add(extra_length);
+        let left = self.bytes.size().checked_sub(start);
+        if left.is_none_or(|left| stored > left) {
+            let words = format_args!("the bytes of entry `{name}` do not end in the file");
+            return Err(self.malformed(at, words));
+        }
+        Ok((start, start.saturating_add(stored)))
+    }
 }
 
 /// The sizes and the offset, each in the zip64 extra field where its 32 bits are all ones.
@@ -193,9 +302,8 @@ fn wide(mut extra: Reader, narrow: [u32; 3]) -> Result<[u64; 3], Diagnostic> {
     while extra.remaining() >= 4 {
         let id = extra.u16("an extra field")?;
         let length = extra.u16("an extra field")?;
-        let field = extra.take(u64::from(length), "an extra field")?;
+        let mut field = extra.part(u64::from(length), "an extra field")?;
         if id == 1 {
-            let mut field = Reader::new(extra.name, field);
             for (to, from) in wide.iter_mut().zip(narrow) {
                 if from == u32::MAX {
                     *to = field.u64("a zip64 size")?;
@@ -207,32 +315,24 @@ fn wide(mut extra: Reader, narrow: [u32; 3]) -> Result<[u64; 3], Diagnostic> {
     Err(extra.error("no zip64 field for a size of 2^32 - 1"))
 }
 
-/// The bytes behind a local header, whose name must be the directory's.
-fn local_data<'a>(local: &mut Reader<'a>, name: &str, stored: u64) -> Result<&'a [u8], Diagnostic> {
-    let start = *local;
-    if local.u32("the header of an entry")? != LOCAL {
-        return Err(start.error(format_args!("entry `{name}` does not start where the directory says")));
-    }
-    local.take(22, "the header of an entry")?;
-    let name_length = local.u16("the length of the name")?;
-    let extra_length = local.u16("the length of the extra field")?;
-    if local.take(u64::from(name_length), "the name of an entry")? != name.as_bytes() {
-        return Err(start.error(format_args!("entry `{name}` has another name in the directory")));
-    }
-    local.take(u64::from(extra_length), "the extra field")?;
-    local.take(stored, "the bytes of an entry")
-}
-
 /// No two entries, and no entry and the directory, may share a byte: small archives that unpack to huge ones do.
-fn check_overlap(file: Reader, entries: &[Entry], directory: u64) -> Result<(), Diagnostic> {
-    let mut ranges: Vec<(usize, usize)> = entries.iter().map(|entry| (entry.offset, entry.end)).collect();
+fn check_overlap(name: &str, entries: &[Entry], directory: u64) -> Result<(), Diagnostic> {
+    let mut ranges: Vec<(u64, u64)> = entries.iter().map(|entry| (u64_of(entry.offset), entry.end)).collect();
     ranges.sort_unstable();
-    ranges.push((usize::try_from(directory).unwrap_or(usize::MAX), usize::MAX));
+    ranges.push((directory, u64::MAX));
     match ranges.windows(2).find_map(|pair| match pair {
         [(_, end), (start, _)] if end > start => Some(*start),
         _ => None,
     }) {
-        Some(at) => Err(errors::malformed(file.name, at, "entries that share bytes")),
+        Some(at) => Err(errors::malformed(name, usize_of(at), "entries that share bytes")),
         None => Ok(()),
     }
+}
+
+fn u64_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+fn usize_of(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
 }

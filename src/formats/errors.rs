@@ -52,10 +52,21 @@ pub fn no_memory(name: &str, bytes: usize) -> Diagnostic {
     Diagnostic::new(codes::E0803, format!("`{name}`: no memory for {bytes} bytes"))
 }
 
+/// A tensor of the file is over a limit.
+pub fn tensor_limit(name: &str, offset: usize, words: impl std::fmt::Display) -> Diagnostic {
+    Diagnostic::new(codes::E0803, format!("`{name}`, byte {offset}: {words}"))
+}
+
 /// The bytes of a field or a tensor are not what they should be, or the tensor is over a limit.
 pub fn binary(name: &str, error: &BinaryError) -> Diagnostic {
     let code = if error.over_limit { codes::E0803 } else { codes::E0703 };
     Diagnostic::new(code, format!("`{name}`, byte {}: {}", error.offset, error.words))
+}
+
+/// As [`binary`], for the unpacked bytes of an entry of an archive.
+pub fn in_entry(name: &str, entry: &str, error: &BinaryError) -> Diagnostic {
+    let code = if error.over_limit { codes::E0803 } else { codes::E0703 };
+    Diagnostic::new(code, format!("`{name}`, entry `{entry}`, byte {}: {}", error.offset, error.words))
 }
 
 /// What is wrong in `.npy` bytes, which are the whole file or one entry of an archive.
@@ -72,7 +83,7 @@ pub fn npy(name: &str, entry: Option<&str>, error: NpyError) -> Diagnostic {
 /// Neither the bytes nor the name say that tensors with names are inside.
 pub fn unknown_format(name: &str) -> Diagnostic {
     Diagnostic::new(codes::E0703, format!("`{name}`: no format of named tensors that relayc knows"))
-        .help("weights are read from .params (TVM) and .npz (NumPy) files")
+        .help("weights are read from .params (TVM), .npz (NumPy) and .safetensors files")
 }
 
 /// A `.npy` file where names are needed.

@@ -18,6 +18,7 @@
 
 mod archive;
 pub mod errors;
+mod file;
 pub mod graph_json;
 mod json;
 mod kind;
@@ -27,10 +28,13 @@ pub mod package;
 pub mod params;
 pub mod picture;
 mod reader;
+pub mod safetensors;
 mod stream;
+mod write;
 
+pub use file::{Bytes, Item, TensorFile, start};
 pub use kind::{Kind, kind};
-pub use stream::Stream;
+pub use write::{Give, Planned, encode, write_tensors};
 
 use crate::diag::Diagnostic;
 use crate::tensor::{Tensor, npy};
@@ -38,27 +42,77 @@ use crate::tensor::{Tensor, npy};
 /// Tensors by name, in the order of their file.
 pub type Named = Vec<(String, Tensor)>;
 
-/// Reads a file of named tensors: `.params`, `.npz` or an archive with `.params` in it, told apart by their first bytes, then by the
-/// extension of `name`.
-///
-/// Errors: E0703 where it is neither, or not a sound one; E0803 and E0804 for limits.
-pub fn read_tensors(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-    if params::is_params(bytes) {
-        params::read(name, bytes)
-    } else if npz::is_npz(bytes) {
-        npz::read(name, bytes)
-    } else if package::is_tar(bytes) {
-        package::tensors(name, bytes)
-    } else if is_npy(bytes) {
-        Err(errors::nameless(name))
-    } else if extension.eq_ignore_ascii_case("params") {
-        params::read(name, bytes)
-    } else if extension.eq_ignore_ascii_case("npz") {
-        npz::read(name, bytes)
-    } else {
-        Err(errors::unknown_format(name))
+/// A format of named tensors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// TVM's.
+    Params,
+    /// NumPy's.
+    Npz,
+    /// Hugging Face's.
+    Safetensors,
+}
+
+impl Format {
+    pub const ALL: [Format; 3] = [Format::Params, Format::Npz, Format::Safetensors];
+
+    /// Without a dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            Format::Params => "params",
+            Format::Npz => "npz",
+            Format::Safetensors => "safetensors",
+        }
     }
+
+    /// The format that the extension of a name says.
+    pub fn of_name(name: &str) -> Option<Format> {
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        Format::ALL.into_iter().find(|format| extension.eq_ignore_ascii_case(format.extension()))
+    }
+
+    /// The format of a file that starts with these bytes.
+    pub fn of_start(start: &[u8]) -> Option<Format> {
+        if params::is_params(start) {
+            Some(Format::Params)
+        } else if npz::is_npz(start) {
+            Some(Format::Npz)
+        } else if safetensors::is_safetensors(start) {
+            Some(Format::Safetensors)
+        } else {
+            None
+        }
+    }
+
+    /// The format of a file, by its first bytes, then by the extension of its name. Errors: E0703 where neither says one.
+    pub fn of(name: &str, start: &[u8]) -> Result<Format, Diagnostic> {
+        match Format::of_start(start) {
+            Some(format) => Ok(format),
+            None if is_npy(start) => Err(errors::nameless(name)),
+            None => Format::of_name(name).ok_or_else(|| errors::unknown_format(name)),
+        }
+    }
+
+    /// Whether no tensor can have this name in a file of the format.
+    fn reserves(self, name: &str) -> bool {
+        self == Format::Safetensors && name == safetensors::METADATA
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, ".{}", self.extension())
+    }
+}
+
+/// Whether a file that starts with these bytes, or else has this name, is one of named tensors.
+pub fn is_named(name: &str, start: &[u8]) -> bool {
+    package::is_tar(start) || Format::of_start(start).is_some() || (Format::of_name(name).is_some() && !is_npy(start))
+}
+
+/// Reads a file of named tensors. Errors: as [`TensorFile::open`].
+pub fn read_tensors(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
+    TensorFile::open(name, bytes)?.read_all()
 }
 
 /// Reads one tensor without a name: a `.npy` file. Errors: E0703, E0803, E0804.
@@ -81,17 +135,63 @@ mod tests {
 
     #[test]
     fn the_first_bytes_decide_before_the_extension() {
-        assert_eq!(read_tensors("w.npz", &params::write(&one())), Ok(one()));
-        assert_eq!(read_tensors("w", &npz::write("w", &one()).expect("small")), Ok(one()));
+        for format in Format::ALL {
+            let bytes = encode(format, "w", &one()).expect("small");
+            for name in ["w", "w.npz", "w.params", "w.SafeTensors", "w.txt"] {
+                assert_eq!(read_tensors(name, &bytes), Ok(one()), "{format} as {name}");
+            }
+        }
     }
 
     #[test]
-    fn what_is_neither_is_refused() {
+    fn what_is_none_of_them_is_refused() {
         let words = |name: &str, bytes: &[u8]| read_tensors(name, bytes).expect_err("not a weight file").message;
-        assert!(words("w.safetensors", b"{}").contains("no format of named tensors"));
+        assert!(words("w.txt", b"{}").contains("no format of named tensors"));
         assert!(words("w.npy", &npy::write(&Tensor::scalar(1f32))).contains("without a name"));
-        assert!(words("w.params", b"hello").contains("byte"));
-        assert!(words("w.npz", b"hello").contains("byte"));
+        for format in Format::ALL {
+            assert!(words(&format!("w{format}"), b"hello").contains("byte"));
+        }
         assert!(words("", b"").contains("no format"));
+    }
+
+    #[test]
+    fn every_format_keeps_names_order_and_bytes() {
+        let entries: Named = crate::types::DType::RUNTIME
+            .into_iter()
+            .rev()
+            .map(|dtype| (format!("{dtype}/\"\\\u{e9}"), Tensor::random(dtype, &[2, 3], 1, "x").expect("small")))
+            .collect();
+        for first in Format::ALL {
+            let bytes = encode(first, "w", &entries).expect("small");
+            for second in Format::ALL {
+                let there = encode(second, "w", &read_tensors("w", &bytes).expect("sound")).expect("small");
+                let back = encode(first, "w", &read_tensors("w", &there).expect("sound")).expect("small");
+                assert!(back == bytes, "{first} to {second} and back");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_cannot_be_written() {
+        let twice = [one().remove(0), one().remove(0)];
+        let reserved = [("__metadata__".to_owned(), Tensor::scalar(1f32))];
+        for format in Format::ALL {
+            let said = encode(format, "w", &twice).expect_err("two of one name");
+            assert!(said.code == crate::diag::codes::E0702 && said.message.contains("two tensors are named `w`"));
+            assert_eq!(encode(format, "w", &reserved).is_err(), format == Format::Safetensors);
+        }
+    }
+
+    #[test]
+    fn a_tensor_that_changed_meanwhile_ends_the_writing() {
+        let planned = [Planned::of("w", &Tensor::scalar(1f32))];
+        let write = |tensor: Result<Tensor, Diagnostic>| {
+            let mut tensor = Some(tensor);
+            let mut give = |_| tensor.take().expect("asked once");
+            write_tensors(Format::Params, "w", &planned, &mut give, &mut Vec::new()).expect("memory")
+        };
+        assert_eq!(write(Ok(Tensor::scalar(2f32))), Ok(()));
+        assert!(write(Ok(Tensor::scalar(2f64))).expect_err("another").message.contains("no longer"));
+        assert_eq!(write(Err(errors::unsound("v", "gone"))), Err(errors::unsound("v", "gone")));
     }
 }

@@ -5,10 +5,13 @@
 //!
 //! Names are written in the order given, so a file that TVM wrote comes back byte for byte.
 
-use super::{Named, errors};
+use super::file::{Bytes, Item, Place, TensorFile, about, checked, fields};
+use super::write::{Planned, Supply};
+use super::{Format, Named, errors};
 use crate::diag::Diagnostic;
 use crate::tensor::Tensor;
-use crate::tensor::binary::{self, BinaryError, Cursor, Source};
+use crate::tensor::binary::{self, BinaryError, Source};
+use std::io::Write;
 
 const FILE_MAGIC: u64 = 0xF7E5_8D4F_0504_9CB7;
 
@@ -19,6 +22,10 @@ const MAX_NAME: u64 = 4096;
 /// The fewest bytes an entry takes: the length of its name and a scalar without elements.
 const MIN_ENTRY: u64 = 8 + 40;
 
+/// Names are read in pieces of so many bytes, what stands before the elements of a tensor in one piece.
+const NAMES: usize = 64 << 10;
+const HEAD: usize = 320;
+
 /// Whether the bytes start as a `.params` file does.
 pub fn is_params(bytes: &[u8]) -> bool {
     bytes.starts_with(&FILE_MAGIC.to_le_bytes())
@@ -26,21 +33,31 @@ pub fn is_params(bytes: &[u8]) -> bool {
 
 /// Reads all tensors. Errors: E0703, and E0803 and E0804 for limits; each names the byte.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    let mut entries = Vec::new();
-    read_each(name, &mut Cursor::new(bytes), &mut |entry, tensor| {
-        entries.push((entry, tensor));
-        Ok(())
-    })?;
-    Ok(entries)
+    TensorFile::open_as(Format::Params, name, bytes)?.read_all()
 }
 
-/// Reads one tensor after the other and hands each over, so that a file is never in memory as a whole beside its tensors.
-/// Errors: as [`read`], and whatever `take` refuses a tensor with.
-pub fn read_each(
-    name: &str,
-    source: &mut impl Source,
-    take: &mut dyn FnMut(String, Tensor) -> Result<(), Diagnostic>,
-) -> Result<(), Diagnostic> {
+/// What the file says of its tensors. Errors: as [`read`].
+pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
+    let mut start = fields(bytes, 0, NAMES);
+    let read = all_names(name, &mut start);
+    let mut at = start.offset();
+    let mut items = Vec::new();
+    for entry in checked(bytes, &start, read)? {
+        let mut source = fields(bytes, at.try_into().unwrap_or(u64::MAX), HEAD);
+        let head = binary::head(&mut source).map_err(|error| errors::binary(name, &error).note(about(&entry)));
+        let elements = source.offset();
+        let head = checked(bytes, &source, head)?;
+        at = elements.saturating_add(head.size);
+        items.push(Item { name: entry, head, place: Place::At(u64_of(elements)) });
+    }
+    match bytes.size().saturating_sub(u64_of(at)) {
+        0 => Ok(items),
+        n => Err(errors::malformed(name, at, format_args!("{n} bytes after the last tensor"))),
+    }
+}
+
+/// Everything that stands before the first tensor.
+fn all_names(name: &str, source: &mut impl Source) -> Result<Vec<String>, Diagnostic> {
     let named = |error: BinaryError| errors::binary(name, &error);
     source.magic(FILE_MAGIC, "a .params file").map_err(named)?;
     let at = source.offset();
@@ -57,14 +74,7 @@ pub fn read_each(
     if n_tensors != count {
         return Err(errors::malformed(name, at, format_args!("{n_tensors} tensors for {count} names")));
     }
-    for entry in names {
-        let tensor = binary::read(source).map_err(|error| named(error).note(format!("this is tensor `{entry}`")))?;
-        take(entry, tensor)?;
-    }
-    match source.remaining() {
-        0 => Ok(()),
-        n => Err(errors::malformed(name, source.offset(), format_args!("{n} bytes after the last tensor"))),
-    }
+    Ok(names)
 }
 
 fn names(file: &str, source: &mut impl Source, count: u64) -> Result<Vec<String>, Diagnostic> {
@@ -91,19 +101,35 @@ fn names(file: &str, source: &mut impl Source, count: u64) -> Result<Vec<String>
 
 /// The tensors as a `.params` file, in the order given. The names must differ, or the file cannot be read again.
 pub fn write(entries: &[(String, Tensor)]) -> Vec<u8> {
+    let mut out = names_bytes(entries.iter().map(|(name, _)| name.as_str()), entries.len());
+    for (_, tensor) in entries {
+        binary::write(tensor, &mut out);
+    }
+    out
+}
+
+/// Writes tensors one after the other.
+pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> std::io::Result<()> {
+    out.write_all(&names_bytes(planned.iter().map(|planned| planned.name.as_str()), planned.len()))?;
+    for i in 0..planned.len() {
+        let Some(tensor) = supply.take(i) else { return Ok(()) };
+        binary::write_to(&tensor, out)?;
+    }
+    Ok(())
+}
+
+/// What stands before the first tensor.
+fn names_bytes<'a>(names: impl Iterator<Item = &'a str>, count: usize) -> Vec<u8> {
     let mut out = Vec::new();
-    let count = u64_of(entries.len()).to_le_bytes();
+    let count = u64_of(count).to_le_bytes();
     out.extend_from_slice(&FILE_MAGIC.to_le_bytes());
     out.extend_from_slice(&0u64.to_le_bytes());
     out.extend_from_slice(&count);
-    for (name, _) in entries {
+    for name in names {
         out.extend_from_slice(&u64_of(name.len()).to_le_bytes());
         out.extend_from_slice(name.as_bytes());
     }
     out.extend_from_slice(&count);
-    for (_, tensor) in entries {
-        binary::write(tensor, &mut out);
-    }
     out
 }
 

@@ -89,6 +89,14 @@ pub fn read(name: &str, bytes: &[u8], preset: Preset, shape: &[Dim], dtype: DTyp
     Tensor::from_vec(&dims, values).cast(dtype).ok_or_else(|| error("no tensor's dtype"))
 }
 
+/// The pixels as they are: RGB, height, width and channels, from 0 to 255. Errors: E0703 for the file, E0804 for limits.
+pub fn pixels(name: &str, bytes: &[u8]) -> Result<Tensor, Diagnostic> {
+    let picture = decode(name, bytes)?;
+    let side = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
+    let shape = [side(picture.height()), side(picture.width()), 3];
+    Ok(Tensor::from_vec(&shape, picture.into_raw()))
+}
+
 /// The layout that a shape means.
 fn frame_of(name: &str, preset: Preset, shape: &[Dim]) -> Result<Frame, Diagnostic> {
     let wrong = |words: &str| errors::no_picture(name, format_args!("{words}, the parameter's shape is {}", shape_text(shape)));

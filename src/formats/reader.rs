@@ -8,22 +8,15 @@ use crate::tensor::binary::{BinaryError, Cursor, Source};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Reader<'a> {
     pub name: &'a str,
+    /// Where in the file the bytes start.
+    base: usize,
     cursor: Cursor<'a>,
 }
 
 impl<'a> Reader<'a> {
-    pub fn new(name: &'a str, bytes: &'a [u8]) -> Reader<'a> {
-        Reader { name, cursor: Cursor::new(bytes) }
-    }
-
-    /// The same file from another byte on.
-    pub fn at(self, at: u64) -> Result<Reader<'a>, Diagnostic> {
-        let cursor = self.cursor.at(at).map_err(|error| self.named(error))?;
-        Ok(Reader { cursor, ..self })
-    }
-
-    pub fn offset(&self) -> usize {
-        self.cursor.offset()
+    /// Bytes that start at `base` of a file.
+    pub fn new(name: &'a str, bytes: &'a [u8], base: usize) -> Reader<'a> {
+        Reader { name, base, cursor: Cursor::new(bytes) }
     }
 
     pub fn remaining(&self) -> u64 {
@@ -33,6 +26,12 @@ impl<'a> Reader<'a> {
     /// The next `n` bytes, which are `what`.
     pub fn take(&mut self, n: u64, what: &str) -> Result<&'a [u8], Diagnostic> {
         self.read(|cursor| cursor.take(n, what))
+    }
+
+    /// As [`Reader::take`], to be read on.
+    pub fn part(&mut self, n: u64, what: &str) -> Result<Reader<'a>, Diagnostic> {
+        let base = self.base.saturating_add(self.cursor.offset());
+        Ok(Reader::new(self.name, self.take(n, what)?, base))
     }
 
     pub fn u16(&mut self, what: &str) -> Result<u16, Diagnostic> {
@@ -48,8 +47,7 @@ impl<'a> Reader<'a> {
     }
 
     fn read<T>(&mut self, part: impl FnOnce(&mut Cursor<'a>) -> Result<T, BinaryError>) -> Result<T, Diagnostic> {
-        let name = self.name;
-        part(&mut self.cursor).map_err(|error| errors::binary(name, &error))
+        part(&mut self.cursor).map_err(|error| self.named(error))
     }
 
     /// A complaint about the next byte.
@@ -58,6 +56,6 @@ impl<'a> Reader<'a> {
     }
 
     fn named(&self, error: BinaryError) -> Diagnostic {
-        errors::binary(self.name, &error)
+        errors::binary(self.name, &BinaryError { offset: self.base.saturating_add(error.offset), ..error })
     }
 }

@@ -1,15 +1,12 @@
-//! Fields straight from a file of known size, which is never in memory as a whole.
-//!
-//! The file is read, not mapped: a mapped file that somebody shortens meanwhile kills the process at the next touch of a page
-//! that is gone, a read one comes back short. Reading in pieces to where the bytes stay costs no second copy either, and
-//! leaves no page of the file in the process.
+//! Fields straight from a file of known size, which is never in memory as a whole: reading in pieces to where the bytes stay
+//! costs no second copy, and leaves no page of the file in the process.
 
 use crate::tensor::binary::{self, BinaryError, Source};
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 
 /// The bytes of a file, one after the other.
 #[derive(Debug)]
-pub struct Stream<R> {
+pub(super) struct Stream<R> {
     from: R,
     at: u64,
     len: u64,
@@ -17,14 +14,24 @@ pub struct Stream<R> {
 }
 
 impl<R: Read> Stream<R> {
-    /// A file that has `len` bytes, nothing of it read.
-    pub fn new(from: R, len: u64) -> Stream<R> {
-        Stream { from, at: 0, len, failed: None }
+    /// What a file of `len` bytes has from `at` on, nothing of which is read.
+    pub fn at(from: R, at: u64, len: u64) -> Stream<R> {
+        Stream { from, at, len, failed: None }
     }
 
-    /// What the system said where reading failed.
-    pub fn failure(self) -> Option<std::io::Error> {
-        self.failed
+    /// What was said where reading failed, unless there were only fewer bytes.
+    pub fn failure(&self) -> Option<&std::io::Error> {
+        self.failed.as_ref().filter(|failed| failed.kind() != ErrorKind::UnexpectedEof)
+    }
+
+    /// Whether there were fewer bytes than `len` says.
+    pub fn is_short(&self) -> bool {
+        self.failed.as_ref().is_some_and(|failed| failed.kind() == ErrorKind::UnexpectedEof)
+    }
+
+    /// What the bytes come from, as far as it was read.
+    pub fn get_mut(&mut self) -> &mut R {
+        &mut self.from
     }
 }
 
@@ -42,7 +49,7 @@ impl<R: Read> Source for Stream<R> {
         read.map_err(|failed| {
             let words = format!("{what} ends, as the file has become shorter while it was read");
             let error = binary::error(self.offset(), words);
-            self.failed = (failed.kind() != std::io::ErrorKind::UnexpectedEof).then_some(failed);
+            self.failed = Some(failed);
             error
         })?;
         self.at = self.at.saturating_add(u64::try_from(out.len()).unwrap_or(u64::MAX));
@@ -52,9 +59,9 @@ impl<R: Read> Source for Stream<R> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::diag::codes;
-    use crate::formats::params;
+    use crate::diag::{Diagnostic, codes};
+    use crate::formats::file::Bytes;
+    use crate::formats::{TensorFile, errors, params};
     use crate::tensor::Tensor;
     use std::io::{Error, ErrorKind};
 
@@ -63,69 +70,57 @@ mod tests {
         params::write(&[("big".into(), big), ("flags".into(), Tensor::from_vec(&[3], vec![true, false, true]))])
     }
 
-    fn names(from: impl Read, len: usize) -> (Result<Vec<String>, crate::diag::Diagnostic>, Option<Error>) {
-        let mut stream = Stream::new(from, len as u64);
-        let mut names = vec![];
-        let read = params::read_each("w", &mut stream, &mut |name, _| {
-            names.push(name);
-            Ok(())
-        });
-        (read.map(|()| names), stream.failure())
+    /// A file of `size` bytes of which only some can be read; behind them is what `end` says.
+    struct Partly<'a> {
+        bytes: &'a [u8],
+        size: u64,
+        end: ErrorKind,
     }
 
-    #[test]
-    fn a_file_is_what_its_bytes_are() {
-        let (bytes, mut found) = (file(), vec![]);
-        let mut stream = Stream::new(&bytes[..], bytes.len() as u64);
-        params::read_each("w", &mut stream, &mut |name, tensor| {
-            found.push((name, tensor));
-            Ok(())
-        })
-        .expect("a sound file");
-        assert_eq!(Ok(found), params::read("w", &bytes));
+    impl Bytes for Partly<'_> {
+        fn size(&self) -> u64 {
+            self.size
+        }
+
+        fn read_at(&self, at: u64, out: &mut [u8]) -> std::io::Result<()> {
+            self.bytes.read_at(at, out).map_err(|_| self.end.into())
+        }
+
+        fn failed(&self, error: &Error) -> Diagnostic {
+            errors::unsound("w", format_args!("the disk: {:?}", error.kind()))
+        }
+    }
+
+    fn read(bytes: &[u8], size: usize, end: ErrorKind) -> Result<usize, Diagnostic> {
+        let file = TensorFile::open("w", Partly { bytes, size: size as u64, end })?;
+        Ok(file.read_all()?.len())
     }
 
     #[test]
     fn a_cut_file_is_refused_with_the_words_of_its_bytes() {
         let bytes = file();
-        for cut in [0, 7, 30, 60, 200, 300_000, bytes.len() - 1] {
+        for cut in [16, 30, 60, 200, 300_000, bytes.len() - 1] {
             let expected = params::read("w", &bytes[..cut]).expect_err("cut");
-            assert_eq!(names(&bytes[..cut], cut).0, Err(expected), "cut at {cut}");
+            assert_eq!(read(&bytes[..cut], cut, ErrorKind::Other), Err(expected), "cut at {cut}");
         }
+        assert_eq!(read(&bytes, bytes.len(), ErrorKind::Other), Ok(2));
     }
 
     #[test]
     fn a_file_that_shrinks_meanwhile_is_refused() {
         let bytes = file();
-        let (read, failure) = names(&bytes[..bytes.len() / 2], bytes.len());
-        let error = read.expect_err("half of it is gone");
-        assert!(error.code == codes::E0703 && error.message.contains("has become shorter"), "{}", error.message);
-        assert!(failure.is_none());
+        for left in [20, 45, bytes.len() / 2] {
+            let error = read(&bytes[..left], bytes.len(), ErrorKind::UnexpectedEof).expect_err("some of it is gone");
+            assert!(error.code == codes::E0703 && error.message.contains("has become shorter"), "{}", error.message);
+        }
     }
 
     #[test]
     fn a_disk_that_fails_is_told_from_a_file_that_is_wrong() {
-        struct Broken;
-        impl Read for Broken {
-            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
-                Err(Error::from(ErrorKind::PermissionDenied))
-            }
+        let bytes = file();
+        for left in [0, 20, 45, 1000] {
+            let error = read(&bytes[..left], bytes.len(), ErrorKind::PermissionDenied).expect_err("no more to read");
+            assert!(error.message.contains("the disk: PermissionDenied"), "{left}: {}", error.message);
         }
-        let bytes = file();
-        let (read, failure) = names(bytes[..1000].chain(Broken), bytes.len());
-        assert!(read.is_err());
-        assert_eq!(failure.map(|error| error.kind()), Some(ErrorKind::PermissionDenied));
-    }
-
-    #[test]
-    fn a_tensor_that_is_refused_ends_the_reading() {
-        let bytes = file();
-        let mut n_taken = 0;
-        let refused = crate::diag::Diagnostic::new(codes::E0803, "too much");
-        let read = params::read_each("w", &mut Stream::new(&bytes[..], bytes.len() as u64), &mut |_, _| {
-            n_taken += 1;
-            Err(refused.clone())
-        });
-        assert_eq!((read, n_taken), (Err(refused), 1));
     }
 }

@@ -82,6 +82,17 @@ impl Cpu {
         [Isa::Avx512, Isa::Avx2].into_iter().find(|isa| self.has(*isa))
     }
 
+    /// What the processor calls itself.
+    pub fn name() -> String {
+        let leaves = 0x8000_0002..=0x8000_0004;
+        if __cpuid(0x8000_0000).eax < *leaves.end() {
+            return String::from_utf8_lossy(&vendor()).into_owned();
+        }
+        let words = leaves.map(|leaf| __cpuid(leaf)).flat_map(|found| [found.eax, found.ebx, found.ecx, found.edx]);
+        let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).take_while(|&byte| byte != 0).collect();
+        String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<&str>>().join(" ")
+    }
+
     /// Every instruction set there is, narrow first.
     pub fn isas(&self) -> Vec<Isa> {
         [Isa::Avx2, Isa::Avx512].into_iter().filter(|isa| self.has(*isa)).collect()

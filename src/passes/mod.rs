@@ -31,7 +31,7 @@ mod to_a_normal_form;
 mod to_graph_normal_form;
 mod users;
 
-pub use bind_params::bind_params;
+pub use bind_params::{bind_params, unbind_params};
 pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
 pub use fuse_ops::{Edge, explain as explain_fusion};

@@ -11,6 +11,12 @@ pub fn default_memory_limit() -> u64 {
     total.map_or(16 << 30, |bytes: u64| bytes / 4 * 3)
 }
 
+/// How many processors the machine has, whatever this process may use of them; none where the system does not tell.
+pub fn cores() -> Option<usize> {
+    let text = read_to_string("/proc/cpuinfo").ok()?;
+    Some(text.lines().filter(|line| line.starts_with("processor")).count()).filter(|&n| n > 0)
+}
+
 /// The most bytes of memory that the process has had at one time, if the system tells.
 pub fn peak_memory() -> Option<u64> {
     read_to_string("/proc/self/status").ok().and_then(|text| kib_line(&text, "VmHWM:"))

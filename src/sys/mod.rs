@@ -13,12 +13,12 @@ mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
 pub use confined::read_inside;
-pub use memory::{default_memory_limit, give_back_free_memory, give_back_large_blocks, give_back_pages, peak_memory};
-pub use write::write_atomic;
+pub use memory::{cores, default_memory_limit, give_back_free_memory, give_back_large_blocks, give_back_pages, peak_memory};
+pub use write::{Content, write_all, write_atomic};
 
 use crate::diag::{Code, Diagnostic, codes};
-use std::io::{ErrorKind, Read, Seek, Write};
-use std::path::Path;
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
 
 /// How large a file may be, and the code that says it is larger.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,8 +40,8 @@ pub const MODEL_LIMIT: Limit = Limit { bytes: 2 << 30, code: codes::E0804 };
 const PIPE_LIMIT: u64 = 1 << 30;
 
 /// A file that is open, nothing of it read.
-pub struct Opened<'a> {
-    path: &'a Path,
+pub struct Opened {
+    path: PathBuf,
     file: std::fs::File,
     /// How many bytes it has, if it is a regular file that says so.
     pub len: Option<u64>,
@@ -49,7 +49,7 @@ pub struct Opened<'a> {
 }
 
 /// Opens a file to read. Errors: as [`read_file`].
-pub fn open_file(path: &Path, limit: Limit) -> Result<Opened<'_>, Diagnostic> {
+pub fn open_file(path: &Path, limit: Limit) -> Result<Opened, Diagnostic> {
     let failed = |error: std::io::Error| errors::unreadable(path, &error);
     let file = std::fs::File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
@@ -62,29 +62,25 @@ pub fn open_file(path: &Path, limit: Limit) -> Result<Opened<'_>, Diagnostic> {
     }
     // Files of the kernel say that they are empty.
     let len = Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0);
-    Ok(Opened { path, file, len, limit: Limit { bytes, ..limit } })
+    Ok(Opened { path: path.to_owned(), file, len, limit: Limit { bytes, ..limit } })
 }
 
-impl Opened<'_> {
-    /// Its next bytes, in place of reading it whole.
-    pub fn reader(&self) -> impl Read + '_ {
-        std::io::BufReader::new(&self.file)
+impl Opened {
+    /// Fills `out` with the bytes from `at` on, wherever reading has come to otherwise.
+    pub fn read_at(&self, at: u64, out: &mut [u8]) -> std::io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(&self.file, out, at)
     }
 
-    /// The first bytes, up to `N`, if it can be read from its start again; none of what cannot.
+    /// The first bytes, up to `N`, of a regular file; none of what cannot be read again.
     pub fn start<const N: usize>(&self) -> Result<Vec<u8>, Diagnostic> {
-        let mut bytes = Vec::with_capacity(N);
-        if self.len.is_some() {
-            let mut file = &self.file;
-            let read = file.take(N as u64).read_to_end(&mut bytes).and_then(|_| file.rewind());
-            read.map_err(|error| self.failed(&error))?;
-        }
+        let mut bytes = vec![0; usize::try_from(self.len.unwrap_or(0)).unwrap_or(N).min(N)];
+        self.read_at(0, &mut bytes).map_err(|error| self.failed(&error))?;
         Ok(bytes)
     }
 
     /// E0701 with the reason.
     pub fn failed(&self, error: &std::io::Error) -> Diagnostic {
-        errors::unreadable(self.path, error)
+        errors::unreadable(&self.path, error)
     }
 
     /// The bytes of all of it.
@@ -97,7 +93,7 @@ impl Opened<'_> {
         // A file may grow while it is read.
         (&self.file).take(max + 1).read_to_end(&mut bytes).map_err(|error| self.failed(&error))?;
         if bytes.len() as u64 > max {
-            return Err(errors::too_large(self.path, self.limit.code, None, max));
+            return Err(errors::too_large(&self.path, self.limit.code, None, max));
         }
         Ok(bytes)
     }

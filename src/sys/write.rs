@@ -3,7 +3,7 @@
 use super::errors;
 use crate::diag::Diagnostic;
 use std::fs::{self, File, OpenOptions, Permissions};
-use std::io::{Error, ErrorKind, Write};
+use std::io::{BufWriter, Error, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
@@ -23,28 +23,58 @@ enum Target {
     Replace { path: PathBuf, folder: PathBuf, permissions: Option<Permissions> },
 }
 
+/// What goes into a file.
+pub enum Content<'a> {
+    Bytes(&'a [u8]),
+    /// Bytes that are made while they are written. The outer error is that of writing; with the inner one nothing is written.
+    Made(Make<'a>),
+}
+
+/// Makes the bytes of a file.
+pub type Make<'a> = Box<dyn FnOnce(&mut dyn Write) -> std::io::Result<Result<(), Diagnostic>> + 'a>;
+
+impl Content<'_> {
+    fn write(self, out: &mut dyn Write) -> std::io::Result<Result<(), Diagnostic>> {
+        match self {
+            Content::Bytes(bytes) => out.write_all(bytes).map(Ok),
+            Content::Made(make) => make(out),
+        }
+    }
+}
+
+/// As [`write_all`], for bytes that are there.
+pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
+    write_all(files.iter().map(|&(path, bytes)| (path, Content::Bytes(bytes))).collect())
+}
+
 /// Writes all files, or none: on an error the old contents stand and no temporary stays. A link keeps pointing where it
-/// pointed, an old file's mode is kept. Errors: E0702 with the reason.
+/// pointed, an old file's mode is kept. Errors: E0702 with the reason, and what a content that is made says.
 ///
 /// What has gone to a device or a pipe cannot be taken back, so these are written when all else is on the disk.
-pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
+pub fn write_all(files: Vec<(&Path, Content)>) -> Result<(), Diagnostic> {
     let targets = files.iter().map(|&(path, _)| target_of(path)).collect::<Result<Vec<Target>, _>>()?;
     check_distinct(&targets)?;
     let mut written: Vec<(NamedTempFile, &PathBuf, &PathBuf)> = Vec::new();
-    for (&(name, bytes), target) in files.iter().zip(&targets) {
-        if let Target::Replace { path, folder, permissions } = target {
-            remove_stale(folder);
-            let file = write_temporary(folder, permissions.as_ref(), bytes);
-            written.push((file.map_err(|error| errors::unwritable(name.display(), &error))?, path, folder));
+    let mut direct = Vec::new();
+    for ((name, content), target) in files.into_iter().zip(&targets) {
+        match target {
+            Target::Replace { path, folder, permissions } => {
+                remove_stale(folder);
+                let file = write_temporary(folder, permissions.as_ref(), content);
+                written.push((file.map_err(|error| errors::unwritable(name.display(), &error))??, path, folder));
+            }
+            Target::Direct => direct.push((name, content)),
         }
     }
-    for (&(name, bytes), target) in files.iter().zip(&targets) {
-        if let Target::Direct = target {
-            // Appended, since `/dev/stdout` may be a file that already holds something.
-            let file = OpenOptions::new().append(true).open(name);
-            let done = file.and_then(|mut file| file.write_all(bytes).and_then(|()| file.flush()));
-            done.map_err(|error| errors::unwritable(name.display(), &error))?;
-        }
+    for (name, content) in direct {
+        // Appended, since `/dev/stdout` may be a file that already holds something.
+        let file = OpenOptions::new().append(true).open(name).map(|file| BufWriter::with_capacity(BUFFER, file));
+        let done = file.and_then(|mut file| {
+            let made = content.write(&mut file)?;
+            file.flush()?;
+            Ok(made)
+        });
+        done.map_err(|error| errors::unwritable(name.display(), &error))??;
     }
     let mut folders = Vec::new();
     for (file, path, folder) in written {
@@ -59,6 +89,9 @@ pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
     }
     Ok(())
 }
+
+/// Small pieces are gathered to so many bytes.
+const BUFFER: usize = 256 << 10;
 
 /// Looks at a path before anything is written.
 fn target_of(path: &Path) -> Result<Target, Diagnostic> {
@@ -111,18 +144,25 @@ fn check_distinct(targets: &[Target]) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-/// A temporary in the folder with the bytes on the disk; it removes itself unless it is renamed.
-fn write_temporary(folder: &Path, permissions: Option<&Permissions>, bytes: &[u8]) -> std::io::Result<NamedTempFile> {
+/// A temporary in the folder with the content on the disk; it removes itself unless it is renamed.
+fn write_temporary(
+    folder: &Path,
+    permissions: Option<&Permissions>,
+    content: Content,
+) -> std::io::Result<Result<NamedTempFile, Diagnostic>> {
     // The mode of a new file is cut by the umask, as anyone's is.
     let mode = Permissions::from_mode(0o666);
-    let mut file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).permissions(mode).tempfile_in(folder)?;
+    let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).permissions(mode).tempfile_in(folder)?;
     if let Some(permissions) = permissions {
         file.as_file().set_permissions(permissions.clone())?;
     }
-    file.write_all(bytes)?;
-    file.flush()?;
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    if let Err(diagnostic) = content.write(&mut out)? {
+        return Ok(Err(diagnostic));
+    }
+    let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
     file.as_file().sync_all()?;
-    Ok(file)
+    Ok(Ok(file))
 }
 
 /// Removes temporaries that a process left behind when it was killed more than a day ago.
@@ -198,6 +238,23 @@ mod tests {
         assert!(write_atomic(&[(&a, b"new"), (folder.path(), b"new")]).is_err());
         assert_eq!(fs::read(&a).expect("there"), b"old");
         assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn content_that_is_made_is_whole_or_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&a, b"old").expect("written");
+        let some = |out: &mut dyn Write| out.write_all(b"some");
+        let refusal = Diagnostic::new(codes::E0703, "no more");
+        let made: Make = Box::new(|out| some(out).map(|()| Err(refusal.clone())));
+        assert_eq!(write_all(vec![(&b, Content::Bytes(b"new")), (&a, Content::Made(made))]), Err(refusal.clone()));
+        let made: Make = Box::new(|out| some(out).and(Err(ErrorKind::StorageFull.into())));
+        assert_eq!(write_all(vec![(&a, Content::Made(made))]).expect_err("no space").code, codes::E0702);
+        assert_eq!((fs::read(&a).expect("there"), names(folder.path())), (b"old".to_vec(), vec!["a".to_owned()]));
+        let made: Make = Box::new(|out| some(out).map(Ok));
+        assert_eq!(write_all(vec![(&a, Content::Made(made))]), Ok(()));
+        assert_eq!((fs::read(&a).expect("there"), names(folder.path())), (b"some".to_vec(), vec!["a".to_owned()]));
     }
 
     #[test]

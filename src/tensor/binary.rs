@@ -7,6 +7,7 @@
 use super::size::{MAX_RANK, SizeError, checked_size};
 use super::{Element, Tensor, with_dtype};
 use crate::types::{DType, DTypeCode};
+use std::io::Write;
 
 const MAGIC: u64 = 0xDD5E_40F0_96B4_A13F;
 
@@ -87,14 +88,6 @@ impl<'a> Cursor<'a> {
         Cursor { bytes, at: 0 }
     }
 
-    /// The same bytes from another one on.
-    pub fn at(self, at: u64) -> Result<Cursor<'a>, BinaryError> {
-        match usize::try_from(at) {
-            Ok(at) if at <= self.bytes.len() => Ok(Cursor { at, ..self }),
-            _ => Err(self.error(format_args!("an offset of {at} leads outside of the file"))),
-        }
-    }
-
     /// The next `n` bytes, which are `what`.
     pub fn take(&mut self, n: u64, what: &str) -> Result<&'a [u8], BinaryError> {
         let rest = self.bytes.get(self.at..).unwrap_or(&[]);
@@ -136,8 +129,17 @@ impl Source for Cursor<'_> {
     }
 }
 
-/// Reads one tensor. Its elements are read piece by piece to where they stay, so that they are never in memory twice.
-pub fn read(source: &mut impl Source) -> Result<Tensor, BinaryError> {
+/// What stands before the elements of a tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Head {
+    pub dtype: DType,
+    pub shape: Vec<usize>,
+    /// The bytes of the elements.
+    pub size: usize,
+}
+
+/// Reads what stands before the elements, which are there as far as [`Source::remaining`] knows.
+pub fn head(source: &mut impl Source) -> Result<Head, BinaryError> {
     source.magic(MAGIC, "a tensor")?;
     let at = source.offset();
     let device = field(source, "the device type").map(i32::from_le_bytes)?;
@@ -153,33 +155,41 @@ pub fn read(source: &mut impl Source) -> Result<Tensor, BinaryError> {
     let at = source.offset();
     let dim = |_| field(source, "a dimension").map(i64::from_le_bytes);
     let shape = (0..rank).map(dim).collect::<Result<Vec<i64>, _>>()?;
-    let (dims, size) = checked_size(&shape, dtype)
+    let (shape, size) = checked_size(&shape, dtype)
         .map_err(|wrong| BinaryError { over_limit: wrong == SizeError::TooLarge, ..error(at, wrong) })?;
     let at = source.offset();
     let declared = field(source, "the byte count").map(i64::from_le_bytes)?;
     if usize::try_from(declared) != Ok(size) {
-        return Err(error(at, format_args!("a byte count of {declared}, the shape {dims:?} of {dtype} has {size}")));
+        return Err(error(at, format_args!("a byte count of {declared}, the shape {shape:?} of {dtype} has {size}")));
     }
-    sized(source, &dims, size, dtype)
+    source.expect(u64_of(size), "a tensor")?;
+    Ok(Head { dtype, shape, size })
+}
+
+/// Reads the elements of a tensor, piece by piece to where they stay, so that they are never in memory twice.
+pub fn elements(source: &mut impl Source, head: &Head) -> Result<Tensor, BinaryError> {
+    let at = source.offset();
+    source.expect(u64_of(head.size), "a tensor")?;
+    let read = with_dtype!(head.dtype, |T| elements_of::<T>(source, head.size).map(|all| Tensor::from_vec(&head.shape, all)));
+    read.unwrap_or_else(|| Err(error(at, "elements of a type that no tensor can hold")))
 }
 
 /// Reads the elements of a tensor of a shape, row-major, in formats that have heads of their own.
 pub fn read_elements(source: &mut impl Source, shape: &[i64], dtype: DType) -> Result<Tensor, BinaryError> {
     let at = source.offset();
-    let (dims, size) = checked_size(shape, dtype)
+    let (shape, size) = checked_size(shape, dtype)
         .map_err(|wrong| BinaryError { over_limit: wrong == SizeError::TooLarge, ..error(at, wrong) })?;
-    sized(source, &dims, size, dtype)
+    elements(source, &Head { dtype, shape, size })
 }
 
-fn sized(source: &mut impl Source, dims: &[usize], size: usize, dtype: DType) -> Result<Tensor, BinaryError> {
-    let at = source.offset();
-    source.expect(u64_of(size), "a tensor")?;
-    let tensor = with_dtype!(dtype, |T| elements::<T>(source, size).map(|elements| Tensor::from_vec(dims, elements)));
-    tensor.unwrap_or_else(|| Err(error(at, "elements of a type that no tensor can hold")))
+/// Reads one tensor.
+pub fn read(source: &mut impl Source) -> Result<Tensor, BinaryError> {
+    let head = head(source)?;
+    elements(source, &head)
 }
 
 /// The elements of `size` bytes.
-fn elements<T: Element>(source: &mut impl Source, size: usize) -> Result<Vec<T>, BinaryError> {
+fn elements_of<T: Element>(source: &mut impl Source, size: usize) -> Result<Vec<T>, BinaryError> {
     let at = source.offset();
     let width = size_of::<T>();
     let mut elements = Vec::new();
@@ -221,12 +231,13 @@ fn dtype(source: &mut impl Source) -> Result<DType, BinaryError> {
 
 /// Appends the tensor.
 pub fn write(tensor: &Tensor, out: &mut Vec<u8>) {
+    // Memory takes whatever is written to it.
+    let _ = write_to(tensor, out);
+}
+
+/// Writes the tensor, its elements few at a time. Errors: those of `out`.
+pub fn write_to(tensor: &Tensor, out: &mut dyn Write) -> std::io::Result<()> {
     let dtype = tensor.dtype();
-    out.extend_from_slice(&MAGIC.to_le_bytes());
-    out.extend_from_slice(&0u64.to_le_bytes());
-    out.extend_from_slice(&CPU.to_le_bytes());
-    out.extend_from_slice(&0i32.to_le_bytes());
-    out.extend_from_slice(&u32::try_from(tensor.rank()).unwrap_or(u32::MAX).to_le_bytes());
     let code = match dtype.code {
         DTypeCode::Int => 0,
         DTypeCode::UInt => 1,
@@ -235,14 +246,20 @@ pub fn write(tensor: &Tensor, out: &mut Vec<u8>) {
         // No tensor can hold them.
         DTypeCode::Handle | DTypeCode::E4M3 | DTypeCode::E5M2 => 3,
     };
-    out.extend_from_slice(&[code, dtype.bits]);
-    out.extend_from_slice(&dtype.lanes.to_le_bytes());
+    let mut head = Vec::new();
+    head.extend_from_slice(&MAGIC.to_le_bytes());
+    head.extend_from_slice(&0u64.to_le_bytes());
+    head.extend_from_slice(&CPU.to_le_bytes());
+    head.extend_from_slice(&0i32.to_le_bytes());
+    head.extend_from_slice(&u32::try_from(tensor.rank()).unwrap_or(u32::MAX).to_le_bytes());
+    head.extend_from_slice(&[code, dtype.bits]);
+    head.extend_from_slice(&dtype.lanes.to_le_bytes());
     for &dim in tensor.shape() {
-        out.extend_from_slice(&u64_of(dim).to_le_bytes());
+        head.extend_from_slice(&u64_of(dim).to_le_bytes());
     }
-    let data = tensor.to_le_bytes();
-    out.extend_from_slice(&u64_of(data.len()).to_le_bytes());
-    out.extend_from_slice(&data);
+    head.extend_from_slice(&u64_of(tensor.len()).saturating_mul(dtype.bytes()).to_le_bytes());
+    out.write_all(&head)?;
+    tensor.write_le_to(out)
 }
 
 fn u64_of(n: usize) -> u64 {

@@ -41,6 +41,8 @@ pub struct Comparison {
     /// The element that lies farthest off: a mismatch if there is one, else the largest difference within the tolerance.
     /// `None` where no element differs.
     pub worst: Option<Worst>,
+    /// The largest difference relative to the expected element; infinite where that is 0 and the other is not.
+    pub max_rel: f64,
 }
 
 impl Comparison {
@@ -77,7 +79,7 @@ pub fn compare(got: &Tensor, expected: &Tensor, tolerance: Tolerance) -> Result<
 }
 
 fn elements<T: Element>(pairs: impl Iterator<Item = (T, T)>, shape: &[usize], tolerance: Tolerance) -> Comparison {
-    let (mut n_elements, mut n_mismatches) = (0, 0);
+    let (mut n_elements, mut n_mismatches, mut max_rel) = (0, 0, 0.0f64);
     let mut worst: Option<(bool, f64, usize, T, T)> = None;
     for (position, (got, expected)) in pairs.enumerate() {
         n_elements += 1;
@@ -86,6 +88,9 @@ fn elements<T: Element>(pairs: impl Iterator<Item = (T, T)>, shape: &[usize], to
         // A tolerance that is not finite (the expectation is infinite) allows nothing but equality.
         let mismatch = abs > 0.0 && !(allowed.is_finite() && abs <= allowed);
         n_mismatches += usize::from(mismatch);
+        if abs > 0.0 {
+            max_rel = max_rel.max(relative(abs, expected));
+        }
         if abs > 0.0 && worst.is_none_or(|(m, a, ..)| (mismatch, abs) > (m, a)) {
             worst = Some((mismatch, abs, position, got, expected));
         }
@@ -95,9 +100,14 @@ fn elements<T: Element>(pairs: impl Iterator<Item = (T, T)>, shape: &[usize], to
         got: element_text(got),
         expected: element_text(expected),
         abs,
-        rel: abs / expected.to_f64().abs(),
+        rel: relative(abs, expected),
     });
-    Comparison { n_elements, n_mismatches, worst }
+    Comparison { n_elements, n_mismatches, worst, max_rel }
+}
+
+/// A difference as a share of the expected element.
+fn relative<T: Element>(abs: f64, expected: T) -> f64 {
+    abs / expected.to_f64().abs()
 }
 
 /// `|got − expected|`: 0 for two NaNs and equal infinities, infinite where only one is NaN.

@@ -104,6 +104,22 @@ impl Tensor {
         out
     }
 
+    /// Writes the bytes of [`Tensor::to_le_bytes`], few at a time, so that they are never in memory beside the elements.
+    pub fn write_le_to(&self, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+        use super::Element;
+        let mut piece = Vec::with_capacity(PIECE + 8);
+        with_array!(self, |array| {
+            for x in array.iter() {
+                x.write_le(&mut piece);
+                if piece.len() >= PIECE {
+                    out.write_all(&piece)?;
+                    piece.clear();
+                }
+            }
+        });
+        out.write_all(&piece)
+    }
+
     /// A tensor of little-endian bytes in row-major order. `None` where the dtype is no tensor's or the length is wrong.
     pub fn from_le_bytes(dtype: crate::types::DType, shape: &[usize], bytes: &[u8]) -> Option<Tensor> {
         use super::{Element, with_dtype};
@@ -115,6 +131,9 @@ impl Tensor {
         with_dtype!(dtype, |T| Tensor::from_vec(shape, bytes.chunks_exact(width).map(T::read_le).collect()))
     }
 }
+
+/// So many bytes are written at once.
+const PIECE: usize = 64 << 10;
 
 #[cfg(test)]
 mod tests {

@@ -73,6 +73,11 @@ impl NpyHeader {
         self.data_start.saturating_add(self.data_bytes)
     }
 
+    /// Whether the elements stand as [`write`] puts them: little endian and row-major.
+    pub fn is_plain(&self) -> bool {
+        !self.fortran && !(self.big_endian && self.dtype.bytes() > 1)
+    }
+
     /// The tensor of these element bytes, which are exactly [`NpyHeader::data_bytes`].
     fn tensor(&self, data: &[u8]) -> Option<Tensor> {
         let width = usize::try_from(self.dtype.bytes()).ok()?;
@@ -283,9 +288,21 @@ pub fn read(bytes: &[u8]) -> Result<Tensor, NpyError> {
 
 /// The tensor as a `.npy` file: little endian, row-major, the same bytes for the same tensor.
 pub fn write(tensor: &Tensor) -> Vec<u8> {
-    let dtype = tensor.dtype();
+    let mut out = header(tensor.dtype(), tensor.shape());
+    out.extend_from_slice(&tensor.to_le_bytes());
+    out
+}
+
+/// Writes the bytes of [`write`], the elements few at a time. Errors: those of `out`.
+pub fn write_to(tensor: &Tensor, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    out.write_all(&header(tensor.dtype(), tensor.shape()))?;
+    tensor.write_le_to(out)
+}
+
+/// What stands before the elements in [`write`].
+pub fn header(dtype: DType, shape: &[usize]) -> Vec<u8> {
     let order = if dtype.bytes() == 1 || dtype == DType::BF16 { '|' } else { '<' };
-    let dims: Vec<String> = tensor.shape().iter().map(|dim| format!("{dim},")).collect();
+    let dims: Vec<String> = shape.iter().map(|dim| format!("{dim},")).collect();
     let shape = dims.join(" ");
     // NumPy leaves out the comma after the last of several dimensions.
     let shape = if dims.len() > 1 { shape.trim_end_matches(',') } else { &shape };
@@ -297,7 +314,6 @@ pub fn write(tensor: &Tensor) -> Vec<u8> {
     out.extend_from_slice(&[1, 0]);
     out.extend_from_slice(&u16::try_from(length).expect("a tensor of low rank").to_le_bytes());
     out.extend_from_slice(format!("{dictionary:<width$}\n", width = length - 1).as_bytes());
-    out.extend_from_slice(&tensor.to_le_bytes());
     out
 }
 

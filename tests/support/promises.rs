@@ -158,6 +158,7 @@ pub fn load_tensors(bytes: &[u8]) {
     let _ = formats::read_tensors("random", bytes);
     let _ = formats::params::read("random", bytes);
     let _ = formats::npz::read("random", bytes);
+    let _ = formats::safetensors::read("random", bytes);
     let _ = formats::read_npy("random", bytes);
 }
 
@@ -170,6 +171,7 @@ pub fn load_mutated(choices: &[u8]) {
         vec![
             formats::params::write(&entries),
             formats::npz::write("base", &entries).unwrap_or_else(|_| panic!("two small tensors can be written")),
+            formats::safetensors::write("base", &entries).unwrap_or_else(|_| panic!("two small tensors can be written")),
             relayc::tensor::npy::write(&tensor),
         ]
     });

@@ -111,7 +111,7 @@ pub fn no_preset(text: &str, path: &str) -> Diagnostic {
 /// E0703: neither tensors nor a picture.
 pub fn unknown_file(path: &str) -> Diagnostic {
     Diagnostic::new(codes::E0703, format!("`{path}`: no format that relayc knows"))
-        .help("inputs are read from .npy, .npz, .params, .png and .jpg files")
+        .help("inputs are read from .npy, .npz, .params, .safetensors, .png and .jpg files")
 }
 
 /// The forms of an input, with the parameter's own type filled in.
@@ -159,7 +159,7 @@ pub fn missing(leaves: &[&Leaf], unused: &[(String, String)]) -> Vec<Diagnostic>
         }
     }
     let error = error
-        .help("--params FILE reads weights from a .params or .npz file")
+        .help("--params FILE reads weights from a .params, .npz or .safetensors file")
         .help("--fill rand:seed=0 fills every missing parameter with random numbers");
     vec![error]
 }

@@ -22,8 +22,13 @@ impl Leaf {
 
     /// Whether the tensor is of its type; a dimension that is not known takes any number.
     pub fn accepts(&self, tensor: &Tensor) -> bool {
+        self.takes(tensor.dtype(), tensor.shape())
+    }
+
+    /// As [`Leaf::accepts`], of a tensor that has not been read.
+    pub fn takes(&self, dtype: DType, shape: &[usize]) -> bool {
         let fits = |(dim, &n): (&Dim, &usize)| dim.compatible(Dim::known(n as i64));
-        tensor.dtype() == self.dtype && tensor.rank() == self.dims.len() && self.dims.iter().zip(tensor.shape()).all(fits)
+        dtype == self.dtype && shape.len() == self.dims.len() && self.dims.iter().zip(shape).all(fits)
     }
 
     pub fn type_text(&self) -> String {

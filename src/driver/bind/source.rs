@@ -3,9 +3,9 @@
 use super::errors;
 use super::leaves::Leaf;
 use crate::diag::Diagnostic;
+use crate::driver::tensors::{self, Held};
 use crate::formats::picture::{self, Preset};
-use crate::formats::{self, Named, npz, params};
-use crate::sys;
+use crate::formats::{self, TensorFile};
 use crate::tensor::Tensor;
 use crate::tensor::size::SizeError;
 use crate::tensor::text::{Literal, LiteralError};
@@ -43,7 +43,7 @@ pub enum Source<'a> {
     Filling(Filling),
     /// `1x3xf32=[1, 2, 3]`, see `tensor::text`.
     Literal(Literal<'a>),
-    /// `@x.npy`, `@b.npz:key`, `@w.params:key`, `@pic.png:PRESET`. What follows the last colon is the key, unless a file has
+    /// `@x.npy`, `@b.npz:key`, `@w.params:key`, `@w.safetensors:key`, `@pic.png:PRESET`. What follows the last colon is the key, unless a file has
     /// the whole name.
     File { path: &'a str, key: Option<&'a str> },
 }
@@ -73,7 +73,7 @@ impl<'a> Source<'a> {
 /// What a file holds.
 enum Content {
     One(Tensor),
-    Named(Named),
+    Named(tensors::File),
     /// Decoded when its parameter's shape is known.
     Picture(Vec<u8>),
 }
@@ -103,7 +103,7 @@ impl Files {
             (Err(error), _) => Err(error.clone()),
             (Ok(Content::One(tensor)), None) => Ok(tensor.clone()),
             (Ok(Content::One(_)), Some(_)) => Err(errors::bad_input(text, "a .npy file has no entries to choose from")),
-            (Ok(Content::Named(named)), key) => entry_of(named, path, key, leaf, text),
+            (Ok(Content::Named(file)), key) => entry_of(file, key, leaf, text),
             (Ok(Content::Picture(bytes)), Some(preset)) => {
                 let tensor = picture::read(path, bytes, Preset::find(preset)?, &leaf.dims, leaf.dtype);
                 tensor.map_err(|error| error.note(format!("parameter `{}` is {}", leaf.name, leaf.type_text())))
@@ -114,28 +114,29 @@ impl Files {
 }
 
 fn content_of(path: &str) -> Result<Content, Diagnostic> {
-    let bytes = sys::read_file(Path::new(path), sys::DATA_LIMIT)?;
-    let extension = path.rsplit_once('.').map_or("", |(_, extension)| extension).to_ascii_lowercase();
-    if picture::is_picture(&bytes) {
-        Ok(Content::Picture(bytes))
-    } else if params::is_params(&bytes) || npz::is_npz(&bytes) || matches!(extension.as_str(), "params" | "npz") {
-        formats::read_tensors(path, &bytes).map(Content::Named)
-    } else if formats::is_npy(&bytes) || extension == "npy" {
-        formats::read_npy(path, &bytes).map(Content::One)
+    let held = Held::open(Path::new(path))?;
+    let start = held.start()?;
+    let is_npy = || Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    if picture::is_picture(&start) {
+        Ok(Content::Picture(held.whole()?))
+    } else if formats::is_named(path, &start) {
+        TensorFile::open(path, held).map(Content::Named)
+    } else if formats::is_npy(&start) || is_npy() {
+        formats::read_npy(path, &held.whole()?).map(Content::One)
     } else {
         Err(errors::unknown_file(path))
     }
 }
 
 /// The entry of that key; without a key the parameter's own, or the only one.
-fn entry_of(named: &Named, path: &str, key: Option<&str>, leaf: &Leaf, text: &str) -> Result<Tensor, Diagnostic> {
-    let find = |key: &str| named.iter().find(|(name, _)| name == key).map(|(_, tensor)| tensor.clone());
-    let names = || named.iter().map(|(name, _)| name.as_str());
-    match (key, named.as_slice()) {
-        (Some(key), _) => find(key).ok_or_else(|| errors::unknown_entry(key, path, names())),
-        (None, [(_, tensor)]) => Ok(tensor.clone()),
-        (None, _) => find(&leaf.name).ok_or_else(|| errors::no_key(text, path, names())),
-    }
+fn entry_of(file: &tensors::File, key: Option<&str>, leaf: &Leaf, text: &str) -> Result<Tensor, Diagnostic> {
+    let names = || file.items().iter().map(|item| item.name.as_str());
+    let item = match (key, file.items()) {
+        (Some(key), _) => file.find(key).ok_or_else(|| errors::unknown_entry(key, file.name(), names()))?,
+        (None, [only]) => only,
+        (None, _) => file.find(&leaf.name).ok_or_else(|| errors::no_key(text, file.name(), names()))?,
+    };
+    file.read(item)
 }
 
 fn fill(filling: Filling, leaf: &Leaf) -> Result<Tensor, Diagnostic> {

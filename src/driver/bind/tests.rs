@@ -122,7 +122,7 @@ fn later_sources_win() {
     let mut requests = Requests { params: vec![one.into(), two.into()], ..filled() };
     let value = |requests: &Requests| tensor(&entry.bind(requests).expect("bound")[0]).to_f64s()[0];
     assert_eq!(value(&requests), 2.0);
-    requests.inputs_npz = Some(three.into());
+    requests.inputs_file = Some(three.into());
     assert_eq!(value(&requests), 3.0);
     requests.inputs = vec!["x=1x3xf32=4".into()];
     assert_eq!(value(&requests), 4.0);
@@ -188,12 +188,12 @@ fn names_that_bind_to_nothing() {
     let entry = Entry::new();
     says(&entry.refused(&["opn=zeros"], codes::E0706, "`opn`"), codes::E0706, "did you mean `open`?");
     let path = entry.file("b.npz", npz::write("b", &[("pare.0".into(), Tensor::scalar(1f32))]).expect("small"));
-    let requests = Requests { inputs_npz: Some(path.clone().into()), ..filled() };
+    let requests = Requests { inputs_file: Some(path.clone().into()), ..filled() };
     says(&entry.bind(&requests).expect_err("no parameter")[0], codes::E0706, "did you mean `pair.0`?");
     says(&entry.refused(&[&format!("x=@{path}:pare.1")], codes::E0706, "no entry `pare.1`"), codes::E0706, "`pare.0`");
     let many: Vec<(String, Tensor)> = (0..20).map(|i| (format!("name{i}"), Tensor::scalar(1f32))).collect();
     let many = entry.file("many.npz", npz::write("many", &many).expect("small"));
-    let requests = Requests { inputs_npz: Some(many.into()), ..filled() };
+    let requests = Requests { inputs_file: Some(many.into()), ..filled() };
     let errors = entry.bind(&requests).expect_err("no parameters");
     says(&errors[0], codes::E0706, "one of 20 such names");
     assert_eq!(errors.len(), 8);

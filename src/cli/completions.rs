@@ -1,0 +1,21 @@
+//! `relayc completions`: what a shell needs to complete commands and flags.
+
+use super::{Console, exit};
+use crate::sys;
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+/// Write a script that completes commands and flags: `relayc completions bash > /etc/bash_completion.d/relayc`.
+#[derive(clap::Args)]
+pub struct Args {
+    shell: Shell,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut super::Args::command(), "relayc", &mut script);
+    match sys::stdout_bytes(&script) {
+        Ok(()) => exit::FINE,
+        Err(wrong) => console.files(&[wrong], &Default::default()),
+    }
+}

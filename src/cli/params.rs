@@ -1,0 +1,214 @@
+//! `relayc params`: weight files.
+
+use super::{Console, Reading, exit};
+use crate::base::Sources;
+use crate::base::text::count;
+use crate::diag::Diagnostic;
+use crate::driver::outputs::Tolerance;
+use crate::driver::{self, How, Program, Until, compare, params, tensors};
+use crate::sys::{self, Content};
+use clap::Subcommand;
+use std::path::PathBuf;
+
+/// List, read, convert and compare weight files (.params, .npz, .safetensors), or make them part of a program.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    Ls(Ls),
+    Get(Get),
+    Convert(Convert),
+    Diff(Diff),
+    Bind(Bind),
+    Unbind(Unbind),
+}
+
+/// List the tensors: name, shape, dtype, bytes.
+#[derive(clap::Args)]
+struct Ls {
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Say how they fit the parameters of a program; exit 1 where one is of another type.
+    #[arg(long = "match", value_name = "NET.relay")]
+    program: Option<PathBuf>,
+    /// The function whose parameters they are.
+    #[arg(long, value_name = "NAME", default_value = "main", requires = "program")]
+    entry: String,
+    /// Print JSON, `relayc.params/1`.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Print a tensor, or write it.
+#[derive(clap::Args)]
+struct Get {
+    file: PathBuf,
+    name: String,
+    /// Write it: .npy, or .npz, .params or .safetensors under its name.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Write the same tensors in another format, tensor by tensor.
+#[derive(clap::Args)]
+struct Convert {
+    from: PathBuf,
+    /// What to write; its name says the format: .params, .npz or .safetensors.
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+/// Say what differs between two files; exit 1 if anything does.
+#[derive(clap::Args)]
+struct Diff {
+    a: PathBuf,
+    b: PathBuf,
+    #[command(flatten)]
+    tolerance: Allowed,
+}
+
+/// How far floats may lie apart: `|a - b| <= atol + rtol * |b|`.
+#[derive(clap::Args)]
+pub(super) struct Allowed {
+    /// The relative tolerance of floats.
+    #[arg(long, default_value_t = 0.0)]
+    rtol: f64,
+    /// The absolute tolerance of floats.
+    #[arg(long, default_value_t = 0.0)]
+    atol: f64,
+}
+
+impl Allowed {
+    pub fn tolerance(&self) -> Tolerance {
+        Tolerance { rtol: self.rtol, atol: self.atol }
+    }
+}
+
+/// Make weights constants of a program's text, which runs without them then.
+#[derive(clap::Args)]
+struct Bind {
+    #[command(flatten)]
+    reading: Reading,
+    /// The program; `-` is standard input.
+    file: PathBuf,
+    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
+    #[arg(long, value_name = "FILE", required = true)]
+    params: Vec<PathBuf>,
+    /// The function whose parameters they are.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    entry: String,
+    /// The text to write; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Make the constants of a program's text parameters, and write their values.
+#[derive(clap::Args)]
+struct Unbind {
+    #[command(flatten)]
+    reading: Reading,
+    /// The program; `-` is standard input.
+    file: PathBuf,
+    /// The weights to write: .params, .npz or .safetensors.
+    #[arg(long, value_name = "FILE")]
+    params: PathBuf,
+    /// The function whose constants they are.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    entry: String,
+    /// The text to write; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let done = match &args.action {
+        Action::Ls(args) => ls(console, args),
+        Action::Get(args) => get(args).map_err(|wrong| said(console, &[wrong])),
+        Action::Convert(args) => convert(console, args).map_err(|wrong| said(console, &[wrong])),
+        Action::Diff(args) => diff(args).map_err(|wrong| said(console, &[wrong])),
+        Action::Bind(args) => bind(console, args),
+        Action::Unbind(args) => unbind(console, args),
+    };
+    done.unwrap_or_else(|code| code)
+}
+
+/// Says what is wrong; the exit code.
+fn said(console: &Console, wrong: &[Diagnostic]) -> u8 {
+    console.files(wrong, &Sources::default())
+}
+
+/// A checked program. The exit code where there is none, which has been said.
+fn checked(console: &Console, file: &std::path::Path, how: &How) -> Result<Program, u8> {
+    let program = driver::check_file(file, Until::Main, how);
+    console.diagnostics(&program.diagnostics, &program.sources);
+    if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
+}
+
+fn ls(console: &Console, args: &Ls) -> Result<u8, u8> {
+    let how = How { entry: args.entry.clone(), ..How::of(driver::Dialect::Today) };
+    let program = args.program.as_ref().map(|file| checked(console, file, &how)).transpose()?;
+    let program = program.as_ref().map(|program| (program, args.entry.as_str()));
+    let listing = params::list(&args.files, program).map_err(|wrong| said(console, &wrong))?;
+    let text = if args.json || console.is_json() { format!("{}\n", listing.json()) } else { listing.text() };
+    sys::stdout(&text).map_err(|wrong| said(console, &[wrong]))?;
+    Ok(if listing.fits() { exit::FINE } else { exit::PROGRAM })
+}
+
+fn get(args: &Get) -> Result<u8, Diagnostic> {
+    let tensor = params::get(&args.file, &args.name)?;
+    match &args.output {
+        Some(path) => params::save(path, &args.name, tensor)?,
+        None => sys::stdout(&format!("{}: {}\n{}\n", params::shown(&args.name), tensor.type_text(), tensor.preview()))?,
+    }
+    Ok(exit::FINE)
+}
+
+fn convert(console: &Console, args: &Convert) -> Result<u8, Diagnostic> {
+    let n = params::convert(&args.from, &args.output)?;
+    if console.verbose {
+        console.words(&format!("{}\n", count(n, "tensor")));
+    }
+    Ok(exit::FINE)
+}
+
+fn diff(args: &Diff) -> Result<u8, Diagnostic> {
+    let found = compare::tensors(&args.a, &args.b, args.tolerance.tolerance())?;
+    sys::stdout(&found.text)?;
+    Ok(if found.same { exit::FINE } else { exit::PROGRAM })
+}
+
+fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
+    let how = How { entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
+    let mut program = checked(console, &args.file, &how)?;
+    let bound = params::bind(&mut program, &args.entry, &args.params).map_err(|wrong| console.files(&wrong, &program.sources))?;
+    let written = match &args.output {
+        Some(path) => sys::write_atomic(&[(path, bound.text.as_bytes())]),
+        None => sys::stdout(&bound.text),
+    };
+    written.map_err(|wrong| said(console, &[wrong]))?;
+    if console.verbose {
+        console.words(&format!("{} bound\n", count(bound.n_bound, "weight")));
+    }
+    Ok(exit::FINE)
+}
+
+fn unbind(console: &Console, args: &Unbind) -> Result<u8, u8> {
+    let how = How { entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
+    let mut program = checked(console, &args.file, &how)?;
+    let unbound = params::unbind(&mut program, &args.entry).map_err(|wrong| console.files(&[wrong], &program.sources))?;
+    let content = tensors::making_of(&args.params, tensors::Format::Params, &unbound.weights);
+    let mut files = vec![(args.params.as_path(), content)];
+    files.extend(args.output.as_deref().map(|path| (path, Content::Bytes(unbound.text.as_bytes()))));
+    sys::write_all(files).map_err(|wrong| said(console, &[wrong]))?;
+    if args.output.is_none() {
+        sys::stdout(&unbound.text).map_err(|wrong| said(console, &[wrong]))?;
+    }
+    if console.verbose {
+        console.words(&format!("{} to parameters\n", count(unbound.weights.len(), "constant")));
+    }
+    Ok(exit::FINE)
+}

@@ -1,0 +1,207 @@
+//! Weight files: what is in them and whether that fits a program (`relayc params ls`), one tensor of them (`get`), the same
+//! tensors in another format (`convert`), and weights as part of a program's text (`bind`, and back: `unbind`).
+//!
+//! Files are read tensor by tensor; what only looks at names and types reads no element.
+
+mod errors;
+mod table;
+
+pub use table::shown;
+
+use super::bind::errors::unknown_entry;
+use super::bind::leaves::{self, Leaf};
+use super::tensors::{self, Format};
+use super::{Program, bind, run, show};
+use crate::base::text::nearest;
+use crate::diag::Diagnostic;
+use crate::formats::{Item, Named, Planned};
+use crate::passes;
+use crate::sys::{self, Content};
+use crate::tensor::{Tensor, npy};
+use rustc_hash::FxHashMap;
+use std::path::{Path, PathBuf};
+
+/// Nearest names are looked for among so many at most.
+const NEAR: usize = 4096;
+
+/// Weight files, and how they fit a program.
+pub struct Listing {
+    pub files: Vec<Listed>,
+    /// Parameters that no file has a tensor for, where there is a program.
+    pub missing: Option<Vec<Missing>>,
+}
+
+/// A weight file.
+pub struct Listed {
+    pub name: String,
+    /// As [`tensors::File::format`].
+    pub format: &'static str,
+    pub rows: Vec<Row>,
+}
+
+/// A tensor of a weight file.
+pub struct Row {
+    pub item: Item,
+    pub fit: Fit,
+}
+
+/// How a tensor fits a program.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Fit {
+    /// There is no program.
+    Unknown,
+    Fits,
+    /// The parameter is of another type, which is this.
+    Misshaped(Leaf),
+    /// No parameter has the name; a missing one nearly has.
+    Unused {
+        near: Option<String>,
+    },
+}
+
+/// A parameter without a tensor.
+pub struct Missing {
+    pub leaf: Leaf,
+    /// A tensor without a parameter that nearly has its name.
+    pub near: Option<String>,
+}
+
+impl Listing {
+    /// Whether no tensor is of another type than its parameter.
+    pub fn fits(&self) -> bool {
+        self.files.iter().flat_map(|file| &file.rows).all(|row| !matches!(row.fit, Fit::Misshaped(_)))
+    }
+}
+
+/// Lists files, beside the parameters of an entry if there is a program. Errors: those of the files, all of them; E0202.
+pub fn list(files: &[PathBuf], program: Option<(&Program, &str)>) -> Result<Listing, Vec<Diagnostic>> {
+    let mut errors = Vec::new();
+    let mut listed = Vec::new();
+    for path in files {
+        match tensors::open(path) {
+            Ok(file) => {
+                let rows = file.items().iter().map(|item| Row { item: item.clone(), fit: Fit::Unknown }).collect();
+                listed.push(Listed { name: file.name().to_owned(), format: file.format(), rows });
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    let missing = program.map(|(program, entry)| fit(&mut listed, program, entry)).transpose().map_err(|error| vec![error])?;
+    Ok(Listing { files: listed, missing })
+}
+
+/// Says of each tensor how it fits; the parameters that have none.
+fn fit(files: &mut [Listed], program: &Program, entry: &str) -> Result<Vec<Missing>, Diagnostic> {
+    let module = &program.module;
+    let entry = run::entry(module, entry)?;
+    let of_slot = |slot: &bind::Slot| leaves::leaves(&slot.name, slot.ty, &module.types).unwrap_or_default();
+    let leaves: Vec<Leaf> = entry.slots.iter().flat_map(of_slot).collect();
+    let by_name: FxHashMap<&str, &Leaf> = leaves.iter().map(|leaf| (leaf.name.as_str(), leaf)).collect();
+    let mut given = rustc_hash::FxHashSet::default();
+    for row in files.iter_mut().flat_map(|file| &mut file.rows) {
+        row.fit = match by_name.get(row.item.name.as_str()) {
+            Some(leaf) => {
+                given.insert(leaf.name.as_str());
+                if leaf.takes(row.item.head.dtype, &row.item.head.shape) { Fit::Fits } else { Fit::Misshaped((*leaf).clone()) }
+            }
+            None => Fit::Unused { near: None },
+        };
+    }
+    let missing: Vec<&Leaf> = leaves.iter().filter(|leaf| !given.contains(leaf.name.as_str())).collect();
+    let rows = || files.iter().flat_map(|file| &file.rows);
+    let unused: Vec<String> =
+        rows().filter(|row| matches!(row.fit, Fit::Unused { .. })).map(|row| row.item.name.clone()).take(NEAR).collect();
+    for row in files.iter_mut().flat_map(|file| &mut file.rows) {
+        if let Fit::Unused { near } = &mut row.fit {
+            *near = nearest(&row.item.name, missing.iter().take(NEAR).map(|leaf| leaf.name.as_str())).map(str::to_owned);
+        }
+    }
+    let near = |leaf: &Leaf| nearest(&leaf.name, unused.iter().map(String::as_str)).map(str::to_owned);
+    Ok(missing.into_iter().map(|leaf| Missing { near: near(leaf), leaf: leaf.clone() }).collect())
+}
+
+/// One tensor of a file. Errors: those of the file, E0706 for a name that it does not have.
+pub fn get(path: &Path, name: &str) -> Result<Tensor, Diagnostic> {
+    let file = tensors::open(path)?;
+    let names = || file.items().iter().map(|item| item.name.as_str());
+    let item = file.find(name).ok_or_else(|| unknown_entry(name, file.name(), names()))?;
+    file.read(item)
+}
+
+/// Writes a tensor: into a file of named tensors where its name says so, else as .npy. Errors: E0702.
+pub fn save(path: &Path, name: &str, tensor: Tensor) -> Result<(), Diagnostic> {
+    let named = [(name.to_owned(), tensor)];
+    let content = match Format::of_name(&path.display().to_string()) {
+        Some(format) => tensors::making_of(path, format, &named),
+        None => Content::Made(Box::new(|out| npy::write_to(&named[0].1, out).map(Ok))),
+    };
+    sys::write_all(vec![(path, content)])
+}
+
+/// Writes the tensors of a file in the format that the other name says, in their order; how many. Errors: those of both files,
+/// E0721 for a name that says no format.
+pub fn convert(from: &Path, to: &Path) -> Result<usize, Diagnostic> {
+    let name = to.display().to_string();
+    let format = Format::of_name(&name).ok_or_else(|| errors::no_format(&name))?;
+    let file = tensors::open(from)?;
+    let planned: Vec<Planned> =
+        file.items().iter().map(|item| Planned { name: item.name.clone(), head: item.head.clone() }).collect();
+    let n = planned.len();
+    let give = |i: usize| file.read(&file.items()[i]);
+    sys::write_all(vec![(to, tensors::making(format, to, planned, Box::new(give)))])?;
+    Ok(n)
+}
+
+/// What became of weights.
+pub struct Bound {
+    pub text: String,
+    /// How many are part of the text now.
+    pub n_bound: usize,
+}
+
+/// The text of a program in which the weights of files are constants, in its metadata section where they are no scalars; they
+/// are parameters of the entry no longer. Errors: E0202, those of [`bind::weights`], E0720 where the text cannot hold them.
+pub fn bind(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<Bound, Vec<Diagnostic>> {
+    let module = &mut program.module;
+    let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
+    let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
+    let weights = bind::weights(&slots, &module.types, files, &program.packed)?;
+    if weights.is_empty() {
+        return Err(vec![errors::nothing_bound(entry, &slots, files)]);
+    }
+    let n_bound = weights.len();
+    let bytes = weights.values().map(|tensor| tensor.len() as u64 * tensor.dtype().bytes()).sum::<u64>();
+    // Three bytes take four letters.
+    if bytes / 3 * 4 > sys::SOURCE_LIMIT.bytes {
+        return Err(vec![errors::too_much_text(bytes / 3 * 4)]);
+    }
+    if !passes::bind_params(module, global, weights) {
+        return Err(vec![errors::calls_itself(entry)]);
+    }
+    let text = show::print(program, PRINTED);
+    if text.len() as u64 > sys::SOURCE_LIMIT.bytes {
+        return Err(vec![errors::too_much_text(text.len() as u64)]);
+    }
+    Ok(Bound { text, n_bound })
+}
+
+/// How a program is printed that others will run: as TVM prints it with its types and its metadata, floats to the bit.
+const PRINTED: show::Options = show::Options { types: true, meta: true, exact: true };
+
+/// What became of constants.
+pub struct Unbound {
+    pub text: String,
+    pub weights: Named,
+}
+
+/// The text of a program in which the constants of the entry that are no scalars are parameters, and their values by the names of
+/// these. Errors: E0202, E0720 where the entry is called by the program itself.
+pub fn unbind(program: &mut Program, entry: &str) -> Result<Unbound, Diagnostic> {
+    let module = &mut program.module;
+    let Some(global) = module.find_global(entry) else { return Err(run::no_entry(module, entry)) };
+    let weights = passes::unbind_params(module, global).ok_or_else(|| errors::calls_itself(entry))?;
+    Ok(Unbound { text: show::print(program, PRINTED), weights })
+}

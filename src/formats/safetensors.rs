@@ -1,0 +1,307 @@
+//! `.safetensors`, the weight files of Hugging Face (the section "Format" of the README of `huggingface/safetensors`).
+//!
+//! Little endian: u64 the length of the header; the header, a JSON object that may end in spaces; the elements of the tensors,
+//! row-major. The header has for each name `{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}`, offsets counted from its end,
+//! and may have `"__metadata__"`, texts by name, which are not kept. Tensors fill the file: no hole, no byte shared, none left
+//! over. bool is a byte, 0 or 1.
+//!
+//! Written is the header in the order given, and the elements of wide types first, so that each stands at a multiple of its
+//! width. A file of the reference library without metadata comes back byte for byte.
+//!
+//! Read here and not by that library, which wants a whole file in memory and keeps the last of two tensors of one name without
+//! a word. The tests use it as the second opinion on what is read and written.
+
+use super::file::{Bytes, Item, Place, TensorFile, checked, fields};
+use super::write::{Planned, Supply, encode};
+use super::{Format, Named, errors};
+use crate::diag::Diagnostic;
+use crate::tensor::Tensor;
+use crate::tensor::binary::{Head, Source};
+use crate::tensor::size::{MAX_RANK, SizeError, checked_size};
+use crate::types::DType;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use std::borrow::Cow;
+use std::fmt;
+use std::io::Write;
+
+/// What a header has beside tensors.
+pub(super) const METADATA: &str = "__metadata__";
+
+/// The longest header: the limit of the reference library.
+const MAX_HEADER: u64 = 100_000_000;
+
+/// The limits that `.params` files have (reliability 2).
+const MAX_ENTRIES: usize = 1_000_000;
+const MAX_NAME: usize = 4096;
+
+/// Where the header starts.
+const START: u64 = 8;
+
+/// The names of the element types.
+const DTYPES: [(&str, DType); 13] = [
+    ("BOOL", DType::BOOL),
+    ("U8", DType::U8),
+    ("I8", DType::I8),
+    ("I16", DType::I16),
+    ("U16", DType::U16),
+    ("F16", DType::F16),
+    ("BF16", DType::BF16),
+    ("I32", DType::I32),
+    ("U32", DType::U32),
+    ("F32", DType::F32),
+    ("F64", DType::F64),
+    ("I64", DType::I64),
+    ("U64", DType::U64),
+];
+
+/// Whether the bytes start as a `.safetensors` file does: with a length, then `{`.
+pub fn is_safetensors(bytes: &[u8]) -> bool {
+    let length = bytes.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
+    length.is_some_and(|length| (2..=MAX_HEADER).contains(&length)) && bytes.get(8) == Some(&b'{')
+}
+
+/// Reads all tensors, in the order of the header. Errors: E0703, and E0803 and E0804 for limits.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
+    TensorFile::open_as(Format::Safetensors, name, bytes)?.read_all()
+}
+
+/// The tensors as a file. Errors: E0702 for two tensors of one name, and for one named `__metadata__`.
+pub fn write(name: &str, entries: &[(String, Tensor)]) -> Result<Vec<u8>, Diagnostic> {
+    encode(Format::Safetensors, name, entries)
+}
+
+/// What the file says of its tensors. Errors: as [`read`].
+pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
+    let mut source = fields(bytes, 0, 0);
+    let text = header_text(name, &mut source);
+    let text = checked(bytes, &source, text)?;
+    let header: Header = serde_json::from_slice(&text).map_err(|error| not_json(name, &text, &error))?;
+    if header.entries.len() > MAX_ENTRIES {
+        let words = format_args!("{} tensors, the limit is {MAX_ENTRIES}", header.entries.len());
+        return Err(errors::entry_limit(name, HEADER, words));
+    }
+    let data_start = START.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+    let data_size = bytes.size().saturating_sub(data_start);
+    let mut items: Vec<Item> = Vec::with_capacity(header.entries.len());
+    let mut ranges = Vec::with_capacity(header.entries.len());
+    let mut names = rustc_hash::FxHashSet::default();
+    for (key, entry) in &header.entries {
+        if !names.insert(key) {
+            return Err(errors::duplicate(name, HEADER, key));
+        }
+        let head = entry.head(name, key, data_size)?;
+        let [start, end] = entry.data_offsets;
+        ranges.push((start, end));
+        items.push(Item { name: key.clone().into_owned(), head, place: Place::At(data_start.saturating_add(start)) });
+    }
+    ranges.sort_unstable();
+    let mut at = 0;
+    for (start, end) in ranges {
+        if start != at {
+            let what = if start > at { "no tensor has" } else { "several tensors have" };
+            let words = format_args!("{what} the bytes from {} to {} of the elements", at.min(start), at.max(start));
+            return Err(errors::malformed(name, HEADER, words));
+        }
+        at = end;
+    }
+    match data_size.saturating_sub(at) {
+        0 => Ok(items),
+        n => {
+            Err(errors::malformed(name, usize_of(data_start.saturating_add(at)), format_args!("{n} bytes after the last tensor")))
+        }
+    }
+}
+
+/// [`START`] as what messages name.
+const HEADER: usize = 8;
+
+/// The bytes of the header.
+fn header_text(name: &str, source: &mut impl Source) -> Result<Vec<u8>, Diagnostic> {
+    let named = |error| errors::binary(name, &error);
+    let length = source.u64("the length of the header").map_err(named)?;
+    if length > MAX_HEADER {
+        let words = format_args!("a header of {length} bytes, the limit is {MAX_HEADER}");
+        return Err(errors::entry_limit(name, 0, words));
+    }
+    source.expect(length, "the header").map_err(named)?;
+    let mut text = vec![0; usize_of(length)];
+    source.fill(&mut text, "the header").map_err(named)?;
+    if text.first() != Some(&b'{') {
+        return Err(errors::malformed(name, HEADER, "the header does not start with `{`"));
+    }
+    Ok(text)
+}
+
+/// A header that is no JSON, or not that of tensors: what is said of it without the line and column, which become the byte.
+fn not_json(name: &str, text: &[u8], error: &serde_json::Error) -> Diagnostic {
+    let lines = text.split(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
+    let before = lines.fold(0usize, |n, line| n.saturating_add(line.len()).saturating_add(1));
+    let at = HEADER.saturating_add(before).saturating_add(error.column().saturating_sub(1));
+    let words = error.to_string();
+    let words = words.split(" at line ").next().unwrap_or_default();
+    errors::malformed(name, at, format_args!("the header is not that of tensors: {words}"))
+}
+
+/// The header as it stands.
+struct Header<'a> {
+    entries: Vec<(Cow<'a, str>, Entry<'a>)>,
+}
+
+/// What a header says of a tensor.
+#[derive(serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entry<'a> {
+    #[serde(borrow)]
+    dtype: Cow<'a, str>,
+    shape: Shape,
+    data_offsets: [u64; 2],
+}
+
+impl Entry<'_> {
+    /// The tensor, if its range lies in the `data_size` bytes of the elements and is as long as its shape asks for.
+    fn head(&self, name: &str, key: &str, data_size: u64) -> Result<Head, Diagnostic> {
+        let about = |words: fmt::Arguments| errors::malformed(name, HEADER, format_args!("tensor `{key}`: {words}"));
+        if key.len() > MAX_NAME {
+            let words = format_args!("a name of {} bytes, the limit is {MAX_NAME}", key.len());
+            return Err(errors::entry_limit(name, HEADER, words));
+        }
+        let Some(&(_, dtype)) = DTYPES.iter().find(|(known, _)| *known == self.dtype) else {
+            let error = about(format_args!("the dtype `{}`, which no tensor can hold", self.dtype));
+            let narrow = ["F4", "F6", "F8"].iter().any(|start| self.dtype.starts_with(start));
+            return Err(if narrow { error.help("convert it to F16, BF16 or F32 where the file was made") } else { error });
+        };
+        let (shape, size) = checked_size(&self.shape.0, dtype).map_err(|error| match error {
+            SizeError::TooLarge => errors::tensor_limit(name, HEADER, format_args!("tensor `{key}`: {error}")),
+            error => about(format_args!("{error}")),
+        })?;
+        let [start, end] = self.data_offsets;
+        if end > data_size {
+            return Err(about(format_args!("its elements end at byte {end} of {data_size}")));
+        }
+        if end.checked_sub(start) != u64::try_from(size).ok() {
+            let words = format_args!("data_offsets [{start}, {end}], the shape {shape:?} of {dtype} has {size} bytes");
+            return Err(about(words));
+        }
+        Ok(Head { dtype, shape, size })
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Header<'a> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Header<'a>, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Header<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("tensors by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header<'de>, A::Error> {
+                let (mut entries, mut has_metadata) = (Vec::new(), false);
+                while let Some(Text(key)) = map.next_key()? {
+                    if key != METADATA {
+                        entries.push((key, map.next_value()?));
+                    } else if std::mem::replace(&mut has_metadata, true) {
+                        return Err(Error::custom("a second `__metadata__`"));
+                    } else {
+                        map.next_value::<Texts>()?;
+                    }
+                }
+                Ok(Header { entries })
+            }
+        }
+        from.deserialize_map(Entries)
+    }
+}
+
+/// A text, borrowed where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Texts by name, which are looked at and not kept.
+struct Texts;
+
+impl<'de> Deserialize<'de> for Texts {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Texts, D::Error> {
+        struct Map;
+        impl<'de> Visitor<'de> for Map {
+            type Value = Texts;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("texts by name")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Texts, A::Error> {
+                while map.next_entry::<Text, Text>()?.is_some() {}
+                Ok(Texts)
+            }
+        }
+        from.deserialize_map(Map)
+    }
+}
+
+/// The dimensions of a tensor, of which there cannot be many.
+struct Shape(Vec<i64>);
+
+impl<'de> Deserialize<'de> for Shape {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Shape, D::Error> {
+        struct Dims;
+        impl<'de> Visitor<'de> for Dims {
+            type Value = Shape;
+
+            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+                f.write_str("a list of dimensions")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Shape, A::Error> {
+                let mut dims = Vec::new();
+                while let Some(dim) = seq.next_element::<u64>()? {
+                    if dims.len() == MAX_RANK {
+                        return Err(Error::custom(format_args!("more than {MAX_RANK} dimensions")));
+                    }
+                    dims.push(i64::try_from(dim).unwrap_or(i64::MAX));
+                }
+                Ok(Shape(dims))
+            }
+        }
+        from.deserialize_seq(Dims)
+    }
+}
+
+/// Writes the header, then tensors one after the other, those of wide elements first.
+pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut order: Vec<(usize, &Planned)> = planned.iter().enumerate().collect();
+    order.sort_by_key(|(_, planned)| std::cmp::Reverse(planned.head.dtype.bytes()));
+    let mut ranges = vec![(0, 0); planned.len()];
+    let mut at = 0u64;
+    for &(i, planned) in &order {
+        let end = at.saturating_add(u64::try_from(planned.head.size).unwrap_or(u64::MAX));
+        if let Some(range) = ranges.get_mut(i) {
+            *range = (at, end);
+        }
+        at = end;
+    }
+    let entries = planned.iter().zip(ranges).map(|(Planned { name, head: Head { dtype, shape, .. } }, (start, end))| {
+        let dtype = DTYPES.iter().find(|(_, known)| known == dtype).map_or("", |(name, _)| *name);
+        let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
+        let (name, shape) = (serde_json::Value::from(name.as_str()), shape.join(","));
+        format!("{name}:{{\"dtype\":\"{dtype}\",\"shape\":[{shape}],\"data_offsets\":[{start},{end}]}}")
+    });
+    let mut text = format!("{{{}}}", entries.collect::<Vec<String>>().join(",")).into_bytes();
+    // The elements start at a multiple of 8, as the reference library has it.
+    text.resize(text.len().next_multiple_of(8), b' ');
+    out.write_all(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes())?;
+    out.write_all(&text)?;
+    for (i, _) in order {
+        let Some(tensor) = supply.take(i) else { return Ok(()) };
+        tensor.write_le_to(out)?;
+    }
+    Ok(())
+}
+
+fn usize_of(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}
+
+#[cfg(test)]
+mod tests;
