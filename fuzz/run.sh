@@ -17,7 +17,7 @@ seeds=
 options=
 case $name in
 lex_bytes | parse_bytes) seeds="golden/errors golden/fmt golden/infer golden/language golden/mistakes golden/ops golden/print" ;;
-type_mutated | load_mutated) options="-len_control=0 -max_len=128" ;;
+type_mutated | load_mutated | load_artifact) options="-len_control=0 -max_len=128" ;;
 roundtrip | fmt_idempotent) options="-len_control=0 -max_len=1024" ;;
 esac
 

@@ -1,4 +1,5 @@
-//! The tour of README.md is what the commands print: each `$ relayc …` with output under it is run in `tests/data/readme/`.
+//! The tour of README.md is what the commands print: each `$ relayc …` with output under it is run in a copy of `tests/data/readme/`, and
+//! so is each `relayc build`, whose artifact the next command runs.
 
 use std::path::Path;
 use std::process::Command;
@@ -19,7 +20,7 @@ fn sessions(readme: &str) -> Vec<(String, String)> {
             output.push('\n');
         }
     }
-    found.retain(|(command, output)| !command.is_empty() && !output.trim().is_empty());
+    found.retain(|(command, output)| !command.is_empty() && (!output.trim().is_empty() || command.starts_with("build ")));
     found
 }
 
@@ -29,9 +30,13 @@ fn the_tour_is_true() {
     let readme = std::fs::read_to_string(root.join("README.md")).expect("the README");
     let sessions = sessions(&readme);
     assert!(sessions.len() >= 3, "the tour shows output: {sessions:?}");
+    let folder = tempfile::tempdir().expect("a folder");
+    for file in std::fs::read_dir(root.join("tests/data/readme")).expect("the programs").flatten() {
+        std::fs::copy(file.path(), folder.path().join(file.file_name())).expect("copied");
+    }
     for (command, expected) in sessions {
         let args = command.split_whitespace();
-        let out = Command::new(env!("CARGO_BIN_EXE_relayc")).args(args).current_dir(root.join("tests/data/readme")).output();
+        let out = Command::new(env!("CARGO_BIN_EXE_relayc")).args(args).current_dir(folder.path()).output();
         let out = out.expect("relayc runs");
         let found = String::from_utf8_lossy(&out.stdout).into_owned() + &String::from_utf8_lossy(&out.stderr);
         assert_eq!(found.trim_end(), expected.trim_end(), "$ relayc {command}");

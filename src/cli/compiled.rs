@@ -80,7 +80,7 @@ pub enum TargetName {
 }
 
 impl TargetName {
-    fn machine(self) -> Machine {
+    pub fn machine(self) -> Machine {
         match self {
             TargetName::Native => Machine::Native,
             TargetName::V3 => Machine::Common(Isa::Avx2),

@@ -2,13 +2,16 @@
 
 use super::{Console, exit};
 use crate::base::Sources;
-use crate::driver::inspect;
+use crate::diag::Diagnostic;
+use crate::driver::artifact::{self, Shown};
+use crate::driver::inspect::{self, Inspected};
 use crate::sys;
 use std::path::PathBuf;
 
 /// Show what is in a compiled file, without running anything of it.
 ///
-/// Graphs of TVM's graph executor (`net.json`), archives in Model Library Format and packages of TVMC (`net.tar`).
+/// Artifacts of `relayc build` (`net.so`), graphs of TVM's graph executor (`net.json`), archives in Model Library Format and packages
+/// of TVMC (`net.tar`).
 #[derive(clap::Args)]
 pub struct Args {
     /// The file.
@@ -16,11 +19,32 @@ pub struct Args {
     /// Weights to hold against the inputs of a graph; may be repeated.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
+    /// Of an artifact, the Relay text that it was built from.
+    #[arg(long, conflicts_with_all = ["graph_json", "steps", "params"])]
+    source: bool,
+    /// Of an artifact, its graph as JSON.
+    #[arg(long, conflicts_with_all = ["steps", "params"])]
+    graph_json: bool,
+    /// Of an artifact, what each step computes, how, its bytes of code, and where it stands in the text.
+    #[arg(long, conflicts_with = "params")]
+    steps: bool,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
-    let shown = inspect::inspect(&args.file, &args.params).map_err(|diagnostic| vec![diagnostic]);
-    let shown = shown.and_then(|inspected| sys::stdout(&inspected.text).map(|()| inspected.wrong).map_err(|error| vec![error]));
+    let what = match args {
+        Args { source: true, .. } => Some(Shown::Source),
+        Args { graph_json: true, .. } => Some(Shown::Graph),
+        Args { steps: true, .. } => Some(Shown::Steps),
+        _ => None,
+    };
+    let inspected = if what.is_some() || artifact::is_elf(&args.file) {
+        let text = |artifact: artifact::Artifact| artifact.shown(what.unwrap_or(Shown::Summary { json: console.is_json() }));
+        artifact::open(&args.file).map(|artifact| Inspected { text: text(artifact), wrong: vec![] })
+    } else {
+        inspect::inspect(&args.file, &args.params)
+    };
+    let one = |diagnostic: Diagnostic| vec![diagnostic];
+    let shown = inspected.and_then(|inspected| sys::stdout(&inspected.text).map(|()| inspected.wrong)).map_err(one);
     match shown {
         Ok(wrong) if wrong.is_empty() => exit::FINE,
         Ok(wrong) | Err(wrong) => console.files(&wrong, &Sources::default()),

@@ -3,6 +3,7 @@
 //! Data goes to standard output, words to standard error. The exit codes are those of `exit.rs`.
 
 mod bench;
+mod build;
 mod check;
 mod compiled;
 mod completions;
@@ -121,6 +122,7 @@ enum Command {
     Opt(Box<opt::Args>),
     Params(Box<params::Args>),
     Diff(diff::Args),
+    Build(Box<build::Args>),
     Bench(Box<bench::Args>),
     Profile(Box<profile::Args>),
     Passes(passes::Args),
@@ -222,6 +224,7 @@ pub fn main() -> ExitCode {
         Command::Opt(args) => opt::run(&console, &args),
         Command::Params(args) => params::run(&console, &args),
         Command::Diff(args) => diff::run(&console, &args),
+        Command::Build(args) => build::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Profile(args) => profile::run(&console, &args),
         Command::Passes(args) => passes::run(&console, &args),

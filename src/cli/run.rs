@@ -1,5 +1,7 @@
 //! `relayc run`: check, bind inputs and weights, execute, show or write the result.
 
+mod artifact;
+
 use super::{Console, compiled, exit, progress};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
@@ -65,6 +67,9 @@ enum Engine {
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
+    if driver::artifact::is_elf(&args.program.file) {
+        return artifact::run(console, args, start);
+    }
     if let Some(stage) = args.emit {
         return match args.program.emit(console, stage).map(|text| sys::stdout(&text)) {
             Ok(Ok(())) => exit::FINE,
@@ -156,8 +161,7 @@ fn execute(
 ) -> Result<(), Failed> {
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
-    let timeout = args.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let limits = Limits { deadline: timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() };
+    let limits = limits(args, ready);
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     if args.engine == Engine::Both {
         // A difference is no failure of the program.
@@ -176,10 +180,20 @@ fn execute(
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, {words}\n"));
     }
-    outputs::write(&named, &output_requests(args)).map_err(Failed::before)?;
-    show(args, &named, labels.as_deref())?;
-    let differences = outputs::check_expectations(&named, &args.expect, Tolerance { rtol: args.rtol, atol: args.atol });
+    finish(args, &named, labels.as_deref())
+}
+
+/// What becomes of a result.
+fn finish(args: &Args, named: &Named, labels: Option<&[String]>) -> Result<(), Failed> {
+    outputs::write(named, &output_requests(args)).map_err(Failed::before)?;
+    show(args, named, labels)?;
+    let differences = outputs::check_expectations(named, &args.expect, Tolerance { rtol: args.rtol, atol: args.atol });
     if differences.is_empty() { Ok(()) } else { Err(Failed::before(differences)) }
+}
+
+fn limits(args: &Args, ready: Instant) -> Limits {
+    let timeout = args.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    Limits { deadline: timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() }
 }
 
 /// The result, and how it came about.

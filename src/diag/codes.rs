@@ -136,6 +136,7 @@ codes! {
 
     E0601 "a program that is not compiled";
     E0602 "a target that this machine is not";
+    E0603 "a program that no artifact can be built of";
 
     E0701 "a file that cannot be read";
     E0702 "a file that cannot be written";
@@ -145,6 +146,11 @@ codes! {
     E0706 "a name that binds to nothing";
     E0707 "an input specification that is not understood";
     E0708 "a program that a format cannot say";
+    E0710 "a file that is no artifact";
+    E0711 "an artifact that is cut short";
+    E0712 "an artifact that was altered";
+    E0713 "an artifact of another version";
+    E0714 "an artifact that contradicts itself";
     E0715 "a model that Relay cannot say";
     E0716 "a node that breaks a rule";
     E0717 "data outside of a model";

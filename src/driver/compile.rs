@@ -13,7 +13,7 @@ pub use crate::jit::asm::Isa;
 use crate::jit::assemble::{Assembled, NoCode, assemble};
 use crate::jit::constants::Keep;
 use crate::jit::cpu::Cpu;
-use crate::jit::listing::target_name;
+pub use crate::jit::listing::target_name;
 use crate::jit::pool::Pool;
 use crate::jit::program::{self as jit, Follow, LoadError, Session};
 use crate::kernel::Target;
@@ -108,7 +108,7 @@ impl Settings {
 }
 
 /// The instruction sets that may be used here, narrow first. Errors: what `RELAYC_ISA` says that it cannot, in words.
-fn isas() -> Result<Vec<Isa>, String> {
+pub(super) fn isas() -> Result<Vec<Isa>, String> {
     let isas = Cpu::get().isas();
     let only = match std::env::var("RELAYC_ISA").as_deref() {
         Ok("avx2") => Isa::Avx2,
@@ -237,7 +237,7 @@ pub(super) fn compile_module(
 }
 
 /// The constants that a plan reads, taken from the module unless it is to keep them.
-fn constants(module: &mut Module, plan: &Plan, keep: Keep) -> FxHashMap<ConstId, Tensor> {
+pub(super) fn constants(module: &mut Module, plan: &Plan, keep: Keep) -> FxHashMap<ConstId, Tensor> {
     let mut constants = FxHashMap::default();
     for buffer in plan.buffers.iter() {
         if let Place::Const(id) = buffer.place {
@@ -378,9 +378,9 @@ fn nested(ty: Ty, types: &Types, tensors: &mut dyn Iterator<Item = Tensor>) -> B
 }
 
 /// Operators without kernels, by their evaluation.
-struct Eval<'a> {
-    module: &'a Module,
-    limits: &'a Limits,
+pub(super) struct Eval<'a> {
+    pub module: &'a Module,
+    pub limits: &'a Limits,
 }
 
 impl jit::Fallback for Eval<'_> {

@@ -162,7 +162,7 @@ fn head(entry: &str, settings: &Settings) -> String {
 }
 
 /// The code of every step that has some, then the constants.
-fn assembly(all: &Assembled, origin: &dyn Fn(ExprId) -> String) -> String {
+pub(super) fn assembly(all: &Assembled, origin: &dyn Fn(ExprId) -> String) -> String {
     let mut out = String::new();
     for (at, (step, reason)) in all.plan.steps.iter().zip(&all.reasons).enumerate() {
         let _ = writeln!(out, "\n; step {at}: {}, {}", plan::ops_text(step), origin(step.origin));

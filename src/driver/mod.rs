@@ -3,9 +3,11 @@
 //! With `cli` and `lsp` the only room that reads files. A step never stops at the first error; the next one runs only if
 //! the last one found none.
 
+pub mod artifact;
 pub mod bind;
 pub mod both;
 pub mod budget;
+pub mod build;
 pub mod compare;
 pub mod compile;
 pub mod doctor;

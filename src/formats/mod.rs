@@ -17,6 +17,7 @@
 )]
 
 mod archive;
+pub mod artifact;
 pub mod errors;
 mod file;
 pub mod graph_json;

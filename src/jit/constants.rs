@@ -116,7 +116,7 @@ pub fn order(plan: &Plan, launches: &[Launch]) -> Vec<usize> {
 }
 
 /// The argument of a step that loading packs, and that is nothing else to the step.
-fn packed(step: &Step, launch: &Launch) -> Option<usize> {
+pub fn packed(step: &Step, launch: &Launch) -> Option<usize> {
     let Launch::Contract(_, Packed::Kept(_)) = launch else { return None };
     let kernel = step.work.contract()?;
     let weight = kernel.weight.0;

@@ -3,6 +3,7 @@
 //! With [`crate::sys`] the only room with `unsafe`. It knows kernels and machines, but no operator by name, and reads neither
 //! files nor the environment: which instruction set to use is the caller's choice.
 
+pub mod ahead;
 pub mod asm;
 pub mod assemble;
 pub mod constants;

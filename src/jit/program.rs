@@ -9,6 +9,7 @@ use super::constants::{self, Constants, Keep};
 use super::contract::{Item, Source};
 use super::index;
 use super::memory::Code;
+use super::nest::NestCode;
 use super::pool::{Pool, part};
 use super::region::Region;
 use super::routine;
@@ -53,14 +54,14 @@ impl fmt::Display for LoadError {
 pub struct Program {
     pub plan: Plan,
     pub isa: Isa,
-    code: Code,
-    launches: Vec<Launch>,
+    pub(super) code: Code,
+    pub(super) launches: Vec<Launch>,
     /// Why each step is computed the way it is.
     pub reasons: Vec<Reason>,
-    constants: Constants,
+    pub(super) constants: Constants,
     /// What is computed once.
-    kept: Region,
-    packed: Region,
+    pub(super) kept: Region,
+    pub(super) packed: Region,
 }
 
 impl Program {
@@ -194,9 +195,7 @@ impl Program {
                 let function = unsafe { self.code.function::<NestFunction>(nest.entry) }.expect("the entry is in the code");
                 let args = Shared(args.as_ptr());
                 let threads = pool.n_threads();
-                // A region costs about as much as so much work.
-                let worth = nest.n_items as f64 * nest.item_cost_ns > REGION_NS;
-                if threads == 1 || !worth {
+                if threads == 1 || !is_shared(nest) {
                     // SAFETY: the plan's accesses lie in their buffers.
                     unsafe { function.get()(args.get(), 0, nest.n_items) };
                 } else {
@@ -401,7 +400,7 @@ unsafe fn slice_at<'a, T>(address: *const T, n: usize) -> &'a [T] {
 }
 
 /// A tensor that is all 0.
-fn zeros(dtype: DType, shape: &[u64]) -> Tensor {
+pub(super) fn zeros(dtype: DType, shape: &[u64]) -> Tensor {
     let shape: Vec<usize> = shape.iter().map(|&dim| dim as usize).collect();
     Tensor::full(dtype, &shape, 0.0).expect("the dtype of a tensor")
 }
@@ -441,6 +440,11 @@ impl Room {
 
 /// `args, begin, end`: the items of a nest.
 type NestFunction = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
+
+/// Whether a nest is worth a region, which costs about as much as so much work.
+pub(super) fn is_shared(nest: &NestCode) -> bool {
+    nest.n_items as f64 * nest.item_cost_ns > REGION_NS
+}
 
 /// An address that all threads of a region may use.
 #[derive(Clone, Copy)]

@@ -9,8 +9,12 @@ use super::writer::{Purpose, write};
 use relayc::base::FileId;
 use relayc::diag::render::{Format, render};
 use relayc::diag::{Diagnostic, Edit, Label};
+use relayc::driver::build::{Request, build};
+use relayc::driver::compile::{Isa, Machine, Policy};
+use relayc::driver::run::Limits;
 use relayc::driver::{Program, Until, check_text, show};
 use relayc::fmt::format;
+use relayc::jit::ahead::describe::describe;
 use relayc::{formats, syntax};
 use std::sync::OnceLock;
 
@@ -18,7 +22,7 @@ use std::sync::OnceLock;
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const PROMISES: [Promise; 9] = [
+pub const PROMISES: [Promise; 10] = [
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),
@@ -28,6 +32,7 @@ pub const PROMISES: [Promise; 9] = [
     ("load_mutated", load_mutated),
     ("load_graph_json", load_graph_json),
     ("load_tar", load_tar),
+    ("load_artifact", load_artifact),
 ];
 
 /// Whether a place lies in the text and between its letters.
@@ -208,6 +213,33 @@ fn data(name: &str) -> Vec<u8> {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cli/data").join(name);
     let beside = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/cli/data").join(name);
     std::fs::read(path).or_else(|_| std::fs::read(beside)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Artifacts that were damaged are described or refused, with and without their checksum.
+pub fn load_artifact(choices: &[u8]) {
+    static FILES: OnceLock<[Vec<Vec<u8>>; 2]> = OnceLock::new();
+    let [files, images] = FILES.get_or_init(|| {
+        let request = Request {
+            entry: "main".into(),
+            level: 3,
+            accuracy: Policy::Fast,
+            threads: 1,
+            machines: vec![Machine::Common(Isa::Avx2)],
+            limits: Limits::default(),
+            asm: false,
+            name: "net".into(),
+        };
+        let program = check_text("net.relay", "def @main(%x: Tensor[(3), float32]) { exp(%x) }", Until::Main);
+        let built = build(&program, &request).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let found = formats::artifact::read("net.so", &built.so).unwrap_or_else(|error| panic!("{error:?}"));
+        let image = built.so[found.image].to_vec();
+        // Without the template, whose bytes nobody looks at.
+        [vec![built.so[..8192].to_vec(), built.so], vec![image[..found.code.start].to_vec(), image]]
+    });
+    let _ = formats::artifact::read("random", choices);
+    let _ = formats::artifact::read("random", &mutated(files, choices));
+    let _ = describe(&mutated(images, choices));
+    let _ = describe(choices);
 }
 
 /// The errors of a program as text.

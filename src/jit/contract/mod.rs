@@ -15,6 +15,7 @@ mod compiled;
 pub mod depthwise;
 mod emit;
 mod epilogue;
+pub mod flat;
 mod pack;
 mod points;
 mod reason;

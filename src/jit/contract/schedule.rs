@@ -3,8 +3,10 @@
 //! The work is a box: independent parts × bands of points × groups of columns. Threads get equal stretches of it in one of two
 //! orders: bands outermost where the input is larger than the weights, so that each thread reads the input of its own rows,
 //! columns outermost otherwise, so that each reads its own weights. Inside a stretch bands are taken together as far as their
-//! input stays in the second cache while the groups of columns go over it. A sum is never split.
+//! input stays in the second cache while the groups of columns go over it. A sum is never split. How the box is cut is said where
+//! artifacts find it too (`ahead::runtime::split`).
 
+use crate::jit::ahead::runtime::split::{Box, Piece};
 use std::ops::Range;
 
 /// The box, and what its sides cost.
@@ -40,35 +42,12 @@ impl Work {
 
     /// The items of each of `threads`, in order.
     pub fn split(&self, threads: usize) -> Vec<Vec<Item>> {
-        let threads = threads.max(1) as u64;
-        let input = self.band_bytes * self.bands.len() as u64;
-        let weights = self.group_bytes * self.groups.len() as u64;
-        let by_bands = input >= weights && self.bands.len() as u64 >= threads || self.groups.len() == 1;
-        let (outer, inner) = if by_bands { (&self.bands, &self.groups) } else { (&self.groups, &self.bands) };
-        let line: u64 = inner.iter().sum();
-        let plane = line * outer.iter().sum::<u64>();
-        let total = plane * self.parts;
-        // Cell (part, o, i) goes to the thread in whose share of the total its middle lies.
-        let owner =
-            |before: u64, cost: u64| ((2 * before + cost) as u128 * threads as u128 / (2 * total.max(1)) as u128) as usize;
-        let mut items = vec![Vec::new(); threads as usize];
-        for part in 0..self.parts {
-            let mut before = part * plane;
-            for (o, &outer) in outer.iter().enumerate() {
-                let mut begin = 0;
-                while begin < inner.len() {
-                    let thread = owner(before, outer * inner[begin]).min(threads as usize - 1);
-                    let mut end = begin;
-                    while end < inner.len() && owner(before, outer * inner[end]) == thread {
-                        before += outer * inner[end];
-                        end += 1;
-                    }
-                    let end = end.max(begin + 1);
-                    push(&mut items[thread], part, o, begin..end, by_bands);
-                    begin = end;
-                }
-            }
-        }
+        let mut items = vec![Vec::new(); threads.max(1)];
+        let Work { parts, bands, groups, band_bytes, group_bytes } = self;
+        let work = Box { parts: *parts, bands, groups, band_bytes: *band_bytes, group_bytes: *group_bytes };
+        work.split(threads, |thread, Piece { part, bands, groups }| {
+            items[thread].push(Item { part, bands: bands[0]..bands[1], groups: groups[0]..groups[1] });
+        });
         items
     }
 
@@ -76,23 +55,6 @@ impl Work {
     pub fn bands_at_once(&self, l2: usize) -> usize {
         (l2 as u64 / 2 / self.band_bytes.max(1)).max(1) as usize
     }
-}
-
-/// Adds a stretch of a line, joined with the item before it where they make one box.
-fn push(items: &mut Vec<Item>, part: u64, outer: usize, inner: Range<usize>, by_bands: bool) {
-    let line = outer..outer + 1;
-    let (bands, groups) = if by_bands { (line, inner) } else { (inner, line) };
-    if let Some(last) = items.last_mut()
-        && last.part == part
-    {
-        if by_bands && last.groups == groups && last.bands.end == bands.start {
-            return last.bands.end = bands.end;
-        }
-        if !by_bands && last.bands == bands && last.groups.end == groups.start {
-            return last.groups.end = groups.end;
-        }
-    }
-    items.push(Item { part, bands, groups });
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Filters transformed, in double precision, into the packed weights of the products: `U = G·g·Gᵀ`.
 
 use super::transform::Size;
+use crate::jit::ahead::runtime::pack::{filter_four, filter_two};
 use crate::jit::contract::pack::{Element, Packing, Source, TURN_BYTES};
 use crate::kernel::ContractDim;
 use rayon::prelude::*;
@@ -98,8 +99,8 @@ impl Filters {
                 }
                 let to = &mut line[chunk * LANES..];
                 match self.size {
-                    Size::Two => transform::<4>(&g, to, width, Size::filter_two),
-                    Size::Four => transform::<6>(&g, to, width, Size::filter_four),
+                    Size::Two => transform::<4>(&g, to, width, filter_two),
+                    Size::Four => transform::<6>(&g, to, width, filter_four),
                 }
             }
             for (piece, line) in pieces.iter_mut().zip(line.chunks_exact(width)) {
@@ -132,21 +133,5 @@ fn transform<const N: usize>(g: &[Lanes; 9], to: &mut [f32], width: usize, filte
                 row[lane] = made as f32;
             }
         }
-    }
-}
-
-impl Size {
-    /// `G·g`.
-    #[inline(always)]
-    fn filter_two(a: f64, b: f64, c: f64) -> [f64; 4] {
-        [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c]
-    }
-
-    /// `G·g`.
-    #[inline(always)]
-    fn filter_four(a: f64, b: f64, c: f64) -> [f64; 6] {
-        let (middle, even, odd) = ((a + c) * (-1.0 / 6.0), a * (1.0 / 24.0) + c * (1.0 / 6.0), b * (1.0 / 12.0));
-        let side = b * (-1.0 / 6.0);
-        [a * 0.25, middle + side, middle - side, even + odd, even - odd, c]
     }
 }

@@ -70,29 +70,29 @@ pub struct Winograd {
     pub filters: Filters,
     /// Bands are blocks of tiles.
     pub work: Work,
-    size: Size,
+    pub(super) size: Size,
     /// Elements of scratch memory from one vector of columns to the next in a product's result.
-    vector: i64,
-    blocks: Vec<Block>,
+    pub(super) vector: i64,
+    pub(super) blocks: Vec<Block>,
     /// The products of blocks of each number of tiles.
-    products: Vec<Contraction>,
-    input: Place,
-    streams: Vec<Place>,
+    pub(super) products: Vec<Contraction>,
+    pub(super) input: Place,
+    pub(super) streams: Vec<Place>,
     /// Elements of scratch memory from one product to the next: of its input, and of its result.
-    steps: [i64; 2],
+    pub(super) steps: [i64; 2],
     /// How many groups of columns are computed before they are transformed back.
-    groups_at_once: usize,
+    pub(super) groups_at_once: usize,
     flops: u64,
 }
 
 /// A block of tiles.
 #[derive(Clone, Debug)]
-struct Block {
+pub(super) struct Block {
     /// Which products.
-    products: usize,
+    pub(super) products: usize,
     /// `(entry, table)` for each kind of tile in it: of the input's transform, and of the output's.
-    inputs: Vec<(usize, Vec<i64>)>,
-    outputs: Vec<(usize, Vec<i64>)>,
+    pub(super) inputs: Vec<(usize, Vec<i64>)>,
+    pub(super) outputs: Vec<(usize, Vec<i64>)>,
 }
 
 /// How a block is laid out.

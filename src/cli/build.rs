@@ -1,0 +1,145 @@
+//! `relayc build`: a program as a shared object that needs neither relayc nor a compiler.
+
+use super::{Console, Reading, compiled, exit};
+use crate::diag::{Diagnostic, codes};
+use crate::driver::build::{self, Built, Request};
+use crate::driver::compile::{Isa, Machine, Policy};
+use crate::driver::optimise::MAX_LEVEL;
+use crate::driver::run::Limits;
+use crate::driver::{self, How, Program, Until};
+use crate::sys;
+use clap::ValueEnum;
+use std::path::{Path, PathBuf};
+
+/// Compile a program ahead of time: a shared object with a C header.
+///
+/// The shared object holds machine code, weights and the program's text, and needs neither relayc nor a compiler:
+/// `relayc build net.relay --params net.params -o net.so`, then `relayc run net.so`, or dlopen it. It is code: load it only if you
+/// trust who built it. `relayc inspect` shows what is inside without executing it.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
+    /// The program; `-` is standard input.
+    file: PathBuf,
+    /// The shared object to write; what else is emitted stands beside it.
+    #[arg(short, long, value_name = "NET.so")]
+    output: PathBuf,
+    /// The function to build.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    entry: String,
+    /// Weights, which become part of it: .params or .npz; may be repeated, the last file that has a name wins.
+    #[arg(long, value_name = "FILE")]
+    params: Vec<PathBuf>,
+    /// The number of a `?` dimension: parameter, axis, number.
+    #[arg(long, value_name = "NAME.AXIS=N")]
+    set: Vec<String>,
+    /// How much the program is optimised before it is compiled, from 0 to 3.
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
+    level: u8,
+    /// How near sums stay to how they are written.
+    #[arg(long, value_enum, default_value_t = compiled::AccuracyName::Fast)]
+    accuracy: compiled::AccuracyName,
+    /// The machines that it runs on.
+    #[arg(long, value_enum, default_value_t = TargetName::Both)]
+    target: TargetName,
+    /// How many threads its code is shared out for; any number may run it, with the same results.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), default_value_t = build::THREADS as u16)]
+    threads: u16,
+    /// What to write: the shared object, its header, and beside them code as text, the graph as JSON, the weights.
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', default_values_t = [What::So, What::Header])]
+    emit: Vec<What>,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum TargetName {
+    /// AVX2 and FMA, and AVX-512 where a machine has it: the code is chosen when it is run.
+    Both,
+    /// AVX2 and FMA.
+    #[value(name = "x86-64-v3")]
+    V3,
+    /// AVX-512.
+    #[value(name = "x86-64-v4")]
+    V4,
+    /// This machine.
+    Native,
+}
+
+impl TargetName {
+    fn machines(self) -> Vec<Machine> {
+        match self {
+            TargetName::Both => vec![Machine::Common(Isa::Avx2), Machine::Common(Isa::Avx512)],
+            TargetName::V3 => vec![Machine::Common(Isa::Avx2)],
+            TargetName::V4 => vec![Machine::Common(Isa::Avx512)],
+            TargetName::Native => vec![Machine::Native],
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum What {
+    /// The shared object.
+    So,
+    /// NET.h: the functions it exports, its inputs and outputs.
+    Header,
+    /// NET.TARGET.s: the code of each target, disassembled.
+    Asm,
+    /// NET.json: the graph.
+    GraphJson,
+    /// NET.params: the weights that are part of it, as they came.
+    Params,
+}
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let how = How { set: args.set.clone(), entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
+    let mut program = driver::check_file(&args.file, Until::Main, &how);
+    console.diagnostics(&program.diagnostics, &program.sources);
+    if program.has_errors() {
+        return exit::of(&program.diagnostics);
+    }
+    let files = super::progress::spin(console, "building", || files(args, &mut program));
+    match files.and_then(|files| write(&files)) {
+        Ok(()) => exit::FINE,
+        Err(diagnostics) => console.files(&diagnostics, &program.sources),
+    }
+}
+
+fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, Vec<Diagnostic>> {
+    let Some(stem) = args.output.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty()) else {
+        let message = format!("`{}` names no file", args.output.display());
+        return Err(vec![Diagnostic::new(codes::E0702, message).help("-o net.so")]);
+    };
+    let weights = build::bind_weights(program, &args.entry, &args.params)?;
+    let request = Request {
+        entry: args.entry.clone(),
+        level: args.level,
+        accuracy: match args.accuracy {
+            compiled::AccuracyName::Fast => Policy::Fast,
+            compiled::AccuracyName::Strict => Policy::Strict,
+        },
+        threads: usize::from(args.threads),
+        machines: args.target.machines(),
+        limits: Limits::default(),
+        asm: args.emit.contains(&What::Asm),
+        name: stem.to_owned(),
+    };
+    let Built { so, header, graph, asm } = build::build(program, &request)?;
+    let beside = |extension: &str| args.output.with_file_name(format!("{stem}.{extension}"));
+    let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
+    let mut add = |what: What, path: PathBuf, bytes: Vec<u8>| {
+        if args.emit.contains(&what) {
+            files.push((path, bytes));
+        }
+    };
+    add(What::So, args.output.clone(), so);
+    add(What::Header, beside("h"), header.into_bytes());
+    asm.into_iter().for_each(|(target, text)| add(What::Asm, beside(&format!("{target}.s")), text.into_bytes()));
+    add(What::GraphJson, beside("json"), graph.into_bytes());
+    add(What::Params, beside("params"), build::params(&weights));
+    Ok(files)
+}
+
+fn write(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Vec<Diagnostic>> {
+    let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())).collect();
+    sys::write_atomic(&files).map_err(|error| vec![error])
+}

@@ -1,0 +1,62 @@
+//! `relayc run` of what `relayc build` wrote: nothing is read as text and nothing is compiled.
+
+use super::{Args, Engine, Failed, finish, limits, output_requests};
+use crate::base::Sources;
+use crate::cli::{Console, exit};
+use crate::driver::artifact;
+use crate::driver::compile::{self, Machine};
+use crate::driver::top;
+use std::time::Instant;
+
+pub fn run(console: &Console, args: &Args, start: Instant) -> u8 {
+    if let Some(flag) = meaningless(args) {
+        console.words(&format!("error: `{flag}` is for programs in text: an artifact is compiled already, its weights inside\n"));
+        return exit::USAGE;
+    }
+    match execute(console, args, start) {
+        Ok(()) => exit::FINE,
+        Err(Failed { diagnostics, running }) => {
+            console.diagnostics(&diagnostics, &Sources::default());
+            if running { exit::of_run(&diagnostics) } else { exit::of_files(&diagnostics) }
+        }
+    }
+}
+
+/// A flag that says something of a program's text or of its compilation.
+fn meaningless(args: &Args) -> Option<&'static str> {
+    let program = &args.program;
+    let given = [
+        (!program.params.is_empty(), "--params"),
+        (!program.set.is_empty(), "--set"),
+        (args.emit.is_some(), "--emit"),
+        (args.engine != Engine::Jit, "--engine"),
+        (program.time_passes, "--time-passes"),
+    ];
+    given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+}
+
+fn execute(console: &Console, args: &Args, start: Instant) -> Result<(), Failed> {
+    let artifact = artifact::open(&args.program.file)?;
+    let wrong = output_requests(args).check(&artifact.result_names());
+    if !wrong.is_empty() {
+        return Err(Failed::before(wrong));
+    }
+    let bound = artifact.bind(&args.program.requests()).map_err(Failed::before)?;
+    let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
+    let loaded = artifact.load()?;
+    let ready = Instant::now();
+    let isa = match args.program.target.machine() {
+        Machine::Native => None,
+        Machine::Common(isa) => Some(isa),
+    };
+    let threads = args.program.threads.map_or(0, usize::from);
+    let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
+    let ran = loaded.run(&bound, threads, isa, &limits(args, ready)).map_err(running)?;
+    if console.verbose {
+        let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
+        let target = compile::target_name(ran.isa);
+        let threads = crate::base::text::count(ran.threads, "thread");
+        console.words(&format!("load {load:.1} ms, run {run:.1} ms, artifact for {target}, {threads}\n"));
+    }
+    finish(args, &ran.outputs, labels.as_deref())
+}

@@ -1,0 +1,331 @@
+//! A loaded program as an image ([`super::runtime`]): its code, its packed weights, and its steps as words.
+//!
+//! The same program gives the same bytes. Tensors of equal bytes are there once, also where two targets share them.
+
+use super::runtime::layout::{ALIGN, MAGIC, PAGE, VERSION, head, kind, method, outside, place, port, target, weights};
+use crate::base::Idx;
+use crate::jit::assemble::{Launch, Packed};
+use crate::jit::constants;
+use crate::jit::contract::Compiled;
+use crate::jit::contract::flat::list;
+use crate::jit::program::{Fallback, Program};
+use crate::plan::{Buffer, BufferId, Move, Outside, Place, Positions, Scratch, Step, Work};
+use crate::types::{DType, DTypeCode};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// A tensor that goes in or comes out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Port {
+    pub name: String,
+    pub dtype: DType,
+    pub shape: Vec<u64>,
+    pub bytes: u64,
+}
+
+/// What an image says beside its code.
+#[derive(Clone, Copy)]
+pub struct Facts<'a> {
+    pub entry: &'a str,
+    pub source: &'a str,
+    pub graph: &'a str,
+    pub inputs: &'a [Port],
+    pub outputs: &'a [Port],
+}
+
+/// An image and where its code is: whole pages up to its end.
+pub struct Image {
+    pub bytes: Vec<u8>,
+    pub code: Range<usize>,
+}
+
+/// An image that is being written.
+#[derive(Default)]
+pub struct Writer {
+    bytes: Vec<u8>,
+    /// Tensors by their lengths and a digest: where they are.
+    known: FxHashMap<(usize, u64), Vec<usize>>,
+    targets: Vec<[u64; target::WORDS]>,
+    codes: Vec<Vec<u8>>,
+}
+
+impl Writer {
+    pub fn new() -> Writer {
+        Writer { bytes: vec![0; 8 * head::WORDS], ..Writer::default() }
+    }
+
+    /// Adds the code of a program for machines of a level of x86-64; later ones are preferred. `listing` says what each step is.
+    /// No step of the program may need `fallback` to compute; it says what operators fail with.
+    pub fn target(&mut self, level: u64, program: &Program, listing: &str, fallback: &dyn Fallback) {
+        let before = self.bytes.len();
+        let mut one = Target { out: self, program, fallback, weights: 0 };
+        let buffers = one.buffers();
+        let mut steps = vec![];
+        for (at, step) in program.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
+            if let Some(words) = one.step(at, step, &program.launches[at]) {
+                steps.push(one.out.put(&words) as i64);
+            }
+        }
+        let n_bytes = one.weights;
+        debug_assert!(self.bytes.len() >= before);
+        let n_buffers = (buffers.len() / 2) as u64;
+        let buffers = self.put(&buffers);
+        let mut words = vec![];
+        list(&mut words, steps);
+        let steps = self.put(&words);
+        let [listing, listing_bytes] = self.text(listing);
+        let code = program.code.bytes().to_vec();
+        let mut words = [0; target::WORDS];
+        words[target::LEVEL] = level;
+        words[target::CODE_BYTES] = code.len() as u64;
+        words[target::ARENA] = program.plan.arena_bytes;
+        let shared = program.plan.scratch.iter().filter(|scratch| scratch.own > 0 && scratch.threads > 1);
+        words[target::THREADS] = shared.map(|scratch| scratch.threads).min().unwrap_or(1);
+        words[target::THREAD_SCRATCH] = program.plan.scratch.iter().map(|scratch| scratch.own).max().unwrap_or(0);
+        words[target::BUFFERS] = buffers;
+        words[target::N_BUFFERS] = n_buffers;
+        words[target::STEPS] = steps;
+        words[target::WEIGHTS] = n_bytes;
+        [words[target::LISTING], words[target::LISTING + 1]] = [listing, listing_bytes];
+        self.targets.push(words);
+        self.codes.push(code);
+    }
+
+    /// The image.
+    pub fn finish(mut self, facts: &Facts) -> Image {
+        let mut words = [0; head::WORDS];
+        words[head::MAGIC] = MAGIC;
+        words[head::VERSION] = VERSION;
+        for (at, text) in [(head::ENTRY, facts.entry), (head::SOURCE, facts.source), (head::GRAPH, facts.graph)] {
+            [words[at], words[at + 1]] = self.text(text);
+        }
+        let ports: Vec<u64> = facts.inputs.iter().chain(facts.outputs).flat_map(|port| self.port(port)).collect();
+        words[head::PORTS] = self.put(&ports);
+        words[head::N_INPUTS] = facts.inputs.len() as u64;
+        words[head::N_OUTPUTS] = facts.outputs.len() as u64;
+        let targets_bytes = 8 * target::WORDS * self.targets.len();
+        let targets_at = self.bytes.len().next_multiple_of(8);
+        let code_begin = (targets_at + targets_bytes).next_multiple_of(PAGE);
+        let mut code_end = code_begin;
+        for (words, code) in self.targets.iter_mut().zip(&self.codes) {
+            words[target::CODE] = code_end as u64;
+            code_end = (code_end + code.len()).next_multiple_of(PAGE);
+        }
+        let targets: Vec<u64> = self.targets.concat();
+        words[head::TARGETS] = self.put(&targets);
+        words[head::N_TARGETS] = self.targets.len() as u64;
+        words[head::BYTES] = code_end as u64;
+        words[head::CODE] = code_begin as u64;
+        words[head::CODE_BYTES] = (code_end - code_begin) as u64;
+        for code in &self.codes {
+            self.bytes.resize(self.bytes.len().next_multiple_of(PAGE), 0);
+            self.bytes.extend_from_slice(code);
+        }
+        self.bytes.resize(code_end, 0);
+        for (bytes, word) in self.bytes.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Image { bytes: self.bytes, code: code_begin..code_end }
+    }
+
+    fn port(&mut self, of: &Port) -> [u64; port::WORDS] {
+        let mut words = [0; port::WORDS];
+        [words[port::NAME], words[port::NAME + 1]] = self.text(&of.name);
+        [words[port::DTYPE], words[port::DTYPE + 1]] = self.text(&of.dtype.to_string());
+        words[port::BYTES] = of.bytes;
+        words[port::RANK] = of.shape.len() as u64;
+        words[port::DIMS] = self.put(&of.shape);
+        words
+    }
+
+    /// Words; where they are.
+    fn put(&mut self, words: &[u64]) -> u64 {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let at = self.bytes.len();
+        self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        at as u64
+    }
+
+    /// A text with a 0 behind it.
+    fn text(&mut self, text: &str) -> [u64; 2] {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(0);
+        [at as u64, text.len() as u64]
+    }
+
+    /// The bytes of a tensor; where they are.
+    fn tensor(&mut self, bytes: &[u8]) -> u64 {
+        let key = (bytes.len(), digest(bytes));
+        let places = self.known.entry(key).or_default();
+        if let Some(&at) = places.iter().find(|&&at| self.bytes[at..at + bytes.len()] == *bytes) {
+            return at as u64;
+        }
+        let at = self.bytes.len().next_multiple_of(ALIGN);
+        places.push(at);
+        self.bytes.resize(at, 0);
+        self.bytes.extend_from_slice(bytes);
+        // A vector that is read at the last element ends in the image.
+        self.bytes.resize(self.bytes.len() + ALIGN, 0);
+        at as u64
+    }
+}
+
+/// Tells most tensors apart.
+fn digest(bytes: &[u8]) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+struct Target<'a> {
+    out: &'a mut Writer,
+    program: &'a Program,
+    fallback: &'a dyn Fallback,
+    /// Bytes of constants.
+    weights: u64,
+}
+
+impl Target<'_> {
+    /// Where each buffer is.
+    fn buffers(&mut self) -> Vec<u64> {
+        let plan = &self.program.plan;
+        let mut read = vec![false; plan.buffers.len()];
+        for (step, launch) in plan.steps.iter().zip(&self.program.launches).filter(|(step, _)| !step.once) {
+            let packed = constants::packed(step, launch);
+            for (arg, id) in step.args.iter().enumerate() {
+                read[id.index()] |= packed != Some(arg);
+            }
+        }
+        let place = |(id, buffer): (BufferId, &Buffer)| match buffer.place {
+            Place::Input(at) => [place::INPUT, at as u64],
+            Place::Output(at) => [place::OUTPUT, at as u64],
+            Place::Arena(offset) => [place::ARENA, offset],
+            _ if !read[id.index()] => [place::IMAGE, 0],
+            Place::Const(_) | Place::Table(_) => [place::IMAGE, self.constant(self.program.constants.address(id), buffer)],
+            Place::Kept(offset) => [place::IMAGE, self.constant(self.program.kept.start().wrapping_add(offset as usize), buffer)],
+        };
+        plan.buffers.iter_ids().flat_map(place).collect()
+    }
+
+    fn constant(&mut self, address: *const u8, buffer: &Buffer) -> u64 {
+        self.tensor(address, buffer.bytes() as usize)
+    }
+
+    fn tensor(&mut self, address: *const u8, bytes: usize) -> u64 {
+        self.weights += bytes as u64;
+        // SAFETY: the program gave the address of a buffer that a run reads, which has so many bytes.
+        let bytes = if bytes == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address, bytes) } };
+        self.out.tensor(bytes)
+    }
+
+    /// The words of a step; `None` of one that does nothing.
+    fn step(&mut self, number: usize, step: &Step, launch: &Launch) -> Option<Vec<u64>> {
+        let arg = |at: usize| step.args[at].index() as u64;
+        let mut words = vec![];
+        match (launch, &step.work) {
+            (Launch::Zero, Work::Zero(stretches)) => {
+                let width = u64::from(self.program.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
+                words.extend([kind::ZERO, arg(0)]);
+                list(&mut words, stretches.iter().flat_map(|&(from, n)| [(from * width) as i64, (n * width) as i64]));
+            }
+            (Launch::Move, Work::Move(moved)) => {
+                words.extend([kind::MOVE, arg(0), arg(1)]);
+                movement(moved, &mut words);
+            }
+            (Launch::Positions, Work::Positions(positions)) => {
+                words.extend([kind::POSITIONS, arg(0), arg(1)]);
+                let buffers = [0, 1].map(|at| &self.program.plan.buffers[step.args[at]]);
+                self.positions(positions, buffers, &mut words);
+            }
+            (Launch::Guard, Work::Guard(guard)) => {
+                let zeros = guard.operands.iter().map(|(dtype, shape)| (false, vec![crate::jit::program::zeros(*dtype, shape)]));
+                let failed = self.fallback.call(guard.call, zeros.collect()).err()?;
+                words.extend([kind::GUARD, arg(0), code_number(failed.code.id())]);
+                words.extend(self.out.text(&failed.message));
+            }
+            (Launch::Nest(nest), _) => {
+                words.extend([
+                    kind::NEST,
+                    nest.entry as u64,
+                    nest.n_items as u64,
+                    u64::from(!crate::jit::program::is_shared(nest)),
+                ]);
+                list(&mut words, step.args.iter().map(|id| id.index() as i64));
+            }
+            (Launch::Contract(code, packed), work) => {
+                words.push(kind::CONTRACT);
+                list(&mut words, step.args.iter().map(|id| id.index() as i64));
+                words.push(u64::from(launch.shares(2) == 1));
+                let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
+                words.extend([at, shared, own, threads]);
+                let weight = work.contract().map_or(0, |kernel| kernel.weight.0);
+                self.contract(code, *packed, arg(weight), &mut words);
+            }
+            _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
+        }
+        Some(words)
+    }
+
+    fn contract(&mut self, code: &Compiled, packed: Packed, weight: u64, words: &mut Vec<u64>) {
+        match packed {
+            Packed::Kept(at) => {
+                let address = self.program.packed.start().wrapping_add(4 * at);
+                words.extend([weights::PACKED, self.tensor(address, 4 * code.packed_len())]);
+            }
+            Packed::AsKept => words.push(weights::AS_KEPT),
+            Packed::Scratch => {
+                words.extend([weights::EACH_RUN, weight]);
+                code.flatten_packing(words);
+            }
+        }
+        code.work().flatten(words);
+        words.push(if matches!(code, Compiled::Tiles(_)) { method::TILES } else { method::DIRECT });
+        code.flatten(words, &mut |words| self.out.put(words));
+    }
+
+    fn positions(&mut self, positions: &Positions, [from, to]: [&Buffer; 2], words: &mut Vec<u64>) {
+        let n = to.elements;
+        let signed = from.dtype.code == DTypeCode::Int;
+        let outside = match positions.outside {
+            Outside::Nearest => outside::NEAREST,
+            Outside::Round => outside::ROUND,
+            Outside::Nowhere => outside::NOWHERE,
+            Outside::Trap => outside::TRAP,
+        };
+        let width = u64::from(from.dtype.bits.div_ceil(8));
+        words.extend([width, u64::from(signed), outside, (n / (positions.lengths.len() as u64).max(1)).max(1), n]);
+        let mut axes = vec![];
+        for &length in &positions.lengths {
+            axes.push(length as i64);
+            // A number that no text has by chance stands for the index.
+            const INDEX: i128 = 7_310_915_840_627_351_977;
+            let said = self.fallback.outside(positions.call, INDEX, length);
+            let (before, behind) = said.message.split_once(&INDEX.to_string()).unwrap_or((&said.message, ""));
+            axes.push(code_number(said.code.id()) as i64);
+            axes.extend([before, behind].into_iter().flat_map(|text| self.out.text(text)).map(|word| word as i64));
+        }
+        list(words, axes);
+    }
+}
+
+/// Strides and offsets in bytes; what lies together on both sides moves together.
+fn movement(moved: &Move, words: &mut Vec<u64>) {
+    let width = moved.width as i64;
+    let together = match (moved.from.1.last(), moved.to.1.last()) {
+        (Some(1), Some(1)) => moved.dims.last().copied().unwrap_or(1),
+        _ => 1,
+    };
+    let rank = moved.dims.len() - usize::from(together > 1);
+    words.extend([moved.from.0 * width, moved.to.0 * width, together as i64 * width].map(|word| word as u64));
+    list(words, moved.dims[..rank].iter().map(|&dim| dim as i64));
+    for strides in [&moved.from.1, &moved.to.1] {
+        list(words, strides[..rank].iter().map(|&stride| stride * width));
+    }
+}
+
+/// The digits of a code: 501 of `E0501`.
+fn code_number(code: &str) -> u64 {
+    code.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
+}

@@ -1,0 +1,16 @@
+//! Programs compiled ahead of time: the image that holds one, and the runtime that runs it without relayc.
+//!
+//! [`flatten`] makes an image of a loaded program, [`describe`] says what is in one that came from a file, every offset of it
+//! checked, [`mapped`] runs one from its file, and [`runtime`] does so inside of an artifact. Deliberately not here: the file
+//! around the image (`formats::artifact`).
+
+pub mod describe;
+pub mod flatten;
+pub mod mapped;
+pub mod runtime;
+
+/// The shared object that artifacts are made from: the runtime with the functions that C calls, without a program.
+pub const TEMPLATE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.so"));
+
+/// The words that precede the distance to the image in [`TEMPLATE`].
+pub const MARKER: &[u8] = b"relayc: the image is at\0";

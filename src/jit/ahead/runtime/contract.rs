@@ -1,0 +1,282 @@
+//! Sums of products: the calls of their tiles' code, as `jit::contract` makes them for programs in memory.
+
+use super::split::{Box, Piece};
+use super::words::Words;
+
+/// As many streams as there are registers for them, and what stands before and behind them in a frame.
+pub const MAX_STREAMS: usize = 8;
+const FRAME: usize = 3 + MAX_STREAMS;
+
+/// The code of a tile.
+type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
+
+/// Calls the code at an entry for each of the first rows of a table.
+///
+/// # Safety
+/// The code there takes such frames and tables, the table has the rows that it reads, and their pointers are good.
+unsafe fn call(code: *const u8, entry: i64, frame: &[i64], table: &[i64], n_rows: usize) {
+    // SAFETY: the caller vouches for it.
+    unsafe {
+        let entry: Entry = core::mem::transmute(code.wrapping_offset(entry as isize));
+        entry(frame.as_ptr(), table.as_ptr(), n_rows as u64);
+    }
+}
+
+/// Where a stream begins: an argument, and bytes.
+#[derive(Clone, Copy)]
+struct Place {
+    arg: usize,
+    offset: i64,
+    part: i64,
+    /// Of each group of columns; none where it is the same for all.
+    groups: &'static [i64],
+}
+
+impl Place {
+    const NONE: Place = Place { arg: 0, offset: 0, part: 0, groups: &[] };
+
+    fn read(words: &mut Words) -> Place {
+        Place { arg: words.number(), offset: words.signed(), part: words.signed(), groups: words.list() }
+    }
+
+    fn at(&self, args: &[*mut u8], part: i64, group: usize) -> i64 {
+        args[self.arg] as i64 + self.offset + part * self.part + self.groups.get(group).copied().unwrap_or(0)
+    }
+}
+
+/// Streams: the output's, then the operands'.
+#[derive(Clone, Copy)]
+struct Streams {
+    n: usize,
+    of: [Place; MAX_STREAMS],
+}
+
+impl Streams {
+    fn read(words: &mut Words) -> Streams {
+        let mut streams = Streams { n: words.number().min(MAX_STREAMS), of: [Place::NONE; MAX_STREAMS] };
+        streams.of[..streams.n].iter_mut().for_each(|place| *place = Place::read(words));
+        streams
+    }
+}
+
+/// What is split among threads.
+pub fn work(words: &mut Words) -> Box<'static> {
+    Box { parts: words.word(), band_bytes: words.word(), group_bytes: words.word(), bands: words.sizes(), groups: words.sizes() }
+}
+
+/// A sum of products with its code.
+#[derive(Clone, Copy)]
+pub struct Direct {
+    input: Place,
+    /// Where weights lie that are read as they come.
+    weights: Option<Place>,
+    streams: Streams,
+    /// Bytes from one part to the next in the packed weights, and from one group of columns to the next.
+    weight_part: i64,
+    weight_group: i64,
+    bands_at_once: usize,
+    n_bands: usize,
+    n_groups: usize,
+    /// Where the runs of each band begin, and where those of the last one end.
+    bands: &'static [i64],
+    /// Shape, first row and the row behind the last one.
+    runs: &'static [i64],
+    /// Where each tile begins in each stream.
+    table: &'static [i64],
+    /// Of each shape the code for whole groups of columns and for the last one, and the bytes of next weights that it brings near.
+    shapes: &'static [i64],
+}
+
+impl Direct {
+    pub fn read(words: &mut Words) -> Direct {
+        let input = Place::read(words);
+        let weights = (words.word() != 0).then(|| Place::read(words));
+        Direct {
+            input,
+            weights,
+            streams: Streams::read(words),
+            weight_part: words.signed(),
+            weight_group: words.signed(),
+            bands_at_once: words.number(),
+            n_bands: words.number(),
+            n_groups: words.number(),
+            bands: words.list(),
+            runs: words.list(),
+            table: words.list(),
+            shapes: words.list(),
+        }
+    }
+
+    /// Computes a piece.
+    ///
+    /// # Safety
+    /// `code` is that of this sum on a machine of its instruction set, `packed` holds its weights, `args` are its arguments,
+    /// each as large as it was compiled for; nobody else writes them or reads this piece's output meanwhile.
+    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, piece: &Piece) {
+        let part = piece.part as i64;
+        let mut frame = [0i64; FRAME];
+        let n = self.streams.n;
+        let mut begin = piece.bands[0];
+        while begin < piece.bands[1] {
+            let end = piece.bands[1].min(begin + self.bands_at_once);
+            for group in piece.groups[0]..piece.groups[1] {
+                frame[0] = self.input.at(args, part, group);
+                frame[1] = match &self.weights {
+                    Some(place) => place.at(args, part, group),
+                    None => packed as i64 + part * self.weight_part + group as i64 * self.weight_group,
+                };
+                for (slot, place) in frame[2..].iter_mut().zip(&self.streams.of[..n]) {
+                    *slot = place.at(args, part, group);
+                }
+                frame[2 + n] = frame[1] + self.weight_group;
+                let last = usize::from(group + 1 == self.n_groups);
+                // SAFETY: the frame points at the streams of this part and group.
+                unsafe { self.run_bands(code, &mut frame, [begin, end], last) };
+            }
+            begin = end;
+        }
+    }
+
+    /// Runs the tiles of some bands, as few calls as there are stretches of one shape.
+    ///
+    /// # Safety
+    /// As [`Direct::run`]; `frame` points at the streams of a part and a group of columns.
+    unsafe fn run_bands(&self, code: *const u8, frame: &mut [i64; FRAME], bands: [usize; 2], last: usize) {
+        let n = self.streams.n;
+        let runs = self.bands[bands[0]] as usize..self.bands[bands[1]] as usize;
+        let mut waiting: Option<[i64; 3]> = None;
+        for run in runs.clone().map(Some).chain([None]) {
+            let next = run.map(|run| [self.runs[3 * run], self.runs[3 * run + 1], self.runs[3 * run + 2]]);
+            if let (Some(first), Some(next)) = (&mut waiting, next)
+                && first[0] == next[0]
+                && first[2] == next[1]
+            {
+                first[2] = next[2];
+                continue;
+            }
+            if let Some([shape, begin, end]) = waiting {
+                let shape = &self.shapes[3 * shape as usize..];
+                // From the run's first row to the end: a tile may look at the row behind its own.
+                let rows = &self.table[begin as usize * (1 + n)..];
+                // SAFETY: the entry is that of a tile of this shape; the caller vouches for code and buffers.
+                unsafe { call(code, shape[last], frame, rows, (end - begin) as usize) };
+                frame[2 + n] += (end - begin) * shape[2];
+            }
+            waiting = next;
+        }
+    }
+}
+
+/// A convolution by Winograd's tiles with its code.
+#[derive(Clone, Copy)]
+pub struct Tiles {
+    input: Place,
+    /// Of single vectors of columns.
+    streams: Streams,
+    n_products: usize,
+    /// Bytes of scratch memory from one product to the next: of its input, and of its result.
+    steps: [usize; 2],
+    /// Elements from one vector of columns to the next in a product's result.
+    vector: i64,
+    /// Vectors of a group of columns, and of all.
+    vectors: usize,
+    n_vectors: usize,
+    groups_at_once: usize,
+    /// Bytes of the packed weights of one product.
+    product_bytes: usize,
+    /// Where the words of each block are.
+    blocks: &'static [u64],
+    image: *const u8,
+}
+
+impl Tiles {
+    pub fn read(words: &mut Words, image: *const u8) -> Tiles {
+        Tiles {
+            input: Place::read(words),
+            streams: Streams::read(words),
+            n_products: words.number(),
+            steps: [words.number(), words.number()],
+            vector: words.signed(),
+            vectors: words.number(),
+            n_vectors: words.number(),
+            groups_at_once: words.number(),
+            product_bytes: words.number(),
+            blocks: words.sizes(),
+            image,
+        }
+    }
+
+    /// Computes a piece.
+    ///
+    /// # Safety
+    /// As [`Direct::run`]; nobody else uses the scratch memory, which is as large as the image says.
+    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, scratch: *mut u8, piece: &Piece) {
+        let made = scratch.wrapping_add(self.n_products * self.steps[0]);
+        for &block in &self.blocks[piece.bands[0]..piece.bands[1]] {
+            // SAFETY: the block's words are where the image says.
+            let mut words = unsafe { Words::at(self.image, block) };
+            // SAFETY: as above.
+            let products = Direct::read(&mut unsafe { Words::at(self.image, words.word()) });
+            let frame = [args[self.input.arg] as i64 + self.input.offset, scratch as i64];
+            for _ in 0..words.number() {
+                let (entry, table) = (words.signed(), words.list());
+                // SAFETY: the entry is an input's transform, whose table has two columns; the caller vouches for the rest.
+                unsafe { call(code, entry, &frame, table, table.len() / 2) };
+            }
+            let mut first = piece.groups[0];
+            while first < piece.groups[1] {
+                let groups = [first, piece.groups[1].min(first + self.groups_at_once)];
+                // SAFETY: as this function.
+                unsafe {
+                    self.multiply(code, &products, packed, scratch, made, groups);
+                    self.output(code, words, args, made, groups);
+                }
+                first = groups[1];
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`Tiles::run`].
+    unsafe fn multiply(
+        &self,
+        code: *const u8,
+        products: &Direct,
+        packed: *const u8,
+        scratch: *mut u8,
+        made: *mut u8,
+        groups: [usize; 2],
+    ) {
+        // The result has room for these groups only: it begins with the first of them.
+        let before = 4 * (groups[0] * self.vectors) as i64 * self.vector;
+        let piece = Piece { part: 0, bands: [0, products.n_bands], groups };
+        for product in 0..self.n_products {
+            let from = scratch.wrapping_add(product * self.steps[0]);
+            let to = made.wrapping_add(product * self.steps[1]).wrapping_offset(-before as isize);
+            let weights = packed.wrapping_add(product * self.product_bytes);
+            // SAFETY: the products read the transformed input and write what was made, both in the scratch memory.
+            unsafe { products.run(code, &[from, core::ptr::null_mut(), to], weights, &piece) };
+        }
+    }
+
+    /// # Safety
+    /// As [`Tiles::run`]; `words` are those of the output's transforms.
+    unsafe fn output(&self, code: *const u8, words: Words, args: &[*mut u8], made: *mut u8, groups: [usize; 2]) {
+        let mut frame = [0i64; FRAME];
+        let n = self.streams.n;
+        let first = groups[0] * self.vectors;
+        let end = (groups[1] * self.vectors).min(self.n_vectors);
+        for vector in first..end {
+            frame[0] = made as i64 + 4 * (vector - first) as i64 * self.vector;
+            for (slot, place) in frame[2..].iter_mut().zip(&self.streams.of[..n]) {
+                *slot = place.at(args, 0, vector);
+            }
+            let mut words = words;
+            for _ in 0..words.number() {
+                let (entry, table) = (words.signed(), words.list());
+                // SAFETY: the entry is an output's transform, whose table has a column for the sums and for each stream.
+                unsafe { call(code, entry, &frame, table, table.len() / (1 + n)) };
+            }
+        }
+    }
+}

@@ -1,0 +1,305 @@
+//! A program with the memory of its runs.
+
+use super::layout::{head, place, port, target};
+use super::pool::{MAX_THREADS, Pool, Threads, Worker};
+use super::step::{Means, Step};
+use super::system::{Heap, cores};
+use super::words::{Words, text};
+use core::ptr::null_mut;
+
+/// An image in memory that stays as it is.
+#[derive(Clone, Copy)]
+pub struct Image {
+    start: *const u8,
+}
+
+/// A tensor that goes in or comes out.
+#[derive(Clone, Copy)]
+pub struct Port {
+    image: *const u8,
+    words: *const u64,
+}
+
+/// Why there is no instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoInstance {
+    /// The program has no code for the instructions that are here, or that are asked for.
+    Machine,
+    Memory,
+}
+
+/// What an operator failed with: the number of its code in relayc's table, and its words, around an index where there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Fault {
+    pub code: u32,
+    pub before: [u64; 2],
+    pub index: Option<i128>,
+    pub behind: [u64; 2],
+}
+
+impl Image {
+    /// # Safety
+    /// An image of this version is there, its code executable, as long as anything made of it lives.
+    pub const unsafe fn at(start: *const u8) -> Image {
+        Image { start }
+    }
+
+    fn head(&self, at: usize) -> u64 {
+        self.word(8 * at as u64)
+    }
+
+    fn word(&self, byte: u64) -> u64 {
+        // SAFETY: the image has it.
+        unsafe { self.start.wrapping_add(byte as usize).cast::<u64>().read() }
+    }
+
+    pub fn n_inputs(&self) -> usize {
+        self.head(head::N_INPUTS) as usize
+    }
+
+    pub fn n_outputs(&self) -> usize {
+        self.head(head::N_OUTPUTS) as usize
+    }
+
+    pub fn input(&self, at: usize) -> Option<Port> {
+        (at < self.n_inputs()).then(|| self.port(at))
+    }
+
+    pub fn output(&self, at: usize) -> Option<Port> {
+        (at < self.n_outputs()).then(|| self.port(self.n_inputs() + at))
+    }
+
+    fn port(&self, at: usize) -> Port {
+        let start = self.head(head::PORTS) as usize + 8 * port::WORDS * at;
+        Port { image: self.start, words: self.start.wrapping_add(start).cast() }
+    }
+
+    /// The text behind two words of the head, with a 0 behind it.
+    pub fn text(&self, at: usize) -> &'static [u8] {
+        // SAFETY: the image has it.
+        unsafe { text(self.start, [self.head(at), self.head(at + 1)]) }
+    }
+
+    /// The words of the target that is asked for, of the best one that `runs` here for level 0.
+    fn target(&self, level: u32, runs: impl Fn(u32) -> bool) -> Option<u64> {
+        let targets = (0..self.head(head::N_TARGETS)).map(|at| self.head(head::TARGETS) + 8 * target::WORDS as u64 * at);
+        let level_of = |at: u64| self.word(at + 8 * target::LEVEL as u64) as u32;
+        targets.filter(|&at| (level == 0 || level_of(at) == level) && runs(level_of(at))).last()
+    }
+}
+
+impl Port {
+    fn word(&self, at: usize) -> u64 {
+        // SAFETY: a port has so many words.
+        unsafe { self.words.add(at).read() }
+    }
+
+    /// The name, with a 0 behind it.
+    pub fn name(&self) -> &'static [u8] {
+        // SAFETY: the image has it.
+        unsafe { text(self.image, [self.word(port::NAME), self.word(port::NAME + 1)]) }
+    }
+
+    /// The dtype as Relay writes it, with a 0 behind it.
+    pub fn dtype(&self) -> &'static [u8] {
+        // SAFETY: the image has it.
+        unsafe { text(self.image, [self.word(port::DTYPE), self.word(port::DTYPE + 1)]) }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.word(port::BYTES) as usize
+    }
+
+    pub fn shape(&self) -> &'static [u64] {
+        let start = self.image.wrapping_add(self.word(port::DIMS) as usize);
+        // SAFETY: the image has as many dimensions as the rank says.
+        unsafe { core::slice::from_raw_parts(start.cast(), self.word(port::RANK) as usize) }
+    }
+}
+
+/// What one run after the other uses.
+pub struct Instance {
+    image: Image,
+    heap: Heap,
+    memory: Memory,
+    crew: Crew,
+    level: u32,
+}
+
+/// The memory of a program's runs, and its steps on it.
+#[derive(Clone, Copy)]
+struct Memory {
+    means: Means,
+    steps: &'static [Step],
+    inputs: &'static [*mut u8],
+    outputs: &'static [*mut u8],
+}
+
+/// The threads of runs.
+#[derive(Clone, Copy)]
+struct Crew {
+    pool: &'static Pool,
+    workers: *const [Worker],
+    threads: Option<Threads>,
+}
+
+// SAFETY: all that it points at is its own or never written; a run needs the instance for itself.
+unsafe impl Send for Instance {}
+
+impl Instance {
+    /// Memory and threads for runs: `n_threads` of them, as many as there are cores for 0, fewer where the system gives no
+    /// more. `level` is that of the target, 0 for the best one that `runs` here.
+    pub fn new(
+        image: Image,
+        n_threads: usize,
+        level: u32,
+        runs: impl Fn(u32) -> bool,
+        threads: Option<Threads>,
+    ) -> Result<Instance, NoInstance> {
+        let target = image.target(level, runs).ok_or(NoInstance::Machine)?;
+        let mut heap = Heap::new();
+        let crew = Crew::start(n_threads, threads, &mut heap);
+        let memory = crew.as_ref().and_then(|crew| Memory::of(&image, target, crew.pool.n_threads(), &mut heap));
+        match (crew, memory) {
+            (Some(crew), Some(memory)) => {
+                let level = image.word(target + 8 * target::LEVEL as u64) as u32;
+                Ok(Instance { image, heap, memory, crew, level })
+            }
+            (crew, _) => {
+                if let Some(crew) = crew {
+                    crew.end();
+                }
+                // SAFETY: threads are gone, and nobody else knows the memory.
+                unsafe { heap.free() };
+                Err(NoInstance::Memory)
+            }
+        }
+    }
+
+    pub fn image(&self) -> Image {
+        self.image
+    }
+
+    /// The level of x86-64 whose code runs.
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    pub fn n_threads(&self) -> usize {
+        self.crew.pool.n_threads()
+    }
+
+    /// The memory of an input, to be written.
+    pub fn input(&mut self, at: usize) -> &mut [u8] {
+        let bytes = self.image.input(at).map_or(0, |port| port.bytes());
+        // SAFETY: each input has so many bytes of its own, and the instance is borrowed alone.
+        self.memory.inputs.get(at).map_or(&mut [], |&start| unsafe { core::slice::from_raw_parts_mut(start, bytes) })
+    }
+
+    /// The memory of an output, as the last run left it.
+    pub fn output(&self, at: usize) -> &[u8] {
+        let bytes = self.image.output(at).map_or(0, |port| port.bytes());
+        // SAFETY: each output has so many bytes of its own, which only runs write.
+        self.memory.outputs.get(at).map_or(&[], |&start| unsafe { core::slice::from_raw_parts(start, bytes) })
+    }
+
+    /// Runs once, from the inputs to the outputs; `go_on` is asked before each step. `Ok(false)` where it said no. Errors:
+    /// what an operator fails with.
+    pub fn run(&mut self, mut go_on: impl FnMut() -> bool) -> Result<bool, Fault> {
+        for step in self.memory.steps {
+            if !go_on() {
+                return Ok(false);
+            }
+            // SAFETY: the buffers are those of the program, and the instance is borrowed alone.
+            unsafe { step.run(&self.memory.means, self.crew.pool)? };
+        }
+        Ok(true)
+    }
+
+    /// The words of a fault: before the index, and behind it.
+    pub fn words(&self, fault: &Fault) -> [&'static [u8]; 2] {
+        // SAFETY: the image has the texts that its steps name.
+        [fault.before, fault.behind].map(|place| unsafe { text(self.image.start, place) })
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        self.crew.end();
+        // SAFETY: threads are gone, and nobody else knows the memory.
+        unsafe { core::mem::take(&mut self.heap).free() };
+    }
+}
+
+impl Crew {
+    /// So many threads with the caller, as many as there are cores for 0; with more threads than cores none of them spins.
+    fn start(n_threads: usize, threads: Option<Threads>, heap: &mut Heap) -> Option<Crew> {
+        let cores = cores();
+        let wanted = if n_threads == 0 { cores } else { n_threads }.min(MAX_THREADS);
+        let n_workers = if threads.is_some() { wanted - 1 } else { 0 };
+        let pool = heap.bytes(size_of::<Pool>() + align_of::<Pool>())?;
+        let pool = pool.wrapping_add(pool.align_offset(align_of::<Pool>())).cast::<Pool>();
+        // SAFETY: the room is for one pool, aligned as it needs.
+        unsafe { pool.write(Pool::new(wanted <= cores)) };
+        // SAFETY: it was just written, and stays as long as the heap.
+        let pool: &'static Pool = unsafe { &*pool };
+        let workers = heap.take(n_workers, Worker::NONE)?;
+        let places: *const [Worker] = workers;
+        if let Some(threads) = threads {
+            // SAFETY: both stay until `end`.
+            unsafe { pool.start(workers, threads) };
+        }
+        Some(Crew { pool, workers: places, threads })
+    }
+
+    /// Ends the threads, of which none is in a region.
+    fn end(&self) {
+        if let Some(threads) = self.threads {
+            // SAFETY: the workers are those that were started, and nothing writes them any more.
+            unsafe { self.pool.end(&*self.workers, threads) };
+        }
+    }
+}
+
+impl Memory {
+    /// `None` where there is none.
+    fn of(image: &Image, target: u64, n_threads: usize, heap: &mut Heap) -> Option<Memory> {
+        let word = |at: usize| image.word(target + 8 * at as u64);
+        let arena = heap.bytes(word(target::ARENA) as usize)?;
+        let more = n_threads.saturating_sub(word(target::THREADS) as usize);
+        let beyond = heap.bytes(more.checked_mul(word(target::THREAD_SCRATCH) as usize)?)?;
+        let inputs = ports(heap, image.n_inputs(), |at| image.input(at))?;
+        let outputs = ports(heap, image.n_outputs(), |at| image.output(at))?;
+        let buffers = heap.take(word(target::N_BUFFERS) as usize, null_mut::<u8>())?;
+        for (number, buffer) in buffers.iter_mut().enumerate() {
+            let place = word(target::BUFFERS) + 16 * number as u64;
+            let (kind, at) = (image.word(place), image.word(place + 8) as usize);
+            *buffer = match kind {
+                place::INPUT => inputs[at],
+                place::OUTPUT => outputs[at],
+                place::ARENA => arena.wrapping_add(at),
+                _ => image.start.wrapping_add(at).cast_mut(),
+            };
+        }
+        let code = image.start.wrapping_add(word(target::CODE) as usize);
+        let means = Means { image: image.start, code, arena, beyond };
+        // SAFETY: the image has the list of the steps.
+        let list = unsafe { Words::at(image.start, word(target::STEPS)) }.sizes();
+        let steps = heap.take(list.len(), Step::Nothing)?;
+        for (step, &at) in steps.iter_mut().zip(list) {
+            // SAFETY: the image has the step's words.
+            let mut words = unsafe { Words::at(image.start, at) };
+            *step = Step::read(&mut words, &means, buffers, n_threads, heap)?;
+        }
+        Some(Memory { means, steps, inputs, outputs })
+    }
+}
+
+/// Room for each of some ports.
+fn ports(heap: &mut Heap, n: usize, port: impl Fn(usize) -> Option<Port>) -> Option<&'static [*mut u8]> {
+    let places = heap.take(n, null_mut())?;
+    for (at, place) in places.iter_mut().enumerate() {
+        *place = heap.bytes(port(at)?.bytes())?;
+    }
+    Some(places)
+}

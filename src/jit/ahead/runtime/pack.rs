@@ -1,0 +1,104 @@
+//! Weights that a run computes, packed anew in each: as `jit::contract::pack` and its filters of tiles pack constants.
+
+use super::words::Words;
+
+/// How weights are packed. A *piece* is a group of columns of a part; pieces do not overlap.
+#[derive(Clone, Copy)]
+pub struct Packing {
+    parts: usize,
+    /// In the source: the first element, and from one part to the next.
+    offset: i64,
+    part_step: i64,
+    /// Elements of a part, of a whole group of columns.
+    part_len: usize,
+    group_len: usize,
+    n_groups: usize,
+    /// Columns of a whole group, rounded up to whole vectors; and of all, rounded up so.
+    width: usize,
+    total_width: usize,
+    /// The steps of the sum in the source, and where each column is.
+    steps: &'static [i64],
+    columns: &'static [i64],
+    /// Of tiles: outputs a side, from one product's weights to the next, and the steps of the window's rows and columns.
+    tiles: Option<[i64; 4]>,
+}
+
+impl Packing {
+    pub fn read(words: &mut Words) -> Packing {
+        Packing {
+            parts: words.number(),
+            offset: words.signed(),
+            part_step: words.signed(),
+            part_len: words.number(),
+            group_len: words.number(),
+            n_groups: words.number(),
+            width: words.number(),
+            total_width: words.number(),
+            steps: words.list(),
+            columns: words.list(),
+            tiles: (words.word() != 0).then(|| [words.signed(), words.signed(), words.signed(), words.signed()]),
+        }
+    }
+
+    pub fn n_pieces(&self) -> usize {
+        self.parts * self.n_groups
+    }
+
+    /// Packs a piece.
+    ///
+    /// # Safety
+    /// The source has every element that is named, `packed` room for all pieces, and nobody else uses this one's.
+    pub unsafe fn pack(&self, source: *const u8, packed: *mut f32, piece: usize) {
+        let (part, group) = (piece / self.n_groups, piece % self.n_groups);
+        let first = group * self.width;
+        let width = self.width.min(self.total_width - first);
+        let columns = &self.columns[first..self.columns.len().min(first + width)];
+        let base = self.offset + part as i64 * self.part_step;
+        let to = packed.wrapping_add(part * self.part_len + group * self.group_len);
+        // SAFETY: the caller promises that the element is there, at any byte.
+        let element = |at: i64| unsafe { source.wrapping_offset(4 * at as isize).cast::<f32>().read_unaligned() };
+        for (at, step) in self.steps.iter().enumerate() {
+            for lane in 0..width {
+                let to = to.wrapping_add(at * width + lane);
+                let base = columns.get(lane).map(|column| base + step + column);
+                match self.tiles {
+                    // SAFETY: the place is one of this piece.
+                    None => unsafe { to.write(base.map_or(0.0, element)) },
+                    Some([outputs, product, rows, across]) => {
+                        let tap = |i: i64, j: i64| base.map_or(0.0, |base| f64::from(element(base + i * rows + j * across)));
+                        let g = [0, 1, 2].map(|i| [0, 1, 2].map(|j| tap(i, j)));
+                        // SAFETY: as above, one place in each product.
+                        let write = |at: usize, value: f64| unsafe { to.wrapping_add(at * product as usize).write(value as f32) };
+                        match outputs {
+                            2 => transform(&g, filter_two, write),
+                            _ => transform(&g, filter_four, write),
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `G·g·Gᵀ`.
+fn transform<const N: usize>(g: &[[f64; 3]; 3], filter: fn(f64, f64, f64) -> [f64; N], write: impl Fn(usize, f64)) {
+    let columns = [0, 1, 2].map(|j| filter(g[0][j], g[1][j], g[2][j]));
+    for i in 0..N {
+        let row = filter(columns[0][i], columns[1][i], columns[2][i]);
+        row.into_iter().enumerate().for_each(|(j, value)| write(i * N + j, value));
+    }
+}
+
+/// `G·g` for tiles of 2×2 outputs.
+#[inline(always)]
+pub fn filter_two(a: f64, b: f64, c: f64) -> [f64; 4] {
+    [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c]
+}
+
+/// `G·g` for tiles of 4×4 outputs.
+#[inline(always)]
+pub fn filter_four(a: f64, b: f64, c: f64) -> [f64; 6] {
+    let (middle, even, odd) = ((a + c) * (-1.0 / 6.0), a * (1.0 / 24.0) + c * (1.0 / 6.0), b * (1.0 / 12.0));
+    let side = b * (-1.0 / 6.0);
+    [a * 0.25, middle + side, middle - side, even + odd, even - odd, c]
+}

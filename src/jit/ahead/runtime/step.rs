@@ -1,0 +1,356 @@
+//! The steps of a program: what each does, and its threads' shares.
+
+use super::contract::{self, Direct, Tiles};
+use super::instance::Fault;
+use super::layout::{kind, method, outside, weights};
+use super::pack::Packing;
+use super::pool::Pool;
+use super::split::Piece;
+use super::system::Heap;
+use super::words::Words;
+
+/// `args, begin, end`: the items of a loop nest.
+type Nest = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
+
+/// Buffers by number.
+pub type Args = &'static [*mut u8];
+
+/// What is the same for all steps.
+#[derive(Clone, Copy)]
+pub struct Means {
+    pub image: *const u8,
+    /// The target's code.
+    pub code: *const u8,
+    pub arena: *mut u8,
+    /// Scratch memory of threads for which there is none in the arena.
+    pub beyond: *mut u8,
+}
+
+/// The scratch memory of a step: what all threads see, behind it that of each thread for which there is some in the arena.
+#[derive(Clone, Copy)]
+struct Scratch {
+    start: *mut u8,
+    shared: usize,
+    own: usize,
+    threads: usize,
+    beyond: *mut u8,
+}
+
+impl Scratch {
+    fn read(words: &mut Words, means: &Means) -> Scratch {
+        let start = means.arena.wrapping_add(words.number());
+        Scratch { start, shared: words.number(), own: words.number(), threads: words.number(), beyond: means.beyond }
+    }
+
+    /// That of a thread.
+    fn own(&self, thread: usize) -> *mut u8 {
+        match thread.checked_sub(self.threads) {
+            None => self.start.wrapping_add(self.shared + thread * self.own),
+            Some(more) => self.beyond.wrapping_add(more * self.own),
+        }
+    }
+}
+
+/// A step, ready to run.
+#[derive(Clone, Copy)]
+pub enum Step {
+    Nothing,
+    Zero { at: *mut u8, stretches: &'static [i64] },
+    Move { from: *mut u8, to: *mut u8, together: usize, dims: &'static [i64], steps: [&'static [i64]; 2] },
+    Positions(Positions),
+    Guard { at: *mut u8, code: u32, message: [u64; 2] },
+    Nest { entry: Nest, args: Args, n_items: usize, alone: bool },
+    Contract(Contract),
+}
+
+/// Integers as positions inside of axes.
+#[derive(Clone, Copy)]
+pub struct Positions {
+    from: *mut u8,
+    to: *mut u8,
+    /// Bytes of an index, and whether it has a sign.
+    width: usize,
+    signed: bool,
+    outside: u64,
+    /// Indices along each axis.
+    part: usize,
+    n: usize,
+    /// Of each axis its length, and what is said of an index outside: a code, and the texts before and behind the index.
+    axes: &'static [i64],
+}
+
+/// Words of an axis.
+const AXIS: usize = 6;
+
+/// A sum of products with its threads' shares.
+#[derive(Clone, Copy)]
+pub struct Contract {
+    args: Args,
+    scratch: Scratch,
+    method: Method,
+    weights: Weights,
+    /// Where the pieces of each thread begin, and where those of the last one end.
+    shares: &'static [u32],
+    pieces: &'static [Piece],
+}
+
+#[derive(Clone, Copy)]
+enum Method {
+    Direct(Direct),
+    Tiles(Tiles),
+}
+
+#[derive(Clone, Copy)]
+enum Weights {
+    At(*const u8),
+    EachRun(*mut u8, Packing),
+}
+
+impl Step {
+    /// Reads a step; `None` where there is no memory.
+    pub fn read(words: &mut Words, means: &Means, buffers: &[*mut u8], threads: usize, heap: &mut Heap) -> Option<Step> {
+        let buffer = |words: &mut Words| buffers[words.number()];
+        Some(match words.word() {
+            kind::ZERO => Step::Zero { at: buffer(words), stretches: words.list() },
+            kind::MOVE => {
+                let (from, to) = (buffer(words), buffer(words));
+                let from = from.wrapping_offset(words.signed() as isize);
+                let to = to.wrapping_offset(words.signed() as isize);
+                Step::Move { from, to, together: words.number(), dims: words.list(), steps: [words.list(), words.list()] }
+            }
+            kind::POSITIONS => Step::Positions(Positions {
+                from: buffer(words),
+                to: buffer(words),
+                width: words.number(),
+                signed: words.word() != 0,
+                outside: words.word(),
+                part: words.number(),
+                n: words.number(),
+                axes: words.list(),
+            }),
+            kind::GUARD => Step::Guard { at: buffer(words), code: words.word() as u32, message: [words.word(), words.word()] },
+            kind::NEST => {
+                let entry = means.code.wrapping_add(words.number());
+                // SAFETY: the image says that such a function is there.
+                let entry: Nest = unsafe { core::mem::transmute(entry) };
+                let (n_items, alone) = (words.number(), words.word() != 0);
+                Step::Nest { entry, n_items, alone, args: args(words, buffers, heap)? }
+            }
+            kind::CONTRACT => Step::Contract(Contract::read(words, means, buffers, threads, heap)?),
+            _ => Step::Nothing,
+        })
+    }
+
+    /// Runs it. Errors: what the operator fails with.
+    ///
+    /// # Safety
+    /// The buffers are those of the program, with inputs in them; nobody else uses them meanwhile.
+    pub unsafe fn run(&self, means: &Means, pool: &Pool) -> Result<(), Fault> {
+        match self {
+            Step::Nothing => {}
+            Step::Zero { at, stretches } => {
+                for stretch in stretches.chunks_exact(2) {
+                    // SAFETY: the stretches lie in the buffer.
+                    unsafe { core::ptr::write_bytes(at.wrapping_offset(stretch[0] as isize), 0, stretch[1] as usize) };
+                }
+            }
+            Step::Move { from, to, together, dims, steps } => {
+                // SAFETY: the places lie in the two buffers.
+                unsafe { move_elements(*from, *to, *together, dims, *steps) };
+            }
+            // SAFETY: the buffers hold what the image says.
+            Step::Positions(positions) => unsafe { positions.run()? },
+            Step::Guard { at, code, message } => {
+                // SAFETY: the buffer holds a bool, which is a byte.
+                if unsafe { at.read() } != 0 {
+                    return Err(Fault { code: *code, before: *message, index: None, behind: [0; 2] });
+                }
+            }
+            Step::Nest { entry, args, n_items, alone } => {
+                let threads = pool.n_threads();
+                if *alone || threads == 1 {
+                    // SAFETY: the code's accesses lie in its buffers.
+                    unsafe { entry(args.as_ptr(), 0, *n_items) };
+                } else {
+                    let args = Apart(args);
+                    pool.run(&|thread| {
+                        let [begin, end] = part(*n_items, thread, threads);
+                        if begin < end {
+                            // SAFETY: as above; items are independent of each other.
+                            unsafe { entry(args.get().as_ptr(), begin, end) };
+                        }
+                    });
+                }
+            }
+            // SAFETY: as this function.
+            Step::Contract(contract) => unsafe { contract.run(means, pool) },
+        }
+        Ok(())
+    }
+}
+
+impl Contract {
+    fn read(words: &mut Words, means: &Means, buffers: &[*mut u8], threads: usize, heap: &mut Heap) -> Option<Contract> {
+        let args = args(words, buffers, heap)?;
+        let alone = words.word() != 0;
+        let scratch = Scratch::read(words, means);
+        let weights = match words.word() {
+            weights::PACKED => Weights::At(means.image.wrapping_add(words.number())),
+            weights::EACH_RUN => Weights::EachRun(buffers[words.number()], Packing::read(words)),
+            _ => Weights::At(core::ptr::null()),
+        };
+        let work = contract::work(words);
+        let method = match words.word() {
+            method::TILES => Method::Tiles(Tiles::read(words, means.image)),
+            _ => Method::Direct(Direct::read(words)),
+        };
+        let threads = if alone { 1 } else { threads };
+        let mut n = 0;
+        work.split(threads, |_, _| n += 1);
+        let pieces = heap.take(n, Piece::NONE)?;
+        let shares = heap.take(threads + 1, n as u32)?;
+        shares[0] = 0;
+        let (mut at, mut of) = (0, 0);
+        work.split(threads, |thread, piece| {
+            while of < thread {
+                of += 1;
+                shares[of] = at as u32;
+            }
+            pieces[at] = piece;
+            at += 1;
+        });
+        Some(Contract { args, scratch, method, weights, shares, pieces })
+    }
+
+    /// # Safety
+    /// As [`Step::run`].
+    unsafe fn run(&self, means: &Means, pool: &Pool) {
+        let shared = Apart((self, means));
+        let n_shares = self.shares.len() - 1;
+        let each = |region: &(dyn Fn(usize) + Sync)| if n_shares == 1 { region(0) } else { pool.run(region) };
+        if let Weights::EachRun(source, packing) = self.weights {
+            let (source, to) = (Apart(source), Apart(self.scratch.start.cast::<f32>()));
+            let packing = Apart(packing);
+            each(&|thread| {
+                let [begin, end] = part(packing.get().n_pieces(), thread, n_shares);
+                for piece in begin..end {
+                    // SAFETY: the scratch memory has room for them, and each piece is packed by one thread.
+                    unsafe { packing.get().pack(*source.get(), *to.get(), piece) };
+                }
+            });
+        }
+        each(&|thread| {
+            let (this, means) = shared.get();
+            let packed = match this.weights {
+                Weights::At(packed) => packed,
+                Weights::EachRun(..) => this.scratch.start,
+            };
+            let own = this.scratch.own(thread);
+            for piece in &this.pieces[this.shares[thread] as usize..this.shares[thread + 1] as usize] {
+                // SAFETY: no two pieces write the same element, and no two threads have the same scratch memory.
+                unsafe {
+                    match &this.method {
+                        Method::Direct(direct) => direct.run(means.code, this.args, packed, piece),
+                        Method::Tiles(tiles) => tiles.run(means.code, this.args, packed, own, piece),
+                    }
+                }
+            }
+        });
+    }
+}
+
+impl Positions {
+    /// # Safety
+    /// The buffers are as large as the image says.
+    unsafe fn run(&self) -> Result<(), Fault> {
+        let (from, to) = (self.from, self.to.cast::<i32>());
+        for at in 0..self.n {
+            let place = from.wrapping_add(at * self.width);
+            // SAFETY: an index of that width is there.
+            let index: i128 = unsafe {
+                match (self.width, self.signed) {
+                    (1, true) => place.cast::<i8>().read_unaligned().into(),
+                    (2, true) => place.cast::<i16>().read_unaligned().into(),
+                    (4, true) => place.cast::<i32>().read_unaligned().into(),
+                    (_, true) => place.cast::<i64>().read_unaligned().into(),
+                    (1, false) => place.read_unaligned().into(),
+                    (2, false) => place.cast::<u16>().read_unaligned().into(),
+                    (4, false) => place.cast::<u32>().read_unaligned().into(),
+                    (_, false) => place.cast::<u64>().read_unaligned().into(),
+                }
+            };
+            let axis = &self.axes[at / self.part * AXIS..][..AXIS];
+            let length = i128::from(axis[0]);
+            let found = match self.outside {
+                _ if (0..length).contains(&index) => index as i32,
+                outside::NEAREST => index.clamp(0, length - 1) as i32,
+                // Both fit 65 bits, and the length 63.
+                outside::ROUND => index.rem_euclid(length) as i32,
+                outside::NOWHERE => -1,
+                _ => {
+                    let texts = [axis[2], axis[3], axis[4], axis[5]].map(|word| word as u64);
+                    let [before, behind] = [[texts[0], texts[1]], [texts[2], texts[3]]];
+                    return Err(Fault { code: axis[1] as u32, before, index: Some(index), behind });
+                }
+            };
+            // SAFETY: there is room for each.
+            unsafe { to.wrapping_add(at).write(found) };
+        }
+        Ok(())
+    }
+}
+
+/// Buffers that the words name, as the list that code takes.
+fn args(words: &mut Words, buffers: &[*mut u8], heap: &mut Heap) -> Option<Args> {
+    let list = words.sizes();
+    let args = heap.take(list.len(), core::ptr::null_mut())?;
+    args.iter_mut().zip(list).for_each(|(arg, &buffer)| *arg = buffers[buffer as usize]);
+    Some(args)
+}
+
+/// The `index`-th of `n_parts` parts of `0..n`: in order, their sizes differing by one at most.
+fn part(n: usize, index: usize, n_parts: usize) -> [usize; 2] {
+    let (size, larger) = (n / n_parts, n % n_parts);
+    let start = index * size + index.min(larger);
+    [start, start + size + usize::from(index < larger)]
+}
+
+/// As many dimensions as tensors may have.
+const MAX_RANK: usize = 64;
+
+/// Moves elements, `together` bytes at a time; steps are in bytes.
+///
+/// # Safety
+/// Every place lies in one of two buffers, which do not overlap.
+unsafe fn move_elements(mut from: *const u8, mut to: *mut u8, together: usize, dims: &[i64], steps: [&[i64]; 2]) {
+    let total: i64 = dims.iter().product();
+    let mut index = [0i64; MAX_RANK];
+    for _ in 0..total {
+        // SAFETY: the caller promises it of every index.
+        unsafe { core::ptr::copy_nonoverlapping(from, to, together) };
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            from = from.wrapping_offset(steps[0][axis] as isize);
+            to = to.wrapping_offset(steps[1][axis] as isize);
+            if index[axis] < dims[axis] {
+                break;
+            }
+            from = from.wrapping_offset((-steps[0][axis] * index[axis]) as isize);
+            to = to.wrapping_offset((-steps[1][axis] * index[axis]) as isize);
+            index[axis] = 0;
+        }
+    }
+}
+
+/// A value that all threads of a region may see.
+#[derive(Clone, Copy)]
+struct Apart<T>(T);
+
+// SAFETY: what is written through it is split among the threads.
+unsafe impl<T> Sync for Apart<T> {}
+
+impl<T> Apart<T> {
+    fn get(&self) -> &T {
+        &self.0
+    }
+}

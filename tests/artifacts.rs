@@ -1,0 +1,203 @@
+//! Artifacts give the bytes that programs in memory give: in relayc, and loaded by a program in C that knows nothing of relayc.
+//!
+//! What is damaged is refused: that is `tests/artifacts_damaged.rs`.
+
+#[path = "support/goldens.rs"]
+mod goldens;
+
+use goldens::programs;
+use rayon::prelude::*;
+use relayc::driver::artifact;
+use relayc::driver::bind::Bound;
+use relayc::driver::build::{Request, THREADS, build};
+use relayc::driver::compile::{Isa, Machine, Policy, Settings, compile, leaves};
+use relayc::driver::example::{Example, Runner};
+use relayc::driver::optimise::UNTIL;
+use relayc::driver::run::Limits;
+use relayc::driver::{Program, check_text};
+use relayc::jit::cpu::Cpu;
+use relayc::testing::run_lines;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+fn request(entry: &str, machines: &[Isa]) -> Request {
+    Request {
+        entry: entry.to_owned(),
+        level: 3,
+        accuracy: Policy::Fast,
+        threads: THREADS,
+        machines: machines.iter().map(|&isa| Machine::Common(isa)).collect(),
+        limits: Limits::default(),
+        asm: false,
+        name: "net".into(),
+    }
+}
+
+/// The bytes of a result, or the code and the words of a failure.
+type Answer = Result<Vec<Vec<u8>>, (&'static str, String)>;
+
+/// What the artifact of a function gives for each call, on each instruction set; `None` where none can be built.
+fn from_artifact(program: &Program, function: &str, calls: &[Vec<Bound>]) -> Option<Vec<Answer>> {
+    let built = match build(program, &request(function, &Cpu::get().isas())) {
+        Ok(built) => built,
+        Err(errors) if errors.iter().any(|error| error.code.id() == "E0603") => return None,
+        // A part that is computed when it is built may fail, as it does when it is compiled.
+        Err(errors) => return Some(vec![Err((errors[0].code.id(), errors[0].message.clone()))]),
+    };
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("net.so");
+    std::fs::write(&path, built.so).expect("written");
+    let ready = artifact::open(&path).and_then(artifact::Artifact::load).unwrap_or_else(|error| panic!("{error:?}"));
+    let answer = |isa: Isa, threads: usize, args: &Vec<Bound>| {
+        let ran = ready.run(args, threads, Some(isa), &Limits::default());
+        let bytes = |ran: artifact::Ran| ran.outputs.iter().map(|(_, tensor)| tensor.to_le_bytes()).collect();
+        ran.map(bytes).map_err(|error| (error.code.id(), error.message))
+    };
+    let runs = Cpu::get().isas().into_iter().flat_map(|isa| calls.iter().map(move |args| (isa, args))).enumerate();
+    Some(runs.map(|(at, (isa, args))| answer(isa, 1 + at % 3, args)).collect())
+}
+
+/// The same from the program in memory.
+fn from_memory(program: &Program, function: &str, calls: &[Vec<Bound>]) -> Vec<Answer> {
+    let mut answers = vec![];
+    for isa in Cpu::get().isas() {
+        let machine = Machine::Common(isa);
+        let settings = Settings { level: 3, isa, threads: THREADS, accuracy: Policy::Fast, machine };
+        match compile(program, function, &settings, Limits::default()) {
+            Ok(compiled) => answers.extend(calls.iter().map(|args| match compiled.run(args) {
+                Ok(result) => Ok(leaves(&[result]).into_iter().map(|tensor| tensor.to_le_bytes()).collect()),
+                Err(error) => Err((error.code.id(), error.message)),
+            })),
+            Err(relayc::driver::compile::Refused::Wrong(error)) => return vec![Err((error.code.id(), error.message))],
+            Err(relayc::driver::compile::Refused::Not(reason)) => panic!("@{function}: {}", reason.words()),
+        }
+    }
+    answers
+}
+
+/// How many functions of a program were built, how many not, and which differ.
+fn compared(path: &Path, text: &str) -> (usize, usize, Vec<String>) {
+    let name = path.display().to_string();
+    let program = check_text(&name, text, UNTIL);
+    let runner = Runner::new(&program, path.parent().unwrap_or(Path::new("")));
+    let mut calls: BTreeMap<String, Vec<Vec<Bound>>> = BTreeMap::new();
+    for (line, text) in run_lines(text) {
+        let example = Example::parse(&text).unwrap_or_else(|why| panic!("{name}:{line}: {why}"));
+        let args = runner.arguments(&example).unwrap_or_else(|why| panic!("{name}:{line}: {why}"));
+        calls.entry(example.function().to_owned()).or_default().push(args);
+    }
+    let (mut built, mut refused, mut differ) = (0, 0, vec![]);
+    for (function, calls) in &calls {
+        match from_artifact(&program, function, calls) {
+            None => refused += 1,
+            Some(found) if found == from_memory(&program, function, calls) => built += 1,
+            Some(_) => differ.push(format!("{name} @{function}")),
+        }
+    }
+    (built, refused, differ)
+}
+
+#[test]
+fn goldens_give_the_same_bytes_and_fail_with_the_same_words() {
+    let programs = programs();
+    let found: Vec<(usize, usize, Vec<String>)> = programs.par_iter().map(|(path, text)| compared(path, text)).collect();
+    let differ: Vec<&String> = found.iter().flat_map(|(_, _, differ)| differ).collect();
+    assert!(differ.is_empty(), "{differ:#?}");
+    let (built, refused) = found.iter().fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    println!("{built} functions built, {refused} refused");
+    // What is refused branches, or has an operator without a kernel: that is said in its golden.
+    assert!(built > 950, "{built} built, {refused} refused");
+}
+
+fn relayc(folder: &Path, args: &[&str]) -> String {
+    let out = Command::new(env!("CARGO_BIN_EXE_relayc")).args(args).current_dir(folder).output().expect("relayc runs");
+    assert!(out.status.success(), "relayc {args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// Convolutions whose weights are inputs, so that each run packs them, by tiles and otherwise.
+const WEIGHTS_LATE: &str = r#"
+def @main(%x: Tensor[(1, 32, 56, 56), float32], %w: Tensor[(32, 32, 3, 3), float32], %m: Tensor[(10, 32), float32]) {
+  %0 = nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3]));
+  %1 = nn.batch_flatten(nn.global_avg_pool2d(%0));
+  (nn.softmax(nn.dense(%1, %m, units=10)), %0)
+}
+"#;
+
+#[test]
+fn networks_give_the_same_bytes_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("late.relay"), WEIGHTS_LATE).expect("written");
+    for name in ["mlp", "mobilenet", "lstm"] {
+        relayc(at, &["model", name, "--params", &format!("{name}.params"), "-o", &format!("{name}.relay")]);
+    }
+    for name in ["late", "mlp", "mobilenet", "lstm"] {
+        let (text, so) = (format!("{name}.relay"), format!("{name}.so"));
+        let params = format!("{name}.params");
+        let params: &[&str] = if name == "late" { &[] } else { &["--params", &params] };
+        relayc(at, &[&["build", &text, "-o", &so], params].concat());
+        for isa in Cpu::get().isas() {
+            let target = if isa == Isa::Avx2 { "x86-64-v3" } else { "x86-64-v4" };
+            let common = ["--fill", "rand:seed=7", "--target", target];
+            relayc(at, &[&["run", &text, "--outputs", "jit.npz"], params, &common].concat());
+            let expected = std::fs::read(at.join("jit.npz")).expect("written");
+            for threads in ["1", "2", "5"] {
+                relayc(at, &[&["run", &so, "--outputs", "so.npz", "--threads", threads][..], &common].concat());
+                let found = std::fs::read(at.join("so.npz")).expect("written");
+                assert!(found == expected, "{name} on {target} by {threads} threads");
+            }
+        }
+    }
+}
+
+/// The compiler that also links relayc.
+fn cc(folder: &Path, args: &[&str]) {
+    let out = Command::new("cc").args(["-Wall", "-Wextra", "-Werror", "-O1"]).args(args).current_dir(folder).output();
+    let out = out.expect("a C compiler: Rust links with it too");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+}
+
+#[test]
+fn c_programs_link_artifacts_and_load_them() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/c");
+    relayc(at, &["model", "mlp", "--params", "mlp.params", "-o", "mlp.relay"]);
+    relayc(at, &["build", "mlp.relay", "--params", "mlp.params", "-o", "net.so"]);
+    relayc(at, &["run", "mlp.relay", "--params", "mlp.params", "--fill", "ones", "--target", target(), "-o", "out=@y.npy"]);
+    let bytes = std::fs::read(at.join("y.npy")).expect("written");
+    let numbers: Vec<String> =
+        bytes[bytes.len() - 40..].as_chunks().0.iter().map(|x| f32::from_le_bytes(*x).to_string()).collect();
+    let run = |program: &str| {
+        let out = Command::new(at.join(program)).current_dir(at).stdin(Stdio::null()).output().expect("it runs");
+        assert!(out.status.success(), "{program}: {}", String::from_utf8_lossy(&out.stderr));
+        let text = String::from_utf8_lossy(&out.stdout).into_owned();
+        let found = text.trim().strip_prefix("out: ").unwrap_or_else(|| panic!("{text}")).split(' ');
+        let found: Vec<String> = found.map(|x| x.parse::<f32>().expect("a number").to_string()).collect();
+        assert_eq!(found, numbers[..found.len()], "{program}");
+        assert_eq!(found.len(), 5);
+    };
+    let source = |name: &str| examples.join(name).display().to_string();
+    cc(at, &["-I.", &source("linked.c"), "./net.so", "-o", "linked"]);
+    run("linked");
+    cc(at, &["-I.", &source("loaded.c"), "-ldl", "-o", "loaded"]);
+    run("loaded");
+    // Nothing but what every process has, and the same with threads of its own.
+    cc(at, &["-I.", &source("threads.c"), "./net.so", "-lpthread", "-o", "threads"]);
+    run("threads");
+}
+
+/// The best target that this machine runs.
+fn target() -> &'static str {
+    if Cpu::get().has(Isa::Avx512) { "x86-64-v4" } else { "x86-64-v3" }
+}
+
+#[test]
+fn the_same_program_gives_the_same_file() {
+    let program = check_text("late.relay", WEIGHTS_LATE, UNTIL);
+    let files = [0, 1].map(|_| build(&program, &request("main", &[Isa::Avx2, Isa::Avx512])).map(|built| built.so));
+    let [Ok(first), Ok(second)] = files else { panic!("it can be built on any machine") };
+    assert!(first == second);
+}
