@@ -22,6 +22,9 @@ pub struct Args {
     /// The shape of an input, where the model leaves dimensions open; `?` leaves one open. May be repeated.
     #[arg(long, value_name = "NAME=DIMS")]
     shape: Vec<String>,
+    /// What an input is known to be, which becomes part of the program: `axes=2xi64=[0, 1]`, `axes=@axes.npy`. May be repeated.
+    #[arg(short, long = "input", value_name = "NAME=SPEC")]
+    input: Vec<String>,
     /// Make results of nodes that cannot be imported inputs of the program.
     #[arg(long)]
     keep_going: bool,
@@ -35,6 +38,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         model: args.model.clone(),
         params: args.params.clone(),
         shapes: args.shape.clone(),
+        inputs: args.input.clone(),
         keep_going: args.keep_going,
         external_data: args.external_data,
     };

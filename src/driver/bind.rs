@@ -19,7 +19,7 @@ use crate::formats::Named;
 use crate::sys;
 use crate::tensor::Tensor;
 use crate::tensor::size::checked_size;
-use crate::types::{Dim, Ty, Types, dims_of};
+use crate::types::{DType, Dim, Ty, Types, dims_of};
 use leaves::Leaf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Files, Filling, Source};
@@ -122,6 +122,22 @@ pub fn weights(
     let names: Vec<String> =
         binder.leaves.iter().zip(&binder.given).filter(|(_, given)| given.is_some()).map(|(leaf, _)| leaf.name.clone()).collect();
     Ok(names.into_iter().zip(binder.finish()?).collect())
+}
+
+/// Name and tensor of a `NAME=SPEC` that no type is known for: it says its own shape.
+///
+/// Errors: E0707 for one that is not understood, E0701, E0703 and E0804 for files.
+pub fn constant(text: &str) -> Result<(String, Tensor), Diagnostic> {
+    let wrong =
+        |words: &str| errors::bad_input(text, words).help("write `NAME=2xi64=[0, 1]`, `NAME=@x.npy` or `NAME=@x.npz:KEY`");
+    let (name, spec) = text.split_once('=').ok_or_else(|| wrong("it is not NAME=SPEC"))?;
+    let source = Source::parse(spec).map_err(|words| wrong(&words))?;
+    if matches!(source, Source::Filling(_)) {
+        return Err(wrong("it does not say a shape"));
+    }
+    let leaf = Leaf { name: name.trim().to_owned(), dims: vec![], dtype: DType::F32 };
+    let tensor = Files::default().tensor(&source, &leaf, text)?;
+    Ok((leaf.name, tensor))
 }
 
 /// `NAME.AXIS=N`: gives a dimension of one of the tensors a number.

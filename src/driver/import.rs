@@ -4,6 +4,7 @@
 //! (`formats::onnx::import`); in the printed program each call says which node it comes from, `/* span=conv1:0:0 */`, as TVM's own
 //! importer has it.
 
+use super::bind;
 use crate::base::text::{count, thousands};
 use crate::base::{Sources, Span};
 use crate::diag::{Diagnostic, codes};
@@ -23,6 +24,8 @@ pub struct Request {
     pub params: Option<PathBuf>,
     /// `--shape`, as written.
     pub shapes: Vec<String>,
+    /// `-i`, as written.
+    pub inputs: Vec<String>,
     pub keep_going: bool,
     pub external_data: bool,
 }
@@ -62,6 +65,10 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         Ok(shapes) => shapes,
         Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
     };
+    let constants = match request.inputs.iter().map(|input| bind::constant(input)).collect::<Result<Vec<_>, _>>() {
+        Ok(constants) => constants,
+        Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
+    };
     let name = request.model.display().to_string();
     let folder = request.model.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let read = |outside: &Outside| sys::read_inside(folder, &outside.path, outside.offset, outside.length);
@@ -69,6 +76,7 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         name: &name,
         file: sources.next_id(),
         shapes: &shapes,
+        constants: &constants,
         keep_going: request.keep_going,
         as_params: request.params.is_some(),
         outside: request.external_data.then_some(&read),

@@ -6,6 +6,9 @@ use crate::diag::{Diagnostic, codes};
 use crate::formats::errors::{entry_limit, unsound};
 use crate::ops::OpDef;
 use crate::ops::rel::{Fault, FaultHelp};
+use crate::tensor::Tensor;
+use crate::tensor::text::type_text;
+use crate::types::{DType, Dim};
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
@@ -163,9 +166,9 @@ pub fn no_place(model: &str, tensor: &str, location: &str, why: &str) -> Diagnos
     Diagnostic::new(codes::E0717, message).help("only files of the model's own folder are read, and of folders inside it")
 }
 
-/// `--shape` for what is no input.
-pub fn no_input<'a>(name: &str, inputs: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0706, format!("`--shape {}=…`: the model has no such input", shown(name)));
+/// A flag for what is no input.
+pub fn no_input<'a>(flag: &str, name: &str, inputs: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0706, format!("`{flag} {}=…`: the model has no such input", shown(name)));
     match nearest(name, inputs.clone()) {
         Some(near) => diagnostic.help(format!("did you mean `{}`?", shown(near))),
         None => {
@@ -176,6 +179,14 @@ pub fn no_input<'a>(name: &str, inputs: impl Iterator<Item = &'a str> + Clone) -
             })
         }
     }
+}
+
+/// A constant for an input that the model says is of another type.
+pub fn other_constant(name: &str, found: &Tensor, dims: &[Dim], dtype: DType) -> Diagnostic {
+    let known: Vec<Dim> = found.shape().iter().map(|&dim| i64::try_from(dim).map_or(Dim::Any, Dim::known)).collect();
+    let (found, wanted) = (type_text(&known, found.dtype()), type_text(dims, dtype));
+    Diagnostic::new(codes::E0705, format!("`-i {}=…` is {found}, the model says {wanted}", shown(name)))
+        .help("give it the dtype and the shape that the model says")
 }
 
 /// `--shape` that the model contradicts.

@@ -20,6 +20,7 @@ use crate::base::Span;
 use crate::diag::Diagnostic;
 use crate::formats::onnx::proto::{FunctionProto, ModelProto};
 use crate::ir::{ExprKind, VarId};
+use crate::tensor::Tensor;
 use crate::types::{DType, Dim, MAX_RANK, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -210,10 +211,11 @@ impl<'a> Walk<'a> {
         let free = |input: &&'a ValueInfoProto| !frame.values.contains_key(input.name.as_deref().unwrap_or_default());
         let inputs: Vec<&ValueInfoProto> = graph.input.iter().filter(free).collect();
         let names = || inputs.iter().map(|input| input.name.as_deref().unwrap_or_default());
-        let mut found: Vec<Diagnostic> = shapes
-            .iter()
-            .filter(|(name, _)| !names().any(|input| input == name))
-            .map(|(name, _)| errors::no_input(name, names()))
+        let constants = self.request.constants;
+        let said = shapes.iter().map(|(name, _)| ("--shape", name)).chain(constants.iter().map(|(name, _)| ("-i", name)));
+        let mut found: Vec<Diagnostic> = said
+            .filter(|(_, name)| !names().any(|input| input == *name))
+            .map(|(flag, name)| errors::no_input(flag, name, names()))
             .collect();
         for input in &inputs {
             let name = input.name.as_deref().unwrap_or_default();
@@ -221,7 +223,13 @@ impl<'a> Walk<'a> {
             let span = self.listing.add_value("input", name);
             self.b.span = span;
             let value = match self.declared_ty(input.r#type.as_ref(), wanted) {
-                Ok(Ok(ty)) => self.parameter(name, ty),
+                Ok(Ok(ty)) => match constants.iter().find(|(given, _)| given == name) {
+                    Some((_, value)) => self.given(name, value, ty).unwrap_or_else(|error| {
+                        found.push(error);
+                        self.poison
+                    }),
+                    None => self.parameter(name, ty),
+                },
                 Ok(Err(reason)) => {
                     self.refuse("an input", &reason, name, span);
                     self.poison
@@ -234,6 +242,19 @@ impl<'a> Walk<'a> {
             frame.values.insert(name, value);
         }
         if found.is_empty() { Ok(()) } else { Err(found) }
+    }
+
+    /// A constant in place of an input of a type.
+    fn given(&mut self, name: &str, value: &Tensor, ty: Ty) -> Result<Val, Diagnostic> {
+        let fits = |(dim, &n): (&Dim, &usize)| dim.value().is_none_or(|dim| usize::try_from(dim) == Ok(n));
+        match self.b.module.types.as_tensor(ty) {
+            Some((dims, dtype))
+                if dtype != value.dtype() || dims.len() != value.rank() || !dims.iter().zip(value.shape()).all(fits) =>
+            {
+                Err(errors::other_constant(name, value, dims, dtype))
+            }
+            _ => Ok(self.b.constant(value.clone())),
+        }
     }
 
     /// A new parameter of the program.

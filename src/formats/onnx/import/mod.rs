@@ -43,6 +43,8 @@ pub struct Import<'a> {
     /// The number that its listing gets as a text.
     pub file: FileId,
     pub shapes: &'a Shapes,
+    /// What inputs are known to be, by their names in the model: constants of the program.
+    pub constants: &'a [(String, Tensor)],
     /// Whether the results of nodes that cannot be imported become inputs of the program.
     pub keep_going: bool,
     /// Whether tensors become parameters with weights; else they are constants of the program.

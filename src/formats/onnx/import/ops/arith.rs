@@ -25,18 +25,19 @@ fn chain(cx: &mut Cx, relay: &str) -> Result {
     rest.iter().try_fold(first, |so_far, &operand| cx.binary(relay, so_far, operand))
 }
 
-/// The exponent may be of another dtype than the base, whose dtype the result has; an integer to a float power is computed in
-/// floats.
+/// The exponent may be of another dtype than the base, whose dtype the result has; powers of integers are computed in floats.
 fn pow(cx: &mut Cx) -> Results {
     let (base, exponent) = (cx.input(0)?, cx.input(1)?);
-    let (dtype, other) = (cx.dtype(base)?, cx.dtype(exponent)?);
-    if !dtype.is_float() && other.is_float() {
-        let wide = cx.cast(base, other)?;
-        let power = cx.binary("power", wide, exponent)?;
-        return Ok(vec![cx.cast(power, dtype)?]);
-    }
-    let exponent = cx.cast(exponent, dtype)?;
-    Ok(vec![cx.binary("power", base, exponent)?])
+    let dtype = cx.dtype(base)?;
+    let exponent_dtype = cx.dtype(exponent)?;
+    let wide = match (dtype.is_float(), exponent_dtype.is_float()) {
+        (true, _) => dtype,
+        (false, true) => exponent_dtype,
+        (false, false) => DType::F64,
+    };
+    let (base, exponent) = (cx.cast(base, wide)?, cx.cast(exponent, wide)?);
+    let power = cx.binary("power", base, exponent)?;
+    Ok(vec![cx.cast(power, dtype)?])
 }
 
 fn reciprocal(cx: &mut Cx) -> Results {
@@ -46,21 +47,10 @@ fn reciprocal(cx: &mut Cx) -> Results {
     Ok(vec![cx.binary("divide", one, x)?])
 }
 
-/// Halves are rounded to even numbers, where Relay's `round` rounds them away from zero: where a half is cut off, the result is
-/// twice the rounded half of `x`.
+/// Halves are rounded to even numbers.
 fn round(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
-    let dtype = cx.dtype(x)?;
-    let (half, two) = (cx.scalar(dtype, 0.5)?, cx.scalar(dtype, 2.0)?);
-    let nearest = cx.unary("round", x)?;
-    let whole = cx.unary("trunc", x)?;
-    let cut = cx.binary("subtract", x, whole)?;
-    let cut = cx.unary("abs", cut)?;
-    let is_half = cx.binary("equal", cut, half)?;
-    let halved = cx.binary("multiply", x, half)?;
-    let even = cx.unary("round", halved)?;
-    let even = cx.binary("multiply", even, two)?;
-    Ok(vec![cx.call("where", &[is_half, even, nearest], &[])?])
+    Ok(vec![cx.round_even(x)?])
 }
 
 fn mean(cx: &mut Cx) -> Results {

@@ -1,6 +1,7 @@
 //! Convolution.
 
-use super::super::cx::{Cx, Results};
+use super::super::build::Val;
+use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
 use super::window::{n_spatial, window};
 use super::{Converter, op};
@@ -8,6 +9,15 @@ use crate::ir::AttrValue;
 
 fn conv(cx: &mut Cx) -> Results {
     let (x, weight) = (cx.input(0)?, cx.input(1)?);
+    let out = convolve(cx, x, weight)?;
+    Ok(vec![match cx.opt(2) {
+        Some(bias) => cx.binary("nn.bias_add", out, bias)?,
+        None => out,
+    }])
+}
+
+/// The convolution that the attributes of the node say, without a bias.
+pub fn convolve(cx: &mut Cx, x: Val, weight: Val) -> Result {
     let shape = cx.shape(x)?;
     let n = n_spatial(shape.len())?;
     let of_weight = cx.dims(weight)?;
@@ -30,11 +40,7 @@ fn conv(cx: &mut Cx) -> Results {
         ("channels", AttrValue::int(channels)),
         ("kernel_size", AttrValue::ints(&window.kernel)),
     ]);
-    let out = cx.call(relay, &[x, weight], &attrs)?;
-    Ok(vec![match cx.opt(2) {
-        Some(bias) => cx.binary("nn.bias_add", out, bias)?,
-        None => out,
-    }])
+    cx.call(relay, &[x, weight], &attrs)
 }
 
 pub const FAMILY: &[Converter] = &[op("Conv", &[1, 11, 22], conv).but("more than three spatial axes; a weight of unknown shape")];

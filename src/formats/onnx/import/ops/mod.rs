@@ -10,13 +10,28 @@ mod compare;
 mod constant;
 mod control;
 mod conv;
+mod conv_transpose;
+mod curves;
+mod index;
+mod loss;
 mod matmul;
+mod max_positions;
+mod moving;
 mod norm;
+mod normal;
+mod optional;
 mod pool;
+mod quantized;
+mod recurrent;
+mod reduce;
 mod refused;
+mod resize;
 mod shape;
+mod signal;
 mod slice;
+mod vision;
 mod window;
+mod words;
 
 pub use refused::Refused;
 
@@ -38,11 +53,24 @@ const FAMILIES: &[&[Converter]] = &[
     constant::FAMILY,
     control::FAMILY,
     conv::FAMILY,
+    conv_transpose::FAMILY,
+    curves::FAMILY,
+    index::FAMILY,
+    loss::FAMILY,
     matmul::FAMILY,
+    moving::FAMILY,
     norm::FAMILY,
+    normal::FAMILY,
+    optional::FAMILY,
     pool::FAMILY,
+    quantized::FAMILY,
+    recurrent::FAMILY,
+    reduce::FAMILY,
+    resize::FAMILY,
     shape::FAMILY,
+    signal::FAMILY,
     slice::FAMILY,
+    vision::FAMILY,
 ];
 
 /// What an operator becomes.

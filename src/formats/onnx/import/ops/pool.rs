@@ -2,6 +2,7 @@
 
 use super::super::cx::{Cx, Results};
 use super::super::errors::Refusal;
+use super::max_positions;
 use super::window::{Window, n_spatial, window};
 use super::{Converter, op};
 use crate::ir::AttrValue;
@@ -29,14 +30,14 @@ const MAX: [&str; 3] = ["nn.max_pool1d", "nn.max_pool2d", "nn.max_pool3d"];
 const AVERAGE: [&str; 3] = ["nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d"];
 
 fn max_pool(cx: &mut Cx) -> Results {
-    if cx.wants(1) {
-        return Err(Refusal::unsupported("the positions of the largest elements"));
-    }
-    // Of the positions only.
-    cx.ignore("storage_order");
-    let (_, relay, attrs) = pool(cx, MAX)?;
+    let by_columns = cx.int("storage_order", 0)? != 0;
+    let (window, relay, attrs) = pool(cx, MAX)?;
     let x = cx.input(0)?;
-    Ok(vec![cx.call(relay, &[x], &attrs)?])
+    let largest = cx.call(relay, &[x], &attrs)?;
+    match cx.wants(1) {
+        true => Ok(vec![largest, max_positions::positions(cx, x, largest, &window, by_columns)?]),
+        false => Ok(vec![largest]),
+    }
 }
 
 fn average_pool(cx: &mut Cx) -> Results {

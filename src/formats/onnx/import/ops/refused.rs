@@ -12,11 +12,24 @@ const fn no(kind: &'static str, why: &'static str) -> Refused {
     Refused { kind, why }
 }
 
+const RANDOM: &str = "random numbers, which ONNX leaves to each runtime and Relay draws with a key";
 const SEQUENCE: &str = "Relay has no sequences";
+const STRINGS: &str = "Relay has no strings";
+const TRAINING: &str = "a step of training, and a program is for inference";
 
 /// Sorted by name.
 pub const REFUSED: &[Refused] = &[
+    no("Bernoulli", RANDOM),
     no("ConcatFromSequence", SEQUENCE),
+    no("Det", "Relay has no determinant"),
+    no("ImageDecoder", "Relay decodes no pictures"),
+    no("Multinomial", RANDOM),
+    no("Optional", "Relay has no values that may be missing"),
+    no("RandomNormal", RANDOM),
+    no("RandomNormalLike", RANDOM),
+    no("RandomUniform", RANDOM),
+    no("RandomUniformLike", RANDOM),
+    no("RegexFullMatch", STRINGS),
     no("SequenceAt", SEQUENCE),
     no("SequenceConstruct", SEQUENCE),
     no("SequenceEmpty", SEQUENCE),
@@ -25,4 +38,12 @@ pub const REFUSED: &[Refused] = &[
     no("SequenceLength", SEQUENCE),
     no("SequenceMap", SEQUENCE),
     no("SplitToSequence", SEQUENCE),
+    no("StringConcat", STRINGS),
+    no("StringNormalizer", STRINGS),
+    no("StringSplit", STRINGS),
+    no("TfIdfVectorizer", "n-grams are counted, for which Relay has no operator"),
+    no("ai.onnx.preview.training.Adagrad", TRAINING),
+    no("ai.onnx.preview.training.Adam", TRAINING),
+    no("ai.onnx.preview.training.Gradient", TRAINING),
+    no("ai.onnx.preview.training.Momentum", TRAINING),
 ];

@@ -1,0 +1,75 @@
+//! Where the largest elements of a pool's windows lie, which Relay's pools do not say.
+//!
+//! The elements of all windows are taken side by side, with positions that are worked out while importing; the first largest of
+//! each is looked for there, and its place in the window is looked up as a position of the tensor. Padding stands for the least
+//! number, behind an element that is in the window.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64"
+)]
+
+use super::window::Window;
+use super::words::*;
+
+/// Positions in the whole tensor, row by row, or with the spatial axes turned round.
+pub fn positions(cx: &mut Cx, x: Val, largest: Val, window: &Window, by_columns: bool) -> Result {
+    let (shape, out) = (cx.sizes(x)?, cx.sizes(largest)?);
+    let (&[batch, channels], spatial) = (&shape[..2], &shape[2..]) else { return Err(refuse("an operand without channels")) };
+    let (n_in, n_out, n_kernel) = (product(spatial), product(&out[2..]), product(&window.kernel));
+    let n_all = n_out.saturating_mul(n_kernel);
+    if n_all > MAX_CONSTANT || product(&shape) > MAX_NUMBER {
+        return Err(refuse(format!("the positions of the largest elements of {n_out} windows of {n_kernel}")));
+    }
+    let mut places = Vec::with_capacity(n_all as usize);
+    let mut inside = Vec::with_capacity(n_all as usize);
+    for o in 0..n_out {
+        for k in 0..n_kernel {
+            let place = place(window, spatial, &unravel(o, &out[2..]), &unravel(k, &window.kernel));
+            inside.push(place.is_some());
+            places.push(place.unwrap_or(0));
+        }
+    }
+    let named: Vec<i64> = places.iter().map(|&place| if by_columns { turned(place, spatial) } else { place }).collect();
+    let flat = cx.reshape(x, &[batch, channels, n_in])?;
+    let mut side = cx.take(flat, places, 2)?;
+    if inside.contains(&false) {
+        let inside = cx.put(Tensor::from_vec(&[inside.len()], inside))?;
+        let dtype = cx.dtype(x)?;
+        let least = if dtype.is_float() { f64::NEG_INFINITY } else { -(2f64.powi(i32::from(dtype.bits) - 1)) };
+        let least = cx.like(x, if dtype.code == DTypeCode::UInt { 0.0 } else { least })?;
+        side = cx.select(inside, side, least)?;
+    }
+    let windows = cx.reshape(side, &[batch, channels, n_out, n_kernel])?;
+    let best = cx.call("argmax", &[windows], &[("axis", ints(&[3]))])?;
+    let best = cx.cast(best, DType::I64)?;
+    let starts: Vec<i64> = (0..n_out).map(|o| o * n_kernel).collect();
+    let starts = cx.int_list(&starts);
+    let at = cx.binary("add", best, starts)?;
+    let named = cx.int_list(&named);
+    let within = cx.call("take", &[named, at], &[("axis", int(0)), ("mode", AttrValue::str("fast"))])?;
+    let bases: Vec<i64> = (0..batch * channels).map(|plane| plane * n_in).collect();
+    let bases = cx.put(Tensor::from_vec(&[batch as usize, channels as usize, 1], bases))?;
+    let all = cx.binary("add", within, bases)?;
+    cx.reshape(all, &out)
+}
+
+/// The flat position of a place of a window, if it is no padding.
+fn place(window: &Window, spatial: &[i64], at: &[i64], inside: &[i64]) -> Option<i64> {
+    let mut flat = 0i64;
+    for (axis, &n) in spatial.iter().enumerate() {
+        let (stride, dilation, pad) = (window.strides[axis], window.dilations[axis], window.pads[axis]);
+        let i = at[axis].saturating_mul(stride).saturating_add(inside[axis].saturating_mul(dilation)).saturating_sub(pad);
+        if !(0..n).contains(&i) {
+            return None;
+        }
+        flat = flat * n + i;
+    }
+    Some(flat)
+}
+
+/// A flat position counted with the first axis fastest.
+fn turned(place: i64, spatial: &[i64]) -> i64 {
+    unravel(place, spatial).iter().zip(spatial).rev().fold(0, |flat, (&i, &n)| flat * n + i)
+}

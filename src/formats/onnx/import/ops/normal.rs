@@ -1,0 +1,128 @@
+//! Normalisations: numbers less their mean, by their deviation, along some axes.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
+)]
+
+use super::words::*;
+use super::{Converter, op};
+
+/// The mean along axes, and what is left of `x` without it.
+fn centred(cx: &mut Cx, x: Val, axes: &[i64]) -> Result<(Val, Val)> {
+    let mean = cx.reduce("mean", x, axes, true)?;
+    Ok((mean, cx.binary("subtract", x, mean)?))
+}
+
+/// With the three results of ONNX; where only the first is wanted and Relay has it, one call.
+fn layer_norm(cx: &mut Cx) -> Results {
+    let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.opt(2));
+    let (rank, epsilon) = (cx.rank(x)?, cx.float("epsilon", 1e-5)?);
+    let axis = cx.axis_attr("axis", -1, rank)?;
+    if axis + 1 == rank && !cx.wants(1) && !cx.wants(2) && cx.rank(scale)? == 1 && cx.dim(scale, 0)? == cx.dim(x, axis)? {
+        let bias = match bias {
+            Some(bias) => bias,
+            None => cx.call("zeros_like", &[scale], &[])?,
+        };
+        let attrs = [("axis", AttrValue::int(-1)), ("epsilon", AttrValue::float(epsilon))];
+        return one(cx.call("nn.layer_norm", &[x, scale, bias], &attrs)?);
+    }
+    let axes: Vec<i64> = (axis as i64..rank as i64).collect();
+    // `stash_type` 1: the statistics of half floats are float32.
+    let dtype = cx.dtype(x)?;
+    let wide = if dtype == DType::F64 { x } else { cx.cast(x, DType::F32)? };
+    let (mean, diff) = centred(cx, wide, &axes)?;
+    let squares = cx.binary("multiply", diff, diff)?;
+    let variance = cx.reduce("mean", squares, &axes, true)?;
+    let epsilon = cx.like(variance, epsilon)?;
+    let above = cx.binary("add", variance, epsilon)?;
+    let deviation = cx.unary("sqrt", above)?;
+    let unit = cx.like(deviation, 1.0)?;
+    let inverse = cx.binary("divide", unit, deviation)?;
+    let normal = cx.binary("multiply", diff, inverse)?;
+    let normal = cx.cast(normal, dtype)?;
+    let mut result = cx.binary("multiply", normal, scale)?;
+    if let Some(bias) = bias {
+        result = cx.binary("add", result, bias)?;
+    }
+    Ok(vec![result, mean, inverse])
+}
+
+fn instance_norm(cx: &mut Cx) -> Results {
+    let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    let epsilon = AttrValue::float(cx.float("epsilon", 1e-5)?);
+    one(cx.call("nn.instance_norm", &[x, scale, bias], &[("axis", AttrValue::int(1)), ("epsilon", epsilon)])?)
+}
+
+/// In operator sets 18 to 20 scale and bias have a number for each group; Relay's, as those later, one for each channel.
+fn group_norm(cx: &mut Cx) -> Results {
+    let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    let groups = cx.required_int("num_groups")?;
+    let channels = cx.size(x, 1)?;
+    if groups < 1 || channels % groups != 0 {
+        return Err(refuse(format!("{channels} channels in {groups} groups")));
+    }
+    let per_channel = |cx: &mut Cx, value: Val| {
+        if cx.dim(value, 0)? == channels {
+            return Ok(value);
+        }
+        cx.call("repeat", &[value], &[("repeats", AttrValue::int(channels / groups)), ("axis", AttrValue::int(0))])
+    };
+    let (scale, bias) = (per_channel(cx, scale)?, per_channel(cx, bias)?);
+    let epsilon = AttrValue::float(cx.float("epsilon", 1e-5)?);
+    let attrs = [("num_groups", AttrValue::int(groups)), ("axis", AttrValue::int(1)), ("epsilon", epsilon)];
+    one(cx.call("nn.group_norm", &[x, scale, bias], &attrs)?)
+}
+
+fn lrn(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let attrs = [
+        ("size", AttrValue::int(cx.required_int("size")?)),
+        ("axis", AttrValue::int(1)),
+        ("bias", AttrValue::float(cx.float("bias", 1.0)?)),
+        ("alpha", AttrValue::float(cx.float("alpha", 1e-4)?)),
+        ("beta", AttrValue::float(cx.float("beta", 0.75)?)),
+    ];
+    one(cx.call("nn.lrn", &[x], &attrs)?)
+}
+
+fn lp_norm(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let axis = cx.int("axis", -1)?;
+    let norm = match cx.int("p", 2)? {
+        1 => {
+            let sizes = cx.unary("abs", x)?;
+            cx.reduce("sum", sizes, &[axis], true)?
+        }
+        2 => {
+            let squares = cx.binary("multiply", x, x)?;
+            let sum = cx.reduce("sum", squares, &[axis], true)?;
+            cx.unary("sqrt", sum)?
+        }
+        p => return Err(refuse(format!("p = {p}, where 1 and 2 are defined"))),
+    };
+    one(cx.binary("divide", x, norm)?)
+}
+
+fn mean_variance(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let axes = cx.ints("axes")?.unwrap_or_else(|| vec![0, 2, 3]);
+    let (_, diff) = centred(cx, x, &axes)?;
+    let squares = cx.binary("multiply", diff, diff)?;
+    let variance = cx.reduce("mean", squares, &axes, true)?;
+    let deviation = cx.unary("sqrt", variance)?;
+    // The standard's own decomposition has this number, which keeps constants from becoming 0 / 0.
+    let least = cx.like(x, 1e-9)?;
+    let deviation = cx.binary("add", deviation, least)?;
+    one(cx.binary("divide", diff, deviation)?)
+}
+
+pub const FAMILY: &[Converter] = &[
+    op("LayerNormalization", &[17], layer_norm),
+    op("InstanceNormalization", &[6, 22], instance_norm),
+    op("GroupNormalization", &[18, 21], group_norm),
+    op("LRN", &[1, 13], lrn).but("an even `size`").but("an even `size`"),
+    op("LpNormalization", &[1, 22], lp_norm),
+    op("MeanVarianceNormalization", &[9, 13], mean_variance),
+];

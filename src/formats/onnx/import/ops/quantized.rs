@@ -1,0 +1,191 @@
+//! Numbers in few bits: `QuantizeLinear` and its kin.
+//!
+//! ONNX rounds halves to the even number where Relay's `qnn` operators round them away from zero or upwards, so what ends in
+//! rounding is written with Relay's plain operators; sums of products are `qnn.conv2d` where that is the same.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
+)]
+
+use super::conv;
+use super::words::*;
+use super::{Converter, op};
+
+/// A scale or zero point: one number as it is, several so that they broadcast along `axis` of a tensor of so many axes.
+fn along(cx: &mut Cx, value: Val, axis: usize, rank: usize) -> Result {
+    match cx.rank(value)? {
+        0 => Ok(value),
+        1 if cx.dim(value, 0)? == 1 => cx.reshape(value, &[]),
+        1 => {
+            let n = cx.dim(value, 0)?;
+            let shape: Vec<i64> = std::iter::once(n).chain(std::iter::repeat_n(1, rank.saturating_sub(axis + 1))).collect();
+            cx.reshape(value, &shape)
+        }
+        _ => Ok(value),
+    }
+}
+
+/// `round(x / scale) + zero_point`, limited to the dtype.
+fn quantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>, dtype: DType) -> Result {
+    let wide = if cx.dtype(x)? == DType::F64 { DType::F64 } else { DType::F32 };
+    let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
+    let quotient = cx.binary("divide", x, scale)?;
+    settled(cx, quotient, zero_point, dtype)
+}
+
+/// Rounds a float, adds the zero point, and limits the sum to the dtype.
+fn settled(cx: &mut Cx, x: Val, zero_point: Option<Val>, dtype: DType) -> Result {
+    let wide = cx.dtype(x)?;
+    let mut x = cx.round_even(x)?;
+    if let Some(zero_point) = zero_point {
+        let zero_point = cx.cast(zero_point, wide)?;
+        x = cx.binary("add", x, zero_point)?;
+    }
+    let (least, greatest) = match (dtype.code, dtype.bits) {
+        (DTypeCode::Int, 8) => (-128.0, 127.0),
+        (DTypeCode::UInt, 8) => (0.0, 255.0),
+        (DTypeCode::Int, 16) => (-32768.0, 32767.0),
+        (DTypeCode::UInt, 16) => (0.0, 65535.0),
+        _ => return Err(refuse(format!("numbers quantized to `{dtype}`"))),
+    };
+    let limited = cx.call("clip", &[x], &[("a_min", AttrValue::float(least)), ("a_max", AttrValue::float(greatest))])?;
+    cx.cast(limited, dtype)
+}
+
+fn quantize_linear(cx: &mut Cx) -> Results {
+    let (x, scale, zero_point) = (cx.input(0)?, cx.input(1)?, cx.opt(2));
+    let rank = cx.rank(x)?;
+    let axis = if rank > 0 { cx.axis_attr("axis", 1, rank).unwrap_or(0) } else { 0 };
+    let dtype = zero_point.map_or(Ok(DType::U8), |zero_point| cx.dtype(zero_point))?;
+    let scale = along(cx, scale, axis, rank)?;
+    let zero_point = match zero_point {
+        Some(zero_point) => Some(along(cx, zero_point, axis, rank)?),
+        None => None,
+    };
+    one(quantized(cx, x, scale, zero_point, dtype)?)
+}
+
+/// `(x - zero_point) * scale`, in the scale's dtype.
+fn dequantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>) -> Result {
+    let dtype = cx.dtype(scale)?;
+    let mut wide = cx.cast(x, DType::I32)?;
+    if let Some(zero_point) = zero_point {
+        let zero_point = cx.cast(zero_point, DType::I32)?;
+        wide = cx.binary("subtract", wide, zero_point)?;
+    }
+    let wide = cx.cast(wide, dtype)?;
+    cx.binary("multiply", wide, scale)
+}
+
+fn dequantize_linear(cx: &mut Cx) -> Results {
+    let (x, scale, zero_point) = (cx.input(0)?, cx.input(1)?, cx.opt(2));
+    let rank = cx.rank(x)?;
+    let axis = if rank > 0 { cx.axis_attr("axis", 1, rank).unwrap_or(0) } else { 0 };
+    let scale = along(cx, scale, axis, rank)?;
+    let zero_point = match zero_point {
+        Some(zero_point) => Some(along(cx, zero_point, axis, rank)?),
+        None => None,
+    };
+    one(dequantized(cx, x, scale, zero_point)?)
+}
+
+fn dynamic_quantize(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let (max, min) = (cx.call("max", &[x], &[])?, cx.call("min", &[x], &[])?);
+    let zero = cx.like(x, 0.0)?;
+    let (max, min) = (cx.binary("maximum", max, zero)?, cx.binary("minimum", min, zero)?);
+    let range = cx.binary("subtract", max, min)?;
+    let steps = cx.like(x, 255.0)?;
+    let scale = cx.binary("divide", range, steps)?;
+    let low = cx.unary("negative", min)?;
+    let place = cx.binary("divide", low, scale)?;
+    let zero_point = settled(cx, place, None, DType::U8)?;
+    let y = quantized(cx, x, scale, Some(zero_point), DType::U8)?;
+    Ok(vec![y, scale, zero_point])
+}
+
+/// As int32, less the zero point, of which there may be one for each row or column.
+fn centred(cx: &mut Cx, x: Val, zero_point: Option<Val>, axis: usize) -> Result {
+    let wide = cx.cast(x, DType::I32)?;
+    let Some(zero_point) = zero_point else { return Ok(wide) };
+    let rank = cx.rank(x)?;
+    let zero_point = along(cx, zero_point, axis, rank)?;
+    let zero_point = cx.cast(zero_point, DType::I32)?;
+    cx.binary("subtract", wide, zero_point)
+}
+
+/// The product of two matrices or batches of them, in int32.
+fn product(cx: &mut Cx, a: (Val, Option<Val>), b: (Val, Option<Val>)) -> Result {
+    let rows = cx.rank(a.0)?.saturating_sub(2);
+    let columns = cx.rank(b.0)?.saturating_sub(1);
+    let a = centred(cx, a.0, a.1, rows)?;
+    let b = centred(cx, b.0, b.1, columns)?;
+    cx.matmul(a, b)
+}
+
+fn matmul_integer(cx: &mut Cx) -> Results {
+    let (a, b) = (cx.input(0)?, cx.input(1)?);
+    one(product(cx, (a, cx.opt(2)), (b, cx.opt(3)))?)
+}
+
+fn qlinear_matmul(cx: &mut Cx) -> Results {
+    let (a, a_scale, a_zero) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    let (b, b_scale, b_zero) = (cx.input(3)?, cx.input(4)?, cx.input(5)?);
+    let (y_scale, y_zero) = (cx.input(6)?, cx.input(7)?);
+    let sums = product(cx, (a, Some(a_zero)), (b, Some(b_zero)))?;
+    let rank = cx.rank(sums)?;
+    let a_scale = along(cx, a_scale, rank.saturating_sub(2), rank)?;
+    let b_scale = along(cx, b_scale, rank.saturating_sub(1), rank)?;
+    one(rescaled(cx, sums, [a_scale, b_scale, y_scale], y_zero)?)
+}
+
+/// Sums of products, times their scales, by that of the result.
+fn rescaled(cx: &mut Cx, sums: Val, [a, b, y]: [Val; 3], zero_point: Val) -> Result {
+    let dtype = cx.dtype(zero_point)?;
+    let scale = cx.binary("multiply", a, b)?;
+    let y = along(cx, y, 0, 1)?;
+    let scale = cx.binary("divide", scale, y)?;
+    let scale = cx.cast(scale, DType::F32)?;
+    let sums = cx.cast(sums, DType::F32)?;
+    let scaled = cx.binary("multiply", sums, scale)?;
+    let zero_point = along(cx, zero_point, 0, 1)?;
+    settled(cx, scaled, Some(zero_point), dtype)
+}
+
+/// A convolution of integers in int32: operands less their zero points, so that padding is 0.
+fn convolution(cx: &mut Cx, x: (Val, Option<Val>), w: (Val, Option<Val>)) -> Result {
+    let data = centred(cx, x.0, x.1, 1)?;
+    let weight = centred(cx, w.0, w.1, 0)?;
+    conv::convolve(cx, data, weight)
+}
+
+fn conv_integer(cx: &mut Cx) -> Results {
+    let (x, w) = (cx.input(0)?, cx.input(1)?);
+    one(convolution(cx, (x, cx.opt(2)), (w, cx.opt(3)))?)
+}
+
+fn qlinear_conv(cx: &mut Cx) -> Results {
+    let (x, x_scale, x_zero) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    let (w, w_scale, w_zero) = (cx.input(3)?, cx.input(4)?, cx.input(5)?);
+    let (y_scale, y_zero) = (cx.input(6)?, cx.input(7)?);
+    let mut sums = convolution(cx, (x, Some(x_zero)), (w, Some(w_zero)))?;
+    if let Some(bias) = cx.opt(8) {
+        sums = cx.call("nn.bias_add", &[sums, bias], &[("axis", AttrValue::int(1))])?;
+    }
+    let rank = cx.rank(sums)?;
+    let x_scale = along(cx, x_scale, 1, rank)?;
+    let w_scale = along(cx, w_scale, 1, rank)?;
+    one(rescaled(cx, sums, [x_scale, w_scale, y_scale], y_zero)?)
+}
+
+pub const FAMILY: &[Converter] = &[
+    op("QuantizeLinear", &[10, 13, 19, 21], quantize_linear).but("8-bit floats, 4-bit integers, blocks"),
+    op("DequantizeLinear", &[10, 13, 19, 21], dequantize_linear).but("8-bit floats, 4-bit integers, blocks"),
+    op("DynamicQuantizeLinear", &[11], dynamic_quantize),
+    op("QLinearMatMul", &[10, 21], qlinear_matmul),
+    op("MatMulInteger", &[10], matmul_integer),
+    op("QLinearConv", &[10], qlinear_conv),
+    op("ConvInteger", &[10], conv_integer),
+];

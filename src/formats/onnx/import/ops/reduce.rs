@@ -1,0 +1,186 @@
+//! Operators that make one number of many: `Reduce…`, `ArgMax`, `Softmax` and their kin, and `CumSum`, which keeps all of them.
+//!
+//! Axes are an attribute in older operator sets and an operand in newer ones, which has to be known while importing: Relay's
+//! reductions have their axes in the text.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
+)]
+
+use super::words::*;
+use super::{Converter, op};
+
+/// What a reduction makes of its numbers.
+#[derive(Clone, Copy)]
+enum Of {
+    Sum,
+    Mean,
+    Max,
+    Min,
+    Prod,
+    L1,
+    L2,
+    LogSum,
+    LogSumExp,
+    SumSquare,
+}
+
+fn reduce(cx: &mut Cx, of: Of) -> Results {
+    let x = cx.input(0)?;
+    let keepdims = cx.flag("keepdims", true)?;
+    let noop = cx.int("noop_with_empty_axes", 0)? != 0;
+    let axes = match cx.ints("axes")? {
+        Some(axes) => axes,
+        None => match cx.opt(1) {
+            Some(_) => cx.given(1, "axes")?,
+            None => vec![],
+        },
+    };
+    let rank = cx.rank(x)?;
+    let axes =
+        if axes.is_empty() { if noop { return one(x) } else { (0..rank).map(|axis| axis as i64).collect() } } else { axes };
+    if rank == 0 {
+        // Nothing to reduce; what is done to each number is still done.
+        return one(reduced(cx, of, x, None, false)?);
+    }
+    one(reduced(cx, of, x, Some(&axes), keepdims)?)
+}
+
+fn reduced(cx: &mut Cx, of: Of, x: Val, axes: Option<&[i64]>, keepdims: bool) -> Result {
+    let over = |cx: &mut Cx, op: &'static str, x: Val, keepdims: bool| -> Result {
+        match axes {
+            Some(axes) => cx.call(op, &[x], &[("axis", ints(axes)), ("keepdims", AttrValue::Bool(keepdims))]),
+            None => Ok(x),
+        }
+    };
+    match of {
+        Of::Sum => over(cx, "sum", x, keepdims),
+        Of::Mean => over(cx, "mean", x, keepdims),
+        Of::Max => over(cx, "max", x, keepdims),
+        Of::Min => over(cx, "min", x, keepdims),
+        Of::Prod => over(cx, "prod", x, keepdims),
+        Of::L1 => {
+            let sizes = cx.unary("abs", x)?;
+            over(cx, "sum", sizes, keepdims)
+        }
+        Of::L2 => {
+            let squares = cx.binary("multiply", x, x)?;
+            let sum = over(cx, "sum", squares, keepdims)?;
+            cx.unary("sqrt", sum)
+        }
+        Of::SumSquare => {
+            let squares = cx.binary("multiply", x, x)?;
+            over(cx, "sum", squares, keepdims)
+        }
+        Of::LogSum => {
+            let sum = over(cx, "sum", x, keepdims)?;
+            cx.unary("log", sum)
+        }
+        Of::LogSumExp => {
+            // Seen from the largest number, so that nothing overflows; from 0 where that is infinite.
+            let max = over(cx, "max", x, true)?;
+            let finite = cx.unary("isfinite", max)?;
+            let zero = cx.like(x, 0.0)?;
+            let base = cx.select(finite, max, zero)?;
+            let low = cx.binary("subtract", x, base)?;
+            let exps = cx.unary("exp", low)?;
+            let sum = over(cx, "sum", exps, true)?;
+            let log = cx.unary("log", sum)?;
+            let result = cx.binary("add", log, base)?;
+            match axes {
+                Some(axes) if !keepdims => cx.call("squeeze", &[result], &[("axis", ints(axes))]),
+                _ => Ok(result),
+            }
+        }
+    }
+}
+
+fn arg_reduce(cx: &mut Cx, op: &'static str) -> Results {
+    let x = cx.input(0)?;
+    let axis = cx.int("axis", 0)?;
+    let keepdims = AttrValue::Bool(cx.int("keepdims", 1)? != 0);
+    let last = AttrValue::Bool(cx.int("select_last_index", 0)? != 0);
+    let found = cx.call(op, &[x], &[("axis", ints(&[axis])), ("keepdims", keepdims), ("select_last_index", last)])?;
+    one(cx.cast(found, DType::I64)?)
+}
+
+fn cum_sum(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let axis = cx.given_int(1, "an axis")?;
+    let exclusive = AttrValue::Bool(cx.int("exclusive", 0)? != 0);
+    let reverse = cx.int("reverse", 0)? != 0;
+    let turned = |cx: &mut Cx, x: Val| if reverse { cx.call("reverse", &[x], &[("axis", AttrValue::int(axis))]) } else { Ok(x) };
+    let x = turned(cx, x)?;
+    let sums = cx.call("cumsum", &[x], &[("axis", AttrValue::int(axis)), ("exclusive", exclusive)])?;
+    one(turned(cx, sums)?)
+}
+
+/// Up to operator set 12 the axes from `axis` on are one, and `axis` is 1 where it is not given; later it is the last.
+fn softmax(cx: &mut Cx, op: &'static str) -> Results {
+    along_axis(cx, |cx, x, axis| cx.call(op, &[x], &[("axis", AttrValue::int(axis))]))
+}
+
+fn hardmax(cx: &mut Cx) -> Results {
+    along_axis(cx, |cx, x, axis| {
+        let (rank, dtype) = (cx.rank(x)?, cx.dtype(x)?);
+        let axis = cx.axis(axis, rank)?;
+        let n = cx.dim(x, axis)?;
+        let best = cx.call("argmax", &[x], &[("axis", positions(&[axis]))])?;
+        let (on, off) = (cx.like(x, 1.0)?, cx.like(x, 0.0)?);
+        let attrs = [("depth", AttrValue::int(n)), ("axis", int(axis)), ("dtype", AttrValue::DType(Some(dtype)))];
+        cx.call("one_hot", &[best, on, off], &attrs)
+    })
+}
+
+fn along_axis(cx: &mut Cx, op: impl Fn(&mut Cx, Val, i64) -> Result) -> Results {
+    let x = cx.input(0)?;
+    if cx.version >= 13 {
+        let axis = cx.int("axis", -1)?;
+        return one(op(cx, x, axis)?);
+    }
+    let rank = cx.rank(x)?;
+    let axis = cx.axis_attr("axis", 1, rank)?;
+    if axis + 1 == rank {
+        return one(op(cx, x, -1)?);
+    }
+    let shape = cx.sizes(x)?;
+    let (before, behind) = shape.split_at(axis);
+    let flat = cx.reshape(x, &[product(before), product(behind)])?;
+    let result = op(cx, flat, 1)?;
+    one(cx.reshape(result, &shape)?)
+}
+
+pub const FAMILY: &[Converter] = &[
+    op("ReduceSum", &[1, 11, 13], |cx| reduce(cx, Of::Sum)).but("axes that only a run knows").but("axes that only a run knows"),
+    op("ReduceMean", &[1, 11, 13, 18], |cx| reduce(cx, Of::Mean))
+        .but("axes that only a run knows")
+        .but("axes that only a run knows"),
+    op("ReduceMax", &[1, 11, 12, 13, 18, 20], |cx| reduce(cx, Of::Max))
+        .but("axes that only a run knows")
+        .but("axes that only a run knows"),
+    op("ReduceMin", &[1, 11, 12, 13, 18, 20], |cx| reduce(cx, Of::Min))
+        .but("axes that only a run knows")
+        .but("axes that only a run knows"),
+    op("ReduceProd", &[1, 11, 13, 18], |cx| reduce(cx, Of::Prod))
+        .but("axes that only a run knows")
+        .but("axes that only a run knows"),
+    op("ReduceL1", &[1, 11, 13, 18], |cx| reduce(cx, Of::L1)).but("axes that only a run knows").but("axes that only a run knows"),
+    op("ReduceL2", &[1, 11, 13, 18], |cx| reduce(cx, Of::L2)).but("axes that only a run knows").but("axes that only a run knows"),
+    op("ReduceLogSum", &[1, 11, 13, 18], |cx| reduce(cx, Of::LogSum))
+        .but("axes that only a run knows")
+        .but("axes that only a run knows"),
+    op("ReduceLogSumExp", &[1, 11, 13, 18], |cx| reduce(cx, Of::LogSumExp))
+        .but("axes that only a run knows")
+        .but("axes that only a run knows"),
+    op("ReduceSumSquare", &[1, 11, 13, 18], |cx| reduce(cx, Of::SumSquare))
+        .but("axes that only a run knows")
+        .but("axes that only a run knows"),
+    op("ArgMax", &[1, 11, 12, 13], |cx| arg_reduce(cx, "argmax")),
+    op("ArgMin", &[1, 11, 12, 13], |cx| arg_reduce(cx, "argmin")),
+    op("CumSum", &[11, 14], cum_sum).but("an axis that only a run knows").but("an axis that only a run knows"),
+    op("Softmax", &[1, 11, 13], |cx| softmax(cx, "nn.softmax")),
+    op("LogSoftmax", &[1, 11, 13], |cx| softmax(cx, "nn.log_softmax")),
+    op("Hardmax", &[1, 11, 13], hardmax),
+];
