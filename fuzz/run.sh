@@ -1,12 +1,25 @@
 #!/bin/sh
 # Runs a target with its limits and seeds: `run.sh path/to/lex_bytes -max_total_time=10`, which is what `cargo run` calls.
 #
+# `run.sh --each 10` builds every target and runs one after the other for 10 minutes; it stops at the first that breaks its promise.
+#
 # New inputs go to target/corpus/, what breaks a promise to target/found/. Inputs that are named are tried, and nothing else.
 set -eu
+fuzz=$(dirname "$(realpath "$0")")
+if [ "${1-}" = --each ]; then
+    seconds=$((${2:?run.sh --each MINUTES [TARGET...]} * 60))
+    shift 2
+    cd "$fuzz"
+    [ $# -gt 0 ] || set -- $(cd fuzz_targets && ls -- *.rs | sed 's/\.rs$//')
+    for target; do
+        echo "$target: $seconds s"
+        cargo run --quiet --release --bin "$target" -- -max_total_time="$seconds" -print_final_stats=1
+    done
+    exit
+fi
 binary=$1
 shift
 name=$(basename "$binary")
-fuzz=$(dirname "$(realpath "$0")")
 grown=$fuzz/target/corpus/$name
 found=$fuzz/target/found/$name
 mkdir -p "$grown" "$found"

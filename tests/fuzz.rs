@@ -10,6 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use support::promises::PROMISES;
 
+/// Readers of files are held to the memory that an input may take.
+#[global_allocator]
+static ALLOCATOR: support::counted::Counted = support::counted::Counted;
+
 /// How many seeds each promise is tried on; enough for some seconds in the profile of development.
 const CASES: u64 = 4_000;
 
@@ -44,6 +48,17 @@ fn promises_hold_on_kept_inputs() {
             assert!(holds(promise, &bytes), "{name}");
         }
     }
+}
+
+/// The count is none of nothing: what is asked for is seen, also where it is not given.
+#[test]
+fn memory_is_counted() {
+    use support::counted::within;
+    let vec = |bytes: usize| move || drop(std::hint::black_box(Vec::<u8>::with_capacity(bytes)));
+    let is_too_much = |bytes: usize, input: usize| catch_unwind(AssertUnwindSafe(|| within(input, vec(bytes)))).is_err();
+    assert!(!is_too_much(60 << 20, 0) && is_too_much(65 << 20, 0) && !is_too_much(65 << 20, 1 << 20));
+    let asked = || within(100, || Vec::<u8>::new().try_reserve_exact(4 << 30).is_err());
+    assert!(catch_unwind(AssertUnwindSafe(asked)).is_err(), "what is refused was asked for");
 }
 
 /// A promise without a target is never looked at by what guides inputs by coverage.

@@ -2,15 +2,9 @@
 //!
 //! A target is a name and nothing else. What is promised, and how an input becomes a program, is in `tests/support/`.
 
-use cap::Cap;
-use std::alloc::System;
-
 #[path = "../../tests/support/mod.rs"]
 pub mod support;
 
-/// What may be allocated at a time, in bytes: inputs are small, so a size that was believed before it was checked stands out. Past
-/// it an allocation fails, which ends the process unless the caller was ready for that. What libFuzzer itself keeps is not counted.
-const MEMORY: usize = 256 << 20;
-
+/// Counts for each input what its thread asks for ([`support::counted::within`]). What libFuzzer itself keeps is not counted.
 #[global_allocator]
-static ALLOCATOR: Cap<System> = Cap::new(System, MEMORY);
+static ALLOCATOR: support::counted::Counted = support::counted::Counted;

@@ -9,6 +9,8 @@ pub const PROGRAM: u8 = 1;
 pub const USAGE: u8 = 2;
 /// The model failed while running.
 pub const FAILED: u8 = 3;
+/// Interrupted.
+pub const INTERRUPTED: u8 = 130;
 /// A bug in relayc.
 pub const BUG: u8 = 101;
 

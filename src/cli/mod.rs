@@ -23,6 +23,7 @@ mod passes;
 mod print;
 mod profile;
 mod progress;
+mod reduce;
 mod run;
 mod test;
 
@@ -125,6 +126,7 @@ enum Command {
     Build(Box<build::Args>),
     Bench(Box<bench::Args>),
     Profile(Box<profile::Args>),
+    Reduce(Box<reduce::Args>),
     Passes(passes::Args),
     Explain(explain::Args),
     Doctor(doctor::Args),
@@ -192,9 +194,14 @@ impl Console {
 
     /// Writes words to standard error; if nobody reads them, nobody misses them.
     pub fn words(&self, text: &str) {
-        use std::io::Write;
-        let _ = std::io::stderr().write_all(text.as_bytes());
+        words(text);
     }
+}
+
+/// As [`Console::words`], for who has no console at hand.
+fn words(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// Runs the command line.
@@ -227,6 +234,7 @@ pub fn main() -> ExitCode {
         Command::Build(args) => build::run(&console, &args),
         Command::Bench(args) => bench::run(&console, &args),
         Command::Profile(args) => profile::run(&console, &args),
+        Command::Reduce(args) => reduce::run(&console, &args),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         Command::Doctor(args) => doctor::run(&console, &args),

@@ -12,10 +12,12 @@ use crate::driver::optimise;
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::parts::{self, Prepared, When};
 use crate::driver::run::{self, Entry, Limits};
+use crate::driver::steps::{self, Steps, Wanted};
 use crate::driver::{self, How, Program, Until, top};
 use crate::sys;
 use clap::ValueEnum;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Execute a program.
@@ -47,6 +49,17 @@ pub struct Args {
     /// What executes it.
     #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
+    /// Write what the program computes on its way, by function and variable (`@main/%3`): with the compiled engine the results of
+    /// its fused groups.
+    #[arg(long, value_name = "FILE.npz")]
+    save_steps: Option<PathBuf>,
+    /// Stop at the first operator that gives NaN or infinity though its operands hold none.
+    #[arg(long)]
+    check_nan: bool,
+    /// Show a value each time it is computed: type, least, mean and greatest element, what is not finite. `%3`, or `@f/%3` in one
+    /// function; may be repeated.
+    #[arg(long, value_name = "%NAME")]
+    watch: Vec<String>,
     /// Print a stage of the compilation in place of running.
     #[arg(long, value_enum, value_name = "STAGE")]
     emit: Option<compiled::Stage>,
@@ -97,8 +110,10 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         return exit::of(&program.diagnostics);
     }
     let sources = program.sources.clone();
-    let result = prepare(args, &mut program)
-        .and_then(|(entry, bound)| execute(console, args, settings.as_ref(), program, &entry, bound, start));
+    let result = seers(args, &program).and_then(|seers| {
+        let (entry, bound) = prepare(args, &mut program)?;
+        execute(console, args, settings.as_ref(), program, &Running { entry, seers, start }, bound)
+    });
     match result {
         Ok(()) => exit::FINE,
         Err(Failed { diagnostics, running }) => {
@@ -146,6 +161,42 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
     Ok((entry, bound))
 }
 
+/// What a run has beside its program.
+struct Running {
+    entry: Entry,
+    seers: Vec<(Engine, Arc<Steps>)>,
+    start: Instant,
+}
+
+/// Who sees the steps of each engine that runs; nobody, if nothing is asked for.
+fn seers(args: &Args, program: &Program) -> Result<Vec<(Engine, Arc<Steps>)>, Failed> {
+    let wanted = Wanted { save: args.save_steps.is_some(), watch: args.watch.clone(), check: args.check_nan };
+    if !wanted.anything() {
+        return Ok(vec![]);
+    }
+    let engines: &[Engine] = match args.engine {
+        Engine::Both => &[Engine::Jit, Engine::Interp],
+        Engine::Jit => &[Engine::Jit],
+        Engine::Interp => &[Engine::Interp],
+    };
+    let max_bytes = args.program.limits().max_tensor_bytes;
+    let seer = |&engine: &Engine| {
+        let before = prefix(args, engine);
+        let say = Box::new(move |line: &str| super::words(&format!("{before}{line}")));
+        Steps::new(program, &wanted, max_bytes, say).map(|steps| (engine, Arc::new(steps))).map_err(Failed::before)
+    };
+    engines.iter().map(seer).collect()
+}
+
+/// What stands before the name of a step, where two engines have one.
+fn prefix(args: &Args, engine: Engine) -> &'static str {
+    match (args.engine, engine) {
+        (Engine::Both, Engine::Interp) => "interp/",
+        (Engine::Both, _) => "jit/",
+        _ => "",
+    }
+}
+
 fn output_requests(args: &Args) -> OutputRequests {
     OutputRequests { files: args.output.clone(), all: args.outputs.clone() }
 }
@@ -155,29 +206,36 @@ fn execute(
     args: &Args,
     settings: Option<&Settings>,
     program: Program,
-    entry: &Entry,
+    running: &Running,
     bound: Vec<Bound>,
-    start: Instant,
 ) -> Result<(), Failed> {
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
     let limits = limits(args, ready);
-    let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
+    let failed = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     if args.engine == Engine::Both {
         // A difference is no failure of the program.
-        let failed = |diagnostic: Diagnostic| Failed { running: diagnostic.code != codes::E0508, diagnostics: vec![diagnostic] };
-        let compared = progress::spin(console, "comparing", || compared(args, settings, program, &bound, limits));
-        let (words, anything) = compared.map_err(failed)?;
+        let differs = |diagnostic: Diagnostic| Failed { running: diagnostic.code != codes::E0508, diagnostics: vec![diagnostic] };
+        let compared = progress::spin(console, "comparing", || compared(args, settings, &program, &bound, limits.clone()));
+        let (words, anything) = compared.map_err(differs)?;
         if console.verbose || !anything {
             console.words(&format!("{words}\n"));
         }
-        return Ok(());
+        return if running.seers.is_empty() {
+            Ok(())
+        } else {
+            seen(args, settings, &program, &running.seers, &bound, limits).map(drop)
+        };
     }
-    let (result, words) = progress::spin(console, "running", || compute(console, args, settings, program, entry, bound, limits))
-        .map_err(running)?;
+    let (result, words) = if running.seers.is_empty() {
+        let compute = || compute(console, args, settings, program, &running.entry, bound, limits);
+        progress::spin(console, "running", compute).map_err(failed)?
+    } else {
+        seen(args, settings, &program, &running.seers, &bound, limits)?
+    };
     let named = outputs::named(&result);
     if console.verbose {
-        let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
+        let (load, run) = ((ready - running.start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, {words}\n"));
     }
     finish(args, &named, labels.as_deref())
@@ -231,6 +289,61 @@ fn compute(
     }
 }
 
+/// Runs each engine that is seen, and writes what is to be kept, of a run that fails too; the result of the last one, and how it came
+/// about.
+fn seen(
+    args: &Args,
+    settings: Option<&Settings>,
+    program: &Program,
+    seers: &[(Engine, Arc<Steps>)],
+    bound: &[Bound],
+    limits: Limits,
+) -> Result<(Bound, String), Failed> {
+    let mut result = Err(Failed::before(vec![]));
+    for (engine, steps) in seers {
+        result = seen_by(args, settings, program, bound, &limits, *engine, steps)
+            .map_err(|diagnostic| Failed { diagnostics: vec![diagnostic], running: true });
+        if result.is_err() {
+            break;
+        }
+        steps.say_unseen();
+    }
+    if let Some(path) = &args.save_steps {
+        let mut named = vec![];
+        for (engine, steps) in seers {
+            let saved = steps.saved().map_err(|diagnostic| Failed { diagnostics: vec![diagnostic], running: true })?;
+            named.extend(saved.into_iter().map(|(key, tensor)| (format!("{}{key}", prefix(args, *engine)), tensor)));
+        }
+        outputs::write_tensors(&named, path, None)?;
+    }
+    result
+}
+
+fn seen_by(
+    args: &Args,
+    settings: Option<&Settings>,
+    program: &Program,
+    bound: &[Bound],
+    limits: &Limits,
+    engine: Engine,
+    steps: &Arc<Steps>,
+) -> Result<(Bound, String), Diagnostic> {
+    let name = &args.program.entry;
+    let interpret = || steps::interpret(program, &run::entry(&program.module, name)?, bound.to_vec(), limits.clone(), steps);
+    if engine == Engine::Interp {
+        return Ok((interpret()?, "engine interp".into()));
+    }
+    let refused = match settings {
+        None => compile::NO_MACHINE,
+        Some(settings) => match steps::compiled(program, name, bound, settings, limits.clone(), steps) {
+            Ok(result) => return Ok((result, "engine jit".into())),
+            Err(Refused::Wrong(diagnostic)) => return Err(*diagnostic),
+            Err(Refused::Not(reason)) => reason.words(),
+        },
+    };
+    Ok((interpret()?, format!("engine interp, as the program is not compiled: {refused}")))
+}
+
 /// Why nothing is compiled.
 enum Uncompiled {
     Not(&'static str),
@@ -251,13 +364,13 @@ fn prepared(
 fn compared(
     args: &Args,
     settings: Option<&Settings>,
-    program: Program,
+    program: &Program,
     bound: &[Bound],
     limits: Limits,
 ) -> Result<(String, bool), Diagnostic> {
     // What is compared needs its weights.
     let entry = &args.program.entry;
-    match prepared(settings, |settings| parts::prepare(&program, entry, Some(bound), settings, limits, When::Compared)) {
+    match prepared(settings, |settings| parts::prepare(program, entry, Some(bound), settings, limits, When::Compared)) {
         Ok(Prepared::Whole(compiled)) => Ok((both::words(&both::run(&compiled, bound).map_err(|error| *error)?), true)),
         Ok(Prepared::Parts(parts)) => {
             parts.run(bound).map_err(|error| *error)?;

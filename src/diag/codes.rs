@@ -133,6 +133,7 @@ codes! {
     E0506 "an operator that cannot run";
     E0507 "an expectation that does not hold";
     E0508 "a compiled result that is not the interpreter's";
+    E0509 "a result that is not finite";
 
     E0601 "a program that is not compiled";
     E0602 "a target that this machine is not";
@@ -160,6 +161,8 @@ codes! {
     E0725 "a file of another kind than a program";
     E0726 "an archive without a program";
     E0727 "weights of a compiled graph";
+    E0735 "a program with which a command does not succeed";
+    E0736 "a command that cannot be run";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

@@ -8,7 +8,7 @@
 //! fixed takes whatever a file brings.
 
 pub(super) mod errors;
-pub(super) mod leaves;
+pub mod leaves;
 pub(super) mod source;
 
 pub(super) use errors::short;

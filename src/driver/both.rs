@@ -4,13 +4,13 @@
 use super::bind::Bound;
 use super::budget::{Near, NearValue, Unknown, Worst, compare, evaluate_call};
 use super::compile::{Compiled, leaves};
+use super::follow::{self, Groups, read};
 use crate::base::text::count;
 use crate::diag::{Diagnostic, codes};
-use crate::ir::{ExprId, ExprKind, Module};
+use crate::ir::{ExprId, Module};
 use crate::jit::program::Memory;
-use crate::kernel::{Kernel, Lane, View};
-use crate::ops;
-use crate::plan::{Group, Seen, Work};
+use crate::kernel::{Kernel, View};
+use crate::plan::{Group, Work};
 use crate::tensor::Tensor;
 
 /// What a comparison found where everything agrees.
@@ -26,9 +26,13 @@ pub fn run(compiled: &Compiled, args: &[Bound]) -> Result<Agreement, Box<Diagnos
     let mut session = compiled.session()?;
     let inputs: Vec<Vec<u8>> = leaves(args).into_iter().map(Tensor::to_le_bytes).collect();
     let mut outputs = compiled.outputs();
-    let mut follower = Follower { compiled, next: 0, last: 0, operands: vec![], agreement: Agreement::default() };
-    compiled.run_session(&mut session, &inputs, &mut outputs, &mut |step, memory| follower.before(step, memory))?;
-    Ok(follower.agreement)
+    let mut comparing = Comparing { compiled, agreement: Agreement::default() };
+    let mut groups = Groups::of(&compiled.program.plan);
+    compiled.run_session(&mut session, &inputs, &mut outputs, &mut |step, memory| {
+        groups.before(step, memory, &mut |group, operands, memory| comparing.compare(group, operands, memory))?;
+        if step == compiled.program.plan.steps.len() { comparing.outputs(memory) } else { Ok(()) }
+    })?;
+    Ok(comparing.agreement)
 }
 
 /// What Winograd's method with tiles of 4x4 adds to the error of a sum, of the largest result: its transforms add numbers that are
@@ -42,35 +46,12 @@ fn widened(near: &Near) -> Near {
     Near { value: near.value.clone(), error: Some(own.into_iter().map(|error| error + WINOGRAD_ERROR * largest).collect()) }
 }
 
-struct Follower<'a> {
+struct Comparing<'a> {
     compiled: &'a Compiled,
-    /// The first group whose operands are not taken, and the first one that is not compared.
-    next: usize,
-    last: usize,
-    /// The operands of the groups between.
-    operands: Vec<Option<Vec<NearValue>>>,
     agreement: Agreement,
 }
 
-impl Follower<'_> {
-    /// Compares the groups whose steps are done, and takes the operands of those that begin.
-    fn before(&mut self, step: usize, memory: &Memory) -> Result<(), Box<Diagnostic>> {
-        let plan = &self.compiled.program.plan;
-        loop {
-            if let Some(group) = plan.groups.get(self.last).filter(|group| self.last < self.next && group.steps.end <= step) {
-                let operands = self.operands.remove(0);
-                self.last += 1;
-                self.compare(group, operands, memory)?;
-            } else if let Some(group) = plan.groups.get(self.next).filter(|group| group.steps.start <= step) {
-                self.operands.push(group.operands.iter().map(|seen| read(seen, memory)).collect());
-                self.next += 1;
-            } else {
-                break;
-            }
-        }
-        if step == plan.steps.len() { self.outputs(memory) } else { Ok(()) }
-    }
-
+impl Comparing<'_> {
     fn compare(&mut self, group: &Group, operands: Option<Vec<NearValue>>, memory: &Memory) -> Result<(), Box<Diagnostic>> {
         let (Some(operands), Some(got)) = (operands, read(&group.result, memory)) else { return Ok(()) };
         let plan = &self.compiled.program.plan;
@@ -112,50 +93,10 @@ impl Follower<'_> {
     }
 }
 
-/// A value where it lies.
-fn read(seen: &Seen, memory: &Memory) -> Option<NearValue> {
-    Some(match seen {
-        Seen::Buffer(buffer, view) => NearValue::Tensor(Near::exact(memory.tensor(*buffer, view)?)),
-        Seen::Scalar(bits, lane) => {
-            let dtype = lane.dtype()?;
-            let bytes = if *lane == Lane::Bool {
-                vec![u8::from(*bits != 0)]
-            } else {
-                bits.to_le_bytes()[..dtype.bytes() as usize].to_vec()
-            };
-            NearValue::Tensor(Near::exact(Tensor::from_le_bytes(dtype, &[], &bytes)?))
-        }
-        // As deep as a type is.
-        Seen::Tuple(fields) => NearValue::Tuple(fields.iter().map(|field| read(field, memory)).collect::<Option<_>>()?),
-        Seen::Nowhere => return None,
-    })
-}
-
-/// The operators of a group, in order of evaluation.
-fn operators(module: &Module, call: ExprId) -> Vec<ExprId> {
-    let ExprKind::Call { callee, .. } = module.exprs[call].kind else { return vec![] };
-    match module.exprs[callee].kind {
-        ExprKind::Fn(func) => {
-            let order = module.evaluation_order(&[module.funcs[func].body]);
-            order.into_iter().filter(|&expr| module.called_op(expr).is_some()).collect()
-        }
-        _ => vec![call],
-    }
-}
-
 /// E0508, the operators of the group shown.
 fn wrong(module: &Module, call: ExprId) -> Diagnostic {
-    let operators = operators(module, call);
-    let name = |expr: ExprId| module.called_op(expr).map_or("", |op| ops::table().def(op).name);
-    let names: Vec<String> = operators.iter().map(|&expr| format!("`{}`", name(expr))).collect();
-    let what = if names.len() == 1 { names.concat() } else { format!("the group of {}", names.join(", ")) };
-    let mut diagnostic = Diagnostic::new(codes::E0508, format!("{what} does not give what the interpreter gives"));
-    for (at, &expr) in operators.iter().enumerate().rev() {
-        let span = module.exprs[expr].span;
-        let text = format!("computes `{}`", name(expr));
-        diagnostic = if at + 1 == operators.len() { diagnostic.at(span, text) } else { diagnostic.also(span, text) };
-    }
-    diagnostic
+    let what = follow::named(module, call);
+    follow::shown(module, call, Diagnostic::new(codes::E0508, format!("{what} does not give what the interpreter gives")))
 }
 
 fn said(worst: &Worst) -> String {

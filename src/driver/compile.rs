@@ -2,6 +2,7 @@
 
 use super::Program;
 use super::bind::Bound;
+use super::fault::Fault;
 use super::optimise::{self, How};
 use super::run::{Limits, no_entry, to_bound, to_value};
 use super::timings::{Stopwatch, Timings};
@@ -74,8 +75,9 @@ impl Settings {
         Settings::of(Machine::Native, level, threads)
     }
 
-    /// For a machine. Errors and `None`: as [`Settings::native`].
+    /// For a machine. Errors and `None`: as [`Settings::native`]; what `RELAYC_FAULT` says that no fault is, in words.
     pub fn of(machine: Machine, level: u8, threads: usize) -> Result<Option<Settings>, String> {
+        Fault::wanted()?;
         let here = isas()?.last().copied();
         let isa = match machine {
             Machine::Native => here,
@@ -159,7 +161,12 @@ fn plan_timed(module: &mut Module, entry: &str, settings: &Settings, timings: &m
 
 fn planned(module: &Module, entry: &str, settings: &Settings, avoid: &[ExprId]) -> Result<Plan, Refused> {
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
-    plan::plan(module, ops::table(), module.globals[global].func, avoid, settings.accuracy.tile()).map_err(Refused::Not)
+    let func = module.globals[global].func;
+    let mut plan = plan::plan(module, ops::table(), func, avoid, settings.accuracy.tile()).map_err(Refused::Not)?;
+    if let Ok(Some(fault)) = Fault::wanted() {
+        fault.put_into(&mut plan);
+    }
+    Ok(plan)
 }
 
 /// Optimises a module, which becomes the optimised one, and emits the code of its entry.

@@ -84,7 +84,8 @@ pub fn place(sources: &Sources, span: Span) -> String {
 /// The graph or local variable that the text binds to what stands at a place: `%3` of `%3 = nn.relu(%2)`.
 pub fn bound_name(sources: &Sources, span: Span) -> Option<&str> {
     let text = &sources.file(span.file).filter(|_| !span.is_none())?.text;
-    let line = text.get(..span.start as usize)?.rsplit('\n').next()?.trim_start();
+    // Several bindings may stand in one line.
+    let line = text.get(..span.start as usize)?.rsplit(['\n', ';', '{']).next()?.trim_start();
     let named = line.strip_prefix("let ").unwrap_or(line);
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.' | '/');
     let end = named.strip_prefix('%')?.find(|c| !is_name(c)).map_or(named.len(), |end| end + 1);
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn what_the_text_binds_has_a_name() {
         let mut sources = Sources::new();
-        let text = "  %3 = nn.relu(%x);\n  let %long.name: Tensor[(2), float32] = add(%3, nn.relu(%x));\n  %3 == exp(%3)\n";
+        let text = "  %3 = nn.relu(%x);\n  let %long.name: Tensor[(2), float32] = add(%3, nn.relu(%x));\n  %3 == exp(%3)\n{ %4 = tan(%3); let %y = cos(%4); %y }";
         let file = sources.add("x", text);
         let name = |part: &str| {
             let start = text.find(part).expect("it is there");
@@ -193,6 +194,7 @@ mod tests {
         assert_eq!(name("add(%3"), Some("%long.name"));
         assert_eq!(name("nn.relu(%x));"), None, "an operand has no name of its own");
         assert_eq!(name("exp(%3)"), None, "a comparison binds nothing");
+        assert_eq!((name("tan"), name("cos")), (Some("%4"), Some("%y")), "bindings in one line");
         assert_eq!(bound_name(&sources, Span::NONE), None);
     }
 }

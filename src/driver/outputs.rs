@@ -67,6 +67,13 @@ pub fn write(outputs: &Named, requests: &OutputRequests) -> Result<(), Vec<Diagn
     sys::write_all(files).map_err(|error| vec![error])
 }
 
+/// Writes tensors by name to a file of them, and a text beside it if there is one, both or none. Errors: E0702.
+pub fn write_tensors(tensors: &Named, path: &Path, text: Option<(&Path, &str)>) -> Result<(), Diagnostic> {
+    let mut files = vec![(path, tensors::making_of(path, Format::Npz, tensors))];
+    files.extend(text.map(|(path, text)| (path, Content::Bytes(text.as_bytes()))));
+    sys::write_all(files)
+}
+
 /// The position of the output and the file of `NAME=@FILE`.
 fn output_of<'a>(text: &'a str, names: &[String]) -> Result<(usize, &'a Path), Diagnostic> {
     let parsed = text.split_once('=').and_then(|(name, spec)| Some((name.trim(), spec.trim().strip_prefix('@')?)));

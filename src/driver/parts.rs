@@ -26,11 +26,12 @@ use super::optimise::{self, How};
 use super::profile::StepTimes;
 use super::run::{Limits, no_entry, to_bound, to_value};
 use super::specialise::to_shapes;
+use super::steps::{self, Steps, Tap};
 use super::timings::Timings;
 use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
 use crate::infer;
-use crate::interp::{self, Engine, Interp, Taken, Value};
+use crate::interp::{self, Engine, Interp, Taken, Value, Witness};
 use crate::ir::{ExprId, FuncId, GlobalId, Module};
 use crate::jit::constants::Keep;
 use crate::jit::pool::Pool;
@@ -185,12 +186,14 @@ struct Manner {
     pool: Arc<Pool>,
     /// Whether the times of steps are kept.
     measuring: Arc<AtomicBool>,
+    /// Who sees the steps of the runs.
+    steps: Option<Arc<Steps>>,
 }
 
 impl Manner {
     fn new(settings: &Settings, limits: Limits, when: When) -> Manner {
         let (pool, measuring) = (Arc::new(Pool::new(settings.threads)), Arc::default());
-        Manner { settings: settings.clone(), limits, when, nesting: 0, pool, measuring }
+        Manner { settings: settings.clone(), limits, when, nesting: 0, pool, measuring, steps: None }
     }
 }
 
@@ -229,6 +232,8 @@ enum State {
 /// Compiled code and the memory of its runs, of which there are as many as run at one time.
 struct Ready {
     compiled: Compiled,
+    /// What its results behind the first are.
+    taps: Vec<Tap>,
     sessions: Mutex<Vec<Session>>,
     /// The times of its calls, while they are measured.
     times: Mutex<StepTimes>,
@@ -254,6 +259,22 @@ impl Parts {
         Parts::of(module, entry, manner, ByData::Member).map_err(Refused::Wrong)
     }
 
+    /// For runs whose steps are seen: no pass changes a value between parts, and parts are compiled at their first call.
+    pub(super) fn seen(
+        mut module: Module,
+        entry: &str,
+        settings: &Settings,
+        limits: Limits,
+        steps: Arc<Steps>,
+    ) -> Result<Parts, Refused> {
+        let bug = |words: String| Refused::Wrong(Box::new(Diagnostic::new(codes::E0901, words)));
+        let how = How::named(steps::PLAIN, optimise::Target::of(settings.isa)).map_err(bug)?;
+        let how = How { entry: Some(entry.to_owned()), ..how };
+        optimise::optimise(&mut module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
+        let manner = Manner { steps: Some(steps), ..Manner::new(settings, limits, When::Called) };
+        Parts::of(module, entry, manner, ByData::Member).map_err(Refused::Wrong)
+    }
+
     /// Takes a typed module apart. Errors: E0901, if that broke it.
     fn of(mut module: Module, entry: &str, how: Manner, by_data: ByData) -> Result<Parts, Box<Diagnostic>> {
         let parts = passes::partition(&mut module, ops::table(), by_data);
@@ -274,6 +295,7 @@ impl Parts {
 
     fn value(&self, args: Vec<Value>) -> Result<Value, Box<Diagnostic>> {
         let mut interp = Interp::with_engine(&self.module, ops::table(), &self.lowered, self.how.limits.clone(), self);
+        interp = interp.seen_by(self.how.steps.as_deref().map(|steps| steps as &dyn Witness));
         interp.call_global(self.entry, args)
     }
 
@@ -324,8 +346,13 @@ impl Parts {
             return Ok(refused(said, "its operands have shapes that contradict its types"));
         }
         let Manner { settings, limits, .. } = &self.how;
-        match compile::compile_module(&mut module.clone(), ENTRY, settings, limits.clone(), Keep::All) {
-            Ok(compiled) => {
+        let mut own = module.clone();
+        let made = match &self.how.steps {
+            Some(steps) => steps::compile(&mut own, ENTRY, settings, limits.clone(), steps),
+            None => compile::compile_module(&mut own, ENTRY, settings, limits.clone(), Keep::All).map(|made| (made, vec![])),
+        };
+        match made {
+            Ok((compiled, taps)) => {
                 let names = compiled.program.fallbacks();
                 let is_kernel = |step: &plan::Step| matches!(step.work, Work::Kernel(_) | Work::Move(_) | Work::Routine(..));
                 if !compiled.program.plan.steps.iter().any(is_kernel) && !names.is_empty() {
@@ -333,7 +360,7 @@ impl Parts {
                 }
                 said.compiled += 1;
                 said.fall_back(&names);
-                Ok(State::Compiled(Arc::new(Ready { compiled, sessions: Mutex::default(), times: Mutex::default() })))
+                Ok(State::Compiled(Arc::new(Ready { compiled, taps, sessions: Mutex::default(), times: Mutex::default() })))
             }
             Err(Refused::Not(NotCompiled::UnknownShape)) if self.how.nesting < MAX_NESTING => {
                 let how = Manner { nesting: self.how.nesting + 1, ..self.how.clone() };
@@ -360,9 +387,10 @@ impl Parts {
         let sessions = || ready.sessions.lock().unwrap_or_else(PoisonError::into_inner);
         let idle = sessions().pop();
         let mut session = idle.map_or_else(|| ready.compiled.session_on(self.how.pool.clone()), Ok)?;
-        let result = match self.how.measuring.load(Ordering::Relaxed) {
-            false => ready.compiled.run_in(&mut session, args, &mut |_, _| Ok(())),
-            true => ready.run_measured(&mut session, args),
+        let result = match (&self.how.steps, self.how.measuring.load(Ordering::Relaxed)) {
+            (Some(steps), _) => steps.run(&ready.compiled, &ready.taps, &mut session, args),
+            (None, false) => ready.compiled.run_in(&mut session, args, &mut |_, _| Ok(())),
+            (None, true) => ready.run_measured(&mut session, args),
         };
         sessions().push(session);
         result

@@ -6,7 +6,7 @@ use super::Program;
 use super::bind::{Bound, Slot};
 use crate::base::text::nearest;
 use crate::diag::{Diagnostic, codes};
-use crate::interp::{Interp, Value, lower};
+use crate::interp::{Interp, Value, Witness, lower};
 use crate::ir::{ExprKind, FuncId, GlobalId, Module, Root, VarId};
 use crate::ops;
 use crate::types::{MAX_DEPTH, MAX_LEAVES, Ty};
@@ -65,9 +65,20 @@ pub(super) fn no_entry(module: &Module, name: &str) -> Diagnostic {
 
 /// Runs an entry on the interpreter. `args` are values of the slots' types, in order.
 pub fn interpret(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Bound, Diagnostic> {
+    interpret_seen(program, entry, args, limits, None)
+}
+
+/// As [`interpret`], seen by a witness. Errors: also what it ends the run with.
+pub fn interpret_seen(
+    program: &Program,
+    entry: &Entry,
+    args: Vec<Bound>,
+    limits: Limits,
+    witness: Option<&dyn Witness>,
+) -> Result<Bound, Diagnostic> {
     let module = &program.module;
     let lowered = lower(module);
-    let mut interp = Interp::new(module, ops::table(), &lowered, limits);
+    let mut interp = Interp::new(module, ops::table(), &lowered, limits).seen_by(witness);
     let mut args: Vec<Value> = args.into_iter().map(to_value).collect();
     let result = match entry.global {
         Some(global) => interp.call_global(global, args),

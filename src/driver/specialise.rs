@@ -92,7 +92,7 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
 }
 
 /// A type with other shapes for its tensors, from left to right. [`leaves::leaves`] has limited how deep it is.
-fn with_shapes(types: &mut Types, ty: Ty, shapes: &mut impl Iterator<Item = Vec<Dim>>) -> Ty {
+pub(super) fn with_shapes(types: &mut Types, ty: Ty, shapes: &mut impl Iterator<Item = Vec<Dim>>) -> Ty {
     match types.as_tuple(ty).map(<[Ty]>::to_vec) {
         Some(fields) => {
             let fields: Vec<Ty> = fields.into_iter().map(|field| with_shapes(types, field, shapes)).collect();

@@ -56,6 +56,15 @@ pub enum Taken {
     Value(Value),
 }
 
+/// Who sees what a run computes.
+pub trait Witness {
+    /// The value that an expression has now.
+    fn value(&self, module: &Module, expr: ExprId, value: &Value);
+
+    /// A call of an operator, with its operands. Errors: what ends the run.
+    fn call(&self, module: &Module, call: ExprId, operands: &[&Value], result: &Value) -> Result<(), Box<Diagnostic>>;
+}
+
 /// Runs functions of a lowered module.
 pub struct Interp<'a> {
     module: &'a Module,
@@ -64,6 +73,7 @@ pub struct Interp<'a> {
     limits: Limits,
     n_calls: u64,
     engine: Option<&'a dyn Engine>,
+    witness: Option<&'a dyn Witness>,
     /// For shapes that are known only now; made when first needed.
     types: Option<Types>,
 }
@@ -82,12 +92,17 @@ type Failure = Box<Diagnostic>;
 impl<'a> Interp<'a> {
     /// `module` is typed and without errors, `program` its lowering.
     pub fn new(module: &'a Module, ops: &'a Table, program: &'a Program, limits: Limits) -> Self {
-        Interp { module, ops, program, limits, n_calls: 0, engine: None, types: None }
+        Interp { module, ops, program, limits, n_calls: 0, engine: None, witness: None, types: None }
     }
 
     /// As [`Interp::new`]; calls of function literals are offered to an engine first.
     pub fn with_engine(module: &'a Module, ops: &'a Table, program: &'a Program, limits: Limits, engine: &'a dyn Engine) -> Self {
         Interp { engine: Some(engine), ..Interp::new(module, ops, program, limits) }
+    }
+
+    /// The same, seen by a witness.
+    pub fn seen_by(self, witness: Option<&'a dyn Witness>) -> Self {
+        Interp { witness, ..self }
     }
 
     /// Calls a global with arguments of its parameters' types.
@@ -137,15 +152,13 @@ impl<'a> Interp<'a> {
                 let result = frame.slots[block.result as usize].clone().expect("a block computes its result");
                 frame.blocks.pop();
                 if !frame.blocks.is_empty() {
-                    frame.slots[dst as usize] = Some(result);
-                    finish(frame, program);
+                    self.give(frame, dst, result)?;
                     continue;
                 }
                 let ret = frame.ret;
                 frames.pop();
                 let Some(caller) = frames.last_mut() else { return Ok(result) };
-                caller.slots[ret as usize] = Some(result);
-                finish(caller, program);
+                self.give(caller, ret, result)?;
                 continue;
             };
             match &instr.kind {
@@ -172,8 +185,7 @@ impl<'a> Interp<'a> {
                         Taken::No => self.count_call(instr.expr, depth)?,
                         Taken::Interpret => {}
                         Taken::Value(value) => {
-                            frame.slots[instr.dst as usize] = Some(value);
-                            finish(frame, program);
+                            self.give(frame, instr.dst, value)?;
                             continue;
                         }
                     }
@@ -182,11 +194,25 @@ impl<'a> Interp<'a> {
                 }
                 _ => {
                     let value = self.compute(instr, frame)?;
-                    frame.slots[instr.dst as usize] = Some(value);
-                    finish(frame, program);
+                    self.give(frame, instr.dst, value)?;
                 }
             }
         }
+    }
+
+    /// Gives the instruction that a frame is at its value, and goes on after it.
+    fn give(&self, frame: &mut Frame, dst: Slot, value: Value) -> Result<(), Failure> {
+        if let (Some(witness), Some(&(block, at, _))) = (self.witness, frame.blocks.last()) {
+            let instr = &self.program.blocks[block].instrs[at];
+            witness.value(self.module, instr.expr, &value);
+            if let InstrKind::CallOp(_, args) = &instr.kind {
+                let operands: Vec<&Value> = args.iter().map(|&slot| read(frame, slot)).collect();
+                witness.call(self.module, instr.expr, &operands, &value)?;
+            }
+        }
+        frame.slots[dst as usize] = Some(value);
+        finish(frame, self.program);
+        Ok(())
     }
 
     fn offer(&self, closure: &Closure, args: &[Value]) -> Result<Taken, Failure> {

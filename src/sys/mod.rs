@@ -6,12 +6,14 @@
 //! are written to directly. Deliberately not here: what the bytes mean.
 
 mod bytes;
+mod child;
 mod confined;
 mod errors;
 mod memory;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
+pub use child::{Ended, interrupted, note_interrupts, run};
 pub use confined::read_inside;
 pub use memory::{cores, default_memory_limit, give_back_free_memory, give_back_large_blocks, give_back_pages, peak_memory};
 pub use write::{Content, write_all, write_atomic};

@@ -238,6 +238,17 @@ impl Tensor {
         })
     }
 
+    /// The first elements in row-major order, so many at most, and `...` where there are more: `[1.0, 2.0, ...]`.
+    pub fn first(&self, n: usize) -> String {
+        with_array!(self, |array| {
+            let mut words: Vec<String> = array.iter().take(n).map(|&x| element_text(x)).collect();
+            if array.len() > n {
+                words.push("...".into());
+            }
+            format!("[{}]", words.join(", "))
+        })
+    }
+
     /// The type as Relay writes it: `Tensor[(1, 3), float32]`, `float32`.
     pub fn type_text(&self) -> String {
         let dims: Vec<Dim> = self.shape().iter().map(|&dim| Dim::known(i64::try_from(dim).unwrap_or(i64::MAX))).collect();

@@ -5,6 +5,7 @@
 
 #![allow(dead_code, reason = "each test uses its part")]
 
+pub mod counted;
 pub mod programs;
 pub mod promises;
 pub mod same;

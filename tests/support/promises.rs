@@ -3,6 +3,7 @@
 //! A promise has a way to make its input of bytes and an oracle; neither knows how the engine works. The same pair runs as a
 //! plain test (`tests/fuzz.rs`) and on inputs that were kept (`fuzz/corpus/`).
 
+use super::counted::within;
 use super::programs;
 use super::same::same;
 use super::writer::{Purpose, write};
@@ -158,13 +159,13 @@ pub fn fmt_idempotent(choices: &[u8]) {
     }
 }
 
-/// Files of tensors of any bytes are read or refused.
+/// Files of tensors of any bytes are read or refused, and take no more memory than their size warrants.
 pub fn load_tensors(bytes: &[u8]) {
-    let _ = formats::read_tensors("random", bytes);
-    let _ = formats::params::read("random", bytes);
-    let _ = formats::npz::read("random", bytes);
-    let _ = formats::safetensors::read("random", bytes);
-    let _ = formats::read_npy("random", bytes);
+    within(bytes.len(), || drop(formats::read_tensors("random", bytes)));
+    within(bytes.len(), || drop(formats::params::read("random", bytes)));
+    within(bytes.len(), || drop(formats::npz::read("random", bytes)));
+    within(bytes.len(), || drop(formats::safetensors::read("random", bytes)));
+    within(bytes.len(), || drop(formats::read_npy("random", bytes)));
 }
 
 /// Files of tensors that were damaged are read or refused.
@@ -189,7 +190,7 @@ pub fn load_graph_json(choices: &[u8]) {
     let files = FILES.get_or_init(|| vec![data("tvm_graph.json")]);
     for bytes in [choices, &mutated(files, choices)] {
         let _ = formats::kind(bytes);
-        if let Ok(graph) = formats::graph_json::read("random", bytes) {
+        if let Ok(graph) = within(bytes.len(), || formats::graph_json::read("random", bytes)) {
             let _ = formats::graph_json::show(&graph, &vec![]);
             let again = formats::graph_json::read("random", formats::graph_json::write(&graph).as_bytes());
             assert!(again.as_ref() == Ok(&graph), "{graph:?} is read as {again:?}");
@@ -202,9 +203,9 @@ pub fn load_tar(choices: &[u8]) {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let files = FILES.get_or_init(|| ["model.tar", "packed.tar", "package.tar"].map(data).to_vec());
     for bytes in [choices, &mutated(files, choices)] {
-        let _ = formats::package::read("random", bytes);
-        let _ = formats::package::tensors("random", bytes);
-        let _ = formats::package::show("random", bytes);
+        within(bytes.len(), || drop(formats::package::read("random", bytes)));
+        within(bytes.len(), || drop(formats::package::tensors("random", bytes)));
+        within(bytes.len(), || drop(formats::package::show("random", bytes)));
     }
 }
 

@@ -31,6 +31,9 @@ fn meaningless(args: &Args) -> Option<&'static str> {
         (args.emit.is_some(), "--emit"),
         (args.engine != Engine::Jit, "--engine"),
         (program.time_passes, "--time-passes"),
+        (args.save_steps.is_some(), "--save-steps"),
+        (args.check_nan, "--check-nan"),
+        (!args.watch.is_empty(), "--watch"),
     ];
     given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
 }

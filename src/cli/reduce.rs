@@ -1,0 +1,228 @@
+//! `relayc reduce`: the smallest program with which a command still succeeds.
+
+use super::{Console, Reading, exit};
+use crate::base::text::{count, thousands};
+use crate::diag::{Diagnostic, codes};
+use crate::driver::bind::{self, Requests};
+use crate::driver::outputs::Named;
+use crate::driver::reduce::{self, Candidate, Counts, Outcome, Size, Test};
+use crate::driver::{self, How, Program, Until, outputs, run};
+use crate::sys;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Make a program smaller as long as a command succeeds with it.
+///
+/// The command is given the path of a candidate in the place of `{}`, or behind its arguments. What it looks for is what makes it
+/// succeed (exit code 0): `relayc reduce net.relay -o small.relay --exit 1 -- relayc run {} --fill rand:seed=1 --engine both` finds the
+/// operators that are compiled wrongly. With `--params`, `-i`, `--inputs` or `--fill` the parameters have values, which the command
+/// gets as an archive in the place of `{inputs}`: `relayc run {} --inputs {inputs}`.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    reading: Reading,
+    /// The program; `-` is standard input.
+    file: PathBuf,
+    /// The function that is made smaller, with what it calls.
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    entry: String,
+    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
+    #[arg(long, value_name = "FILE")]
+    params: Vec<PathBuf>,
+    /// One input, as `relayc run` takes it.
+    #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
+    input: Vec<String>,
+    /// Inputs by parameter name: .npz, .params or .safetensors.
+    #[arg(long, value_name = "FILE")]
+    inputs: Option<PathBuf>,
+    /// What fills the parameters that nothing else binds: `zeros`, `ones`, `rand[:seed=N]`.
+    #[arg(long, value_name = "FILLING")]
+    fill: Option<String>,
+    /// Where the smallest program goes, which it does each time there is a smaller one; its values go beside it, as .npz. Without it
+    /// the program is printed.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// The exit code that is looked for.
+    #[arg(long, value_name = "N")]
+    exit: Option<i32>,
+    /// The words to standard error that are looked for; the exit code may be any then, unless `--exit` says it.
+    #[arg(long, value_name = "TEXT")]
+    stderr: Option<String>,
+    /// End a run of the command after so many seconds; it has not succeeded then.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    timeout: f64,
+    /// Stop after so many runs.
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    max_runs: usize,
+    /// The command and its arguments.
+    #[arg(last = true, required = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+/// What stands for the path of the candidate, and for that of its values.
+const PROGRAM: &str = "{}";
+const INPUTS: &str = "{inputs}";
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    let how = How { entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
+    let program = driver::check_file(&args.file, Until::Main, &how);
+    console.diagnostics(&program.diagnostics, &program.sources);
+    if program.has_errors() {
+        return exit::of(&program.diagnostics);
+    }
+    let sources = program.sources.clone();
+    match reduced(console, args, program) {
+        Ok(code) => code,
+        Err(diagnostics) => console.files(&diagnostics, &sources),
+    }
+}
+
+fn reduced(console: &Console, args: &Args, program: Program) -> Result<u8, Vec<Diagnostic>> {
+    let values = values(args, &program)?;
+    let takes_inputs = args.command.iter().any(|word| word.contains(INPUTS));
+    if takes_inputs != values.is_some() {
+        let words = match takes_inputs {
+            true => {
+                "the command takes `{inputs}`, and no parameter has a value: `--fill rand:seed=1`, `--params` or `-i` give some"
+            }
+            false => "the parameters have values, and the command does not take them: write `--inputs {inputs}` in it",
+        };
+        console.words(&format!("error: {words}\n"));
+        return Ok(exit::USAGE);
+    }
+    let mut test = Command::new(console, args).map_err(|error| vec![error])?;
+    sys::note_interrupts();
+    let outcome = reduce::reduce(program, &args.entry, values, args.max_runs, &mut test).map_err(|error| vec![error])?;
+    finish(console, args, &test, &outcome).map_err(|error| vec![error])?;
+    Ok(if sys::interrupted() { exit::INTERRUPTED } else { exit::FINE })
+}
+
+/// The values of all parameters, if the command line gives any.
+fn values(args: &Args, program: &Program) -> Result<Option<Named>, Vec<Diagnostic>> {
+    let Args { params, input, inputs, fill, .. } = args;
+    if params.is_empty() && input.is_empty() && inputs.is_none() && fill.is_none() {
+        return Ok(None);
+    }
+    let entry = run::entry(&program.module, &args.entry).map_err(|error| vec![error])?;
+    let requests = Requests {
+        params: params.clone(),
+        inputs: input.clone(),
+        inputs_file: inputs.clone(),
+        fill: fill.clone(),
+        ..Requests::default()
+    };
+    let bound = bind::bind(&entry.slots, &program.module.types, &requests)?;
+    let named = entry.slots.iter().zip(&bound).flat_map(|(slot, value)| bind::leaves::flatten(&slot.name, value));
+    Ok(Some(named.collect()))
+}
+
+fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> Result<(), Diagnostic> {
+    let Outcome { smallest, size, counts, done } = outcome;
+    match &args.output {
+        // Nothing may have been smaller.
+        Some(path) => write(path, smallest)?,
+        None => sys::stdout(&smallest.text)?,
+    }
+    if !console.quiet {
+        let why = match () {
+            () if *done => "nothing makes it smaller",
+            () if sys::interrupted() => "interrupted",
+            () => "--max-runs",
+        };
+        console.words(&format!("{}; {why}\n", progress(counts, size)));
+    }
+    if let Some(path) = args.output.as_deref().filter(|_| !console.quiet) {
+        let words: Vec<String> = test.words(path, &values_path(path)).iter().map(|word| quoted(word)).collect();
+        console.words(&format!("to see it again: {}\n", words.join(" ")));
+    }
+    Ok(())
+}
+
+/// `12 runs: 4 calls and functions, 3 parameters, 1,204 elements`.
+fn progress(counts: &Counts, size: &Size) -> String {
+    let elements = match size.elements {
+        1 => "1 element".to_owned(),
+        n => format!("{} elements", thousands(n)),
+    };
+    let (work, params) = (count(size.work, "function and call"), count(size.params, "parameter"));
+    let work = work.replace("function and calls", "functions and calls");
+    format!("{}, {} spared: {work}, {params}, {elements}", count(counts.runs, "run"), thousands(counts.spared as u64))
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+fn values_path(program: &Path) -> PathBuf {
+    program.with_extension("npz")
+}
+
+/// Writes a program and its values, both or none.
+fn write(path: &Path, candidate: &Candidate) -> Result<(), Diagnostic> {
+    match &candidate.values {
+        Some(named) => outputs::write_tensors(named, &values_path(path), Some((path, &candidate.text))),
+        None => sys::write_atomic(&[(path, candidate.text.as_bytes())]),
+    }
+}
+
+/// The command, as what says whether a candidate is interesting.
+struct Command<'a> {
+    console: &'a Console,
+    args: &'a Args,
+    /// Where candidates are, for as long as this lives.
+    folder: tempfile::TempDir,
+    timeout: Option<Duration>,
+}
+
+impl<'a> Command<'a> {
+    fn new(console: &'a Console, args: &'a Args) -> Result<Command<'a>, Diagnostic> {
+        let folder = tempfile::Builder::new().prefix("relayc-reduce-").tempdir().map_err(|error| unwritable(&error))?;
+        Ok(Command { console, args, folder, timeout: Duration::try_from_secs_f64(args.timeout).ok() })
+    }
+
+    /// The command for a program and its values.
+    fn words(&self, program: &Path, values: &Path) -> Vec<String> {
+        let (program, values) = (program.display().to_string(), values.display().to_string());
+        let command = &self.args.command;
+        let word = |word: &String| word.replace(INPUTS, &values).replace(PROGRAM, &program);
+        let mut words: Vec<String> = command.iter().map(word).collect();
+        if !command.iter().any(|word| word.contains(PROGRAM)) {
+            words.push(program);
+        }
+        words
+    }
+}
+
+fn unwritable(error: &std::io::Error) -> Diagnostic {
+    Diagnostic::new(codes::E0702, format!("a candidate cannot be written to a temporary folder: {error}"))
+}
+
+impl Test for Command<'_> {
+    fn holds(&mut self, candidate: &Candidate) -> Result<bool, Diagnostic> {
+        let (program, values) = (self.folder.path().join("candidate.relay"), self.folder.path().join("candidate.npz"));
+        write(&program, candidate)?;
+        let words = self.words(&program, &values);
+        let ended = sys::run(&words, self.timeout).map_err(|error| {
+            Diagnostic::new(codes::E0736, format!("`{}` cannot be run: {error}", words[0]))
+                .help("the command and its arguments stand behind `--`: `relayc reduce net.relay -- ./is_wrong.sh {}`")
+        })?;
+        let Args { exit, stderr, .. } = self.args;
+        let wanted = exit.or(if stderr.is_none() { Some(0) } else { None });
+        let right_code = wanted.is_none_or(|wanted| ended.code == Some(wanted));
+        let says = stderr.as_ref().is_none_or(|text| String::from_utf8_lossy(&ended.stderr).contains(text.as_str()));
+        Ok(!ended.timed_out && right_code && says)
+    }
+
+    fn kept(&mut self, candidate: &Candidate, counts: &Counts, size: &Size) -> Result<(), Diagnostic> {
+        if !self.console.quiet {
+            self.console.words(&format!("{}\n", progress(counts, size)));
+        }
+        self.args.output.as_deref().map_or(Ok(()), |path| write(path, candidate))
+    }
+
+    fn stopped(&self) -> bool {
+        sys::interrupted()
+    }
+}

@@ -1,0 +1,145 @@
+//! Faults on purpose: wrong machine code of which everything is known, so that what finds miscompilations can be tried.
+//!
+//! `RELAYC_FAULT=name` makes a plan wrong before code is made of it, as a mistake in a rule of a kernel would. Without the variable
+//! nothing here does anything, and no rule elsewhere knows of it. A fault stays inside of the buffers.
+
+use crate::kernel::{Bin, Body, Contract, Fold, Instr, Kernel, Lane, Nest, Val};
+use crate::plan::{Plan, Work};
+
+/// What is to be wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// What is added for each channel to the sums over windows of 3x3 is forgotten.
+    Bias,
+    /// The last row or column of what maxima are taken of counts as padding.
+    Pad,
+    /// Where a sum of products is added to another tensor, the result is clipped at an eighth in the place of 0.
+    Clip,
+}
+
+/// The variable that asks for one.
+const VARIABLE: &str = "RELAYC_FAULT";
+
+const NAMES: [(&str, Fault); 3] = [("bias", Fault::Bias), ("pad", Fault::Pad), ("clip", Fault::Clip)];
+
+impl Fault {
+    /// The fault that the environment asks for. Errors: a name that none has, in words.
+    pub fn wanted() -> Result<Option<Fault>, String> {
+        let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
+        let found = NAMES.iter().find(|(name, _)| value.to_str() == Some(name));
+        let names = NAMES.map(|(name, _)| format!("`{name}`")).join(", ");
+        let words = || format!("{VARIABLE} is `{}`: expected one of {names}", value.to_string_lossy());
+        found.map(|&(_, fault)| Some(fault)).ok_or_else(words)
+    }
+
+    /// Makes every kernel of a plan wrong that has what this is about; how many those are.
+    pub fn put_into(self, plan: &mut Plan) -> usize {
+        let kernels = plan.steps.iter_mut().filter_map(|step| match &mut step.work {
+            Work::Kernel(kernel) => Some(kernel),
+            _ => None,
+        });
+        kernels.map(|kernel| usize::from(self.spoil(kernel))).sum()
+    }
+
+    fn spoil(self, kernel: &mut Kernel) -> bool {
+        match (self, kernel) {
+            (Fault::Pad, Kernel::Nest(nest)) => clip_less(nest),
+            (Fault::Pad, _) | (_, Kernel::Nest(_)) => false,
+            (fault, Kernel::Contract(contract)) => fault.spoil_contract(contract),
+            (fault, Kernel::Depthwise(depthwise)) => fault.spoil_contract(&mut depthwise.contract),
+            (fault, Kernel::Winograd(winograd)) => fault.spoil_contract(&mut winograd.contract),
+        }
+    }
+
+    fn spoil_contract(self, contract: &mut Contract) -> bool {
+        let for_each_channel = |read: usize| {
+            let operand = read.checked_sub(1).and_then(|read| contract.operands.get(read));
+            operand.map(|operand| operand.points.iter().all(|&stride| stride == 0))
+        };
+        match self {
+            Fault::Bias => {
+                let window = contract.sum.iter().filter(|dim| dim.extent == 3).count() >= 2;
+                let added: Vec<Val> = added(&contract.body).collect();
+                let is_bias = |val: &Val| matches!(contract.body.instrs[val.0 as usize], Instr::Read(read) if for_each_channel(usize::from(read)) == Some(true));
+                let biases: Vec<Val> = added.into_iter().filter(|val| window && is_bias(val)).collect();
+                for bias in &biases {
+                    contract.body.instrs[bias.0 as usize] = Instr::Const(0, Lane::F32);
+                }
+                !biases.is_empty()
+            }
+            Fault::Clip => {
+                let joins = (0..=contract.operands.len()).any(|read| for_each_channel(read) == Some(false));
+                joins && clip_higher(&mut contract.body)
+            }
+            Fault::Pad => false,
+        }
+    }
+}
+
+/// What a body adds to something.
+fn added(body: &Body) -> impl Iterator<Item = Val> + '_ {
+    body.instrs
+        .iter()
+        .flat_map(|instr| match *instr {
+            Instr::Bin(Bin::Add, a, b) => [Some(a), Some(b)],
+            Instr::Fma(_, _, c) => [Some(c), None],
+            _ => [None, None],
+        })
+        .flatten()
+}
+
+/// Makes the zero that a maximum is taken with an eighth; whether there is one.
+fn clip_higher(body: &mut Body) -> bool {
+    let is_zero = |val: Val| body.instrs[val.0 as usize] == Instr::Const(0, Lane::F32);
+    let zeros = body.instrs.iter().find_map(|instr| match *instr {
+        Instr::Bin(Bin::Max | Bin::MaxSecond, a, b) => [a, b].into_iter().find(|&val| is_zero(val)),
+        _ => None,
+    });
+    let Some(zero) = zeros else { return false };
+    body.instrs[zero.0 as usize] = Instr::Const(0.125f32.to_bits().into(), Lane::F32);
+    true
+}
+
+/// Makes the windows of maxima end one element early; whether there are any.
+fn clip_less(nest: &mut Nest) -> bool {
+    let maxima = nest.stages.iter().flat_map(|stage| &stage.folds).any(|&(_, fold)| fold == Fold::Max);
+    let mut any = false;
+    for clip in nest.reduce.iter_mut().filter_map(|dim| dim.clip.as_mut()).filter(|clip| maxima && clip.size > 1) {
+        clip.size -= 1;
+        any = true;
+    }
+    any
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::check_text;
+    use crate::driver::compile::{Settings, plan_of};
+    use crate::driver::optimise::UNTIL;
+
+    /// How many kernels of a program a fault is in.
+    fn spoilt(fault: Fault, body: &str) -> usize {
+        let text = format!(
+            "def @main(%x: Tensor[(1, 8, 9, 9), float32], %w: Tensor[(8, 8, 3, 3), float32], %b: Tensor[(8), float32]) {{ {body} }}"
+        );
+        let mut program = check_text("x", &text, UNTIL);
+        let settings = Settings::native(3, 1).expect("no other is asked for").expect("a machine with AVX2");
+        let plan = plan_of(&mut program.module, "main", &settings);
+        fault.put_into(&mut plan.unwrap_or_else(|_| panic!("{body} is planned")))
+    }
+
+    #[test]
+    fn a_fault_is_in_the_kernels_that_it_is_about() {
+        let conv = "nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=8, kernel_size=[3, 3])";
+        let biased = format!("nn.relu(nn.bias_add({conv}, %b))");
+        let joined = format!("nn.relu(add({conv}, %x))");
+        let pooled = "nn.max_pool2d(%x, pool_size=[3, 3], strides=[2, 2], padding=[1, 1, 1, 1])";
+        assert_eq!(spoilt(Fault::Bias, &biased), 1);
+        assert_eq!(spoilt(Fault::Clip, &joined), 1);
+        assert_eq!(spoilt(Fault::Pad, pooled), 1);
+        assert_eq!(spoilt(Fault::Bias, &joined), 0);
+        assert_eq!(spoilt(Fault::Clip, &biased), 0);
+        assert_eq!(spoilt(Fault::Pad, &biased), 0);
+    }
+}

@@ -1,0 +1,314 @@
+//! `relayc reduce`: the smallest program for which something still happens.
+//!
+//! What happens is for a [`Test`] to say, as a rule a command that is given the program. Every candidate is a change of the smallest
+//! program so far ([`edit`]), printed, read back and inferred before the test sees it: no run is spent on one without types, none on
+//! a text that was tried before, and none on one that is not smaller ([`size`]). First come large steps that halve what is left, then
+//! single ones, until none helps ([`search`]). Nothing is random: the same program and the same test give the same result.
+//!
+//! Where values are given for the parameters, a new parameter gets the value that it stands for, computed by the interpreter, and a
+//! tensor that shrinks keeps its first elements along each axis.
+
+mod edit;
+mod search;
+mod size;
+
+pub use size::Size;
+
+use super::bind::{Bound, leaves};
+use super::run::{self, Limits, to_bound};
+use super::show::Options;
+use super::{Program, Until, check_text};
+use crate::base::Span;
+use crate::diag::{Diagnostic, codes};
+use crate::formats::Named;
+use crate::interp::{Value, Witness};
+use crate::ir::print::print;
+use crate::ir::{ExprId, Module};
+use crate::ops;
+use edit::{Edit, Edited};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{Mutex, PoisonError};
+
+/// A program to try.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub text: String,
+    /// The values of its parameters by name, where any are given.
+    pub values: Option<Named>,
+}
+
+/// Says whether what is looked for happens.
+pub trait Test {
+    /// Errors: what keeps it from saying.
+    fn holds(&mut self, candidate: &Candidate) -> Result<bool, Diagnostic>;
+
+    /// A candidate that is the smallest so far; it is kept wherever it is to be kept. Errors: what keeps it from that.
+    fn kept(&mut self, candidate: &Candidate, counts: &Counts, size: &Size) -> Result<(), Diagnostic>;
+
+    /// Whether to stop, as somebody asks for it.
+    fn stopped(&self) -> bool;
+}
+
+/// What a reduction has done.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Counts {
+    /// Runs of the test.
+    pub runs: usize,
+    /// Candidates that the test did not see: without types, not smaller, or seen before.
+    pub spared: usize,
+    /// Candidates that were kept.
+    pub kept: usize,
+}
+
+/// Why a reduction ends before nothing helps any more.
+enum Stop {
+    Asked,
+    MaxRuns,
+    Failed(Diagnostic),
+}
+
+/// How a reduction ended.
+pub struct Outcome {
+    pub smallest: Candidate,
+    pub size: Size,
+    pub counts: Counts,
+    /// Whether nothing more was to be tried.
+    pub done: bool,
+}
+
+/// A reduction under way.
+struct Reducer<'a> {
+    entry: &'a str,
+    test: &'a mut dyn Test,
+    max_runs: usize,
+    program: Program,
+    smallest: Candidate,
+    size: Size,
+    /// The hashes of candidates that were tried.
+    tried: FxHashSet<u64>,
+    counts: Counts,
+    /// What the smallest program computes where, once somebody has asked for it.
+    computed: Option<FxHashMap<Span, Value>>,
+}
+
+/// Makes a program smaller. `program` is a checked text without errors, whose entry is a function of it; `values` are those of its
+/// parameters. Errors: E0735 where the test does not hold of the program as it is; what the test cannot do.
+pub fn reduce(
+    program: Program,
+    entry: &str,
+    values: Option<Named>,
+    max_runs: usize,
+    test: &mut dyn Test,
+) -> Result<Outcome, Diagnostic> {
+    run::entry(&program.module, entry)?;
+    let text = text_of(&program.module);
+    let program = check_text(NAME, &text, Until::Main);
+    if let Some(error) = program.diagnostics.into_iter().find(Diagnostic::is_error) {
+        let message = format!("the program as it is printed does not read back: {}", error.message);
+        return Err(Diagnostic::new(codes::E0901, message).note("this is a bug in relayc, not in your program"));
+    }
+    let program = check_text(NAME, &text, Until::Main);
+    let size = Size::of(&program.module, &text);
+    let smallest = Candidate { text, values };
+    let mut reducer = Reducer {
+        entry,
+        test,
+        max_runs,
+        program,
+        tried: FxHashSet::from_iter([hash(&smallest)]),
+        smallest,
+        size,
+        counts: Counts::default(),
+        computed: None,
+    };
+    reducer.counts.runs = 1;
+    let holds = reducer.test.holds(&reducer.smallest)?;
+    if !holds && !reducer.test.stopped() {
+        return Err(Diagnostic::new(codes::E0735, "the command does not do with the whole program what it is to do")
+            .note("a program is reduced as long as the command succeeds (exit code 0) with it")
+            .help("`--exit N` and `--stderr TEXT` look for something else; `sh -c '! relayc …'` turns success around"));
+    }
+    let end = reducer.search();
+    let Reducer { smallest, size, counts, .. } = reducer;
+    match end {
+        Err(Stop::Failed(diagnostic)) => Err(diagnostic),
+        Err(Stop::Asked | Stop::MaxRuns) => Ok(Outcome { smallest, size, counts, done: false }),
+        Ok(()) => Ok(Outcome { smallest, size, counts, done: true }),
+    }
+}
+
+/// What messages call a candidate.
+const NAME: &str = "candidate.relay";
+
+fn text_of(module: &Module) -> String {
+    print(module, ops::table(), Options { types: false, meta: true, exact: true })
+}
+
+/// The same for the same candidate, on every machine.
+fn hash(candidate: &Candidate) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    candidate.text.hash(&mut hasher);
+    for (name, tensor) in candidate.values.iter().flatten() {
+        name.hash(&mut hasher);
+        tensor.shape().hash(&mut hasher);
+        tensor.to_le_bytes().hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// Whether a candidate must be smaller to be kept, or only otherwise.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Smaller,
+    Anything,
+}
+
+impl Reducer<'_> {
+    /// Tries a change; whether the test holds with it, which makes it the smallest program.
+    fn attempt(&mut self, edit: &Edit, wanted: Wanted) -> Result<bool, Stop> {
+        if self.test.stopped() {
+            return Err(Stop::Asked);
+        }
+        let spared = |this: &mut Self| {
+            this.counts.spared += 1;
+            Ok(false)
+        };
+        let Some(edited) = edit::apply(&self.program.module, self.entry, edit) else { return spared(self) };
+        let Some((program, text)) = checked(&edited.module, self.entry) else { return spared(self) };
+        let size = Size::of(&program.module, &text);
+        if wanted == Wanted::Smaller && size >= self.size {
+            return spared(self);
+        }
+        let Some(values) = self.values_for(&program, &edited) else { return spared(self) };
+        let candidate = Candidate { text, values };
+        if !self.tried.insert(hash(&candidate)) {
+            return spared(self);
+        }
+        if self.counts.runs >= self.max_runs {
+            return Err(Stop::MaxRuns);
+        }
+        self.counts.runs += 1;
+        let holds = self.test.holds(&candidate).map_err(Stop::Failed)?;
+        // What was cut short says nothing.
+        if self.test.stopped() {
+            return Err(Stop::Asked);
+        }
+        if !holds {
+            return Ok(false);
+        }
+        self.counts.kept += 1;
+        self.test.kept(&candidate, &self.counts, &size).map_err(Stop::Failed)?;
+        (self.program, self.smallest, self.size, self.computed) = (program, candidate, size, None);
+        Ok(true)
+    }
+
+    /// The values of a candidate's parameters, if any are given. `None` where one cannot be had.
+    fn values_for(&mut self, program: &Program, edited: &Edited) -> Option<Option<Named>> {
+        if self.smallest.values.is_none() {
+            return Some(None);
+        }
+        let mut known: FxHashMap<String, crate::tensor::Tensor> = FxHashMap::default();
+        for (name, stands_for) in &edited.fresh {
+            let span = self.program.module.exprs[*stands_for].span;
+            let value = self.computed().get(&span)?.clone();
+            known.extend(leaves::flatten(name, &to_bound(value).ok()?));
+        }
+        let old = self.smallest.values.as_deref().unwrap_or_default();
+        known.extend(old.iter().cloned());
+        let slots = run::entry(&program.module, self.entry).ok()?.slots;
+        let mut values = vec![];
+        for slot in &slots {
+            for leaf in leaves::leaves(&slot.name, slot.ty, &program.module.types).ok()? {
+                // A parameter without a value had none before.
+                let Some(tensor) = known.get(&leaf.name) else { continue };
+                let mut tensor = tensor.clone();
+                if tensor.rank() != leaf.dims.len() {
+                    return None;
+                }
+                for (axis, dim) in leaf.dims.iter().enumerate() {
+                    let Some(n) = dim.value().and_then(|dim| usize::try_from(dim).ok()) else { continue };
+                    if n > tensor.shape()[axis] {
+                        return None;
+                    }
+                    if n < tensor.shape()[axis] {
+                        tensor = tensor.take_range(axis, 0, 1, n);
+                    }
+                }
+                values.push((leaf.name, tensor));
+            }
+        }
+        Some(Some(values))
+    }
+
+    /// What the smallest program computes, by the place in its text; of what is computed more than once the last.
+    fn computed(&mut self) -> &FxHashMap<Span, Value> {
+        let Reducer { program, smallest, entry, .. } = self;
+        self.computed.get_or_insert_with(|| computed(program, entry, smallest.values.as_deref().unwrap_or_default()))
+    }
+}
+
+/// The program of a module that was changed, and its text; `None` if it is none.
+fn checked(module: &Module, entry: &str) -> Option<(Program, String)> {
+    // Types of results follow, unless a function calls itself.
+    for all in [true, false] {
+        let mut module = module.clone();
+        let global = module.find_global(entry)?;
+        let own = module.globals[global].func;
+        module.funcs[own].ret = None;
+        if all {
+            for func in module.funcs.ids().collect::<Vec<_>>() {
+                module.funcs[func].ret = None;
+            }
+            let params: FxHashSet<_> = module.funcs.iter().flat_map(|func| func.params.clone()).collect();
+            for var in module.vars.ids().collect::<Vec<_>>() {
+                if !params.contains(&var) {
+                    module.vars[var].ty = None;
+                }
+            }
+        }
+        let text = text_of(&module);
+        let program = check_text(NAME, &text, Until::Main);
+        if !program.has_errors() && run::entry(&program.module, entry).is_ok() {
+            return Some((program, text));
+        }
+    }
+    None
+}
+
+/// Keeps what a run computes.
+#[derive(Default)]
+struct Keeper(Mutex<FxHashMap<Span, Value>>);
+
+impl Witness for Keeper {
+    fn value(&self, module: &Module, expr: ExprId, value: &Value) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.insert(module.exprs[expr].span, value.clone());
+    }
+
+    fn call(&self, _: &Module, _: ExprId, _: &[&Value], _: &Value) -> Result<(), Box<Diagnostic>> {
+        Ok(())
+    }
+}
+
+/// What the interpreter computes before it ends, or fails; nothing if a parameter has no value.
+fn computed(program: &Program, entry: &str, values: &[(String, crate::tensor::Tensor)]) -> FxHashMap<Span, Value> {
+    let keeper = Keeper::default();
+    let Ok(entry) = run::entry(&program.module, entry) else { return FxHashMap::default() };
+    let types = &program.module.types;
+    let value = |slot: &super::bind::Slot| -> Option<Bound> {
+        let leaves = leaves::leaves(&slot.name, slot.ty, types).ok()?;
+        let find = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor.clone());
+        let tensors: Option<Vec<_>> = leaves.iter().map(|leaf| find(&leaf.name)).collect();
+        Some(leaves::assemble(slot.ty, types, &mut tensors?.into_iter()))
+    };
+    let args: Option<Vec<Bound>> = entry.slots.iter().map(value).collect();
+    if let Some(args) = args {
+        // A program that fails is as good as any: what it had computed is known.
+        let _ = run::interpret_seen(program, &entry, args, Limits::default(), Some(&keeper));
+    }
+    keeper.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+//! What reductions end with, where the test is a function of the text.
+
+use super::*;
+use crate::tensor::Tensor;
+
+/// Holds as long as the text has these words; remembers what it was asked.
+struct Has<'a> {
+    words: &'a [&'a str],
+    asked: Vec<Candidate>,
+    stop_after: usize,
+}
+
+impl Test for Has<'_> {
+    fn holds(&mut self, candidate: &Candidate) -> Result<bool, Diagnostic> {
+        self.asked.push(candidate.clone());
+        Ok(self.words.iter().all(|word| candidate.text.contains(word)))
+    }
+
+    fn kept(&mut self, candidate: &Candidate, _: &Counts, _: &Size) -> Result<(), Diagnostic> {
+        assert_eq!(self.asked.last().map(|asked| &asked.text), Some(&candidate.text), "what was kept was asked last");
+        Ok(())
+    }
+
+    fn stopped(&self) -> bool {
+        self.asked.len() >= self.stop_after
+    }
+}
+
+fn program(text: &str) -> Program {
+    let program = check_text("x", text, Until::Main);
+    assert!(!program.has_errors(), "{:?}", program.diagnostics);
+    program
+}
+
+fn run(text: &str, values: Option<Named>, words: &[&str], max_runs: usize) -> (Result<Outcome, Diagnostic>, Vec<Candidate>) {
+    let mut test = Has { words, asked: vec![], stop_after: usize::MAX };
+    (reduce(program(text), "main", values, max_runs, &mut test), test.asked)
+}
+
+/// The text that is left, without its header.
+fn left(text: &str, words: &[&str]) -> String {
+    let (outcome, asked) = run(text, None, words, usize::MAX);
+    let outcome = outcome.unwrap_or_else(|error| panic!("{error:?}"));
+    assert!(outcome.done && outcome.counts.runs == asked.len());
+    for candidate in asked {
+        assert!(!check_text("x", &candidate.text, Until::Main).has_errors(), "{}", candidate.text);
+    }
+    let text = outcome.smallest.text;
+    text.strip_prefix(crate::ir::print::HEADER).unwrap_or(&text).trim().to_owned()
+}
+
+/// Convolutions that halve the map and double the channels, with a branch that joins again.
+const NETWORK: &str = "def @main(%x: Tensor[(1, 8, 32, 32), float32], %w1: Tensor[(8, 8, 3, 3), float32],
+      %w2: Tensor[(16, 8, 3, 3), float32], %w3: Tensor[(16, 8, 1, 1), float32], %b: Tensor[(16), float32]) {
+    %0 = nn.relu(nn.conv2d(%x, %w1, padding=[1, 1, 1, 1], channels=8, kernel_size=[3, 3]));
+    %1 = nn.conv2d(%0, %w2, strides=[2, 2], padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]);
+    %2 = nn.conv2d(%0, %w3, strides=[2, 2], padding=[0, 0, 0, 0], channels=16, kernel_size=[1, 1]);
+    %3 = nn.relu(add(nn.bias_add(%1, %b), %2));
+    %4 = split(%3, indices_or_sections=2, axis=1);
+    %5 = concatenate((%4.1, %4.0), axis=1);
+    nn.softmax(nn.batch_flatten(nn.global_avg_pool2d(%5)))
+  }";
+
+#[test]
+fn one_operator_is_left_of_a_network_and_its_tensors_are_small() {
+    assert_eq!(left(NETWORK, &["nn.softmax"]), "def @main(%p0: Tensor[(1, 1), float32]) {\n  nn.softmax(%p0)\n}");
+    assert_eq!(
+        left(NETWORK, &["nn.conv2d", "strides"]),
+        "def @main(%p0: Tensor[(1, 1, 1, 1), float32], %p1: Tensor[(1, 1, 1, 1), float32]) {\n  nn.conv2d(%p0, %p1, strides=[2, 2], padding=[0, 0, 0, 0])\n}"
+    );
+}
+
+#[test]
+fn what_belongs_together_stays_together() {
+    let left = left(NETWORK, &["add(", "nn.relu", "nn.conv2d"]);
+    assert_eq!(left.matches("nn.").count(), 2, "{left}");
+    assert!(!left.contains("32, 32") && !left.contains("split"), "{left}");
+}
+
+#[test]
+fn functions_branches_and_matches_go_unless_they_are_looked_for() {
+    let text = "type List { Nil, Cons(Tensor[(3), float32], List) }
+      def @length(%l: List, %n: int32, %unused: float32) -> int32 {
+        match (%l) { Nil => %n, Cons(%h, %t) => @length(%t, add(%n, 1), %unused) }
+      }
+      def @main(%x: Tensor[(3), float32], %c: bool, %y: float32) {
+        %0 = if (%c) { tanh(%x) } else { exp(%x) };
+        let %l = Cons(%0, Cons(%x, Nil));
+        (@length(%l, 0, %y), nn.relu(%0))
+      }";
+    assert_eq!(left(text, &["tanh"]), left(text, &["tanh("]));
+    let one = left(text, &["tanh("]);
+    assert!(one.ends_with("{\n  tanh(%p0)\n}") || one.ends_with("{\n  tanh(%x)\n}"), "{one}");
+    let matching = left(text, &["match", "@length("]);
+    assert!(!matching.contains("%unused") && !matching.contains("tanh") && !matching.contains("exp"), "{matching}");
+}
+
+#[test]
+fn a_new_parameter_has_the_value_that_it_stands_for() {
+    let text = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) { nn.relu(add(exp(%x), %y)) }";
+    let x = Tensor::from_vec(&[2, 3], vec![1f32, 2.0, 3.0, 4.0, 5.0, 6.0]);
+    let y = Tensor::from_vec(&[3], vec![10f32, 20.0, 30.0]);
+    let (outcome, asked) = run(text, Some(vec![("x".into(), x), ("y".into(), y)]), &["nn.relu"], usize::MAX);
+    let smallest = outcome.unwrap_or_else(|error| panic!("{error:?}")).smallest;
+    let values = smallest.values.expect("they were given");
+    let [(name, value)] = &values[..] else { panic!("{values:?} of {}", smallest.text) };
+    assert!(smallest.text.contains(&format!("nn.relu(%{name})")), "{}", smallest.text);
+    assert_eq!(value.to_vec::<f32>(), Some(vec![1f32.exp() + 10.0]), "the first element of what was added");
+    // Every candidate had a value for each of its parameters, of its type.
+    for candidate in asked {
+        let program = program(&candidate.text);
+        let found = computed(&program, "main", candidate.values.as_deref().unwrap_or_default());
+        assert!(!found.is_empty(), "{}", candidate.text);
+    }
+}
+
+#[test]
+fn the_same_comes_out_twice_and_no_text_is_tried_twice() {
+    let words = ["nn.conv2d", "nn.bias_add"];
+    let (one, asked) = run(NETWORK, None, &words, usize::MAX);
+    let (two, again) = run(NETWORK, None, &words, usize::MAX);
+    let texts = |asked: &[Candidate]| asked.iter().map(|candidate| candidate.text.clone()).collect::<Vec<_>>();
+    assert_eq!(texts(&asked), texts(&again));
+    let text = |outcome: Result<Outcome, Diagnostic>| outcome.map(|outcome| outcome.smallest.text).ok();
+    assert_eq!(text(one), text(two));
+    let distinct: FxHashSet<String> = texts(&asked).into_iter().collect();
+    assert_eq!(distinct.len(), asked.len());
+}
+
+#[test]
+fn a_reduction_that_is_stopped_has_the_smallest_so_far() {
+    let (outcome, asked) = run(NETWORK, None, &["nn.softmax"], 4);
+    let outcome = outcome.unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!((outcome.done, outcome.counts.runs, asked.len()), (false, 4, 4));
+    assert!(outcome.smallest.text.len() < NETWORK.len() && outcome.smallest.text.contains("nn.softmax"));
+    let mut test = Has { words: &["nn.softmax"], asked: vec![], stop_after: 3 };
+    let outcome = reduce(program(NETWORK), "main", None, usize::MAX, &mut test).unwrap_or_else(|error| panic!("{error:?}"));
+    assert!(!outcome.done && test.asked.len() == 3);
+}
+
+#[test]
+fn there_must_be_something_to_hold_on_to() {
+    let (outcome, _) = run(NETWORK, None, &["no such word"], usize::MAX);
+    assert_eq!(outcome.err().map(|error| error.code), Some(codes::E0735));
+    let mut test = Has { words: &[], asked: vec![], stop_after: usize::MAX };
+    let missing = reduce(program(NETWORK), "other", None, usize::MAX, &mut test);
+    assert_eq!(missing.err().map(|error| error.code), Some(codes::E0202));
+}

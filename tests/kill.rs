@@ -1,0 +1,101 @@
+//! A process that is killed while it writes leaves the old file or the new one, whole (reliability 9).
+//!
+//! What may stay behind is a temporary of its own name, which a later run takes away once it is a day old.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant, SystemTime};
+
+/// A command that writes files, and what they hold before and after it.
+struct Writer {
+    args: Vec<String>,
+    files: Vec<PathBuf>,
+}
+
+fn relayc(args: &[String]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_relayc"));
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+}
+
+fn run(args: &[String]) {
+    let status = relayc(args).status().expect("relayc runs");
+    assert!(status.success(), "{args:?}");
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// Commands that write what is large enough to be killed at.
+fn writers(folder: &Path) -> Vec<Writer> {
+    let at = |name: &str| folder.join(name);
+    let (net, weights) = (at("net.relay"), at("net.params"));
+    let shown = |path: &Path| path.display().to_string();
+    run(&words(&format!("model mlp -o {} --params {}", shown(&net), shown(&weights))));
+    let (again, more) = (at("again.relay"), at("again.params"));
+    let (onnx, out, steps) = (at("net.onnx"), at("out.npz"), at("steps.npz"));
+    let given = format!("{} --params {}", shown(&net), shown(&weights));
+    vec![
+        Writer { args: words(&format!("model mlp -o {} --params {}", shown(&again), shown(&more))), files: vec![again, more] },
+        Writer { args: words(&format!("export {given} --to onnx -o {}", shown(&onnx))), files: vec![onnx] },
+        Writer {
+            args: words(&format!("run {given} --fill ones --outputs {} --save-steps {}", shown(&out), shown(&steps))),
+            files: vec![out, steps],
+        },
+    ]
+}
+
+/// Ends it as nothing can be ended otherwise.
+fn kill(mut child: Child) {
+    child.kill().expect("it can be killed");
+    child.wait().expect("it ends");
+}
+
+const OLD: &[u8] = b"what was there before";
+
+#[test]
+fn a_killed_writer_leaves_the_old_or_the_new_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut random = fastrand::Rng::with_seed(7);
+    for Writer { args, files } in writers(folder.path()) {
+        let start = Instant::now();
+        run(&args);
+        let whole = start.elapsed();
+        let new: Vec<Vec<u8>> = files.iter().map(|file| std::fs::read(file).expect("it was written")).collect();
+        let (mut n_old, mut n_new) = (0, 0);
+        for _ in 0..40 {
+            for file in &files {
+                std::fs::write(file, OLD).expect("the folder can be written");
+            }
+            let child = relayc(&args).spawn().expect("relayc starts");
+            std::thread::sleep(whole.mul_f64(random.f64() * 1.1));
+            kill(child);
+            for (file, new) in files.iter().zip(&new) {
+                let found = std::fs::read(file).expect("a file is there at every moment");
+                let is_old = found == OLD;
+                assert!(is_old || found == *new, "{} holds {} bytes, neither old nor new", file.display(), found.len());
+                if is_old { n_old += 1 } else { n_new += 1 }
+            }
+        }
+        assert!(n_old > 0, "{args:?} was never killed before its end ({n_new} times after it)");
+        swept(folder.path(), &args);
+    }
+}
+
+/// What is left over is named as temporaries are, and goes with the next run once it is old.
+fn swept(folder: &Path, args: &[String]) {
+    let left = || -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry").path());
+        entries.filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'))).collect()
+    };
+    let long_ago = SystemTime::now() - Duration::from_secs(25 * 60 * 60);
+    for path in left() {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        assert!(name.starts_with(".relayc-") && name.ends_with(".tmp"), "a stray file {name}");
+        let file = std::fs::File::options().write(true).open(&path).expect("ours");
+        file.set_modified(long_ago).expect("ours");
+    }
+    run(args);
+    assert_eq!(left(), Vec::<PathBuf>::new(), "temporaries of killed processes stay");
+}

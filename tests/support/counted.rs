@@ -1,0 +1,71 @@
+//! An allocator that counts what a thread asks for, so that a reader of files that believes a size before it has checked it stands out.
+//!
+//! Counted is what is asked for, whether it is given or not: a reader that is ready for an allocation that fails has believed the size
+//! all the same. What other threads allocate is not counted; the readers have none.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+
+/// What a reader may have beside four times its input.
+pub const BESIDE: i64 = 64 << 20;
+
+/// More than this a thread does not get, so that no input takes all memory there is.
+const MOST: i64 = 1 << 30;
+
+thread_local! {
+    static LIVE: Cell<i64> = const { Cell::new(0) };
+    static PEAK: Cell<i64> = const { Cell::new(0) };
+}
+
+/// To be the global allocator of a program of tests.
+pub struct Counted;
+
+/// Counts a request; whether it may be given.
+fn count(bytes: i64) -> bool {
+    let live = LIVE.get() + bytes;
+    PEAK.set(PEAK.get().max(live));
+    let given = bytes <= 0 || live <= MOST;
+    if given {
+        LIVE.set(live);
+    }
+    given
+}
+
+fn size(bytes: usize) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX / 4)
+}
+
+// SAFETY: every call goes to the system's allocator as it came, or gives null, which an allocation may.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        if !count(size(layout.size())) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: the caller's promises are passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        count(-size(layout.size()));
+        // SAFETY: as above.
+        unsafe { System.dealloc(at, layout) }
+    }
+
+    unsafe fn realloc(&self, at: *mut u8, layout: Layout, new: usize) -> *mut u8 {
+        if !count(size(new) - size(layout.size())) {
+            return std::ptr::null_mut();
+        }
+        // SAFETY: as above.
+        unsafe { System.realloc(at, layout, new) }
+    }
+}
+
+/// Does what reads an input, and requires it to ask for no more at a time than four times the input and 64 MiB.
+pub fn within<T>(input: usize, read: impl FnOnce() -> T) -> T {
+    let start = LIVE.get();
+    PEAK.set(start);
+    let result = read();
+    let (most, allowed) = (PEAK.get() - start, size(input).saturating_mul(4).saturating_add(BESIDE));
+    assert!(most <= allowed, "an input of {input} bytes takes {most} bytes of memory, allowed are {allowed}");
+    result
+}
