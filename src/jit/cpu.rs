@@ -88,7 +88,7 @@ impl Cpu {
         if __cpuid(0x8000_0000).eax < *leaves.end() {
             return String::from_utf8_lossy(&vendor()).into_owned();
         }
-        let words = leaves.map(|leaf| __cpuid(leaf)).flat_map(|found| [found.eax, found.ebx, found.ecx, found.edx]);
+        let words = leaves.map(__cpuid).flat_map(|found| [found.eax, found.ebx, found.ecx, found.edx]);
         let bytes: Vec<u8> = words.flat_map(u32::to_le_bytes).take_while(|&byte| byte != 0).collect();
         String::from_utf8_lossy(&bytes).split_whitespace().collect::<Vec<&str>>().join(" ")
     }

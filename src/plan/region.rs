@@ -303,7 +303,7 @@ impl Lowering<'_> {
                 None => Some(self.routine(expr, op, args, call.outs, routine(call)?)),
             },
             Lower::Product(product) => self.anchor_product(op, call, args, product(call)?),
-            Lower::Shifted(axis, product) => self.shifted_product(op, call, args, (axis(call), *product)),
+            Lower::Shifted(axis, product) => self.shifted_product(op, call, args, axis(call), *product),
             Lower::Windows(product, nest) => {
                 let products = product(call);
                 let value = products.and_then(|products| self.anchor_product(op, call, args, products));
@@ -368,7 +368,8 @@ impl Lowering<'_> {
         op: &'static OpDef,
         call: &Call,
         args: &[Value],
-        (axis, product): (Option<usize>, fn(&Call) -> Option<Vec<Product>>),
+        axis: Option<usize>,
+        product: fn(&Call) -> Option<Vec<Product>>,
     ) -> Option<Value> {
         let dtype = if call.out().dtype.bits > 32 { DType::I64 } else { DType::I32 };
         let (mut tensors, mut values) = (vec![], vec![]);

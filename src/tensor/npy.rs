@@ -75,7 +75,7 @@ impl NpyHeader {
 
     /// Whether the elements stand as [`write`] puts them: little endian and row-major.
     pub fn is_plain(&self) -> bool {
-        !self.fortran && !(self.big_endian && self.dtype.bytes() > 1)
+        !(self.fortran || self.big_endian && self.dtype.bytes() > 1)
     }
 
     /// The tensor of these element bytes, which are exactly [`NpyHeader::data_bytes`].

@@ -27,10 +27,10 @@ fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), 
             let rank = scatter.data.len();
             for at in 0..n {
                 let (mut to, mut from) = (0, 0);
-                for d in 0..rank {
-                    let own = if d == axis { index(at) as u64 } else { place[d] };
+                for (d, &here) in place[..rank].iter().enumerate() {
+                    let own = if d == axis { index(at) as u64 } else { here };
                     to = to * scatter.data[d] + own;
-                    from = from * scatter.updates[d] + place[d];
+                    from = from * scatter.updates[d] + here;
                 }
                 join(to as usize, from as usize);
                 for d in (0..rank).rev() {

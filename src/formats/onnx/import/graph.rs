@@ -122,6 +122,9 @@ pub fn walk<'a>(
     }
 }
 
+/// The outputs of the main graph, and the lets around them.
+type Ended = (Vec<Val>, Vec<(VarId, Val)>);
+
 type Main = (Vec<Val>, Vec<(VarId, Val)>, Option<Diagnostic>);
 
 impl<'a> Walk<'a> {
@@ -299,7 +302,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes on until the main graph has its outputs. Errors: E0805 where that takes too long, and what tensors of subgraphs have.
-    fn run(&mut self) -> Result<(Vec<Val>, Vec<(VarId, Val)>), Diagnostic> {
+    fn run(&mut self) -> Result<Ended, Diagnostic> {
         loop {
             let at = self.frames.len().saturating_sub(1);
             let Some(frame) = self.frames.last_mut() else { return Ok((vec![], vec![])) };

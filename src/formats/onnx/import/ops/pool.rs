@@ -8,10 +8,9 @@ use super::{Converter, op};
 use crate::ir::AttrValue;
 
 /// The window of a pool, the operator for its number of axes, and its attributes in Relay.
-fn pool(
-    cx: &mut Cx,
-    relay: [&'static str; 3],
-) -> std::result::Result<(Window, &'static str, Vec<(&'static str, AttrValue)>), Refusal> {
+type Pool = (Window, &'static str, Vec<(&'static str, AttrValue)>);
+
+fn pool(cx: &mut Cx, relay: [&'static str; 3]) -> std::result::Result<Pool, Refusal> {
     let x = cx.input(0)?;
     let shape = cx.shape(x)?;
     let n = n_spatial(shape.len())?;
