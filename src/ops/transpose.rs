@@ -72,7 +72,7 @@ fn transpose_rel(cx: &mut RelCx) -> RelResult {
             named[at] = true;
         }
     }
-    let shape: Shape = permutation(attrs.axes.as_deref(), rank).into_iter().map(|axis| data.dim(axis)).collect();
+    let shape: Shape = attrs.permutation(rank).into_iter().map(|axis| data.dim(axis)).collect();
     cx.set_out(shape, data.dtype)
 }
 
@@ -83,21 +83,23 @@ fn completed(axes: &[i64], rank: usize) -> Option<String> {
     (fine && axes.len() < rank).then(|| format!("{:?}", axes.iter().copied().chain(missing).collect::<Vec<_>>()))
 }
 
-/// Which axis each axis of the result is, for `axes` that fulfil the rules.
-fn permutation(axes: Option<&[i64]>, rank: usize) -> Vec<usize> {
-    match axes {
-        Some(axes) => axes.iter().map(|&axis| if axis < 0 { axis + rank as i64 } else { axis } as usize).collect(),
-        None => (0..rank).rev().collect(),
+impl TransposeAttrs {
+    /// Which axis of an operand of this rank each axis of the result is, for axes that fulfil the rules.
+    pub fn permutation(&self, rank: usize) -> Vec<usize> {
+        match &self.axes {
+            Some(axes) => axes.iter().map(|&axis| if axis < 0 { axis + rank as i64 } else { axis } as usize).collect(),
+            None => (0..rank).rev().collect(),
+        }
     }
 }
 
 fn transpose_view(call: &Call, view: &View) -> Option<View> {
-    Some(view.transpose(&permutation(TransposeAttrs::read(call.attrs).axes.as_deref(), view.rank())))
+    Some(view.transpose(&TransposeAttrs::read(call.attrs).permutation(view.rank())))
 }
 
 fn transpose_eval(cx: &EvalCx) -> EvalResult {
     let (data, attrs) = (cx.tensor(0), TransposeAttrs::read(cx.attrs));
-    Ok(data.permute(&permutation(attrs.axes.as_deref(), data.rank())).into())
+    Ok(data.permute(&attrs.permutation(data.rank())).into())
 }
 
 /// Turns an axis round.
@@ -141,7 +143,7 @@ pub const ONNX: &[(&str, Onnx)] = &[(TRANSPOSE.name, Onnx::Nodes(transpose_onnx)
 
 fn transpose_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let data = cx.tensor(0);
-    let axes = permutation(TransposeAttrs::read(cx.attrs).axes.as_deref(), cx.rank(data));
+    let axes = TransposeAttrs::read(cx.attrs).permutation(cx.rank(data));
     Ok(cx.transposed(data, &axes).into())
 }
 

@@ -53,6 +53,28 @@ fn often(template: &Template, arg: usize, elements: u64) -> bool {
     points.saturating_mul(picks as u64) > elements
 }
 
+/// Whether a template moves elements of 64 bits, or chooses among them, and computes nothing of them.
+fn only_moved(template: &Template, inputs: &[Lazy], is_index: &dyn Fn(usize) -> bool) -> bool {
+    let is_wide = |read: u16| match template.reads[usize::from(read)].source {
+        ReadSource::Arg(arg) => !is_index(arg) && Lane::of(inputs[arg].dtype).is_none_or(Lane::is_wide),
+        ReadSource::Out(_) => true,
+        ReadSource::Table(_) => false,
+    };
+    template.stages.iter().all(|stage| {
+        let mut wide: Vec<bool> = vec![];
+        stage.body.instrs.iter().all(|instr| {
+            let of = |val: Val| wide[val.0 as usize];
+            let (result, moved) = match *instr {
+                Instr::Read(read) => (is_wide(read), true),
+                Instr::Select(condition, a, b) => (of(a), !of(condition) && of(a) == of(b)),
+                _ => (false, !instr.operands().any(of)),
+            };
+            wide.push(result);
+            moved
+        }) && stage.folds.iter().all(|fold| !wide[fold.0.0 as usize])
+    })
+}
+
 /// How many elements further the values lead that come to a read's indices, if any do.
 fn displacement(body: &mut Body, read: &Read, map: &[Val], view: &View) -> Option<Val> {
     let mut sum: Option<Val> = None;
@@ -108,14 +130,23 @@ impl Lowering<'_> {
             }
         }
         let picks = template.reads.iter().any(|read| !read.picked.is_empty());
-        // Elements of 64 bits fill two registers, for which there are no places.
-        let plain = |input: &Lazy| input.loads.iter().all(|load| Lane::of(load.dtype).is_some_and(|lane| !lane.is_wide()));
-        let fits = |(arg, input): (usize, &Lazy)| self.is_countable(input) && (is_index(arg) || plain(input));
-        (!picks || inputs.iter().enumerate().all(fits)).then_some(())?;
+        // Elements of 64 bits fill two registers, for which there are no places: they can only be moved, as halves.
+        let is_wide = |load: &Load| Lane::of(load.dtype).is_none_or(Lane::is_wide);
+        let wide = |(arg, input): (usize, &Lazy)| !is_index(arg) && input.loads.iter().any(is_wide);
+        let moves_wide = picks && inputs.iter().enumerate().any(wide);
+        if moves_wide {
+            inputs = inputs.iter().map(|input| self.in_buffers(input)).collect();
+            only_moved(&template, &inputs, &is_index).then_some(())?;
+        }
+        (!picks || inputs.iter().all(|input| self.is_countable(input))).then_some(())?;
         for positions in &template.positions {
             inputs[positions.arg] = self.positions(positions, &inputs[positions.arg], op);
         }
-        Some(self.anchor(Kind::Nests(vec![template]), inputs, op, out))
+        match self.anchor(Kind::Nests(vec![template]), inputs, op, out) {
+            // Nothing is computed of them on the way.
+            Value::Tensor(lazy) if moves_wide => Some(Value::Tensor(self.in_buffers(&lazy))),
+            value => Some(value),
+        }
     }
 
     /// A nest over operands that lie in memory.
@@ -129,10 +160,10 @@ impl Lowering<'_> {
         seen(lazy).or_else(|| seen(&self.copied(lazy)))
     }
 
-    /// Whether a lane holds the number of each element of the buffers that a value reads.
+    /// Whether a lane holds the number of each element of the buffers that a value reads, of halves where these are wide.
     fn is_countable(&self, lazy: &Lazy) -> bool {
         lazy.loads.iter().all(|load| match load.source {
-            Source::Buffer(buffer) => self.plan.buffers[buffer].elements < 1 << 31,
+            Source::Buffer(buffer) => self.plan.buffers[buffer].elements < if load.dtype.bits > 32 { 1 << 30 } else { 1 << 31 },
             Source::Anchor(_) => false,
         })
     }

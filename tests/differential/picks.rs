@@ -4,7 +4,8 @@ use super::{Kind, MOST, Maker, elements, list};
 
 impl Maker {
     pub fn picks(&mut self) -> Option<()> {
-        match self.random.u8(..8) {
+        match self.random.u8(..9) {
+            8 => self.ordered(),
             0 | 1 => self.take(),
             2 => self.one_hot(),
             3 | 4 => self.resized(),
@@ -29,6 +30,34 @@ impl Maker {
         let mode = ["clip", "wrap"][self.random.usize(..2)];
         let out = [&shape[..axis], &taken, &shape[axis + 1..]].concat();
         self.bind_small(format!("take({x}, {indices}, axis={axis}, mode=\"{mode}\")"), out, kind)
+    }
+
+    /// Sorts and scans, of integers of which many are equal: positions tell them apart whatever the rounding.
+    fn ordered(&mut self) -> Option<()> {
+        let shape: Vec<usize> = (0..1 + self.random.usize(..3)).map(|_| 1 + self.random.usize(..18)).collect();
+        let (x, axis) = (self.param(shape.clone(), Kind::I32), self.random.usize(..shape.len()));
+        let ascend = ["True", "False"][self.random.usize(..2)];
+        let positions = format!("argsort({x}, axis={axis}, is_ascend={ascend}, dtype=\"int32\")");
+        let (mut out, k) = (shape.clone(), 1 + self.random.usize(..shape[axis]));
+        let text = match self.random.u8(..5) {
+            0 => positions,
+            1 => format!("sort({x}, axis={axis}, is_ascend={ascend})"),
+            2 => {
+                out[axis] = k;
+                format!("topk({x}, k={k}, axis={axis}, ret_type=\"indices\", is_ascend={ascend}, dtype=\"int32\")")
+            }
+            3 => {
+                let name = ["cumsum", "cumprod"][self.random.usize(..2)];
+                format!("{name}({x}, axis={axis}, exclusive={ascend}, attrs_type_key=\"relay.attrs.ScanopAttrs\")")
+            }
+            _ => {
+                let reduction = ["update", "add", "mul", "min", "max"][self.random.usize(..5)];
+                let attrs =
+                    format!("axis={axis}, reduction=\"{reduction}\", attrs_type_key=\"relay.attrs.ScatterElementsAttrs\"");
+                format!("scatter_elements({x}, {positions}, {x}, {attrs})")
+            }
+        };
+        self.bind_small(text, out, Kind::I32)
     }
 
     fn one_hot(&mut self) -> Option<()> {

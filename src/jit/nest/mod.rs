@@ -15,6 +15,7 @@ mod fold;
 mod frame;
 mod generate;
 mod half_fold;
+mod halved;
 mod halves;
 mod narrow;
 mod normal;
@@ -50,7 +51,8 @@ pub struct NestCode {
 /// Appends the function of a nest; `None` for element types or extents that it cannot have, and then nothing is appended.
 pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     let isa = asm.isa();
-    let normal = Normal::new(nest, isa == Isa::Avx512)?;
+    let halved = halved::halved(nest);
+    let normal = Normal::new(halved.as_ref().unwrap_or(nest), isa == Isa::Avx512)?;
     if normal.dims.contains(&0) {
         let entry = asm.here();
         asm.ret();

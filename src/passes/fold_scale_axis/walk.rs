@@ -293,10 +293,7 @@ impl Fold<'_> {
 
 fn transpose(module: &Module, expr: ExprId, scale: &Scale, way: Way) -> Option<Step> {
     let rank = scale.shape.len();
-    let axes: Vec<usize> = match TransposeAttrs::read(attrs(module, expr)).axes {
-        Some(axes) => axes.iter().map(|&axis| axis.rem_euclid(rank as i64) as usize).collect(),
-        None => (0..rank).rev().collect(),
-    };
+    let axes = TransposeAttrs::read(attrs(module, expr)).permutation(rank);
     Some(Step::Pass(if way == Way::Back { scale.permuted_back(&axes) } else { scale.permuted(&axes) }))
 }
 

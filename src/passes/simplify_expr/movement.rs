@@ -60,10 +60,7 @@ fn reshape(cx: &Cx, module: &mut Module, expr: ExprId, data: ExprId) -> Option<E
 /// Which axis of the operand each axis of a transposition is.
 fn permutation(module: &Module, expr: ExprId) -> Option<Vec<usize>> {
     let rank = module.types.as_tensor(module.ty(expr))?.0.len();
-    Some(match TransposeAttrs::read(attrs(module, expr)).axes {
-        Some(axes) => axes.iter().map(|&axis| axis.rem_euclid(rank as i64) as usize).collect(),
-        None => (0..rank).rev().collect(),
-    })
+    Some(TransposeAttrs::read(attrs(module, expr)).permutation(rank))
 }
 
 /// `transpose(transpose(x, a), b) == transpose(x, c)` with `c[i] == a[b[i]]`, and `x` where that moves nothing.

@@ -78,11 +78,9 @@ fn swapped(cx: &Cx, module: &Module, expr: ExprId) -> Option<ExprId> {
         return None;
     }
     let rank = module.types.as_tensor(module.ty(expr))?.0.len();
-    let mut swap: Vec<i64> = (0..rank as i64).collect();
+    let mut swap: Vec<usize> = (0..rank).collect();
     swap.swap(rank.checked_sub(2)?, rank - 1);
-    let axes = TransposeAttrs::read(attrs(module, expr)).axes.unwrap_or_else(|| (0..rank as i64).rev().collect());
-    let axes: Vec<i64> = axes.into_iter().map(|axis| axis.rem_euclid(rank as i64)).collect();
-    if axes == swap { operand(module, expr) } else { None }
+    if TransposeAttrs::read(attrs(module, expr)).permutation(rank) == swap { operand(module, expr) } else { None }
 }
 
 /// `dense(x, W) == matmul(x, W, transpose_b)`, and a transposition of an operand is the attribute that says so; without any

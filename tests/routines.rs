@@ -1,0 +1,56 @@
+//! Work that no loop nest says (sorting, putting elements where indices say, sums of all before), on tensors large enough that
+//! threads share it: compiled, without an operator left to its evaluation, it gives what the interpreter gives, to the bit.
+
+use relayc::driver::bind::{Bound, Requests, bind};
+use relayc::driver::compile::{Settings, compile, leaves};
+use relayc::driver::run::{Limits, entry, interpret};
+use relayc::driver::{check_text, optimise};
+use relayc::tensor::Tensor;
+
+const PROGRAMS: &[&str] = &[
+    "def @main(%x: Tensor[(40, 300), float32]) { topk(%x, k=7, dtype=\"int64\") }",
+    "def @main(%x: Tensor[(300, 40), float32]) { topk(%x, k=5, axis=0, is_ascend=True, dtype=\"int32\") }",
+    "def @main(%x: Tensor[(6, 50, 30), float32]) { argsort(round(multiply(%x, 5f)), axis=1, is_ascend=False, dtype=\"int32\") }",
+    "def @main(%x: Tensor[(6, 50, 30), float64]) { sort(%x, axis=1) }",
+    "def @main(%x: Tensor[(1), float32], %y: Tensor[(5000), int64]) { sort(%y, is_ascend=False) }",
+    "def @main(%x: Tensor[(20, 500), float32]) { cumsum(%x, axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\") }",
+    "def @main(%x: Tensor[(500, 20), int32]) { cumsum(%x, axis=0, dtype=\"int64\", exclusive=True, attrs_type_key=\"relay.attrs.ScanopAttrs\") }",
+    "def @main(%x: Tensor[(20, 500), float16]) { cumprod(add(%x, 1f16), axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\") }",
+    "def @main(%x: Tensor[(30, 40), float32], %u: Tensor[(20, 30), float32]) {
+       scatter_elements(%x, cast(floor(multiply(sigmoid(%u), 29f)), dtype=\"int64\"), %u, axis=0, reduction=\"add\", attrs_type_key=\"relay.attrs.ScatterElementsAttrs\")
+     }",
+    "def @main(%x: Tensor[(30, 40), float32], %i: Tensor[(1, 50), float32], %u: Tensor[(50, 40), float32]) {
+       scatter_nd(%x, cast(floor(multiply(sigmoid(%i), 29f)), dtype=\"int32\"), %u, mode=\"max\", attrs_type_key=\"relay.attrs.ScatterNDAttrs\")
+     }",
+    "def @main(%x: Tensor[(8, 30), int8], %w: Tensor[(20, 30), int8]) { qnn.dense(%x, %w, 3, -7, 0.5f, 0.25f, units=20, out_dtype=\"int32\") }",
+    "def @main(%x: Tensor[(1, 8, 14, 14), uint8], %w: Tensor[(16, 8, 3, 3), int8]) {
+       qnn.requantize(
+         qnn.conv2d(%x, %w, 120, 0, 0.5f, 0.25f, padding=[1, 1, 1, 1], strides=[2, 2], channels=16, kernel_size=[3, 3], out_dtype=\"int32\"),
+         0.125f, 0, 2f, 3, out_dtype=\"int8\")
+     }",
+    "def @main(%x: Tensor[(1, 8, 14, 14), int8], %y: Tensor[(1, 8, 1, 1), int8]) {
+       qnn.mul(qnn.add(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), qnn.subtract(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), 0.9f, 3, 0.9f, 3, 11f, 0)
+     }",
+];
+
+fn tensors(value: Bound) -> Vec<Tensor> {
+    leaves(&[value]).into_iter().cloned().collect()
+}
+
+#[test]
+fn routines_give_what_the_interpreter_gives() {
+    for text in PROGRAMS {
+        let program = check_text("x", text, optimise::UNTIL);
+        assert!(!program.has_errors(), "{text}: {:?}", program.diagnostics);
+        let main = entry(&program.module, "main").expect("there is a main");
+        let requests = Requests { fill: Some("rand:seed=5".into()), ..Requests::default() };
+        let args = bind(&main.slots, &program.module.types, &requests).expect("its inputs are tensors");
+        let expected = tensors(interpret(&program, &main, args.clone(), Limits::default()).expect("it runs"));
+        for threads in [1, 2, 3] {
+            let settings = Settings::native(3, threads).expect("RELAYC_ISA is none or sound").expect("a machine with AVX2");
+            let compiled = compile(&program, "main", &settings, Limits::default()).ok().expect("it is compiled");
+            assert_eq!(compiled.program.fallbacks(), Vec::<&str>::new(), "{text}");
+            assert!(tensors(compiled.run(&args).expect("it runs")) == expected, "{text} by {threads} threads");
+        }
+    }
+}
