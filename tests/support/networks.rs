@@ -2,6 +2,7 @@
 
 use relayc::driver::optimise::{UNTIL, bind_weights};
 use relayc::driver::{Program, check_text, model};
+use relayc::formats::params;
 
 /// The networks of the zoo, at the sizes people use.
 pub const WHOLE: &[(&str, &str)] = &[
@@ -28,7 +29,8 @@ pub fn network(name: &str, flags: &str) -> Program {
     let model = build(name, flags, Some(1));
     let folder = tempfile::tempdir().expect("a folder");
     let weights = folder.path().join("weights.params");
-    std::fs::write(&weights, model.weights.expect("weights were asked for")).expect("the folder can be written");
+    let bytes = params::write(&model.weights.expect("weights were asked for"));
+    std::fs::write(&weights, bytes).expect("the folder can be written");
     let mut program = check_text(name, &model.text, UNTIL);
     bind_weights(&mut program, "main", &[weights]).unwrap_or_else(|wrong| panic!("{name}: {wrong:?}"));
     program
