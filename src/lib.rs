@@ -53,6 +53,7 @@
 //! - [`ops`]: operators, one file a family: schema, rules, relation, evaluation
 //! - [`formats`]: bytes to values and back: `.params`, `.npz`, `.safetensors`, pictures; programs as ONNX
 //! - [`zoo`]: the networks of relay.testing and their weights
+//! - [`viz`]: pictures of programs: their graph, its layout, its formats
 //! - [`resolve`]: syntax tree to IR: names, scopes, attributes
 //! - [`infer`]: type and shape inference
 //! - [`interp`]: the reference interpreter
@@ -87,6 +88,7 @@ pub mod sys;
 pub mod tensor;
 pub mod testing;
 pub mod types;
+pub mod viz;
 pub mod zoo;
 
 pub use driver::compile::{Isa, Machine, Policy};

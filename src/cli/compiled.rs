@@ -4,7 +4,7 @@ use super::{Console, Reading, exit};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{Bound, Requests};
-use crate::driver::compile::{self, Isa, Machine, Policy, Refused, Settings};
+use crate::driver::compile::{self, Assembled, Isa, Machine, Policy, Refused, Settings};
 use crate::driver::emit;
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::parts::{self, Prepared, When};
@@ -167,6 +167,19 @@ impl Given {
         }
     }
 
+    /// Reads and checks a program, weights as constants, and plans and emits its code. The exit code where that fails, which has been said.
+    pub fn assembled(&self, console: &Console) -> Result<Planned, u8> {
+        let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
+        let mut program = self.checked(console)?;
+        let bound = optimise::bind_weights(&mut program, &self.entry, &self.params);
+        bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
+        let Program { module, timings, .. } = &mut program;
+        match compile::assembled(module, &self.entry, &settings, &self.limits(), timings) {
+            Ok(all) => Ok(Planned { program, all }),
+            Err(refused) => Err(self.refused(console, refused, &program.sources)),
+        }
+    }
+
     fn emit_reading(&self, console: &Console, stage: emit::Reading) -> Result<String, u8> {
         let (text, diagnostics, sources) = emit::reading(&self.file, self.reading.dialect(), stage);
         console.diagnostics(&diagnostics, &sources);
@@ -261,6 +274,13 @@ pub struct Ready {
     pub sources: Sources,
     /// What it took from the file to here.
     pub timings: Timings,
+}
+
+/// A program that is planned, and its plan.
+pub struct Planned {
+    /// Optimised.
+    pub program: Program,
+    pub all: Assembled,
 }
 
 /// `512M`, `2G`, `1000000`.

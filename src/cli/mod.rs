@@ -26,6 +26,7 @@ mod progress;
 mod reduce;
 mod run;
 mod test;
+mod viz;
 
 use crate::base::Sources;
 use crate::diag::render::{self, Format};
@@ -132,6 +133,7 @@ enum Command {
     Doctor(doctor::Args),
     Completions(completions::Args),
     Test(test::Args),
+    Viz(Box<viz::Args>),
 }
 
 /// What a subcommand writes to, in the format asked for.
@@ -240,6 +242,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(&console, &args),
         Command::Completions(args) => completions::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
+        Command::Viz(args) => viz::run(&console, &args),
     });
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))
 }

@@ -164,6 +164,9 @@ codes! {
     E0735 "a program with which a command does not succeed";
     E0736 "a command that cannot be run";
 
+    E0730 "a node that the program does not have";
+    E0731 "a picture over the limit";
+
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";
     E0803 "a tensor over the limit";

@@ -17,6 +17,7 @@ pub mod export;
 pub mod fault;
 pub mod fix;
 pub mod follow;
+mod heat;
 pub mod import;
 pub mod inspect;
 pub mod library;
@@ -38,6 +39,7 @@ pub mod steps;
 pub mod tensors;
 pub mod timings;
 pub mod top;
+pub mod viz;
 
 use crate::base::{FileId, Sources};
 use crate::diag::{self, Code, Diagnostic, codes};

@@ -22,7 +22,7 @@ mod show;
 mod traffic;
 
 pub use accuracy::{Accuracy, accuracy};
-pub use memory::arrange;
+pub use memory::{Life, arrange, lives};
 pub use region::{NotCompiled, is_dataflow, plan};
 pub use show::{Told, kernels, ops as ops_text, text};
 pub use traffic::{Traffic, traffic};

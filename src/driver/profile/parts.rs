@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 /// A region and its rows; their times are those of a call.
 pub struct PartRows<'a> {
-    part: &'a Part,
+    pub part: &'a Part,
     pub rows: Vec<Row>,
 }
 

@@ -1,0 +1,142 @@
+//! `relayc viz`: pictures of programs.
+
+use super::{Console, compiled, exit};
+use crate::diag::Diagnostic;
+use crate::driver::optimise;
+use crate::driver::parts::When;
+use crate::driver::viz::{self, Form, Graph, Memory, Part};
+use crate::driver::{self, How, Until};
+use crate::sys;
+use clap::ValueEnum;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Draw a program.
+///
+/// `relayc viz net.relay` draws it in the terminal, `relayc viz net.relay -f html -o net.html` makes a page to walk through.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    program: compiled::Given,
+    /// The format.
+    #[arg(short, long, value_enum, default_value_t = Format::Term)]
+    format: Format,
+    /// The file to write; standard output without it.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Draw this function only.
+    #[arg(long = "fn", value_name = "@NAME")]
+    function: Option<String>,
+    /// Draw only what is near this node: a variable of the text, an operator.
+    #[arg(long, value_name = "%NAME")]
+    around: Option<String>,
+    /// How near: that many edges away.
+    #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
+    depth: usize,
+    /// Draw what these passes change: what is gone, and what came.
+    #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with_all = ["profile", "plan"])]
+    passes: Option<Vec<String>>,
+    /// Compile and run it, and colour what takes time.
+    #[arg(long)]
+    profile: bool,
+    /// Plan its memory, and say where values lie; without `--profile`, colour what is large.
+    #[arg(long)]
+    plan: bool,
+    /// Draw weights as nodes, too.
+    #[arg(long)]
+    weights: bool,
+    /// Draw every block that repeats.
+    #[arg(long)]
+    no_fold: bool,
+    /// How many columns a terminal has.
+    #[arg(long, value_name = "COLUMNS", default_value_t = viz::WIDTH as u16, value_parser = clap::value_parser!(u16).range(40..=1000))]
+    width: u16,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Format {
+    /// Lines of text.
+    Term,
+    /// For Graphviz.
+    Dot,
+    /// A picture.
+    Svg,
+    /// A page: zoom, search, fold, and look at what a node is.
+    Html,
+}
+
+/// How long is measured.
+const MEASURED: Duration = Duration::from_millis(500);
+
+pub fn run(console: &Console, args: &Args) -> u8 {
+    drawn(console, args).unwrap_or_else(|code| code)
+}
+
+/// Errors: the exit code, everything having been said.
+fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
+    let given = &args.program;
+    let passes = args.passes.as_ref().map(|names| passes_of(names)).transpose().map_err(|why| {
+        console.words(&format!("error: {why}\n"));
+        exit::USAGE
+    })?;
+    let how = How { set: given.set.clone(), entry: given.entry.clone(), ..How::of(given.reading.dialect()) };
+    let mut program = driver::check_file(&given.file, Until::Main, &how);
+    viz::soften(&mut program);
+    console.diagnostics(&program.diagnostics, &program.sources);
+    if program.has_errors() {
+        return Err(exit::of(&program.diagnostics));
+    }
+    let part = Part {
+        function: args.function.as_deref().map(|name| name.trim_start_matches('@').to_owned()),
+        around: args.around.clone(),
+        depth: args.depth,
+        weights: args.weights,
+        unfolded: args.no_fold,
+    };
+    let said = |diagnostic: Diagnostic| console.files(&[diagnostic], &program.sources);
+    let mut graph = match &passes {
+        Some(passes) => viz::changes(&program, passes, &part),
+        None => viz::graph(&program, &part),
+    }
+    .map_err(said)?;
+    if args.profile {
+        times(console, args, &mut graph)?;
+    }
+    let memory = if args.plan { Some(memory(console, args, &mut graph)?) } else { None };
+    let form = match args.format {
+        Format::Term => Form::Term { width: usize::from(args.width) },
+        Format::Dot => Form::Dot,
+        Format::Svg => Form::Svg,
+        Format::Html => Form::Html {
+            title: given.file.file_name().map_or("-".into(), |name| name.to_string_lossy()).into_owned(),
+            heat: if args.profile { Some("time") } else { args.plan.then_some("memory") },
+            memory,
+        },
+    };
+    let text = viz::text(&graph, &program.sources, form);
+    let written = match &args.output {
+        Some(path) => sys::write_atomic(&[(path, text.as_bytes())]),
+        None => sys::stdout(&text),
+    };
+    written.map_err(said)?;
+    Ok(exit::FINE)
+}
+
+/// Errors: a name that is no pass, in words.
+fn passes_of(names: &[String]) -> Result<optimise::How, String> {
+    // What passes for one machine do to another's program is shown by `relayc opt --target`.
+    optimise::How::named(names.iter().map(|name| name.trim()), optimise::Target::V3)
+}
+
+fn times(console: &Console, args: &Args, graph: &mut Graph) -> Result<(), u8> {
+    let ready = args.program.compile_when(console, When::Called)?;
+    viz::times(graph, &ready.prepared, &ready.bound, MEASURED, &ready.sources).map_err(|diagnostic| {
+        console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
+        exit::of_run(&[*diagnostic])
+    })
+}
+
+fn memory(console: &Console, args: &Args, graph: &mut Graph) -> Result<Memory, u8> {
+    let planned = args.program.assembled(console)?;
+    Ok(viz::memory(graph, &planned.program.module, &planned.all.plan, &planned.program.sources, !args.profile))
+}

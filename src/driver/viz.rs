@@ -1,0 +1,145 @@
+//! `relayc viz`: which part of a program is drawn, and what is known of it beside the text.
+
+pub use super::heat::{memory, times};
+use super::{Program, emit, optimise};
+use crate::base::text::nearest;
+use crate::base::{Sources, Span};
+use crate::diag::{Diagnostic, Severity, codes};
+use crate::ir::Module;
+use crate::ops;
+use crate::viz::{self, GroupKind, NodeId};
+pub use crate::viz::{Graph, Memory, WIDTH};
+
+/// What a drawing shows.
+#[derive(Clone, Debug, Default)]
+pub struct Part {
+    /// One function only, without its `@`.
+    pub function: Option<String>,
+    /// What is near the node of this name.
+    pub around: Option<String>,
+    /// How many edges away that is.
+    pub depth: usize,
+    /// Whether weights are nodes.
+    pub weights: bool,
+    /// Whether blocks that repeat are drawn one after the other.
+    pub unfolded: bool,
+}
+
+/// What does not type-check is drawn all the same: its mistakes become warnings.
+pub fn soften(program: &mut Program) {
+    let is_about_types = |diagnostic: &&mut Diagnostic| diagnostic.typed || ["E03", "E04"].contains(&&diagnostic.code.id()[..3]);
+    program.diagnostics.iter_mut().filter(is_about_types).for_each(|diagnostic| diagnostic.severity = Severity::Warning);
+}
+
+/// The graph of a program. Errors: those of [`select`].
+pub fn graph(program: &Program, part: &Part) -> Result<Graph, Diagnostic> {
+    let mut graph = select(whole(program, part.weights), part)?;
+    fold(&mut graph, part);
+    Ok(graph)
+}
+
+/// A program beside what passes make of it: what only one of them has is marked. Errors: those of [`select`], and E0901 for a pass that
+/// broke the program.
+pub fn changes(program: &Program, how: &optimise::How, part: &Part) -> Result<Graph, Diagnostic> {
+    let before = select(whole(program, part.weights), part)?;
+    let mut module = program.module.clone();
+    optimise::optimise(&mut module, how, &mut ())?;
+    let after = of_module(&module, &program.sources, part.weights);
+    // A function or a node may be gone: then nothing of it is left.
+    let after = select(after, part).unwrap_or_default();
+    let mut graph = viz::compare(&before, &after);
+    fold(&mut graph, part);
+    Ok(graph)
+}
+
+/// All of a program.
+pub fn whole(program: &Program, weights: bool) -> Graph {
+    of_module(&program.module, &program.sources, weights)
+}
+
+fn of_module(module: &Module, sources: &Sources, weights: bool) -> Graph {
+    let name = |span: Span| emit::bound_name(sources, span).map(str::to_owned);
+    viz::build(&viz::Source { module, ops: ops::table(), name: &name, weights })
+}
+
+/// Finds the blocks that repeat, unless they are to be drawn one after the other; a few nodes around one are drawn as they are.
+pub fn fold(graph: &mut Graph, part: &Part) {
+    if !part.unfolded && part.around.is_none() {
+        viz::fold(graph);
+    }
+}
+
+/// The part that is asked for. Errors: E0202 for a function and E0730 for a node that is not there, E0731 where more is left than a
+/// picture shows.
+pub fn select(graph: Graph, part: &Part) -> Result<Graph, Diagnostic> {
+    let mut graph = graph;
+    if let Some(name) = &part.function {
+        let title = format!("@{name}");
+        let is_it = |(_, group): &(viz::GroupId, &viz::Group)| group.kind == GroupKind::Function && group.title == title;
+        let Some((function, _)) = graph.groups.iter_ids().find(is_it) else {
+            return Err(no_function(&graph, name));
+        };
+        graph = graph.function(function);
+    }
+    if let Some(name) = &part.around {
+        let centres = centres(&graph, name)?;
+        graph = graph.near(&centres, part.depth);
+    }
+    if graph.nodes.len() > viz::MAX_NODES {
+        let message = format!("a picture shows up to {} nodes, found {}", viz::MAX_NODES, graph.nodes.len());
+        let help = "draw a part of it: `--around %NAME --depth N`, `--fn @NAME`";
+        return Err(Diagnostic::new(codes::E0731, message).help(help));
+    }
+    Ok(graph)
+}
+
+fn no_function(graph: &Graph, name: &str) -> Diagnostic {
+    let error = Diagnostic::new(codes::E0202, format!("there is no function `@{}` to draw", viz::tame(name)));
+    let functions = graph.groups.iter().filter(|group| group.kind == GroupKind::Function);
+    let mut names: Vec<&str> = functions.map(|group| group.title.trim_start_matches('@')).collect();
+    names.sort_unstable();
+    match nearest(name, names.iter().copied()).or(names.first().copied()) {
+        Some(name) => error.help(format!("there is `@{name}`: `--fn @{name}`")),
+        None => error.help("the module defines no function"),
+    }
+}
+
+/// The nodes of a name; `%` may be left out. Errors: E0730.
+fn centres(graph: &Graph, name: &str) -> Result<Vec<NodeId>, Diagnostic> {
+    let found = [name.to_owned(), format!("%{name}")].iter().map(|name| graph.named(name)).find(|found| !found.is_empty());
+    found.ok_or_else(|| {
+        let message = format!("there is no node `{}`", viz::tame(name));
+        let error = Diagnostic::new(codes::E0730, message);
+        let names = || graph.nodes.iter().flat_map(|node| node.name.as_deref().into_iter().chain([node.label.as_str()]));
+        match nearest(name, names()) {
+            Some(near) => error.help(format!("did you mean `{near}`?")),
+            None => error.help("name a variable of the text such as `%3`, an operator, or a called function"),
+        }
+    })
+}
+
+/// What is written.
+pub enum Form {
+    /// Lines of so many characters.
+    Term {
+        width: usize,
+    },
+    Dot,
+    Svg,
+    Html {
+        title: String,
+        /// What the colours of nodes say, if they say something: `time`.
+        heat: Option<&'static str>,
+        memory: Option<Memory>,
+    },
+}
+
+/// A graph as text.
+pub fn text(graph: &Graph, sources: &Sources, form: Form) -> String {
+    match form {
+        Form::Term { width } => viz::term(graph, width),
+        Form::Dot => viz::dot(&viz::once(graph)),
+        Form::Svg => viz::svg(&viz::once(graph)),
+        Form::Html { title, heat, memory } => viz::html(graph, &viz::Page { title: &title, sources, heat, memory }),
+    }
+}

@@ -1,0 +1,140 @@
+//! Each group laid out by itself: what it holds, and where values come in at its top and go out at its bottom.
+//!
+//! A group inside is one node of the layout around it. A value that crosses a border does so at a port, a slot of no width; the line
+//! outside ends at the group, the line inside begins at the port, so a group may be drawn closed or open without another layout.
+
+use super::{Box, End, Flow, Layout, layout};
+use crate::base::IndexVec;
+use crate::viz::graph::{Graph, GroupId, Item, Items, NodeId};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// A node of a level.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Part {
+    Item(Item),
+    /// Where the value of a node comes in.
+    In(NodeId),
+    /// Where the value of a node goes out.
+    Out(NodeId),
+}
+
+/// A line of a level.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wire {
+    pub from: usize,
+    pub to: usize,
+    /// The node whose value it is; `None` for a link.
+    pub value: Option<NodeId>,
+    /// What is said at its end.
+    pub label: String,
+    /// Whether it goes back.
+    pub back: bool,
+}
+
+/// One group.
+#[derive(Clone, Debug, Default)]
+pub struct Level {
+    /// What the first slots of the layout are.
+    pub parts: Vec<Part>,
+    pub wires: Vec<Wire>,
+    /// The routes are the wires'.
+    pub layout: Layout,
+}
+
+impl Level {
+    /// The slot of a port.
+    pub fn port(&self, part: Part) -> Option<usize> {
+        self.parts.iter().position(|&own| own == part)
+    }
+}
+
+/// What is to be connected in each group, before anything has a size.
+pub struct Levels<'a> {
+    items: &'a Items,
+    wires: IndexVec<GroupId, Vec<(Part, Part, Option<NodeId>, String)>>,
+    /// The links between functions.
+    calls: Vec<(GroupId, GroupId, String)>,
+}
+
+impl<'a> Levels<'a> {
+    pub fn new(graph: &Graph, items: &'a Items) -> Levels<'a> {
+        let mut wires = IndexVec::filled(vec![], graph.groups.len());
+        let mut drawn: FxHashSet<(GroupId, Part, Part)> = FxHashSet::default();
+        let mut push = |group: GroupId, from: Part, to: Part, value: Option<NodeId>, label: &str| {
+            // A second line between the same ends says nothing, but for what it is labelled.
+            if drawn.insert((group, from, to)) {
+                wires[group].push((from, to, value, label.to_owned()));
+            }
+        };
+        for edge in &graph.edges {
+            let Some((group, from, to)) = graph.ends(edge) else { continue };
+            let value = Some(edge.from);
+            // Inside of each group that the value leaves, the line to its port; the same for those that it enters.
+            for own in graph.around(graph.nodes[edge.from].group).take_while(|&own| own != group) {
+                push(own, Part::Item(graph.item_of(edge.from, Some(own))), Part::Out(edge.from), value, "");
+            }
+            let at_node = |item: Item| if item == Item::Node(edge.to) { edge.label.as_str() } else { "" };
+            for own in graph.around(graph.nodes[edge.to].group).take_while(|&own| own != group) {
+                let item = graph.item_of(edge.to, Some(own));
+                push(own, Part::In(edge.from), Part::Item(item), value, at_node(item));
+            }
+            push(group, Part::Item(from), Part::Item(to), value, at_node(to));
+        }
+        let mut calls: Vec<(GroupId, GroupId, String)> = vec![];
+        for link in &graph.links {
+            let group = graph.nodes[link.from].group;
+            if graph.groups[link.to].parent == Some(group) && !items.of(link.to).is_empty() {
+                push(group, Part::Item(Item::Node(link.from)), Part::Item(Item::Group(link.to)), None, &link.label);
+            } else if graph.groups[link.to].parent.is_none() {
+                let caller = graph.function_of(link.from);
+                if caller != link.to && !calls.iter().any(|(from, to, _)| (*from, *to) == (caller, link.to)) {
+                    calls.push((caller, link.to, link.label.clone()));
+                }
+            }
+        }
+        Levels { items, wires, calls }
+    }
+
+    /// A group, its items being so wide.
+    pub fn level(&self, group: GroupId, width: impl Fn(Item) -> f64) -> Level {
+        let mut parts: Vec<Part> = vec![];
+        let wires = &self.wires[group];
+        let ports_in = wires.iter().map(|(from, ..)| *from).filter(|part| matches!(part, Part::In(_)));
+        parts.extend(ports_in);
+        parts.extend(self.items.of(group).iter().map(|&item| Part::Item(item)));
+        parts.extend(wires.iter().map(|(_, to, ..)| *to).filter(|part| matches!(part, Part::Out(_))));
+        let mut seen = FxHashSet::default();
+        parts.retain(|part| seen.insert(*part));
+        laid_out(parts, wires, width)
+    }
+
+    /// The functions and which calls which.
+    pub fn top(&self, width: impl Fn(Item) -> f64) -> Level {
+        let parts = self.items.functions.iter().map(|&function| Part::Item(Item::Group(function))).collect();
+        let part = |group: GroupId| Part::Item(Item::Group(group));
+        let drawn = self.calls.iter().filter(|(from, to, _)| [from, to].iter().all(|&&end| !self.items.of(end).is_empty()));
+        let wires: Vec<_> = drawn.map(|(from, to, label)| (part(*from), part(*to), None, label.clone())).collect();
+        laid_out(parts, &wires, width)
+    }
+}
+
+fn laid_out(parts: Vec<Part>, wires: &[(Part, Part, Option<NodeId>, String)], width: impl Fn(Item) -> f64) -> Level {
+    let at: FxHashMap<Part, usize> = parts.iter().enumerate().map(|(at, &part)| (part, at)).collect();
+    let mut flow = Flow::default();
+    for part in &parts {
+        flow.nodes.push(match part {
+            Part::Item(item) => Box { width: width(*item), end: End::Anywhere },
+            Part::In(_) => Box { width: 0.0, end: End::Top },
+            Part::Out(_) => Box { width: 0.0, end: End::Bottom },
+        });
+    }
+    let mut kept = vec![];
+    for (from, to, value, label) in wires {
+        let (Some(&from), Some(&to)) = (at.get(from), at.get(to)) else { continue };
+        if from != to {
+            flow.edges.push((from, to));
+            kept.push(Wire { from, to, value: *value, label: label.clone(), back: from > to });
+        }
+    }
+    Level { layout: layout(&flow), parts, wires: kept }
+}

@@ -1,0 +1,235 @@
+//! Pictures of programs: the same program is the same bytes, nothing lies on anything else, lines go down, texts of a program stay
+//! texts in every format, and the page's data fit each other. `tests/browser/viz.mjs` uses the page in a browser.
+
+#[path = "support/mod.rs"]
+mod support;
+
+use relayc::driver::viz::{self, Form, Part};
+use relayc::driver::{Program, Until, check_text};
+use serde_json::Value;
+use support::writer::{Purpose, choices, write};
+
+const HOSTILE: &str = include_str!("golden/cli/data/viz_hostile.relay");
+const FUNCTIONS: &str = include_str!("golden/cli/data/viz_functions.relay");
+
+fn program(text: &str) -> Program {
+    let mut program = check_text("net.relay", text, Until::Main);
+    viz::soften(&mut program);
+    program
+}
+
+fn html_form() -> Form {
+    Form::Html { title: "a</title><script>\"&'".to_owned(), heat: None, memory: None }
+}
+
+fn draw(text: &str, part: &Part, form: Form) -> String {
+    let program = program(text);
+    let graph = viz::graph(&program, part).unwrap_or_else(|error| panic!("{error:?}"));
+    viz::text(&graph, &program.sources, form)
+}
+
+/// Random programs, and the ones with functions and with hostile names.
+fn programs() -> Vec<String> {
+    let mut texts: Vec<String> = (0..130).map(|seed| write(&choices(seed), Purpose::Read)).collect();
+    texts.extend([HOSTILE.to_owned(), FUNCTIONS.to_owned()]);
+    texts
+}
+
+fn attribute(tag: &str, name: &str) -> f64 {
+    let start = tag.find(&format!(" {name}=\"")).unwrap_or_else(|| panic!("{tag} has no {name}")) + name.len() + 3;
+    tag[start..].split('"').next().and_then(|text| text.parse().ok()).unwrap_or_else(|| panic!("{tag}: {name}"))
+}
+
+/// The tags of an XML text; every one that opens closes, and no text holds a bare `<` or `&`.
+fn tags(xml: &str) -> Vec<&str> {
+    let (mut tags, mut open) = (vec![], vec![]);
+    for part in xml.split('<').skip(1) {
+        let (tag, text) = part.split_once('>').unwrap_or_else(|| panic!("an open tag: {part}"));
+        for entity in text.split('&').skip(1).chain(tag.split('&').skip(1)) {
+            let name = entity.split(';').next().unwrap_or("");
+            assert!(["lt", "gt", "amp", "quot"].contains(&name), "&{name}");
+        }
+        let name = tag.trim_start_matches('/').split([' ', '/']).next().unwrap_or("");
+        match (tag.starts_with('/'), tag.ends_with('/')) {
+            (true, _) => assert_eq!(open.pop(), Some(name), "{tag}"),
+            (false, false) => open.push(name),
+            (false, true) => {}
+        }
+        tags.push(tag);
+    }
+    assert!(open.is_empty(), "{open:?} stay open");
+    tags
+}
+
+#[test]
+fn a_picture_has_nothing_on_anything() {
+    for text in programs() {
+        let svg = draw(&text, &Part::default(), Form::Svg);
+        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{text}");
+        let mut boxes: Vec<(f64, f64, f64, f64)> = vec![];
+        for tag in tags(&svg) {
+            if tag.starts_with("rect class=\"n ") {
+                let [x, y, w, h] = ["x", "y", "width", "height"].map(|name| attribute(tag, name));
+                boxes.push((x, y, x + w, y + h));
+            }
+            if tag.starts_with("path class=\"e\" d=\"M") {
+                // Only a line that goes back, which is dashed, may go up; horizontally anything goes.
+                let path = tag.split('"').nth(3).unwrap_or("");
+                let mut y = f64::NEG_INFINITY;
+                for piece in path.split_inclusive(|c: char| c.is_ascii_alphabetic()) {
+                    let numbers: Vec<f64> = piece.split([' ', 'M', 'V', 'C', 'v']).filter_map(|n| n.parse().ok()).collect();
+                    if let Some(&last) = numbers.last()
+                        && numbers.len() != 1
+                    {
+                        assert!(last >= y - 0.2, "{path} goes up in {text}");
+                        y = last;
+                    }
+                }
+            }
+        }
+        for (at, a) in boxes.iter().enumerate() {
+            for b in &boxes[at + 1..] {
+                let apart = a.2 <= b.0 || b.2 <= a.0 || a.3 <= b.1 || b.3 <= a.1;
+                assert!(apart, "{a:?} lies on {b:?} in {text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_same_program_is_the_same_bytes() {
+    for text in programs().iter().rev().take(12) {
+        for form in [|| Form::Term { width: 80 }, || Form::Dot, || Form::Svg, html_form] {
+            assert_eq!(draw(text, &Part::default(), form()), draw(text, &Part::default(), form()));
+        }
+    }
+}
+
+#[test]
+fn lines_of_text_are_no_wider_than_asked() {
+    for text in programs() {
+        for width in [40, 80] {
+            for line in draw(&text, &Part::default(), Form::Term { width }).lines() {
+                assert!(line.chars().count() <= width || line.starts_with('@'), "{line}");
+            }
+        }
+    }
+}
+
+/// The page's data.
+fn data(page: &str) -> Value {
+    let (_, rest) = page.split_once("<script type=\"application/json\" id=\"data\">").expect("the data");
+    let (json, _) = rest.split_once("</script>").expect("its end");
+    serde_json::from_str(json).expect("JSON")
+}
+
+fn numbers(value: &Value) -> Vec<usize> {
+    value.as_array().expect("a list").iter().map(|number| number.as_u64().expect("a number") as usize).collect()
+}
+
+#[test]
+fn the_data_of_a_page_fit_each_other() {
+    for text in programs() {
+        let page = draw(&text, &Part::default(), html_form());
+        let data = data(&page);
+        let list = |name: &str| data[name].as_array().expect("a list").clone();
+        let (nodes, groups) = (list("nodes"), list("groups"));
+        let mut placed = vec![0; nodes.len()];
+        let levels: Vec<Value> = groups.iter().filter(|group| !group.is_null()).map(|group| group["v"].clone()).collect();
+        for level in levels.iter().chain([&data["top"]]) {
+            let parts = numbers(&level["parts"]);
+            for part in parts.chunks(2) {
+                match part {
+                    [0, node] => placed[*node] += 1,
+                    [1, group] => assert!(!groups[*group].is_null()),
+                    [2 | 3, node] => assert!(*node < nodes.len()),
+                    other => panic!("{other:?}"),
+                }
+            }
+            let n_slots = level["slots"].as_array().expect("slots").len() / 3;
+            let mut seen = vec![false; n_slots];
+            for row in level["rows"].as_array().expect("rows") {
+                numbers(row).into_iter().for_each(|slot| assert!(!std::mem::replace(&mut seen[slot], true)));
+            }
+            assert!(seen.iter().all(|seen| *seen), "every slot is in a row");
+            for wire in level["wires"].as_array().expect("wires") {
+                assert!(numbers(&wire[5]).iter().all(|&slot| slot < n_slots));
+            }
+        }
+        assert!(placed.iter().all(|&n| n == 1), "every node is in one place: {placed:?}");
+    }
+}
+
+#[test]
+fn hostile_texts_stay_texts() {
+    let page = draw(HOSTILE, &Part::default(), html_form());
+    assert_eq!(page.matches("</script>").count(), 2, "the data's end and the script's");
+    assert!(!page.contains("</title><script>"));
+    let data = data(&page);
+    let mode = data["nodes"].as_array().expect("nodes").iter().flat_map(|node| node["a"].as_array().cloned().unwrap_or_default());
+    let mode = mode.map(|pair| pair[1].as_str().unwrap_or("").to_owned()).find(|value| value.contains("script"));
+    assert_eq!(mode.as_deref(), Some(r#""</script><!-- \"&'\\ ]]>""#));
+    tags(&draw(HOSTILE, &Part::default(), Form::Svg));
+    // A quote that is not escaped would end a string of the language of Graphviz.
+    for line in draw(HOSTILE, &Part::default(), Form::Dot).lines() {
+        let mut quotes = 0;
+        let mut chars = line.chars();
+        while let Some(c) = chars.next() {
+            match c {
+                '\\' => drop(chars.next()),
+                '"' => quotes += 1,
+                _ => {}
+            }
+        }
+        assert_eq!(quotes % 2, 0, "{line}");
+    }
+}
+
+#[test]
+fn the_script_names_what_the_page_has() {
+    let page = draw(FUNCTIONS, &Part::default(), html_form());
+    for id in page.split("getElementById(\"").skip(1).map(|rest| rest.split('"').next().unwrap_or("")) {
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    for banned in ["http://", "https://", "fetch(", "XMLHttpRequest", "innerHTML", "eval(", "import("] {
+        assert!(!page.contains(banned), "{banned}");
+    }
+    assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none'"));
+}
+
+#[test]
+fn blocks_that_repeat_are_drawn_once() {
+    let mut text = String::from("#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4, 8), float32], %m: Tensor[(8), float32]) {\n");
+    let mut last = "%x".to_owned();
+    for layer in 0..12 {
+        let n = 3 * layer;
+        text += &format!("  %{n} = tanh({last});\n  %{} = multiply(%{n}, %m);\n  %{} = add(%{}, {last});\n", n + 1, n + 2, n + 1);
+        last = format!("%{}", n + 2);
+    }
+    text += &format!("  nn.relu({last})\n}}\n");
+    let drawn = draw(&text, &Part::default(), Form::Term { width: 80 });
+    assert!(drawn.contains("12 times") && drawn.matches("tanh").count() == 1, "{drawn}");
+    let whole = draw(&text, &Part { unfolded: true, ..Part::default() }, Form::Term { width: 80 });
+    assert_eq!(whole.matches("tanh").count(), 12);
+}
+
+#[test]
+fn deep_and_large_programs_are_drawn_or_refused() {
+    let mut deep = String::from("#[version = \"0.0.5\"]\ndef @main(%c: bool, %x: float32) {\n");
+    (0..600).for_each(|_| deep.push_str("if (%c) { "));
+    deep.push_str("%x");
+    (0..600).for_each(|_| deep.push_str(" } else { negative(%x) }"));
+    deep.push_str("\n}\n");
+    for form in [Form::Term { width: 80 }, Form::Svg, html_form()] {
+        assert!(draw(&deep, &Part::default(), form).len() > 1000);
+    }
+    let mut long = String::from("#[version = \"0.0.5\"]\ndef @main(%x: float32) {\n  %0 = negative(%x);\n");
+    (1..100_010).for_each(|n| long.push_str(&format!("  %{n} = negative(%{});\n", n - 1)));
+    long.push_str("  negative(%100009)\n}\n");
+    let program = program(&long);
+    let error = viz::graph(&program, &Part::default()).expect_err("too large");
+    assert_eq!(error.code.id(), "E0731");
+    let near = Part { around: Some("%5000".to_owned()), depth: 3, ..Part::default() };
+    let graph = viz::graph(&program, &near).unwrap_or_else(|error| panic!("{error:?}"));
+    assert_eq!(graph.nodes.len(), 8, "seven, and what flows into them");
+}
