@@ -65,16 +65,17 @@ fn tags(xml: &str) -> Vec<&str> {
 fn a_picture_has_nothing_on_anything() {
     for text in programs() {
         let svg = draw(&text, &Part::default(), Form::Svg);
-        assert!(!svg.contains("NaN") && !svg.contains("inf"), "{text}");
         let mut boxes: Vec<(f64, f64, f64, f64)> = vec![];
         for tag in tags(&svg) {
             if tag.starts_with("rect class=\"n ") {
                 let [x, y, w, h] = ["x", "y", "width", "height"].map(|name| attribute(tag, name));
+                assert!([x, y, w, h].iter().all(|number| number.is_finite()), "{tag}");
                 boxes.push((x, y, x + w, y + h));
             }
             if tag.starts_with("path class=\"e\" d=\"M") {
                 // Only a line that goes back, which is dashed, may go up; horizontally anything goes.
                 let path = tag.split('"').nth(3).unwrap_or("");
+                assert!(!path.contains("NaN") && !path.contains("inf"), "{path}");
                 let mut y = f64::NEG_INFINITY;
                 for piece in path.split_inclusive(|c: char| c.is_ascii_alphabetic()) {
                     let numbers: Vec<f64> = piece.split([' ', 'M', 'V', 'C', 'v']).filter_map(|n| n.parse().ok()).collect();
@@ -195,6 +196,21 @@ fn the_script_names_what_the_page_has() {
         assert!(!page.contains(banned), "{banned}");
     }
     assert!(page.contains("Content-Security-Policy\" content=\"default-src 'none'"));
+}
+
+/// Also what is wrong with types or names, as far as it was understood.
+#[test]
+fn every_program_of_the_repository_is_drawn() {
+    for path in support::programs::all() {
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let program = program(&text);
+        let Ok(graph) = viz::graph(&program, &Part::default()) else { panic!("{}", path.display()) };
+        for form in [Form::Term { width: 80 }, Form::Dot, Form::Svg, html_form()] {
+            assert!(!viz::text(&graph, &program.sources, form).is_empty(), "{}", path.display());
+        }
+        let unfolded = Part { unfolded: true, weights: true, ..Part::default() };
+        assert!(viz::graph(&program, &unfolded).is_ok_and(|all| all.nodes.len() >= graph.nodes.len()));
+    }
 }
 
 #[test]

@@ -59,7 +59,7 @@ function rounded(box, radius) {
 }
 
 function paintFrames(inView, scale) {
-  context.lineWidth = 1 / Math.max(scale, 0.4);
+  context.lineWidth = 1 / scale;
   for (const box of shown.frames) {
     if (!inView(box)) continue;
     const group = groups[box.at];
@@ -127,7 +127,8 @@ function paintWires(seen, scale) {
     context.beginPath();
     wires.forEach(trace);
     context.strokeStyle = color;
-    context.lineWidth = width / Math.max(scale, 0.35);
+    // As seen from far, lines stay lines.
+    context.lineWidth = scale < 0.5 ? (0.6 * width) / scale : width;
     context.stroke();
   };
   stroke(plain, colors.line, scale < 1 ? 1 : 1.2);
@@ -146,7 +147,7 @@ function paintBoxes(inView, scale) {
     if (!byFill.has(fill)) byFill.set(fill, []);
     byFill.get(fill).push(box);
   }
-  context.lineWidth = 1 / Math.max(scale, 0.5);
+  context.lineWidth = scale < 0.5 ? 0.6 / scale : 1;
   for (const [fill, boxes] of byFill) {
     context.beginPath();
     for (const box of boxes) far ? context.rect(box.x, box.y, box.w, box.h) : rounded(box, radiusOf(box));
