@@ -76,6 +76,15 @@ fn from_memory(program: &Program, function: &str, calls: &[Vec<Bound>]) -> Vec<A
     answers
 }
 
+/// Whether answers have the same bytes, and failures the same words, behind which an artifact says where in the text it was.
+fn alike(found: &[Answer], expected: &[Answer]) -> bool {
+    let same = |(found, expected): (&Answer, &Answer)| match (found, expected) {
+        (Err((code, words)), Err((known, beginning))) => code == known && words.starts_with(beginning.as_str()),
+        (found, expected) => found == expected,
+    };
+    found.len() == expected.len() && found.iter().zip(expected).all(same)
+}
+
 /// How many functions of a program were built, how many not, and which differ.
 fn compared(path: &Path, text: &str) -> (usize, usize, Vec<String>) {
     let name = path.display().to_string();
@@ -91,7 +100,7 @@ fn compared(path: &Path, text: &str) -> (usize, usize, Vec<String>) {
     for (function, calls) in &calls {
         match from_artifact(&program, function, calls) {
             None => refused += 1,
-            Some(found) if found == from_memory(&program, function, calls) => built += 1,
+            Some(found) if alike(&found, &from_memory(&program, function, calls)) => built += 1,
             Some(_) => differ.push(format!("{name} @{function}")),
         }
     }

@@ -4,7 +4,8 @@ use super::{Console, Reading, compiled, exit};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::build::{self, Built, Request};
 use crate::driver::compile::{Isa, Machine, Policy};
-use crate::driver::optimise::MAX_LEVEL;
+use crate::driver::export::{self, GraphFile};
+use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::run::Limits;
 use crate::driver::{self, How, Program, Until};
 use crate::sys;
@@ -84,9 +85,9 @@ enum What {
     Header,
     /// NET.TARGET.s: the code of each target, disassembled.
     Asm,
-    /// NET.json: the graph.
+    /// NET.json: the graph of TVM's graph executor, which is inside of the shared object too.
     GraphJson,
-    /// NET.params: the weights that are part of it, as they came.
+    /// NET.params: the weights, as that graph takes them.
     Params,
 }
 
@@ -109,7 +110,7 @@ fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, 
         let message = format!("`{}` names no file", args.output.display());
         return Err(vec![Diagnostic::new(codes::E0702, message).help("-o net.so")]);
     };
-    let weights = build::bind_weights(program, &args.entry, &args.params)?;
+    optimise::bind_weights(program, &args.entry, &args.params)?;
     let request = Request {
         entry: args.entry.clone(),
         level: args.level,
@@ -134,8 +135,11 @@ fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, 
     add(What::So, args.output.clone(), so);
     add(What::Header, beside("h"), header.into_bytes());
     asm.into_iter().for_each(|(target, text)| add(What::Asm, beside(&format!("{target}.s")), text.into_bytes()));
-    add(What::GraphJson, beside("json"), graph.into_bytes());
-    add(What::Params, beside("params"), build::params(&weights));
+    if args.emit.contains(&What::GraphJson) || args.emit.contains(&What::Params) {
+        let GraphFile { json, constants, .. } = graph?;
+        add(What::GraphJson, beside("json"), json.into_bytes());
+        add(What::Params, beside("params"), constants.unwrap_or_else(export::no_constants));
+    }
     Ok(files)
 }
 

@@ -22,7 +22,7 @@ pub struct Args {
     /// Of an artifact, the Relay text that it was built from.
     #[arg(long, conflicts_with_all = ["graph_json", "steps", "params"])]
     source: bool,
-    /// Of an artifact, its graph as JSON.
+    /// Of an artifact, its graph as the JSON of TVM's graph executor; nothing where that cannot run it.
     #[arg(long, conflicts_with_all = ["steps", "params"])]
     graph_json: bool,
     /// Of an artifact, what each step computes, how, its bytes of code, and where it stands in the text.

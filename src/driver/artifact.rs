@@ -69,16 +69,11 @@ fn unsound_at(name: &str, byte: usize, words: &str) -> Diagnostic {
 }
 
 impl Artifact {
-    /// How many bytes the file has.
-    pub fn bytes(&self) -> usize {
-        self.mapped.bytes().len()
-    }
-
     /// What is asked for, as text.
     pub fn shown(&self, what: Shown) -> String {
         match what {
             Shown::Source => self.description.source.clone(),
-            Shown::Graph => format!("{}\n", self.description.graph),
+            Shown::Graph => self.description.graph.clone(),
             Shown::Steps => self.steps(),
             Shown::Summary { json: true } => format!("{}\n", self.object()),
             Shown::Summary { json: false } => self.summary(),
@@ -126,7 +121,6 @@ impl Artifact {
         json!({
             "schema": "relayc.artifact/1",
             "entry": entry,
-            "bytes": self.bytes(),
             "inputs": ports(inputs),
             "outputs": ports(outputs),
             "targets": targets.iter().map(target).collect::<Vec<_>>(),

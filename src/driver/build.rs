@@ -7,13 +7,15 @@
 mod header;
 mod refused;
 
-use super::bind::leaves;
+use super::Program;
+use super::bind::{Packed, leaves};
 use super::compile::{self, Eval, Machine, Policy, Refused, Settings};
 use super::emit;
+use super::export::{self, GraphFile};
 use super::outputs;
 use super::run::{self, Limits};
 use super::timings::Timings;
-use super::{Program, optimise};
+use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::formats::artifact;
 use crate::ir::{ExprId, Module};
@@ -22,9 +24,9 @@ use crate::jit::ahead::mapped::level_of;
 use crate::jit::ahead::{MARKER, TEMPLATE};
 use crate::jit::assemble::{Assembled, Launch};
 use crate::jit::constants::Keep;
-use crate::jit::program as jit;
+use crate::jit::program::{self as jit, Fallback};
 use crate::plan::{self, Work};
-use serde_json::json;
+use crate::tensor::Tensor;
 use std::fmt::Write;
 
 /// How many threads code is shared out for, if nothing else is said.
@@ -53,8 +55,8 @@ pub struct Built {
     pub so: Vec<u8>,
     /// The C header.
     pub header: String,
-    /// The graph as JSON.
-    pub graph: String,
+    /// The graph of TVM's graph executor; why there is none where that cannot run it.
+    pub graph: Result<GraphFile, Vec<Diagnostic>>,
     /// The code of each target as text, if it is wanted, with the target's name.
     pub asm: Vec<(&'static str, String)>,
 }
@@ -87,12 +89,14 @@ pub fn build(program: &Program, request: &Request) -> Result<Built, Vec<Diagnost
             jit::LoadError::Failed(diagnostic) => one(*diagnostic),
             jit::LoadError::Memory(_) => one(Diagnostic::new(codes::E0803, format!("the weights are too large: {error}"))),
         })?;
-        writer.target(level_of(settings.isa).into(), &loaded, &listing, &eval);
+        let placed = Placed { eval, sources: &program.sources };
+        writer.target(level_of(settings.isa).into(), &loaded, &listing, &placed);
     }
     let (inputs, outputs) = ports;
     let source = program.sources.files().next().map_or("", |file| &file.text);
-    let graph = signature(&request.entry, &inputs, &outputs);
-    let facts = Facts { entry: &request.entry, source, graph: &graph, inputs: &inputs, outputs: &outputs };
+    let graph = graph(program, request);
+    let json = graph.as_ref().map_or("", |graph| &graph.json);
+    let facts = Facts { entry: &request.entry, source, graph: json, inputs: &inputs, outputs: &outputs };
     let image = writer.finish(&facts);
     let bug = |words: String| one(Diagnostic::new(codes::E0901, words));
     let so = artifact::write(TEMPLATE, MARKER, &image.bytes, image.code.len() as u64).map_err(bug)?;
@@ -169,28 +173,35 @@ fn listing(assembled: &Assembled, origin: &dyn Fn(ExprId) -> String) -> String {
     out
 }
 
-/// What goes in and what comes out, `relayc.signature/1`.
-fn signature(entry: &str, inputs: &[Port], outputs: &[Port]) -> String {
-    let port = |port: &Port| json!({ "name": port.name, "dtype": port.dtype.to_string(), "shape": port.shape });
-    let ports = |ports: &[Port]| ports.iter().map(port).collect::<Vec<_>>();
-    json!({ "schema": "relayc.signature/1", "entry": entry, "inputs": ports(inputs), "outputs": ports(outputs) }).to_string()
+/// The graph that `relayc export` makes of the program.
+fn graph(program: &Program, request: &Request) -> Result<GraphFile, Vec<Diagnostic>> {
+    let (sources, module) = (program.sources.clone(), program.module.clone());
+    let mut copy = Program { sources, module, diagnostics: vec![], timings: Timings::default(), packed: Packed::default() };
+    export::to_graph_json(&mut copy, &request.entry, &[], request.level)
 }
 
-/// Makes the weights of files constants, and says what they are by name, for `--emit params`.
-pub fn bind_weights(
-    program: &mut Program,
-    entry: &str,
-    files: &[std::path::PathBuf],
-) -> Result<crate::formats::Named, Vec<Diagnostic>> {
-    let slots = run::entry(&program.module, entry).map_err(|error| vec![error])?.slots;
-    let weights = super::bind::weights(&slots, &program.module.types, files, &program.packed)?;
-    optimise::bind_weights(program, entry, files)?;
-    let mut named: crate::formats::Named = weights.into_iter().collect();
-    named.sort_by(|a, b| a.0.cmp(&b.0));
-    Ok(named)
+/// What operators fail with, and where in the text they stand: an artifact has no text to point into.
+struct Placed<'a> {
+    eval: Eval<'a>,
+    sources: &'a Sources,
 }
 
-/// The bytes of `--emit params`.
-pub fn params(weights: &crate::formats::Named) -> Vec<u8> {
-    crate::formats::params::write(weights)
+impl Placed<'_> {
+    fn placed(&self, call: ExprId, mut diagnostic: Box<Diagnostic>) -> Box<Diagnostic> {
+        let span = self.eval.module.exprs[call].span;
+        if let Some(file) = self.sources.file(span.file).filter(|_| !span.is_none()) {
+            let _ = write!(diagnostic.message, ", at {}:{}", file.name, emit::place(self.sources, span));
+        }
+        diagnostic
+    }
+}
+
+impl Fallback for Placed<'_> {
+    fn call(&self, call: ExprId, operands: Vec<(bool, Vec<Tensor>)>) -> Result<Vec<Tensor>, Box<Diagnostic>> {
+        self.eval.call(call, operands).map_err(|diagnostic| self.placed(call, diagnostic))
+    }
+
+    fn outside(&self, call: ExprId, index: i128, length: u64) -> Box<Diagnostic> {
+        self.placed(call, self.eval.outside(call, index, length))
+    }
 }

@@ -31,6 +31,11 @@ pub struct GraphFile {
     pub n_calls: usize,
 }
 
+/// The bytes of a `.params` file without a tensor.
+pub fn no_constants() -> Vec<u8> {
+    params_file::write(&[])
+}
+
 /// Optimises a function of a checked module at a level of `-O`, and makes a graph of the groups it then has. Parameters of which a weight
 /// file has a tensor become constants. The groups are those for a machine with AVX2, whatever this one is.
 ///

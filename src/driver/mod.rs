@@ -230,6 +230,8 @@ fn no_program(name: &str, kind: Kind, bytes: &[u8]) -> Diagnostic {
             "make a program of it: `relayc import {name} --weights NET-0000.params -o NET.relay --params NET.params`"
         )),
         Kind::Archive => no_program("an archive").help("`relayc print ARCHIVE` writes the program in it, if there is one"),
+        Kind::Elf => no_program("machine code")
+            .help(format!("`relayc run {name}` runs what `relayc build` wrote, `relayc inspect {name}` shows what is in it")),
         Kind::Json => no_program("JSON").help("Relay programs are text: `#[version = \"0.0.5\"] def @main(…) { … }`"),
     }
 }

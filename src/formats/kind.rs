@@ -1,7 +1,7 @@
 //! What a file is by its first bytes, for files that stand where a program could.
 
 use super::json::{Json, Object};
-use super::package;
+use super::{artifact, package};
 
 /// A file that is no Relay text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,12 +14,17 @@ pub enum Kind {
     Json,
     /// A tar archive.
     Archive,
+    /// An executable or a shared object, perhaps an artifact.
+    Elf,
 }
 
 /// The kind of a file; none for what may be a program, or weights.
 pub fn kind(bytes: &[u8]) -> Option<Kind> {
     if package::is_tar(bytes) {
         return Some(Kind::Archive);
+    }
+    if artifact::is_elf(bytes) {
+        return Some(Kind::Elf);
     }
     // No Relay text begins with a brace and a string.
     let mut start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).iter().filter(|byte| !byte.is_ascii_whitespace());
@@ -47,6 +52,7 @@ mod tests {
         assert_eq!(kind(b"#[version = \"0.0.5\"]"), None);
         assert_eq!(kind(b"{ let %x = 1; %x }"), None);
         assert_eq!(kind(b""), None);
+        assert_eq!(kind(b"\x7fELF\x02\x01\x01"), Some(Kind::Elf));
         assert_eq!(kind(b" {\n \"nodes\": "), Some(Kind::Json));
         assert_eq!(kind(b"{\"a\": 1}"), Some(Kind::Json));
         assert_eq!(kind(b"{\"nodes\": [], \"heads\": []}"), Some(Kind::MxnetSymbol));

@@ -121,7 +121,8 @@ size_t relayc_n_outputs(void);
 relayc_status relayc_input(size_t index, relayc_tensor *tensor);
 relayc_status relayc_output(size_t index, relayc_tensor *tensor);
 
-/* The Relay text that the program was built from, and its graph as JSON; `bytes`, unless NULL, gets the length. */
+/* The Relay text that the program was built from, and its graph as the JSON of TVM's graph executor, empty where that cannot run
+   it; `bytes`, unless NULL, gets the length. */
 const char *relayc_source(size_t *bytes);
 const char *relayc_graph_json(size_t *bytes);
 

@@ -16,10 +16,10 @@ pub struct Mapped {
 }
 
 impl Mapped {
-    /// Maps a file. Whoever shortens it meanwhile ends the process, as with every program that is executed.
+    /// Maps a file, all of it at once, as all of it is about to be read. Whoever shortens it meanwhile ends the process, as with every program that is executed.
     pub fn new(file: &File) -> io::Result<Mapped> {
         // SAFETY: the pages are read only; their file is one that its user runs, as the documentation of artifacts says.
-        let map = unsafe { MmapOptions::new().map(file)? };
+        let map = unsafe { MmapOptions::new().populate().map(file)? };
         Ok(Mapped { map })
     }
 
@@ -70,8 +70,7 @@ impl Loaded {
     /// no code for it, or no memory.
     pub fn session(&self, threads: usize, isa: Option<Isa>, allowed: &[Isa]) -> Result<Session<'_>, NoInstance> {
         let runs = |level: u32| allowed.iter().any(|&isa| Cpu::get().has(isa) && level_of(isa) == level);
-        let threads_of = Threads { create: start, join };
-        let instance = Instance::new(self.image, threads, isa.map_or(0, level_of), runs, Some(threads_of))?;
+        let instance = Instance::new(self.image, threads, isa.map_or(0, level_of), runs, Some(THREADS))?;
         Ok(Session { instance, _program: self })
     }
 }
@@ -115,6 +114,9 @@ pub const fn level_of(isa: Isa) -> u32 {
         Isa::Avx512 => 4,
     }
 }
+
+/// The threads of this process.
+pub(super) const THREADS: Threads = Threads { create: start, join };
 
 unsafe extern "C" fn start(thread: *mut usize, attributes: *const c_void, begin: Start, with: *mut c_void) -> i32 {
     // SAFETY: as the caller's; on this system a thread is named by a word.

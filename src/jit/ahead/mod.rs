@@ -9,6 +9,9 @@ pub mod flatten;
 pub mod mapped;
 pub mod runtime;
 
+#[cfg(test)]
+mod tests;
+
 /// The shared object that artifacts are made from: the runtime with the functions that C calls, without a program.
 pub const TEMPLATE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.so"));
 
