@@ -8,17 +8,21 @@ use std::path::{Path, PathBuf};
 /// Make a program of a model of another format.
 ///
 /// The weights go to a file of their own: `relayc import net.onnx -o net.relay --params net.params`. Each call says in a comment
-/// which node of the model it comes from.
+/// which node of the model it comes from. A network of MXNet has its own weights in a second file: `relayc import net-symbol.json
+/// --weights net-0000.params --shape data=1,3,224,224 -o net.relay --params net.params`.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The model: .onnx.
+    /// The model: .onnx, a network of MXNet (-symbol.json), or an archive in Model Library Format (.tar).
     model: PathBuf,
     /// The text to write; standard output without it.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The weights to write, .params; without it they stand in the text.
+    /// The weights to write, .params, .npz or .safetensors; without it they stand in the text.
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
+    /// The weights of a network of MXNet; may be repeated.
+    #[arg(long, value_name = "FILE")]
+    weights: Vec<PathBuf>,
     /// The shape of an input, where the model leaves dimensions open; `?` leaves one open. May be repeated.
     #[arg(long, value_name = "NAME=DIMS")]
     shape: Vec<String>,
@@ -36,13 +40,14 @@ pub struct Args {
 pub fn run(console: &Console, args: &Args) -> u8 {
     let request = Request {
         model: args.model.clone(),
+        weights: args.weights.clone(),
         params: args.params.clone(),
         shapes: args.shape.clone(),
         inputs: args.input.clone(),
         keep_going: args.keep_going,
         external_data: args.external_data,
     };
-    let outcome = import::onnx(&request);
+    let outcome = import::import(&request);
     console.diagnostics(&outcome.diagnostics, &outcome.sources);
     let Some(imported) = outcome.imported else { return exit::USAGE };
     let mut files: Vec<(&Path, &[u8])> = vec![];

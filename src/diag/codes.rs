@@ -161,6 +161,7 @@ codes! {
     E0725 "a file of another kind than a program";
     E0726 "an archive without a program";
     E0727 "weights of a compiled graph";
+    E0728 "an input without a shape";
     E0735 "a program with which a command does not succeed";
     E0736 "a command that cannot be run";
 

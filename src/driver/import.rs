@@ -4,12 +4,15 @@
 //! (`formats::onnx::import`); in the printed program each call says which node it comes from, `/* span=conv1:0:0 */`, as TVM's own
 //! importer has it.
 
+mod archive;
+mod mxnet;
+
 use super::bind;
 use crate::base::text::{count, thousands};
 use crate::base::{Sources, Span};
 use crate::diag::{Diagnostic, codes};
 use crate::formats::onnx::import::{self, Import, Outside};
-use crate::formats::{Named, params};
+use crate::formats::{self, Format, Kind, Named};
 use crate::ir::print::{self, Options};
 use crate::tensor::size::checked_size;
 use crate::types::DType;
@@ -20,6 +23,8 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub model: PathBuf,
+    /// The weights of a network of MXNet.
+    pub weights: Vec<PathBuf>,
     /// Where weights go; without it they stand in the text.
     pub params: Option<PathBuf>,
     /// `--shape`, as written.
@@ -49,18 +54,45 @@ pub struct Outcome {
 /// More than this in the text itself is not what a text is for: 32 MiB.
 const MAX_EMBEDDED: u64 = 32 << 20;
 
-/// Imports an ONNX model. Errors are diagnostics of the outcome: those of [`import::import`], E0701 for the file, E0707 for a
-/// shape that is not understood, E0804 for weights that do not fit into a text.
-pub fn onnx(request: &Request) -> Outcome {
-    match sys::read_file(&request.model, sys::MODEL_LIMIT) {
-        Ok(bytes) => onnx_bytes(bytes, request),
-        Err(error) => Outcome { sources: Sources::new(), diagnostics: vec![error], imported: None },
+impl Outcome {
+    /// Nothing but a message.
+    fn refused(diagnostic: Diagnostic) -> Outcome {
+        Outcome { sources: Sources::new(), diagnostics: vec![diagnostic], imported: None }
     }
 }
 
-/// As [`onnx`], of bytes that were read.
+/// Imports a model of the format that its bytes show: ONNX where they show none. Errors are diagnostics of the outcome: those of
+/// [`import::import`] and [`mxnet::import`](crate::formats::mxnet::import), E0701 for the file, E0707 for a shape that is not understood,
+/// E0725 for what no program can be made of, E0804 for weights that do not fit into a text.
+pub fn import(request: &Request) -> Outcome {
+    let bytes = match sys::read_file(&request.model, sys::MODEL_LIMIT) {
+        Ok(bytes) => bytes,
+        Err(error) => return Outcome::refused(error),
+    };
+    let kind = formats::kind(&bytes);
+    if !request.weights.is_empty() && kind != Some(Kind::MxnetSymbol) {
+        return Outcome::refused(
+            Diagnostic::new(codes::E0707, "`--weights` is for networks of MXNet, whose weights are in a second file")
+                .help("`--params FILE` says where the weights of the program go"),
+        );
+    }
+    if kind.is_some() && (!request.inputs.is_empty() || request.keep_going || request.external_data) {
+        let words = "`-i`, `--keep-going` and `--external-data` are for ONNX models";
+        return Outcome::refused(Diagnostic::new(codes::E0707, words));
+    }
+    match kind {
+        None => onnx_bytes(bytes, request),
+        Some(Kind::MxnetSymbol) => mxnet::import(&bytes, request),
+        Some(Kind::Archive) => archive::import(request),
+        Some(kind @ (Kind::GraphJson | Kind::Json)) => {
+            Outcome::refused(super::no_program(&request.model.display().to_string(), kind, &bytes))
+        }
+    }
+}
+
+/// Imports an ONNX model, of bytes that were read.
 pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
-    let mut sources = Sources::new();
+    let sources = Sources::new();
     let shapes = match request.shapes.iter().map(|shape| parse_shape(shape)).collect::<Result<Vec<_>, _>>() {
         Ok(shapes) => shapes,
         Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
@@ -82,7 +114,18 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         outside: request.external_data.then_some(&read),
     };
     let (listing, imported) = import::import(bytes, &how);
-    sources.add(&name, listing.text.as_str());
+    made(sources, &name, listing, imported, request)
+}
+
+/// What comes of a program that was made, or was not.
+fn made(
+    mut sources: Sources,
+    name: &str,
+    listing: import::Text,
+    imported: Result<import::Imported, Vec<Diagnostic>>,
+    request: &Request,
+) -> Outcome {
+    sources.add(name, listing.text.as_str());
     let made = imported.and_then(|imported| checked(imported, request, &|span| listing.name_at(span).map(str::to_owned)));
     match made {
         Ok((imported, warnings)) => Outcome { sources, diagnostics: warnings, imported: Some(imported) },
@@ -109,8 +152,14 @@ fn checked(made: import::Imported, request: &Request, origin: Origin) -> Result<
     let span = |span: Span| origin(span).map(|name| format!("{name}:0:0"));
     let text = print::print_with_origins(&module, ops::table(), options, &span);
     let told = told(&inputs, &outputs, &weights);
-    let weights = request.params.as_ref().map(|_| params::write(&weights));
+    let weights = request.params.as_deref().map(|path| weight_file(path, &weights)).transpose().map_err(|error| vec![error])?;
     Ok((Imported { text, weights, told }, warnings))
+}
+
+/// The weights as a file of the format that its name says, `.params` where it says none. Errors: E0702 for names that it cannot hold.
+fn weight_file(path: &Path, weights: &Named) -> Result<Vec<u8>, Diagnostic> {
+    let name = path.display().to_string();
+    formats::encode(Format::of_name(&name).unwrap_or(Format::Params), &name, weights)
 }
 
 /// A message of inference names the node that it is about.

@@ -7,7 +7,7 @@
 use super::archive::Entry;
 use super::stream::Stream;
 use super::write::Planned;
-use super::{Format, Named, errors, npz, package, params, safetensors};
+use super::{Format, Named, errors, mxnet, npz, package, params, safetensors};
 use crate::diag::Diagnostic;
 use crate::tensor::Tensor;
 use crate::tensor::binary::{self, Head};
@@ -123,6 +123,11 @@ impl<B: Bytes> TensorFile<B> {
         if package::is_tar(&start) {
             let items = package::tensors(name, &whole(name, &bytes)?)?.into_iter().map(Item::here).collect();
             return Ok(TensorFile { name: name.to_owned(), bytes, format: "tar", items });
+        }
+        // Their names stand behind all elements.
+        if mxnet::params::is_params(&start) {
+            let items = mxnet::params::read(name, &whole(name, &bytes)?)?.into_iter().map(Item::here).collect();
+            return Ok(TensorFile { name: name.to_owned(), bytes, format: "params", items });
         }
         TensorFile::open_as(Format::of(name, &start)?, name, bytes)
     }

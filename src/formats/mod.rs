@@ -23,6 +23,7 @@ mod file;
 pub mod graph_json;
 mod json;
 mod kind;
+pub mod mxnet;
 pub mod npz;
 pub mod onnx;
 pub mod package;
@@ -108,7 +109,10 @@ impl std::fmt::Display for Format {
 
 /// Whether a file that starts with these bytes, or else has this name, is one of named tensors.
 pub fn is_named(name: &str, start: &[u8]) -> bool {
-    package::is_tar(start) || Format::of_start(start).is_some() || (Format::of_name(name).is_some() && !is_npy(start))
+    package::is_tar(start)
+        || mxnet::params::is_params(start)
+        || Format::of_start(start).is_some()
+        || (Format::of_name(name).is_some() && !is_npy(start))
 }
 
 /// Reads a file of named tensors. Errors: as [`TensorFile::open`].

@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const PROMISES: [Promise; 10] = [
+pub const PROMISES: [Promise; 12] = [
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),
@@ -34,6 +34,8 @@ pub const PROMISES: [Promise; 10] = [
     ("load_graph_json", load_graph_json),
     ("load_tar", load_tar),
     ("load_artifact", load_artifact),
+    ("load_mxnet_json", load_mxnet_json),
+    ("load_mxnet_params", load_mxnet_params),
 ];
 
 /// Whether a place lies in the text and between its letters.
@@ -206,6 +208,36 @@ pub fn load_tar(choices: &[u8]) {
         within(bytes.len(), || drop(formats::package::read("random", bytes)));
         within(bytes.len(), || drop(formats::package::tensors("random", bytes)));
         within(bytes.len(), || drop(formats::package::show("random", bytes)));
+    }
+}
+
+/// Networks of MXNet that were damaged become programs or are refused.
+pub fn load_mxnet_json(choices: &[u8]) {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let files = FILES.get_or_init(|| vec![data("net-symbol.json")]);
+    let weights = formats::read_tensors("weights", &data("net-0000.params")).expect("a sound file");
+    let shapes = [("data".to_owned(), vec![Some(1), Some(1), Some(4), Some(4)])];
+    for bytes in [choices, &mutated(files, choices)] {
+        let (name, file, weights) = ("random", FileId(0), weights.clone());
+        let how = formats::mxnet::Import { name, file, shapes: &shapes, weights, as_params: true };
+        let (listing, imported) = formats::mxnet::import(bytes, how);
+        match imported {
+            Ok(imported) => assert_eq!(imported.module.globals.len(), 1),
+            Err(diagnostics) => {
+                assert!(!diagnostics.is_empty());
+                places_lie_in(&listing.text, &diagnostics);
+            }
+        }
+    }
+}
+
+/// Arrays of MXNet that were damaged are read or refused.
+pub fn load_mxnet_params(choices: &[u8]) {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let files = FILES.get_or_init(|| vec![data("net-0000.params")]);
+    for bytes in [choices, &mutated(files, choices)] {
+        let _ = formats::mxnet::params::read("random", bytes);
+        let _ = formats::read_tensors("random", bytes);
     }
 }
 

@@ -343,7 +343,7 @@ fn contributing_shows_a_real_operator() {
 const INFIX: &str = "src/syntax/ast.rs";
 
 /// Where operators are declared, and where programs are written of them: networks, and models of other formats.
-const WRITERS: [&str; 3] = ["src/ops/", "src/zoo/", "src/formats/onnx/import/"];
+const WRITERS: [&str; 4] = ["src/ops/", "src/zoo/", "src/formats/onnx/import/", "src/formats/mxnet/"];
 
 #[test]
 fn operator_names_are_written_where_programs_are() {

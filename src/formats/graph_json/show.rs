@@ -10,6 +10,9 @@ use std::fmt::Write;
 /// The longest name that stands in a column whole.
 const MAX_NAME: usize = 60;
 
+/// The longest list of operands.
+const MAX_OPERANDS: usize = 24;
+
 /// What is in the graph: a line for each node, its operands by number, the type of its results and the memory they lie in. `weights`
 /// are the tensors that inputs have a value from.
 pub fn show(graph: &Graph, weights: &Named) -> String {
@@ -61,7 +64,7 @@ fn row(graph: &Graph, number: usize, given: &FxHashSet<&str>) -> [String; 4] {
         None => (format!("input `{}`", name(&node.name)), String::new()),
         Some(call) => {
             let operands: Vec<String> = call.inputs.iter().map(|&input| reference(graph, input)).collect();
-            (name(&call.func), operands.join(" "))
+            (name(&call.func), shortened(&operands.join(" "), MAX_OPERANDS))
         }
     };
     [number.to_string(), what, operands, result.join(", ")]

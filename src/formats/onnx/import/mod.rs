@@ -7,14 +7,14 @@
 //! Everything that cannot be imported is found before anything is made, and said at once. Deliberately not here: opening files,
 //! the inference of the whole, and what is printed.
 
-mod build;
+pub(in crate::formats) mod build;
 mod check;
 mod control;
 mod cx;
-mod errors;
+pub(in crate::formats) mod errors;
 mod graph;
 mod listing;
-mod names;
+pub(in crate::formats) mod names;
 mod ops;
 mod scan;
 mod tensors;
@@ -74,6 +74,11 @@ pub struct Text {
 }
 
 impl Text {
+    /// A text, with where each line starts and the name of its node.
+    pub fn new(text: String, starts: Vec<(u32, Arc<str>)>) -> Text {
+        Text { text, starts }
+    }
+
     /// The name of the node at a place of the text.
     pub fn name_at(&self, span: Span) -> Option<&str> {
         if span.is_none() {

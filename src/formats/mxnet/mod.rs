@@ -1,0 +1,371 @@
+//! MXNet: a saved network, `…-symbol.json` with its `.params`, becomes a Relay program and its weights.
+//!
+//! `symbol.rs` reads the network, `params.rs` the arrays; `cx.rs` is what a converter of one node works with, `ops/` has the converters.
+//! The program is made by the builder of the ONNX import, so that each call has its type at once. Labels and what else only training
+//! looks at are left out; everything that cannot be imported is said at once. Deliberately not here: opening files, the inference of
+//! the whole, and what is printed.
+
+mod cx;
+mod ops;
+pub mod params;
+pub mod symbol;
+
+use super::Named;
+use super::onnx::import::build::{Builder, Val};
+use super::onnx::import::errors::{self, Refusal, Unsupported, shown};
+use super::onnx::import::names::Names;
+use super::onnx::import::{Imported, Shapes, Text};
+use crate::base::text::{join_words, nearest};
+use crate::base::{FileId, Span};
+use crate::diag::{Diagnostic, codes};
+use crate::ir::VarId;
+use crate::tensor::Tensor;
+use crate::types::{DType, Dim, MAX_RANK, checked_elements};
+use cx::Cx;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::sync::Arc;
+use symbol::{Node, Ref, Symbol};
+
+/// What is imported, and how.
+pub struct Import<'a> {
+    /// What the file is called, in messages.
+    pub name: &'a str,
+    /// The number that its listing gets as a text.
+    pub file: FileId,
+    /// Shapes of inputs, by name.
+    pub shapes: &'a Shapes,
+    pub weights: Named,
+    /// Whether weights become parameters; else they are constants of the program.
+    pub as_params: bool,
+}
+
+/// Operators whose operands behind the first are labels.
+const WITH_LABELS: &[&str] =
+    &["SoftmaxOutput", "Softmax", "LinearRegressionOutput", "MAERegressionOutput", "LogisticRegressionOutput"];
+
+/// More nodes that break rules than this help nobody.
+const MAX_WRONG: usize = 20;
+
+/// Imports a network. With the result comes the text into which the places of messages and expressions point, a node a line.
+///
+/// Errors: E0703 for bytes that are no sound network, E0715 for all nodes that cannot be imported, E0716 for nodes that break a rule,
+/// E0728 for inputs without a shape, E0705 and E0706 for shapes that do not fit.
+pub fn import(bytes: &[u8], request: Import) -> (Text, Result<Imported, Vec<Diagnostic>>) {
+    let symbol = match symbol::read(request.name, bytes) {
+        Ok(symbol) => symbol,
+        Err(error) => return (Text::new(String::new(), vec![]), Err(vec![error])),
+    };
+    let (text, spans) = listing(&symbol, request.file);
+    let walk = Walk::new(&symbol, &spans, &request);
+    let result = walk.run(request.weights, request.shapes);
+    (text, result)
+}
+
+/// The nodes as a text, and where each stands.
+fn listing(symbol: &Symbol, file: FileId) -> (Text, Vec<Span>) {
+    /// Longer texts have no places: spans have 32 bits.
+    const MAX_TEXT: usize = 1 << 30;
+    let (mut text, mut starts, mut spans) = (String::new(), vec![], vec![]);
+    for node in &symbol.nodes {
+        let start = text.len();
+        let (Ok(at), true) = (u32::try_from(start), start < MAX_TEXT) else {
+            spans.push(Span::NONE);
+            continue;
+        };
+        text.push_str(&line(symbol, node));
+        spans.push(Span::new(file, start, text.len()));
+        text.push('\n');
+        starts.push((at, Arc::from(node.name.as_str())));
+    }
+    (Text::new(text, starts), spans)
+}
+
+/// `conv0 = Convolution(data, conv0_weight, kernel="(3, 3)")`.
+fn line(symbol: &Symbol, node: &Node) -> String {
+    let Some(op) = &node.op else { return format!("input {}", shown(&node.name)) };
+    let operand = |at: &Ref| {
+        let name = symbol.nodes.get(at.node).map_or_else(String::new, |node| shown(&node.name));
+        if at.index == 0 { name } else { format!("{name}[{}]", at.index) }
+    };
+    let attr = |(key, value): (&String, &String)| format!("{}={:?}", shown(key), shown(value));
+    let parts: Vec<String> = node.inputs.iter().map(operand).chain(node.attrs.iter().map(attr)).collect();
+    format!("{} = {}({})", shown(&node.name), shown(op), parts.join(", "))
+}
+
+/// The operands that a node's result depends on.
+fn operands(node: &Node) -> &[Ref] {
+    let labelled = node.op.as_deref().is_some_and(|op| WITH_LABELS.contains(&op));
+    if labelled { node.inputs.get(..1).unwrap_or(&[]) } else { &node.inputs }
+}
+
+/// A parameter of the program.
+struct Param {
+    var: VarId,
+    val: Val,
+    /// In the network.
+    name: String,
+    weight: Option<Tensor>,
+}
+
+/// The parameters so far.
+struct Params {
+    names: Names,
+    /// Those that nothing has asked for yet.
+    weights: FxHashMap<String, Tensor>,
+    as_params: bool,
+    made: Vec<Param>,
+    /// The values of weights by name.
+    known: FxHashMap<String, Val>,
+}
+
+impl Params {
+    /// The weight of a name, if there is one.
+    fn weight(&mut self, b: &mut Builder, name: &str) -> Option<Val> {
+        if let Some(&known) = self.known.get(name) {
+            return Some(known);
+        }
+        let tensor = self.weights.remove(name)?;
+        let val = if self.as_params { self.weight_param(b, name, tensor) } else { b.constant(tensor) };
+        self.known.insert(name.to_owned(), val);
+        Some(val)
+    }
+
+    fn weight_param(&mut self, b: &mut Builder, name: &str, tensor: Tensor) -> Val {
+        let dims: Vec<Dim> = tensor.shape().iter().map(|&dim| Dim::known(i64::try_from(dim).unwrap_or(i64::MAX))).collect();
+        self.param(b, name, &dims, tensor.dtype(), Some(tensor))
+    }
+
+    fn param(&mut self, b: &mut Builder, name: &str, dims: &[Dim], dtype: DType, weight: Option<Tensor>) -> Val {
+        let ty = b.module.types.tensor(dims, dtype);
+        let own = self.names.free(name);
+        let (var, val) = b.var(&own, ty);
+        if own != name {
+            b.place(var);
+        }
+        self.made.push(Param { var, val, name: name.to_owned(), weight });
+        val
+    }
+}
+
+/// A network in the making.
+struct Walk<'a> {
+    symbol: &'a Symbol,
+    spans: &'a [Span],
+    name: &'a str,
+    b: Builder,
+    params: Params,
+    /// The results of each node; none for what has none, which was refused or is not needed.
+    results: Vec<Vec<Val>>,
+    unsupported: Unsupported,
+    wrong: Vec<Diagnostic>,
+    /// Inputs of which no shape is known.
+    shapeless: Vec<(String, Span)>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(symbol: &'a Symbol, spans: &'a [Span], request: &Import<'a>) -> Walk<'a> {
+        Walk {
+            symbol,
+            spans,
+            name: request.name,
+            b: Builder::new(),
+            params: Params {
+                names: Names::default(),
+                weights: FxHashMap::default(),
+                as_params: request.as_params,
+                made: vec![],
+                known: FxHashMap::default(),
+            },
+            results: vec![vec![]; symbol.nodes.len()],
+            unsupported: Unsupported::default(),
+            wrong: vec![],
+            shapeless: vec![],
+        }
+    }
+
+    fn run(mut self, weights: Named, shapes: &Shapes) -> Result<Imported, Vec<Diagnostic>> {
+        let names: Vec<String> = weights.iter().map(|(name, _)| name.clone()).collect();
+        self.params.weights = weights.into_iter().collect();
+        self.wrong = self.strange_shapes(shapes);
+        let needed = needed(self.symbol);
+        for (number, node) in self.symbol.nodes.iter().enumerate() {
+            if needed.get(number).copied().unwrap_or(false) {
+                self.b.span = self.spans.get(number).copied().unwrap_or(Span::NONE);
+                let results = match &node.op {
+                    None => self.input(node, shapes).into_iter().collect(),
+                    Some(op) => self.convert(node, op),
+                };
+                if let Some(slot) = self.results.get_mut(number) {
+                    *slot = results;
+                }
+            }
+        }
+        let heads: Vec<Option<Val>> = self.symbol.heads.iter().map(|&head| self.result(head)).collect();
+        if !self.unsupported.is_empty() {
+            let n_nodes = self.symbol.nodes.iter().filter(|node| node.op.is_some()).count();
+            let mut error = errors::unsupported(self.name, &self.unsupported, n_nodes);
+            error.helps.clear();
+            self.wrong.insert(0, error);
+        }
+        if !self.shapeless.is_empty() {
+            self.wrong.insert(0, shapeless(self.name, &self.shapeless, &names));
+        }
+        match heads.into_iter().collect::<Option<Vec<Val>>>() {
+            Some(heads) if self.wrong.is_empty() => Ok(self.finish(&heads)),
+            _ if self.wrong.is_empty() => {
+                Err(vec![errors::structure(self.name, "a head is a result that its node does not have")])
+            }
+            _ => Err(self.wrong),
+        }
+    }
+
+    /// Shapes that are given for what is no input, or is a weight of another shape.
+    fn strange_shapes(&self, shapes: &Shapes) -> Vec<Diagnostic> {
+        let inputs = || self.symbol.nodes.iter().filter(|node| node.op.is_none()).map(|node| node.name.as_str());
+        let mut wrong = vec![];
+        for (name, dims) in shapes {
+            if !inputs().any(|input| input == name) {
+                wrong.push(errors::no_input(name, inputs().filter(|input| !self.params.weights.contains_key(*input))));
+            } else if let Some(weight) = self.params.weights.get(name) {
+                let dims: Vec<String> = dims.iter().map(|dim| dim.map_or("?".to_owned(), |dim| dim.to_string())).collect();
+                wrong.push(errors::other_shape(name, &dims.join(","), &format!("it is a weight, {}", weight.type_text())));
+            }
+        }
+        wrong
+    }
+
+    fn result(&self, at: Ref) -> Option<Val> {
+        self.results.get(at.node).and_then(|results| results.get(at.index)).copied()
+    }
+
+    fn input(&mut self, node: &Node, shapes: &Shapes) -> Option<Val> {
+        if let Some(weight) = self.params.weight(&mut self.b, &node.name) {
+            return Some(weight);
+        }
+        let given = shapes.iter().find(|(name, _)| *name == node.name).map(|(_, dims)| dims.clone());
+        let Some(dims) = given.or_else(|| declared(node)) else {
+            self.shapeless.push((node.name.clone(), self.b.span));
+            return None;
+        };
+        let dims: Vec<Dim> = dims.into_iter().map(|dim| dim.map_or(Dim::Any, Dim::known)).collect();
+        let number = node.attrs.get("__dtype__").and_then(|number| number.parse().ok());
+        let dtype = number.and_then(params::dtype).unwrap_or(DType::F32);
+        Some(self.params.param(&mut self.b, &node.name, &dims, dtype, None))
+    }
+
+    fn convert(&mut self, node: &Node, op: &str) -> Vec<Val> {
+        let span = self.b.span;
+        let Some(convert) = ops::find(op) else {
+            let reason = match nearest(op, ops::names()) {
+                Some(near) => format!("relayc does not know it; there is `{near}`"),
+                None => "relayc does not know it".to_owned(),
+            };
+            self.unsupported.entry((shown(op), reason)).or_default().push((node.name.clone(), span));
+            return vec![];
+        };
+        let inputs: Option<Vec<Val>> = operands(node).iter().map(|&at| self.result(at)).collect();
+        // What depends on what was refused is silent; a result that its node does not have is said.
+        let Some(inputs) = inputs else {
+            let refused = |at: &Ref| self.results.get(at.node).is_none_or(Vec::is_empty);
+            if !operands(node).iter().any(refused) {
+                self.refuse(node, op, Refusal::wrong("an operand is a result that its node does not have"));
+            }
+            return vec![];
+        };
+        let Walk { b, params, .. } = self;
+        let mut hidden = |b: &mut Builder, part: &str| params.weight(b, &format!("{}_{part}", node.name));
+        let mut cx = Cx { b, node, inputs, hidden: &mut hidden, read: FxHashSet::default() };
+        match convert(&mut cx).and_then(|results| cx.all_read().map(|()| results)) {
+            Ok(results) => results,
+            Err(refusal) => {
+                self.refuse(node, op, refusal);
+                vec![]
+            }
+        }
+    }
+
+    fn refuse(&mut self, node: &Node, op: &str, refusal: Refusal) {
+        let span = self.b.span;
+        match refusal {
+            Refusal::Unsupported(reason) => {
+                self.unsupported.entry((shown(op), reason)).or_default().push((node.name.clone(), span));
+            }
+            Refusal::Wrong(found) if self.wrong.len() < MAX_WRONG => {
+                self.wrong.push(errors::wrong(self.name, op, &node.name, span, *found));
+            }
+            Refusal::Wrong(_) => {}
+        }
+    }
+
+    /// Puts `@main` around the results; what they do not depend on is no parameter.
+    fn finish(mut self, heads: &[Val]) -> Imported {
+        self.b.span = Span::NONE;
+        let body = match heads {
+            [one] => *one,
+            all => self.b.tuple(all),
+        };
+        let used: FxHashSet<crate::ir::ExprId> = self.b.module.post_order(&[body.0]).into_iter().collect();
+        let made: Vec<Param> = self.params.made.into_iter().filter(|param| used.contains(&param.val.0)).collect();
+        // Inputs first.
+        let (weights, inputs): (Vec<Param>, Vec<Param>) = made.into_iter().partition(|param| param.weight.is_some());
+        let params: Vec<VarId> = inputs.iter().chain(&weights).map(|param| param.var).collect();
+        let own = |param: &Param| self.b.module.vars[param.var].name.to_string();
+        let inputs = inputs.iter().map(|param| (own(param), param.name.clone())).collect();
+        let named = weights.iter().map(own).collect::<Vec<String>>();
+        let weights: Named = named.into_iter().zip(weights.into_iter().filter_map(|param| param.weight)).collect();
+        let outputs = self.symbol.heads.iter().filter_map(|head| self.symbol.nodes.get(head.node));
+        let outputs = outputs.map(|node| format!("{}_output", node.name)).collect();
+        let module = self.b.finish(params, body);
+        Imported { module, weights, inputs, outputs, warnings: vec![] }
+    }
+}
+
+/// Which nodes the results depend on.
+fn needed(symbol: &Symbol) -> Vec<bool> {
+    let mut needed = vec![false; symbol.nodes.len()];
+    let mut stack: Vec<usize> = symbol.heads.iter().map(|head| head.node).collect();
+    while let Some(number) = stack.pop() {
+        let Some(seen) = needed.get_mut(number) else { continue };
+        if !std::mem::replace(seen, true) {
+            stack.extend(symbol.nodes.get(number).map_or(&[][..], operands).iter().map(|at| at.node));
+        }
+    }
+    needed
+}
+
+/// The shape that an input was declared with; 0 is a dimension that was left open, and all of them say nothing.
+fn declared(node: &Node) -> Option<Vec<Option<i64>>> {
+    let text = node.attrs.get("__shape__")?.trim();
+    let inside = text.strip_prefix(['(', '['])?.strip_suffix([')', ']'])?.trim();
+    let parts = inside.strip_suffix(',').unwrap_or(inside).split(',');
+    let dims = parts.map(|dim| dim.trim().trim_end_matches('L').parse::<i64>().ok()).collect::<Option<Vec<i64>>>()?;
+    let dims: Vec<Option<i64>> = dims.into_iter().map(|dim| (dim > 0).then_some(dim)).collect();
+    let known: Vec<i64> = dims.iter().copied().flatten().collect();
+    let is_tensors = dims.len() <= MAX_RANK && checked_elements(&known).is_some();
+    (is_tensors && !known.is_empty()).then_some(dims)
+}
+
+/// Inputs of which nothing says a shape: data, or weights that are in no file.
+fn shapeless(model: &str, inputs: &[(String, Span)], weights: &[String]) -> Diagnostic {
+    const MAX_NAMES: usize = 8;
+    let mut names: Vec<String> = inputs.iter().take(MAX_NAMES).map(|(name, _)| format!("`{}`", shown(name))).collect();
+    if inputs.len() > MAX_NAMES {
+        names.push(format!("{} more", inputs.len().saturating_sub(MAX_NAMES)));
+    }
+    let message = format!("`{model}`: no shape is known of {}", join_words(&names, "and"));
+    let mut error = Diagnostic::new(codes::E0728, message);
+    let mut data = None;
+    for (name, _) in inputs.iter().take(MAX_NAMES) {
+        match nearest(name, weights.iter().map(String::as_str)) {
+            Some(near) => error = error.note(format!("among the weights is `{}`, not `{}`", shown(near), shown(name))),
+            None => data = data.or(Some(name)),
+        }
+    }
+    if let Some(name) = data {
+        error = error.help(format!("`--shape {}=1,3,224,224` gives an input one", shown(name)));
+    }
+    match weights.is_empty() {
+        true => error.help("weights come from a file: `--weights NET-0000.params`"),
+        false => error,
+    }
+}

@@ -1,0 +1,175 @@
+//! `…-symbol.json`: a network of MXNet as it is saved (`3rdparty/tvm/nnvm/src/pass/saveload_json.cc`; before version 1.0
+//! `src/nnvm/legacy_json_util.cc` of MXNet).
+//!
+//! A node has the name of an operator, or `null` for an input, attributes that are all strings, and operands: results of nodes that
+//! stand before it.
+
+use crate::base::text::escape_control;
+use crate::diag::Diagnostic;
+use crate::formats::json::Json;
+use indexmap::IndexMap;
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+/// The most nodes of a network (reliability 2, as of ONNX).
+const MAX_NODES: usize = 1 << 20;
+
+/// The most bytes of a name.
+const MAX_NAME: usize = 4096;
+
+/// Attributes by name.
+pub type Attributes = IndexMap<String, String, FxBuildHasher>;
+
+/// A network.
+#[derive(Debug)]
+pub struct Symbol {
+    /// Operands stand before who takes them.
+    pub nodes: Vec<Node>,
+    /// The results of the network.
+    pub heads: Vec<Ref>,
+}
+
+#[derive(Debug)]
+pub struct Node {
+    /// None for an input.
+    pub op: Option<String>,
+    pub name: String,
+    pub attrs: Attributes,
+    pub inputs: Vec<Ref>,
+}
+
+/// A node that exists, and which of its results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ref {
+    pub node: usize,
+    pub index: usize,
+}
+
+/// Reads a network. Errors: E0703 for what is none or not a sound one, with the byte; E0804 for limits.
+pub fn read(name: &str, bytes: &[u8]) -> Result<Symbol, Diagnostic> {
+    let top = Json::new(name, bytes)?.object("network of MXNet")?;
+    let nodes = top.need("nodes")?;
+    let items = nodes.list("list of nodes")?;
+    if items.len() > MAX_NODES {
+        return Err(nodes.limit(format_args!("{} nodes, the limit is {MAX_NODES}", items.len())));
+    }
+    let mut symbol = Symbol { nodes: vec![], heads: vec![] };
+    let mut inputs = FxHashSet::default();
+    for item in items {
+        let node = node(symbol.nodes.len(), item)?;
+        if node.op.is_none() && !inputs.insert(node.name.clone()) {
+            return Err(item.error(format_args!("a second input named `{}`", escape_control(&node.name))));
+        }
+        symbol.nodes.push(node);
+    }
+    if let Some(listed) = top.get("arg_nodes") {
+        let numbers: Vec<usize> = listed.read("list of node numbers")?;
+        let found = symbol.nodes.iter().enumerate().filter(|(_, node)| node.op.is_none()).map(|(number, _)| number);
+        if !numbers.iter().copied().eq(found) {
+            return Err(listed.error("it does not list the nodes that are inputs, in order"));
+        }
+    }
+    let heads = top.need("heads")?;
+    let refs = heads.list("list of results")?.into_iter().map(|head| reference(symbol.nodes.len(), head));
+    symbol.heads = refs.collect::<Result<_, _>>()?;
+    if symbol.heads.is_empty() {
+        return Err(heads.error("a network without a result"));
+    }
+    Ok(symbol)
+}
+
+fn node(number: usize, json: Json) -> Result<Node, Diagnostic> {
+    let fields = json.object("node")?;
+    let op: String = fields.need("op")?.read("name of an operator")?;
+    let at = fields.need("name")?;
+    let name: String = at.read("name")?;
+    if name.len() > MAX_NAME {
+        return Err(at.limit(format_args!("a name of {} bytes, the limit is {MAX_NAME}", name.len())));
+    }
+    let mut attrs = Attributes::default();
+    // `attrs` today; `attr` before 1.0, and beside `param` before 0.9.
+    for key in ["param", "attrs", "attr"] {
+        let Some(object) = fields.get(key) else { continue };
+        for (key, value) in object.object("object of attributes")?.iter() {
+            let value: String = value.read("string")?;
+            attrs.entry(key.to_owned()).or_insert(value);
+        }
+    }
+    let inputs = fields.need("inputs")?;
+    let refs =
+        inputs.list("list of operands")?.into_iter().map(|input| reference(number, input)).collect::<Result<Vec<_>, _>>()?;
+    let op = (op != "null").then_some(op);
+    if op.is_none() && !refs.is_empty() {
+        return Err(inputs.error("an input with operands"));
+    }
+    Ok(Node { op, name, attrs, inputs: refs })
+}
+
+/// `[node, index]` or `[node, index, version]`, to one of the first nodes.
+fn reference(n_nodes: usize, json: Json) -> Result<Ref, Diagnostic> {
+    let numbers: Vec<usize> = json.read("list of numbers")?;
+    let (&[node, index] | &[node, index, _]) = &numbers[..] else {
+        return Err(json.error("a reference is a node's number and one of its results"));
+    };
+    if node >= n_nodes {
+        return Err(json.error(format_args!("a reference to node {node}, which does not come before it")));
+    }
+    Ok(Ref { node, index })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::diag::codes;
+
+    const RIGHT: &str = r#"{"nodes": [
+  {"op": "null", "name": "data", "inputs": []},
+  {"op": "null", "name": "w", "attrs": {"__shape__": "(2, 3)"}, "inputs": []},
+  {"op": "FullyConnected", "name": "fc", "attrs": {"num_hidden": "2", "no_bias": "True"}, "inputs": [[0, 0, 0], [1, 0, 0]]}
+], "arg_nodes": [0, 1], "node_row_ptr": [0, 1, 2, 3], "heads": [[2, 0, 0]], "attrs": {"mxnet_version": ["int", 10700]}}"#;
+
+    #[test]
+    fn a_network_is_read() {
+        let symbol = read("x", RIGHT.as_bytes()).expect("sound");
+        assert_eq!(symbol.nodes[2].op.as_deref(), Some("FullyConnected"));
+        assert_eq!(symbol.nodes[2].inputs, [Ref { node: 0, index: 0 }, Ref { node: 1, index: 0 }]);
+        assert_eq!(symbol.nodes[2].attrs["num_hidden"], "2");
+        assert_eq!(symbol.heads, [Ref { node: 2, index: 0 }]);
+    }
+
+    /// As versions before 1.0 and before 0.9 wrote it.
+    #[test]
+    fn attributes_had_other_names() {
+        let old = RIGHT.replace("\"attrs\": {\"num_hidden\"", "\"attr\": {\"num_hidden\"").replace(", 0]", "]");
+        assert_eq!(read("x", old.as_bytes()).expect("sound").nodes[2].attrs["no_bias"], "True");
+        let older = RIGHT
+            .replace(
+                "\"attrs\": {\"num_hidden\"",
+                "\"attr\": {\"lr_mult\": \"1\"}, \"backward_source_id\": -1, \"param\": {\"num_hidden\"",
+            )
+            .replace(", \"attrs\": {\"mxnet_version\": [\"int\", 10700]}", "");
+        assert_eq!(read("x", older.as_bytes()).expect("sound").nodes[2].attrs["num_hidden"], "2");
+    }
+
+    #[test]
+    fn each_mistake_is_found() {
+        for (from, to, words) in [
+            ("[[0, 0, 0], [1, 0, 0]]", "[[0, 0, 0], [2, 0, 0]]", "does not come before"),
+            ("[[0, 0, 0], [1, 0, 0]]", "[[0, 0, 0], [1]]", "reference"),
+            ("[[0, 0, 0], [1, 0, 0]]", "[[0, 0, 0], [1, -1, 0]]", "list of numbers"),
+            ("\"heads\": [[2, 0, 0]]", "\"heads\": [[3, 0, 0]]", "node 3"),
+            ("\"heads\": [[2, 0, 0]]", "\"heads\": []", "without a result"),
+            ("\"arg_nodes\": [0, 1]", "\"arg_nodes\": [0]", "inputs, in order"),
+            ("\"name\": \"w\"", "\"name\": \"data\"", "second input named `data`"),
+            ("\"num_hidden\": \"2\"", "\"num_hidden\": 2", "no string"),
+            ("\"num_hidden\": \"2\"", "\"no_bias\": \"2\"", "second key"),
+            ("\"op\": \"null\", \"name\": \"data\", \"inputs\": []", "\"op\": \"null\", \"inputs\": []", "without `name`"),
+            ("\"nodes\"", "\"node\"", "without `nodes`"),
+        ] {
+            assert!(RIGHT.contains(from), "{from}");
+            let error = read("x", RIGHT.replacen(from, to, 1).as_bytes()).expect_err(to);
+            assert_eq!(error.code, codes::E0703, "{to}");
+            assert!(error.message.contains(words), "{to}: {}", error.message);
+        }
+        assert!(read("x", &RIGHT.as_bytes()[..100]).is_err());
+    }
+}
