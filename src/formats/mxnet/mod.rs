@@ -309,7 +309,7 @@ impl<'a> Walk<'a> {
         // Inputs first.
         let (weights, inputs): (Vec<Param>, Vec<Param>) = made.into_iter().partition(|param| param.weight.is_some());
         let params: Vec<VarId> = inputs.iter().chain(&weights).map(|param| param.var).collect();
-        let own = |param: &Param| self.b.module.vars[param.var].name.to_string();
+        let own = |param: &Param| self.b.module.vars.get(param.var).map_or_else(String::new, |var| var.name.to_string());
         let inputs = inputs.iter().map(|param| (own(param), param.name.clone())).collect();
         let named = weights.iter().map(own).collect::<Vec<String>>();
         let weights: Named = named.into_iter().zip(weights.into_iter().filter_map(|param| param.weight)).collect();
