@@ -162,11 +162,10 @@ codes! {
     E0726 "an archive without a program";
     E0727 "weights of a compiled graph";
     E0728 "an input without a shape";
-    E0735 "a program with which a command does not succeed";
-    E0736 "a command that cannot be run";
-
     E0730 "a node that the program does not have";
     E0731 "a picture over the limit";
+    E0735 "a program with which a command does not succeed";
+    E0736 "a command that cannot be run";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

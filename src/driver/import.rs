@@ -84,7 +84,7 @@ pub fn import(request: &Request) -> Outcome {
         None => onnx_bytes(bytes, request),
         Some(Kind::MxnetSymbol) => mxnet::import(&bytes, request),
         Some(Kind::Archive) => archive::import(request),
-        Some(kind @ (Kind::GraphJson | Kind::Json)) => {
+        Some(kind @ (Kind::GraphJson | Kind::Json | Kind::Elf)) => {
             Outcome::refused(super::no_program(&request.model.display().to_string(), kind, &bytes))
         }
     }

@@ -225,7 +225,7 @@ impl<'a> Walk<'a> {
         let mut wrong = vec![];
         for (name, dims) in shapes {
             if !inputs().any(|input| input == name) {
-                wrong.push(errors::no_input(name, inputs().filter(|input| !self.params.weights.contains_key(*input))));
+                wrong.push(errors::no_input("--shape", name, inputs().filter(|input| !self.params.weights.contains_key(*input))));
             } else if let Some(weight) = self.params.weights.get(name) {
                 let dims: Vec<String> = dims.iter().map(|dim| dim.map_or("?".to_owned(), |dim| dim.to_string())).collect();
                 wrong.push(errors::other_shape(name, &dims.join(","), &format!("it is a weight, {}", weight.type_text())));
