@@ -3,6 +3,8 @@
 //!
 //! Whether the numbers are right is for others to say: `tests/peers/` runs the models on ONNX Runtime.
 
+#[path = "onnx/nodes.rs"]
+mod nodes;
 #[path = "support/mod.rs"]
 mod support;
 

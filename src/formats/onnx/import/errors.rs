@@ -79,7 +79,12 @@ pub fn unsupported(model: &str, found: &Unsupported, n_nodes: usize) -> Diagnost
     for ((kind, reason), nodes) in found {
         diagnostic = diagnostic.note(format!("{kind}, {}: {reason} ({})", count(nodes.len(), "time"), names(nodes)));
     }
-    diagnostic.help("`--keep-going` makes the results of these nodes inputs of the program")
+    diagnostic = diagnostic.help("`--keep-going` makes the results of these nodes inputs of the program");
+    if found.keys().any(|(_, reason)| reason.ends_with("only a run knows")) {
+        let help = "what only a run knows can be given while importing, where it is an input of the model: `-i NAME=SPEC`";
+        diagnostic = diagnostic.help(help);
+    }
+    diagnostic
 }
 
 /// The same, where the program is made nonetheless.
