@@ -52,7 +52,7 @@ fn kind_of(path: &Path) -> Result<(Kind, Option<Held>), Diagnostic> {
         return Ok((Kind::Entry, None));
     }
     let held = Held::open(path)?;
-    let start = held.start()?;
+    let start = held.start(&name)?;
     let is_npy = || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
     let kind = if picture::is_picture(&start) {
         Kind::Picture

@@ -28,8 +28,8 @@ impl Held {
     }
 
     /// The first bytes, which tell the format.
-    pub fn start(&self) -> Result<Vec<u8>, Diagnostic> {
-        formats::start(self)
+    pub fn start(&self, name: &str) -> Result<Vec<u8>, Diagnostic> {
+        formats::start(name, self)
     }
 
     /// All of them.

@@ -6,7 +6,7 @@
 //! names differ, and no two entries share a byte.
 
 use super::errors;
-use super::file::{Bytes, Section, checked, fields};
+use super::file::{Bytes, Section, checked, fields, read_at};
 use super::reader::Reader;
 use crate::diag::Diagnostic;
 use crate::tensor::binary::Source;
@@ -95,7 +95,7 @@ impl<'a> Archive<'a> {
             return Err(errors::malformed(self.name, usize_of(at), words));
         }
         let mut chunk = vec![0; usize_of(n)];
-        self.bytes.read_at(at, &mut chunk).map_err(|error| self.bytes.failed(&error))?;
+        read_at(self.name, self.bytes, at, &mut chunk)?;
         Ok(chunk)
     }
 

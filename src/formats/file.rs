@@ -119,7 +119,7 @@ impl<B: Bytes> TensorFile<B> {
     /// otherwise only for messages; an archive has the tensors of the weight files in it. Errors: E0703 for no sound file of a
     /// known format, E0803 and E0804 for limits.
     pub fn open(name: &str, bytes: B) -> Result<TensorFile<B>, Diagnostic> {
-        let start = start(&bytes)?;
+        let start = start(name, &bytes)?;
         if package::is_tar(&start) {
             let items = package::tensors(name, &whole(name, &bytes)?)?.into_iter().map(Item::here).collect();
             return Ok(TensorFile { name: name.to_owned(), bytes, format: "tar", items });
@@ -196,14 +196,25 @@ fn whole(name: &str, bytes: &dyn Bytes) -> Result<Vec<u8>, Diagnostic> {
     let mut whole = Vec::new();
     whole.try_reserve_exact(size).map_err(|_| errors::no_memory(name, size))?;
     whole.resize(size, 0);
-    bytes.read_at(0, &mut whole).map_err(|error| bytes.failed(&error))?;
+    read_at(name, bytes, 0, &mut whole)?;
     Ok(whole)
 }
 
-/// The first bytes of a file, all of them if they are few.
-pub fn start(bytes: &dyn Bytes) -> Result<Vec<u8>, Diagnostic> {
+/// The first bytes of a file, all of them if they are few. Errors: what the system says.
+pub fn start(name: &str, bytes: &dyn Bytes) -> Result<Vec<u8>, Diagnostic> {
     let n = usize::try_from(bytes.size()).unwrap_or(START).min(START);
     let mut start = vec![0; n];
-    bytes.read_at(0, &mut start).map_err(|error| bytes.failed(&error))?;
+    read_at(name, bytes, 0, &mut start)?;
     Ok(start)
+}
+
+/// Reads bytes that were there when the file was opened.
+pub(super) fn read_at(name: &str, bytes: &dyn Bytes, at: u64, out: &mut [u8]) -> Result<(), Diagnostic> {
+    bytes.read_at(at, out).map_err(|error| match error.kind() {
+        ErrorKind::UnexpectedEof => {
+            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            errors::malformed(name, at, "the file has become shorter while it was read")
+        }
+        _ => bytes.failed(&error),
+    })
 }

@@ -115,7 +115,7 @@ impl Files {
 
 fn content_of(path: &str) -> Result<Content, Diagnostic> {
     let held = Held::open(Path::new(path))?;
-    let start = held.start()?;
+    let start = held.start(path)?;
     let is_npy = || Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
     if picture::is_picture(&start) {
         Ok(Content::Picture(held.whole()?))

@@ -1,7 +1,7 @@
 //! What expressions compute, as numbers: two expressions of two programs have the same number where they compute the same from
 //! the same parameters.
 
-use crate::ir::{AttrValue, AttrsId, ConstId, ExprId, ExprKind, FuncId, Module, OpTable, PatId, PatKind, Seen, VarId};
+use crate::ir::{AttrValue, AttrsId, ConstId, ExprId, ExprKind, FuncId, GlobalId, Module, OpTable, PatId, PatKind, Seen, VarId};
 use crate::ops;
 use crate::tensor::Tensor;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -50,11 +50,22 @@ pub struct Function<'p> {
     /// The values of variables that `let` binds.
     values: FxHashMap<VarId, ExprId>,
     order: Vec<ExprId>,
+    /// The names that functions have on the other side, where it calls them otherwise.
+    renamed: &'p Renamed,
 }
+
+/// Functions by the name that the other side has for them.
+pub type Renamed = FxHashMap<GlobalId, String>;
 
 impl<'p> Function<'p> {
     /// `params` says what the parameters stand for, by position; others stand for themselves.
-    pub fn new(module: &'p Module, func: FuncId, params: &FxHashMap<usize, u32>, nodes: &mut Nodes) -> Function<'p> {
+    pub fn new(
+        module: &'p Module,
+        func: FuncId,
+        params: &FxHashMap<usize, u32>,
+        renamed: &'p Renamed,
+        nodes: &mut Nodes,
+    ) -> Function<'p> {
         let body = module.funcs[func].body;
         let order = module.evaluation_order(&[body]);
         let mut values = FxHashMap::default();
@@ -71,7 +82,7 @@ impl<'p> Function<'p> {
             };
             vars.insert(var, label);
         }
-        let mut function = Function { module, func, body, id: 0, ids: FxHashMap::default(), values, order };
+        let mut function = Function { module, func, body, id: 0, ids: FxHashMap::default(), values, order, renamed };
         for i in 0..function.order.len() {
             let expr = function.order[i];
             let id = function.number(expr, &vars, nodes);
@@ -114,7 +125,7 @@ impl<'p> Function<'p> {
             ExprKind::Error => "error".into(),
             ExprKind::Const(id) => format!("constant {}", nodes.tensor(&module.consts[id])),
             ExprKind::Var(_) => "variable".into(),
-            ExprKind::Global(global) => format!("@{}", module.globals[global].name),
+            ExprKind::Global(global) => self.global(global),
             ExprKind::Op(op) => ops::table().name(op).to_owned(),
             ExprKind::Ctor(ctor) => format!("constructor {}", module.ctors[ctor].name),
             ExprKind::Tuple(_) => "tuple".into(),
@@ -134,6 +145,15 @@ impl<'p> Function<'p> {
             ExprKind::RefNew(_) => "ref".into(),
             ExprKind::RefRead(_) => "ref_read".into(),
             ExprKind::RefWrite { .. } => "ref_write".into(),
+        }
+    }
+
+    /// A function by the name that both sides know it by; inside it is itself, whatever it is called.
+    fn global(&self, global: GlobalId) -> String {
+        match self.renamed.get(&global) {
+            _ if self.module.globals[global].func == self.func => "@itself".into(),
+            Some(name) => format!("@{name}"),
+            None => format!("@{}", self.module.globals[global].name),
         }
     }
 
@@ -208,7 +228,7 @@ impl<'p> Function<'p> {
         let module = self.module;
         let leaf = |expr: ExprId| match module.exprs[expr].kind {
             ExprKind::Op(op) => Some(ops::table().name(op).to_owned()),
-            ExprKind::Global(global) => Some(format!("@{}", module.globals[global].name)),
+            ExprKind::Global(global) => Some(self.global(global)),
             ExprKind::Ctor(ctor) => Some(module.ctors[ctor].name.to_string()),
             _ => None,
         };
@@ -238,6 +258,8 @@ impl<'p> Function<'p> {
             ExprKind::Const(id) => constant_text(module, id),
             ExprKind::Let { var, .. } => format!("let %{}", module.vars[var].name),
             ExprKind::Proj { index, .. } => format!("projection .{index}"),
+            ExprKind::Global(global) => format!("@{}", module.globals[global].name),
+            ExprKind::Call { callee, .. } if matches!(module.exprs[callee].kind, ExprKind::Global(_)) => self.label(callee),
             _ => self.head(expr),
         }
     }

@@ -7,7 +7,7 @@
 
 use super::Found;
 use super::lines::{Lines, Where};
-use super::nodes::{Function, Nodes};
+use super::nodes::{Function, Nodes, Renamed};
 use crate::base::Span;
 use crate::base::text::count;
 use crate::driver::{Program, show};
@@ -15,6 +15,7 @@ use crate::ir::{Ctor, ExprId, GlobalId, Module};
 use crate::types::Ty;
 use rustc_hash::{FxHashMap, FxHashSet};
 use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
+use std::sync::LazyLock;
 
 /// A program and its name.
 #[derive(Clone, Copy)]
@@ -47,20 +48,24 @@ pub fn programs(a: Side, b: Side) -> Found {
     let mut lines = Lines::default();
     let mut nodes = Nodes::default();
     data_types(a, b, &mut lines);
-    let (mut equal, mut differ) = (0, 0);
+    let mut pairs: Vec<(GlobalId, GlobalId)> = Vec::new();
     let (mut only_a, mut only_b): (Vec<GlobalId>, Vec<GlobalId>) = (Vec::new(), Vec::new());
     for (id, global) in a.module().globals.iter_ids() {
-        let Some(other) = b.module().find_global(&global.name) else {
-            only_a.push(id);
-            continue;
-        };
-        let before = lines.len();
-        Pair::new(a, b, id, other, &mut nodes).compare(&mut nodes, &mut lines);
-        if lines.len() == before { equal += 1 } else { differ += 1 }
+        match b.module().find_global(&global.name) {
+            Some(other) => pairs.push((id, other)),
+            None => only_a.push(id),
+        }
     }
     let known: FxHashSet<&str> = a.module().globals.iter().map(|global| &*global.name).collect();
     only_b.extend(b.module().globals.iter_ids().filter(|(_, global)| !known.contains(&*global.name)).map(|(id, _)| id));
     let renamed = renamed(a, b, &mut only_a, &mut only_b, &mut nodes);
+    let names: Renamed = renamed.iter().map(|&(this, that)| (that, a.module().globals[this].name.to_string())).collect();
+    let (mut equal, mut differ) = (0, 0);
+    for (this, that) in pairs {
+        let before = lines.len();
+        Pair::new(a, b, (this, that), &names, &mut nodes).compare(&mut nodes, &mut lines);
+        if lines.len() == before { equal += 1 } else { differ += 1 }
+    }
     for &(this, that) in &renamed {
         let (this, that) = (&a.module().globals[this], &b.module().globals[that]);
         let words = format!("@{} is called @{} there", this.name, that.name);
@@ -91,11 +96,11 @@ fn renamed(
     only_b: &mut Vec<GlobalId>,
     nodes: &mut Nodes,
 ) -> Vec<(GlobalId, GlobalId)> {
-    let mut found = Vec::new();
+    let (mut found, none) = (Vec::new(), Renamed::default());
     only_a.retain(|&this| {
         let is_same = |&that: &GlobalId| {
             let mut lines = Lines::default();
-            Pair::new(a, b, this, that, nodes).compare(nodes, &mut lines);
+            Pair::new(a, b, (this, that), &none, nodes).compare(nodes, &mut lines);
             lines.len() == 0
         };
         match only_b.iter().take(RENAMED).position(is_same) {
@@ -107,6 +112,12 @@ fn renamed(
         }
     });
     found
+}
+
+/// The first side has its own names.
+fn none_renamed() -> &'static Renamed {
+    static NONE: LazyLock<Renamed> = LazyLock::new(Renamed::default);
+    &NONE
 }
 
 /// So many functions are looked at for one that has changed its name.
@@ -149,14 +160,15 @@ struct Pair<'p> {
 }
 
 impl<'p> Pair<'p> {
-    fn new(a: Side<'p>, b: Side<'p>, this: GlobalId, that: GlobalId, nodes: &mut Nodes) -> Pair<'p> {
+    /// `names` are those of functions of the second side that the first calls otherwise.
+    fn new(a: Side<'p>, b: Side<'p>, (this, that): (GlobalId, GlobalId), names: &'p Renamed, nodes: &mut Nodes) -> Pair<'p> {
         let (this, that) = (&a.module().globals[this], &b.module().globals[that]);
         let params = params(a.module(), b.module(), this.func, that.func);
         let labels = |of: fn(&(usize, usize)) -> usize| -> FxHashMap<usize, u32> {
             params.iter().enumerate().map(|(i, pair)| (of(pair), i as u32)).collect()
         };
-        let from = Function::new(a.module(), this.func, &labels(|pair| pair.0), nodes);
-        let to = Function::new(b.module(), that.func, &labels(|pair| pair.1), nodes);
+        let from = Function::new(a.module(), this.func, &labels(|pair| pair.0), none_renamed(), nodes);
+        let to = Function::new(b.module(), that.func, &labels(|pair| pair.1), names, nodes);
         Pair { a, b, name: this.name.to_string(), from, to, params }
     }
 
