@@ -29,7 +29,7 @@ pub struct Args {
     /// The function to build.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights, which become part of it: .params or .npz; may be repeated, the last file that has a name wins.
+    /// Weights, which become part of it: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
     /// The number of a `?` dimension: parameter, axis, number.
