@@ -186,6 +186,52 @@ fn hostile_texts_stay_texts() {
     }
 }
 
+/// What the command says of a program, on standard output.
+fn relayc(args: &[&str]) -> String {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/cli/data");
+    let out =
+        std::process::Command::new(env!("CARGO_BIN_EXE_relayc")).args(args).current_dir(golden).output().expect("relayc runs");
+    assert!(out.status.success(), "{args:?}: {}", String::from_utf8_lossy(&out.stderr));
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// Whole programs and those in parts; the nodes of one fused group all say its time.
+#[test]
+fn what_was_measured_is_at_the_nodes() {
+    for (file, operators) in
+        [("fuse.relay", &["nn.conv2d", "add %b", "nn.relu", "sort"][..]), ("branches.relay", &["nn.dense"][..])]
+    {
+        let page = relayc(&["viz", file, "-f", "html", "--profile", "--fill", "ones"]);
+        let data = data(&page);
+        let nodes = data["nodes"].as_array().expect("nodes");
+        for operator in operators {
+            let fact = |node: &&Value| {
+                node["l"] == *operator && node["i"].as_array().is_some_and(|facts| facts.iter().any(|fact| fact[0] == "time"))
+            };
+            let node = nodes.iter().find(fact).unwrap_or_else(|| panic!("{file}: no time at {operator}"));
+            let heat = node["h"].as_f64().expect("heat");
+            assert!((0.0..=1000.0).contains(&heat), "{heat}");
+        }
+        assert_eq!(data["heat"], "time");
+    }
+}
+
+/// Stretches of the arena that are needed at one time lie beside each other.
+#[test]
+fn the_map_of_the_memory_fits() {
+    let data = data(&relayc(&["viz", "fuse.relay", "-f", "html", "--plan"]));
+    let memory = &data["memory"];
+    let number = |value: &Value| value.as_u64().expect("a number");
+    let buffers: Vec<[u64; 4]> =
+        memory["buffers"].as_array().expect("buffers").iter().map(|own| [2, 3, 4, 5].map(|at| number(&own[at]))).collect();
+    assert!(buffers.len() >= 3);
+    for [offset, bytes, first, last] in &buffers {
+        assert!(offset + bytes <= number(&memory["arena"]) && first <= last && *last < number(&memory["steps"]));
+    }
+    assert!(number(&memory["live"]) <= number(&memory["arena"]));
+    assert_eq!(data["heat"], "memory");
+}
+
 #[test]
 fn the_script_names_what_the_page_has() {
     let page = draw(FUNCTIONS, &Part::default(), html_form());

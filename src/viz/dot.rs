@@ -20,14 +20,11 @@ pub fn dot(graph: &Graph) -> String {
     for link in &graph.links {
         // An edge to a cluster is one to a node in it, cut at the border.
         if let Some(&head) = items.nodes(link.to).first() {
-            let _ = writeln!(
-                out,
-                "  n{} -> n{} [label={}, lhead=cluster_{}, style=dashed, constraint=false];",
-                link.from.index(),
-                head.index(),
-                quoted(&link.label),
-                link.to.index()
-            );
+            // One from inside of it, of a function that calls itself, ends at the node.
+            let inside = graph.around(graph.nodes[link.from].group).any(|around| around == link.to);
+            let border = if inside { String::new() } else { format!("lhead=cluster_{}, ", link.to.index()) };
+            let (from, head, label) = (link.from.index(), head.index(), quoted(&link.label));
+            let _ = writeln!(out, "  n{from} -> n{head} [label={label}, {border}style=dashed, constraint=false];");
         }
     }
     out.push_str("}\n");

@@ -13,7 +13,7 @@ use relayc::diag::{Diagnostic, Edit, Label};
 use relayc::driver::build::{Request, build};
 use relayc::driver::compile::{Isa, Machine, Policy};
 use relayc::driver::run::Limits;
-use relayc::driver::{Program, Until, check_text, show};
+use relayc::driver::{Program, Until, check_text, show, viz};
 use relayc::fmt::format;
 use relayc::jit::ahead::describe::describe;
 use relayc::{formats, syntax};
@@ -23,10 +23,15 @@ use std::sync::OnceLock;
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
+<<<<<<< HEAD
 pub const PROMISES: [Promise; 12] = [
+=======
+pub const PROMISES: [Promise; 11] = [
+>>>>>>> 899afcb (Pictures: every value that leaves a group has its line, operands of the selected node are marked; what is measured and planned is tested; damaged programs are drawn)
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),
+    ("draw_mutated", draw_mutated),
     ("roundtrip", roundtrip),
     ("fmt_idempotent", fmt_idempotent),
     ("load_tensors", load_tensors),
@@ -139,6 +144,20 @@ fn mutated(bases: &[Vec<u8>], choices: &[u8]) -> Vec<u8> {
 /// Checking a program that was damaged ends, and says places in it.
 pub fn type_mutated(choices: &[u8]) {
     parse_bytes(&mutated(repository(), choices));
+}
+
+/// A program that was damaged is drawn as far as it was understood, in every format, folded and not.
+pub fn draw_mutated(choices: &[u8]) {
+    let text = String::from_utf8_lossy(&mutated(repository(), choices)).into_owned();
+    let program = check_text("random", &text, Until::Main);
+    for unfolded in [false, true] {
+        let part = viz::Part { unfolded, weights: unfolded, ..viz::Part::default() };
+        let Ok(graph) = viz::graph(&program, &part) else { panic!("not drawn: {text}") };
+        let page = viz::Form::Html { title: text.chars().take(40).collect(), heat: None, memory: None };
+        for form in [viz::Form::Term { width: 80 }, viz::Form::Dot, viz::Form::Svg, page] {
+            assert!(!viz::text(&graph, &program.sources, form).is_empty());
+        }
+    }
 }
 
 /// A module is right, and what is printed of it reads back as it is.

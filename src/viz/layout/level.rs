@@ -59,10 +59,10 @@ pub struct Levels<'a> {
 impl<'a> Levels<'a> {
     pub fn new(graph: &Graph, items: &'a Items) -> Levels<'a> {
         let mut wires = IndexVec::filled(vec![], graph.groups.len());
-        let mut drawn: FxHashSet<(GroupId, Part, Part)> = FxHashSet::default();
+        let mut drawn: FxHashSet<(GroupId, Part, Part, Option<NodeId>)> = FxHashSet::default();
         let mut push = |group: GroupId, from: Part, to: Part, value: Option<NodeId>, label: &str| {
-            // A second line between the same ends says nothing, but for what it is labelled.
-            if drawn.insert((group, from, to)) {
+            // A second line of a value between the same ends says nothing, but for what it is labelled.
+            if drawn.insert((group, from, to, value)) {
                 wires[group].push((from, to, value, label.to_owned()));
             }
         };

@@ -120,7 +120,7 @@ function paintWires(seen, scale) {
   const plain = [], dashed = [], bright = [];
   for (const wire of shown.wires) {
     if (wire.x0 > seen.x1 || wire.x1 < seen.x0 || wire.y0 > seen.y1 || wire.y1 < seen.y0) continue;
-    (about >= 0 && wire.value === about ? bright : wire.back ? dashed : plain).push(wire);
+    (about >= 0 && (wire.value === about || wire.to === about) ? bright : wire.back ? dashed : plain).push(wire);
   }
   const stroke = (wires, color, width) => {
     if (!wires.length) return;

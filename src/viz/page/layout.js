@@ -139,7 +139,7 @@ function meet(level, slot, lower, value) {
 function place(level, wire, x, y) {
   const [from, to, value, label, back, route] = wire;
   const starts = level.parts[2 * from] === 0, ends = level.parts[2 * to] === 0;
-  const made = { value, back: back || value == null, from: starts ? from : -1, points: [], x0: Infinity, x1: -Infinity, y0: 0, y1: 0 };
+  const made = { value, back: back || value == null, to: ends ? level.parts[2 * to + 1] : -1, points: [], x0: Infinity, x1: -Infinity, y0: 0, y1: 0 };
   if (route.length === 0) {
     // Too long to be followed: its end says where it comes from.
     if (value == null) return;
@@ -160,7 +160,7 @@ function place(level, wire, x, y) {
   }
   made.y1 = y + py;
   shown.wires.push(made);
-  if (starts && value != null && nodes[value].t && !level.labelled?.has(value)) {
+  if (starts && value != null && nodes[value].t) {
     shown.labels.push({ x: made.points[0], y: made.points[1] + 12, text: nodes[value].t, middle: true, of: value });
   }
   if (label) {
