@@ -285,6 +285,11 @@ fn deep_and_large_programs_are_drawn_or_refused() {
     for form in [Form::Term { width: 80 }, Form::Svg, html_form()] {
         assert!(draw(&deep, &Part::default(), form).len() > 1000);
     }
+    // A long chain is one operator that repeats.
+    let chain: String = (1..20_000).map(|n| format!("  %{n} = negative(%{});\n", n - 1)).collect();
+    let chain = format!("#[version = \"0.0.5\"]\ndef @main(%x: float32) {{\n  %0 = negative(%x);\n{chain}  tanh(%19999)\n}}\n");
+    let drawn = draw(&chain, &Part::default(), Form::Term { width: 80 });
+    assert!(drawn.contains("20000 times") && drawn.lines().count() < 10, "{drawn}");
     let mut long = String::from("#[version = \"0.0.5\"]\ndef @main(%x: float32) {\n  %0 = negative(%x);\n");
     (1..100_010).for_each(|n| long.push_str(&format!("  %{n} = negative(%{});\n", n - 1)));
     long.push_str("  negative(%100009)\n}\n");

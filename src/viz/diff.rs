@@ -6,8 +6,9 @@
 
 use super::graph::{Change, Edge, Graph, GroupId, Link, Node, NodeId};
 use crate::base::{Idx, IndexVec};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::hash::BuildHasher;
 
 /// The second graph with what only the first has beside it.
 pub fn compare(before: &Graph, after: &Graph) -> Graph {
@@ -61,7 +62,7 @@ fn row(graph: &Graph) -> Vec<NodeId> {
 }
 
 /// What a node is, as far as it is compared.
-fn keys(graph: &Graph, row: &[NodeId]) -> Vec<String> {
+fn keys(graph: &Graph, row: &[NodeId]) -> Vec<u64> {
     let mut types: IndexVec<NodeId, Vec<&str>> = IndexVec::filled(vec![], graph.nodes.len());
     for edge in &graph.edges {
         types[edge.to].push(&edge.ty);
@@ -70,7 +71,8 @@ fn keys(graph: &Graph, row: &[NodeId]) -> Vec<String> {
         let node = &graph.nodes[id];
         let weights: Vec<&str> = node.weights.iter().filter(|weight| weight.telling).map(|weight| weight.text.as_str()).collect();
         let function = &graph.groups[graph.function_of(id)].title;
-        format!("{function} {:?} {} {:?} {weights:?} {} {:?}", node.kind, node.label, node.attrs, node.ty, types[id])
+        let text = format!("{function} {:?} {} {:?} {weights:?} {} {:?}", node.kind, node.label, node.attrs, node.ty, types[id]);
+        FxBuildHasher.hash_one(text)
     };
     row.iter().map(key).collect()
 }

@@ -17,6 +17,24 @@ const MAX_PERIOD: usize = 400;
 /// So many stretches are looked at, the best first.
 const MAX_FOUND: usize = 20_000;
 
+/// A block that repeats may begin at so many items after the first one of its stretch.
+const MAX_STARTS: usize = 64;
+
+/// Items each of which is like the one a period before it, and the period before them.
+#[derive(Clone, Copy)]
+struct Stretch {
+    start: usize,
+    end: usize,
+    period: usize,
+}
+
+impl Stretch {
+    /// Whether another one lies in it, with a multiple of its period.
+    fn has(&self, other: &Stretch) -> bool {
+        self.start <= other.start && other.end <= self.end && other.period.is_multiple_of(self.period)
+    }
+}
+
 /// Where an operand comes from.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Operand {
@@ -154,16 +172,23 @@ impl Row {
     fn folds(&self) -> Vec<Fold> {
         let n = self.codes.len();
         let mut found: Vec<Fold> = vec![];
+        // The stretch of the shortest period over each item: a multiple of that period finds nothing new in it.
+        let mut shortest: Vec<Option<Stretch>> = vec![None; n];
         for period in 1..=(n / 2).min(MAX_PERIOD) {
             let mut from = period;
             for at in period..=n {
                 if at < n && self.alike(at, period) {
                     continue;
                 }
-                if let Some(fold) = self.of_stretch(from - period, at, period) {
+                let stretch = Stretch { start: from - period, end: at, period };
+                from = at + 1;
+                if stretch.end - stretch.start < 2 * period || shortest[stretch.start].is_some_and(|known| known.has(&stretch)) {
+                    continue;
+                }
+                if let Some(fold) = self.of_stretch(stretch) {
+                    shortest[stretch.start..stretch.end].iter_mut().for_each(|own| *own = own.or(Some(stretch)));
                     found.push(fold);
                 }
-                from = at + 1;
             }
         }
         // What folds away most, then the shorter block, then the earlier.
@@ -185,7 +210,7 @@ impl Row {
     }
 
     /// The best blocks of one period in a stretch of likeness: those between which least flows.
-    fn of_stretch(&self, start: usize, end: usize, period: usize) -> Option<Fold> {
+    fn of_stretch(&self, Stretch { start, end, period }: Stretch) -> Option<Fold> {
         let (length, least) = (end - start, if period == 1 { 3 } else { 2 });
         let times = length / period;
         if times < least {
@@ -193,7 +218,8 @@ impl Row {
         }
         let cost = |start: usize| (0..=times).map(|k| self.crossing.get(start + k * period).copied().unwrap_or(0)).sum::<u32>();
         let whole = |&start: &usize| self.is_tight(&Fold { start, period, times });
-        let start = (start..=start + length - times * period).filter(whole).min_by_key(|&start| cost(start))?;
+        let starts = start..=start + (length - times * period).min(MAX_STARTS);
+        let start = starts.filter(whole).min_by_key(|&start| cost(start))?;
         Some(Fold { start, period, times })
     }
 
