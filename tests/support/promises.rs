@@ -23,11 +23,7 @@ use std::sync::OnceLock;
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
-<<<<<<< HEAD
-pub const PROMISES: [Promise; 12] = [
-=======
-pub const PROMISES: [Promise; 11] = [
->>>>>>> 899afcb (Pictures: every value that leaves a group has its line, operands of the selected node are marked; what is measured and planned is tested; damaged programs are drawn)
+pub const PROMISES: [Promise; 13] = [
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),

@@ -26,6 +26,9 @@ pub fn term(graph: &Graph, width: usize) -> String {
     let counted: Vec<String> = graph.items().functions.iter().map(|&function| title(graph, function)).collect();
     let graph = fused(&repeat::once(graph));
     let items = graph.items();
+    if items.functions.is_empty() {
+        return "no functions\n".to_owned();
+    }
     let mut drawing = Drawing::new(&graph, width.max(40));
     for (at, &function) in items.functions.iter().enumerate() {
         if at > 0 {
