@@ -30,6 +30,7 @@ fn request(entry: &str, machines: &[Isa]) -> Request {
         machines: machines.iter().map(|&isa| Machine::Common(isa)).collect(),
         limits: Limits::default(),
         asm: false,
+        object: false,
         name: "net".into(),
     }
 }
@@ -174,7 +175,7 @@ fn c_programs_link_artifacts_and_load_them() {
     let at = folder.path();
     let examples = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/c");
     relayc(at, &["model", "mlp", "--params", "mlp.params", "-o", "mlp.relay"]);
-    relayc(at, &["build", "mlp.relay", "--params", "mlp.params", "-o", "net.so"]);
+    relayc(at, &["build", "mlp.relay", "--params", "mlp.params", "-o", "net.so", "--emit", "so,header,obj"]);
     relayc(at, &["run", "mlp.relay", "--params", "mlp.params", "--fill", "ones", "--target", target(), "-o", "out=@y.npy"]);
     let bytes = std::fs::read(at.join("y.npy")).expect("written");
     let numbers: Vec<String> =
@@ -196,6 +197,9 @@ fn c_programs_link_artifacts_and_load_them() {
     // Nothing but what every process has, and the same with threads of its own.
     cc(at, &["-I.", &source("threads.c"), "./net.so", "-lpthread", "-o", "threads"]);
     run("threads");
+    cc(at, &["-I.", &source("threads.c"), "net.o", "-lpthread", "-o", "threads_in_one"]);
+    std::fs::remove_file(at.join("net.so")).expect("it was there");
+    run("threads_in_one");
 }
 
 /// The best target that this machine runs.

@@ -21,6 +21,7 @@ fn file() -> Vec<u8> {
         machines: [Isa::Avx2, Isa::Avx512].map(Machine::Common).to_vec(),
         limits: Limits::default(),
         asm: false,
+        object: false,
         name: "net".into(),
     };
     build(&check_text("net.relay", text, UNTIL), &request).unwrap_or_else(|errors| panic!("{errors:?}")).so

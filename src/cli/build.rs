@@ -47,7 +47,7 @@ pub struct Args {
     /// How many threads its code is shared out for; any number may run it, with the same results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), default_value_t = build::THREADS as u16)]
     threads: u16,
-    /// What to write: the shared object, its header, and beside them code as text, the graph as JSON, the weights.
+    /// What to write: the shared object, its header, and beside them an object to be linked, code as text, the graph as JSON, the weights.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', default_values_t = [What::So, What::Header])]
     emit: Vec<What>,
 }
@@ -81,6 +81,8 @@ impl TargetName {
 enum What {
     /// The shared object.
     So,
+    /// NET.o: the same, to be linked into a program.
+    Obj,
     /// NET.h: the functions it exports, its inputs and outputs.
     Header,
     /// NET.TARGET.s: the code of each target, disassembled.
@@ -122,9 +124,10 @@ fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, 
         machines: args.target.machines(),
         limits: Limits::default(),
         asm: args.emit.contains(&What::Asm),
+        object: args.emit.contains(&What::Obj),
         name: stem.to_owned(),
     };
-    let Built { so, header, graph, asm } = build::build(program, &request)?;
+    let Built { so, object, header, graph, asm } = build::build(program, &request)?;
     let beside = |extension: &str| args.output.with_file_name(format!("{stem}.{extension}"));
     let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
     let mut add = |what: What, path: PathBuf, bytes: Vec<u8>| {
@@ -133,6 +136,7 @@ fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, 
         }
     };
     add(What::So, args.output.clone(), so);
+    object.into_iter().for_each(|bytes| add(What::Obj, beside("o"), bytes));
     add(What::Header, beside("h"), header.into_bytes());
     asm.into_iter().for_each(|(target, text)| add(What::Asm, beside(&format!("{target}.s")), text.into_bytes()));
     if args.emit.contains(&What::GraphJson) || args.emit.contains(&What::Params) {

@@ -21,7 +21,7 @@ use crate::formats::artifact;
 use crate::ir::{ExprId, Module};
 use crate::jit::ahead::flatten::{Facts, Port, Writer};
 use crate::jit::ahead::mapped::level_of;
-use crate::jit::ahead::{MARKER, TEMPLATE};
+use crate::jit::ahead::{MARKER, OBJECT, SYMBOL, TEMPLATE};
 use crate::jit::assemble::{Assembled, Launch};
 use crate::jit::constants::Keep;
 use crate::jit::program::{self as jit, Fallback};
@@ -45,6 +45,8 @@ pub struct Request {
     pub limits: Limits,
     /// Whether the code is wanted as text too.
     pub asm: bool,
+    /// Whether an object to be linked is wanted too.
+    pub object: bool,
     /// What the header calls the program.
     pub name: String,
 }
@@ -53,6 +55,8 @@ pub struct Request {
 pub struct Built {
     /// The shared object.
     pub so: Vec<u8>,
+    /// The same as an object to be linked, if it is wanted.
+    pub object: Option<Vec<u8>>,
     /// The C header.
     pub header: String,
     /// The graph of TVM's graph executor; why there is none where that cannot run it.
@@ -100,7 +104,8 @@ pub fn build(program: &Program, request: &Request) -> Result<Built, Vec<Diagnost
     let image = writer.finish(&facts);
     let bug = |words: String| one(Diagnostic::new(codes::E0901, words));
     let so = artifact::write(TEMPLATE, MARKER, &image.bytes, image.code.len() as u64).map_err(bug)?;
-    Ok(Built { so, header: header::text(&request.name, &facts), graph, asm })
+    let object = request.object.then(|| artifact::object(OBJECT, SYMBOL, &image.bytes)).transpose().map_err(bug)?;
+    Ok(Built { so, object, header: header::text(&request.name, &facts), graph, asm })
 }
 
 /// How each target is compiled, the best one last.

@@ -275,6 +275,7 @@ pub fn load_artifact(choices: &[u8]) {
             machines: vec![Machine::Common(Isa::Avx2)],
             limits: Limits::default(),
             asm: false,
+            object: false,
             name: "net".into(),
         };
         let program = check_text("net.relay", "def @main(%x: Tensor[(3), float32]) { exp(%x) }", Until::Main);

@@ -8,9 +8,11 @@
 //! The formats are those of the System V ABI's `gabi` chapters 4 and 5 (headers, notes) and of its AMD64 supplement.
 
 mod bytes;
+mod object;
 mod read;
 mod write;
 
+pub use object::object;
 pub use read::{Found, is_elf, read};
 pub use write::write;
 

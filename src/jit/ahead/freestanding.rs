@@ -1,4 +1,5 @@
-//! The root of the shared object that artifacts are made from: the runtime, and the functions that C calls.
+//! The root of the shared object that artifacts are made from: the runtime, and the functions that C calls. Compiled with
+//! `relayc_linked` it is an object that others link, with the image at a symbol that `relayc build` defines.
 //!
 //! `build.rs` compiles it, without the standard library; it is no module of relayc. It needs nothing but `pthread_create` and
 //! `pthread_join`, and where a process has no such functions it runs on one thread. What the functions promise is said in the
@@ -20,20 +21,35 @@ use runtime::pool::Threads;
 use runtime::system::{map, unmap};
 
 /// Where the image is: `relayc build` finds the marker and writes the distance behind it.
+#[cfg(not(relayc_linked))]
 #[repr(C)]
 struct Slot {
     marker: [u8; 24],
     distance: i64,
 }
 
+#[cfg(not(relayc_linked))]
 #[used]
 static SLOT: Slot = Slot { marker: *b"relayc: the image is at\0", distance: 0 };
 
-fn image() -> Option<Image> {
+#[cfg(not(relayc_linked))]
+fn image_start() -> *const u8 {
     let slot = &raw const SLOT;
     // SAFETY: the slot is there; it is read as what a file says, since it is written after compilation.
     let distance = unsafe { (&raw const (*slot).distance).read_volatile() };
-    let start = slot.cast::<u8>().wrapping_offset(distance as isize);
+    slot.cast::<u8>().wrapping_offset(distance as isize)
+}
+
+#[cfg(relayc_linked)]
+fn image_start() -> *const u8 {
+    unsafe extern "C" {
+        static relayc_image: u8;
+    }
+    &raw const relayc_image
+}
+
+fn image() -> Option<Image> {
+    let start = image_start();
     // SAFETY: where there is an image it has a head, and where there is none the slot itself is read.
     let words = unsafe { core::slice::from_raw_parts(start.cast::<u64>(), 2) };
     let known = words[head::MAGIC] == MAGIC && words[head::VERSION] == VERSION;
@@ -394,7 +410,9 @@ pub unsafe extern "C" fn relayc_graph_json(bytes: *mut usize) -> *const c_char {
     unsafe { told(head::GRAPH, bytes) }
 }
 
-// What the compiler itself calls. Large blocks are few and small ones fewer, so one instruction serves all.
+// What the compiler itself calls, where no library is linked. Large blocks are few and small ones fewer, so one instruction
+// serves all.
+#[cfg(not(relayc_linked))]
 global_asm!(
     ".globl memcpy",
     ".hidden memcpy",
@@ -460,12 +478,10 @@ global_asm!(
     "jmp 5b",
     "6:",
     "ret",
-    // Named by tables of unwinding that nobody reads: a panic ends the process.
-    ".globl rust_eh_personality",
-    ".hidden rust_eh_personality",
-    "rust_eh_personality:",
-    "ud2",
 );
+
+// Named by tables of unwinding that nobody reads: a panic ends the process.
+global_asm!(".weak rust_eh_personality", ".hidden rust_eh_personality", "rust_eh_personality:", "ud2");
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {

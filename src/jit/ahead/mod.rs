@@ -15,5 +15,11 @@ mod tests;
 /// The shared object that artifacts are made from: the runtime with the functions that C calls, without a program.
 pub const TEMPLATE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.so"));
 
+/// The same as an object to be linked, which has the image at the symbol [`SYMBOL`].
+pub const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"));
+
+/// What [`OBJECT`] calls the image.
+pub const SYMBOL: &[u8] = b"relayc_image";
+
 /// The words that precede the distance to the image in [`TEMPLATE`].
 pub const MARKER: &[u8] = b"relayc: the image is at\0";
