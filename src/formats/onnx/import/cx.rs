@@ -325,7 +325,7 @@ impl<'a> Cx<'a> {
     }
 
     /// A scalar of a tensor that has one element.
-    pub fn to_scalar(&mut self, val: Val) -> Result {
+    pub fn scalar_of(&mut self, val: Val) -> Result {
         let rank = self.rank(val)?;
         let axes: Vec<usize> = (0..rank).collect();
         self.squeeze(val, &axes)

@@ -179,10 +179,10 @@ fn clip(cx: &mut Cx) -> Results {
         };
     }
     let known = |cx: &Cx, bound: Option<Val>| Some(cx.known(bound?)?.to_f64s().first().copied()).flatten();
-    if let (Some(low), Some(high), true) = (known(cx, low), known(cx, high), cx.dtype(x)?.is_float()) {
-        if low <= high {
-            return one(cx.call("clip", &[x], &[("a_min", AttrValue::float(low)), ("a_max", AttrValue::float(high))])?);
-        }
+    if let (Some(low), Some(high), true) = (known(cx, low), known(cx, high), cx.dtype(x)?.is_float())
+        && low <= high
+    {
+        return one(cx.call("clip", &[x], &[("a_min", AttrValue::float(low)), ("a_max", AttrValue::float(high))])?);
     }
     let x = match low {
         Some(low) => cx.binary("maximum", x, low)?,

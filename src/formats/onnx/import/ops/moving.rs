@@ -278,7 +278,7 @@ fn range(cx: &mut Cx) -> Results {
     let bound = |cx: &mut Cx, i: usize, name: &str| cx.number_of(cx.input(i)?, name);
     let (start, limit, delta) = (bound(cx, 0, "start")?, bound(cx, 1, "limit")?, bound(cx, 2, "delta")?);
     let n = ((limit - start) / delta).ceil().max(0.0);
-    if !(n <= MAX_CONSTANT as f64) {
+    if n.is_nan() || n > MAX_CONSTANT as f64 {
         return Err(refuse(format!("a range from {start} to {limit} by {delta}")));
     }
     let n = n as usize;

@@ -82,7 +82,7 @@ fn non_max_suppression(cx: &mut Cx) -> Results {
         None => cx.put(Tensor::scalar(default)),
     };
     let (overlap, score) = (or(cx, 3, 0.0)?, or(cx, 4, f32::MIN)?);
-    let (limit, overlap, score) = (cx.to_scalar(limit)?, cx.to_scalar(overlap)?, cx.to_scalar(score)?);
+    let (limit, overlap, score) = (cx.scalar_of(limit)?, cx.scalar_of(overlap)?, cx.scalar_of(score)?);
     let attrs = [("output_format", AttrValue::str("onnx"))];
     let results = cx.call_many("vision.all_class_non_max_suppression", &[boxes, scores, limit, overlap, score], &attrs, 2)?;
     // As many rows as there are boxes left, none where none may be.
