@@ -4,7 +4,7 @@
 //! that are the same operator with the same attributes and operands of the same types, in the same order. What both have is drawn as the
 //! second program has it. So every edge goes the way it goes in its own program, and the picture has an order that fits both.
 
-use super::graph::{Change, Edge, Graph, GroupId, Link, Node, NodeId};
+use super::graph::{Change, Edge, Graph, GroupId, Link, Node, NodeId, NodeKind};
 use crate::base::{Idx, IndexVec};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use similar::{Algorithm, DiffOp, capture_diff_slices};
@@ -17,6 +17,8 @@ pub fn compare(before: &Graph, after: &Graph) -> Graph {
     let mut out = Graph { groups: after.groups.clone(), ..Graph::default() };
     let mut in_old: IndexVec<NodeId, Option<NodeId>> = IndexVec::filled(None, before.nodes.len());
     let mut in_new: IndexVec<NodeId, Option<NodeId>> = IndexVec::filled(None, after.nodes.len());
+    let weights = before.nodes.iter().flat_map(|node| &node.weights).map(|weight| weight.text.as_str());
+    let weights: FxHashSet<&str> = weights.collect();
     let mut groups = OldGroups { before, found: FxHashMap::default() };
     for op in capture_diff_slices(Algorithm::Myers, &old_keys, &new_keys) {
         let (gone, come) = (&old[op.old_range()], &new[op.new_range()]);
@@ -33,7 +35,10 @@ pub fn compare(before: &Graph, after: &Graph) -> Graph {
             in_old[a] = Some(out.nodes.push(node));
         }
         for &b in come {
-            in_new[b] = Some(out.nodes.push(Node { change: Change::Added, ..after.nodes[b].clone() }));
+            // A parameter that was a weight was there as well.
+            let was_weight = after.nodes[b].kind == NodeKind::Input && weights.contains(after.nodes[b].label.as_str());
+            let change = if was_weight { Change::Kept } else { Change::Added };
+            in_new[b] = Some(out.nodes.push(Node { change, ..after.nodes[b].clone() }));
         }
     }
     let mut drawn: FxHashSet<(NodeId, NodeId, String)> = FxHashSet::default();
@@ -47,12 +52,41 @@ pub fn compare(before: &Graph, after: &Graph) -> Graph {
     };
     after.edges.iter().for_each(|own| edge(own, &in_new, &mut out, false));
     before.edges.iter().for_each(|own| edge(own, &in_old, &mut out, true));
+    settle(&mut out);
     for link in &after.links {
         if let Some(from) = in_new[link.from] {
             out.links.push(Link { from, ..link.clone() });
         }
     }
     out
+}
+
+/// What is gone stands in the group that it was between two parts of, as a normalisation that became part of a fused group.
+fn settle(graph: &mut Graph) {
+    let is_gone = |graph: &Graph, node: NodeId| graph.nodes[node].change == Change::Removed;
+    // The group that the values of a node come from, and the one that they go to, through others that are gone.
+    let mut from: IndexVec<NodeId, Option<GroupId>> = IndexVec::filled(None, graph.nodes.len());
+    let mut to = from.clone();
+    let (mut incoming, mut outgoing) = (IndexVec::filled(vec![], graph.nodes.len()), IndexVec::filled(vec![], graph.nodes.len()));
+    for edge in &graph.edges {
+        incoming[edge.to].push(edge.from);
+        outgoing[edge.from].push(edge.to);
+    }
+    let near = |graph: &Graph, known: &IndexVec<NodeId, Option<GroupId>>, others: &[NodeId]| {
+        let group = |&other: &NodeId| if is_gone(graph, other) { known[other] } else { Some(graph.nodes[other].group) };
+        others.iter().find_map(group)
+    };
+    for node in graph.nodes.ids() {
+        from[node] = near(graph, &from, &incoming[node]);
+    }
+    for node in graph.nodes.ids().rev() {
+        to[node] = near(graph, &to, &outgoing[node]);
+    }
+    for node in graph.nodes.ids() {
+        if let (true, Some(group)) = (is_gone(graph, node) && from[node] == to[node], from[node]) {
+            graph.nodes[node].group = group;
+        }
+    }
 }
 
 /// The nodes of a graph, function by function.
