@@ -30,7 +30,8 @@ seeds=
 options=
 case $name in
 lex_bytes | parse_bytes) seeds="golden/errors golden/fmt golden/infer golden/language golden/mistakes golden/ops golden/print" ;;
-type_mutated | load_mutated | load_artifact) options="-len_control=0 -max_len=128" ;;
+load_onnx_bytes) seeds=golden/cli/data ;;
+type_mutated | load_mutated | load_artifact | load_onnx_mutated | load_onnx_structured) options="-len_control=0 -max_len=128" ;;
 roundtrip | fmt_idempotent) options="-len_control=0 -max_len=1024" ;;
 esac
 

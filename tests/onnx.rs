@@ -3,6 +3,10 @@
 //!
 //! Whether the numbers are right is for others to say: `tests/peers/` runs the models on ONNX Runtime.
 
+#[path = "onnx/docs.rs"]
+mod docs;
+#[path = "onnx/import.rs"]
+mod import;
 #[path = "onnx/nodes.rs"]
 mod nodes;
 #[path = "support/mod.rs"]

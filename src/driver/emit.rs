@@ -93,12 +93,22 @@ pub fn bound_name(sources: &Sources, span: Span) -> Option<&str> {
     (between.ends_with('=') && !between.ends_with("==")).then(|| &named[..end])
 }
 
-/// `%3 at net.relay:14:8`, as far as it is known.
+/// The node of a model that what stands at a place was made of: its name in the comment that importing puts behind a call.
+pub fn imported_from(sources: &Sources, span: Span) -> Option<&str> {
+    let text = &sources.file(span.file).filter(|_| !span.is_none())?.text;
+    let behind = text.get(span.end as usize..)?.split('\n').next()?;
+    let (comment, _) = behind.trim_start().strip_prefix("/*")?.split_once("*/")?;
+    // A place in a text has a line; a node has none.
+    comment.split_once("span=")?.1.trim().strip_suffix(":0:0")
+}
+
+/// `%3 at net.relay:14:8`, as far as it is known, and the node of the model it was imported from.
 pub fn origin(sources: &Sources, module: &Module, expr: ExprId) -> String {
     let span = module.exprs[expr].span;
     let Some(file) = sources.file(span.file).filter(|_| !span.is_none()) else { return "made by a pass".to_owned() };
     let at = format!("{}:{}", file.name, place(sources, span));
-    bound_name(sources, span).map_or(at.clone(), |name| format!("{name} at {at}"))
+    let node = imported_from(sources, span).map_or(String::new(), |node| format!(", node {node}"));
+    bound_name(sources, span).map_or(at.clone(), |name| format!("{name} at {at}")) + &node
 }
 
 /// A program without errors, its weights constants by now, at a stage. Errors: E0901 for a bug; what is not compiled has no stage.

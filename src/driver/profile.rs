@@ -43,6 +43,8 @@ impl Limit {
 pub struct Row {
     /// The variable that the text binds it to, `%3`.
     pub name: Option<String>,
+    /// The node of the model that the text was imported from.
+    pub node: Option<String>,
     pub line: usize,
     pub column: usize,
     /// The operators it computes.
@@ -175,6 +177,7 @@ fn row(compiled: &Compiled, times: &[Option<f64>], steps: Range<usize>, sources:
     let reasons = &compiled.program.reasons;
     Some(Row {
         name: emit::bound_name(sources, span).map(str::to_owned),
+        node: emit::imported_from(sources, span).map(str::to_owned),
         line,
         column,
         ops: ops(timed.iter().map(|&(step, _)| &plan.steps[step])),
@@ -288,7 +291,7 @@ fn table(rows: &[Row], probed: &Probed) -> String {
             row.name.as_deref().unwrap_or(""),
             format!("{}:{}", row.line, row.column),
             row.kernel,
-            row.ops
+            row.ops.clone() + &row.node.as_ref().map_or(String::new(), |node| format!("  from {node}"))
         );
     }
     out
@@ -300,7 +303,7 @@ fn groups(rows: &[Row], probed: &Probed) -> Vec<Value> {
         let rates = Rates::of(row, probed);
         let steps: Vec<Value> = row.steps.iter().map(|(kernel, ms)| json!({ "kernel": kernel, "ms": ms })).collect();
         json!({
-            "name": row.name, "line": row.line, "column": row.column, "operators": row.ops.split('+').collect::<Vec<_>>(),
+            "name": row.name, "node": row.node, "line": row.line, "column": row.column, "operators": row.ops.split('+').collect::<Vec<_>>(),
             "kernel": row.kernel, "why": row.why, "ms": row.ms, "share": row.ms / total,
             "flops": row.counts.ops, "bytes": row.counts.bytes, "gflops": rates.gflops, "gbs": rates.gbs,
             "of_peak": rates.of_peak, "of_bandwidth": rates.of_bandwidth, "level": rates.level,

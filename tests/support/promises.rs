@@ -4,9 +4,9 @@
 //! plain test (`tests/fuzz.rs`) and on inputs that were kept (`fuzz/corpus/`).
 
 use super::counted::within;
-use super::programs;
 use super::same::same;
 use super::writer::{Purpose, write};
+use super::{models, programs};
 use relayc::base::FileId;
 use relayc::diag::render::{Format, render};
 use relayc::diag::{Diagnostic, Edit, Label};
@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const PROMISES: [Promise; 13] = [
+pub const PROMISES: [Promise; 16] = [
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),
@@ -37,6 +37,9 @@ pub const PROMISES: [Promise; 13] = [
     ("load_artifact", load_artifact),
     ("load_mxnet_json", load_mxnet_json),
     ("load_mxnet_params", load_mxnet_params),
+    ("load_onnx_bytes", load_onnx_bytes),
+    ("load_onnx_mutated", load_onnx_mutated),
+    ("load_onnx_structured", load_onnx_structured),
 ];
 
 /// Whether a place lies in the text and between its letters.
@@ -289,6 +292,26 @@ pub fn load_artifact(choices: &[u8]) {
     let _ = formats::artifact::read("random", &mutated(files, choices));
     let _ = describe(&mutated(images, choices));
     let _ = describe(choices);
+}
+
+/// Models of any bytes are imported or refused, and what is imported is a right program.
+pub fn load_onnx_bytes(bytes: &[u8]) {
+    models::import(bytes);
+}
+
+/// Models that were damaged, alike.
+pub fn load_onnx_mutated(choices: &[u8]) {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let files = FILES.get_or_init(|| {
+        let kept = programs::under("tests/golden/cli/data", &["onnx"]).into_iter();
+        kept.map(|path| std::fs::read(path).expect("a model")).chain([models::small()]).collect()
+    });
+    models::import(&mutated(files, choices));
+}
+
+/// Models that are sound on the outside, of any operators, operands and attributes, alike.
+pub fn load_onnx_structured(choices: &[u8]) {
+    models::import_made(choices);
 }
 
 /// The errors of a program as text.

@@ -4,6 +4,9 @@
 //! Lists of numbers are written unpacked, as the file's syntax (`proto2`) has it, unless it says otherwise; read are both.
 //! The elements of a tensor are a part of the file's bytes, not a copy.
 
+/// Reads and writes messages.
+pub use prost::Message;
+
 use prost::bytes::Bytes;
 
 /// A file.

@@ -35,8 +35,11 @@ pub struct Builder {
     callees: FxHashMap<OpId, ExprId>,
     /// The place of the node that is being converted.
     pub span: Span,
-    /// Of vectors of integers that are known in part: the elements, and 1 for each that is known.
+    /// Of vectors of integers that are known in part: the elements, and what is known of each: 0 for nothing, 1 for its value, and
+    /// from 2 on which of the dimensions below it is.
     partial: FxHashMap<ExprId, (Tensor, Tensor)>,
+    /// Dimensions that only a run knows: of which value, and which axis.
+    dimensions: Vec<(Val, usize)>,
 }
 
 impl Builder {
@@ -47,6 +50,7 @@ impl Builder {
             callees: FxHashMap::default(),
             span: Span::NONE,
             partial: FxHashMap::default(),
+            dimensions: vec![],
         }
     }
 
@@ -93,7 +97,14 @@ impl Builder {
         }
         let (values, mask) = self.partial.get(&val.0)?;
         let pairs = values.to_ints().into_iter().zip(mask.to_ints());
-        Some(pairs.map(|(value, known)| int(value).filter(|_| known != 0)).collect())
+        Some(pairs.map(|(value, known)| int(value).filter(|_| known == 1)).collect())
+    }
+
+    /// Which elements of a vector of integers are dimensions of other values that only a run knows: of which, and which axis.
+    pub fn dimensions(&self, val: Val) -> Vec<Option<(Val, usize)>> {
+        let Some((_, mask)) = self.partial.get(&val.0) else { return vec![] };
+        let of = |known: i128| self.dimensions.get(usize::try_from(known.checked_sub(2)?).ok()?).copied();
+        mask.to_ints().into_iter().map(of).collect()
     }
 
     pub fn constant(&mut self, value: Tensor) -> Val {
@@ -273,14 +284,19 @@ impl Builder {
 
     // ---- What is known in part ----
 
-    /// Says of a vector of integers which elements are known.
-    pub fn set_elements(&mut self, val: Val, elements: &[Option<i64>]) {
-        if elements.iter().any(Option::is_some) {
-            let values = elements.iter().map(|element| element.unwrap_or(0)).collect();
-            let mask = elements.iter().map(|element| i64::from(element.is_some())).collect();
-            let n = [elements.len()];
-            self.partial.insert(val.0, (Tensor::from_vec(&n, values), Tensor::from_vec(&n, mask)));
+    /// Says of a vector of integers that its elements are the dimensions of a value.
+    pub fn set_dimensions(&mut self, val: Val, of: Val, dims: &[Option<i64>]) {
+        let mut mask = vec![];
+        for (axis, dim) in dims.iter().enumerate() {
+            if dim.is_none() {
+                self.dimensions.push((of, axis));
+            }
+            let last = i64::try_from(self.dimensions.len()).unwrap_or(i64::MAX);
+            mask.push(if dim.is_some() { 1 } else { last.saturating_add(1) });
         }
+        let values = dims.iter().map(|dim| dim.unwrap_or(0)).collect();
+        let n = [dims.len()];
+        self.partial.insert(val.0, (Tensor::from_vec(&n, values), Tensor::from_vec(&n, mask)));
     }
 
     /// A variable is known as far as the value that it is bound to.

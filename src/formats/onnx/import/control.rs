@@ -12,11 +12,11 @@
 //! The types of its parameters are those of the first values; where a turn gives another dimension, that becomes `?`, and the
 //! body is gone through again.
 
-use super::super::proto::{AttributeProto, GraphProto, NodeProto};
+use super::super::proto::{AttributeProto, GraphProto, NodeProto, TypeProto};
 use super::build::Val;
 use super::cx::Attributes;
 use super::errors::Refusal;
-use super::graph::{Frame, Walk, attributes};
+use super::graph::{Frame, Walk, attributes, nodes_in};
 use crate::base::Span;
 use crate::diag::Diagnostic;
 use crate::formats::onnx::proto::FunctionProto;
@@ -112,6 +112,9 @@ pub fn start_if<'a>(
     let span = walk.b.span;
     let (then, other) = (graph_of(attrs, "then_branch")?, graph_of(attrs, "else_branch")?);
     let cond = inputs.first().copied().flatten().ok_or_else(|| Refusal::wrong("the condition is missing"))?;
+    if !then.input.is_empty() || !other.input.is_empty() {
+        return Err(Refusal::wrong("its branches take inputs"));
+    }
     if then.output.len() != other.output.len() {
         return Err(Refusal::wrong("its branches give different numbers of results"));
     }
@@ -203,7 +206,8 @@ pub fn start_loop<'a>(
         _ => None,
     };
     let whole = Loop { node, span, graph, trip, cond, init: init.clone(), types, turn: None, vars: vec![], tries: 0 };
-    let few = n_turns.filter(|&n| n <= MAX_TURNS || trip.is_none()).filter(|_| graph.node.len() <= MAX_TURN_NODES);
+    let all = |n: i64| usize::try_from(n.min(MAX_TURNS)).unwrap_or(0).saturating_mul(nodes_in(&graph.node));
+    let few = n_turns.filter(|&n| (n <= MAX_TURNS || trip.is_none()) && all(n) <= MAX_TURN_NODES && walk.has_time());
     match few {
         Some(n_turns) => {
             let scans = vec![vec![]; graph.output.len().saturating_sub(init.len()).saturating_sub(1)];
@@ -252,7 +256,7 @@ pub fn start_scan<'a>(
         operands.push((val, axis, back));
     }
     let n_turns = length.unwrap_or(0);
-    let all = usize::try_from(n_turns).unwrap_or(usize::MAX).saturating_mul(graph.node.len().max(1));
+    let all = usize::try_from(n_turns).unwrap_or(usize::MAX).saturating_mul(nodes_in(&graph.node).max(1));
     if all > MAX_TURN_NODES.saturating_mul(16) {
         return Err(Refusal::unsupported(format!("a scan of {n_turns} turns, which are too many to be written out")));
     }
@@ -516,10 +520,58 @@ enum Whole<'a> {
 /// The function that a loop is, and its call.
 fn function<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>, body: Branch) -> Result<Whole<'a>, Refusal> {
     let n = whole.init.len();
-    let (Some((turn_var, turn)), Some((&cond, rest))) = (whole.turn, body.results.split_first()) else {
+    let (Some(turn), Some((&cond, rest))) = (whole.turn, body.results.split_first()) else {
         return Err(Refusal::wrong("its body gives no condition"));
     };
     let (carried, scanned) = rest.split_at(n.min(rest.len()));
+    if widened(walk, &mut whole, carried)? {
+        whole.tries = whole.tries.saturating_add(1);
+        return match whole.tries <= MAX_TRIES {
+            true => Ok(Whole::Again(Box::new(whole))),
+            false => Err(Refusal::unsupported("values whose types change from turn to turn")),
+        };
+    }
+    let outputs = whole.graph.output.iter().skip(n.saturating_add(1));
+    let scans = scanned.iter().zip(outputs).map(|(&value, output)| scan(walk, value, output.r#type.as_ref()));
+    let scans: Vec<Scanned> = scans.collect::<Result<_, _>>()?;
+    let bool_ty = walk.b.module.types.scalar(DType::BOOL);
+    let (go_var, go) = walk.variable("go", bool_ty);
+    let types: Vec<Ty> = whole.types.iter().copied().chain(scans.iter().map(|scan| scan.ty)).collect();
+    let ret = match types.as_slice() {
+        [one] => *one,
+        all => walk.b.module.types.tuple(all),
+    };
+    let carried_vars = whole.vars.iter().copied().chain(scans.iter().map(|scan| scan.so_far));
+    let (vars, done): (Vec<VarId>, Vec<Val>) = carried_vars.unzip();
+    let params: Vec<VarId> = [turn.0, go_var].into_iter().chain(vars).collect();
+    let fn_ty = walk.b.function_ty(&params, ret);
+    let (loop_var, myself) = walk.variable("loop", fn_ty);
+    walk.b.forget_ty(loop_var);
+    // The next turn.
+    let one = walk.b.constant(Tensor::scalar(1i64));
+    let next = walk.b.call("add", &[turn.1, one], &[])?;
+    let trip = whole.trip.map(|trip| walk.mentioned(at, trip));
+    let go_on = goes_on(walk, next, trip, cond)?;
+    let values = carried.iter().copied().chain(scans.iter().map(|scan| scan.more));
+    let args: Vec<Val> = [next, go_on].into_iter().chain(values).collect();
+    let again = walk.b.apply(myself, &args, ret);
+    let again = walk.b.bind_all(body.lets, again);
+    let done = together(walk, &done);
+    let branch = walk.b.branch(go, again, done, ret);
+    let function = walk.b.function(&params, ret, branch);
+    walk.extend_lets(at, vec![(loop_var, function)]);
+    // The first.
+    let zero = walk.b.constant(Tensor::scalar(0i64));
+    let cond = whole.cond.unwrap_or_else(|| walk.b.constant(Tensor::scalar(true)));
+    let go_first = goes_on(walk, zero, whole.trip, cond)?;
+    let values = whole.init.iter().copied().chain(scans.iter().map(|scan| scan.first));
+    let args: Vec<Val> = [zero, go_first].into_iter().chain(values).collect();
+    let value = walk.b.apply(myself, &args, ret);
+    taken_apart(walk, value, types.len()).map(Whole::Results)
+}
+
+/// Makes the types of what is carried wide enough for what a turn gives; whether they were not.
+fn widened(walk: &mut Walk, whole: &mut Loop, carried: &[Val]) -> Result<bool, Refusal> {
     let mut wider = false;
     for (ty, &value) in whole.types.iter_mut().zip(carried) {
         let found = walk.b.ty(value);
@@ -531,64 +583,35 @@ fn function<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>, body: Branc
         wider |= joined != *ty;
         *ty = joined;
     }
-    if wider {
-        whole.tries = whole.tries.saturating_add(1);
-        return match whole.tries <= MAX_TRIES {
-            true => Ok(Whole::Again(Box::new(whole))),
-            false => Err(Refusal::unsupported("values whose types change from turn to turn")),
-        };
-    }
-    let mut scans = vec![];
-    for &value in scanned {
-        let Some((shape, dtype)) = walk.b.tensor_ty(value).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
-            return Err(Refusal::wrong("it scans what is no tensor"));
-        };
-        let init = empty(walk, Some(&shape), dtype)?;
-        let dims: Vec<Dim> = std::iter::once(Dim::Any).chain(shape).collect();
-        let ty = walk.b.module.types.tensor(&dims, dtype);
-        let (var, so_far) = walk.variable("scanned", ty);
-        let one = walk.b.call("expand_dims", &[value], &[("axis", AttrValue::int(0))])?;
-        let both = walk.b.tuple(&[so_far, one]);
-        let more = walk.b.call("concatenate", &[both], &[("axis", AttrValue::int(0))])?;
-        scans.push((var, so_far, more, init, ty));
-    }
-    let bool_ty = walk.b.module.types.scalar(DType::BOOL);
-    let (go_var, go) = walk.variable("go", bool_ty);
-    let types: Vec<Ty> = whole.types.iter().copied().chain(scans.iter().map(|scan| scan.4)).collect();
-    let ret = match types.as_slice() {
-        [one] => *one,
-        all => walk.b.module.types.tuple(all),
+    Ok(wider)
+}
+
+/// A result that is gathered from all turns.
+struct Scanned {
+    so_far: (VarId, Val),
+    /// With what this turn adds.
+    more: Val,
+    first: Val,
+    ty: Ty,
+}
+
+/// What of its shape is not known from the body is what the model declares.
+fn scan(walk: &mut Walk, value: Val, declared: Option<&TypeProto>) -> Result<Scanned, Refusal> {
+    let Some((shape, dtype)) = walk.b.tensor_ty(value).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
+        return Err(Refusal::wrong("it scans what is no tensor"));
     };
-    let params: Vec<VarId> = [turn_var, go_var]
-        .into_iter()
-        .chain(whole.vars.iter().map(|(var, _)| *var))
-        .chain(scans.iter().map(|scan| scan.0))
-        .collect();
-    let fn_ty = walk.b.function_ty(&params, ret);
-    let (loop_var, myself) = walk.variable("loop", fn_ty);
-    walk.b.forget_ty(loop_var);
-    // The next turn.
-    let one = walk.b.constant(Tensor::scalar(1i64));
-    let next = walk.b.call("add", &[turn, one], &[])?;
-    let trip = whole.trip.map(|trip| walk.mentioned(at, trip));
-    let go_on = goes_on(walk, next, trip, cond)?;
-    let args: Vec<Val> =
-        [next, go_on].into_iter().chain(carried.iter().copied()).chain(scans.iter().map(|scan| scan.2)).collect();
-    let again = walk.b.apply(myself, &args, ret);
-    let again = walk.b.bind_all(body.lets, again);
-    let done: Vec<Val> = whole.vars.iter().map(|(_, val)| *val).chain(scans.iter().map(|scan| scan.1)).collect();
-    let done = together(walk, &done);
-    let branch = walk.b.branch(go, again, done, ret);
-    let function = walk.b.function(&params, ret, branch);
-    walk.extend_lets(at, vec![(loop_var, function)]);
-    // The first.
-    let zero = walk.b.constant(Tensor::scalar(0i64));
-    let cond = whole.cond.unwrap_or_else(|| walk.b.constant(Tensor::scalar(true)));
-    let go_first = goes_on(walk, zero, whole.trip, cond)?;
-    let args: Vec<Val> =
-        [zero, go_first].into_iter().chain(whole.init.iter().copied()).chain(scans.iter().map(|scan| scan.3)).collect();
-    let value = walk.b.apply(myself, &args, ret);
-    taken_apart(walk, value, types.len()).map(Whole::Results)
+    let said = super::graph::declared(declared).ok().and_then(|(dims, _)| dims).unwrap_or_default();
+    let said = said.into_iter().map(Some).chain(std::iter::repeat(None));
+    let begun: Vec<Dim> =
+        shape.iter().zip(said).map(|(&dim, said)| dim.value().map(Dim::known).or(said).unwrap_or(dim)).collect();
+    let first = empty(walk, Some(&begun), dtype)?;
+    let dims: Vec<Dim> = std::iter::once(Dim::Any).chain(shape).collect();
+    let ty = walk.b.module.types.tensor(&dims, dtype);
+    let so_far = walk.variable("scanned", ty);
+    let one = walk.b.call("expand_dims", &[value], &[("axis", AttrValue::int(0))])?;
+    let both = walk.b.tuple(&[so_far.1, one]);
+    let more = walk.b.call("concatenate", &[both], &[("axis", AttrValue::int(0))])?;
+    Ok(Scanned { so_far, more, first, ty })
 }
 
 /// Whether there is a turn of this number.

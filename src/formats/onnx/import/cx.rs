@@ -336,7 +336,7 @@ impl<'a> Cx<'a> {
         let elements: Vec<Option<i64>> = self.shape(val)?.into_iter().map(Dim::value).collect();
         let shape = self.call("shape_of", &[val], &[("dtype", AttrValue::DType(Some(DType::I64)))])?;
         if self.known(shape).is_none() {
-            self.b.set_elements(shape, &elements);
+            self.b.set_dimensions(shape, val, &elements);
         }
         Ok(shape)
     }

@@ -67,6 +67,8 @@ pub struct Walk<'a> {
     pub names: Names,
     /// The parameters of the program that are inputs, and what they are called in the model.
     pub inputs: Vec<(VarId, String)>,
+    /// Those of them that stand for results of nodes which cannot be imported.
+    pub opened: FxHashSet<VarId>,
     /// Tensors of the file by their expressions, in their order.
     pub weights: Vec<(Val, String)>,
     n_steps: usize,
@@ -107,6 +109,7 @@ pub fn walk<'a>(
         wrong: vec![],
         names: Names::default(),
         inputs: vec![],
+        opened: FxHashSet::default(),
         weights: vec![],
         n_steps: 0,
         n_nodes: 0,
@@ -460,7 +463,10 @@ impl<'a> Walk<'a> {
             for (output, result) in node.output.iter().zip(&mut results).filter(|(output, _)| !output.is_empty()) {
                 let ty = self.frames.get(at).and_then(|frame| frame.types.get(output.as_str())).copied();
                 match self.declared_ty(ty, None) {
-                    Ok(Ok(ty)) => *result = self.parameter(output, ty),
+                    Ok(Ok(ty)) => {
+                        *result = self.parameter(output, ty);
+                        self.opened.extend(self.inputs.last().map(|(var, _)| *var));
+                    }
                     _ => self.wrong.push(errors::no_type(self.request.name, name_of(node), output, span)),
                 }
             }
@@ -515,6 +521,11 @@ impl<'a> Walk<'a> {
         let (var, variable) = self.bound("captured", value);
         self.extend_lets(at, vec![(var, value)]);
         variable
+    }
+
+    /// Whether so few nodes were visited yet that loops may be written out.
+    pub fn has_time(&self) -> bool {
+        self.n_steps < self.max_steps / 2
     }
 
     pub fn extend_lets(&mut self, at: usize, lets: Vec<(VarId, Val)>) {
@@ -591,8 +602,13 @@ fn static_dims(ty: &TypeProto) -> Option<Vec<i64>> {
 /// The nodes of a model, those inside others too.
 fn n_nodes(model: &ModelProto) -> usize {
     let main = model.graph.iter().map(|graph| graph.node.as_slice());
-    let mut stack: Vec<&[NodeProto]> = main.chain(model.functions.iter().map(|function| function.node.as_slice())).collect();
-    let mut n = 0usize;
+    let lists = main.chain(model.functions.iter().map(|function| function.node.as_slice()));
+    lists.fold(0, |n, nodes| n.saturating_add(nodes_in(nodes)))
+}
+
+/// How many nodes there are, those inside others too.
+pub fn nodes_in(nodes: &[NodeProto]) -> usize {
+    let (mut n, mut stack) = (0usize, vec![nodes]);
     while let Some(nodes) = stack.pop() {
         n = n.saturating_add(nodes.len());
         stack.extend(nodes.iter().flat_map(subgraphs).map(|graph| graph.node.as_slice()));

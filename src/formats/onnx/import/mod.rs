@@ -26,11 +26,12 @@ use super::proto::ModelProto;
 use crate::base::{FileId, Idx, Span};
 use crate::diag::Diagnostic;
 use crate::formats::Named;
-use crate::ir::{ExprKind, Module, VarId, print};
+use crate::ir::{ExprId, ExprKind, Module, VarId, print};
 use crate::tensor::Tensor;
 use graph::Walked;
 use prost::Message;
 use prost::bytes::Bytes;
+use rustc_hash::FxHashSet;
 use std::sync::Arc;
 
 /// Shapes for inputs by their names in the model; `None` leaves a dimension open.
@@ -103,7 +104,7 @@ pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<D
     let text = Text { text: listing.text, starts: listing.lines };
     let outputs = model.graph.iter().flat_map(|graph| &graph.output).map(|output| output.name.clone().unwrap_or_default());
     let outputs: Vec<String> = outputs.collect();
-    let result = walked.map(|walked| finish(walked, outputs, request, &text));
+    let result = walked.and_then(|walked| finish(walked, outputs, request, &text));
     (text, result)
 }
 
@@ -117,8 +118,9 @@ fn decode(bytes: Vec<u8>, request: &Import) -> Result<ModelProto, Diagnostic> {
     Ok(model)
 }
 
-/// Puts `@main` around the outputs; constants that are no literals become parameters, if that is wanted.
-fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -> Imported {
+/// Puts `@main` around the outputs; constants that are no literals become parameters, if that is wanted. Errors: E0703 where an
+/// operand that a function may be called without is a result.
+fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -> Result<Imported, Vec<Diagnostic>> {
     let Walked { mut walk, outputs: values, lets, left_open } = walked;
     walk.b.span = Span::NONE;
     let result = match values.as_slice() {
@@ -126,15 +128,25 @@ fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -
         all => walk.b.tuple(all),
     };
     let body = walk.b.bind_all(lets, result);
+    let order = walk.b.module.post_order(&[body.0]);
+    if order.iter().any(|&expr| matches!(walk.b.module.exprs[expr].kind, ExprKind::Error)) {
+        return Err(vec![errors::structure(request.name, "a result depends on a value that is left out")]);
+    }
+    // Results of nodes that cannot be imported are inputs only where something takes them.
+    let var_of = |&expr: &ExprId| match walk.b.module.exprs[expr].kind {
+        ExprKind::Var(var) => Some(var),
+        _ => None,
+    };
+    let mentioned: FxHashSet<VarId> = order.iter().filter_map(var_of).collect();
+    walk.inputs.retain(|(var, _)| !walk.opened.contains(var) || mentioned.contains(var));
     let mut params: Vec<VarId> = walk.inputs.iter().map(|(var, _)| *var).collect();
     let mut weights = Named::new();
     if request.as_params {
-        let order = walk.b.module.post_order(&[body.0]);
         let mut used = vec![false; walk.b.module.exprs.len()];
         order.iter().for_each(|expr| used[expr.index()] = true);
         let known: Vec<(build::Val, String)> =
             walk.weights.drain(..).filter(|(val, _)| used.get(val.0.index()).copied().unwrap_or(false)).collect();
-        let named: rustc_hash::FxHashSet<build::Val> = known.iter().map(|(val, _)| *val).collect();
+        let named: FxHashSet<build::Val> = known.iter().map(|(val, _)| *val).collect();
         for (val, name) in known {
             let renamed = text.name_at(walk.b.module.exprs[val.0].span) != Some(name.as_str());
             weight(&mut walk.b, val, (name, renamed), &mut params, &mut weights);
@@ -155,7 +167,7 @@ fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -
     let name_of = |var: VarId| walk.b.module.vars[var].name.to_string();
     let inputs = walk.inputs.iter().map(|(var, name)| (name_of(*var), name.clone())).collect();
     let module = walk.b.finish(params, body);
-    Imported { module, weights, inputs, outputs, warnings: left_open.into_iter().collect() }
+    Ok(Imported { module, weights, inputs, outputs, warnings: left_open.into_iter().collect() })
 }
 
 /// Makes a constant a parameter of a name, and says what it was called if it is another; literals stay.
@@ -176,3 +188,6 @@ fn weight(b: &mut build::Builder, val: build::Val, named: (String, bool), params
     params.push(var);
     weights.push((name, value));
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,14 +17,18 @@ fn reshape(cx: &mut Cx) -> Results {
 impl Cx<'_> {
     /// `x` in a shape that is an operand. A dimension 0 means that of `x`, unless `zeros`.
     pub fn reshape_to(&mut self, x: Val, shape: Val, zeros: bool) -> Result {
-        let elements = self.b.known_elements(shape);
-        let zero = ("allowzero", AttrValue::Bool(zeros));
-        let known = elements.and_then(|elements| {
-            let unknown = elements.iter().filter(|element| element.is_none()).count();
+        let sources = self.b.dimensions(shape);
+        let known = self.b.known_elements(shape).and_then(|elements| {
+            // A dimension of `x` itself in its own place is kept, which 0 says.
+            let kept = |at: usize| !zeros && sources.get(at).copied().flatten() == Some((x, at));
+            let code = |(at, element): (usize, Option<i64>)| element.or_else(|| kept(at).then_some(0));
+            let codes: Vec<Option<i64>> = elements.into_iter().enumerate().map(code).collect();
             // One dimension that is not known is what remains, if nothing else is.
-            let fits = unknown == 0 || (unknown == 1 && elements.iter().flatten().all(|&dim| dim > 0));
-            fits.then(|| elements.into_iter().map(|element| element.unwrap_or(-1)).collect::<Vec<i64>>())
+            let unknown = codes.iter().filter(|code| code.is_none()).count();
+            let fits = unknown == 0 || (unknown == 1 && codes.iter().flatten().all(|&code| code > 0 || (code == 0 && !zeros)));
+            fits.then(|| codes.into_iter().map(|code| code.unwrap_or(-1)).collect::<Vec<i64>>())
         });
+        let zero = ("allowzero", AttrValue::Bool(zeros));
         match known
             .or_else(|| self.declared.first().cloned().flatten().filter(|_| self.node.op_type.as_deref() == Some("Reshape")))
         {
