@@ -151,7 +151,8 @@ fn hold(def: &OpDef, text: &str, args: &[Bound], expected: &Reference) -> Vec<St
 
 #[test]
 fn elementwise_operators_keep_the_corners() {
-    let elementwise = |def: &&OpDef| matches!(def.lower, Some(Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..)));
+    let elementwise =
+        |def: &&OpDef| matches!(def.lower, Some(Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..) | Lower::AlongOr(..)));
     let defs: Vec<&OpDef> = table().defs().iter().copied().filter(elementwise).collect();
     let cases: Vec<(&OpDef, DType, &str)> = defs
         .iter()
@@ -228,11 +229,10 @@ const WITHOUT: &[(&[&str], &[DType])] = &[
 
 #[test]
 fn elementwise_operators_have_kernels_of_every_dtype() {
-    let defs = table()
-        .defs()
-        .iter()
-        .copied()
-        .filter(|def| matches!(def.lower, Some(Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..))));
+    let defs =
+        table().defs().iter().copied().filter(|def| {
+            matches!(def.lower, Some(Lower::Scalar(_) | Lower::Divided(_) | Lower::Along(..) | Lower::AlongOr(..)))
+        });
     let mut wrong = vec![];
     for def in defs {
         let attrs = ATTRS.iter().find(|(name, _)| *name == def.name).and_then(|(_, attrs)| attrs.first()).unwrap_or(&"");

@@ -28,6 +28,12 @@ const PROGRAMS: &[&str] = &[
          qnn.conv2d(%x, %w, 120, 0, 0.5f, 0.25f, padding=[1, 1, 1, 1], strides=[2, 2], channels=16, kernel_size=[3, 3], out_dtype=\"int32\"),
          0.125f, 0, 2f, 3, out_dtype=\"int8\")
      }",
+    "def @main(%x: Tensor[(2, 16, 12, 12), int32], %s: Tensor[(16), float32]) {
+       qnn.requantize(%x, add(abs(%s), 0.01f), 3, 0.7f, -2, axis=1, rounding=\"TONEAREST\", out_dtype=\"int8\")
+     }",
+    "def @main(%x: Tensor[(2, 12, 12, 15), int32], %s: Tensor[(15), float32], %z: Tensor[(15), int32]) {
+       qnn.requantize(%x, %s, %z, 0.01f, 4, axis=-1, out_dtype=\"uint8\")
+     }",
     "def @main(%x: Tensor[(1, 8, 14, 14), int8], %y: Tensor[(1, 8, 1, 1), int8]) {
        qnn.mul(qnn.add(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), qnn.subtract(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), 0.9f, 3, 0.9f, 3, 11f, 0)
      }",

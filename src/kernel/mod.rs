@@ -18,7 +18,7 @@ pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val, Widening};
 pub use contract::{Columns, Contract, ContractDim, Depthwise, Operand, Winograd};
 pub use nest::{Access, Clip, Fold, Nest, ReduceDim, Stage, Store};
 pub use reason::{Other, Reason, Said, ns_of_cycles};
-pub use routine::{Join, Lines, MAX_RANK, Routine, Scan, Scatter, Sort, Whereto};
+pub use routine::{Join, Lines, MAX_RANK, Requantize, Routine, Scan, Scatter, Sort, Whereto};
 pub use target::Target;
 pub use view::View;
 

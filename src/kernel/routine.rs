@@ -15,6 +15,7 @@ pub enum Routine {
     Sort(Sort),
     Scatter(Scatter),
     Scan(Scan),
+    Requantize(Requantize),
 }
 
 /// The lines along an axis.
@@ -95,4 +96,19 @@ pub struct Scan {
     pub product: bool,
     /// An element itself is left out.
     pub exclusive: bool,
+}
+
+/// Integers of many scales to those of one: `(x - zero) · scale / out scale + out zero`, limited. Arguments are the data, scales
+/// (F32) and zero points (I32), each one or as many as a line has elements, the scale and the zero point of the result, the result.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Requantize {
+    pub lines: Lines,
+    pub n_scales: u64,
+    pub n_zeros: u64,
+    pub from: DType,
+    pub to: DType,
+    pub least: i32,
+    pub greatest: i32,
+    /// Halves are rounded away from zero, not up.
+    pub to_nearest: bool,
 }

@@ -49,6 +49,8 @@ pub enum Lower {
     Divided(fn(&mut Scalar) -> Option<Val>),
     /// As [`Lower::Scalar`]; operands of rank 1 after the first run along this axis of the first.
     Along(fn(&Call) -> Option<usize>, fn(&mut Scalar) -> Option<Val>),
+    /// As [`Lower::Along`]; a routine where there is no body.
+    AlongOr(fn(&Call) -> Option<usize>, fn(&mut Scalar) -> Option<Val>, fn(&Call) -> Option<Routine>),
     /// The elements of the first operand, seen otherwise. `None` where strides cannot say it.
     View(fn(&Call, &View) -> Option<View>),
     /// As [`Lower::View`], and the copy that is made where strides cannot say it.

@@ -40,7 +40,7 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
             | Lower::Join(_)
             | Lower::Stack(_),
         ) => None,
-        Some(Lower::Scalar(rule) | Lower::Divided(rule) | Lower::Along(_, rule)) => said(&|call| {
+        Some(Lower::Scalar(rule) | Lower::Divided(rule) | Lower::Along(_, rule) | Lower::AlongOr(_, rule, _)) => said(&|call| {
             let mut body = Body::new();
             let args: Vec<Val> = (0..call.args.len()).map(|arg| body.read(arg)).collect();
             rule(&mut Scalar { call, body: &mut body, args: &args })?;

@@ -276,6 +276,10 @@ impl Lowering<'_> {
                 let axis = axis(call)?;
                 self.scalar(op, call, args, Some(axis), *rule).map(Value::Tensor)
             }
+            Lower::AlongOr(axis, rule, routine) => {
+                let body = axis(call).and_then(|axis| self.scalar(op, call, args, Some(axis), *rule));
+                body.map(Value::Tensor).or_else(|| Some(self.routine(expr, op, args, call.outs, routine(call)?)))
+            }
             Lower::View(view) => self.viewed(args, call, |own| view(call, own)).map(Value::Tensor),
             Lower::Move(view, nest) => match self.seen(args, call, |own| view(call, own)) {
                 Some(lazy) => Some(Value::Tensor(lazy)),

@@ -4,6 +4,7 @@
 //! number of threads: lines are independent of each other, and what is put somewhere is put in order by one thread. What the
 //! data forbids is left to the operator's evaluation, which says what is wrong ([`Outside`]).
 
+mod requantize;
 mod scan;
 mod scatter;
 mod sort;
@@ -12,7 +13,7 @@ use super::pool::{Pool, part};
 use crate::kernel::Routine;
 use crate::tensor::Element;
 
-/// An index leads out of its axis.
+/// The data forbids it: an index leads out of its axis, scales have no quotient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Outside;
 
@@ -81,6 +82,7 @@ impl Means<'_> {
 pub fn scratch_bytes(routine: &Routine) -> u64 {
     match routine {
         Routine::Sort(sort) => sort.lines.length * sort::key_bytes(sort.dtype),
+        Routine::Requantize(work) => requantize::scratch_bytes(work),
         Routine::Scatter(_) | Routine::Scan(_) => 0,
     }
 }
@@ -90,6 +92,10 @@ pub fn shares(routine: &Routine, threads: usize) -> usize {
     let lines = match routine {
         Routine::Sort(sort) => sort.lines,
         Routine::Scan(scan) => scan.lines,
+        Routine::Requantize(work) => {
+            let elements = work.lines.count() * work.lines.length;
+            return if elements < SMALL { 1 } else { threads.max(1) };
+        }
         Routine::Scatter(_) => return 1,
     };
     let small = lines.count().saturating_mul(lines.length) < SMALL;
@@ -100,9 +106,9 @@ pub fn shares(routine: &Routine, threads: usize) -> usize {
 const SMALL: u64 = 4096;
 
 /// More arguments no routine has.
-const MAX_ARGS: usize = 4;
+const MAX_ARGS: usize = 6;
 
-/// Runs a routine on its arguments. Errors: an index that leads outside; what was written then means nothing.
+/// Runs a routine on its arguments. Errors: data that forbids it; what was written then means nothing.
 pub fn run(routine: &Routine, n_args: usize, arg: &dyn Fn(usize) -> Bytes, means: &Means) -> Result<(), Outside> {
     let mut args = [arg(0); MAX_ARGS];
     let n_args = n_args.min(MAX_ARGS);
@@ -112,6 +118,7 @@ pub fn run(routine: &Routine, n_args: usize, arg: &dyn Fn(usize) -> Bytes, means
         Routine::Sort(sort) => sort::run(sort, args, means),
         Routine::Scatter(scatter) => return scatter::run(scatter, args),
         Routine::Scan(scan) => scan::run(scan, args, means),
+        Routine::Requantize(work) => return requantize::run(work, args, means),
     }
     Ok(())
 }
@@ -126,6 +133,10 @@ pub fn words(routine: &Routine) -> (String, &'static str) {
         }
         Routine::Scatter(scatter) => {
             (format!("scatter to {:?}", scatter.data), "where elements go hangs on the data: they are put one after the other")
+        }
+        Routine::Requantize(work) => {
+            let name = format!("requantize, {} scales of {} elements each", work.n_scales, work.lines.inner);
+            (name, "multipliers and shifts are made of the scales, one for each position of an axis")
         }
         Routine::Scan(scan) => {
             let name = format!("scan, {} lines of {}", scan.lines.count(), scan.lines.length);

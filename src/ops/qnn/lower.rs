@@ -1,7 +1,7 @@
 //! Conversions of quantized tensors as bodies, step by step as their evaluations compute them.
 
 use super::{DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
-use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val};
+use crate::kernel::{Bin, Cmp, Instr, Lane, Lines, Requantize, Routine, Un, Val};
 use crate::ops::conv::{Conv2dAttrs, HW, conv_product};
 use crate::ops::dense::dense_product;
 use crate::ops::fixed_point::FixedPoint;
@@ -11,7 +11,8 @@ use crate::types::DType;
 
 pub(super) const QUANTIZE: Lower = Lower::Along(|call| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
 pub(super) const DEQUANTIZE: Lower = Lower::Along(|call| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
-pub(super) const REQUANTIZE: Lower = Lower::Along(|call| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar);
+pub(super) const REQUANTIZE: Lower =
+    Lower::AlongOr(|call| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar, requantize_routine);
 
 pub(super) const DENSE_PRODUCT: Lower = Lower::Shifted(|_| Some(0), dense_product);
 pub(super) const BATCH_PRODUCT: Lower = Lower::Shifted(|_| None, batch_matmul_product);
@@ -134,6 +135,29 @@ fn requantize_scalar(s: &mut Scalar) -> Option<Val> {
         }
     };
     limited(s, result)
+}
+
+/// With integers, for scales that are several.
+fn requantize_routine(call: &Call) -> Option<Routine> {
+    let attrs = RequantizeAttrs::read(call.attrs);
+    let (data, scales, zeros, out) = (call.arg(0), call.arg(1), call.arg(2), call.out());
+    let in_floats = ["float32", "float64"].contains(&attrs.compute_dtype.as_str());
+    let axis = call.axis(attrs.axis, data.shape.len())?;
+    let count = |tensor: &lower::Tensor| tensor.shape.iter().product::<u64>();
+    let fits = |n: u64| n == 1 || n == data.shape[axis];
+    let (n_scales, n_zeros) = (count(scales), count(zeros));
+    (!in_floats && !scales.shape.is_empty() && fits(n_scales) && fits(n_zeros) && !data.shape.contains(&0)).then_some(())?;
+    let (least, greatest) = range(out.dtype)?;
+    Some(Routine::Requantize(Requantize {
+        lines: Lines::along(&data.shape, axis),
+        n_scales,
+        n_zeros,
+        from: data.dtype,
+        to: out.dtype,
+        least,
+        greatest,
+        to_nearest: attrs.rounding == "TONEAREST",
+    }))
 }
 
 /// The number that an operand is, an F32 of the program.
