@@ -11,9 +11,11 @@ use relayc::driver::run::{Limits, entry};
 use relayc::driver::{bind::Requests, both};
 use relayc::formats::params;
 use relayc::jit::asm::Isa;
+use relayc::jit::pool::Pool;
 use relayc::tensor::Tensor;
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 const MIB: f64 = (1 << 20) as f64;
 
@@ -103,6 +105,24 @@ fn a_program_that_gave_its_weights_away_computes_the_same() {
         n_gone += all.groups - some.groups;
     }
     assert!(n_gone > 0, "no weight has gone");
+}
+
+#[test]
+fn a_session_may_have_more_threads_than_the_plan_was_made_for() {
+    let program = network("resnet", "--layers 18 --image-shape 3,64,64 --classes 10");
+    let slots = entry(&program.module, "main").expect("a network has one").slots;
+    let requests = Requests { fill: Some("rand:seed=3".into()), ..Requests::default() };
+    let args = bind(&slots, &program.module.types, &requests).expect("its inputs are tensors");
+    let one = Settings { threads: 1, ..settings() };
+    let compiled = compile(&program, "main", &one, Limits::default()).ok().expect("it is compiled");
+    assert!(compiled.program.scratch_bytes() > 0, "some kernel has scratch memory");
+    let expected = outputs(&compiled, &args);
+    for threads in [2, 5] {
+        let mut session = compiled.session_on(Arc::new(Pool::new(threads))).expect("there is memory");
+        let result = compiled.run_in(&mut session, &args, &mut |_, _| Ok(())).expect("it runs");
+        let got: Vec<Vec<u8>> = leaves(&[result]).into_iter().map(Tensor::to_le_bytes).collect();
+        assert!(got == expected, "{threads} threads");
+    }
 }
 
 /// The layers of a program with a weight of 4 MiB each.

@@ -2,9 +2,9 @@
 
 use super::attrs::{ConstExpr, OptDims, attrs};
 use super::broadcast::expanded_onnx;
+use super::cast::cast;
 use super::eval::{EvalCx, EvalResult, Trap};
 use super::lower::{Lower, Scalar, constant};
-use super::math::cast;
 use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fixed, Fuse, Known, OpDef};

@@ -6,6 +6,7 @@
 pub use super::activation::{LEAKY_RELU, LeakyReluAttrs, PRELU, PReluAttrs, RELU};
 pub use super::arith::{ADD, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT};
 pub use super::broadcast::BROADCAST_TO;
+pub use super::cast::{CAST, CastAttrs};
 pub use super::conv::{
     CONV1D, CONV1D_TRANSPOSE, CONV2D, CONV2D_TRANSPOSE, CONV3D, CONV3D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs,
 };
@@ -14,7 +15,7 @@ pub use super::dense::{BATCH_FLATTEN, BIAS_ADD, BiasAddAttrs, DENSE, DenseAttrs}
 pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT, SplitAttrs};
 pub use super::layout::Layout;
 pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
-pub use super::math::{CAST, CLIP, CastAttrs, ClipAttrs, NEGATIVE, SIGMOID, SQRT, TANH};
+pub use super::math::{CLIP, ClipAttrs, NEGATIVE, SIGMOID, SQRT, TANH};
 pub use super::matmul::{BATCH_MATMUL, BatchMatmulAttrs, MATMUL, MatmulAttrs};
 pub use super::norm::{BATCH_NORM, BatchNormAttrs, DROPOUT};
 pub use super::pad::{PAD, PadAttrs};

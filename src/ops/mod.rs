@@ -6,6 +6,7 @@
 
 mod attrs;
 pub mod blocks;
+mod cast;
 mod choice;
 mod def;
 mod elsewhere;
@@ -112,6 +113,7 @@ const FAMILIES: &[&[OpDef]] = &[
     logic::FAMILY,
     loss::FAMILY,
     math::FAMILY,
+    cast::FAMILY,
     matmul::FAMILY,
     matrix::FAMILY,
     norm::FAMILY,
@@ -153,6 +155,7 @@ const ONNX: &[&[(&str, Onnx)]] = &[
     layer_norm::ONNX,
     logic::ONNX,
     math::ONNX,
+    cast::ONNX,
     matmul::ONNX,
     matrix::ONNX,
     norm::ONNX,

@@ -40,8 +40,6 @@ pub const ONNX: &[(&str, Onnx)] = &[
     (ISFINITE.name, Onnx::Nodes(isfinite_onnx)),
     (ISINF.name, Onnx::Nodes(isinf_onnx)),
     (CLIP.name, Onnx::Nodes(clip_onnx)),
-    (CAST.name, Onnx::Nodes(cast_onnx)),
-    (CAST_LIKE.name, Onnx::Nodes(cast_onnx)),
 ];
 
 fn rsqrt_onnx(cx: &mut OnnxCx) -> OnnxResult {
@@ -104,8 +102,4 @@ fn clip_onnx(cx: &mut OnnxCx) -> OnnxResult {
     }
     let below = cx.node("Min", &[data, high]).one();
     Ok(cx.node("Max", &[below, low]).one().into())
-}
-
-fn cast_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    Ok(cx.operand_as_out(0)?.into())
 }

@@ -4,12 +4,13 @@
 //! the bit. Three steps are others': where TVM computes a quotient, a rounding or a function in float32, the result here is the
 //! nearest one. Operands are in the order in which TVM reads them; the names it registers for some say another one.
 //!
-//! `rel` has the types, `requantize` the change of scale that all share, `eval` the rest.
+//! `rel` has the types, `requantize` the change of scale that all share, `eval` the rest; `unary` the functions of one tensor.
 
 mod eval;
 mod lower;
 mod rel;
 mod requantize;
+mod unary;
 
 use super::activation::LeakyReluAttrs;
 use super::attrs::attrs;
@@ -466,89 +467,6 @@ pub const LEAKY_RELU: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// A function of each element, by way of real numbers.
-const fn unary(name: &'static str, doc: &'static str, eval: fn(&super::eval::EvalCx) -> super::eval::EvalResult) -> OpDef {
-    OpDef {
-        name,
-        doc,
-        args: UNARY_ARGS,
-        rules: &["C1: dtype(data) is int8 or uint8", "C2: the scales are float32 scalars, the zero points int32 scalars"],
-        rel: rel::unary_rel,
-        eval,
-        fuse: None,
-        ..OpDef::BASE
-    }
-}
-
-const UNARY_ARGS: &[Arg] = &unary_args("scale", "zero_point");
-
-/// `abs`.
-pub const ABS: OpDef = unary(
-    "qnn.abs",
-    "`qnn.quantize` of `abs` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::math::ABS.eval),
-);
-
-/// `erf`.
-pub const ERF: OpDef = unary(
-    "qnn.erf",
-    "`qnn.quantize` of `erf` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::math::ERF.eval),
-);
-
-/// `exp`.
-pub const EXP: OpDef = unary(
-    "qnn.exp",
-    "`qnn.quantize` of `exp` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::math::EXP.eval),
-);
-
-/// `log`.
-pub const LOG: OpDef = unary(
-    "qnn.log",
-    "`qnn.quantize` of `log` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::math::LOG.eval),
-);
-
-/// `rsqrt`.
-pub const RSQRT: OpDef = unary(
-    "qnn.rsqrt",
-    "`qnn.quantize` of `rsqrt` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::math::RSQRT.eval),
-);
-
-/// `sigmoid`.
-pub const SIGMOID: OpDef = unary(
-    "qnn.sigmoid",
-    "`qnn.quantize` of `sigmoid` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::math::SIGMOID.eval),
-);
-
-/// `sqrt`.
-pub const SQRT: OpDef = unary(
-    "qnn.sqrt",
-    "`qnn.quantize` of `sqrt` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::math::SQRT.eval),
-);
-
-/// `tanh`.
-pub const TANH: OpDef = OpDef {
-    fuse: Some(Fuse::ElemWise),
-    ..unary(
-        "qnn.tanh",
-        "`qnn.quantize` of `tanh` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-        |cx| eval::by_floats(cx, super::math::TANH.eval),
-    )
-};
-
-/// `x * min(max(x + 3, 0), 6) / 6`.
-pub const HARDSWISH: OpDef = unary(
-    "qnn.hardswish",
-    "`qnn.quantize` of `x * min(max(x + 3, 0), 6) / 6` in float32, where `x` is `qnn.dequantize` of the element \
-     (`src/relay/qnn/op/unary_elementwise_op.cc`).",
-    |cx| eval::by_floats(cx, super::activation::HARDSWISH.eval),
-);
-
 /// The product with a weight in blocks.
 pub const CONTRIB_DENSE_PACK: OpDef = OpDef {
     name: "qnn.contrib_dense_pack",
@@ -562,6 +480,7 @@ pub const CONTRIB_DENSE_PACK: OpDef = OpDef {
     ],
     rel: rel::contrib_dense_pack_rel,
     eval: OpDef::BASE.eval,
+    lower: None,
     internal: true,
     macs: None,
     ..QNN_DENSE
@@ -598,15 +517,15 @@ pub const FAMILY: &[OpDef] = &[
     QNN_AVG_POOL2D,
     SOFTMAX,
     LEAKY_RELU,
-    ABS,
-    ERF,
-    EXP,
-    LOG,
-    RSQRT,
-    SIGMOID,
-    SQRT,
-    TANH,
-    HARDSWISH,
+    unary::ABS,
+    unary::ERF,
+    unary::EXP,
+    unary::LOG,
+    unary::RSQRT,
+    unary::SIGMOID,
+    unary::SQRT,
+    unary::TANH,
+    unary::HARDSWISH,
     CONTRIB_DENSE_PACK,
     ANNOTATION_SIMULATED_QUANTIZE,
 ];
