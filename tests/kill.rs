@@ -33,16 +33,25 @@ fn writers(folder: &Path) -> Vec<Writer> {
     let (net, weights) = (at("net.relay"), at("net.params"));
     let shown = |path: &Path| path.display().to_string();
     run(&words(&format!("model mlp -o {} --params {}", shown(&net), shown(&weights))));
-    let (again, more) = (at("again.relay"), at("again.params"));
-    let (onnx, out, steps) = (at("net.onnx"), at("out.npz"), at("steps.npz"));
     let given = format!("{} --params {}", shown(&net), shown(&weights));
+    let model = at("model.onnx");
+    run(&words(&format!("export {given} --to onnx -o {}", shown(&model))));
+    // `{0}` and `{1}` are the files that it writes.
+    let writer = |command: &str, names: &[&str]| {
+        let files: Vec<PathBuf> = names.iter().map(|name| at(name)).collect();
+        let filled = files
+            .iter()
+            .enumerate()
+            .fold(command.to_owned(), |command, (i, file)| command.replace(&format!("{{{i}}}"), &shown(file)));
+        Writer { args: words(&filled), files }
+    };
     vec![
-        Writer { args: words(&format!("model mlp -o {} --params {}", shown(&again), shown(&more))), files: vec![again, more] },
-        Writer { args: words(&format!("export {given} --to onnx -o {}", shown(&onnx))), files: vec![onnx] },
-        Writer {
-            args: words(&format!("run {given} --fill ones --outputs {} --save-steps {}", shown(&out), shown(&steps))),
-            files: vec![out, steps],
-        },
+        writer("model mlp -o {0} --params {1}", &["again.relay", "again.params"]),
+        writer(&format!("export {given} --to onnx -o {{0}}"), &["net.onnx"]),
+        writer(&format!("run {given} --fill ones --outputs {{0}} --save-steps {{1}}"), &["out.npz", "steps.npz"]),
+        writer(&format!("build {given} -o {{0}} --target x86-64-v3"), &["net.so", "net.h"]),
+        writer(&format!("import {} -o {{0}} --params {{1}}", shown(&model)), &["imported.relay", "imported.params"]),
+        writer(&format!("params convert {} -o {{0}}", shown(&weights)), &["weights.safetensors"]),
     ]
 }
 

@@ -288,10 +288,12 @@ pub fn load_artifact(choices: &[u8]) {
         // Without the template, whose bytes nobody looks at.
         [vec![built.so[..8192].to_vec(), built.so], vec![image[..found.code.start].to_vec(), image]]
     });
-    let _ = formats::artifact::read("random", choices);
-    let _ = formats::artifact::read("random", &mutated(files, choices));
-    let _ = describe(&mutated(images, choices));
-    let _ = describe(choices);
+    for bytes in [choices, &mutated(files, choices)] {
+        within(bytes.len(), || drop(formats::artifact::read("random", bytes)));
+    }
+    for bytes in [choices, &mutated(images, choices)] {
+        within(bytes.len(), || drop(describe(bytes)));
+    }
 }
 
 /// Models of any bytes are imported or refused, and what is imported is a right program.
