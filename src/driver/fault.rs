@@ -3,7 +3,7 @@
 //! `RELAYC_FAULT=name` makes a plan wrong before code is made of it, as a mistake in a rule of a kernel would. Without the variable
 //! nothing here does anything, and no rule elsewhere knows of it. A fault stays inside of the buffers.
 
-use crate::kernel::{Bin, Body, Contract, Fold, Instr, Kernel, Lane, Nest, Val};
+use crate::kernel::{Bin, Body, Contract, ContractDim, Fold, Instr, Kernel, Lane, Nest, Val};
 use crate::plan::{Plan, Work};
 
 /// What is to be wrong.
@@ -54,7 +54,9 @@ impl Fault {
     fn spoil_contract(self, contract: &mut Contract) -> bool {
         let for_each_channel = |read: usize| {
             let operand = read.checked_sub(1).and_then(|read| contract.operands.get(read));
-            operand.map(|operand| operand.points.iter().all(|&stride| stride == 0))
+            // Along an axis of one element a stride says nothing.
+            let is_one = |(stride, dim): (&i64, &ContractDim)| *stride == 0 || dim.extent == 1;
+            operand.map(|operand| operand.points.iter().zip(&contract.points).all(is_one))
         };
         match self {
             Fault::Bias => {

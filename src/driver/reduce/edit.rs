@@ -220,7 +220,7 @@ impl Change {
         }
         let order = self.order();
         let mentions = order.iter().filter(|&&expr| matches!(self.module.exprs[expr].kind, ExprKind::Global(g) if g == global));
-        let mut mentions: FxHashSet<ExprId> = mentions.copied().collect();
+        let mentions: FxHashSet<ExprId> = mentions.copied().collect();
         self.module.funcs[func].params.remove(index);
         for &expr in &order {
             let ExprKind::Call { callee, args, attrs } = self.module.exprs[expr].kind else { continue };
@@ -237,7 +237,6 @@ impl Change {
                 self.module.exprs[expr].kind = ExprKind::Call { callee, args, attrs };
             }
         }
-        mentions.clear();
         Some(())
     }
 
