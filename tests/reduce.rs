@@ -136,7 +136,7 @@ def @main(%x: Tensor[(4, 6), float32], %y: Tensor[(3), float32]) {
 }
 "#;
     // A single operator in the middle.
-    assert_eq!(reduced_by(text, "grep -q softmax {}"), "def @main(%p0: float32) {\n  nn.softmax(%p0)\n}");
+    assert_eq!(reduced_by(text, "grep -q softmax {}"), "def @main(%p0: Tensor[(1, 1), float32]) {\n  nn.softmax(%p0)\n}");
     // Something that holds of a function that calls itself keeps it.
     let left = reduced_by(text, "grep -q 'def @deep' {}");
     assert!(left.contains("def @deep") && !left.contains("softmax") && !left.contains("%unused"), "{left}");
