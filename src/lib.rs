@@ -51,7 +51,7 @@
 //! - [`ir`]: the typed intermediate representation, its printer and verifier
 //! - [`kernel`]: kernels as data: loop nests, sums of products
 //! - [`ops`]: operators, one file a family: schema, rules, relation, evaluation
-//! - [`formats`]: bytes to values and back: `.params`, `.npz`, `.safetensors`, pictures; programs as ONNX
+//! - [`formats`]: bytes to values and back: weights, pictures, archives; programs as ONNX and graphs; ONNX and MXNet as programs
 //! - [`zoo`]: the networks of relay.testing and their weights
 //! - [`viz`]: pictures of programs: their graph, its layout, its formats
 //! - [`resolve`]: syntax tree to IR: names, scopes, attributes

@@ -164,7 +164,8 @@ impl Net {
         At { node: self.node("Dropout", name, &[("p", "0.5"), ("axes", "()")], &[x.node]), ..x }
     }
 
-    /// A pool with a window of `size` that moves by 2 or by 1; `full` takes what is left at the end.
+    /// A pool; `full` takes what is left at the end.
+    #[allow(clippy::too_many_arguments, reason = "a window has that many numbers")]
     fn pool(&mut self, x: At, name: &str, kind: &str, window: usize, stride: usize, pad: usize, full: bool) -> At {
         let [kernel, strides, pads] = [window, stride, pad].map(|n| format!("({n}, {n})"));
         let convention = if full { "full" } else { "valid" };

@@ -12,8 +12,8 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt::{Display, Formatter};
 
-/// The most items of all lists and objects together.
-const MAX_ITEMS: usize = 1 << 24;
+/// The most items of all lists and objects together: 16 bytes are kept of each while its list is gone through.
+const MAX_ITEMS: usize = 1 << 22;
 
 /// A piece of the text of a file.
 #[derive(Clone, Copy, Debug)]
@@ -22,6 +22,23 @@ pub(super) struct Json<'a> {
     name: &'a str,
     whole: &'a str,
     text: &'a str,
+}
+
+/// The items of a list, in order.
+#[derive(Debug)]
+pub(super) struct List<'a> {
+    of: Json<'a>,
+    items: Vec<&'a RawValue>,
+}
+
+impl<'a> List<'a> {
+    pub fn len(&self) -> usize {
+        self.items.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = Json<'a>> {
+        self.items.iter().map(|value| self.of.part(value))
+    }
 }
 
 /// The fields of an object, in order.
@@ -106,8 +123,8 @@ impl<'a> Json<'a> {
         Ok(Object { of: *self, fields: fields.into_iter().map(|(key, value)| (key, self.part(value))).collect() })
     }
 
-    pub fn list(&self, what: &str) -> Result<Vec<Json<'a>>, Diagnostic> {
-        Ok(self.read::<Vec<&RawValue>>(what)?.into_iter().map(|value| self.part(value)).collect())
+    pub fn list(&self, what: &str) -> Result<List<'a>, Diagnostic> {
+        Ok(List { of: *self, items: self.read(what)? })
     }
 }
 

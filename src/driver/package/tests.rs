@@ -6,7 +6,7 @@ use crate::driver::{Until, check_text};
 /// The weights that a program gets from constants of these shapes, filled with 1, 2, …; `%x` is the graph's input.
 fn packed(text: &str, shapes: &[&[usize]]) -> Packed {
     let program = check_text("x", text, Until::Infer);
-    assert!(program.diagnostics.is_empty(), "{:?}", program.diagnostics);
+    assert!(!program.has_errors(), "{:?}", program.diagnostics);
     let constant =
         |(i, shape): (usize, &&[usize])| (format!("p{i}"), Tensor::full(DType::F32, shape, i as f64 + 1.0).expect("small"));
     let weights = shapes.iter().enumerate().map(constant).rev().collect();

@@ -27,7 +27,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Graph, Diagnostic> {
     let rows = rows(top.need("node_row_ptr")?, items.len())?;
     let mut graph = Graph { rows, ..Graph::default() };
     let mut inputs = FxHashSet::default();
-    for item in items {
+    for item in items.iter() {
         let node = node(&graph, item)?;
         if node.call.is_none() && !inputs.insert(node.name.clone()) {
             return Err(item.error(format_args!("a second input named `{}`", shown(&node.name))));
@@ -36,7 +36,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Graph, Diagnostic> {
     }
     arguments(&graph, top.need("arg_nodes")?)?;
     let heads = top.need("heads")?;
-    for item in heads.list("list of results")? {
+    for item in heads.list("list of results")?.iter() {
         let head = reference(&graph, item)?;
         graph.heads.push(head);
     }
@@ -80,8 +80,7 @@ fn node(graph: &Graph, json: Json) -> Result<Node, Diagnostic> {
         return Err(at.limit(format_args!("a name of {} bytes, the limit is {MAX_NAME}", name.len())));
     }
     let inputs = fields.need("inputs")?;
-    let refs =
-        inputs.list("list of operands")?.into_iter().map(|item| reference(graph, item)).collect::<Result<Vec<Ref>, _>>()?;
+    let refs = inputs.list("list of operands")?.iter().map(|item| reference(graph, item)).collect::<Result<Vec<Ref>, _>>()?;
     if let Some(deps) = fields.get("control_deps") {
         let deps_read: Vec<u32> = deps.read("list of node numbers")?;
         if deps_read.iter().any(|&dep| !usize::try_from(dep).is_ok_and(|dep| dep < graph.nodes.len())) {
@@ -177,7 +176,7 @@ fn tensors(attrs: Object, n_tensors: u32) -> Result<Vec<Info>, Diagnostic> {
         None => vec![None; n_tensors],
     };
     let mut tensors = Vec::new();
-    for (((text, storage), item), device) in dtype_texts.iter().zip(storage).zip(shape_items).zip(devices) {
+    for (((text, storage), item), device) in dtype_texts.iter().zip(storage).zip(shape_items.iter()).zip(devices) {
         let dtype = DType::parse(text).filter(|dtype| DType::RUNTIME.contains(dtype));
         let dtype = dtype.ok_or_else(|| dtypes.error(format_args!("a dtype `{}`, which no tensor has", shown(text))))?;
         let shape: Vec<i64> = item.read("list of dimensions")?;
@@ -195,8 +194,9 @@ fn tensors(attrs: Object, n_tensors: u32) -> Result<Vec<Info>, Diagnostic> {
 /// The values of `[kind, values]`.
 fn values<'a>(json: Json<'a>, kind: &str) -> Result<Json<'a>, Diagnostic> {
     let items = json.list("pair of a kind and a list")?;
-    match items[..] {
-        [found, values] if found.read::<String>("kind")? == kind => Ok(values),
+    let mut all = items.iter();
+    match (all.next(), all.next(), all.next()) {
+        (Some(found), Some(values), None) if found.read::<String>("kind")? == kind => Ok(values),
         _ => Err(json.error(format_args!("it is not a pair of \"{kind}\" and a list"))),
     }
 }

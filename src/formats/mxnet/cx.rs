@@ -194,7 +194,12 @@ fn parse_list<T>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>>
     let inside = [('(', ')'), ('[', ']')].into_iter().find_map(|(open, close)| text.strip_prefix(open)?.strip_suffix(close));
     let Some(inside) = inside else { return Some(vec![item(text)?]) };
     let inside = inside.trim();
-    let inside = inside.strip_suffix(',').unwrap_or(inside);
+    // One item has a comma behind it.
+    let inside = match inside.strip_suffix(',') {
+        Some("") => return None,
+        Some(rest) => rest,
+        None => inside,
+    };
     if inside.is_empty() { Some(vec![]) } else { inside.split(',').map(|part| item(part.trim())).collect() }
 }
 

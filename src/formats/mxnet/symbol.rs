@@ -54,7 +54,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Symbol, Diagnostic> {
     }
     let mut symbol = Symbol { nodes: vec![], heads: vec![] };
     let mut inputs = FxHashSet::default();
-    for item in items {
+    for item in items.iter() {
         let node = node(symbol.nodes.len(), item)?;
         if node.op.is_none() && !inputs.insert(node.name.clone()) {
             return Err(item.error(format_args!("a second input named `{}`", escape_control(&node.name))));
@@ -69,7 +69,8 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Symbol, Diagnostic> {
         }
     }
     let heads = top.need("heads")?;
-    let refs = heads.list("list of results")?.into_iter().map(|head| reference(symbol.nodes.len(), head));
+    let results = heads.list("list of results")?;
+    let refs = results.iter().map(|head| reference(symbol.nodes.len(), head));
     symbol.heads = refs.collect::<Result<_, _>>()?;
     if symbol.heads.is_empty() {
         return Err(heads.error("a network without a result"));
@@ -95,8 +96,7 @@ fn node(number: usize, json: Json) -> Result<Node, Diagnostic> {
         }
     }
     let inputs = fields.need("inputs")?;
-    let refs =
-        inputs.list("list of operands")?.into_iter().map(|input| reference(number, input)).collect::<Result<Vec<_>, _>>()?;
+    let refs = inputs.list("list of operands")?.iter().map(|input| reference(number, input)).collect::<Result<Vec<_>, _>>()?;
     let op = (op != "null").then_some(op);
     if op.is_none() && !refs.is_empty() {
         return Err(inputs.error("an input with operands"));
