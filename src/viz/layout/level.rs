@@ -48,10 +48,13 @@ impl Level {
     }
 }
 
+/// From where, to where, the value, and what is said at the end.
+type Line = (Part, Part, Option<NodeId>, String);
+
 /// What is to be connected in each group, before anything has a size.
 pub struct Levels<'a> {
     items: &'a Items,
-    wires: IndexVec<GroupId, Vec<(Part, Part, Option<NodeId>, String)>>,
+    wires: IndexVec<GroupId, Vec<Line>>,
     /// The links between functions.
     calls: Vec<(GroupId, GroupId, String)>,
 }
@@ -118,7 +121,7 @@ impl<'a> Levels<'a> {
     }
 }
 
-fn laid_out(parts: Vec<Part>, wires: &[(Part, Part, Option<NodeId>, String)], width: impl Fn(Item) -> f64) -> Level {
+fn laid_out(parts: Vec<Part>, wires: &[Line], width: impl Fn(Item) -> f64) -> Level {
     let at: FxHashMap<Part, usize> = parts.iter().enumerate().map(|(at, &part)| (part, at)).collect();
     let mut flow = Flow::default();
     for part in &parts {
