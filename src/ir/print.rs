@@ -568,6 +568,16 @@ pub fn literal(value: &Tensor, exact: bool) -> Option<String> {
     }
     let float = value.to_f64s().first().copied().unwrap_or(0.0);
     let int = value.to_ints().first().copied().unwrap_or(0);
+    // A literal is a magnitude behind its sign, and the least integer has none: exactly it stands in the metadata section.
+    let least = match value.data {
+        Data::I16(_) => Some(i128::from(i16::MIN)),
+        Data::I32(_) => Some(i128::from(i32::MIN)),
+        Data::I64(_) => Some(i128::from(i64::MIN)),
+        _ => None,
+    };
+    if exact && least == Some(int) {
+        return None;
+    }
     let digits = |same: fn(f64, f64) -> bool| match exact {
         true => format_exact(float, |read| same(read, float)),
         false => format_g(float),
