@@ -238,8 +238,8 @@ mod tests {
         refused(&one(head(V2, 0, &[1 << 40, 1 << 20], 1, 0)), codes::E0803, "");
         refused(&one(vec![0xff; 60]), codes::E0703, "where an array begins");
         refused(&file(&[sound.clone(), sound.clone()], &["arg:a", "aux:a"]), codes::E0703, "second entry named `a`");
-        refused(&file(&[sound.clone()], &[]), codes::E0703, "0 names for 1 array");
-        refused(&file(&[sound.clone()], &[&"n".repeat(5000)]), codes::E0804, "5000 bytes");
+        refused(&file(std::slice::from_ref(&sound), &[]), codes::E0703, "0 names for 1 array");
+        refused(&file(std::slice::from_ref(&sound), &[&"n".repeat(5000)]), codes::E0804, "5000 bytes");
         refused(&[one(sound.clone()), vec![0]].concat(), codes::E0703, "after the last name");
         let many = [FILE_MAGIC, 0, 1 << 40].map(u64::to_le_bytes).concat();
         refused(&many, codes::E0804, "the limit");

@@ -124,7 +124,7 @@ impl Bytes<'_> {
     }
 
     fn words(self, start: u64, n: u64, what: &str) -> Result<Vec<u64>, Unsound> {
-        let range = self.range(start, n.checked_mul(8).unwrap_or(u64::MAX), what)?;
+        let range = self.range(start, n.saturating_mul(8), what)?;
         if !range.start.is_multiple_of(8) {
             return at(range.start, format!("{what} would be words that are not aligned"));
         }
@@ -133,7 +133,7 @@ impl Bytes<'_> {
     }
 
     fn text(self, start: u64, bytes: u64, what: &str) -> Result<String, Unsound> {
-        let range = self.range(start, bytes.checked_add(1).unwrap_or(u64::MAX), what)?;
+        let range = self.range(start, bytes.saturating_add(1), what)?;
         let begin = range.start;
         match self.0[range].split_last() {
             Some((0, text)) => match std::str::from_utf8(text) {
@@ -164,7 +164,7 @@ impl Bytes<'_> {
         if !matches!(words[target::LEVEL], 3 | 4) {
             return at(0, format!("code for x86-64-v{}", words[target::LEVEL]));
         }
-        let buffers = words[target::N_BUFFERS].checked_mul(2).unwrap_or(u64::MAX);
+        let buffers = words[target::N_BUFFERS].saturating_mul(2);
         let buffers = self.words(words[target::BUFFERS], buffers, "the buffers")?;
         for buffer in buffers.as_chunks::<2>().0 {
             let limit = match buffer[0] {
@@ -180,7 +180,7 @@ impl Bytes<'_> {
             }
         }
         let n_steps = self.words(words[target::STEPS], 1, "the number of steps")?[0];
-        let steps = self.words(words[target::STEPS], n_steps.checked_add(1).unwrap_or(u64::MAX), "the list of steps")?;
+        let steps = self.words(words[target::STEPS], n_steps.saturating_add(1), "the list of steps")?;
         for &step in &steps[1..] {
             self.words(step, 1, "a step")?;
         }

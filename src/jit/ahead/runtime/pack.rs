@@ -82,9 +82,9 @@ impl Packing {
 
 /// `G·g·Gᵀ`.
 fn transform<const N: usize>(g: &[[f64; 3]; 3], filter: fn(f64, f64, f64) -> [f64; N], write: impl Fn(usize, f64)) {
-    let columns = [0, 1, 2].map(|j| filter(g[0][j], g[1][j], g[2][j]));
-    for i in 0..N {
-        let row = filter(columns[0][i], columns[1][i], columns[2][i]);
+    let [first, second, third] = [0, 1, 2].map(|j| filter(g[0][j], g[1][j], g[2][j]));
+    for (i, ((a, b), c)) in first.into_iter().zip(second).zip(third).enumerate() {
+        let row = filter(a, b, c);
         row.into_iter().enumerate().for_each(|(j, value)| write(i * N + j, value));
     }
 }

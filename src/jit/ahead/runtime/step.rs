@@ -53,6 +53,7 @@ impl Scratch {
 
 /// A step, ready to run.
 #[derive(Clone, Copy)]
+#[allow(clippy::large_enum_variant, reason = "nothing is boxed here: there is no allocator, and steps are few")]
 pub enum Step {
     Nothing,
     Zero { at: *mut u8, stretches: &'static [i64] },
