@@ -44,7 +44,9 @@ fn known_slice(cx: &mut Cx, x: Val, (starts, ends, steps): (&[i64], &[i64], &[i6
         return Err(Refusal::wrong("`starts`, `ends`, `axes` and `steps` have different lengths"));
     }
     let shape = cx.shape(x)?;
-    let mut ends = ends.to_vec();
+    // The least integer, by which exporters say the very beginning, has no literal in a text.
+    let literal = |bounds: &[i64]| -> Vec<i64> { bounds.iter().map(|&bound| bound.max(-i64::MAX)).collect() };
+    let (starts, mut ends) = (&literal(starts), literal(ends));
     for (((start, end), step), &axis) in starts.iter().zip(&mut ends).zip(steps).zip(axes) {
         // What lies behind its end is nothing, which Relay wants to be said.
         let Some(length) = shape.get(axis).and_then(|dim| dim.value()) else { continue };
