@@ -176,7 +176,7 @@ mod tests {
     fn the_version_is_the_last_that_changed_it() {
         let add = find("", "Add").expect("it is known");
         assert_eq!([6, 7, 12, 13, 20].map(|opset| add.version(opset)), [None, Some(7), Some(7), Some(13), Some(14)]);
-        assert!(find("", "Ad").is_err_and(|why| why.contains("`Add`")));
+        assert!(find("", "Convv").is_err_and(|why| why.contains("`Conv`")));
         assert!(find("com.example", "Add").is_err());
     }
 }
