@@ -31,12 +31,13 @@ fn the_tutorial_runs() {
     let mut command = Command::new("sh");
     command.arg("examples/tutorial/tutorial.sh").arg(folder.path()).current_dir(env!("CARGO_MANIFEST_DIR"));
     let out = command.env("RELAYC", env!("CARGO_BIN_EXE_relayc")).output().expect("sh runs");
-    let text = format!("{}{}", String::from_utf8_lossy(&out.stdout), String::from_utf8_lossy(&out.stderr));
+    let data = String::from_utf8_lossy(&out.stdout);
+    let text = format!("{data}{}", String::from_utf8_lossy(&out.stderr));
     assert!(out.status.success(), "{text}");
     for said in ["jit agrees within 1e-5", "interp agrees within 1e-5", "\nagrees within 1e-5", "1 function equal"] {
         assert!(text.contains(said), "`{said}` is missing in\n{text}");
     }
-    let answer = text.trim_end().lines().last().unwrap_or_default();
+    let answer = data.trim_end().lines().last().unwrap_or_default();
     assert!(answer.ends_with("7  seven"), "{text}");
     for file in ["net.so", "net.h", "net.html"] {
         assert!(folder.path().join(file).metadata().is_ok_and(|file| file.len() > 0), "{file}");
