@@ -40,7 +40,7 @@ fn what_tvm_computed_with_is_not_guessed() {
     let doubled = "def @main(%x: Tensor[(1, 4), float32], %w: Tensor[(3, 4), float32]) { nn.dense(%x, add(%w, 1f), units=3) }";
     assert!(why_not(doubled, &[&[3, 4]]).contains("`add` computes with weights alone"));
     let norm = "def @main(%x: Tensor[(1, 4), float32], %g: Tensor[(4), float32], %b: Tensor[(4), float32], %m: Tensor[(4), float32], %v: Tensor[(4), float32]) {
-  nn.batch_norm(%x, %g, %b, %m, %v).0
+  (nn.batch_norm(%x, %g, %b, %m, %v)).0
 }";
     assert!(why_not(norm, &[&[4], &[4], &[4], &[4]]).contains("`nn.batch_norm` takes weights"));
 }
