@@ -3,6 +3,7 @@
 //!
 //! Text from files is shown with its control bytes escaped.
 
+use super::excerpt::{self, Excerpt};
 use super::{Diagnostic, Equation, Severity};
 use crate::base::text::{count, escape_control};
 use crate::base::{FileId, Idx, Sources, Span};
@@ -86,12 +87,14 @@ fn need(equation: &Equation) -> String {
     }
 }
 
-fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut String) {
+fn human(given: &Diagnostic, whole: &Sources, color: bool, out: &mut String) {
     use ariadne::{Color, Config, IndexType, Label, Report, ReportKind, Source};
-    let (kind, tint) = match diagnostic.severity {
+    let (kind, tint) = match given.severity {
         Severity::Error => (ReportKind::Error, Color::Red),
         Severity::Warning => (ReportKind::Warning, Color::Yellow),
     };
+    let excerpt = Excerpt::of(given, whole);
+    let (diagnostic, sources) = excerpt.as_ref().map_or((given, whole), |cut| (&cut.diagnostic, &cut.sources));
     let at = |span: Span| (span.file.index(), span.start as usize..span.end as usize);
     let config = Config::default().with_index_type(IndexType::Byte).with_color(color);
     let mut report = Report::build(kind, at(diagnostic.span()))
@@ -121,11 +124,25 @@ fn human(diagnostic: &Diagnostic, sources: &Sources, color: bool, out: &mut Stri
     });
     let cache = HumanCache { files: files.map(|(id, (name, text))| (id, (name.into_owned(), Source::from(text)))).collect() };
     let mut bytes = Vec::new();
-    if report.finish().write(cache, &mut bytes).is_ok() {
-        out.push_str(&escape_rendered(&String::from_utf8_lossy(&bytes), color));
-    } else {
-        plain(diagnostic, sources, out);
+    if report.finish().write(cache, &mut bytes).is_err() {
+        return plain(given, whole, out);
     }
+    let mut text = escape_rendered(&String::from_utf8_lossy(&bytes), color);
+    for label in excerpt.iter().flat_map(|cut| &cut.diagnostic.labels) {
+        text = with_true_column(text, label.span, excerpt.as_ref(), whole);
+    }
+    out.push_str(&text);
+}
+
+/// The renderer counts the columns of its headings on the cut lines.
+fn with_true_column(text: String, span: Span, excerpt: Option<&Excerpt>, whole: &Sources) -> String {
+    let id = span.file;
+    let (Some(cut), Some(file)) = (excerpt, whole.file(id)) else { return text };
+    let Some(shown) = cut.sources.file(id) else { return text };
+    let at = span.start as usize;
+    let line = shown.line_col(at).0;
+    let heading = |column: usize| format!(":{line}:{column} ");
+    text.replacen(&heading(excerpt::column(shown, at)), &heading(cut.column(id, at, file)), 1)
 }
 
 /// The renderer copies source lines as they are; their control bytes are escaped here, its own colours kept.
@@ -170,7 +187,11 @@ impl<'a> ariadne::Cache<usize> for HumanCache<'a> {
 }
 
 /// Our texts under the index codespan-reporting asks for.
-struct Files<'a>(&'a Sources);
+struct Files<'a> {
+    sources: &'a Sources,
+    /// Of what `sources` is an excerpt, if it is one.
+    whole: Option<(&'a Excerpt, &'a Sources)>,
+}
 
 impl<'a> csf::Files<'a> for Files<'a> {
     type FileId = u32;
@@ -193,11 +214,21 @@ impl<'a> csf::Files<'a> for Files<'a> {
         let file = self.file(id)?;
         file.line_range(line).ok_or(csf::Error::LineTooLarge { given: line, max: file.n_lines() })
     }
+
+    fn column_number(&'a self, id: u32, line: usize, at: usize) -> Result<usize, csf::Error> {
+        match self.whole {
+            Some((cut, whole)) => {
+                let file = whole.file(FileId(id)).ok_or(csf::Error::FileMissing)?;
+                Ok(cut.column(FileId(id), at, file))
+            }
+            None => Ok(csf::column_index(self.source(id)?, self.line_range(id, line)?, at) + 1),
+        }
+    }
 }
 
 impl<'a> Files<'a> {
     fn file(&self, id: u32) -> Result<&'a crate::base::SourceFile, csf::Error> {
-        self.0.file(FileId(id)).ok_or(csf::Error::FileMissing)
+        self.sources.file(FileId(id)).ok_or(csf::Error::FileMissing)
     }
 }
 
@@ -221,10 +252,13 @@ fn codespan(diagnostic: &Diagnostic, sources: &Sources) -> cs::Diagnostic<u32> {
         .with_notes(notes.collect())
 }
 
-fn plain(diagnostic: &Diagnostic, sources: &Sources, out: &mut String) {
+fn plain(given: &Diagnostic, whole: &Sources, out: &mut String) {
+    let excerpt = Excerpt::of(given, whole);
+    let (diagnostic, sources) = excerpt.as_ref().map_or((given, whole), |cut| (&cut.diagnostic, &cut.sources));
+    let files = Files { sources, whole: excerpt.as_ref().map(|cut| (cut, whole)) };
     let config = term::Config { chars: term::Chars::ascii(), ..term::Config::default() };
     let mut text = String::new();
-    match term::emit_to_string(&mut text, &config, &Files(sources), &codespan(diagnostic, sources)) {
+    match term::emit_to_string(&mut text, &config, &files, &codespan(diagnostic, sources)) {
         Ok(()) => out.push_str(&escape_control(&text)),
         // The message matters more than the excerpt.
         Err(_) => short(diagnostic, sources, out),
