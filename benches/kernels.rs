@@ -40,24 +40,30 @@ struct Layer {
     kind: Kind,
 }
 
+/// Channels of the network's input: few, so that the convolution that is measured is the longest step.
+const FIRST: usize = 8;
+
 const DIRECT: &str = "direct";
 const WINOGRAD: &str = "winograd";
 
-/// A convolution with bias and relu: channels in and out, rows and columns of the output, window, stride.
+/// A convolution with bias and relu: channels in and out, rows and columns of the output, window, stride. Its input is what
+/// another convolution gives, so that it lies as inside of a network.
 fn conv([ic, oc, out, window, stride]: [usize; 5], accuracy: Policy) -> Layer {
     let pad = window / 2;
     // As large an input as leaves no row over.
     let size = if stride == 1 { out } else { out * stride };
     let text = format!(
-        "def @main(%x: Tensor[(1, {ic}, {size}, {size}), float32], %w: Tensor[({oc}, {ic}, {window}, {window}), float32], \
-         %b: Tensor[({oc}), float32]) {{ nn.relu(nn.bias_add(nn.conv2d(%x, %w, strides=[{stride}, {stride}], \
+        "def @main(%x: Tensor[(1, {FIRST}, {size}, {size}), float32], %v: Tensor[({ic}, {FIRST}, 1, 1), float32], \
+         %w: Tensor[({oc}, {ic}, {window}, {window}), float32], %b: Tensor[({oc}), float32]) {{ \
+         let %y = nn.conv2d(%x, %v, padding=[0, 0, 0, 0], channels={ic}, kernel_size=[1, 1]); \
+         nn.relu(nn.bias_add(nn.conv2d(%y, %w, strides=[{stride}, {stride}], \
          padding=[{pad}, {pad}, {pad}, {pad}], channels={oc}, kernel_size=[{window}, {window}]), %b)) }}"
     );
     let kind = if accuracy == Policy::Strict { DIRECT } else { WINOGRAD };
     Layer {
         name: format!("{kind} {ic}-{oc} {out}x{out} {window}x{window} stride {stride}"),
         text,
-        weights: vec![("w", vec![oc, ic, window, window]), ("b", vec![oc])],
+        weights: vec![("v", vec![ic, FIRST, 1, 1]), ("w", vec![oc, ic, window, window]), ("b", vec![oc])],
         accuracy,
         kind: Kind::Compute(kind),
     }
