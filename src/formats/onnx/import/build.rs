@@ -25,6 +25,13 @@ pub struct Val(pub ExprId);
 const MAX_INTS: u64 = 1 << 16;
 const MAX_FLOATS: u64 = 1 << 8;
 
+/// Smaller results of computing are free: dimensions and the like.
+const FREE: usize = 64;
+
+/// What constants that the file does not hold may take in all: so many times the file's bytes, and so many bytes more.
+const TIMES: u64 = 4;
+const MORE: u64 = 32 << 20;
+
 /// Operators that move elements and look at none of them.
 const MOVING: [&str; 9] =
     ["strided_slice", "take", "concatenate", "reshape", "squeeze", "expand_dims", "stack", "copy", "reverse"];
@@ -40,6 +47,9 @@ pub struct Builder {
     partial: FxHashMap<ExprId, (Tensor, Tensor)>,
     /// Dimensions that only a run knows: of which value, and which axis.
     dimensions: Vec<(Val, usize)>,
+    /// How many bytes of constants were made, and how many may be.
+    made: u64,
+    max_made: u64,
 }
 
 impl Builder {
@@ -51,7 +61,28 @@ impl Builder {
             span: Span::NONE,
             partial: FxHashMap::default(),
             dimensions: vec![],
+            made: 0,
+            max_made: MORE,
         }
+    }
+
+    /// Says how many bytes the file has: the larger it is, the more constants may be made of it.
+    pub fn set_file_size(&mut self, bytes: u64) {
+        self.max_made = bytes.saturating_mul(TIMES).saturating_add(MORE);
+    }
+
+    /// To be asked before elements are made that the file does not hold, such as those of a range: a few bytes of it may ask for
+    /// any number of them, and the nodes of a function or a loop again and again.
+    ///
+    /// Errors: E0805 where the whole model asks for too many.
+    pub fn charge_elements(&mut self, n: usize, dtype: DType) -> Result<(), Refusal> {
+        let n = u64::try_from(n).unwrap_or(u64::MAX);
+        let made = self.made.saturating_add(n.saturating_mul(dtype.bytes()));
+        if made > self.max_made {
+            return Err(Refusal::too_much_made(self.max_made));
+        }
+        self.made = made;
+        Ok(())
     }
 
     fn expr(&mut self, kind: ExprKind, ty: Ty) -> Val {
@@ -169,7 +200,9 @@ impl Builder {
         if let Some(fixed) = self.fixed(def, args, &attrs)? {
             return Ok(fixed);
         }
-        let partial = self.partial_result(def, args, &attrs);
+        let partial = self.partial_result(def, args, &attrs).filter(|(values, _)| {
+            values.len() <= FREE || self.charge_elements(values.len().saturating_mul(2), DType::I64).is_ok()
+        });
         let callee = match self.callees.get(&id) {
             Some(&callee) => callee,
             None => {
@@ -254,7 +287,16 @@ impl Builder {
         }
         let out = out.unwrap_or_default();
         let max_bytes = MAX_INTS.saturating_mul(8);
-        match (def.eval)(&EvalCx { args: &values, attrs, out: &out, max_bytes }).ok()? {
+        let made = (def.eval)(&EvalCx { args: &values, attrs, out: &out, max_bytes }).ok()?;
+        let tensors = match &made {
+            Outputs::One(tensor) => std::slice::from_ref(tensor),
+            Outputs::Tuple(tensors) => tensors,
+        };
+        // Where the model has made too much, the call is as good.
+        for tensor in tensors.iter().filter(|tensor| tensor.len() > FREE) {
+            self.charge_elements(tensor.len(), tensor.dtype()).ok()?;
+        }
+        match made {
             Outputs::One(tensor) => Some(self.constant(tensor)),
             Outputs::Tuple(tensors) => {
                 let fields: Vec<Val> = tensors.into_iter().map(|tensor| self.constant(tensor)).collect();

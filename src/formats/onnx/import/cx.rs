@@ -202,7 +202,7 @@ impl<'a> Cx<'a> {
     pub fn sparse_tensor(&mut self, name: &'static str) -> Result<Option<Tensor>> {
         let Some(attr) = self.attr(name, attribute_type::SPARSE_TENSOR)? else { return Ok(None) };
         let proto = attr.sparse_tensor.as_ref().ok_or_else(|| Refusal::wrong(format!("the attribute `{name}` has no tensor")))?;
-        self.gate.sparse(proto).map(Some).map_err(unread)
+        self.gate.sparse(proto, self.b).map(Some).map_err(unread)
     }
 
     /// Whether an attribute is there; it counts as understood.

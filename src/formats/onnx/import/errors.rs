@@ -31,6 +31,12 @@ impl Refusal {
         Refusal::Wrong(Box::new(Diagnostic::new(codes::E0716, words)))
     }
 
+    /// More constants than are made of one model.
+    pub fn too_much_made(bytes: u64) -> Refusal {
+        let words = format!("more than {} bytes of constants that the model does not hold but asks for", thousands(bytes));
+        Refusal::Wrong(Box::new(Diagnostic::new(codes::E0805, words)))
+    }
+
     /// A rule of an operator, with the rule itself.
     pub fn fault(def: &OpDef, fault: Fault) -> Refusal {
         let mut diagnostic = Diagnostic::new(codes::E0716, fault.message);

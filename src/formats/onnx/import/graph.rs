@@ -90,13 +90,15 @@ pub struct Walked<'a> {
     pub left_open: Option<Diagnostic>,
 }
 
-/// Walks through a model that was checked. The errors come with the listing they point into.
+/// Walks through a model that was checked, of a file of so many bytes. The errors come with the listing they point into.
 pub fn walk<'a>(
     request: &'a Import<'a>,
     model: &'a ModelProto,
+    file_size: u64,
     shapes: &Shapes,
 ) -> (Listing, Result<Walked<'a>, Vec<Diagnostic>>) {
     let mut b = Builder::new();
+    b.set_file_size(file_size);
     let (poison, absent) = (b.poison(), b.poison());
     let mut walk = Walk {
         b,
@@ -176,7 +178,8 @@ impl<'a> Walk<'a> {
         let gate = self.gate;
         let dense = graph.initializer.iter().map(|proto| (proto.name.as_deref(), gate.tensor(proto)));
         let name_of = |sparse: &'a SparseTensorProto| sparse.values.as_ref().and_then(|values| values.name.as_deref());
-        let sparse = graph.sparse_initializer.iter().map(|sparse| (name_of(sparse), gate.sparse(sparse)));
+        let of_sparse = |sparse: &'a SparseTensorProto| (name_of(sparse), gate.sparse(sparse, &mut self.b));
+        let sparse: Vec<_> = graph.sparse_initializer.iter().map(of_sparse).collect();
         for (name, tensor) in dense.chain(sparse) {
             let name = name.unwrap_or_default();
             let span = self.listing.add_value("initializer", name);

@@ -96,11 +96,12 @@ impl Text {
 /// rule, E0717 for tensors in other files, E0705 and E0706 for shapes that do not fit the inputs, E0803 to E0805 for limits.
 pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<Diagnostic>>) {
     let nothing = || Text { text: String::new(), starts: vec![] };
+    let file_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
     let model = match decode(bytes, request) {
         Ok(model) => model,
         Err(error) => return (nothing(), Err(vec![error])),
     };
-    let (listing, walked) = graph::walk(request, &model, request.shapes);
+    let (listing, walked) = graph::walk(request, &model, file_size, request.shapes);
     let text = Text { text: listing.text, starts: listing.lines };
     let outputs = model.graph.iter().flat_map(|graph| &graph.output).map(|output| output.name.clone().unwrap_or_default());
     let outputs: Vec<String> = outputs.collect();

@@ -4,7 +4,8 @@
 //! as many numbers, or another file; sizes are checked before anything is allocated.
 
 use super::super::proto::{SparseTensorProto, TensorProto};
-use super::errors;
+use super::build::Builder;
+use super::errors::{self, Refusal};
 use crate::diag::Diagnostic;
 use crate::formats::errors::{no_memory, unsound};
 use crate::tensor::size::checked_size;
@@ -232,18 +233,15 @@ impl Gate<'_> {
         Ok(Outside { path, offset, length: bytes })
     }
 
-    /// A sparse tensor as a dense one.
-    pub fn sparse(&self, proto: &SparseTensorProto) -> Result<Tensor, Unread> {
+    /// A sparse tensor as a dense one, whose elements count as made.
+    pub fn sparse(&self, proto: &SparseTensorProto, b: &mut Builder) -> Result<Tensor, Unread> {
         let wrong = |words: &str| Unread::Wrong(Box::new(unsound(self.model, format_args!("a sparse tensor {words}"))));
         let (Some(values), Some(indices)) = (&proto.values, &proto.indices) else {
             return Err(wrong("without values or indices"));
         };
         let (values, indices) = (self.tensor(values)?, self.tensor(indices)?);
-        let (dims, _) = checked_size(&proto.dims, values.dtype()).map_err(|error| wrong(&format!("of {error}")))?;
+        let (dims, bytes) = checked_size(&proto.dims, values.dtype()).map_err(|error| wrong(&format!("of {error}")))?;
         let n: usize = dims.iter().fold(1, |n, &dim| n.saturating_mul(dim));
-        if n > MAX_DENSE {
-            return Err(wrong("with too many elements to be a dense one"));
-        }
         if values.rank() != 1 || indices.dtype() != DType::I64 || indices.shape().first() != values.shape().first() {
             return Err(wrong("whose indices do not fit its values"));
         }
@@ -269,24 +267,33 @@ impl Gate<'_> {
         if places.windows(2).any(|pair| pair.first() >= pair.last()) {
             return Err(wrong("whose indices do not ascend"));
         }
-        let mut of: Vec<Option<usize>> = vec![None; n];
-        for (index, place) in places.into_iter().enumerate() {
-            if let Some(slot) = of.get_mut(place) {
-                *slot = Some(index);
-            }
-        }
+        b.charge_elements(n, values.dtype()).map_err(|refusal| self.refused(refusal))?;
+        let no_memory = |_| Unread::Wrong(Box::new(no_memory(self.model, bytes)));
         let dense = with_dtype!(values.dtype(), |T| {
-            let values = values.to_vec::<T>().unwrap_or_default();
-            let zero = <T as Element>::from_f64(0.0);
-            let elements = of.into_iter().map(|index| index.and_then(|index| values.get(index).copied()).unwrap_or(zero));
-            Tensor::from_vec(&dims, elements.collect::<Vec<T>>())
+            let mut dense: Vec<T> = vec![];
+            dense.try_reserve_exact(n).map_err(no_memory)?;
+            dense.resize(n, <T as Element>::from_f64(0.0));
+            for (place, value) in places.into_iter().zip(values.to_vec::<T>().unwrap_or_default()) {
+                if let Some(slot) = dense.get_mut(place) {
+                    *slot = value;
+                }
+            }
+            Tensor::from_vec(&dims, dense)
         });
         dense.ok_or_else(|| wrong("that no tensor can hold"))
     }
-}
 
-/// A few indices must not become a large tensor.
-const MAX_DENSE: usize = 1 << 28;
+    /// A refusal, said of the file.
+    fn refused(&self, refusal: Refusal) -> Unread {
+        match refusal {
+            Refusal::Unsupported(what) => Unread::Unsupported(what),
+            Refusal::Wrong(found) => {
+                let message = format!("`{}`: {}", self.model, found.message);
+                Unread::Wrong(Box::new(Diagnostic { message, ..*found }))
+            }
+        }
+    }
+}
 
 fn name(proto: &TensorProto) -> String {
     errors::shown(proto.name.as_deref().unwrap_or_default())

@@ -127,9 +127,10 @@ fn longs(dims: &[i64], values: &[i64]) -> TensorProto {
 
 #[test]
 fn sparse_tensors_become_dense_ones() {
-    let flat = GATE.sparse(&sparse(longs(&[2], &[1, 5]), &[2, 3])).expect("positions");
+    let b = &mut Builder::new();
+    let flat = GATE.sparse(&sparse(longs(&[2], &[1, 5]), &[2, 3]), b).expect("positions");
     assert_eq!(flat, Tensor::from_vec(&[2, 3], vec![0f32, 1.0, 0.0, 0.0, 0.0, 2.0]));
-    let rows = GATE.sparse(&sparse(longs(&[2, 2], &[0, 1, 1, 2]), &[2, 3])).expect("rows of indices");
+    let rows = GATE.sparse(&sparse(longs(&[2, 2], &[0, 1, 1, 2]), &[2, 3]), b).expect("rows of indices");
     assert_eq!(rows, flat);
     for (indices, dims) in [
         (longs(&[2], &[1, 6]), [2, 3]),
@@ -140,6 +141,27 @@ fn sparse_tensors_become_dense_ones() {
         (longs(&[2, 2], &[0, 1, 2, 0]), [2, 3]),
         (longs(&[2], &[0, 1]), [1 << 20, 1 << 20]),
     ] {
-        assert!(GATE.sparse(&sparse(indices, &dims)).is_err());
+        assert!(GATE.sparse(&sparse(indices, &dims), b).is_err());
     }
+}
+
+/// A few bytes ask for a gigabyte, once or again and again.
+#[test]
+fn dense_ones_are_not_made_without_end() {
+    let one = |n: i64| SparseTensorProto {
+        values: Some(TensorProto { float_data: vec![2.0], ..floats(&[1]) }),
+        indices: Some(longs(&[1], &[0])),
+        dims: vec![n],
+    };
+    let code = |unread: Unread| match unread {
+        Unread::Wrong(diagnostic) => diagnostic.code,
+        Unread::Unsupported(what) => panic!("{what}"),
+    };
+    assert_eq!(GATE.sparse(&one(1 << 28), &mut Builder::new()).map_err(code), Err(codes::E0805));
+    let b = &mut Builder::new();
+    let made = (0..100).take_while(|_| GATE.sparse(&one(1 << 20), b).is_ok()).count();
+    assert_eq!(made, 8, "of 4 MiB each");
+    // A larger file may ask for more.
+    b.set_file_size(1 << 20);
+    assert!(GATE.sparse(&one(1 << 20), b).is_ok() && GATE.sparse(&one(1 << 20), b).is_err());
 }
