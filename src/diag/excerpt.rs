@@ -134,7 +134,7 @@ fn windows(text: &str, line: &Range<usize>, spans: &[Span]) -> Vec<Range<usize>>
         }
     }
     if windows.is_empty() {
-        return vec![line.start..floor(text, line.start + LONG)];
+        windows.push(line.start..floor(text, line.start + LONG));
     }
     windows.sort_by_key(|window| window.start);
     windows.dedup_by(|next, before| {
