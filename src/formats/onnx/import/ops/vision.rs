@@ -31,34 +31,151 @@ fn grid_sample(cx: &mut Cx) -> Results {
     one(cx.call("image.grid_sample", &[x, grid], &attrs)?)
 }
 
-/// The window of a result: `output_height` and `output_width`.
+/// The mean of points in the bins of each box.
+///
+/// Relay's operator takes no side of a box for less than one element, as ONNX does for `output_half_pixel` only; boxes of half
+/// pixels that may be smaller are interpolated by plain calls.
 fn roi_align(cx: &mut Cx) -> Results {
-    let (x, rois, pictures) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
-    let mode = cx.text("mode", "avg")?;
-    if mode == "max" {
+    let (x, boxes, pictures) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    if cx.text("mode", "avg")? != "avg" {
         // ONNX takes the largest of the four weighted neighbours, Relay the largest of the interpolated points.
-        return Err(refuse("the mode `max`, which takes the largest of other numbers than Relay's"));
+        return Err(refuse("another mode than `avg`: `max` is the largest of other numbers than Relay's"));
     }
-    let scale = cx.float("spatial_scale", 1.0)?;
-    let dtype = cx.dtype(rois)?;
-    let mut boxes = rois;
+    let bins = [cx.int("output_height", 1)?, cx.int("output_width", 1)?];
+    let (scale, n_points) = (cx.float("spatial_scale", 1.0)?, cx.int("sampling_ratio", 0)?);
     let default = if cx.version < 16 { "output_half_pixel" } else { "half_pixel" };
-    if cx.text("coordinate_transformation_mode", default)? == "half_pixel" {
-        // The middle of the first element is at 0.5.
-        let half = cx.like(rois, 0.5 / scale)?;
-        boxes = cx.binary("subtract", rois, half)?;
+    match &*cx.text("coordinate_transformation_mode", default)? {
+        "output_half_pixel" => aligned(cx, x, boxes, pictures, &Points { bins, scale, of_bin: n_points }),
+        "half_pixel" => {
+            let points = Points { bins, scale, of_bin: n_points };
+            if n_points > 0 && !has_whole_sides(cx, boxes, scale) {
+                return interpolated(cx, x, boxes, pictures, &points);
+            }
+            if !has_whole_sides(cx, boxes, scale) {
+                return Err(refuse("`half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"));
+            }
+            // The middle of the first element is at 0.5.
+            let half = cx.like(boxes, 0.5 / scale)?;
+            let boxes = cx.binary("subtract", boxes, half)?;
+            aligned(cx, x, boxes, pictures, &points)
+        }
+        other => Err(refuse(format!("the coordinates `{other}`"))),
     }
+}
+
+/// Where `RoiAlign` looks.
+struct Points {
+    /// The height and width of the result.
+    bins: [i64; 2],
+    /// What the coordinates of boxes are multiplied by.
+    scale: f64,
+    /// How many points of a bin there are along each axis; as many as it has elements, rounded up, where it is not above 0.
+    of_bin: i64,
+}
+
+/// One call of Relay's operator.
+fn aligned(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points) -> Results {
+    let dtype = cx.dtype(boxes)?;
     let pictures = cx.cast(pictures, dtype)?;
     let pictures = cx.reshape(pictures, &[-1, 1])?;
     let rows = cx.concatenate(&[pictures, boxes], 1)?;
-    let size = ints(&[cx.int("output_height", 1)?, cx.int("output_width", 1)?]);
     let attrs = [
-        ("pooled_size", size),
-        ("spatial_scale", AttrValue::float(scale)),
-        ("sample_ratio", AttrValue::int(cx.int("sampling_ratio", 0)?)),
-        ("mode", AttrValue::str(&mode)),
+        ("pooled_size", ints(&points.bins)),
+        ("spatial_scale", AttrValue::float(points.scale)),
+        ("sample_ratio", AttrValue::int(points.of_bin)),
+        ("mode", AttrValue::str("avg")),
     ];
     one(cx.call("vision.roi_align", &[x, rows], &attrs)?)
+}
+
+/// Whether boxes are known, and every side of them is at least an element long.
+fn has_whole_sides(cx: &Cx, boxes: Val, scale: f64) -> bool {
+    let whole =
+        |of: &[f64]| matches!(of, [left, top, right, bottom] if [right - left, bottom - top].iter().all(|n| n * scale >= 1.0));
+    cx.known(boxes).is_some_and(|boxes| boxes.to_f64s().chunks(4).all(whole))
+}
+
+/// The rows or columns that points lie between: `(boxes, points)` each.
+struct Between {
+    low: Val,
+    high: Val,
+    /// The shares of the two; 0 where the point is outside.
+    weights: [Val; 2],
+}
+
+/// The four neighbours of each point, by their shares, and the mean of a bin's points.
+fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points) -> Results {
+    let &Points { bins: [height, width], of_bin, .. } = points;
+    let (channels, rows, columns) = (cx.size(x, 1)?, cx.size(x, 2)?, cx.size(x, 3)?);
+    let (ys, xs) = (between(cx, boxes, 1, height, rows, points)?, between(cx, boxes, 0, width, columns, points)?);
+    // Pictures as rows of channels, and the row at which each box's picture begins.
+    let last = cx.transpose(x, &[0, 2, 3, 1])?;
+    let table = cx.reshape(last, &[-1, channels])?;
+    let pictures = cx.cast(pictures, DType::I64)?;
+    let elements = cx.put(Tensor::scalar(rows.saturating_mul(columns)))?;
+    let starts = cx.binary("multiply", pictures, elements)?;
+    let starts = cx.reshape(starts, &[-1, 1, 1])?;
+    let stride = cx.put(Tensor::scalar(columns))?;
+    let mut sum = None;
+    for (y, of_y) in [(ys.low, ys.weights[0]), (ys.high, ys.weights[1])] {
+        let y = cx.binary("multiply", y, stride)?;
+        let (y, of_y) = (cx.expand_dims(y, 2, 1)?, cx.expand_dims(of_y, 2, 2)?);
+        let line = cx.binary("add", starts, y)?;
+        for (x, of_x) in [(xs.low, xs.weights[0]), (xs.high, xs.weights[1])] {
+            let x = cx.expand_dims(x, 1, 1)?;
+            let of_x = cx.expand_dims(of_x, 1, 1)?;
+            let of_x = cx.expand_dims(of_x, 3, 1)?;
+            let at = cx.binary("add", line, x)?;
+            let found = cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("clip"))])?;
+            let weight = cx.binary("multiply", of_y, of_x)?;
+            let share = cx.binary("multiply", found, weight)?;
+            sum = Some(match sum {
+                Some(sum) => cx.binary("add", sum, share)?,
+                None => share,
+            });
+        }
+    }
+    let sum = sum.ok_or_else(|| refuse("points without neighbours"))?;
+    let binned = cx.reshape(sum, &[-1, height, of_bin, width, of_bin, channels])?;
+    let means = cx.reduce("mean", binned, &[2, 4], false)?;
+    one(cx.transpose(means, &[0, 3, 1, 2])?)
+}
+
+/// Where the points of boxes lie along an axis: that of columns 0, that of rows 1, which has `length` elements.
+fn between(cx: &mut Cx, boxes: Val, axis: usize, bins: i64, length: i64, points: &Points) -> Result<Between> {
+    let dtype = cx.dtype(boxes)?;
+    let side = |cx: &mut Cx, column: usize| -> Result {
+        let column = i64::try_from(column).unwrap_or(i64::MAX);
+        let side = cx.slice(boxes, 1, column, column.saturating_add(1))?;
+        let scale = cx.like(side, points.scale)?;
+        cx.binary("multiply", side, scale)
+    };
+    let (start, end) = (side(cx, axis)?, side(cx, axis.saturating_add(2))?);
+    let size = cx.binary("subtract", end, start)?;
+    // The middles of equal parts of the box, of which each bin has `of_bin`.
+    let n = bins.saturating_mul(points.of_bin);
+    let parts = f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    let middles = cx.put_numbers(&[n], dtype, |i| (f64::from(u32::try_from(i).unwrap_or(u32::MAX)) + 0.5) / parts)?;
+    let offsets = cx.binary("multiply", size, middles)?;
+    // The middle of the first element is at 0.5.
+    let half = cx.like(start, 0.5)?;
+    let start = cx.binary("subtract", start, half)?;
+    let at = cx.binary("add", start, offsets)?;
+    // Nothing is read further outside than one element; the border goes on up to there.
+    let bound = |cx: &mut Cx, bound: i64| cx.scalar(dtype, f64::from(u32::try_from(bound).unwrap_or(u32::MAX)));
+    let (below, beyond, last) = (cx.scalar(dtype, -1.0)?, bound(cx, length)?, bound(cx, length.saturating_sub(1))?);
+    let (above, within) = (cx.binary("greater_equal", at, below)?, cx.binary("less_equal", at, beyond)?);
+    let inside = cx.binary("logical_and", above, within)?;
+    let (zero, unit) = (cx.scalar(dtype, 0.0)?, cx.scalar(dtype, 1.0)?);
+    let at = cx.binary("maximum", at, zero)?;
+    let at = cx.binary("minimum", at, last)?;
+    let low = cx.unary("floor", at)?;
+    let next = cx.binary("add", low, unit)?;
+    let high = cx.binary("minimum", next, last)?;
+    let rest = cx.binary("subtract", at, low)?;
+    let most = cx.binary("subtract", unit, rest)?;
+    let weights = [cx.select(inside, most, zero)?, cx.select(inside, rest, zero)?];
+    Ok(Between { low: cx.cast(low, DType::I64)?, high: cx.cast(high, DType::I64)?, weights })
 }
 
 fn max_roi_pool(cx: &mut Cx) -> Results {
@@ -107,10 +224,9 @@ fn corners(cx: &mut Cx, boxes: Val) -> Result {
 }
 
 pub const FAMILY: &[Converter] = &[
-    op("GridSample", &[16, 20, 22], grid_sample)
-        .but("cubic interpolation on three axes")
-        .but("cubic interpolation on three axes"),
-    op("RoiAlign", &[10, 16, 22], roi_align).but("the mode `max`").but("the mode `max`"),
+    op("GridSample", &[16, 20, 22], grid_sample).but("cubic interpolation on three axes"),
+    op("RoiAlign", &[10, 16, 22], roi_align)
+        .but("the mode `max`; `half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"),
     op("MaxRoiPool", &[1, 22], max_roi_pool),
     op("NonMaxSuppression", &[10, 11], non_max_suppression),
 ];
