@@ -10,13 +10,11 @@ mod compare;
 mod constant;
 mod control;
 mod conv;
-mod conv_transpose;
+mod counted;
 mod curves;
 mod index;
 mod loss;
 mod matmul;
-mod max_positions;
-mod moving;
 mod norm;
 mod normal;
 mod optional;
@@ -25,9 +23,7 @@ mod quantized;
 mod recurrent;
 mod reduce;
 mod refused;
-mod resize;
 mod shape;
-mod signal;
 mod slice;
 mod vision;
 mod window;
@@ -53,12 +49,14 @@ const FAMILIES: &[&[Converter]] = &[
     constant::FAMILY,
     control::FAMILY,
     conv::FAMILY,
-    conv_transpose::FAMILY,
+    counted::conv_transpose::FAMILY,
+    counted::moving::FAMILY,
+    counted::resize::FAMILY,
+    counted::signal::FAMILY,
     curves::FAMILY,
     index::FAMILY,
     loss::FAMILY,
     matmul::FAMILY,
-    moving::FAMILY,
     norm::FAMILY,
     normal::FAMILY,
     optional::FAMILY,
@@ -66,9 +64,7 @@ const FAMILIES: &[&[Converter]] = &[
     quantized::FAMILY,
     recurrent::FAMILY,
     reduce::FAMILY,
-    resize::FAMILY,
     shape::FAMILY,
-    signal::FAMILY,
     slice::FAMILY,
     vision::FAMILY,
 ];

@@ -19,6 +19,35 @@ impl Window {
         let [strides, dilation, padding] = [&self.strides, &self.dilations, &self.pads].map(|list| AttrValue::ints(list));
         [("strides", strides), ("dilation", dilation), ("padding", padding)]
     }
+
+    /// Of an axis: how many elements a window spans, its stride, and the padding before and behind.
+    fn along(&self, axis: usize) -> (i64, i64, i64, i64) {
+        let at = |list: &[i64], axis: usize| list.get(axis).copied().unwrap_or(1);
+        let span = at(&self.kernel, axis).saturating_sub(1).saturating_mul(at(&self.dilations, axis)).saturating_add(1);
+        let behind = axis.saturating_add(self.kernel.len());
+        (span, at(&self.strides, axis), at(&self.pads, axis), at(&self.pads, behind))
+    }
+
+    /// Whether rounding up could give an axis a window that begins behind the data, in the padding.
+    pub fn may_begin_behind(&self, axis: usize) -> bool {
+        let (span, stride, _, behind) = self.along(axis);
+        behind.saturating_add(stride) > span
+    }
+
+    /// The padding behind an axis with which rounding down gives the windows that rounding up gives in ONNX: those that begin
+    /// in data or in the padding before it (`ceil_mode` of `MaxPool`).
+    pub fn end_padding(&self, axis: usize, dim: i64) -> i64 {
+        let (span, stride, before, behind) = self.along(axis);
+        let ahead = dim.saturating_add(before);
+        let room = ahead.saturating_add(behind).saturating_sub(span);
+        if room < 0 || dim < 1 {
+            return behind;
+        }
+        let up = |n: i64| n.saturating_add(stride.saturating_sub(1)).checked_div(stride).unwrap_or(0);
+        // The positions from 0 up to the last one, and the last one before the end of the data.
+        let last = up(room).min(up(ahead).saturating_sub(1));
+        last.saturating_mul(stride).saturating_add(span).saturating_sub(ahead).max(0)
+    }
 }
 
 /// The spatial axes of a tensor: one, two or three behind batch and channels.

@@ -9,6 +9,7 @@ pub use super::super::errors::Refusal;
 use super::super::tensors;
 pub use crate::ir::attrs::AttrValue;
 pub use crate::tensor::Tensor;
+use crate::tensor::{Element, with_dtype};
 pub use crate::types::{DType, DTypeCode};
 
 /// Sizes, positions and the like are not greater, and not less than its negative.
@@ -30,6 +31,18 @@ pub fn one(val: Val) -> Results {
     Ok(vec![val])
 }
 
+/// A node that is a call of a Relay operator on its operand.
+pub fn unary(cx: &mut Cx, relay: &str) -> Results {
+    let x = cx.input(0)?;
+    one(cx.unary(relay, x)?)
+}
+
+/// A node that is a call of a Relay operator on its two operands.
+pub fn binary(cx: &mut Cx, relay: &str) -> Results {
+    let (a, b) = (cx.input(0)?, cx.input(1)?);
+    one(cx.binary(relay, a, b)?)
+}
+
 pub fn ints(values: &[i64]) -> AttrValue {
     AttrValue::ints(values)
 }
@@ -41,6 +54,11 @@ pub fn int(value: usize) -> AttrValue {
 /// The product of dimensions.
 pub fn product(dims: &[i64]) -> i64 {
     dims.iter().fold(1, |n, &dim| n.saturating_mul(dim))
+}
+
+/// The axes from one on, of a tensor of so many.
+pub fn axes_from(first: usize, rank: usize) -> Vec<i64> {
+    (first..rank).map(|axis| i64::try_from(axis).unwrap_or(i64::MAX)).collect()
 }
 
 /// The indices of a flat position.
@@ -136,6 +154,18 @@ impl Cx<'_> {
 
     pub fn put(&mut self, value: Tensor) -> Result {
         Ok(self.constant(value))
+    }
+
+    /// A constant of a number for each row-major position, converted as `cast` does.
+    ///
+    /// Errors: a shape that is too large to be written out.
+    pub fn put_numbers(&mut self, shape: &[i64], dtype: DType, at: impl Fn(usize) -> f64) -> Result {
+        let sizes: Option<Vec<usize>> = shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+        let sizes = sizes.filter(|_| product(shape) <= MAX_CONSTANT);
+        let sizes = sizes.ok_or_else(|| refuse(format!("{shape:?} numbers, each of which would be written out")))?;
+        let value = with_dtype!(dtype, |T| Tensor::from_fn(&sizes, |i| <T as Element>::from_f64(at(i))));
+        let value = value.ok_or_else(|| refuse(format!("a constant of {dtype}")))?;
+        self.put(value)
     }
 
     /// A constant, converted as `cast` does.

@@ -1,11 +1,5 @@
 //! Convolutions that go back, and those whose windows are out of shape.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::window::{Window, n_spatial};
 use super::words::*;
 use super::{Converter, op};
@@ -53,9 +47,9 @@ impl Shape {
         let Window { kernel, strides, dilations, .. } = &self.window;
         let reach = (kernel[axis] - 1) * dilations[axis] + 1;
         let whole = ((self.x[axis + 2] - 1) * strides[axis]).saturating_add(reach).saturating_add(more);
-        let total = whole - wanted;
+        let total = whole.saturating_sub(wanted);
         if total < 0 {
-            return (0, 0, more - total);
+            return (0, 0, more.saturating_sub(total));
         }
         let (less, rest) = (total / 2, total - total / 2);
         if upper { (less, rest, more) } else { (rest, less, more) }
@@ -83,6 +77,9 @@ fn conv_transpose(cx: &mut Cx) -> Results {
         // Some models give the whole shape.
         let wanted = wanted.get(wanted.len().saturating_sub(n)..).filter(|wanted| wanted.len() == n);
         let wanted = wanted.ok_or_else(|| Refusal::wrong("`output_shape` has not a number for each spatial axis"))?;
+        if let Some(below) = wanted.iter().find(|&&n| n < 0) {
+            return Err(Refusal::wrong(format!("`output_shape` has the number {below}")));
+        }
         for axis in 0..n {
             let (before, behind, rest) = shape.cut(axis, more[axis], wanted[axis], auto == "SAME_UPPER");
             shape.window.pads[axis] = before;

@@ -4,12 +4,6 @@
 //! each is looked for there, and its place in the window is looked up as a position of the tensor. Padding stands for the least
 //! number, behind an element that is in the window.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64"
-)]
-
 use super::window::Window;
 use super::words::*;
 
@@ -18,9 +12,12 @@ pub fn positions(cx: &mut Cx, x: Val, largest: Val, window: &Window, by_columns:
     let (shape, out) = (cx.sizes(x)?, cx.sizes(largest)?);
     let (&[batch, channels], spatial) = (&shape[..2], &shape[2..]) else { return Err(refuse("an operand without channels")) };
     let (n_in, n_out, n_kernel) = (product(spatial), product(&out[2..]), product(&window.kernel));
-    let n_all = n_out.saturating_mul(n_kernel);
-    if n_all > MAX_CONSTANT || product(&shape) > MAX_NUMBER {
-        return Err(refuse(format!("the positions of the largest elements of {n_out} windows of {n_kernel}")));
+    let (n_all, planes) = (n_out.saturating_mul(n_kernel), batch.saturating_mul(channels));
+    // A dimension of 0 makes the product of all 0, and bounds none of the others.
+    if n_all.max(planes) > MAX_CONSTANT || n_in.max(product(&shape)) > MAX_NUMBER {
+        return Err(refuse(format!(
+            "the positions of the largest elements of {n_out} windows of {n_kernel} elements in {planes} planes"
+        )));
     }
     let mut places = Vec::with_capacity(n_all as usize);
     let mut inside = Vec::with_capacity(n_all as usize);
@@ -49,7 +46,7 @@ pub fn positions(cx: &mut Cx, x: Val, largest: Val, window: &Window, by_columns:
     let at = cx.binary("add", best, starts)?;
     let named = cx.int_list(&named);
     let within = cx.call("take", &[named, at], &[("axis", int(0)), ("mode", AttrValue::str("fast"))])?;
-    let bases: Vec<i64> = (0..batch * channels).map(|plane| plane * n_in).collect();
+    let bases: Vec<i64> = (0..planes).map(|plane| plane * n_in).collect();
     let bases = cx.put(Tensor::from_vec(&[batch as usize, channels as usize, 1], bases))?;
     let all = cx.binary("add", within, bases)?;
     cx.reshape(all, &out)

@@ -1,11 +1,5 @@
 //! Operators that move elements in space: `Pad`, `DepthToSpace`, `Tile`, `Expand`, `Trilu`, and those that are made of them.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::words::*;
 use super::{Converter, op};
 
@@ -22,10 +16,8 @@ fn pad(cx: &mut Cx) -> Results {
         let value = cx.float("value", 0.0)?;
         (Some(given.unwrap_or_default()), Some(cx.like(x, value)?))
     } else {
-        {
-            let pads = cx.input(1)?;
-            (cx.known_small(pads, "widths")?, cx.opt(2))
-        }
+        let pads = cx.input(1)?;
+        (cx.known_small(pads, "widths")?, cx.opt(2))
     };
     let value = match value {
         Some(value) => cx.reshape(value, &[])?,
@@ -139,14 +131,17 @@ fn col2im(cx: &mut Cx) -> Results {
     {
         return Err(refuse(format!("a picture of {padded:?} elements with its padding")));
     }
-    let n_block = Some(product(&block)).filter(|&n| rows % n == 0);
-    let channels = n_block.map(|n_block| rows / n_block).ok_or_else(|| refuse("rows that are no whole blocks"))?;
+    let n_block = product(&block);
+    if rows % n_block != 0 {
+        return Err(refuse("rows that are no whole blocks"));
+    }
+    let channels = rows / n_block;
     let steps: Vec<i64> = (0..n).map(|i| (padded[i] - (dilations[i] * (block[i] - 1) + 1)) / strides[i] + 1).collect();
-    if steps.iter().any(|&steps| steps < 1) || product(&steps) != columns || rows.saturating_mul(columns) > MAX_CONSTANT {
-        return Err(refuse(format!("{columns} columns for {steps:?} windows")));
+    if steps.iter().any(|&steps| steps < 1) || product(&steps) != columns || n_block.saturating_mul(columns) > MAX_CONSTANT {
+        return Err(refuse(format!("{columns} columns of blocks of {n_block} for {steps:?} windows")));
     }
     let mut positions = vec![];
-    for b in 0..n_block.unwrap_or(0) {
+    for b in 0..n_block {
         let inside = unravel(b, &block);
         for w in 0..columns {
             let window = unravel(w, &steps);
@@ -265,25 +260,43 @@ fn eye_like(cx: &mut Cx) -> Results {
         None => cx.dtype(x)?,
     };
     let k = cx.int("k", 0)?;
-    let count =
-        rows.checked_mul(columns).filter(|&n| n <= MAX_CONSTANT).ok_or_else(|| refuse("a matrix too large to be written out"))?;
-    let marks: Vec<f64> = (0..count).map(|at| f64::from(u8::from(at % columns == (at / columns).saturating_add(k)))).collect();
-    let eye = Tensor::from_vec(&[rows as usize, columns as usize], marks);
-    one(cx.put_as(eye, dtype)?)
+    let mark = |at: usize| {
+        let at = at as i64;
+        f64::from(u8::from(at % columns == (at / columns).saturating_add(k)))
+    };
+    one(cx.put_numbers(&[rows, columns], dtype, mark)?)
 }
 
-/// Known while importing, as Relay's `arange` wants it.
+/// Written out: Relay's `arange` is a call that no kernel computes.
 fn range(cx: &mut Cx) -> Results {
     let dtype = cx.dtype(cx.input(0)?)?;
+    if dtype.is_int() {
+        return whole_range(cx, dtype);
+    }
     let bound = |cx: &mut Cx, i: usize, name: &str| cx.number_of(cx.input(i)?, name);
     let (start, limit, delta) = (bound(cx, 0, "start")?, bound(cx, 1, "limit")?, bound(cx, 2, "delta")?);
     let n = ((limit - start) / delta).ceil().max(0.0);
     if n.is_nan() || n > MAX_CONSTANT as f64 {
         return Err(refuse(format!("a range from {start} to {limit} by {delta}")));
     }
-    let n = n as usize;
-    let numbers: Vec<f64> = (0..n).map(|i| start + i as f64 * delta).collect();
-    one(cx.put_as(Tensor::from_vec(&[n], numbers), dtype)?)
+    one(cx.put_numbers(&[n as i64], dtype, |i| start + i as f64 * delta)?)
+}
+
+/// Of integers, which a float would round from 2^53 on.
+fn whole_range(cx: &mut Cx, dtype: DType) -> Results {
+    let bound = |i: usize, name: &str| match cx.ints_of(cx.input(i)?, name)?[..] {
+        [bound] => Ok(i128::from(bound)),
+        _ => Err(Refusal::wrong(format!("expected one number as {name}"))),
+    };
+    let (start, limit, delta) = (bound(0, "start")?, bound(1, "limit")?, bound(2, "delta")?);
+    if delta == 0 {
+        return Err(Refusal::wrong("a range by steps of 0"));
+    }
+    let way = if delta > 0 { limit - start } else { start - limit };
+    let n = (way + delta.abs() - 1).max(0) / delta.abs();
+    let n = usize::try_from(n).ok().filter(|&n| n as i64 <= MAX_CONSTANT);
+    let n = n.ok_or_else(|| refuse(format!("a range from {start} to {limit} by {delta}")))?;
+    one(cx.put_as(Tensor::from_fn(&[n], |i| (start + i as i128 * delta) as i64), dtype)?)
 }
 
 fn einsum(cx: &mut Cx) -> Results {
@@ -295,18 +308,16 @@ fn einsum(cx: &mut Cx) -> Results {
 }
 
 pub const FAMILY: &[Converter] = &[
-    op("Pad", &[2, 11, 13, 18, 19, 21], pad)
-        .but("widths that only a run knows, unless a constant is padded with")
-        .but("widths that only a run knows, unless a constant is padded with"),
-    op("CenterCropPad", &[18], center_crop_pad).but("a shape that only a run knows").but("a shape that only a run knows"),
+    op("Pad", &[2, 11, 13, 18, 19, 21], pad).but("widths that only a run knows, unless a constant is padded with"),
+    op("CenterCropPad", &[18], center_crop_pad).but("a shape that only a run knows"),
     op("DepthToSpace", &[1, 11, 13], depth_to_space),
     op("SpaceToDepth", &[1, 13], space_to_depth),
-    op("Col2Im", &[18], col2im).but("shapes that only a run knows").but("shapes that only a run knows"),
-    op("MaxUnpool", &[9, 11, 22], max_unpool).but("a shape that only a run knows").but("a shape that only a run knows"),
+    op("Col2Im", &[18], col2im).but("shapes that only a run knows"),
+    op("MaxUnpool", &[9, 11, 22], max_unpool).but("a shape that only a run knows"),
     op("Tile", &[6, 13], tile),
-    op("Expand", &[8, 13], expand),
+    op("Expand", &[8, 13], expand).but("an operand of unknown shape"),
     op("Trilu", &[14], trilu),
     op("EyeLike", &[9, 22], eye_like),
-    op("Range", &[11], range).but("bounds that only a run knows").but("bounds that only a run knows"),
+    op("Range", &[11], range).but("bounds that only a run knows"),
     op("Einsum", &[12], einsum),
 ];

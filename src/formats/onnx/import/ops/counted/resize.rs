@@ -5,12 +5,6 @@
 //! a product with a matrix that has a row of weights for each new position, which are the sums of the standard's reference
 //! (`onnx/reference/ops/op_resize.py`) worked out while importing.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::words::*;
 use super::{Converter, op};
 
@@ -97,6 +91,9 @@ fn resize(cx: &mut Cx) -> Results {
         antialias: cx.int("antialias", 0)? != 0,
         extrapolation: cx.float("extrapolation_value", 0.0)?,
     };
+    // Of sizes only.
+    let policy = cx.text("keep_aspect_ratio_policy", "stretch")?;
+    known_words(&how)?;
     let chosen = cx.small_ints("axes")?.unwrap_or_default();
     let roi = if how.coordinates == "tf_crop_and_resize" { cx.given_floats(1, "roi")? } else { vec![] };
     // An operand without elements is one that is left out, as operator set 11 has it.
@@ -106,7 +103,6 @@ fn resize(cx: &mut Cx) -> Results {
     };
     let axes = if has_sizes {
         let sizes = cx.given(3, "sizes")?;
-        let policy = cx.text("keep_aspect_ratio_policy", "stretch")?;
         sized(cx, x, &sizes, &chosen, &roi, &policy)?
     } else {
         let scales = cx.given_floats(2, "scales")?;
@@ -125,15 +121,22 @@ fn axes_of(cx: &Cx, x: Val, chosen: &[i64], n: usize) -> Result<Vec<usize>> {
     Ok(axes)
 }
 
-fn roi_of(roi: &[f64], i: usize, n: usize) -> (f64, f64) {
-    (roi.get(i).copied().unwrap_or(0.0), roi.get(i + n).copied().unwrap_or(1.0))
+/// Start and end of the part of an axis that is taken: all starts, then all ends.
+fn roi_of(roi: &[f64], i: usize, n: usize) -> Result<(f64, f64)> {
+    match roi.len() {
+        0 => Ok((0.0, 1.0)),
+        len if len == 2 * n => Ok((roi[i], roi[i + n])),
+        len => Err(Refusal::wrong(format!("`roi` has {len} numbers, expected {}", 2 * n))),
+    }
 }
 
 fn scaled(cx: &Cx, x: Val, scales: &[f64], chosen: &[i64], roi: &[f64]) -> Result<Vec<Axis>> {
     let axes = axes_of(cx, x, chosen, scales.len())?;
     let axis = |(i, &at): (usize, &usize)| {
         let (from, scale) = (cx.size(x, at)?, scales[i]);
-        Ok(Axis { at, from, to: (from as f64 * scale).floor() as i64, scale, roi: roi_of(roi, i, scales.len()) })
+        // Scales are float32, and so is the product: ten elements by 0.7 are seven.
+        let to = (from as f32 * scale as f32).floor() as i64;
+        Ok(Axis { at, from, to, scale, roi: roi_of(roi, i, scales.len())? })
     };
     axes.iter().enumerate().map(axis).collect()
 }
@@ -151,9 +154,9 @@ fn sized(cx: &Cx, x: Val, sizes: &[i64], chosen: &[i64], roi: &[f64], policy: &s
     };
     let axis = |(i, (&at, scale)): (usize, (&usize, f64))| {
         let to = common.map_or(sizes[i], |common| (common * from[i] as f64 + 0.5).floor() as i64);
-        Axis { at, from: from[i], to, scale: common.unwrap_or(scale), roi: roi_of(roi, i, sizes.len()) }
+        Ok(Axis { at, from: from[i], to, scale: common.unwrap_or(scale), roi: roi_of(roi, i, sizes.len())? })
     };
-    Ok(axes.iter().zip(scales).enumerate().map(axis).collect())
+    axes.iter().zip(scales).enumerate().map(axis).collect()
 }
 
 fn resized(cx: &mut Cx, x: Val, how: &How, axes: Vec<Axis>) -> Result {
@@ -165,7 +168,6 @@ fn resized(cx: &mut Cx, x: Val, how: &How, axes: Vec<Axis>) -> Result {
     if axes.is_empty() {
         return Ok(x);
     }
-    known_coordinates(how)?;
     if let Some(result) = as_picture(cx, x, how, &axes)? {
         return Ok(result);
     }
@@ -256,8 +258,9 @@ impl Axis {
     }
 }
 
-fn known_coordinates(how: &How) -> Result<()> {
-    const KNOWN: [&str; 7] = [
+/// Refuses words of other meaning than those below.
+fn known_words(how: &How) -> Result<()> {
+    const COORDINATES: [&str; 7] = [
         "half_pixel",
         "half_pixel_symmetric",
         "pytorch_half_pixel",
@@ -266,7 +269,14 @@ fn known_coordinates(how: &How) -> Result<()> {
         "tf_half_pixel_for_nn",
         "tf_crop_and_resize",
     ];
-    if KNOWN.contains(&&*how.coordinates) { Ok(()) } else { Err(refuse(format!("the coordinates `{}`", how.coordinates))) }
+    const NEAREST: [&str; 4] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
+    if !COORDINATES.contains(&&*how.coordinates) {
+        return Err(refuse(format!("the coordinates `{}`", how.coordinates)));
+    }
+    if !NEAREST.contains(&&*how.nearest) {
+        return Err(refuse(format!("the rounding `{}`", how.nearest)));
+    }
+    Ok(())
 }
 
 fn nearest(cx: &mut Cx, data: Val, how: &How, axis: &Axis) -> Result {
@@ -365,8 +375,6 @@ fn cubic(a: f64, x: f64) -> f64 {
 }
 
 pub const FAMILY: &[Converter] = &[
-    op("Resize", &[10, 11, 13, 18, 19], resize)
-        .but("sizes and scales that only a run knows")
-        .but("sizes and scales that only a run knows"),
-    op("Upsample", &[7, 9], upsample).but("scales that only a run knows").but("scales that only a run knows"),
+    op("Resize", &[10, 11, 13, 18, 19], resize).but("sizes and scales that only a run knows"),
+    op("Upsample", &[7, 9], upsample).but("scales that only a run knows"),
 ];

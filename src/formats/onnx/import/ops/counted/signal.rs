@@ -1,11 +1,5 @@
 //! Signals: `DFT`, `STFT`, and the windows that go with them, which are constants.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::words::*;
 use super::{Converter, op};
 use std::f64::consts::TAU;
@@ -19,12 +13,12 @@ fn wanted(cx: &mut Cx) -> Result<DType> {
 /// `a0 - a1 cos(x) + a2 cos(2x)` over one period, or up to its last point where it is not `periodic`.
 fn window(cx: &mut Cx, terms: &[f64]) -> Results {
     let size = cx.given_int(0, "a size")?;
-    if !(0..=MAX_CONSTANT).contains(&size) {
-        return Err(refuse(format!("a window of {size} numbers")));
+    if size < 0 {
+        return Err(Refusal::wrong(format!("a window of {size} numbers")));
     }
     let dtype = wanted(cx)?;
     let period = (if cx.int("periodic", 1)? != 0 { size } else { size - 1 }).max(1);
-    let at = |i: i64| {
+    let at = |i: usize| {
         let x = TAU * i as f64 / period as f64;
         terms
             .iter()
@@ -32,8 +26,7 @@ fn window(cx: &mut Cx, terms: &[f64]) -> Results {
             .map(|(k, a)| if k % 2 == 0 { a * (k as f64 * x).cos() } else { -a * (k as f64 * x).cos() })
             .sum::<f64>()
     };
-    let numbers: Vec<f64> = (0..size).map(at).collect();
-    one(cx.put_as(Tensor::from_vec(&[numbers.len()], numbers), dtype)?)
+    one(cx.put_numbers(&[size], dtype, at)?)
 }
 
 /// Triangles on the mel scale, in frequencies of a transform (`mel = 2595 log10(1 + f / 700)`).
@@ -159,16 +152,10 @@ fn stft(cx: &mut Cx) -> Results {
 }
 
 pub const FAMILY: &[Converter] = &[
-    op("DFT", &[17, 20], dft).but("a length that only a run knows").but("a length that only a run knows"),
-    op("STFT", &[17], stft)
-        .but("complex signals; steps and lengths that only a run knows")
-        .but("complex signals; steps and lengths that only a run knows"),
-    op("HannWindow", &[17], |cx| window(cx, &[0.5, 0.5])).but("a size that only a run knows").but("a size that only a run knows"),
-    op("HammingWindow", &[17], |cx| window(cx, &[25.0 / 46.0, 21.0 / 46.0]))
-        .but("a size that only a run knows")
-        .but("a size that only a run knows"),
-    op("BlackmanWindow", &[17], |cx| window(cx, &[0.42, 0.5, 0.08]))
-        .but("a size that only a run knows")
-        .but("a size that only a run knows"),
-    op("MelWeightMatrix", &[17], mel_weights).but("numbers that only a run knows").but("numbers that only a run knows"),
+    op("DFT", &[17, 20], dft).but("a length that only a run knows"),
+    op("STFT", &[17], stft).but("complex signals; steps and lengths that only a run knows"),
+    op("HannWindow", &[17], |cx| window(cx, &[0.5, 0.5])).but("a size that only a run knows"),
+    op("HammingWindow", &[17], |cx| window(cx, &[25.0 / 46.0, 21.0 / 46.0])).but("a size that only a run knows"),
+    op("BlackmanWindow", &[17], |cx| window(cx, &[0.42, 0.5, 0.08])).but("a size that only a run knows"),
+    op("MelWeightMatrix", &[17], mel_weights).but("numbers that only a run knows"),
 ];
