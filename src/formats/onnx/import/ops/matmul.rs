@@ -87,7 +87,8 @@ impl Cx<'_> {
         self.reshape(product, &whole)
     }
 
-    /// The same where dimensions of the batch are not known: both must have the same.
+    /// The same where one dimension of the batch is not known: both must have the same. Of two only their product would be
+    /// compared.
     fn open_batches(&mut self, a: Val, b: Val) -> Result {
         let (shape_a, shape_b) = (self.shape(a)?, self.shape(b)?);
         if shape_a.len() != shape_b.len() {
@@ -95,7 +96,9 @@ impl Cx<'_> {
         }
         let n_batch = shape_a.len().saturating_sub(2);
         let differ = |(a, b): (&Dim, &Dim)| a.value().zip(b.value()).is_some_and(|(a, b)| a != b);
-        if shape_a.iter().zip(&shape_b).take(n_batch).any(differ) {
+        let open = |(a, b): &(&Dim, &Dim)| a.value().is_none() || b.value().is_none();
+        let n_open = shape_a.iter().zip(&shape_b).take(n_batch).filter(open).count();
+        if n_open > 1 || shape_a.iter().zip(&shape_b).take(n_batch).any(differ) {
             return Err(Refusal::unsupported("batches that broadcast and are not known before running; `--shape` sets them"));
         }
         let matrix = |shape: &[Dim]| dims_of(shape.get(n_batch..).unwrap_or_default());

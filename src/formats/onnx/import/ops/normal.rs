@@ -1,11 +1,5 @@
 //! Normalisations: numbers less their mean, by their deviation, along some axes.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::words::*;
 use super::{Converter, op};
 
@@ -15,12 +9,26 @@ fn centred(cx: &mut Cx, x: Val, axes: &[i64]) -> Result<(Val, Val)> {
     Ok((mean, cx.binary("subtract", x, mean)?))
 }
 
+/// Refuses statistics of another dtype than float32 (`stash_type` 1).
+fn float_statistics(cx: &mut Cx) -> Result<()> {
+    match cx.int("stash_type", 1)? {
+        1 => Ok(()),
+        other => Err(refuse(format!("statistics of another dtype than float32 (stash_type={other})"))),
+    }
+}
+
 /// With the three results of ONNX; where only the first is wanted and Relay has it, one call.
 fn layer_norm(cx: &mut Cx) -> Results {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.opt(2));
     let (rank, epsilon) = (cx.rank(x)?, cx.float("epsilon", 1e-5)?);
     let axis = cx.axis_attr("axis", -1, rank)?;
-    if axis + 1 == rank && !cx.wants(1) && !cx.wants(2) && cx.rank(scale)? == 1 && cx.dim(scale, 0)? == cx.dim(x, axis)? {
+    float_statistics(cx)?;
+    if axis.saturating_add(1) == rank
+        && !cx.wants(1)
+        && !cx.wants(2)
+        && cx.rank(scale)? == 1
+        && cx.dim(scale, 0)? == cx.dim(x, axis)?
+    {
         let bias = match bias {
             Some(bias) => bias,
             None => cx.call("zeros_like", &[scale], &[])?,
@@ -28,8 +36,8 @@ fn layer_norm(cx: &mut Cx) -> Results {
         let attrs = [("axis", AttrValue::int(-1)), ("epsilon", AttrValue::float(epsilon))];
         return one(cx.call("nn.layer_norm", &[x, scale, bias], &attrs)?);
     }
-    let axes: Vec<i64> = (axis as i64..rank as i64).collect();
-    // `stash_type` 1: the statistics of half floats are float32.
+    let axes = axes_from(axis, rank);
+    // The statistics of half floats are float32.
     let dtype = cx.dtype(x)?;
     let wide = if dtype == DType::F64 { x } else { cx.cast(x, DType::F32)? };
     let (mean, diff) = centred(cx, wide, &axes)?;
@@ -59,15 +67,15 @@ fn instance_norm(cx: &mut Cx) -> Results {
 fn group_norm(cx: &mut Cx) -> Results {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let groups = cx.required_int("num_groups")?;
+    float_statistics(cx)?;
     let channels = cx.size(x, 1)?;
-    if groups < 1 || channels % groups != 0 {
-        return Err(refuse(format!("{channels} channels in {groups} groups")));
-    }
+    let of_group = channels.checked_div(groups).filter(|n| groups >= 1 && n.saturating_mul(groups) == channels);
+    let of_group = of_group.ok_or_else(|| refuse(format!("{channels} channels in {groups} groups")))?;
     let per_channel = |cx: &mut Cx, value: Val| {
         if cx.dim(value, 0)? == channels {
             return Ok(value);
         }
-        cx.call("repeat", &[value], &[("repeats", AttrValue::int(channels / groups)), ("axis", AttrValue::int(0))])
+        cx.call("repeat", &[value], &[("repeats", AttrValue::int(of_group)), ("axis", AttrValue::int(0))])
     };
     let (scale, bias) = (per_channel(cx, scale)?, per_channel(cx, bias)?);
     let epsilon = AttrValue::float(cx.float("epsilon", 1e-5)?);
@@ -118,11 +126,14 @@ fn mean_variance(cx: &mut Cx) -> Results {
     one(cx.binary("divide", diff, deviation)?)
 }
 
+const STASH: &str = "statistics of another dtype than float32";
+
 pub const FAMILY: &[Converter] = &[
-    op("LayerNormalization", &[17], layer_norm),
+    op("LayerNormalization", &[17], layer_norm).but(STASH),
     op("InstanceNormalization", &[6, 22], instance_norm),
-    op("GroupNormalization", &[18, 21], group_norm),
-    op("LRN", &[1, 13], lrn).but("an even `size`").but("an even `size`"),
+    op("GroupNormalization", &[18, 21], group_norm)
+        .but("an unknown number of channels; statistics of another dtype than float32"),
+    op("LRN", &[1, 13], lrn).but("an even `size`"),
     op("LpNormalization", &[1, 22], lp_norm),
     op("MeanVarianceNormalization", &[9, 13], mean_variance),
 ];

@@ -3,12 +3,6 @@
 //! ONNX rounds halves to the even number where Relay's `qnn` operators round them away from zero or upwards, so what ends in
 //! rounding is written with Relay's plain operators; sums of products are `qnn.conv2d` where that is the same.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::conv;
 use super::words::*;
 use super::{Converter, op};
@@ -20,7 +14,8 @@ fn along(cx: &mut Cx, value: Val, axis: usize, rank: usize) -> Result {
         1 if cx.dim(value, 0)? == 1 => cx.reshape(value, &[]),
         1 => {
             let n = cx.dim(value, 0)?;
-            let shape: Vec<i64> = std::iter::once(n).chain(std::iter::repeat_n(1, rank.saturating_sub(axis + 1))).collect();
+            let shape: Vec<i64> =
+                std::iter::once(n).chain(std::iter::repeat_n(1, rank.saturating_sub(axis).saturating_sub(1))).collect();
             cx.reshape(value, &shape)
         }
         _ => Ok(value),
@@ -54,16 +49,47 @@ fn settled(cx: &mut Cx, x: Val, zero_point: Option<Val>, dtype: DType) -> Result
     cx.cast(limited, dtype)
 }
 
-fn quantize_linear(cx: &mut Cx) -> Results {
-    let (x, scale, zero_point) = (cx.input(0)?, cx.input(1)?, cx.opt(2));
-    let rank = cx.rank(x)?;
-    let axis = if rank > 0 { cx.axis_attr("axis", 1, rank).unwrap_or(0) } else { 0 };
-    let dtype = zero_point.map_or(Ok(DType::U8), |zero_point| cx.dtype(zero_point))?;
+/// The attributes of forms that are refused, and scale and zero point as they broadcast against `x`.
+fn scale_and_zero(cx: &mut Cx, x: Val) -> Result<(Val, Option<Val>)> {
+    let (scale, zero_point) = (cx.input(1)?, cx.opt(2));
+    if cx.int("block_size", 0)? != 0 {
+        return Err(refuse("blocks of numbers, each with a scale"));
+    }
+    let (rank, axis) = (cx.rank(x)?, cx.int("axis", 1)?);
+    // One scale for all has no axis.
+    let single = cx.rank(scale)? == 0 || (cx.rank(scale)? == 1 && cx.dim(scale, 0)? == 1);
+    let axis = if single { 0 } else { cx.axis(axis, rank)? };
     let scale = along(cx, scale, axis, rank)?;
-    let zero_point = match zero_point {
-        Some(zero_point) => Some(along(cx, zero_point, axis, rank)?),
-        None => None,
+    let zero_point = zero_point.map(|zero_point| along(cx, zero_point, axis, rank)).transpose()?;
+    Ok((scale, zero_point))
+}
+
+/// The dtype that an attribute names, if it is there and not 0.
+fn named_dtype(cx: &mut Cx, name: &'static str) -> Result<Option<DType>> {
+    match cx.int(name, 0)? {
+        0 => Ok(None),
+        code => Ok(Some(cx.dtype_of(code)?)),
+    }
+}
+
+fn quantize_linear(cx: &mut Cx) -> Results {
+    let (x, zero_point) = (cx.input(0)?, cx.opt(2));
+    // Of 8-bit floats only.
+    cx.ignore("saturate");
+    if named_dtype(cx, "precision")?.is_some_and(|dtype| dtype != DType::F32) {
+        return Err(refuse("a division in another dtype than float32"));
+    }
+    let dtype = match (named_dtype(cx, "output_dtype")?, zero_point) {
+        (named, Some(zero_point)) => {
+            let dtype = cx.dtype(zero_point)?;
+            if named.is_some_and(|named| named != dtype) {
+                return Err(Refusal::wrong("`output_dtype` is not that of the zero point"));
+            }
+            dtype
+        }
+        (named, None) => named.unwrap_or(DType::U8),
     };
+    let (scale, zero_point) = scale_and_zero(cx, x)?;
     one(quantized(cx, x, scale, zero_point, dtype)?)
 }
 
@@ -80,14 +106,12 @@ fn dequantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>) -> Resu
 }
 
 fn dequantize_linear(cx: &mut Cx) -> Results {
-    let (x, scale, zero_point) = (cx.input(0)?, cx.input(1)?, cx.opt(2));
-    let rank = cx.rank(x)?;
-    let axis = if rank > 0 { cx.axis_attr("axis", 1, rank).unwrap_or(0) } else { 0 };
-    let scale = along(cx, scale, axis, rank)?;
-    let zero_point = match zero_point {
-        Some(zero_point) => Some(along(cx, zero_point, axis, rank)?),
-        None => None,
-    };
+    let x = cx.input(0)?;
+    let dtype = named_dtype(cx, "output_dtype")?;
+    let (scale, zero_point) = scale_and_zero(cx, x)?;
+    if dtype.is_some_and(|dtype| Ok(dtype) != cx.dtype(scale).map_err(drop)) {
+        return Err(refuse("a result of another dtype than the scale's"));
+    }
     one(dequantized(cx, x, scale, zero_point)?)
 }
 

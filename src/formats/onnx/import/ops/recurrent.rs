@@ -4,12 +4,6 @@
 //! What the inputs contribute to all gates is one product for all steps; each step adds that of the state before it. Sequences
 //! that end early keep their state from then on and give 0.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::curves;
 use super::words::*;
 use super::{Converter, op};
@@ -92,29 +86,42 @@ fn recurrent(cx: &mut Cx, cell: &Cell) -> Results {
         "bidirectional" => &[false, true],
         other => return Err(refuse(format!("the direction `{other}`"))),
     };
+    // W, R, B and P have a part for each direction.
+    for index in [1, 2, 3, 7] {
+        if let Some(weights) = cx.opt(index)
+            && cx.dim(weights, 0)? != signed(directions.len())
+        {
+            return Err(Refusal::wrong(format!("input {index} has not a part for each of {} directions", directions.len())));
+        }
+    }
     let mut results = vec![];
     for (i, &reverse) in directions.iter().enumerate() {
-        results.push(direction(cx, cell, &shared, x, hidden, i as i64, reverse)?);
+        results.push(direction(cx, cell, &shared, x, hidden, i, reverse)?);
     }
     outputs(cx, cell, results, batch_first)
+}
+
+/// Steps and directions are few.
+fn signed(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
 }
 
 /// A step is several calls; beyond so many a program is no good way to say it.
 const MAX_STEPS: usize = 4096;
 
 /// The results of one direction: the states of all steps `(steps, batch, hidden)`, and the last.
-fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: i64, reverse: bool) -> Result<(Val, State)> {
+fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: usize, reverse: bool) -> Result<(Val, State)> {
     let x = if reverse { reversed(cx, shared, x)? } else { x };
     let weights = part(cx, cx.input(1)?, i)?;
     let recurrence = part(cx, cx.input(2)?, i)?;
-    let rows = cell.gates * hidden;
+    let rows = cell.gates.saturating_mul(hidden);
     let mut inputs = cx.call("nn.dense", &[x, weights], &[("units", AttrValue::int(rows))])?;
     let mut direction = Direction {
         hidden,
         recurrence,
         bias: None,
         peepholes: None,
-        functions: functions(cx, cell, i as usize)?,
+        functions: functions(cx, cell, i)?,
         clip: cx.opt_float("clip")?,
         linear_before_reset: cx.int("linear_before_reset", 0)? != 0,
         input_forget: cx.int("input_forget", 0)? != 0,
@@ -143,7 +150,7 @@ fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: 
     }
     let mut all = vec![];
     for step in 0..shared.steps {
-        let input = cx.at(inputs, step as i64, 0)?;
+        let input = cx.at(inputs, signed(step), 0)?;
         let next = (cell.step)(cx, &direction, input, &state)?;
         let (next, shown) = ended(cx, shared, step, next, &state)?;
         state = next;
@@ -155,11 +162,11 @@ fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: 
 }
 
 /// The part of a tensor that belongs to one direction.
-fn part(cx: &mut Cx, value: Val, direction: i64) -> Result {
+fn part(cx: &mut Cx, value: Val, direction: usize) -> Result {
     if cx.dim(value, 0)? == 1 {
         return cx.call("squeeze", &[value], &[("axis", ints(&[0]))]);
     }
-    cx.at(value, direction, 0)
+    cx.at(value, signed(direction), 0)
 }
 
 /// Backwards, each sequence within its own length.
@@ -176,7 +183,7 @@ fn reversed(cx: &mut Cx, shared: &Shared, x: Val) -> Result {
 /// The state after a step, and what is shown of it: of sequences that have ended the state before, and 0.
 fn ended(cx: &mut Cx, shared: &Shared, step: usize, next: State, before: &State) -> Result<(State, Val)> {
     let Some(lengths) = shared.lengths else { return Ok((next, next.h)) };
-    let at = cx.put(Tensor::scalar(step as i32))?;
+    let at = cx.put(Tensor::scalar(i32::try_from(step).unwrap_or(i32::MAX)))?;
     let goes_on = cx.binary("less", at, lengths)?;
     let zero = cx.like(next.h, 0.0)?;
     let shown = cx.select(goes_on, next.h, zero)?;
@@ -229,10 +236,11 @@ fn functions(cx: &mut Cx, cell: &Cell, direction: usize) -> Result<Vec<Function>
         let beta = if takes_beta { betas.next() } else { None };
         found.push(Function { name: lower, alpha, beta });
     }
-    if found.len() < n * (direction + 1) {
+    let of_direction: Vec<Function> = found.into_iter().skip(n.saturating_mul(direction)).take(n).collect();
+    if of_direction.len() < n {
         return Err(refuse("fewer functions than directions need"));
     }
-    Ok(found.drain(n * direction..n * (direction + 1)).collect())
+    Ok(of_direction)
 }
 
 impl Direction {
@@ -301,7 +309,7 @@ fn rnn_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<St
 /// Gates in the order i, o, f, c.
 fn lstm_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<State> {
     let before = state.c.ok_or_else(|| refuse("a cell that is not there"))?;
-    let recurred = of.recur(cx, state.h, of.recurrence, of.bias, 4 * of.hidden)?;
+    let recurred = of.recur(cx, state.h, of.recurrence, of.bias, of.hidden.saturating_mul(4))?;
     let sum = cx.binary("add", input, recurred)?;
     let gates = cx.split(sum, 4, -1)?;
     let i = of.peep(cx, gates[0], 0, before)?;
@@ -330,7 +338,7 @@ fn gru_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<St
     let (z_in, r_in, h_in) = (inputs[0], inputs[1], inputs[2]);
     let (z, r, candidate);
     if of.linear_before_reset {
-        let recurred = of.recur(cx, h, of.recurrence, of.bias, 3 * of.hidden)?;
+        let recurred = of.recur(cx, h, of.recurrence, of.bias, of.hidden.saturating_mul(3))?;
         let recurred = cx.split(recurred, 3, -1)?;
         z = gate(cx, of, z_in, recurred[0])?;
         r = gate(cx, of, r_in, recurred[1])?;
@@ -364,14 +372,10 @@ fn gate(cx: &mut Cx, of: &Direction, input: Val, recurred: Val) -> Result {
     of.apply(cx, 0, sum)
 }
 
+const LENGTH: &str = "a length that is not known before running";
+
 pub const FAMILY: &[Converter] = &[
-    op("LSTM", &[7, 14, 22], |cx| recurrent(cx, &LSTM))
-        .but("a length that is not known before running")
-        .but("a length that is not known before running"),
-    op("GRU", &[7, 14, 22], |cx| recurrent(cx, &GRU))
-        .but("a length that is not known before running")
-        .but("a length that is not known before running"),
-    op("RNN", &[7, 14, 22], |cx| recurrent(cx, &RNN))
-        .but("a length that is not known before running")
-        .but("a length that is not known before running"),
+    op("LSTM", &[7, 14, 22], |cx| recurrent(cx, &LSTM)).but(LENGTH),
+    op("GRU", &[7, 14, 22], |cx| recurrent(cx, &GRU)).but(LENGTH),
+    op("RNN", &[7, 14, 22], |cx| recurrent(cx, &RNN)).but(LENGTH),
 ];

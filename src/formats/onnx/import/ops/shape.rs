@@ -3,7 +3,6 @@
 use super::super::build::Val;
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
-use super::super::tensors::dtype_of;
 use super::{Converter, op};
 use crate::ir::AttrValue;
 use crate::types::{DType, dims_of};
@@ -107,11 +106,9 @@ fn unsqueeze(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     let axes = axes_of(cx)?.ok_or_else(|| Refusal::wrong("`axes` are missing"))?;
     let Some(known) = cx.known_ints(axes) else {
-        // One axis is as many as Relay can put in somewhere.
-        let one = cx.shape(axes)?.first().and_then(|dim| dim.value()) == Some(1);
-        return match (one, cx.declared.first().cloned().flatten()) {
-            (_, Some(dims)) => Ok(vec![cx.reshape(x, &dims)?]),
-            _ => Err(Refusal::unsupported("axes that only a run knows")),
+        return match cx.declared.first().cloned().flatten() {
+            Some(dims) => Ok(vec![cx.reshape(x, &dims)?]),
+            None => Err(Refusal::unsupported("axes that only a run knows")),
         };
     };
     let rank = cx.rank(x)?.saturating_add(known.len());
@@ -154,23 +151,20 @@ fn size(cx: &mut Cx) -> Results {
     }
 }
 
-/// The dtype of an attribute that is a number of ONNX's.
-pub fn dtype_attr(cx: &mut Cx, name: &'static str, default: Option<i64>) -> Result<DType> {
-    let code = cx.opt_int(name)?.or(default).ok_or_else(|| Refusal::wrong(format!("`{name}` is missing")))?;
-    dtype_of(i32::try_from(code).unwrap_or(0)).map_err(Refusal::unsupported)
-}
-
 fn cast(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
-    let dtype = dtype_attr(cx, "to", None)?;
+    let to = cx.required_int("to")?;
+    let dtype = cx.dtype_of(to)?;
     // Of 8-bit floats only.
     cx.ignore("saturate");
+    cx.ignore("round_mode");
     Ok(vec![cx.cast(x, dtype)?])
 }
 
 fn cast_like(cx: &mut Cx) -> Results {
     let (x, like) = (cx.input(0)?, cx.input(1)?);
     cx.ignore("saturate");
+    cx.ignore("round_mode");
     let dtype = cx.dtype(like)?;
     Ok(vec![cx.cast(x, dtype)?])
 }
@@ -185,15 +179,16 @@ fn split(cx: &mut Cx) -> Results {
         true => cx.opt(1).map(|sizes| cx.ints_of(sizes, "sizes of pieces")).transpose()?,
         false => cx.ints("split")?,
     };
-    let n_pieces = match cx.version >= 18 {
-        true => cx.opt_int("num_outputs")?.and_then(|n| usize::try_from(n).ok()).filter(|&n| n <= cx.node.output.len()),
-        false => None,
-    };
+    let n_pieces = cx.node.output.len();
+    if let (true, Some(n)) = (cx.version >= 18, cx.opt_int("num_outputs")?)
+        && usize::try_from(n) != Ok(n_pieces)
+    {
+        return Err(Refusal::wrong(format!("`num_outputs` is {n}, and there are {n_pieces} results")));
+    }
     let sizes = match sizes {
         Some(sizes) => sizes,
         None => {
-            let (n, length) = (n_pieces.unwrap_or(cx.node.output.len()), cx.dim(x, axis)?);
-            let n = i64::try_from(n).unwrap_or(1).max(1);
+            let (n, length) = (i64::try_from(n_pieces).unwrap_or(1).max(1), cx.dim(x, axis)?);
             let size = length.saturating_add(n).saturating_sub(1).checked_div(n).unwrap_or(0);
             let begin = |piece: i64| piece.saturating_mul(size).min(length);
             (0..n).map(|piece| begin(piece.saturating_add(1)).saturating_sub(begin(piece))).collect()

@@ -22,13 +22,19 @@ fn slice(cx: &mut Cx) -> Results {
     let (Some(starts), Some(ends)) = (starts, ends) else { return Err(Refusal::wrong("`starts` or `ends` are missing")) };
     let n = cx.shape(starts)?.first().and_then(|dim| dim.value()).and_then(|n| usize::try_from(n).ok());
     let n = n.ok_or_else(|| Refusal::unsupported("bounds of an unknown number of axes"))?;
-    let axes = match axes {
+    if n > rank {
+        return Err(Refusal::wrong(format!("bounds of {n} axes of {rank}")));
+    }
+    let axes: Vec<usize> = match axes {
         Some(axes) => {
             let axes = cx.ints_of(axes, "axes")?;
             cx.axes(&axes, rank)?
         }
         None => (0..n).collect(),
     };
+    if axes.len() != n {
+        return Err(Refusal::wrong(format!("bounds of {n} axes, and {} axes", axes.len())));
+    }
     let known = [Some(starts), Some(ends), steps].map(|list| list.map_or(Some(vec![1; n]), |list| cx.known_ints(list)));
     if let [Some(starts), Some(ends), Some(steps)] = known {
         return Ok(vec![known_slice(cx, x, (&starts, &ends, &steps), &axes)?]);
@@ -46,8 +52,8 @@ fn known_slice(cx: &mut Cx, x: Val, (starts, ends, steps): (&[i64], &[i64], &[i6
     let shape = cx.shape(x)?;
     // The least integer, by which exporters say the very beginning, has no literal in a text.
     let literal = |bounds: &[i64]| -> Vec<i64> { bounds.iter().map(|&bound| bound.max(-i64::MAX)).collect() };
-    let (starts, mut ends) = (&literal(starts), literal(ends));
-    for (((start, end), step), &axis) in starts.iter().zip(&mut ends).zip(steps).zip(axes) {
+    let (starts, mut ends, steps) = (literal(starts), literal(ends), literal(steps));
+    for (((start, end), step), &axis) in starts.iter().zip(&mut ends).zip(&steps).zip(axes) {
         // What lies behind its end is nothing, which Relay wants to be said.
         let Some(length) = shape.get(axis).and_then(|dim| dim.value()) else { continue };
         let at = |value: i64| if value < 0 { value.saturating_add(length) } else { value };
@@ -59,9 +65,9 @@ fn known_slice(cx: &mut Cx, x: Val, (starts, ends, steps): (&[i64], &[i64], &[i6
         }
     }
     let attrs = [
-        ("begin", AttrValue::ints(starts)),
+        ("begin", AttrValue::ints(&starts)),
         ("end", AttrValue::ints(&ends)),
-        ("strides", AttrValue::ints(steps)),
+        ("strides", AttrValue::ints(&steps)),
         ("axes", positions(axes)),
     ];
     cx.call("strided_slice", &[x], &attrs)
@@ -96,7 +102,8 @@ fn open_slice(cx: &mut Cx, x: Val, bounds: [Val; 3], axes: &[usize]) -> Result {
     cx.call("dyn.strided_slice", &[&[x], lists.as_slice()].concat(), &attrs)
 }
 
-/// The positions of one axis; negative ones count from its end.
+/// The positions of one axis; negative ones count from its end. Of those that only a run knows Relay's operator takes the
+/// remainder by the length, so what is outside, an error in ONNX, is some element.
 fn gather(cx: &mut Cx) -> Results {
     let (x, indices) = (cx.input(0)?, cx.input(1)?);
     let axis = cx.int("axis", 0)?;
