@@ -11,7 +11,7 @@ use relayc::formats::onnx::proto::*;
 
 /// An operand.
 enum In {
-    /// An input of the program, of a dtype of ONNX and a shape.
+    /// An input of the program, of a dtype of ONNX and a shape; a negative dimension is one that only a run knows.
     Data(i32, &'static [i64]),
     Floats(&'static [i64], &'static [f32]),
     Ints(&'static [i64], &'static [i64]),
@@ -24,6 +24,7 @@ use In::{Bytes, Data, Floats, Ints, Missing};
 const F32: i32 = 1;
 const U8: i32 = 2;
 const I8: i32 = 3;
+const I32: i32 = 6;
 const I64: i32 = 7;
 const BOOL: i32 = 9;
 
@@ -70,7 +71,10 @@ fn model(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In],
         names.push(if matches!(operand, Missing) { String::new() } else { name(i) });
         initializer.extend(tensor(&name(i), operand));
         if let Data(dtype, dims) = operand {
-            let dim = |&dim: &i64| DimensionProto { dim_value: Some(dim), dim_param: None };
+            let dim = |&dim: &i64| match dim < 0 {
+                true => DimensionProto { dim_value: None, dim_param: Some(format!("n{dim}")) },
+                false => DimensionProto { dim_value: Some(dim), dim_param: None },
+            };
             let shape = Some(TensorShapeProto { dim: dims.iter().map(dim).collect() });
             let tensor_type = Some(TensorTypeProto { elem_type: Some(*dtype), shape });
             let ty = TypeProto { tensor_type, ..TypeProto::default() };
@@ -108,7 +112,11 @@ fn gives(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In],
 
 /// Requires the node to be refused, with a word of the reason.
 fn refused(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], reason: &str) {
-    let outcome = imported(model(kind, opset, attributes, operands, 1));
+    refused_of(kind, opset, attributes, operands, 1, reason);
+}
+
+fn refused_of(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], n_results: usize, reason: &str) {
+    let outcome = imported(model(kind, opset, attributes, operands, n_results));
     assert!(outcome.imported.is_none(), "{kind} is imported");
     let said = format!("{:?}", outcome.diagnostics);
     assert!(said.contains(reason), "{kind}: {said}");
@@ -128,6 +136,11 @@ fn reductions() {
     gives("ArgMax", 13, &[int("axis", 1), int("select_last_index", 1)], &[rows()], 1, "@main([7, 7, 8, 1]) == [[1], [0]]");
     let flags = [int("reverse", 1), int("exclusive", 1)];
     gives("CumSum", 14, &flags, &[Data(F32, &[3]), Ints(&[], &[0])], 1, "@main([1, 2, 3]) == [5, 3, 0]");
+    // Without axes nothing is added up, but what is done to each number.
+    let noop = || [int("noop_with_empty_axes", 1)];
+    gives("ReduceSumSquare", 18, &noop(), &[rows()], 1, "@main([1, -2, 3, 4]) == [[1, 4], [9, 16]]");
+    gives("ReduceL1", 18, &noop(), &[rows(), Ints(&[0], &[])], 1, "@main([1, -2, 3, 4]) == [[1, 2], [3, 4]]");
+    gives("ReduceLogSum", 18, &noop(), &[rows()], 1, "@main([1, 1, 0, inf]) == [[0, 0], [-inf, inf]]");
     refused("ReduceSum", 13, &[], &[rows(), Data(I64, &[1])], "axes that only a run knows");
     refused("ReduceSum", 13, &[], &[rows(), Ints(&[1], &[i64::MIN])], "the number");
 }
@@ -156,6 +169,19 @@ fn normalisations() {
     gives("GroupNormalization", 18, &groups, &[x(), one(&[2.0]), one(&[1.0])], 1, "@main([1, 3]) ~1e-6 [[[-1], [3]]]");
     let per_channel = [x(), Floats(&[2], &[2.0, 3.0]), Floats(&[2], &[1.0, 0.0])];
     gives("GroupNormalization", 21, &groups, &per_channel, 1, "@main([1, 3]) ~1e-6 [[[-1], [3]]]");
+    let said = int("stash_type", 1);
+    gives(
+        "LayerNormalization",
+        17,
+        &[said.clone()],
+        &[Data(F32, &[1, 2]), ones()],
+        1,
+        "@main([1, 3]) ~1e-6 [[-0.999995, 0.999995]]",
+    );
+    let per_channel = || [x(), Floats(&[2], &[2.0, 3.0]), Floats(&[2], &[1.0, 0.0])];
+    let stashed = [&groups[..], &[said]].concat();
+    gives("GroupNormalization", 21, &stashed, &per_channel(), 1, "@main([1, 3]) ~1e-6 [[[-1], [3]]]");
+    refused("GroupNormalization", 21, &[&groups[..], &[int("stash_type", 11)]].concat(), &per_channel(), "stash_type=11");
     gives("LpNormalization", 1, &[int("p", 1)], &[Data(F32, &[2])], 1, "@main([-1, 3]) == [-0.25, 0.75]");
     refused("LRN", 13, &[int("size", 2)], &[Data(F32, &[1, 4, 1, 1])], "odd");
 }
@@ -197,6 +223,14 @@ fn positions() {
         "@main([5]) == [[[[0, 0], [0, 5]]]]",
     );
     refused("GatherND", 13, &[], &[x(), Ints(&[1, 3], &[0, 0, 0])], "more indices");
+    let many = [Data(F32, &[1 << 31, 1, 1])];
+    refused_of("MaxPool", 12, &[ints("kernel_shape", &[1])], &many, 2, "in 2147483648 planes");
+    let bounds = || [Data(F32, &[3]), Data(I64, &[1 << 40]), Data(I64, &[1 << 40])];
+    refused("Slice", 13, &[], &bounds(), "bounds of 1099511627776 axes of 1");
+    let back = [Data(F32, &[3]), Ints(&[1], &[-1]), Ints(&[1], &[i64::MIN]), Missing, Ints(&[1], &[i64::MIN])];
+    gives("Slice", 13, &[], &back, 1, "@main([1, 2, 3]) == [3]");
+    let axes = [Data(F32, &[3]), Ints(&[1], &[0]), Ints(&[1], &[1]), Ints(&[0], &[])];
+    refused("Slice", 13, &[], &axes, "bounds of 1 axes, and 0 axes");
 }
 
 #[test]
@@ -215,6 +249,14 @@ fn resizing() {
     let roi = Floats(&[6], &[0.0, 0.0, 0.5, 1.0, 1.0, 1.5]);
     let operands = [Data(F32, &[1, 1, 3]), roi, Missing, Ints(&[3], &[1, 1, 3])];
     gives("Resize", 13, &crop, &operands, 1, "@main([1, 2, 3]) ~1e-5 [[[2, 3, 7]]]");
+    // 0.7 is less as float32, and its product with 10 is 7 again.
+    let floor = [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")];
+    let stretched = [&floor[..], &[text("keep_aspect_ratio_policy", "stretch")]].concat();
+    let tenths = [Data(F32, &[1, 1, 10]), Missing, Floats(&[3], &[1.0, 1.0, 0.7])];
+    gives("Resize", 18, &stretched, &tenths, 1, "@main([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]) == [[[0, 1, 2, 4, 5, 7, 8]]]");
+    refused("Resize", 13, &[text("nearest_mode", "sideways")], &sizes(&[1, 1, 4]), "the rounding `sideways`");
+    let short = [Data(F32, &[1, 1, 3]), Floats(&[2], &[0.5, 1.0]), Missing, Ints(&[3], &[1, 1, 3])];
+    refused("Resize", 13, &crop, &short, "`roi` has 2 numbers, expected 6");
     refused("Resize", 13, &[], &[Data(F32, &[1, 1, 4]), Missing, Floats(&[3], &[1.0, 1.0, f32::NAN])], "elements made of");
     refused("Resize", 13, &[], &[Data(F32, &[1, 1, 4]), Missing, Floats(&[3], &[1.0, 1.0, 1e9])], "positions");
     refused("Resize", 13, &[], &[Data(F32, &[1, 1, 4]), Missing, Data(F32, &[3])], "only a run knows");
@@ -241,8 +283,16 @@ fn moving() {
     gives("Expand", 13, &[], &[Data(F32, &[2, 1]), Ints(&[1], &[3])], 1, "@main([1, 2]) == [[1, 1, 1], [2, 2, 2]]");
     gives("Expand", 13, &[], &[Data(F32, &[2, 1]), Data(I64, &[1])], 1, "@main([1, 2], [3]) == [[1, 1, 1], [2, 2, 2]]");
     gives("Range", 11, &[], &[Ints(&[], &[5]), Ints(&[], &[-1]), Ints(&[], &[-2])], 1, "@main() == [5, 3, 1]");
+    let exact = [Ints(&[], &[9_007_199_254_740_993]), Ints(&[], &[9_007_199_254_740_995]), Ints(&[], &[1])];
+    gives("Range", 11, &[], &exact, 1, "@main() == [9007199254740993, 9007199254740994]");
+    gives("Range", 11, &[], &[Ints(&[], &[1]), Ints(&[], &[5]), Ints(&[], &[-2])], 1, "@main() == []");
+    gives("Range", 11, &[], &[Floats(&[], &[0.5]), Floats(&[], &[2.0]), Floats(&[], &[0.5])], 1, "@main() == [0.5, 1, 1.5]");
+    refused("Range", 11, &[], &[Ints(&[], &[1]), Ints(&[], &[5]), Ints(&[], &[0])], "steps of 0");
     gives("EyeLike", 9, &[int("k", 1), int("dtype", 7)], &[Data(F32, &[2, 2])], 1, "@main([1, 2, 3, 4]) == [[0, 1], [0, 0]]");
     gives("Split", 18, &[], &[row(), Ints(&[2], &[0, 3])], 2, "@main([1, 2, 3]) == ([], [1, 2, 3])");
+    refused_of("Split", 18, &[int("num_outputs", 3)], &[row()], 2, "`num_outputs` is 3, and there are 2 results");
+    let no_rows = [Data(F32, &[1, 0, 1]), Ints(&[1], &[1 << 25]), Ints(&[1], &[1 << 25])];
+    refused("Col2Im", 18, &[], &no_rows, "columns of blocks of 33554432");
     let huge = Ints(&[2], &[1 << 31, 1 << 31]);
     refused("Pad", 19, &[text("mode", "wrap")], &[row(), huge], "goes round");
     refused("Pad", 13, &[], &[row(), Ints(&[2], &[i64::MAX, i64::MAX])], "the number");
@@ -258,6 +308,15 @@ fn quantized_numbers() {
     let zero = || Bytes(I8, &[], &[0]);
     let line = "@main([0.5, 1.5, 2.5, -300]) == [0, 2, 2, -128]";
     gives("QuantizeLinear", 13, &[], &[Data(F32, &[4]), scale(&[1.0]), zero()], 1, line);
+    // Since operator set 21 what is left out may be written out.
+    let said = || [int("saturate", 1), int("block_size", 0), int("axis", 7)];
+    let plain = || [Data(F32, &[1]), scale(&[1.0])];
+    gives("QuantizeLinear", 21, &[&said()[..], &[int("output_dtype", 0)]].concat(), &plain(), 1, "@main([-300]) == [0]");
+    gives("QuantizeLinear", 21, &[&said()[..], &[int("output_dtype", 3)]].concat(), &plain(), 1, "@main([-300]) == [-128]");
+    gives("DequantizeLinear", 21, &[int("block_size", 0)], &[Data(U8, &[1]), scale(&[2.0])], 1, "@main([3]) == [6]");
+    refused("DequantizeLinear", 21, &[int("block_size", 2)], &[Data(U8, &[1]), scale(&[2.0])], "blocks");
+    refused("QuantizeLinear", 21, &[int("output_dtype", 16)], &plain(), "quantized to `bfloat16`");
+    refused("QuantizeLinear", 13, &[int("axis", 5)], &[Data(F32, &[2]), scale(&[1.0, 2.0])], "axis 5 is out of range");
     let by_rows = [Data(U8, &[2, 1]), scale(&[2.0, 3.0]), Bytes(U8, &[2], &[1, 0])];
     gives("DequantizeLinear", 13, &[int("axis", 0)], &by_rows, 1, "@main([1, 2]) == [[0], [6]]");
     gives("DynamicQuantizeLinear", 11, &[], &[Data(F32, &[2])], 3, "@main([0, 255]) == ([0, 255], 1, 0)");
@@ -296,6 +355,7 @@ fn recurrence() {
     gives("GRU", 14, &[hidden()], &gru(), 1, "@main([1]) ~1e-6 [[[[0.5878697]]]]");
     gives("GRU", 14, &[hidden(), int("linear_before_reset", 1)], &gru(), 1, "@main([1]) ~1e-6 [[[[0.585266]]]]");
     refused("RNN", 14, &[hidden(), text("direction", "sideways")], &simple(), "sideways");
+    refused("RNN", 14, &[hidden(), text("direction", "bidirectional")], &simple(), "input 1 has not a part for each of 2");
 }
 
 #[test]
@@ -336,6 +396,12 @@ fn curves() {
     gives("Mod", 13, &[int("fmod", 1)], &two(), 1, "@main([-4, 4]) == [-1, 1]");
     gives("Mod", 13, &[], &[Data(I64, &[2]), Ints(&[], &[3])], 1, "@main([-4, 4]) == [2, 1]");
     gives("Pow", 13, &[], &[Data(I64, &[2]), Ints(&[], &[3])], 1, "@main([-4, 4]) == [-64, 64]");
+    // Integers are multiplied where the exponent is known; else float64 holds those up to 2^53.
+    let square = [Data(I64, &[1]), Ints(&[], &[2])];
+    gives("Pow", 13, &[], &square, 1, "@main([3037000499]) == [9223372030926249001]");
+    gives("Pow", 13, &[], &[Data(I64, &[2]), Floats(&[1], &[11.0])], 1, "@main([-3, 2]) == [-177147, 2048]");
+    gives("Pow", 13, &[], &[Data(I64, &[2]), Ints(&[], &[0])], 1, "@main([0, 5]) == [1, 1]");
+    gives("Pow", 13, &[], &[Data(I32, &[1]), Data(F32, &[1])], 1, "@main([16777217], [1]) == [16777217]");
     // The upper bound wins where it is the smaller one.
     let bounds = [Data(F32, &[2]), Floats(&[], &[2.0]), Floats(&[], &[1.0])];
     gives("Clip", 13, &[], &bounds, 1, "@main([0, 5]) == [1, 1]");
@@ -363,4 +429,56 @@ fn transposed_convolutions() {
     let upper = [&shorter[..], &[text("auto_pad", "SAME_UPPER")]].concat();
     gives("ConvTranspose", 11, &upper, &x(), 1, "@main([1, 2]) == [[[1, 10, 2]]]");
     refused("ConvTranspose", 11, &[ints("strides", &[1 << 40])], &x(), "the number");
+    refused("ConvTranspose", 11, &[ints("output_shape", &[-1])], &x(), "`output_shape` has the number -1");
+}
+
+/// Rounding up leaves out what would begin behind the data, in the padding at the end.
+#[test]
+fn pools_that_round_up() {
+    let row = || [Data(F32, &[1, 1, 5])];
+    let window = [ints("kernel_shape", &[2]), ints("strides", &[3]), ints("pads", &[1, 1]), int("ceil_mode", 1)];
+    gives("MaxPool", 12, &window, &row(), 1, "@main([1, 2, 3, 4, 5]) == [[[1, 4]]]");
+    gives("MaxPool", 12, &window, &row(), 2, "@main([1, 2, 3, 4, 5]) == ([[[1, 4]]], [[[0, 3]]])");
+    gives("AveragePool", 19, &window, &row(), 1, "@main([1, 2, 3, 4, 5]) == [[[1, 3.5]]]");
+    let counted = [&window[..], &[int("count_include_pad", 1)]].concat();
+    gives("AveragePool", 19, &counted, &row(), 1, "@main([1, 2, 3, 4, 5]) == [[[0.5, 3.5]]]");
+    // The last window begins in the data and reaches over the end.
+    let over = [ints("kernel_shape", &[2]), ints("strides", &[2]), int("ceil_mode", 1)];
+    gives("MaxPool", 12, &over, &row(), 1, "@main([1, 2, 3, 4, 5]) == [[[2, 4, 5]]]");
+    gives("LpPool", 18, &over, &[Data(F32, &[1, 1, 3])], 1, "@main([3, 4, 5]) == [[[5, 5]]]");
+    let open = || [Data(F32, &[1, 1, -1])];
+    gives("MaxPool", 12, &over, &open(), 1, "@main([[[1, 2, 3]]]) == [[[2, 3]]]");
+    refused("MaxPool", 12, &window, &open(), "`ceil_mode`");
+    refused("GlobalLpPool", 2, &[], &[Data(F32, &[1, 2])], "no spatial axes");
+}
+
+/// Points lie between elements of the picture `10 y + x`, whose middles are at halves.
+#[test]
+fn boxes_of_half_pixels() {
+    let picture = "[0, 1, 2, 3, 10, 11, 12, 13, 20, 21, 22, 23, 30, 31, 32, 33]";
+    let operands = |boxes: In, n: i64| {
+        let pictures = if n == 1 { Ints(&[1], &[0]) } else { Ints(&[2], &[0, 0]) };
+        [Data(F32, &[1, 1, 4, 4]), boxes, pictures]
+    };
+    let one_point = || [int("sampling_ratio", 1)];
+    // Half an element wide; and outside, where nothing is.
+    let line = format!("@main({picture}, [[1, 1, 1.5, 1.5], [-3, -3, -2, -2]]) == [[[[8.25]]], [[[0]]]]");
+    gives("RoiAlign", 16, &one_point(), &operands(Data(F32, &[2, 4]), 2), 1, &line);
+    let whole = || operands(Floats(&[1, 4], &[0.5, 0.5, 2.5, 2.5]), 1);
+    gives("RoiAlign", 16, &[], &whole(), 1, &format!("@main({picture}) == [[[[11]]]]"));
+    let bins = [int("output_height", 1), int("output_width", 2), int("sampling_ratio", 2)];
+    let line = format!("@main({picture}, [[0.5, 0.5, 2.5, 2.5]]) == [[[[10.5, 11.5]]]]");
+    gives("RoiAlign", 16, &bins, &operands(Data(F32, &[1, 4]), 1), 1, &line);
+    refused("RoiAlign", 16, &[], &operands(Data(F32, &[1, 4]), 1), "that only a run knows");
+    refused("RoiAlign", 16, &[], &operands(Floats(&[1, 4], &[1.0, 1.0, 1.5, 1.5]), 1), "boxes that are small");
+    let sideways = [text("coordinate_transformation_mode", "sideways")];
+    refused("RoiAlign", 16, &sideways, &whole(), "the coordinates `sideways`");
+}
+
+/// Of batches one dimension may be open: of two only the product would be compared.
+#[test]
+fn open_batches() {
+    let line = "@main([[[[1]]], [[[2]]]], [[[[3]]], [[[5]]]]) == [[[[3]]], [[[10]]]]";
+    gives("MatMul", 13, &[], &[Data(F32, &[-1, 1, 1, 1]), Data(F32, &[-1, 1, 1, 1])], 1, line);
+    refused("MatMul", 13, &[], &[Data(F32, &[-1, -2, 1, 1]), Data(F32, &[-1, -2, 1, 1])], "batches that broadcast");
 }

@@ -2,15 +2,11 @@
 
 use super::super::cx::{Cx, Results};
 use super::super::errors::Refusal;
+use super::words::unary;
 use super::{Converter, op};
 use crate::ir::AttrValue;
 use crate::tensor::Tensor;
 use crate::types::DType;
-
-fn one(cx: &mut Cx, relay: &str) -> Results {
-    let x = cx.input(0)?;
-    Ok(vec![cx.unary(relay, x)?])
-}
 
 fn leaky_relu(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
@@ -79,7 +75,7 @@ fn identity(cx: &mut Cx) -> Results {
 fn relu(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     if cx.dtype(x)?.is_float() {
-        return one(cx, "nn.relu");
+        return unary(cx, "nn.relu");
     }
     let dtype = cx.dtype(x)?;
     let zero = Tensor::full(dtype, &[], 0.0).ok_or_else(|| Refusal::unsupported(format!("elements of {dtype}")))?;
@@ -93,6 +89,6 @@ pub const FAMILY: &[Converter] = &[
     op("LeakyRelu", &[6, 16], leaky_relu),
     op("PRelu", &[7, 9, 16], prelu),
     op("Relu", &[6, 13, 14], relu),
-    op("Sigmoid", &[6, 13], |cx| one(cx, "sigmoid")),
-    op("Tanh", &[6, 13], |cx| one(cx, "tanh")),
+    op("Sigmoid", &[6, 13], |cx| unary(cx, "sigmoid")),
+    op("Tanh", &[6, 13], |cx| unary(cx, "tanh")),
 ];

@@ -3,20 +3,9 @@
 use super::super::build::Val;
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
+use super::words::{binary, unary};
 use super::{Converter, op};
 use crate::types::DType;
-
-/// A call of a Relay operator on two operands.
-fn two(cx: &mut Cx, relay: &str) -> Results {
-    let (a, b) = (cx.input(0)?, cx.input(1)?);
-    Ok(vec![cx.binary(relay, a, b)?])
-}
-
-/// A call of a Relay operator on one operand.
-fn one(cx: &mut Cx, relay: &str) -> Results {
-    let x = cx.input(0)?;
-    Ok(vec![cx.unary(relay, x)?])
-}
 
 /// Operands of any number, put together by a Relay operator of two.
 fn chain(cx: &mut Cx, relay: &str) -> Result {
@@ -25,19 +14,52 @@ fn chain(cx: &mut Cx, relay: &str) -> Result {
     rest.iter().try_fold(first, |so_far, &operand| cx.binary(relay, so_far, operand))
 }
 
-/// The exponent may be of another dtype than the base, whose dtype the result has; powers of integers are computed in floats.
+/// The exponent may be of another dtype than the base, whose dtype the result has. Integers are multiplied where it is known how
+/// often; else their powers are computed in float64.
 fn pow(cx: &mut Cx) -> Results {
     let (base, exponent) = (cx.input(0)?, cx.input(1)?);
     let dtype = cx.dtype(base)?;
-    let exponent_dtype = cx.dtype(exponent)?;
-    let wide = match (dtype.is_float(), exponent_dtype.is_float()) {
-        (true, _) => dtype,
-        (false, true) => exponent_dtype,
-        (false, false) => DType::F64,
-    };
-    let (base, exponent) = (cx.cast(base, wide)?, cx.cast(exponent, wide)?);
+    if dtype.is_float() {
+        let exponent = cx.cast(exponent, dtype)?;
+        return Ok(vec![cx.binary("power", base, exponent)?]);
+    }
+    if let Some(times) = small_exponent(cx, base, exponent)? {
+        return Ok(vec![multiplied(cx, base, times)?]);
+    }
+    let (base, exponent) = (cx.cast(base, DType::F64)?, cx.cast(exponent, DType::F64)?);
     let power = cx.binary("power", base, exponent)?;
     Ok(vec![cx.cast(power, dtype)?])
+}
+
+/// The exponent, where it is a known number of at most [`MAX_EXPONENT`] that leaves the base its shape.
+fn small_exponent(cx: &Cx, base: Val, exponent: Val) -> Result<Option<u32>> {
+    if cx.rank(exponent)? > cx.rank(base)? {
+        return Ok(None);
+    }
+    Ok(match cx.known(exponent).map(|known| known.to_f64s()).as_deref() {
+        Some(&[times]) => (0..=MAX_EXPONENT).find(|&n| f64::from(n) == times),
+        _ => None,
+    })
+}
+
+/// A 64-bit integer other than -1, 0 and 1 has no greater power.
+const MAX_EXPONENT: u32 = 63;
+
+/// The product of so many times `x`, by its squares.
+fn multiplied(cx: &mut Cx, x: Val, times: u32) -> Result {
+    let mut product = None;
+    for bit in (0..u32::BITS.saturating_sub(times.leading_zeros())).rev() {
+        let square = product.map(|product| cx.binary("multiply", product, product)).transpose()?;
+        product = match (square, times.checked_shr(bit).unwrap_or(0) % 2 == 1) {
+            (Some(square), true) => Some(cx.binary("multiply", square, x)?),
+            (None, true) => Some(x),
+            (square, false) => square,
+        };
+    }
+    match product {
+        Some(product) => Ok(product),
+        None => cx.unary("ones_like", x),
+    }
 }
 
 fn reciprocal(cx: &mut Cx) -> Results {
@@ -76,34 +98,34 @@ fn all(cx: &mut Cx, relay: &str) -> Results {
 
 pub const FAMILY: &[Converter] = &[
     op("Abs", &[6, 13], abs),
-    op("Acos", &[7, 22], |cx| one(cx, "acos")),
-    op("Acosh", &[9, 22], |cx| one(cx, "acosh")),
-    op("Add", &[7, 13, 14], |cx| two(cx, "add")),
-    op("Asin", &[7, 22], |cx| one(cx, "asin")),
-    op("Asinh", &[9, 22], |cx| one(cx, "asinh")),
-    op("Atan", &[7, 22], |cx| one(cx, "atan")),
-    op("Atanh", &[9, 22], |cx| one(cx, "atanh")),
-    op("Ceil", &[6, 13], |cx| one(cx, "ceil")),
-    op("Cos", &[7, 22], |cx| one(cx, "cos")),
-    op("Cosh", &[9, 22], |cx| one(cx, "cosh")),
-    op("Div", &[7, 13, 14], |cx| two(cx, "divide")),
-    op("Erf", &[9, 13], |cx| one(cx, "erf")),
-    op("Exp", &[6, 13], |cx| one(cx, "exp")),
-    op("Floor", &[6, 13], |cx| one(cx, "floor")),
-    op("Log", &[6, 13], |cx| one(cx, "log")),
+    op("Acos", &[7, 22], |cx| unary(cx, "acos")),
+    op("Acosh", &[9, 22], |cx| unary(cx, "acosh")),
+    op("Add", &[7, 13, 14], |cx| binary(cx, "add")),
+    op("Asin", &[7, 22], |cx| unary(cx, "asin")),
+    op("Asinh", &[9, 22], |cx| unary(cx, "asinh")),
+    op("Atan", &[7, 22], |cx| unary(cx, "atan")),
+    op("Atanh", &[9, 22], |cx| unary(cx, "atanh")),
+    op("Ceil", &[6, 13], |cx| unary(cx, "ceil")),
+    op("Cos", &[7, 22], |cx| unary(cx, "cos")),
+    op("Cosh", &[9, 22], |cx| unary(cx, "cosh")),
+    op("Div", &[7, 13, 14], |cx| binary(cx, "divide")),
+    op("Erf", &[9, 13], |cx| unary(cx, "erf")),
+    op("Exp", &[6, 13], |cx| unary(cx, "exp")),
+    op("Floor", &[6, 13], |cx| unary(cx, "floor")),
+    op("Log", &[6, 13], |cx| unary(cx, "log")),
     op("Max", &[6, 8, 12, 13], |cx| all(cx, "maximum")),
     op("Mean", &[6, 8, 13], mean),
     op("Min", &[6, 8, 12, 13], |cx| all(cx, "minimum")),
-    op("Mul", &[7, 13, 14], |cx| two(cx, "multiply")),
-    op("Neg", &[6, 13], |cx| one(cx, "negative")),
-    op("Pow", &[7, 12, 13, 15], pow),
+    op("Mul", &[7, 13, 14], |cx| binary(cx, "multiply")),
+    op("Neg", &[6, 13], |cx| unary(cx, "negative")),
+    op("Pow", &[7, 12, 13, 15], pow).but("powers of integers beyond 2^53, where the exponent is none that is known and below 64"),
     op("Reciprocal", &[6, 13], reciprocal),
     op("Round", &[11, 22], round),
-    op("Sign", &[9, 13], |cx| one(cx, "sign")),
-    op("Sin", &[7, 22], |cx| one(cx, "sin")),
-    op("Sinh", &[9, 22], |cx| one(cx, "sinh")),
-    op("Sqrt", &[6, 13], |cx| one(cx, "sqrt")),
-    op("Sub", &[7, 13, 14], |cx| two(cx, "subtract")),
+    op("Sign", &[9, 13], |cx| unary(cx, "sign")),
+    op("Sin", &[7, 22], |cx| unary(cx, "sin")),
+    op("Sinh", &[9, 22], |cx| unary(cx, "sinh")),
+    op("Sqrt", &[6, 13], |cx| unary(cx, "sqrt")),
+    op("Sub", &[7, 13, 14], |cx| binary(cx, "subtract")),
     op("Sum", &[6, 8, 13], |cx| all(cx, "add")),
-    op("Tan", &[7, 22], |cx| one(cx, "tan")),
+    op("Tan", &[7, 22], |cx| unary(cx, "tan")),
 ];

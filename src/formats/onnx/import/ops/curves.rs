@@ -8,11 +8,6 @@ fn map(cx: &mut Cx, f: fn(&mut Cx, Val) -> Result) -> Results {
     one(f(cx, x)?)
 }
 
-fn binary(cx: &mut Cx, op: &str) -> Results {
-    let (a, b) = (cx.input(0)?, cx.input(1)?);
-    one(cx.binary(op, a, b)?)
-}
-
 fn with_alpha(cx: &mut Cx, default: f32, f: fn(&mut Cx, Val, f64) -> Result) -> Results {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", default)?);
     one(f(cx, x, alpha)?)
@@ -210,12 +205,12 @@ pub const FAMILY: &[Converter] = &[
     op("Softplus", &[1, 22], |cx| map(cx, softplus)),
     op("Softsign", &[1, 22], |cx| map(cx, softsign)),
     op("IsInf", &[10, 20], is_inf),
-    op("IsNaN", &[9, 13, 20], |cx| map(cx, |cx, x| cx.unary("isnan", x))),
+    op("IsNaN", &[9, 13, 20], |cx| unary(cx, "isnan")),
     op("BitShift", &[11], bit_shift),
     op("BitwiseAnd", &[18], |cx| binary(cx, "bitwise_and")),
     op("BitwiseOr", &[18], |cx| binary(cx, "bitwise_or")),
     op("BitwiseXor", &[18], |cx| binary(cx, "bitwise_xor")),
-    op("BitwiseNot", &[18], |cx| map(cx, |cx, x| cx.unary("bitwise_not", x))),
+    op("BitwiseNot", &[18], |cx| unary(cx, "bitwise_not")),
     op("Mod", &[10, 13], modulo),
     op("Clip", &[6, 11, 12, 13], clip),
 ];

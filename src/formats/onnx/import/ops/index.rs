@@ -1,13 +1,8 @@
 //! Operators that pick elements by their positions or put them there: `Gather…`, `Scatter…`, `OneHot`, `TopK` and their kin.
 //!
 //! ONNX counts positions from the end where they are negative, in every one of them; Relay's do not, or only some, so what may be
-//! negative is made positive first. Positions outside of an axis are errors in both.
-
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
+//! negative is made positive first. Positions outside of an axis are errors in both, but of `Gather` (`slice.rs`),
+//! where they go round.
 
 use super::words::*;
 use super::{Converter, op};
@@ -34,10 +29,8 @@ fn from_start(cx: &mut Cx, positions: Val, lengths: &[i64]) -> Result {
 
 fn gather_elements(cx: &mut Cx) -> Results {
     let (data, indices) = (cx.input(0)?, cx.input(1)?);
-    let axis = {
-        let rank = cx.rank(data)?;
-        cx.axis_attr("axis", 0, rank)?
-    };
+    let rank = cx.rank(data)?;
+    let axis = cx.axis_attr("axis", 0, rank)?;
     let length = cx.dim(data, axis)?;
     let indices = from_start(cx, indices, &[length])?;
     one(cx.call("gather", &[data, indices], &[("axis", int(axis))])?)
@@ -78,10 +71,8 @@ fn reduction(cx: &mut Cx) -> Result<&'static str> {
 
 fn scatter_elements(cx: &mut Cx) -> Results {
     let (data, indices, updates) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
-    let axis = {
-        let rank = cx.rank(data)?;
-        cx.axis_attr("axis", 0, rank)?
-    };
+    let rank = cx.rank(data)?;
+    let axis = cx.axis_attr("axis", 0, rank)?;
     let attrs = [("axis", int(axis)), ("reduction", AttrValue::str(reduction(cx)?))];
     one(cx.call("scatter_elements", &[data, indices, updates], &attrs)?)
 }
@@ -96,7 +87,7 @@ fn scatter_nd(cx: &mut Cx) -> Results {
 fn one_hot(cx: &mut Cx) -> Results {
     let (indices, depth, values) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let axis = cx.int("axis", -1)?;
-    let axis = cx.axis(axis, cx.rank(indices)? + 1)?;
+    let axis = cx.axis(axis, cx.rank(indices)?.saturating_add(1))?;
     let dtype = cx.dtype(values)?;
     // Positions may be floats.
     let indices = cx.cast(indices, DType::I64)?;
@@ -133,10 +124,8 @@ fn top_k(cx: &mut Cx) -> Results {
     let known = if cx.version < 10 {
         Some(vec![cx.required_int("k")?])
     } else {
-        {
-            let k = cx.input(1)?;
-            cx.known_small(k, "a number of elements")?
-        }
+        let k = cx.input(1)?;
+        cx.known_small(k, "a number of elements")?
     };
     match known.as_deref() {
         Some([k]) if *k >= 1 => {
@@ -196,8 +185,8 @@ fn reverse_sequence(cx: &mut Cx) -> Results {
 }
 
 pub const FAMILY: &[Converter] = &[
-    op("GatherElements", &[11, 13], gather_elements),
-    op("GatherND", &[11, 12, 13], gather_nd),
+    op("GatherElements", &[11, 13], gather_elements).but("an axis of unknown length"),
+    op("GatherND", &[11, 12, 13], gather_nd).but("data of unknown shape"),
     op("Scatter", &[9], scatter_elements),
     op("ScatterElements", &[11, 13, 16, 18], scatter_elements),
     op("ScatterND", &[11, 13, 16, 18], scatter_nd),
@@ -206,6 +195,6 @@ pub const FAMILY: &[Converter] = &[
     op("NonZero", &[9, 13], non_zero),
     op("Compress", &[9, 11], compress),
     op("Where", &[9, 16], select),
-    op("Unique", &[11], unique).but("an `axis` of data that is no vector").but("an `axis` of data that is no vector"),
+    op("Unique", &[11], unique).but("an `axis` of data that is no vector"),
     op("ReverseSequence", &[10], reverse_sequence),
 ];

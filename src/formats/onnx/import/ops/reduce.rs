@@ -3,12 +3,6 @@
 //! Axes are an attribute in older operator sets and an operand in newer ones, which has to be known while importing: Relay's
 //! reductions have their axes in the text.
 
-#![allow(
-    clippy::arithmetic_side_effects,
-    clippy::as_conversions,
-    reason = "numbers are small (`words.rs`): sums and products of two stay far within an i64; floats saturate"
-)]
-
 use super::words::*;
 use super::{Converter, op};
 
@@ -39,12 +33,11 @@ fn reduce(cx: &mut Cx, of: Of) -> Results {
         },
     };
     let rank = cx.rank(x)?;
-    let axes =
-        if axes.is_empty() { if noop { return one(x) } else { (0..rank).map(|axis| axis as i64).collect() } } else { axes };
-    if rank == 0 {
-        // Nothing to reduce; what is done to each number is still done.
+    // Where nothing is reduced, what is done to each number is still done.
+    if rank == 0 || (axes.is_empty() && noop) {
         return one(reduced(cx, of, x, None, false)?);
     }
+    let axes = if axes.is_empty() { axes_from(0, rank) } else { axes };
     one(reduced(cx, of, x, Some(&axes), keepdims)?)
 }
 
@@ -142,7 +135,7 @@ fn along_axis(cx: &mut Cx, op: impl Fn(&mut Cx, Val, i64) -> Result) -> Results 
     }
     let rank = cx.rank(x)?;
     let axis = cx.axis_attr("axis", 1, rank)?;
-    if axis + 1 == rank {
+    if axis.saturating_add(1) == rank {
         return one(op(cx, x, -1)?);
     }
     let shape = cx.sizes(x)?;
@@ -152,35 +145,26 @@ fn along_axis(cx: &mut Cx, op: impl Fn(&mut Cx, Val, i64) -> Result) -> Results 
     one(cx.reshape(result, &shape)?)
 }
 
+const AXES: &str = "axes that only a run knows";
+
+/// Of the operators that make one axis of several.
+const SHAPE: &str = "an unknown shape before operator set 13";
+
 pub const FAMILY: &[Converter] = &[
-    op("ReduceSum", &[1, 11, 13], |cx| reduce(cx, Of::Sum)).but("axes that only a run knows").but("axes that only a run knows"),
-    op("ReduceMean", &[1, 11, 13, 18], |cx| reduce(cx, Of::Mean))
-        .but("axes that only a run knows")
-        .but("axes that only a run knows"),
-    op("ReduceMax", &[1, 11, 12, 13, 18, 20], |cx| reduce(cx, Of::Max))
-        .but("axes that only a run knows")
-        .but("axes that only a run knows"),
-    op("ReduceMin", &[1, 11, 12, 13, 18, 20], |cx| reduce(cx, Of::Min))
-        .but("axes that only a run knows")
-        .but("axes that only a run knows"),
-    op("ReduceProd", &[1, 11, 13, 18], |cx| reduce(cx, Of::Prod))
-        .but("axes that only a run knows")
-        .but("axes that only a run knows"),
-    op("ReduceL1", &[1, 11, 13, 18], |cx| reduce(cx, Of::L1)).but("axes that only a run knows").but("axes that only a run knows"),
-    op("ReduceL2", &[1, 11, 13, 18], |cx| reduce(cx, Of::L2)).but("axes that only a run knows").but("axes that only a run knows"),
-    op("ReduceLogSum", &[1, 11, 13, 18], |cx| reduce(cx, Of::LogSum))
-        .but("axes that only a run knows")
-        .but("axes that only a run knows"),
-    op("ReduceLogSumExp", &[1, 11, 13, 18], |cx| reduce(cx, Of::LogSumExp))
-        .but("axes that only a run knows")
-        .but("axes that only a run knows"),
-    op("ReduceSumSquare", &[1, 11, 13, 18], |cx| reduce(cx, Of::SumSquare))
-        .but("axes that only a run knows")
-        .but("axes that only a run knows"),
+    op("ReduceSum", &[1, 11, 13], |cx| reduce(cx, Of::Sum)).but(AXES),
+    op("ReduceMean", &[1, 11, 13, 18], |cx| reduce(cx, Of::Mean)).but(AXES),
+    op("ReduceMax", &[1, 11, 12, 13, 18, 20], |cx| reduce(cx, Of::Max)).but(AXES),
+    op("ReduceMin", &[1, 11, 12, 13, 18, 20], |cx| reduce(cx, Of::Min)).but(AXES),
+    op("ReduceProd", &[1, 11, 13, 18], |cx| reduce(cx, Of::Prod)).but(AXES),
+    op("ReduceL1", &[1, 11, 13, 18], |cx| reduce(cx, Of::L1)).but(AXES),
+    op("ReduceL2", &[1, 11, 13, 18], |cx| reduce(cx, Of::L2)).but(AXES),
+    op("ReduceLogSum", &[1, 11, 13, 18], |cx| reduce(cx, Of::LogSum)).but(AXES),
+    op("ReduceLogSumExp", &[1, 11, 13, 18], |cx| reduce(cx, Of::LogSumExp)).but(AXES),
+    op("ReduceSumSquare", &[1, 11, 13, 18], |cx| reduce(cx, Of::SumSquare)).but(AXES),
     op("ArgMax", &[1, 11, 12, 13], |cx| arg_reduce(cx, "argmax")),
     op("ArgMin", &[1, 11, 12, 13], |cx| arg_reduce(cx, "argmin")),
-    op("CumSum", &[11, 14], cum_sum).but("an axis that only a run knows").but("an axis that only a run knows"),
-    op("Softmax", &[1, 11, 13], |cx| softmax(cx, "nn.softmax")),
-    op("LogSoftmax", &[1, 11, 13], |cx| softmax(cx, "nn.log_softmax")),
-    op("Hardmax", &[1, 11, 13], hardmax),
+    op("CumSum", &[11, 14], cum_sum).but("an axis that only a run knows"),
+    op("Softmax", &[1, 11, 13], |cx| softmax(cx, "nn.softmax")).but(SHAPE),
+    op("LogSoftmax", &[1, 11, 13], |cx| softmax(cx, "nn.log_softmax")).but(SHAPE),
+    op("Hardmax", &[1, 11, 13], hardmax).but("an unknown shape before operator set 13; an axis of unknown length"),
 ];
