@@ -37,6 +37,11 @@ const PROGRAMS: &[&str] = &[
     "def @main(%x: Tensor[(1, 8, 14, 14), int8], %y: Tensor[(1, 8, 1, 1), int8]) {
        qnn.mul(qnn.add(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), qnn.subtract(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), 0.9f, 3, 0.9f, 3, 11f, 0)
      }",
+    "def @main(%x: Tensor[(2, 8, 14, 14), int8], %y: Tensor[(8, 14, 1), int8], %z: Tensor[(8), int32], %w: Tensor[(14), int32]) {
+       qnn.mul(
+         qnn.add(%x, %y, 0.3f, %z, 0.7f, %w, 0.9f, 3, lhs_axis=1, rhs_axis=1),
+         qnn.subtract(%x, %y, 0.3f, 1, 0.7f, %z, 0.9f, 3, rhs_axis=-3), 0.9f, %z, 0.9f, %w, 11f, 0, lhs_axis=1, rhs_axis=2)
+     }",
 ];
 
 fn tensors(value: Bound) -> Vec<Tensor> {

@@ -111,7 +111,7 @@ pub const PRELU: OpDef = OpDef {
     rel: prelu_rel,
     eval: prelu_eval,
     fuse: Some(Fuse::Broadcast),
-    lower: Some(Lower::Along(|call| call.axis(PReluAttrs::read(call.attrs).axis, call.arg(0).shape.len()), prelu_scalar)),
+    lower: Some(Lower::Along(|call, _| call.axis(PReluAttrs::read(call.attrs).axis, call.arg(0).shape.len()), prelu_scalar)),
     ..OpDef::BASE
 };
 

@@ -208,7 +208,7 @@ fn bias_add_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(data.dims(), data.dtype)
 }
 
-fn bias_axis(call: &Call) -> Option<usize> {
+fn bias_axis(call: &Call, _: usize) -> Option<usize> {
     call.axis(BiasAddAttrs::read(call.attrs).axis, call.arg(0).shape.len())
 }
 

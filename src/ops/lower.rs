@@ -41,16 +41,19 @@ impl Call<'_> {
     }
 }
 
+/// The axis of the result that an operand, here by its number, runs along; it is broadcast where there is none.
+pub type AxisOf = fn(&Call, usize) -> Option<usize>;
+
 /// How a call becomes kernels.
 pub enum Lower {
     /// Each element from those of the operands, broadcast.
     Scalar(fn(&mut Scalar) -> Option<Val>),
     /// As [`Lower::Scalar`], a division by operand 1: of integers a divisor of 0 is looked for before, and the call fails.
     Divided(fn(&mut Scalar) -> Option<Val>),
-    /// As [`Lower::Scalar`]; operands of rank 1 after the first run along this axis of the first.
-    Along(fn(&Call) -> Option<usize>, fn(&mut Scalar) -> Option<Val>),
+    /// As [`Lower::Scalar`]; an operand of rank 1 after the first runs along its axis of the result, if it is said to have one.
+    Along(AxisOf, fn(&mut Scalar) -> Option<Val>),
     /// As [`Lower::Along`]; a routine where there is no body.
-    AlongOr(fn(&Call) -> Option<usize>, fn(&mut Scalar) -> Option<Val>, fn(&Call) -> Option<Routine>),
+    AlongOr(AxisOf, fn(&mut Scalar) -> Option<Val>, fn(&Call) -> Option<Routine>),
     /// The elements of the first operand, seen otherwise. `None` where strides cannot say it.
     View(fn(&Call, &View) -> Option<View>),
     /// As [`Lower::View`], and the copy that is made where strides cannot say it.

@@ -267,18 +267,15 @@ impl Lowering<'_> {
 
     fn lowered(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {
         match op.lower.as_ref()? {
-            Lower::Scalar(rule) => self.scalar(op, call, args, None, *rule).map(Value::Tensor),
+            Lower::Scalar(rule) => self.scalar(op, call, args, |_, _| None, *rule).map(Value::Tensor),
             Lower::Divided(rule) => {
                 let args = self.guarded(expr, op, call, args)?;
-                self.scalar(op, call, &args, None, *rule).map(Value::Tensor)
+                self.scalar(op, call, &args, |_, _| None, *rule).map(Value::Tensor)
             }
-            Lower::Along(axis, rule) => {
-                let axis = axis(call)?;
-                self.scalar(op, call, args, Some(axis), *rule).map(Value::Tensor)
-            }
+            Lower::Along(axis, rule) => self.scalar(op, call, args, axis, *rule).map(Value::Tensor),
             Lower::AlongOr(axis, rule, routine) => {
-                let body = axis(call).and_then(|axis| self.scalar(op, call, args, Some(axis), *rule));
-                body.map(Value::Tensor).or_else(|| Some(self.routine(expr, op, args, call.outs, routine(call)?)))
+                let body = self.scalar(op, call, args, axis, *rule).map(Value::Tensor);
+                body.or_else(|| Some(self.routine(expr, op, args, call.outs, routine(call)?)))
             }
             Lower::View(view) => self.viewed(args, call, |own| view(call, own)).map(Value::Tensor),
             Lower::Move(view, nest) => match self.seen(args, call, |own| view(call, own)) {
@@ -322,7 +319,7 @@ impl Lowering<'_> {
         op: &'static OpDef,
         call: &Call,
         args: &[Value],
-        axis: Option<usize>,
+        axis: impl Fn(&Call, usize) -> Option<usize>,
         rule: fn(&mut Scalar) -> Option<crate::kernel::Val>,
     ) -> Option<Lazy> {
         let dims = call.out().shape.clone();
@@ -337,7 +334,7 @@ impl Lowering<'_> {
             if lazy.dims != dims && !lazy.anchors().is_empty() {
                 lazy = self.in_buffers(&lazy);
             }
-            let along = axis.filter(|_| at > 0 && lazy.dims.len() == 1);
+            let along = if at > 0 && lazy.dims.len() == 1 { axis(call, at) } else { None };
             let lazy = lazy.map_views(&dims, |view| match along {
                 Some(axis) => {
                     let mut extents = vec![1; dims.len()];
@@ -389,7 +386,7 @@ impl Lowering<'_> {
             let zero = self.without_anchors(args.get(2 + arg)?)?;
             let zero = if scalar { zero.map_views(&[], |view| view.reshape(&[]))? } else { zero };
             let operands = [args[arg].clone(), Value::Tensor(zero)];
-            values.push(Value::Tensor(self.scalar(op, &shift, &operands, axis, lower::without_zero_point)?));
+            values.push(Value::Tensor(self.scalar(op, &shift, &operands, |_, _| axis, lower::without_zero_point)?));
             tensors.push(vec![out]);
         }
         let call = Call { attrs: call.attrs, args: &tensors, outs: call.outs };

@@ -1,6 +1,7 @@
 //! Conversions of quantized tensors as bodies, step by step as their evaluations compute them.
 
-use super::{DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
+use super::rel::from_end;
+use super::{BroadcastAttrs, DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
 use crate::kernel::{Bin, Cmp, Instr, Lane, Lines, Requantize, Routine, Un, Val};
 use crate::ops::conv::{Conv2dAttrs, HW, conv_product};
 use crate::ops::dense::dense_product;
@@ -9,17 +10,17 @@ use crate::ops::lower::{self, Call, Lower, Scalar};
 use crate::ops::matmul::batch_matmul_product;
 use crate::types::DType;
 
-pub(super) const QUANTIZE: Lower = Lower::Along(|call| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
-pub(super) const DEQUANTIZE: Lower = Lower::Along(|call| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
+pub(super) const QUANTIZE: Lower = Lower::Along(|call, _| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
+pub(super) const DEQUANTIZE: Lower = Lower::Along(|call, _| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
 pub(super) const REQUANTIZE: Lower =
-    Lower::AlongOr(|call| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar, requantize_routine);
+    Lower::AlongOr(|call, _| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar, requantize_routine);
 
 pub(super) const DENSE_PRODUCT: Lower = Lower::Shifted(|_| Some(0), dense_product);
 pub(super) const BATCH_PRODUCT: Lower = Lower::Shifted(|_| None, batch_matmul_product);
 pub(super) const CONV2D_PRODUCT: Lower = Lower::Shifted(output_channels, |call| conv_product(call, HW));
-pub(super) const ADD: Lower = Lower::Scalar(|s| pair_scalar(s, Bin::Add, Bin::Sub));
-pub(super) const SUBTRACT: Lower = Lower::Scalar(|s| pair_scalar(s, Bin::Sub, Bin::Add));
-pub(super) const MUL: Lower = Lower::Scalar(mul_scalar);
+pub(super) const ADD: Lower = Lower::Along(pair_axis, |s| pair_scalar(s, Bin::Add, Bin::Sub));
+pub(super) const SUBTRACT: Lower = Lower::Along(pair_axis, |s| pair_scalar(s, Bin::Sub, Bin::Add));
+pub(super) const MUL: Lower = Lower::Along(pair_axis, mul_scalar);
 
 /// The axis of a convolution's weight that output channels lie on, if there is one for all of them.
 fn output_channels(call: &Call) -> Option<usize> {
@@ -72,10 +73,21 @@ fn limited(s: &mut Scalar, value: Val) -> Option<Val> {
     Some(s.body.un(Un::To(lower::lane(out)?), limited))
 }
 
-/// The axis of scales and zero points; any where they are scalars.
+/// The axis of scales and zero points.
 fn axis(call: &Call, axis: i64) -> Option<usize> {
-    let scalars = (1..call.args.len()).all(|arg| call.arg(arg).shape.is_empty());
-    call.axis(axis, call.arg(0).shape.len()).or(scalars.then_some(0))
+    call.axis(axis, call.arg(0).shape.len())
+}
+
+/// The axis of the result that the scale or the zero point of one of a pair runs along.
+fn pair_axis(call: &Call, arg: usize) -> Option<usize> {
+    let attrs = BroadcastAttrs::read(call.attrs);
+    let (of, axis) = match arg {
+        2 | 3 => (0, attrs.lhs_axis),
+        4 | 5 => (1, attrs.rhs_axis),
+        _ => return None,
+    };
+    let from_end = from_end(axis, call.arg(of).shape.len());
+    call.out().shape.len().checked_sub(usize::try_from(from_end).ok()?)
 }
 
 /// The range of a quantized dtype, as floats of F32 or as integers.
