@@ -27,8 +27,11 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Those along an axis of a shape.
+    /// Those along an axis of a shape; none, however long its other axes are, where there are no elements.
     pub fn along(shape: &[u64], axis: usize) -> Lines {
+        if shape.contains(&0) {
+            return Lines { outer: 0, length: 0, inner: 0 };
+        }
         Lines { outer: shape[..axis].iter().product(), length: shape[axis], inner: shape[axis + 1..].iter().product() }
     }
 

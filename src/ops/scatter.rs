@@ -287,6 +287,8 @@ fn scatter_nd_eval(cx: &EvalCx) -> EvalResult {
     let (indexed, part) = data.shape().split_at(indices.shape()[0]);
     let (part, places) = (part.iter().product::<usize>(), indices.shape()[1..].iter().product::<usize>());
     let ints = indices.to_ints();
+    // Without an index for it there may be any number of places for nothing.
+    let places = if ints.is_empty() && part == 0 { 0 } else { places };
     let start = |place: usize| {
         let column = |start: usize, (column, &length): (usize, &usize)| {
             Ok(start * length + position(ints[column * places + place], length)?)

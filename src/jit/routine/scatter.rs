@@ -50,7 +50,8 @@ fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), 
             let inside = |column: usize, place: usize| (0..i128::from(indexed[column])).contains(&index(column, place));
             (0..columns).all(|column| (0..places).all(|place| inside(column, place))).then_some(()).ok_or(Outside)?;
             out.copy_from(*data);
-            for place in 0..places {
+            // Without an index for it there may be any number of places for nothing.
+            for place in 0..if part == 0 { 0 } else { places } {
                 let start =
                     (0..columns).fold(0, |start, column| start * indexed[column] as usize + index(column, place) as usize);
                 for at in 0..part {
