@@ -34,6 +34,10 @@ const PROGRAMS: &[&str] = &[
     "def @main(%x: Tensor[(2, 12, 12, 15), int32], %s: Tensor[(15), float32], %z: Tensor[(15), int32]) {
        qnn.requantize(%x, %s, %z, 0.01f, 4, axis=-1, out_dtype=\"uint8\")
      }",
+    "def @main(%x: Tensor[(20, 300), int16], %s: Tensor[(1), float32], %z: Tensor[(1), int32]) {
+       qnn.requantize(%x, %s, %z, 0.3f, 4, axis=0, out_dtype=\"int8\")
+     }",
+    "def @main(%x: Tensor[(5000), int8], %s: Tensor[(5000), float32]) { qnn.requantize(%x, %s, -5, 0.6f, 4, out_dtype=\"int16\") }",
     "def @main(%x: Tensor[(1, 8, 14, 14), int8], %y: Tensor[(1, 8, 1, 1), int8]) {
        qnn.mul(qnn.add(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), qnn.subtract(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), 0.9f, 3, 0.9f, 3, 11f, 0)
      }",

@@ -8,6 +8,7 @@
 
 pub mod body;
 mod contract;
+mod fixed_point;
 mod nest;
 mod reason;
 mod routine;
@@ -16,6 +17,7 @@ mod view;
 
 pub use body::{Bin, Body, Cmp, Instr, Lane, Un, Val, Widening};
 pub use contract::{Columns, Contract, ContractDim, Depthwise, Operand, Winograd};
+pub use fixed_point::{FixedPoint, multiply_shift};
 pub use nest::{Access, Clip, Fold, Nest, ReduceDim, Stage, Store};
 pub use reason::{Other, Reason, Said, ns_of_cycles};
 pub use routine::{Join, Lines, MAX_RANK, Requantize, Routine, Scan, Scatter, Sort, Whereto};

@@ -2,10 +2,9 @@
 
 use super::rel::from_end;
 use super::{BroadcastAttrs, DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
-use crate::kernel::{Bin, Cmp, Instr, Lane, Lines, Requantize, Routine, Un, Val};
+use crate::kernel::{Bin, Cmp, FixedPoint, Instr, Lane, Lines, Requantize, Routine, Un, Val};
 use crate::ops::conv::{Conv2dAttrs, HW, conv_product};
 use crate::ops::dense::dense_product;
-use crate::ops::fixed_point::FixedPoint;
 use crate::ops::lower::{self, Call, Lower, Scalar};
 use crate::ops::matmul::batch_matmul_product;
 use crate::types::DType;
@@ -154,14 +153,16 @@ fn requantize_routine(call: &Call) -> Option<Routine> {
     let attrs = RequantizeAttrs::read(call.attrs);
     let (data, scales, zeros, out) = (call.arg(0), call.arg(1), call.arg(2), call.out());
     let in_floats = ["float32", "float64"].contains(&attrs.compute_dtype.as_str());
-    let axis = call.axis(attrs.axis, data.shape.len())?;
+    let axis = axis(call, attrs.axis)?;
     let count = |tensor: &lower::Tensor| tensor.shape.iter().product::<u64>();
     let fits = |n: u64| n == 1 || n == data.shape[axis];
     let (n_scales, n_zeros) = (count(scales), count(zeros));
     (!in_floats && !scales.shape.is_empty() && fits(n_scales) && fits(n_zeros) && !data.shape.contains(&0)).then_some(())?;
     let (least, greatest) = range(out.dtype)?;
+    // One of each is for all elements, which are the only position of any axis.
+    let one = Lines { outer: 1, length: 1, inner: count(data) };
     Some(Routine::Requantize(Requantize {
-        lines: Lines::along(&data.shape, axis),
+        lines: if n_scales == 1 && n_zeros == 1 { one } else { Lines::along(&data.shape, axis) },
         n_scales,
         n_zeros,
         from: data.dtype,

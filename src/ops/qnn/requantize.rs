@@ -3,8 +3,8 @@
 use super::RequantizeAttrs;
 use super::eval::{Numbers, limited};
 use crate::diag::codes;
+use crate::kernel::FixedPoint;
 use crate::ops::eval::{EvalCx, EvalResult, Trap};
-use crate::ops::fixed_point::FixedPoint;
 use crate::tensor::Tensor;
 use crate::types::DType;
 
