@@ -104,10 +104,6 @@ impl Asm {
         }
     }
 
-    pub fn test_rr(&mut self, a: R, b: R) {
-        dynasm!(self.ops ; .arch x64 ; test Rq(a), Rq(b));
-    }
-
     pub fn xor_rr(&mut self, dst: R, src: R) {
         dynasm!(self.ops ; .arch x64 ; xor Rq(dst), Rq(src));
     }
@@ -137,20 +133,8 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; dec Rq(r));
     }
 
-    pub fn neg(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; neg Rq(r));
-    }
-
-    pub fn shl_ri(&mut self, r: R, count: u8) {
-        dynasm!(self.ops ; .arch x64 ; shl Rq(r), BYTE count as i8);
-    }
-
     pub fn shr_ri(&mut self, r: R, count: u8) {
         dynasm!(self.ops ; .arch x64 ; shr Rq(r), BYTE count as i8);
-    }
-
-    pub fn sar_ri(&mut self, r: R, count: u8) {
-        dynasm!(self.ops ; .arch x64 ; sar Rq(r), BYTE count as i8);
     }
 
     pub fn push(&mut self, r: R) {
@@ -159,10 +143,6 @@ impl Asm {
 
     pub fn pop(&mut self, r: R) {
         dynasm!(self.ops ; .arch x64 ; pop Rq(r));
-    }
-
-    pub fn call_r(&mut self, r: R) {
-        dynasm!(self.ops ; .arch x64 ; call Rq(r));
     }
 
     /// Calls a function of this assembler.
@@ -176,10 +156,6 @@ impl Asm {
 
     pub fn vzeroupper(&mut self) {
         dynasm!(self.ops ; .arch x64 ; vzeroupper);
-    }
-
-    pub fn sfence(&mut self) {
-        dynasm!(self.ops ; .arch x64 ; sfence);
     }
 
     /// Loads 64 bits.
@@ -223,10 +199,6 @@ impl Asm {
         self.with_mem(WIDE, &[0x0f, 0xaf], dst.0, src);
     }
 
-    pub fn cmp_rm(&mut self, a: R, b: Mem) {
-        self.with_mem(WIDE, &[0x3b], a.0, b);
-    }
-
     pub fn prefetcht0(&mut self, mem: Mem) {
         self.with_mem(0, &[0x0f, 0x18], 1, mem);
     }
@@ -234,10 +206,6 @@ impl Asm {
     /// Into the second cache, past the first.
     pub fn prefetcht1(&mut self, mem: Mem) {
         self.with_mem(0, &[0x0f, 0x18], 2, mem);
-    }
-
-    pub fn prefetchnta(&mut self, mem: Mem) {
-        self.with_mem(0, &[0x0f, 0x18], 0, mem);
     }
 
     /// `if cond { dst = src }`.

@@ -1,8 +1,8 @@
-//! Lanes moving across a register: horizontal results and transposes.
+//! Lanes moving across a register: shuffles and transposes.
 
+use super::Asm;
 use super::forms::{self, Form};
 use super::operand::{Isa, Rm, V, Width};
-use super::{Asm, Op};
 
 /// Pairs of 128-bit parts that [`Asm::transpose`] takes from two registers.
 const EVEN_PARTS: u8 = 0b10_00_10_00;
@@ -27,26 +27,6 @@ impl Asm {
     /// `dst[lane] = src[index[lane]]` over the whole register.
     pub fn permute(&mut self, dst: V, index: V, src: impl Into<Rm>) {
         self.vector(&forms::VPERMPS, self.isa().width(), dst, index, src, None);
-    }
-
-    /// `v` combined with itself until every lane holds `op` over all lanes; `op` is associative. The order is fixed: halves
-    /// first, so the result depends on the instruction set but on nothing else.
-    pub fn reduce_lanes(&mut self, op: Op, v: V, scratch: V) {
-        let width = self.isa().width();
-        if self.isa() == Isa::Avx512 {
-            // Swap 256-bit halves, then the 128-bit parts of each.
-            for parts in [0b01_00_11_10, 0b10_11_00_01] {
-                self.vector(&forms::VSHUFF32X4, width, scratch, v, v, Some(parts));
-                self.op3(op, v, v, scratch);
-            }
-        } else {
-            self.vector(&forms::VPERM2F128, width, scratch, v, v, Some(1));
-            self.op3(op, v, v, scratch);
-        }
-        for floats in [0b01_00_11_10, 0b10_11_00_01] {
-            self.shuffle(scratch, v, v, floats);
-            self.op3(op, v, v, scratch);
-        }
     }
 
     /// Rows in `rows` become columns: lane `j` of row `i` goes to lane `i` of the `j`-th register returned. There are as many

@@ -135,11 +135,6 @@ impl Asm {
         self.full2(&forms::VMOVUPS_STORE, src, dst.into());
     }
 
-    /// Stores past the caches; the address is a multiple of the register's size. [`Asm::sfence`] orders it.
-    pub fn store_nt(&mut self, dst: Mem, src: V) {
-        self.full2(&forms::VMOVNTPS, src, dst.into());
-    }
-
     /// Makes `mask` the first `n` lanes. `scratch` is used on AVX-512 only.
     pub fn set_tail(&mut self, mask: Mask, n: usize, scratch: R) {
         let n = n.min(self.isa.lanes());
@@ -170,11 +165,6 @@ impl Asm {
             Mask::K(k) => self.under(k, false).store(dst, src),
             Mask::V(v) => self.full3(&forms::VMASKMOVPS_STORE, src, v, dst.into()),
         }
-    }
-
-    /// One f32 to lane 0, the others become zero.
-    pub fn load_lane0(&mut self, dst: V, src: Mem) {
-        self.insn(&forms::VMOVSS_LOAD, Width::X, dst.0, 0, Place::Mem(src), None);
     }
 
     pub fn store_lane0(&mut self, dst: Mem, src: V) {
@@ -277,24 +267,9 @@ impl Asm {
         self.full3(&forms::VFNMADD231PS, dst, a, rm.into());
     }
 
-    /// `dst = a * rm - dst`.
-    pub fn fms(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VFMSUB231PS, dst, a, rm.into());
-    }
-
     /// `dst = a * dst + rm`.
     pub fn fma213(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
         self.full3(&forms::VFMADD213PS, dst, a, rm.into());
-    }
-
-    /// `dst = rm - a * dst`.
-    pub fn fnma213(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VFNMADD213PS, dst, a, rm.into());
-    }
-
-    /// `dst = a * dst - rm`.
-    pub fn fms213(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VFMSUB213PS, dst, a, rm.into());
     }
 
     /// `dst = dst * rm + a`.
@@ -341,20 +316,9 @@ impl Asm {
         self.full2(&forms::VCVTDQ2PS, dst, rm.into());
     }
 
-    /// `dst = a * 2^floor(rm)`. AVX-512 only, as are the next two.
+    /// `dst = a * 2^floor(rm)`. AVX-512 only.
     pub fn scalef(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
         self.full3(&forms::VSCALEFPS, dst, a, rm.into());
-    }
-
-    /// The exponent of each lane as a float.
-    pub fn getexp(&mut self, dst: V, rm: impl Into<Rm>) {
-        self.full2(&forms::VGETEXPPS, dst, rm.into());
-    }
-
-    /// The mantissa of each lane; the immediate's low two bits choose the interval (0: `[1, 2)`, 2: `[1/2, 1)`,
-    /// 3: `[3/4, 3/2)`), the next two what becomes of the sign.
-    pub fn getmant(&mut self, dst: V, rm: impl Into<Rm>, imm: u8) {
-        self.insn(&forms::VGETMANTPS, self.isa.width(), dst.0, 0, rm.into().into(), Some(imm));
     }
 }
 
@@ -417,11 +381,6 @@ impl Asm {
         self.mask_op(&forms::KXORW, &forms::VXORPS, dst, a, b);
     }
 
-    /// `!a & b`.
-    pub fn mask_andn(&mut self, dst: Mask, a: Mask, b: Mask) {
-        self.mask_op(&forms::KANDNW, &forms::VANDNPS, dst, a, b);
-    }
-
     pub fn mask_not(&mut self, dst: Mask, src: Mask) {
         match (dst, src) {
             (Mask::K(dst), Mask::K(src)) => self.opmask(&forms::KNOTW, dst, K(0), src),
@@ -433,17 +392,8 @@ impl Asm {
         }
     }
 
-    /// Flags of `a | b`: zero if no lane, carry if all 16. AVX-512 only.
-    pub fn kortest(&mut self, a: K, b: K) {
-        self.opmask(&forms::KORTESTW, a, K(0), b);
-    }
-
     pub fn kmov_kr(&mut self, dst: K, src: R) {
         self.insn(&forms::KMOVW_FROM_R, Width::X, dst.0, 0, Place::Reg(src.0), None);
-    }
-
-    pub fn kmov_rk(&mut self, dst: R, src: K) {
-        self.insn(&forms::KMOVW_TO_R, Width::X, dst.0, 0, Place::Reg(src.0), None);
     }
 
     fn mask_op(&mut self, k: &'static Form, v: &'static Form, dst: Mask, a: Mask, b: Mask) {

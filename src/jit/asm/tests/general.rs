@@ -9,15 +9,13 @@ type EmitImm = fn(&mut Asm, R, i32);
 type EmitCount = fn(&mut Asm, R, u8);
 type EmitMem = fn(&mut Asm, R, Mem);
 
-const ONE: &[(&str, Emit1)] =
-    &[("inc", Asm::inc), ("dec", Asm::dec), ("neg", Asm::neg), ("push", Asm::push), ("pop", Asm::pop), ("call", Asm::call_r)];
+const ONE: &[(&str, Emit1)] = &[("inc", Asm::inc), ("dec", Asm::dec), ("push", Asm::push), ("pop", Asm::pop)];
 
 const TWO: &[(&str, Emit2)] = &[
     ("mov", Asm::mov_rr),
     ("add", Asm::add_rr),
     ("sub", Asm::sub_rr),
     ("cmp", Asm::cmp_rr),
-    ("test", Asm::test_rr),
     ("xor", Asm::xor_rr),
     ("imul", Asm::imul_rr),
 ];
@@ -25,7 +23,7 @@ const TWO: &[(&str, Emit2)] = &[
 const WITH_IMMEDIATE: &[(&str, EmitImm)] =
     &[("add", Asm::add_ri), ("sub", Asm::sub_ri), ("and", Asm::and_ri), ("cmp", Asm::cmp_ri)];
 
-const SHIFTS: &[(&str, EmitCount)] = &[("shl", Asm::shl_ri), ("shr", Asm::shr_ri), ("sar", Asm::sar_ri)];
+const SHIFTS: &[(&str, EmitCount)] = &[("shr", Asm::shr_ri)];
 
 /// Mnemonic, bytes of memory, does memory come first, is the register a 64-bit one.
 const WITH_MEMORY: &[(&str, usize, bool, bool, EmitMem)] = &[
@@ -40,7 +38,6 @@ const WITH_MEMORY: &[(&str, usize, bool, bool, EmitMem)] = &[
     ("add", 8, false, true, Asm::add_rm),
     ("sub", 8, false, true, Asm::sub_rm),
     ("imul", 8, false, true, Asm::imul_rm),
-    ("cmp", 8, false, true, Asm::cmp_rm),
 ];
 
 const CONDITIONS: [(Cond, &str); 16] = [
@@ -162,7 +159,7 @@ fn memory_operands() {
     }
     for _ in 0..400 {
         let mem = address(&mut rng, 1);
-        for (name, emit) in [("prefetcht0", Asm::prefetcht0 as fn(&mut Asm, Mem)), ("prefetchnta", Asm::prefetchnta)] {
+        for (name, emit) in [("prefetcht0", Asm::prefetcht0 as fn(&mut Asm, Mem)), ("prefetcht1", Asm::prefetcht1)] {
             check_address(&one(name, |asm| emit(asm, mem)), mem, None, name);
         }
     }
@@ -172,7 +169,6 @@ fn memory_operands() {
 fn plain_instructions() {
     one("ret", Asm::ret);
     one("vzeroupper", Asm::vzeroupper);
-    one("sfence", Asm::sfence);
 }
 
 #[test]
