@@ -4,6 +4,7 @@
 //! Arguments are tensors without gaps, in row-major order. A *line* is what lies along an axis: `length` elements `inner`
 //! apart, of which there are `outer · inner`.
 
+use crate::base::{float_max, float_min};
 use crate::types::DType;
 
 /// Tensors of more axes are put nowhere by a routine.
@@ -83,11 +84,37 @@ pub enum Join {
     Replace,
     Add,
     Multiply,
-    /// NaN wins.
+    /// NaN wins and -0 < +0.
     Least,
     Greatest,
     /// Half of the sum; of integers the whole number towards zero.
     Mean,
+}
+
+impl Join {
+    /// Of a float that is there and an update.
+    pub fn floats(self) -> fn(f64, f64) -> f64 {
+        match self {
+            Join::Replace => |_, update| update,
+            Join::Add => |x, update| x + update,
+            Join::Multiply => |x, update| x * update,
+            Join::Least => float_min,
+            Join::Greatest => float_max,
+            Join::Mean => |x, update| (x + update) / 2.0,
+        }
+    }
+
+    /// Of an integer that is there and an update, both of at most 64 bits; the result wraps to theirs.
+    pub fn ints(self) -> fn(i128, i128) -> i128 {
+        match self {
+            Join::Replace => |_, update| update,
+            Join::Add => |x, update| x + update,
+            Join::Multiply => i128::wrapping_mul,
+            Join::Least => Ord::min,
+            Join::Greatest => Ord::max,
+            Join::Mean => |x, update| (x + update) / 2,
+        }
+    }
 }
 
 /// Each element of a line with all before it, in order. Argument 0 is the data, 1 the result. Integers wrap; floats keep their dtype.

@@ -13,7 +13,7 @@ use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema};
 use crate::kernel::{self, Join, MAX_RANK, Routine, Whereto};
-use crate::tensor::{Tensor, float_max, float_min};
+use crate::tensor::Tensor;
 use crate::types::DType;
 
 attrs! {
@@ -40,46 +40,34 @@ attrs! {
 
 const OPERANDS: &[Arg] = &[Arg::tensor("data"), Arg::tensor("indices"), Arg::tensor("updates")];
 
-/// How an update meets the element that is there.
-struct Reduction {
-    name: &'static str,
-    float: fn(f64, f64) -> f64,
-    int: fn(i128, i128) -> i128,
-    /// What it is to a routine.
-    join: Join,
-}
-
-const UPDATE: Reduction = Reduction { join: Join::Replace, name: "update", float: |_, update| update, int: |_, update| update };
-
-/// All of `scatter_elements`; `scatter_nd` knows the first five.
-const REDUCTIONS: [Reduction; 6] = [
-    UPDATE,
-    Reduction { join: Join::Add, name: "add", float: |x, update| x + update, int: |x, update| x + update },
-    Reduction { join: Join::Multiply, name: "mul", float: |x, update| x * update, int: i128::wrapping_mul },
-    Reduction { join: Join::Least, name: "min", float: float_min, int: Ord::min },
-    Reduction { join: Join::Greatest, name: "max", float: float_max, int: Ord::max },
-    Reduction { join: Join::Mean, name: "mean", float: |x, update| (x + update) / 2.0, int: |x, update| (x + update) / 2 },
+/// How an update meets the element that is there, in the words of all of `scatter_elements`; `scatter_nd` knows the first five.
+const REDUCTIONS: [(&str, Join); 6] = [
+    ("update", Join::Replace),
+    ("add", Join::Add),
+    ("mul", Join::Multiply),
+    ("min", Join::Least),
+    ("max", Join::Greatest),
+    ("mean", Join::Mean),
 ];
 
-impl Reduction {
-    fn named(name: &str) -> &'static Reduction {
-        REDUCTIONS.iter().find(|reduction| reduction.name == name).unwrap_or(&REDUCTIONS[0])
-    }
+/// The reduction of a name that a rule has seen.
+fn join_named(name: &str) -> Join {
+    REDUCTIONS.iter().find(|(known, _)| *known == name).map_or(Join::Replace, |&(_, join)| join)
+}
 
-    /// `data` with updates, each at the position of a pair, which it is the second of.
-    fn apply(&self, data: &Tensor, updates: &Tensor, pairs: impl Iterator<Item = (usize, usize)>) -> Tensor {
-        let dtype = data.dtype();
-        let half = dtype == DType::F16 || dtype == DType::BF16;
-        let [data, updates] = [data, updates].map(|x| x.cast(if half { DType::F32 } else { dtype }).expect("a tensor's dtype"));
-        let scattered = data.scatter(&updates, pairs, self.float, self.int);
-        scattered.and_then(|scattered| scattered.cast(dtype)).expect("both have one dtype")
-    }
+/// `data` with updates, each at the position of a pair, which it is the second of.
+fn put(join: Join, data: &Tensor, updates: &Tensor, pairs: impl Iterator<Item = (usize, usize)>) -> Tensor {
+    let dtype = data.dtype();
+    let half = dtype == DType::F16 || dtype == DType::BF16;
+    let [data, updates] = [data, updates].map(|x| x.cast(if half { DType::F32 } else { dtype }).expect("a tensor's dtype"));
+    let scattered = data.scatter(&updates, pairs, join.floats(), join.ints());
+    scattered.and_then(|scattered| scattered.cast(dtype)).expect("both have one dtype")
 }
 
 /// The rule that an attribute names one of the reductions.
-fn require_reduction(cx: &RelCx, rule: &'static str, attr: &'static str, name: &str, known: &[Reduction]) -> RelResult {
-    cx.require(rule, known.iter().any(|reduction| reduction.name == name), || {
-        let names: Vec<String> = known.iter().map(|reduction| format!("{:?}", reduction.name)).collect();
+fn require_reduction(cx: &RelCx, rule: &'static str, attr: &'static str, name: &str, known: &[(&str, Join)]) -> RelResult {
+    cx.require(rule, known.iter().any(|(known, _)| *known == name), || {
+        let names: Vec<String> = known.iter().map(|(known, _)| format!("{known:?}")).collect();
         let (last, others) = names.split_last().expect("there are some");
         Fault::attr(attr, format!("expected {} or {last}, found {name:?}", others.join(", "))).set_attr(attr, "\"update\"")
     })
@@ -147,10 +135,10 @@ fn require_room(cx: &RelCx, at: usize, indices: &TensorTy, (name, other): (&str,
 
 fn scatter_elements_eval(cx: &EvalCx) -> EvalResult {
     let attrs = ScatterElementsAttrs::read(cx.attrs);
-    elements(cx, attrs.axis, Reduction::named(&attrs.reduction))
+    elements(cx, attrs.axis, join_named(&attrs.reduction))
 }
 
-fn elements(cx: &EvalCx, axis: Option<i64>, reduction: &Reduction) -> EvalResult {
+fn elements(cx: &EvalCx, axis: Option<i64>, join: Join) -> EvalResult {
     let (data, indices, updates) = (cx.tensor(0), cx.tensor(1), cx.tensor(2));
     let axis = axis.unwrap_or(0).rem_euclid(data.rank() as i64) as usize;
     let length = data.shape()[axis];
@@ -173,12 +161,12 @@ fn elements(cx: &EvalCx, axis: Option<i64>, reduction: &Reduction) -> EvalResult
         }
         (to, from)
     };
-    Ok(reduction.apply(data, updates, (0..at.len()).map(target)).into())
+    Ok(put(join, data, updates, (0..at.len()).map(target)).into())
 }
 
 fn scatter_elements_routine(call: &Call) -> Option<Routine> {
     let attrs = ScatterElementsAttrs::read(call.attrs);
-    along(call, attrs.axis, Reduction::named(&attrs.reduction).join)
+    along(call, attrs.axis, join_named(&attrs.reduction))
 }
 
 fn along(call: &Call, axis: Option<i64>, join: Join) -> Option<Routine> {
@@ -187,7 +175,7 @@ fn along(call: &Call, axis: Option<i64>, join: Join) -> Option<Routine> {
 }
 
 fn scatter_nd_routine(call: &Call) -> Option<Routine> {
-    scattered(call, Whereto::Places, Reduction::named(&ScatterNdAttrs::read(call.attrs).mode).join)
+    scattered(call, Whereto::Places, join_named(&ScatterNdAttrs::read(call.attrs).mode))
 }
 
 /// The routine that puts operand 2 into operand 0.
@@ -221,7 +209,7 @@ pub const SCATTER: OpDef = OpDef {
         "C5: indices are nowhere longer than updates, and apart from axis nowhere longer than data",
     ],
     rel: |cx| elements_rel(cx, ScatterAttrs::read(cx.attrs).axis),
-    eval: |cx| elements(cx, ScatterAttrs::read(cx.attrs).axis, &UPDATE),
+    eval: |cx| elements(cx, ScatterAttrs::read(cx.attrs).axis, Join::Replace),
     lower: Some(Lower::Routine(|call| along(call, ScatterAttrs::read(call.attrs).axis, Join::Replace))),
     fuse: None,
     ..SCATTER_ELEMENTS
@@ -297,7 +285,7 @@ fn scatter_nd_eval(cx: &EvalCx) -> EvalResult {
     };
     let starts: Vec<usize> = (0..places).map(start).collect::<Result<_, Trap>>()?;
     let pairs = (0..updates.len()).map(|i| (starts[i / part] * part + i % part, i));
-    Ok(Reduction::named(&ScatterNdAttrs::read(cx.attrs).mode).apply(data, updates, pairs).into())
+    Ok(put(join_named(&ScatterNdAttrs::read(cx.attrs).mode), data, updates, pairs).into())
 }
 
 /// A slice replaced.
@@ -362,7 +350,7 @@ fn strided_set_eval(cx: &EvalCx) -> EvalResult {
         }
         (to, i)
     };
-    Ok(UPDATE.apply(data, v, (0..v.len()).map(target)).into())
+    Ok(put(Join::Replace, data, v, (0..v.len()).map(target)).into())
 }
 
 /// The first position of a slice, its stride and how many positions it takes.

@@ -4,6 +4,7 @@
 //! storage type, so it is exact for every integer dtype.
 
 use super::{ArrayT, Element, Tensor};
+use crate::base::float_max;
 use crate::types::DType;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
@@ -106,24 +107,6 @@ macro_rules! real {
             }
         }
     };
-}
-
-/// The larger of two floats; NaN wins and −0 < +0.
-pub fn float_max(a: f64, b: f64) -> f64 {
-    if a.is_nan() || b.is_nan() {
-        f64::NAN
-    } else if a == b {
-        if a.is_sign_negative() { b } else { a }
-    } else if a > b {
-        a
-    } else {
-        b
-    }
-}
-
-/// The smaller of two floats; NaN wins and −0 < +0.
-pub fn float_min(a: f64, b: f64) -> f64 {
-    -float_max(-a, -b)
 }
 
 real!(f32, F32, 0.0, 1.0, |a, b| a + b, |a, b| a * b, |a, b| a / b, |a, b| float_max(f64::from(a), f64::from(b)) as f32);

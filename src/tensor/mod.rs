@@ -19,7 +19,8 @@ mod scatter;
 pub mod size;
 pub mod text;
 
-pub use acc::{Acc, Float, Real, float_max, float_min};
+pub use crate::base::{float_max, float_min};
+pub use acc::{Acc, Float, Real};
 pub use element::{ArrayT, Element};
 pub use movement::broadcast_shape;
 pub use reduce::{Fold, Product, Sum};

@@ -40,13 +40,13 @@ impl Bytes {
     fn get<T: Element>(self, at: usize) -> T {
         let width = size_of::<T>();
         assert!(at < self.len / width, "an element of the tensor");
-        // SAFETY: the bytes are there, and nobody writes them.
+        // SAFETY: the element is inside; by the contract of `Bytes::new` no other thread writes it meanwhile.
         T::read_le(unsafe { std::slice::from_raw_parts(self.start.add(at * width), width) })
     }
 
     fn put<T: Element>(self, at: usize, value: T) {
         assert!(at < self.len / size_of::<T>(), "an element of the tensor");
-        // SAFETY: the bytes are there, and nobody else names them.
+        // SAFETY: the element is inside, and it is a result's; by the contract of `Bytes::new` no other thread names it meanwhile.
         unsafe { self.start.cast::<T>().add(at).write_unaligned(value) };
     }
 

@@ -1,8 +1,8 @@
 //! Elements put where indices say, one after the other.
 
 use super::{Bytes, Outside};
-use crate::kernel::{Join, MAX_RANK, Scatter, Whereto};
-use crate::tensor::{Element, float_max, float_min, with_dtype};
+use crate::kernel::{MAX_RANK, Scatter, Whereto};
+use crate::tensor::{Element, with_dtype};
 
 /// Errors: an index outside of its axis; nothing is put then.
 pub(super) fn run(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
@@ -12,6 +12,8 @@ pub(super) fn run(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
 
 fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
     let [data, indices, updates, out] = args else { return Err(Outside) };
+    let (floats, ints) = (scatter.join.floats(), scatter.join.ints());
+    let join = |to: usize, from: usize| out.put::<T>(to, out.get::<T>(to).apply2(updates.get(from), floats, ints));
     match scatter.to {
         Whereto::Along(axis) => {
             let length = scatter.data[axis] as i128;
@@ -22,7 +24,6 @@ fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), 
             };
             (0..n).all(|at| (0..length).contains(&index(at))).then_some(()).ok_or(Outside)?;
             out.copy_from(*data);
-            let join = |to: usize, from: usize| out.put(to, joined::<T>(scatter.join, out.get(to), updates.get(from)));
             let mut place = [0u64; MAX_RANK];
             let rank = scatter.data.len();
             for at in 0..n {
@@ -55,23 +56,10 @@ fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), 
                 let start =
                     (0..columns).fold(0, |start, column| start * indexed[column] as usize + index(column, place) as usize);
                 for at in 0..part {
-                    let to = start * part + at;
-                    out.put(to, joined::<T>(scatter.join, out.get(to), updates.get(place * part + at)));
+                    join(start * part + at, place * part + at);
                 }
             }
         }
     }
     Ok(())
-}
-
-/// The element that is there with an update.
-fn joined<T: Element>(join: Join, x: T, update: T) -> T {
-    match join {
-        Join::Replace => update,
-        Join::Add => x.apply2(update, |x, y| x + y, |x, y| x + y),
-        Join::Multiply => x.apply2(update, |x, y| x * y, i128::wrapping_mul),
-        Join::Least => x.apply2(update, float_min, Ord::min),
-        Join::Greatest => x.apply2(update, float_max, Ord::max),
-        Join::Mean => x.apply2(update, |x, y| (x + y) / 2.0, |x, y| (x + y) / 2),
-    }
 }
