@@ -14,12 +14,14 @@ static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes to the system's allocator as it came.
 unsafe impl GlobalAlloc for Counting {
+    // SAFETY: as the system's: the layout has a size.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.fetch_add(1, SeqCst);
         // SAFETY: the caller keeps the contract.
         unsafe { System.alloc(layout) }
     }
 
+    // SAFETY: as the system's: what is given back was given by this allocator with this layout.
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         // SAFETY: the caller keeps the contract.
         unsafe { System.dealloc(at, layout) }
@@ -62,10 +64,11 @@ fn a_region_allocates_nothing() {
 }
 
 /// Every kind of work that has a kernel: windows by tiles and directly, one channel alone, pooling, rows of weights, products,
-/// reductions, elements that are moved, and weights that are packed in each run because they come from outside.
+/// reductions, elements that are moved, weights that are packed in each run because they come from outside, and routines large
+/// enough to be shared among threads.
 const NETWORK: &str = r#"
 def @main(%x: Tensor[(1, 16, 12, 12), float32], %w: Tensor[(16, 16, 3, 3), float32], %d: Tensor[(16, 1, 3, 3), float32],
-          %m: Tensor[(10, 16), float32]) {
+          %m: Tensor[(10, 16), float32], %v: Tensor[(8, 1000), float32]) {
   %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=16, kernel_size=[3, 3]);
   %1 = nn.relu(%0);
   %2 = nn.conv2d(%1, %d, padding=[1, 1, 1, 1], groups=16, channels=16, kernel_size=[3, 3]);
@@ -73,7 +76,7 @@ def @main(%x: Tensor[(1, 16, 12, 12), float32], %w: Tensor[(16, 16, 3, 3), float
   %4 = nn.max_pool2d(%3, pool_size=[2, 2], strides=[2, 2]);
   %5 = nn.batch_flatten(nn.global_avg_pool2d(%4));
   %6 = nn.dense(%5, %m, units=10);
-  (nn.softmax(%6), transpose(%3, axes=[0, 2, 3, 1]))
+  (nn.softmax(%6), transpose(%3, axes=[0, 2, 3, 1]), sort(%v), cumsum(%v, axis=1, attrs_type_key="relay.attrs.ScanopAttrs"))
 }
 "#;
 

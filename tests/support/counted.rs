@@ -31,32 +31,44 @@ fn count(bytes: i64) -> bool {
     given
 }
 
+/// What the system gave for a request that was counted; one that it refuses is taken back.
+fn given(at: *mut u8, bytes: i64) -> *mut u8 {
+    if at.is_null() {
+        LIVE.set(LIVE.get() - bytes);
+    }
+    at
+}
+
 fn size(bytes: usize) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX / 4)
 }
 
 // SAFETY: every call goes to the system's allocator as it came, or gives null, which an allocation may.
 unsafe impl GlobalAlloc for Counted {
+    // SAFETY: as the system's: the layout has a size.
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if !count(size(layout.size())) {
             return std::ptr::null_mut();
         }
         // SAFETY: the caller's promises are passed on.
-        unsafe { System.alloc(layout) }
+        given(unsafe { System.alloc(layout) }, size(layout.size()))
     }
 
+    // SAFETY: as the system's: what is given back was given by this allocator with this layout.
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         count(-size(layout.size()));
         // SAFETY: as above.
         unsafe { System.dealloc(at, layout) }
     }
 
+    // SAFETY: as the system's: what becomes larger or smaller was given by this allocator with this layout, and the new size is one.
     unsafe fn realloc(&self, at: *mut u8, layout: Layout, new: usize) -> *mut u8 {
-        if !count(size(new) - size(layout.size())) {
+        let more = size(new) - size(layout.size());
+        if !count(more) {
             return std::ptr::null_mut();
         }
         // SAFETY: as above.
-        unsafe { System.realloc(at, layout, new) }
+        given(unsafe { System.realloc(at, layout, new) }, more)
     }
 }
 
