@@ -115,3 +115,80 @@ fn drop_zeros(plan: &mut Plan) {
         group.steps = before[group.steps.start]..before[group.steps.end];
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::{Body, Clip, ReduceDim, Stage, Store, Un, Val};
+    use crate::types::DType;
+
+    fn stage(each: bool, f: impl FnOnce(&mut Body) -> Option<Val>) -> Stage {
+        let mut body = Body::new();
+        let stores = f(&mut body).map(|val| Store { val, write: 0 });
+        Stage { each, body, folds: vec![], stores: stores.into_iter().collect() }
+    }
+
+    /// Argument 1 at each point of 4 x 8, once for each of so many reduced ones, is a function of argument 0 there.
+    fn nest(reduced: u64) -> Nest {
+        let access = |arg| Access { arg, dtype: DType::F32, offset: 5, kept: vec![8, 1], reduced: vec![0] };
+        let stages = vec![stage(true, |body| {
+            let x = body.read(0);
+            Some(body.un(Un::Neg, x))
+        })];
+        let reduce = vec![ReduceDim { extent: reduced, clip: None }];
+        Nest { dims: vec![4, 8], reduce, reads: vec![access(0)], writes: vec![access(1)], stages }
+    }
+
+    /// Whether the result of a nest that was changed may lie over its operand.
+    fn fits(reduced: u64, change: impl FnOnce(&mut Nest)) -> bool {
+        let mut nest = nest(reduced);
+        change(&mut nest);
+        of_nest(&nest, 0)
+    }
+
+    #[test]
+    fn what_is_read_where_it_is_written_may_be_overwritten() {
+        assert!(fits(1, |_| ()));
+        assert!(fits(1, |nest| nest.reads[0].dtype = DType::I32));
+        assert!(fits(1, |nest| (nest.dims[0], nest.reads[0].kept[0]) = (1, 3)), "an axis of one element");
+        assert!(fits(1, |nest| nest.reads.push(Access { arg: 2, offset: 0, ..nest.reads[0].clone() })), "another argument");
+    }
+
+    #[test]
+    fn what_is_read_elsewhere_stays() {
+        assert!(!fits(1, |nest| nest.reads[0].offset = 4));
+        assert!(!fits(1, |nest| nest.reads[0].kept = vec![1, 4]));
+        assert!(!fits(1, |nest| nest.reads[0].dtype = DType::F64));
+        assert!(!fits(1, |nest| nest.reads.push(Access { offset: 0, ..nest.reads[0].clone() })), "a second read");
+        assert!(!fits(1, |nest| nest.writes.push(nest.writes[0].clone())), "a second result");
+        let picked = stage(true, |body| {
+            let place = body.i32(3);
+            Some(body.push(Instr::Pick(0, place)))
+        });
+        assert!(!fits(1, |nest| nest.stages[0] = picked));
+    }
+
+    #[test]
+    fn what_is_read_after_it_is_written_stays() {
+        let read = |body: &mut Body| {
+            body.read(0);
+            None
+        };
+        assert!(fits(1, |nest| nest.stages.insert(0, stage(true, read))));
+        assert!(!fits(1, |nest| nest.stages.push(stage(true, read))));
+        // Each of several reduced points would read what the one before wrote.
+        assert!(!fits(3, |_| ()));
+        let step = |nest: &mut Nest| (nest.reads[0].reduced, nest.writes[0].reduced) = (vec![32], vec![32]);
+        assert!(fits(3, step));
+        assert!(!fits(3, |nest| {
+            step(nest);
+            nest.reduce[0].clip = Some(Clip { dim: 0, stride: 1, dilation: 1, before: 1, size: 4 });
+        }));
+        assert!(!fits(3, |nest| {
+            step(nest);
+            nest.reads[0].reduced = vec![64];
+        }));
+        // Once for all of them it is written when all are read.
+        assert!(fits(3, |nest| nest.stages[0].each = false));
+    }
+}

@@ -10,7 +10,8 @@ use crate::ops::matmul::batch_matmul_product;
 use crate::types::DType;
 
 pub(super) const QUANTIZE: Lower = Lower::Along(|call, _| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
-pub(super) const DEQUANTIZE: Lower = Lower::Along(|call, _| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
+pub(super) const DEQUANTIZE: Lower =
+    Lower::Along(|call, _| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
 pub(super) const REQUANTIZE: Lower =
     Lower::AlongOr(|call, _| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar, requantize_routine);
 
