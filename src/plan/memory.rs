@@ -30,7 +30,7 @@ pub fn lives(plan: &Plan) -> Vec<Option<Life>> {
 }
 
 /// Gives every buffer of the arena its place, and those that are kept theirs; and every step its scratch memory, which is
-/// needed for that step alone. Done again when the steps' scratch is known.
+/// needed for that step alone and is known when there is code.
 pub fn arrange(plan: &mut Plan) {
     let lives = lives(plan);
     let mut stretches: Vec<Stretch> = vec![];

@@ -4,7 +4,7 @@ use super::anchor::Anchor;
 use super::group::{Lazy, Load, Source, Value};
 use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, Requests, def};
-use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, in_place, memory};
+use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, in_place};
 use crate::ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
 use crate::kernel::{Body, Routine, View};
 use crate::ops::lower::{self, Call, Lower, Product, Scalar, Tensor};
@@ -64,7 +64,8 @@ pub struct Lowering<'a> {
     pub call: ExprId,
 }
 
-/// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`.
+/// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`. Where buffers
+/// lie is not known yet ([`super::arrange`]).
 /// Convolutions may be computed by Winograd's method with tiles of up to `tile` results a side. The calls and groups to avoid are left to the operators' evaluation. Errors: what keeps it from being compiled.
 pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: u64) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
@@ -105,7 +106,6 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
     lowering.outputs(result);
     let mut plan = lowering.plan;
     in_place::find(&mut plan);
-    memory::arrange(&mut plan);
     Ok(plan)
 }
 
