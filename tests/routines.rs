@@ -34,8 +34,8 @@ const PROGRAMS: &[&str] = &[
     "def @main(%x: Tensor[(2, 12, 12, 15), int32], %s: Tensor[(15), float32], %z: Tensor[(15), int32]) {
        qnn.requantize(%x, %s, %z, 0.01f, 4, axis=-1, out_dtype=\"uint8\")
      }",
-    "def @main(%x: Tensor[(20, 300), int16], %s: Tensor[(1), float32], %z: Tensor[(1), int32]) {
-       qnn.requantize(%x, %s, %z, 0.3f, 4, axis=0, out_dtype=\"int8\")
+    "def @main(%x: Tensor[(20, 1, 300), int16], %s: Tensor[(1), float32], %z: Tensor[(1), int32]) {
+       qnn.requantize(%x, %s, %z, 0.3f, 4, axis=1, out_dtype=\"int8\")
      }",
     "def @main(%x: Tensor[(5000), int8], %s: Tensor[(5000), float32]) { qnn.requantize(%x, %s, -5, 0.6f, 4, out_dtype=\"int16\") }",
     "def @main(%x: Tensor[(1, 8, 14, 14), int8], %y: Tensor[(1, 8, 1, 1), int8]) {
@@ -52,9 +52,22 @@ fn tensors(value: Bound) -> Vec<Tensor> {
     leaves(&[value]).into_iter().cloned().collect()
 }
 
+/// Tensors without elements, of which there are more lines and places than could be visited.
+const EMPTY: &[&str] = &[
+    "def @main(%x: Tensor[(1, 0), float32]) { sort(broadcast_to(%x, shape=[1099511627776, 0]), axis=1) }",
+    "def @main(%x: Tensor[(1, 0), int32]) { argsort(broadcast_to(%x, shape=[1099511627776, 0]), axis=1, dtype=\"int32\") }",
+    "def @main(%x: Tensor[(1, 0), float32]) {
+       cumsum(broadcast_to(%x, shape=[1099511627776, 0]), axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\")
+     }",
+    "def @main(%x: Tensor[(0), float32], %i: Tensor[(0, 1), int32], %u: Tensor[(1, 0), float32]) {
+       scatter_nd(%x, broadcast_to(%i, shape=[0, 1099511627776]), broadcast_to(%u, shape=[1099511627776, 0]),
+                  mode=\"add\", attrs_type_key=\"relay.attrs.ScatterNDAttrs\")
+     }",
+];
+
 #[test]
 fn routines_give_what_the_interpreter_gives() {
-    for text in PROGRAMS {
+    for text in PROGRAMS.iter().chain(EMPTY) {
         let program = check_text("x", text, optimise::UNTIL);
         assert!(!program.has_errors(), "{text}: {:?}", program.diagnostics);
         let main = entry(&program.module, "main").expect("there is a main");
