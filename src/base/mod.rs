@@ -12,3 +12,13 @@ pub use float::{float_max, float_min};
 pub use index::{Idx, IndexVec};
 pub use random::SplitMix64;
 pub use source::{FileId, SourceFile, Sources, Span};
+
+/// A number of bytes as sizes of files are counted.
+pub fn u64_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// A size or an offset that a file says; one that no memory has is larger than all that are there.
+pub fn usize_of(n: u64) -> usize {
+    usize::try_from(n).unwrap_or(usize::MAX)
+}

@@ -5,15 +5,15 @@
 //! claimed number of entries, and tries every place that could be a directory's end. Here the end is the end of the file, the
 //! names differ, and no two entries share a byte.
 
-use super::errors;
 use super::file::{Bytes, Section, checked, fields, read_at};
 use super::reader::Reader;
+use super::{MAX_NAME, errors};
+use crate::base::{u64_of, usize_of};
 use crate::diag::Diagnostic;
 use crate::tensor::binary::Source;
 
 /// Limits of reliability 2.
-pub(super) const MAX_ENTRIES: u64 = 65_536;
-const MAX_NAME: usize = 4096;
+pub(super) const MAX_ENTRIES: usize = 65_536;
 const MAX_RATIO: u64 = 1100;
 
 pub(super) const END: u32 = 0x0605_4b50;
@@ -179,7 +179,7 @@ impl<'a> Archive<'a> {
     }
 
     fn check_end(self, end: End, size: u64, at: u64) -> Result<End, Diagnostic> {
-        if end.count > MAX_ENTRIES {
+        if end.count > u64_of(MAX_ENTRIES) {
             let words = format!("{} entries, the limit is {MAX_ENTRIES}", end.count);
             return Err(errors::entry_limit(self.name, usize_of(at), words));
         }
@@ -327,12 +327,4 @@ fn check_overlap(name: &str, entries: &[Entry], directory: u64) -> Result<(), Di
         Some(at) => Err(errors::malformed(name, usize_of(at), "entries that share bytes")),
         None => Ok(()),
     }
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
-}
-
-fn usize_of(n: u64) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
 }

@@ -1,7 +1,7 @@
 //! The words for files that are not what they should be. Each names the file and, where one is known, the byte.
 
-use crate::base::Span;
 use crate::base::text::{count, join_words, nearest, thousands};
+use crate::base::{Span, u64_of};
 use crate::diag::{Diagnostic, codes};
 use crate::tensor::binary::BinaryError;
 use crate::tensor::npy::{NpyError, NpyFault};
@@ -48,7 +48,7 @@ pub fn entry_limit(name: &str, offset: usize, words: impl std::fmt::Display) -> 
 
 /// More bytes than there is memory.
 pub fn no_memory(name: &str, bytes: usize) -> Diagnostic {
-    let bytes = thousands(u64::try_from(bytes).unwrap_or(u64::MAX));
+    let bytes = thousands(u64_of(bytes));
     Diagnostic::new(codes::E0803, format!("`{name}`: no memory for {bytes} bytes"))
 }
 

@@ -6,8 +6,8 @@
 
 use super::archive::Entry;
 use super::stream::Stream;
-use super::write::Planned;
 use super::{Format, Named, errors, mxnet, npz, package, params, safetensors};
+use crate::base::{u64_of, usize_of};
 use crate::diag::Diagnostic;
 use crate::tensor::Tensor;
 use crate::tensor::binary::{self, Head};
@@ -27,7 +27,7 @@ pub trait Bytes {
 
 impl Bytes for &[u8] {
     fn size(&self) -> u64 {
-        u64::try_from(self.len()).unwrap_or(u64::MAX)
+        u64_of(self.len())
     }
 
     fn read_at(&self, at: u64, out: &mut [u8]) -> IoResult<()> {
@@ -57,11 +57,11 @@ impl<'a> Section<'a> {
 
 impl Read for Section<'_> {
     fn read(&mut self, out: &mut [u8]) -> IoResult<usize> {
-        let left = usize::try_from(self.end.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let left = usize_of(self.end.saturating_sub(self.at));
         let n = out.len().min(left);
         let Some(out) = out.get_mut(..n) else { return Ok(0) };
         self.bytes.read_at(self.at, out)?;
-        self.at = self.at.saturating_add(u64::try_from(n).unwrap_or(u64::MAX));
+        self.at = self.at.saturating_add(u64_of(n));
         Ok(n)
     }
 }
@@ -95,14 +95,14 @@ pub(super) enum Place {
     At(u64),
     /// In the `.npy` file that is an entry of an archive.
     Entry(Box<Entry>),
-    /// They have been read.
-    Here(Tensor),
 }
 
-impl Item {
-    fn here((name, tensor): (String, Tensor)) -> Item {
-        let Planned { name, head } = Planned::of(&name, &tensor);
-        Item { name, head, place: Place::Here(tensor) }
+impl Place {
+    /// The same place where the bytes that it counts begin at another's byte.
+    pub fn shift(&mut self, by: usize) {
+        if let Place::At(at) = self {
+            *at = at.saturating_add(u64_of(by));
+        }
     }
 }
 
@@ -121,15 +121,19 @@ impl<B: Bytes> TensorFile<B> {
     pub fn open(name: &str, bytes: B) -> Result<TensorFile<B>, Diagnostic> {
         let start = start(name, &bytes)?;
         if package::is_tar(&start) {
-            let items = package::tensors(name, &whole(name, &bytes)?)?.into_iter().map(Item::here).collect();
-            return Ok(TensorFile { name: name.to_owned(), bytes, format: "tar", items });
+            let items = package::index(name, &whole(name, &bytes)?)?;
+            return Ok(TensorFile::new(name, bytes, "tar", items));
         }
-        // Their names stand behind all elements.
         if mxnet::params::is_params(&start) {
-            let items = mxnet::params::read(name, &whole(name, &bytes)?)?.into_iter().map(Item::here).collect();
-            return Ok(TensorFile { name: name.to_owned(), bytes, format: "params", items });
+            let items = mxnet::params::index(name, &bytes)?;
+            return Ok(TensorFile::new(name, bytes, "params", items));
         }
         TensorFile::open_as(Format::of(name, &start)?, name, bytes)
+    }
+
+    /// A file whose tensors are known.
+    pub(super) fn new(name: &str, bytes: B, format: &'static str, items: Vec<Item>) -> TensorFile<B> {
+        TensorFile { name: name.to_owned(), bytes, format, items }
     }
 
     /// As [`TensorFile::open`], for a format that is known.
@@ -139,7 +143,7 @@ impl<B: Bytes> TensorFile<B> {
             Format::Npz => npz::index(name, &bytes),
             Format::Safetensors => safetensors::index(name, &bytes),
         }?;
-        Ok(TensorFile { name: name.to_owned(), bytes, format: format.extension(), items })
+        Ok(TensorFile::new(name, bytes, format.extension(), items))
     }
 
     pub fn name(&self) -> &str {
@@ -164,7 +168,6 @@ impl<B: Bytes> TensorFile<B> {
     /// Reads a tensor of this file. Errors: E0703 for elements that are not sound, E0803 for no memory.
     pub fn read(&self, item: &Item) -> Result<Tensor, Diagnostic> {
         match &item.place {
-            Place::Here(tensor) => Ok(tensor.clone()),
             Place::Entry(entry) => npz::read_entry(&self.name, &self.bytes, entry),
             &Place::At(at) => {
                 // As large as nothing: elements are read in larger pieces than any buffer here.
@@ -177,8 +180,14 @@ impl<B: Bytes> TensorFile<B> {
     }
 
     /// Reads all tensors.
-    pub fn read_all(&self) -> Result<Named, Diagnostic> {
-        self.items.iter().map(|item| Ok((item.name.clone(), self.read(item)?))).collect()
+    pub fn read_all(mut self) -> Result<Named, Diagnostic> {
+        let items = std::mem::take(&mut self.items);
+        let mut all = Named::with_capacity(items.len());
+        for item in items {
+            let tensor = self.read(&item)?;
+            all.push((item.name, tensor));
+        }
+        Ok(all)
     }
 }
 
@@ -192,7 +201,7 @@ const START: usize = 512;
 
 /// All bytes of a file.
 fn whole(name: &str, bytes: &dyn Bytes) -> Result<Vec<u8>, Diagnostic> {
-    let size = usize::try_from(bytes.size()).unwrap_or(usize::MAX);
+    let size = usize_of(bytes.size());
     let mut whole = Vec::new();
     whole.try_reserve_exact(size).map_err(|_| errors::no_memory(name, size))?;
     whole.resize(size, 0);
@@ -212,7 +221,7 @@ pub fn start(name: &str, bytes: &dyn Bytes) -> Result<Vec<u8>, Diagnostic> {
 pub(super) fn read_at(name: &str, bytes: &dyn Bytes, at: u64, out: &mut [u8]) -> Result<(), Diagnostic> {
     bytes.read_at(at, out).map_err(|error| match error.kind() {
         ErrorKind::UnexpectedEof => {
-            let at = usize::try_from(at).unwrap_or(usize::MAX);
+            let at = usize_of(at);
             errors::malformed(name, at, "the file has become shorter while it was read")
         }
         _ => bytes.failed(&error),

@@ -1,19 +1,21 @@
 //! JSON that is taken apart level by level: what is not looked at is not built.
 //!
-//! A value is a piece of the text until it is read as something, so nesting costs nothing. Keys of an object differ; brackets and
-//! commas are counted before anything is built of them, so that what a file becomes stays near its size.
+//! A value is a piece of the text until it is read as something, so nesting costs nothing. Keys of an object differ; brackets, commas
+//! and colons are counted before anything is built of them, so that what a file becomes stays near its size.
 
-use super::errors;
-use crate::base::text::nearest;
+use super::{errors, repeated};
+use crate::base::text::{escape_control, nearest};
 use crate::diag::Diagnostic;
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
+use std::borrow::Cow;
 use std::fmt::{Display, Formatter};
 
 /// The most items of all lists and objects together: 16 bytes are kept of each while its list is gone through.
 const MAX_ITEMS: usize = 1 << 22;
+
+/// Of a field of an object so many times as much is kept as of an item of a list, with its key.
+const FIELD: usize = 4;
 
 /// A piece of the text of a file.
 #[derive(Clone, Copy, Debug)]
@@ -41,36 +43,40 @@ impl<'a> List<'a> {
     }
 }
 
-/// The fields of an object, in order.
+/// The fields of an object, in order. Objects that are looked into have few keys, so these are not hashed.
 #[derive(Debug)]
 pub(super) struct Object<'a> {
     of: Json<'a>,
-    fields: IndexMap<String, Json<'a>, FxBuildHasher>,
+    fields: Vec<Field<'a>>,
 }
 
-/// An object in which every key stands once.
-struct Fields<'a>(IndexMap<String, &'a RawValue, FxBuildHasher>);
+/// A key, borrowed where it has no escapes, and its value.
+type Field<'a> = (Cow<'a, str>, &'a RawValue);
+
+/// The fields as they stand.
+struct Fields<'a>(Vec<Field<'a>>);
+
+/// A text, borrowed where it has no escapes.
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for Fields<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Fields<'de>, D::Error> {
-        struct Distinct;
-        impl<'de> Visitor<'de> for Distinct {
+        struct Each;
+        impl<'de> Visitor<'de> for Each {
             type Value = Fields<'de>;
             fn expecting(&self, out: &mut Formatter<'_>) -> std::fmt::Result {
                 out.write_str("an object")
             }
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
-                let mut fields = IndexMap::default();
-                while let Some((key, value)) = map.next_entry::<String, &RawValue>()? {
-                    if fields.contains_key(&key) {
-                        return Err(A::Error::custom(format_args!("a second key `{key}`")));
-                    }
-                    fields.insert(key, value);
+                let mut fields = Vec::new();
+                while let Some((Key(key), value)) = map.next_entry::<Key, &RawValue>()? {
+                    fields.push((key, value));
                 }
                 Ok(Fields(fields))
             }
         }
-        from.deserialize_map(Distinct)
+        from.deserialize_map(Each)
     }
 }
 
@@ -79,7 +85,12 @@ impl<'a> Json<'a> {
     pub fn new(name: &'a str, bytes: &'a [u8]) -> Result<Json<'a>, Diagnostic> {
         let text = str::from_utf8(bytes).map_err(|error| errors::malformed(name, error.valid_up_to(), "it is not UTF-8"))?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        let n_items = text.bytes().filter(|byte| matches!(byte, b'[' | b'{' | b',')).count();
+        let weight = |byte| match byte {
+            b'[' | b'{' | b',' => 1,
+            b':' => FIELD.saturating_sub(1),
+            _ => 0,
+        };
+        let n_items = text.bytes().map(weight).fold(0, usize::saturating_add);
         if n_items > MAX_ITEMS {
             return Err(errors::entry_limit(name, 0, format_args!("{n_items} items, the limit is {MAX_ITEMS}")));
         }
@@ -120,7 +131,11 @@ impl<'a> Json<'a> {
 
     pub fn object(&self, what: &str) -> Result<Object<'a>, Diagnostic> {
         let Fields(fields) = self.read(what)?;
-        Ok(Object { of: *self, fields: fields.into_iter().map(|(key, value)| (key, self.part(value))).collect() })
+        let twice = repeated(fields.iter().map(|(key, _)| &**key)).and_then(|at| fields.get(at));
+        match twice {
+            Some((key, value)) => Err(self.part(value).error(format_args!("a second key `{}`", escape_control(key)))),
+            None => Ok(Object { of: *self, fields }),
+        }
     }
 
     pub fn list(&self, what: &str) -> Result<List<'a>, Diagnostic> {
@@ -131,7 +146,7 @@ impl<'a> Json<'a> {
 impl<'a> Object<'a> {
     /// The field of that key.
     pub fn get(&self, key: &str) -> Option<Json<'a>> {
-        self.fields.get(key).copied()
+        self.iter().find(|(found, _)| *found == key).map(|(_, value)| value)
     }
 
     /// The field of that key, which must be there.
@@ -140,13 +155,13 @@ impl<'a> Object<'a> {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = (&str, Json<'a>)> {
-        self.fields.iter().map(|(key, value)| (key.as_str(), *value))
+        self.fields.iter().map(|(key, value)| (&**key, self.of.part(value)))
     }
 
     /// Refuses keys other than these.
     pub fn only(&self, known: &[&str]) -> Result<(), Diagnostic> {
         let Some((key, value)) = self.iter().find(|(key, _)| !known.contains(key)) else { return Ok(()) };
-        let error = value.error(format_args!("a key `{}` that means nothing here", crate::base::text::escape_control(key)));
+        let error = value.error(format_args!("a key `{}` that means nothing here", escape_control(key)));
         Err(match nearest(key, known.iter().copied()) {
             Some(near) => error.help(format!("did you mean `{near}`?")),
             None => error,

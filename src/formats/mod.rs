@@ -1,8 +1,7 @@
 //! File formats: bytes to values and back. Opens no file itself; a name is only for messages.
 //!
 //! Every reader treats its bytes as hostile (reliability 10): a count or a length is compared with its limit and with the
-//! bytes that remain before anything is allocated for it, names never become paths, what is left over is an error. Each rule
-//! has an input it accepts and one it rejects in the tests of its file.
+//! bytes that remain before anything is allocated for it, names never become paths, what is left over is an error.
 
 #![cfg_attr(
     not(test),
@@ -24,6 +23,7 @@ pub mod graph_json;
 mod json;
 mod kind;
 pub mod mxnet;
+mod nodes;
 pub mod npz;
 pub mod onnx;
 pub mod package;
@@ -40,9 +40,19 @@ pub use write::{Give, Planned, encode, write_tensors};
 
 use crate::diag::Diagnostic;
 use crate::tensor::{Tensor, npy};
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 /// Tensors by name, in the order of their file.
 pub type Named = Vec<(String, Tensor)>;
+
+/// The longest name of a tensor, an entry or a node, in bytes (reliability 2).
+const MAX_NAME: usize = 4096;
+
+/// Where a name stands that came before.
+fn repeated<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Option<usize> {
+    let mut before = FxHashSet::with_capacity_and_hasher(names.len(), FxBuildHasher);
+    names.enumerate().find_map(|(at, name)| (!before.insert(name)).then_some(at))
+}
 
 /// A format of named tensors.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +103,20 @@ impl Format {
             None if is_npy(start) => Err(errors::nameless(name)),
             None => Format::of_name(name).ok_or_else(|| errors::unknown_format(name)),
         }
+    }
+
+    /// The most tensors of a file.
+    fn max_tensors(self) -> usize {
+        match self {
+            Format::Params => params::MAX_ENTRIES,
+            Format::Npz => archive::MAX_ENTRIES,
+            Format::Safetensors => safetensors::MAX_ENTRIES,
+        }
+    }
+
+    /// The longest name of a tensor: an entry of an archive has an extension behind it.
+    fn max_name(self) -> usize {
+        MAX_NAME.saturating_sub(if self == Format::Npz { npz::EXTENSION.len() } else { 0 })
     }
 
     /// Whether no tensor can have this name in a file of the format.
@@ -185,6 +209,23 @@ mod tests {
             assert!(said.code == crate::diag::codes::E0702 && said.message.contains("two tensors are named `w`"));
             assert_eq!(encode(format, "w", &reserved).is_err(), format == Format::Safetensors);
         }
+    }
+
+    /// What is written can be read again, or is not written.
+    #[test]
+    fn limits_hold_for_what_is_written() {
+        for format in Format::ALL {
+            let named = |n: usize| vec![("n".repeat(n), Tensor::scalar(1f32))];
+            let longest = encode(format, "w", &named(format.max_name())).expect("a longest name");
+            assert_eq!(read_tensors("w", &longest), Ok(named(format.max_name())), "{format}");
+            let said = encode(format, "w", &named(format.max_name() + 1)).expect_err("a longer one");
+            assert!(said.code == crate::diag::codes::E0702 && said.message.contains("a name of"), "{}", said.message);
+        }
+        let many = |n: usize| (0..n).map(|i| (i.to_string(), Tensor::scalar(1u8))).collect::<Named>();
+        let said = encode(Format::Npz, "w", &many(65_537)).expect_err("too many");
+        assert!(said.message.contains("65537 tensors, a .npz file holds at most 65536"), "{}", said.message);
+        let most = encode(Format::Npz, "w", &many(65_536)).expect("as many as there may be");
+        assert_eq!(read_tensors("w", &most).map(|all| all.len()), Ok(65_536));
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::file::{Bytes, Item, Place, Section, TensorFile};
 use super::stream::Stream;
 use super::write::{Planned, Supply, encode};
 use super::{Format, Named, errors};
+use crate::base::u64_of;
 use crate::diag::{Diagnostic, codes};
 use crate::tensor::Tensor;
 use crate::tensor::binary::{self, BinaryError, Head, Source};
@@ -38,7 +39,7 @@ pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnost
     }
     let mut keys = rustc_hash::FxHashSet::default();
     let item = |entry: Entry| {
-        let key = entry.name.strip_suffix(".npy").unwrap_or(&entry.name).to_owned();
+        let key = entry.name.strip_suffix(EXTENSION).unwrap_or(&entry.name).to_owned();
         if !keys.insert(key.clone()) {
             return Err(errors::duplicate(name, entry.offset, &key));
         }
@@ -52,6 +53,9 @@ pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnost
 pub(super) fn read_entry(name: &str, bytes: &dyn Bytes, entry: &Entry) -> Result<Tensor, Diagnostic> {
     Unpacking { name, bytes, entry }.tensor()
 }
+
+/// What stands behind the name of a tensor in that of its entry.
+pub(super) const EXTENSION: &str = ".npy";
 
 /// Headers are mostly as short as this, so that no more need be read to know what an entry is.
 const SHORT: u64 = 128;
@@ -93,8 +97,8 @@ impl<'a> Unpacking<'a> {
     fn header(&self) -> Result<NpyHeader, Diagnostic> {
         let (mut packed, mut start) = (self.packed(), Vec::new());
         let mut parsed = Ok(None);
-        for limit in [SHORT, u64::try_from(MAX_HEADER).unwrap_or(u64::MAX)] {
-            let more = limit.min(self.entry.size).saturating_sub(u64::try_from(start.len()).unwrap_or(u64::MAX));
+        for limit in [SHORT, u64_of(MAX_HEADER)] {
+            let more = limit.min(self.entry.size).saturating_sub(u64_of(start.len()));
             (&mut packed).take(more).read_to_end(&mut start).map_err(|error| self.broken(&error))?;
             parsed = NpyHeader::read(&start).map(Some);
             if parsed.is_ok() {
@@ -220,7 +224,7 @@ pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn
         let mut crc = Crcs(Crc::new());
         crc.write_all(&header)?;
         tensor.write_le_to(&mut crc)?;
-        let entry = Written { name: format!("{name}.npy"), crc: crc.0.sum(), size, at };
+        let entry = Written { name: format!("{name}{EXTENSION}"), crc: crc.0.sum(), size, at };
         let local = entry.local();
         out.write_all(&local)?;
         out.write_all(&header)?;
@@ -351,10 +355,6 @@ fn end(count: usize, size: u64, at: u64) -> Vec<u8> {
     }
     out.extend_from_slice(&[0; 2]);
     out
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 fn u16_of(n: usize) -> u16 {

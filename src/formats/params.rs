@@ -7,7 +7,8 @@
 
 use super::file::{Bytes, Item, Place, TensorFile, about, checked, fields};
 use super::write::{Planned, Supply};
-use super::{Format, Named, errors};
+use super::{Format, MAX_NAME, Named, errors, repeated};
+use crate::base::{u64_of, usize_of};
 use crate::diag::Diagnostic;
 use crate::tensor::Tensor;
 use crate::tensor::binary::{self, BinaryError, Source};
@@ -16,11 +17,13 @@ use std::io::Write;
 const FILE_MAGIC: u64 = 0xF7E5_8D4F_0504_9CB7;
 
 /// Limits of reliability 2.
-const MAX_ENTRIES: u64 = 1_000_000;
-const MAX_NAME: u64 = 4096;
+pub(super) const MAX_ENTRIES: usize = 1_000_000;
 
 /// The fewest bytes an entry takes: the length of its name and a scalar without elements.
 const MIN_ENTRY: u64 = 8 + 40;
+
+/// The bytes of the length of a name.
+const LENGTH: usize = 8;
 
 /// Names are read in pieces of so many bytes, what stands before the elements of a tensor in one piece.
 const NAMES: usize = 64 << 10;
@@ -41,8 +44,9 @@ pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnost
     let mut start = fields(bytes, 0, NAMES);
     let read = all_names(name, &mut start);
     let mut at = start.offset();
-    let mut items = Vec::new();
-    for entry in checked(bytes, &start, read)? {
+    let names = checked(bytes, &start, read)?;
+    let mut items = Vec::with_capacity(names.len());
+    for entry in names {
         let mut source = fields(bytes, at.try_into().unwrap_or(u64::MAX), HEAD);
         let head = binary::head(&mut source).map_err(|error| errors::binary(name, &error).note(about(&entry)));
         let elements = source.offset();
@@ -62,7 +66,7 @@ fn all_names(name: &str, source: &mut impl Source) -> Result<Vec<String>, Diagno
     source.magic(FILE_MAGIC, "a .params file").map_err(named)?;
     let at = source.offset();
     let count = source.u64("the number of names").map_err(named)?;
-    if count > MAX_ENTRIES {
+    if count > u64_of(MAX_ENTRIES) {
         return Err(errors::entry_limit(name, at, format_args!("{count} names, the limit is {MAX_ENTRIES}")));
     }
     if count.saturating_mul(MIN_ENTRY) > source.remaining() {
@@ -79,24 +83,28 @@ fn all_names(name: &str, source: &mut impl Source) -> Result<Vec<String>, Diagno
 
 fn names(file: &str, source: &mut impl Source, count: u64) -> Result<Vec<String>, Diagnostic> {
     let named = |error: BinaryError| errors::binary(file, &error);
-    let mut names = indexmap::IndexSet::new();
+    let first = source.offset();
+    let mut names: Vec<String> = Vec::with_capacity(usize_of(count));
     for _ in 0..count {
         let at = source.offset();
         let length = source.u64("the length of a name").map_err(named)?;
-        if length > MAX_NAME {
+        if length > u64_of(MAX_NAME) {
             return Err(errors::entry_limit(file, at, format_args!("a name of {length} bytes, the limit is {MAX_NAME}")));
         }
         let start = source.offset();
         source.expect(length, "a name").map_err(named)?;
-        let mut text = vec![0; usize::try_from(length).unwrap_or(0)];
+        let mut text = vec![0; usize_of(length)];
         source.fill(&mut text, "a name").map_err(named)?;
         let text = String::from_utf8(text).map_err(|_| errors::malformed(file, start, "a name that is not UTF-8"))?;
-        if names.contains(&text) {
-            return Err(errors::duplicate(file, at, &text));
-        }
-        names.insert(text);
+        names.push(text);
     }
-    Ok(names.into_iter().collect())
+    if let Some((before, twice)) =
+        repeated(names.iter().map(String::as_str)).and_then(|at| Some((names.get(..at)?, names.get(at)?)))
+    {
+        let at = before.iter().fold(first, |at, name| at.saturating_add(LENGTH).saturating_add(name.len()));
+        return Err(errors::duplicate(file, at, twice));
+    }
+    Ok(names)
 }
 
 /// The tensors as a `.params` file, in the order given. The names must differ, or the file cannot be read again.
@@ -131,10 +139,6 @@ fn names_bytes<'a>(names: impl Iterator<Item = &'a str>, count: usize) -> Vec<u8
     }
     out.extend_from_slice(&count);
     out
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

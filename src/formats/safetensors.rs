@@ -13,13 +13,14 @@
 
 use super::file::{Bytes, Item, Place, TensorFile, checked, fields};
 use super::write::{Planned, Supply, encode};
-use super::{Format, Named, errors};
+use super::{Format, MAX_NAME, Named, errors, repeated};
+use crate::base::{u64_of, usize_of};
 use crate::diag::Diagnostic;
 use crate::tensor::Tensor;
 use crate::tensor::binary::{Head, Source};
 use crate::tensor::size::{MAX_RANK, SizeError, checked_size};
 use crate::types::DType;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
@@ -30,9 +31,8 @@ pub(super) const METADATA: &str = "__metadata__";
 /// The longest header: the limit of the reference library.
 const MAX_HEADER: u64 = 100_000_000;
 
-/// The limits that `.params` files have (reliability 2).
-const MAX_ENTRIES: usize = 1_000_000;
-const MAX_NAME: usize = 4096;
+/// The most tensors, as of `.params` files (reliability 2).
+pub(super) const MAX_ENTRIES: usize = super::params::MAX_ENTRIES;
 
 /// Where the header starts.
 const START: u64 = 8;
@@ -75,34 +75,33 @@ pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnost
     let mut source = fields(bytes, 0, 0);
     let text = header_text(name, &mut source);
     let text = checked(bytes, &source, text)?;
-    let header: Header = serde_json::from_slice(&text).map_err(|error| not_json(name, &text, &error))?;
-    if header.entries.len() > MAX_ENTRIES {
-        let words = format_args!("{} tensors, the limit is {MAX_ENTRIES}", header.entries.len());
-        return Err(errors::entry_limit(name, HEADER, words));
-    }
-    let data_start = START.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+    let data_start = START.saturating_add(u64_of(text.len()));
     let data_size = bytes.size().saturating_sub(data_start);
-    let mut items: Vec<Item> = Vec::with_capacity(header.entries.len());
-    let mut ranges = Vec::with_capacity(header.entries.len());
-    let mut names = rustc_hash::FxHashSet::default();
-    for (key, entry) in &header.entries {
-        if !names.insert(key) {
-            return Err(errors::duplicate(name, HEADER, key));
-        }
-        let head = entry.head(name, key, data_size)?;
-        let [start, end] = entry.data_offsets;
-        ranges.push((start, end));
-        items.push(Item { name: key.clone().into_owned(), head, place: Place::At(data_start.saturating_add(start)) });
+    let mut header = Header { name, data_start, data_size, items: vec![], refused: None };
+    let mut json = serde_json::Deserializer::from_slice(&text);
+    let read = header.deserialize(&mut json).and_then(|()| json.end());
+    let Header { mut items, refused, .. } = header;
+    read.map_err(|error| refused.unwrap_or_else(|| not_json(name, &text, &error)))?;
+    // What follows takes memory for each tensor too.
+    drop(text);
+    items.shrink_to_fit();
+    if let Some(twice) = repeated(items.iter().map(|item| item.name.as_str())).and_then(|at| items.get(at)) {
+        return Err(errors::duplicate(name, HEADER, &twice.name));
     }
+    let mut ranges = Vec::with_capacity(items.len());
+    ranges.extend(items.iter().filter_map(|item| match item.place {
+        Place::At(at) => Some((at.saturating_sub(data_start), u64_of(item.head.size))),
+        Place::Entry(_) => None,
+    }));
     ranges.sort_unstable();
     let mut at = 0;
-    for (start, end) in ranges {
+    for (start, size) in ranges {
         if start != at {
             let what = if start > at { "no tensor has" } else { "several tensors have" };
             let words = format_args!("{what} the bytes from {} to {} of the elements", at.min(start), at.max(start));
             return Err(errors::malformed(name, HEADER, words));
         }
-        at = end;
+        at = start.saturating_add(size);
     }
     match data_size.saturating_sub(at) {
         0 => Ok(items),
@@ -142,9 +141,31 @@ fn not_json(name: &str, text: &[u8], error: &serde_json::Error) -> Diagnostic {
     errors::malformed(name, at, format_args!("the header is not that of tensors: {words}"))
 }
 
-/// The header as it stands.
+/// A header that is being read: what it says of a tensor becomes an item at once, as there may be very many.
 struct Header<'a> {
-    entries: Vec<(Cow<'a, str>, Entry<'a>)>,
+    name: &'a str,
+    /// Where the elements start, and how many bytes they are.
+    data_start: u64,
+    data_size: u64,
+    items: Vec<Item>,
+    /// Why a tensor was refused, where one was.
+    refused: Option<Diagnostic>,
+}
+
+impl Header<'_> {
+    fn add(&mut self, key: Cow<str>, entry: &Entry) -> Result<(), Diagnostic> {
+        if self.items.len() == MAX_ENTRIES {
+            return Err(errors::entry_limit(
+                self.name,
+                HEADER,
+                format_args!("more than {MAX_ENTRIES} tensors, which is the limit"),
+            ));
+        }
+        let head = entry.head(self.name, &key, self.data_size)?;
+        let [start, _] = entry.data_offsets;
+        self.items.push(Item { name: key.into_owned(), head, place: Place::At(self.data_start.saturating_add(start)) });
+        Ok(())
+    }
 }
 
 /// What a header says of a tensor.
@@ -186,31 +207,36 @@ impl Entry<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Header<'a> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Header<'a>, D::Error> {
-        struct Entries;
-        impl<'de> Visitor<'de> for Entries {
-            type Value = Header<'de>;
+impl<'de> DeserializeSeed<'de> for &mut Header<'_> {
+    type Value = ();
 
-            fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
-                f.write_str("tensors by name")
-            }
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header<'de>, A::Error> {
-                let (mut entries, mut has_metadata) = (Vec::new(), false);
-                while let Some(Text(key)) = map.next_key()? {
-                    if key != METADATA {
-                        entries.push((key, map.next_value()?));
-                    } else if std::mem::replace(&mut has_metadata, true) {
-                        return Err(Error::custom("a second `__metadata__`"));
-                    } else {
-                        map.next_value::<Texts>()?;
-                    }
+impl<'de> Visitor<'de> for &mut Header<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("tensors by name")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        let mut has_metadata = false;
+        while let Some(Text(key)) = map.next_key()? {
+            if key != METADATA {
+                if let Err(refused) = self.add(key, &map.next_value()?) {
+                    self.refused = Some(refused);
+                    return Err(Error::custom("a tensor was refused"));
                 }
-                Ok(Header { entries })
+            } else if std::mem::replace(&mut has_metadata, true) {
+                return Err(Error::custom("a second `__metadata__`"));
+            } else {
+                map.next_value::<Texts>()?;
             }
         }
-        from.deserialize_map(Entries)
+        Ok(())
     }
 }
 
@@ -275,7 +301,7 @@ pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn
     let mut ranges = vec![(0, 0); planned.len()];
     let mut at = 0u64;
     for &(i, planned) in &order {
-        let end = at.saturating_add(u64::try_from(planned.head.size).unwrap_or(u64::MAX));
+        let end = at.saturating_add(u64_of(planned.head.size));
         if let Some(range) = ranges.get_mut(i) {
             *range = (at, end);
         }
@@ -290,17 +316,17 @@ pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn
     let mut text = format!("{{{}}}", entries.collect::<Vec<String>>().join(",")).into_bytes();
     // The elements start at a multiple of 8, as the reference library has it.
     text.resize(text.len().next_multiple_of(8), b' ');
-    out.write_all(&u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes())?;
+    if u64_of(text.len()) > MAX_HEADER {
+        supply.refuse(format_args!("a header of {} bytes, a .safetensors file has at most {MAX_HEADER}", text.len()));
+        return Ok(());
+    }
+    out.write_all(&u64_of(text.len()).to_le_bytes())?;
     out.write_all(&text)?;
     for (i, _) in order {
         let Some(tensor) = supply.take(i) else { return Ok(()) };
         tensor.write_le_to(out)?;
     }
     Ok(())
-}
-
-fn usize_of(n: u64) -> usize {
-    usize::try_from(n).unwrap_or(usize::MAX)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Fields straight from a file of known size, which is never in memory as a whole: reading in pieces to where the bytes stay
 //! costs no second copy, and leaves no page of the file in the process.
 
+use crate::base::{u64_of, usize_of};
 use crate::tensor::binary::{self, BinaryError, Source};
 use std::io::{ErrorKind, Read};
 
@@ -37,7 +38,7 @@ impl<R: Read> Stream<R> {
 
 impl<R: Read> Source for Stream<R> {
     fn offset(&self) -> usize {
-        usize::try_from(self.at).unwrap_or(usize::MAX)
+        usize_of(self.at)
     }
 
     fn remaining(&self) -> u64 {
@@ -52,7 +53,7 @@ impl<R: Read> Source for Stream<R> {
             self.failed = Some(failed);
             error
         })?;
-        self.at = self.at.saturating_add(u64::try_from(out.len()).unwrap_or(u64::MAX));
+        self.at = self.at.saturating_add(u64_of(out.len()));
         Ok(())
     }
 }
@@ -61,29 +62,58 @@ impl<R: Read> Source for Stream<R> {
 mod tests {
     use crate::diag::{Diagnostic, codes};
     use crate::formats::file::Bytes;
-    use crate::formats::{TensorFile, errors, params};
+    use crate::formats::{Format, TensorFile, encode, errors, read_tensors};
     use crate::tensor::Tensor;
     use std::io::{Error, ErrorKind};
 
-    fn file() -> Vec<u8> {
-        let big = Tensor::from_fn(&[300, 1000], |i| i as f32);
-        params::write(&[("big".into(), big), ("flags".into(), Tensor::from_vec(&[3], vec![true, false, true]))])
+    /// The same tensors in a file of each format.
+    fn files() -> Vec<(&'static str, Vec<u8>)> {
+        let big = Tensor::from_fn(&[300, 100], |i| i as f32);
+        let tensors = [("big".into(), big.clone()), ("flags".into(), Tensor::from_vec(&[3], vec![true, false, true]))];
+        let [params, npz, safetensors] = Format::ALL.map(|format| encode(format, "w", &tensors).expect("small"));
+        let mut tar = tar::Builder::new(vec![]);
+        let mut header = tar::Header::new_ustar();
+        header.set_size(params.len() as u64);
+        tar.append_data(&mut header, "w.params", &params[..]).expect("memory");
+        let mut zip = zip::ZipWriter::new(std::io::Cursor::new(vec![]));
+        zip.start_file("big.npy", zip::write::SimpleFileOptions::default()).expect("memory");
+        std::io::Write::write_all(&mut zip, &crate::tensor::npy::write(&big)).expect("memory");
+        vec![
+            ("params", params),
+            ("npz", npz),
+            ("deflated npz", zip.finish().expect("memory").into_inner()),
+            ("safetensors", safetensors),
+            ("tar", tar.into_inner().expect("memory")),
+            ("params of MXNet", mxnet(&big)),
+        ]
+    }
+
+    /// One array of version 2.
+    fn mxnet(tensor: &Tensor) -> Vec<u8> {
+        let mut out = [0x112u64, 0, 1].map(u64::to_le_bytes).concat();
+        out.extend([0xf993_fac9u32, 0, 2].map(u32::to_le_bytes).concat());
+        out.extend([300u64, 100].map(u64::to_le_bytes).concat());
+        out.extend([1u32, 0, 0].map(u32::to_le_bytes).concat());
+        out.extend(tensor.to_le_bytes());
+        out.extend([1u64, 3].map(u64::to_le_bytes).concat());
+        out.extend(b"big");
+        out
     }
 
     /// A file of `size` bytes of which only some can be read; behind them is what `end` says.
     struct Partly<'a> {
         bytes: &'a [u8],
-        size: u64,
-        end: ErrorKind,
+        size: usize,
+        end: fn() -> Error,
     }
 
     impl Bytes for Partly<'_> {
         fn size(&self) -> u64 {
-            self.size
+            self.size as u64
         }
 
         fn read_at(&self, at: u64, out: &mut [u8]) -> std::io::Result<()> {
-            self.bytes.read_at(at, out).map_err(|_| self.end.into())
+            self.bytes.read_at(at, out).map_err(|_| (self.end)())
         }
 
         fn failed(&self, error: &Error) -> Diagnostic {
@@ -91,36 +121,77 @@ mod tests {
         }
     }
 
-    fn read(bytes: &[u8], size: usize, end: ErrorKind) -> Result<usize, Diagnostic> {
-        let file = TensorFile::open("w", Partly { bytes, size: size as u64, end })?;
+    fn read(bytes: &[u8], size: usize, end: fn() -> Error) -> Result<usize, Diagnostic> {
+        let file = TensorFile::open("w", Partly { bytes, size, end })?;
         Ok(file.read_all()?.len())
+    }
+
+    fn gone() -> Error {
+        ErrorKind::UnexpectedEof.into()
+    }
+
+    /// As the system says that nobody may read on.
+    fn failing() -> Error {
+        Error::from_raw_os_error(13)
     }
 
     #[test]
     fn a_cut_file_is_refused_with_the_words_of_its_bytes() {
-        let bytes = file();
-        for cut in [16, 30, 60, 200, 300_000, bytes.len() - 1] {
-            let expected = params::read("w", &bytes[..cut]).expect_err("cut");
-            assert_eq!(read(&bytes[..cut], cut, ErrorKind::Other), Err(expected), "cut at {cut}");
+        for (name, bytes) in files() {
+            // An archive of tar ends in a block more than it must.
+            for cut in [16, 30, 60, 200, 1000, 100_000, bytes.len() - 1025].into_iter().filter(|&cut| cut < bytes.len()) {
+                let expected = read_tensors("w", &bytes[..cut]).expect_err("cut");
+                assert_eq!(read(&bytes[..cut], cut, failing), Err(expected), "{name} cut at {cut}");
+            }
+            assert!(read(&bytes, bytes.len(), failing).is_ok(), "{name}");
         }
-        assert_eq!(read(&bytes, bytes.len(), ErrorKind::Other), Ok(2));
     }
 
     #[test]
     fn a_file_that_shrinks_meanwhile_is_refused() {
-        let bytes = file();
-        for left in [20, 45, bytes.len() / 2] {
-            let error = read(&bytes[..left], bytes.len(), ErrorKind::UnexpectedEof).expect_err("some of it is gone");
-            assert!(error.code == codes::E0703 && error.message.contains("has become shorter"), "{}", error.message);
+        for (name, bytes) in files() {
+            for left in [20, 45, bytes.len() / 2, bytes.len() - 1] {
+                let error = read(&bytes[..left], bytes.len(), gone).expect_err("some of it is gone");
+                assert_eq!(error.code, codes::E0703, "{name}");
+                assert!(error.message.contains("has become shorter"), "{name} of {left} bytes: {}", error.message);
+            }
         }
     }
 
     #[test]
     fn a_disk_that_fails_is_told_from_a_file_that_is_wrong() {
-        let bytes = file();
-        for left in [0, 20, 45, 1000] {
-            let error = read(&bytes[..left], bytes.len(), ErrorKind::PermissionDenied).expect_err("no more to read");
-            assert!(error.message.contains("the disk: PermissionDenied"), "{left}: {}", error.message);
+        for (name, bytes) in files() {
+            for left in [0, 20, 45, bytes.len() / 2, bytes.len() - 1] {
+                let error = read(&bytes[..left], bytes.len(), failing).expect_err("no more to read");
+                assert!(error.message.contains("the disk: PermissionDenied"), "{name} of {left} bytes: {}", error.message);
+            }
+        }
+    }
+
+    /// The directory is read, and then an entry cannot be.
+    #[test]
+    fn a_disk_that_fails_within_an_entry() {
+        struct Hole<'a>(&'a [u8], fn() -> Error);
+        impl Bytes for Hole<'_> {
+            fn size(&self) -> u64 {
+                self.0.size()
+            }
+            fn read_at(&self, at: u64, out: &mut [u8]) -> std::io::Result<()> {
+                let end = at + out.len() as u64;
+                if (at..end).contains(&10_000) && out.len() < self.0.len() { Err((self.1)()) } else { self.0.read_at(at, out) }
+            }
+            fn failed(&self, error: &Error) -> Diagnostic {
+                errors::unsound("w", format_args!("the disk: {:?}", error.kind()))
+            }
+        }
+        for (name, bytes) in files().into_iter().filter(|(name, _)| *name != "tar") {
+            let read = |end| TensorFile::open("w", Hole(&bytes, end)).and_then(TensorFile::read_all).expect_err("a hole").message;
+            assert!(read(failing).contains("the disk: PermissionDenied"), "{name}: {}", read(failing));
+            let words = read(gone);
+            assert!(
+                ["has become shorter", "does not unpack", "are broken"].iter().any(|part| words.contains(part)),
+                "{name}: {words}"
+            );
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Writing files of named tensors, one tensor after the other, so that no more than one of them need be in memory.
 
-use super::{Format, npz, params, safetensors};
+use super::{Format, npz, params, repeated, safetensors};
+use crate::base::{u64_of, usize_of};
 use crate::diag::{Diagnostic, codes};
 use crate::tensor::Tensor;
 use crate::tensor::binary::Head;
@@ -16,8 +17,8 @@ pub struct Planned {
 impl Planned {
     /// What is to be said of a tensor before it is written.
     pub fn of(name: &str, tensor: &Tensor) -> Planned {
-        let size = u64::try_from(tensor.len()).unwrap_or(u64::MAX).saturating_mul(tensor.dtype().bytes());
-        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let size = u64_of(tensor.len()).saturating_mul(tensor.dtype().bytes());
+        let size = usize_of(size);
         Planned { name: name.to_owned(), head: Head { dtype: tensor.dtype(), shape: tensor.shape().to_vec(), size } }
     }
 }
@@ -34,6 +35,11 @@ pub(super) struct Supply<'a, 'b> {
 }
 
 impl Supply<'_, '_> {
+    /// Ends the writing: the format cannot hold the tensors.
+    pub fn refuse(&mut self, words: impl std::fmt::Display) {
+        self.failed = Some(refused(self.name, words));
+    }
+
     /// The tensor of a position; none where there is none to be had, which is kept for the end.
     pub fn take(&mut self, i: usize) -> Option<Tensor> {
         let planned = self.planned.get(i)?;
@@ -53,8 +59,8 @@ impl Supply<'_, '_> {
 }
 
 /// Writes a file of tensors in the order given; `give` is asked for each of them once, in an order that the format chooses.
-/// `name` is for messages. The outer error is that of `out`, the inner one what `give` says, E0702 for two tensors of one name
-/// and for a name that the format cannot have; then the file is not complete.
+/// `name` is for messages. The outer error is that of `out`, the inner one what `give` says, E0702 for what the format cannot
+/// hold: two tensors of one name, a name that is too long or has a meaning, too many tensors; then the file is not complete.
 pub fn write_tensors(
     format: Format,
     name: &str,
@@ -62,12 +68,7 @@ pub fn write_tensors(
     give: &mut Give,
     out: &mut dyn Write,
 ) -> std::io::Result<Result<(), Diagnostic>> {
-    let mut names = rustc_hash::FxHashSet::default();
-    if let Some(twice) = planned.iter().find(|planned| !names.insert(planned.name.as_str())) {
-        return Ok(Err(refused(name, format_args!("two tensors are named `{}`", twice.name))));
-    }
-    if let Some(reserved) = planned.iter().find(|planned| format.reserves(&planned.name)) {
-        let words = format_args!("a tensor is named `{}`, which {format} files keep for themselves", reserved.name);
+    if let Err(words) = fits(format, planned) {
         return Ok(Err(refused(name, words)));
     }
     let mut supply = Supply { name, planned, give, failed: None };
@@ -77,6 +78,25 @@ pub fn write_tensors(
         Format::Safetensors => safetensors::write_each(planned, &mut supply, out),
     }?;
     Ok(supply.failed.map_or(Ok(()), Err))
+}
+
+/// Whether a file of the format can hold these tensors, so that it can be read again; else why not.
+fn fits(format: Format, planned: &[Planned]) -> Result<(), String> {
+    let (n, most) = (planned.len(), format.max_tensors());
+    if n > most {
+        return Err(format!("{n} tensors, a {format} file holds at most {most}"));
+    }
+    let names = || planned.iter().map(|planned| planned.name.as_str());
+    if let Some(twice) = repeated(names()).and_then(|at| names().nth(at)) {
+        return Err(format!("two tensors are named `{twice}`"));
+    }
+    if let Some(reserved) = names().find(|name| format.reserves(name)) {
+        return Err(format!("a tensor is named `{reserved}`, which {format} files keep for themselves"));
+    }
+    match names().find(|name| name.len() > format.max_name()) {
+        Some(long) => Err(format!("a name of {} bytes, {format} files have at most {}", long.len(), format.max_name())),
+        None => Ok(()),
+    }
 }
 
 /// The bytes of a file of tensors. Errors: E0702, as [`write_tensors`].

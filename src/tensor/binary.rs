@@ -6,6 +6,7 @@
 
 use super::size::{MAX_RANK, SizeError, checked_size};
 use super::{Element, Tensor, with_dtype};
+use crate::base::u64_of;
 use crate::types::{DType, DTypeCode};
 use std::io::Write;
 
@@ -42,6 +43,10 @@ pub trait Source {
             left if left < n => Err(error(self.offset(), format_args!("{what} takes {n} bytes, {left} more are there"))),
             _ => Ok(()),
         }
+    }
+
+    fn u32(&mut self, what: &str) -> Result<u32, BinaryError> {
+        field(self, what).map(u32::from_le_bytes)
     }
 
     fn u64(&mut self, what: &str) -> Result<u64, BinaryError> {
@@ -102,10 +107,6 @@ impl<'a> Cursor<'a> {
 
     pub fn u16(&mut self, what: &str) -> Result<u16, BinaryError> {
         field(self, what).map(u16::from_le_bytes)
-    }
-
-    pub fn u32(&mut self, what: &str) -> Result<u32, BinaryError> {
-        field(self, what).map(u32::from_le_bytes)
     }
 
     /// A complaint about the next byte.
@@ -174,12 +175,13 @@ pub fn elements(source: &mut impl Source, head: &Head) -> Result<Tensor, BinaryE
     read.unwrap_or_else(|| Err(error(at, "elements of a type that no tensor can hold")))
 }
 
-/// Reads the elements of a tensor of a shape, row-major, in formats that have heads of their own.
-pub fn read_elements(source: &mut impl Source, shape: &[i64], dtype: DType) -> Result<Tensor, BinaryError> {
+/// What a head in another form says, behind which the elements are there as far as [`Source::remaining`] knows.
+pub fn head_of(source: &impl Source, shape: &[i64], dtype: DType) -> Result<Head, BinaryError> {
     let at = source.offset();
     let (shape, size) = checked_size(shape, dtype)
         .map_err(|wrong| BinaryError { over_limit: wrong == SizeError::TooLarge, ..error(at, wrong) })?;
-    elements(source, &Head { dtype, shape, size })
+    source.expect(u64_of(size), "a tensor")?;
+    Ok(Head { dtype, shape, size })
 }
 
 /// Reads one tensor.
@@ -260,8 +262,4 @@ pub fn write_to(tensor: &Tensor, out: &mut dyn Write) -> std::io::Result<()> {
     head.extend_from_slice(&u64_of(tensor.len()).saturating_mul(dtype.bytes()).to_le_bytes());
     out.write_all(&head)?;
     tensor.write_le_to(out)
-}
-
-fn u64_of(n: usize) -> u64 {
-    u64::try_from(n).unwrap_or(u64::MAX)
 }

@@ -49,8 +49,10 @@ pub fn checked_size(shape: &[i64], dtype: DType) -> Result<(Vec<usize>, usize), 
     let without_zeros: Vec<i64> = shape.iter().map(|&dim| dim.max(1)).collect();
     let largest = checked_bytes(&without_zeros, dtype).filter(|&bytes| bytes <= MAX_BYTES);
     let bytes = largest.and(checked_bytes(shape, dtype)).and_then(|bytes| usize::try_from(bytes).ok());
-    let dims: Option<Vec<usize>> = shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-    dims.zip(bytes).ok_or(SizeError::TooLarge)
+    // As long as it must be: files of many tensors keep many shapes.
+    let mut dims = Vec::with_capacity(shape.len());
+    dims.extend(shape.iter().filter_map(|&dim| usize::try_from(dim).ok()));
+    bytes.filter(|_| dims.len() == shape.len()).map(|bytes| (dims, bytes)).ok_or(SizeError::TooLarge)
 }
 
 #[cfg(test)]

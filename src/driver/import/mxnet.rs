@@ -3,9 +3,9 @@
 use super::{Outcome, Request, made, parse_shape};
 use crate::base::Sources;
 use crate::diag::Diagnostic;
+use crate::driver::tensors;
+use crate::formats::Named;
 use crate::formats::mxnet::{self, Import};
-use crate::formats::{self, Named};
-use crate::sys;
 
 pub(super) fn import(bytes: &[u8], request: &Request) -> Outcome {
     let sources = Sources::new();
@@ -25,7 +25,7 @@ pub(super) fn import(bytes: &[u8], request: &Request) -> Outcome {
 fn weights(request: &Request) -> Result<Named, Diagnostic> {
     let mut all = Named::new();
     for path in &request.weights {
-        all.extend(formats::read_tensors(&path.display().to_string(), &sys::read_file(path, sys::DATA_LIMIT)?)?);
+        all.extend(tensors::open(path)?.read_all()?);
     }
     Ok(all)
 }

@@ -4,37 +4,32 @@
 //! node, and each list of `attrs` has an item for each; counts that are said twice agree; inputs have names that differ.
 
 use super::{Call, Graph, Info, Node, Ref};
+use crate::base::usize_of;
 use crate::diag::Diagnostic;
 use crate::formats::json::{Json, Object};
+use crate::formats::nodes::{self, Inputs};
 use crate::types::{DType, MAX_RANK, checked_bytes};
-use rustc_hash::FxHashSet;
+use std::borrow::Cow;
 
-/// The most nodes of a graph (reliability 2, as of ONNX), and results of them.
-const MAX_NODES: usize = 1 << 20;
-
-/// The most bytes of a name.
-const MAX_NAME: usize = 4096;
+/// The most results of all nodes.
+const MAX_RESULTS: usize = 1 << 22;
 
 /// Reads a graph. Errors: E0703 for a file that is none or not a sound one, with the byte; E0804 for limits.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Graph, Diagnostic> {
     let top = Json::new(name, bytes)?.object("graph")?;
     top.only(&["nodes", "arg_nodes", "heads", "attrs", "node_row_ptr", "metadata"])?;
-    let nodes = top.need("nodes")?;
-    let items = nodes.list("list of nodes")?;
-    if items.len() > MAX_NODES {
-        return Err(nodes.limit(format_args!("{} nodes, the limit is {MAX_NODES}", items.len())));
-    }
+    let items = nodes::nodes(&top)?;
     let rows = rows(top.need("node_row_ptr")?, items.len())?;
     let mut graph = Graph { rows, ..Graph::default() };
-    let mut inputs = FxHashSet::default();
+    let mut inputs = Inputs::default();
     for item in items.iter() {
         let node = node(&graph, item)?;
-        if node.call.is_none() && !inputs.insert(node.name.clone()) {
-            return Err(item.error(format_args!("a second input named `{}`", shown(&node.name))));
+        if node.call.is_none() {
+            inputs.add(graph.nodes.len(), &node.name, item)?;
         }
         graph.nodes.push(node);
     }
-    arguments(&graph, top.need("arg_nodes")?)?;
+    inputs.check(top.need("arg_nodes")?)?;
     let heads = top.need("heads")?;
     for item in heads.list("list of results")?.iter() {
         let head = reference(&graph, item)?;
@@ -48,7 +43,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Graph, Diagnostic> {
     Ok(graph)
 }
 
-fn shown(text: &str) -> std::borrow::Cow<'_, str> {
+fn shown(text: &str) -> Cow<'_, str> {
     crate::base::text::escape_control(text)
 }
 
@@ -63,8 +58,8 @@ fn rows(json: Json, n_nodes: usize) -> Result<Vec<u32>, Diagnostic> {
         return Err(json.error(format_args!("{next} after {row}, the numbers must not fall")));
     }
     match (rows.first(), rows.last()) {
-        (Some(0), Some(&last)) if usize::try_from(last).is_ok_and(|last| last <= MAX_NODES.saturating_mul(4)) => Ok(rows),
-        (Some(0), Some(last)) => Err(json.limit(format_args!("{last} results, the limit is {}", MAX_NODES.saturating_mul(4)))),
+        (Some(0), Some(&last)) if usize::try_from(last).is_ok_and(|last| last <= MAX_RESULTS) => Ok(rows),
+        (Some(0), Some(last)) => Err(json.limit(format_args!("{last} results, the limit is {MAX_RESULTS}"))),
         _ => Err(json.error("the numbers do not begin with 0")),
     }
 }
@@ -74,11 +69,7 @@ fn node(graph: &Graph, json: Json) -> Result<Node, Diagnostic> {
     let fields = json.object("node")?;
     fields.only(&["op", "name", "inputs", "attr", "attrs", "control_deps"])?;
     let op: String = fields.need("op")?.read("name of an operator")?;
-    let at = fields.need("name")?;
-    let name: String = at.read("name")?;
-    if name.len() > MAX_NAME {
-        return Err(at.limit(format_args!("a name of {} bytes, the limit is {MAX_NAME}", name.len())));
-    }
+    let name = nodes::name(&fields)?;
     let inputs = fields.need("inputs")?;
     let refs = inputs.list("list of operands")?.iter().map(|item| reference(graph, item)).collect::<Result<Vec<Ref>, _>>()?;
     if let Some(deps) = fields.get("control_deps") {
@@ -120,34 +111,16 @@ fn call(json: Json, inputs: Vec<Ref>, n_results: usize) -> Result<Call, Diagnost
     Ok(Call { func, inputs, flatten, attrs })
 }
 
-/// `[node, index]` or `[node, index, version]`, to a node that came before.
+/// A result of a node that came before.
 fn reference(graph: &Graph, json: Json) -> Result<Ref, Diagnostic> {
-    let numbers: Vec<u32> = json.read("list of numbers")?;
-    let at = match numbers[..] {
-        [node, index] => Ref { node, index, version: 0 },
-        [node, index, version] => Ref { node, index, version },
-        _ => return Err(json.error("a reference is a node's number and one of its results")),
-    };
-    let number = usize::try_from(at.node).unwrap_or(usize::MAX);
-    if number >= graph.nodes.len() {
-        return Err(json.error(format_args!("a reference to node {number}, which does not come before it")));
-    }
+    let [node, index, version] = nodes::reference(graph.nodes.len(), json)?;
+    let at = Ref { node, index, version };
+    let number = usize_of(node.into());
     let n_results = graph.results(number).len();
     if usize::try_from(at.index).is_ok_and(|index| index >= n_results) {
         return Err(json.error(format_args!("a reference to result {} of node {number}, which has {n_results}", at.index)));
     }
     Ok(at)
-}
-
-/// The inputs, which the nodes say too.
-fn arguments(graph: &Graph, json: Json) -> Result<(), Diagnostic> {
-    let listed: Vec<u32> = json.read("list of node numbers")?;
-    let found = graph.inputs().map(|(number, _)| u32::try_from(number).unwrap_or(u32::MAX));
-    if listed.iter().copied().eq(found) {
-        Ok(())
-    } else {
-        Err(json.error("it does not list the nodes that are inputs, in order"))
-    }
 }
 
 /// The results with what the graph's attributes say of them.
@@ -158,8 +131,13 @@ fn tensors(attrs: Object, n_tensors: u32) -> Result<Vec<Info>, Diagnostic> {
         false => Err(at.error(format_args!("{found} items, there are {n_tensors} results"))),
     };
     let dtypes = values(attrs.need("dltype")?, "list_str")?;
-    let dtype_texts: Vec<std::borrow::Cow<str>> = dtypes.read("list of dtypes")?;
-    counted(&dtypes, dtype_texts.len())?;
+    let texts: Vec<Cow<str>> = dtypes.read("list of dtypes")?;
+    counted(&dtypes, texts.len())?;
+    let mut each_dtype = Vec::with_capacity(n_tensors);
+    for text in texts {
+        let dtype = DType::parse(&text).filter(|dtype| DType::RUNTIME.contains(dtype));
+        each_dtype.push(dtype.ok_or_else(|| dtypes.error(format_args!("a dtype `{}`, which no tensor has", shown(&text))))?);
+    }
     let storages = values(attrs.need("storage_id")?, "list_int")?;
     let storage: Vec<u32> = storages.read("list of numbers")?;
     counted(&storages, storage.len())?;
@@ -175,10 +153,8 @@ fn tensors(attrs: Object, n_tensors: u32) -> Result<Vec<Info>, Diagnostic> {
         }
         None => vec![None; n_tensors],
     };
-    let mut tensors = Vec::new();
-    for (((text, storage), item), device) in dtype_texts.iter().zip(storage).zip(shape_items.iter()).zip(devices) {
-        let dtype = DType::parse(text).filter(|dtype| DType::RUNTIME.contains(dtype));
-        let dtype = dtype.ok_or_else(|| dtypes.error(format_args!("a dtype `{}`, which no tensor has", shown(text))))?;
+    let mut tensors = Vec::with_capacity(n_tensors);
+    for (((dtype, storage), item), device) in each_dtype.into_iter().zip(storage).zip(shape_items.iter()).zip(devices) {
         let shape: Vec<i64> = item.read("list of dimensions")?;
         if shape.len() > MAX_RANK {
             return Err(item.limit(format_args!("a tensor of {} dimensions, the limit is {MAX_RANK}", shape.len())));

@@ -223,6 +223,25 @@ fn limits_are_told_from_mistakes() {
     assert_eq!(read("x.json", deep.as_bytes()).expect_err("33 dimensions").code, codes::E0804);
     let long = right.replacen("\"p0\"", &format!("\"{}\"", "p".repeat(5000)), 1);
     assert_eq!(read("x.json", long.as_bytes()).expect_err("a long name").code, codes::E0804);
+    let many = format!("{{\"nodes\": [{}{{}}]}}", "{},".repeat(1 << 20));
+    let results = right.replacen(", 7]", ", 4194305]", 1);
+    for (text, words) in [(many, "1048577 nodes"), (results, "4194305 results")] {
+        let error = read("x.json", text.as_bytes()).expect_err(words);
+        assert_eq!(error.code, codes::E0804);
+        assert!(error.message.contains(words), "{}", error.message);
+    }
+}
+
+#[test]
+fn a_node_waits_for_earlier_ones() {
+    let (graph, _) = chain();
+    let waiting =
+        |dep: &str| write(&graph).replacen("\"op\": \"tvm_op\",", &format!("\"op\": \"tvm_op\", \"control_deps\": [{dep}],"), 1);
+    assert_eq!(read("x.json", waiting("0, 1").as_bytes()).as_ref(), Ok(&graph));
+    for wrong in ["2", "9"] {
+        let error = read("x.json", waiting(wrong).as_bytes()).expect_err(wrong);
+        assert!(error.message.contains("does not come before it"), "{}", error.message);
+    }
 }
 
 /// A graph as TVM 0.14 wrote it, in its own layout of lines.

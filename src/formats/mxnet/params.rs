@@ -4,14 +4,14 @@
 //! begins with what version it is of, or in the oldest with its rank; then dimensions, device, a number for the dtype, elements.
 //! The device says where the array was; the elements are in the file all the same. Sparse arrays are refused.
 
+use crate::base::{u64_of, usize_of};
 use crate::diag::Diagnostic;
-use crate::formats::{Named, errors};
-use crate::tensor::Tensor;
-use crate::tensor::binary::{self, BinaryError, Cursor, Source};
+use crate::formats::file::{Bytes, Item, Place, TensorFile, checked, fields};
+use crate::formats::{MAX_NAME, Named, errors};
+use crate::tensor::binary::{self, BinaryError, Head, Source};
 use crate::tensor::size::MAX_RANK;
 use crate::types::DType;
-use indexmap::IndexMap;
-use rustc_hash::FxBuildHasher;
+use rustc_hash::FxHashSet;
 
 const FILE_MAGIC: u64 = 0x112;
 
@@ -22,12 +22,15 @@ const V2: u32 = 0xf993_fac9;
 /// And scalars.
 const V3: u32 = 0xf993_faca;
 
-/// Limits of reliability 2, as of `.params`.
-const MAX_ENTRIES: u64 = 1_000_000;
-const MAX_NAME: u64 = 4096;
+/// The most arrays. Networks have some hundreds; a file of so many small ones would take many times its size in memory.
+const MAX_ENTRIES: u64 = 65_536;
 
 /// The fewest bytes of an array and its name: rank, one dimension, device, dtype; the name's length.
 const MIN_ENTRY: u64 = 4 + 4 + 8 + 4 + 8;
+
+/// What stands before the elements of an array is read in one piece, names in pieces of so many bytes.
+const HEAD: usize = 320;
+const NAMES: usize = 64 << 10;
 
 /// The devices that arrays are saved from: the processor, graphics cards, memory of the processor that both see or processes share.
 const DEVICES: [i32; 4] = [1, 2, 3, 5];
@@ -43,33 +46,57 @@ pub fn is_params(bytes: &[u8]) -> bool {
 /// Reads all tensors, in the order of the file, by names without `arg:` and `aux:`. Errors: E0703, and E0803 and E0804 for limits, each
 /// with the byte.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
+    TensorFile::new(name, bytes, "params", index(name, &bytes)?).read_all()
+}
+
+/// What the file says of its tensors; their names stand behind all elements. Errors: as [`read`].
+pub(in crate::formats) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
+    let mut start = fields(bytes, 0, HEAD);
+    let count = count(name, &mut start);
+    let mut at = start.offset();
+    let count = checked(bytes, &start, count)?;
+    let mut items = Vec::with_capacity(usize_of(count));
+    for number in 0..count {
+        let mut source = fields(bytes, u64_of(at), HEAD);
+        let head = head(&mut source).map_err(|error| errors::binary(name, &error).note(format!("this is array {number}")));
+        let elements = source.offset();
+        let head = checked(bytes, &source, head)?;
+        at = elements.saturating_add(head.size);
+        items.push(Item { name: String::new(), head, place: Place::At(u64_of(elements)) });
+    }
+    let mut source = fields(bytes, u64_of(at), NAMES);
+    let named = names(name, &mut source, &mut items);
+    checked(bytes, &source, named)?;
+    Ok(items)
+}
+
+/// The number of arrays, behind which they are.
+fn count(name: &str, source: &mut impl Source) -> Result<u64, Diagnostic> {
     let named = |error: BinaryError| errors::binary(name, &error);
-    let source = &mut Cursor::new(bytes);
     source.magic(FILE_MAGIC, "a .params file of MXNet").map_err(named)?;
     let at = source.offset();
     let count = source.u64("the number of arrays").map_err(named)?;
     check_count(name, at, count, source.remaining())?;
-    let mut tensors = Vec::new();
-    for number in 0..count {
-        let tensor = array(source).map_err(|error| named(error).note(format!("this is array {number}")))?;
-        tensors.push(tensor);
-    }
+    Ok(count)
+}
+
+/// Gives arrays their names, behind which nothing is left.
+fn names(name: &str, source: &mut impl Source, items: &mut [Item]) -> Result<(), Diagnostic> {
     let at = source.offset();
-    let n_names = source.u64("the number of names").map_err(named)?;
-    if n_names != count {
-        return Err(errors::malformed(name, at, format_args!("{n_names} names for {count} arrays")));
+    let n_names = source.u64("the number of names").map_err(|error| errors::binary(name, &error))?;
+    if n_names != u64_of(items.len()) {
+        return Err(errors::malformed(name, at, format_args!("{n_names} names for {} arrays", items.len())));
     }
-    let mut all: IndexMap<String, Tensor, FxBuildHasher> = IndexMap::default();
-    for tensor in tensors {
+    let mut names = FxHashSet::default();
+    for item in items {
         let at = source.offset();
-        let key = entry_name(name, source)?;
-        if all.contains_key(&key) {
-            return Err(errors::duplicate(name, at, &crate::base::text::escape_control(&key)));
+        item.name = entry_name(name, source)?;
+        if !names.insert(item.name.clone()) {
+            return Err(errors::duplicate(name, at, &crate::base::text::escape_control(&item.name)));
         }
-        all.insert(key, tensor);
     }
     match source.remaining() {
-        0 => Ok(all.into_iter().collect()),
+        0 => Ok(()),
         n => Err(errors::malformed(name, source.offset(), format_args!("{n} bytes after the last name"))),
     }
 }
@@ -84,25 +111,28 @@ fn check_count(name: &str, at: usize, count: u64, remaining: u64) -> Result<(), 
     Ok(())
 }
 
-fn entry_name(file: &str, source: &mut Cursor) -> Result<String, Diagnostic> {
+fn entry_name(file: &str, source: &mut impl Source) -> Result<String, Diagnostic> {
     let named = |error: BinaryError| errors::binary(file, &error);
     let at = source.offset();
     let length = source.u64("the length of a name").map_err(named)?;
-    if length > MAX_NAME {
+    if length > u64_of(MAX_NAME) {
         return Err(errors::entry_limit(file, at, format_args!("a name of {length} bytes, the limit is {MAX_NAME}")));
     }
     let at = source.offset();
-    let text = source.take(length, "a name").map_err(named)?;
-    let text = str::from_utf8(text).map_err(|_| errors::malformed(file, at, "a name that is not UTF-8"))?;
+    source.expect(length, "a name").map_err(named)?;
+    let mut text = vec![0; usize_of(length)];
+    source.fill(&mut text, "a name").map_err(named)?;
+    let text = str::from_utf8(&text).map_err(|_| errors::malformed(file, at, "a name that is not UTF-8"))?;
     let plain = KINDS.iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(text);
     Ok(plain.to_owned())
 }
 
-fn i32_of(source: &mut Cursor, what: &str) -> Result<i32, BinaryError> {
+fn i32_of(source: &mut impl Source, what: &str) -> Result<i32, BinaryError> {
     source.u32(what).map(u32::cast_signed)
 }
 
-fn array(source: &mut Cursor) -> Result<Tensor, BinaryError> {
+/// What stands before the elements of an array, which are there.
+fn head(source: &mut impl Source) -> Result<Head, BinaryError> {
     let at = source.offset();
     let magic = source.u32("the version of an array")?;
     let shape = match magic {
@@ -133,11 +163,11 @@ fn array(source: &mut Cursor) -> Result<Tensor, BinaryError> {
     let number = i32_of(source, "the dtype")?;
     let dtype =
         dtype(number).ok_or_else(|| binary::error(at, format_args!("a dtype of number {number}, which no tensor can hold")))?;
-    binary::read_elements(source, &shape, dtype)
+    binary::head_of(source, &shape, dtype)
 }
 
 /// Rank and dimensions. A rank of 0 is that of an array without a value, unless scalars are allowed, where -1 is.
-fn shape(source: &mut Cursor, scalars: bool) -> Result<Vec<i64>, BinaryError> {
+fn shape(source: &mut impl Source, scalars: bool) -> Result<Vec<i64>, BinaryError> {
     let at = source.offset();
     let rank = i32_of(source, "the rank")?;
     match usize::try_from(rank) {
@@ -171,6 +201,7 @@ pub fn dtype(number: i32) -> Option<DType> {
 mod tests {
     use super::*;
     use crate::diag::{Code, codes};
+    use crate::tensor::Tensor;
 
     /// What stands before the elements of an array of version 2.
     fn head(magic: u32, stype: i32, dims: &[i64], device: i32, dtype: i32) -> Vec<u8> {
@@ -224,7 +255,32 @@ mod tests {
     }
 
     #[test]
+    fn every_dtype_is_read() {
+        for (number, dtype) in (0..).zip([
+            DType::F32,
+            DType::F64,
+            DType::F16,
+            DType::U8,
+            DType::I32,
+            DType::I8,
+            DType::I64,
+            DType::BOOL,
+            DType::I16,
+            DType::U16,
+            DType::U32,
+            DType::U64,
+            DType::BF16,
+        ]) {
+            let tensor = Tensor::random(dtype, &[2, 3], 1, "x").expect("small");
+            let array = [head(V2, 0, &[2, 3], 1, number), tensor.to_le_bytes()].concat();
+            assert_eq!(read("w", &file(&[array], &["a"])), Ok(vec![("a".to_owned(), tensor)]), "{dtype}");
+        }
+    }
+
+    #[test]
     fn each_rule_refuses() {
+        refused(&[FILE_MAGIC + 1, 0, 0].map(u64::to_le_bytes).concat(), codes::E0703, "starts with");
+        refused(&[FILE_MAGIC, 1, 0].map(u64::to_le_bytes).concat(), codes::E0703, "it must be 0");
         let sound = floats(head(V2, 0, &[2], 1, 0), &[1.0, 2.0]);
         let one = |array: Vec<u8>| file(&[array], &["a"]);
         refused(&one(head(V2, 1, &[2], 1, 0)), codes::E0703, "sparse");
@@ -241,6 +297,9 @@ mod tests {
         refused(&file(std::slice::from_ref(&sound), &[]), codes::E0703, "0 names for 1 array");
         refused(&file(std::slice::from_ref(&sound), &[&"n".repeat(5000)]), codes::E0804, "5000 bytes");
         refused(&[one(sound.clone()), vec![0]].concat(), codes::E0703, "after the last name");
+        let mut not_utf8 = one(sound.clone());
+        *not_utf8.last_mut().expect("a name") = 0xff;
+        refused(&not_utf8, codes::E0703, "not UTF-8");
         let many = [FILE_MAGIC, 0, 1 << 40].map(u64::to_le_bytes).concat();
         refused(&many, codes::E0804, "the limit");
         let few = [FILE_MAGIC, 0, 10].map(u64::to_le_bytes).concat();

@@ -4,17 +4,12 @@
 //! A node has the name of an operator, or `null` for an input, attributes that are all strings, and operands: results of nodes that
 //! stand before it.
 
-use crate::base::text::escape_control;
+use crate::base::usize_of;
 use crate::diag::Diagnostic;
 use crate::formats::json::Json;
+use crate::formats::nodes::{self, Inputs};
 use indexmap::IndexMap;
-use rustc_hash::{FxBuildHasher, FxHashSet};
-
-/// The most nodes of a network (reliability 2, as of ONNX).
-const MAX_NODES: usize = 1 << 20;
-
-/// The most bytes of a name.
-const MAX_NAME: usize = 4096;
+use rustc_hash::FxBuildHasher;
 
 /// Attributes by name.
 pub type Attributes = IndexMap<String, String, FxBuildHasher>;
@@ -38,7 +33,7 @@ pub struct Node {
 }
 
 /// A node that exists, and which of its results.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Ref {
     pub node: usize,
     pub index: usize,
@@ -47,26 +42,18 @@ pub struct Ref {
 /// Reads a network. Errors: E0703 for what is none or not a sound one, with the byte; E0804 for limits.
 pub fn read(name: &str, bytes: &[u8]) -> Result<Symbol, Diagnostic> {
     let top = Json::new(name, bytes)?.object("network of MXNet")?;
-    let nodes = top.need("nodes")?;
-    let items = nodes.list("list of nodes")?;
-    if items.len() > MAX_NODES {
-        return Err(nodes.limit(format_args!("{} nodes, the limit is {MAX_NODES}", items.len())));
-    }
     let mut symbol = Symbol { nodes: vec![], heads: vec![] };
-    let mut inputs = FxHashSet::default();
-    for item in items.iter() {
-        let node = node(symbol.nodes.len(), item)?;
-        if node.op.is_none() && !inputs.insert(node.name.clone()) {
-            return Err(item.error(format_args!("a second input named `{}`", escape_control(&node.name))));
+    let mut inputs = Inputs::default();
+    for item in nodes::nodes(&top)?.iter() {
+        let number = symbol.nodes.len();
+        let node = node(number, item)?;
+        if node.op.is_none() {
+            inputs.add(number, &node.name, item)?;
         }
         symbol.nodes.push(node);
     }
     if let Some(listed) = top.get("arg_nodes") {
-        let numbers: Vec<usize> = listed.read("list of node numbers")?;
-        let found = symbol.nodes.iter().enumerate().filter(|(_, node)| node.op.is_none()).map(|(number, _)| number);
-        if !numbers.iter().copied().eq(found) {
-            return Err(listed.error("it does not list the nodes that are inputs, in order"));
-        }
+        inputs.check(listed)?;
     }
     let heads = top.need("heads")?;
     let results = heads.list("list of results")?;
@@ -81,11 +68,7 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Symbol, Diagnostic> {
 fn node(number: usize, json: Json) -> Result<Node, Diagnostic> {
     let fields = json.object("node")?;
     let op: String = fields.need("op")?.read("name of an operator")?;
-    let at = fields.need("name")?;
-    let name: String = at.read("name")?;
-    if name.len() > MAX_NAME {
-        return Err(at.limit(format_args!("a name of {} bytes, the limit is {MAX_NAME}", name.len())));
-    }
+    let name = nodes::name(&fields)?;
     let mut attrs = Attributes::default();
     // `attrs` today; `attr` before 1.0, and beside `param` before 0.9.
     for key in ["param", "attrs", "attr"] {
@@ -104,15 +87,9 @@ fn node(number: usize, json: Json) -> Result<Node, Diagnostic> {
     Ok(Node { op, name, attrs, inputs: refs })
 }
 
-/// `[node, index]` or `[node, index, version]`, to one of the first nodes.
+/// A result of one of the first nodes.
 fn reference(n_nodes: usize, json: Json) -> Result<Ref, Diagnostic> {
-    let numbers: Vec<usize> = json.read("list of numbers")?;
-    let (&[node, index] | &[node, index, _]) = &numbers[..] else {
-        return Err(json.error("a reference is a node's number and one of its results"));
-    };
-    if node >= n_nodes {
-        return Err(json.error(format_args!("a reference to node {node}, which does not come before it")));
-    }
+    let [node, index, _] = nodes::reference(n_nodes, json)?.map(|number| usize_of(number.into()));
     Ok(Ref { node, index })
 }
 
@@ -171,5 +148,18 @@ mod tests {
             assert!(error.message.contains(words), "{to}: {}", error.message);
         }
         assert!(read("x", &RIGHT.as_bytes()[..100]).is_err());
+    }
+
+    #[test]
+    fn limits_are_told_from_mistakes() {
+        let long = RIGHT.replace("\"w\"", &format!("\"{}\"", "w".repeat(4097)));
+        let many = format!("{{\"nodes\": [{}{{}}]}}", "{},".repeat(nodes::MAX_NODES));
+        for (text, words) in [(long, "a name of 4097 bytes"), (many, "1048577 nodes")] {
+            let error = read("x", text.as_bytes()).expect_err(words);
+            assert_eq!(error.code, codes::E0804);
+            assert!(error.message.contains(words), "{}", error.message);
+        }
+        let longest = RIGHT.replace("\"w\"", &format!("\"{}\"", "w".repeat(4096)));
+        assert!(read("x", longest.as_bytes()).is_ok());
     }
 }

@@ -4,14 +4,14 @@
 //! sparse files, a second file of one name, and bytes behind the end. The library knows the headers; what it says of sizes is held
 //! against the bytes that are there.
 
+use crate::base::usize_of;
 use crate::diag::Diagnostic;
-use crate::formats::errors;
+use crate::formats::{MAX_NAME, errors};
 use rustc_hash::FxHashSet;
 use tar::EntryType;
 
 /// Limits of reliability 2, as of `.npz`.
 const MAX_ENTRIES: usize = 65_536;
-const MAX_NAME: usize = 4096;
 
 /// Headers and files begin at multiples of it.
 const BLOCK: usize = 512;
@@ -21,6 +21,8 @@ const BLOCK: usize = 512;
 pub struct Entry<'a> {
     /// Without a leading `./`.
     pub name: &'a str,
+    /// Where its bytes start in the archive.
+    pub at: usize,
     pub bytes: &'a [u8],
 }
 
@@ -59,8 +61,8 @@ impl<'a> Archive<'a> {
                 return Err(errors::entry_limit(name, end, format_args!("more than {MAX_ENTRIES} entries, which is the limit")));
             }
             let header = end;
-            let at = usize::try_from(entry.raw_file_position()).unwrap_or(usize::MAX);
-            let size = usize::try_from(entry.size()).unwrap_or(usize::MAX);
+            let at = usize_of(entry.raw_file_position());
+            let size = usize_of(entry.size());
             if at > bytes.len() || size > bytes.len().saturating_sub(at) {
                 let left = bytes.len().saturating_sub(at);
                 return Err(errors::malformed(name, header, format_args!("an entry of {size} bytes, {left} more are there")));
@@ -95,7 +97,12 @@ impl<'a> Archive<'a> {
 
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let of = |found: &Found| self.bytes.get(found.at..found.at.saturating_add(found.size)).unwrap_or(&[]);
-        self.found.iter().map(move |found| Entry { name: &found.name, bytes: of(found) })
+        self.found.iter().map(move |found| Entry { name: &found.name, at: found.at, bytes: of(found) })
+    }
+
+    /// All of the archive.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// The bytes of a file.
@@ -120,16 +127,13 @@ fn entry_name(name: &str, at: usize, path: &[u8]) -> Result<String, Diagnostic> 
     if path.len() > MAX_NAME {
         return Err(errors::entry_limit(name, at, format_args!("a name of {} bytes, the limit is {MAX_NAME}", path.len())));
     }
-    let mut parts: Vec<&str> = path.split('/').collect();
     // As `tar -C folder .` writes it.
-    while parts.len() > 1 && parts.first() == Some(&".") {
-        parts.remove(0);
-    }
-    if parts.iter().any(|part| part.is_empty() || *part == "." || *part == ".." || part.contains(['\0', '\\'])) {
+    let inside = path.trim_start_matches("./");
+    if inside.split('/').any(|part| matches!(part, "" | "." | "..") || part.contains(['\0', '\\'])) {
         let shown = crate::base::text::escape_control(path).into_owned();
         return Err(errors::malformed(name, at, format_args!("a name `{shown}`, which could lead out of the archive")));
     }
-    Ok(parts.join("/"))
+    Ok(inside.to_owned())
 }
 
 #[cfg(test)]
@@ -223,6 +227,31 @@ mod tests {
         let mut wrong = bytes;
         wrong[0] = b'z';
         refused(&wrong, codes::E0703, "not sound");
+    }
+
+    #[test]
+    fn limits_are_told_from_mistakes() {
+        let mut builder = Builder::new(vec![]);
+        for number in 0..=MAX_ENTRIES {
+            builder.append_data(&mut header(EntryType::Regular, 0), number.to_string(), &b""[..]).expect("written");
+        }
+        refused(&builder.into_inner().expect("written"), codes::E0804, "more than 65536 entries");
+        let long = "folder/".repeat(586);
+        assert!(Archive::read("x.tar", &tar(&[(&long[..4096], b"")])).is_ok());
+        refused(&tar(&[(&long[..4097], b"")]), codes::E0804, "a name of 4097 bytes");
+    }
+
+    /// What holds for all files behind it, as `git archive` begins with.
+    #[test]
+    fn headers_for_all_files_are_passed_over() {
+        let comment = b"19 comment=network\n";
+        let mut builder = Builder::new(vec![]);
+        let mut global = header(EntryType::XGlobalHeader, comment.len());
+        builder.append_data(&mut global, "pax_global_header", &comment[..]).expect("written");
+        builder.append_data(&mut header(EntryType::Regular, 1), "a", &b"1"[..]).expect("written");
+        let bytes = builder.into_inner().expect("written");
+        let archive = Archive::read("x.tar", &bytes).expect("sound");
+        assert_eq!(archive.entries().map(|entry| (entry.name, entry.bytes)).collect::<Vec<_>>(), [("a", &b"1"[..])]);
     }
 
     #[test]

@@ -10,9 +10,11 @@ mod metadata;
 
 pub use entries::is_tar;
 
+use super::file::{Item, TensorFile};
 use super::graph_json::{self, Graph};
-use super::{Named, errors, params};
+use super::{Named, errors, params, repeated};
 use crate::base::text::{count, escape_control, thousands};
+use crate::base::u64_of;
 use crate::diag::{Diagnostic, codes};
 use entries::Archive;
 use metadata::Metadata;
@@ -40,23 +42,34 @@ pub fn read(name: &str, bytes: &[u8]) -> Result<Model, Diagnostic> {
     Ok(Model { text_name, text: text.to_vec(), weights: weights(name, &archive)?, graph })
 }
 
-/// The tensors of all weight files of an archive. Errors: E0703, E0803 and E0804.
-pub fn tensors(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    weights(name, &Archive::read(name, bytes)?)
+/// What the weight files of an archive say of their tensors. Errors: E0703, E0803 and E0804.
+pub(super) fn index(name: &str, bytes: &[u8]) -> Result<Vec<Item>, Diagnostic> {
+    items(name, &Archive::read(name, bytes)?)
+}
+
+fn items(name: &str, archive: &Archive) -> Result<Vec<Item>, Diagnostic> {
+    let mut all: Vec<Item> = vec![];
+    for entry in archive.entries().filter(|entry| entry.name.ends_with(".params")) {
+        let mut items = params::index(&inside(name, entry.name), &entry.bytes)?;
+        if items.len().saturating_add(all.len()) > params::MAX_ENTRIES {
+            let words = format_args!("more than {} weights, which is the limit", params::MAX_ENTRIES);
+            return Err(errors::entry_limit(name, entry.at, words));
+        }
+        items.iter_mut().for_each(|item| item.place.shift(entry.at));
+        if all.is_empty() {
+            all = items;
+        } else {
+            all.append(&mut items);
+        }
+    }
+    match repeated(all.iter().map(|item| item.name.as_str())).and_then(|at| all.get(at)) {
+        Some(twice) => Err(errors::unsound(name, format_args!("a second weight named `{}`", escape_control(&twice.name)))),
+        None => Ok(all),
+    }
 }
 
 fn weights(name: &str, archive: &Archive) -> Result<Named, Diagnostic> {
-    let mut all: Named = vec![];
-    let mut names = rustc_hash::FxHashSet::default();
-    for entry in archive.entries().filter(|entry| entry.name.ends_with(".params")) {
-        for (key, tensor) in params::read(&inside(name, entry.name), entry.bytes)? {
-            if !names.insert(key.clone()) {
-                return Err(errors::unsound(name, format_args!("a second weight named `{}`", escape_control(&key))));
-            }
-            all.push((key, tensor));
-        }
-    }
-    Ok(all)
+    TensorFile::new(name, archive.bytes(), "tar", items(name, archive)?).read_all()
 }
 
 fn metadata(name: &str, archive: &Archive) -> Result<Option<Metadata>, Diagnostic> {
@@ -96,7 +109,7 @@ fn no_program(name: &str, archive: &Archive) -> Diagnostic {
 }
 
 fn line(entry: entries::Entry) -> String {
-    let bytes = thousands(u64::try_from(entry.bytes.len()).unwrap_or(u64::MAX));
+    let bytes = thousands(u64_of(entry.bytes.len()));
     let what = match entry.name.rsplit('.').next() {
         Some("so" | "o" | "a") => ", machine code for TVM's runtime",
         Some("params") => ", weights",

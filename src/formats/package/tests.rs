@@ -50,7 +50,7 @@ fn what_holds_no_program_says_what_it_holds() {
     assert_eq!(error.code, codes::E0726);
     assert!(error.message.contains("package of TVMC"), "{}", error.message);
     assert!(error.notes[0].contains("mod.so: 4 bytes, machine code"), "{:?}", error.notes);
-    assert_eq!(tensors("m.tar", &tar(tvmc)).map(|named| named.len()), Ok(1));
+    assert_eq!(super::super::read_tensors("m.tar", &tar(tvmc)).map(|named| named.len()), Ok(1));
     assert_eq!(refused(&[("a.txt", b"")]).code, codes::E0726);
     let operator = br#"{"model_name": "f", "style": "operator", "version": 7}"#;
     assert_eq!(refused(&[("metadata.json", operator)]).code, codes::E0726);
@@ -71,7 +71,7 @@ fn what_is_not_sound_is_refused() {
         assert!(error.code == codes::E0703 && error.message.contains(words), "{}", error.message);
     }
     let twice = one_weight("w");
-    let error = tensors("m.tar", &tar(&[("a.params", &twice), ("b.params", &twice)])).expect_err("twice");
+    let error = super::super::read_tensors("m.tar", &tar(&[("a.params", &twice), ("b.params", &twice)])).expect_err("twice");
     assert!(error.message.contains("second weight named `w`"), "{}", error.message);
     let bad = refused(&[("metadata.json", br#"{"model_name": "n", "version": 5}"#), ("src/relay.txt", TEXT), ("n.params", b"x")]);
     assert!(bad.message.contains("m.tar:n.params"), "{}", bad.message);
