@@ -55,6 +55,10 @@ pub struct Cx<'a> {
     pub inputs: Vec<Val>,
     /// Inputs that files before version 0.9 do not list with a node, by what they are called behind its name.
     pub hidden: &'a mut dyn FnMut(&mut Builder, &str) -> Option<Val>,
+    /// Whether something asks for a result.
+    pub wanted: &'a dyn Fn(usize) -> bool,
+    /// How many results the nodes of several results have together.
+    pub n_results: &'a mut usize,
     pub read: FxHashSet<&'static str>,
 }
 
@@ -120,7 +124,7 @@ impl Cx<'_> {
     }
 
     pub fn float(&mut self, name: &'static str, default: f64) -> Result<f64> {
-        let number = |text: &str| text.trim_end_matches('f').parse::<f64>().ok();
+        let number = |text: &str| text.parse::<f64>().or_else(|error| text.strip_suffix('f').ok_or(error)?.parse()).ok();
         Ok(self.parsed(name, "a number", number)?.unwrap_or(default))
     }
 

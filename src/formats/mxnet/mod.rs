@@ -22,6 +22,7 @@ use crate::ir::VarId;
 use crate::tensor::Tensor;
 use crate::types::{DType, Dim, MAX_RANK, checked_elements};
 use cx::Cx;
+use ops::Convert;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::sync::Arc;
 use symbol::{Node, Ref, Symbol};
@@ -154,8 +155,12 @@ struct Walk<'a> {
     name: &'a str,
     b: Builder,
     params: Params,
-    /// The results of each node; none for what has none, which was refused or is not needed.
-    results: Vec<Vec<Val>>,
+    /// The results that something asks for.
+    wanted: FxHashSet<Ref>,
+    /// The results of each node, `None` where nothing asks for one; none for what has none, which was refused or is not needed.
+    results: Vec<Vec<Option<Val>>>,
+    /// How many results the nodes of several results have so far.
+    n_results: usize,
     unsupported: Unsupported,
     wrong: Vec<Diagnostic>,
     /// Inputs of which no shape is known.
@@ -176,7 +181,9 @@ impl<'a> Walk<'a> {
                 made: vec![],
                 known: FxHashMap::default(),
             },
+            wanted: FxHashSet::default(),
             results: vec![vec![]; symbol.nodes.len()],
+            n_results: 0,
             unsupported: Unsupported::default(),
             wrong: vec![],
             shapeless: vec![],
@@ -188,12 +195,15 @@ impl<'a> Walk<'a> {
         self.params.weights = weights.into_iter().collect();
         self.wrong = self.strange_shapes(shapes);
         let needed = needed(self.symbol);
+        let is_needed = |number: &usize| needed.get(*number).copied().unwrap_or(false);
+        let nodes = || self.symbol.nodes.iter().enumerate().filter(|(number, _)| is_needed(number));
+        self.wanted = nodes().flat_map(|(_, node)| operands(node)).chain(&self.symbol.heads).copied().collect();
         for (number, node) in self.symbol.nodes.iter().enumerate() {
-            if needed.get(number).copied().unwrap_or(false) {
+            if is_needed(&number) {
                 self.b.span = self.spans.get(number).copied().unwrap_or(Span::NONE);
                 let results = match &node.op {
-                    None => self.input(node, shapes).into_iter().collect(),
-                    Some(op) => self.convert(node, op),
+                    None => self.input(node, shapes).map(Some).into_iter().collect(),
+                    Some(op) => self.convert(number, node, op),
                 };
                 if let Some(slot) = self.results.get_mut(number) {
                     *slot = results;
@@ -235,7 +245,7 @@ impl<'a> Walk<'a> {
     }
 
     fn result(&self, at: Ref) -> Option<Val> {
-        self.results.get(at.node).and_then(|results| results.get(at.index)).copied()
+        self.results.get(at.node)?.get(at.index).copied()?
     }
 
     fn input(&mut self, node: &Node, shapes: &Shapes) -> Option<Val> {
@@ -253,7 +263,7 @@ impl<'a> Walk<'a> {
         Some(self.params.param(&mut self.b, &node.name, &dims, dtype, None))
     }
 
-    fn convert(&mut self, node: &Node, op: &str) -> Vec<Val> {
+    fn convert(&mut self, number: usize, node: &Node, op: &str) -> Vec<Option<Val>> {
         let span = self.b.span;
         let Some(convert) = ops::find(op) else {
             let reason = match nearest(op, ops::names()) {
@@ -272,10 +282,15 @@ impl<'a> Walk<'a> {
             }
             return vec![];
         };
-        let Walk { b, params, .. } = self;
+        let Walk { b, params, wanted, n_results, .. } = self;
         let mut hidden = |b: &mut Builder, part: &str| params.weight(b, &format!("{}_{part}", node.name));
-        let mut cx = Cx { b, node, inputs, hidden: &mut hidden, read: FxHashSet::default() };
-        match convert(&mut cx).and_then(|results| cx.all_read().map(|()| results)) {
+        let wanted = |index: usize| wanted.contains(&Ref { node: number, index });
+        let mut cx = Cx { b, node, inputs, hidden: &mut hidden, wanted: &wanted, n_results, read: FxHashSet::default() };
+        let results = match convert {
+            Convert::One(convert) => convert(&mut cx).map(|result| vec![Some(result)]),
+            Convert::Many(convert) => convert(&mut cx),
+        };
+        match results.and_then(|results| cx.all_read().map(|()| results)) {
             Ok(results) => results,
             Err(refusal) => {
                 self.refuse(node, op, refusal);

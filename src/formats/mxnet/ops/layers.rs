@@ -69,30 +69,35 @@ fn with_bias(cx: &mut Cx, result: Val, no_bias: bool, axis: i64) -> Result {
     cx.call("nn.bias_add", &[result, bias], &[("axis", AttrValue::int(axis))])
 }
 
-fn convolution(cx: &mut Cx) -> Result<Vec<Val>> {
-    let kernel = kernel(cx)?;
+/// What convolutions and their transposes say alike of their window.
+fn window_attrs(cx: &mut Cx, kernel: &[i64], layout: &str, kernel_layout: &str) -> Result<Vec<(&'static str, AttrValue)>> {
     let n = kernel.len();
-    let layout = layout(cx, n)?;
-    let op = ["nn.conv1d", "nn.conv2d", "nn.conv3d"].get(n.saturating_sub(1)).copied().unwrap_or_default();
-    // Weights have the channels where the data has them.
-    let kernel_layout = layout.replacen('N', "O", 1).replacen('C', "I", 1);
-    let attrs = [
+    Ok(vec![
         ("strides", AttrValue::ints(&each_axis(cx, "stride", n, 1)?)),
         ("padding", AttrValue::ints(&each_axis(cx, "pad", n, 0)?)),
         ("dilation", AttrValue::ints(&each_axis(cx, "dilate", n, 1)?)),
         ("groups", AttrValue::int(cx.int("num_group")?.unwrap_or(1))),
         ("channels", AttrValue::int(cx.need_int("num_filter")?)),
-        ("kernel_size", AttrValue::ints(&kernel)),
-        ("data_layout", AttrValue::str(&layout)),
-        ("kernel_layout", AttrValue::str(&kernel_layout)),
-    ];
+        ("kernel_size", AttrValue::ints(kernel)),
+        ("data_layout", AttrValue::str(layout)),
+        ("kernel_layout", AttrValue::str(kernel_layout)),
+    ])
+}
+
+fn convolution(cx: &mut Cx) -> Result {
+    let kernel = kernel(cx)?;
+    let layout = layout(cx, kernel.len())?;
+    let op = ["nn.conv1d", "nn.conv2d", "nn.conv3d"].get(kernel.len().saturating_sub(1)).copied().unwrap_or_default();
+    // Weights have the channels where the data has them.
+    let kernel_layout = layout.replacen('N', "O", 1).replacen('C', "I", 1);
+    let attrs = window_attrs(cx, &kernel, &layout, &kernel_layout)?;
     let no_bias = cx.flag("no_bias", false)?;
     let (data, weight) = (cx.input(0)?, cx.input(1)?);
     let result = cx.call(op, &[data, weight], &attrs)?;
-    Ok(vec![with_bias(cx, result, no_bias, channel_axis(&layout))?])
+    with_bias(cx, result, no_bias, channel_axis(&layout))
 }
 
-fn deconvolution(cx: &mut Cx) -> Result<Vec<Val>> {
+fn deconvolution(cx: &mut Cx) -> Result {
     let kernel = kernel(cx)?;
     let n = kernel.len();
     let layout = layout(cx, n)?;
@@ -104,26 +109,16 @@ fn deconvolution(cx: &mut Cx) -> Result<Vec<Val>> {
     if channel_axis(&layout) != 1 {
         return Err(Refusal::unsupported(format!("the layout `{layout}`")));
     }
-    let kernel_layout = layout.replacen("NC", "IO", 1);
-    let attrs = [
-        ("strides", AttrValue::ints(&each_axis(cx, "stride", n, 1)?)),
-        ("padding", AttrValue::ints(&each_axis(cx, "pad", n, 0)?)),
-        ("output_padding", AttrValue::ints(&each_axis(cx, "adj", n, 0)?)),
-        ("dilation", AttrValue::ints(&each_axis(cx, "dilate", n, 1)?)),
-        ("groups", AttrValue::int(cx.int("num_group")?.unwrap_or(1))),
-        ("channels", AttrValue::int(cx.need_int("num_filter")?)),
-        ("kernel_size", AttrValue::ints(&kernel)),
-        ("data_layout", AttrValue::str(&layout)),
-        ("kernel_layout", AttrValue::str(&kernel_layout)),
-    ];
+    let mut attrs = window_attrs(cx, &kernel, &layout, &layout.replacen("NC", "IO", 1))?;
+    attrs.push(("output_padding", AttrValue::ints(&each_axis(cx, "adj", n, 0)?)));
     let no_bias = cx.flag("no_bias", true)?;
     let (data, weight) = (cx.input(0)?, cx.input(1)?);
     let result = cx.call(op, &[data, weight], &attrs)?;
-    Ok(vec![with_bias(cx, result, no_bias, 1)?])
+    with_bias(cx, result, no_bias, 1)
 }
 
 /// Of all axes but the first as one, unless `flatten=False`.
-fn fully_connected(cx: &mut Cx) -> Result<Vec<Val>> {
+fn fully_connected(cx: &mut Cx) -> Result {
     let units = cx.need_int("num_hidden")?;
     let (no_bias, flatten) = (cx.flag("no_bias", false)?, cx.flag("flatten", true)?);
     let (mut data, weight) = (cx.input(0)?, cx.input(1)?);
@@ -131,11 +126,11 @@ fn fully_connected(cx: &mut Cx) -> Result<Vec<Val>> {
         data = cx.call("nn.batch_flatten", &[data], &[])?;
     }
     let result = cx.call("nn.dense", &[data, weight], &[("units", AttrValue::int(units))])?;
-    Ok(vec![with_bias(cx, result, no_bias, -1)?])
+    with_bias(cx, result, no_bias, -1)
 }
 
 /// By the statistics of training; `fix_gamma` is a gamma of 1.
-fn batch_norm(cx: &mut Cx) -> Result<Vec<Val>> {
+fn batch_norm(cx: &mut Cx) -> Result {
     cx.refuse_flag("output_mean_var")?;
     // Which statistics training takes.
     cx.flag("use_global_stats", false)?;
@@ -153,24 +148,24 @@ fn batch_norm(cx: &mut Cx) -> Result<Vec<Val>> {
         args.push(hidden.ok_or_else(|| Refusal::wrong(format!("`{name}` is neither an operand nor among the weights")))?);
     }
     let all = cx.call("nn.batch_norm", &args, &attrs)?;
-    Ok(vec![cx.b.field(all, 0)?])
+    cx.b.field(all, 0)
 }
 
-fn instance_norm(cx: &mut Cx) -> Result<Vec<Val>> {
+fn instance_norm(cx: &mut Cx) -> Result {
     let epsilon = AttrValue::float(cx.float("eps", 1e-3)?);
     let args = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
-    Ok(vec![cx.call("nn.instance_norm", &args, &[("axis", AttrValue::int(1)), ("epsilon", epsilon)])?])
+    cx.call("nn.instance_norm", &args, &[("axis", AttrValue::int(1)), ("epsilon", epsilon)])
 }
 
-fn layer_norm(cx: &mut Cx) -> Result<Vec<Val>> {
+fn layer_norm(cx: &mut Cx) -> Result {
     cx.refuse_flag("output_mean_var")?;
     let attrs = [("axis", AttrValue::int(cx.int("axis")?.unwrap_or(-1))), ("epsilon", AttrValue::float(cx.float("eps", 1e-5)?))];
     let args = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
-    Ok(vec![cx.call("nn.layer_norm", &args, &attrs)?])
+    cx.call("nn.layer_norm", &args, &attrs)
 }
 
 /// Across channels.
-fn lrn(cx: &mut Cx) -> Result<Vec<Val>> {
+fn lrn(cx: &mut Cx) -> Result {
     let attrs = [
         ("size", AttrValue::int(cx.need_int("nsize")?)),
         ("axis", AttrValue::int(1)),
@@ -179,10 +174,10 @@ fn lrn(cx: &mut Cx) -> Result<Vec<Val>> {
         ("bias", AttrValue::float(cx.float("knorm", 2.0)?)),
     ];
     let data = cx.one()?;
-    Ok(vec![cx.call("nn.lrn", &[data], &attrs)?])
+    cx.call("nn.lrn", &[data], &attrs)
 }
 
-fn pooling(cx: &mut Cx) -> Result<Vec<Val>> {
+fn pooling(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let global = cx.flag("global_pool", false)?;
     let max = match cx.text("pool_type").unwrap_or("max") {
@@ -206,7 +201,7 @@ fn pooling(cx: &mut Cx) -> Result<Vec<Val>> {
     let include_pad = cx.flag("count_include_pad", true)?;
     cx.int("p_value")?;
     if global {
-        return Ok(vec![global_pool(cx, data, max, &layout)?]);
+        return global_pool(cx, data, max, &layout);
     }
     let kernel = kernel.ok_or_else(|| Refusal::wrong("the attribute `kernel` is missing"))?;
     if kernel.len() != n {
@@ -231,7 +226,7 @@ fn pooling(cx: &mut Cx) -> Result<Vec<Val>> {
         ["nn.avg_pool1d", "nn.avg_pool2d", "nn.avg_pool3d"]
     };
     let op = ops.get(n.saturating_sub(1)).copied().unwrap_or_default();
-    Ok(vec![cx.call(op, &[data], &attrs)?])
+    cx.call(op, &[data], &attrs)
 }
 
 /// Along all axes but batch and channels, which stay with a dimension of 1.
@@ -245,13 +240,13 @@ fn global_pool(cx: &mut Cx, data: Val, max: bool, layout: &str) -> Result {
     cx.call(if max { "max" } else { "mean" }, &[data], &attrs)
 }
 
-fn adaptive_avg_pooling(cx: &mut Cx) -> Result<Vec<Val>> {
+fn adaptive_avg_pooling(cx: &mut Cx) -> Result {
     let size = cx.ints("output_size")?.filter(|size| !size.is_empty()).unwrap_or_else(|| vec![1]);
     let data = cx.one()?;
-    Ok(vec![cx.call("nn.adaptive_avg_pool2d", &[data], &[("output_size", AttrValue::ints(&size))])?])
+    cx.call("nn.adaptive_avg_pool2d", &[data], &[("output_size", AttrValue::ints(&size))])
 }
 
-fn upsampling(cx: &mut Cx) -> Result<Vec<Val>> {
+fn upsampling(cx: &mut Cx) -> Result {
     let scale = cx.need_int("scale")?;
     if cx.text("sample_type").is_some_and(|kind| kind != "nearest") {
         return Err(Refusal::unsupported("`sample_type` other than `nearest`"));
@@ -262,5 +257,5 @@ fn upsampling(cx: &mut Cx) -> Result<Vec<Val>> {
     cx.text("multi_input_mode");
     let data = cx.one()?;
     let scale = AttrValue::float(f64::from(i32::try_from(scale).unwrap_or(i32::MAX)));
-    Ok(vec![cx.call("nn.upsampling", &[data], &[("scale_h", scale.clone()), ("scale_w", scale)])?])
+    cx.call("nn.upsampling", &[data], &[("scale_h", scale.clone()), ("scale_w", scale)])
 }

@@ -29,16 +29,16 @@ pub const FAMILY: &[Operator] = &[
     op(&["tanh"], |cx| unary(cx, "tanh")),
     op(&["square"], |cx| {
         let data = cx.one()?;
-        Ok(vec![cx.call("multiply", &[data, data], &[])?])
+        cx.call("multiply", &[data, data], &[])
     }),
     op(&["reciprocal"], |cx| {
         let data = cx.one()?;
         let one = cx.scalar_like(data, 1.0)?;
-        Ok(vec![cx.call("divide", &[one, data], &[])?])
+        cx.call("divide", &[one, data], &[])
     }),
     op(&["softsign"], |cx| {
         let data = cx.one()?;
-        Ok(vec![softsign(cx, data)?])
+        softsign(cx, data)
     }),
     // Two operands of one shape, or broadcast; the names of version 0.8 have capitals.
     op(&["elemwise_add", "_plus", "_Plus", "_add", "broadcast_add", "broadcast_plus", "_grad_add"], |cx| binary(cx, "add")),
@@ -72,21 +72,21 @@ pub const FAMILY: &[Operator] = &[
     op(&["SoftmaxActivation"], softmax_activation),
     op(&["LogisticRegressionOutput"], |cx| {
         let data = cx.input(0)?;
-        Ok(vec![cx.call("sigmoid", &[data], &[])?])
+        cx.call("sigmoid", &[data], &[])
     }),
     // What passes its first operand on, when nothing is trained.
     op(&["Dropout"], |cx| {
         cx.float("p", 0.5)?;
         cx.ints("axes")?;
         match cx.text("mode").unwrap_or("training") {
-            "training" => Ok(vec![cx.one()?]),
+            "training" => cx.one(),
             _ => Err(Refusal::unsupported("`mode` other than `training`")),
         }
     }),
-    op(&["identity", "_copy", "BlockGrad", "stop_gradient"], |cx| Ok(vec![cx.one()?])),
+    op(&["identity", "_copy", "BlockGrad", "stop_gradient"], |cx| cx.one()),
     op(&["MakeLoss", "make_loss", "LinearRegressionOutput", "MAERegressionOutput"], |cx| {
         cx.float("valid_thresh", 0.0)?;
-        Ok(vec![cx.input(0)?])
+        cx.input(0)
     }),
     // Reductions.
     op(&["sum", "sum_axis"], |cx| reduction(cx, "sum")),
@@ -97,26 +97,26 @@ pub const FAMILY: &[Operator] = &[
     op(&["L2Normalization"], l2_normalization),
 ];
 
-fn unary(cx: &mut Cx, op: &str) -> Result<Vec<Val>> {
+fn unary(cx: &mut Cx, op: &str) -> Result {
     let data = cx.one()?;
-    Ok(vec![cx.call(op, &[data], &[])?])
+    cx.call(op, &[data], &[])
 }
 
-fn binary(cx: &mut Cx, op: &str) -> Result<Vec<Val>> {
+fn binary(cx: &mut Cx, op: &str) -> Result {
     let args = [cx.input(0)?, cx.input(1)?];
-    Ok(vec![cx.call(op, &args, &[])?])
+    cx.call(op, &args, &[])
 }
 
-fn sum_of_all(cx: &mut Cx) -> Result<Vec<Val>> {
+fn sum_of_all(cx: &mut Cx) -> Result {
     let mut sum = cx.input(0)?;
     for index in 1..cx.inputs.len() {
         let next = cx.input(index)?;
         sum = cx.call("add", &[sum, next], &[])?;
     }
-    Ok(vec![sum])
+    Ok(sum)
 }
 
-fn with_scalar(cx: &mut Cx, op: &str, scalar_first: bool) -> Result<Vec<Val>> {
+fn with_scalar(cx: &mut Cx, op: &str, scalar_first: bool) -> Result {
     let data = cx.one()?;
     // Says only whether the number was an integer.
     cx.flag("is_int", true)?;
@@ -126,16 +126,16 @@ fn with_scalar(cx: &mut Cx, op: &str, scalar_first: bool) -> Result<Vec<Val>> {
     let number = cx.float("scalar", 0.0)?;
     let scalar = cx.scalar_like(data, number)?;
     let args = if scalar_first { [scalar, data] } else { [data, scalar] };
-    Ok(vec![cx.call(op, &args, &[])?])
+    cx.call(op, &args, &[])
 }
 
-fn clip(cx: &mut Cx) -> Result<Vec<Val>> {
+fn clip(cx: &mut Cx) -> Result {
     let attrs = [
         ("a_min", AttrValue::float(cx.float("a_min", f64::NEG_INFINITY)?)),
         ("a_max", AttrValue::float(cx.float("a_max", f64::INFINITY)?)),
     ];
     let data = cx.one()?;
-    Ok(vec![cx.call("clip", &[data], &attrs)?])
+    cx.call("clip", &[data], &attrs)
 }
 
 /// `x / (1 + |x|)`.
@@ -158,39 +158,39 @@ fn softrelu(cx: &mut Cx, data: Val) -> Result {
     cx.call("add", &[log, relu], &[])
 }
 
-fn activation(cx: &mut Cx) -> Result<Vec<Val>> {
+fn activation(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let kind = cx.text("act_type").ok_or_else(|| Refusal::wrong("the attribute `act_type` is missing"))?.to_owned();
-    Ok(vec![match kind.as_str() {
-        "relu" => cx.call("nn.relu", &[data], &[])?,
-        "sigmoid" => cx.call("sigmoid", &[data], &[])?,
-        "tanh" => cx.call("tanh", &[data], &[])?,
-        "softrelu" => softrelu(cx, data)?,
-        "softsign" => softsign(cx, data)?,
-        other => return Err(Refusal::unsupported(format!("`act_type={}`", crate::base::text::escape_control(other)))),
-    }])
+    match kind.as_str() {
+        "relu" => cx.call("nn.relu", &[data], &[]),
+        "sigmoid" => cx.call("sigmoid", &[data], &[]),
+        "tanh" => cx.call("tanh", &[data], &[]),
+        "softrelu" => softrelu(cx, data),
+        "softsign" => softsign(cx, data),
+        other => Err(Refusal::unsupported(format!("`act_type={}`", crate::base::text::escape_control(other)))),
+    }
 }
 
-fn leaky_relu(cx: &mut Cx) -> Result<Vec<Val>> {
+fn leaky_relu(cx: &mut Cx) -> Result {
     let data = cx.input(0)?;
     let kind = cx.text("act_type").unwrap_or("leaky").to_owned();
     let slope = cx.float("slope", 0.25)?;
     let (lower, upper) = (cx.float("lower_bound", 0.125)?, cx.float("upper_bound", 0.334)?);
     let leaky = |cx: &mut Cx, alpha: f64| cx.call("nn.leaky_relu", &[data], &[("alpha", AttrValue::float(alpha))]);
-    Ok(vec![match kind.as_str() {
-        "leaky" => leaky(cx, slope)?,
+    match kind.as_str() {
+        "leaky" => leaky(cx, slope),
         // The mean of the slopes that training draws.
-        "rrelu" => leaky(cx, (lower + upper) / 2.0)?,
+        "rrelu" => leaky(cx, (lower + upper) / 2.0),
         "prelu" => {
             let alpha = cx.input(1)?;
-            cx.call("nn.prelu", &[data, alpha], &[])?
+            cx.call("nn.prelu", &[data, alpha], &[])
         }
-        "elu" => elu(cx, data, slope, 1.0)?,
+        "elu" => elu(cx, data, slope, 1.0),
         // As it is defined, `scale * elu(x, alpha)`.
-        "selu" => elu(cx, data, 1.673_263_242_354_377_2, 1.050_700_987_355_480_5)?,
-        "gelu" => gelu(cx, data)?,
-        other => return Err(Refusal::unsupported(format!("`act_type={}`", crate::base::text::escape_control(other)))),
-    }])
+        "selu" => elu(cx, data, 1.673_263_242_354_377_2, 1.050_700_987_355_480_5),
+        "gelu" => gelu(cx, data),
+        other => Err(Refusal::unsupported(format!("`act_type={}`", crate::base::text::escape_control(other)))),
+    }
 }
 
 /// `scale * (relu(x) - alpha * relu(1 - exp(x)))`: below 0 the second is what remains of it, above 0 the first.
@@ -223,36 +223,36 @@ fn gelu(cx: &mut Cx, data: Val) -> Result {
 }
 
 /// `clip(alpha * x + beta, 0, 1)`.
-fn hard_sigmoid(cx: &mut Cx) -> Result<Vec<Val>> {
+fn hard_sigmoid(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let (alpha, beta) = (cx.float("alpha", 0.2)?, cx.float("beta", 0.5)?);
     let (alpha, beta) = (cx.scalar_like(data, alpha)?, cx.scalar_like(data, beta)?);
     let product = cx.call("multiply", &[data, alpha], &[])?;
     let sum = cx.call("add", &[product, beta], &[])?;
-    Ok(vec![cx.call("clip", &[sum], &[("a_min", AttrValue::float(0.0)), ("a_max", AttrValue::float(1.0))])?])
+    cx.call("clip", &[sum], &[("a_min", AttrValue::float(0.0)), ("a_max", AttrValue::float(1.0))])
 }
 
 /// Along the channels where they are one output for each place, else along all axes but the first.
-fn softmax_output(cx: &mut Cx) -> Result<Vec<Val>> {
+fn softmax_output(cx: &mut Cx) -> Result {
     let data = cx.input(0)?;
     let many = cx.flag("multi_output", false)?;
     if !many && cx.rank(data)? != 2 {
         return Err(Refusal::unsupported("data of other than two axes without `multi_output`"));
     }
-    Ok(vec![cx.call("nn.softmax", &[data], &[("axis", AttrValue::int(1))])?])
+    cx.call("nn.softmax", &[data], &[("axis", AttrValue::int(1))])
 }
 
-fn softmax(cx: &mut Cx, op: &str) -> Result<Vec<Val>> {
+fn softmax(cx: &mut Cx, op: &str) -> Result {
     let data = cx.one()?;
     cx.refuse_flag("use_length")?;
     if cx.float("temperature", 1.0)? != 1.0 || cx.text("dtype").is_some() {
         return Err(Refusal::unsupported("`temperature` and `dtype`"));
     }
     let axis = AttrValue::int(cx.int("axis")?.unwrap_or(-1));
-    Ok(vec![cx.call(op, &[data], &[("axis", axis)])?])
+    cx.call(op, &[data], &[("axis", axis)])
 }
 
-fn softmax_activation(cx: &mut Cx) -> Result<Vec<Val>> {
+fn softmax_activation(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let by_channel = match cx.text("mode").unwrap_or("instance") {
         "instance" => false,
@@ -262,11 +262,11 @@ fn softmax_activation(cx: &mut Cx) -> Result<Vec<Val>> {
     if !by_channel && cx.rank(data)? != 2 {
         return Err(Refusal::unsupported("data of other than two axes with `mode=instance`"));
     }
-    Ok(vec![cx.call("nn.softmax", &[data], &[("axis", AttrValue::int(1))])?])
+    cx.call("nn.softmax", &[data], &[("axis", AttrValue::int(1))])
 }
 
 /// Along the given axes, or all; with `exclude` along the others.
-fn reduction(cx: &mut Cx, op: &str) -> Result<Vec<Val>> {
+fn reduction(cx: &mut Cx, op: &str) -> Result {
     let data = cx.one()?;
     let axes = cx.ints("axis")?.filter(|axes| !axes.is_empty());
     let attrs = [
@@ -274,17 +274,24 @@ fn reduction(cx: &mut Cx, op: &str) -> Result<Vec<Val>> {
         ("keepdims", AttrValue::Bool(cx.flag("keepdims", false)?)),
         ("exclude", AttrValue::Bool(cx.flag("exclude", false)?)),
     ];
-    Ok(vec![cx.call(op, &[data], &attrs)?])
+    cx.call(op, &[data], &attrs)
 }
 
-fn l2_normalization(cx: &mut Cx) -> Result<Vec<Val>> {
+/// `x / sqrt(sum(x * x) + eps)`; Relay's own operator has the larger of the sum and `eps`.
+fn l2_normalization(cx: &mut Cx) -> Result {
     let data = cx.one()?;
-    let eps = AttrValue::float(cx.float("eps", 1e-10)?);
+    let eps = cx.float("eps", 1e-10)?;
+    let eps = cx.scalar_like(data, eps)?;
     let rank = i64::try_from(cx.rank(data)?).unwrap_or(i64::MAX);
     let axes: Vec<i64> = match cx.text("mode").unwrap_or("instance") {
         "instance" => (1..rank).collect(),
         "channel" => vec![1],
-        _ => return Err(Refusal::unsupported("`mode=spatial`")),
+        "spatial" => (2..rank).collect(),
+        _ => return Err(Refusal::wrong("`mode` is `instance`, `channel` or `spatial`")),
     };
-    Ok(vec![cx.call("nn.l2_normalize", &[data], &[("eps", eps), ("axis", AttrValue::ints(&axes))])?])
+    let square = cx.call("multiply", &[data, data], &[])?;
+    let sum = cx.call("sum", &[square], &[("axis", AttrValue::ints(&axes)), ("keepdims", AttrValue::Bool(true))])?;
+    let sum = cx.call("add", &[sum, eps], &[])?;
+    let norm = cx.call("sqrt", &[sum], &[])?;
+    cx.call("divide", &[data, norm], &[])
 }

@@ -1,7 +1,8 @@
 //! What moves elements, and converts them.
 
 use super::super::cx::{Cx, Result};
-use super::{Operator, op};
+use super::{Convert, Operator, op};
+use crate::formats::nodes::MAX_NODES;
 use crate::formats::onnx::import::build::Val;
 use crate::formats::onnx::import::errors::Refusal;
 use crate::ir::attrs::AttrValue;
@@ -10,7 +11,7 @@ use crate::types::DType;
 pub const FAMILY: &[Operator] = &[
     op(&["Flatten", "flatten"], |cx| {
         let data = cx.one()?;
-        Ok(vec![cx.call("nn.batch_flatten", &[data], &[])?])
+        cx.call("nn.batch_flatten", &[data], &[])
     }),
     op(&["Concat", "concat"], concat),
     op(&["stack"], stack),
@@ -23,79 +24,83 @@ pub const FAMILY: &[Operator] = &[
     op(&["slice"], slice),
     op(&["slice_axis"], slice_axis),
     op(&["slice_like"], slice_like),
-    op(&["SliceChannel", "split"], split),
+    Operator { names: &["SliceChannel", "split"], convert: Convert::Many(split) },
     op(&["Cast", "cast", "amp_cast"], cast),
     op(&["zeros_like"], |cx| like(cx, "zeros_like")),
     op(&["ones_like"], |cx| like(cx, "ones_like")),
 ];
 
-fn like(cx: &mut Cx, op: &str) -> Result<Vec<Val>> {
+fn like(cx: &mut Cx, op: &str) -> Result {
     let data = cx.one()?;
-    Ok(vec![cx.call(op, &[data], &[])?])
+    cx.call(op, &[data], &[])
 }
 
-fn concat(cx: &mut Cx) -> Result<Vec<Val>> {
+fn concat(cx: &mut Cx) -> Result {
     let axis = cx.int("dim")?.unwrap_or(1);
     cx.input(0)?;
     let tuple = cx.b.tuple(&cx.inputs);
-    Ok(vec![cx.call("concatenate", &[tuple], &[("axis", AttrValue::int(axis))])?])
+    cx.call("concatenate", &[tuple], &[("axis", AttrValue::int(axis))])
 }
 
-fn stack(cx: &mut Cx) -> Result<Vec<Val>> {
+fn stack(cx: &mut Cx) -> Result {
     let axis = cx.int("axis")?.unwrap_or(0);
     cx.input(0)?;
     let tuple = cx.b.tuple(&cx.inputs);
-    Ok(vec![cx.call("stack", &[tuple], &[("axis", AttrValue::int(axis))])?])
+    cx.call("stack", &[tuple], &[("axis", AttrValue::int(axis))])
 }
 
 /// The codes 0 and -1 to -4 are Relay's, which took them from here.
-fn reshape(cx: &mut Cx) -> Result<Vec<Val>> {
+fn reshape(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     if cx.flag("reverse", false)? {
         return Err(Refusal::unsupported("`reverse=True`"));
     }
-    // Before version 0.9 it was called so, and 0 was what -1 is.
-    let old = cx.ints("target_shape")?.filter(|shape| !shape.is_empty() && shape.iter().any(|&dim| dim != 0));
-    cx.flag("keep_highest", false)?;
+    // Before version 0.9 it was called so, 0 was what -1 is, and the first dimension could be said to stay as it is.
+    let keep_highest = cx.flag("keep_highest", false)?;
+    let old = cx.ints("target_shape")?.filter(|shape| !shape.is_empty() && (keep_highest || shape.iter().any(|&dim| dim != 0)));
     let shape = match (cx.ints("shape")?.filter(|shape| !shape.is_empty()), old) {
         (Some(shape), _) => shape,
-        (None, Some(old)) => old.into_iter().map(|dim| if dim == 0 { -1 } else { dim }).collect(),
+        (None, Some(old)) => {
+            let first = keep_highest.then_some(0);
+            let rest = old.into_iter().skip(usize::from(keep_highest)).map(|dim| if dim == 0 { -1 } else { dim });
+            first.into_iter().chain(rest).collect()
+        }
         (None, None) => return Err(Refusal::wrong("the attribute `shape` is missing")),
     };
-    Ok(vec![cx.call("reshape", &[data], &[("newshape", AttrValue::ints(&shape))])?])
+    cx.call("reshape", &[data], &[("newshape", AttrValue::ints(&shape))])
 }
 
-fn transpose(cx: &mut Cx) -> Result<Vec<Val>> {
+fn transpose(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let axes = cx.ints("axes")?.filter(|axes| !axes.is_empty());
     let axes = axes.map_or(AttrValue::None, |axes| AttrValue::ints(&axes));
-    Ok(vec![cx.call("transpose", &[data], &[("axes", axes)])?])
+    cx.call("transpose", &[data], &[("axes", axes)])
 }
 
-fn swap_axes(cx: &mut Cx) -> Result<Vec<Val>> {
+fn swap_axes(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let rank = cx.rank(data)?;
     let (a, b) = (cx.int("dim1")?.unwrap_or(0), cx.int("dim2")?.unwrap_or(0));
     let (a, b) = (cx.axis(a, rank)?, cx.axis(b, rank)?);
     let mut axes: Vec<i64> = (0i64..).take(rank).collect();
     axes.swap(a, b);
-    Ok(vec![cx.call("transpose", &[data], &[("axes", AttrValue::ints(&axes))])?])
+    cx.call("transpose", &[data], &[("axes", AttrValue::ints(&axes))])
 }
 
-fn expand_dims(cx: &mut Cx) -> Result<Vec<Val>> {
+fn expand_dims(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let axis = AttrValue::int(cx.need_int("axis")?);
-    Ok(vec![cx.call("expand_dims", &[data], &[("axis", axis)])?])
+    cx.call("expand_dims", &[data], &[("axis", axis)])
 }
 
-fn squeeze(cx: &mut Cx) -> Result<Vec<Val>> {
+fn squeeze(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let axes = cx.ints("axis")?.map_or(AttrValue::None, |axes| AttrValue::ints(&axes));
-    Ok(vec![cx.call("squeeze", &[data], &[("axis", axes)])?])
+    cx.call("squeeze", &[data], &[("axis", axes)])
 }
 
 /// Widths are pairs, flat.
-fn pad(cx: &mut Cx) -> Result<Vec<Val>> {
+fn pad(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let mode = cx.text("mode").ok_or_else(|| Refusal::wrong("the attribute `mode` is missing"))?.to_owned();
     if !["constant", "edge", "reflect"].contains(&mode.as_str()) {
@@ -105,11 +110,11 @@ fn pad(cx: &mut Cx) -> Result<Vec<Val>> {
     let widths: AttrValue = AttrValue::List(flat.chunks(2).map(AttrValue::ints).collect());
     let value = cx.float("constant_value", 0.0)?;
     let value = cx.scalar_like(data, value)?;
-    Ok(vec![cx.call("nn.pad", &[data, value], &[("pad_width", widths), ("pad_mode", AttrValue::str(&mode))])?])
+    cx.call("nn.pad", &[data, value], &[("pad_width", widths), ("pad_mode", AttrValue::str(&mode))])
 }
 
 /// `None` is as far as it goes.
-fn slice(cx: &mut Cx) -> Result<Vec<Val>> {
+fn slice(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let (begin, end) = (cx.some_ints("begin")?, cx.some_ints("end")?);
     let (Some(begin), Some(end)) = (begin, end) else { return Err(Refusal::wrong("`begin` or `end` is missing")) };
@@ -125,7 +130,7 @@ fn slice(cx: &mut Cx) -> Result<Vec<Val>> {
     strided_slice(cx, data, &begin, &end, &steps, None)
 }
 
-fn slice_axis(cx: &mut Cx) -> Result<Vec<Val>> {
+fn slice_axis(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let axis = cx.need_int("axis")?;
     let rank = cx.rank(data)?;
@@ -135,30 +140,36 @@ fn slice_axis(cx: &mut Cx) -> Result<Vec<Val>> {
     strided_slice(cx, data, &[begin], &[end], &[1], Some(axis))
 }
 
-fn strided_slice(cx: &mut Cx, data: Val, begin: &[i64], end: &[i64], steps: &[i64], axis: Option<i64>) -> Result<Vec<Val>> {
+fn strided_slice(cx: &mut Cx, data: Val, begin: &[i64], end: &[i64], steps: &[i64], axis: Option<i64>) -> Result {
     let mut attrs = vec![("begin", AttrValue::ints(begin)), ("end", AttrValue::ints(end)), ("strides", AttrValue::ints(steps))];
     attrs.extend(axis.map(|axis| ("axes", AttrValue::ints(&[axis]))));
-    Ok(vec![cx.call("strided_slice", &[data], &attrs)?])
+    cx.call("strided_slice", &[data], &attrs)
 }
 
-fn slice_like(cx: &mut Cx) -> Result<Vec<Val>> {
+fn slice_like(cx: &mut Cx) -> Result {
     let args = [cx.input(0)?, cx.input(1)?];
     let axes = cx.ints("axes")?.filter(|axes| !axes.is_empty()).map_or(AttrValue::None, |axes| AttrValue::ints(&axes));
-    Ok(vec![cx.call("slice_like", &args, &[("axes", axes)])?])
+    cx.call("slice_like", &args, &[("axes", axes)])
 }
 
-fn split(cx: &mut Cx) -> Result<Vec<Val>> {
+/// Only results that something asks for are made: a short node may say that it has thousands.
+fn split(cx: &mut Cx) -> Result<Vec<Option<Val>>> {
     let data = cx.one()?;
     let n = cx.need_int("num_outputs")?;
     let axis = cx.int("axis")?.unwrap_or(1);
     let squeeze = cx.flag("squeeze_axis", false)?;
     let n_fields = usize::try_from(n).ok().filter(|&n| (1..=MAX_FIELDS).contains(&n));
     let n_fields = n_fields.ok_or_else(|| Refusal::wrong(format!("`num_outputs` is {n}, not between 1 and {MAX_FIELDS}")))?;
+    *cx.n_results = cx.n_results.saturating_add(n_fields);
+    if *cx.n_results > MAX_NODES {
+        return Err(Refusal::unsupported(format!("more results of splits than {MAX_NODES}")));
+    }
     let parts = cx.call("split", &[data], &[("indices_or_sections", AttrValue::int(n)), ("axis", AttrValue::int(axis))])?;
-    let mut results = vec![];
-    for field in 0..n_fields {
+    let mut results = vec![None; n_fields];
+    for (field, result) in results.iter_mut().enumerate().filter(|(field, _)| (cx.wanted)(*field)) {
         let part = cx.b.field(parts, field)?;
-        results.push(if squeeze { cx.call("squeeze", &[part], &[("axis", AttrValue::ints(&[axis]))])? } else { part });
+        let squeezed = if squeeze { cx.call("squeeze", &[part], &[("axis", AttrValue::ints(&[axis]))])? } else { part };
+        *result = Some(squeezed);
     }
     Ok(results)
 }
@@ -166,9 +177,9 @@ fn split(cx: &mut Cx) -> Result<Vec<Val>> {
 /// More results than this of one node are no network's.
 const MAX_FIELDS: usize = 4096;
 
-fn cast(cx: &mut Cx) -> Result<Vec<Val>> {
+fn cast(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let dtype = cx.text("dtype").and_then(DType::parse).filter(|dtype| DType::RUNTIME.contains(dtype));
     let dtype = dtype.ok_or_else(|| Refusal::wrong("the attribute `dtype` names no dtype"))?;
-    Ok(vec![cx.call("cast", &[data], &[("dtype", AttrValue::DType(Some(dtype)))])?])
+    cx.call("cast", &[data], &[("dtype", AttrValue::DType(Some(dtype)))])
 }
