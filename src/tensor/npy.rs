@@ -81,19 +81,19 @@ impl NpyHeader {
     /// The tensor of these element bytes, which are exactly [`NpyHeader::data_bytes`].
     fn tensor(&self, data: &[u8]) -> Option<Tensor> {
         let width = usize::try_from(self.dtype.bytes()).ok()?;
-        let swapped: Vec<u8>;
-        let data = if self.big_endian && width > 1 {
-            swapped = data.chunks_exact(width).flat_map(|element| element.iter().rev().copied()).collect();
-            &swapped
-        } else {
-            data
-        };
-        if !self.fortran {
-            return Tensor::from_le_bytes(self.dtype, &self.shape, data);
+        let mut shape = self.shape.clone();
+        if self.fortran {
+            shape.reverse();
         }
-        let reversed: Vec<usize> = self.shape.iter().rev().copied().collect();
-        let axes: Vec<usize> = (0..self.shape.len()).rev().collect();
-        Some(Tensor::from_le_bytes(self.dtype, &reversed, data)?.permute(&axes))
+        let tensor = if self.big_endian && width > 1 {
+            let mut swapped = Vec::with_capacity(data.len());
+            data.chunks_exact(width).for_each(|element| swapped.extend(element.iter().rev()));
+            Tensor::from_le_bytes(self.dtype, &shape, &swapped)?
+        } else {
+            Tensor::from_le_bytes(self.dtype, &shape, data)?
+        };
+        let axes: Vec<usize> = (0..shape.len()).rev().collect();
+        Some(if self.fortran { tensor.permute(&axes) } else { tensor })
     }
 }
 

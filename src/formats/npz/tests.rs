@@ -115,6 +115,7 @@ fn the_directory_is_checked() {
     refused(&changed(CENTRAL, 10, &[12]), "method 12");
     refused(&changed(CENTRAL, 16, &[0; 4]), "the checksum is");
     refused(&changed(CENTRAL, 20, &[1]), "stored as");
+    refused(&changed(CENTRAL, 20, &[0, 0, 1, 0, 0, 0, 1, 0]), "do not end in the file");
     refused(&changed(CENTRAL, 24, &[0xff; 4]), "no zip64 field");
     refused(&changed(CENTRAL, 42, &[1]), "does not start where the directory says");
     refused(&changed(CENTRAL, 42, &[0xfe, 0xff, 0xff, 0xff]), "outside of the file");
@@ -231,22 +232,72 @@ impl Bytes for Sparse {
     }
 }
 
+/// Two entries of bytes, `length` of them each, which are all 0.
+fn large(length: u64) -> Sparse {
+    let header = npy::header(DType::U8, &[length as usize]);
+    let first = Written { name: "a.npy".into(), crc: 0, size: header.len() as u64 + length, at: 0 };
+    let second = Written { at: first.local().len() as u64 + first.size, name: "b.npy".into(), ..first };
+    let directory = [first.central(), second.central()].concat();
+    let start = second.at + second.local().len() as u64 + second.size;
+    let tail = [directory.clone(), end(2, directory.len() as u64, start)].concat();
+    let at = |entry: &Written| (entry.at, [entry.local(), header.clone()].concat());
+    Sparse { size: start + tail.len() as u64, parts: vec![at(&first), at(&second), (start, tail)] }
+}
+
 /// From 2 GiB on, where Python's writer adds wide records whose narrow ones still say the same; and beyond 4 GiB.
 #[test]
 fn large_entries_are_found() {
     for length in [1u64 << 31, 5 << 30] {
-        let header = npy::header(DType::U8, &[length as usize]);
-        let first = Written { name: "a.npy".into(), crc: 0, size: header.len() as u64 + length, at: 0 };
-        let second = Written { at: first.local().len() as u64 + first.size, name: "b.npy".into(), ..first };
-        let directory = [first.central(), second.central()].concat();
-        let start = second.at + second.local().len() as u64 + second.size;
-        let tail = [directory.clone(), end(2, directory.len() as u64, start)].concat();
-        let at = |entry: &Written| (entry.at, [entry.local(), header.clone()].concat());
-        let size = start + tail.len() as u64;
-        let file = TensorFile::open("large.npz", Sparse { size, parts: vec![at(&first), at(&second), (start, tail)] });
+        let file = TensorFile::open("large.npz", large(length));
         let file = file.unwrap_or_else(|error| panic!("{length}: {}", error.message));
         let sizes: Vec<(&str, u64)> = file.items().iter().map(|item| (item.name.as_str(), item.head.size as u64)).collect();
         assert_eq!(sizes, [("a", length), ("b", length)]);
+    }
+}
+
+#[test]
+fn entries_have_a_limit_together() {
+    let error = TensorFile::open("large.npz", large(9 << 30)).map(|_| ()).expect_err("18 GiB");
+    assert_eq!(error.code, codes::E0804);
+    assert!(error.message.contains("bytes together"), "{}", error.message);
+}
+
+#[test]
+fn a_longest_name_is_accepted() {
+    let named = |n: usize| {
+        let body = npy::write(&Tensor::scalar(1u8));
+        let mut crc = Crc::new();
+        crc.update(&body);
+        let entry = Written { name: "n".repeat(n), crc: crc.sum(), size: body.len() as u64, at: 0 };
+        let (local, central) = (entry.local(), entry.central());
+        let start = (local.len() + body.len()) as u64;
+        [local, body, central.clone(), end(1, central.len() as u64, start)].concat()
+    };
+    assert!(read("w.npz", &named(4096)).is_ok());
+    refused(&named(4097), "a name of 4097 bytes");
+    assert_eq!(read("w.npz", &named(4097)).expect_err("a long name").code, codes::E0804);
+}
+
+/// What is not as it stands in memory is turned round, in an archive too.
+#[test]
+fn other_orders_are_read() {
+    let header = |descr: &str, fortran: &str, body: &[u8]| {
+        let text = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': (2, 3), }}");
+        let length = (text.len() as u16).to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &length[..], text.as_bytes(), body].concat()
+    };
+    let rows = [0f32, 1.0, 2.0, 3.0, 4.0, 5.0];
+    let columns = [0f32, 3.0, 1.0, 4.0, 2.0, 5.0];
+    let big = |all: [f32; 6]| all.map(f32::to_be_bytes).concat();
+    let little = |all: [f32; 6]| all.map(f32::to_le_bytes).concat();
+    for (descr, fortran, body) in [
+        (">f4", "False", big(rows)),
+        (">f4", "True", big(columns)),
+        ("<f4", "True", little(columns)),
+        ("<f4", "False", little(rows)),
+    ] {
+        assert_eq!(read("w.npz", &deflated(&header(descr, fortran, &body), None)), Ok(one()), "{descr} {fortran}");
+        refused(&deflated(&header(descr, fortran, &body[1..]), None), "the header asks for");
     }
 }
 
