@@ -2,8 +2,13 @@
 
 /// The candidate nearest to `name`, if near enough to be meant: the edit distance is at most a third of the length.
 ///
-/// Equal distances are decided by the candidates' order, so callers pass them in a fixed one.
+/// Equal distances are decided by the candidates' order, so callers pass them in a fixed one. A name of many letters is nobody's
+/// spelling mistake, and finding its distance takes as long as the letters of both are many.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    const MAX_LETTERS: usize = 200;
+    if name.len() > MAX_LETTERS {
+        return None;
+    }
     let allowed = (name.chars().count().max(3)) / 3;
     let last_segment = |s: &str| s.rsplit('.').next().unwrap_or("").to_owned();
     let mut best: Option<(usize, &str)> = None;

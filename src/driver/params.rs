@@ -21,8 +21,8 @@ use crate::tensor::{Tensor, npy};
 use rustc_hash::FxHashMap;
 use std::path::{Path, PathBuf};
 
-/// Nearest names are looked for among so many at most.
-const NEAR: usize = 4096;
+/// For so many names the nearest are looked for, among so many: of more nobody reads what is said of each.
+const NEAR: usize = 256;
 
 /// Weight files, and how they fit a program.
 pub struct Listing {
@@ -111,16 +111,15 @@ fn fit(files: &mut [Listed], program: &Program, entry: &str) -> Result<Vec<Missi
         };
     }
     let missing: Vec<&Leaf> = leaves.iter().filter(|leaf| !given.contains(leaf.name.as_str())).collect();
-    let rows = || files.iter().flat_map(|file| &file.rows);
-    let unused: Vec<String> =
-        rows().filter(|row| matches!(row.fit, Fit::Unused { .. })).map(|row| row.item.name.clone()).take(NEAR).collect();
-    for row in files.iter_mut().flat_map(|file| &mut file.rows) {
-        if let Fit::Unused { near } = &mut row.fit {
-            *near = nearest(&row.item.name, missing.iter().take(NEAR).map(|leaf| leaf.name.as_str())).map(str::to_owned);
-        }
+    let mut unused = Vec::new();
+    for row in files.iter_mut().flat_map(|file| &mut file.rows).filter(|row| matches!(row.fit, Fit::Unused { .. })).take(NEAR) {
+        let near = nearest(&row.item.name, missing.iter().take(NEAR).map(|leaf| leaf.name.as_str()));
+        row.fit = Fit::Unused { near: near.map(str::to_owned) };
+        unused.push(row.item.name.clone());
     }
     let near = |leaf: &Leaf| nearest(&leaf.name, unused.iter().map(String::as_str)).map(str::to_owned);
-    Ok(missing.into_iter().map(|leaf| Missing { near: near(leaf), leaf: leaf.clone() }).collect())
+    let missing = missing.into_iter().enumerate();
+    Ok(missing.map(|(at, leaf)| Missing { near: if at < NEAR { near(leaf) } else { None }, leaf: leaf.clone() }).collect())
 }
 
 /// One tensor of a file. Errors: those of the file, E0706 for a name that it does not have.
@@ -131,12 +130,16 @@ pub fn get(path: &Path, name: &str) -> Result<Tensor, Diagnostic> {
     file.read(item)
 }
 
-/// Writes a tensor: into a file of named tensors where its name says so, else as .npy. Errors: E0702.
+/// Writes a tensor: as .npy, or into a file of named tensors, as the name of the file says. Errors: E0702; E0721 for a name that says
+/// neither.
 pub fn save(path: &Path, name: &str, tensor: Tensor) -> Result<(), Diagnostic> {
     let named = [(name.to_owned(), tensor)];
     let content = match Format::of_name(&path.display().to_string()) {
         Some(format) => tensors::making_of(path, format, &named),
-        None => Content::Made(Box::new(|out| npy::write_to(&named[0].1, out).map(Ok))),
+        None if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) => {
+            Content::Made(Box::new(|out| npy::write_to(&named[0].1, out).map(Ok)))
+        }
+        None => return Err(errors::no_format_of_one(&path.display().to_string())),
     };
     sys::write_all(vec![(path, content)])
 }

@@ -9,8 +9,18 @@ use std::path::PathBuf;
 
 /// E0721.
 pub fn no_format(name: &str) -> Diagnostic {
-    let known: Vec<String> = Format::ALL.iter().map(|format| format!("`{format}`")).collect();
-    Diagnostic::new(codes::E0721, format!("the name `{name}` says no format of named tensors"))
+    says_none(name, "named tensors", &[])
+}
+
+/// E0721, for a tensor that needs no name.
+pub fn no_format_of_one(name: &str) -> Diagnostic {
+    says_none(name, "a tensor", &["`.npy`"])
+}
+
+fn says_none(name: &str, what: &str, more: &[&str]) -> Diagnostic {
+    let named = Format::ALL.iter().map(|format| format!("`{format}`"));
+    let known: Vec<String> = more.iter().map(|&more| more.to_owned()).chain(named).collect();
+    Diagnostic::new(codes::E0721, format!("the name `{name}` says no format of {what}"))
         .help(format!("end it in {}", join_words(&known, "or")))
 }
 

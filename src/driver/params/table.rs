@@ -1,7 +1,7 @@
 //! A listing of weight files as text and as JSON.
 
 use super::{Fit, Listed, Listing, Missing, Row};
-use crate::base::text::{count, thousands};
+use crate::base::text::{count, escape_control, thousands};
 use crate::driver::bind::leaves::Leaf;
 use crate::types::{Dim, shape_text};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// A name as it may be printed: no byte of a file steers a terminal or breaks a line.
 pub fn shown(name: &str) -> String {
-    if name.contains(char::is_control) { name.escape_debug().to_string() } else { name.to_owned() }
+    escape_control(name).replace('\n', "\\n").replace('\t', "\\t")
 }
 
 fn shape_of(shape: &[usize]) -> String {
@@ -129,4 +129,16 @@ fn file_json(file: &Listed) -> Value {
 /// `null` is a dimension that is not known.
 fn dims_json(leaf: &Leaf) -> Value {
     leaf.dims.iter().map(|dim| json!(dim.value())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn no_name_steers_a_terminal_or_breaks_a_line() {
+        assert_eq!(shown("layer1/w \u{e9}"), "layer1/w \u{e9}");
+        assert_eq!(shown("a\nb\tc"), "a\\nb\\tc");
+        assert_eq!(shown("\u{1b}[31m\u{202e}"), "\\u{1b}[31m\\u{202e}");
+    }
 }
