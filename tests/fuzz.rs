@@ -2,6 +2,8 @@
 //!
 //! `FUZZ_CASES=1000000 cargo test --test fuzz` tries more of them.
 
+#[path = "fuzz/large.rs"]
+mod large;
 #[path = "support/mod.rs"]
 mod support;
 
@@ -72,4 +74,19 @@ fn every_promise_has_a_target() {
         assert!(target.contains(&format!("promises::{name}(")), "{name}");
     }
     assert_eq!(manifest.matches("[[bin]]").count(), PROMISES.len());
+}
+
+/// Files of very many small parts, which cost the most beside their size: longer than any input that is tried elsewhere.
+#[test]
+fn many_small_parts_take_little_memory() {
+    use support::counted::within;
+    for (name, accepted, file) in large::FILES {
+        let bytes = file();
+        for (what, read) in large::READERS {
+            let start = std::time::Instant::now();
+            let is_accepted = within(bytes.len(), || read(&bytes));
+            eprintln!("{name} as {what} {} {:?}", bytes.len(), start.elapsed());
+            assert_eq!(is_accepted, accepted.contains(&what), "{name} as {what}");
+        }
+    }
 }
