@@ -10,6 +10,8 @@ mod json;
 mod nest;
 mod section;
 
+pub use data::pattern;
+
 use super::attrs::{AttrValue, Field, Kind, OpTable};
 use super::object::{FieldValue, Object, ObjectId};
 use super::{AttrsId, ExprId, ExprKind, FuncId, Module, Root, VarId};

@@ -1,8 +1,8 @@
 //! Types and attributes in few words: `(1, 64, 56, 56) f32`, `64 3×3 /2 pad 1`.
 
 use crate::base::text::{escape_control, format_g, shortened};
-use crate::ir::print::{literal, quoted};
-use crate::ir::{AttrSchema, AttrValue, ConstId, Module};
+use crate::ir::print::{self, literal, quoted};
+use crate::ir::{AttrSchema, AttrValue, ConstId, Module, PatId};
 use crate::types::{DType, DTypeCode, Ty, TyData, shape_text};
 
 /// A text from the program, so that it cannot steer what shows it: one line, no control characters.
@@ -52,6 +52,15 @@ pub fn dtype(dtype: DType) -> String {
 /// A constant: its literal, or what it is.
 pub fn constant(module: &Module, id: ConstId) -> String {
     literal(&module.consts[id], false).unwrap_or_else(|| "constant".to_owned())
+}
+
+/// The most characters of a pattern.
+const MAX_PATTERN: usize = 60;
+
+/// A pattern as Relay text writes it, shortened where it is long.
+pub fn pattern(module: &Module, pat: PatId) -> String {
+    let text = print::pattern(module, pat, &mut |var| format!("%{}", module.vars[var].name));
+    tame(&shortened(&text, MAX_PATTERN))
 }
 
 /// The most characters of an attribute.

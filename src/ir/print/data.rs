@@ -2,12 +2,53 @@
 
 use super::{Memo, Printer, Step};
 use crate::base::Idx;
-use crate::ir::{AdtId, Clause, Clauses, ExprId, ExprKind, PatId, PatKind};
+use crate::ir::{AdtId, Clause, Clauses, ExprId, ExprKind, Module, PatId, PatKind, VarId};
 
-/// A part of a pattern's text.
-enum Piece {
-    Pat(PatId),
-    Text(&'static str),
+/// A pattern: `Ctor(p, q)`, `(p, q)`; a tuple pattern of one field is `(p)`. `name` is asked for each variable, in text order.
+pub fn pattern(module: &Module, pat: PatId, name: &mut dyn FnMut(VarId) -> String) -> String {
+    /// A part of its text.
+    enum Piece {
+        Pat(PatId),
+        Text(&'static str),
+    }
+    let mut out = String::new();
+    let mut stack = vec![Piece::Pat(pat)];
+    while let Some(piece) = stack.pop() {
+        let pat = match piece {
+            Piece::Pat(pat) => pat,
+            Piece::Text(text) => {
+                out.push_str(text);
+                continue;
+            }
+        };
+        let fields = match module.pats[pat].kind {
+            PatKind::Error | PatKind::Wildcard => {
+                out.push('_');
+                continue;
+            }
+            PatKind::Var(var) => {
+                out.push_str(&name(var));
+                continue;
+            }
+            PatKind::Ctor(ctor, fields) => {
+                out.push_str(&module.ctors[ctor].name);
+                if fields.is_empty() {
+                    continue;
+                }
+                fields
+            }
+            PatKind::Tuple(fields) => fields,
+        };
+        out.push('(');
+        stack.push(Piece::Text(")"));
+        for (i, &field) in module.sub_pats(fields).iter().enumerate().rev() {
+            stack.push(Piece::Pat(field));
+            if i > 0 {
+                stack.push(Piece::Text(", "));
+            }
+        }
+    }
+    out
 }
 
 impl Printer<'_> {
@@ -29,49 +70,6 @@ impl Printer<'_> {
         format!("type {}{params} {{\n{body}\n}}", adt.name)
     }
 
-    /// `Ctor(p, q)`, `(p, q)`; a tuple pattern of one field is `(p)`. Declares the variables.
-    fn pattern(&mut self, pat: PatId) -> String {
-        let module = self.module;
-        let mut out = String::new();
-        let mut stack = vec![Piece::Pat(pat)];
-        while let Some(piece) = stack.pop() {
-            let pat = match piece {
-                Piece::Pat(pat) => pat,
-                Piece::Text(text) => {
-                    out.push_str(text);
-                    continue;
-                }
-            };
-            let fields = match module.pats[pat].kind {
-                PatKind::Error | PatKind::Wildcard => {
-                    out.push('_');
-                    continue;
-                }
-                PatKind::Var(var) => {
-                    out.push_str(&self.declare(var));
-                    continue;
-                }
-                PatKind::Ctor(ctor, fields) => {
-                    out.push_str(&module.ctors[ctor].name);
-                    if fields.is_empty() {
-                        continue;
-                    }
-                    fields
-                }
-                PatKind::Tuple(fields) => fields,
-            };
-            out.push('(');
-            stack.push(Piece::Text(")"));
-            for (i, &field) in module.sub_pats(fields).iter().enumerate().rev() {
-                stack.push(Piece::Pat(field));
-                if i > 0 {
-                    stack.push(Piece::Text(", "));
-                }
-            }
-        }
-        out
-    }
-
     fn clauses(&self, expr: ExprId) -> Option<(Clauses, &[Clause])> {
         let ExprKind::Match { clauses, .. } = self.module.exprs[expr].kind else { return None };
         Some((clauses, self.module.clause_items(clauses)))
@@ -88,7 +86,8 @@ impl Printer<'_> {
     pub(super) fn match_clause(&mut self, expr: ExprId, index: usize) {
         let Some((_, clauses)) = self.clauses(expr) else { return };
         let Some(&Clause { pat, body }) = clauses.get(index) else { return self.match_end(expr) };
-        let pattern = self.pattern(pat);
+        let module = self.module;
+        let pattern = pattern(module, pat, &mut |var| self.declare(var));
         self.results.push(pattern);
         self.steps.extend([Step::MatchClause { expr, index: index + 1 }, Step::Scope(body)]);
     }

@@ -300,7 +300,7 @@ impl Builder<'_> {
     }
 
     fn case_titles(&self, clauses: Clauses) -> Vec<String> {
-        self.cx.module.clause_items(clauses).iter().map(|clause| scopes::pattern(self.cx.module, clause.pat)).collect()
+        self.cx.module.clause_items(clauses).iter().map(|clause| label::pattern(self.cx.module, clause.pat)).collect()
     }
 
     /// What a pattern takes apart is a node, if it has names.
@@ -317,7 +317,7 @@ impl Builder<'_> {
             self.patterns.insert(var, value);
             return;
         }
-        let title = scopes::pattern(module, clause.pat);
+        let title = label::pattern(module, clause.pat);
         let node = self.node(self.scopes.case(expr, at), NodeKind::Pattern, title, module.pats[clause.pat].span);
         for var in vars {
             self.patterns.insert(var, Value::Node(node, tame(&format!("%{}", module.vars[var].name))));

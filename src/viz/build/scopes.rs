@@ -5,10 +5,10 @@
 //! each as an operand that is by its name one (`weight`, `gamma`), or as the smaller one beside a computed operand.
 
 use super::super::graph::{Graph, GroupId, GroupKind};
-use super::super::label::tame;
+use super::super::label::{self, tame};
 use super::Source;
 use crate::base::Idx;
-use crate::ir::{ExprId, ExprKind, FuncId, Module, OpTable, PatId, PatKind, VarId};
+use crate::ir::{ExprId, ExprKind, FuncId, Module, OpTable, VarId};
 use crate::types::{Ty, dims_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -160,7 +160,7 @@ impl Scopes {
                 self.mention(module, scrutinee);
                 let mut groups = vec![choice];
                 for clause in module.clause_items(clauses) {
-                    let case = graph.group(Some(choice), GroupKind::Case, pattern(module, clause.pat));
+                    let case = graph.group(Some(choice), GroupKind::Case, label::pattern(module, clause.pat));
                     groups.push(case);
                     self.place(graph, clause.body, case);
                     self.mention(module, clause.body);
@@ -262,57 +262,4 @@ fn is_smaller(module: &Module, ty: Ty, than: Ty) -> bool {
         Some(dims_of(shape)?.iter().map(|&dim| dim as f64).product::<f64>())
     };
     matches!((elements(ty), elements(than)), (Some(part), Some(whole)) if part < whole)
-}
-
-/// A pattern as Relay text writes it.
-pub fn pattern(module: &Module, pat: PatId) -> String {
-    enum Part {
-        Pat(PatId),
-        Text(&'static str),
-    }
-    let (mut out, mut stack) = (String::new(), vec![Part::Pat(pat)]);
-    while let Some(part) = stack.pop() {
-        if out.len() > 60 {
-            out.push('…');
-            break;
-        }
-        let pat = match part {
-            Part::Text(text) => {
-                out.push_str(text);
-                continue;
-            }
-            Part::Pat(pat) => pat,
-        };
-        let fields = match module.pats[pat].kind {
-            PatKind::Error => {
-                out.push('?');
-                continue;
-            }
-            PatKind::Wildcard => {
-                out.push('_');
-                continue;
-            }
-            PatKind::Var(var) => {
-                out.push_str(&format!("%{}", module.vars[var].name));
-                continue;
-            }
-            PatKind::Ctor(ctor, fields) => {
-                out.push_str(&module.ctors[ctor].name);
-                if fields.is_empty() {
-                    continue;
-                }
-                fields
-            }
-            PatKind::Tuple(fields) => fields,
-        };
-        out.push('(');
-        stack.push(Part::Text(")"));
-        for (at, &field) in module.sub_pats(fields).iter().enumerate().rev() {
-            stack.push(Part::Pat(field));
-            if at > 0 {
-                stack.push(Part::Text(", "));
-            }
-        }
-    }
-    tame(&out)
 }
