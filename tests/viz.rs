@@ -111,7 +111,7 @@ fn lines_of_text_are_no_wider_than_asked() {
     for text in programs() {
         for width in [40, 80] {
             for line in draw(&text, &Part::default(), Form::Term { width }).lines() {
-                assert!(line.chars().count() <= width || line.starts_with('@'), "{line}");
+                assert!(line.chars().count() <= width, "{line}");
             }
         }
     }
@@ -277,11 +277,10 @@ fn blocks_that_repeat_are_drawn_once() {
 
 #[test]
 fn deep_and_large_programs_are_drawn_or_refused() {
-    let mut deep = String::from("#[version = \"0.0.5\"]\ndef @main(%c: bool, %x: float32) {\n");
-    (0..150).for_each(|_| deep.push_str("if (%c) { "));
-    deep.push_str("%x");
-    (0..150).for_each(|_| deep.push_str(" } else { negative(%x) }"));
-    deep.push_str("\n}\n");
+    let nested = |n: usize| format!("  %{n} = if (%c) {{ %{} }} else {{ negative(%x) }};\n", n - 1);
+    let nested: String = (1..4_000).map(nested).collect();
+    let deep =
+        format!("#[version = \"0.0.5\"]\ndef @main(%c: bool, %x: float32) {{\n  %0 = tanh(%x);\n{nested}  tanh(%3999)\n}}\n");
     for form in [Form::Term { width: 80 }, Form::Svg, html_form()] {
         assert!(draw(&deep, &Part::default(), form).len() > 1000);
     }
@@ -299,4 +298,23 @@ fn deep_and_large_programs_are_drawn_or_refused() {
     let near = Part { around: Some("%5000".to_owned()), depth: 3, ..Part::default() };
     let graph = viz::graph(&program, &near).unwrap_or_else(|error| panic!("{error:?}"));
     assert_eq!(graph.nodes.len(), 8, "seven, and what flows into them");
+}
+
+/// Calls of a large function, and a tuple of what they give: nothing looks through all of one for each of the other.
+#[test]
+fn many_calls_and_wide_tuples_are_drawn() {
+    const MANY: usize = 20_000;
+    let lines = |line: &dyn Fn(usize) -> String| (1..MANY).map(line).collect::<String>();
+    let calls = lines(&|n| format!("  %{n} = @f(%{});\n", n - 1));
+    let fields: Vec<String> = (0..MANY).map(|n| format!("%{n}")).collect();
+    let chain = lines(&|n| format!("  %{n} = negative(%{});\n", n - 1));
+    let text = format!(
+        "#[version = \"0.0.5\"]\ndef @f(%x: float32) -> float32 {{\n  %0 = tanh(%x);\n{chain}  tanh(%{last})\n}}\n\
+         def @main(%x: float32) {{\n  %0 = tanh(%x);\n{calls}  ({})\n}}\n",
+        fields.join(", "),
+        last = MANY - 1,
+    );
+    for form in [Form::Term { width: 80 }, Form::Dot, Form::Svg] {
+        assert!(draw(&text, &Part { unfolded: true, ..Part::default() }, form).lines().count() > MANY);
+    }
 }

@@ -19,7 +19,7 @@ pub fn dot(graph: &Graph) -> String {
     }
     for link in &graph.links {
         // An edge to a cluster is one to a node in it, cut at the border.
-        if let Some(&head) = items.nodes(link.to).first() {
+        if let Some(head) = items.first(link.to) {
             // One from inside of it, of a function that calls itself, ends at the node.
             let inside = graph.around(graph.nodes[link.from].group).any(|around| around == link.to);
             let border = if inside { String::new() } else { format!("lhead=cluster_{}, ", link.to.index()) };

@@ -7,6 +7,7 @@
 
 use crate::base::{Idx, IndexVec, Span};
 use crate::index_type;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -291,6 +292,16 @@ impl Items {
         order
     }
 
+    /// The first node of a group that holds something.
+    pub fn first(&self, mut group: GroupId) -> Option<NodeId> {
+        loop {
+            match self.of[group].first()? {
+                Item::Node(node) => return Some(*node),
+                Item::Group(inside) => group = *inside,
+            }
+        }
+    }
+
     /// The nodes in a group and in those inside it, in order.
     pub fn nodes(&self, group: GroupId) -> Vec<NodeId> {
         let (mut nodes, mut stack) = (vec![], vec![Item::Group(group)]);
@@ -410,15 +421,16 @@ impl Graph {
         }
     }
 
-    /// Whether a function literal or a function calls itself, directly.
-    pub fn is_recursive(&self, group: GroupId) -> bool {
-        self.links.iter().any(|link| link.to == group && self.around(self.nodes[link.from].group).any(|around| around == group))
+    /// The functions that call themselves, directly.
+    pub fn recursive(&self) -> FxHashSet<GroupId> {
+        let calls_own = |link: &&Link| self.around(self.nodes[link.from].group).any(|around| around == link.to);
+        self.links.iter().filter(calls_own).map(|link| link.to).collect()
     }
 }
 
 /// The items so that flows go forward; where they go round, the first of the items goes first.
 fn sorted(items: Vec<Item>, flows: &[(Item, Item)]) -> Vec<Item> {
-    let position: rustc_hash::FxHashMap<Item, u32> = items.iter().enumerate().map(|(at, &item)| (item, at as u32)).collect();
+    let position: FxHashMap<Item, u32> = items.iter().enumerate().map(|(at, &item)| (item, at as u32)).collect();
     let mut users: Vec<Vec<u32>> = vec![vec![]; items.len()];
     let mut waits = vec![0u32; items.len()];
     for (from, to) in flows {

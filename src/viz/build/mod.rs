@@ -295,7 +295,10 @@ impl Builder<'_> {
         self.operand(node, "", from);
         for (at, label) in cases.into_iter().enumerate() {
             let to = self.scopes.case(expr, at);
-            self.graph.links.push(Link { from: node, to, label });
+            // A case that is nested too deep has no group of its own.
+            if to != group {
+                self.graph.links.push(Link { from: node, to, label });
+            }
         }
     }
 

@@ -30,6 +30,15 @@ const TRAINED: [&str; 14] = [
     "embedding",
 ];
 
+/// Groups lie this deep in each other; what is nested deeper is drawn in the innermost of them. Every group around a node is gone
+/// through for each of its edges, and nobody reads so many borders.
+const MAX_DEPTH: usize = 64;
+
+/// A group inside another, or that one where no deeper one is drawn.
+fn inside(graph: &mut Graph, around: GroupId, kind: GroupKind, title: impl Into<String>) -> GroupId {
+    if graph.depth(around) >= MAX_DEPTH { around } else { graph.group(Some(around), kind, title) }
+}
+
 /// Whether an operand of this name is a weight, not what flows.
 pub fn is_trained(arg: &str) -> bool {
     TRAINED.contains(&arg) || arg.ends_with("_scale") || arg.ends_with("_zero_point")
@@ -136,18 +145,18 @@ impl Scopes {
                 let name = self.names.get(&expr).map(|&var| format!("%{}", module.vars[var].name)).or(name);
                 let word = if kind == GroupKind::Fused { "fused" } else { "fn" };
                 let title = name.map_or(word.to_owned(), |name| format!("{word} {name}"));
-                let group = graph.group(Some(here), kind, tame(&title));
+                let group = inside(graph, here, kind, tame(&title));
                 self.groups.insert(expr, vec![group]);
                 self.place(graph, module.funcs[func].body, group);
                 self.mention(module, module.funcs[func].body);
             }
             ExprKind::If { cond, then_branch, else_branch } => {
-                let choice = graph.group(Some(here), GroupKind::Choice, "if");
+                let choice = inside(graph, here, GroupKind::Choice, "if");
                 self.place(graph, cond, here);
                 self.mention(module, cond);
                 let mut groups = vec![choice];
                 for (title, branch) in [("then", then_branch), ("else", else_branch)] {
-                    let case = graph.group(Some(choice), GroupKind::Case, title);
+                    let case = inside(graph, choice, GroupKind::Case, title);
                     groups.push(case);
                     self.place(graph, branch, case);
                     self.mention(module, branch);
@@ -155,12 +164,12 @@ impl Scopes {
                 self.groups.insert(expr, groups);
             }
             ExprKind::Match { scrutinee, clauses, .. } => {
-                let choice = graph.group(Some(here), GroupKind::Choice, "match");
+                let choice = inside(graph, here, GroupKind::Choice, "match");
                 self.place(graph, scrutinee, here);
                 self.mention(module, scrutinee);
                 let mut groups = vec![choice];
                 for clause in module.clause_items(clauses) {
-                    let case = graph.group(Some(choice), GroupKind::Case, label::pattern(module, clause.pat));
+                    let case = inside(graph, choice, GroupKind::Case, label::pattern(module, clause.pat));
                     groups.push(case);
                     self.place(graph, clause.body, case);
                     self.mention(module, clause.body);

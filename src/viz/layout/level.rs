@@ -39,12 +39,14 @@ pub struct Level {
     pub wires: Vec<Wire>,
     /// The routes are the wires'.
     pub layout: Layout,
+    /// Where each part is among them.
+    at: FxHashMap<Part, usize>,
 }
 
 impl Level {
     /// The slot of a port.
     pub fn port(&self, part: Part) -> Option<usize> {
-        self.parts.iter().position(|&own| own == part)
+        self.at.get(&part).copied()
     }
 }
 
@@ -70,27 +72,31 @@ impl<'a> Levels<'a> {
             }
         };
         for edge in &graph.edges {
-            let Some((group, from, to)) = graph.ends(edge) else { continue };
+            let ends = [edge.from, edge.to].map(|node| graph.nodes[node].group);
+            let Some(group) = graph.common(ends[0], ends[1]) else { continue };
             let value = Some(edge.from);
             // Inside of each group that the value leaves, the line to its port; the same for those that it enters.
-            for own in graph.around(graph.nodes[edge.from].group).take_while(|&own| own != group) {
-                push(own, Part::Item(graph.item_of(edge.from, Some(own))), Part::Out(edge.from), value, "");
+            let (mut from, mut to) = (Item::Node(edge.from), Item::Node(edge.to));
+            for own in graph.around(ends[0]).take_while(|&own| own != group) {
+                push(own, Part::Item(from), Part::Out(edge.from), value, "");
+                from = Item::Group(own);
             }
-            let at_node = |item: Item| if item == Item::Node(edge.to) { edge.label.as_str() } else { "" };
-            for own in graph.around(graph.nodes[edge.to].group).take_while(|&own| own != group) {
-                let item = graph.item_of(edge.to, Some(own));
-                push(own, Part::In(edge.from), Part::Item(item), value, at_node(item));
+            let mut label = edge.label.as_str();
+            for own in graph.around(ends[1]).take_while(|&own| own != group) {
+                push(own, Part::In(edge.from), Part::Item(to), value, label);
+                (to, label) = (Item::Group(own), "");
             }
-            push(group, Part::Item(from), Part::Item(to), value, at_node(to));
+            push(group, Part::Item(from), Part::Item(to), value, label);
         }
         let mut calls: Vec<(GroupId, GroupId, String)> = vec![];
+        let mut met: FxHashSet<(GroupId, GroupId)> = FxHashSet::default();
         for link in &graph.links {
             let group = graph.nodes[link.from].group;
             if graph.groups[link.to].parent == Some(group) && !items.of(link.to).is_empty() {
                 push(group, Part::Item(Item::Node(link.from)), Part::Item(Item::Group(link.to)), None, &link.label);
             } else if graph.groups[link.to].parent.is_none() {
                 let caller = graph.function_of(link.from);
-                if caller != link.to && !calls.iter().any(|(from, to, _)| (*from, *to) == (caller, link.to)) {
+                if caller != link.to && met.insert((caller, link.to)) {
                     calls.push((caller, link.to, link.label.clone()));
                 }
             }
@@ -139,5 +145,5 @@ fn laid_out(parts: Vec<Part>, wires: &[Line], width: impl Fn(Item) -> f64) -> Le
             kept.push(Wire { from, to, value: *value, label: label.clone(), back: from > to });
         }
     }
-    Level { layout: layout(&flow), parts, wires: kept }
+    Level { layout: layout(&flow), parts, wires: kept, at }
 }

@@ -10,7 +10,7 @@ use super::{headline, repeat};
 use crate::base::IndexVec;
 use crate::base::text::count;
 use lanes::{Lanes, MAX_LANES};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The width of a terminal that nothing is known of.
 pub const WIDTH: usize = 80;
@@ -22,9 +22,9 @@ const MAX_INDENT: usize = 12;
 const ALIGNED_LANES: usize = 6;
 
 /// The graph as text, its repetitions found, in lines of at most `width` characters.
-pub fn term(graph: &Graph, width: usize) -> String {
-    let counted: Vec<String> = graph.items().functions.iter().map(|&function| title(graph, function)).collect();
-    let graph = fused(&repeat::once(graph));
+pub fn term(whole: &Graph, width: usize) -> String {
+    let (all, recursive) = (whole.items(), whole.recursive());
+    let graph = fused(&repeat::once(whole));
     let items = graph.items();
     if items.functions.is_empty() {
         return "no functions\n".to_owned();
@@ -34,17 +34,18 @@ pub fn term(graph: &Graph, width: usize) -> String {
         if at > 0 {
             drawing.out.push('\n');
         }
-        drawing.out.push_str(counted.get(at).map_or("", String::as_str));
+        // What is counted are all blocks, not the one that is drawn.
+        let title = title(whole, function, &all.nodes(function), recursive.contains(&function));
+        drawing.push(&beside("", &title, "", drawing.width));
         drawing.function(&items, function);
     }
     drawing.out
 }
 
 /// `@main: 69 operators, 98 weights`.
-fn title(graph: &Graph, function: GroupId) -> String {
-    let nodes = graph.nodes.iter_ids().filter(|(node, _)| graph.function_of(*node) == function);
-    let (mut n_operators, mut weights) = (0, rustc_hash::FxHashSet::default());
-    for (_, node) in nodes {
+fn title(graph: &Graph, function: GroupId, nodes: &[NodeId], is_recursive: bool) -> String {
+    let (mut n_operators, mut weights) = (0, FxHashSet::default());
+    for node in nodes.iter().map(|&node| &graph.nodes[node]) {
         n_operators += usize::from(node.kind == NodeKind::Operator);
         weights.extend(node.weights.iter().filter(|weight| weight.text.starts_with('%')).map(|weight| &weight.text));
     }
@@ -52,10 +53,10 @@ fn title(graph: &Graph, function: GroupId) -> String {
     if !weights.is_empty() {
         words.push(count(weights.len(), "weight"));
     }
-    if graph.is_recursive(function) {
+    if is_recursive {
         words.push("calls itself".to_owned());
     }
-    format!("{}: {}\n", graph.groups[function].title, words.join(", "))
+    format!("{}: {}", graph.groups[function].title, words.join(", "))
 }
 
 /// Fused groups as one node each.
@@ -92,6 +93,8 @@ struct Drawing<'a> {
     graph: &'a Graph,
     width: usize,
     incoming: IndexVec<NodeId, Vec<&'a Edge>>,
+    /// Where those come from, each node once.
+    operands: IndexVec<NodeId, Vec<NodeId>>,
     changed: bool,
     out: String,
 }
@@ -105,32 +108,27 @@ enum Step {
 impl<'a> Drawing<'a> {
     fn new(graph: &'a Graph, width: usize) -> Drawing<'a> {
         let mut incoming: IndexVec<NodeId, Vec<&Edge>> = IndexVec::filled(vec![], graph.nodes.len());
+        let mut operands = IndexVec::filled(vec![], graph.nodes.len());
+        let mut met: FxHashSet<(NodeId, NodeId)> = FxHashSet::default();
         for edge in &graph.edges {
             incoming[edge.to].push(edge);
-        }
-        let changed = graph.nodes.iter().any(|node| node.change != Change::Kept);
-        Drawing { graph, width, incoming, changed, out: String::new() }
-    }
-
-    fn operands(&self, node: NodeId) -> Vec<NodeId> {
-        let mut operands: Vec<NodeId> = vec![];
-        for edge in &self.incoming[node] {
-            if !operands.contains(&edge.from) {
-                operands.push(edge.from);
+            if met.insert((edge.from, edge.to)) {
+                operands[edge.to].push(edge.from);
             }
         }
-        operands
+        let changed = graph.nodes.iter().any(|node| node.change != Change::Kept);
+        Drawing { graph, width, incoming, operands, changed, out: String::new() }
     }
 
     fn function(&mut self, items: &Items, function: GroupId) {
         let nodes = items.nodes(function);
         let mut uses: FxHashMap<NodeId, usize> = FxHashMap::default();
         for &node in &nodes {
-            self.operands(node).into_iter().for_each(|operand| *uses.entry(operand).or_default() += 1);
+            self.operands[node].iter().for_each(|&operand| *uses.entry(operand).or_default() += 1);
         }
         // Once to know how many lanes there are, once to draw.
         let mut trial = Lanes::new(uses.clone());
-        let drawn = nodes.iter().map(|&node| trial.node(node, &self.operands(node), '●').lines.chars().count());
+        let drawn = nodes.iter().map(|&node| trial.node(node, &self.operands[node], '●').lines.chars().count());
         let most = drawn.max().unwrap_or(1).min(2 * ALIGNED_LANES - 1);
         let mut lanes = Lanes::new(uses);
         let mut gutter = String::new();
@@ -174,8 +172,7 @@ impl<'a> Drawing<'a> {
 
     fn node(&mut self, id: NodeId, lanes: &mut Lanes, gutter: &str, most: usize) {
         let node = &self.graph.nodes[id];
-        let operands = self.operands(id);
-        let drawn = lanes.node(id, &operands, mark(node.kind));
+        let drawn = lanes.node(id, &self.operands[id], mark(node.kind));
         let mut text = headline(node);
         if !node.brief.is_empty() {
             text = format!("{text} {}", node.brief);
