@@ -4,13 +4,16 @@
 #[path = "support/mod.rs"]
 mod support;
 
-use relayc::driver::viz::{self, Form, Part};
+use relayc::driver::optimise::{How, Target};
+use relayc::driver::viz::{self, Form, Graph, Part};
 use relayc::driver::{Program, Until, check_text};
+use relayc::viz::Change;
 use serde_json::Value;
 use support::writer::{Purpose, choices, write};
 
 const HOSTILE: &str = include_str!("golden/cli/data/viz_hostile.relay");
 const FUNCTIONS: &str = include_str!("golden/cli/data/viz_functions.relay");
+const FUSE: &str = include_str!("golden/cli/data/fuse.relay");
 
 fn program(text: &str) -> Program {
     let mut program = check_text("net.relay", text, Until::Main);
@@ -317,4 +320,55 @@ fn many_calls_and_wide_tuples_are_drawn() {
     for form in [Form::Term { width: 80 }, Form::Dot, Form::Svg] {
         assert!(draw(&text, &Part { unfolded: true, ..Part::default() }, form).lines().count() > MANY);
     }
+}
+
+/// What passes make of a program, beside it.
+fn changes(text: &str, passes: &[&str], part: &Part) -> Graph {
+    let how = How::named(passes.iter().copied(), Target::V3).expect("names of passes");
+    viz::changes(&program(text), &how, part).unwrap_or_else(|error| panic!("{error:?}"))
+}
+
+/// The labels of the nodes that only one of the programs has.
+fn changed(graph: &Graph) -> Vec<(Change, &str)> {
+    let one_sided = graph.nodes.iter().filter(|node| node.change != Change::Kept);
+    one_sided.map(|node| (node.change, node.name.as_deref().unwrap_or(node.label.as_str()))).collect()
+}
+
+/// Fusion computes the convolution of the shortcut first, and changes nothing else.
+#[test]
+fn what_is_only_moved_stays() {
+    let graph = changes(FUSE, &["canonicalise", "fuse-ops"], &Part::default());
+    assert_eq!(changed(&graph), []);
+    let kept = |name: &str| graph.nodes.iter().filter(|node| node.name.as_deref() == Some(name)).count();
+    assert_eq!(["%0", "%3", "%4", "%7"].map(kept), [1; 4]);
+}
+
+#[test]
+fn of_equal_nodes_the_one_that_goes_is_marked() {
+    let text = "#[version = \"0.0.5\"]\ndef @main(%x: float32) {\n  %0 = tanh(%x);\n  %1 = exp(%0);\n  %2 = tanh(%x);\n  \
+                %3 = exp(%2);\n  %4 = (%1, %3);\n  %4\n}\n";
+    let graph = changes(text, &["eliminate-common-subexpr"], &Part::default());
+    assert_eq!(changed(&graph), [(Change::Removed, "%2"), (Change::Removed, "%3")]);
+}
+
+/// What is near a node is cut from the two programs together: what passes leave alone is in neither of them only.
+#[test]
+fn changes_around_a_node_are_those_of_the_program() {
+    let chain: String = (1..9).map(|n| format!("  %{n} = tanh(%{});\n", n - 1)).collect();
+    let text = format!(
+        "#[version = \"0.0.5\"]\ndef @main(%x: Tensor[(4, 4), float32]) {{\n  %0 = nn.dropout(%x);\n  %20 = %0.0;\n{}  \
+         nn.relu(%8)\n}}\n",
+        chain.replace("tanh(%0)", "tanh(%20)")
+    );
+    let near = Part { around: Some("%2".to_owned()), depth: 2, ..Part::default() };
+    assert_eq!(changed(&changes(&text, &["simplify-inference"], &near)), [(Change::Removed, "%0")]);
+}
+
+#[test]
+fn a_call_that_is_gone_leads_to_its_function() {
+    let graph = changes(FUNCTIONS, &["inline"], &Part::default());
+    let gone = graph.links.iter().filter(|link| graph.nodes[link.from].change == Change::Removed);
+    let gone: Vec<(&str, &str)> =
+        gone.map(|link| (graph.nodes[link.from].label.as_str(), graph.groups[link.to].title.as_str())).collect();
+    assert_eq!(gone, [("@AddFunc", "@AddFunc")]);
 }

@@ -41,13 +41,11 @@ pub fn graph(program: &Program, part: &Part) -> Result<Graph, Diagnostic> {
 /// A program beside what passes make of it: what only one of them has is marked. Errors: those of [`select`], and E0901 for a pass that
 /// broke the program.
 pub fn changes(program: &Program, how: &optimise::How, part: &Part) -> Result<Graph, Diagnostic> {
-    let before = select(whole(program, part.weights), part)?;
     let mut module = program.module.clone();
     optimise::optimise(&mut module, how, &mut ())?;
     let after = of_module(&module, &program.sources, part.weights);
-    // A function or a node may be gone: then nothing of it is left.
-    let after = select(after, part).unwrap_or_default();
-    let mut graph = viz::compare(&before, &after);
+    // What is near a node in one of them need not be near it in the other: only what was compared can be cut.
+    let mut graph = select(viz::compare(&whole(program, part.weights), &after), part)?;
     fold(&mut graph, part);
     Ok(graph)
 }

@@ -1,44 +1,57 @@
 //! Two programs in one picture: what both have once, what only one of them has marked.
 //!
-//! The nodes of each stand in a row in the order of evaluation, and the rows are compared as the lines of texts are: nodes are the same
-//! that are the same operator with the same attributes and operands of the same types, in the same order. What both have is drawn as the
-//! second program has it. So every edge goes the way it goes in its own program, and the picture has an order that fits both.
+//! Nodes are the same that stand at the same place of the text and are the same operator with the same attributes and operands of the
+//! same types; where passes give an operator anew, without a place, the rest of that has to do. What both have is drawn as the second
+//! program has it, what only the first has behind what it followed there. An edge goes the way it goes in its own program; where passes
+//! put things in another order, edges of both may go round.
 
 use super::graph::{Change, Edge, Graph, GroupId, Link, Node, NodeId, NodeKind};
-use crate::base::{Idx, IndexVec};
+use crate::base::{IndexVec, Span};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 /// The second graph with what only the first has beside it.
 pub fn compare(before: &Graph, after: &Graph) -> Graph {
     let (old, new) = (row(before), row(after));
-    let (old_keys, new_keys) = (keys(before, &old), keys(after, &new));
+    let same = same(before, &old, after, &new);
+    let stay: FxHashSet<NodeId> = same.values().copied().collect();
+    // What is gone, behind the last node before it that stays.
+    let mut gone: FxHashMap<Option<NodeId>, Vec<NodeId>> = FxHashMap::default();
+    let mut last = None;
+    for &node in &old {
+        if stay.contains(&node) {
+            last = Some(node);
+        } else {
+            gone.entry(last).or_default().push(node);
+        }
+    }
     let mut out = Graph { groups: after.groups.clone(), ..Graph::default() };
     let mut in_old: IndexVec<NodeId, Option<NodeId>> = IndexVec::filled(None, before.nodes.len());
     let mut in_new: IndexVec<NodeId, Option<NodeId>> = IndexVec::filled(None, after.nodes.len());
     let weights = before.nodes.iter().flat_map(|node| &node.weights).map(|weight| weight.text.as_str());
     let weights: FxHashSet<&str> = weights.collect();
-    let mut groups = OldGroups { before, found: FxHashMap::default() };
-    for op in capture_diff_slices(Algorithm::Myers, &old_keys, &new_keys) {
-        let (gone, come) = (&old[op.old_range()], &new[op.new_range()]);
-        if let DiffOp::Equal { .. } = op {
-            for (&a, &b) in gone.iter().zip(come) {
-                let id = out.nodes.push(after.nodes[b].clone());
-                (in_old[a], in_new[b]) = (Some(id), Some(id));
-            }
-            continue;
-        }
-        for &a in gone {
-            let group = groups.of(&mut out, before.nodes[a].group);
-            let node = Node { group, change: Change::Removed, ..before.nodes[a].clone() };
-            in_old[a] = Some(out.nodes.push(node));
-        }
-        for &b in come {
+    let mut groups = OldGroups::new(before, after);
+    // First what nothing is before.
+    for new in std::iter::once(None).chain(new.into_iter().map(Some)) {
+        let old = new.and_then(|node| same.get(&node).copied());
+        if let Some(new) = new {
+            let node = &after.nodes[new];
             // A parameter that was a weight was there as well.
-            let was_weight = after.nodes[b].kind == NodeKind::Input && weights.contains(after.nodes[b].label.as_str());
-            let change = if was_weight { Change::Kept } else { Change::Added };
-            in_new[b] = Some(out.nodes.push(Node { change, ..after.nodes[b].clone() }));
+            let was_weight = node.kind == NodeKind::Input && weights.contains(node.label.as_str());
+            let change = if old.is_some() || was_weight { Change::Kept } else { Change::Added };
+            let id = out.nodes.push(Node { change, ..node.clone() });
+            in_new[new] = Some(id);
+            if let Some(old) = old {
+                in_old[old] = Some(id);
+            }
+        }
+        if new.is_none() || old.is_some() {
+            for &gone in gone.get(&old).into_iter().flatten() {
+                let group = groups.of(&mut out, before.nodes[gone].group);
+                let node = Node { group, change: Change::Removed, ..before.nodes[gone].clone() };
+                in_old[gone] = Some(out.nodes.push(node));
+            }
         }
     }
     let mut drawn: FxHashSet<(NodeId, NodeId, String)> = FxHashSet::default();
@@ -56,6 +69,13 @@ pub fn compare(before: &Graph, after: &Graph) -> Graph {
     for link in &after.links {
         if let Some(from) = in_new[link.from] {
             out.links.push(Link { from, ..link.clone() });
+        }
+    }
+    // The calls and the branches that are gone lead to what they led to.
+    for link in &before.links {
+        if let Some(from) = in_old[link.from].filter(|&from| out.nodes[from].change == Change::Removed) {
+            let to = groups.of(&mut out, link.to);
+            out.links.push(Link { from, to, label: link.label.clone() });
         }
     }
     out
@@ -95,7 +115,32 @@ fn row(graph: &Graph) -> Vec<NodeId> {
     items.functions.iter().flat_map(|&function| items.nodes(function)).collect()
 }
 
-/// What a node is, as far as it is compared.
+/// For nodes of the second graph the node of the first that is the same.
+fn same(before: &Graph, old: &[NodeId], after: &Graph, new: &[NodeId]) -> FxHashMap<NodeId, NodeId> {
+    let (old_keys, new_keys) = (keys(before, old), keys(after, new));
+    let mut found: FxHashMap<NodeId, NodeId> = FxHashMap::default();
+    let mut taken: FxHashSet<NodeId> = FxHashSet::default();
+    // Those of one place first.
+    for placed in [true, false] {
+        let key = |graph: &Graph, node: NodeId, key: u64| (key, if placed { graph.nodes[node].span } else { Span::NONE });
+        let mut waiting: FxHashMap<(u64, Span), VecDeque<NodeId>> = FxHashMap::default();
+        for (&node, &own) in old.iter().zip(&old_keys).filter(|(node, _)| !taken.contains(node)) {
+            waiting.entry(key(before, node, own)).or_default().push_back(node);
+        }
+        for (&node, &own) in new.iter().zip(&new_keys) {
+            if !placed && (found.contains_key(&node) || !after.nodes[node].span.is_none()) {
+                continue;
+            }
+            if let Some(old) = waiting.get_mut(&key(after, node, own)).and_then(VecDeque::pop_front) {
+                found.insert(node, old);
+                taken.insert(old);
+            }
+        }
+    }
+    found
+}
+
+/// What a node is, wherever it stands.
 fn keys(graph: &Graph, row: &[NodeId]) -> Vec<u64> {
     let mut types: IndexVec<NodeId, Vec<&str>> = IndexVec::filled(vec![], graph.nodes.len());
     for edge in &graph.edges {
@@ -114,25 +159,31 @@ fn keys(graph: &Graph, row: &[NodeId]) -> Vec<u64> {
 /// Where the groups of the first program are in the picture: a function of the same name, other groups anew.
 struct OldGroups<'a> {
     before: &'a Graph,
+    functions: FxHashMap<&'a str, GroupId>,
     found: FxHashMap<GroupId, GroupId>,
 }
 
-impl OldGroups<'_> {
+impl<'a> OldGroups<'a> {
+    fn new(before: &'a Graph, after: &'a Graph) -> OldGroups<'a> {
+        let functions = after.groups.iter_ids().filter(|(_, group)| group.parent.is_none());
+        let functions = functions.map(|(id, group)| (group.title.as_str(), id)).collect();
+        OldGroups { before, functions, found: FxHashMap::default() }
+    }
+
     fn of(&mut self, out: &mut Graph, group: GroupId) -> GroupId {
+        if let Some(&found) = self.found.get(&group) {
+            return found;
+        }
         let chain: Vec<GroupId> = self.before.around(group).collect();
-        let mut parent = None;
+        let mut around = None;
         for group in chain.into_iter().rev() {
             let own = &self.before.groups[group];
-            let known = self.found.get(&group).copied();
-            let id = known.unwrap_or_else(|| {
-                let same =
-                    |id: &GroupId| parent.is_none() && out.groups[*id].parent.is_none() && out.groups[*id].title == own.title;
-                let same = out.groups.ids().find(same);
-                same.unwrap_or_else(|| out.group(parent, own.kind, own.title.clone()))
-            });
+            let function = || self.functions.get(own.title.as_str()).copied().filter(|_| around.is_none());
+            let known = self.found.get(&group).copied().or_else(function);
+            let id = known.unwrap_or_else(|| out.group(around, own.kind, own.title.clone()));
             self.found.insert(group, id);
-            parent = Some(id);
+            around = Some(id);
         }
-        parent.unwrap_or(GroupId::from_usize(0))
+        around.expect("a group is around itself")
     }
 }
