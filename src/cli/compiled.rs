@@ -167,10 +167,9 @@ impl Given {
         }
     }
 
-    /// Reads and checks a program, weights as constants, and plans and emits its code. The exit code where that fails, which has been said.
-    pub fn assembled(&self, console: &Console) -> Result<Planned, u8> {
+    /// Plans a checked program, weights as constants, and emits its code. The exit code where that fails, which has been said.
+    pub fn assembled(&self, console: &Console, mut program: Program) -> Result<Planned, u8> {
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
-        let mut program = self.checked(console)?;
         let bound = optimise::bind_weights(&mut program, &self.entry, &self.params);
         bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
         let Program { module, timings, .. } = &mut program;
@@ -193,7 +192,8 @@ impl Given {
         if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(show::print(&program, options)) }
     }
 
-    fn how(&self) -> How {
+    /// How the program is read.
+    pub fn how(&self) -> How {
         How { set: self.set.clone(), entry: self.entry.clone(), ..How::of(self.reading.dialect()) }
     }
 
@@ -211,8 +211,17 @@ impl Given {
 
     /// As [`Given::compile`]; `when` is for the parts of a program that is not compiled as a whole.
     pub fn compile_when(&self, console: &Console, when: When) -> Result<Ready, u8> {
-        let settings = self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
-        let mut program = self.checked(console)?;
+        let settings = self.machine(console)?;
+        self.compile_checked(console, self.checked(console)?, settings, when)
+    }
+
+    /// How to compile for this machine to run it. The exit code where nothing can be, which has been said.
+    pub fn machine(&self, console: &Console) -> Result<Settings, u8> {
+        self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))
+    }
+
+    /// As [`Given::compile_when`], of a program that was read and checked.
+    pub fn compile_checked(&self, console: &Console, mut program: Program, settings: Settings, when: When) -> Result<Ready, u8> {
         // What is set is in the types by now.
         let requests = Requests { set: vec![], ..self.requests() };
         let bound = optimise::bind_all(&mut program, &self.entry, &requests);

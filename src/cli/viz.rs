@@ -5,7 +5,7 @@ use crate::diag::Diagnostic;
 use crate::driver::optimise;
 use crate::driver::parts::When;
 use crate::driver::viz::{self, Form, Graph, Memory, Part};
-use crate::driver::{self, How, Until};
+use crate::driver::{self, Program, Until};
 use crate::sys;
 use clap::ValueEnum;
 use std::path::PathBuf;
@@ -79,9 +79,11 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
         console.words(&format!("error: {why}\n"));
         exit::USAGE
     })?;
-    let how = How { set: given.set.clone(), entry: given.entry.clone(), ..How::of(given.reading.dialect()) };
-    let mut program = driver::check_file(&given.file, Until::Main, &how);
-    viz::soften(&mut program);
+    let mut program = driver::check_file(&given.file, Until::Main, &given.how());
+    // What is wrong can be drawn, but neither optimised nor compiled.
+    if passes.is_none() && !args.profile && !args.plan {
+        viz::soften(&mut program);
+    }
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return Err(exit::of(&program.diagnostics));
@@ -100,9 +102,9 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     }
     .map_err(said)?;
     if args.profile {
-        times(console, args, &mut graph)?;
+        times(console, args, &program, &mut graph)?;
     }
-    let memory = if args.plan { Some(memory(console, args, &mut graph)?) } else { None };
+    let memory = if args.plan { Some(memory(console, args, &program, &mut graph)?) } else { None };
     let form = match args.format {
         Format::Term => Form::Term { width: usize::from(args.width) },
         Format::Dot => Form::Dot,
@@ -128,15 +130,16 @@ fn passes_of(names: &[String]) -> Result<optimise::How, String> {
     optimise::How::named(names.iter().map(|name| name.trim()), optimise::Target::V3)
 }
 
-fn times(console: &Console, args: &Args, graph: &mut Graph) -> Result<(), u8> {
-    let ready = args.program.compile_when(console, When::Called)?;
+fn times(console: &Console, args: &Args, program: &Program, graph: &mut Graph) -> Result<(), u8> {
+    let settings = args.program.machine(console)?;
+    let ready = args.program.compile_checked(console, program.clone(), settings, When::Called)?;
     viz::times(graph, &ready.prepared, &ready.bound, MEASURED, &ready.sources).map_err(|diagnostic| {
         console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
         exit::of_run(&[*diagnostic])
     })
 }
 
-fn memory(console: &Console, args: &Args, graph: &mut Graph) -> Result<Memory, u8> {
-    let planned = args.program.assembled(console)?;
+fn memory(console: &Console, args: &Args, program: &Program, graph: &mut Graph) -> Result<Memory, u8> {
+    let planned = args.program.assembled(console, program.clone())?;
     Ok(viz::memory(graph, &planned.program.module, &planned.all.plan, &planned.program.sources, !args.profile))
 }

@@ -51,6 +51,7 @@ use std::path::Path;
 use timings::Timings;
 
 /// A program as far as it was understood.
+#[derive(Clone)]
 pub struct Program {
     pub sources: Sources,
     pub module: Module,
