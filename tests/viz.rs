@@ -79,15 +79,14 @@ fn a_picture_has_nothing_on_anything() {
                 // Only a line that goes back, which is dashed, may go up; horizontally anything goes.
                 let path = tag.split('"').nth(3).unwrap_or("");
                 assert!(!path.contains("NaN") && !path.contains("inf"), "{path}");
+                // What is left of a line that is too long to be drawn goes down by a length, not to a place.
+                let Some(path) = Some(path).filter(|path| !path.contains('v')) else { continue };
                 let mut y = f64::NEG_INFINITY;
-                for piece in path.split_inclusive(|c: char| c.is_ascii_alphabetic()) {
-                    let numbers: Vec<f64> = piece.split([' ', 'M', 'V', 'C', 'v']).filter_map(|n| n.parse().ok()).collect();
-                    if let Some(&last) = numbers.last()
-                        && numbers.len() != 1
-                    {
-                        assert!(last >= y - 0.2, "{path} goes up in {text}");
-                        y = last;
-                    }
+                for piece in path.split(['M', 'V', 'C']).skip(1) {
+                    let last = piece.split(' ').next_back().and_then(|n| n.parse::<f64>().ok());
+                    let last = last.unwrap_or_else(|| panic!("{path} has no number"));
+                    assert!(last >= y - 0.2, "{path} goes up in {text}");
+                    y = last;
                 }
             }
         }
@@ -173,7 +172,9 @@ fn hostile_texts_stay_texts() {
     let mode = data["nodes"].as_array().expect("nodes").iter().flat_map(|node| node["a"].as_array().cloned().unwrap_or_default());
     let mode = mode.map(|pair| pair[1].as_str().unwrap_or("").to_owned()).find(|value| value.contains("script"));
     assert_eq!(mode.as_deref(), Some(r#""</script><!-- \"&'\\ ]]>""#));
-    tags(&draw(HOSTILE, &Part::default(), Form::Svg));
+    let svg = draw(HOSTILE, &Part::default(), Form::Svg);
+    tags(&svg);
+    assert!(svg.contains(r#">equation=&quot;&lt;&amp;\&quot;&gt;'&quot;</text>"#), "{svg}");
     // A quote that is not escaped would end a string of the language of Graphviz.
     for line in draw(HOSTILE, &Part::default(), Form::Dot).lines() {
         let mut quotes = 0;
@@ -371,4 +372,38 @@ fn a_call_that_is_gone_leads_to_its_function() {
     let gone: Vec<(&str, &str)> =
         gone.map(|link| (graph.nodes[link.from].label.as_str(), graph.groups[link.to].title.as_str())).collect();
     assert_eq!(gone, [("@AddFunc", "@AddFunc")]);
+}
+
+/// Lines down need no heads. One that goes back has its own at the upper end, and says there what it is.
+#[test]
+fn lines_that_go_back_have_their_heads_above() {
+    let function = |name: &str, other: &str| {
+        let ty = "Tensor[(2), float32]";
+        format!("def @{name}(%n: bool, %x: {ty}) -> {ty} {{\n  if (%n) {{ %x }} else {{ @{other}(%n, nn.relu(%x)) }}\n}}\n")
+    };
+    let text = format!("#[version = \"0.0.5\"]\n{}{}", function("main", "odd"), function("odd", "main"));
+    let svg = draw(&text, &Part::default(), Form::Svg);
+    // A branch in each function that computes something, and the call of the second.
+    assert_eq!((svg.matches("marker-end").count(), svg.matches("marker-start").count()), (3, 1), "{svg}");
+    let y = |line: &str| line.split(['M', 'V', 'C', ' ', '"']).filter_map(|n| n.parse().ok()).nth(1).unwrap_or(f64::NAN);
+    let back = svg.lines().find(|line| line.contains("marker-start")).map_or(f64::NAN, y);
+    let labels = svg.lines().filter(|line| line.ends_with(">call</text>")).map(|text| attribute(text, "y"));
+    assert!(labels.clone().count() == 2 && labels.clone().any(|label| back < label && label < back + 46.0), "{svg}");
+}
+
+/// Lines into one node meet at its border, but what is said of each stands beside it.
+#[test]
+fn labels_do_not_lie_on_each_other() {
+    for text in programs() {
+        let svg = draw(&text, &Part::default(), Form::Svg);
+        let mut places: Vec<(u64, u64, &str)> = vec![];
+        for line in svg.lines().filter(|line| line.starts_with("<text class=\"t\" x=")) {
+            let said = line.split('>').nth(1).unwrap_or("");
+            places.push((attribute(line, "x").to_bits(), attribute(line, "y").to_bits(), said));
+        }
+        places.sort_unstable();
+        for pair in places.windows(2) {
+            assert!((pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].2 == pair[1].2, "{pair:?} in {text}");
+        }
+    }
 }

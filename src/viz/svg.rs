@@ -87,6 +87,8 @@ text{font:12px ui-monospace,'DejaVu Sans Mono',Menlo,Consolas,monospace;fill:#1c
 .reduction{fill:#eadff5;stroke:#8660b3}.added{fill:#c9f0d1;stroke:#1d7a34}.removed{fill:#f7cfd0;stroke:#b3262b}
 .input,.output{fill:#eef1f5}.elsewhere{fill:none;stroke-dasharray:3 3}
 </style>
+<marker id=\"head\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"7\" markerHeight=\"7\" orient=\"auto-start-reverse\">\
+<path d=\"M0 0L8 4L0 8z\" fill=\"#8a94a3\"/></marker>
 ";
 
 impl Drawing<'_> {
@@ -223,13 +225,15 @@ impl Drawing<'_> {
         tops: &[(f64, f64)],
         (x, y): (f64, f64),
     ) {
-        let (Some(&first), Some(&last)) = (route.first(), route.last()) else {
+        let Some(&first) = route.first() else {
             return self.stub(level, wire, tops, (x, y));
         };
         let mut path = String::new();
         let mut at = self.meet(level, first, tops, true, wire.value);
         let _ = write!(path, "M{:.1} {:.1}", x + at.0, y + at.1);
         let start = at;
+        // Where its label stands: beside the stretch into what takes the value, as lines into one node meet at its border.
+        let mut beside = at;
         for &slot in &route[1..] {
             let to = self.meet(level, slot, tops, false, wire.value);
             // First down beside what is taller in this rank, then over to the next.
@@ -239,6 +243,9 @@ impl Drawing<'_> {
                 let _ = write!(path, "V{:.1}", y + down);
             }
             let middle = (down + to.1) / 2.0;
+            if !wire.back || beside == start {
+                beside = ((at.0 + to.0) / 2.0, middle);
+            }
             if (at.0 - to.0).abs() < 0.05 {
                 let _ = write!(path, "V{:.1}", y + to.1);
             } else {
@@ -255,19 +262,24 @@ impl Drawing<'_> {
             }
             at = to;
         }
-        let class = if wire.value.is_none() || wire.back { "e l" } else { "e" };
-        let _ = writeln!(self.out, "<path class=\"{class}\" d=\"{path}\"/>");
-        if let (Some(value), Some(Part::Item(Item::Node(_)))) = (wire.value, level.parts.get(first)) {
+        // Values flow down; what does not is dashed and has a head.
+        let looks = match (wire.back, wire.value) {
+            (true, _) => "class=\"e l\" marker-start=\"url(#head)\"",
+            (false, None) => "class=\"e l\" marker-end=\"url(#head)\"",
+            (false, Some(_)) => "class=\"e\"",
+        };
+        let _ = writeln!(self.out, "<path {looks} d=\"{path}\"/>");
+        // The upper end of one that goes back is where the value is taken.
+        if let (Some(value), Some(Part::Item(Item::Node(_))), false) = (wire.value, level.parts.get(first), wire.back) {
             self.type_at(value, x + start.0, y + start.1 + 13.0);
         }
         if !wire.label.is_empty() {
-            let end = self.meet(level, last, tops, false, wire.value);
             let text = escaped(&fitting(&wire.label));
             let _ = writeln!(
                 self.labels,
                 "<text class=\"t\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>",
-                x + end.0 + 4.0,
-                y + end.1 - 4.0
+                x + beside.0 + 4.0,
+                y + beside.1 + 4.0
             );
         }
     }
@@ -290,9 +302,10 @@ impl Drawing<'_> {
         let name = node.name.as_deref().unwrap_or(&node.label);
         let end = self.meet(level, wire.to, tops, false, wire.value);
         let text = escaped(&fitting(&format!("{name} {}", wire.label)));
+        let from = if wire.back { '↓' } else { '↑' };
         let _ = writeln!(
             self.labels,
-            "<path class=\"e\" d=\"M{:.1} {:.1}v12\"/><text class=\"t\" x=\"{:.1}\" y=\"{:.1}\">↑ {text}</text>",
+            "<path class=\"e\" d=\"M{:.1} {:.1}v12\"/><text class=\"t\" x=\"{:.1}\" y=\"{:.1}\">{from} {text}</text>",
             x + end.0 - 14.0,
             y + end.1 - 12.0,
             x + end.0 - 10.0,

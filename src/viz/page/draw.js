@@ -2,7 +2,7 @@
 
 const canvas = document.getElementById("graph"), context = canvas.getContext("2d");
 const view = { x: 0, y: 0, scale: 1 };
-const state = { selected: null, hovered: null, hits: new Set(), hit: -1, painted: 0 };
+const state = { selected: null, hovered: null, hits: new Set(), hit: -1 };
 let colors = {};
 
 function readColors() {
@@ -51,7 +51,6 @@ function paintNow() {
   // Types at the lines, where they can be read.
   if (scale * 10 > 5.5) paintLabels(seen);
   paintTitles(inView, scale, seen);
-  state.painted++;
 }
 
 function rounded(box, radius) {
@@ -114,13 +113,22 @@ function trace(wire) {
   }
 }
 
+// Values flow down; a line of what does not has a head, at its upper end if it goes back.
+function head(wire) {
+  const p = wire.points, [x, y, base] = wire.up ? [p[0], p[1], 7] : [p[p.length - 2], p[p.length - 1], -7];
+  context.moveTo(x, y);
+  context.lineTo(x - 3.5, y + base);
+  context.lineTo(x + 3.5, y + base);
+  context.closePath();
+}
+
 function paintWires(seen, scale) {
   const marked = state.hovered ?? state.selected;
   const about = marked && !marked.group ? marked.at : -1;
   const plain = [], dashed = [], bright = [];
   for (const wire of shown.wires) {
     if (wire.x0 > seen.x1 || wire.x1 < seen.x0 || wire.y0 > seen.y1 || wire.y1 < seen.y0) continue;
-    (about >= 0 && (wire.value === about || wire.to === about) ? bright : wire.back ? dashed : plain).push(wire);
+    (about >= 0 && (wire.value === about || wire.to === about) ? bright : wire.dashed ? dashed : plain).push(wire);
   }
   const stroke = (wires, color, width) => {
     if (!wires.length) return;
@@ -135,6 +143,10 @@ function paintWires(seen, scale) {
   context.setLineDash([4, 3]);
   stroke(dashed, colors.line, 1);
   context.setLineDash([]);
+  context.beginPath();
+  dashed.forEach(head);
+  context.fillStyle = colors.line;
+  context.fill();
   stroke(bright, colors.accent, 2);
 }
 

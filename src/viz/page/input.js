@@ -9,7 +9,7 @@ function relayout(anchor) {
   layout();
   const after = key && boxOf.get(key);
   if (before && after) {
-    view.x += after.x + Math.min(after.w, before.w) / 2 - before.x - Math.min(after.w, before.w) / 2;
+    view.x += after.x - before.x;
     view.y += after.y - before.y;
   }
   paint();
@@ -27,8 +27,7 @@ function openAll(wanted) {
     if (wanted) open[at] = true;
     else if (group.p != null && group.k !== "iteration") open[at] = false;
   });
-  const chosen = state.selected;
-  relayout(chosen);
+  layout();
   fit();
 }
 

@@ -11,8 +11,6 @@ const GAP = 18, RANKS = 46, HEAD = 24, MARGIN = 16;
 // What each node takes and gives: edges by their ends.
 const incoming = nodes.map(() => []), outgoing = nodes.map(() => []);
 edges.forEach((edge, at) => { outgoing[edge[0]].push(at); incoming[edge[1]].push(at); });
-const children = groups.map(() => []);
-for (const at of order) if (groups[at].p != null) children[groups[at].p].push(at);
 
 // Which groups are open. Large programs begin with their blocks closed.
 const open = groups.map((group) => !!group && (nodes.length <= 400 || group.k !== "repeat"));
@@ -139,12 +137,12 @@ function meet(level, slot, lower, value) {
 function place(level, wire, x, y) {
   const [from, to, value, label, back, route] = wire;
   const starts = level.parts[2 * from] === 0, ends = level.parts[2 * to] === 0;
-  const made = { value, back: back || value == null, to: ends ? level.parts[2 * to + 1] : -1, points: [], x0: Infinity, x1: -Infinity, y0: 0, y1: 0 };
+  const made = { value, up: back, dashed: back || value == null, to: ends ? level.parts[2 * to + 1] : -1, points: [], x0: Infinity, x1: -Infinity, y0: 0, y1: 0 };
   if (route.length === 0) {
     // Too long to be followed: its end says where it comes from.
     if (value == null) return;
     const [ex, ey] = meet(level, to, false, value);
-    shown.labels.push({ x: x + ex + 4, y: y + ey - 4, text: "↑ " + (nodes[value].n || nodes[value].l) + (label ? " " + label : ""), stub: value });
+    shown.labels.push({ x: x + ex + 4, y: y + ey - 4, text: (back ? "↓ " : "↑ ") + (nodes[value].n || nodes[value].l) + (label ? " " + label : "") });
     return;
   }
   let [px, py] = meet(level, route[0], true, value);
@@ -160,11 +158,13 @@ function place(level, wire, x, y) {
   }
   made.y1 = y + py;
   shown.wires.push(made);
-  if (starts && value != null && nodes[value].t) {
-    shown.labels.push({ x: made.points[0], y: made.points[1] + 12, text: nodes[value].t, middle: true, of: value });
+  // The upper end of one that goes back is where the value is taken.
+  if (starts && !back && value != null && nodes[value].t) {
+    shown.labels.push({ x: made.points[0], y: made.points[1] + 12, text: nodes[value].t, middle: true });
   }
+  // Beside the stretch into what takes the value, as wires into one node meet at its border.
   if (label) {
-    const [ex, ey] = meet(level, to, false, value);
-    shown.labels.push({ x: x + ex + 4, y: y + ey - 4, text: label, of: ends ? -1 : undefined });
+    const p = made.points, i = back ? 2 : p.length - 3;
+    shown.labels.push({ x: (p[i - 2] + p[i + 1]) / 2 + 4, y: (p[i] + p[i + 2]) / 2 + 4, text: label });
   }
 }
