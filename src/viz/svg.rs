@@ -232,7 +232,7 @@ impl Drawing<'_> {
         let mut at = self.meet(level, first, tops, true, wire.value);
         let _ = write!(path, "M{:.1} {:.1}", x + at.0, y + at.1);
         let start = at;
-        // Where its label stands: beside the stretch into what takes the value, as lines into one node meet at its border.
+        // Where its label stands: at the end of a straight line, else beside the bend, as lines into one node meet at its border.
         let mut beside = at;
         for &slot in &route[1..] {
             let to = self.meet(level, slot, tops, false, wire.value);
@@ -243,10 +243,15 @@ impl Drawing<'_> {
                 let _ = write!(path, "V{:.1}", y + down);
             }
             let middle = (down + to.1) / 2.0;
+            let is_straight = (at.0 - to.0).abs() < 0.05;
             if !wire.back || beside == start {
-                beside = ((at.0 + to.0) / 2.0, middle);
+                beside = match (is_straight, wire.back) {
+                    (true, false) => (to.0, to.1 - 4.0),
+                    (true, true) => (at.0, at.1 + 13.0),
+                    (false, _) => ((at.0 + to.0) / 2.0, middle + 4.0),
+                };
             }
-            if (at.0 - to.0).abs() < 0.05 {
+            if is_straight {
                 let _ = write!(path, "V{:.1}", y + to.1);
             } else {
                 let _ = write!(
@@ -279,7 +284,7 @@ impl Drawing<'_> {
                 self.labels,
                 "<text class=\"t\" x=\"{:.1}\" y=\"{:.1}\">{text}</text>",
                 x + beside.0 + 4.0,
-                y + beside.1 + 4.0
+                y + beside.1
             );
         }
     }

@@ -162,9 +162,10 @@ function place(level, wire, x, y) {
   if (starts && !back && value != null && nodes[value].t) {
     shown.labels.push({ x: made.points[0], y: made.points[1] + 12, text: nodes[value].t, middle: true });
   }
-  // Beside the stretch into what takes the value, as wires into one node meet at its border.
+  // At the end of a straight wire, else beside the bend, as wires into one node meet at its border.
   if (label) {
-    const p = made.points, i = back ? 2 : p.length - 3;
-    shown.labels.push({ x: (p[i - 2] + p[i + 1]) / 2 + 4, y: (p[i] + p[i + 2]) / 2 + 4, text: label });
+    const p = made.points, i = back ? 2 : p.length - 3, straight = Math.abs(p[i - 2] - p[i + 1]) < 0.1;
+    const ly = !straight ? (p[i] + p[i + 2]) / 2 + 4 : back ? p[1] + 12 : p[i + 2] - 4;
+    shown.labels.push({ x: (p[i - 2] + p[i + 1]) / 2 + 4, y: ly, text: label });
   }
 }
