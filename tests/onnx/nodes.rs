@@ -141,6 +141,7 @@ fn reductions() {
     gives("ReduceSumSquare", 18, &noop(), &[rows()], 1, "@main([1, -2, 3, 4]) == [[1, 4], [9, 16]]");
     gives("ReduceL1", 18, &noop(), &[rows(), Ints(&[0], &[])], 1, "@main([1, -2, 3, 4]) == [[1, 2], [3, 4]]");
     gives("ReduceLogSum", 18, &noop(), &[rows()], 1, "@main([1, 1, 0, inf]) == [[0, 0], [-inf, inf]]");
+    gives("CumProd", 26, &[int("reverse", 1)], &[Data(F32, &[3]), Ints(&[], &[0])], 1, "@main([2, 3, 5]) == [30, 15, 5]");
     refused("ReduceSum", 13, &[], &[rows(), Data(I64, &[1])], "axes that only a run knows");
     refused("ReduceSum", 13, &[], &[rows(), Ints(&[1], &[i64::MIN])], "the number");
 }
@@ -182,6 +183,8 @@ fn normalisations() {
     let stashed = [&groups[..], &[said]].concat();
     gives("GroupNormalization", 21, &stashed, &per_channel(), 1, "@main([1, 3]) ~1e-6 [[[-1], [3]]]");
     refused("GroupNormalization", 21, &[&groups[..], &[int("stash_type", 11)]].concat(), &per_channel(), "stash_type=11");
+    let line = "@main([3, 4]) ~1e-6 [[0.8485281, 1.1313708]]";
+    gives("RMSNormalization", 23, &[float("epsilon", 0.0)], &[Data(F32, &[1, 2]), ones()], 1, line);
     gives("LpNormalization", 1, &[int("p", 1)], &[Data(F32, &[2])], 1, "@main([-1, 3]) == [-0.25, 0.75]");
     refused("LRN", 13, &[int("size", 2)], &[Data(F32, &[1, 4, 1, 1])], "odd");
 }
@@ -389,6 +392,9 @@ fn curves() {
     gives("Softplus", 1, &[], &pair(), 1, "@main([1, 1000]) ~1e-6 [1.3132617, 1000]");
     gives("Mish", 18, &[], &pair(), 1, "@main([1, 0]) ~1e-6 [0.8650984, 0]");
     gives("Gelu", 20, &[], &pair(), 1, "@main([1, 0]) ~1e-6 [0.8413447, 0]");
+    gives("Swish", 24, &[float("alpha", 2.0)], &pair(), 1, "@main([1, 0]) ~1e-6 [0.8807971, 0]");
+    gives("BitCast", 26, &[int("to", 6)], &pair(), 1, "@main([1, 0]) == [1065353216, 0]");
+    refused("BitCast", 26, &[int("to", 7)], &pair(), "the bits of `float32` as `int64`");
     gives("Shrink", 9, &[float("bias", 1.0)], &pair(), 1, "@main([-2, 0.25]) == [-1, 0]");
     gives("IsInf", 10, &[int("detect_negative", 0)], &pair(), 1, "@main([-inf, inf]) == [0, 1]");
     gives("Round", 11, &[], &pair(), 1, "@main([2.5, -1.5]) == [2, -2]");
@@ -429,6 +435,9 @@ fn transposed_convolutions() {
     let upper = [&shorter[..], &[text("auto_pad", "SAME_UPPER")]].concat();
     gives("ConvTranspose", 11, &upper, &x(), 1, "@main([1, 2]) == [[[1, 10, 2]]]");
     refused("ConvTranspose", 11, &[ints("strides", &[1 << 40])], &x(), "the number");
+    let open = || [Data(F32, &[-1, 1, -2]), Floats(&[1, 1, 2], &[1.0, 10.0])];
+    gives("ConvTranspose", 11, &[ints("strides", &[2])], &open(), 1, "@main([[[1, 2]]]) == [[[1, 10, 2, 20]]]");
+    refused("ConvTranspose", 11, &longer, &open(), "`--shape` sets it");
     refused("ConvTranspose", 11, &[ints("output_shape", &[-1])], &x(), "`output_shape` has the number -1");
 }
 
@@ -481,4 +490,59 @@ fn open_batches() {
     let line = "@main([[[[1]]], [[[2]]]], [[[[3]]], [[[5]]]]) == [[[[3]]], [[[10]]]]";
     gives("MatMul", 13, &[], &[Data(F32, &[-1, 1, 1, 1]), Data(F32, &[-1, 1, 1, 1])], 1, line);
     refused("MatMul", 13, &[], &[Data(F32, &[-1, -2, 1, 1]), Data(F32, &[-1, -2, 1, 1])], "batches that broadcast");
+}
+
+/// Queries of 0 look at all keys alike.
+#[test]
+fn attention() {
+    let one = |dims: &'static [i64]| Data(F32, dims);
+    let (q, kv) = (|| one(&[1, 1, 1, 1]), || one(&[1, 1, 2, 1]));
+    let shares = "@main([[[[1]]]], [[[[0], [0.6931472]]]], [[[[0], [3]]]]) ~1e-5 [[[[2]]]]";
+    gives("Attention", 23, &[], &[q(), kv(), kv()], 1, shares);
+    let scaled = "@main([[[[1]]]], [[[[0], [0.3465736]]]], [[[[0], [3]]]]) ~1e-5 [[[[2]]]]";
+    gives("Attention", 23, &[float("scale", 2.0)], &[q(), kv(), kv()], 1, scaled);
+    // The first query sees the first key only.
+    let causal = "@main([0, 0], [1, 2], [2, 4]) ~1e-6 [[[[2], [3]]]]";
+    gives("Attention", 23, &[int("is_causal", 1)], &[kv(), kv(), kv()], 1, causal);
+    // Of a query that sees no key there is 0.
+    let mask = Bytes(BOOL, &[2, 2], &[0, 0, 0, 1]);
+    gives("Attention", 23, &[], &[kv(), kv(), kv(), mask], 1, "@main([0, 0], [1, 2], [2, 4]) == [[[[0], [4]]]]");
+    let added = Floats(&[1, 2], &[0.0, f32::NEG_INFINITY]);
+    gives("Attention", 23, &[], &[q(), kv(), kv(), added], 1, "@main([0], [1, 2], [2, 4]) == [[[[2]]]]");
+    // Two heads side by side; then two heads of queries for one of keys.
+    let packed = || [Data(F32, &[1, 1, 2]), Data(F32, &[1, 2, 2]), Data(F32, &[1, 2, 2])];
+    let heads = [int("q_num_heads", 2), int("kv_num_heads", 2)];
+    gives("Attention", 23, &heads, &packed(), 1, "@main([0, 0], [1, 2, 3, 4], [1, 10, 3, 30]) ~1e-6 [[[2, 20]]]");
+    let grouped = [Data(F32, &[1, 2, 1, 1]), kv(), kv()];
+    gives("Attention", 23, &[], &grouped, 1, "@main([0, 0], [1, 2], [2, 4]) ~1e-6 [[[[3]], [[3]]]]");
+    let past = [q(), q(), q(), Missing, q(), q()];
+    let line = "@main([0], [5], [4], [1], [2]) ~1e-6 ([[[[3]]]], [[[[1], [5]]]], [[[[2], [4]]]], [[[[0, 0]]]])";
+    gives("Attention", 23, &[], &past, 4, line);
+    refused("Attention", 23, &[int("is_causal", 1)], &past, "`is_causal` and a past");
+    refused("Attention", 23, &[int("q_num_heads", 3), int("kv_num_heads", 1)], &packed(), "2 in 3 equal parts");
+}
+
+#[test]
+fn positions_of_transformers() {
+    let half = |value: f32| if value == 0.0 { Floats(&[1, 1, 2], &[0.0, 0.0]) } else { Floats(&[1, 1, 2], &[1.0, 1.0]) };
+    let x = || Data(F32, &[1, 1, 1, 4]);
+    // A quarter turn of each pair.
+    gives("RotaryEmbedding", 23, &[], &[x(), half(0.0), half(1.0)], 1, "@main([1, 2, 3, 4]) == [[[[-3, -4, 1, 2]]]]");
+    let side_by_side = [int("interleaved", 1)];
+    gives("RotaryEmbedding", 23, &side_by_side, &[x(), half(0.0), half(1.0)], 1, "@main([1, 2, 3, 4]) == [[[[-2, 1, -4, 3]]]]");
+    // By the angles of position 1, of the first two numbers only, of a head of three axes.
+    let table = [Data(F32, &[1, 1, 4]), Floats(&[2, 1], &[1.0, 0.0]), Floats(&[2, 1], &[0.0, 1.0]), Ints(&[1, 1], &[1])];
+    let partly = [int("num_heads", 1), int("rotary_embedding_dim", 2)];
+    gives("RotaryEmbedding", 23, &partly, &table, 1, "@main([1, 2, 3, 4]) == [[[-2, 1, 3, 4]]]");
+    let cache = || [Data(F32, &[1, 4, 1]), Data(F32, &[1, 2, 1]), Ints(&[1], &[3])];
+    gives("TensorScatter", 24, &[text("mode", "circular")], &cache(), 1, "@main([1, 2, 3, 4], [8, 9]) == [[[9], [2], [3], [8]]]");
+    let [whole, update, _] = cache();
+    gives("TensorScatter", 24, &[], &[whole, update], 1, "@main([1, 2, 3, 4], [8, 9]) == [[[8], [9], [3], [4]]]");
+    let theta = || Data(F32, &[1, 2, 3]);
+    let size = || Ints(&[4], &[1, 1, 1, 2]);
+    let line = "@main([1, 0, 0, 0, 1, 0.25]) == [[[[-0.5, 0.25], [0.5, 0.25]]]]";
+    gives("AffineGrid", 20, &[], &[theta(), size()], 1, line);
+    let line = "@main([1, 0, 0, 0, 1, 0.25]) == [[[[-1, 0.25], [1, 0.25]]]]";
+    gives("AffineGrid", 20, &[int("align_corners", 1)], &[theta(), size()], 1, line);
+    refused("AffineGrid", 20, &[], &[theta(), Data(I64, &[4])], "only a run knows");
 }

@@ -30,6 +30,12 @@ fn plus(cx: &mut Cx, x: Val, term: f64) -> Result {
     cx.binary("add", x, term)
 }
 
+fn swish(cx: &mut Cx, x: Val, alpha: f64) -> Result {
+    let scaled = times(cx, x, alpha)?;
+    let share = cx.unary("sigmoid", scaled)?;
+    cx.binary("multiply", x, share)
+}
+
 /// `negative` where `x < 0`, else `x`.
 fn below_zero(cx: &mut Cx, x: Val, negative: Val) -> Result {
     let zero = cx.like(x, 0.0)?;
@@ -200,6 +206,7 @@ pub const FAMILY: &[Converter] = &[
     op("HardSwish", &[14, 22], hard_swish),
     op("Mish", &[18, 22], mish),
     op("Gelu", &[20], gelu),
+    op("Swish", &[24], |cx| with_alpha(cx, 1.0, swish)),
     op("ThresholdedRelu", &[10, 22], |cx| with_alpha(cx, 1.0, thresholded_relu)),
     op("Shrink", &[9], shrink),
     op("Softplus", &[1, 22], |cx| map(cx, softplus)),

@@ -6,6 +6,7 @@
 
 mod activation;
 mod arith;
+mod attention;
 mod compare;
 mod constant;
 mod control;
@@ -45,11 +46,13 @@ use std::sync::OnceLock;
 const FAMILIES: &[&[Converter]] = &[
     activation::FAMILY,
     arith::FAMILY,
+    attention::FAMILY,
     compare::FAMILY,
     constant::FAMILY,
     control::FAMILY,
     conv::FAMILY,
     counted::conv_transpose::FAMILY,
+    counted::grid::FAMILY,
     counted::moving::FAMILY,
     counted::resize::FAMILY,
     counted::signal::FAMILY,

@@ -57,6 +57,23 @@ fn layer_norm(cx: &mut Cx) -> Results {
     Ok(vec![result, mean, inverse])
 }
 
+/// By the root of the mean square along the last axes, of float32 as a layer's statistics are.
+fn rms_norm(cx: &mut Cx) -> Results {
+    let (x, scale) = (cx.input(0)?, cx.input(1)?);
+    let (rank, dtype, epsilon) = (cx.rank(x)?, cx.dtype(x)?, cx.float("epsilon", 1e-5)?);
+    let axis = cx.axis_attr("axis", -1, rank)?;
+    float_statistics(cx)?;
+    let wide = if dtype == DType::F64 { x } else { cx.cast(x, DType::F32)? };
+    let squares = cx.binary("multiply", wide, wide)?;
+    let mean = cx.reduce("mean", squares, &axes_from(axis, rank), true)?;
+    let epsilon = cx.like(mean, epsilon)?;
+    let above = cx.binary("add", mean, epsilon)?;
+    let root = cx.unary("sqrt", above)?;
+    let normal = cx.binary("divide", wide, root)?;
+    let normal = cx.cast(normal, dtype)?;
+    one(cx.binary("multiply", normal, scale)?)
+}
+
 fn instance_norm(cx: &mut Cx) -> Results {
     let (x, scale, bias) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
     let epsilon = AttrValue::float(cx.float("epsilon", 1e-5)?);
@@ -135,5 +152,6 @@ pub const FAMILY: &[Converter] = &[
         .but("an unknown number of channels; statistics of another dtype than float32"),
     op("LRN", &[1, 13], lrn).but("an even `size`"),
     op("LpNormalization", &[1, 22], lp_norm),
+    op("RMSNormalization", &[23], rms_norm).but(STASH),
     op("MeanVarianceNormalization", &[9, 13], mean_variance),
 ];

@@ -99,14 +99,15 @@ fn arg_reduce(cx: &mut Cx, op: &'static str) -> Results {
     one(cx.cast(found, DType::I64)?)
 }
 
-fn cum_sum(cx: &mut Cx) -> Results {
+/// A running sum or product, of which `exclusive` leaves the number itself out.
+fn running(cx: &mut Cx, op: &str) -> Results {
     let x = cx.input(0)?;
     let axis = cx.given_int(1, "an axis")?;
     let exclusive = AttrValue::Bool(cx.int("exclusive", 0)? != 0);
     let reverse = cx.int("reverse", 0)? != 0;
     let turned = |cx: &mut Cx, x: Val| if reverse { cx.call("reverse", &[x], &[("axis", AttrValue::int(axis))]) } else { Ok(x) };
     let x = turned(cx, x)?;
-    let sums = cx.call("cumsum", &[x], &[("axis", AttrValue::int(axis)), ("exclusive", exclusive)])?;
+    let sums = cx.call(op, &[x], &[("axis", AttrValue::int(axis)), ("exclusive", exclusive)])?;
     one(turned(cx, sums)?)
 }
 
@@ -163,7 +164,8 @@ pub const FAMILY: &[Converter] = &[
     op("ReduceSumSquare", &[1, 11, 13, 18], |cx| reduce(cx, Of::SumSquare)).but(AXES),
     op("ArgMax", &[1, 11, 12, 13], |cx| arg_reduce(cx, "argmax")),
     op("ArgMin", &[1, 11, 12, 13], |cx| arg_reduce(cx, "argmin")),
-    op("CumSum", &[11, 14], cum_sum).but("an axis that only a run knows"),
+    op("CumProd", &[26], |cx| running(cx, "cumprod")).but("an axis that only a run knows"),
+    op("CumSum", &[11, 14], |cx| running(cx, "cumsum")).but("an axis that only a run knows"),
     op("Softmax", &[1, 11, 13], |cx| softmax(cx, "nn.softmax")).but(SHAPE),
     op("LogSoftmax", &[1, 11, 13], |cx| softmax(cx, "nn.log_softmax")).but(SHAPE),
     op("Hardmax", &[1, 11, 13], hardmax).but("an unknown shape before operator set 13; an axis of unknown length"),

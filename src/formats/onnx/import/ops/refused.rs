@@ -14,15 +14,19 @@ const fn no(kind: &'static str, why: &'static str) -> Refused {
 
 const RANDOM: &str = "random numbers, which ONNX leaves to each runtime and Relay draws with a key";
 const SEQUENCE: &str = "Relay has no sequences";
+/// Written with other operators they are imported; a file that holds them by name is for a runtime with kernels of these names.
+const YOUNG: &str = "an operator of operator set 27 or later; a model of an earlier one says it with others";
 const STRINGS: &str = "Relay has no strings";
 const TRAINING: &str = "a step of training, and a program is for inference";
 
 /// Sorted by name.
 pub const REFUSED: &[Refused] = &[
     no("Bernoulli", RANDOM),
+    no("CausalConvWithState", YOUNG),
     no("ConcatFromSequence", SEQUENCE),
     no("Det", "Relay has no determinant"),
     no("ImageDecoder", "Relay decodes no pictures"),
+    no("LinearAttention", YOUNG),
     no("Multinomial", RANDOM),
     no("Optional", "Relay has no values that may be missing"),
     no("RandomNormal", RANDOM),
@@ -41,6 +45,7 @@ pub const REFUSED: &[Refused] = &[
     no("StringConcat", STRINGS),
     no("StringNormalizer", STRINGS),
     no("StringSplit", STRINGS),
+    no("SwiGLU", YOUNG),
     no("TfIdfVectorizer", "n-grams are counted, for which Relay has no operator"),
     no("ai.onnx.preview.training.Adagrad", TRAINING),
     no("ai.onnx.preview.training.Adam", TRAINING),

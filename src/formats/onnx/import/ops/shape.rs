@@ -161,6 +161,17 @@ fn cast(cx: &mut Cx) -> Results {
     Ok(vec![cx.cast(x, dtype)?])
 }
 
+/// The same bits as another dtype, which has as many.
+fn bit_cast(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let to = cx.required_int("to")?;
+    let (from, to) = (cx.dtype(x)?, cx.dtype_of(to)?);
+    if from.bits != to.bits || from.is_bool() != to.is_bool() {
+        return Err(Refusal::wrong(format!("the bits of `{from}` as `{to}`")));
+    }
+    Ok(vec![cx.call("reinterpret", &[x], &[("dtype", AttrValue::DType(Some(to)))])?])
+}
+
 fn cast_like(cx: &mut Cx) -> Results {
     let (x, like) = (cx.input(0)?, cx.input(1)?);
     cx.ignore("saturate");
@@ -223,6 +234,7 @@ fn split(cx: &mut Cx) -> Results {
 }
 
 pub const FAMILY: &[Converter] = &[
+    op("BitCast", &[26], bit_cast).but("strings, 8-bit floats and 4-bit integers"),
     op("Cast", &[6, 9, 13, 19, 21], cast).but("strings, 8-bit floats and 4-bit integers"),
     op("CastLike", &[15, 19, 21], cast_like).but("strings, 8-bit floats and 4-bit integers"),
     op("Concat", &[4, 11, 13], concat),

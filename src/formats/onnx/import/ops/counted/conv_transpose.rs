@@ -7,16 +7,15 @@ use super::{Converter, op};
 /// The window of a weight whose spatial axes lie behind the first two.
 struct Shape {
     n: usize,
-    x: Vec<i64>,
     weight: Vec<i64>,
     window: Window,
 }
 
 fn shape(cx: &mut Cx, x: Val, weight: Val) -> Result<Shape> {
-    let (x, weight) = (cx.sizes(x)?, cx.sizes(weight)?);
-    let n = n_spatial(x.len())?;
+    let (rank, weight) = (cx.rank(x)?, cx.sizes(weight)?);
+    let n = n_spatial(rank)?;
     if weight.len() != n + 2 {
-        return Err(Refusal::wrong(format!("a weight of rank {} for data of rank {}", weight.len(), x.len())));
+        return Err(Refusal::wrong(format!("a weight of rank {} for data of rank {}", weight.len(), rank)));
     }
     let kernel = weight[2..].to_vec();
     if cx.ints("kernel_shape")?.is_some_and(|said| said != kernel) {
@@ -28,7 +27,7 @@ fn shape(cx: &mut Cx, x: Val, weight: Val) -> Result<Shape> {
     if strides.iter().chain(&dilations).chain(&kernel).any(|&value| value < 1) {
         return Err(Refusal::wrong("a kernel, a stride or a dilation below 1"));
     }
-    Ok(Shape { n, x, weight, window: Window { kernel, strides, dilations, pads } })
+    Ok(Shape { n, weight, window: Window { kernel, strides, dilations, pads } })
 }
 
 /// A list of so many numbers.
@@ -41,12 +40,12 @@ fn list(cx: &mut Cx, name: &'static str, n: usize, default: i64) -> Result<Vec<i
 }
 
 impl Shape {
-    /// How much of the whole result of an axis is cut away before and behind it for a result of a certain length, and how many
-    /// zeros are put behind it where the whole is too short.
-    fn cut(&self, axis: usize, more: i64, wanted: i64, upper: bool) -> (i64, i64, i64) {
+    /// How much of the whole result of an axis of some length is cut away before and behind it for a result of a certain length,
+    /// and how many zeros are put behind it where the whole is too short.
+    fn cut(&self, axis: usize, length: i64, more: i64, wanted: i64, upper: bool) -> (i64, i64, i64) {
         let Window { kernel, strides, dilations, .. } = &self.window;
         let reach = (kernel[axis] - 1) * dilations[axis] + 1;
-        let whole = ((self.x[axis + 2] - 1) * strides[axis]).saturating_add(reach).saturating_add(more);
+        let whole = ((length - 1) * strides[axis]).saturating_add(reach).saturating_add(more);
         let total = whole.saturating_sub(wanted);
         if total < 0 {
             return (0, 0, more.saturating_sub(total));
@@ -63,17 +62,17 @@ fn conv_transpose(cx: &mut Cx) -> Results {
     let (n, groups) = (shape.n, cx.int("group", 1)?);
     let mut more = list(cx, "output_padding", n, 0)?;
     let auto = cx.text("auto_pad", "NOTSET")?;
-    let mut wanted = cx.small_ints("output_shape")?;
+    let wanted = cx.small_ints("output_shape")?;
     match auto.as_str() {
         "" | "NOTSET" => {}
         "VALID" => shape.window.pads = vec![0; 2 * n],
-        "SAME_UPPER" | "SAME_LOWER" if wanted.is_none() => {
-            wanted = Some(shape.x[2..].iter().zip(&shape.window.strides).map(|(n, stride)| n * stride).collect());
-        }
         "SAME_UPPER" | "SAME_LOWER" => {}
         other => return Err(Refusal::wrong(format!("`auto_pad` is {other:?}"))),
     }
-    if let Some(wanted) = wanted {
+    if wanted.is_some() || auto.starts_with("SAME") {
+        let lengths: Vec<i64> = (2..n + 2).map(|axis| cx.size(x, axis)).collect::<Result<_>>()?;
+        let same = || lengths.iter().zip(&shape.window.strides).map(|(n, stride)| n * stride).collect();
+        let wanted = wanted.unwrap_or_else(same);
         // Some models give the whole shape.
         let wanted = wanted.get(wanted.len().saturating_sub(n)..).filter(|wanted| wanted.len() == n);
         let wanted = wanted.ok_or_else(|| Refusal::wrong("`output_shape` has not a number for each spatial axis"))?;
@@ -81,7 +80,7 @@ fn conv_transpose(cx: &mut Cx) -> Results {
             return Err(Refusal::wrong(format!("`output_shape` has the number {below}")));
         }
         for axis in 0..n {
-            let (before, behind, rest) = shape.cut(axis, more[axis], wanted[axis], auto == "SAME_UPPER");
+            let (before, behind, rest) = shape.cut(axis, lengths[axis], more[axis], wanted[axis], auto == "SAME_UPPER");
             shape.window.pads[axis] = before;
             shape.window.pads[axis + n] = behind;
             more[axis] = rest;
@@ -129,6 +128,7 @@ fn deform_conv(cx: &mut Cx) -> Results {
 }
 
 pub const FAMILY: &[Converter] = &[
-    op("ConvTranspose", &[1, 11, 22], conv_transpose).but("more than three spatial axes"),
-    op("DeformConv", &[19, 22], deform_conv).but("masks; other than two spatial axes"),
+    op("ConvTranspose", &[1, 11, 22], conv_transpose)
+        .but("more than three spatial axes; a weight of unknown shape; `output_shape` and SAME over unknown dimensions"),
+    op("DeformConv", &[19, 22], deform_conv).but("masks; other than two spatial axes; a weight of unknown shape"),
 ];

@@ -11,6 +11,7 @@
 )]
 
 pub mod conv_transpose;
+pub mod grid;
 pub mod max_positions;
 pub mod moving;
 pub mod resize;
