@@ -7,6 +7,7 @@ use super::attrs::attrs;
 use super::broadcast::{BROADCAST_TO, TILE, TileAttrs};
 use super::create::{FULL, InitOpAttrs, ONES, ZEROS};
 use super::eval::{ArgValue, EvalCx, EvalResult, OutTy, Trap};
+use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
 use super::reshape::{EXPAND_DIMS, RESHAPE, ReshapeAttrs, SQUEEZE, SqueezeAttrs};
 use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
@@ -14,7 +15,7 @@ use super::{Fixed, Fuse, Known, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::ops::index::{ONE_HOT, OneHotAttrs, marks_rel, require_ints};
-use crate::types::{DTypeCode, Dim, MAX_RANK, Solver, Ty, Types};
+use crate::types::{DType, DTypeCode, Dim, MAX_RANK, Solver, Ty, Types};
 
 attrs! {
     "relay.attrs.DynExpandDimsAttrs" =>
@@ -435,6 +436,77 @@ fn dyn_tile_eval(cx: &EvalCx) -> EvalResult {
 
 fn dyn_tile_fixed(known: &Known) -> Option<Fixed> {
     call(&TILE, 1, vec![ints(known, 1)?])
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[
+    (DYN_BROADCAST_TO.name, Onnx::Nodes(|cx| listed_onnx(cx, "Expand"))),
+    (DYN_ZEROS.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),
+    (DYN_ONES.name, Onnx::Nodes(|cx| filled_onnx(cx, 1.0))),
+    (DYN_FULL.name, Onnx::Nodes(full_onnx)),
+    (DYN_RESHAPE.name, Onnx::Nodes(reshape_onnx)),
+    (DYN_SQUEEZE.name, Onnx::Nodes(|cx| listed_onnx(cx, "Squeeze"))),
+    (DYN_EXPAND_DIMS.name, Onnx::Nodes(expand_dims_onnx)),
+    (DYN_STRIDED_SLICE.name, Onnx::Nodes(strided_slice_onnx)),
+    (DYN_TILE.name, Onnx::Nodes(tile_onnx)),
+];
+
+/// An operand of shapes, axes or positions as ONNX takes them: int64.
+fn list_onnx(cx: &mut OnnxCx, arg: usize) -> Result<ValueId, String> {
+    let list = cx.tensor(arg);
+    cx.cast(list, cx.dtype(list), DType::I64)
+}
+
+/// A node of the data and the list.
+fn listed_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
+    let (data, list) = (cx.tensor(0), list_onnx(cx, 1)?);
+    Ok(cx.node(kind, &[data, list]).one().into())
+}
+
+fn filled_onnx(cx: &mut OnnxCx, value: f64) -> OnnxResult {
+    let (shape, value) = (list_onnx(cx, 0)?, cx.scalar("value", cx.out_dtype(), value)?);
+    Ok(cx.node("Expand", &[value, shape]).one().into())
+}
+
+fn full_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (value, shape) = (cx.operand_as_out(0)?, list_onnx(cx, 1)?);
+    Ok(cx.node("Expand", &[value, shape]).one().into())
+}
+
+fn reshape_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (data, shape, zero) = (cx.tensor(0), list_onnx(cx, 1)?, ReshapeAttrs::read(cx.attrs).allowzero);
+    let node = cx.node("Reshape", &[data, shape]);
+    Ok(if zero { node.int("allowzero", 1).one() } else { node.one() }.into())
+}
+
+/// The axis is one number here, and ONNX has one for each axis that is put in.
+fn expand_dims_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    if DynExpandDimsAttrs::read(cx.attrs).num_newaxis != 1 {
+        return Err("several axes at a place that only a run knows".into());
+    }
+    let (data, axis) = (cx.tensor(0), list_onnx(cx, 1)?);
+    let axes = cx.reshaped(axis, &[1]);
+    Ok(cx.node("Unsqueeze", &[data, axes]).one().into())
+}
+
+fn strided_slice_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    if StridedSliceAttrs::read(cx.attrs).slice_mode != "end" {
+        return Err("sizes of parts in place of their ends".into());
+    }
+    let n = cx.dim(cx.tensor(1), 0)?;
+    let data = cx.tensor(0);
+    let [begin, end, strides] = [list_onnx(cx, 1)?, list_onnx(cx, 2)?, list_onnx(cx, 3)?];
+    let axes = cx.ints("axes", &(0..n).collect::<Vec<i64>>());
+    Ok(cx.node("Slice", &[data, begin, end, axes, strides]).one().into())
+}
+
+/// ONNX has a number for each axis.
+fn tile_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    if cx.dim(cx.tensor(1), 0)? != cx.rank(cx.tensor(0)) as i64 {
+        return Err("other than one repetition for each axis".into());
+    }
+    listed_onnx(cx, "Tile")
 }
 
 pub const FAMILY: &[OpDef] = &[

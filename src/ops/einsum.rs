@@ -5,6 +5,7 @@
 use super::attrs::attrs;
 use super::eval::{EvalCx, EvalResult};
 use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::rel::{Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{Fuse, OpDef};
 use crate::base::text::count;
@@ -321,6 +322,16 @@ fn offsets(shape: &[usize], steps: &[usize]) -> Vec<usize> {
         offsets = offsets.iter().flat_map(|&offset| (0..dim).map(move |i| offset + i * step)).collect();
     }
     offsets
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(EINSUM.name, Onnx::Nodes(einsum_onnx))];
+
+fn einsum_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Of::Numbers.require(cx.out_dtype())?;
+    let (equation, data) = (EinsumAttrs::read(cx.attrs).equation, cx.tuple(0).to_vec());
+    Ok(cx.node("Einsum", &data).str("equation", &equation).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[EINSUM];

@@ -2,11 +2,12 @@
 
 use super::attrs::{OptBool, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, Results, ValueId};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
 use crate::ir::attrs::{Arg, AttrSchema};
 use crate::tensor::Tensor;
-use crate::types::{Dim, SymbolOp};
+use crate::types::{DType, Dim, SymbolOp};
 use rustfft::num_complex::Complex;
 use rustfft::{FftDirection, FftPlanner};
 
@@ -176,6 +177,45 @@ fn stft_eval(cx: &EvalCx) -> EvalResult {
         }
     }
     Ok(stored(data, values, out)?.into())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(DFT.name, Onnx::Nodes(dft_onnx)), (STFT.name, Onnx::Nodes(stft_onnx))];
+
+/// Real and imaginary parts lie along a last axis, and an axis in front of the transform is a batch.
+fn dft_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    Of::Ieee.require(cx.out_dtype())?;
+    let (parts, rank) = ([cx.tensor(0), cx.tensor(1)], cx.rank(cx.tensor(0)) as i64);
+    if rank < 2 {
+        return Err("a transform of one vector, where ONNX takes batches of them".into());
+    }
+    let axes = cx.ints("axes", &[rank]);
+    let parts = parts.map(|part| cx.node("Unsqueeze", &[part, axes]).one());
+    let pairs = cx.node("Concat", &parts).int("axis", rank).one();
+    let inverse = DftAttrs::read(cx.attrs).inverse.0 == Some(true);
+    let moved = cx.node("DFT", &[pairs]).int("axis", rank - 1).int("inverse", inverse.into()).one();
+    let parts = cx.node("Split", &[moved]).int("axis", rank).many(2);
+    Ok(Results(parts.into_iter().map(|part| cx.node("Squeeze", &[part, axes]).one()).collect()))
+}
+
+/// Frames come before frequencies in ONNX.
+fn stft_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = StftAttrs::read(cx.attrs);
+    let (data, window): (ValueId, ValueId) = (cx.tensor(0), cx.tensor(1));
+    Of::Ieee.require(cx.out_dtype())?;
+    if cx.rank(data) != 2 || attrs.normalized || attrs.win_length != attrs.n_fft || cx.dim(window, 0)? != attrs.n_fft {
+        return Err("other than whole frames of a batch of signals, as they are".into());
+    }
+    if cx.dtype(window) != cx.out_dtype() {
+        return Err("a window of another dtype than the signal".into());
+    }
+    let axes = cx.ints("axes", &[2]);
+    let signal = cx.node("Unsqueeze", &[data, axes]).one();
+    let (step, length) =
+        (cx.scalar("step", DType::I64, attrs.hop_length as f64)?, cx.scalar("length", DType::I64, attrs.n_fft as f64)?);
+    let frames = cx.node("STFT", &[signal, step, window, length]).int("onesided", attrs.onesided.into()).one();
+    Ok(cx.transposed(frames, &[0, 2, 1, 3]).into())
 }
 
 pub const FAMILY: &[OpDef] = &[DFT, STFT];

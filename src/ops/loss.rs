@@ -2,6 +2,7 @@
 
 use super::attrs::{StdString, attrs};
 use super::eval::{EvalCx, EvalResult, Trap};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, Fault, RelCx, RelResult, Shape};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
@@ -177,6 +178,19 @@ fn nll_loss<T: Real>(cx: &EvalCx) -> Result<Acc, Trap> {
         "sum" => T::from_elements(&[], vec![total(losses)]),
         _ => T::from_elements(&[], vec![total(losses).div(total(chosen.iter().map(weight).collect()))]),
     })
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(NLL_LOSS.name, Onnx::Nodes(nll_loss_onnx))];
+
+fn nll_loss_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = NllLossAttrs::read(cx.attrs);
+    Of::Ieee.require(cx.out_dtype())?;
+    let (predictions, targets, weights) = (cx.tensor(0), cx.tensor(1), cx.tensor(2));
+    let targets = cx.cast(targets, cx.dtype(targets), DType::I64)?;
+    let node = cx.node("NegativeLogLikelihoodLoss", &[predictions, targets, weights]);
+    Ok(node.str("reduction", &attrs.reduction.0).int("ignore_index", attrs.ignore_index).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[CROSS_ENTROPY, CROSS_ENTROPY_WITH_LOGITS, NLL_LOSS];

@@ -6,6 +6,7 @@ use super::attrs::{StdString, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::index::{position, require_ints};
 use super::lower::{AxisMap, Call, Lower, Outside, Positions, Read, Source, Template};
+use super::onnx::{Onnx, OnnxCx, OnnxResult};
 use super::picked::read;
 use super::rel::{self, Fault, From, Place, RelCx, RelResult, SDim, Shape, broadcast_dims};
 use super::{Fuse, OpDef};
@@ -259,6 +260,20 @@ fn meshgrid_eval(cx: &EvalCx) -> EvalResult {
         grid.expect("the relation gave the shape")
     };
     Ok(Outputs::Tuple(vectors.iter().enumerate().map(spread).collect()))
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(ARGWHERE.name, Onnx::Nodes(argwhere_onnx))];
+
+/// A column for each element in ONNX, a row here.
+fn argwhere_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    if cx.rank(cx.tensor(0)) == 0 {
+        return Err("the indices of a scalar, of which there are none".into());
+    }
+    let columns = cx.map("NonZero");
+    let rows = cx.transposed(columns, &[1, 0]);
+    Ok(cx.cast(rows, DType::I64, cx.out_dtype())?.into())
 }
 
 pub const FAMILY: &[OpDef] = &[ADV_INDEX, ARGWHERE, UNRAVEL_INDEX, INVERT_PERMUTATION, MESHGRID];

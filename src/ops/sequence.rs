@@ -4,6 +4,7 @@ use super::attrs::{Dims, attrs};
 use super::eval::{EvalCx, EvalResult};
 use super::index::require_same_dim;
 use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::picked::{constant, copied, read};
 use super::rel::{Fault, From, RelCx, RelResult, SDim, Shape};
 use super::{Fuse, OpDef};
@@ -272,6 +273,26 @@ fn sliding_window_nest(call: &Call) -> Option<Template> {
     };
     let out = &call.out().shape;
     copied(call, out.clone(), (0..call.arg(0).shape.len()).map(of).collect(), (0..out.len()).map(AxisMap::of).collect())
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(REVERSE_SEQUENCE.name, Onnx::Nodes(reverse_sequence_onnx))];
+
+/// Lengths that no sequence has are brought inside first.
+fn reverse_sequence_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data, lengths) = (ReverseSequenceAttrs::read(cx.attrs), cx.tensor(0), cx.tensor(1));
+    Of::Any.require(cx.out_dtype())?;
+    let axis = |axis: Option<i64>, default: i64| axis.unwrap_or(default).rem_euclid(cx.rank(data) as i64);
+    let (time, batch) = (axis(attrs.seq_axis, 1), axis(attrs.batch_axis, 0));
+    if !matches!((time, batch), (0, 1) | (1, 0)) {
+        return Err("other axes than the first two".into());
+    }
+    let longest = cx.dim(data, time as usize)?.max(1);
+    let lengths = cx.cast(lengths, cx.dtype(lengths), DType::I64)?;
+    let (least, most) = (cx.scalar("least", DType::I64, 1.0)?, cx.scalar("most", DType::I64, longest as f64)?);
+    let lengths = cx.node("Clip", &[lengths, least, most]).one();
+    Ok(cx.node("ReverseSequence", &[data, lengths]).int("time_axis", time).int("batch_axis", batch).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[SEQUENCE_MASK, REVERSE_SEQUENCE, SLIDING_WINDOW];

@@ -7,7 +7,7 @@ use super::attrs::{OptInt, StdString, attrs};
 use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::index::require_same_dim;
 use super::lower::{Call, Lower};
-use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, Results};
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult, Results, ValueId};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape, TensorTy};
 use super::{AttrField, Fuse, OpDef};
 use crate::diag::codes;
@@ -475,6 +475,7 @@ pub const ONNX: &[(&str, Onnx)] = &[
     (ARGSORT.name, Onnx::Nodes(|cx| sort_onnx(cx, 1))),
     (SORT.name, Onnx::Nodes(|cx| sort_onnx(cx, 0))),
     (TOPK.name, Onnx::Nodes(topk_onnx)),
+    (DYN_TOPK.name, Onnx::Nodes(dyn_topk_onnx)),
 ];
 
 /// All elements in order are the largest or smallest of them, as many as there are: its elements, or its positions.
@@ -502,6 +503,20 @@ fn topk_onnx(cx: &mut OnnxCx) -> OnnxResult {
         _ => length?,
     };
     let k = cx.ints("k", &[k]);
+    chosen_onnx(cx, &attrs, k)
+}
+
+fn dyn_topk_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data, k) = (TopkAttrs::read(cx.attrs), cx.tensor(0), cx.tensor(1));
+    sortable_onnx(cx.dtype(data))?;
+    let wide = cx.cast(k, cx.dtype(k), DType::I64)?;
+    let k = cx.reshaped(wide, &[1]);
+    chosen_onnx(cx, &attrs, k)
+}
+
+/// The best `k`, and where they are.
+fn chosen_onnx(cx: &mut OnnxCx, attrs: &TopkAttrs, k: ValueId) -> OnnxResult {
+    let data = cx.tensor(0);
     let node = cx.node("TopK", &[data, k]).int("axis", attrs.axis).int("largest", (!attrs.is_ascend).into());
     let found = node.many(2);
     let positions = attrs.dtype.unwrap_or(DType::I32);

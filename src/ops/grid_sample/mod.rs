@@ -7,6 +7,7 @@ use super::choice::one_of;
 use super::eval::{EvalCx, EvalResult};
 use super::layout::{Layout, layout_attr};
 use super::lower::Lower;
+use super::onnx::{Of, Onnx, OnnxCx, OnnxResult};
 use super::rel::{self, Fault, From, RelCx, RelResult, SDim, Shape};
 use super::taps::{self, Point, Taps};
 use super::{Fuse, OpDef};
@@ -229,6 +230,23 @@ impl GridSampleAttrs {
         let rest = distance - T::at(times) * length;
         if times % 2.0 == 0.0 { rest + start } else { length - rest + start }
     }
+}
+
+// ---- In ONNX ----
+
+pub const ONNX: &[(&str, Onnx)] = &[(GRID_SAMPLE.name, Onnx::Nodes(grid_sample_onnx))];
+
+/// Coordinates lie along the last axis in ONNX, along the second here. On three axes it has them since operator set 20 only.
+fn grid_sample_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = GridSampleAttrs::read(cx.attrs);
+    if attrs.layout != "NCHW" {
+        return Err(format!("the layout {}", attrs.layout));
+    }
+    Of::Ieee.require(cx.out_dtype())?;
+    Of::Ieee.require(cx.dtype(cx.tensor(1)))?;
+    let (data, grid) = (cx.tensor(0), cx.transposed(cx.tensor(1), &[0, 2, 3, 1]));
+    let node = cx.node("GridSample", &[data, grid]).str("mode", &attrs.method).str("padding_mode", &attrs.padding_mode);
+    Ok(node.int("align_corners", attrs.align_corners.into()).one().into())
 }
 
 pub const FAMILY: &[OpDef] = &[AFFINE_GRID, GRID_SAMPLE];

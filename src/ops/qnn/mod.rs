@@ -8,9 +8,12 @@
 
 mod eval;
 mod lower;
+mod onnx;
 mod rel;
 mod requantize;
 mod unary;
+
+pub use onnx::ONNX;
 
 use super::activation::LeakyReluAttrs;
 use super::attrs::attrs;

@@ -2,8 +2,11 @@
 
 mod boxes;
 mod nms;
+mod onnx;
 mod proposal;
 mod roi;
+
+pub use onnx::ONNX;
 
 use super::attrs::{Dims, StdString, attrs};
 use super::rel::{Fault, RelCx, RelResult, TensorTy};
