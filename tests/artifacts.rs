@@ -21,13 +21,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+fn settings(isa: Isa) -> Settings {
+    Settings { level: 3, isa, threads: THREADS, accuracy: Policy::Fast, machine: Machine::Common(isa) }
+}
+
 fn request(entry: &str, machines: &[Isa]) -> Request {
     Request {
         entry: entry.to_owned(),
-        level: 3,
-        accuracy: Policy::Fast,
-        threads: THREADS,
-        machines: machines.iter().map(|&isa| Machine::Common(isa)).collect(),
+        settings: machines.iter().map(|&isa| settings(isa)).collect(),
         limits: Limits::default(),
         asm: false,
         object: false,
@@ -63,9 +64,7 @@ fn from_artifact(program: &Program, function: &str, calls: &[Vec<Bound>]) -> Opt
 fn from_memory(program: &Program, function: &str, calls: &[Vec<Bound>]) -> Vec<Answer> {
     let mut answers = vec![];
     for isa in Cpu::get().isas() {
-        let machine = Machine::Common(isa);
-        let settings = Settings { level: 3, isa, threads: THREADS, accuracy: Policy::Fast, machine };
-        match compile(program, function, &settings, Limits::default()) {
+        match compile(program, function, &settings(isa), Limits::default()) {
             Ok(compiled) => answers.extend(calls.iter().map(|args| match compiled.run(args) {
                 Ok(result) => Ok(leaves(&[result]).into_iter().map(|tensor| tensor.to_le_bytes()).collect()),
                 Err(error) => Err((error.code.id(), error.message)),
@@ -214,3 +213,10 @@ fn the_same_program_gives_the_same_file() {
     let [Ok(first), Ok(second)] = files else { panic!("it can be built on any machine") };
     assert!(first == second);
 }
+#[test]
+fn what_is_for_no_machine_is_not_built() {
+    let program = check_text("late.relay", WEIGHTS_LATE, UNTIL);
+    let Err(refused) = build(&program, &request("main", &[])) else { panic!("there is no code in it") };
+    assert_eq!(refused[0].code.id(), "E0602");
+}
+

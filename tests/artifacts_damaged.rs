@@ -1,7 +1,7 @@
 //! Artifacts that are not as they were written: each rule of the file and of the image has one that keeps it and one that breaks it.
 
 use relayc::driver::build::{Request, THREADS, build};
-use relayc::driver::compile::{Isa, Machine, Policy};
+use relayc::driver::compile::{Isa, Machine, Policy, Settings};
 use relayc::driver::optimise::UNTIL;
 use relayc::driver::run::Limits;
 use relayc::driver::{artifact, check_text};
@@ -15,10 +15,9 @@ fn file() -> Vec<u8> {
     let text = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) { (nn.relu(add(%x, %y)), %y) }";
     let request = Request {
         entry: "main".into(),
-        level: 3,
-        accuracy: Policy::Fast,
-        threads: THREADS,
-        machines: [Isa::Avx2, Isa::Avx512].map(Machine::Common).to_vec(),
+        settings: [Isa::Avx2, Isa::Avx512]
+            .map(|isa| Settings { level: 3, isa, threads: THREADS, accuracy: Policy::Fast, machine: Machine::Common(isa) })
+            .to_vec(),
         limits: Limits::default(),
         asm: false,
         object: false,

@@ -3,7 +3,7 @@
 use super::{Console, Reading, compiled, exit};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::build::{self, Built, Request};
-use crate::driver::compile::{Isa, Machine, Policy};
+use crate::driver::compile::{Isa, Machine, Policy, Settings};
 use crate::driver::export::{self, GraphFile};
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::run::Limits;
@@ -94,20 +94,40 @@ enum What {
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
+    let settings = match args.settings() {
+        Ok(settings) => settings,
+        Err(words) => {
+            console.words(&format!("error: {words}\n"));
+            return exit::USAGE;
+        }
+    };
     let how = How { set: args.set.clone(), entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
     let mut program = driver::check_file(&args.file, Until::Main, &how);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    let files = super::progress::spin(console, "building", || files(args, &mut program));
-    match files.and_then(|files| write(&files)) {
+    let files = super::progress::spin(console, "building", || files(args, settings, &mut program));
+    match files.and_then(|files| write(args, &files)) {
         Ok(()) => exit::FINE,
         Err(diagnostics) => console.files(&diagnostics, &program.sources),
     }
 }
 
-fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, Vec<Diagnostic>> {
+impl Args {
+    /// How it is compiled for each machine that there is. Errors: what the environment says that cannot be, in words.
+    fn settings(&self) -> Result<Vec<Settings>, String> {
+        let accuracy = match self.accuracy {
+            compiled::AccuracyName::Fast => Policy::Fast,
+            compiled::AccuracyName::Strict => Policy::Strict,
+        };
+        let of = |machine| Settings::of(machine, self.level, usize::from(self.threads)).transpose();
+        let all = self.target.machines().into_iter().filter_map(of);
+        all.map(|settings| Ok(Settings { accuracy, ..settings? })).collect()
+    }
+}
+
+fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, Vec<Diagnostic>> {
     let Some(stem) = args.output.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty()) else {
         let message = format!("`{}` names no file", args.output.display());
         return Err(vec![Diagnostic::new(codes::E0702, message).help("-o net.so")]);
@@ -115,13 +135,7 @@ fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, 
     optimise::bind_weights(program, &args.entry, &args.params)?;
     let request = Request {
         entry: args.entry.clone(),
-        level: args.level,
-        accuracy: match args.accuracy {
-            compiled::AccuracyName::Fast => Policy::Fast,
-            compiled::AccuracyName::Strict => Policy::Strict,
-        },
-        threads: usize::from(args.threads),
-        machines: args.target.machines(),
+        settings,
         limits: Limits::default(),
         asm: args.emit.contains(&What::Asm),
         object: args.emit.contains(&What::Obj),
@@ -147,7 +161,14 @@ fn files(args: &Args, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, 
     Ok(files)
 }
 
-fn write(files: &[(PathBuf, Vec<u8>)]) -> Result<(), Vec<Diagnostic>> {
+fn write(args: &Args, files: &[(PathBuf, Vec<u8>)]) -> Result<(), Vec<Diagnostic>> {
+    // However it is named: by another path, or through a link.
+    let place = |path: &PathBuf| path.canonicalize().ok();
+    let read: Vec<PathBuf> = args.params.iter().chain([&args.file]).filter_map(place).collect();
+    if let Some((path, _)) = files.iter().find(|(path, _)| place(path).is_some_and(|path| read.contains(&path))) {
+        let message = format!("`{}` is what the artifact is built from", path.display());
+        return Err(vec![Diagnostic::new(codes::E0702, message).help("give `-o` another name")]);
+    }
     let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())).collect();
     sys::write_atomic(&files).map_err(|error| vec![error])
 }

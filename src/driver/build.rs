@@ -9,7 +9,7 @@ mod refused;
 
 use super::Program;
 use super::bind::{Packed, leaves};
-use super::compile::{self, Eval, Machine, Policy, Refused, Settings};
+use super::compile::{self, Eval, Refused, Settings};
 use super::emit;
 use super::export::{self, GraphFile};
 use super::outputs;
@@ -36,12 +36,8 @@ pub const THREADS: usize = 4;
 #[derive(Clone, Debug)]
 pub struct Request {
     pub entry: String,
-    /// How much is optimised, from 0 to 3.
-    pub level: u8,
-    pub accuracy: Policy,
-    pub threads: usize,
-    /// One or more machines.
-    pub machines: Vec<Machine>,
+    /// How it is compiled for each target; one for an instruction set is enough.
+    pub settings: Vec<Settings>,
     pub limits: Limits,
     /// Whether the code is wanted as text too.
     pub asm: bool,
@@ -67,8 +63,8 @@ pub struct Built {
 
 /// Builds an artifact of an entry of a program without errors, whose weights are constants by now.
 ///
-/// Errors: E0603 with all that stands in the way; E0602 where a part that is computed once needs instructions that this machine
-/// lacks; E0202 for an entry that does not exist; E0803 and what such a part traps with.
+/// Errors: E0603 with all that stands in the way; E0602 where there is no target, or a part that is computed once needs
+/// instructions that this machine lacks; E0202 for an entry that does not exist; E0803 and what such a part traps with.
 pub fn build(program: &Program, request: &Request) -> Result<Built, Vec<Diagnostic>> {
     let one = |diagnostic| vec![diagnostic];
     let entry = run::entry(&program.module, &request.entry).map_err(one)?;
@@ -78,7 +74,9 @@ pub fn build(program: &Program, request: &Request) -> Result<Built, Vec<Diagnost
     let outputs = outputs::result_names(entry.ret, types);
     let mut writer = Writer::new();
     let (mut ports, mut asm) = ((vec![], vec![]), vec![]);
-    for settings in settings(request) {
+    let targets = targets(request).map_err(one)?;
+    let level = targets.iter().map(|settings| settings.level).max().unwrap_or(0);
+    for settings in targets {
         let mut module = program.module.clone();
         let assembled = assembled(program, &mut module, request, &settings)?;
         if request.asm {
@@ -98,7 +96,7 @@ pub fn build(program: &Program, request: &Request) -> Result<Built, Vec<Diagnost
     }
     let (inputs, outputs) = ports;
     let source = program.sources.files().next().map_or("", |file| &file.text);
-    let graph = graph(program, request);
+    let graph = graph(program, request, level);
     let json = graph.as_ref().map_or("", |graph| &graph.json);
     let facts = Facts { entry: &request.entry, source, graph: json, inputs: &inputs, outputs: &outputs };
     let image = writer.finish(&facts);
@@ -108,20 +106,16 @@ pub fn build(program: &Program, request: &Request) -> Result<Built, Vec<Diagnost
     Ok(Built { so, object, header: header::text(&request.name, &facts), graph, asm })
 }
 
-/// How each target is compiled, the best one last.
-fn settings(request: &Request) -> Vec<Settings> {
-    let settings = |&machine: &Machine| {
-        let isa = match machine {
-            Machine::Common(isa) => Some(isa),
-            Machine::Native => Settings::native(request.level, request.threads).ok().flatten().map(|settings| settings.isa),
-        };
-        let Request { level, threads, accuracy, .. } = *request;
-        isa.map(|isa| Settings { level, isa, threads, accuracy, machine })
-    };
-    let mut all: Vec<Settings> = request.machines.iter().filter_map(settings).collect();
+/// How each target is compiled, the best one last. Errors: E0602 where there is none.
+fn targets(request: &Request) -> Result<Vec<Settings>, Diagnostic> {
+    let mut all = request.settings.clone();
     all.sort_by_key(|settings| level_of(settings.isa));
     all.dedup_by_key(|settings| settings.isa);
-    all
+    if all.is_empty() {
+        let message = "an artifact is for one target or more, and this machine has none";
+        return Err(Diagnostic::new(codes::E0602, message).help("`--target x86-64-v3` builds for machines with AVX2 and FMA"));
+    }
+    Ok(all)
 }
 
 /// Code that needs no interpreter, and whose constants this machine can compute.
@@ -179,10 +173,10 @@ fn listing(assembled: &Assembled, origin: &dyn Fn(ExprId) -> String) -> String {
 }
 
 /// The graph that `relayc export` makes of the program.
-fn graph(program: &Program, request: &Request) -> Result<GraphFile, Vec<Diagnostic>> {
+fn graph(program: &Program, request: &Request, level: u8) -> Result<GraphFile, Vec<Diagnostic>> {
     let (sources, module) = (program.sources.clone(), program.module.clone());
     let mut copy = Program { sources, module, diagnostics: vec![], timings: Timings::default(), packed: Packed::default() };
-    export::to_graph_json(&mut copy, &request.entry, &[], request.level)
+    export::to_graph_json(&mut copy, &request.entry, &[], level)
 }
 
 /// What operators fail with, and where in the text they stand: an artifact has no text to point into.

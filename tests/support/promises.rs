@@ -11,7 +11,7 @@ use relayc::base::FileId;
 use relayc::diag::render::{Format, render};
 use relayc::diag::{Diagnostic, Edit, Label};
 use relayc::driver::build::{Request, build};
-use relayc::driver::compile::{Isa, Machine, Policy};
+use relayc::driver::compile::{Isa, Machine, Policy, Settings};
 use relayc::driver::run::Limits;
 use relayc::driver::{Program, Until, check_text, show, viz};
 use relayc::fmt::format;
@@ -272,10 +272,9 @@ pub fn load_artifact(choices: &[u8]) {
     let [files, images] = FILES.get_or_init(|| {
         let request = Request {
             entry: "main".into(),
-            level: 3,
-            accuracy: Policy::Fast,
-            threads: 1,
-            machines: vec![Machine::Common(Isa::Avx2)],
+            settings: [Isa::Avx2, Isa::Avx512]
+                .map(|isa| Settings { level: 3, isa, threads: 1, accuracy: Policy::Fast, machine: Machine::Common(isa) })
+                .to_vec(),
             limits: Limits::default(),
             asm: false,
             object: false,

@@ -93,6 +93,7 @@ impl Writer {
 
     /// The image.
     pub fn finish(mut self, facts: &Facts) -> Image {
+        debug_assert!(!self.targets.is_empty(), "an artifact has code");
         let mut words = [0; head::WORDS];
         words[head::MAGIC] = MAGIC;
         words[head::VERSION] = VERSION;
