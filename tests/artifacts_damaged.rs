@@ -12,7 +12,7 @@ use std::ops::Range;
 
 /// A small artifact for both targets.
 fn file() -> Vec<u8> {
-    let text = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) { (nn.relu(add(%x, %y)), %y) }";
+    let text = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) { (nn.softmax(add(%x, %y)), %y) }";
     let request = Request {
         entry: "main".into(),
         settings: [Isa::Avx2, Isa::Avx512]
@@ -92,7 +92,10 @@ fn each_place_is_held_to_the_image() {
     let places: Vec<usize> = in_head.map(|field| 8 * field).chain(in_port).chain(in_target).collect();
     for place in places {
         for wrong in [size - 1, size + 1, size * 8, u64::MAX - 7, u64::MAX] {
-            assert!(matches!(describe(&with(&image, place, wrong)), Err(Unsound::At(..))), "{wrong} at byte {place}");
+            let said = describe(&with(&image, place, wrong));
+            // Of a text it is the word of its start, of places in lists the words of the list that say it.
+            let Err(Unsound::At(byte, _)) = said else { panic!("{wrong} at byte {place}: {said:?}") };
+            assert!((0..image.len()).contains(&byte) && (byte > 0 || place == 0), "{wrong} at byte {place}: {said:?}");
         }
     }
 }
@@ -112,8 +115,52 @@ fn names_are_different_and_buffers_in_their_places() {
         assert!(describe(&with(&image, buffers, wrong)).is_err(), "a place of kind {wrong}");
         assert!(describe(&with(&image, buffers + 8, wrong)).is_err(), "number {wrong} of its kind");
     }
+    let arena = targets + 8 * target::ARENA;
+    assert!(word(&image, arena) > 0, "a buffer is in the arena");
+    assert!(describe(&with(&image, arena, 0)).is_err(), "a buffer behind the arena");
+    assert!(describe(&with(&image, arena, u64::MAX)).is_ok(), "that there is no such memory is seen when it is asked for");
     let steps = word(&image, targets + 8 * target::STEPS);
     assert!(describe(&with(&image, steps + 8, image.len() as u64)).is_err(), "a step outside");
+}
+
+#[test]
+fn what_is_said_again_and_again_is_not_copied_each_time() {
+    // A thousand inputs whose dtype is one text of 100 KB, with a name each.
+    const N: usize = 1000;
+    let (sound, _) = image(&file());
+    let code = sound.len() - word(&sound, 8 * head::CODE_BYTES);
+    let mut forged = sound[..code].to_vec();
+    let mut put = |bytes: &[u8]| {
+        forged.resize(forged.len().next_multiple_of(8), 0);
+        forged.extend_from_slice(bytes);
+        (forged.len() - bytes.len()) as u64
+    };
+    let dtype = put(&[vec![b'x'; 100_000], vec![0]].concat());
+    let mut ports = vec![];
+    for at in 0..N {
+        let name = put(format!("{at:04}\0").as_bytes());
+        ports.extend([name, 4, dtype, 100_000, 0, 0, 0, 0].map(u64::to_le_bytes));
+    }
+    let ports = put(&ports.concat());
+    forged.resize(forged.len().next_multiple_of(4096), 0);
+    let moved = (forged.len() - code) as u64;
+    forged.extend_from_slice(&sound[code..]);
+    let targets = word(&sound, 8 * head::TARGETS);
+    let words = [
+        (8 * head::BYTES, forged.len() as u64),
+        (8 * head::CODE, code as u64 + moved),
+        (8 * head::PORTS, ports),
+        (8 * head::N_INPUTS, N as u64 - 2),
+    ];
+    let starts = [0, 1].map(|at| targets + 8 * (target::CODE + at * target::WORDS));
+    let words = words.into_iter().chain(starts.map(|at| (at, word(&sound, at) as u64 + moved)));
+    let forged = words.fold(forged, |image, (at, value)| with(&image, at, value));
+    let said = describe(&forged).expect_err("100 MB out of 200 KB");
+    assert!(matches!(&said, Unsound::At(_, words) if words.contains("would be said twice")), "{said:?}");
+    // With texts of their own they are as good as any.
+    let sound = (0..N).fold(forged, |image, at| with(&image, ports as usize + 8 * (at * port::WORDS + port::DTYPE + 1), 0));
+    let sound = (0..N).fold(sound, |image, at| with(&image, ports as usize + 8 * (at * port::WORDS + port::DTYPE), ports + 7));
+    assert_eq!(describe(&sound).map(|found| found.inputs.len()), Ok(N - 2));
 }
 
 #[test]

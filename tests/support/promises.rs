@@ -280,7 +280,7 @@ pub fn load_artifact(choices: &[u8]) {
             object: false,
             name: "net".into(),
         };
-        let program = check_text("net.relay", "def @main(%x: Tensor[(3), float32]) { exp(%x) }", Until::Main);
+        let program = check_text("net.relay", "def @main(%x: Tensor[(3), float32]) { nn.softmax(nn.relu(%x)) }", Until::Main);
         let built = build(&program, &request).unwrap_or_else(|errors| panic!("{errors:?}"));
         let found = formats::artifact::read("net.so", &built.so).unwrap_or_else(|error| panic!("{error:?}"));
         let image = built.so[found.image].to_vec();

@@ -3,7 +3,8 @@
 //! Every place is checked before it is read: those of the head, the texts, the ports, the targets and the list of steps. What
 //! code does is not looked at, so an image that is described is not one that is safe to run.
 
-use super::runtime::layout::{MAGIC, PAGE, VERSION, head, place, port, target};
+use super::runtime::layout::{MAGIC, MAX_RANK, PAGE, VERSION, head, place, port, target};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// Why bytes are no sound image.
@@ -53,52 +54,49 @@ pub struct Description {
 /// More ports or targets than this no program has.
 const MAX_PORTS: u64 = 1 << 20;
 const MAX_TARGETS: u64 = 16;
-const MAX_RANK: u64 = 64;
 
 /// What is in an image. Errors: the first thing that cannot be.
 pub fn describe(image: &[u8]) -> Result<Description, Unsound> {
-    let bytes = Bytes(image);
-    let words = bytes.words(0, head::WORDS as u64, "the head")?;
-    if words[head::MAGIC] != MAGIC {
+    let bytes = Bytes { image, left: &Cell::new(image.len() as u64) };
+    bytes.range(0, 0, 8 * head::WORDS as u64, "the head")?;
+    let head = Record { bytes, start: 0 };
+    if head.word(head::MAGIC) != MAGIC {
         return at(0, "no image begins like this");
     }
-    if words[head::VERSION] != VERSION {
-        return Err(Unsound::Version(words[head::VERSION]));
+    if head.word(head::VERSION) != VERSION {
+        return Err(Unsound::Version(head.word(head::VERSION)));
     }
-    if words[head::BYTES] != image.len() as u64 {
-        return at(8 * head::BYTES, format!("the image has {} bytes, not {}", image.len(), words[head::BYTES]));
+    if head.word(head::BYTES) != image.len() as u64 {
+        return at(head.byte(head::BYTES), format!("the image has {} bytes, not {}", image.len(), head.word(head::BYTES)));
     }
-    let code = bytes.range(words[head::CODE], words[head::CODE_BYTES], "the code")?;
+    let code = head.range(head::CODE, head.word(head::CODE_BYTES), "the code")?;
     if !code.start.is_multiple_of(PAGE) || code.end != image.len() {
-        return at(8 * head::CODE, "the code is not the last pages");
+        return at(head.byte(head::CODE), "the code is not the last pages");
     }
-    let (n_inputs, n_outputs) = (words[head::N_INPUTS], words[head::N_OUTPUTS]);
+    let (n_inputs, n_outputs) = (head.word(head::N_INPUTS), head.word(head::N_OUTPUTS));
     if n_inputs > MAX_PORTS || n_outputs > MAX_PORTS {
-        return at(8 * head::N_INPUTS, "more inputs or outputs than there can be");
+        return at(head.byte(head::N_INPUTS), "more inputs or outputs than there can be");
     }
-    let ports = bytes.words(words[head::PORTS], (n_inputs + n_outputs) * port::WORDS as u64, "the inputs and outputs")?;
-    let mut ports = ports.chunks_exact(port::WORDS).map(|words| bytes.port(words)).collect::<Result<Vec<Port>, _>>()?;
+    let ports = head.records(head::PORTS, n_inputs + n_outputs, port::WORDS, "the inputs and outputs")?;
+    let mut ports = ports.map(|record| record.port()).collect::<Result<Vec<Port>, _>>()?;
     let outputs = ports.split_off(n_inputs as usize);
     for list in [&ports, &outputs] {
         let mut names: Vec<&str> = list.iter().map(|port| port.name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-            return at(words[head::PORTS] as usize, format!("two tensors are named `{}`", pair[0]));
+            return at(head.word(head::PORTS) as usize, format!("two tensors are named `{}`", pair[0]));
         }
     }
-    let n_targets = words[head::N_TARGETS];
+    let n_targets = head.word(head::N_TARGETS);
     if n_targets == 0 || n_targets > MAX_TARGETS {
-        return at(8 * head::N_TARGETS, format!("code for {n_targets} targets"));
+        return at(head.byte(head::N_TARGETS), format!("code for {n_targets} targets"));
     }
-    let targets = bytes.words(words[head::TARGETS], n_targets * target::WORDS as u64, "the targets")?;
-    let counts = [n_inputs, n_outputs];
-    let targets =
-        targets.chunks_exact(target::WORDS).map(|words| bytes.target(words, &code, counts)).collect::<Result<_, _>>()?;
-    let text = |at: usize, what: &str| bytes.text(words[at], words[at + 1], what);
+    let targets = head.records(head::TARGETS, n_targets, target::WORDS, "the targets")?;
+    let targets = targets.map(|record| record.target(&code, [n_inputs, n_outputs])).collect::<Result<_, _>>()?;
     Ok(Description {
-        entry: text(head::ENTRY, "the entry's name")?,
-        source: text(head::SOURCE, "the source")?,
-        graph: text(head::GRAPH, "the graph")?,
+        entry: head.text(head::ENTRY, "the entry's name")?,
+        source: head.text(head::SOURCE, "the source")?,
+        graph: head.text(head::GRAPH, "the graph")?,
         inputs: ports,
         outputs,
         targets,
@@ -111,87 +109,147 @@ fn at<T>(byte: usize, words: impl Into<String>) -> Result<T, Unsound> {
 }
 
 #[derive(Clone, Copy)]
-struct Bytes<'a>(&'a [u8]);
+struct Bytes<'a> {
+    image: &'a [u8],
+    /// How many bytes may still be copied: in an image as it is written nothing that is said is part of something else that is,
+    /// and one that names the same bytes again and again must not grow while it is read.
+    left: &'a Cell<u64>,
+}
 
 impl Bytes<'_> {
-    /// A stretch that lies in the image.
-    fn range(self, start: u64, bytes: u64, what: &str) -> Result<Range<usize>, Unsound> {
-        let size = self.0.len() as u64;
+    /// A stretch that lies in the image, as the word at byte `field` says.
+    fn range(self, field: usize, start: u64, bytes: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        let size = self.image.len() as u64;
         if bytes > size || start > size - bytes {
-            return at(0, format!("{what} would be {bytes} bytes at {start}, outside of the image's {size}"));
+            return at(field, format!("{what} would be {bytes} bytes at {start}, outside of the image's {size}"));
         }
         Ok(start as usize..(start + bytes) as usize)
     }
 
-    fn words(self, start: u64, n: u64, what: &str) -> Result<Vec<u64>, Unsound> {
-        let range = self.range(start, n.saturating_mul(8), what)?;
-        if !range.start.is_multiple_of(8) {
-            return at(range.start, format!("{what} would be words that are not aligned"));
+    /// As [`Bytes::range`], of words.
+    fn words(self, field: usize, start: u64, n: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        if !start.is_multiple_of(8) {
+            return at(field, format!("{what} would be words that are not aligned"));
         }
-        let word = |bytes: &[u8; 8]| u64::from_le_bytes(*bytes);
-        Ok(self.0[range].as_chunks().0.iter().map(word).collect())
+        self.range(field, start, n.saturating_mul(8), what)
     }
 
-    fn text(self, start: u64, bytes: u64, what: &str) -> Result<String, Unsound> {
-        let range = self.range(start, bytes.saturating_add(1), what)?;
+    /// The word at a byte, which lies in the image.
+    fn word(self, byte: usize) -> u64 {
+        self.image[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// Words whose place was found good.
+    fn list(self, range: Range<usize>) -> impl Iterator<Item = u64> {
+        range.step_by(8).map(move |byte| self.word(byte))
+    }
+
+    /// A stretch that is copied.
+    fn copied(self, field: usize, range: Range<usize>, what: &str) -> Result<Range<usize>, Unsound> {
+        match self.left.get().checked_sub(range.len() as u64) {
+            Some(left) => self.left.set(left),
+            None => return at(field, format!("{what} would be said twice: it lies where something else does")),
+        }
+        Ok(range)
+    }
+}
+
+/// Words that are told apart by their places: the head, a port, a target.
+#[derive(Clone, Copy)]
+struct Record<'a> {
+    bytes: Bytes<'a>,
+    start: usize,
+}
+
+impl<'a> Record<'a> {
+    /// Where a field is.
+    fn byte(self, field: usize) -> usize {
+        self.start + 8 * field
+    }
+
+    fn word(self, field: usize) -> u64 {
+        self.bytes.word(self.byte(field))
+    }
+
+    /// The stretch that begins where a field says.
+    fn range(self, field: usize, bytes: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        self.bytes.range(self.byte(field), self.word(field), bytes, what)
+    }
+
+    fn words(self, field: usize, n: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        self.bytes.words(self.byte(field), self.word(field), n, what)
+    }
+
+    /// So many records of so many words.
+    fn records(self, field: usize, n: u64, words: usize, what: &str) -> Result<impl Iterator<Item = Record<'a>>, Unsound> {
+        let range = self.words(field, n.saturating_mul(words as u64), what)?;
+        Ok(range.step_by(8 * words).map(move |start| Record { bytes: self.bytes, start }))
+    }
+
+    fn text(self, field: usize, what: &str) -> Result<String, Unsound> {
+        let (byte, length) = (self.byte(field), self.word(field + 1));
+        let range = self.bytes.copied(byte, self.range(field, length.saturating_add(1), what)?, what)?;
         let begin = range.start;
-        match self.0[range].split_last() {
+        match self.bytes.image[range].split_last() {
             Some((0, text)) => match std::str::from_utf8(text) {
                 Ok(text) => Ok(text.to_owned()),
                 Err(error) => at(begin + error.valid_up_to(), format!("{what} is not UTF-8")),
             },
-            _ => at(begin, format!("{what} has no end")),
+            _ => at(byte, format!("{what} has no end")),
         }
     }
 
-    fn port(self, words: &[u64]) -> Result<Port, Unsound> {
-        if words[port::RANK] > MAX_RANK {
-            return at(0, format!("a tensor of rank {}", words[port::RANK]));
+    fn port(self) -> Result<Port, Unsound> {
+        let rank = self.word(port::RANK);
+        if rank > MAX_RANK as u64 {
+            return at(self.byte(port::RANK), format!("a tensor of rank {rank}"));
         }
+        let shape = self.words(port::DIMS, rank, "a tensor's shape")?;
+        let shape = self.bytes.copied(self.byte(port::DIMS), shape, "a tensor's shape")?;
         Ok(Port {
-            name: self.text(words[port::NAME], words[port::NAME + 1], "a tensor's name")?,
-            dtype: self.text(words[port::DTYPE], words[port::DTYPE + 1], "a tensor's dtype")?,
-            shape: self.words(words[port::DIMS], words[port::RANK], "a tensor's shape")?,
-            bytes: words[port::BYTES],
+            name: self.text(port::NAME, "a tensor's name")?,
+            dtype: self.text(port::DTYPE, "a tensor's dtype")?,
+            shape: self.bytes.list(shape).collect(),
+            bytes: self.word(port::BYTES),
         })
     }
 
-    fn target(self, words: &[u64], code: &Range<usize>, ports: [u64; 2]) -> Result<Target, Unsound> {
-        let own = self.range(words[target::CODE], words[target::CODE_BYTES], "a target's code")?;
+    fn target(self, code: &Range<usize>, ports: [u64; 2]) -> Result<Target, Unsound> {
+        let own = self.range(target::CODE, self.word(target::CODE_BYTES), "a target's code")?;
         if own.start < code.start || !own.start.is_multiple_of(PAGE) {
-            return at(own.start, "a target's code lies outside of the code");
+            return at(self.byte(target::CODE), "a target's code lies outside of the code");
         }
-        if !matches!(words[target::LEVEL], 3 | 4) {
-            return at(0, format!("code for x86-64-v{}", words[target::LEVEL]));
+        let level = self.word(target::LEVEL);
+        if !matches!(level, 3 | 4) {
+            return at(self.byte(target::LEVEL), format!("code for x86-64-v{level}"));
         }
-        let buffers = words[target::N_BUFFERS].saturating_mul(2);
-        let buffers = self.words(words[target::BUFFERS], buffers, "the buffers")?;
-        for buffer in buffers.as_chunks::<2>().0 {
-            let limit = match buffer[0] {
+        for buffer in self.records(target::BUFFERS, self.word(target::N_BUFFERS), 2, "the buffers")? {
+            let limit = match buffer.word(0) {
                 place::INPUT => ports[0],
                 place::OUTPUT => ports[1],
-                place::IMAGE => self.0.len() as u64,
+                place::IMAGE => self.bytes.image.len() as u64,
                 // A buffer of no elements may lie at the arena's end.
-                place::ARENA => words[target::ARENA] + 1,
-                other => return at(words[target::BUFFERS] as usize, format!("a buffer in a place of kind {other}")),
+                place::ARENA => self.word(target::ARENA).saturating_add(1),
+                other => return at(buffer.byte(0), format!("a buffer in a place of kind {other}")),
             };
-            if buffer[1] >= limit {
-                return at(words[target::BUFFERS] as usize, "a buffer outside of its place");
+            if buffer.word(1) >= limit {
+                return at(buffer.byte(1), "a buffer outside of its place");
             }
         }
-        let n_steps = self.words(words[target::STEPS], 1, "the number of steps")?[0];
-        let steps = self.words(words[target::STEPS], n_steps.saturating_add(1), "the list of steps")?;
-        for &step in &steps[1..] {
-            self.words(step, 1, "a step")?;
+        let count = self.words(target::STEPS, 1, "the number of steps")?;
+        let n_steps = self.bytes.word(count.start);
+        let steps = self.bytes.words(count.start, count.end as u64, n_steps, "the list of steps")?;
+        for at in steps.step_by(8) {
+            self.bytes.words(at, self.bytes.word(at), 1, "a step")?;
         }
         Ok(Target {
-            level: words[target::LEVEL],
-            code_bytes: words[target::CODE_BYTES],
-            arena_bytes: words[target::ARENA],
-            thread_scratch_bytes: words[target::THREAD_SCRATCH],
-            weight_bytes: words[target::WEIGHTS],
-            n_steps: steps.len() - 1,
-            listing: self.text(words[target::LISTING], words[target::LISTING + 1], "a target's listing")?,
+            level,
+            code_bytes: self.word(target::CODE_BYTES),
+            arena_bytes: self.word(target::ARENA),
+            thread_scratch_bytes: self.word(target::THREAD_SCRATCH),
+            weight_bytes: self.word(target::WEIGHTS),
+            n_steps: n_steps as usize,
+            listing: self.text(target::LISTING, "a target's listing")?,
         })
     }
 }

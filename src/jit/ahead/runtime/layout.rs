@@ -13,6 +13,12 @@ pub const VERSION: u64 = 1;
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 1;
 
+/// What precedes the distance to the image in a shared object without a program.
+pub const MARKER: &[u8; 24] = b"relayc: the image is at\0";
+
+/// As many dimensions as tensors may have.
+pub const MAX_RANK: usize = 32;
+
 /// Code begins at a page of its own.
 pub const PAGE: usize = 4096;
 
