@@ -2,9 +2,11 @@
 
 use super::{Args, Engine, Failed, finish, limits, output_requests};
 use crate::base::Sources;
+use crate::cli::compiled::AccuracyName;
 use crate::cli::{Console, exit};
 use crate::driver::artifact;
 use crate::driver::compile::{self, Machine};
+use crate::driver::optimise::MAX_LEVEL;
 use crate::driver::top;
 use std::time::Instant;
 
@@ -28,6 +30,10 @@ fn meaningless(args: &Args) -> Option<&'static str> {
     let given = [
         (!program.params.is_empty(), "--params"),
         (!program.set.is_empty(), "--set"),
+        (program.reading.compat, "--compat"),
+        (program.entry != "main", "--entry"),
+        (program.level != MAX_LEVEL, "-O"),
+        (program.accuracy != AccuracyName::Fast, "--accuracy"),
         (args.emit.is_some(), "--emit"),
         (args.engine != Engine::Jit, "--engine"),
         (program.time_passes, "--time-passes"),
