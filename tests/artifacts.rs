@@ -201,9 +201,31 @@ fn c_programs_link_artifacts_and_load_them() {
     run("threads_in_one");
 }
 
+#[test]
+fn c_functions_answer_as_their_header_says() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = "def @main(%x: Tensor[(3), int32], %y: Tensor[(3), int32]) { divide(%x, %y) }";
+    std::fs::write(at.join("net.relay"), text).expect("written");
+    relayc(at, &["build", "net.relay", "-o", "net.so", "--emit", "so,header,obj"]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/abi.c").display().to_string();
+    for artifact in [&["./net.so"][..], &["net.o", "-lpthread"]] {
+        cc(at, &[&["-I.", &source], artifact, &["-o", "abi"]].concat());
+        let out = Command::new(at.join("abi")).current_dir(at).output().expect("it runs");
+        assert!(out.status.success(), "{artifact:?}: {}", String::from_utf8_lossy(&out.stdout));
+    }
+}
+
 /// The best target that this machine runs.
 fn target() -> &'static str {
     if Cpu::get().has(Isa::Avx512) { "x86-64-v4" } else { "x86-64-v3" }
+}
+
+#[test]
+fn what_is_for_no_machine_is_not_built() {
+    let program = check_text("late.relay", WEIGHTS_LATE, UNTIL);
+    let Err(refused) = build(&program, &request("main", &[])) else { panic!("there is no code in it") };
+    assert_eq!(refused[0].code.id(), "E0602");
 }
 
 #[test]
@@ -213,10 +235,3 @@ fn the_same_program_gives_the_same_file() {
     let [Ok(first), Ok(second)] = files else { panic!("it can be built on any machine") };
     assert!(first == second);
 }
-#[test]
-fn what_is_for_no_machine_is_not_built() {
-    let program = check_text("late.relay", WEIGHTS_LATE, UNTIL);
-    let Err(refused) = build(&program, &request("main", &[])) else { panic!("there is no code in it") };
-    assert_eq!(refused[0].code.id(), "E0602");
-}
-

@@ -65,20 +65,21 @@ extern "C" {
 /* The version of what is declared here; relayc_abi_version() gives that of the shared object. */
 #define RELAYC_ABI_VERSION ABI_VERSION
 
-/* What functions answer. Everything but RELAYC_OK is a failure, which changes nothing but relayc_error(). */
+/* What functions answer. Everything but RELAYC_OK is a failure, which changes nothing but relayc_error(); only after
+   RELAYC_FAILED there are no outputs, until a run gives results again. */
 typedef enum relayc_status {
   RELAYC_OK = 0,
   RELAYC_MEMORY = 1,  /* no memory */
   RELAYC_MACHINE = 2, /* this processor lacks the instructions */
   RELAYC_NAME = 3,    /* no such input or output */
   RELAYC_SIZE = 4,    /* a buffer has not as many bytes as its tensor */
-  RELAYC_MISSING = 5, /* an input has not been set */
+  RELAYC_MISSING = 5, /* an input has not been set, or no run has given results */
   RELAYC_FAILED = 6,  /* an operator failed: an index out of range, for instance */
   RELAYC_USAGE = 7    /* a pointer is null */
 } relayc_status;
 
 /* The program with the memory and the threads of its runs. Instances share code and weights and are independent of each other;
-   one of them is used by one thread at a time. */
+   one of them is used by one thread at a time. After fork() the child has none of the threads: it makes instances of its own. */
 typedef struct relayc_net relayc_net;
 
 /* How an instance is made. Zeros, or no options at all, are what is usual. */
@@ -98,7 +99,7 @@ typedef struct relayc_tensor {
 
 uint32_t relayc_abi_version(void);
 
-/* Makes an instance. */
+/* Makes an instance. Its threads have the signal mask of the caller. */
 relayc_status relayc_create(relayc_net **net, const relayc_options *options);
 /* Ends its threads and gives back its memory; NULL is fine. */
 void relayc_destroy(relayc_net *net);
@@ -107,7 +108,7 @@ void relayc_destroy(relayc_net *net);
 relayc_status relayc_set_input(relayc_net *net, const char *name, const void *data, size_t bytes);
 /* Runs the program once. */
 relayc_status relayc_run(relayc_net *net);
-/* Copies out what the last run gave. */
+/* Copies out what the last run gave; RELAYC_MISSING where none has given anything, or the last one failed. */
 relayc_status relayc_get_output(relayc_net *net, const char *name, void *data, size_t bytes);
 
 /* What went wrong last, in words; empty if nothing did. Good until the next call with this instance. */

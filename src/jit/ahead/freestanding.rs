@@ -70,7 +70,7 @@ pub enum Status {
     Name = 3,
     /// A buffer has not as many bytes as its tensor.
     Size = 4,
-    /// An input has not been set.
+    /// An input has not been set, or no run has given results.
     Missing = 5,
     /// An operator failed.
     Failed = 6,
@@ -87,23 +87,27 @@ pub struct Options {
 
 const WORDS: usize = 512;
 
-/// An instance, whether each input has been set, and what went wrong last.
+/// An instance, whether each input has been set and the last run has given results, and what went wrong last.
 pub struct Net {
     instance: Instance,
     bytes: usize,
     given: *mut bool,
+    ran: bool,
     error: [u8; WORDS],
     len: usize,
 }
 
 impl Net {
-    /// Says what went wrong, cut where there is no more room.
+    /// Says what went wrong, cut before the first character for which there is no more room.
     fn say(&mut self, parts: &[&[u8]]) {
         self.len = 0;
         for part in parts {
-            let n = part.len().min(WORDS - 1 - self.len);
+            let n = fitting(part, WORDS - 1 - self.len);
             self.error[self.len..self.len + n].copy_from_slice(&part[..n]);
             self.len += n;
+            if n < part.len() {
+                break;
+            }
         }
         self.error[self.len] = 0;
     }
@@ -117,18 +121,26 @@ impl Net {
     }
 
     fn find(&self, name: *const c_char, port: impl Fn(&Image, usize) -> Option<Port>) -> Option<(usize, Port)> {
-        if name.is_null() {
-            return None;
-        }
-        // SAFETY: the caller gives a string with a 0 at its end.
+        // SAFETY: the caller gives a string with a 0 at its end, and has seen that it is one.
         let name = unsafe { CStr::from_ptr(name) }.to_bytes();
         let image = self.instance.image();
         (0..).map_while(|at| Some((at, port(&image, at)?))).find(|(_, port)| port.name() == name)
     }
 
+    /// What a null pointer is answered with, where the name or the tensor is one.
+    fn null(&mut self, name: *const c_char, data: *const u8, bytes: usize) -> Option<Status> {
+        let what: &[u8] = match () {
+            () if name.is_null() => b"the name is NULL",
+            () if data.is_null() && bytes > 0 => b"the tensor is NULL",
+            () => return None,
+        };
+        self.say(&[what]);
+        Some(Status::Usage)
+    }
+
     fn wrong_name(&mut self, what: &[u8], name: *const c_char) -> Status {
         // SAFETY: as in `find`.
-        let name = if name.is_null() { b"NULL" } else { unsafe { CStr::from_ptr(name) }.to_bytes() };
+        let name = unsafe { CStr::from_ptr(name) }.to_bytes();
         self.say(&[b"there is no ", what, b" `", name, b"`"]);
         Status::Name
     }
@@ -139,6 +151,16 @@ impl Net {
         self.say(&[b"`", port.name(), b"` has ", expected, b" bytes, not ", found]);
         Status::Size
     }
+}
+
+/// How many bytes of a text there is room for, none of them a piece of a character only.
+fn fitting(text: &[u8], room: usize) -> usize {
+    let is_inside = |at: usize| text.get(at).is_some_and(|byte| byte & 0b1100_0000 == 0b1000_0000);
+    let mut n = text.len().min(room);
+    while n > 0 && is_inside(n) {
+        n -= 1;
+    }
+    n
 }
 
 /// A number's digits.
@@ -194,6 +216,7 @@ fn threads() -> Option<Threads> {
             out(reg) create, out(reg) join, options(pure, readonly, nostack)
         );
     }
+    let Some(image) = image() else { return Status::Usage };
     if create == 0 || join == 0 {
         return None;
     }
@@ -210,7 +233,9 @@ pub extern "C" fn relayc_abi_version() -> u32 {
 /// `net` is a place for a pointer, `options` null or options.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn relayc_create(net: *mut *mut Net, options: *const Options) -> Status {
-    let (false, Some(image)) = (net.is_null(), image()) else { return Status::Usage };
+    if net.is_null() {
+        return Status::Usage;
+    }
     // SAFETY: the caller promises a place.
     unsafe { net.write(null_mut()) };
     // SAFETY: the caller promises options, or null.
@@ -226,11 +251,14 @@ pub unsafe extern "C" fn relayc_create(net: *mut *mut Net, options: *const Optio
     let made = place.cast::<Net>();
     // SAFETY: the pages have room for it; the flags behind it are zeros, which are `false`.
     unsafe {
-        made.write(Net { instance, bytes, given, error: [0; WORDS], len: 0 });
+        made.write(Net { instance, bytes, given, ran: false, error: [0; WORDS], len: 0 });
         net.write(made);
     }
     Status::Ok
 }
+    if let Some(status) = net.null(name, data, bytes) {
+        return status;
+    }
 
 /// # Safety
 /// `net` was created and not yet destroyed, or is null.
@@ -253,11 +281,13 @@ pub unsafe extern "C" fn relayc_set_input(net: *mut Net, name: *const c_char, da
     // SAFETY: the caller promises it.
     let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
     let Some((at, port)) = net.find(name, Image::input) else { return net.wrong_name(b"input", name) };
-    if bytes != port.bytes() || data.is_null() && bytes > 0 {
+    if bytes != port.bytes() {
         return net.wrong_size(&port, bytes);
     }
     if bytes > 0 {
         // SAFETY: the input has so many bytes, and the caller promises as many.
+    // A run that fails leaves outputs of which some are new.
+    net.ran = false;
         unsafe { core::ptr::copy_nonoverlapping(data, net.instance.input(at).as_mut_ptr(), bytes) };
     }
     // SAFETY: there is a flag for each input.
@@ -273,14 +303,24 @@ pub unsafe extern "C" fn relayc_run(net: *mut Net) -> Status {
     let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
     let image = net.instance.image();
     for at in 0..image.n_inputs() {
+    if let Some(status) = net.null(name, data, bytes) {
+        return status;
+    }
         // SAFETY: there is a flag for each input.
         if let (Some(port), false) = (image.input(at), unsafe { net.given.add(at).read() }) {
             net.say(&[b"the input `", port.name(), b"` has not been set"]);
             return Status::Missing;
+    if !net.ran {
+        net.say(&[b"no run has given results"]);
+        return Status::Missing;
+    }
         }
     }
     match net.instance.run(|| true) {
-        Ok(_) => Status::Ok,
+        Ok(_) => {
+            net.ran = true;
+            Status::Ok
+        }
         Err(fault) => net.fail(&fault),
     }
 }
@@ -292,7 +332,7 @@ pub unsafe extern "C" fn relayc_get_output(net: *mut Net, name: *const c_char, d
     // SAFETY: the caller promises it.
     let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
     let Some((at, port)) = net.find(name, Image::output) else { return net.wrong_name(b"output", name) };
-    if bytes != port.bytes() || data.is_null() && bytes > 0 {
+    if bytes != port.bytes() {
         return net.wrong_size(&port, bytes);
     }
     if bytes > 0 {
@@ -321,7 +361,7 @@ pub extern "C" fn relayc_status_text(status: u32) -> *const c_char {
         2 => c"this processor lacks the instructions that the program is compiled for",
         3 => c"there is no input or output of that name",
         4 => c"a buffer has not as many bytes as its tensor",
-        5 => c"an input has not been set",
+        5 => c"an input has not been set, or nothing has been run",
         6 => c"an operator failed",
         7 => c"a pointer is null, or there is no program inside",
         _ => c"no status",
@@ -356,8 +396,9 @@ pub struct Tensor {
 impl Tensor {
     /// # Safety
     /// `to` is null or a place for one.
-    unsafe fn tell(port: Option<Port>, to: *mut Tensor) -> Status {
-        let Some(port) = port.filter(|_| !to.is_null()) else { return Status::Name };
+    unsafe fn tell(port: impl Fn(&Image) -> Option<Port>, to: *mut Tensor) -> Status {
+        let (false, Some(image)) = (to.is_null(), image()) else { return Status::Usage };
+        let Some(port) = port(&image) else { return Status::Name };
         let (name, dtype) = (port.name().as_ptr().cast(), port.dtype().as_ptr().cast());
         let (rank, shape) = (port.shape().len(), port.shape().as_ptr());
         // SAFETY: the caller promises a place.
@@ -371,7 +412,7 @@ impl Tensor {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn relayc_input(at: usize, to: *mut Tensor) -> Status {
     // SAFETY: the caller promises it.
-    unsafe { Tensor::tell(image().and_then(|image| image.input(at)), to) }
+    unsafe { Tensor::tell(|image| image.input(at), to) }
 }
 
 /// # Safety
@@ -379,7 +420,7 @@ pub unsafe extern "C" fn relayc_input(at: usize, to: *mut Tensor) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn relayc_output(at: usize, to: *mut Tensor) -> Status {
     // SAFETY: the caller promises it.
-    unsafe { Tensor::tell(image().and_then(|image| image.output(at)), to) }
+    unsafe { Tensor::tell(|image| image.output(at), to) }
 }
 
 /// # Safety
