@@ -1,4 +1,5 @@
-/* Four threads with an instance each, which share code and weights; all of them get the same bytes.
+/* Four threads with an instance each, which share code and weights; all of them get the same bytes. The program has one input, and
+ * float32 goes in and comes out.
  *
  *     cc threads.c ./net.so -lpthread -o threads && ./threads
  */
@@ -40,7 +41,9 @@ int main(void) {
     if (memcmp(results[at], results[0], out.bytes)) return fprintf(stderr, "instances differ\n"), 1;
   }
   const float *y = results[0];
-  printf("%s: %.9g %.9g %.9g %.9g %.9g\n", out.name, y[0], y[1], y[2], y[3], y[4]);
+  printf("%s:", out.name);
+  for (size_t i = 0; i < out.bytes / sizeof *y && i < 5; i++) printf(" %.9g", y[i]);
+  printf("\n");
   for (size_t at = 0; at < THREADS; at++) free(results[at]);
   return 0;
 }
