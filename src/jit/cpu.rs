@@ -2,6 +2,8 @@
 //!
 //! Which of its instruction sets to use is the caller's choice; nothing here reads files or the environment.
 
+use super::ahead::mapped::level_of;
+use super::ahead::runtime::processor::runs;
 use super::asm::Isa;
 use crate::kernel::Target;
 use std::arch::is_x86_feature_detected;
@@ -40,13 +42,7 @@ impl Cpu {
     }
 
     fn detect() -> Cpu {
-        // The macro also asks whether the system saves the registers.
-        let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c");
-        let avx512 = avx2
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl");
+        let (avx2, avx512) = (runs(level_of(Isa::Avx2)), runs(level_of(Isa::Avx512)));
         let caches = caches();
         let bytes =
             |level: u32, default: usize| caches.iter().find(|cache| cache.level == level).map_or(default, |cache| cache.bytes);

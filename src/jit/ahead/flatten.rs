@@ -2,7 +2,7 @@
 //!
 //! The same program gives the same bytes. Tensors of equal bytes are there once, also where two targets share them.
 
-use super::runtime::layout::{ALIGN, MAGIC, PAGE, VERSION, head, kind, method, outside, place, port, target, weights};
+use super::runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, method, outside, place, port, target, weights};
 use crate::base::Idx;
 use crate::jit::assemble::{Launch, Packed};
 use crate::jit::constants;
@@ -13,6 +13,8 @@ use crate::plan::{Buffer, BufferId, Move, Outside, Place, Positions, Scratch, St
 use crate::types::{DType, DTypeCode};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
+
+const _: () = assert!(layout::MAX_RANK == crate::types::MAX_RANK);
 
 /// A tensor that goes in or comes out.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -57,7 +59,6 @@ impl Writer {
     /// Adds the code of a program for machines of a level of x86-64; later ones are preferred. `listing` says what each step is.
     /// No step of the program may need `fallback` to compute; it says what operators fail with.
     pub fn target(&mut self, level: u64, program: &Program, listing: &str, fallback: &dyn Fallback) {
-        let before = self.bytes.len();
         let mut one = Target { out: self, program, fallback, weights: 0 };
         let buffers = one.buffers();
         let mut steps = vec![];
@@ -67,7 +68,6 @@ impl Writer {
             }
         }
         let n_bytes = one.weights;
-        debug_assert!(self.bytes.len() >= before);
         let n_buffers = (buffers.len() / 2) as u64;
         let buffers = self.put(&buffers);
         let mut words = vec![];

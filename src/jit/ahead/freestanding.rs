@@ -11,26 +11,26 @@
 #[allow(dead_code, reason = "some of it only relayc itself uses")]
 mod runtime;
 
-use core::arch::x86_64::{__cpuid, __cpuid_count};
 use core::arch::{asm, global_asm};
 use core::ffi::{CStr, c_char};
 use core::ptr::{null, null_mut};
 use runtime::instance::{Fault, Image, Instance, NoInstance, Port};
-use runtime::layout::{ABI_VERSION, MAGIC, VERSION, head};
+use runtime::layout::{ABI_VERSION, MAGIC, MARKER, VERSION, head};
 use runtime::pool::Threads;
+use runtime::processor::runs;
 use runtime::system::{map, unmap};
 
 /// Where the image is: `relayc build` finds the marker and writes the distance behind it.
 #[cfg(not(relayc_linked))]
 #[repr(C)]
 struct Slot {
-    marker: [u8; 24],
+    marker: [u8; MARKER.len()],
     distance: i64,
 }
 
 #[cfg(not(relayc_linked))]
 #[used]
-static SLOT: Slot = Slot { marker: *b"relayc: the image is at\0", distance: 0 };
+static SLOT: Slot = Slot { marker: *MARKER, distance: 0 };
 
 #[cfg(not(relayc_linked))]
 fn image_start() -> *const u8 {
@@ -182,27 +182,6 @@ fn number(value: i128, digits: &mut [u8; 40]) -> &[u8] {
     &digits[at..]
 }
 
-/// Whether the processor and the system have the instructions of a level of x86-64.
-fn runs(level: u32) -> bool {
-    let has = |word: u32, bits: u32| word & bits == bits;
-    let one = __cpuid(1);
-    const FMA_OSXSAVE_AVX_F16C: u32 = 1 << 12 | 1 << 27 | 1 << 28 | 1 << 29;
-    if __cpuid(0).eax < 7 || !has(one.ecx, FMA_OSXSAVE_AVX_F16C) {
-        return false;
-    }
-    let saved: u32;
-    // SAFETY: there is xgetbv where the system uses xsave, which was asked above.
-    unsafe { asm!("xgetbv", in("ecx") 0, out("eax") saved, out("edx") _, options(nomem, nostack)) };
-    let seven = __cpuid_count(7, 0).ebx;
-    const AVX2: u32 = 1 << 5;
-    const AVX512_F_DQ_BW_VL: u32 = 1 << 16 | 1 << 17 | 1 << 30 | 1 << 31;
-    match level {
-        3 => has(saved, 0b110) && has(seven, AVX2),
-        4 => has(saved, 0b1110_0110) && has(seven, AVX2 | AVX512_F_DQ_BW_VL),
-        _ => false,
-    }
-}
-
 global_asm!(".weak pthread_create", ".weak pthread_join");
 
 /// The functions that start threads, where the process has them.
@@ -216,7 +195,6 @@ fn threads() -> Option<Threads> {
             out(reg) create, out(reg) join, options(pure, readonly, nostack)
         );
     }
-    let Some(image) = image() else { return Status::Usage };
     if create == 0 || join == 0 {
         return None;
     }
@@ -238,6 +216,7 @@ pub unsafe extern "C" fn relayc_create(net: *mut *mut Net, options: *const Optio
     }
     // SAFETY: the caller promises a place.
     unsafe { net.write(null_mut()) };
+    let Some(image) = image() else { return Status::Usage };
     // SAFETY: the caller promises options, or null.
     let (n_threads, level) = unsafe { options.as_ref() }.map_or((0, 0), |options| (options.threads as usize, options.level));
     let instance = match Instance::new(image, n_threads, level, runs, threads()) {
@@ -256,9 +235,6 @@ pub unsafe extern "C" fn relayc_create(net: *mut *mut Net, options: *const Optio
     }
     Status::Ok
 }
-    if let Some(status) = net.null(name, data, bytes) {
-        return status;
-    }
 
 /// # Safety
 /// `net` was created and not yet destroyed, or is null.
@@ -280,14 +256,15 @@ pub unsafe extern "C" fn relayc_destroy(net: *mut Net) {
 pub unsafe extern "C" fn relayc_set_input(net: *mut Net, name: *const c_char, data: *const u8, bytes: usize) -> Status {
     // SAFETY: the caller promises it.
     let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
+    if let Some(status) = net.null(name, data, bytes) {
+        return status;
+    }
     let Some((at, port)) = net.find(name, Image::input) else { return net.wrong_name(b"input", name) };
     if bytes != port.bytes() {
         return net.wrong_size(&port, bytes);
     }
     if bytes > 0 {
         // SAFETY: the input has so many bytes, and the caller promises as many.
-    // A run that fails leaves outputs of which some are new.
-    net.ran = false;
         unsafe { core::ptr::copy_nonoverlapping(data, net.instance.input(at).as_mut_ptr(), bytes) };
     }
     // SAFETY: there is a flag for each input.
@@ -303,19 +280,14 @@ pub unsafe extern "C" fn relayc_run(net: *mut Net) -> Status {
     let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
     let image = net.instance.image();
     for at in 0..image.n_inputs() {
-    if let Some(status) = net.null(name, data, bytes) {
-        return status;
-    }
         // SAFETY: there is a flag for each input.
         if let (Some(port), false) = (image.input(at), unsafe { net.given.add(at).read() }) {
             net.say(&[b"the input `", port.name(), b"` has not been set"]);
             return Status::Missing;
-    if !net.ran {
-        net.say(&[b"no run has given results"]);
-        return Status::Missing;
-    }
         }
     }
+    // A run that fails leaves outputs of which some are new.
+    net.ran = false;
     match net.instance.run(|| true) {
         Ok(_) => {
             net.ran = true;
@@ -331,9 +303,16 @@ pub unsafe extern "C" fn relayc_run(net: *mut Net) -> Status {
 pub unsafe extern "C" fn relayc_get_output(net: *mut Net, name: *const c_char, data: *mut u8, bytes: usize) -> Status {
     // SAFETY: the caller promises it.
     let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
+    if let Some(status) = net.null(name, data, bytes) {
+        return status;
+    }
     let Some((at, port)) = net.find(name, Image::output) else { return net.wrong_name(b"output", name) };
     if bytes != port.bytes() {
         return net.wrong_size(&port, bytes);
+    }
+    if !net.ran {
+        net.say(&[b"no run has given results"]);
+        return Status::Missing;
     }
     if bytes > 0 {
         // SAFETY: the output has so many bytes, and the caller promises room for as many.

@@ -20,6 +20,3 @@ pub const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/runtime.o"))
 
 /// What [`OBJECT`] calls the image.
 pub const SYMBOL: &[u8] = b"relayc_image";
-
-/// The words that precede the distance to the image in [`TEMPLATE`].
-pub const MARKER: &[u8] = b"relayc: the image is at\0";

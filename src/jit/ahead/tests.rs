@@ -74,6 +74,6 @@ fn the_template_needs_nothing_but_threads() {
     for name in ["malloc", "GLIBC", "libc.so", "libgcc", "__tls_get_addr"] {
         assert!(!text.contains(name), "{name}");
     }
-    let marker = super::MARKER;
+    let marker = super::runtime::layout::MARKER;
     assert_eq!(super::TEMPLATE.windows(marker.len()).filter(|window| *window == marker).count(), 1);
 }

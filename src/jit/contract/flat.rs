@@ -2,7 +2,11 @@
 
 use super::pack::offsets;
 use super::winograd::Winograd;
-use super::{Compiled, Contraction, Packing, Place, Work};
+use super::{Compiled, Contraction, Packing, Place, SPARE, Work};
+use crate::jit::ahead::runtime::contract::MAX_STREAMS;
+
+// The runtime's frames have room for every operand.
+const _: () = assert!(MAX_STREAMS == SPARE.len());
 
 /// Puts words down somewhere and says at which byte.
 pub type Put<'a> = &'a mut dyn FnMut(&[u64]) -> u64;

@@ -53,7 +53,7 @@ struct Streams {
 
 impl Streams {
     fn read(words: &mut Words) -> Streams {
-        let mut streams = Streams { n: words.number().min(MAX_STREAMS), of: [Place::NONE; MAX_STREAMS] };
+        let mut streams = Streams { n: words.number(), of: [Place::NONE; MAX_STREAMS] };
         streams.of[..streams.n].iter_mut().for_each(|place| *place = Place::read(words));
         streams
     }

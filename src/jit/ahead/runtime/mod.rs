@@ -13,6 +13,7 @@ pub mod instance;
 pub mod layout;
 pub mod pack;
 pub mod pool;
+pub mod processor;
 pub mod split;
 pub mod step;
 pub mod system;

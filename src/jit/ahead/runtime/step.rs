@@ -2,7 +2,7 @@
 
 use super::contract::{self, Direct, Tiles};
 use super::instance::Fault;
-use super::layout::{kind, method, outside, weights};
+use super::layout::{MAX_RANK, kind, method, outside, weights};
 use super::pack::Packing;
 use super::pool::Pool;
 use super::split::Piece;
@@ -315,9 +315,6 @@ fn part(n: usize, index: usize, n_parts: usize) -> [usize; 2] {
     let start = index * size + index.min(larger);
     [start, start + size + usize::from(index < larger)]
 }
-
-/// As many dimensions as tensors may have.
-const MAX_RANK: usize = 64;
 
 /// Moves elements, `together` bytes at a time; steps are in bytes.
 ///
