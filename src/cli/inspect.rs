@@ -2,10 +2,12 @@
 
 use super::{Console, exit};
 use crate::base::Sources;
+use crate::base::text::escape_control;
 use crate::diag::Diagnostic;
 use crate::driver::artifact::{self, Shown};
 use crate::driver::inspect::{self, Inspected};
 use crate::sys;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 /// Show what is in a compiled file, without running anything of it.
@@ -44,7 +46,12 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         inspect::inspect(&args.file, &args.params)
     };
     let one = |diagnostic: Diagnostic| vec![diagnostic];
-    let shown = inspected.and_then(|inspected| sys::stdout(&inspected.text).map(|()| inspected.wrong)).map_err(one);
+    let shown = inspected.and_then(|Inspected { text, wrong }| {
+        // Whoever wrote the file does not write to the terminal.
+        let text = if std::io::stdout().is_terminal() { escape_control(&text).into_owned() } else { text };
+        sys::stdout(&text).map(|()| wrong)
+    });
+    let shown = shown.map_err(one);
     match shown {
         Ok(wrong) if wrong.is_empty() => exit::FINE,
         Ok(wrong) | Err(wrong) => console.files(&wrong, &Sources::default()),

@@ -3,7 +3,7 @@
 use super::bind::{self, Bound, Requests, Slot};
 use super::compile::{self, Isa, leaves};
 use super::run::Limits;
-use crate::base::text::{count, thousands};
+use crate::base::text::{count, escape_control, thousands};
 use crate::diag::{Code, Diagnostic, codes};
 use crate::formats::{Named, artifact};
 use crate::jit::ahead::describe::{self, Description, Port, Target, Unsound};
@@ -11,11 +11,10 @@ use crate::jit::ahead::mapped::{Failure, Loaded, Mapped, level_of};
 use crate::jit::ahead::runtime::instance::NoInstance;
 use crate::jit::ahead::runtime::layout::VERSION;
 use crate::sys;
-use crate::tensor::Tensor;
+use crate::tensor::{Tensor, size::checked_size};
 use crate::types::{DType, Types};
 use serde_json::{Value, json};
 use std::fmt::Write;
-use std::fs::File;
 use std::path::Path;
 use std::time::Instant;
 
@@ -46,7 +45,7 @@ pub fn is_elf(path: &Path) -> bool {
 pub fn open(path: &Path) -> Result<Artifact, Diagnostic> {
     let name = path.display().to_string();
     let file = sys::open_file(path, sys::DATA_LIMIT)?;
-    let mapped = File::open(path).and_then(|file| Mapped::new(&file)).map_err(|error| file.failed(&error))?;
+    let mapped = Mapped::new(file.file()).map_err(|error| file.failed(&error))?;
     let found = artifact::read(&name, mapped.bytes())?;
     let image = &mapped.bytes()[found.image.clone()];
     let description = describe::describe(image).map_err(|unsound| match unsound {
@@ -146,9 +145,8 @@ impl Artifact {
     /// The parameters that have no value yet. Errors: E0714 for what is no tensor.
     pub fn slots(&self, types: &mut Types) -> Result<Vec<Slot>, Diagnostic> {
         let slot = |port: &Port| {
-            let (dtype, shape) = self.tensor_type(port)?;
-            let shape: Vec<i64> = shape.iter().map(|&dim| dim as i64).collect();
-            Ok(Slot { name: port.name.clone(), ty: types.tensor_of(&shape, dtype) })
+            let PortType { dtype, dims, .. } = self.tensor_type(port)?;
+            Ok(Slot { name: port.name.clone(), ty: types.tensor_of(&dims, dtype) })
         };
         self.description.inputs.iter().map(slot).collect()
     }
@@ -158,17 +156,16 @@ impl Artifact {
         self.description.outputs.iter().map(|port| port.name.clone()).collect()
     }
 
-    fn tensor_type(&self, port: &Port) -> Result<(DType, Vec<usize>), Diagnostic> {
-        let dtype = DType::parse(&port.dtype);
-        let shape: Option<Vec<usize>> = port.shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
-        let bytes = |dtype: DType| port.shape.iter().try_fold(dtype.bytes(), |bytes, &dim| bytes.checked_mul(dim));
-        match (dtype, shape) {
-            (Some(dtype), Some(shape)) if bytes(dtype) == Some(port.bytes) => Ok((dtype, shape)),
-            _ => {
-                let words = format!("`{}` would be {:?} of {} in {} bytes", port.name, port.shape, port.dtype, port.bytes);
-                Err(unsound_at(&self.name, self.found.image.start, &words))
-            }
-        }
+    fn tensor_type(&self, port: &Port) -> Result<PortType, Diagnostic> {
+        let dims: Option<Vec<i64>> = port.shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
+        let sized = DType::parse(&port.dtype).zip(dims).and_then(|(dtype, dims)| {
+            let (shape, bytes) = checked_size(&dims, dtype).ok()?;
+            (bytes as u64 == port.bytes).then_some(PortType { dtype, dims, shape })
+        });
+        sized.ok_or_else(|| {
+            let words = format!("`{}` would be {:?} of {} in {} bytes", port.name, port.shape, port.dtype, port.bytes);
+            unsound_at(&self.name, self.found.image.start, &words)
+        })
     }
 
     /// The values of the parameters. Errors: as [`bind::bind`].
@@ -191,11 +188,18 @@ impl Artifact {
     }
 }
 
+/// What kind of tensor a port is, one that may exist.
+struct PortType {
+    dtype: DType,
+    dims: Vec<i64>,
+    shape: Vec<usize>,
+}
+
 /// An artifact that can be run.
 pub struct Ready {
     loaded: Loaded,
     pub description: Description,
-    results: Vec<(DType, Vec<usize>)>,
+    results: Vec<PortType>,
 }
 
 /// A result, and how it came about.
@@ -221,8 +225,9 @@ impl Ready {
         if !session.run(in_time).map_err(|failure| failed(&failure))? {
             return Err(Diagnostic::new(codes::E0805, "out of time"));
         }
-        let output = |(at, (port, (dtype, shape))): (usize, (&Port, &(DType, Vec<usize>)))| {
-            let tensor = Tensor::from_le_bytes(*dtype, shape, session.output(at)).expect("an output has the bytes of its type");
+        let output = |(at, (port, result)): (usize, (&Port, &PortType))| {
+            let tensor = Tensor::from_le_bytes(result.dtype, &result.shape, session.output(at));
+            let tensor = tensor.expect("an output has the bytes of its type");
             (port.name.clone(), tensor)
         };
         let outputs = self.description.outputs.iter().zip(&self.results).enumerate().map(output).collect();
@@ -245,9 +250,9 @@ impl Ready {
     }
 }
 
-/// A text of a file on a terminal: what could move the cursor is replaced.
+/// A text of a file in one line, where nothing moves the cursor or turns what stands beside it around.
 fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
+    escape_control(text).replace('\n', "\\u{a}").replace('\t', "\\u{9}")
 }
 
 fn failed(failure: &Failure) -> Diagnostic {

@@ -80,6 +80,11 @@ impl Opened {
         Ok(bytes)
     }
 
+    /// The file itself, to be mapped.
+    pub fn file(&self) -> &std::fs::File {
+        &self.file
+    }
+
     /// E0701 with the reason.
     pub fn failed(&self, error: &std::io::Error) -> Diagnostic {
         errors::unreadable(&self.path, error)

@@ -1,6 +1,7 @@
 //! An artifact's image, run where its file is mapped: nothing is compiled, copied or packed.
 
 use super::runtime::instance::{Fault, Image, Instance, NoInstance};
+use super::runtime::layout::PAGE;
 use super::runtime::pool::{Start, Threads};
 use crate::jit::asm::Isa;
 use crate::jit::cpu::Cpu;
@@ -27,12 +28,16 @@ impl Mapped {
         &self.map
     }
 
-    /// Makes the code of an image executable, and gives the program that it is. `image` is where the image lies in the file, at
-    /// a page, and `code` where its code lies in the image. Errors: the system's.
+    /// Makes the code of an image executable, and gives the program that it is. `image` is where the image lies in the file, and
+    /// `code` where its code lies in the image: whole pages of what is mapped, or it is an error, as what the system says.
     ///
-    /// That the file is one that `relayc build` wrote is the user's word, as it is of any program that is executed; the caller
-    /// has compared its checksum and found it of this version.
+    /// The caller has compared the checksum and described the image ([`super::describe`]). What its code does is the word of the
+    /// user, who names the file to be run; so this is no more unsafe than starting a program is.
     pub fn program(self, image: Range<usize>, code: Range<usize>) -> io::Result<Loaded> {
+        let inside = image.start <= image.end && image.end <= self.map.len() && code.start <= code.end && code.end <= image.len();
+        if !inside || ![image.start, code.start].iter().all(|start| start.is_multiple_of(PAGE)) {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
         let start = self.map.as_ptr().wrapping_add(image.start);
         let (address, bytes) = (start.wrapping_add(code.start), code.len());
         // SAFETY: the pages are ours, and never writable.
@@ -40,7 +45,7 @@ impl Mapped {
         if failed != 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the image is there as long as the map, which is kept; its user vouches for what it does.
+        // SAFETY: the image is there as long as the map, which is kept; its user vouches for what is in it.
         let image = unsafe { Image::at(start) };
         Ok(Loaded { image, _map: self.map })
     }
