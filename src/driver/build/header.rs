@@ -30,7 +30,7 @@ pub fn text(name: &str, facts: &Facts) -> String {
             }
         }
     }
-    out.push_str(&FUNCTIONS.replace("ABI_VERSION", &ABI_VERSION.to_string()));
+    out.push_str(&FUNCTIONS.replace("@VERSION@", &ABI_VERSION.to_string()));
     let _ = writeln!(out, "\n#endif /* RELAYC_{prefix}_H */");
     out
 }
@@ -63,7 +63,7 @@ extern "C" {
 #endif
 
 /* The version of what is declared here; relayc_abi_version() gives that of the shared object. */
-#define RELAYC_ABI_VERSION ABI_VERSION
+#define RELAYC_ABI_VERSION @VERSION@
 
 /* What functions answer. Everything but RELAYC_OK is a failure, which changes nothing but relayc_error(); only after
    RELAYC_FAILED there are no outputs, until a run gives results again. */
