@@ -222,6 +222,32 @@ fn target() -> &'static str {
 }
 
 #[test]
+fn a_file_does_not_write_to_the_terminal() {
+    use std::io::Read;
+    use std::os::fd::FromRawFd;
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = "// \x1b[31mred \u{202e}back\ndef @main(%x: Tensor[(2), float32]) { nn.relu(%x) }\n";
+    std::fs::write(at.join("net.relay"), text).expect("written");
+    relayc(at, &["build", "net.relay", "-o", "net.so"]);
+    assert_eq!(relayc(at, &["inspect", "net.so", "--source"]), text, "what is no terminal gets it as it is");
+    let (mut ours, mut theirs) = (0, 0);
+    let null = std::ptr::null_mut();
+    // SAFETY: there is a place for both; a terminal needs no name and no settings.
+    let opened = unsafe { libc::openpty(&mut ours, &mut theirs, null, null.cast(), null.cast()) };
+    assert_eq!(opened, 0, "there are terminals");
+    // SAFETY: both were just opened and are nobody else's.
+    let (mut ours, theirs) = unsafe { (std::fs::File::from_raw_fd(ours), std::fs::File::from_raw_fd(theirs)) };
+    let inspect = ["inspect", "net.so", "--source"];
+    let status = Command::new(env!("CARGO_BIN_EXE_relayc")).args(inspect).current_dir(at).stdout(theirs).status();
+    assert!(status.expect("relayc runs").success());
+    let mut shown = vec![0; 4096];
+    let n = ours.read(&mut shown).expect("something is shown");
+    let shown = String::from_utf8_lossy(&shown[..n]).into_owned();
+    assert!(shown.starts_with("// \\u{1b}[31mred \\u{202e}back\r\n"), "{shown:?}");
+}
+
+#[test]
 fn what_is_for_no_machine_is_not_built() {
     let program = check_text("late.relay", WEIGHTS_LATE, UNTIL);
     let Err(refused) = build(&program, &request("main", &[])) else { panic!("there is no code in it") };
