@@ -60,7 +60,7 @@ pub enum Machine {
 }
 
 /// How a program is compiled.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Settings {
     pub level: u8,
     pub isa: Isa,
