@@ -8,7 +8,7 @@ use super::contract::Compiled;
 use super::nest::{self, NestCode};
 use super::routine;
 use crate::kernel::{Kernel, Reason, Routine, Target};
-use crate::plan::{self, Place, Plan, Scratch, Step, Work};
+use crate::plan::{self, Move, Place, Plan, Scratch, Step, Work};
 use std::fmt;
 use std::ops::Range;
 
@@ -23,11 +23,39 @@ pub enum Packed {
     Scratch,
 }
 
+/// A move in bytes; what lies together on both sides moves together.
+#[derive(Debug)]
+pub struct Moved {
+    /// The first byte, and the step of each dimension, of where it comes from and of where it goes.
+    pub offsets: [i64; 2],
+    pub steps: [Vec<i64>; 2],
+    pub dims: Vec<i64>,
+    pub together: usize,
+}
+
+impl Moved {
+    fn of(moved: &Move) -> Moved {
+        let width = moved.width as i64;
+        let together = match (moved.from.1.last(), moved.to.1.last()) {
+            (Some(1), Some(1)) => moved.dims.last().map_or(1, |&dim| dim as usize),
+            _ => 1,
+        };
+        let rank = moved.dims.len() - usize::from(together > 1);
+        let sides = [&moved.from, &moved.to];
+        Moved {
+            offsets: sides.map(|(offset, _)| offset * width),
+            steps: sides.map(|(_, strides)| strides[..rank].iter().map(|stride| stride * width).collect()),
+            dims: moved.dims[..rank].iter().map(|&dim| dim as i64).collect(),
+            together: together * moved.width,
+        }
+    }
+}
+
 /// What a step has become.
 #[derive(Debug)]
 pub enum Launch {
     Zero,
-    Move,
+    Move(Moved),
     Positions,
     Fallback,
     Guard,
@@ -151,7 +179,9 @@ impl Assembled {
                 let why = format!("{} stretches that windows read beside the tensor", stretches.len());
                 (Launch::Zero, Reason::only("zeros", why))
             }
-            Work::Move(_) => (Launch::Move, Reason::only("move", "elements that no lane holds are copied as they are")),
+            Work::Move(moved) => {
+                (Launch::Move(Moved::of(moved)), Reason::only("move", "elements that no lane holds are copied as they are"))
+            }
             Work::Positions(_) => {
                 (Launch::Positions, Reason::only("positions", "indices are brought into their axes before they are used"))
             }

@@ -1,5 +1,7 @@
 //! Indices as positions, and tables as tensors: what stands ready for kernels that pick elements.
 
+use super::ahead::runtime::layout::outside as words;
+use super::ahead::runtime::step::position;
 use crate::plan::{Outside, Positions, Table};
 use crate::tensor::Tensor;
 use crate::types::{DType, DTypeCode};
@@ -27,22 +29,25 @@ fn each<const N: usize>(
     read: impl Fn([u8; N]) -> i128,
 ) -> Result<(), (i128, u64)> {
     let (from, _) = from.as_chunks::<N>();
-    let part = (to.len() / work.lengths.len().max(1)).max(1);
+    let (part, outside) = ((to.len() / work.lengths.len().max(1)).max(1), outside(work.outside));
     for ((from, to), &length) in from.chunks(part).zip(to.chunks_mut(part)).zip(&work.lengths) {
         let n = i128::from(length);
         for (&bytes, to) in from.iter().zip(to) {
             let index = read(bytes);
-            let inside = (0..n).contains(&index);
-            *to = match work.outside {
-                _ if inside => index as i32,
-                Outside::Nearest => index.clamp(0, n - 1) as i32,
-                Outside::Round => index.rem_euclid(n) as i32,
-                Outside::Nowhere => -1,
-                Outside::Trap => return Err((index, length)),
-            };
+            *to = position(index, n, outside).ok_or((index, length))?;
         }
     }
     Ok(())
+}
+
+/// What becomes of an index outside of its axis, as the runtime's word.
+pub fn outside(outside: Outside) -> u64 {
+    match outside {
+        Outside::Nearest => words::NEAREST,
+        Outside::Round => words::ROUND,
+        Outside::Nowhere => words::NOWHERE,
+        Outside::Trap => words::TRAP,
+    }
 }
 
 /// A table as the constant that kernels read.

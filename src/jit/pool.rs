@@ -11,6 +11,8 @@
 //! Pools are independent of each other. Deliberately not here: what to split, and into how many parts; a kernel never splits a
 //! sum, so results are the same for any number of threads.
 
+pub use super::ahead::runtime::split::part;
+
 use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
@@ -285,13 +287,6 @@ impl Drop for Inside {
     fn drop(&mut self) {
         INSIDE.set(self.before);
     }
-}
-
-/// The `index`-th of `n_parts` parts of `0..n`: in order, their sizes differing by one at most.
-pub fn part(n: usize, index: usize, n_parts: usize) -> Range<usize> {
-    let (size, larger) = (n / n_parts, n % n_parts);
-    let start = index * size + index.min(larger);
-    start..start + size + usize::from(index < larger)
 }
 
 /// Nothing here panics while it holds a lock, so a poisoned one is whole.

@@ -3,10 +3,12 @@
 //! A [`Program`] is immutable and may be shared by sessions in any threads; a [`Session`] owns the arena and what a run
 //! changes. Same inputs give the same bytes whatever the number of threads: work is split where nothing is summed across.
 
+use super::ahead::runtime::split::Piece;
+use super::ahead::runtime::step;
 use super::asm::Isa;
-use super::assemble::{Assembled, Launch, Packed, REGION_NS};
+use super::assemble::{Assembled, Launch, Moved, Packed, REGION_NS};
 use super::constants::{self, Constants, Keep};
-use super::contract::{Item, Source};
+use super::contract::Source;
 use super::index;
 use super::memory::Code;
 use super::nest::NestCode;
@@ -16,7 +18,7 @@ use super::routine;
 use crate::base::Idx;
 use crate::diag::Diagnostic;
 use crate::kernel::{Reason, View};
-use crate::plan::{Buffer, BufferId, CallId, ConstId, Move, Place, Plan, Scratch, Step, Work};
+use crate::plan::{Buffer, BufferId, CallId, ConstId, Place, Plan, Scratch, Step, Work};
 use crate::tensor::Tensor;
 use crate::types::DType;
 use rustc_hash::FxHashMap;
@@ -106,8 +108,9 @@ impl Program {
                 debug_assert!(fits, "the plan's views lie in their buffers");
             }
             if step.once {
-                let room = Room { start: scratch.start(), beyond: std::ptr::null_mut(), scratch: self.plan.scratch[at] };
-                self.launch(step, launch, &args, &split(launch, 1), &Means { room, fallback, pool: &pool })?;
+                let of = Scratch { at: 0, ..self.plan.scratch[at] };
+                let scratch = scratch_in(scratch.start(), of, std::ptr::null_mut());
+                self.launch(step, launch, &args, &split(launch, 1), &Means { scratch, fallback, pool: &pool })?;
             }
             // `addresses` still has those of what goes; by its definition no step that loading has still to do reads them.
             for id in self.constants.done(step) {
@@ -144,10 +147,10 @@ impl Program {
         step: &Step,
         launch: &Launch,
         args: &[*mut u8],
-        items: &[Vec<Item>],
+        pieces: &[Vec<Piece>],
         means: &Means,
     ) -> Result<(), Box<Diagnostic>> {
-        let &Means { room, fallback, pool } = means;
+        let &Means { scratch, fallback, pool } = means;
         match (launch, &step.work) {
             (Launch::Zero, Work::Zero(stretches)) => {
                 let width = usize::from(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
@@ -156,9 +159,10 @@ impl Program {
                     unsafe { std::ptr::write_bytes(args[0].add(from as usize * width), 0, n as usize * width) };
                 }
             }
-            (Launch::Move, Work::Move(moved)) => {
+            (Launch::Move(Moved { offsets, steps, dims, together }), _) => {
+                let [from, to] = [0, 1].map(|side| args[side].wrapping_offset(offsets[side] as isize));
                 // SAFETY: the plan's accesses lie in their buffers, which are two.
-                unsafe { move_elements(moved, args[0], args[1]) };
+                unsafe { step::move_elements(from, to, *together, dims, [&steps[0], &steps[1]]) };
             }
             (Launch::Positions, Work::Positions(positions)) => {
                 let buffers = [0, 1].map(|at| &self.plan.buffers[step.args[at]]);
@@ -172,8 +176,8 @@ impl Program {
             }
             (Launch::Fallback, Work::Fallback(call)) => self.call(step, call, args, fallback)?,
             (Launch::Routine(work), Work::Routine(_, call)) => {
-                let scratch = |share: usize| room.own(share);
-                let means = routine::Means { pool, shares: launch.shares(pool.n_threads()), scratch: &scratch };
+                let own = |share: usize| scratch.own(share);
+                let means = routine::Means { pool, shares: launch.shares(pool.n_threads()), scratch: &own };
                 let bytes = |at: usize| self.plan.buffers[step.args[at]].bytes() as usize;
                 // SAFETY: the addresses are those of the buffers, which have so many bytes; results are buffers of their own.
                 let args_of = |at: usize| unsafe { routine::Bytes::new(args[at], bytes(at)) };
@@ -215,10 +219,10 @@ impl Program {
                     Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
                     Packed::Scratch => {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
-                        let start = room.start as *mut f32;
+                        let start = scratch.start as *mut f32;
                         let (to, n_pieces) = (Shared(start.cast_const()), code.n_pieces());
-                        pool.run(items.len(), &|_, shares| {
-                            for piece in shares.flat_map(|share| part(n_pieces, share, items.len())) {
+                        pool.run(pieces.len(), &|_, shares| {
+                            for piece in shares.flat_map(|share| part(n_pieces, share, pieces.len())) {
                                 // SAFETY: the session's scratch has room for it, and each piece is packed by one thread.
                                 unsafe { code.pack_piece(source, to.get().cast_mut(), piece) };
                             }
@@ -228,16 +232,16 @@ impl Program {
                 };
                 let code_start = Shared(self.code.bytes().as_ptr());
                 let (args, weights) = (Shared(args.as_ptr()), Shared(weights));
-                let n_args = step.args.len();
-                pool.run(items.len(), &|_, shares| {
+                let (sum, n_args) = (code.sum(), step.args.len());
+                pool.run(pieces.len(), &|_, shares| {
                     // SAFETY: `args` are the step's, which outlive the region.
                     let args = unsafe { std::slice::from_raw_parts(args.get(), n_args) };
                     for share in shares {
-                        let own = room.own(share);
-                        for item in &items[share] {
-                            // SAFETY: the code is that of this step, the buffers are as large as the plan says, no two items
+                        let own = scratch.own(share);
+                        for piece in &pieces[share] {
+                            // SAFETY: the code is that of this step, the buffers are as large as the plan says, no two pieces
                             // write the same element, and no two shares have the same scratch memory.
-                            unsafe { code.run(code_start.get(), args, weights.get(), own.cast(), item) };
+                            unsafe { sum.run(code_start.get(), args, weights.get().cast(), own, piece) };
                         }
                     }
                 });
@@ -355,41 +359,6 @@ impl Source<[u8; 4]> for Leaving<'_> {
     }
 }
 
-/// Moves elements one by one, those that lie side by side on both sides together.
-///
-/// # Safety
-/// Every place that `moved` names lies in the memory at `from` or at `to`, which do not overlap.
-unsafe fn move_elements(moved: &Move, from: *const u8, to: *mut u8) {
-    let width = moved.width as i64;
-    let rank = moved.dims.len();
-    let together = match (moved.from.1.last(), moved.to.1.last()) {
-        (Some(1), Some(1)) => moved.dims[rank - 1],
-        _ => 1,
-    };
-    let dims = &moved.dims[..rank - usize::from(together > 1)];
-    let total: u64 = dims.iter().product();
-    let mut index = vec![0u64; dims.len()];
-    let (mut source, mut target) = (moved.from.0, moved.to.0);
-    for _ in 0..total {
-        // SAFETY: the caller promises it of every index.
-        unsafe {
-            let source = from.offset((source * width) as isize);
-            std::ptr::copy_nonoverlapping(source, to.offset((target * width) as isize), together as usize * moved.width);
-        }
-        for axis in (0..dims.len()).rev() {
-            index[axis] += 1;
-            source += moved.from.1[axis];
-            target += moved.to.1[axis];
-            if index[axis] < dims[axis] {
-                break;
-            }
-            source -= moved.from.1[axis] * index[axis] as i64;
-            target -= moved.to.1[axis] * index[axis] as i64;
-            index[axis] = 0;
-        }
-    }
-}
-
 /// The elements at an address; a buffer without elements may have none.
 ///
 /// # Safety
@@ -407,35 +376,15 @@ pub(super) fn zeros(dtype: DType, shape: &[u64]) -> Tensor {
 
 /// What a step is computed with.
 struct Means<'a> {
-    room: Room,
+    scratch: step::Scratch,
     fallback: &'a dyn Fallback,
     pool: &'a Pool,
 }
 
-/// The scratch memory of a step.
-#[derive(Clone, Copy)]
-struct Room {
-    /// What all threads see; then that of each thread for which there is some in the arena.
-    start: *mut u8,
-    /// That of the other threads.
-    beyond: *mut u8,
-    scratch: Scratch,
-}
-
-// SAFETY: each share has a stretch of its own, and what all see is written before they begin.
-unsafe impl Send for Room {}
-// SAFETY: as above.
-unsafe impl Sync for Room {}
-
-impl Room {
-    /// The stretch of a share.
-    fn own(&self, share: usize) -> *mut u8 {
-        let Scratch { shared, own, threads, .. } = self.scratch;
-        match (share as u64).checked_sub(threads) {
-            None => self.start.wrapping_add((shared + share as u64 * own) as usize),
-            Some(more) => self.beyond.wrapping_add((more * own) as usize),
-        }
-    }
+/// The scratch memory of a step in an arena; `beyond` is that of threads for which there is none in it.
+fn scratch_in(arena: *mut u8, of: Scratch, beyond: *mut u8) -> step::Scratch {
+    let [at, shared, own, threads] = [of.at, of.shared, of.own, of.threads].map(|number| number as usize);
+    step::Scratch { start: arena.wrapping_add(at), shared, own, threads, beyond }
 }
 
 /// `args, begin, end`: the items of a nest.
@@ -505,8 +454,8 @@ pub struct Session {
     program: Arc<Program>,
     memory: Region,
     pool: Arc<Pool>,
-    /// For each step the items of each thread.
-    items: Vec<Vec<Vec<Item>>>,
+    /// For each step the pieces of each thread.
+    pieces: Vec<Vec<Vec<Piece>>>,
     /// The address of each buffer, those of each step's arguments, and where a run puts the ones of inputs and outputs.
     addresses: Vec<*mut u8>,
     args: Vec<Vec<*mut u8>>,
@@ -525,8 +474,8 @@ struct Port {
     users: Vec<(usize, usize)>,
 }
 
-/// The items of each thread.
-fn split(launch: &Launch, threads: usize) -> Vec<Vec<Item>> {
+/// The pieces of each thread.
+fn split(launch: &Launch, threads: usize) -> Vec<Vec<Piece>> {
     match launch {
         Launch::Contract(code, _) => code.split(launch.shares(threads)),
         _ => vec![],
@@ -543,7 +492,7 @@ impl Session {
         let threads = pool.n_threads();
         let bytes = program.plan.arena_bytes + program.beyond_bytes(threads);
         let memory = Region::new(bytes as usize).map_err(LoadError::Memory)?;
-        let items = program.launches.iter().map(|launch| split(launch, threads)).collect();
+        let pieces = program.launches.iter().map(|launch| split(launch, threads)).collect();
         let addresses = program.addresses(Some(&memory), &[], &mut []);
         let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
         let args = program.plan.steps.iter().map(of).collect();
@@ -558,7 +507,7 @@ impl Session {
             _ => None,
         };
         let ports = program.plan.buffers.ids().zip(users).filter_map(port).collect();
-        Ok(Session { memory, pool, items, addresses, args, ports, program })
+        Ok(Session { memory, pool, pieces, addresses, args, ports, program })
     }
 
     /// Runs the plan on the leaves of its inputs, each as many bytes as its type says, into the leaves of its outputs.
@@ -600,11 +549,9 @@ impl Session {
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
                 before(at, &memory)?;
-                let scratch = plan.scratch[at];
-                let beyond = arena.wrapping_add(plan.arena_bytes as usize);
-                let room = Room { start: arena.wrapping_add(scratch.at as usize), beyond, scratch };
-                let means = Means { room, fallback, pool: &self.pool };
-                program.launch(step, launch, &self.args[at], &self.items[at], &means)?;
+                let scratch = scratch_in(arena, plan.scratch[at], arena.wrapping_add(plan.arena_bytes as usize));
+                let means = Means { scratch, fallback, pool: &self.pool };
+                program.launch(step, launch, &self.args[at], &self.pieces[at], &means)?;
             }
         }
         before(plan.steps.len(), &memory)

@@ -2,14 +2,15 @@
 //!
 //! The same program gives the same bytes. Tensors of equal bytes are there once, also where two targets share them.
 
-use super::runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, method, outside, place, port, target, weights};
+use super::runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, place, port, target, weights};
 use crate::base::Idx;
 use crate::jit::assemble::{Launch, Packed};
 use crate::jit::constants;
 use crate::jit::contract::Compiled;
 use crate::jit::contract::flat::list;
+use crate::jit::index;
 use crate::jit::program::{Fallback, Program};
-use crate::plan::{Buffer, BufferId, Move, Outside, Place, Positions, Scratch, Step, Work};
+use crate::plan::{Buffer, BufferId, Place, Positions, Scratch, Step, Work};
 use crate::types::{DType, DTypeCode};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
@@ -231,9 +232,12 @@ impl Target<'_> {
                 words.extend([kind::ZERO, arg(0)]);
                 list(&mut words, stretches.iter().flat_map(|&(from, n)| [(from * width) as i64, (n * width) as i64]));
             }
-            (Launch::Move, Work::Move(moved)) => {
+            (Launch::Move(moved), _) => {
                 words.extend([kind::MOVE, arg(0), arg(1)]);
-                movement(moved, &mut words);
+                words.extend(moved.offsets.map(|offset| offset as u64));
+                words.push(moved.together as u64);
+                let [from, to] = &moved.steps;
+                [&moved.dims, from, to].into_iter().for_each(|numbers| list(&mut words, numbers.iter().copied()));
             }
             (Launch::Positions, Work::Positions(positions)) => {
                 words.extend([kind::POSITIONS, arg(0), arg(1)]);
@@ -282,19 +286,13 @@ impl Target<'_> {
             }
         }
         code.work().flatten(words);
-        words.push(if matches!(code, Compiled::Tiles(_)) { method::TILES } else { method::DIRECT });
         code.flatten(words, &mut |words| self.out.put(words));
     }
 
     fn positions(&mut self, positions: &Positions, [from, to]: [&Buffer; 2], words: &mut Vec<u64>) {
         let n = to.elements;
         let signed = from.dtype.code == DTypeCode::Int;
-        let outside = match positions.outside {
-            Outside::Nearest => outside::NEAREST,
-            Outside::Round => outside::ROUND,
-            Outside::Nowhere => outside::NOWHERE,
-            Outside::Trap => outside::TRAP,
-        };
+        let outside = index::outside(positions.outside);
         let width = u64::from(from.dtype.bits.div_ceil(8));
         words.extend([width, u64::from(signed), outside, (n / (positions.lengths.len() as u64).max(1)).max(1), n]);
         let mut axes = vec![];
@@ -308,21 +306,6 @@ impl Target<'_> {
             axes.extend([before, behind].into_iter().flat_map(|text| self.out.text(text)).map(|word| word as i64));
         }
         list(words, axes);
-    }
-}
-
-/// Strides and offsets in bytes; what lies together on both sides moves together.
-fn movement(moved: &Move, words: &mut Vec<u64>) {
-    let width = moved.width as i64;
-    let together = match (moved.from.1.last(), moved.to.1.last()) {
-        (Some(1), Some(1)) => moved.dims.last().copied().unwrap_or(1),
-        _ => 1,
-    };
-    let rank = moved.dims.len() - usize::from(together > 1);
-    words.extend([moved.from.0 * width, moved.to.0 * width, together as i64 * width].map(|word| word as u64));
-    list(words, moved.dims[..rank].iter().map(|&dim| dim as i64));
-    for strides in [&moved.from.1, &moved.to.1] {
-        list(words, strides[..rank].iter().map(|&stride| stride * width));
     }
 }
 

@@ -48,7 +48,7 @@ fn image_start() -> *const u8 {
     &raw const relayc_image
 }
 
-fn image() -> Option<Image> {
+fn image() -> Option<Image<'static>> {
     let start = image_start();
     // SAFETY: where there is an image it has a head, and where there is none the slot itself is read.
     let words = unsafe { core::slice::from_raw_parts(start.cast::<u64>(), 2) };
@@ -89,7 +89,7 @@ const WORDS: usize = 512;
 
 /// An instance, whether each input has been set and the last run has given results, and what went wrong last.
 pub struct Net {
-    instance: Instance,
+    instance: Instance<'static>,
     bytes: usize,
     given: *mut bool,
     ran: bool,
@@ -120,7 +120,11 @@ impl Net {
         Status::Failed
     }
 
-    fn find(&self, name: *const c_char, port: impl Fn(&Image, usize) -> Option<Port>) -> Option<(usize, Port)> {
+    fn find(
+        &self,
+        name: *const c_char,
+        port: impl Fn(&Image<'static>, usize) -> Option<Port<'static>>,
+    ) -> Option<(usize, Port<'static>)> {
         // SAFETY: the caller gives a string with a 0 at its end, and has seen that it is one.
         let name = unsafe { CStr::from_ptr(name) }.to_bytes();
         let image = self.instance.image();
@@ -348,7 +352,7 @@ pub extern "C" fn relayc_status_text(status: u32) -> *const c_char {
     text.as_ptr()
 }
 
-fn ports(port: impl Fn(&Image) -> usize) -> usize {
+fn ports(port: impl Fn(&Image<'static>) -> usize) -> usize {
     image().map_or(0, |image| port(&image))
 }
 
@@ -375,7 +379,7 @@ pub struct Tensor {
 impl Tensor {
     /// # Safety
     /// `to` is null or a place for one.
-    unsafe fn tell(port: impl Fn(&Image) -> Option<Port>, to: *mut Tensor) -> Status {
+    unsafe fn tell(port: impl Fn(&Image<'static>) -> Option<Port<'static>>, to: *mut Tensor) -> Status {
         let (false, Some(image)) = (to.is_null(), image()) else { return Status::Usage };
         let Some(port) = port(&image) else { return Status::Name };
         let (name, dtype) = (port.name().as_ptr().cast(), port.dtype().as_ptr().cast());

@@ -45,22 +45,20 @@ impl Mapped {
         if failed != 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the image is there as long as the map, which is kept; its user vouches for what is in it.
-        let image = unsafe { Image::at(start) };
-        Ok(Loaded { image, _map: self.map })
+        Ok(Loaded { map: self.map, start: image.start })
     }
 }
 
 /// A program in its file's pages.
 pub struct Loaded {
-    image: Image,
-    _map: Mmap,
+    map: Mmap,
+    /// Where the image is.
+    start: usize,
 }
 
 /// What one run after the other uses.
 pub struct Session<'a> {
-    instance: Instance,
-    _program: &'a Loaded,
+    instance: Instance<'a>,
 }
 
 /// What an operator failed with: its code, such as `E0501`, and its words.
@@ -75,8 +73,10 @@ impl Loaded {
     /// no code for it, or no memory.
     pub fn session(&self, threads: usize, isa: Option<Isa>, allowed: &[Isa]) -> Result<Session<'_>, NoInstance> {
         let runs = |level: u32| allowed.iter().any(|&isa| Cpu::get().has(isa) && level_of(isa) == level);
-        let instance = Instance::new(self.image, threads, isa.map_or(0, level_of), runs, Some(THREADS))?;
-        Ok(Session { instance, _program: self })
+        // SAFETY: the image is there as long as the map; its user vouches for what is in it.
+        let image = unsafe { Image::at(self.map.as_ptr().wrapping_add(self.start)) };
+        let instance = Instance::new(image, threads, isa.map_or(0, level_of), runs, Some(THREADS))?;
+        Ok(Session { instance })
     }
 }
 

@@ -1,9 +1,12 @@
-//! Sums of products as words, for those who run them without this room: `ahead::runtime::contract` reads what stands here.
+//! The calls of sums of products as words: `ahead::runtime::contract` reads what stands here, in memory and in artifacts.
 
+use super::compiled::Code;
 use super::pack::offsets;
 use super::winograd::Winograd;
-use super::{Compiled, Contraction, Packing, Place, SPARE, Work};
-use crate::jit::ahead::runtime::contract::MAX_STREAMS;
+use super::{Contraction, Packing, Place, SPARE, Work};
+use crate::jit::ahead::runtime::contract::{MAX_STREAMS, Sum};
+use crate::jit::ahead::runtime::layout::method;
+use crate::jit::ahead::runtime::words::Words;
 
 // The runtime's frames have room for every operand.
 const _: () = assert!(MAX_STREAMS == SPARE.len());
@@ -11,36 +14,61 @@ const _: () = assert!(MAX_STREAMS == SPARE.len());
 /// Puts words down somewhere and says at which byte.
 pub type Put<'a> = &'a mut dyn FnMut(&[u64]) -> u64;
 
-impl Compiled {
-    /// The work that is split among threads.
-    pub fn work(&self) -> &Work {
+impl Code {
+    /// The words of its calls: how it is computed, then what that takes.
+    pub(super) fn flatten(&self, words: &mut Vec<u64>, put: Put) {
         match self {
-            Compiled::Direct(direct) => &direct.work,
-            Compiled::Tiles(tiles) => &tiles.work,
-        }
-    }
-
-    /// The words of its code's calls.
-    pub fn flatten(&self, words: &mut Vec<u64>, put: Put) {
-        match self {
-            Compiled::Direct(direct) => direct.flatten(words),
-            Compiled::Tiles(tiles) => tiles.flatten(words, put),
+            Code::Direct(direct) => {
+                words.push(method::DIRECT);
+                direct.flatten(words);
+            }
+            Code::Tiles(tiles) => {
+                words.push(method::TILES);
+                tiles.flatten(words, put);
+            }
         }
     }
 
     /// The words of how weights are packed, where a run packs them.
-    pub fn flatten_packing(&self, words: &mut Vec<u64>) {
+    pub(super) fn flatten_packing(&self, words: &mut Vec<u64>) {
         match self {
-            Compiled::Direct(direct) => {
+            Code::Direct(direct) => {
                 packing(&direct.packing, words);
                 words.push(0);
             }
-            Compiled::Tiles(tiles) => {
+            Code::Tiles(tiles) => {
                 packing(&tiles.filters.packing, words);
                 let [rows, columns] = tiles.filters.taps;
                 words.extend([1, tiles.outputs() as u64, tiles.filters.packing.part_len(), rows as u64, columns as u64]);
             }
         }
+    }
+}
+
+/// The words of a sum's calls as they are run in memory.
+#[derive(Clone, Debug)]
+pub(super) struct Calls {
+    words: Box<[u64]>,
+    /// Where the words of the whole begin; those that they refer to are before.
+    start: u64,
+}
+
+impl Calls {
+    pub(super) fn of(code: &Code) -> Calls {
+        let (mut all, mut whole) = (vec![], vec![]);
+        let mut put = |words: &[u64]| {
+            all.extend_from_slice(words);
+            8 * (all.len() - words.len()) as u64
+        };
+        code.flatten(&mut whole, &mut put);
+        let start = put(&whole);
+        Calls { words: all.into(), start }
+    }
+
+    pub(super) fn sum(&self) -> Sum<'_> {
+        // SAFETY: the words are those that `flatten` wrote, and stay as long as they are borrowed.
+        let words = unsafe { Words::at(self.words.as_ptr().cast(), 0) };
+        Sum::read(&mut words.behind(self.start), words)
     }
 }
 

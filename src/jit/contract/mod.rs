@@ -3,12 +3,13 @@
 //! Tiles of points × vectors of columns keep their sums in registers over the whole sum (`emit`); how large tiles are is
 //! chosen by a model of the machine (`choose`); points are cut into tiles with a table of where each begins (`points`); the
 //! epilogue runs on the registers (`epilogue`). Windows of single channels are `depthwise`, few points times rows are `rows`,
-//! 3×3 windows by tiles of outputs are `winograd`; [`Compiled`] is any of them.
+//! 3×3 windows by tiles of outputs are `winograd`; [`Compiled`] is any of them, and its calls are words (`flat`) that
+//! `ahead::runtime::contract` reads, here as in artifacts.
 //!
 //! Promises: any output's bits are the chain of fused multiply-adds in the order of the sum's dimensions, so neither tiles nor
 //! threads nor the vectors' length change them. The sums of `rows` and `winograd` have an order of their own, which depends on
 //! the machine but on no number of threads. Nothing outside of what the kernel's views name is read or written. Deliberately
-//! not here: who runs the items, and where buffers lie.
+//! not here: who runs the pieces, and where buffers lie.
 
 mod choose;
 mod compiled;
@@ -29,7 +30,7 @@ pub use compiled::Compiled;
 pub use pack::{Packing, Source};
 pub use points::Cut;
 pub use rows::compile as compile_rows;
-pub use schedule::{Item, Work};
+pub use schedule::Work;
 
 use crate::jit::asm::{Asm, Isa};
 use crate::kernel::{Columns, Contract, ContractDim, Operand, Target};
@@ -435,22 +436,6 @@ fn work(contract: &Contract, tiles: &Tiles, packing: &Packing) -> Work {
     }
 }
 
-/// Calls the code at an entry for each of the first rows of a table.
-///
-/// # Safety
-/// The code there is an [`Entry`] made for such frames and tables, the table has the rows that it reads, and their pointers
-/// are good.
-unsafe fn call(code: *const u8, entry: usize, frame: &[i64], table: &[i64], n_rows: usize) {
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        let entry: Entry = std::mem::transmute(code.wrapping_add(entry));
-        entry(frame.as_ptr(), table.as_ptr(), n_rows as u64);
-    }
-}
-
-/// The code of a tile.
-type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
-
 impl Contraction {
     /// Whether it reads packed weights; if not, it reads them as they come.
     pub fn is_packed(&self) -> bool {
@@ -475,63 +460,6 @@ impl Contraction {
         let sizes: Vec<String> =
             sizes.iter().map(|(points, count)| format!("{count} of {points}x{}", self.packing.vectors)).collect();
         sizes.join(", ")
-    }
-
-    /// Computes an item.
-    ///
-    /// # Safety
-    /// `code` is the assembler's finished code, in executable memory, on a machine of its instruction set; `packed` holds
-    /// what [`Packing::pack`] made; `args` are the kernel's arguments, each as large as its views say; nobody else writes
-    /// them or reads this item's output meanwhile.
-    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const f32, item: &Item) {
-        let part = item.part as i64;
-        let mut frame = [0i64; 3 + SPARE.len()];
-        let at = |place: &Place, group: usize| args[place.arg] as i64 + place.offset + part * place.part + place.groups[group];
-        let mut begin = item.bands.start;
-        while begin < item.bands.end {
-            let end = item.bands.end.min(begin + self.bands_at_once);
-            for group in item.groups.clone() {
-                frame[0] = at(&self.input, group);
-                frame[1] = match &self.weights {
-                    Some(place) => at(place, group),
-                    None => packed as i64 + part * self.weight_part + 4 * self.packing.group_begin(group as u64) as i64,
-                };
-                for (slot, place) in frame[2..].iter_mut().zip(&self.streams) {
-                    *slot = at(place, group);
-                }
-                let last = usize::from(group + 1 == self.work.groups.len());
-                frame[2 + self.streams.len()] = frame[1] + 4 * self.packing.group_len() as i64;
-                // SAFETY: the frame points at the streams of this part and group.
-                unsafe { self.run_bands(code, &mut frame, begin..end, last) };
-            }
-            begin = end;
-        }
-    }
-
-    /// Runs the tiles of some bands, as few calls as there are stretches of one shape.
-    ///
-    /// # Safety
-    /// As [`Contraction::run`]; `frame` points at the streams of a part and a group of columns.
-    unsafe fn run_bands(&self, code: *const u8, frame: &mut [i64], bands: std::ops::Range<usize>, last: usize) {
-        let mut waiting: Option<points::Run> = None;
-        let runs = self.tiles.bands[bands].iter().flat_map(|band| &band.runs).copied();
-        for run in runs.map(Some).chain([None]) {
-            match (&mut waiting, run) {
-                (Some(first), Some(next)) if first.shape == next.shape && first.end == next.begin => first.end = next.end,
-                (first, next) => {
-                    if let Some(run) = first.take() {
-                        let n_table = 1 + self.streams.len();
-                        // From the run's first row to the end: a tile may look at the row behind its own.
-                        let rows = &self.tiles.table[run.begin * n_table..];
-                        // SAFETY: the entry is that of a tile of this shape, as `compile` recorded it; the table has a row
-                        // more than there are tiles; the caller vouches for code and buffers.
-                        unsafe { call(code, self.entries[run.shape][last], frame, rows, run.end - run.begin) };
-                        frame[2 + self.streams.len()] += (run.end - run.begin) as i64 * self.next_bytes[run.shape];
-                    }
-                    waiting = next;
-                }
-            }
-        }
     }
 }
 

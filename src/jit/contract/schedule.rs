@@ -7,7 +7,6 @@
 //! artifacts find it too (`ahead::runtime::split`).
 
 use crate::jit::ahead::runtime::split::{Box, Piece};
-use std::ops::Range;
 
 /// The box, and what its sides cost.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,33 +21,23 @@ pub struct Work {
     pub group_bytes: u64,
 }
 
-/// A piece of the box: one part, some bands, some groups of columns.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Item {
-    pub part: u64,
-    pub bands: Range<usize>,
-    pub groups: Range<usize>,
-}
-
 impl Work {
     /// What it costs, in points times vectors.
     pub fn cost(&self) -> u64 {
         self.parts * self.bands.iter().sum::<u64>() * self.groups.iter().sum::<u64>()
     }
 
-    pub fn item_cost(&self, item: &Item) -> u64 {
-        self.bands[item.bands.clone()].iter().sum::<u64>() * self.groups[item.groups.clone()].iter().sum::<u64>()
+    pub fn piece_cost(&self, &Piece { bands, groups, .. }: &Piece) -> u64 {
+        self.bands[bands[0]..bands[1]].iter().sum::<u64>() * self.groups[groups[0]..groups[1]].iter().sum::<u64>()
     }
 
-    /// The items of each of `threads`, in order.
-    pub fn split(&self, threads: usize) -> Vec<Vec<Item>> {
-        let mut items = vec![Vec::new(); threads.max(1)];
+    /// The pieces of each of `threads`, in order.
+    pub fn split(&self, threads: usize) -> Vec<Vec<Piece>> {
+        let mut pieces = vec![Vec::new(); threads.max(1)];
         let Work { parts, bands, groups, band_bytes, group_bytes } = self;
         let work = Box { parts: *parts, bands, groups, band_bytes: *band_bytes, group_bytes: *group_bytes };
-        work.split(threads, |thread, Piece { part, bands, groups }| {
-            items[thread].push(Item { part, bands: bands[0]..bands[1], groups: groups[0]..groups[1] });
-        });
-        items
+        work.split(threads, |thread, piece| pieces[thread].push(piece));
+        pieces
     }
 
     /// How many bands are gone through together.
@@ -73,11 +62,12 @@ mod tests {
                 let work = Work { parts, bands, groups, band_bytes, group_bytes: 4096 };
                 let mut seen = vec![0; parts as usize * work.bands.len() * work.groups.len()];
                 let split = work.split(threads);
-                let costs: Vec<u64> = split.iter().map(|items| items.iter().map(|item| work.item_cost(item)).sum()).collect();
-                for item in split.iter().flatten() {
-                    for band in item.bands.clone() {
-                        for group in item.groups.clone() {
-                            seen[(item.part as usize * work.bands.len() + band) * work.groups.len() + group] += 1;
+                let costs: Vec<u64> =
+                    split.iter().map(|pieces| pieces.iter().map(|piece| work.piece_cost(piece)).sum()).collect();
+                for piece in split.iter().flatten() {
+                    for band in piece.bands[0]..piece.bands[1] {
+                        for group in piece.groups[0]..piece.groups[1] {
+                            seen[(piece.part as usize * work.bands.len() + band) * work.groups.len() + group] += 1;
                         }
                     }
                 }

@@ -140,7 +140,7 @@ fn check_compiled(
     let mut packed = vec![f32::from_bits(UNWRITTEN); compiled.packing.elements() as usize];
     assert!(compiled.packing.pack(&args[contract.weight.0], &mut packed));
     assert!(!compiled.packing.pack(&args[contract.weight.0][1..], &mut packed.clone()), "an element is missing");
-    let whole = Compiled::Direct(Box::new(compiled.clone()));
+    let whole = Compiled::from(compiled.clone());
     let mut pieces = vec![0f32; packed.len()];
     for piece in 0..whole.n_pieces() {
         // SAFETY: the packed weights are as long as they should be, and nobody else writes them.
@@ -159,11 +159,12 @@ fn check_compiled(
     let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
     running(format!("{isa:?} {contract:?}"));
     let mut cost = 0;
-    for item in compiled.work.split(threads).into_iter().flatten() {
-        cost += compiled.work.item_cost(&item);
+    for piece in compiled.work.split(threads).into_iter().flatten() {
+        cost += compiled.work.piece_cost(&piece);
+        let packed = packed.as_ptr().cast();
         // SAFETY: the code is this contraction's, made for an instruction set this machine has; the arguments are as long as
         // its views reach.
-        unsafe { compiled.run(code.address(0).unwrap(), &pointers, packed.as_ptr(), &item) };
+        unsafe { whole.sum().run(code.address(0).unwrap(), &pointers, packed, std::ptr::null_mut(), &piece) };
     }
     assert_eq!(cost, compiled.work.cost());
     for (at, (found, expected)) in fenced[contract.out.0].values().iter().zip(&expected).enumerate() {
@@ -476,9 +477,11 @@ fn few_points_times_rows_stay_within_the_bound() {
             let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
             running(format!("{isa:?} {contract:?}"));
             assert!(!compiled.is_packed());
-            for item in compiled.work.split(1 + round % 3).into_iter().flatten() {
+            let compiled = Compiled::from(compiled);
+            for piece in compiled.split(1 + round % 3).into_iter().flatten() {
+                let (packed, scratch) = (std::ptr::null(), std::ptr::null_mut());
                 // SAFETY: the code is this contraction's; the arguments are as long as its views reach.
-                unsafe { compiled.run(code.address(0).unwrap(), &pointers, std::ptr::null(), &item) };
+                unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) };
             }
             // Twice the bound for the chain, as the chain itself has an error of its own.
             let u = 2f64.powi(-24);
@@ -513,11 +516,13 @@ fn winograd_error(contract: &Contract, size: Size, isa: Isa, threads: usize, rng
     let packed = Fenced::new(&packed, side).read_only();
     let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
     running(format!("{isa:?} {size:?} {contract:?}"));
-    for items in compiled.work.split(threads) {
+    let compiled = Compiled::from(compiled);
+    for pieces in compiled.split(threads) {
         let scratch = Fenced::new(&vec![f32::NAN; compiled.scratch_len()], side);
-        for item in items {
+        for piece in pieces {
+            let (packed, scratch) = (packed.as_ptr().cast(), scratch.as_mut_ptr().cast());
             // SAFETY: the code is this convolution's; the arguments are as long as its views reach, the scratch memory as it asks.
-            unsafe { compiled.run(code.address(0).unwrap(), &pointers, packed.as_ptr(), scratch.as_mut_ptr(), &item) };
+            unsafe { compiled.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) };
         }
     }
     let (mut error, mut scale) = (0.0, 0.0);

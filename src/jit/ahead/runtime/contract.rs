@@ -1,5 +1,7 @@
-//! Sums of products: the calls of their tiles' code, as `jit::contract` makes them for programs in memory.
+//! Sums of products: the calls of their tiles' code, for programs in memory as for artifacts. What the words say is written by
+//! `jit::contract::flat`.
 
+use super::layout::method;
 use super::split::{Box, Piece};
 use super::words::Words;
 
@@ -24,18 +26,18 @@ unsafe fn call(code: *const u8, entry: i64, frame: &[i64], table: &[i64], n_rows
 
 /// Where a stream begins: an argument, and bytes.
 #[derive(Clone, Copy)]
-struct Place {
+struct Place<'a> {
     arg: usize,
     offset: i64,
     part: i64,
     /// Of each group of columns; none where it is the same for all.
-    groups: &'static [i64],
+    groups: &'a [i64],
 }
 
-impl Place {
-    const NONE: Place = Place { arg: 0, offset: 0, part: 0, groups: &[] };
+impl<'a> Place<'a> {
+    const NONE: Place<'a> = Place { arg: 0, offset: 0, part: 0, groups: &[] };
 
-    fn read(words: &mut Words) -> Place {
+    fn read(words: &mut Words<'a>) -> Place<'a> {
         Place { arg: words.number(), offset: words.signed(), part: words.signed(), groups: words.list() }
     }
 
@@ -46,13 +48,13 @@ impl Place {
 
 /// Streams: the output's, then the operands'.
 #[derive(Clone, Copy)]
-struct Streams {
+struct Streams<'a> {
     n: usize,
-    of: [Place; MAX_STREAMS],
+    of: [Place<'a>; MAX_STREAMS],
 }
 
-impl Streams {
-    fn read(words: &mut Words) -> Streams {
+impl<'a> Streams<'a> {
+    fn read(words: &mut Words<'a>) -> Streams<'a> {
         let mut streams = Streams { n: words.number(), of: [Place::NONE; MAX_STREAMS] };
         streams.of[..streams.n].iter_mut().for_each(|place| *place = Place::read(words));
         streams
@@ -60,17 +62,50 @@ impl Streams {
 }
 
 /// What is split among threads.
-pub fn work(words: &mut Words) -> Box<'static> {
+pub fn work<'a>(words: &mut Words<'a>) -> Box<'a> {
     Box { parts: words.word(), band_bytes: words.word(), group_bytes: words.word(), bands: words.sizes(), groups: words.sizes() }
 }
 
-/// A sum of products with its code.
+/// A sum of products with its code, whichever way it is computed.
 #[derive(Clone, Copy)]
-pub struct Direct {
-    input: Place,
+pub enum Sum<'a> {
+    Direct(Direct<'a>),
+    Tiles(Tiles<'a>),
+}
+
+impl<'a> Sum<'a> {
+    /// `image` is where the places in the words are counted from.
+    pub fn read(words: &mut Words<'a>, image: Words<'a>) -> Sum<'a> {
+        match words.word() {
+            method::TILES => Sum::Tiles(Tiles::read(words, image)),
+            _ => Sum::Direct(Direct::read(words)),
+        }
+    }
+
+    /// Computes a piece.
+    ///
+    /// # Safety
+    /// `code` is that of this sum, executable on this machine; `packed` holds its weights, if it packs any; `args` are its
+    /// arguments, each as large as it was compiled for, and `scratch` as large as it asks. Nobody else writes any of them or
+    /// reads this piece's output meanwhile.
+    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, scratch: *mut u8, piece: &Piece) {
+        // SAFETY: the caller vouches for it.
+        unsafe {
+            match self {
+                Sum::Direct(direct) => direct.run(code, args, packed, piece),
+                Sum::Tiles(tiles) => tiles.run(code, args, packed, scratch, piece),
+            }
+        }
+    }
+}
+
+/// A sum of products by tiles of points and columns.
+#[derive(Clone, Copy)]
+pub struct Direct<'a> {
+    input: Place<'a>,
     /// Where weights lie that are read as they come.
-    weights: Option<Place>,
-    streams: Streams,
+    weights: Option<Place<'a>>,
+    streams: Streams<'a>,
     /// Bytes from one part to the next in the packed weights, and from one group of columns to the next.
     weight_part: i64,
     weight_group: i64,
@@ -78,17 +113,17 @@ pub struct Direct {
     n_bands: usize,
     n_groups: usize,
     /// Where the runs of each band begin, and where those of the last one end.
-    bands: &'static [i64],
+    bands: &'a [i64],
     /// Shape, first row and the row behind the last one.
-    runs: &'static [i64],
+    runs: &'a [i64],
     /// Where each tile begins in each stream.
-    table: &'static [i64],
+    table: &'a [i64],
     /// Of each shape the code for whole groups of columns and for the last one, and the bytes of next weights that it brings near.
-    shapes: &'static [i64],
+    shapes: &'a [i64],
 }
 
-impl Direct {
-    pub fn read(words: &mut Words) -> Direct {
+impl<'a> Direct<'a> {
+    fn read(words: &mut Words<'a>) -> Direct<'a> {
         let input = Place::read(words);
         let weights = (words.word() != 0).then(|| Place::read(words));
         Direct {
@@ -107,12 +142,9 @@ impl Direct {
         }
     }
 
-    /// Computes a piece.
-    ///
     /// # Safety
-    /// `code` is that of this sum on a machine of its instruction set, `packed` holds its weights, `args` are its arguments,
-    /// each as large as it was compiled for; nobody else writes them or reads this piece's output meanwhile.
-    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, piece: &Piece) {
+    /// As [`Sum::run`].
+    unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, piece: &Piece) {
         let part = piece.part as i64;
         let mut frame = [0i64; FRAME];
         let n = self.streams.n;
@@ -169,10 +201,10 @@ impl Direct {
 
 /// A convolution by Winograd's tiles with its code.
 #[derive(Clone, Copy)]
-pub struct Tiles {
-    input: Place,
+pub struct Tiles<'a> {
+    input: Place<'a>,
     /// Of single vectors of columns.
-    streams: Streams,
+    streams: Streams<'a>,
     n_products: usize,
     /// Bytes of scratch memory from one product to the next: of its input, and of its result.
     steps: [usize; 2],
@@ -184,13 +216,13 @@ pub struct Tiles {
     groups_at_once: usize,
     /// Bytes of the packed weights of one product.
     product_bytes: usize,
-    /// Where the words of each block are.
-    blocks: &'static [u64],
-    image: *const u8,
+    /// Where the words of each block are in the image.
+    blocks: &'a [u64],
+    image: Words<'a>,
 }
 
-impl Tiles {
-    pub fn read(words: &mut Words, image: *const u8) -> Tiles {
+impl<'a> Tiles<'a> {
+    fn read(words: &mut Words<'a>, image: Words<'a>) -> Tiles<'a> {
         Tiles {
             input: Place::read(words),
             streams: Streams::read(words),
@@ -206,17 +238,13 @@ impl Tiles {
         }
     }
 
-    /// Computes a piece.
-    ///
     /// # Safety
-    /// As [`Direct::run`]; nobody else uses the scratch memory, which is as large as the image says.
-    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, scratch: *mut u8, piece: &Piece) {
+    /// As [`Sum::run`].
+    unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, scratch: *mut u8, piece: &Piece) {
         let made = scratch.wrapping_add(self.n_products * self.steps[0]);
         for &block in &self.blocks[piece.bands[0]..piece.bands[1]] {
-            // SAFETY: the block's words are where the image says.
-            let mut words = unsafe { Words::at(self.image, block) };
-            // SAFETY: as above.
-            let products = Direct::read(&mut unsafe { Words::at(self.image, words.word()) });
+            let mut words = self.image.behind(block);
+            let products = Direct::read(&mut self.image.behind(words.word()));
             let frame = [args[self.input.arg] as i64 + self.input.offset, scratch as i64];
             for _ in 0..words.number() {
                 let (entry, table) = (words.signed(), words.list());

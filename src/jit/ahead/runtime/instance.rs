@@ -5,18 +5,20 @@ use super::pool::{MAX_THREADS, Pool, Threads, Worker};
 use super::step::{Means, Step};
 use super::system::{Heap, cores};
 use super::words::{Words, text};
+use core::marker::PhantomData;
 use core::ptr::null_mut;
 
 /// An image in memory that stays as it is.
 #[derive(Clone, Copy)]
-pub struct Image {
+pub struct Image<'a> {
     start: *const u8,
+    of: PhantomData<&'a [u8]>,
 }
 
 /// A tensor that goes in or comes out.
 #[derive(Clone, Copy)]
-pub struct Port {
-    image: *const u8,
+pub struct Port<'a> {
+    image: Image<'a>,
     words: *const u64,
 }
 
@@ -37,11 +39,11 @@ pub struct Fault {
     pub behind: [u64; 2],
 }
 
-impl Image {
+impl<'a> Image<'a> {
     /// # Safety
-    /// An image of this version is there, its code executable, as long as anything made of it lives.
-    pub const unsafe fn at(start: *const u8) -> Image {
-        Image { start }
+    /// An image of this version is there, its code executable, as long as `'a`.
+    pub const unsafe fn at(start: *const u8) -> Image<'a> {
+        Image { start, of: PhantomData }
     }
 
     fn head(&self, at: usize) -> u64 {
@@ -61,21 +63,21 @@ impl Image {
         self.head(head::N_OUTPUTS) as usize
     }
 
-    pub fn input(&self, at: usize) -> Option<Port> {
+    pub fn input(&self, at: usize) -> Option<Port<'a>> {
         (at < self.n_inputs()).then(|| self.port(at))
     }
 
-    pub fn output(&self, at: usize) -> Option<Port> {
+    pub fn output(&self, at: usize) -> Option<Port<'a>> {
         (at < self.n_outputs()).then(|| self.port(self.n_inputs() + at))
     }
 
-    fn port(&self, at: usize) -> Port {
+    fn port(&self, at: usize) -> Port<'a> {
         let start = self.head(head::PORTS) as usize + 8 * port::WORDS * at;
-        Port { image: self.start, words: self.start.wrapping_add(start).cast() }
+        Port { image: *self, words: self.start.wrapping_add(start).cast() }
     }
 
     /// The text behind two words of the head, with a 0 behind it.
-    pub fn text(&self, at: usize) -> &'static [u8] {
+    pub fn text(&self, at: usize) -> &'a [u8] {
         // SAFETY: the image has it.
         unsafe { text(self.start, [self.head(at), self.head(at + 1)]) }
     }
@@ -88,51 +90,51 @@ impl Image {
     }
 }
 
-impl Port {
+impl<'a> Port<'a> {
     fn word(&self, at: usize) -> u64 {
         // SAFETY: a port has so many words.
         unsafe { self.words.add(at).read() }
     }
 
     /// The name, with a 0 behind it.
-    pub fn name(&self) -> &'static [u8] {
+    pub fn name(&self) -> &'a [u8] {
         // SAFETY: the image has it.
-        unsafe { text(self.image, [self.word(port::NAME), self.word(port::NAME + 1)]) }
+        unsafe { text(self.image.start, [self.word(port::NAME), self.word(port::NAME + 1)]) }
     }
 
     /// The dtype as Relay writes it, with a 0 behind it.
-    pub fn dtype(&self) -> &'static [u8] {
+    pub fn dtype(&self) -> &'a [u8] {
         // SAFETY: the image has it.
-        unsafe { text(self.image, [self.word(port::DTYPE), self.word(port::DTYPE + 1)]) }
+        unsafe { text(self.image.start, [self.word(port::DTYPE), self.word(port::DTYPE + 1)]) }
     }
 
     pub fn bytes(&self) -> usize {
         self.word(port::BYTES) as usize
     }
 
-    pub fn shape(&self) -> &'static [u64] {
-        let start = self.image.wrapping_add(self.word(port::DIMS) as usize);
+    pub fn shape(&self) -> &'a [u64] {
+        let start = self.image.start.wrapping_add(self.word(port::DIMS) as usize);
         // SAFETY: the image has as many dimensions as the rank says.
         unsafe { core::slice::from_raw_parts(start.cast(), self.word(port::RANK) as usize) }
     }
 }
 
 /// What one run after the other uses.
-pub struct Instance {
-    image: Image,
+pub struct Instance<'a> {
+    image: Image<'a>,
     heap: Heap,
-    memory: Memory,
+    memory: Memory<'a>,
     crew: Crew,
     level: u32,
 }
 
-/// The memory of a program's runs, and its steps on it.
+/// The memory of a program's runs, and its steps on it. What it borrows lies in the image, and in the heap beside it.
 #[derive(Clone, Copy)]
-struct Memory {
+struct Memory<'a> {
     means: Means,
-    steps: &'static [Step],
-    inputs: &'static [*mut u8],
-    outputs: &'static [*mut u8],
+    steps: &'a [Step<'a>],
+    inputs: &'a [*mut u8],
+    outputs: &'a [*mut u8],
 }
 
 /// The threads of runs.
@@ -144,18 +146,18 @@ struct Crew {
 }
 
 // SAFETY: all that it points at is its own or never written; a run needs the instance for itself.
-unsafe impl Send for Instance {}
+unsafe impl Send for Instance<'_> {}
 
-impl Instance {
+impl<'a> Instance<'a> {
     /// Memory and threads for runs: `n_threads` of them, as many as there are cores for 0, fewer where the system gives no
     /// more. `level` is that of the target, 0 for the best one that `runs` here.
     pub fn new(
-        image: Image,
+        image: Image<'a>,
         n_threads: usize,
         level: u32,
         runs: impl Fn(u32) -> bool,
         threads: Option<Threads>,
-    ) -> Result<Instance, NoInstance> {
+    ) -> Result<Instance<'a>, NoInstance> {
         let target = image.target(level, runs).ok_or(NoInstance::Machine)?;
         let mut heap = Heap::new();
         let crew = Crew::start(n_threads, threads, &mut heap);
@@ -176,7 +178,7 @@ impl Instance {
         }
     }
 
-    pub fn image(&self) -> Image {
+    pub fn image(&self) -> Image<'a> {
         self.image
     }
 
@@ -217,13 +219,13 @@ impl Instance {
     }
 
     /// The words of a fault: before the index, and behind it.
-    pub fn words(&self, fault: &Fault) -> [&'static [u8]; 2] {
+    pub fn words(&self, fault: &Fault) -> [&'a [u8]; 2] {
         // SAFETY: the image has the texts that its steps name.
         [fault.before, fault.behind].map(|place| unsafe { text(self.image.start, place) })
     }
 }
 
-impl Drop for Instance {
+impl Drop for Instance<'_> {
     fn drop(&mut self) {
         self.crew.end();
         // SAFETY: threads are gone, and nobody else knows the memory.
@@ -261,9 +263,9 @@ impl Crew {
     }
 }
 
-impl Memory {
+impl<'a> Memory<'a> {
     /// `None` where there is none.
-    fn of(image: &Image, target: u64, n_threads: usize, heap: &mut Heap) -> Option<Memory> {
+    fn of(image: &Image<'a>, target: u64, n_threads: usize, heap: &mut Heap) -> Option<Memory<'a>> {
         let word = |at: usize| image.word(target + 8 * at as u64);
         let arena = heap.bytes(word(target::ARENA) as usize)?;
         let more = n_threads.saturating_sub(word(target::THREADS) as usize);
@@ -296,7 +298,7 @@ impl Memory {
 }
 
 /// Room for each of some ports.
-fn ports(heap: &mut Heap, n: usize, port: impl Fn(usize) -> Option<Port>) -> Option<&'static [*mut u8]> {
+fn ports<'a>(heap: &mut Heap, n: usize, port: impl Fn(usize) -> Option<Port<'a>>) -> Option<&'a [*mut u8]> {
     let places = heap.take(n, null_mut())?;
     for (at, place) in places.iter_mut().enumerate() {
         *place = heap.bytes(port(at)?.bytes())?;

@@ -4,7 +4,7 @@ use super::words::Words;
 
 /// How weights are packed. A *piece* is a group of columns of a part; pieces do not overlap.
 #[derive(Clone, Copy)]
-pub struct Packing {
+pub struct Packing<'a> {
     parts: usize,
     /// In the source: the first element, and from one part to the next.
     offset: i64,
@@ -17,14 +17,14 @@ pub struct Packing {
     width: usize,
     total_width: usize,
     /// The steps of the sum in the source, and where each column is.
-    steps: &'static [i64],
-    columns: &'static [i64],
+    steps: &'a [i64],
+    columns: &'a [i64],
     /// Of tiles: outputs a side, from one product's weights to the next, and the steps of the window's rows and columns.
     tiles: Option<[i64; 4]>,
 }
 
-impl Packing {
-    pub fn read(words: &mut Words) -> Packing {
+impl<'a> Packing<'a> {
+    pub fn read(words: &mut Words<'a>) -> Packing<'a> {
         Packing {
             parts: words.number(),
             offset: words.signed(),

@@ -1,4 +1,13 @@
-//! Which thread computes what of a sum of products: the cut of `jit::contract::schedule`, in which order and why being said there.
+//! Which thread computes what: equal parts, and the box of a sum of products, whose order `jit::contract::schedule` explains.
+
+use core::ops::Range;
+
+/// The `index`-th of `n_parts` parts of `0..n`: in order, their sizes differing by one at most.
+pub fn part(n: usize, index: usize, n_parts: usize) -> Range<usize> {
+    let (size, larger) = (n / n_parts, n % n_parts);
+    let start = index * size + index.min(larger);
+    start..start + size + usize::from(index < larger)
+}
 
 /// A box of work: independent parts × bands of points × groups of columns.
 #[derive(Clone, Copy)]

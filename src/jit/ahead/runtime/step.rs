@@ -1,11 +1,11 @@
 //! The steps of a program: what each does, and its threads' shares.
 
-use super::contract::{self, Direct, Tiles};
+use super::contract::{self, Sum};
 use super::instance::Fault;
-use super::layout::{MAX_RANK, kind, method, outside, weights};
+use super::layout::{MAX_RANK, kind, outside, weights};
 use super::pack::Packing;
 use super::pool::Pool;
-use super::split::Piece;
+use super::split::{Piece, part};
 use super::system::Heap;
 use super::words::Words;
 
@@ -13,7 +13,7 @@ use super::words::Words;
 type Nest = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
 
 /// Buffers by number.
-pub type Args = &'static [*mut u8];
+type Args<'a> = &'a [*mut u8];
 
 /// What is the same for all steps.
 #[derive(Clone, Copy)]
@@ -28,13 +28,20 @@ pub struct Means {
 
 /// The scratch memory of a step: what all threads see, behind it that of each thread for which there is some in the arena.
 #[derive(Clone, Copy)]
-struct Scratch {
-    start: *mut u8,
-    shared: usize,
-    own: usize,
-    threads: usize,
-    beyond: *mut u8,
+pub struct Scratch {
+    pub start: *mut u8,
+    /// Bytes of what all see, and of each thread's own.
+    pub shared: usize,
+    pub own: usize,
+    pub threads: usize,
+    /// That of the other threads.
+    pub beyond: *mut u8,
 }
+
+// SAFETY: each thread has a stretch of its own, and what all see is written before they begin.
+unsafe impl Send for Scratch {}
+// SAFETY: as above.
+unsafe impl Sync for Scratch {}
 
 impl Scratch {
     fn read(words: &mut Words, means: &Means) -> Scratch {
@@ -43,7 +50,7 @@ impl Scratch {
     }
 
     /// That of a thread.
-    fn own(&self, thread: usize) -> *mut u8 {
+    pub fn own(&self, thread: usize) -> *mut u8 {
         match thread.checked_sub(self.threads) {
             None => self.start.wrapping_add(self.shared + thread * self.own),
             Some(more) => self.beyond.wrapping_add(more * self.own),
@@ -54,19 +61,19 @@ impl Scratch {
 /// A step, ready to run.
 #[derive(Clone, Copy)]
 #[allow(clippy::large_enum_variant, reason = "nothing is boxed here: there is no allocator, and steps are few")]
-pub enum Step {
+pub enum Step<'a> {
     Nothing,
-    Zero { at: *mut u8, stretches: &'static [i64] },
-    Move { from: *mut u8, to: *mut u8, together: usize, dims: &'static [i64], steps: [&'static [i64]; 2] },
-    Positions(Positions),
+    Zero { at: *mut u8, stretches: &'a [i64] },
+    Move { from: *mut u8, to: *mut u8, together: usize, dims: &'a [i64], steps: [&'a [i64]; 2] },
+    Positions(Positions<'a>),
     Guard { at: *mut u8, code: u32, message: [u64; 2] },
-    Nest { entry: Nest, args: Args, n_items: usize, alone: bool },
-    Contract(Contract),
+    Nest { entry: Nest, args: Args<'a>, n_items: usize, alone: bool },
+    Contract(Contract<'a>),
 }
 
 /// Integers as positions inside of axes.
 #[derive(Clone, Copy)]
-pub struct Positions {
+pub struct Positions<'a> {
     from: *mut u8,
     to: *mut u8,
     /// Bytes of an index, and whether it has a sign.
@@ -77,7 +84,7 @@ pub struct Positions {
     part: usize,
     n: usize,
     /// Of each axis its length, and what is said of an index outside: a code, and the texts before and behind the index.
-    axes: &'static [i64],
+    axes: &'a [i64],
 }
 
 /// Words of an axis.
@@ -85,31 +92,25 @@ const AXIS: usize = 6;
 
 /// A sum of products with its threads' shares.
 #[derive(Clone, Copy)]
-pub struct Contract {
-    args: Args,
+pub struct Contract<'a> {
+    args: Args<'a>,
     scratch: Scratch,
-    method: Method,
-    weights: Weights,
+    sum: Sum<'a>,
+    weights: Weights<'a>,
     /// Where the pieces of each thread begin, and where those of the last one end.
-    shares: &'static [u32],
-    pieces: &'static [Piece],
+    shares: &'a [u32],
+    pieces: &'a [Piece],
 }
 
 #[derive(Clone, Copy)]
-enum Method {
-    Direct(Direct),
-    Tiles(Tiles),
-}
-
-#[derive(Clone, Copy)]
-enum Weights {
+enum Weights<'a> {
     At(*const u8),
-    EachRun(*mut u8, Packing),
+    EachRun(*mut u8, Packing<'a>),
 }
 
-impl Step {
+impl<'a> Step<'a> {
     /// Reads a step; `None` where there is no memory.
-    pub fn read(words: &mut Words, means: &Means, buffers: &[*mut u8], threads: usize, heap: &mut Heap) -> Option<Step> {
+    pub fn read(words: &mut Words<'a>, means: &Means, buffers: &[*mut u8], threads: usize, heap: &mut Heap) -> Option<Step<'a>> {
         let buffer = |words: &mut Words| buffers[words.number()];
         Some(match words.word() {
             kind::ZERO => Step::Zero { at: buffer(words), stretches: words.list() },
@@ -175,10 +176,10 @@ impl Step {
                 } else {
                     let args = Apart(args);
                     pool.run(&|thread| {
-                        let [begin, end] = part(*n_items, thread, threads);
-                        if begin < end {
+                        let items = part(*n_items, thread, threads);
+                        if !items.is_empty() {
                             // SAFETY: as above; items are independent of each other.
-                            unsafe { entry(args.get().as_ptr(), begin, end) };
+                            unsafe { entry(args.get().as_ptr(), items.start, items.end) };
                         }
                     });
                 }
@@ -190,8 +191,8 @@ impl Step {
     }
 }
 
-impl Contract {
-    fn read(words: &mut Words, means: &Means, buffers: &[*mut u8], threads: usize, heap: &mut Heap) -> Option<Contract> {
+impl<'a> Contract<'a> {
+    fn read(words: &mut Words<'a>, means: &Means, buffers: &[*mut u8], threads: usize, heap: &mut Heap) -> Option<Contract<'a>> {
         let args = args(words, buffers, heap)?;
         let alone = words.word() != 0;
         let scratch = Scratch::read(words, means);
@@ -201,10 +202,8 @@ impl Contract {
             _ => Weights::At(core::ptr::null()),
         };
         let work = contract::work(words);
-        let method = match words.word() {
-            method::TILES => Method::Tiles(Tiles::read(words, means.image)),
-            _ => Method::Direct(Direct::read(words)),
-        };
+        // SAFETY: the words name places of their own image.
+        let sum = Sum::read(words, unsafe { Words::at(means.image, 0) });
         let threads = if alone { 1 } else { threads };
         let mut n = 0;
         work.split(threads, |_, _| n += 1);
@@ -220,7 +219,7 @@ impl Contract {
             pieces[at] = piece;
             at += 1;
         });
-        Some(Contract { args, scratch, method, weights, shares, pieces })
+        Some(Contract { args, scratch, sum, weights, shares, pieces })
     }
 
     /// # Safety
@@ -233,8 +232,7 @@ impl Contract {
             let (source, to) = (Apart(source), Apart(self.scratch.start.cast::<f32>()));
             let packing = Apart(packing);
             each(&|thread| {
-                let [begin, end] = part(packing.get().n_pieces(), thread, n_shares);
-                for piece in begin..end {
+                for piece in part(packing.get().n_pieces(), thread, n_shares) {
                     // SAFETY: the scratch memory has room for them, and each piece is packed by one thread.
                     unsafe { packing.get().pack(*source.get(), *to.get(), piece) };
                 }
@@ -249,18 +247,13 @@ impl Contract {
             let own = this.scratch.own(thread);
             for piece in &this.pieces[this.shares[thread] as usize..this.shares[thread + 1] as usize] {
                 // SAFETY: no two pieces write the same element, and no two threads have the same scratch memory.
-                unsafe {
-                    match &this.method {
-                        Method::Direct(direct) => direct.run(means.code, this.args, packed, piece),
-                        Method::Tiles(tiles) => tiles.run(means.code, this.args, packed, own, piece),
-                    }
-                }
+                unsafe { this.sum.run(means.code, this.args, packed, own, piece) };
             }
         });
     }
 }
 
-impl Positions {
+impl Positions<'_> {
     /// # Safety
     /// The buffers are as large as the image says.
     unsafe fn run(&self) -> Result<(), Fault> {
@@ -281,18 +274,10 @@ impl Positions {
                 }
             };
             let axis = &self.axes[at / self.part * AXIS..][..AXIS];
-            let length = i128::from(axis[0]);
-            let found = match self.outside {
-                _ if (0..length).contains(&index) => index as i32,
-                outside::NEAREST => index.clamp(0, length - 1) as i32,
-                // Both fit 65 bits, and the length 63.
-                outside::ROUND => index.rem_euclid(length) as i32,
-                outside::NOWHERE => -1,
-                _ => {
-                    let texts = [axis[2], axis[3], axis[4], axis[5]].map(|word| word as u64);
-                    let [before, behind] = [[texts[0], texts[1]], [texts[2], texts[3]]];
-                    return Err(Fault { code: axis[1] as u32, before, index: Some(index), behind });
-                }
+            let Some(found) = position(index, axis[0].into(), self.outside) else {
+                let texts = [axis[2], axis[3], axis[4], axis[5]].map(|word| word as u64);
+                let [before, behind] = [[texts[0], texts[1]], [texts[2], texts[3]]];
+                return Err(Fault { code: axis[1] as u32, before, index: Some(index), behind });
             };
             // SAFETY: there is room for each.
             unsafe { to.wrapping_add(at).write(found) };
@@ -301,26 +286,32 @@ impl Positions {
     }
 }
 
+/// The position that an index of at most 65 bits is inside of an axis; `outside` ([`outside`]) says what becomes of one that lies
+/// outside. `None` where that fails.
+#[inline]
+pub fn position(index: i128, length: i128, outside: u64) -> Option<i32> {
+    Some(match outside {
+        _ if (0..length).contains(&index) => index as i32,
+        outside::NEAREST => index.clamp(0, length - 1) as i32,
+        outside::ROUND => index.rem_euclid(length) as i32,
+        outside::NOWHERE => -1,
+        _ => return None,
+    })
+}
+
 /// Buffers that the words name, as the list that code takes.
-fn args(words: &mut Words, buffers: &[*mut u8], heap: &mut Heap) -> Option<Args> {
+fn args<'a>(words: &mut Words, buffers: &[*mut u8], heap: &mut Heap) -> Option<Args<'a>> {
     let list = words.sizes();
     let args = heap.take(list.len(), core::ptr::null_mut())?;
     args.iter_mut().zip(list).for_each(|(arg, &buffer)| *arg = buffers[buffer as usize]);
     Some(args)
 }
 
-/// The `index`-th of `n_parts` parts of `0..n`: in order, their sizes differing by one at most.
-fn part(n: usize, index: usize, n_parts: usize) -> [usize; 2] {
-    let (size, larger) = (n / n_parts, n % n_parts);
-    let start = index * size + index.min(larger);
-    [start, start + size + usize::from(index < larger)]
-}
-
 /// Moves elements, `together` bytes at a time; steps are in bytes.
 ///
 /// # Safety
 /// Every place lies in one of two buffers, which do not overlap.
-unsafe fn move_elements(mut from: *const u8, mut to: *mut u8, together: usize, dims: &[i64], steps: [&[i64]; 2]) {
+pub unsafe fn move_elements(mut from: *const u8, mut to: *mut u8, together: usize, dims: &[i64], steps: [&[i64]; 2]) {
     let total: i64 = dims.iter().product();
     let mut index = [0i64; MAX_RANK];
     for _ in 0..total {

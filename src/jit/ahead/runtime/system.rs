@@ -103,7 +103,7 @@ impl Heap {
     }
 
     /// Room for `n` values, all `value`; `None` where there is none.
-    pub fn take<T: Copy>(&mut self, n: usize, value: T) -> Option<&'static mut [T]> {
+    pub fn take<'a, T: Copy + 'a>(&mut self, n: usize, value: T) -> Option<&'a mut [T]> {
         let start = self.bytes(n.checked_mul(size_of::<T>())?)?.cast::<T>();
         for at in 0..n {
             // SAFETY: the room is for so many.

@@ -1,18 +1,31 @@
 //! Words one after the other.
 
-/// A place among the words of an image.
+use core::marker::PhantomData;
+
+/// A place among words that stay as they are.
 #[derive(Clone, Copy)]
-pub struct Words {
+pub struct Words<'a> {
     at: *const u64,
+    of: PhantomData<&'a [u64]>,
 }
 
-impl Words {
-    /// The words from a byte of an image on.
+// SAFETY: words are only read.
+unsafe impl Send for Words<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Words<'_> {}
+
+impl<'a> Words<'a> {
+    /// The words from a byte behind a start on.
     ///
     /// # Safety
-    /// Words are there, and as many as are asked for.
-    pub unsafe fn at(image: *const u8, byte: u64) -> Words {
-        Words { at: image.wrapping_add(byte as usize).cast() }
+    /// Words are there, and as many as are asked for, here or [behind](Words::behind).
+    pub const unsafe fn at(start: *const u8, byte: u64) -> Words<'a> {
+        Words { at: start.wrapping_add(byte as usize).cast(), of: PhantomData }
+    }
+
+    /// The words so many bytes behind these.
+    pub fn behind(self, bytes: u64) -> Words<'a> {
+        Words { at: self.at.wrapping_byte_add(bytes as usize), of: PhantomData }
     }
 
     pub fn word(&mut self) -> u64 {
@@ -31,16 +44,16 @@ impl Words {
     }
 
     /// A list: its length and so many words.
-    pub fn list(&mut self) -> &'static [i64] {
+    pub fn list(&mut self) -> &'a [i64] {
         let n = self.number();
-        // SAFETY: as above; an image outlives its instances.
+        // SAFETY: as above.
         let list = unsafe { core::slice::from_raw_parts(self.at.cast(), n) };
         self.at = self.at.wrapping_add(n);
         list
     }
 
     /// As [`Words::list`], of numbers without a sign.
-    pub fn sizes(&mut self) -> &'static [u64] {
+    pub fn sizes(&mut self) -> &'a [u64] {
         let n = self.number();
         // SAFETY: as above.
         let list = unsafe { core::slice::from_raw_parts(self.at, n) };
@@ -53,7 +66,7 @@ impl Words {
 ///
 /// # Safety
 /// The image has it.
-pub unsafe fn text(image: *const u8, place: [u64; 2]) -> &'static [u8] {
+pub unsafe fn text<'a>(image: *const u8, place: [u64; 2]) -> &'a [u8] {
     // SAFETY: the caller promises it.
     unsafe { core::slice::from_raw_parts(image.wrapping_add(place[0] as usize), place[1] as usize) }
 }

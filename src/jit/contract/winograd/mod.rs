@@ -15,7 +15,7 @@ use super::choose::{self, Choice};
 use super::emit::LINE;
 use super::epilogue::Epilogue;
 use super::points::{Cut, Parts, PointDim, Shape};
-use super::schedule::{Item, Work};
+use super::schedule::Work;
 use super::{Contraction, Packing, Place, Plan, compile_with, places};
 use crate::jit::asm::Asm;
 use crate::kernel::{Body, Columns, Contract, ContractDim, Instr, Target, Val};
@@ -466,76 +466,5 @@ impl Winograd {
             self.products[0].describe(),
             self.groups_at_once
         )
-    }
-
-    /// Computes an item.
-    ///
-    /// # Safety
-    /// As [`Contraction::run`]; `packed` holds what [`Filters::pack`] made, and `scratch` has [`Winograd::scratch_len`]
-    /// elements that nobody else uses.
-    pub unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const f32, scratch: *mut f32, item: &Item) {
-        let made = scratch.wrapping_add(self.size.products() * self.steps[0] as usize);
-        for block in &self.blocks[item.bands.clone()] {
-            let frame = [args[self.input.arg] as i64 + self.input.offset, scratch as i64];
-            for (entry, table) in &block.inputs {
-                // SAFETY: the entry is an input's transform, whose table has two columns; the caller vouches for the rest.
-                unsafe { super::call(code, *entry, &frame, table, table.len() / 2) };
-            }
-            let mut first = item.groups.start;
-            while first < item.groups.end {
-                let groups = first..item.groups.end.min(first + self.groups_at_once);
-                // SAFETY: as this function.
-                unsafe {
-                    self.multiply(code, block, packed, scratch, made, groups.clone());
-                    self.output(code, block, args, made, groups.clone());
-                }
-                first = groups.end;
-            }
-        }
-    }
-
-    /// # Safety
-    /// As [`Winograd::run`].
-    unsafe fn multiply(
-        &self,
-        code: *const u8,
-        block: &Block,
-        packed: *const f32,
-        scratch: *mut f32,
-        made: *mut f32,
-        groups: Range<usize>,
-    ) {
-        let products = &self.products[block.products];
-        let bands = 0..products.work.bands.len();
-        // The result has room for these groups only: it begins with the first of them.
-        let before = (groups.start * self.filters.packing.vectors) as i64 * self.vector;
-        let item = Item { part: 0, bands, groups };
-        for product in 0..self.size.products() {
-            let from = scratch.wrapping_add(product * self.steps[0] as usize);
-            let to = made.wrapping_add(product * self.steps[1] as usize).wrapping_offset(-before as isize);
-            let weights = packed.wrapping_add(product * self.filters.packing.part_len() as usize);
-            let args = [from.cast(), std::ptr::null_mut(), to.cast()];
-            // SAFETY: the products read the transformed input and write what was made, both in the scratch memory.
-            unsafe { products.run(code, &args, weights, &item) };
-        }
-    }
-
-    /// # Safety
-    /// As [`Winograd::run`].
-    unsafe fn output(&self, code: *const u8, block: &Block, args: &[*mut u8], made: *mut f32, groups: Range<usize>) {
-        let mut frame = [0i64; 3 + super::SPARE.len()];
-        let vectors = self.filters.packing.vectors;
-        let first = groups.start * vectors;
-        let end = (groups.end * vectors).min(self.filters.packing.n_vectors() as usize);
-        for vector in first..end {
-            frame[0] = made as i64 + 4 * (vector - first) as i64 * self.vector;
-            for (slot, place) in frame[2..].iter_mut().zip(&self.streams) {
-                *slot = args[place.arg] as i64 + place.offset + place.groups[vector];
-            }
-            for (entry, table) in &block.outputs {
-                // SAFETY: the entry is an output's transform, whose table has a column for the sums and for each stream.
-                unsafe { super::call(code, *entry, &frame, table, table.len() / (1 + self.streams.len())) };
-            }
-        }
     }
 }
