@@ -123,7 +123,7 @@ fn attribute(choices: &mut Choices) -> AttributeProto {
         attribute_type::INTS => AttributeProto { ints: (0..n).map(|_| choices.of(&INTS)).collect(), ..named },
         attribute_type::FLOAT => AttributeProto { f: Some(choices.of(&[0.0, 1.0, -1.5, f32::NAN, f32::INFINITY])), ..named },
         attribute_type::STRING => AttributeProto { s: Some(choices.of(&WORDS).as_bytes().to_vec()), ..named },
-        _ => AttributeProto { t: Some(ints("", &INTS[..n])), ..named },
+        _ => AttributeProto { t: Some(Box::new(ints("", &INTS[..n]))), ..named },
     }
 }
 

@@ -100,7 +100,8 @@ pub struct NodeProto {
     pub overload: Option<String>,
 }
 
-/// An attribute; `type` says which of the values counts.
+/// An attribute; `type` says which of the values counts. Lists of tensors and of graphs, which no operator has, are left out; what
+/// is large is boxed, since most attributes are a number.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AttributeProto {
     #[prost(string, optional, tag = "1")]
@@ -111,29 +112,23 @@ pub struct AttributeProto {
     pub i: Option<i64>,
     #[prost(bytes = "vec", optional, tag = "4")]
     pub s: Option<Vec<u8>>,
-    #[prost(message, optional, tag = "5")]
-    pub t: Option<TensorProto>,
-    #[prost(message, optional, tag = "6")]
-    pub g: Option<GraphProto>,
+    #[prost(message, optional, boxed, tag = "5")]
+    pub t: Option<Box<TensorProto>>,
+    #[prost(message, optional, boxed, tag = "6")]
+    pub g: Option<Box<GraphProto>>,
     #[prost(float, repeated, packed = "false", tag = "7")]
     pub floats: Vec<f32>,
     #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
     #[prost(bytes = "vec", repeated, tag = "9")]
     pub strings: Vec<Vec<u8>>,
-    #[prost(message, repeated, tag = "10")]
-    pub tensors: Vec<TensorProto>,
-    #[prost(message, repeated, tag = "11")]
-    pub graphs: Vec<GraphProto>,
     #[prost(int32, optional, tag = "20")]
     pub r#type: Option<i32>,
     /// Inside a function: the value is that of the function's attribute of this name.
     #[prost(string, optional, tag = "21")]
     pub ref_attr_name: Option<String>,
-    #[prost(message, optional, tag = "22")]
-    pub sparse_tensor: Option<SparseTensorProto>,
-    #[prost(message, repeated, tag = "23")]
-    pub sparse_tensors: Vec<SparseTensorProto>,
+    #[prost(message, optional, boxed, tag = "22")]
+    pub sparse_tensor: Option<Box<SparseTensorProto>>,
 }
 
 /// Values of [`AttributeProto::type`].
@@ -204,10 +199,10 @@ pub struct StringStringEntryProto {
 /// The elements of a tensor that are not 0, and where they are: row-major positions, or a row of indices for each.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SparseTensorProto {
-    #[prost(message, optional, tag = "1")]
-    pub values: Option<TensorProto>,
-    #[prost(message, optional, tag = "2")]
-    pub indices: Option<TensorProto>,
+    #[prost(message, optional, boxed, tag = "1")]
+    pub values: Option<Box<TensorProto>>,
+    #[prost(message, optional, boxed, tag = "2")]
+    pub indices: Option<Box<TensorProto>>,
     #[prost(int64, repeated, packed = "false", tag = "3")]
     pub dims: Vec<i64>,
 }

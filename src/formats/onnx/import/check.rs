@@ -92,7 +92,7 @@ struct Scope<'a> {
 impl<'a> Scope<'a> {
     fn graph(graph: &'a GraphProto, parent: Option<usize>) -> Scope<'a> {
         let tensors = graph.initializer.iter().map(tensor_name);
-        let sparse = graph.sparse_initializer.iter().map(|sparse| sparse.values.as_ref().map_or("", tensor_name));
+        let sparse = graph.sparse_initializer.iter().map(|sparse| sparse.values.as_deref().map_or("", tensor_name));
         let inputs = graph.input.iter().map(|input| input.name.as_deref().unwrap_or_default());
         let mut scope = Scope {
             nodes: &graph.node,
@@ -229,7 +229,7 @@ impl Checker<'_> {
 
 /// The graphs among a node's attributes.
 pub fn subgraphs(node: &NodeProto) -> impl Iterator<Item = &GraphProto> {
-    node.attribute.iter().flat_map(|attribute: &AttributeProto| attribute.g.iter().chain(&attribute.graphs))
+    node.attribute.iter().filter_map(|attribute: &AttributeProto| attribute.g.as_deref())
 }
 
 fn visible(scopes: &[Scope], at: usize, name: &str) -> bool {

@@ -85,7 +85,7 @@ pub fn call<'a>(
 }
 
 fn graph_of<'a>(attrs: &Attributes<'a>, name: &str) -> Result<&'a GraphProto, Refusal> {
-    let graph = attrs.get(name).and_then(|attr: &&'a AttributeProto| attr.g.as_ref());
+    let graph = attrs.get(name).and_then(|attr: &&'a AttributeProto| attr.g.as_deref());
     graph.ok_or_else(|| Refusal::wrong(format!("the attribute `{name}` is missing, or no graph")))
 }
 

@@ -3,6 +3,10 @@
 //! A message of two bytes becomes a struct of hundreds, so a hostile file could grow a hundredfold. Here the bytes are walked
 //! with a stack, field by field, and what decoding would allocate is counted against a budget. Nothing is kept.
 
+use super::super::proto::{
+    AttributeProto, DimensionProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
+    StringStringEntryProto, TensorProto, ValueInfoProto,
+};
 use super::errors;
 use crate::base::text::thousands;
 use crate::diag::Diagnostic;
@@ -11,9 +15,6 @@ use crate::diag::Diagnostic;
 const TIMES: u64 = 4;
 const MORE: u64 = 64 << 20;
 
-/// What the largest of our messages takes, an attribute: a bound for all.
-const MESSAGE: u64 = 448;
-
 /// Messages nest no deeper: the limit of the decoder.
 const MAX_DEPTH: usize = 100;
 
@@ -21,106 +22,172 @@ const MAX_DEPTH: usize = 100;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Model,
+    OperatorSet,
     Function,
     Graph,
     Node,
     Attribute,
     Tensor,
+    Entry,
     Sparse,
     ValueInfo,
     Type,
     TensorType,
     Shape,
-    /// Small ones, which are not looked into.
-    Leaf,
+    Dimension,
 }
 
-/// What a field with bytes is.
+impl Kind {
+    /// The bytes of one that is allocated, in a list or for itself.
+    fn size(self) -> usize {
+        match self {
+            Kind::OperatorSet => size_of::<OperatorSetIdProto>(),
+            Kind::Function => size_of::<FunctionProto>(),
+            Kind::Graph => size_of::<GraphProto>(),
+            Kind::Node => size_of::<NodeProto>(),
+            Kind::Attribute => size_of::<AttributeProto>(),
+            Kind::Tensor => size_of::<TensorProto>(),
+            Kind::Entry => size_of::<StringStringEntryProto>(),
+            Kind::Sparse => size_of::<SparseTensorProto>(),
+            Kind::ValueInfo => size_of::<ValueInfoProto>(),
+            Kind::Dimension => size_of::<DimensionProto>(),
+            // Parts of the structs that they are in.
+            Kind::Model | Kind::Type | Kind::TensorType | Kind::Shape => 0,
+        }
+    }
+}
+
+/// What a field is to the decoder.
 enum Field {
-    Message(Kind),
-    /// One string or list of bytes, which is allocated for itself.
+    /// One message, allocated for itself or a part of the struct that it is in.
+    One(Kind),
+    /// A list of messages.
+    Many(Kind),
+    /// A string or bytes.
     Text,
-    /// Numbers that take so many bytes each, packed.
-    Numbers(u64),
-    /// Bytes that stay where they are, or are not read.
+    /// A list of these.
+    Texts,
+    /// A list of numbers that take so many bytes each, there and here.
+    Fixed(usize),
+    /// A list of numbers of any length there, and of so many bytes here.
+    Varints(usize),
+    /// What stays where it is, or is not read.
     Nothing,
 }
 
 fn field(kind: Kind, number: u64) -> Field {
-    use Field::{Message, Nothing, Numbers, Text};
+    use Field::{Fixed, Many, Nothing, One, Text, Texts, Varints};
     match (kind, number) {
-        (Kind::Model, 7) => Message(Kind::Graph),
-        (Kind::Model, 25) => Message(Kind::Function),
-        (Kind::Model, 8) | (Kind::Function, 9) => Message(Kind::Leaf),
-        (Kind::Function, 7) | (Kind::Graph, 1) => Message(Kind::Node),
-        (Kind::Function, 11) | (Kind::Node, 5) => Message(Kind::Attribute),
-        (Kind::Function | Kind::Node | Kind::Model, _) => Text,
-        (Kind::Graph, 5) | (Kind::Attribute, 5 | 10) | (Kind::Sparse, 1 | 2) => Message(Kind::Tensor),
-        (Kind::Graph, 11..=13) => Message(Kind::ValueInfo),
-        (Kind::Graph, 15) | (Kind::Attribute, 22 | 23) => Message(Kind::Sparse),
-        (Kind::Attribute, 6 | 11) => Message(Kind::Graph),
-        (Kind::Attribute, 7) | (Kind::Tensor, 4) => Numbers(4),
-        (Kind::Attribute, 8) | (Kind::Tensor, 1 | 5 | 7 | 10 | 11) | (Kind::Sparse, 3) => Numbers(8),
-        (Kind::Tensor, 9) => Nothing,
-        (Kind::Tensor, 3 | 13) => Message(Kind::Leaf),
-        (Kind::ValueInfo, 2) => Message(Kind::Type),
-        (Kind::Type, 1) => Message(Kind::TensorType),
-        (Kind::TensorType, 2) => Message(Kind::Shape),
-        (Kind::Shape, 1) | (Kind::Type, _) => Message(Kind::Leaf),
-        _ => Text,
+        (Kind::Model, 7) => One(Kind::Graph),
+        (Kind::Model, 8) | (Kind::Function, 9) => Many(Kind::OperatorSet),
+        (Kind::Model, 25) => Many(Kind::Function),
+        (Kind::Model, 2 | 3) | (Kind::OperatorSet, 1) | (Kind::Function, 1 | 10 | 13) | (Kind::Graph, 2) => Text,
+        (Kind::Function, 4..=6) | (Kind::Node, 1 | 2) | (Kind::Attribute, 9) | (Kind::Tensor, 6) => Texts,
+        (Kind::Function, 7) | (Kind::Graph, 1) => Many(Kind::Node),
+        (Kind::Function, 11) | (Kind::Node, 5) => Many(Kind::Attribute),
+        (Kind::Graph, 5) => Many(Kind::Tensor),
+        (Kind::Graph, 11..=13) => Many(Kind::ValueInfo),
+        (Kind::Graph, 15) => Many(Kind::Sparse),
+        (Kind::Node, 3 | 4 | 7 | 8) | (Kind::Attribute, 1 | 4 | 21) | (Kind::Tensor, 8) => Text,
+        (Kind::Attribute, 5) | (Kind::Sparse, 1 | 2) => One(Kind::Tensor),
+        (Kind::Attribute, 6) => One(Kind::Graph),
+        (Kind::Attribute, 22) => One(Kind::Sparse),
+        (Kind::Attribute, 7) | (Kind::Tensor, 4) => Fixed(4),
+        (Kind::Tensor, 10) => Fixed(8),
+        (Kind::Tensor, 5) => Varints(4),
+        (Kind::Attribute, 8) | (Kind::Tensor, 1 | 7 | 11) | (Kind::Sparse, 3) => Varints(8),
+        (Kind::Tensor, 13) => Many(Kind::Entry),
+        (Kind::Entry, 1 | 2) | (Kind::ValueInfo, 1) | (Kind::Dimension, 2) => Text,
+        (Kind::ValueInfo, 2) => One(Kind::Type),
+        (Kind::Type, 1) => One(Kind::TensorType),
+        (Kind::TensorType, 2) => One(Kind::Shape),
+        (Kind::Shape, 1) => Many(Kind::Dimension),
+        _ => Nothing,
     }
+}
+
+/// A message that is walked over.
+struct Open {
+    kind: Kind,
+    end: usize,
+    /// How many items its lists have, by the numbers of the fields: none that grows has a greater one.
+    items: [usize; 26],
+}
+
+impl Open {
+    fn new(kind: Kind, end: usize) -> Open {
+        Open { kind, end, items: [0; 26] }
+    }
+
+    /// What a list grows by for so many items more of a size: to the next power of two, from four on.
+    fn grow(&mut self, number: u64, more: usize, size: usize) -> u64 {
+        let Some(items) = usize::try_from(number).ok().and_then(|number| self.items.get_mut(number)) else { return 0 };
+        let capacity = |n: usize| if n == 0 { 0 } else { n.max(4).checked_next_power_of_two().unwrap_or(usize::MAX) };
+        let before = capacity(*items);
+        *items = items.saturating_add(more);
+        bytes_of(capacity(*items).saturating_sub(before).saturating_mul(size))
+    }
+}
+
+fn bytes_of(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
 }
 
 /// Walks over the bytes. Errors: E0804 where decoding would take too much memory, with the byte; what is malformed is left to
 /// the decoder, which fails at the same place, but for what it would step over.
 pub fn scan(model: &str, bytes: &[u8]) -> Result<(), Diagnostic> {
-    let n = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    let budget = n.saturating_mul(TIMES).saturating_add(MORE);
+    let budget = bytes_of(bytes.len()).saturating_mul(TIMES).saturating_add(MORE);
     let mut taken = 0u64;
-    let mut ends = vec![(Kind::Model, bytes.len())];
+    let mut open = vec![Open::new(Kind::Model, bytes.len())];
     let mut at = 0;
-    while let Some(&(kind, end)) = ends.last() {
+    while let Some(message) = open.last_mut() {
+        let end = message.end;
         if at >= end {
-            ends.pop();
+            open.pop();
             continue;
         }
         let Some((tag, after)) = varint(bytes, at, end) else { return Ok(()) };
         at = after;
-        match tag & 7 {
-            0 => match varint(bytes, at, end) {
-                Some((_, after)) => {
-                    at = after;
-                    // One number of a list that is not packed.
-                    taken = taken.saturating_add(16);
-                }
-                None => return Ok(()),
-            },
-            1 => at = at.saturating_add(8),
-            5 => {
-                at = at.saturating_add(4);
-                taken = taken.saturating_add(8);
+        let number = tag >> 3;
+        let mut inner = None;
+        let more = match (tag & 7, field(message.kind, number)) {
+            // One number of a list that is not packed, or no list.
+            (0, of) => {
+                let Some((_, after)) = varint(bytes, at, end) else { return Ok(()) };
+                at = after;
+                if let Field::Varints(size) = of { message.grow(number, 1, size) } else { 0 }
             }
-            2 => {
+            (wire @ (1 | 5), of) => {
+                at = at.saturating_add(if wire == 1 { 8 } else { 4 });
+                if let Field::Fixed(size) = of { message.grow(number, 1, size) } else { 0 }
+            }
+            (2, of) => {
                 let Some((length, after)) = varint(bytes, at, end) else { return Ok(()) };
-                let room = u64::try_from(end.saturating_sub(after)).unwrap_or(0);
-                if length > room {
-                    return Ok(());
-                }
-                let inside = after.saturating_add(usize::try_from(length).unwrap_or(usize::MAX));
+                let room = end.saturating_sub(after);
+                let Some(length) = usize::try_from(length).ok().filter(|&length| length <= room) else { return Ok(()) };
+                let inside = after.saturating_add(length);
+                let text = bytes_of(length.max(8));
                 at = inside;
-                match field(kind, tag >> 3) {
-                    Field::Message(Kind::Leaf) => taken = taken.saturating_add(length).saturating_add(MESSAGE),
-                    Field::Message(inner) => {
-                        taken = taken.saturating_add(MESSAGE);
-                        if ends.len() > MAX_DEPTH {
-                            return Ok(());
-                        }
-                        ends.push((inner, inside));
+                match of {
+                    Field::One(kind) => {
+                        inner = Some((kind, inside));
                         at = after;
+                        bytes_of(kind.size())
                     }
-                    Field::Text => taken = taken.saturating_add(length).saturating_add(64),
-                    Field::Numbers(size) => taken = taken.saturating_add(length.saturating_mul(size)),
-                    Field::Nothing => {}
+                    Field::Many(kind) => {
+                        inner = Some((kind, inside));
+                        at = after;
+                        message.grow(number, 1, kind.size())
+                    }
+                    Field::Text => text,
+                    Field::Texts => message.grow(number, 1, size_of::<String>()).saturating_add(text),
+                    Field::Fixed(size) => message.grow(number, length.checked_div(size).unwrap_or(0), size),
+                    Field::Varints(size) => {
+                        let last = |byte: &&u8| **byte & 0x80 == 0;
+                        let n = bytes.get(after..inside).unwrap_or_default().iter().filter(last).count();
+                        message.grow(number, n, size)
+                    }
+                    Field::Nothing => 0,
                 }
             }
             // Groups, which no message of ONNX has, and which the decoder would step over.
@@ -130,10 +197,17 @@ pub fn scan(model: &str, bytes: &[u8]) -> Result<(), Diagnostic> {
                     format_args!("not a model of ONNX: a group of fields before byte {at}, which its messages have none of"),
                 ));
             }
-        }
+        };
+        taken = taken.saturating_add(more);
         if taken > budget {
             let words = format!("more messages than fit into {} bytes of memory", thousands(budget));
             return Err(errors::too_many(model, at, words));
+        }
+        if let Some((kind, end)) = inner {
+            if open.len() > MAX_DEPTH {
+                return Ok(());
+            }
+            open.push(Open::new(kind, end));
         }
     }
     Ok(())
@@ -174,8 +248,30 @@ mod tests {
     fn a_flood_of_empty_messages_is_refused() {
         let nodes = |n: usize| field_of(7, &field_of(1, &[]).repeat(n));
         assert_eq!(scan("m", &nodes(1000)), Ok(()));
-        let refused = scan("m", &nodes(1_000_000)).expect_err("448 MB of messages");
+        let refused = scan("m", &nodes(1_000_000)).expect_err("176 MB of messages");
         assert_eq!(refused.code, codes::E0804);
+    }
+
+    /// A list has room for four from its first item on.
+    #[test]
+    fn a_flood_of_lists_of_one_is_refused() {
+        let node = field_of(1, &field_of(5, &[]));
+        let refused = scan("m", &field_of(7, &node.repeat(100_000))).expect_err("100 MB of messages");
+        assert_eq!(refused.code, codes::E0804);
+    }
+
+    #[test]
+    fn numbers_cost_what_they_take() {
+        let doubles = |n: usize| field_of(7, &field_of(5, &field_of(10, &vec![0; n * 8])));
+        assert_eq!(scan("m", &doubles(2_300_000)), Ok(()));
+        // A byte is a number of eight.
+        let ints = |n: usize| field_of(7, &field_of(5, &field_of(7, &vec![0; n])));
+        assert_eq!(scan("m", &ints(8_000_000)), Ok(()));
+        assert!(scan("m", &ints(17_000_000)).is_err());
+        // As many, one by one.
+        let apart = |n: usize| field_of(7, &field_of(5, &[0x38, 0].repeat(n)));
+        assert_eq!(scan("m", &apart(8_000_000)), Ok(()));
+        assert!(scan("m", &apart(17_000_000)).is_err());
     }
 
     #[test]

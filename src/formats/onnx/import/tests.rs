@@ -74,7 +74,7 @@ fn with_graph(mut node: NodeProto, name: &str, graph: GraphProto) -> NodeProto {
     let graph = GraphProto { input: vec![], ..graph };
     let named = AttributeProto {
         name: Some(name.into()),
-        g: Some(graph),
+        g: Some(Box::new(graph)),
         r#type: Some(attribute_type::GRAPH),
         ..AttributeProto::default()
     };

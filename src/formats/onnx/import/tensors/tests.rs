@@ -118,7 +118,7 @@ fn places_outside_the_folder_are_no_places() {
 
 fn sparse(indices: TensorProto, dims: &[i64]) -> SparseTensorProto {
     let values = TensorProto { float_data: vec![1.0, 2.0], ..floats(&[2]) };
-    SparseTensorProto { values: Some(values), indices: Some(indices), dims: dims.to_vec() }
+    SparseTensorProto { values: Some(Box::new(values)), indices: Some(Box::new(indices)), dims: dims.to_vec() }
 }
 
 fn longs(dims: &[i64], values: &[i64]) -> TensorProto {
@@ -149,8 +149,8 @@ fn sparse_tensors_become_dense_ones() {
 #[test]
 fn dense_ones_are_not_made_without_end() {
     let one = |n: i64| SparseTensorProto {
-        values: Some(TensorProto { float_data: vec![2.0], ..floats(&[1]) }),
-        indices: Some(longs(&[1], &[0])),
+        values: Some(Box::new(TensorProto { float_data: vec![2.0], ..floats(&[1]) })),
+        indices: Some(Box::new(longs(&[1], &[0]))),
         dims: vec![n],
     };
     let code = |unread: Unread| match unread {
