@@ -3,6 +3,10 @@
 //!
 //! Whether the numbers are right is for others to say: `tests/peers/` runs the models on ONNX Runtime.
 
+#[path = "engines/compare.rs"]
+mod compare;
+#[path = "onnx/control.rs"]
+mod control;
 #[path = "onnx/docs.rs"]
 mod docs;
 #[path = "onnx/import.rs"]

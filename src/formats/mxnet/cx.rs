@@ -5,7 +5,7 @@
 
 use super::symbol::Node;
 use crate::base::text::{escape_control, shortened};
-use crate::formats::onnx::import::build::{Builder, Val};
+use crate::formats::onnx::import::build::{Builder, Val, axis_of};
 use crate::formats::onnx::import::errors::Refusal;
 use crate::ir::attrs::AttrValue;
 use crate::tensor::Tensor;
@@ -79,8 +79,7 @@ impl Cx<'_> {
 
     /// The dimensions of an operand.
     pub fn shape(&self, val: Val) -> Result<Vec<Dim>> {
-        let ty = self.b.tensor_ty(val).map(|(shape, _)| shape.to_vec());
-        ty.ok_or_else(|| Refusal::wrong("an operand that is no tensor"))
+        self.b.shape(val)
     }
 
     pub fn rank(&self, val: Val) -> Result<usize> {
@@ -88,16 +87,12 @@ impl Cx<'_> {
     }
 
     pub fn dtype(&self, val: Val) -> Result<DType> {
-        let ty = self.b.tensor_ty(val).map(|(_, dtype)| dtype);
-        ty.ok_or_else(|| Refusal::wrong("an operand that is no tensor"))
+        self.b.dtype(val)
     }
 
     /// An axis counted from the end where negative.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
-        let n = i64::try_from(rank).unwrap_or(i64::MAX);
-        let at = if axis < 0 { axis.saturating_add(n) } else { axis };
-        let at = usize::try_from(at).ok().filter(|&at| at < rank);
-        at.ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
+        axis_of(axis, rank)
     }
 
     // ---- Attributes ----

@@ -213,9 +213,7 @@ impl<'a> Walk<'a> {
         let heads: Vec<Option<Val>> = self.symbol.heads.iter().map(|&head| self.result(head)).collect();
         if !self.unsupported.is_empty() {
             let n_nodes = self.symbol.nodes.iter().filter(|node| node.op.is_some()).count();
-            let mut error = errors::unsupported(self.name, &self.unsupported, n_nodes);
-            error.helps.clear();
-            self.wrong.insert(0, error);
+            self.wrong.insert(0, errors::unsupported(self.name, &self.unsupported, n_nodes));
         }
         if !self.shapeless.is_empty() {
             self.wrong.insert(0, shapeless(self.name, &self.shapeless, &names));
@@ -315,10 +313,7 @@ impl<'a> Walk<'a> {
     /// Puts `@main` around the results; what they do not depend on is no parameter.
     fn finish(mut self, heads: &[Val]) -> Imported {
         self.b.span = Span::NONE;
-        let body = match heads {
-            [one] => *one,
-            all => self.b.tuple(all),
-        };
+        let body = self.b.together(heads);
         let used: FxHashSet<crate::ir::ExprId> = self.b.module.post_order(&[body.0]).into_iter().collect();
         let made: Vec<Param> = self.params.made.into_iter().filter(|param| used.contains(&param.val.0)).collect();
         // Inputs first.

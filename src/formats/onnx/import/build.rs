@@ -8,7 +8,7 @@
 use super::errors::Refusal;
 use crate::base::{IndexVec, Span};
 use crate::ir::attrs::{AttrValue, OpTable};
-use crate::ir::{Attrs, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
+use crate::ir::{Attrs, ConstId, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
 use crate::ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use crate::ops::rel::{RelCx, Stop};
 use crate::ops::{self, Fixed, Known, OpDef, Table};
@@ -35,6 +35,16 @@ const MORE: u64 = 32 << 20;
 /// Operators that move elements and look at none of them.
 const MOVING: [&str; 9] =
     ["strided_slice", "take", "concatenate", "reshape", "squeeze", "expand_dims", "stack", "copy", "reverse"];
+
+const NO_TENSOR: &str = "an operand that is no tensor";
+
+/// An axis counted from the end where negative. `rank` is that of what it is an axis of.
+pub fn axis_of(axis: i64, rank: usize) -> Result<usize, Refusal> {
+    let n = i64::try_from(rank).unwrap_or(i64::MAX);
+    let at = if axis < 0 { axis.saturating_add(n) } else { axis };
+    let at = usize::try_from(at).ok().filter(|&at| at < rank);
+    at.ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
+}
 
 pub struct Builder {
     pub module: Module,
@@ -112,12 +122,29 @@ impl Builder {
         self.module.types.as_tensor(self.ty(val))
     }
 
+    /// The dimensions of a tensor.
+    pub fn shape(&self, val: Val) -> Result<Vec<Dim>, Refusal> {
+        let shape = self.tensor_ty(val).map(|(shape, _)| shape.to_vec());
+        shape.ok_or_else(|| Refusal::wrong(NO_TENSOR))
+    }
+
+    /// The dtype of a tensor.
+    pub fn dtype(&self, val: Val) -> Result<DType, Refusal> {
+        let dtype = self.tensor_ty(val).map(|(_, dtype)| dtype);
+        dtype.ok_or_else(|| Refusal::wrong(NO_TENSOR))
+    }
+
     /// The value, where it is a constant.
     pub fn known(&self, val: Val) -> Option<&Tensor> {
         match self.module.exprs[val.0].kind {
             ExprKind::Const(id) => Some(&self.module.consts[id]),
             _ => None,
         }
+    }
+
+    /// Whether a constant has an element that is not 0.
+    pub fn known_truth(&self, val: Val) -> Option<bool> {
+        self.known(val).map(|value| value.any(|x| x != 0.0, |x| x != 0))
     }
 
     /// The elements of a vector of integers as far as they are known: of a constant all.
@@ -161,6 +188,22 @@ impl Builder {
         let ty = self.module.types.tuple(&types);
         let fields = self.operands(fields);
         self.expr(ExprKind::Tuple(fields), ty)
+    }
+
+    /// Several values as one: itself where it is the only one.
+    pub fn together(&mut self, vals: &[Val]) -> Val {
+        match vals {
+            [one] => *one,
+            all => self.tuple(all),
+        }
+    }
+
+    /// The type of [`Builder::together`].
+    pub fn together_ty(&mut self, types: &[Ty]) -> Ty {
+        match types {
+            [one] => *one,
+            all => self.module.types.tuple(all),
+        }
     }
 
     /// A field of a tuple; of one that was just made, the field itself.
@@ -437,8 +480,17 @@ impl Builder {
         self.module.exprs[val.0].kind = with;
     }
 
-    /// The module with its `@main`; types are left to inference.
+    /// The module with its `@main`; types are left to inference, and constants that it does not have left out.
     pub fn finish(mut self, params: Vec<VarId>, body: Val) -> Module {
+        let all = std::mem::take(&mut self.module.consts);
+        let mut kept: FxHashMap<ConstId, ConstId> = FxHashMap::default();
+        for expr in self.module.post_order(&[body.0]) {
+            if let ExprKind::Const(id) = self.module.exprs[expr].kind {
+                let id = *kept.entry(id).or_insert_with(|| self.module.consts.push(all[id].clone()));
+                self.module.exprs[expr].kind = ExprKind::Const(id);
+            }
+        }
+        drop(all);
         // Where literals, tuples and their fields come from says the call that they are for.
         for id in self.module.exprs.ids() {
             let expr = &mut self.module.exprs[id];

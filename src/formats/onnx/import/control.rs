@@ -13,11 +13,12 @@
 //! body is gone through again.
 
 use super::super::proto::{AttributeProto, GraphProto, NodeProto, TypeProto};
-use super::build::Val;
-use super::cx::Attributes;
+use super::build::{Val, axis_of};
+use super::cx::{Attributes, understood};
 use super::errors::Refusal;
-use super::graph::{Frame, Walk, attributes, nodes_in};
+use super::graph::{Frame, Walk, attributes};
 use crate::base::Span;
+use crate::base::text::count;
 use crate::diag::Diagnostic;
 use crate::formats::onnx::proto::FunctionProto;
 use crate::ir::{AttrValue, VarId};
@@ -25,16 +26,24 @@ use crate::tensor::Tensor;
 use crate::types::{DType, Dim, Ty, Types, dims_of};
 use rustc_hash::FxHashMap;
 
+/// A node with graphs inside: its frame, itself, and its place.
+#[derive(Clone, Copy)]
+pub struct Site<'a> {
+    pub at: usize,
+    pub node: &'a NodeProto,
+    pub span: Span,
+}
+
 /// What comes after the last node of a frame.
 pub enum After<'a> {
     /// The program is there.
     Main,
     /// The results are those of the node.
-    Inline { node: &'a NodeProto, span: Span },
+    Inline(Site<'a>),
     /// The other branch.
-    Then { node: &'a NodeProto, span: Span, cond: Val, other: &'a GraphProto },
+    Then { site: Site<'a>, cond: Val, other: &'a GraphProto },
     /// Both branches are there.
-    Else { node: &'a NodeProto, span: Span, cond: Val, then: Branch },
+    Else { site: Site<'a>, cond: Val, then: Branch },
     /// A turn of a loop that is written out.
     Turn(Box<Turns<'a>>),
     /// The body of a loop.
@@ -73,13 +82,19 @@ pub fn call<'a>(
 ) -> Result<(), Diagnostic> {
     let span = walk.b.span;
     let absent = walk.absent;
+    let n = inputs.iter().rposition(Option::is_some).map_or(0, |last| last.saturating_add(1));
+    if n > function.input.len() {
+        let words = format!("the function takes {}, found {n}", count(function.input.len(), "operand"));
+        walk.settle(at, node, span, Err(Refusal::wrong(words)));
+        return Ok(());
+    }
     let inputs = inputs.into_iter().map(|input| input.unwrap_or(absent)).chain(std::iter::repeat(absent));
     let values: FxHashMap<&str, Val> = function.input.iter().map(String::as_str).zip(inputs).collect();
     let (_, outer) = walk.inherited(at);
     let given = attributes(node, &outer);
     let mut attrs: Attributes = function.attribute_proto.iter().filter_map(|attr| Some((attr.name.as_deref()?, attr))).collect();
     attrs.extend(given);
-    let frame = walk.body(function, values, attrs, After::Inline { node, span })?;
+    let frame = walk.body(function, values, attrs, After::Inline(Site { at, node, span }))?;
     walk.frames.push(frame);
     Ok(())
 }
@@ -102,28 +117,22 @@ fn push<'a>(walk: &mut Walk<'a>, at: usize, graph: &'a GraphProto, values: Vec<V
 }
 
 /// `If`.
-pub fn start_if<'a>(
-    walk: &mut Walk<'a>,
-    at: usize,
-    node: &'a NodeProto,
-    inputs: &[Option<Val>],
-    attrs: &Attributes<'a>,
-) -> Start {
-    let span = walk.b.span;
+pub fn start_if<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Option<Val>], attrs: &Attributes<'a>) -> Start {
+    understood(attrs, |name| ["then_branch", "else_branch"].contains(&name))?;
     let (then, other) = (graph_of(attrs, "then_branch")?, graph_of(attrs, "else_branch")?);
-    let cond = inputs.first().copied().flatten().ok_or_else(|| Refusal::wrong("the condition is missing"))?;
+    let &[Some(cond)] = inputs else { return Err(Refusal::wrong("it takes a condition and nothing else")) };
     if !then.input.is_empty() || !other.input.is_empty() {
         return Err(Refusal::wrong("its branches take inputs"));
     }
     if then.output.len() != other.output.len() {
         return Err(Refusal::wrong("its branches give different numbers of results"));
     }
-    if let Some(known) = walk.b.known(cond).map(|value| value.any(|x| x != 0.0, |x| x != 0)) {
-        let graph = if known { then } else { other };
-        return push(walk, at, graph, vec![], After::Inline { node, span });
-    }
     let cond = scalar(walk, cond, DType::BOOL)?;
-    push(walk, at, then, vec![], After::Then { node, span, cond, other })
+    match walk.b.known_truth(cond) {
+        Some(true) => push(walk, site.at, then, vec![], After::Inline(site)),
+        Some(false) => push(walk, site.at, other, vec![], After::Inline(site)),
+        None => push(walk, site.at, then, vec![], After::Then { site, cond, other }),
+    }
 }
 
 /// An operand of one element as a scalar of a dtype.
@@ -143,8 +152,7 @@ fn scalar(walk: &mut Walk, val: Val, dtype: DType) -> Result<Val, Refusal> {
 
 /// A loop that is being written out.
 pub struct Turns<'a> {
-    node: &'a NodeProto,
-    span: Span,
+    site: Site<'a>,
     graph: &'a GraphProto,
     turn: i64,
     n_turns: i64,
@@ -162,8 +170,7 @@ enum TurnKind<'a> {
 
 /// A loop that becomes a function.
 pub struct Loop<'a> {
-    node: &'a NodeProto,
-    span: Span,
+    site: Site<'a>,
     graph: &'a GraphProto,
     trip: Option<Val>,
     cond: Option<Val>,
@@ -177,16 +184,14 @@ pub struct Loop<'a> {
 }
 
 /// `Loop`.
-pub fn start_loop<'a>(
-    walk: &mut Walk<'a>,
-    at: usize,
-    node: &'a NodeProto,
-    inputs: &[Option<Val>],
-    attrs: &Attributes<'a>,
-) -> Start {
+pub fn start_loop<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Option<Val>], attrs: &Attributes<'a>) -> Start {
+    understood(attrs, |name| name == "body")?;
     let graph = graph_of(attrs, "body")?;
     let mut operands = inputs.iter().copied();
     let (trip, cond) = (operands.next().flatten(), operands.next().flatten());
+    if trip.is_none() && cond.is_none() {
+        return Err(Refusal::unsupported("a loop that never ends, without a trip count and without a condition"));
+    }
     let init: Option<Vec<Val>> = operands.collect();
     let init = init.ok_or_else(|| Refusal::wrong("a value to begin with is missing"))?;
     if graph.input.len() != init.len().saturating_add(2) || graph.output.len() <= init.len() {
@@ -195,7 +200,6 @@ pub fn start_loop<'a>(
     let trip = trip.map(|trip| scalar(walk, trip, DType::I64)).transpose()?;
     let cond = cond.map(|cond| scalar(walk, cond, DType::BOOL)).transpose()?;
     let types = init.iter().map(|&val| walk.b.ty(val)).collect();
-    let span = walk.b.span;
     let known = |val: Option<Val>, or: i64| match val {
         None => Some(or),
         Some(val) => walk.b.known_elements(val).and_then(|elements| *elements.first()?),
@@ -205,28 +209,30 @@ pub fn start_loop<'a>(
         (Some(trip), Some(_)) => Some(trip.max(0)),
         _ => None,
     };
-    let whole = Loop { node, span, graph, trip, cond, init: init.clone(), types, turn: None, vars: vec![], tries: 0 };
-    let all = |n: i64| usize::try_from(n.min(MAX_TURNS)).unwrap_or(0).saturating_mul(nodes_in(&graph.node));
+    let whole = Loop { site, graph, trip, cond, init: init.clone(), types, turn: None, vars: vec![], tries: 0 };
+    let cost = match walk.plan(graph) {
+        Ok(plan) => plan.cost,
+        Err(error) => return Ok(Started::Failed(error)),
+    };
+    let all = |n: i64| usize::try_from(n.min(MAX_TURNS)).unwrap_or(0).saturating_mul(cost);
     let few = n_turns.filter(|&n| (n <= MAX_TURNS || trip.is_none()) && all(n) <= MAX_TURN_NODES && walk.has_time());
     match few {
         Some(n_turns) => {
             let scans = vec![vec![]; graph.output.len().saturating_sub(init.len()).saturating_sub(1)];
             let kind = TurnKind::Loop(Box::new(whole));
-            let turns = Turns { node, span, graph, turn: 0, n_turns, carried: init, scans, kind };
-            next_turn(walk, at, turns)
+            next_turn(walk, Turns { site, graph, turn: 0, n_turns, carried: init, scans, kind })
         }
-        None => start_body(walk, at, whole),
+        None => start_body(walk, whole),
     }
 }
 
+/// The attributes of `Scan`.
+const SCAN: [&str; 6] =
+    ["body", "num_scan_inputs", "scan_input_axes", "scan_input_directions", "scan_output_axes", "scan_output_directions"];
+
 /// `Scan` of operator set 9 and later, of a known length.
-pub fn start_scan<'a>(
-    walk: &mut Walk<'a>,
-    at: usize,
-    node: &'a NodeProto,
-    inputs: &[Option<Val>],
-    attrs: &Attributes<'a>,
-) -> Start {
+pub fn start_scan<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Option<Val>], attrs: &Attributes<'a>) -> Start {
+    understood(attrs, |name| SCAN.contains(&name))?;
     let graph = graph_of(attrs, "body")?;
     let int = |name: &str| attrs.get(name).and_then(|attr| attr.i);
     let ints = |name: &str| attrs.get(name).map_or(&[][..], |attr| &attr.ints);
@@ -245,7 +251,7 @@ pub fn start_scan<'a>(
         let (axis, back) =
             (ints("scan_input_axes").get(index).copied().unwrap_or(0), ints("scan_input_directions").get(index) == Some(&1));
         let Some((shape, _)) = walk.b.tensor_ty(val) else { return Err(Refusal::wrong("an operand that is no tensor")) };
-        let axis = position(axis, shape.len())?;
+        let axis = axis_of(axis, shape.len())?;
         let n = shape.get(axis).and_then(|dim| dim.value());
         let n =
             n.ok_or_else(|| Refusal::unsupported("a scan of a length that is not known before running; `--shape` sets it"))?;
@@ -256,7 +262,11 @@ pub fn start_scan<'a>(
         operands.push((val, axis, back));
     }
     let n_turns = length.unwrap_or(0);
-    let all = usize::try_from(n_turns).unwrap_or(usize::MAX).saturating_mul(nodes_in(&graph.node).max(1));
+    let cost = match walk.plan(graph) {
+        Ok(plan) => plan.cost,
+        Err(error) => return Ok(Started::Failed(error)),
+    };
+    let all = usize::try_from(n_turns).unwrap_or(usize::MAX).saturating_mul(cost);
     if all > MAX_TURN_NODES.saturating_mul(16) {
         return Err(Refusal::unsupported(format!("a scan of {n_turns} turns, which are too many to be written out")));
     }
@@ -265,23 +275,22 @@ pub fn start_scan<'a>(
         (ints("scan_output_axes").get(index).copied().unwrap_or(0), ints("scan_output_directions").get(index) == Some(&1))
     };
     let kind = TurnKind::Scan { operands, results: (0..n_results).map(result).collect() };
-    let span = walk.b.span;
-    let turns = Turns { node, span, graph, turn: 0, n_turns, carried: init.to_vec(), scans: vec![vec![]; n_results], kind };
-    next_turn(walk, at, turns)
-}
-
-fn position(axis: i64, rank: usize) -> Result<usize, Refusal> {
-    let n = i64::try_from(rank).unwrap_or(i64::MAX);
-    let at = usize::try_from(if axis < 0 { axis.saturating_add(n) } else { axis }).ok();
-    at.filter(|&at| at < rank).ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
+    let (carried, scans) = (init.to_vec(), vec![vec![]; n_results]);
+    next_turn(walk, Turns { site, graph, turn: 0, n_turns, carried, scans, kind })
 }
 
 /// One more turn, or the end.
-fn next_turn<'a>(walk: &mut Walk<'a>, at: usize, turns: Turns<'a>) -> Start {
+fn next_turn<'a>(walk: &mut Walk<'a>, turns: Turns<'a>) -> Start {
+    let site = turns.site;
     if turns.turn >= turns.n_turns {
-        return end_turns(walk, at, turns);
+        end_turns(walk, &turns);
+        return Ok(Started::Frames);
     }
-    walk.b.span = turns.span;
+    let n_values = turns.graph.input.len().saturating_add(turns.scans.len());
+    if let Err(error) = walk.charge(n_values) {
+        return Ok(Started::Failed(error));
+    }
+    walk.b.span = site.span;
     let mut values = vec![];
     match &turns.kind {
         TurnKind::Loop(_) => {
@@ -299,38 +308,38 @@ fn next_turn<'a>(walk: &mut Walk<'a>, at: usize, turns: Turns<'a>) -> Start {
             }
         }
     }
-    push(walk, at, turns.graph, values, After::Turn(Box::new(turns)))
+    push(walk, site.at, turns.graph, values, After::Turn(Box::new(turns)))
 }
 
 /// All turns are written out.
-fn end_turns<'a>(walk: &mut Walk<'a>, at: usize, turns: Turns<'a>) -> Start {
-    walk.b.span = turns.span;
-    let result = gathered(walk, &turns);
-    walk.settle(at, turns.node, turns.span, result);
-    Ok(Started::Frames)
+fn end_turns<'a>(walk: &mut Walk<'a>, turns: &Turns<'a>) {
+    let Site { at, node, span } = turns.site;
+    walk.b.span = span;
+    let result = gathered(walk, turns);
+    walk.settle(at, node, span, result);
 }
 
 /// What was carried, and what was scanned, side by side.
 fn gathered(walk: &mut Walk, turns: &Turns) -> Result<Vec<Val>, Refusal> {
     let mut results = turns.carried.clone();
     for (index, scan) in turns.scans.iter().enumerate() {
+        let (axis, back) = match &turns.kind {
+            TurnKind::Loop(_) => (0, false),
+            TurnKind::Scan { results, .. } => results.get(index).copied().unwrap_or((0, false)),
+        };
         if scan.is_empty() {
             let output = turns.graph.output.get(turns.carried.len().saturating_add(index).saturating_add(match turns.kind {
                 TurnKind::Loop(_) => 1,
                 TurnKind::Scan { .. } => 0,
             }));
             let ty = super::graph::declared(output.and_then(|output| output.r#type.as_ref())).map_err(Refusal::unsupported)?;
-            results.push(empty(walk, ty.0.as_deref(), ty.1)?);
+            results.push(empty(walk, ty.0.as_deref(), axis, ty.1)?);
             continue;
         }
         if scan.contains(&walk.poison) {
             results.push(walk.poison);
             continue;
         }
-        let (axis, back) = match &turns.kind {
-            TurnKind::Loop(_) => (0, false),
-            TurnKind::Scan { results, .. } => results.get(index).copied().unwrap_or((0, false)),
-        };
         let mut parts = scan.clone();
         if back {
             parts.reverse();
@@ -341,17 +350,19 @@ fn gathered(walk: &mut Walk, turns: &Turns) -> Result<Vec<Val>, Refusal> {
     Ok(results)
 }
 
-/// No elements of a shape.
-fn empty(walk: &mut Walk, dims: Option<&[Dim]>, dtype: DType) -> Result<Val, Refusal> {
+/// No elements of a shape, side by side along an axis.
+fn empty(walk: &mut Walk, dims: Option<&[Dim]>, axis: i64, dtype: DType) -> Result<Val, Refusal> {
     let dims =
         dims.and_then(dims_of).ok_or_else(|| Refusal::unsupported("a scanned result whose shape is not known before running"))?;
-    let shape: Vec<i64> = std::iter::once(0).chain(dims).collect();
+    let mut shape = dims;
+    shape.insert(axis_of(axis, shape.len().saturating_add(1))?, 0);
     walk.b.call("zeros", &[], &[("shape", AttrValue::ints(&shape)), ("dtype", AttrValue::DType(Some(dtype)))])
 }
 
 /// Goes through the body of a loop that becomes a function.
-fn start_body<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>) -> Start {
-    walk.b.span = whole.span;
+fn start_body<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>) -> Start {
+    let site = whole.site;
+    walk.b.span = site.span;
     let int = walk.b.module.types.scalar(DType::I64);
     let turn = walk.variable("i", int);
     whole.turn = Some(turn);
@@ -359,69 +370,68 @@ fn start_body<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>) -> Start 
     whole.vars = names.iter().zip(&whole.types).map(|(name, &ty)| walk.variable(name, ty)).collect();
     let yes = walk.b.constant(Tensor::scalar(true));
     let values: Vec<Val> = [turn.1, yes].into_iter().chain(whole.vars.iter().map(|(_, val)| *val)).collect();
-    push(walk, at, whole.graph, values, After::Body(Box::new(whole)))
+    push(walk, site.at, whole.graph, values, After::Body(Box::new(whole)))
 }
 
 /// A frame is done. Errors: what the frames that follow it have.
 pub fn finish<'a>(walk: &mut Walk<'a>, frame: Frame<'a>, results: Vec<Val>) -> Result<(), Diagnostic> {
-    let at = walk.frames.len().saturating_sub(1);
     let poisoned = results.contains(&walk.poison);
     let lets = frame.lets;
-    let (node, span, started) = match frame.after {
+    let (site, started) = match frame.after {
         After::Main => return Ok(()),
-        After::Inline { node, span } => {
-            walk.extend_lets(at, lets);
-            walk.settle(at, node, span, Ok(results));
+        After::Inline(site) => {
+            walk.extend_lets(site.at, lets);
+            walk.settle(site.at, site.node, site.span, Ok(results));
             return Ok(());
         }
-        After::Then { node, span, cond, other } => {
+        After::Then { site, cond, other } => {
             let then = Branch { results, lets };
-            (node, span, push(walk, at, other, vec![], After::Else { node, span, cond, then }))
+            (site, push(walk, site.at, other, vec![], After::Else { site, cond, then }))
         }
-        After::Else { node, span, cond, then } => {
-            walk.b.span = span;
+        After::Else { site, cond, then } => {
+            walk.b.span = site.span;
             let poisoned = poisoned || then.results.contains(&walk.poison);
             let result = match poisoned {
-                true => Ok(vec![walk.poison; node.output.len()]),
+                true => Ok(vec![walk.poison; site.node.output.len()]),
                 false => branches(walk, cond, then, Branch { results, lets }),
             };
-            walk.settle(at, node, span, result);
+            walk.settle(site.at, site.node, site.span, result);
             return Ok(());
         }
         After::Turn(mut turns) => {
-            walk.extend_lets(at, lets);
-            let (node, span) = (turns.node, turns.span);
+            let site = turns.site;
+            walk.extend_lets(site.at, lets);
             turns.turn = turns.turn.saturating_add(1);
             let started = match one_turn(walk, &mut turns, results) {
-                Some(()) => next_turn(walk, at, *turns),
+                Some(()) => next_turn(walk, *turns),
                 None => match turns.kind {
-                    TurnKind::Loop(whole) => start_body(walk, at, *whole),
+                    TurnKind::Loop(whole) => start_body(walk, *whole),
                     TurnKind::Scan { .. } => Err(Refusal::wrong("its body does not give what it carries")),
                 },
             };
-            (node, span, started)
+            (site, started)
         }
         After::Body(whole) => {
-            let (node, span) = (whole.node, whole.span);
-            walk.b.span = span;
-            if poisoned {
-                walk.settle(at, node, span, Ok(vec![walk.poison; node.output.len()]));
-                return Ok(());
-            }
-            match function(walk, at, *whole, Branch { results, lets }) {
+            let site = whole.site;
+            walk.b.span = site.span;
+            let made = match poisoned {
+                true => Ok(Whole::Results(vec![walk.poison; site.node.output.len()])),
+                false => function(walk, *whole, Branch { results, lets }),
+            };
+            match made {
                 Ok(Whole::Results(results)) => {
-                    walk.settle(at, node, span, Ok(results));
+                    walk.settle(site.at, site.node, site.span, Ok(results));
                     return Ok(());
                 }
-                Ok(Whole::Again(whole)) => (node, span, start_body(walk, at, *whole)),
-                Err(refusal) => (node, span, Err(refusal)),
+                Ok(Whole::Again(whole)) => (site, start_body(walk, *whole)),
+                Err(refusal) => (site, Err(refusal)),
             }
         }
     };
     match started {
         Ok(Started::Frames) => {}
         Ok(Started::Failed(error)) => return Err(error),
-        Err(refusal) => walk.settle(at, node, span, Err(refusal)),
+        Err(refusal) => walk.settle(site.at, site.node, site.span, Err(refusal)),
     }
     Ok(())
 }
@@ -429,10 +439,11 @@ pub fn finish<'a>(walk: &mut Walk<'a>, frame: Frame<'a>, results: Vec<Val>) -> R
 /// Takes the results of a turn; `None` where only a run knows whether there is another.
 fn one_turn(walk: &Walk, turns: &mut Turns, results: Vec<Val>) -> Option<()> {
     let n = turns.carried.len();
+    // Without a condition to begin with the body's is not looked at: `Loop` of `docs/Operators.md`, `input (trip_count, "")`.
     let mut results = results.into_iter();
     if let TurnKind::Loop(whole) = &turns.kind {
         let cond = results.next()?;
-        let holds = walk.b.known(cond).map(|value| value.any(|x| x != 0.0, |x| x != 0));
+        let holds = if whole.cond.is_none() { Some(true) } else { walk.b.known_truth(cond) };
         match holds {
             Some(true) if turns.turn < MAX_TURNS || whole.trip.is_some() => {}
             Some(false) => turns.n_turns = turns.turn,
@@ -482,25 +493,14 @@ fn branches(walk: &mut Walk, cond: Val, mut then: Branch, mut other: Branch) -> 
         }
         types.push(ty);
     }
-    let ty = match types.as_slice() {
-        [one] => *one,
-        all => walk.b.module.types.tuple(all),
-    };
+    let ty = walk.b.together_ty(&types);
     let n = types.len();
     let [then, other] = [then, other].map(|branch| {
-        let result = together(walk, &branch.results);
+        let result = walk.b.together(&branch.results);
         walk.b.bind_all(branch.lets, result)
     });
     let value = walk.b.branch(cond, then, other, ty);
     taken_apart(walk, value, n)
-}
-
-/// Several values as one.
-fn together(walk: &mut Walk, values: &[Val]) -> Val {
-    match values {
-        [one] => *one,
-        all => walk.b.tuple(all),
-    }
 }
 
 fn taken_apart(walk: &mut Walk, value: Val, n: usize) -> Result<Vec<Val>, Refusal> {
@@ -518,7 +518,8 @@ enum Whole<'a> {
 }
 
 /// The function that a loop is, and its call.
-fn function<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>, body: Branch) -> Result<Whole<'a>, Refusal> {
+fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Result<Whole<'a>, Refusal> {
+    let at = whole.site.at;
     let n = whole.init.len();
     let (Some(turn), Some((&cond, rest))) = (whole.turn, body.results.split_first()) else {
         return Err(Refusal::wrong("its body gives no condition"));
@@ -537,10 +538,7 @@ fn function<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>, body: Branc
     let bool_ty = walk.b.module.types.scalar(DType::BOOL);
     let (go_var, go) = walk.variable("go", bool_ty);
     let types: Vec<Ty> = whole.types.iter().copied().chain(scans.iter().map(|scan| scan.ty)).collect();
-    let ret = match types.as_slice() {
-        [one] => *one,
-        all => walk.b.module.types.tuple(all),
-    };
+    let ret = walk.b.together_ty(&types);
     let carried_vars = whole.vars.iter().copied().chain(scans.iter().map(|scan| scan.so_far));
     let (vars, done): (Vec<VarId>, Vec<Val>) = carried_vars.unzip();
     let params: Vec<VarId> = [turn.0, go_var].into_iter().chain(vars).collect();
@@ -551,19 +549,19 @@ fn function<'a>(walk: &mut Walk<'a>, at: usize, mut whole: Loop<'a>, body: Branc
     let one = walk.b.constant(Tensor::scalar(1i64));
     let next = walk.b.call("add", &[turn.1, one], &[])?;
     let trip = whole.trip.map(|trip| walk.mentioned(at, trip));
-    let go_on = goes_on(walk, next, trip, cond)?;
+    let yes = walk.b.constant(Tensor::scalar(true));
+    let go_on = goes_on(walk, next, trip, whole.cond.map_or(yes, |_| cond))?;
     let values = carried.iter().copied().chain(scans.iter().map(|scan| scan.more));
     let args: Vec<Val> = [next, go_on].into_iter().chain(values).collect();
     let again = walk.b.apply(myself, &args, ret);
     let again = walk.b.bind_all(body.lets, again);
-    let done = together(walk, &done);
+    let done = walk.b.together(&done);
     let branch = walk.b.branch(go, again, done, ret);
     let function = walk.b.function(&params, ret, branch);
     walk.extend_lets(at, vec![(loop_var, function)]);
     // The first.
     let zero = walk.b.constant(Tensor::scalar(0i64));
-    let cond = whole.cond.unwrap_or_else(|| walk.b.constant(Tensor::scalar(true)));
-    let go_first = goes_on(walk, zero, whole.trip, cond)?;
+    let go_first = goes_on(walk, zero, whole.trip, whole.cond.unwrap_or(yes))?;
     let values = whole.init.iter().copied().chain(scans.iter().map(|scan| scan.first));
     let args: Vec<Val> = [zero, go_first].into_iter().chain(values).collect();
     let value = walk.b.apply(myself, &args, ret);
@@ -604,7 +602,7 @@ fn scan(walk: &mut Walk, value: Val, declared: Option<&TypeProto>) -> Result<Sca
     let said = said.into_iter().map(Some).chain(std::iter::repeat(None));
     let begun: Vec<Dim> =
         shape.iter().zip(said).map(|(&dim, said)| dim.value().map(Dim::known).or(said).unwrap_or(dim)).collect();
-    let first = empty(walk, Some(&begun), dtype)?;
+    let first = empty(walk, Some(&begun), 0, dtype)?;
     let dims: Vec<Dim> = std::iter::once(Dim::Any).chain(shape).collect();
     let ty = walk.b.module.types.tensor(&dims, dtype);
     let so_far = walk.variable("scanned", ty);
@@ -619,7 +617,7 @@ fn goes_on(walk: &mut Walk, turn: Val, trip: Option<Val>, cond: Val) -> Result<V
     let cond = scalar(walk, cond, DType::BOOL)?;
     let Some(trip) = trip else { return Ok(cond) };
     let left = walk.b.call("less", &[turn, trip], &[])?;
-    match walk.b.known(cond).map(|value| value.any(|x| x != 0.0, |x| x != 0)) {
+    match walk.b.known_truth(cond) {
         Some(true) => Ok(left),
         _ => walk.b.call("logical_and", &[left, cond], &[]),
     }

@@ -4,7 +4,7 @@
 //! read, and the rest are refused.
 
 use super::super::proto::{AttributeProto, NodeProto, attribute_type};
-use super::build::{Builder, Val};
+use super::build::{Builder, Val, axis_of};
 use super::errors::{Refusal, shown};
 use super::tensors::{Gate, Unread};
 use crate::ir::attrs::AttrValue;
@@ -25,6 +25,8 @@ pub struct Cx<'a> {
     pub b: &'a mut Builder,
     pub node: &'a NodeProto,
     pub gate: Gate<'a>,
+    /// Tensors of attributes that were read.
+    pub tensors: &'a mut FxHashMap<*const AttributeProto, Val>,
     /// `None` for an operand that is left out.
     pub inputs: Vec<Option<Val>>,
     /// The version of the operator: the operator set in which it got the meaning that it has here.
@@ -67,8 +69,7 @@ impl<'a> Cx<'a> {
 
     /// The dimensions of a tensor.
     pub fn shape(&self, val: Val) -> Result<Vec<Dim>> {
-        let ty = self.b.tensor_ty(val).map(|(shape, _)| shape.to_vec());
-        ty.ok_or_else(|| Refusal::wrong("an operand that is no tensor"))
+        self.b.shape(val)
     }
 
     pub fn rank(&self, val: Val) -> Result<usize> {
@@ -76,8 +77,7 @@ impl<'a> Cx<'a> {
     }
 
     pub fn dtype(&self, val: Val) -> Result<DType> {
-        let ty = self.b.tensor_ty(val).map(|(_, dtype)| dtype);
-        ty.ok_or_else(|| Refusal::wrong("an operand that is no tensor"))
+        self.b.dtype(val)
     }
 
     /// The dimensions of a tensor that must all be known.
@@ -94,10 +94,7 @@ impl<'a> Cx<'a> {
 
     /// An axis counted from the end where negative. `rank` is that of what it is an axis of.
     pub fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
-        let n = i64::try_from(rank).unwrap_or(i64::MAX);
-        let at = if axis < 0 { axis.saturating_add(n) } else { axis };
-        let at = usize::try_from(at).ok().filter(|&at| at < rank);
-        at.ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
+        axis_of(axis, rank)
     }
 
     /// As [`Cx::axis`], of several, none twice.
@@ -205,6 +202,22 @@ impl<'a> Cx<'a> {
         self.gate.sparse(proto, self.b).map(Some).map_err(unread)
     }
 
+    /// What an attribute holds as a constant, which is made when its node is gone through for the first time.
+    pub fn held(
+        &mut self,
+        name: &'static str,
+        make: impl FnOnce(&mut Self, &'static str) -> Result<Option<Tensor>>,
+    ) -> Result<Option<Val>> {
+        let key = self.attrs.get(name).map(|&attr| std::ptr::from_ref(attr));
+        if let Some(&known) = key.and_then(|key| self.tensors.get(&key)) {
+            self.read.insert(name);
+            return Ok(Some(known));
+        }
+        let made = make(self, name)?.map(|tensor| self.constant(tensor));
+        self.tensors.extend(key.zip(made));
+        Ok(made)
+    }
+
     /// Whether an attribute is there; it counts as understood.
     pub fn has(&mut self, name: &'static str) -> bool {
         self.read.insert(name);
@@ -219,13 +232,7 @@ impl<'a> Cx<'a> {
     /// Refuses attributes that were not asked for.
     pub fn all_read(&self) -> Result<()> {
         // Of operator sets before 6: which operands might be overwritten.
-        let unread = self.attrs.keys().filter(|name| !self.read.contains(*name) && **name != "consumed_inputs");
-        let mut unread: Vec<String> = unread.map(|name| format!("`{}`", shown(name))).collect();
-        unread.sort_unstable();
-        match unread.is_empty() {
-            true => Ok(()),
-            false => Err(Refusal::unsupported(format!("attributes that are not understood: {}", unread.join(", ")))),
-        }
+        understood(self.attrs, |name| self.read.contains(name) || name == "consumed_inputs")
     }
 
     // ---- The program ----
@@ -339,6 +346,17 @@ impl<'a> Cx<'a> {
             self.b.set_dimensions(shape, val, &elements);
         }
         Ok(shape)
+    }
+}
+
+/// Refuses attributes that are not understood.
+pub fn understood(attrs: &Attributes, is: impl Fn(&str) -> bool) -> Result<()> {
+    let unread = attrs.keys().filter(|name| !is(name));
+    let mut unread: Vec<String> = unread.map(|name| format!("`{}`", shown(name))).collect();
+    unread.sort_unstable();
+    match unread.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::unsupported(format!("attributes that are not understood: {}", unread.join(", ")))),
     }
 }
 

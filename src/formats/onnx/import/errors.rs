@@ -59,7 +59,9 @@ impl Refusal {
 
 /// A name of the file, fit to be shown: control characters escaped, not longer than helps.
 pub fn shown(name: &str) -> String {
-    shortened(&escape_control(name).replace(['\n', '\t'], " "), MAX_SHOWN)
+    // Names are as long as a file likes.
+    let head = name.char_indices().nth(MAX_SHOWN.saturating_add(1)).map_or(name, |(end, _)| name.split_at(end).0);
+    shortened(&escape_control(head).replace(['\n', '\t'], " "), MAX_SHOWN)
 }
 
 const MAX_SHOWN: usize = 120;
@@ -70,10 +72,24 @@ const MAX_NAMES: usize = 8;
 /// What cannot be imported: the operator and the reason, with the nodes.
 pub type Unsupported = IndexMap<(String, String), Vec<(String, Span)>, FxBuildHasher>;
 
+/// What stands in the place of an operator for what is no node.
+pub const INPUT: &str = "an input";
+pub const INITIALIZER: &str = "an initializer";
+
 /// Everything that is not supported, at once.
 pub fn unsupported(model: &str, found: &Unsupported, n_nodes: usize) -> Diagnostic {
-    let n: usize = found.values().map(Vec::len).sum();
-    let message = format!("`{model}`: {} of {} cannot be imported", thousands_of(n), count(n_nodes, "node"));
+    let times = |of: &dyn Fn(&str) -> bool| {
+        found.iter().filter(|((kind, _), _)| of(kind)).map(|(_, nodes)| nodes.len()).fold(0usize, usize::saturating_add)
+    };
+    let (nodes, inputs, tensors) =
+        (times(&|kind| kind != INPUT && kind != INITIALIZER), times(&|kind| kind == INPUT), times(&|kind| kind == INITIALIZER));
+    let parts = [
+        (nodes, format!("{} of {}", thousands_of(nodes), count(n_nodes, "node"))),
+        (inputs, count(inputs, "input")),
+        (tensors, count(tensors, "initializer")),
+    ];
+    let parts: Vec<String> = parts.into_iter().filter(|(n, _)| *n > 0).map(|(_, words)| words).collect();
+    let message = format!("`{model}`: {} cannot be imported", join_words(&parts, "and"));
     let mut diagnostic = Diagnostic::new(codes::E0715, message);
     let mut places = found.iter().filter_map(|((kind, _), nodes)| Some((kind, nodes.first()?.1))).take(MAX_NAMES);
     if let Some((kind, span)) = places.next() {
@@ -85,7 +101,14 @@ pub fn unsupported(model: &str, found: &Unsupported, n_nodes: usize) -> Diagnost
     for ((kind, reason), nodes) in found {
         diagnostic = diagnostic.note(format!("{kind}, {}: {reason} ({})", count(nodes.len(), "time"), names(nodes)));
     }
-    diagnostic = diagnostic.help("`--keep-going` makes the results of these nodes inputs of the program");
+    diagnostic
+}
+
+/// The same, with what can be done about it.
+pub fn with_helps(mut diagnostic: Diagnostic, found: &Unsupported) -> Diagnostic {
+    if !found.keys().any(|(kind, _)| kind == INPUT || kind == INITIALIZER) {
+        diagnostic = diagnostic.help("`--keep-going` makes the results of these nodes inputs of the program");
+    }
     if found.keys().any(|(_, reason)| reason.ends_with("only a run knows")) {
         let help = "what only a run knows can be given while importing, where it is an input of the model: `-i NAME=SPEC`";
         diagnostic = diagnostic.help(help);
@@ -94,10 +117,8 @@ pub fn unsupported(model: &str, found: &Unsupported, n_nodes: usize) -> Diagnost
 }
 
 /// The same, where the program is made nonetheless.
-pub fn left_open(model: &str, found: &Unsupported, n_nodes: usize) -> Diagnostic {
-    let mut diagnostic = unsupported(model, found, n_nodes);
+pub fn left_open(mut diagnostic: Diagnostic) -> Diagnostic {
     diagnostic.severity = crate::diag::Severity::Warning;
-    diagnostic.helps.clear();
     diagnostic.help("what they would compute are inputs of the program now")
 }
 
@@ -116,10 +137,11 @@ pub fn inside(model: &str, node: &str, span: Span) -> Diagnostic {
     Diagnostic::new(codes::E0715, message).at(span, "").help("leave `--keep-going` out: all that cannot be imported is listed")
 }
 
-/// Functions that call functions make more nodes than anybody waits for.
+/// Functions that call functions and loops in loops make more of a model than anybody waits for.
 pub fn too_many_steps(model: &str, limit: usize) -> Diagnostic {
     let limit = thousands_of(limit);
-    let message = format!("`{model}`: more than {limit} nodes, since functions and loops are written out where they are used");
+    let message =
+        format!("`{model}`: more than {limit} nodes and turns, since functions and loops are written out where they are used");
     Diagnostic::new(codes::E0805, message)
 }
 

@@ -5,15 +5,15 @@
 //! variables. Nodes on which no result depends are left out. All nodes that cannot be imported are found in one walk: what
 //! depends on them has no value, and its kind is looked at nonetheless.
 
-use super::super::proto::{AttributeProto, GraphProto, NodeProto, SparseTensorProto, TypeProto, ValueInfoProto};
+use super::super::proto::{AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto};
 use super::build::{Builder, Val};
 use super::check::{self, FunctionKey, callee_of, domain_of, subgraphs};
-use super::control::{self, After};
+use super::control::{self, After, Site};
 use super::cx::{Attributes, Cx};
 use super::errors::{self, Refusal, Unsupported, shown};
 use super::listing::{Listing, kind_of, name_of};
 use super::names::Names;
-use super::ops::{self, How};
+use super::ops::{self, Converter, How};
 use super::tensors::{Gate, Unread, dtype_of};
 use super::{Import, Shapes};
 use crate::base::Span;
@@ -25,33 +25,72 @@ use crate::types::{DType, Dim, MAX_RANK, Ty};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 
-/// Nodes may be visited so often in all, and so often each: those of functions and loops are visited again and again.
-const MIN_STEPS: usize = 1 << 16;
+/// So much may be gone through in all, and each part of the model so often: functions and loops are gone through again and again.
+const MIN_STEPS: usize = 1 << 17;
 const STEPS_EACH: usize = 16;
+
+/// So many names, attributes or tensors are gone through in the time of a node.
+const PARTS: usize = 16;
 
 /// More nodes that break rules than this help nobody.
 const MAX_WRONG: usize = 20;
 
+/// What is known of a graph or the body of a function, however often it is gone through.
+pub struct Plan<'a> {
+    nodes: &'a [NodeProto],
+    /// Which nodes the outputs depend on.
+    needed: Vec<bool>,
+    outputs: Vec<&'a str>,
+    /// The types that the model says values have.
+    types: FxHashMap<&'a str, &'a TypeProto>,
+    /// Its tensors.
+    tensors: Vec<(&'a str, Val)>,
+    /// What going through it costs, with all that is inside its nodes.
+    pub cost: usize,
+    /// What beginning to go through it costs.
+    entry: usize,
+}
+
+/// The versions of operator sets by domain.
+type Opsets = Rc<FxHashMap<String, i64>>;
+
 /// A list of nodes that is gone through.
 pub struct Frame<'a> {
-    nodes: &'a [NodeProto],
-    needed: Vec<bool>,
+    plan: Rc<Plan<'a>>,
     next: usize,
     /// What names stand for.
     pub values: FxHashMap<&'a str, Val>,
     /// The frame whose values are seen from here.
-    pub outer: Option<usize>,
+    outer: Option<usize>,
     /// What is bound by `let`, in order.
     pub lets: Vec<(VarId, Val)>,
-    outputs: Vec<&'a str>,
-    /// The types that the model says values have.
-    types: FxHashMap<&'a str, &'a TypeProto>,
-    opsets: Rc<FxHashMap<String, i64>>,
+    opsets: Opsets,
     /// The attributes of the function that this is the body of.
     attrs: Rc<Attributes<'a>>,
     /// Whether results of nodes that cannot be imported may become inputs of the program.
     may_open: bool,
     pub after: After<'a>,
+}
+
+/// A tensor of a graph.
+#[derive(Clone, Copy)]
+enum Stored<'a> {
+    Dense(&'a TensorProto),
+    Sparse(&'a SparseTensorProto),
+}
+
+impl<'a> Stored<'a> {
+    fn all(graph: &'a GraphProto) -> impl Iterator<Item = Stored<'a>> {
+        graph.initializer.iter().map(Stored::Dense).chain(graph.sparse_initializer.iter().map(Stored::Sparse))
+    }
+
+    fn name(self) -> &'a str {
+        let proto = match self {
+            Stored::Dense(proto) => Some(proto),
+            Stored::Sparse(sparse) => sparse.values.as_deref(),
+        };
+        proto.and_then(|proto| proto.name.as_deref()).unwrap_or_default()
+    }
 }
 
 /// A model in the making.
@@ -61,9 +100,16 @@ pub struct Walk<'a> {
     gate: Gate<'a>,
     pub listing: Listing,
     functions: FxHashMap<FunctionKey<'a>, &'a FunctionProto>,
+    /// The plans of graphs and functions, made when they are first gone through: both live as long as the model.
+    graphs: FxHashMap<*const GraphProto, Rc<Plan<'a>>>,
+    bodies: FxHashMap<*const FunctionProto, (Rc<Plan<'a>>, Opsets)>,
+    /// Tensors of attributes, each read once.
+    tensors: FxHashMap<*const AttributeProto, Val>,
     pub frames: Vec<Frame<'a>>,
     unsupported: Unsupported,
     wrong: Vec<Diagnostic>,
+    /// The nodes of which it was said why they are not imported.
+    said: FxHashSet<*const NodeProto>,
     pub names: Names,
     /// The parameters of the program that are inputs, and what they are called in the model.
     pub inputs: Vec<(VarId, String)>,
@@ -71,10 +117,11 @@ pub struct Walk<'a> {
     pub opened: FxHashSet<VarId>,
     /// Tensors of the file by their expressions, in their order.
     pub weights: Vec<(Val, String)>,
+    /// What was gone through, and how much may be.
     n_steps: usize,
-    n_nodes: usize,
-    /// How many nodes may be visited.
     max_steps: usize,
+    /// How many nodes were met, each once.
+    n_nodes: usize,
     /// Stands for what has no value, and for what is left out.
     pub poison: Val,
     pub absent: Val,
@@ -106,16 +153,20 @@ pub fn walk<'a>(
         gate: Gate { model: request.name, outside: request.outside },
         listing: Listing::new(request.file),
         functions: model.functions.iter().map(|function| (check::key_of(function), function)).collect(),
+        graphs: FxHashMap::default(),
+        bodies: FxHashMap::default(),
+        tensors: FxHashMap::default(),
         frames: vec![],
         unsupported: Unsupported::default(),
         wrong: vec![],
+        said: FxHashSet::default(),
         names: Names::default(),
         inputs: vec![],
         opened: FxHashSet::default(),
         weights: vec![],
         n_steps: 0,
+        max_steps: MIN_STEPS.saturating_add(cost_of_model(model).saturating_mul(STEPS_EACH)),
         n_nodes: 0,
-        max_steps: MIN_STEPS.saturating_add(n_nodes(model).saturating_mul(STEPS_EACH)),
         poison,
         absent,
     };
@@ -142,77 +193,100 @@ impl<'a> Walk<'a> {
         self.main_inputs(graph, shapes, &mut frame)?;
         self.frames.push(frame);
         let (outputs, lets) = self.run().map_err(one)?;
-        let left_open = self.verdict()?;
+        let left_open = self.verdict(&outputs)?;
         Ok((outputs, lets, left_open))
     }
 
     /// What was found on the way: errors, or what is to be said of a program that has been made.
-    fn verdict(&mut self) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
+    fn verdict(&mut self, outputs: &[Val]) -> Result<Option<Diagnostic>, Vec<Diagnostic>> {
         let mut errors = std::mem::take(&mut self.wrong);
         if self.unsupported.is_empty() {
             return if errors.is_empty() { Ok(None) } else { Err(errors) };
         }
-        if self.request.keep_going && errors.is_empty() {
-            return Ok(Some(errors::left_open(self.request.name, &self.unsupported, self.n_nodes)));
+        let found = errors::unsupported(self.request.name, &self.unsupported, self.n_nodes);
+        // What depends on an input or a tensor that is not supported has no value all the same.
+        if self.request.keep_going && errors.is_empty() && !outputs.contains(&self.poison) {
+            return Ok(Some(errors::left_open(found)));
         }
-        errors.insert(0, errors::unsupported(self.request.name, &self.unsupported, self.n_nodes));
+        errors.insert(0, if self.request.keep_going { found } else { errors::with_helps(found, &self.unsupported) });
         Err(errors)
     }
 
+    /// Counts what is gone through. Errors: E0805 where it becomes too much.
+    pub fn charge(&mut self, n: usize) -> Result<(), Diagnostic> {
+        self.n_steps = self.n_steps.saturating_add(n);
+        match self.n_steps > self.max_steps {
+            true => Err(errors::too_many_steps(self.request.name, self.max_steps)),
+            false => Ok(()),
+        }
+    }
+
     // ---- Frames ----
+
+    /// The plan of a graph; its tensors are read where something may take them.
+    pub fn plan(&mut self, graph: &'a GraphProto) -> Result<Rc<Plan<'a>>, Diagnostic> {
+        let key = std::ptr::from_ref(graph);
+        if let Some(plan) = self.graphs.get(&key) {
+            return Ok(plan.clone());
+        }
+        let info = |value: &'a ValueInfoProto| Some((value.name.as_deref()?, value.r#type.as_ref()?));
+        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).collect();
+        let (needed, wanted) = needed(&graph.node, &outputs);
+        let mut tensors = vec![];
+        for stored in Stored::all(graph) {
+            let name = stored.name();
+            let value = if wanted.contains(name) { self.stored(name, stored)? } else { self.poison };
+            tensors.push((name, value));
+        }
+        let plan = Rc::new(Plan {
+            nodes: &graph.node,
+            needed,
+            outputs,
+            types: graph.value_info.iter().chain(&graph.output).filter_map(info).collect(),
+            tensors,
+            cost: cost(&graph.node).saturating_add(entry(graph)),
+            entry: entry(graph),
+        });
+        self.graphs.insert(key, plan.clone());
+        Ok(plan)
+    }
+
+    /// A tensor of a graph as a constant.
+    fn stored(&mut self, name: &'a str, stored: Stored<'a>) -> Result<Val, Diagnostic> {
+        let span = self.listing.add_value("initializer", name);
+        self.b.span = span;
+        let tensor = match stored {
+            Stored::Dense(proto) => self.gate.tensor(proto),
+            Stored::Sparse(proto) => self.gate.sparse(proto, &mut self.b),
+        };
+        match tensor {
+            Ok(tensor) => {
+                let value = self.b.constant(tensor);
+                let name = self.names.free(name);
+                self.weights.push((value, name));
+                Ok(value)
+            }
+            Err(Unread::Wrong(error)) => Err(*error),
+            Err(Unread::Unsupported(what)) => {
+                self.refuse(errors::INITIALIZER, &what, name, span);
+                Ok(self.poison)
+            }
+        }
+    }
 
     /// A graph with its tensors; its inputs are left to the caller.
     pub fn frame(
         &mut self,
         graph: &'a GraphProto,
         outer: Option<usize>,
-        opsets: Rc<FxHashMap<String, i64>>,
+        opsets: Opsets,
         attrs: Rc<Attributes<'a>>,
         after: After<'a>,
     ) -> Result<Frame<'a>, Diagnostic> {
-        let info = |value: &'a ValueInfoProto| Some((value.name.as_deref()?, value.r#type.as_ref()?));
-        let types = graph.value_info.iter().chain(&graph.output).filter_map(info).collect();
-        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).collect();
-        let needed = needed(&graph.node, &outputs);
-        let mut values = FxHashMap::default();
-        let gate = self.gate;
-        let dense = graph.initializer.iter().map(|proto| (proto.name.as_deref(), gate.tensor(proto)));
-        let name_of = |sparse: &'a SparseTensorProto| sparse.values.as_ref().and_then(|values| values.name.as_deref());
-        let of_sparse = |sparse: &'a SparseTensorProto| (name_of(sparse), gate.sparse(sparse, &mut self.b));
-        let sparse: Vec<_> = graph.sparse_initializer.iter().map(of_sparse).collect();
-        for (name, tensor) in dense.chain(sparse) {
-            let name = name.unwrap_or_default();
-            let span = self.listing.add_value("initializer", name);
-            self.b.span = span;
-            let value = match tensor {
-                Ok(tensor) => {
-                    let value = self.b.constant(tensor);
-                    let name = self.names.free(name);
-                    self.weights.push((value, name));
-                    value
-                }
-                Err(Unread::Wrong(error)) => return Err(*error),
-                Err(Unread::Unsupported(what)) => {
-                    self.refuse("an initializer", &what, name, span);
-                    self.poison
-                }
-            };
-            values.insert(name, value);
-        }
-        Ok(Frame {
-            nodes: &graph.node,
-            needed,
-            next: 0,
-            values,
-            outer,
-            lets: vec![],
-            outputs,
-            types,
-            opsets,
-            attrs,
-            may_open: false,
-            after,
-        })
+        let plan = self.plan(graph)?;
+        self.charge(plan.entry)?;
+        let values = plan.tensors.iter().copied().collect();
+        Ok(Frame { plan, next: 0, values, outer, lets: vec![], opsets, attrs, may_open: false, after })
     }
 
     /// The inputs of the main graph that have no default become parameters.
@@ -240,7 +314,7 @@ impl<'a> Walk<'a> {
                     None => self.parameter(name, ty),
                 },
                 Ok(Err(reason)) => {
-                    self.refuse("an input", &reason, name, span);
+                    self.refuse(errors::INPUT, &reason, name, span);
                     self.poison
                 }
                 Err((wanted, model)) => {
@@ -312,21 +386,17 @@ impl<'a> Walk<'a> {
         loop {
             let at = self.frames.len().saturating_sub(1);
             let Some(frame) = self.frames.last_mut() else { return Ok((vec![], vec![])) };
-            if let Some(node) = frame.nodes.get(frame.next) {
-                let needed = frame.needed.get(frame.next).copied().unwrap_or(true);
+            let plan = frame.plan.clone();
+            if let Some(node) = plan.nodes.get(frame.next) {
+                let needed = plan.needed.get(frame.next).copied().unwrap_or(true);
                 frame.next = frame.next.saturating_add(1);
-                self.n_steps = self.n_steps.saturating_add(1);
-                if self.n_steps > self.max_steps {
-                    return Err(errors::too_many_steps(self.request.name, self.max_steps));
-                }
+                self.charge(cost_of_node(node))?;
                 if needed {
-                    self.n_nodes = self.n_nodes.saturating_add(1);
                     self.node(at, node)?;
                 }
                 continue;
             }
-            let outputs = frame.outputs.clone();
-            let results: Vec<Val> = outputs.into_iter().map(|output| self.lookup(at, output)).collect();
+            let results: Vec<Val> = plan.outputs.iter().map(|output| self.lookup(at, output)).collect();
             let Some(frame) = self.frames.pop() else { return Ok((vec![], vec![])) };
             if let After::Main = frame.after {
                 return Ok((results, frame.lets));
@@ -372,7 +442,7 @@ impl<'a> Walk<'a> {
     // ---- Nodes ----
 
     fn node(&mut self, at: usize, node: &'a NodeProto) -> Result<(), Diagnostic> {
-        let span = self.listing.add(node);
+        let span = self.met(node);
         self.b.span = span;
         let absent = self.absent;
         let given = |input: &String| Some(self.lookup(at, input)).filter(|&val| !input.is_empty() && val != absent);
@@ -382,46 +452,101 @@ impl<'a> Walk<'a> {
         if let Some(&function) = self.functions.get(&callee_of(node)) {
             return control::call(self, at, node, function, inputs);
         }
-        let domain = domain_of(&node.domain);
-        let opset = frame.opsets.get(domain).copied();
         let attrs = attributes(node, &frame.attrs);
-        let result = match (ops::find(domain, node.op_type.as_deref().unwrap_or_default()), opset) {
-            (_, None) => Err(Refusal::wrong(format!(
-                "the model does not say which version of the operator set `{}` it is of",
-                shown(domain)
-            ))),
-            (Err(reason), _) => Err(Refusal::unsupported(reason)),
-            (Ok(converter), Some(opset)) => match converter.version(opset) {
-                None => Err(Refusal::unsupported(format!("this operator of operator set {opset} is not known"))),
-                Some(_) if poisoned => {
-                    self.give(at, node, &vec![self.poison; node.output.len()]);
-                    return Ok(());
-                }
-                Some(version) => {
-                    let declared = node
-                        .output
-                        .iter()
-                        .map(|output| frame.types.get(output.as_str()).and_then(|ty| static_dims(ty)))
-                        .collect();
-                    let read = FxHashSet::default();
-                    let (gate, b) = (self.gate, &mut self.b);
-                    let mut cx = Cx { b, node, gate, inputs, version, declared, attrs: &attrs, read };
-                    match converter.how {
-                        How::Node(convert) => convert(&mut cx).and_then(|results| cx.all_read().map(|()| results)),
-                        How::Control(start) => {
-                            let inputs = cx.inputs;
-                            match start(self, at, node, &inputs, &attrs) {
-                                Ok(control::Started::Frames) => return Ok(()),
-                                Ok(control::Started::Failed(error)) => return Err(error),
-                                Err(refusal) => Err(refusal),
-                            }
-                        }
+        let result = match converter(node, &frame.opsets) {
+            Err(refusal) => Err(refusal),
+            Ok(_) if poisoned => Ok(vec![self.poison; node.output.len()]),
+            Ok((converter, version)) => {
+                let types = &frame.plan.types;
+                let shape = |output: &String| types.get(output.as_str()).and_then(|ty| static_dims(ty));
+                let declared = node.output.iter().map(shape).collect();
+                match converter.how {
+                    How::Node(convert) => {
+                        let (gate, b, tensors, read) = (self.gate, &mut self.b, &mut self.tensors, FxHashSet::default());
+                        let mut cx = Cx { b, node, gate, tensors, inputs, version, declared, attrs: &attrs, read };
+                        convert(&mut cx).and_then(|results| cx.all_read().map(|()| results))
                     }
+                    How::Control(start) => match start(self, Site { at, node, span }, &inputs, &attrs) {
+                        Ok(control::Started::Frames) => return Ok(()),
+                        Ok(control::Started::Failed(error)) => return Err(error),
+                        Err(refusal) => Err(refusal),
+                    },
                 }
-            },
+            }
         };
+        if !self.request.keep_going && (poisoned || result.is_err()) {
+            self.look_inside(at, node)?;
+        }
         self.settle(at, node, span, result);
         Ok(())
+    }
+
+    /// The place of a node, which is listed and counted when it is met for the first time.
+    fn met(&mut self, node: &'a NodeProto) -> Span {
+        let (span, first) = self.listing.add(node);
+        self.n_nodes = self.n_nodes.saturating_add(usize::from(first));
+        span
+    }
+
+    /// Notes which nodes cannot be imported in the graphs of one that is not gone through, and in the functions that are called there.
+    fn look_inside(&mut self, at: usize, node: &'a NodeProto) -> Result<(), Diagnostic> {
+        let opsets = self.frames.get(at).map_or_else(Default::default, |frame| frame.opsets.clone());
+        let mut stack = self.inside(node, &opsets)?;
+        while let Some((node, opsets)) = stack.pop() {
+            if self.listing.has(node) {
+                continue;
+            }
+            let span = self.met(node);
+            if !self.functions.contains_key(&callee_of(node))
+                && let Err(refusal) = converter(node, &opsets)
+            {
+                self.note(node, span, refusal);
+            }
+            stack.extend(self.inside(node, &opsets)?);
+        }
+        Ok(())
+    }
+
+    /// The needed nodes of a node's graphs, or of a function that is called for the first time, with their operator sets; the first
+    /// one last.
+    fn inside(&mut self, node: &'a NodeProto, opsets: &Opsets) -> Result<Vec<(&'a NodeProto, Opsets)>, Diagnostic> {
+        let mut plans = vec![];
+        for graph in subgraphs(node) {
+            plans.push((self.plan(graph)?, opsets.clone()));
+        }
+        if let Some(&function) = self.functions.get(&callee_of(node))
+            && !self.bodies.contains_key(&std::ptr::from_ref(function))
+        {
+            plans.push(self.plan_of_function(function)?);
+        }
+        let mut found = vec![];
+        for (plan, opsets) in &plans {
+            let needed = plan.nodes.iter().zip(&plan.needed).filter(|(_, needed)| **needed);
+            found.extend(needed.map(|(node, _)| (node, opsets.clone())));
+        }
+        found.reverse();
+        Ok(found)
+    }
+
+    /// Notes why a node is not imported, when that is found for the first time; whether it is.
+    fn note(&mut self, node: &'a NodeProto, span: Span, refusal: Refusal) -> bool {
+        if !self.said.insert(node) {
+            return false;
+        }
+        match refusal {
+            Refusal::Unsupported(reason) => self.refuse(&kind_of(node), &reason, name_of(node), span),
+            Refusal::Wrong(found) => {
+                self.say(|model| errors::wrong(model, &kind_of(node), name_of(node), span, *found));
+            }
+        }
+        true
+    }
+
+    /// Another error of a node.
+    fn say(&mut self, error: impl FnOnce(&str) -> Diagnostic) {
+        if self.wrong.len() < MAX_WRONG {
+            self.wrong.push(error(self.request.name));
+        }
     }
 
     /// Names the results of a node, or notes why it has none.
@@ -433,15 +558,13 @@ impl<'a> Walk<'a> {
         });
         match result {
             Ok(results) => self.give(at, node, &results),
-            Err(Refusal::Unsupported(reason)) => {
-                self.refuse(&kind_of(node), &reason, name_of(node), span);
-                self.leave_open(at, node, span);
-            }
-            Err(Refusal::Wrong(found)) => {
-                if self.wrong.len() < MAX_WRONG {
-                    self.wrong.push(errors::wrong(self.request.name, &kind_of(node), name_of(node), span, *found));
+            Err(refusal) => {
+                let may_open = matches!(refusal, Refusal::Unsupported(_)) && self.request.keep_going;
+                let first = self.note(node, span, refusal);
+                match may_open && first {
+                    true => self.leave_open(at, node, span),
+                    false => self.give(at, node, &vec![self.poison; node.output.len()]),
                 }
-                self.give(at, node, &vec![self.poison; node.output.len()]);
             }
         }
     }
@@ -458,56 +581,60 @@ impl<'a> Walk<'a> {
         self.unsupported.entry(key).or_default().push((name.to_owned(), span));
     }
 
-    /// The results of a node that cannot be imported: inputs of the program, if that is wanted and their types are known.
+    /// The results of a node that cannot be imported become inputs of the program, if their types are known.
     fn leave_open(&mut self, at: usize, node: &'a NodeProto, span: Span) {
         let mut results = vec![self.poison; node.output.len()];
-        let may_open = self.frames.get(at).is_some_and(|frame| frame.may_open) && self.request.keep_going;
-        if may_open {
+        if self.frames.get(at).is_some_and(|frame| frame.may_open) {
             for (output, result) in node.output.iter().zip(&mut results).filter(|(output, _)| !output.is_empty()) {
-                let ty = self.frames.get(at).and_then(|frame| frame.types.get(output.as_str())).copied();
+                let ty = self.frames.get(at).and_then(|frame| frame.plan.types.get(output.as_str())).copied();
                 match self.declared_ty(ty, None) {
                     Ok(Ok(ty)) => {
                         *result = self.parameter(output, ty);
                         self.opened.extend(self.inputs.last().map(|(var, _)| *var));
                     }
-                    _ => self.wrong.push(errors::no_type(self.request.name, name_of(node), output, span)),
+                    _ => self.say(|model| errors::no_type(model, name_of(node), output, span)),
                 }
             }
-        } else if self.request.keep_going && self.wrong.len() < MAX_WRONG {
-            self.wrong.push(errors::inside(self.request.name, name_of(node), span));
+        } else {
+            self.say(|model| errors::inside(model, name_of(node), span));
         }
         self.give(at, node, &results);
     }
 
     /// The operator sets and attributes that hold in a frame, for what is inside it.
-    pub fn inherited(&self, at: usize) -> (Rc<FxHashMap<String, i64>>, Rc<Attributes<'a>>) {
+    pub fn inherited(&self, at: usize) -> (Opsets, Rc<Attributes<'a>>) {
         self.frames.get(at).map_or_else(Default::default, |frame| (frame.opsets.clone(), frame.attrs.clone()))
+    }
+
+    /// The plan of a function's body, and its operator sets.
+    fn plan_of_function(&mut self, function: &'a FunctionProto) -> Result<(Rc<Plan<'a>>, Opsets), Diagnostic> {
+        let key = std::ptr::from_ref(function);
+        if let Some(known) = self.bodies.get(&key) {
+            return Ok(known.clone());
+        }
+        let opsets = Rc::new(check::opsets(self.request.name, &function.opset_import)?);
+        let outputs: Vec<&str> = function.output.iter().map(String::as_str).collect();
+        let (needed, _) = needed(&function.node, &outputs);
+        let entry = cost_of([function.input.len(), function.output.len(), function.attribute_proto.len()]);
+        let cost = cost(&function.node).saturating_add(entry);
+        let (types, tensors) = (FxHashMap::default(), vec![]);
+        let plan = Rc::new(Plan { nodes: &function.node, needed, outputs, types, tensors, cost, entry });
+        self.bodies.insert(key, (plan.clone(), opsets.clone()));
+        Ok((plan, opsets))
     }
 
     /// The body of a function, with values for its inputs.
     pub fn body(
-        &self,
+        &mut self,
         function: &'a FunctionProto,
         values: FxHashMap<&'a str, Val>,
         attrs: Attributes<'a>,
         after: After<'a>,
     ) -> Result<Frame<'a>, Diagnostic> {
-        let opsets = check::opsets(self.request.name, &function.opset_import)?;
-        let outputs: Vec<&str> = function.output.iter().map(String::as_str).collect();
-        Ok(Frame {
-            nodes: &function.node,
-            needed: needed(&function.node, &outputs),
-            next: 0,
-            values,
-            outer: None,
-            lets: vec![],
-            outputs,
-            types: FxHashMap::default(),
-            opsets: Rc::new(opsets),
-            attrs: Rc::new(attrs),
-            may_open: false,
-            after,
-        })
+        let (plan, opsets) = self.plan_of_function(function)?;
+        self.charge(plan.entry)?;
+        let attrs = Rc::new(attrs);
+        Ok(Frame { plan, next: 0, values, outer: None, lets: vec![], opsets, attrs, may_open: false, after })
     }
 
     /// A new variable of a type.
@@ -526,7 +653,7 @@ impl<'a> Walk<'a> {
         variable
     }
 
-    /// Whether so few nodes were visited yet that loops may be written out.
+    /// Whether so little was gone through yet that loops may be written out.
     pub fn has_time(&self) -> bool {
         self.n_steps < self.max_steps / 2
     }
@@ -550,8 +677,23 @@ pub fn attributes<'a>(node: &'a NodeProto, outer: &Attributes<'a>) -> Attributes
     node.attribute.iter().filter_map(value).collect()
 }
 
-/// Which nodes results depend on.
-fn needed(nodes: &[NodeProto], outputs: &[&str]) -> Vec<bool> {
+/// What a node is in Relay, and the version of its operator.
+fn converter(node: &NodeProto, opsets: &FxHashMap<String, i64>) -> Result<(&'static Converter, i64), Refusal> {
+    let domain = domain_of(&node.domain);
+    let Some(&opset) = opsets.get(domain) else {
+        let domain = shown(domain);
+        let words = format!("the model does not say which version of the operator set `{domain}` it is of");
+        return Err(Refusal::wrong(words));
+    };
+    let kind = node.op_type.as_deref().unwrap_or_default();
+    let converter = ops::find(domain, kind).map_err(Refusal::unsupported)?;
+    let version = converter.version(opset);
+    let version = version.ok_or_else(|| Refusal::unsupported(format!("this operator of operator set {opset} is not known")))?;
+    Ok((converter, version))
+}
+
+/// Which nodes results depend on, and the names that they and those inside them take.
+fn needed<'a>(nodes: &'a [NodeProto], outputs: &[&'a str]) -> (Vec<bool>, FxHashSet<&'a str>) {
     let mut wanted: FxHashSet<&str> = outputs.iter().copied().collect();
     let mut needed = vec![false; nodes.len()];
     for (node, needed) in nodes.iter().zip(&mut needed).rev() {
@@ -568,7 +710,7 @@ fn needed(nodes: &[NodeProto], outputs: &[&str]) -> Vec<bool> {
             }
         }
     }
-    needed
+    (needed, wanted)
 }
 
 /// The dimensions and the dtype that a type declares; no dimensions where it does not say how many. Errors: why Relay has no
@@ -602,19 +744,36 @@ fn static_dims(ty: &TypeProto) -> Option<Vec<i64>> {
     shape.dim.iter().map(|dim| dim.dim_value.filter(|&value| value >= 0)).collect()
 }
 
-/// The nodes of a model, those inside others too.
-fn n_nodes(model: &ModelProto) -> usize {
-    let main = model.graph.iter().map(|graph| graph.node.as_slice());
-    let lists = main.chain(model.functions.iter().map(|function| function.node.as_slice()));
-    lists.fold(0, |n, nodes| n.saturating_add(nodes_in(nodes)))
+/// What going through a node or the parts of a graph costs, by how many of each kind it has.
+fn cost_of<const N: usize>(parts: [usize; N]) -> usize {
+    let n = parts.iter().fold(0usize, |n, &part| n.saturating_add(part));
+    n.checked_div(PARTS).unwrap_or(0).saturating_add(1)
 }
 
-/// How many nodes there are, those inside others too.
-pub fn nodes_in(nodes: &[NodeProto]) -> usize {
+fn cost_of_node(node: &NodeProto) -> usize {
+    cost_of([node.input.len(), node.output.len(), node.attribute.len()])
+}
+
+fn entry(graph: &GraphProto) -> usize {
+    cost_of([graph.input.len(), graph.output.len(), graph.initializer.len(), graph.sparse_initializer.len()])
+}
+
+fn cost_of_model(model: &ModelProto) -> usize {
+    let main = model.graph.iter().map(|graph| cost(&graph.node).saturating_add(entry(graph)));
+    main.chain(model.functions.iter().map(|function| cost(&function.node))).fold(0, usize::saturating_add)
+}
+
+/// What going through nodes and all that is inside them costs.
+fn cost(nodes: &[NodeProto]) -> usize {
     let (mut n, mut stack) = (0usize, vec![nodes]);
     while let Some(nodes) = stack.pop() {
-        n = n.saturating_add(nodes.len());
-        stack.extend(nodes.iter().flat_map(subgraphs).map(|graph| graph.node.as_slice()));
+        for node in nodes {
+            n = n.saturating_add(cost_of_node(node));
+            for graph in subgraphs(node) {
+                n = n.saturating_add(entry(graph));
+                stack.push(&graph.node);
+            }
+        }
     }
     n
 }

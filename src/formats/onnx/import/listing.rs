@@ -4,11 +4,16 @@
 
 use super::super::proto::{AttributeProto, NodeProto, attribute_type};
 use super::errors::shown;
+use crate::base::text::shortened;
 use crate::base::{FileId, Span};
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// Longer attributes and lists say how long they are.
 const MAX_ITEMS: usize = 8;
+
+/// The program names a node with each call that comes of it; more of a name than this helps nobody.
+const MAX_NAME: usize = 200;
 
 /// The text so far, and whose line is where.
 pub struct Listing {
@@ -16,33 +21,44 @@ pub struct Listing {
     pub text: String,
     /// Where each line starts, and the name of its node.
     pub lines: Vec<(u32, Arc<str>)>,
+    /// The places of nodes, which live as long as the model.
+    places: FxHashMap<*const NodeProto, Span>,
 }
 
 impl Listing {
     pub fn new(file: FileId) -> Listing {
-        Listing { file, text: String::new(), lines: vec![] }
+        Listing { file, text: String::new(), lines: vec![], places: FxHashMap::default() }
     }
 
-    /// Adds a node; its place.
-    pub fn add(&mut self, node: &NodeProto) -> Span {
-        let start = self.text.len();
-        // A text has at most 4 GiB; nodes behind that have no place.
-        let (Ok(at), true) = (u32::try_from(start), start < MAX_TEXT) else { return Span::NONE };
-        self.text.push_str(&line(node));
-        let span = Span::new(self.file, start, self.text.len());
-        self.text.push('\n');
-        self.lines.push((at, name_of(node).into()));
-        span
+    /// The place of a node, and whether it is a new one: one that is gone through again has its line.
+    pub fn add(&mut self, node: &NodeProto) -> (Span, bool) {
+        let key = std::ptr::from_ref(node);
+        if let Some(&span) = self.places.get(&key) {
+            return (span, false);
+        }
+        let span = self.line(name_of(node), || line(node));
+        self.places.insert(key, span);
+        (span, true)
+    }
+
+    /// Whether a node has its line.
+    pub fn has(&self, node: &NodeProto) -> bool {
+        self.places.contains_key(&std::ptr::from_ref(node))
     }
 
     /// Adds an input or a tensor of the file; its place.
     pub fn add_value(&mut self, what: &str, name: &str) -> Span {
+        self.line(name, || format!("{what} {}", shown(name)))
+    }
+
+    /// Adds a line; its place. A text has at most 4 GiB; what is behind that has no place.
+    fn line(&mut self, name: &str, line: impl FnOnce() -> String) -> Span {
         let start = self.text.len();
         let (Ok(at), true) = (u32::try_from(start), start < MAX_TEXT) else { return Span::NONE };
-        self.text.push_str(&format!("{what} {}", shown(name)));
+        self.text.push_str(&line());
         let span = Span::new(self.file, start, self.text.len());
         self.text.push('\n');
-        self.lines.push((at, name.into()));
+        self.lines.push((at, shortened(name, MAX_NAME).into()));
         span
     }
 }
@@ -101,7 +117,7 @@ fn attribute(attribute: &AttributeProto) -> String {
         attribute_type::STRINGS => format!("[{}]", list(attribute.strings.iter().map(|s| text(s)), attribute.strings.len())),
         attribute_type::TENSOR => {
             let dims = attribute.t.as_ref().map_or(&[][..], |tensor| &tensor.dims);
-            format!("{{a tensor of {dims:?}}}")
+            format!("{{a tensor of [{}]}}", list(dims.iter().map(i64::to_string), dims.len()))
         }
         attribute_type::GRAPH => "{…}".to_owned(),
         _ => "…".to_owned(),
@@ -133,8 +149,10 @@ mod tests {
     #[test]
     fn a_node_is_a_line() {
         let mut listing = Listing::new(FileId(3));
-        let first = listing.add(&NodeProto { name: None, ..node() });
-        let second = listing.add(&node());
+        let (nameless, named) = (NodeProto { name: None, ..node() }, node());
+        let (first, _) = listing.add(&nameless);
+        let (second, is_new) = listing.add(&named);
+        assert!(is_new && listing.add(&named) == (second, false) && listing.has(&nameless));
         let lines: Vec<&str> = listing.text.lines().collect();
         assert_eq!(lines[0], "y = Conv <kernel_shape = [3, 3, 3, 3, 3, 3, 3, 3, … 2 more]> (x, a\\u{1b}b)");
         assert!(lines[1].starts_with("[conv1] y = Conv"));

@@ -124,10 +124,7 @@ fn decode(bytes: Vec<u8>, request: &Import) -> Result<ModelProto, Diagnostic> {
 fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -> Result<Imported, Vec<Diagnostic>> {
     let Walked { mut walk, outputs: values, lets, left_open } = walked;
     walk.b.span = Span::NONE;
-    let result = match values.as_slice() {
-        [one] => *one,
-        all => walk.b.tuple(all),
-    };
+    let result = walk.b.together(&values);
     let body = walk.b.bind_all(lets, result);
     let order = walk.b.module.post_order(&[body.0]);
     if order.iter().any(|&expr| matches!(walk.b.module.exprs[expr].kind, ExprKind::Error)) {

@@ -1,8 +1,8 @@
 //! The rules of a model's structure, each with a model that keeps it and one that breaks it.
 
 use super::super::proto::{
-    AttributeProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto, TensorTypeProto, TypeProto,
-    ValueInfoProto, attribute_type,
+    AttributeProto, DimensionProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
 };
 use super::*;
 use crate::diag::codes;
@@ -36,10 +36,17 @@ fn simple(nodes: Vec<NodeProto>, outputs: &[&str]) -> ModelProto {
     model(graph(nodes, outputs))
 }
 
+fn request(keep_going: bool) -> Import<'static> {
+    Import { name: "m", file: FileId(0), shapes: &[], constants: &[], keep_going, as_params: true, outside: None }
+}
+
 fn run(bytes: Vec<u8>) -> Result<Imported, Vec<Diagnostic>> {
-    let request =
-        Import { name: "m", file: FileId(0), shapes: &[], constants: &[], keep_going: false, as_params: true, outside: None };
-    import(bytes, &request).1
+    import(bytes, &request(false)).1
+}
+
+#[track_caller]
+fn refused(model: &ModelProto, keep_going: bool) -> Vec<Diagnostic> {
+    import(model.encode_to_vec(), &request(keep_going)).1.err().expect("it is refused")
 }
 
 fn fine(model: &ModelProto) {
@@ -224,4 +231,153 @@ fn hostile_bytes_are_refused() {
         deep = graph(vec![with_graph(node("If", &["x"], &["z"]), "then_branch", deep)], &[]);
     }
     assert_eq!(code(model(deep).encode_to_vec()), Some(codes::E0703));
+}
+
+fn weight(name: &str, dims: &[i64], bytes: usize) -> TensorProto {
+    let raw_data = Some(vec![0; bytes].into());
+    TensorProto { name: Some(name.into()), data_type: Some(1), dims: dims.to_vec(), raw_data, ..TensorProto::default() }
+}
+
+fn attribute_of(name: &str, kind: i32) -> AttributeProto {
+    AttributeProto { name: Some(name.into()), r#type: Some(kind), ..AttributeProto::default() }
+}
+
+fn int(name: &str, value: i64) -> AttributeProto {
+    AttributeProto { i: Some(value), ..attribute_of(name, attribute_type::INT) }
+}
+
+/// A float32 of a shape.
+fn shaped(name: &str, dims: &[i64]) -> ValueInfoProto {
+    let dim = |&dim: &i64| DimensionProto { dim_value: Some(dim), dim_param: None };
+    let shape = Some(TensorShapeProto { dim: dims.iter().map(dim).collect() });
+    let tensor_type = Some(TensorTypeProto { elem_type: Some(1), shape });
+    ValueInfoProto { name: Some(name.into()), r#type: Some(TypeProto { tensor_type, ..TypeProto::default() }) }
+}
+
+/// A scan of `n` operands over `turns` positions.
+fn scan(turns: i64, n: usize, body: GraphProto) -> ModelProto {
+    let operands = vec!["x"; n];
+    let attribute = vec![
+        AttributeProto { g: Some(Box::new(body)), ..attribute_of("body", attribute_type::GRAPH) },
+        int("num_scan_inputs", n as i64),
+    ];
+    let scan = NodeProto { attribute, ..node("Scan", &operands, &["y"]) };
+    model(GraphProto { input: vec![shaped("x", &[turns, 2])], ..graph(vec![scan], &["y"]) })
+}
+
+#[test]
+fn a_tensor_of_a_body_is_one_for_all_turns() {
+    let body = GraphProto {
+        input: vec![shaped("s", &[2])],
+        initializer: vec![weight("w", &[2], 8)],
+        ..graph(vec![node("Mul", &["s", "w"], &["o"])], &["o"])
+    };
+    let imported = run(scan(4, 1, body).encode_to_vec()).unwrap_or_else(|errors| panic!("{errors:?}"));
+    assert_eq!(imported.weights.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["w"]);
+    // And that of an attribute for all calls.
+    let held = AttributeProto { t: Some(Box::new(weight("", &[2], 8))), ..attribute_of("value", attribute_type::TENSOR) };
+    let constant = NodeProto { attribute: vec![held], ..node("Constant", &[], &["w"]) };
+    let functions = vec![function("f0", vec![constant, node("Add", &["a", "w"], &["b"])])];
+    let nodes = vec![call("f0", "x", "y"), call("f0", "y", "z")];
+    let imported = run(ModelProto { functions, ..simple(nodes, &["z"]) }.encode_to_vec());
+    assert_eq!(imported.unwrap_or_else(|errors| panic!("{errors:?}")).weights.len(), 1);
+}
+
+/// Each turn has twenty operands, and not one node.
+#[test]
+fn turns_without_nodes_are_counted() {
+    let names: Vec<String> = (0..20).map(|at| format!("s{at}")).collect();
+    let input = names.iter().map(|name| shaped(name, &[2])).collect();
+    let body = || GraphProto { node: vec![], input, ..graph(vec![], &["s0"]) };
+    assert_eq!(refused(&scan(8000, 20, body()), false)[0].code, codes::E0805);
+}
+
+#[test]
+fn a_node_is_listed_once_and_its_name_is_cut() {
+    let long = NodeProto { name: Some("n".repeat(100_000)), ..node("Neg", &["a"], &["b"]) };
+    let nodes: Vec<NodeProto> = (0..400).map(|at| call("f0", &format!("v{at}"), &format!("v{}", at + 1))).collect();
+    let mut model = ModelProto { functions: vec![function("f0", vec![long])], ..simple(nodes, &["v400"]) };
+    model.graph.as_mut().expect("a graph").input = vec![value("v0", true)];
+    let (text, imported) = import(model.encode_to_vec(), &request(false));
+    assert!(imported.is_ok());
+    // The input, the calls and the node; names of the program are cut like the line.
+    assert_eq!(text.text.lines().count(), 402);
+    assert!(text.text.len() < 20_000 && text.starts.iter().all(|(_, name)| name.len() <= 210));
+}
+
+/// An input is a sequence: nothing that is left open could help.
+#[test]
+fn an_input_that_is_not_supported_is_said_with_keep_going_too() {
+    let sequence = TypeProto { sequence_type: Some(Default::default()), ..TypeProto::default() };
+    let input = vec![ValueInfoProto { name: Some("x".into()), r#type: Some(sequence) }];
+    let model = model(GraphProto { input, ..graph(vec![node("Neg", &["x"], &["z"])], &["z"]) });
+    for keep_going in [false, true] {
+        let errors = refused(&model, keep_going);
+        assert_eq!((errors.len(), errors[0].code, errors[0].helps.len()), (1, codes::E0715, 0));
+        assert_eq!(errors[0].message, "`m`: 1 input cannot be imported");
+        assert!(errors[0].notes[0].contains("a sequence"), "{errors:?}");
+    }
+}
+
+/// The condition cannot be imported, so no branch is gone through.
+#[test]
+fn what_is_inside_of_what_is_not_imported_is_said_as_well() {
+    let branch = |kind: &str| graph(vec![node(kind, &["x"], &["t"]), node("Dead", &["x"], &["d"])], &["t"]);
+    let choose = with_graph(node("If", &["c"], &["z"]), "then_branch", branch("Bar"));
+    let choose = with_graph(choose, "else_branch", GraphProto { ..graph(vec![call("f0", "x", "t")], &["t"]) });
+    let nodes = vec![node("Foo", &["x"], &["c"]), choose];
+    let functions = vec![function("f0", vec![node("Neg", &["a"], &["m"]), node("Baz", &["m"], &["b"])])];
+    let errors = refused(&ModelProto { functions, ..simple(nodes, &["z"]) }, false);
+    assert_eq!((errors.len(), errors[0].notes.len()), (1, 3), "{errors:?}");
+    // Foo, If, Bar, the call, Neg and Baz.
+    assert_eq!(errors[0].message, "`m`: 3 of 6 nodes cannot be imported");
+}
+
+#[test]
+fn a_node_of_a_function_counts_once() {
+    let nodes: Vec<NodeProto> = (0..50).map(|at| call("f0", &format!("v{at}"), &format!("v{}", at + 1))).collect();
+    let of = |inner: NodeProto| {
+        let mut model = ModelProto { functions: vec![function("f0", vec![inner])], ..simple(nodes.clone(), &["v50"]) };
+        model.graph.as_mut().expect("a graph").input = vec![value("v0", true)];
+        refused(&model, false)
+    };
+    let errors = of(node("Qux", &["a"], &["b"]));
+    assert_eq!((errors.len(), errors[0].message.as_str()), (1, "`m`: 1 of 51 nodes cannot be imported"));
+    let perm = AttributeProto { ints: vec![5], ..attribute_of("perm", attribute_type::INTS) };
+    // What is wrong has no value, and what depends on it is silent.
+    assert_eq!(of(NodeProto { attribute: vec![perm], ..node("Transpose", &["a"], &["b"]) }).len(), 1);
+}
+
+#[test]
+fn functions_take_what_they_say() {
+    let functions = || vec![function("f0", vec![node("Neg", &["a"], &["b"])])];
+    let of = |inputs: &[&str]| {
+        let call = NodeProto { domain: Some("local".into()), ..node("f0", inputs, &["z"]) };
+        ModelProto { functions: functions(), ..simple(vec![call], &["z"]) }
+    };
+    fine(&of(&["x", ""]));
+    wrong(&of(&["x", "x", "x"]), "the function takes 1 operand, found 3");
+}
+
+/// One has the wrong bytes, one is of strings and one is in another file: nothing takes them.
+#[test]
+fn tensors_that_nothing_takes_are_not_read() {
+    let strings = TensorProto { data_type: Some(8), raw_data: None, ..weight("s", &[1], 0) };
+    let outside = TensorProto { data_location: Some(1), raw_data: None, ..weight("o", &[1], 0) };
+    let unused = vec![weight("u", &[2], 7), strings, outside];
+    let with =
+        |inner: &str| model(GraphProto { initializer: unused.clone(), ..graph(vec![node("Neg", &[inner], &["z"])], &["z"]) });
+    let imported = run(with("x").encode_to_vec()).unwrap_or_else(|errors| panic!("{errors:?}"));
+    assert!(imported.weights.is_empty() && imported.module.consts.is_empty());
+    wrong(&with("u"), "7 bytes");
+    wrong(&with("s"), "tensors of strings");
+}
+
+/// A default of an input that nothing takes is no input.
+#[test]
+fn an_input_with_a_default_is_none_of_the_program() {
+    let input = vec![value("x", true), shaped("w", &[2])];
+    let graph = GraphProto { input, initializer: vec![weight("w", &[2], 8)], ..graph(vec![node("Neg", &["x"], &["z"])], &["z"]) };
+    let imported = run(model(graph).encode_to_vec()).unwrap_or_else(|errors| panic!("{errors:?}"));
+    assert_eq!(imported.inputs, [("x".to_owned(), "x".to_owned())]);
 }

@@ -1,6 +1,6 @@
 //! Constants, and what is made of shapes alone.
 
-use super::super::cx::{Cx, Results};
+use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
 use super::{Converter, op};
 use crate::ir::AttrValue;
@@ -8,27 +8,27 @@ use crate::tensor::Tensor;
 use crate::types::DType;
 
 fn constant(cx: &mut Cx) -> Results {
-    let value = if let Some(value) = cx.tensor("value")? {
-        value
-    } else if let Some(value) = cx.sparse_tensor("sparse_value")? {
-        value
-    } else if let Some(value) = cx.opt_float("value_float")? {
-        // The attribute is a float32.
-        Tensor::full(DType::F32, &[], value).ok_or_else(|| Refusal::wrong("a constant that no tensor can hold"))?
-    } else if let Some(values) = cx.floats("value_floats")? {
-        let n = [values.len()];
-        let wide = Tensor::from_vec(&n, values);
-        wide.cast(DType::F32).ok_or_else(|| Refusal::wrong("a constant that no tensor can hold"))?
-    } else if let Some(value) = cx.opt_int("value_int")? {
-        Tensor::scalar(value)
-    } else if let Some(values) = cx.ints("value_ints")? {
-        Tensor::from_vec(&[values.len()], values)
-    } else if cx.has("value_string") || cx.has("value_strings") {
-        return Err(Refusal::unsupported("tensors of strings"));
-    } else {
-        return Err(Refusal::wrong("it has no value"));
-    };
-    Ok(vec![cx.constant(value)])
+    type Read = fn(&mut Cx<'_>, &'static str) -> Result<Option<Tensor>>;
+    let reads: [(&str, Read); 6] = [
+        ("value", |cx, name| cx.tensor(name)),
+        ("sparse_value", |cx, name| cx.sparse_tensor(name)),
+        // These attributes are float32.
+        ("value_float", |cx, name| Ok(cx.opt_float(name)?.and_then(|value| Tensor::full(DType::F32, &[], value)))),
+        ("value_floats", |cx, name| {
+            Ok(cx.floats(name)?.and_then(|values| Tensor::from_vec(&[values.len()], values).cast(DType::F32)))
+        }),
+        ("value_int", |cx, name| Ok(cx.opt_int(name)?.map(Tensor::scalar))),
+        ("value_ints", |cx, name| Ok(cx.ints(name)?.map(|values| Tensor::from_vec(&[values.len()], values)))),
+    ];
+    for (name, read) in reads {
+        if let Some(value) = cx.held(name, read)? {
+            return Ok(vec![value]);
+        }
+    }
+    match cx.has("value_string") || cx.has("value_strings") {
+        true => Err(Refusal::unsupported("tensors of strings")),
+        false => Err(Refusal::wrong("it has no value")),
+    }
 }
 
 /// One value in a shape that is an operand.

@@ -33,12 +33,11 @@ mod words;
 pub use refused::Refused;
 
 use super::build::Val;
-use super::control::Started;
+use super::control::{Site, Started};
 use super::cx::{Attributes, Cx, Results};
 use super::errors::Refusal;
 use super::graph::Walk;
 use crate::base::text::nearest;
-use crate::formats::onnx::proto::NodeProto;
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
@@ -92,7 +91,7 @@ pub enum How {
 }
 
 /// Begins to go through the graphs of a node.
-pub type Start = for<'a> fn(&mut Walk<'a>, usize, &'a NodeProto, &[Option<Val>], &Attributes<'a>) -> Result<Started, Refusal>;
+pub type Start = for<'a> fn(&mut Walk<'a>, Site<'a>, &[Option<Val>], &Attributes<'a>) -> Result<Started, Refusal>;
 
 /// An operator of which every form is understood.
 const fn op(kind: &'static str, versions: &'static [i64], convert: fn(&mut Cx) -> Results) -> Converter {
