@@ -5,7 +5,7 @@
 //! variables. Nodes on which no result depends are left out. All nodes that cannot be imported are found in one walk: what
 //! depends on them has no value, and its kind is looked at nonetheless.
 
-use super::super::proto::{AttributeProto, GraphProto, NodeProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto};
+use super::super::proto::{AttributeProto, GraphProto, NodeProto, TypeProto, ValueInfoProto};
 use super::build::{Builder, Val};
 use super::check::{self, FunctionKey, callee_of, domain_of, subgraphs};
 use super::control::{self, After, Site};
@@ -14,7 +14,8 @@ use super::errors::{self, Refusal, Unsupported, shown};
 use super::listing::{Listing, kind_of, name_of};
 use super::names::Names;
 use super::ops::{self, Converter, How};
-use super::tensors::{Gate, Unread, dtype_of};
+use super::plan::{Opsets, Plan, cost_of_model, cost_of_node};
+use super::tensors::{Gate, dtype_of};
 use super::{Import, Shapes};
 use crate::base::Span;
 use crate::diag::Diagnostic;
@@ -29,30 +30,8 @@ use std::rc::Rc;
 const MIN_STEPS: usize = 1 << 17;
 const STEPS_EACH: usize = 16;
 
-/// So many names, attributes or tensors are gone through in the time of a node.
-const PARTS: usize = 16;
-
 /// More nodes that break rules than this help nobody.
 const MAX_WRONG: usize = 20;
-
-/// What is known of a graph or the body of a function, however often it is gone through.
-pub struct Plan<'a> {
-    nodes: &'a [NodeProto],
-    /// Which nodes the outputs depend on.
-    needed: Vec<bool>,
-    outputs: Vec<&'a str>,
-    /// The types that the model says values have.
-    types: FxHashMap<&'a str, &'a TypeProto>,
-    /// Its tensors.
-    tensors: Vec<(&'a str, Val)>,
-    /// What going through it costs, with all that is inside its nodes.
-    pub cost: usize,
-    /// What beginning to go through it costs.
-    entry: usize,
-}
-
-/// The versions of operator sets by domain.
-type Opsets = Rc<FxHashMap<String, i64>>;
 
 /// A list of nodes that is gone through.
 pub struct Frame<'a> {
@@ -72,37 +51,16 @@ pub struct Frame<'a> {
     pub after: After<'a>,
 }
 
-/// A tensor of a graph.
-#[derive(Clone, Copy)]
-enum Stored<'a> {
-    Dense(&'a TensorProto),
-    Sparse(&'a SparseTensorProto),
-}
-
-impl<'a> Stored<'a> {
-    fn all(graph: &'a GraphProto) -> impl Iterator<Item = Stored<'a>> {
-        graph.initializer.iter().map(Stored::Dense).chain(graph.sparse_initializer.iter().map(Stored::Sparse))
-    }
-
-    fn name(self) -> &'a str {
-        let proto = match self {
-            Stored::Dense(proto) => Some(proto),
-            Stored::Sparse(sparse) => sparse.values.as_deref(),
-        };
-        proto.and_then(|proto| proto.name.as_deref()).unwrap_or_default()
-    }
-}
-
 /// A model in the making.
 pub struct Walk<'a> {
     pub b: Builder,
     pub request: &'a Import<'a>,
-    gate: Gate<'a>,
+    pub gate: Gate<'a>,
     pub listing: Listing,
     functions: FxHashMap<FunctionKey<'a>, &'a FunctionProto>,
     /// The plans of graphs and functions, made when they are first gone through: both live as long as the model.
-    graphs: FxHashMap<*const GraphProto, Rc<Plan<'a>>>,
-    bodies: FxHashMap<*const FunctionProto, (Rc<Plan<'a>>, Opsets)>,
+    pub graphs: FxHashMap<*const GraphProto, Rc<Plan<'a>>>,
+    pub bodies: FxHashMap<*const FunctionProto, (Rc<Plan<'a>>, Opsets)>,
     /// Tensors of attributes, each read once.
     tensors: FxHashMap<*const AttributeProto, Val>,
     pub frames: Vec<Frame<'a>>,
@@ -222,57 +180,6 @@ impl<'a> Walk<'a> {
     }
 
     // ---- Frames ----
-
-    /// The plan of a graph; its tensors are read where something may take them.
-    pub fn plan(&mut self, graph: &'a GraphProto) -> Result<Rc<Plan<'a>>, Diagnostic> {
-        let key = std::ptr::from_ref(graph);
-        if let Some(plan) = self.graphs.get(&key) {
-            return Ok(plan.clone());
-        }
-        let info = |value: &'a ValueInfoProto| Some((value.name.as_deref()?, value.r#type.as_ref()?));
-        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).collect();
-        let (needed, wanted) = needed(&graph.node, &outputs);
-        let mut tensors = vec![];
-        for stored in Stored::all(graph) {
-            let name = stored.name();
-            let value = if wanted.contains(name) { self.stored(name, stored)? } else { self.poison };
-            tensors.push((name, value));
-        }
-        let plan = Rc::new(Plan {
-            nodes: &graph.node,
-            needed,
-            outputs,
-            types: graph.value_info.iter().chain(&graph.output).filter_map(info).collect(),
-            tensors,
-            cost: cost(&graph.node).saturating_add(entry(graph)),
-            entry: entry(graph),
-        });
-        self.graphs.insert(key, plan.clone());
-        Ok(plan)
-    }
-
-    /// A tensor of a graph as a constant.
-    fn stored(&mut self, name: &'a str, stored: Stored<'a>) -> Result<Val, Diagnostic> {
-        let span = self.listing.add_value("initializer", name);
-        self.b.span = span;
-        let tensor = match stored {
-            Stored::Dense(proto) => self.gate.tensor(proto),
-            Stored::Sparse(proto) => self.gate.sparse(proto, &mut self.b),
-        };
-        match tensor {
-            Ok(tensor) => {
-                let value = self.b.constant(tensor);
-                let name = self.names.free(name);
-                self.weights.push((value, name));
-                Ok(value)
-            }
-            Err(Unread::Wrong(error)) => Err(*error),
-            Err(Unread::Unsupported(what)) => {
-                self.refuse(errors::INITIALIZER, &what, name, span);
-                Ok(self.poison)
-            }
-        }
-    }
 
     /// A graph with its tensors; its inputs are left to the caller.
     pub fn frame(
@@ -576,7 +483,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn refuse(&mut self, kind: &str, reason: &str, name: &str, span: Span) {
+    pub fn refuse(&mut self, kind: &str, reason: &str, name: &str, span: Span) {
         let key = (shown(kind), reason.to_owned());
         self.unsupported.entry(key).or_default().push((name.to_owned(), span));
     }
@@ -604,23 +511,6 @@ impl<'a> Walk<'a> {
     /// The operator sets and attributes that hold in a frame, for what is inside it.
     pub fn inherited(&self, at: usize) -> (Opsets, Rc<Attributes<'a>>) {
         self.frames.get(at).map_or_else(Default::default, |frame| (frame.opsets.clone(), frame.attrs.clone()))
-    }
-
-    /// The plan of a function's body, and its operator sets.
-    fn plan_of_function(&mut self, function: &'a FunctionProto) -> Result<(Rc<Plan<'a>>, Opsets), Diagnostic> {
-        let key = std::ptr::from_ref(function);
-        if let Some(known) = self.bodies.get(&key) {
-            return Ok(known.clone());
-        }
-        let opsets = Rc::new(check::opsets(self.request.name, &function.opset_import)?);
-        let outputs: Vec<&str> = function.output.iter().map(String::as_str).collect();
-        let (needed, _) = needed(&function.node, &outputs);
-        let entry = cost_of([function.input.len(), function.output.len(), function.attribute_proto.len()]);
-        let cost = cost(&function.node).saturating_add(entry);
-        let (types, tensors) = (FxHashMap::default(), vec![]);
-        let plan = Rc::new(Plan { nodes: &function.node, needed, outputs, types, tensors, cost, entry });
-        self.bodies.insert(key, (plan.clone(), opsets.clone()));
-        Ok((plan, opsets))
     }
 
     /// The body of a function, with values for its inputs.
@@ -692,27 +582,6 @@ fn converter(node: &NodeProto, opsets: &FxHashMap<String, i64>) -> Result<(&'sta
     Ok((converter, version))
 }
 
-/// Which nodes results depend on, and the names that they and those inside them take.
-fn needed<'a>(nodes: &'a [NodeProto], outputs: &[&'a str]) -> (Vec<bool>, FxHashSet<&'a str>) {
-    let mut wanted: FxHashSet<&str> = outputs.iter().copied().collect();
-    let mut needed = vec![false; nodes.len()];
-    for (node, needed) in nodes.iter().zip(&mut needed).rev() {
-        if !node.output.iter().any(|output| wanted.contains(output.as_str())) {
-            continue;
-        }
-        *needed = true;
-        let mut stack = vec![node];
-        while let Some(node) = stack.pop() {
-            wanted.extend(node.input.iter().map(String::as_str));
-            for graph in subgraphs(node) {
-                wanted.extend(graph.output.iter().filter_map(|output| output.name.as_deref()));
-                stack.extend(&graph.node);
-            }
-        }
-    }
-    (needed, wanted)
-}
-
 /// The dimensions and the dtype that a type declares; no dimensions where it does not say how many. Errors: why Relay has no
 /// such type.
 pub fn declared(ty: Option<&TypeProto>) -> Result<(Option<Vec<Dim>>, DType), String> {
@@ -742,38 +611,4 @@ pub fn declared(ty: Option<&TypeProto>) -> Result<(Option<Vec<Dim>>, DType), Str
 fn static_dims(ty: &TypeProto) -> Option<Vec<i64>> {
     let shape = ty.tensor_type.as_ref()?.shape.as_ref()?;
     shape.dim.iter().map(|dim| dim.dim_value.filter(|&value| value >= 0)).collect()
-}
-
-/// What going through a node or the parts of a graph costs, by how many of each kind it has.
-fn cost_of<const N: usize>(parts: [usize; N]) -> usize {
-    let n = parts.iter().fold(0usize, |n, &part| n.saturating_add(part));
-    n.checked_div(PARTS).unwrap_or(0).saturating_add(1)
-}
-
-fn cost_of_node(node: &NodeProto) -> usize {
-    cost_of([node.input.len(), node.output.len(), node.attribute.len()])
-}
-
-fn entry(graph: &GraphProto) -> usize {
-    cost_of([graph.input.len(), graph.output.len(), graph.initializer.len(), graph.sparse_initializer.len()])
-}
-
-fn cost_of_model(model: &ModelProto) -> usize {
-    let main = model.graph.iter().map(|graph| cost(&graph.node).saturating_add(entry(graph)));
-    main.chain(model.functions.iter().map(|function| cost(&function.node))).fold(0, usize::saturating_add)
-}
-
-/// What going through nodes and all that is inside them costs.
-fn cost(nodes: &[NodeProto]) -> usize {
-    let (mut n, mut stack) = (0usize, vec![nodes]);
-    while let Some(nodes) = stack.pop() {
-        for node in nodes {
-            n = n.saturating_add(cost_of_node(node));
-            for graph in subgraphs(node) {
-                n = n.saturating_add(entry(graph));
-                stack.push(&graph.node);
-            }
-        }
-    }
-    n
 }

@@ -1,8 +1,8 @@
 //! Reading a model: an ONNX file becomes a Relay program and its weights.
 //!
 //! `scan.rs` looks at the size of what is coming, `check.rs` at the structure, `tensors.rs` is the gate of every tensor;
-//! `graph.rs` goes through the nodes and asks `ops/` for what each is in Relay, with `build.rs` for the program and `control.rs`
-//! for what has graphs inside. `listing.rs` is the model as text, into which messages point.
+//! `graph.rs` goes through the nodes, by what `plan.rs` finds out of each graph once, and asks `ops/` for what each is in Relay, with
+//! `build.rs` for the program and `control.rs` for what has graphs inside. `listing.rs` is the model as text, into which messages point.
 //!
 //! Everything that cannot be imported is found before anything is made, and said at once. Deliberately not here: opening files,
 //! the inference of the whole, and what is printed.
@@ -16,6 +16,7 @@ mod graph;
 mod listing;
 pub(in crate::formats) mod names;
 mod ops;
+mod plan;
 mod scan;
 mod tensors;
 

@@ -1,0 +1,182 @@
+//! What is found out of a graph or a function once, however often it is gone through: which of its nodes are needed, its tensors as
+//! constants, and what going through it costs.
+
+use super::super::proto::{
+    FunctionProto, GraphProto, ModelProto, NodeProto, SparseTensorProto, TensorProto, TypeProto, ValueInfoProto,
+};
+use super::build::Val;
+use super::check::{self, subgraphs};
+use super::errors;
+use super::graph::Walk;
+use super::tensors::Unread;
+use crate::diag::Diagnostic;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::rc::Rc;
+
+/// So many names, attributes or tensors are gone through in the time of a node.
+const PARTS: usize = 16;
+
+/// What is known of a graph or the body of a function, however often it is gone through.
+pub struct Plan<'a> {
+    pub nodes: &'a [NodeProto],
+    /// Which nodes the outputs depend on.
+    pub needed: Vec<bool>,
+    pub outputs: Vec<&'a str>,
+    /// The types that the model says values have.
+    pub types: FxHashMap<&'a str, &'a TypeProto>,
+    /// Its tensors.
+    pub tensors: Vec<(&'a str, Val)>,
+    /// What going through it costs, with all that is inside its nodes.
+    pub cost: usize,
+    /// What beginning to go through it costs.
+    pub entry: usize,
+}
+
+/// The versions of operator sets by domain.
+pub type Opsets = Rc<FxHashMap<String, i64>>;
+
+/// A tensor of a graph.
+#[derive(Clone, Copy)]
+enum Stored<'a> {
+    Dense(&'a TensorProto),
+    Sparse(&'a SparseTensorProto),
+}
+
+impl<'a> Stored<'a> {
+    fn all(graph: &'a GraphProto) -> impl Iterator<Item = Stored<'a>> {
+        graph.initializer.iter().map(Stored::Dense).chain(graph.sparse_initializer.iter().map(Stored::Sparse))
+    }
+
+    fn name(self) -> &'a str {
+        let proto = match self {
+            Stored::Dense(proto) => Some(proto),
+            Stored::Sparse(sparse) => sparse.values.as_deref(),
+        };
+        proto.and_then(|proto| proto.name.as_deref()).unwrap_or_default()
+    }
+}
+
+impl<'a> Walk<'a> {
+    /// The plan of a graph; its tensors are read where something may take them.
+    pub fn plan(&mut self, graph: &'a GraphProto) -> Result<Rc<Plan<'a>>, Diagnostic> {
+        let key = std::ptr::from_ref(graph);
+        if let Some(plan) = self.graphs.get(&key) {
+            return Ok(plan.clone());
+        }
+        let info = |value: &'a ValueInfoProto| Some((value.name.as_deref()?, value.r#type.as_ref()?));
+        let outputs: Vec<&str> = graph.output.iter().map(|output| output.name.as_deref().unwrap_or_default()).collect();
+        let (needed, wanted) = needed(&graph.node, &outputs);
+        let mut tensors = vec![];
+        for stored in Stored::all(graph) {
+            let name = stored.name();
+            let value = if wanted.contains(name) { self.stored(name, stored)? } else { self.poison };
+            tensors.push((name, value));
+        }
+        let plan = Rc::new(Plan {
+            nodes: &graph.node,
+            needed,
+            outputs,
+            types: graph.value_info.iter().chain(&graph.output).filter_map(info).collect(),
+            tensors,
+            cost: cost(&graph.node).saturating_add(entry(graph)),
+            entry: entry(graph),
+        });
+        self.graphs.insert(key, plan.clone());
+        Ok(plan)
+    }
+
+    /// A tensor of a graph as a constant.
+    fn stored(&mut self, name: &'a str, stored: Stored<'a>) -> Result<Val, Diagnostic> {
+        let span = self.listing.add_value("initializer", name);
+        self.b.span = span;
+        let tensor = match stored {
+            Stored::Dense(proto) => self.gate.tensor(proto),
+            Stored::Sparse(proto) => self.gate.sparse(proto, &mut self.b),
+        };
+        match tensor {
+            Ok(tensor) => {
+                let value = self.b.constant(tensor);
+                let name = self.names.free(name);
+                self.weights.push((value, name));
+                Ok(value)
+            }
+            Err(Unread::Wrong(error)) => Err(*error),
+            Err(Unread::Unsupported(what)) => {
+                self.refuse(errors::INITIALIZER, &what, name, span);
+                Ok(self.poison)
+            }
+        }
+    }
+
+    /// The plan of a function's body, and its operator sets.
+    pub fn plan_of_function(&mut self, function: &'a FunctionProto) -> Result<(Rc<Plan<'a>>, Opsets), Diagnostic> {
+        let key = std::ptr::from_ref(function);
+        if let Some(known) = self.bodies.get(&key) {
+            return Ok(known.clone());
+        }
+        let opsets = Rc::new(check::opsets(self.request.name, &function.opset_import)?);
+        let outputs: Vec<&str> = function.output.iter().map(String::as_str).collect();
+        let (needed, _) = needed(&function.node, &outputs);
+        let entry = cost_of([function.input.len(), function.output.len(), function.attribute_proto.len()]);
+        let cost = cost(&function.node).saturating_add(entry);
+        let (types, tensors) = (FxHashMap::default(), vec![]);
+        let plan = Rc::new(Plan { nodes: &function.node, needed, outputs, types, tensors, cost, entry });
+        self.bodies.insert(key, (plan.clone(), opsets.clone()));
+        Ok((plan, opsets))
+    }
+}
+
+/// Which nodes results depend on, and the names that they and those inside them take.
+fn needed<'a>(nodes: &'a [NodeProto], outputs: &[&'a str]) -> (Vec<bool>, FxHashSet<&'a str>) {
+    let mut wanted: FxHashSet<&str> = outputs.iter().copied().collect();
+    let mut needed = vec![false; nodes.len()];
+    for (node, needed) in nodes.iter().zip(&mut needed).rev() {
+        if !node.output.iter().any(|output| wanted.contains(output.as_str())) {
+            continue;
+        }
+        *needed = true;
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            wanted.extend(node.input.iter().map(String::as_str));
+            for graph in subgraphs(node) {
+                wanted.extend(graph.output.iter().filter_map(|output| output.name.as_deref()));
+                stack.extend(&graph.node);
+            }
+        }
+    }
+    (needed, wanted)
+}
+
+/// What going through a node or the parts of a graph costs, by how many of each kind it has.
+fn cost_of<const N: usize>(parts: [usize; N]) -> usize {
+    let n = parts.iter().fold(0usize, |n, &part| n.saturating_add(part));
+    n.checked_div(PARTS).unwrap_or(0).saturating_add(1)
+}
+
+pub fn cost_of_node(node: &NodeProto) -> usize {
+    cost_of([node.input.len(), node.output.len(), node.attribute.len()])
+}
+
+fn entry(graph: &GraphProto) -> usize {
+    cost_of([graph.input.len(), graph.output.len(), graph.initializer.len(), graph.sparse_initializer.len()])
+}
+
+pub fn cost_of_model(model: &ModelProto) -> usize {
+    let main = model.graph.iter().map(|graph| cost(&graph.node).saturating_add(entry(graph)));
+    main.chain(model.functions.iter().map(|function| cost(&function.node))).fold(0, usize::saturating_add)
+}
+
+/// What going through nodes and all that is inside them costs.
+fn cost(nodes: &[NodeProto]) -> usize {
+    let (mut n, mut stack) = (0usize, vec![nodes]);
+    while let Some(nodes) = stack.pop() {
+        for node in nodes {
+            n = n.saturating_add(cost_of_node(node));
+            for graph in subgraphs(node) {
+                n = n.saturating_add(entry(graph));
+                stack.push(&graph.node);
+            }
+        }
+    }
+    n
+}
