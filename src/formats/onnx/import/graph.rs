@@ -381,11 +381,10 @@ impl<'a> Walk<'a> {
                 }
             }
         };
-        if !self.request.keep_going && (poisoned || result.is_err()) {
-            self.look_inside(at, node)?;
-        }
+        let is_left_out = poisoned || result.is_err();
         self.settle(at, node, span, result);
-        Ok(())
+        // What is left open needs no more of what is inside.
+        if is_left_out && !self.request.keep_going { self.look_inside(at, node) } else { Ok(()) }
     }
 
     /// The place of a node, which is listed and counted when it is met for the first time.

@@ -88,14 +88,16 @@ impl<'a> Walk<'a> {
     /// A tensor of a graph as a constant.
     fn stored(&mut self, name: &'a str, stored: Stored<'a>) -> Result<Val, Diagnostic> {
         let span = self.listing.add_value("initializer", name);
-        self.b.span = span;
         let tensor = match stored {
             Stored::Dense(proto) => self.gate.tensor(proto),
             Stored::Sparse(proto) => self.gate.sparse(proto, &mut self.b),
         };
         match tensor {
             Ok(tensor) => {
+                // A node of another place may be converted.
+                let around = std::mem::replace(&mut self.b.span, span);
                 let value = self.b.constant(tensor);
+                self.b.span = around;
                 let name = self.names.free(name);
                 self.weights.push((value, name));
                 Ok(value)
