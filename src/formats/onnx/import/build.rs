@@ -522,3 +522,22 @@ fn evaluate(def: &OpDef, args: &[ArgValue], attrs: &[AttrValue]) -> Option<Tenso
         Outputs::Tuple(_) => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each of them is half a MiB.
+    #[test]
+    fn constants_are_not_computed_without_end() {
+        let mut b = Builder::new();
+        let attrs = [("shape", AttrValue::ints(&[1 << 16])), ("dtype", AttrValue::DType(Some(DType::I64)))];
+        let made: Vec<Val> = (0..100).map(|_| b.call("ones", &[], &attrs).expect("a call")).collect();
+        assert_eq!(made.iter().filter(|&&val| b.known(val).is_some()).count(), 64);
+        // Dimensions are computed nonetheless.
+        let attrs = [("shape", AttrValue::ints(&[4])), ("dtype", AttrValue::DType(Some(DType::I64)))];
+        let small = b.call("ones", &[], &attrs).expect("a call");
+        assert_eq!(b.known_elements(small), Some(vec![Some(1); 4]));
+        assert!(b.charge_elements(1 << 16, DType::I64).is_err());
+    }
+}
