@@ -1,12 +1,11 @@
 //! Two programs in one picture: what both have once, what only one of them has marked.
 //!
-//! Nodes are the same that stand at the same place of the text and are the same operator with the same attributes and operands of the
-//! same types; where passes give an operator anew, without a place, the rest of that has to do. What both have is drawn as the second
-//! program has it, what only the first has behind what it followed there. An edge goes the way it goes in its own program; where passes
-//! put things in another order, edges of both may go round.
+//! Nodes are the same that stand at the same place of the text, which passes keep, and are the same operator with the same attributes
+//! and operands of the same types. What both have is drawn as the second program has it, what only the first has behind what it followed
+//! there. An edge goes the way it goes in its own program; where passes put things in another order, edges of both may go round.
 
 use super::graph::{Change, Edge, Graph, GroupId, Link, Node, NodeId, NodeKind};
-use crate::base::{IndexVec, Span};
+use crate::base::IndexVec;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
@@ -117,30 +116,15 @@ fn row(graph: &Graph) -> Vec<NodeId> {
 
 /// For nodes of the second graph the node of the first that is the same.
 fn same(before: &Graph, old: &[NodeId], after: &Graph, new: &[NodeId]) -> FxHashMap<NodeId, NodeId> {
-    let (old_keys, new_keys) = (keys(before, old), keys(after, new));
-    let mut found: FxHashMap<NodeId, NodeId> = FxHashMap::default();
-    let mut taken: FxHashSet<NodeId> = FxHashSet::default();
-    // Those of one place first.
-    for placed in [true, false] {
-        let key = |graph: &Graph, node: NodeId, key: u64| (key, if placed { graph.nodes[node].span } else { Span::NONE });
-        let mut waiting: FxHashMap<(u64, Span), VecDeque<NodeId>> = FxHashMap::default();
-        for (&node, &own) in old.iter().zip(&old_keys).filter(|(node, _)| !taken.contains(node)) {
-            waiting.entry(key(before, node, own)).or_default().push_back(node);
-        }
-        for (&node, &own) in new.iter().zip(&new_keys) {
-            if !placed && (found.contains_key(&node) || !after.nodes[node].span.is_none()) {
-                continue;
-            }
-            if let Some(old) = waiting.get_mut(&key(after, node, own)).and_then(VecDeque::pop_front) {
-                found.insert(node, old);
-                taken.insert(old);
-            }
-        }
+    let mut waiting: FxHashMap<u64, VecDeque<NodeId>> = FxHashMap::default();
+    for (&node, key) in old.iter().zip(keys(before, old)) {
+        waiting.entry(key).or_default().push_back(node);
     }
-    found
+    let found = |(&node, key): (&NodeId, u64)| Some((node, waiting.get_mut(&key)?.pop_front()?));
+    new.iter().zip(keys(after, new)).filter_map(found).collect()
 }
 
-/// What a node is, wherever it stands.
+/// What a node is, as far as it is compared.
 fn keys(graph: &Graph, row: &[NodeId]) -> Vec<u64> {
     let mut types: IndexVec<NodeId, Vec<&str>> = IndexVec::filled(vec![], graph.nodes.len());
     for edge in &graph.edges {
@@ -151,7 +135,7 @@ fn keys(graph: &Graph, row: &[NodeId]) -> Vec<u64> {
         let weights: Vec<&str> = node.weights.iter().filter(|weight| weight.telling).map(|weight| weight.text.as_str()).collect();
         let function = &graph.groups[graph.function_of(id)].title;
         let text = format!("{function} {:?} {} {:?} {weights:?} {} {:?}", node.kind, node.label, node.attrs, node.ty, types[id]);
-        FxBuildHasher.hash_one(text)
+        FxBuildHasher.hash_one((text, node.span))
     };
     row.iter().map(key).collect()
 }
