@@ -16,7 +16,7 @@ pub const FILES: [File; 11] = [
     ("mxnet params", &["tensors"], mxnet_params),
     ("graph of nodes", &["a graph"], || graph(200_000, 1)),
     ("graph of results", &["a graph"], || graph(1, 700_000)),
-    ("network of inputs", &["a network"], || network(200_000, |_| String::new())),
+    ("network of inputs", &["a network"], || network(150_000, |_| String::new())),
     ("network of splits", &["a network"], || {
         network(250, |i| {
             format!(r#"{{"op":"split","name":"s{i}","attrs":{{"num_outputs":"4096","squeeze_axis":"1"}},"inputs":[[{i},0]]}},"#)
