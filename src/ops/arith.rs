@@ -11,7 +11,7 @@ use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
 use crate::kernel::{Bin, Lane, Un, Val};
-use crate::tensor::{float_max, float_min};
+use crate::tensor::{Tensor, float_max, float_min};
 use crate::types::DType;
 
 const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
@@ -254,11 +254,12 @@ fn trunc_divide_onnx(cx: &mut OnnxCx) -> OnnxResult {
     if dtype.is_float() { Ok(truncated_onnx(cx, quotient).into()) } else { Ok(quotient.into()) }
 }
 
-/// A float rounded towards zero: `sign(x) * floor(|x|)`.
+/// A float of the result's dtype rounded towards zero, whose sign a zero keeps.
 pub(super) fn truncated_onnx(cx: &mut OnnxCx, x: ValueId) -> ValueId {
-    let (sign, size) = (cx.node("Sign", &[x]).one(), cx.node("Abs", &[x]).one());
-    let floor = cx.node("Floor", &[size]).one();
-    cx.node("Mul", &[sign, floor]).one()
+    let zero = cx.constant("zero", Tensor::full(cx.out_dtype(), &[], 0.0).expect("a float"));
+    let (up, down) = (cx.node("Ceil", &[x]).one(), cx.node("Floor", &[x]).one());
+    let below = cx.node("Less", &[x, zero]).one();
+    cx.node("Where", &[below, up, down]).one()
 }
 
 /// Of integers, the quotient towards zero, less one where the remainders of the two roundings differ.

@@ -336,6 +336,15 @@ fn arange_onnx(cx: &mut OnnxCx) -> OnnxResult {
         return Err(format!("numbers of `{dtype}`, where ONNX takes float32, float64, int16, int32 and int64 only"));
     }
     let operands = [0, 1, 2].map(|arg| cx.tensor(arg));
+    if let Ok(&[n]) = cx.out_shape().as_deref() {
+        // Attributes say it here, and need not be what the operands are.
+        let number = |operand: ValueId| cx.known(operand).and_then(|number| number.to_f64s().first().copied());
+        let [start, stop, step] = operands.map(number);
+        let said = start.zip(stop).zip(step).map(|((start, stop), step)| arange_len(start, stop, step));
+        if said != Some(n as f64) {
+            return Err("a length that its operands do not say".into());
+        }
+    }
     Ok(cx.node("Range", &operands).one().into())
 }
 

@@ -12,7 +12,7 @@ use crate::base::text::count;
 use crate::diag::codes;
 use crate::ir::attrs::{Arg, AttrSchema, AttrValue};
 use crate::tensor::Tensor;
-use crate::types::{Dim, SymbolOp};
+use crate::types::{DType, Dim, SymbolOp};
 
 attrs! {
     "relay.attrs.PadAttrs" =>
@@ -434,9 +434,16 @@ fn pad_onnx(cx: &mut OnnxCx) -> OnnxResult {
     if attrs.pad_mode != "constant" {
         return Ok(cx.node("Pad", &[data, widths]).str("mode", &attrs.pad_mode).one().into());
     }
+    let n_values = cx.shape(cx.tensor(1))?.iter().product::<i64>();
     let is_scalar = cx.rank(cx.tensor(1)) == 0;
-    let value = cx.operand_as_out(1)?;
-    let value = if is_scalar { value } else { cx.reshaped(value, &[]) };
+    let mut value = cx.operand_as_out(1)?;
+    if n_values != 1 {
+        // The first of several counts.
+        let (row, first) = (cx.reshaped(value, &[-1]), cx.scalar("first", DType::I64, 0.0)?);
+        value = cx.node("Gather", &[row, first]).one();
+    } else if !is_scalar {
+        value = cx.reshaped(value, &[]);
+    }
     Ok(cx.node("Pad", &[data, widths, value]).one().into())
 }
 

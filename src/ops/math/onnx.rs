@@ -60,7 +60,7 @@ fn whole_onnx(cx: &mut OnnxCx, round: fn(&mut OnnxCx, ValueId) -> ValueId) -> On
 }
 
 /// ONNX rounds halves to even, Relay away from zero: `sign(x) * (floor(|x|) + 1, if |x| - floor(|x|) >= 0.5, else floor(|x|))`,
-/// in which the difference is exact.
+/// in which the difference is exact. A zero is itself: the sign of one says nothing of it.
 fn round_onnx(cx: &mut OnnxCx) -> OnnxResult {
     whole_onnx(cx, |cx, x| {
         let (sign, size) = (cx.node("Sign", &[x]).one(), cx.node("Abs", &[x]).one());
@@ -68,11 +68,13 @@ fn round_onnx(cx: &mut OnnxCx) -> OnnxResult {
         let rest = cx.node("Sub", &[size, floor]).one();
         let dtype = cx.out_dtype();
         let number = |value: f64| Tensor::full(dtype, &[], value).expect("a float");
-        let (half, one) = (cx.constant("half", number(0.5)), cx.constant("one", number(1.0)));
+        let [zero, half, one] =
+            [("zero", 0.0), ("half", 0.5), ("one", 1.0)].map(|(what, value)| cx.constant(what, number(value)));
         let up = cx.node("GreaterOrEqual", &[rest, half]).one();
         let above = cx.node("Add", &[floor, one]).one();
         let size = cx.node("Where", &[up, above, floor]).one();
-        cx.node("Mul", &[sign, size]).one()
+        let (is_zero, rounded) = (cx.node("Equal", &[x, zero]).one(), cx.node("Mul", &[sign, size]).one());
+        cx.node("Where", &[is_zero, x, rounded]).one()
     })
 }
 

@@ -10,8 +10,8 @@ pub const ONNX: &[(&str, Onnx)] = &[
     (VARIANCE.name, Onnx::Nodes(variance_onnx)),
     (MAX.name, Onnx::Nodes(|cx| fold_onnx(cx, "ReduceMax"))),
     (MIN.name, Onnx::Nodes(|cx| fold_onnx(cx, "ReduceMin"))),
-    (ALL.name, Onnx::Nodes(|cx| truth_onnx(cx, "ReduceMin"))),
-    (ANY.name, Onnx::Nodes(|cx| truth_onnx(cx, "ReduceMax"))),
+    (ALL.name, Onnx::Nodes(|cx| truth_onnx(cx, false))),
+    (ANY.name, Onnx::Nodes(|cx| truth_onnx(cx, true))),
     (ARGMAX.name, Onnx::Nodes(|cx| position_onnx(cx, "ArgMax"))),
     (ARGMIN.name, Onnx::Nodes(|cx| position_onnx(cx, "ArgMin"))),
 ];
@@ -66,13 +66,18 @@ fn variance_onnx(cx: &mut OnnxCx) -> OnnxResult {
     Ok(cx.node("Div", &[sum, count]).one().into())
 }
 
-/// The least or the greatest of 0 and 1.
-fn truth_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
+/// Whether any element is true, or none is false: by how many there are, of nothing too.
+fn truth_onnx(cx: &mut OnnxCx, wanted: bool) -> OnnxResult {
     let (data, axes, dtype) = (cx.tensor(0), axes_onnx(cx), cx.out_dtype());
-    let truth = cx.cast(data, dtype, DType::BOOL)?;
-    let numbers = cx.cast(truth, DType::BOOL, DType::I32)?;
-    let reduced = reduced_onnx(cx, kind, numbers, axes);
-    Ok(cx.cast(reduced, DType::I32, dtype)?.into())
+    let mut truth = cx.cast(data, dtype, DType::BOOL)?;
+    if !wanted {
+        truth = cx.node("Not", &[truth]).one();
+    }
+    let numbers = cx.cast(truth, DType::BOOL, DType::I64)?;
+    let count = reduced_onnx(cx, "ReduceSum", numbers, axes);
+    let zero = cx.scalar("none", DType::I64, 0.0)?;
+    let found = cx.node(if wanted { "Greater" } else { "Equal" }, &[count, zero]).one();
+    Ok(cx.cast(found, DType::BOOL, dtype)?.into())
 }
 
 /// Along one axis as ONNX has it; along all of them, along that of the elements in a row.

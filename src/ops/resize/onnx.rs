@@ -23,6 +23,9 @@ pub fn resized_onnx(cx: &mut OnnxCx, (layout, letters): (&str, &str), sampling: 
     let (data, to) = (cx.tensor(0), cx.out_shape()?);
     let (dtype, from) = (cx.dtype(data), cx.shape(data)?);
     let [from, to] = [from, to].map(|shape| order.iter().map(|&axis| shape[axis]).collect::<Vec<i64>>());
+    if from.iter().chain(&to).any(|&dim| dim == 0) {
+        return Err("a picture without elements".into());
+    }
     let mode = match sampling.method.as_str() {
         "nearest_neighbor" => "nearest",
         _ if !dtype.is_float() => return Err(format!("`{dtype}` interpolated, where it is rounded otherwise")),
