@@ -2,9 +2,10 @@
 
 use super::support::writer::{Purpose, choices, write};
 use rayon::prelude::*;
-use relayc::driver::example::Runner;
+use relayc::driver::example::{Example, Runner};
 use relayc::driver::import::{Imported, Request, onnx_bytes};
 use relayc::driver::{Program, Until, check_text, export, model};
+use std::path::Path;
 
 /// A function as a model, and the model as a program; `None` where ONNX cannot say it.
 fn back(program: &Program, entry: &str) -> Result<Option<(Program, Imported)>, String> {
@@ -98,6 +99,48 @@ fn goldens_come_back() {
         done.len(),
         wrong.iter().map(|why| format!("{why}\n")).collect::<String>()
     );
+}
+
+/// What the `// run:` lines of the operators' goldens say holds of the functions that come back too.
+#[test]
+fn runs_of_goldens_come_back() {
+    let done: Vec<Vec<Result<(), String>>> = super::support::programs::under("tests/golden/ops", &["relay"])
+        .into_iter()
+        .par_bridge()
+        .map(|path| {
+            let text = std::fs::read_to_string(&path).unwrap_or_default();
+            let program = check_text("golden", &text, Until::Main);
+            let folder = path.parent().unwrap_or(&path);
+            let runs = text.lines().filter_map(|line| line.trim().strip_prefix("// run:"));
+            let done = runs.filter_map(|line| run_comes_back(&program, folder, line));
+            done.map(|done| done.map_err(|why| format!("{}: {why}", path.display()))).collect()
+        })
+        .collect();
+    let wrong: Vec<&String> = done.iter().flatten().filter_map(|done| done.as_ref().err()).collect();
+    assert!(wrong.is_empty(), "{}:\n{}", wrong.len(), wrong.iter().map(|why| format!("{why}\n")).collect::<String>());
+    let n = done.iter().flatten().count();
+    println!("{n} runs came back");
+    assert!(n > 200, "only {n} runs came back");
+}
+
+/// Runs a line on the function that came back; nothing where ONNX cannot say the function, or the line is of a failure or of tuples.
+fn run_comes_back(program: &Program, folder: &Path, line: &str) -> Option<Result<(), String>> {
+    let example = Example::parse(line).ok().filter(|_| !program.has_errors() && !line.contains(" error E"))?;
+    let name = example.function();
+    let (again, imported) = match back(program, name) {
+        Ok(again) => again?,
+        Err(why) => return Some(Err(format!("{line}: {why}"))),
+    };
+    let module = &program.module;
+    let params = &module.funcs[module.globals[module.find_global(name)?].func].params;
+    // A graph of one result says nothing of a tuple round it.
+    let ret = module.funcs[module.globals[module.find_global(name)?].func].ret?;
+    module.types.as_tuple(ret).is_none_or(|fields| fields.len() != 1).then_some(())?;
+    let names: Vec<&str> = params.iter().map(|&var| &*module.vars[var].name).collect();
+    (tensors(&again)? == names).then_some(())?;
+    let again_line = line.replacen(&format!("@{name}("), "@main(", 1);
+    let checked = Example::parse(&again_line).and_then(|example| Runner::new(&again, folder).check(&example));
+    Some(checked.map_err(|why| format!("{line}: {why}\n{}", imported.text)))
 }
 
 /// Programs nobody would write.

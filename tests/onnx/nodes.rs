@@ -208,6 +208,10 @@ fn positions() {
     let depth = Ints(&[], &[3]);
     gives("OneHot", 11, &[], &[Data(I64, &[2]), depth, values], 1, "@main([0, -1]) == [[5, 2, 2], [2, 2, 5]]");
     gives("TopK", 11, &[int("largest", 0)], &[Data(F32, &[3]), Ints(&[1], &[2])], 2, "@main([3, 1, 2]) == ([1, 2], [1, 2])");
+    gives("TopK", 11, &[], &[Data(F32, &[3]), Ints(&[1], &[0])], 2, "@main([3, 1, 2]) == ([], [])");
+    let open = || Data(F32, &[-1, -2]);
+    gives("GatherElements", 13, &[int("axis", 1)], &[open(), negative()], 1, "@main([[1, 2], [3, 4]]) == [[2, 1], [3, 4]]");
+    gives("GatherND", 13, &[], &[open(), negative()], 1, "@main([[1, 2], [3, 4]]) == [3, 2]");
     gives("NonZero", 13, &[], &[x()], 1, "@main([0, 1, 1, 0]) == [[0, 1], [1, 0]]");
     gives("Compress", 11, &[int("axis", 0)], &[x(), Data(BOOL, &[2])], 1, "@main([1, 2, 3, 4], [0, 1]) == [[3, 4]]");
     let line = "@main([2, 1, 1]) == ([1, 2], [1, 0], [1, 0, 0], [2, 1])";
@@ -291,6 +295,10 @@ fn moving() {
     gives("Range", 11, &[], &[Ints(&[], &[1]), Ints(&[], &[5]), Ints(&[], &[-2])], 1, "@main() == []");
     gives("Range", 11, &[], &[Floats(&[], &[0.5]), Floats(&[], &[2.0]), Floats(&[], &[0.5])], 1, "@main() == [0.5, 1, 1.5]");
     refused("Range", 11, &[], &[Ints(&[], &[1]), Ints(&[], &[5]), Ints(&[], &[0])], "steps of 0");
+    let open = [Data(I64, &[]), Ints(&[], &[-1]), Ints(&[], &[-2])];
+    gives("Range", 11, &[], &open, 1, "@main(5) == [5, 3, 1]");
+    gives("Expand", 13, &[], &[Data(F32, &[-1]), Ints(&[2], &[2, 3])], 1, "@main([7]) == [[7, 7, 7], [7, 7, 7]]");
+    gives("Unsqueeze", 13, &[], &[row(), Data(I64, &[1])], 1, "@main([1, 2, 3], [-1]) == [[1], [2], [3]]");
     gives("EyeLike", 9, &[int("k", 1), int("dtype", 7)], &[Data(F32, &[2, 2])], 1, "@main([1, 2, 3, 4]) == [[0, 1], [0, 0]]");
     gives("Split", 18, &[], &[row(), Ints(&[2], &[0, 3])], 2, "@main([1, 2, 3]) == ([], [1, 2, 3])");
     refused_of("Split", 18, &[int("num_outputs", 3)], &[row()], 2, "`num_outputs` is 3, and there are 2 results");

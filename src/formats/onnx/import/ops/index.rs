@@ -7,8 +7,8 @@
 use super::words::*;
 use super::{Converter, op};
 
-/// Positions along axes of these lengths (one for all, or one for each number of the last axis), counted from the start.
-fn from_start(cx: &mut Cx, positions: Val, lengths: &[i64]) -> Result {
+/// Positions along some axes of `data` (one for all, or one for each number of the last axis), counted from the start.
+fn from_start(cx: &mut Cx, positions: Val, data: Val, axes: std::ops::Range<usize>) -> Result {
     let dtype = cx.dtype(positions)?;
     if dtype.code == DTypeCode::UInt {
         return Ok(positions);
@@ -16,11 +16,19 @@ fn from_start(cx: &mut Cx, positions: Val, lengths: &[i64]) -> Result {
     if cx.known(positions).is_some_and(|known| known.to_ints().iter().all(|&at| at >= 0)) {
         return Ok(positions);
     }
-    let lengths = match lengths {
-        [length] => Tensor::from_vec(&[], vec![*length]),
-        _ => Tensor::from_vec(&[lengths.len()], lengths.to_vec()),
-    };
-    let lengths = cx.put_as(lengths, dtype)?;
+    let bound = |at: usize| i64::try_from(at).unwrap_or(i64::MAX);
+    let one = axes.len() == 1;
+    let shape = cx.shape_of(data)?;
+    let mut lengths = cx.slice(shape, 0, bound(axes.start), bound(axes.end))?;
+    if one {
+        lengths = cx.reshape(lengths, &[])?;
+    }
+    let lengths = cx.cast(lengths, dtype)?;
+    moved_from_end(cx, positions, lengths)
+}
+
+/// With the length added to what is negative.
+fn moved_from_end(cx: &mut Cx, positions: Val, lengths: Val) -> Result {
     let zero = cx.like(positions, 0.0)?;
     let negative = cx.binary("less", positions, zero)?;
     let moved = cx.binary("add", positions, lengths)?;
@@ -31,8 +39,7 @@ fn gather_elements(cx: &mut Cx) -> Results {
     let (data, indices) = (cx.input(0)?, cx.input(1)?);
     let rank = cx.rank(data)?;
     let axis = cx.axis_attr("axis", 0, rank)?;
-    let length = cx.dim(data, axis)?;
-    let indices = from_start(cx, indices, &[length])?;
+    let indices = from_start(cx, indices, data, axis..axis.saturating_add(1))?;
     one(cx.call("gather", &[data, indices], &[("axis", int(axis))])?)
 }
 
@@ -41,11 +48,11 @@ fn columns(cx: &mut Cx, data: Val, indices: Val, batch: usize) -> Result {
     let rank = cx.rank(indices)?;
     let last = rank.checked_sub(1).ok_or_else(|| refuse("indices without an axis"))?;
     let depth = usize::try_from(cx.dim(indices, last)?).unwrap_or(usize::MAX);
-    let shape = cx.dims(data)?;
-    let lengths = shape
-        .get(batch..batch.saturating_add(depth))
-        .ok_or_else(|| refuse("more indices for an element than the data has axes"))?;
-    let indices = from_start(cx, indices, lengths)?;
+    let end = batch.saturating_add(depth);
+    if end > cx.rank(data)? {
+        return Err(refuse("more indices for an element than the data has axes"));
+    }
+    let indices = from_start(cx, indices, data, batch..end)?;
     let axes: Vec<usize> = std::iter::once(last).chain(0..last).collect();
     cx.transpose(indices, &axes)
 }
@@ -95,16 +102,14 @@ fn one_hot(cx: &mut Cx) -> Results {
     let mut attrs = vec![("axis", int(axis)), ("dtype", AttrValue::DType(Some(dtype)))];
     match cx.known_small(depth, "a depth")?.as_deref() {
         Some(&[depth]) => {
-            let indices = from_start(cx, indices, &[depth])?;
+            let length = cx.put(Tensor::scalar(depth))?;
+            let indices = moved_from_end(cx, indices, length)?;
             attrs.push(("depth", AttrValue::int(depth)));
             one(cx.call("one_hot", &[indices, on, off], &attrs)?)
         }
         _ => {
             let depth = cx.cast(depth, DType::I64)?;
-            let zero = cx.like(indices, 0.0)?;
-            let negative = cx.binary("less", indices, zero)?;
-            let moved = cx.binary("add", indices, depth)?;
-            let indices = cx.select(negative, moved, indices)?;
+            let indices = moved_from_end(cx, indices, depth)?;
             one(cx.call("dyn.one_hot", &[indices, on, off, depth], &attrs)?)
         }
     }
@@ -131,6 +136,12 @@ fn top_k(cx: &mut Cx) -> Results {
         Some([k]) if *k >= 1 => {
             let attrs = [attrs, vec![("k", AttrValue::int(*k))]].concat();
             cx.call_many("topk", &[x], &attrs, 2)
+        }
+        Some([0]) => {
+            let rank = cx.rank(x)?;
+            let axis = cx.axis_attr("axis", -1, rank)?;
+            let none = cx.slice(x, axis, 0, 0)?;
+            Ok(vec![none, cx.cast(none, DType::I64)?])
         }
         Some(k) => Err(refuse(format!("the best {k:?}"))),
         None => {
@@ -185,8 +196,8 @@ fn reverse_sequence(cx: &mut Cx) -> Results {
 }
 
 pub const FAMILY: &[Converter] = &[
-    op("GatherElements", &[11, 13], gather_elements).but("an axis of unknown length"),
-    op("GatherND", &[11, 12, 13], gather_nd).but("data of unknown shape"),
+    op("GatherElements", &[11, 13], gather_elements),
+    op("GatherND", &[11, 12, 13], gather_nd),
     op("Scatter", &[9], scatter_elements),
     op("ScatterElements", &[11, 13, 16, 18], scatter_elements),
     op("ScatterND", &[11, 13, 16, 18], scatter_nd),

@@ -106,10 +106,14 @@ fn unsqueeze(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     let axes = axes_of(cx)?.ok_or_else(|| Refusal::wrong("`axes` are missing"))?;
     let Some(known) = cx.known_ints(axes) else {
-        return match cx.declared.first().cloned().flatten() {
-            Some(dims) => Ok(vec![cx.reshape(x, &dims)?]),
-            None => Err(Refusal::unsupported("axes that only a run knows")),
-        };
+        if let Some(dims) = cx.declared.first().cloned().flatten() {
+            return Ok(vec![cx.reshape(x, &dims)?]);
+        }
+        if cx.dim(axes, 0)? != 1 {
+            return Err(Refusal::unsupported("several axes that only a run knows"));
+        }
+        let axis = cx.scalar_of(axes)?;
+        return Ok(vec![cx.call("dyn.expand_dims", &[x, axis], &[("num_newaxis", AttrValue::int(1))])?]);
     };
     let rank = cx.rank(x)?.saturating_add(known.len());
     let mut axes = cx.axes(&known, rank)?;
@@ -245,5 +249,5 @@ pub const FAMILY: &[Converter] = &[
     op("Split", &[2, 11, 13, 18], split).but("sizes that only a run knows"),
     op("Squeeze", &[1, 11, 13, 21], squeeze),
     op("Transpose", &[1, 13, 21], transpose),
-    op("Unsqueeze", &[1, 11, 13, 21], unsqueeze).but("axes that only a run knows"),
+    op("Unsqueeze", &[1, 11, 13, 21], unsqueeze).but("several axes that only a run knows"),
 ];

@@ -212,6 +212,10 @@ fn expand(cx: &mut Cx) -> Results {
     let (x, shape) = (cx.input(0)?, cx.input(1)?);
     let rank = cx.rank(x)?;
     if let Some(wanted) = cx.known_small(shape, "a shape")? {
+        if wanted.len() >= rank && !wanted.contains(&1) {
+            // No dimension of the data stays, whatever it is.
+            return one(cx.call("broadcast_to", &[x], &[("shape", ints(&wanted))])?);
+        }
         let dims = cx.dims(x)?;
         let n = wanted.len().max(rank);
         let at = |dims: &[i64], i: usize| (i + dims.len()).checked_sub(n).map_or(1, |i| dims[i]);
@@ -267,9 +271,17 @@ fn eye_like(cx: &mut Cx) -> Results {
     one(cx.put_numbers(&[rows, columns], dtype, mark)?)
 }
 
-/// Written out: Relay's `arange` is a call that no kernel computes.
+/// Written out where it is known: Relay's `arange` is a call that no kernel computes.
 fn range(cx: &mut Cx) -> Results {
-    let dtype = cx.dtype(cx.input(0)?)?;
+    let bounds = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
+    let dtype = cx.dtype(bounds[0])?;
+    if bounds.iter().any(|&bound| cx.known(bound).is_none()) {
+        let bounds = bounds.map(|bound| cx.scalar_of(bound));
+        let bounds = bounds.into_iter().collect::<Result<Vec<Val>>>()?;
+        let none = [("start", AttrValue::None), ("stop", AttrValue::None), ("step", AttrValue::None)];
+        let attrs = [&none[..], &[("dtype", AttrValue::DType(Some(dtype)))]].concat();
+        return one(cx.call("arange", &bounds, &attrs)?);
+    }
     if dtype.is_int() {
         return whole_range(cx, dtype);
     }
@@ -318,6 +330,6 @@ pub const FAMILY: &[Converter] = &[
     op("Expand", &[8, 13], expand).but("an operand of unknown shape"),
     op("Trilu", &[14], trilu),
     op("EyeLike", &[9, 22], eye_like),
-    op("Range", &[11], range).but("bounds that only a run knows"),
+    op("Range", &[11], range),
     op("Einsum", &[12], einsum),
 ];
