@@ -206,6 +206,10 @@ fn lrn_nest(call: &Call) -> Option<Template> {
 }
 
 fn each_neighbourhood<T: Real>(mut array: ArrayT<T>, axis: Axis, attrs: &LrnAttrs) -> Acc {
+    // There may be any number of lanes without elements.
+    if array.is_empty() {
+        return T::acc(array);
+    }
     let half = (attrs.size / 2) as usize;
     for mut lane in array.lanes_mut(axis) {
         let before = lane.to_vec();

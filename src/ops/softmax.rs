@@ -127,6 +127,10 @@ fn along_axis(cx: &EvalCx, f: fn(f64, f64) -> f64) -> EvalResult {
 
 /// Sums are taken in order in the accumulator; functions in f64, rounded once.
 fn each_lane<T: Real>(mut array: ArrayT<T>, axis: Axis, f: fn(f64, f64) -> f64) -> Acc {
+    // There may be any number of lanes without elements.
+    if array.is_empty() {
+        return T::acc(array);
+    }
     for mut lane in array.lanes_mut(axis) {
         let Some(max) = lane.iter().copied().reduce(T::max) else { continue };
         let max = max.to_f64();
