@@ -57,10 +57,10 @@ pub struct Shape {
 
 /// More vectors of the lane dimension than this are walked along.
 const SIDE_BY_SIDE: u64 = 4;
-/// Rows computed side by side where lanes are reduced: one waits while its lanes are joined.
-const ROWS: usize = 2;
-/// Longer rows would not stay in the first cache side by side.
-const SHORT_ROW: u64 = 2048;
+/// Where lanes are reduced, rows are computed side by side, one for so many lanes: while one waits for its fold, others go on. More
+/// would have no registers; of longer rows there are fewer, so that all of them stay in the first cache.
+const LANES_PER_ROW: usize = 4;
+const ROWS_ELEMENTS: u64 = 4096;
 /// Elements of a cache line.
 const LINE: usize = 16;
 /// A transposed element costs about as much as so many others.
@@ -101,7 +101,7 @@ impl Shape {
         let outer = Vec::new();
         let mut shape = Shape { lane, lane_extent, walk, vectors, unroll: 1, outer, crossing, blocks, chunk: None, prices };
         shape.unroll = if shape.crossing.is_empty() {
-            shape.tile_steps(n).min(most_vectors(n, lanes) / shape.vectors).max(1)
+            shape.tile_steps(n, lanes).min(most_vectors(n, lanes) / shape.vectors).max(1)
         } else {
             lanes
         };
@@ -146,12 +146,13 @@ impl Shape {
     }
 
     /// Many steps where a body is short, so that pointers and counters cost little.
-    fn tile_steps(&self, n: &Normal) -> usize {
+    fn tile_steps(&self, n: &Normal, lanes: usize) -> usize {
         if self.walk.is_none() {
             return 1;
         }
         if let LaneDim::Reduced(_) = self.lane {
-            return if n.reduced_points() <= SHORT_ROW { ROWS } else { 1 };
+            let most = lanes / LANES_PER_ROW;
+            return (1..=most).rev().find(|&rows| rows as u64 * n.reduced_points() <= ROWS_ELEMENTS).unwrap_or(1);
         }
         let length: usize = n.stages.iter().map(|stage| stage.body.instrs.len()).sum();
         let steps = match length {
