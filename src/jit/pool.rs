@@ -1,6 +1,8 @@
 //! Threads that run a region together: the caller and its workers each take one share, and all meet at the end.
 //!
-//! * The split is fixed by the number of items and of threads, so nothing depends on who is faster.
+//! * The split is fixed by the number of items and of threads, so nothing depends on who is faster. A share is its worker's, as
+//!   long as that begins it: what a worker has not begun when the caller has ended its own, the caller takes. So a worker that
+//!   the system lets wait, because the machine is busy or because it slept, holds up nobody.
 //! * Between regions a worker spins for a bounded time, because regions follow each other within microseconds, then sleeps; so
 //!   does the caller who waits for the others. With more threads than cores nobody spins.
 //! * A region allocates nothing. One that starts while another runs on the same pool waits; one that a share of the same pool
@@ -51,25 +53,34 @@ struct Shared {
 }
 
 struct Worker {
+    /// The last signal whose share somebody has begun.
+    begun: AtomicU64,
     /// The last signal whose share has ended.
     done: AtomicU64,
     asleep: AtomicBool,
 }
 
-/// A region: written by the caller before its signal, read by the workers that take part, stable until all of them are done.
+impl Worker {
+    /// Takes this worker's share of a region; whether nobody had. One of an ended region has been taken, and signals only grow.
+    fn begin(&self, signal: Signal) -> bool {
+        self.begun.fetch_max(signal.0, SeqCst) < signal.0
+    }
+}
+
+/// A region: written by the caller before its signal, read by the workers that begin a share of it, stable until all are done.
 struct Job {
     share: *const (dyn Fn(usize, Range<usize>) + Sync),
     n_items: usize,
 }
 
-// SAFETY: `job` is written only while no worker takes part in a region (`Pool::run` holds `turn` and has joined the last one);
-// the signal orders that write before the workers' reads.
+// SAFETY: `job` is written only while no worker is in a share (`Pool::run` holds `turn`, and all shares of the last region have
+// ended); the signal orders that write before the reads of workers that begin one.
 unsafe impl Sync for Shared {}
 // SAFETY: `Job` holds a pointer to a `Sync` closure, which may be called from any thread.
 unsafe impl Send for Shared {}
 
 /// A region's number and its number of shares in one word, so that a worker learns both at once and one that takes no part
-/// never looks at the job.
+/// never looks at the job. There are 2^48 numbers, which no process lives to see the end of.
 #[derive(Clone, Copy)]
 struct Signal(u64);
 
@@ -100,18 +111,7 @@ impl Pool {
     /// A pool of `n_threads`, the caller of [`Pool::run`] among them. Fewer if the system gives no more threads.
     pub fn new(n_threads: usize) -> Pool {
         let n_threads = n_threads.clamp(1, MAX_THREADS);
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-        let worker = || Apart(Worker { done: AtomicU64::new(0), asleep: AtomicBool::new(false) });
-        let shared = Arc::new(Shared {
-            signal: Apart(AtomicU64::new(0)),
-            job: Apart(UnsafeCell::new(Job { share: &|_, _| {}, n_items: 0 })),
-            workers: (0..n_threads).map(|_| worker()).collect(),
-            waiting: Apart(AtomicBool::new(false)),
-            waiter: Mutex::new(None),
-            panic: Mutex::new(None),
-            stop: AtomicBool::new(false),
-            spin: if n_threads <= cores { SPIN } else { Duration::ZERO },
-        });
+        let shared = Arc::new(Shared::new(n_threads));
         let threads = (1..n_threads).map_while(|number| {
             let shared = Arc::clone(&shared);
             let builder = std::thread::Builder::new().name(format!("relayc-{number}"));
@@ -125,8 +125,8 @@ impl Pool {
         1 + self.threads.len()
     }
 
-    /// Calls `share` once for each part of `0..n_items`, on different threads, and returns when all have ended. No part is
-    /// empty; with fewer items than threads the last threads do nothing.
+    /// Calls `share` once for each part of `0..n_items`, on different threads where they are there in time, and returns when all
+    /// have ended. No part is empty; with fewer items than threads the last threads do nothing.
     pub fn run(&self, n_items: usize, share: Share) {
         let inside = INSIDE.get().filter(|(pool, _)| *pool == self.id());
         if let Some((_, number)) = inside {
@@ -152,7 +152,7 @@ impl Pool {
         let shared = &*self.shared;
         // SAFETY: only the lifetime changes: the workers are done with the closure before this function returns or unwinds.
         let share: &'static (dyn Fn(usize, Range<usize>) + Sync) = unsafe { std::mem::transmute(share) };
-        // SAFETY: nobody reads the job: the workers of the last region are done, and no signal has been given since.
+        // SAFETY: nobody reads the job: all shares of the last region have ended, and no signal has been given since.
         unsafe { *shared.job.0.get() = Job { share, n_items } };
         let signal = Signal(shared.signal.0.load(SeqCst)).next(n_shares);
         shared.signal.0.store(signal.0, SeqCst);
@@ -162,14 +162,24 @@ impl Pool {
                 thread.thread().unpark();
             }
         }
-        let mine = catch_unwind(AssertUnwindSafe(|| {
-            let _inside = Inside::enter(self.id(), 0);
-            share(0, part(n_items, 0, n_shares));
-        }));
+        let own = |number: usize| {
+            let ended = catch_unwind(AssertUnwindSafe(|| {
+                let _inside = Inside::enter(self.id(), number);
+                share(number, part(n_items, number, n_shares));
+            }));
+            ended.unwrap_or_else(|payload| _ = lock(&shared.panic).get_or_insert(payload));
+        };
+        own(0);
+        for (number, worker) in shared.workers[..n_shares].iter().enumerate().skip(1) {
+            if worker.0.begin(signal) {
+                own(number);
+                worker.0.done.store(signal.0, SeqCst);
+            }
+        }
         shared.wait_for(&shared.workers[1..n_shares], signal);
-        let theirs = lock(&shared.panic).take();
+        let panic = lock(&shared.panic).take();
         drop(turn);
-        if let Some(payload) = mine.err().or(theirs) {
+        if let Some(payload) = panic {
             resume_unwind(payload);
         }
     }
@@ -194,6 +204,21 @@ impl Drop for Pool {
 }
 
 impl Shared {
+    fn new(n_threads: usize) -> Shared {
+        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        let worker = || Worker { begun: AtomicU64::new(0), done: AtomicU64::new(0), asleep: AtomicBool::new(false) };
+        Shared {
+            signal: Apart(AtomicU64::new(0)),
+            job: Apart(UnsafeCell::new(Job { share: &|_, _| {}, n_items: 0 })),
+            workers: (0..n_threads).map(|_| Apart(worker())).collect(),
+            waiting: Apart(AtomicBool::new(false)),
+            waiter: Mutex::new(None),
+            panic: Mutex::new(None),
+            stop: AtomicBool::new(false),
+            spin: if n_threads <= cores { SPIN } else { Duration::ZERO },
+        }
+    }
+
     /// A worker's life.
     fn work(&self, number: usize) {
         let id = self as *const Shared as usize;
@@ -206,10 +231,10 @@ impl Shared {
             }
             seen = self.signal.0.load(SeqCst);
             let n_shares = Signal(seen).n_shares();
-            if number >= n_shares {
+            if number >= n_shares || !me.begin(Signal(seen)) {
                 continue;
             }
-            // SAFETY: the signal says that this worker takes part, so the job is complete and stays until `done` says so.
+            // SAFETY: this worker has begun a share, so the job is complete and stays until `done` says so.
             let Job { share, n_items } = unsafe { &*self.job.0.get() };
             let ended = catch_unwind(AssertUnwindSafe(|| {
                 let _inside = Inside::enter(id, number);
@@ -347,6 +372,19 @@ mod tests {
             }
         }
         assert_eq!(sum.into_inner(), (0..3000).map(|round| 1 + round % 5).sum::<usize>());
+    }
+
+    #[test]
+    fn the_caller_takes_what_nobody_has_begun() {
+        // Workers that never come: their threads end at once.
+        let threads = (1..4).map(|_| std::thread::spawn(|| {})).collect();
+        let pool = Pool { shared: Arc::new(Shared::new(4)), threads, turn: Mutex::new(()) };
+        for n_items in [4, 2, 100] {
+            assert_eq!(counted(&pool, n_items), (vec![1; n_items], n_items.min(4)));
+        }
+        let worker = &pool.shared.workers[3].0;
+        assert!(!worker.begin(Signal(3 << 16 | 4)), "the last region's share has been taken");
+        assert!(worker.begin(Signal(4 << 16 | 4)));
     }
 
     #[test]
