@@ -41,7 +41,8 @@ pub struct Comparison {
     /// The element that lies farthest off: a mismatch if there is one, else the largest difference within the tolerance.
     /// `None` where no element differs.
     pub worst: Option<Worst>,
-    /// The largest difference relative to the expected element; infinite where that is 0 and the other is not.
+    /// The largest difference relative to the expected element; infinite where that is 0 and the other is not, and where
+    /// only one of them is finite.
     pub max_rel: f64,
 }
 
@@ -105,9 +106,9 @@ fn elements<T: Element>(pairs: impl Iterator<Item = (T, T)>, shape: &[usize], to
     Comparison { n_elements, n_mismatches, worst, max_rel }
 }
 
-/// A difference as a share of the expected element.
+/// A difference as a share of the expected element; infinite where one of the two is not finite.
 fn relative<T: Element>(abs: f64, expected: T) -> f64 {
-    abs / expected.to_f64().abs()
+    if abs.is_infinite() { f64::INFINITY } else { abs / expected.to_f64().abs() }
 }
 
 /// `|got − expected|`: 0 for two NaNs and equal infinities, infinite where only one is NaN.
@@ -158,6 +159,15 @@ mod tests {
         assert!(!of(f32::INFINITY, f32::NEG_INFINITY, LOOSE));
         assert!(!of(1.0, f32::INFINITY, Tolerance { rtol: 1.0, atol: 0.0 }));
         assert!(of(-0.0, 0.0, Tolerance::EXACT));
+    }
+
+    #[test]
+    fn a_number_is_infinitely_far_from_what_is_none() {
+        for (got, expected) in [(1.0, f32::INFINITY), (1.0, f32::NAN), (f32::NAN, 1.0), (f32::NEG_INFINITY, f32::INFINITY)] {
+            let report = compare(&Tensor::scalar(got), &Tensor::scalar(expected), LOOSE).expect("one type");
+            let worst = report.worst.expect("they differ");
+            assert_eq!([worst.abs, worst.rel, report.max_rel], [f64::INFINITY; 3], "{got} for {expected}");
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ use std::hash::{Hash, Hasher};
 /// The numbers given so far: one for each way to put numbers together.
 #[derive(Default)]
 pub struct Nodes {
+    /// Whether the programs have references. Then what is evaluated again may give something else, and each read, write and call
+    /// of a function has a number of its own.
+    has_refs: bool,
     numbers: FxHashMap<(String, Vec<u32>), u32>,
     /// Constants by what their bytes hash to; each has the number of its label.
     tensors: FxHashMap<u64, Vec<(Tensor, u32)>>,
@@ -17,6 +20,12 @@ pub struct Nodes {
 }
 
 impl Nodes {
+    pub fn of(modules: [&Module; 2]) -> Nodes {
+        let is_ref =
+            |expr: &crate::ir::Expr| matches!(expr.kind, ExprKind::RefNew(_) | ExprKind::RefRead(_) | ExprKind::RefWrite { .. });
+        Nodes { has_refs: modules.iter().any(|module| module.exprs.iter().any(is_ref)), ..Nodes::default() }
+    }
+
     fn number(&mut self, label: String, parts: Vec<u32>) -> u32 {
         let next = self.numbers.len() as u32;
         *self.numbers.entry((label, parts)).or_insert(next)
@@ -74,7 +83,7 @@ impl<'p> Function<'p> {
                 values.insert(var, value);
             }
         }
-        let mut vars = inner_binders(module, body);
+        let Binders { mut vars, lets } = inner_binders(module, body);
         for (i, &var) in module.funcs[func].params.iter().enumerate() {
             let label = match params.get(&i) {
                 Some(number) => format!("parameter {number}"),
@@ -83,10 +92,15 @@ impl<'p> Function<'p> {
             vars.insert(var, label);
         }
         let mut function = Function { module, func, body, id: 0, ids: FxHashMap::default(), values, order, renamed };
+        let mut n_effects = 0;
         for i in 0..function.order.len() {
             let expr = function.order[i];
-            let id = function.number(expr, &vars, nodes);
-            function.ids.insert(expr, id);
+            let (mut label, parts) = function.node(expr, &vars, &lets, nodes);
+            if nodes.has_refs && function.has_effect(expr) {
+                label.push_str(&format!(", effect {n_effects}"));
+                n_effects += 1;
+            }
+            function.ids.insert(expr, nodes.number(label, parts));
         }
         function.id = function.id_of(body);
         function
@@ -97,15 +111,31 @@ impl<'p> Function<'p> {
         self.ids.get(&expr).copied().unwrap_or(u32::MAX)
     }
 
-    fn number(&self, expr: ExprId, vars: &FxHashMap<VarId, String>, nodes: &mut Nodes) -> u32 {
+    /// Whether evaluating an expression may read or change a reference: a function that is called may, whatever it is.
+    fn has_effect(&self, expr: ExprId) -> bool {
+        match self.module.exprs[expr].kind {
+            ExprKind::RefNew(_) | ExprKind::RefRead(_) | ExprKind::RefWrite { .. } => true,
+            ExprKind::Call { callee, .. } => !matches!(self.module.exprs[callee].kind, ExprKind::Op(_) | ExprKind::Ctor(_)),
+            _ => false,
+        }
+    }
+
+    /// What an expression is by itself, and the numbers of what it is given.
+    fn node(
+        &self,
+        expr: ExprId,
+        vars: &FxHashMap<VarId, String>,
+        lets: &FxHashMap<VarId, u32>,
+        nodes: &mut Nodes,
+    ) -> (String, Vec<u32>) {
         let (mut label, mut parts) = (self.own(expr, nodes), Vec::new());
         match self.module.exprs[expr].kind {
             ExprKind::Var(var) => match (vars.get(&var), self.values.get(&var)) {
                 (Some(binder), _) => label = binder.clone(),
-                // Inside its own value the variable has no number yet.
+                // Inside its own value the variable has no number yet: it is one of the bindings around.
                 (None, Some(value)) => match self.ids.get(value) {
                     Some(&id) => parts.push(id),
-                    None => label = "itself".into(),
+                    None => label = format!("itself {}", lets.get(&var).copied().unwrap_or(u32::MAX)),
                 },
                 (None, None) => label = format!("free {}", self.module.vars[var].name),
             },
@@ -115,7 +145,7 @@ impl<'p> Function<'p> {
                 parts.extend(children.into_iter().map(|child| self.id_of(child)));
             }
         }
-        nodes.number(label, parts)
+        (label, parts)
     }
 
     /// What an expression is by itself, without what it is given.
@@ -332,11 +362,19 @@ fn func_attrs(module: &Module, func: FuncId) -> String {
     if texts.is_empty() { "no attributes".into() } else { texts.join(", ") }
 }
 
-/// Variables that functions and patterns inside bind, by how deep they are and where among others.
-fn inner_binders(module: &Module, body: ExprId) -> FxHashMap<VarId, String> {
-    let mut labels = FxHashMap::default();
-    let (mut seen, mut stack, mut children) = (Seen::none(module), vec![(body, 0u32)], Vec::new());
-    while let Some((expr, depth)) = stack.pop() {
+/// What a body binds.
+#[derive(Default)]
+struct Binders {
+    /// Variables of functions and patterns, by how deep they are and where among others.
+    vars: FxHashMap<VarId, String>,
+    /// Variables of `let`s, by how many values of others they stand in: those that a place is inside of have different numbers.
+    lets: FxHashMap<VarId, u32>,
+}
+
+fn inner_binders(module: &Module, body: ExprId) -> Binders {
+    let mut binders = Binders::default();
+    let (mut seen, mut stack, mut children) = (Seen::none(module), vec![(body, 0u32, 0u32)], Vec::new());
+    while let Some((expr, depth, n_lets)) = stack.pop() {
         if !seen.insert(expr) {
             continue;
         }
@@ -345,24 +383,29 @@ fn inner_binders(module: &Module, body: ExprId) -> FxHashMap<VarId, String> {
             ExprKind::Fn(func) => {
                 inner += 1;
                 for (i, &var) in module.funcs[func].params.iter().enumerate() {
-                    labels.insert(var, format!("inner {depth}.{i}"));
+                    binders.vars.insert(var, format!("inner {depth}.{i}"));
                 }
             }
             ExprKind::Match { clauses, .. } => {
                 inner += 1;
                 for (i, clause) in module.clause_items(clauses).iter().enumerate() {
                     for (j, var) in module.pat_vars(clause.pat).into_iter().enumerate() {
-                        labels.insert(var, format!("pattern {depth}.{i}.{j}"));
+                        binders.vars.insert(var, format!("pattern {depth}.{i}.{j}"));
                     }
                 }
+            }
+            ExprKind::Let { var, value, body } => {
+                binders.lets.insert(var, n_lets);
+                stack.extend([(body, depth, n_lets), (value, depth, n_lets + 1)]);
+                continue;
             }
             _ => {}
         }
         children.clear();
         module.children(expr, &mut children);
-        stack.extend(children.iter().rev().map(|&child| (child, inner)));
+        stack.extend(children.iter().rev().map(|&child| (child, inner, n_lets)));
     }
-    labels
+    binders
 }
 
 fn constant_text(module: &Module, id: ConstId) -> String {

@@ -1,7 +1,8 @@
 //! What differs between two programs: functions by name, and in a function the parameters, the calls and what they are given.
 //!
 //! Two functions are the same if they compute the same from parameters of the same types: names of variables, numbers of graph
-//! bindings and what is written once or twice do not count, `let` does. To say what differs, the calls of both are lined up in
+//! bindings and what is written once or twice do not count, `let` does; where the programs have references, nor does a call of a
+//! function that is evaluated twice give the same twice. To say what differs, the calls of both are lined up in
 //! the order in which they are evaluated; a call that has no partner is only on one side, one whose partner has other attributes
 //! or is given something else is shown on both. What follows from a difference shown before is not shown again.
 
@@ -14,8 +15,10 @@ use crate::driver::{Program, show};
 use crate::ir::{Ctor, ExprId, GlobalId, Module};
 use crate::types::Ty;
 use rustc_hash::{FxHashMap, FxHashSet};
-use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices};
+use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices_deadline};
+use std::collections::VecDeque;
 use std::sync::LazyLock;
+use std::time::{Duration, Instant};
 
 /// A program and its name.
 #[derive(Clone, Copy)]
@@ -34,11 +37,14 @@ impl<'p> Side<'p> {
     }
 }
 
+/// So long is looked for the fewest differences of two texts, or of two functions; then larger ones do.
+const PATIENCE: Duration = Duration::from_secs(5);
+
 /// Compares the canonical texts, line by line.
 pub fn texts(a: Side, b: Side) -> Found {
     let print = |side: Side| show::print(side.program, show::Options { types: false, meta: false, exact: true });
     let (from, to) = (print(a), print(b));
-    let diff = TextDiff::from_lines(&from, &to);
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&from, &to);
     let text = if from == to { String::new() } else { diff.unified_diff().header(a.name, b.name).to_string() };
     Found { same: from == to, text }
 }
@@ -46,7 +52,7 @@ pub fn texts(a: Side, b: Side) -> Found {
 /// Compares what the programs define. Both are checked, with types.
 pub fn programs(a: Side, b: Side) -> Found {
     let mut lines = Lines::default();
-    let mut nodes = Nodes::default();
+    let mut nodes = Nodes::of([a.module(), b.module()]);
     data_types(a, b, &mut lines);
     let mut pairs: Vec<(GlobalId, GlobalId)> = Vec::new();
     let (mut only_a, mut only_b): (Vec<GlobalId>, Vec<GlobalId>) = (Vec::new(), Vec::new());
@@ -232,7 +238,8 @@ impl<'p> Pair<'p> {
         let mut partner: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         let (mut alone_a, mut alone_b): (FxHashSet<ExprId>, FxHashSet<ExprId>) = Default::default();
         let mut changes = Vec::new();
-        for op in capture_diff_slices(Algorithm::Patience, &labels(&from), &labels(&to)) {
+        let deadline = Instant::now().checked_add(PATIENCE);
+        for op in capture_diff_slices_deadline(Algorithm::Patience, &labels(&from), &labels(&to), deadline) {
             let (old, new) = (&from[op.old_range()], &to[op.new_range()]);
             if let DiffOp::Equal { .. } = op {
                 partner.extend(old.iter().zip(new).map(|(this, that)| (this.0, that.0)));
@@ -270,14 +277,13 @@ impl<'p> Pair<'p> {
             let Some(&that) = partner.get(&this) else { continue };
             let operands = self.from.operands(this).into_iter().zip(self.to.operands(that)).enumerate();
             for (i, (x, y)) in operands.filter(|(_, (x, y))| !self.agree(*x, *y, &given)) {
-                let words = format!("@{name}: {}: operand {i} is another", self.from.label(this));
-                let words = format!("{words}: {} became {}", self.from.label(x), self.to.label(y));
+                let words = format!("@{name}: {}: operand {i} is {}", self.from.label(this), self.another(x, y));
                 lines.push(&words, &[self.at_a(this), self.at_b(that)]);
             }
         }
         let (x, y) = (self.from.value(self.from.body), self.to.value(self.to.body));
         if !self.agree(x, y, &given) {
-            let words = format!("@{name}: the result is another: {} became {}", self.from.label(x), self.to.label(y));
+            let words = format!("@{name}: the result is {}", self.another(x, y));
             lines.push(&words, &[self.at_a(x), self.at_b(y)]);
         }
     }
@@ -285,14 +291,21 @@ impl<'p> Pair<'p> {
     /// Calls of one thing with other attributes are partners, in order; the rest of both.
     fn pair_up(&self, old: &[(ExprId, u32)], new: &[(ExprId, u32)]) -> (Vec<(ExprId, ExprId)>, Vec<ExprId>, Vec<ExprId>) {
         let (mut pairs, mut left) = (Vec::new(), Vec::new());
-        let mut rest: Vec<ExprId> = new.iter().map(|event| event.0).collect();
+        // Those that are taken are near the front.
+        let mut rest: VecDeque<ExprId> = new.iter().map(|event| event.0).collect();
         for &(this, _) in old {
             match rest.iter().take(RENAMED).position(|&that| self.from.head(this) == self.to.head(that)) {
-                Some(at) => pairs.push((this, rest.remove(at))),
+                Some(at) => pairs.extend(rest.remove(at).map(|that| (this, that))),
                 None => left.push(this),
             }
         }
-        (pairs, left, rest)
+        (pairs, left, rest.into())
+    }
+
+    /// `another: exp became tanh`, `another exp`.
+    fn another(&self, x: ExprId, y: ExprId) -> String {
+        let (x, y) = (self.from.label(x), self.to.label(y));
+        if x == y { format!("another {x}") } else { format!("another: {x} became {y}") }
     }
 
     /// Whether operands are the same as far as has not been said already.
