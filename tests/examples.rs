@@ -1,6 +1,8 @@
 //! The programs of `examples/` hold what they say, as `relayc test` finds it.
 
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Output};
 
 #[test]
 fn the_examples_hold() {
@@ -24,13 +26,21 @@ fn the_encoder_runs() {
     assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
 }
 
+/// The tutorial with a relayc, its files in a folder.
+fn tutorial(relayc: &Path, folder: &Path) -> Output {
+    let mut command = Command::new("sh");
+    command.arg("examples/tutorial/tutorial.sh").arg(folder).current_dir(env!("CARGO_MANIFEST_DIR"));
+    command.env("RELAYC", relayc).output().expect("sh runs")
+}
+
 /// From a network to its answer, in relayc and in C: each step succeeds, and all answers agree.
 #[test]
 fn the_tutorial_runs() {
     let folder = tempfile::tempdir().expect("a folder");
-    let mut command = Command::new("sh");
-    command.arg("examples/tutorial/tutorial.sh").arg(folder.path()).current_dir(env!("CARGO_MANIFEST_DIR"));
-    let out = command.env("RELAYC", env!("CARGO_BIN_EXE_relayc")).output().expect("sh runs");
+    let relayc = Path::new(env!("CARGO_BIN_EXE_relayc"));
+    // As it is called by hand: by a path from where the script is called.
+    let relayc = relayc.strip_prefix(env!("CARGO_MANIFEST_DIR")).unwrap_or(relayc);
+    let out = tutorial(relayc, folder.path());
     let data = String::from_utf8_lossy(&out.stdout);
     let text = format!("{data}{}", String::from_utf8_lossy(&out.stderr));
     assert!(out.status.success(), "{text}");
@@ -41,5 +51,21 @@ fn the_tutorial_runs() {
     assert!(answer.ends_with("7  seven"), "{text}");
     for file in ["net.so", "net.h", "net.html"] {
         assert!(folder.path().join(file).metadata().is_ok_and(|file| file.len() > 0), "{file}");
+    }
+}
+
+/// A step that fails ends the tutorial: the comparison of an engine, and one whose words go on to another program.
+#[test]
+fn the_tutorial_ends_where_a_step_fails() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let relayc = folder.path().join("relayc");
+    for (step, next) in [("--engine jit", "agrees"), ("params ls", "its text")] {
+        let script =
+            format!("#!/bin/sh\ncase \"$*\" in *\"{step}\"*) exit 1;; esac\nexec {} \"$@\"\n", env!("CARGO_BIN_EXE_relayc"));
+        std::fs::write(&relayc, script).expect("the folder can be written");
+        std::fs::set_permissions(&relayc, std::fs::Permissions::from_mode(0o755)).expect("ours");
+        let out = tutorial(&relayc, &folder.path().join("out"));
+        let text = String::from_utf8_lossy(&out.stdout);
+        assert!(!out.status.success() && !text.contains(next), "{text}{}", String::from_utf8_lossy(&out.stderr));
     }
 }
