@@ -158,7 +158,7 @@ impl Ready {
         let bytes = npz::write("weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
         std::fs::write(&file, bytes).expect("the folder can be written");
         bind_weights(&mut program, "main", &[file]).expect("the weights fit");
-        let settings = Settings { level: 3, isa, threads: 1, accuracy: layer.accuracy, machine: Machine::Native };
+        let settings = Settings { level: 3, isa, threads: 1, accuracy: layer.accuracy, machine: Machine::Native, fault: None };
         let entry = run::entry(&program.module, "main").expect("there is one");
         let requests = Requests { fill: Some("rand:seed=1".into()), ..Requests::default() };
         let bound: Vec<Bound> = bind::bind(&entry.slots, &program.module.types, &requests).expect("everything is filled");

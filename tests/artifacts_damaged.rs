@@ -16,7 +16,14 @@ fn file() -> Vec<u8> {
     let request = Request {
         entry: "main".into(),
         settings: [Isa::Avx2, Isa::Avx512]
-            .map(|isa| Settings { level: 3, isa, threads: THREADS, accuracy: Policy::Fast, machine: Machine::Common(isa) })
+            .map(|isa| Settings {
+                level: 3,
+                isa,
+                threads: THREADS,
+                accuracy: Policy::Fast,
+                machine: Machine::Common(isa),
+                fault: None,
+            })
             .to_vec(),
         limits: Limits::default(),
         asm: false,

@@ -29,6 +29,7 @@ fn settings(seed: u64) -> [Settings; 2] {
         threads: random.usize(1..4),
         accuracy: Policy::Strict,
         machine: Machine::Native,
+        fault: None,
     };
     [one(3), one((seed % 4) as u8)]
 }

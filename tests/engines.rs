@@ -47,7 +47,7 @@ fn run(path: &Path, text: &str, levels: &[u8]) -> Outcome {
                 &name,
                 text,
                 function,
-                &Settings { level, isa, threads, accuracy: Policy::Strict, machine: Machine::Native },
+                &Settings { level, isa, threads, accuracy: Policy::Strict, machine: Machine::Native, fault: None },
                 &calls,
             ) {
                 Verdict::Agrees => outcome.compiled += 1,

@@ -36,9 +36,13 @@ fn compiled(name: &str, flags: &str, isa: Isa, threads: usize, accuracy: Policy)
         let example = runner.random("main").expect("a network is entered by its `@main`");
         runner.arguments(&example).expect("its inputs are tensors")
     };
-    let compiled =
-        compile(&program, "main", &Settings { level: 3, isa, threads, accuracy, machine: Machine::Native }, Limits::default())
-            .ok()?;
+    let compiled = compile(
+        &program,
+        "main",
+        &Settings { level: 3, isa, threads, accuracy, machine: Machine::Native, fault: None },
+        Limits::default(),
+    )
+    .ok()?;
     Some((compiled, args))
 }
 
@@ -125,7 +129,7 @@ fn no_operator_of_the_zoo_or_of_an_encoder_is_without_a_kernel() {
     for (name, program) in zoo.chain([("encoder".to_owned(), encoder)]) {
         assert!(!program.has_errors(), "{name}: {:?}", program.diagnostics);
         for isa in isas() {
-            let settings = Settings { level: 3, isa, threads: 2, accuracy: Policy::Fast, machine: Machine::Native };
+            let settings = Settings { level: 3, isa, threads: 2, accuracy: Policy::Fast, machine: Machine::Native, fault: None };
             let compiled = compile(&program, "main", &settings, Limits::default());
             let compiled = compiled.ok().unwrap_or_else(|| panic!("{name} is compiled"));
             assert!(compiled.program.fallbacks().is_empty(), "{name} on {isa:?}: {:?}", compiled.program.fallbacks());

@@ -5,6 +5,7 @@ use crate::diag::{Diagnostic, codes};
 use crate::driver::build::{self, Built, Request};
 use crate::driver::compile::{Isa, Machine, Policy, Settings};
 use crate::driver::export::{self, GraphFile};
+use crate::driver::fault::Fault;
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::run::Limits;
 use crate::driver::{self, How, Program, Until};
@@ -94,6 +95,11 @@ enum What {
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
+    // What is built goes to others, who would not know.
+    if let Some(words) = Fault::wanted().map_or_else(Some, |fault| fault.map(Fault::words)) {
+        console.words(&format!("error: nothing is built: {words}\n"));
+        return exit::USAGE;
+    }
     let settings = match args.settings() {
         Ok(settings) => settings,
         Err(words) => {

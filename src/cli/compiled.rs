@@ -6,6 +6,7 @@ use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{Bound, Requests};
 use crate::driver::compile::{self, Assembled, Isa, Machine, Policy, Refused, Settings};
 use crate::driver::emit;
+use crate::driver::fault::Fault;
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::parts::{self, Prepared, When};
 use crate::driver::run::Limits;
@@ -133,13 +134,18 @@ impl Given {
             AccuracyName::Fast => Policy::Fast,
             AccuracyName::Strict => Policy::Strict,
         };
-        match Settings::of(self.target.machine(), self.level, threads) {
-            Ok(settings) => Ok(settings.map(|settings| Settings { accuracy, ..settings })),
-            Err(words) => {
-                console.words(&format!("error: {words}\n"));
-                Err(exit::USAGE)
-            }
+        let fault = Fault::wanted();
+        if let Some(fault) = fault.as_ref().ok().copied().flatten().filter(|_| !console.quiet) {
+            console.words(&format!("warning: {}\n", fault.words()));
         }
+        let settings = fault.and_then(|fault| {
+            let settings = Settings::of(self.target.machine(), self.level, threads)?;
+            Ok(settings.map(|settings| Settings { accuracy, fault, ..settings }))
+        });
+        settings.map_err(|words: String| {
+            console.words(&format!("error: {words}\n"));
+            exit::USAGE
+        })
     }
 
     /// The program at a stage of its way to code, as text. The exit code where there is none, which has been said.

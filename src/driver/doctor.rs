@@ -1,6 +1,7 @@
 //! `relayc doctor`: what of the machine relayc sees and uses, and the limits it keeps to.
 
 use super::compile::Settings;
+use super::fault::Fault;
 use super::measure::{self, Probed};
 use super::optimise::MAX_LEVEL;
 use crate::jit::asm::Isa;
@@ -18,6 +19,8 @@ pub struct Found {
     /// Cores of the machine, whatever this process may use of them.
     cores: Option<usize>,
     memory_limit: u64,
+    /// What the environment asks to be wrong, or why it cannot, in words.
+    fault: Option<String>,
     /// What was measured with all threads, if that was wanted.
     probed: Option<Probed>,
 }
@@ -33,6 +36,7 @@ pub fn find(measured: bool) -> Found {
         isa: settings.map(|settings| settings.map(|settings| settings.isa)),
         cores: sys::cores(),
         memory_limit: sys::default_memory_limit(),
+        fault: Fault::wanted().map_or_else(Some, |fault| fault.map(Fault::words)),
     }
 }
 
@@ -74,6 +78,7 @@ impl Found {
             ("threads", threads),
             ("memory", format!("{} for tensors, unless --max-memory says otherwise", size(self.memory_limit))),
         ];
+        rows.extend(self.fault.iter().map(|words| ("faults", words.clone())));
         if let Some(probed) = &self.probed {
             rows.push(("measured", format!("{:.1} GFLOP/s of multiply-adds", probed.gflops)));
             let levels = probed.levels.iter().map(|level| format!("{} {:.1} GB/s", level.name, level.read_gbs));
@@ -116,6 +121,7 @@ impl Found {
             "memory_limit": self.memory_limit,
             "source_limit": sys::SOURCE_LIMIT.bytes,
             "data_limit": sys::DATA_LIMIT.bytes,
+            "fault": self.fault,
             "probe": probed,
         })
     }

@@ -1,7 +1,8 @@
 //! Faults on purpose: wrong machine code of which everything is known, so that what finds miscompilations can be tried.
 //!
-//! `RELAYC_FAULT=name` makes a plan wrong before code is made of it, as a mistake in a rule of a kernel would. Without the variable
-//! nothing here does anything, and no rule elsewhere knows of it. A fault stays inside of the buffers.
+//! With `RELAYC_FAULT=name` the command line asks for one, and says so each time ([`Settings::fault`](super::compile::Settings)): a plan
+//! is made wrong before code is made of it, as a mistake in a rule of a kernel would. The library asks for none, artifacts hold none, and
+//! no rule elsewhere knows of it. A fault stays inside of the buffers.
 
 use crate::kernel::{Bin, Body, Contract, ContractDim, Fold, Instr, Kernel, Lane, Nest, Val};
 use crate::plan::{Plan, Work};
@@ -23,13 +24,19 @@ const VARIABLE: &str = "RELAYC_FAULT";
 const NAMES: [(&str, Fault); 3] = [("bias", Fault::Bias), ("pad", Fault::Pad), ("clip", Fault::Clip)];
 
 impl Fault {
-    /// The fault that the environment asks for. Errors: a name that none has, in words.
+    /// The fault that the environment asks for; none where the variable is empty. Errors: a name that none has, in words.
     pub fn wanted() -> Result<Option<Fault>, String> {
-        let Some(value) = std::env::var_os(VARIABLE) else { return Ok(None) };
+        let Some(value) = std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) else { return Ok(None) };
         let found = NAMES.iter().find(|(name, _)| value.to_str() == Some(name));
         let names = NAMES.map(|(name, _)| format!("`{name}`")).join(", ");
         let words = || format!("{VARIABLE} is `{}`: expected one of {names}", value.to_string_lossy());
         found.map(|&(_, fault)| Some(fault)).ok_or_else(words)
+    }
+
+    /// `RELAYC_FAULT=bias: kernels are wrong on purpose`.
+    pub fn words(self) -> String {
+        let name = NAMES.iter().find(|(_, fault)| *fault == self).map_or("", |(name, _)| name);
+        format!("{VARIABLE}={name}: kernels are wrong on purpose")
     }
 
     /// Makes every kernel of a plan wrong that has what this is about; how many those are.

@@ -61,7 +61,8 @@ fn gives(model: &ModelProto, lines: &[&str]) {
         runner.check(&example).unwrap_or_else(|why| panic!("{line}: {why}\n{}", imported.text));
         let args = runner.arguments(&example).expect("arguments");
         let reference = reference(&program, "main", &args);
-        let settings = Settings { level: 3, isa: isas()[0], threads: 1, accuracy: Policy::Strict, machine: Machine::Native };
+        let settings =
+            Settings { level: 3, isa: isas()[0], threads: 1, accuracy: Policy::Strict, machine: Machine::Native, fault: None };
         if let Verdict::Differs(why) = held("m", &imported.text, "main", &settings, &[(args, &reference)]) {
             panic!("{line}: {why}\n{}", imported.text);
         }

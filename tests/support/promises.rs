@@ -273,7 +273,14 @@ pub fn load_artifact(choices: &[u8]) {
         let request = Request {
             entry: "main".into(),
             settings: [Isa::Avx2, Isa::Avx512]
-                .map(|isa| Settings { level: 3, isa, threads: 1, accuracy: Policy::Fast, machine: Machine::Common(isa) })
+                .map(|isa| Settings {
+                    level: 3,
+                    isa,
+                    threads: 1,
+                    accuracy: Policy::Fast,
+                    machine: Machine::Common(isa),
+                    fault: None,
+                })
                 .to_vec(),
             limits: Limits::default(),
             asm: false,
