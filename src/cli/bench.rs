@@ -1,7 +1,7 @@
 //! `relayc bench`: how long a compiled program takes, run after run.
 
 use super::compiled::{self, Ready};
-use super::{Console, exit};
+use super::{Console, exit, seconds};
 use crate::driver::measure::{self, Probed, Times};
 use crate::sys;
 use serde_json::json;
@@ -13,11 +13,11 @@ pub struct Args {
     #[command(flatten)]
     program: compiled::Given,
     /// Seconds of warming up.
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.3)]
-    warmup: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "0.3", value_parser = seconds)]
+    warmup: Duration,
     /// Seconds of measuring.
-    #[arg(long, value_name = "SECONDS", default_value_t = 2.0)]
-    seconds: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "2", value_parser = seconds)]
+    seconds: Duration,
     /// Print the figures as JSON, `relayc.bench/1`.
     #[arg(long)]
     json: bool,
@@ -31,8 +31,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     };
     let ready_ms = start.elapsed().as_secs_f64() * 1e3;
     let probed = measure::probe(&ready.settings);
-    let seconds = |seconds: f64| Duration::try_from_secs_f64(seconds).unwrap_or_default();
-    match measure::latency(&ready.prepared, &ready.bound, seconds(args.warmup), seconds(args.seconds)) {
+    match measure::latency(&ready.prepared, &ready.bound, args.warmup, args.seconds) {
         Ok(times) => {
             if !args.json {
                 args.program.say_times(console, &ready.timings);

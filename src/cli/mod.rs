@@ -36,6 +36,7 @@ use crate::sys;
 use clap::{Parser, Subcommand, ValueEnum};
 use std::io::IsTerminal;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// A toolchain for the Relay text language.
 #[derive(Parser)]
@@ -134,6 +135,13 @@ enum Command {
     Completions(completions::Args),
     Test(test::Args),
     Viz(Box<viz::Args>),
+}
+
+/// A time of the command line. Errors: what is none, in words.
+fn seconds(text: &str) -> Result<Duration, String> {
+    let seconds: Option<f64> = text.parse().ok();
+    let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    time.ok_or_else(|| "expected a number of seconds, 0 or more".into())
 }
 
 /// What a subcommand writes to, in the format asked for.

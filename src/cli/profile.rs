@@ -1,7 +1,7 @@
 //! `relayc profile`: where the time of a run goes, a row for each group of operators.
 
 use super::compiled::{self, Ready};
-use super::{Console, exit};
+use super::{Console, exit, seconds};
 use crate::diag::Diagnostic;
 use crate::driver::compile::Compiled;
 use crate::driver::measure;
@@ -17,8 +17,8 @@ pub struct Args {
     #[command(flatten)]
     program: compiled::Given,
     /// Seconds of measuring.
-    #[arg(long, value_name = "SECONDS", default_value_t = 1.0)]
-    seconds: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
+    seconds: Duration,
     /// The order of the groups.
     #[arg(long, value_enum, default_value_t = Sort::Program)]
     sort: Sort,
@@ -40,10 +40,9 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         Ok(ready) => ready,
         Err(code) => return code,
     };
-    let seconds = Duration::try_from_secs_f64(args.seconds).unwrap_or_default();
     let text = match &ready.prepared {
-        Prepared::Whole(compiled) => whole(args, &ready, compiled, seconds),
-        Prepared::Parts(parts) => in_parts(args, &ready, parts, seconds),
+        Prepared::Whole(compiled) => whole(args, &ready, compiled, args.seconds),
+        Prepared::Parts(parts) => in_parts(args, &ready, parts, args.seconds),
     };
     args.program.say_times(console, &ready.timings);
     let text = match text {

@@ -1,11 +1,11 @@
 //! `relayc reduce`: the smallest program with which a command still succeeds.
 
-use super::{Console, Reading, exit};
+use super::{Console, Reading, exit, seconds};
 use crate::base::text::{count, thousands};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Requests};
 use crate::driver::outputs::Named;
-use crate::driver::reduce::{self, Candidate, Counts, Outcome, Size, Test};
+use crate::driver::reduce::{self, Bounds, Candidate, Counts, Outcome, Size, Test};
 use crate::driver::{self, How, Program, Until, outputs, run};
 use crate::sys;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,8 @@ pub struct Args {
     #[arg(long, value_name = "TEXT")]
     stderr: Option<String>,
     /// End a run of the command after so many seconds; it has not succeeded then.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
-    timeout: f64,
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
+    timeout: Duration,
     /// Stop after so many runs.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_runs: usize,
@@ -77,9 +77,9 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     }
 }
 
-fn reduced(console: &Console, args: &Args, program: Program) -> Result<u8, Vec<Diagnostic>> {
-    let values = values(args, &program)?;
+fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, Vec<Diagnostic>> {
     let takes_inputs = args.command.iter().any(|word| word.contains(INPUTS));
+    let values = values(args, &mut program, takes_inputs)?;
     if takes_inputs != values.is_some() {
         let words = match takes_inputs {
             true => {
@@ -90,17 +90,24 @@ fn reduced(console: &Console, args: &Args, program: Program) -> Result<u8, Vec<D
         console.words(&format!("error: {words}\n"));
         return Ok(exit::USAGE);
     }
+    if let Some(words) = overwritten(args, values.is_some()) {
+        console.words(&format!("error: {words}\n"));
+        return Ok(exit::USAGE);
+    }
     let mut test = Command::new(console, args).map_err(|error| vec![error])?;
     sys::note_interrupts();
-    let outcome = reduce::reduce(program, &args.entry, values, args.max_runs, &mut test).map_err(|error| vec![error])?;
+    let bounds = Bounds { max_runs: args.max_runs, timeout: args.timeout };
+    let outcome = reduce::reduce(program, &args.entry, values, bounds, &mut test).map_err(|error| vec![error])?;
     finish(console, args, &test, &outcome).map_err(|error| vec![error])?;
     Ok(if sys::interrupted() { exit::INTERRUPTED } else { exit::FINE })
 }
 
-/// The values of all parameters, if the command line gives any.
-fn values(args: &Args, program: &Program) -> Result<Option<Named>, Vec<Diagnostic>> {
+/// The values of all parameters, if the command line gives any; the weights that the program came with go along where the command
+/// takes values.
+fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Option<Named>, Vec<Diagnostic>> {
     let Args { params, input, inputs, fill, .. } = args;
-    if params.is_empty() && input.is_empty() && inputs.is_none() && fill.is_none() {
+    let given = !params.is_empty() || !input.is_empty() || inputs.is_some() || fill.is_some();
+    if !given && (program.packed.weights.is_empty() || !takes_inputs) {
         return Ok(None);
     }
     let entry = run::entry(&program.module, &args.entry).map_err(|error| vec![error])?;
@@ -109,11 +116,31 @@ fn values(args: &Args, program: &Program) -> Result<Option<Named>, Vec<Diagnosti
         inputs: input.clone(),
         inputs_file: inputs.clone(),
         fill: fill.clone(),
+        packed: std::mem::take(&mut program.packed),
         ..Requests::default()
     };
     let bound = bind::bind(&entry.slots, &program.module.types, &requests)?;
     let named = entry.slots.iter().zip(&bound).flat_map(|(slot, value)| bind::leaves::flatten(&slot.name, value));
     Ok(Some(named.collect()))
+}
+
+/// Why the smallest program cannot go where it is to go, in words: its values would replace it, or what they come from.
+fn overwritten(args: &Args, has_values: bool) -> Option<String> {
+    let output = args.output.as_deref().filter(|_| has_values)?;
+    let values = values_path(output);
+    let files = args.input.iter().filter_map(|text| bind::file_of(text));
+    let sources = [args.file.as_path()].into_iter().chain(args.params.iter().map(PathBuf::as_path));
+    let sources = sources.chain(args.inputs.as_deref()).chain(files);
+    let is_same = |other: &Path| match (values.canonicalize(), other.canonicalize()) {
+        (Ok(this), Ok(other)) => this == other,
+        _ => values == other,
+    };
+    let shown = values.display();
+    if values == output {
+        return Some(format!("`{shown}` is where the values go: the program needs another name, such as `-o small.relay`"));
+    }
+    let replaced = sources.into_iter().find(|path| is_same(path));
+    replaced.map(|_| format!("the values of the smallest program would replace `{shown}`: give `-o` another name"))
 }
 
 fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> Result<(), Diagnostic> {
@@ -173,13 +200,12 @@ struct Command<'a> {
     args: &'a Args,
     /// Where candidates are, for as long as this lives.
     folder: tempfile::TempDir,
-    timeout: Option<Duration>,
 }
 
 impl<'a> Command<'a> {
     fn new(console: &'a Console, args: &'a Args) -> Result<Command<'a>, Diagnostic> {
         let folder = tempfile::Builder::new().prefix("relayc-reduce-").tempdir().map_err(|error| unwritable(&error))?;
-        Ok(Command { console, args, folder, timeout: Duration::try_from_secs_f64(args.timeout).ok() })
+        Ok(Command { console, args, folder })
     }
 
     /// The command for a program and its values.
@@ -204,7 +230,7 @@ impl Test for Command<'_> {
         let (program, values) = (self.folder.path().join("candidate.relay"), self.folder.path().join("candidate.npz"));
         write(&program, candidate)?;
         let words = self.words(&program, &values);
-        let ended = sys::run(&words, self.timeout).map_err(|error| {
+        let ended = sys::run(&words, Some(self.args.timeout)).map_err(|error| {
             Diagnostic::new(codes::E0736, format!("`{}` cannot be run: {error}", words[0]))
                 .help("the command and its arguments stand behind `--`: `relayc reduce net.relay -- ./is_wrong.sh {}`")
         })?;

@@ -2,7 +2,7 @@
 
 mod artifact;
 
-use super::{Console, compiled, exit, progress};
+use super::{Console, compiled, exit, progress, seconds};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{self, Bound, Requests};
@@ -64,8 +64,8 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "STAGE")]
     emit: Option<compiled::Stage>,
     /// Give up after so many seconds.
-    #[arg(long, value_name = "SECONDS")]
-    timeout: Option<f64>,
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    timeout: Option<Duration>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -250,8 +250,7 @@ fn finish(args: &Args, named: &Named, labels: Option<&[String]>) -> Result<(), F
 }
 
 fn limits(args: &Args, ready: Instant) -> Limits {
-    let timeout = args.timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    Limits { deadline: timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() }
+    Limits { deadline: args.timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() }
 }
 
 /// The result, and how it came about.

@@ -23,7 +23,7 @@ use crate::types::{DType, Dim, Ty, Types, dims_of};
 use leaves::Leaf;
 use rustc_hash::{FxHashMap, FxHashSet};
 use source::{Files, Filling, Source};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// A parameter of the entry function.
 #[derive(Clone, PartialEq, Debug)]
@@ -122,6 +122,14 @@ pub fn weights(
     let names: Vec<String> =
         binder.leaves.iter().zip(&binder.given).filter(|(_, given)| given.is_some()).map(|(leaf, _)| leaf.name.clone()).collect();
     Ok(names.into_iter().zip(binder.finish()?).collect())
+}
+
+/// The file that a `NAME=SPEC` reads, if it reads one.
+pub fn file_of(text: &str) -> Option<&Path> {
+    match Source::parse(text.split_once('=')?.1) {
+        Ok(Source::File { path, .. }) => Some(Path::new(path)),
+        _ => None,
+    }
 }
 
 /// Name and tensor of a `NAME=SPEC` that no type is known for: it says its own shape.

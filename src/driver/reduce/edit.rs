@@ -7,11 +7,11 @@ use crate::base::{IndexVec, Span};
 use crate::driver::bind::leaves;
 use crate::driver::optimise;
 use crate::driver::specialise::with_shapes;
-use crate::ir::{AttrValue, Clause, ExprId, ExprKind, GlobalId, Module, Operand, VarId};
+use crate::ir::{AdtId, AttrValue, Clause, CtorId, ExprId, ExprKind, GlobalId, Module, Operand, VarId};
 use crate::passes::rewrite::substitute;
 use crate::passes::{self, PassCx, build};
 use crate::tensor::Tensor;
-use crate::types::{Dim, Ty, Types, dims_of};
+use crate::types::{Dim, Ty, TyData, Types, dims_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// A change of a program.
@@ -42,6 +42,8 @@ pub enum Edit {
     /// The tensors of the entry's parameters get other shapes, those that change; a number in attributes and in other functions'
     /// types becomes another.
     Shapes(FxHashMap<usize, Vec<Vec<i64>>>, Option<(i64, i64)>),
+    /// A data type goes, with those whose constructors take it.
+    DataType(AdtId),
 }
 
 /// A program that was changed.
@@ -71,6 +73,7 @@ pub fn apply(module: &Module, entry: &str, edit: &Edit) -> Option<Edited> {
         Edit::Argument(global, index) => change.argument(*global, *index),
         Edit::Attrs(expr, values) => change.attrs(*expr, values),
         Edit::Shapes(shapes, numbers) => change.shapes(shapes, *numbers),
+        Edit::DataType(adt) => change.data_type(*adt),
     }?;
     change.tidy();
     Some(Edited { module: change.module, fresh: change.fresh })
@@ -276,6 +279,27 @@ impl Change {
         Some(())
     }
 
+    fn data_type(&mut self, adt: AdtId) -> Option<()> {
+        let module = &mut self.module;
+        let mut gone = FxHashSet::from_iter([module.adts.get(adt)?.name.clone()]);
+        loop {
+            let takes_one = |&ctor: &CtorId| module.ctors[ctor].inputs.iter().any(|&ty| mentions(&module.types, ty, &gone));
+            let more = module.adts.iter().filter(|adt| !gone.contains(&adt.name) && adt.ctors.iter().any(takes_one));
+            let more: Vec<Box<str>> = more.map(|adt| adt.name.clone()).collect();
+            if more.is_empty() {
+                break;
+            }
+            gone.extend(more);
+        }
+        let mut kept = IndexVec::new();
+        for adt in module.adts.iter().filter(|adt| !gone.contains(&adt.name)) {
+            let id = kept.push(adt.clone());
+            adt.ctors.iter().for_each(|&ctor| module.ctors[ctor].adt = id);
+        }
+        module.adts = kept;
+        Some(())
+    }
+
     /// Takes away what no answer needs: fields taken of tuples that are written out, functions that nothing calls, parameters of the
     /// entry that nothing mentions.
     fn tidy(&mut self) {
@@ -340,6 +364,21 @@ impl Change {
         }
         self.entry = numbers[&self.entry];
     }
+}
+
+/// Whether a type is made of one of these data types.
+fn mentions(types: &Types, ty: Ty, names: &FxHashSet<Box<str>>) -> bool {
+    let (mut seen, mut left) = (FxHashSet::default(), vec![ty]);
+    while let Some(ty) = left.pop() {
+        if !seen.insert(ty) {
+            continue;
+        }
+        if matches!(types.data(ty), TyData::Adt { name, .. } if names.contains(name)) {
+            return true;
+        }
+        types.children(ty, &mut left);
+    }
+    false
 }
 
 /// A type with a number for another in its shapes.

@@ -14,7 +14,7 @@ mod size;
 
 pub use size::Size;
 
-use super::bind::{Bound, leaves};
+use super::bind::{Bound, Slot, leaves};
 use super::run::{self, Limits, to_bound};
 use super::show::Options;
 use super::{Program, Until, check_text};
@@ -25,10 +25,12 @@ use crate::interp::{Value, Witness};
 use crate::ir::print::print;
 use crate::ir::{ExprId, Module};
 use crate::ops;
+use crate::types::Types;
 use edit::{Edit, Edited};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// A program to try.
 #[derive(Clone, Debug)]
@@ -61,6 +63,15 @@ pub struct Counts {
     pub kept: usize,
 }
 
+/// What a reduction may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Bounds {
+    /// So many runs of the test.
+    pub max_runs: usize,
+    /// So long the interpreter computes what new parameters stand for; what it has computed by then is known.
+    pub timeout: Duration,
+}
+
 /// Why a reduction ends before nothing helps any more.
 enum Stop {
     Asked,
@@ -81,7 +92,7 @@ pub struct Outcome {
 struct Reducer<'a> {
     entry: &'a str,
     test: &'a mut dyn Test,
-    max_runs: usize,
+    bounds: Bounds,
     program: Program,
     smallest: Candidate,
     size: Size,
@@ -98,23 +109,23 @@ pub fn reduce(
     program: Program,
     entry: &str,
     values: Option<Named>,
-    max_runs: usize,
+    bounds: Bounds,
     test: &mut dyn Test,
 ) -> Result<Outcome, Diagnostic> {
-    run::entry(&program.module, entry)?;
-    let text = text_of(&program.module);
-    let program = check_text(NAME, &text, Until::Main);
-    if let Some(error) = program.diagnostics.into_iter().find(Diagnostic::is_error) {
-        let message = format!("the program as it is printed does not read back: {}", error.message);
-        return Err(Diagnostic::new(codes::E0901, message).note("this is a bug in relayc, not in your program"));
-    }
-    let program = check_text(NAME, &text, Until::Main);
+    let slots = run::entry(&program.module, entry)?.slots;
+    // As every candidate is printed, so that none is larger for types that nobody wrote.
+    let types = program.module.types.clone();
+    let Some((program, text)) = checked(&program.module, entry) else {
+        return Err(Diagnostic::new(codes::E0901, "the program as it is printed does not read back")
+            .note("this is a bug in relayc, not in your program"));
+    };
+    let values = values.map(|values| renamed(values, &names(&slots, &types), &program, entry));
     let size = Size::of(&program.module, &text);
     let smallest = Candidate { text, values };
     let mut reducer = Reducer {
         entry,
         test,
-        max_runs,
+        bounds,
         program,
         tried: FxHashSet::from_iter([hash(&smallest)]),
         smallest,
@@ -136,6 +147,23 @@ pub fn reduce(
         Err(Stop::Asked | Stop::MaxRuns) => Ok(Outcome { smallest, size, counts, done: false }),
         Ok(()) => Ok(Outcome { smallest, size, counts, done: true }),
     }
+}
+
+/// The names of the tensors of parameters, in order.
+fn names(slots: &[Slot], types: &Types) -> Vec<String> {
+    let leaves = slots.iter().flat_map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
+    leaves.map(|leaf| leaf.name).collect()
+}
+
+/// Values by the names that the parameters have in the text of the program: a module's text has each name once.
+fn renamed(values: Named, before: &[String], program: &Program, entry: &str) -> Named {
+    let slots = run::entry(&program.module, entry).map_or(vec![], |entry| entry.slots);
+    let after = names(&slots, &program.module.types);
+    let place = |name: &String| before.iter().position(|before| before == name);
+    values
+        .into_iter()
+        .map(|(name, tensor)| (place(&name).and_then(|at| after.get(at).cloned()).unwrap_or(name), tensor))
+        .collect()
 }
 
 /// What messages call a candidate.
@@ -185,7 +213,7 @@ impl Reducer<'_> {
         if !self.tried.insert(hash(&candidate)) {
             return spared(self);
         }
-        if self.counts.runs >= self.max_runs {
+        if self.counts.runs >= self.bounds.max_runs {
             return Err(Stop::MaxRuns);
         }
         self.counts.runs += 1;
@@ -217,11 +245,14 @@ impl Reducer<'_> {
         let old = self.smallest.values.as_deref().unwrap_or_default();
         known.extend(old.iter().cloned());
         let slots = run::entry(&program.module, self.entry).ok()?.slots;
+        // In the text they may be called otherwise.
+        let own = run::entry(&edited.module, self.entry).ok()?.slots;
         let mut values = vec![];
-        for slot in &slots {
+        for (slot, own) in slots.iter().zip(&own) {
             for leaf in leaves::leaves(&slot.name, slot.ty, &program.module.types).ok()? {
                 // A parameter without a value had none before.
-                let Some(tensor) = known.get(&leaf.name) else { continue };
+                let path = leaf.name.strip_prefix(&slot.name).unwrap_or_default();
+                let Some(tensor) = known.get(&format!("{}{path}", own.name)) else { continue };
                 let mut tensor = tensor.clone();
                 if tensor.rank() != leaf.dims.len() {
                     return None;
@@ -243,8 +274,11 @@ impl Reducer<'_> {
 
     /// What the smallest program computes, by the place in its text; of what is computed more than once the last.
     fn computed(&mut self) -> &FxHashMap<Span, Value> {
-        let Reducer { program, smallest, entry, .. } = self;
-        self.computed.get_or_insert_with(|| computed(program, entry, smallest.values.as_deref().unwrap_or_default()))
+        let Reducer { program, smallest, entry, bounds, .. } = self;
+        self.computed.get_or_insert_with(|| {
+            let limits = Limits { deadline: Instant::now().checked_add(bounds.timeout), ..Limits::default() };
+            computed(program, entry, smallest.values.as_deref().unwrap_or_default(), limits)
+        })
     }
 }
 
@@ -292,11 +326,16 @@ impl Witness for Keeper {
 }
 
 /// What the interpreter computes before it ends, or fails; nothing if a parameter has no value.
-fn computed(program: &Program, entry: &str, values: &[(String, crate::tensor::Tensor)]) -> FxHashMap<Span, Value> {
+fn computed(
+    program: &Program,
+    entry: &str,
+    values: &[(String, crate::tensor::Tensor)],
+    limits: Limits,
+) -> FxHashMap<Span, Value> {
     let keeper = Keeper::default();
     let Ok(entry) = run::entry(&program.module, entry) else { return FxHashMap::default() };
     let types = &program.module.types;
-    let value = |slot: &super::bind::Slot| -> Option<Bound> {
+    let value = |slot: &Slot| -> Option<Bound> {
         let leaves = leaves::leaves(&slot.name, slot.ty, types).ok()?;
         let find = |name: &str| values.iter().find(|(known, _)| known == name).map(|(_, tensor)| tensor.clone());
         let tensors: Option<Vec<_>> = leaves.iter().map(|leaf| find(&leaf.name)).collect();
@@ -305,7 +344,7 @@ fn computed(program: &Program, entry: &str, values: &[(String, crate::tensor::Te
     let args: Option<Vec<Bound>> = entry.slots.iter().map(value).collect();
     if let Some(args) = args {
         // A program that fails is as good as any: what it had computed is known.
-        let _ = run::interpret_seen(program, &entry, args, Limits::default(), Some(&keeper));
+        let _ = run::interpret_seen(program, &entry, args, limits, Some(&keeper));
     }
     keeper.0.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

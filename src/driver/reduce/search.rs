@@ -28,6 +28,7 @@ impl Reducer<'_> {
             self.arguments()?;
             self.single_axes()?;
             self.attributes()?;
+            self.data_types()?;
             if self.size >= before {
                 return Ok(());
             }
@@ -127,12 +128,12 @@ impl Reducer<'_> {
         let steps = self.steps();
         let (before, behind) = steps.split_at(n.min(steps.len()));
         let before: FxHashSet<ExprId> = before.iter().copied().collect();
-        let (mut edge, mut children) = (vec![], vec![]);
+        let (mut edge, mut found, mut children) = (vec![], FxHashSet::default(), vec![]);
         for &user in behind {
             children.clear();
             module.children(user, &mut children);
             for &child in &children {
-                if before.contains(&child) && !edge.contains(&child) {
+                if before.contains(&child) && found.insert(child) {
                     edge.push(child);
                 }
             }
@@ -164,12 +165,13 @@ impl Reducer<'_> {
     fn needed_outside(&self, stretch: &FxHashSet<ExprId>) -> Vec<ExprId> {
         let module = &self.program.module;
         let mut needed: Vec<ExprId> = self.root().filter(|root| stretch.contains(root)).into_iter().collect();
+        let mut found: FxHashSet<ExprId> = needed.iter().copied().collect();
         let mut children = vec![];
         for user in self.steps().into_iter().filter(|step| !stretch.contains(step)) {
             children.clear();
             module.children(user, &mut children);
             for &child in &children {
-                if stretch.contains(&child) && !needed.contains(&child) {
+                if stretch.contains(&child) && found.insert(child) {
                     needed.push(child);
                 }
             }
@@ -289,7 +291,9 @@ impl Reducer<'_> {
                 let mut shapes = self.shapes();
                 for shape in shapes.values_mut().flatten().filter(|shape| is_map(shape)) {
                     for dim in &mut shape[2..] {
-                        *dim = ((*dim * new + largest - 1) / largest).max(1);
+                        // Rounded up; both factors may be as large as an extent is.
+                        let scaled = (i128::from(*dim) * i128::from(new) + i128::from(largest) - 1) / i128::from(largest);
+                        *dim = i64::try_from(scaled).unwrap_or(*dim).max(1);
                     }
                 }
                 if self.smaller(&Edit::Shapes(shapes, None))? {
@@ -340,6 +344,19 @@ impl Reducer<'_> {
             for (field, value) in values {
                 let Some(&step) = self.all_steps().get(at) else { break };
                 self.smaller(&Edit::Attrs(step, vec![(field, value)]))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Data types that nothing needs.
+    fn data_types(&mut self) -> Result<(), Stop> {
+        let mut at = self.program.module.adts.len();
+        while at > 0 {
+            // Others may go with one; what stood before it stands before it still.
+            at = (at - 1).min(self.program.module.adts.len().saturating_sub(1));
+            if let Some(adt) = self.program.module.adts.ids().nth(at) {
+                self.smaller(&Edit::DataType(adt))?;
             }
         }
         Ok(())
