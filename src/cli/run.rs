@@ -16,7 +16,7 @@ use crate::driver::steps::{self, Steps, Wanted};
 use crate::driver::{self, How, Program, Until, top};
 use crate::sys;
 use clap::ValueEnum;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -221,15 +221,15 @@ fn execute(
         if console.verbose || !anything {
             console.words(&format!("{words}\n"));
         }
-        return if running.seers.is_empty() {
-            Ok(())
-        } else {
-            seen(args, settings, &program, &running.seers, &bound, limits).map(drop)
-        };
+        if running.seers.is_empty() {
+            return Ok(());
+        }
+        let (_, steps) = seen(args, settings, &program, &running.seers, &bound, limits)?;
+        return outputs::write(&vec![], &OutputRequests::default(), saved(args, &steps)).map_err(Failed::before);
     }
-    let (result, words) = if running.seers.is_empty() {
+    let ((result, words), steps) = if running.seers.is_empty() {
         let compute = || compute(console, args, settings, program, &running.entry, bound, limits);
-        progress::spin(console, "running", compute).map_err(failed)?
+        (progress::spin(console, "running", compute).map_err(failed)?, vec![])
     } else {
         seen(args, settings, &program, &running.seers, &bound, limits)?
     };
@@ -238,15 +238,20 @@ fn execute(
         let (load, run) = ((ready - running.start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, {words}\n"));
     }
-    finish(args, &named, labels.as_deref())
+    finish(args, &named, saved(args, &steps), labels.as_deref())
 }
 
-/// What becomes of a result.
-fn finish(args: &Args, named: &Named, labels: Option<&[String]>) -> Result<(), Failed> {
-    outputs::write(named, &output_requests(args)).map_err(Failed::before)?;
+/// What becomes of a result, and of the steps on the way to it if they are kept.
+fn finish(args: &Args, named: &Named, steps: Option<(&Path, &Named)>, labels: Option<&[String]>) -> Result<(), Failed> {
+    outputs::write(named, &output_requests(args), steps).map_err(Failed::before)?;
     show(args, named, labels)?;
     let differences = outputs::check_expectations(named, &args.expect, Tolerance { rtol: args.rtol, atol: args.atol });
     if differences.is_empty() { Ok(()) } else { Err(Failed::before(differences)) }
+}
+
+/// Where steps go, if they are kept.
+fn saved<'a>(args: &'a Args, steps: &'a Named) -> Option<(&'a Path, &'a Named)> {
+    args.save_steps.as_deref().map(|path| (path, steps))
 }
 
 fn limits(args: &Args, ready: Instant) -> Limits {
@@ -288,8 +293,8 @@ fn compute(
     }
 }
 
-/// Runs each engine that is seen, and writes what is to be kept, of a run that fails too; the result of the last one, and how it came
-/// about.
+/// Runs each engine that is seen: the result of the last one and how it came about, and the steps that are to be kept. Those of a run
+/// that fails are written here.
 fn seen(
     args: &Args,
     settings: Option<&Settings>,
@@ -297,7 +302,7 @@ fn seen(
     seers: &[(Engine, Arc<Steps>)],
     bound: &[Bound],
     limits: Limits,
-) -> Result<(Bound, String), Failed> {
+) -> Result<((Bound, String), Named), Failed> {
     let mut result = Err(Failed::before(vec![]));
     for (engine, steps) in seers {
         result = seen_by(args, settings, program, bound, &limits, *engine, steps)
@@ -307,15 +312,25 @@ fn seen(
         }
         steps.say_unseen();
     }
-    if let Some(path) = &args.save_steps {
-        let mut named = vec![];
-        for (engine, steps) in seers {
-            let saved = steps.saved().map_err(|diagnostic| Failed { diagnostics: vec![diagnostic], running: true })?;
-            named.extend(saved.into_iter().map(|(key, tensor)| (format!("{}{key}", prefix(args, *engine)), tensor)));
+    let (mut named, mut too_many) = (vec![], vec![]);
+    for (engine, steps) in seers.iter().filter(|_| args.save_steps.is_some()) {
+        match steps.saved() {
+            Ok(saved) => named.extend(saved.into_iter().map(|(key, tensor)| (format!("{}{key}", prefix(args, *engine)), tensor))),
+            Err(diagnostic) => too_many.push(diagnostic),
         }
-        outputs::write_tensors(&named, path, None)?;
     }
-    result
+    match result {
+        Ok(result) if too_many.is_empty() => Ok((result, named)),
+        Ok(_) => Err(Failed { diagnostics: too_many, running: true }),
+        Err(mut failed) => {
+            // Why the run failed stands first, whatever becomes of its steps.
+            failed.diagnostics.extend(match (too_many.is_empty(), saved(args, &named)) {
+                (true, Some((path, named))) => outputs::write_tensors(named, path, None).err().into_iter().collect(),
+                _ => too_many,
+            });
+            Err(failed)
+        }
+    }
 }
 
 fn seen_by(

@@ -48,8 +48,9 @@ impl OutputRequests {
     }
 }
 
-/// Writes all files or none. Errors: E0706 for a name that is no output, E0707, E0702.
-pub fn write(outputs: &Named, requests: &OutputRequests) -> Result<(), Vec<Diagnostic>> {
+/// Writes all files or none, with them the steps of the run if they are kept. Errors: E0706 for a name that is no output, E0707,
+/// E0702.
+pub fn write(outputs: &Named, requests: &OutputRequests, steps: Option<(&Path, &Named)>) -> Result<(), Vec<Diagnostic>> {
     let names: Vec<String> = outputs.iter().map(|(name, _)| name.clone()).collect();
     let errors = requests.check(&names);
     if !errors.is_empty() {
@@ -64,6 +65,7 @@ pub fn write(outputs: &Named, requests: &OutputRequests) -> Result<(), Vec<Diagn
     if let Some(path) = &requests.all {
         files.push((path, tensors::making_of(path, Format::Npz, outputs)));
     }
+    files.extend(steps.map(|(path, steps)| (path, tensors::making_of(path, Format::Npz, steps))));
     sys::write_all(files).map_err(|error| vec![error])
 }
 
@@ -146,7 +148,7 @@ mod tests {
         let one = folder.path().join("y.npy");
         for all in ["y.npz", "y.params", "y.safetensors", "y"].map(|name| folder.path().join(name)) {
             let requests = OutputRequests { files: vec![format!("out.1=@{}", one.display())], all: Some(all.clone()) };
-            assert_eq!(write(&outputs(), &requests), Ok(()));
+            assert_eq!(write(&outputs(), &requests, None), Ok(()));
             assert_eq!(npy::read(&std::fs::read(&one).expect("written")), Ok(outputs()[1].1.clone()));
             let file = tensors::open(&all).expect("written");
             let extension = all.extension().map_or("npz".into(), |extension| extension.to_string_lossy());
@@ -159,7 +161,7 @@ mod tests {
     fn requests_are_checked_before_anything_is_written() {
         let error = |file: &str| {
             let requests = OutputRequests { files: vec![file.to_owned()], all: None };
-            write(&outputs(), &requests).expect_err(file).remove(0)
+            write(&outputs(), &requests, None).expect_err(file).remove(0)
         };
         assert_eq!(error("out=@y.npy").code, codes::E0706);
         assert_eq!(error("out.0=y.npy").code, codes::E0707);

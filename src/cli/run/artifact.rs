@@ -67,5 +67,5 @@ fn execute(console: &Console, args: &Args, start: Instant) -> Result<(), Failed>
         let threads = crate::base::text::count(ran.threads, "thread");
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, artifact for {target}, {threads}\n"));
     }
-    finish(args, &ran.outputs, labels.as_deref())
+    finish(args, &ran.outputs, None, labels.as_deref())
 }
