@@ -312,6 +312,18 @@ fn moving() {
     refused("Range", 11, &[], &[Ints(&[], &[0]), Ints(&[], &[1 << 40]), Ints(&[], &[1])], "a range");
 }
 
+/// A few bytes of a model may ask for any number of elements: what is made of them is limited for the whole of it.
+#[test]
+fn constants_that_no_file_holds() {
+    let many = [Ints(&[], &[0]), Ints(&[], &[1 << 23]), Ints(&[], &[1])];
+    let wide = [Ints(&[], &[1 << 23])];
+    for (kind, opset, operands) in [("Range", 11, &many[..]), ("HannWindow", 17, &wide[..])] {
+        let outcome = imported(model(kind, opset, &[int("output_datatype", 11)][usize::from(kind == "Range")..], operands, 1));
+        assert!(outcome.imported.is_none(), "{kind} is imported");
+        assert!(outcome.diagnostics.iter().any(|found| found.code.id() == "E0805"), "{kind}: {:?}", outcome.diagnostics);
+    }
+}
+
 /// Halves are rounded to even numbers.
 #[test]
 fn quantized_numbers() {

@@ -201,6 +201,7 @@ fn tensor_scatter(cx: &mut Cx) -> Results {
     if length > MAX_CONSTANT {
         return Err(refuse(format!("an update of {length} positions, each of which would be written out")));
     }
+    cx.charge(length)?;
     let steps: Vec<i64> = (0..length).collect();
     let steps = cx.int_list(&steps);
     let mut at = cx.reshape(steps, &along(axis, length))?;

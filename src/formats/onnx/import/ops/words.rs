@@ -163,9 +163,17 @@ impl Cx<'_> {
         let sizes: Option<Vec<usize>> = shape.iter().map(|&dim| usize::try_from(dim).ok()).collect();
         let sizes = sizes.filter(|_| product(shape) <= MAX_CONSTANT);
         let sizes = sizes.ok_or_else(|| refuse(format!("{shape:?} numbers, each of which would be written out")))?;
+        self.b.charge_elements(sizes.iter().product(), dtype)?;
         let value = with_dtype!(dtype, |T| Tensor::from_fn(&sizes, |i| <T as Element>::from_f64(at(i))));
         let value = value.ok_or_else(|| refuse(format!("a constant of {dtype}")))?;
         self.put(value)
+    }
+
+    /// To be asked before so many numbers of 64 bits are made for constants.
+    ///
+    /// Errors: a model that asks for too many.
+    pub fn charge(&mut self, n: i64) -> Result<()> {
+        self.b.charge_elements(usize::try_from(n).unwrap_or(usize::MAX), DType::I64)
     }
 
     /// A constant, converted as `cast` does.

@@ -19,6 +19,8 @@ pub fn positions(cx: &mut Cx, x: Val, largest: Val, window: &Window, by_columns:
             "the positions of the largest elements of {n_out} windows of {n_kernel} elements in {planes} planes"
         )));
     }
+    // Places, what they are called, and where planes begin.
+    cx.charge(2 * n_all + planes)?;
     let mut places = Vec::with_capacity(n_all as usize);
     let mut inside = Vec::with_capacity(n_all as usize);
     for o in 0..n_out {

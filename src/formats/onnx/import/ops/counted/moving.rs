@@ -63,6 +63,7 @@ fn wrapped(cx: &mut Cx, x: Val, widths: &[(i64, i64)]) -> Result {
         if n < 1 || n + before + after > MAX_CONSTANT {
             return Err(refuse(format!("an axis of {n} elements that goes round, {before} before and {after} behind it")));
         }
+        cx.charge(n + before + after)?;
         let positions: Vec<i64> = (-before..n + after).map(|at| at.rem_euclid(n)).collect();
         x = cx.take(x, positions, axis)?;
     }
@@ -140,6 +141,7 @@ fn col2im(cx: &mut Cx) -> Results {
     if steps.iter().any(|&steps| steps < 1) || product(&steps) != columns || n_block.saturating_mul(columns) > MAX_CONSTANT {
         return Err(refuse(format!("{columns} columns of blocks of {n_block} for {steps:?} windows")));
     }
+    cx.charge(n_block * columns)?;
     let mut positions = vec![];
     for b in 0..n_block {
         let inside = unravel(b, &block);
@@ -308,6 +310,7 @@ fn whole_range(cx: &mut Cx, dtype: DType) -> Results {
     let n = (way + delta.abs() - 1).max(0) / delta.abs();
     let n = usize::try_from(n).ok().filter(|&n| n as i64 <= MAX_CONSTANT);
     let n = n.ok_or_else(|| refuse(format!("a range from {start} to {limit} by {delta}")))?;
+    cx.charge(n as i64)?;
     one(cx.put_as(Tensor::from_fn(&[n], |i| (start + i as i128 * delta) as i64), dtype)?)
 }
 

@@ -286,6 +286,7 @@ fn nearest(cx: &mut Cx, data: Val, how: &How, axis: &Axis) -> Result {
         "ceil" => at.ceil(),
         _ => at.floor(),
     };
+    cx.charge(axis.to)?;
     let mut outside = vec![];
     let mut positions = vec![];
     for x in 0..axis.to {
@@ -315,6 +316,7 @@ fn weighted(cx: &mut Cx, data: Val, how: &How, axis: &Axis) -> Result {
     if n.checked_mul(from).is_none_or(|n| n > MAX_WEIGHTS) {
         return Err(refuse(format!("an axis of {from} elements made one of {n} with weights of its own for each")));
     }
+    cx.charge((n * from) as i64)?;
     let mut matrix = vec![0f64; n * from];
     let mut outside = vec![false; n];
     for (x, row) in matrix.chunks_exact_mut(from.max(1)).enumerate() {

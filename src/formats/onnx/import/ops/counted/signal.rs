@@ -44,6 +44,7 @@ fn mel_weights(cx: &mut Cx) -> Results {
     let hertz = |mel: f64| 700.0 * (10f64.powf(mel / 2595.0) - 1.0);
     let step = (mel(high) - mel(low)) / (n_mels as f64 + 2.0);
     let edge = |i: i64| ((n_dft as f64 + 1.0) * hertz(mel(low) + i as f64 * step) / rate).floor().clamp(-1e9, 1e9) as i64;
+    cx.charge(n_bins * n_mels)?;
     let mut matrix = vec![0f64; (n_bins * n_mels) as usize];
     for i in 0..n_mels {
         let (left, middle, right) = (edge(i), edge(i + 1), edge(i + 2));
