@@ -174,12 +174,12 @@ mod tests {
         format!("short\n{}\nend\n", words.join(" "))
     }
 
-    fn pointing_at(text: &str, spans: &[Range<usize>]) -> (Sources, Diagnostic) {
+    fn pointing_at(text: &str, spans: &[(usize, usize)]) -> (Sources, Diagnostic) {
         let mut sources = Sources::new();
         let file = sources.add("x.relay", text);
         let mut diagnostic = Diagnostic::new(codes::E0101, "message");
-        for span in spans {
-            diagnostic = diagnostic.at(Span::new(file, span.start, span.end), "label");
+        for &(start, end) in spans {
+            diagnostic = diagnostic.at(Span::new(file, start, end), "label");
         }
         (sources, diagnostic)
     }
@@ -190,7 +190,7 @@ mod tests {
         let places: Vec<usize> = (0..=text.len()).filter(|&at| text.is_char_boundary(at)).collect();
         for (&start, far) in places.iter().zip([0, 3, 50, 119, 120, 121, 400, 5000].iter().cycle()) {
             let end = *places.iter().find(|&&end| end >= (start + far).min(text.len())).unwrap_or(&text.len());
-            let (sources, diagnostic) = pointing_at(&text, &[start..end, 9..11]);
+            let (sources, diagnostic) = pointing_at(&text, &[(start, end), (9, 11)]);
             let excerpt = Excerpt::of(&diagnostic, &sources).expect("a long line");
             let (file, shown) = (&sources.file(FileId(0)).unwrap(), &excerpt.sources.file(FileId(0)).unwrap());
             let span = excerpt.diagnostic.labels[0].span;
@@ -208,9 +208,9 @@ mod tests {
 
     #[test]
     fn short_lines_are_left_alone() {
-        let (sources, diagnostic) = pointing_at(&"a line\n".repeat(1000), &[8..10]);
+        let (sources, diagnostic) = pointing_at(&"a line\n".repeat(1000), &[(8, 10)]);
         assert!(Excerpt::of(&diagnostic, &sources).is_none());
-        let (sources, diagnostic) = pointing_at("", &[0..0]);
+        let (sources, diagnostic) = pointing_at("", &[(0, 0)]);
         assert!(Excerpt::of(&diagnostic, &sources).is_none());
     }
 }

@@ -31,13 +31,15 @@ pub const FILES: [File; 11] = [
     }),
 ];
 
-/// What reads any bytes; whether it accepts them.
-pub const READERS: [(&str, fn(&[u8]) -> bool); 4] = [
+/// A reader by its name, which says whether it accepts the bytes.
+pub type Reader = (&'static str, fn(&[u8]) -> bool);
+
+pub const READERS: [Reader; 4] = [
     ("tensors", |bytes| formats::read_tensors("large", bytes).is_ok()),
     ("a graph", |bytes| formats::graph_json::read("large", bytes).is_ok()),
     ("a package", |bytes| formats::package::show("large", bytes).is_ok()),
     ("a network", |bytes| {
-        let how = mxnet::Import { name: "large", file: FileId(0), shapes: &vec![], weights: vec![], as_params: true };
+        let how = mxnet::Import { name: "large", file: FileId(0), shapes: &[], weights: vec![], as_params: true };
         mxnet::import(bytes, how).1.is_ok()
     }),
 ];

@@ -149,7 +149,7 @@ fn scans_go_along_an_axis() {
     let x = "@main([[1, 2, 3], [4, 5, 6]])";
     gives(&sums(3, &[]), &[&format!("{x} == ([6, 15], [[-1, -4], [-3, -9], [-6, -15]])")]);
     let second = ints("scan_output_axes", &[-1]);
-    gives(&sums(3, &[second.clone()]), &[&format!("{x} == ([6, 15], [[-1, -3, -6], [-4, -9, -15]])")]);
+    gives(&sums(3, std::slice::from_ref(&second)), &[&format!("{x} == ([6, 15], [[-1, -3, -6], [-4, -9, -15]])")]);
     let back = [second.clone(), ints("scan_input_directions", &[1])];
     gives(&sums(3, &back), &[&format!("{x} == ([6, 15], [[-3, -5, -6], [-6, -11, -15]])")]);
     let both = [&back[..], &[ints("scan_output_directions", &[1])]].concat();

@@ -174,7 +174,7 @@ fn normalisations() {
     gives(
         "LayerNormalization",
         17,
-        &[said.clone()],
+        std::slice::from_ref(&said),
         &[Data(F32, &[1, 2]), ones()],
         1,
         "@main([1, 3]) ~1e-6 [[-0.999995, 0.999995]]",

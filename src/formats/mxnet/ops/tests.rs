@@ -307,7 +307,7 @@ fn imported(op: &str, attrs: &str, shapes: &str, heads: &[usize]) -> std::result
         operands.join(", "),
         heads.join(", ")
     );
-    let how = Import { name: "net", file: FileId(0), shapes: &vec![], weights: vec![], as_params: true };
+    let how = Import { name: "net", file: FileId(0), shapes: &[], weights: vec![], as_params: true };
     match import(text.as_bytes(), how).1 {
         Ok(imported) => {
             let text = print(&imported.module, crate::ops::table(), Options { types: false, meta: true, exact: false });
