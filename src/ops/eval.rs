@@ -5,7 +5,7 @@
 use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
 use crate::tensor::Tensor;
-use crate::types::{DType, MAX_RANK, Ty, Types, checked_bytes};
+use crate::types::{DType, MAX_RANK, Ty, Types, can_be_held, checked_bytes};
 
 /// A failure while running.
 #[derive(Clone, PartialEq, Debug)]
@@ -109,7 +109,7 @@ impl EvalCx<'_> {
     /// Requires a tensor to be within the limit.
     pub fn check_size(&self, shape: &[usize], dtype: DType) -> Result<(), Trap> {
         let dims: Option<Vec<i64>> = shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
-        match dims.and_then(|dims| checked_bytes(&dims, dtype)) {
+        match dims.filter(|dims| can_be_held(dims)).and_then(|dims| checked_bytes(&dims, dtype)) {
             Some(bytes) if bytes <= self.max_bytes => Ok(()),
             _ => Err(Trap::new(codes::E0803, format!("a result of shape {shape:?} is too large"))),
         }

@@ -3,7 +3,7 @@
 use super::region::NotCompiled;
 use crate::ir::Module;
 use crate::ops::lower::Tensor;
-use crate::types::{Ty, dims_of};
+use crate::types::{Ty, can_be_held, dims_of};
 
 /// The tensors of a type, the fields of a tuple one by one.
 pub fn tensors(module: &Module, ty: Ty) -> Result<Vec<Tensor>, NotCompiled> {
@@ -17,6 +17,9 @@ pub fn tensors(module: &Module, ty: Ty) -> Result<Vec<Tensor>, NotCompiled> {
 pub fn tensor(module: &Module, ty: Ty) -> Result<Tensor, NotCompiled> {
     let (shape, dtype) = module.types.as_tensor(ty).ok_or(NotCompiled::NoTensor)?;
     let dims = dims_of(shape).ok_or(NotCompiled::UnknownShape)?;
+    if !can_be_held(&dims) {
+        return Err(NotCompiled::TooLarge);
+    }
     let shape = dims.into_iter().map(u64::try_from).collect::<Result<Vec<_>, _>>().map_err(|_| NotCompiled::UnknownShape)?;
     Ok(Tensor { shape, dtype })
 }

@@ -17,6 +17,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub enum NotCompiled {
     /// A dimension is not known.
     UnknownShape,
+    /// A tensor that no machine can hold, nor count the places of: evaluation says so where it would be made.
+    TooLarge,
     /// A value is neither a tensor nor a tuple of them.
     NoTensor,
     /// An `if`, a `match`, a call of a function, a reference.
@@ -28,6 +30,7 @@ impl NotCompiled {
     pub fn words(self) -> &'static str {
         match self {
             NotCompiled::UnknownShape => "a dimension is not known",
+            NotCompiled::TooLarge => "a tensor is too large",
             NotCompiled::NoTensor => "a value is neither a tensor nor a tuple of tensors",
             NotCompiled::ControlFlow => "it branches, calls functions or holds references",
         }

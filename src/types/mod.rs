@@ -14,6 +14,6 @@ mod symbol;
 pub use arena::{MAX_DEPTH, MAX_LEAVES, Ty, TyData, Types};
 pub use dtype::{DType, DTypeCode};
 pub use print::TypeNames;
-pub use shape::{Dim, MAX_ELEMENTS, MAX_RANK, checked_bytes, checked_elements, dims_of, shape_text};
+pub use shape::{Dim, MAX_ELEMENTS, MAX_RANK, can_be_held, checked_bytes, checked_elements, dims_of, shape_text};
 pub use solver::{HoleId, Mismatch, Solver, StepKind};
 pub use symbol::{Symbol, SymbolId, SymbolKind, SymbolOp, Symbols, VarRef};

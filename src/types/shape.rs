@@ -98,6 +98,13 @@ pub fn checked_elements(shape: &[i64]) -> Option<u64> {
     product.filter(|&n| n <= MAX_ELEMENTS)
 }
 
+/// Whether there can be a tensor of this shape, whatever memory there is: positions are counted by the other dimensions even where
+/// one is 0.
+pub fn can_be_held(shape: &[i64]) -> bool {
+    let others: Vec<i64> = shape.iter().copied().filter(|&dim| dim != 0).collect();
+    checked_elements(&others).is_some()
+}
+
 /// The bytes of a tensor; `None` where [`checked_elements`] is.
 pub fn checked_bytes(shape: &[i64], dtype: super::DType) -> Option<u64> {
     checked_elements(shape)?.checked_mul(dtype.bytes())

@@ -37,6 +37,7 @@ pub fn not_compiled(program: &Program, module: &Module, entry: &str, reason: Not
             }
             diagnostic.note("an artifact has one shape for each tensor")
         }
+        NotCompiled::TooLarge => diagnostic,
         NotCompiled::NoTensor | NotCompiled::ControlFlow => {
             let Some(global) = module.find_global(entry) else { return diagnostic };
             let order = module.post_order(&[module.funcs[module.globals[global].func].body]);
