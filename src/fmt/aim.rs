@@ -157,6 +157,14 @@ mod tests {
     }
 
     #[test]
+    fn carets_that_come_under_tokens_by_chance_settle_at_once() {
+        let text = "fn (%x: int32) {\n  %x   +   %x\n//     ^^ int32\n}\n";
+        let once = crate::fmt::format(FileId(0), text).expect("it is right");
+        assert!(once.contains("%x + %x\n"), "{once}");
+        assert_eq!(crate::fmt::format(FileId(0), &once), Ok(once));
+    }
+
+    #[test]
     fn carets_that_fit_no_tokens_stay() {
         let text = "fn (%x: int32) {\n  %x + 1\n //^^^^ int32\n}\n";
         assert!(crate::fmt::format(FileId(0), text).is_ok_and(|once| once.contains("^^^^ int32")));

@@ -34,11 +34,14 @@ use verify::Text;
 /// long for a source text; E0901 if it would not be the same program.
 pub fn format(file: FileId, source: &str) -> Result<String, Vec<Diagnostic>> {
     let (plain, aimed) = layout(file, source)?;
-    match aimed {
-        // Carets are where they should be only if they stay there.
-        Some(aimed) if layout(file, &aimed).is_ok_and(|(plain, again)| again.unwrap_or(plain) == aimed) => Ok(aimed),
-        _ => Ok(plain),
+    // Carets are where they should be only if they stay there.
+    let settled = |aimed: &String| layout(file, aimed).is_ok_and(|(plain, again)| again.as_ref().unwrap_or(&plain) == aimed);
+    if let Some(aimed) = aimed.filter(settled) {
+        return Ok(aimed);
     }
+    // Those that were under no tokens may be under some now, which they would follow the next time.
+    let by_chance = if plain.contains('^') { layout(file, &plain).ok().and_then(|(_, aimed)| aimed) } else { None };
+    Ok(by_chance.filter(settled).unwrap_or(plain))
 }
 
 /// The formatted text, and what it is with carets under what they were under, if that is another.
