@@ -134,7 +134,7 @@ fn windows(text: &str, line: &Range<usize>, spans: &[Span]) -> Vec<Range<usize>>
         }
     }
     if windows.is_empty() {
-        windows.push(line.start..floor(text, line.start + LONG));
+        windows.push(line.start..text.floor_char_boundary(line.start + LONG));
     }
     windows.sort_by_key(|window| window.start);
     windows.dedup_by(|next, before| {
@@ -150,17 +150,12 @@ fn windows(text: &str, line: &Range<usize>, spans: &[Span]) -> Vec<Range<usize>>
 /// The bytes around a place, from one blank to another.
 fn around(text: &str, line: &Range<usize>, start: usize, end: usize) -> Range<usize> {
     let from = start.saturating_sub(AROUND);
-    let from = if from <= line.start { line.start } else { floor(text, from) };
+    let from = if from <= line.start { line.start } else { text.floor_char_boundary(from) };
     let to = end + AROUND;
-    let to = if to >= line.end { line.end } else { floor(text, to).max(end) };
+    let to = if to >= line.end { line.end } else { text.floor_char_boundary(to).max(end) };
     let first = if from == line.start { 0 } else { text[from..start].find(' ').map_or(0, |blank| blank + 1) };
     let last = if to == line.end { to } else { text[end..to].rfind(' ').map_or(to, |blank| end + blank) };
     from + first..last
-}
-
-/// The character boundary at or before a byte.
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Diagnostics: what went wrong, where, why, and what to write instead.
 //!
 //! A room that finds a problem builds a [`Diagnostic`] in its `errors.rs`; `codes.rs` is the table of all kinds, each
-//! with a page in `explain/`; `render.rs` alone knows how they look, with `excerpt.rs` for long lines. Deliberately not here: words about any one mistake.
+//! with a page in `explain/`; `render.rs` alone knows how they look, with `excerpt.rs` for long lines.
+//! Deliberately not here: words about any one mistake.
 
 pub mod codes;
 mod excerpt;

@@ -128,18 +128,18 @@ fn human(given: &Diagnostic, whole: &Sources, color: bool, out: &mut String) {
         return plain(given, whole, out);
     }
     let mut text = escape_rendered(&String::from_utf8_lossy(&bytes), color);
-    for label in excerpt.iter().flat_map(|cut| &cut.diagnostic.labels) {
-        text = with_true_column(text, label.span, excerpt.as_ref(), whole);
+    if let Some(cut) = &excerpt {
+        for label in &cut.diagnostic.labels {
+            text = with_true_column(text, label.span, cut, whole);
+        }
     }
     out.push_str(&text);
 }
 
 /// The renderer counts the columns of its headings on the cut lines.
-fn with_true_column(text: String, span: Span, excerpt: Option<&Excerpt>, whole: &Sources) -> String {
-    let id = span.file;
-    let (Some(cut), Some(file)) = (excerpt, whole.file(id)) else { return text };
-    let Some(shown) = cut.sources.file(id) else { return text };
-    let at = span.start as usize;
+fn with_true_column(text: String, span: Span, cut: &Excerpt, whole: &Sources) -> String {
+    let (id, at) = (span.file, span.start as usize);
+    let (Some(shown), Some(file)) = (cut.sources.file(id), whole.file(id)) else { return text };
     let line = shown.line_col(at).0;
     let heading = |column: usize| format!(":{line}:{column} ");
     text.replacen(&heading(excerpt::column(shown, at)), &heading(cut.column(id, at, file)), 1)
