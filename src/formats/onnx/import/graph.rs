@@ -213,18 +213,18 @@ impl<'a> Walk<'a> {
             let span = self.listing.add_value("input", name);
             self.b.span = span;
             let value = match self.declared_ty(input.r#type.as_ref(), wanted) {
-                Ok(Ok(ty)) => match constants.iter().find(|(given, _)| given == name) {
+                Ok(ty) => match constants.iter().find(|(given, _)| given == name) {
                     Some((_, value)) => self.given(name, value, ty).unwrap_or_else(|error| {
                         found.push(error);
                         self.poison
                     }),
                     None => self.parameter(name, ty),
                 },
-                Ok(Err(reason)) => {
+                Err(NoType::Unsupported(reason)) => {
                     self.refuse(errors::INPUT, &reason, name, span);
                     self.poison
                 }
-                Err((wanted, model)) => {
+                Err(NoType::Contradicted { wanted, model }) => {
                     found.push(errors::other_shape(name, &wanted, &model));
                     self.poison
                 }
@@ -258,34 +258,25 @@ impl<'a> Walk<'a> {
         value
     }
 
-    /// The type that the model declares, with the dimensions that are wanted; a reason where Relay has none like it; what was
-    /// wanted and what the model says where they disagree.
-    #[allow(clippy::type_complexity, reason = "the two ways to fail are two different messages")]
-    fn declared_ty(
-        &mut self,
-        ty: Option<&TypeProto>,
-        wanted: Option<&[Option<i64>]>,
-    ) -> Result<Result<Ty, String>, (String, String)> {
-        let (dims, dtype) = match declared(ty) {
-            Ok(declared) => declared,
-            Err(reason) => return Ok(Err(reason)),
-        };
+    /// The type that the model declares, with the dimensions that are wanted.
+    fn declared_ty(&mut self, ty: Option<&TypeProto>, wanted: Option<&[Option<i64>]>) -> Result<Ty, NoType> {
+        let (dims, dtype) = declared(ty).map_err(NoType::Unsupported)?;
         let dims = match (dims, wanted) {
             (Some(dims), None) => dims,
             (None, Some(wanted)) => wanted.iter().map(|dim| dim.map_or(Dim::Any, Dim::known)).collect(),
-            (None, None) => return Ok(Err("the model does not say its rank; `--shape` does".to_owned())),
+            (None, None) => return Err(NoType::Unsupported("the model does not say its rank; `--shape` does".to_owned())),
             (Some(dims), Some(wanted)) => {
                 let fits =
                     |(dim, wanted): (&Dim, &Option<i64>)| dim.value().is_none() || wanted.is_none() || dim.value() == *wanted;
                 if dims.len() != wanted.len() || !dims.iter().zip(wanted).all(fits) {
                     let text = |dim: &Option<i64>| dim.map_or("?".to_owned(), |dim| dim.to_string());
                     let wanted: Vec<String> = wanted.iter().map(text).collect();
-                    return Err((wanted.join(","), crate::types::shape_text(&dims)));
+                    return Err(NoType::Contradicted { wanted: wanted.join(","), model: crate::types::shape_text(&dims) });
                 }
                 dims.iter().zip(wanted).map(|(&dim, wanted)| wanted.map_or(dim, Dim::known)).collect()
             }
         };
-        Ok(Ok(self.b.module.types.tensor(&dims, dtype)))
+        Ok(self.b.module.types.tensor(&dims, dtype))
     }
 
     /// Goes on until the main graph has its outputs. Errors: E0805 where that takes too long, and what tensors of subgraphs have.
@@ -494,7 +485,7 @@ impl<'a> Walk<'a> {
             for (output, result) in node.output.iter().zip(&mut results).filter(|(output, _)| !output.is_empty()) {
                 let ty = self.frames.get(at).and_then(|frame| frame.plan.types.get(output.as_str())).copied();
                 match self.declared_ty(ty, None) {
-                    Ok(Ok(ty)) => {
+                    Ok(ty) => {
                         *result = self.parameter(output, ty);
                         self.opened.extend(self.inputs.last().map(|(var, _)| *var));
                     }
@@ -579,6 +570,14 @@ fn converter(node: &NodeProto, opsets: &FxHashMap<String, i64>) -> Result<(&'sta
     let version = converter.version(opset);
     let version = version.ok_or_else(|| Refusal::unsupported(format!("this operator of operator set {opset} is not known")))?;
     Ok((converter, version))
+}
+
+/// Why a value of the model has no type.
+enum NoType {
+    /// Relay has none like it: why, in words.
+    Unsupported(String),
+    /// Another shape is wanted than the model says.
+    Contradicted { wanted: String, model: String },
 }
 
 /// The dimensions and the dtype that a type declares; no dimensions where it does not say how many. Errors: why Relay has no
