@@ -216,6 +216,23 @@ fn c_functions_answer_as_their_header_says() {
     }
 }
 
+#[test]
+fn runs_end_though_no_thread_comes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = "def @main(%x: Tensor[(1, 8, 32, 32), float32]) {
+      let %w = full(0.125f, shape=[16, 8, 3, 3], dtype=\"float32\");
+      %0 = nn.conv2d(%x, %w, padding=[1, 1, 1, 1], kernel_size=[3, 3], channels=16);
+      nn.max_pool2d(tanh(%0), pool_size=[2, 2], strides=[2, 2])
+    }";
+    std::fs::write(at.join("net.relay"), text).expect("written");
+    relayc(at, &["build", "net.relay", "-o", "net.so", "--emit", "so,header"]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/absent.c").display().to_string();
+    cc(at, &["-I.", &source, "./net.so", "-o", "absent"]);
+    let out = Command::new(at.join("absent")).current_dir(at).output().expect("it runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+}
+
 /// The best target that this machine runs.
 fn target() -> &'static str {
     if Cpu::get().has(Isa::Avx512) { "x86-64-v4" } else { "x86-64-v3" }

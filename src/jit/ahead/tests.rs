@@ -1,39 +1,97 @@
 //! The runtime's threads, its memory and its numbers, as relayc has them too.
 
 use super::mapped::THREADS;
-use super::runtime::pool::{Pool, Worker};
+use super::runtime::pool::{Pool, Start, Threads, Worker};
+use super::runtime::region::{Regions, Seat};
 use super::runtime::system::{Heap, cores};
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::ffi::c_void;
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::time::Duration;
 
-/// Runs regions on so many threads and says how often each took part.
-fn regions(n_threads: usize, spins: bool, rounds: usize) -> Vec<usize> {
-    let pool: &'static Pool = Box::leak(Box::new(Pool::new(spins)));
+/// Runs regions on so many threads, of all numbers of shares in turns, and says how often each share was done.
+fn regions(n_threads: usize, spins: bool, rounds: usize, threads: Threads) -> Vec<usize> {
+    let seats = Box::leak((1..n_threads).map(|_| Seat::new()).collect());
+    let pool: &'static Pool = Box::leak(Box::new(Pool::new(seats, spins)));
     let workers = Box::leak(vec![Worker::NONE; n_threads - 1].into_boxed_slice());
     let places: *const [Worker] = workers;
-    // SAFETY: both are leaked, so they stay.
-    unsafe { pool.start(workers, THREADS) };
+    // SAFETY: all are leaked, so they stay.
+    unsafe { pool.start(workers, threads) };
     assert_eq!(pool.n_threads(), n_threads);
     let counts: Vec<AtomicUsize> = (0..n_threads).map(|_| AtomicUsize::new(0)).collect();
+    let mut sum = 0;
     for round in 0..rounds {
-        let before: usize = counts.iter().map(|count| count.load(SeqCst)).sum();
-        assert_eq!(before, round * n_threads, "a region ends when all have ended");
-        pool.run(&|thread| _ = counts[thread].fetch_add(1, SeqCst));
+        let n_shares = round % (n_threads + 1);
+        // SAFETY: the only region.
+        unsafe { pool.run(n_shares, &|number| _ = counts[number].fetch_add(1, SeqCst)) };
+        sum += n_shares;
+        assert_eq!(counts.iter().map(|count| count.load(SeqCst)).sum::<usize>(), sum, "a region ends when all have ended");
         if round % 100 == 0 {
             // Long enough that all of them sleep.
             std::thread::sleep(Duration::from_micros(300));
         }
     }
     // SAFETY: no region runs, and nothing writes the workers any more.
-    unsafe { pool.end(&*places, THREADS) };
+    unsafe { pool.end(&*places, threads) };
     counts.into_iter().map(AtomicUsize::into_inner).collect()
 }
 
+/// How often [`regions`] does each share.
+fn expected(n_threads: usize, rounds: usize) -> Vec<usize> {
+    let each = |number| (0..rounds).filter(|round| round % (n_threads + 1) > number).count();
+    (0..n_threads).map(each).collect()
+}
+
 #[test]
-fn every_thread_takes_part_in_every_region() {
+fn every_share_is_done_once_in_every_region() {
     for (n_threads, spins) in [(1, true), (2, true), (3, false), (5, false)] {
-        assert_eq!(regions(n_threads, spins, 1000), vec![1000; n_threads]);
+        assert_eq!(regions(n_threads, spins, 1000, THREADS), expected(n_threads, 1000));
     }
+}
+
+/// Threads that never come.
+const ABSENT: Threads = Threads { create: promise, join: forget };
+
+unsafe extern "C" fn promise(_: *mut usize, _: *const c_void, _: Start, _: *mut c_void) -> i32 {
+    0
+}
+
+unsafe extern "C" fn forget(_: usize, _: *mut *mut c_void) -> i32 {
+    0
+}
+
+#[test]
+fn the_caller_takes_what_nobody_has_begun() {
+    for n_threads in [2, 5] {
+        assert_eq!(regions(n_threads, true, 100, ABSENT), expected(n_threads, 100));
+    }
+}
+
+#[test]
+fn a_worker_that_comes_late_begins_no_share_of_an_ended_region() {
+    let regions = Regions::new(Box::<[Seat]>::from([Seat::new(), Seat::new()]), true);
+    let counts = [const { AtomicUsize::new(0) }; 3];
+    let count = |number: usize| counts[number].fetch_add(1, SeqCst);
+    // SAFETY: the only region.
+    (0..4).for_each(|_| unsafe { regions.run(3, &|number| _ = count(number)) });
+    assert_eq!(counts.each_ref().map(|count| count.load(SeqCst)), [4; 3]);
+    std::thread::scope(|scope| {
+        scope.spawn(|| regions.work(1));
+        let begun = AtomicBool::new(false);
+        let share = |number: usize| {
+            count(number);
+            match number {
+                // While the caller is here, nobody but the worker begins the next share.
+                0 => (0..).take_while(|_| !begun.load(SeqCst)).for_each(|_| spin_loop()),
+                1 => begun.store(true, SeqCst),
+                _ => {}
+            }
+        };
+        // SAFETY: the only region.
+        unsafe { regions.run(3, &share) };
+        regions.stop();
+    });
+    assert_eq!(counts.map(AtomicUsize::into_inner), [5; 3]);
 }
 
 #[test]
@@ -42,7 +100,7 @@ fn a_heap_gives_zeroed_lines_and_takes_them_back() {
     let mut seen: Vec<(usize, usize)> = vec![];
     for bytes in [0, 1, 64, 65, 4096, 60_000, 70_000, 3 << 20, 5] {
         let start = heap.bytes(bytes).expect("there is memory");
-        assert!((start as usize).is_multiple_of(64));
+        assert!((start as usize).is_multiple_of(128));
         // SAFETY: the heap gave so many bytes.
         let piece = unsafe { std::slice::from_raw_parts_mut(start, bytes) };
         assert!(piece.iter().all(|&byte| byte == 0));

@@ -1,7 +1,8 @@
 //! A program with the memory of its runs.
 
 use super::layout::{head, place, port, target};
-use super::pool::{MAX_THREADS, Pool, Threads, Worker};
+use super::pool::{Pool, Threads, Worker};
+use super::region::{MAX_THREADS, Seat};
 use super::step::{Means, Step};
 use super::system::{Heap, cores};
 use super::words::{Words, text};
@@ -239,12 +240,8 @@ impl Crew {
         let cores = cores();
         let wanted = if n_threads == 0 { cores } else { n_threads }.min(MAX_THREADS);
         let n_workers = if threads.is_some() { wanted - 1 } else { 0 };
-        let pool = heap.bytes(size_of::<Pool>() + align_of::<Pool>())?;
-        let pool = pool.wrapping_add(pool.align_offset(align_of::<Pool>())).cast::<Pool>();
-        // SAFETY: the room is for one pool, aligned as it needs.
-        unsafe { pool.write(Pool::new(wanted <= cores)) };
-        // SAFETY: it was just written, and stays as long as the heap.
-        let pool: &'static Pool = unsafe { &*pool };
+        let seats = heap.take_each(n_workers, Seat::new)?;
+        let pool = &heap.take_each(1, || Pool::new(seats, wanted <= cores))?[0];
         let workers = heap.take(n_workers, Worker::NONE)?;
         let places: *const [Worker] = workers;
         if let Some(threads) = threads {

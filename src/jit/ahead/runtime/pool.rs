@@ -1,19 +1,9 @@
-//! Threads that run a region together, as [`crate::jit::pool`] has them for programs in memory: a bounded spin, then sleep.
-//!
-//! Every thread takes part in every region; the caller is the first of them. A region allocates nothing.
+//! The threads of a program's runs: started by the functions that the process has for it, working in [`super::region`].
 
-use super::system::{wait, wake};
-use core::cell::UnsafeCell;
+use super::region::{Regions, Seat, Share};
 use core::ffi::c_void;
-use core::hint::spin_loop;
 use core::ptr::{addr_of, addr_of_mut};
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::SeqCst};
-
-/// How long a thread spins before it sleeps, in ticks of the time stamp counter: some 80 µs.
-const SPIN_TICKS: u64 = 200_000;
-
-/// More threads than this there are never.
-pub const MAX_THREADS: usize = 1024;
+use core::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
 /// What a thread begins with.
 pub type Start = extern "C" fn(*mut c_void) -> *mut c_void;
@@ -25,33 +15,11 @@ pub struct Threads {
     pub join: unsafe extern "C" fn(usize, *mut *mut c_void) -> i32,
 }
 
-/// A word alone on its cache lines.
-#[repr(align(128))]
-struct Apart(AtomicU32);
-
-impl Apart {
-    const fn new() -> Apart {
-        Apart(AtomicU32::new(0))
-    }
-}
-
 /// The caller of regions and its workers.
 pub struct Pool {
-    /// Counts regions.
-    signal: Apart,
-    /// How many workers have ended their share of this one.
-    done: Apart,
-    asleep: Apart,
-    caller_asleep: AtomicBool,
-    stop: AtomicBool,
-    /// Written by the caller while no worker looks.
-    job: UnsafeCell<Option<&'static (dyn Fn(usize) + Sync)>>,
-    n_workers: AtomicU32,
-    ticks: u64,
+    regions: Regions<&'static [Seat]>,
+    n_workers: AtomicUsize,
 }
-
-// SAFETY: `job` is written while no worker is in a region; the signal orders that before their reads.
-unsafe impl Sync for Pool {}
 
 /// What a worker is given.
 #[derive(Clone, Copy)]
@@ -66,28 +34,19 @@ impl Worker {
 }
 
 impl Pool {
-    /// A pool of the caller alone; `spins` where there will be no more threads than cores.
-    pub const fn new(spins: bool) -> Pool {
-        Pool {
-            signal: Apart::new(),
-            done: Apart::new(),
-            asleep: Apart::new(),
-            caller_asleep: AtomicBool::new(false),
-            stop: AtomicBool::new(false),
-            job: UnsafeCell::new(None),
-            n_workers: AtomicU32::new(0),
-            ticks: if spins { SPIN_TICKS } else { 0 },
-        }
+    /// A pool of the caller alone, with seats for workers; `spins` where there will be no more threads than cores.
+    pub const fn new(seats: &'static [Seat], spins: bool) -> Pool {
+        Pool { regions: Regions::new(seats, spins), n_workers: AtomicUsize::new(0) }
     }
 
     pub fn n_threads(&self) -> usize {
-        1 + self.n_workers.load(SeqCst) as usize
+        1 + self.n_workers.load(SeqCst)
     }
 
-    /// Starts a worker for each place, as far as the system gives threads.
+    /// Starts a worker for each place, which has a seat each, as far as the system gives threads.
     ///
     /// # Safety
-    /// The pool and the places stay where they are until [`Pool::end`].
+    /// The pool, its seats and the places stay where they are until [`Pool::end`].
     pub unsafe fn start(&self, workers: &'static mut [Worker], threads: Threads) {
         for (at, place) in workers.iter_mut().enumerate() {
             *place = Worker { pool: self, number: at + 1, thread: 0 };
@@ -106,89 +65,21 @@ impl Pool {
     /// # Safety
     /// No region runs; these are the workers and the threads that it was started with.
     pub unsafe fn end(&self, workers: &[Worker], threads: Threads) {
-        self.stop.store(true, SeqCst);
-        self.signal.0.fetch_add(1, SeqCst);
-        wake(&self.signal.0);
-        for worker in workers.iter().take(self.n_workers.load(SeqCst) as usize) {
+        self.regions.stop();
+        for worker in workers.iter().take(self.n_workers.load(SeqCst)) {
             // SAFETY: the thread was created and is joined once.
             unsafe { (threads.join)(worker.thread, core::ptr::null_mut()) };
         }
     }
 
-    /// Calls `share` with the number of each thread, on that thread, and returns when all have ended.
-    pub fn run(&self, share: &(dyn Fn(usize) + Sync)) {
-        let n_workers = self.n_workers.load(SeqCst);
-        if n_workers == 0 {
-            return share(0);
-        }
-        // SAFETY: only the lifetime changes: the workers are done with it before this function returns.
-        let lasting: &'static (dyn Fn(usize) + Sync) = unsafe { core::mem::transmute(share) };
-        // SAFETY: all workers have ended the last region.
-        unsafe { *self.job.get() = Some(lasting) };
-        self.done.0.store(0, SeqCst);
-        self.signal.0.fetch_add(1, SeqCst);
-        // Either a worker sees the signal before it sleeps, or it is seen asleep here: both orders are sequential.
-        if self.asleep.0.load(SeqCst) > 0 {
-            wake(&self.signal.0);
-        }
-        share(0);
-        let ended = || self.done.0.load(SeqCst) == n_workers;
-        if self.spin(ended) {
-            return;
-        }
-        self.caller_asleep.store(true, SeqCst);
-        loop {
-            let done = self.done.0.load(SeqCst);
-            if done == n_workers {
-                break;
-            }
-            wait(&self.done.0, done);
-        }
-        self.caller_asleep.store(false, SeqCst);
-    }
-
-    /// Whether `ready` became true in time.
-    fn spin(&self, ready: impl Fn() -> bool) -> bool {
-        // SAFETY: every processor of 64 bits has the counter.
-        let now = || unsafe { core::arch::x86_64::_rdtsc() };
-        let start = now();
-        loop {
-            for _ in 0..32 {
-                if ready() {
-                    return true;
-                }
-                spin_loop();
-            }
-            if now().wrapping_sub(start) >= self.ticks {
-                return false;
-            }
-        }
-    }
-
-    fn work(&self, number: usize) {
-        let mut seen = 0;
-        loop {
-            let called = || self.signal.0.load(SeqCst) != seen;
-            if !self.spin(called) {
-                self.asleep.0.fetch_add(1, SeqCst);
-                while !called() {
-                    wait(&self.signal.0, seen);
-                }
-                self.asleep.0.fetch_sub(1, SeqCst);
-            }
-            if self.stop.load(SeqCst) {
-                return;
-            }
-            seen = self.signal.0.load(SeqCst);
-            // SAFETY: the signal says that there is a region, so its job stays until this worker is done.
-            if let Some(share) = unsafe { *self.job.get() } {
-                share(number);
-            }
-            self.done.0.fetch_add(1, SeqCst);
-            if self.caller_asleep.load(SeqCst) {
-                wake(&self.done.0);
-            }
-        }
+    /// Calls `share` once for each number below `n_shares`, of which there are no more than threads, and returns when all have
+    /// ended. A share is no thread's for certain: the caller takes those that nobody has begun in time.
+    ///
+    /// # Safety
+    /// No other region of this pool runs.
+    pub unsafe fn run(&self, n_shares: usize, share: Share) {
+        // SAFETY: the caller promises it.
+        unsafe { self.regions.run(n_shares, share) };
     }
 }
 
@@ -197,6 +88,6 @@ extern "C" fn work(worker: *mut c_void) -> *mut c_void {
     let worker = worker.cast::<Worker>();
     // SAFETY: the pool gave its own worker, whose place and pool stay until it has been joined.
     let (pool, number) = unsafe { (&*addr_of!((*worker).pool).read(), addr_of!((*worker).number).read()) };
-    pool.work(number);
+    pool.regions.work(number);
     core::ptr::null_mut()
 }

@@ -5,6 +5,7 @@ use super::instance::Fault;
 use super::layout::{MAX_RANK, kind, outside, weights};
 use super::pack::Packing;
 use super::pool::Pool;
+use super::region::Share;
 use super::split::{Piece, part};
 use super::system::Heap;
 use super::words::Words;
@@ -38,7 +39,7 @@ pub struct Scratch {
     pub beyond: *mut u8,
 }
 
-// SAFETY: each thread has a stretch of its own, and what all see is written before they begin.
+// SAFETY: each share has a stretch of its own, and what all see is written before they begin.
 unsafe impl Send for Scratch {}
 // SAFETY: as above.
 unsafe impl Sync for Scratch {}
@@ -49,7 +50,7 @@ impl Scratch {
         Scratch { start, shared: words.number(), own: words.number(), threads: words.number(), beyond: means.beyond }
     }
 
-    /// That of a thread.
+    /// That of a share, which has its number from the thread that is to run it.
     pub fn own(&self, thread: usize) -> *mut u8 {
         match thread.checked_sub(self.threads) {
             None => self.start.wrapping_add(self.shared + thread * self.own),
@@ -169,19 +170,19 @@ impl<'a> Step<'a> {
                 }
             }
             Step::Nest { entry, args, n_items, alone } => {
-                let threads = pool.n_threads();
-                if *alone || threads == 1 {
+                let n_shares = if *alone { 1 } else { pool.n_threads().min(*n_items) };
+                if n_shares <= 1 {
                     // SAFETY: the code's accesses lie in its buffers.
                     unsafe { entry(args.as_ptr(), 0, *n_items) };
                 } else {
                     let args = Apart(args);
-                    pool.run(&|thread| {
-                        let items = part(*n_items, thread, threads);
-                        if !items.is_empty() {
-                            // SAFETY: as above; items are independent of each other.
-                            unsafe { entry(args.get().as_ptr(), items.start, items.end) };
-                        }
-                    });
+                    let share = |number| {
+                        let items = part(*n_items, number, n_shares);
+                        // SAFETY: as above; items are independent of each other.
+                        unsafe { entry(args.get().as_ptr(), items.start, items.end) };
+                    };
+                    // SAFETY: no step runs inside of another.
+                    unsafe { pool.run(n_shares, &share) };
                 }
             }
             // SAFETY: as this function.
@@ -227,26 +228,27 @@ impl<'a> Contract<'a> {
     unsafe fn run(&self, means: &Means, pool: &Pool) {
         let shared = Apart((self, means));
         let n_shares = self.shares.len() - 1;
-        let each = |region: &(dyn Fn(usize) + Sync)| if n_shares == 1 { region(0) } else { pool.run(region) };
+        // SAFETY: no step runs inside of another.
+        let each = |share: Share| unsafe { pool.run(n_shares, share) };
         if let Weights::EachRun(source, packing) = self.weights {
             let (source, to) = (Apart(source), Apart(self.scratch.start.cast::<f32>()));
             let packing = Apart(packing);
-            each(&|thread| {
-                for piece in part(packing.get().n_pieces(), thread, n_shares) {
-                    // SAFETY: the scratch memory has room for them, and each piece is packed by one thread.
+            each(&|number| {
+                for piece in part(packing.get().n_pieces(), number, n_shares) {
+                    // SAFETY: the scratch memory has room for them, and each piece is packed in one share.
                     unsafe { packing.get().pack(*source.get(), *to.get(), piece) };
                 }
             });
         }
-        each(&|thread| {
+        each(&|number| {
             let (this, means) = shared.get();
             let packed = match this.weights {
                 Weights::At(packed) => packed,
                 Weights::EachRun(..) => this.scratch.start,
             };
-            let own = this.scratch.own(thread);
-            for piece in &this.pieces[this.shares[thread] as usize..this.shares[thread + 1] as usize] {
-                // SAFETY: no two pieces write the same element, and no two threads have the same scratch memory.
+            let own = this.scratch.own(number);
+            for piece in &this.pieces[this.shares[number] as usize..this.shares[number + 1] as usize] {
+                // SAFETY: no two pieces write the same element, and no two shares have the same scratch memory.
                 unsafe { this.sum.run(means.code, this.args, packed, own, piece) };
             }
         });

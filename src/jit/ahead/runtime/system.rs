@@ -81,20 +81,21 @@ pub fn cores() -> usize {
     n.max(1) as usize
 }
 
-/// Memory in pieces that live as long as the heap. Pieces begin at cache lines and are zeroed.
+/// Memory in pieces that live as long as the heap. Pieces begin at pairs of cache lines and are zeroed.
 pub struct Heap {
     last: *mut Chunk,
     at: usize,
 }
 
-/// The first line of a chunk.
-#[repr(C, align(64))]
+/// The first lines of a chunk.
+#[repr(C, align(128))]
 struct Chunk {
     before: *mut Chunk,
     bytes: usize,
 }
 
-const LINE: usize = 64;
+/// Two cache lines, since they are fetched in pairs.
+const LINES: usize = 128;
 const CHUNK: usize = 64 << 10;
 
 impl Heap {
@@ -104,10 +105,16 @@ impl Heap {
 
     /// Room for `n` values, all `value`; `None` where there is none.
     pub fn take<'a, T: Copy + 'a>(&mut self, n: usize, value: T) -> Option<&'a mut [T]> {
+        self.take_each(n, || value)
+    }
+
+    /// Room for `n` values, each made by `value`; `None` where there is none. They are never dropped.
+    pub fn take_each<'a, T: 'a>(&mut self, n: usize, value: impl Fn() -> T) -> Option<&'a mut [T]> {
+        const { assert!(align_of::<T>() <= LINES) };
         let start = self.bytes(n.checked_mul(size_of::<T>())?)?.cast::<T>();
         for at in 0..n {
             // SAFETY: the room is for so many.
-            unsafe { start.add(at).write(value) };
+            unsafe { start.add(at).write(value()) };
         }
         // SAFETY: all of them have a value, and nobody else has the room.
         Some(unsafe { core::slice::from_raw_parts_mut(start, n) })
@@ -115,15 +122,15 @@ impl Heap {
 
     /// So many bytes, zeroed.
     pub fn bytes(&mut self, bytes: usize) -> Option<*mut u8> {
-        let bytes = bytes.checked_next_multiple_of(LINE)?.max(LINE);
-        // SAFETY: a chunk begins with its own first line.
+        let bytes = bytes.checked_next_multiple_of(LINES)?.max(LINES);
+        // SAFETY: a chunk begins with its own first lines.
         let left = unsafe { self.last.as_ref() }.map_or(0, |chunk| chunk.bytes - self.at);
         if left < bytes {
-            let size = bytes.checked_add(LINE)?.max(CHUNK);
+            let size = bytes.checked_add(LINES)?.max(CHUNK);
             let chunk = map(size)?.cast::<Chunk>();
-            // SAFETY: the pages are new, and a chunk's first line fits.
+            // SAFETY: the pages are new, and a chunk's first lines fit.
             unsafe { chunk.write(Chunk { before: self.last, bytes: size }) };
-            (self.last, self.at) = (chunk, LINE);
+            (self.last, self.at) = (chunk, LINES);
         }
         let start = self.last.cast::<u8>().wrapping_add(self.at);
         self.at += bytes;
