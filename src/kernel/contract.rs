@@ -73,13 +73,13 @@ pub struct Depthwise {
     pub input_columns: Columns,
 }
 
-/// A 3×3 convolution with stride 1 that may be computed by tiles of outputs, with fewer multiplications, where that is faster.
+/// A convolution that may be computed by tiles of outputs, with fewer multiplications, where that is possible and faster.
 ///
 /// The rows and columns of its maps are the last two dimensions of the points. The error of the sum then grows: for tiles of 2
 /// it stays below that of the direct sum as a rule, for tiles of 4 it is several times as large.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Winograd {
     pub contract: Contract,
-    /// The largest tile allowed: 2 or 4 outputs a side.
+    /// The largest tile allowed, for windows of 3×3: 2 or 4 outputs a side. For other windows, what is as accurate.
     pub tile: u64,
 }

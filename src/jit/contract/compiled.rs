@@ -3,7 +3,7 @@
 use super::flat::{Calls, Put};
 use super::pack::{Element, Packer, Source};
 use super::reason;
-use super::winograd::{self, Size};
+use super::winograd;
 use super::{Contraction, Work, compile, depthwise, rows};
 use crate::jit::ahead::runtime::contract::Sum;
 use crate::jit::ahead::runtime::split::Piece;
@@ -64,7 +64,7 @@ impl Compiled {
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 let contract = primitive(contract, asm.isa());
-                let weighed = winograd::weigh(&contract, *tile >= Size::Four.outputs() as u64, target);
+                let weighed = winograd::weigh(&contract, *tile, target);
                 if let Some(tiles) = weighed.best.and_then(|size| winograd::compile(&contract, size, target, asm)) {
                     let reason = reason::winograd(&tiles, &contract, &weighed);
                     return Some((tiles.into(), reason));

@@ -67,8 +67,8 @@ pub fn depthwise(contract: &Contract) -> Reason {
 }
 
 fn name(size: Size) -> String {
-    let m = size.outputs();
-    format!("winograd F({m}x{m},3x3)")
+    let (m, r) = (size.outputs(), size.taps());
+    format!("winograd F({m}x{m},{r}x{r})")
 }
 
 /// The ways that a choice about tiles of outputs left, beside the one taken.
@@ -87,11 +87,12 @@ pub fn winograd(code: &winograd::Winograd, contract: &Contract, weighed: &winogr
         [.., height, width] => format!("{}x{}", height.extent, width.extent),
         _ => String::new(),
     };
-    let channels: u64 = contract.sum.iter().map(|dim| dim.extent).product::<u64>() / 9;
+    let (side, stride) = (code.window, code.stride);
+    let channels: u64 = contract.sum.iter().map(|dim| dim.extent).product::<u64>() / (side * side);
     Reason {
         name: own.map_or_else(String::new, |(size, _)| name(*size)),
         why: format!(
-            "3x3 with stride 1, {map}, {channels} to {} channels: the least estimate, by a tenth or more",
+            "{side}x{side} with stride {stride}, {map}, {channels} to {} channels: the least estimate, by a tenth or more",
             contract.columns
         ),
         ns: own.and_then(|(_, cycles)| cycles.ok()).map(ns_of_cycles),
@@ -101,8 +102,7 @@ pub fn winograd(code: &winograd::Winograd, contract: &Contract, weighed: &winogr
 
 /// The direct sum where tiles of outputs were looked at.
 pub fn not_winograd(direct: Reason, contract: &Contract, weighed: &winograd::Weighed) -> Reason {
-    // Of a product without a window there is nothing to say.
-    if contract.sum.iter().filter(|dim| dim.extent == 3).count() < 2 {
+    if !winograd::has_window(contract) {
         return direct;
     }
     let mut others = left(weighed, None);

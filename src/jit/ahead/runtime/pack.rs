@@ -66,12 +66,13 @@ impl<'a> Packing<'a> {
                     None => unsafe { to.write(base.map_or(0.0, element)) },
                     Some([outputs, product, rows, across]) => {
                         let tap = |i: i64, j: i64| base.map_or(0.0, |base| f64::from(element(base + i * rows + j * across)));
-                        let g = [0, 1, 2].map(|i| [0, 1, 2].map(|j| tap(i, j)));
                         // SAFETY: as above, one place in each product.
                         let write = |at: usize, value: f64| unsafe { to.wrapping_add(at * product as usize).write(value as f32) };
                         match outputs {
-                            2 => transform(&g, filter_two, write),
-                            _ => transform(&g, filter_four, write),
+                            2 => transform(tap, filter_two, write),
+                            3 => transform(tap, filter_three, write),
+                            4 => transform(tap, filter_four, write),
+                            _ => transform(tap, filter_five, write),
                         }
                     }
                 }
@@ -81,23 +82,40 @@ impl<'a> Packing<'a> {
 }
 
 /// `G·g·Gᵀ`.
-fn transform<const N: usize>(g: &[[f64; 3]; 3], filter: fn(f64, f64, f64) -> [f64; N], write: impl Fn(usize, f64)) {
-    let [first, second, third] = [0, 1, 2].map(|j| filter(g[0][j], g[1][j], g[2][j]));
-    for (i, ((a, b), c)) in first.into_iter().zip(second).zip(third).enumerate() {
-        let row = filter(a, b, c);
+fn transform<const R: usize, const N: usize>(
+    tap: impl Fn(i64, i64) -> f64,
+    filter: fn([f64; R]) -> [f64; N],
+    write: impl Fn(usize, f64),
+) {
+    let columns: [[f64; N]; R] = core::array::from_fn(|j| filter(core::array::from_fn(|i| tap(i as i64, j as i64))));
+    for i in 0..N {
+        let row = filter(columns.map(|column| column[i]));
         row.into_iter().enumerate().for_each(|(j, value)| write(i * N + j, value));
     }
 }
 
-/// `G·g` for tiles of 2×2 outputs.
+/// `G·g` for tiles of 2×2 outputs of windows of 3×3.
 #[inline(always)]
-pub fn filter_two(a: f64, b: f64, c: f64) -> [f64; 4] {
+pub fn filter_two([a, b, c]: [f64; 3]) -> [f64; 4] {
     [a, (a + b + c) * 0.5, (a - b + c) * 0.5, c]
 }
 
-/// `G·g` for tiles of 4×4 outputs.
+/// `G·g` for tiles of 3×3 outputs of windows of 2×2.
 #[inline(always)]
-pub fn filter_four(a: f64, b: f64, c: f64) -> [f64; 6] {
+pub fn filter_three([a, b]: [f64; 2]) -> [f64; 4] {
+    [a, (a + b) * 0.5, (a - b) * 0.5, b]
+}
+
+/// `G·g` for tiles of 5×5 outputs of windows of 2×2.
+#[inline(always)]
+pub fn filter_five([a, b]: [f64; 2]) -> [f64; 6] {
+    let sixth = 1.0 / 6.0;
+    [a * 0.25, (a + b) * -sixth, (b - a) * sixth, (a + 2.0 * b) * (0.25 * sixth), (a - 2.0 * b) * (0.25 * sixth), b]
+}
+
+/// `G·g` for tiles of 4×4 outputs of windows of 3×3.
+#[inline(always)]
+pub fn filter_four([a, b, c]: [f64; 3]) -> [f64; 6] {
     let (middle, even, odd) = ((a + c) * (-1.0 / 6.0), a * (1.0 / 24.0) + c * (1.0 / 6.0), b * (1.0 / 12.0));
     let side = b * (-1.0 / 6.0);
     [a * 0.25, middle + side, middle - side, even + odd, even - odd, c]

@@ -1,7 +1,7 @@
 //! Filters transformed, in double precision, into the packed weights of the products: `U = G·g·Gᵀ`.
 
 use super::transform::Size;
-use crate::jit::ahead::runtime::pack::{filter_four, filter_two};
+use crate::jit::ahead::runtime::pack::{filter_five, filter_four, filter_three, filter_two};
 use crate::jit::contract::pack::{Element, Packing, Source, TURN_BYTES};
 use crate::kernel::ContractDim;
 use rayon::prelude::*;
@@ -29,7 +29,7 @@ impl Filters {
 
     /// As [`Filters::pack`], some groups of columns at a time.
     pub fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
-        let taps = self.taps.map(|step| ContractDim { extent: 3, input: 0, other: step });
+        let taps = self.taps.map(|step| ContractDim { extent: self.size.taps() as u64, input: 0, other: step });
         let whole = Packing { sum: self.packing.sum.iter().copied().chain(taps).collect(), ..self.packing.clone() };
         if (packed.len() as u64) < self.elements() || !whole.inside(source.elements().len()) {
             return false;
@@ -57,15 +57,17 @@ impl Filters {
 
     /// Groups of columns of which filters are about as many bytes as a turn takes, one for each thread at least.
     fn groups_of_a_turn(&self) -> u64 {
-        let bytes = 4 * 9 * self.packing.group_len();
+        let bytes = 4 * (self.size.taps() * self.size.taps()) as u64 * self.packing.group_len();
         (TURN_BYTES / bytes.max(1)).max(rayon::current_num_threads() as u64)
     }
 
     /// For each group of columns the first element of the source that it or a later one reads; 0 behind the last.
     fn done(&self, steps: &[i64]) -> Vec<usize> {
         let least = |offsets: &mut dyn Iterator<Item = i64>| offsets.min().unwrap_or(0);
-        let base =
-            self.packing.offset + least(&mut steps.iter().copied()) + self.taps.iter().map(|step| (2 * step).min(0)).sum::<i64>();
+        let last_tap = self.size.taps() as i64 - 1;
+        let base = self.packing.offset
+            + least(&mut steps.iter().copied())
+            + self.taps.iter().map(|step| (last_tap * step).min(0)).sum::<i64>();
         let width = (self.packing.vectors * self.packing.lanes) as u64;
         let mut done = vec![usize::MAX; self.packing.n_groups() as usize + 1];
         for group in (0..self.packing.n_groups()).rev() {
@@ -84,12 +86,13 @@ impl Filters {
         let n_columns = (width as u64).min(self.packing.columns - first) as usize;
         let columns: Vec<i64> =
             (first..first + n_columns as u64).map(|column| self.packing.source_columns.offset(column)).collect();
-        let taps: Vec<i64> = (0..9).map(|tap| tap / 3 * self.taps[0] + tap % 3 * self.taps[1]).collect();
+        let side = self.size.taps() as i64;
+        let taps: Vec<i64> = (0..side * side).map(|tap| tap / side * self.taps[0] + tap % side * self.taps[1]).collect();
         // Whole lines are made beside the pieces, whose starts may lie in each other's way in the caches.
         let mut line = vec![0f32; self.size.products() * width];
         for (at, step) in steps.iter().enumerate() {
             for (chunk, columns) in columns.chunks(LANES).enumerate() {
-                let mut g = [[0f64; LANES]; 9];
+                let mut g = [[0f64; LANES]; MOST_TAPS];
                 for (lane, column) in columns.iter().enumerate() {
                     let base = self.packing.offset + step + column;
                     for (g, tap) in g.iter_mut().zip(&taps) {
@@ -99,8 +102,10 @@ impl Filters {
                 }
                 let to = &mut line[chunk * LANES..];
                 match self.size {
-                    Size::Two => transform::<4>(&g, to, width, filter_two),
-                    Size::Four => transform::<6>(&g, to, width, filter_four),
+                    Size::Two => transform(&g, to, width, filter_two),
+                    Size::Three => transform(&g, to, width, filter_three),
+                    Size::Four => transform(&g, to, width, filter_four),
+                    Size::Five => transform(&g, to, width, filter_five),
                 }
             }
             for (piece, line) in pieces.iter_mut().zip(line.chunks_exact(width)) {
@@ -113,14 +118,22 @@ impl Filters {
 /// So many columns are transformed beside each other; a vector's lanes are a multiple.
 const LANES: usize = 8;
 
+/// Of a window of 3×3.
+const MOST_TAPS: usize = 9;
+
 type Lanes = [f64; LANES];
 
-/// `G·g·Gᵀ` of `LANES` filters: product `i` goes to `to[i·width..]`.
-fn transform<const N: usize>(g: &[Lanes; 9], to: &mut [f32], width: usize, filter: fn(f64, f64, f64) -> [f64; N]) {
-    let mut half = [[[0f64; LANES]; 3]; N];
-    for column in 0..3 {
+/// `G·g·Gᵀ` of `LANES` filters, of which `g` has the taps row by row: product `i` goes to `to[i·width..]`.
+fn transform<const R: usize, const N: usize>(
+    g: &[Lanes; MOST_TAPS],
+    to: &mut [f32],
+    width: usize,
+    filter: fn([f64; R]) -> [f64; N],
+) {
+    let mut half = [[[0f64; LANES]; R]; N];
+    for column in 0..R {
         for lane in 0..LANES {
-            let made = filter(g[column][lane], g[3 + column][lane], g[6 + column][lane]);
+            let made = filter(std::array::from_fn(|row| g[R * row + column][lane]));
             for (half, made) in half.iter_mut().zip(made) {
                 half[column][lane] = made;
             }
@@ -128,7 +141,7 @@ fn transform<const N: usize>(g: &[Lanes; 9], to: &mut [f32], width: usize, filte
     }
     for (half, rows) in half.iter().zip(to.chunks_mut(N * width)) {
         for lane in 0..LANES {
-            let made = filter(half[0][lane], half[1][lane], half[2][lane]);
+            let made = filter(half.map(|half| half[lane]));
             for (row, made) in rows.chunks_mut(width).zip(made) {
                 row[lane] = made as f32;
             }

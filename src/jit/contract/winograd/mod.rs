@@ -1,7 +1,12 @@
-//! 3×3 convolutions by tiles of m×m outputs: fewer multiplications, paid with additions and with accuracy.
+//! Convolutions by tiles of m×m outputs: fewer multiplications, paid with additions and with accuracy.
 //!
-//! A block of tiles is transformed into the inputs of `(m + 2)²` independent products, which run by the code of contractions
-//! on weights transformed at compile time; what they give is transformed back, vector by vector, with the epilogue. What lies
+//! The window is three or two times the stride `s`. If `s` is more than 1, rows and columns of the input that are equal modulo `s` are
+//! channels of their own, `s²` of them for each, of which the window is 3×3 or 2×2 with stride 1: nothing is moved for that, the
+//! transform reads with steps. (Toom and Cook's products of polynomials; Lavin and Gray, *Fast Algorithms for Convolutional
+//! Neural Networks*, 2015, for 3×3.)
+//!
+//! A block of tiles is transformed into the inputs of `(m + r - 1)²` independent products, which run by the code of
+//! contractions on weights transformed at compile time; what they give is transformed back, vector by vector, with the epilogue. What lies
 //! between is in scratch memory of one thread and as small as the second cache. A thread takes blocks of tiles, or groups of
 //! columns of a block; no sum is split, so neither changes any bit. Deliberately not here: whether the accuracy will do.
 
@@ -20,47 +25,110 @@ use super::{Contraction, Packing, Place, Plan, compile_with, places};
 use crate::jit::asm::Asm;
 use crate::kernel::{Body, Columns, Contract, ContractDim, Instr, Target, Val};
 use std::ops::Range;
-use transform::Input;
+use transform::{Input, RUN};
 
-/// What a 3×3 convolution with stride 1 is made of, found in a contraction.
-struct Parsed {
-    /// The steps of its rows and columns in the input, in elements.
+/// What a convolution is made of whose window is two or three times its stride, found in a contraction.
+pub(super) struct Parsed {
+    /// Taps of the window a side, in steps of the stride, and the stride.
+    side: u64,
+    stride: u64,
+    /// The steps of the outputs' rows and columns in the input, in elements.
     row: i64,
     column: i64,
-    /// Vectors of channels, and the step between them in the input.
-    vectors: u64,
-    vector_step: i64,
-    /// The sum without the window, and the window's steps in the weights.
+    /// The vectors of channels: loops over them, outermost first, with their counts and steps in the input; and, where a
+    /// vector is made of runs of [`RUN`], the step between those.
+    loops: Vec<(u64, i64)>,
+    runs: Option<i64>,
+    /// The sum without the taps, and their steps in the weights.
     channels: Vec<ContractDim>,
     taps: [i64; 2],
 }
 
+/// A window, found among the dimensions of a sum by their places.
+#[derive(Clone, Copy)]
+struct Window {
+    rows: usize,
+    columns: usize,
+    side: u64,
+    stride: u64,
+}
+
+impl Window {
+    /// The dimensions whose steps go evenly into those of the outputs' rows and columns, two or three times as long as the
+    /// stride.
+    fn of(contract: &Contract) -> Option<Window> {
+        let [.., height, width] = &contract.points[..] else { return None };
+        let fits = |dim: &ContractDim, step: i64| {
+            let stride = (dim.input > 0 && step % dim.input == 0).then(|| (step / dim.input) as u64)?;
+            let side = (stride > 0 && dim.extent % stride == 0).then_some(dim.extent / stride)?;
+            matches!(side, 2 | 3).then_some((side, stride))
+        };
+        let (rows, of_rows) = contract.sum.iter().enumerate().find_map(|(at, dim)| Some((at, fits(dim, height.input)?)))?;
+        let found = |(at, dim)| Some((at, fits(dim, width.input)?));
+        let (columns, of_columns) = contract.sum.iter().enumerate().rev().find_map(found)?;
+        let (side, stride) = of_rows;
+        (rows != columns && of_rows == of_columns).then_some(Window { rows, columns, side, stride })
+    }
+}
+
 impl Parsed {
-    /// The last two dimensions of the points are its rows and columns, the sum has two dimensions of three with the same
-    /// steps, and channels lie in whole vectors. Errors: which of that is not so.
+    /// Errors: why the contraction is none.
     fn of(contract: &Contract, lanes: usize) -> Result<Parsed, &'static str> {
-        const WINDOW: &str = "the window is not 3x3 with stride 1";
         const CHANNELS: &str = "channels do not lie in whole vectors";
-        let [.., height, width] = &contract.points[..] else { return Err(WINDOW) };
-        let is_tap = |dim: &&ContractDim, step: i64| dim.extent == 3 && dim.input == step;
-        let kh = contract.sum.iter().position(|dim| is_tap(&dim, height.input)).ok_or(WINDOW)?;
-        let kw = contract.sum.iter().rposition(|dim| is_tap(&dim, width.input)).ok_or(WINDOW)?;
-        let channels: Vec<ContractDim> =
-            contract.sum.iter().enumerate().filter(|(at, _)| *at != kh && *at != kw).map(|(_, dim)| *dim).collect();
-        let kept: Vec<ContractDim> = channels.iter().filter(|dim| dim.extent > 1).copied().collect();
-        let lanes = lanes as u64;
-        let (vectors, vector_step) = match kept[..] {
-            [inner] if inner.input == 1 && inner.extent % lanes == 0 => (inner.extent / lanes, lanes as i64),
-            [outer, inner] if inner.input == 1 && inner.extent == lanes => (outer.extent, outer.input),
+        let Some(Window { rows, columns, side, stride }) = Window::of(contract) else {
+            return Err("the window is not two or three times the stride");
+        };
+        let [.., height, width] = &contract.points[..] else { return Err("there are no rows and columns") };
+        let (kh, kw) = (contract.sum[rows], contract.sum[columns]);
+        // What is equal modulo the stride: channels of their own.
+        let phase = |dim: ContractDim| ContractDim { extent: stride, ..dim };
+        let kept: Vec<ContractDim> = contract
+            .sum
+            .iter()
+            .enumerate()
+            .filter(|(at, dim)| *at != rows && *at != columns && dim.extent > 1)
+            .map(|(_, dim)| *dim)
+            .collect();
+        let n = lanes as u64;
+        let whole = |dim: &ContractDim| dim.input == 1 && dim.extent.is_multiple_of(n);
+        let (outer, inner) = match &kept[..] {
+            [inner] if whole(inner) => (None, Some(*inner)),
+            [outer, inner] if whole(inner) => (Some(*outer), Some(*inner)),
+            // Planes of single channels: the columns of a phase lie side by side.
+            [] | [_] if kw.input == 1 && stride == RUN as u64 => (kept.first().copied(), None),
             _ => return Err(CHANNELS),
         };
-        let taps = [contract.sum[kh].other, contract.sum[kw].other];
-        match () {
-            () if kh == kw => Err(WINDOW),
-            () if contract.groups != 1 => Err("channels are in groups"),
-            () if !contract.columns.is_multiple_of(lanes) => Err(CHANNELS),
-            () => Ok(Parsed { row: height.input, column: width.input, vectors, vector_step, channels, taps }),
+        let channels: Vec<ContractDim> = outer.into_iter().chain([phase(kh), phase(kw)]).chain(inner).collect();
+        let mut loops: Vec<(u64, i64)> = channels.iter().map(|dim| (dim.extent, dim.input)).collect();
+        let runs = inner.is_none().then_some(kh.input);
+        match runs {
+            None => {
+                loops.pop();
+                loops.extend(inner.map(|inner| (inner.extent / n, lanes as i64)));
+            }
+            // A vector takes some rows of the phases, and all of their columns.
+            Some(step) => {
+                let rows = lanes / RUN;
+                loops.truncate(loops.len() - 2);
+                loops.push((stride / rows as u64, rows as i64 * step));
+            }
         }
+        loops.retain(|(count, _)| *count > 1);
+        let taps = [kh, kw].map(|dim| stride as i64 * dim.other);
+        match () {
+            () if contract.groups != 1 => Err("channels are in groups"),
+            () if !contract.columns.is_multiple_of(n) => Err(CHANNELS),
+            () => Ok(Parsed { side, stride, row: height.input, column: width.input, loops, runs, channels, taps }),
+        }
+    }
+
+    /// Vectors of channels, those of phases included.
+    fn vectors(&self) -> u64 {
+        self.loops.iter().map(|(count, _)| count).product()
+    }
+
+    fn allows(&self, size: Size) -> bool {
+        size.taps() as u64 == self.side
     }
 }
 
@@ -82,6 +150,9 @@ pub struct Winograd {
     pub(super) steps: [i64; 2],
     /// How many groups of columns are computed before they are transformed back.
     pub(super) groups_at_once: usize,
+    /// Taps of the window a side, and its stride.
+    pub window: u64,
+    pub stride: u64,
     flops: u64,
 }
 
@@ -110,13 +181,13 @@ struct Layout {
 pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) -> Option<Winograd> {
     let isa = asm.isa();
     let plan = Plan::of(contract, target, isa)?;
-    let parsed = Parsed::of(contract, plan.target.lanes).ok()?;
+    let parsed = Parsed::of(contract, plan.target.lanes).ok().filter(|parsed| parsed.allows(size))?;
     let streams = plan.streams(1)?;
     let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
     epilogue.possible(isa).then_some(())?;
     let grid = Grid::of(contract, size)?;
     let lanes = plan.target.lanes;
-    let (channels, columns) = (parsed.vectors * lanes as u64, contract.columns);
+    let (channels, columns) = (parsed.vectors() * lanes as u64, contract.columns);
     let layout = layout(grid.tiles(), channels, columns, size, &plan.target);
     // A step between products that is no multiple of a page keeps them out of each other's way in the first cache.
     let line = (LINE / 4) as i64;
@@ -124,16 +195,19 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
     let packing = product_packing(contract, &parsed, &layout, &plan)?;
     let chunk = layout.groups_at_once * packing.vectors as u64 * lanes as u64;
     let steps = [step(layout.tiles * channels), step(layout.tiles * chunk)];
-    let far = steps[0].max(steps[1]).checked_mul(4 * size.products() as i64)?;
-    i32::try_from(far).ok()?;
+    // Whatever the code adds to a pointer, or has beside one.
+    let window = size.inputs() as i64 * parsed.row.max(parsed.column);
+    let far = parsed.loops.iter().map(|(count, step)| *count as i64 * step).chain([window]).map(i64::abs).max()?;
+    i32::try_from(steps[0].max(steps[1]).checked_mul(4 * size.products() as i64)?).ok()?;
+    i32::try_from(far.checked_mul(8)?).ok()?;
     let products = products(&grid, &layout, &parsed, contract, packing.vectors as u64, &plan.target, asm)?;
     let mut kinds = Kinds { size, epilogue: &epilogue, grid: &grid, known: Vec::new() };
     let input = Input {
         size,
         row: 4 * parsed.row,
         column: 4 * parsed.column,
-        vectors: parsed.vectors as usize,
-        from_step: 4 * parsed.vector_step,
+        loops: parsed.loops.iter().map(|(count, step)| (*count, 4 * step)).collect(),
+        runs: parsed.runs.map(|step| 4 * step),
         to_step: 4 * (layout.tiles as i64) * lanes as i64,
         product: 4 * steps[0],
     };
@@ -160,9 +234,16 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
         streams: places(contract, &plan.views, &Packing { vectors: 1, ..packing.clone() }),
         steps,
         groups_at_once: layout.groups_at_once as usize,
-        flops: 2 * 9 * contract.points.iter().map(|dim| dim.extent).product::<u64>() * channels * columns,
+        window: parsed.side * parsed.stride,
+        stride: parsed.stride,
+        flops: 2 * parsed.side * parsed.side * contract.points.iter().map(|dim| dim.extent).product::<u64>() * channels * columns,
         filters: Filters { size, packing, taps: parsed.taps },
     })
+}
+
+/// Whether there is anything to say about tiles: of a window of one tap there is not.
+pub fn has_window(contract: &Contract) -> bool {
+    Window::of(contract).is_some() || contract.sum.iter().filter(|dim| dim.extent == 3).count() >= 2
 }
 
 /// What the choice between tiles and the direct sum saw.
@@ -176,17 +257,18 @@ pub struct Weighed {
     pub best: Option<Size>,
 }
 
-/// Weighs tiles against the direct sum; tiles of 4 where `four` allows them.
-pub fn weigh(contract: &Contract, four: bool, target: &Target) -> Weighed {
+/// Weighs tiles against the direct sum: those that are no less accurate than tiles of `most` outputs of windows of 3×3.
+pub fn weigh(contract: &Contract, most: u64, target: &Target) -> Weighed {
     // The same for any number of threads, as the results' bits depend on it.
     let target = &Target { threads: 1, ..*target };
     let direct = super::cycles(contract, target);
-    let allowed = |size: Size| size != Size::Four || four;
-    let cycles = |size: Size| match allowed(size) {
+    let cycles = |size: Size| match size.inputs() as u64 <= most + 2 {
         true => cycles(contract, size, target),
         false => Err("not within the accuracy that is asked for"),
     };
-    let sizes = [Size::Two, Size::Four].map(|size| (size, cycles(size))).to_vec();
+    let side = Window::of(contract).map_or(3, |window| window.side);
+    let sizes = Size::ALL.into_iter().filter(|size| size.taps() as u64 == side);
+    let sizes: Vec<_> = sizes.map(|size| (size, cycles(size))).collect();
     let timed = sizes.iter().filter_map(|(size, cycles)| Some((cycles.ok()?, *size)));
     let least = timed.min_by(|a, b| a.0.total_cmp(&b.0));
     let best = least.and_then(|(cycles, size)| (cycles < GAIN * direct?).then_some(size));
@@ -202,13 +284,18 @@ pub const GAIN: f64 = 0.9;
 pub fn cycles(contract: &Contract, size: Size, target: &Target) -> Result<f64, &'static str> {
     let parsed = Parsed::of(contract, target.lanes)?;
     let tiles = Grid::of(contract, size).ok_or("there are no rows and columns")?.tiles();
-    let layout = layout(tiles, parsed.vectors * target.lanes as u64, contract.columns, size, target);
+    let vectors = parsed.vectors();
+    let layout = layout(tiles, vectors * target.lanes as u64, contract.columns, size, target);
     let (input, output) = match size {
         Size::Two => (48.0, 48.0),
+        Size::Three => (48.0, 60.0),
         Size::Four => (130.0, 130.0),
+        Size::Five => (130.0, 160.0),
     };
+    // Runs are loaded one by one.
+    let loads = (size.products() * (parsed.runs.map_or(1, |_| target.lanes / RUN) - 1)) as f64;
     let columns = contract.columns / target.lanes as u64;
-    Ok(layout.cycles + tiles as f64 * (parsed.vectors as f64 * input + columns as f64 * output))
+    Ok(layout.cycles + tiles as f64 * (vectors as f64 * (input + loads) + columns as f64 * output))
 }
 
 /// The tile of the products' code: equal parts of a block, as large as registers allow.
@@ -240,7 +327,7 @@ fn product_packing(contract: &Contract, parsed: &Parsed, layout: &Layout, plan: 
         columns: contract.columns,
         source_columns: contract.weight_columns,
         lanes,
-        vectors: vectors(layout.tiles, parsed.vectors * lanes as u64, plan.n_vectors, &plan.target) as usize,
+        vectors: vectors(layout.tiles, parsed.vectors() * lanes as u64, plan.n_vectors, &plan.target) as usize,
     })
 }
 
@@ -272,7 +359,7 @@ fn product(length: u64, layout: &Layout, parsed: &Parsed, contract: &Contract, l
         points: vec![ContractDim { extent: length, input: lanes, other: lanes }],
         columns: contract.columns,
         sum: vec![
-            ContractDim { extent: parsed.vectors, input: plane, other: lanes },
+            ContractDim { extent: parsed.vectors(), input: plane, other: lanes },
             ContractDim { extent: lanes as u64, input: 1, other: 1 },
         ],
         weight_columns: Columns { block: contract.columns, outer: 0, inner: 1 },
@@ -423,8 +510,9 @@ impl Kinds<'_> {
         }
         asm.align(LINE);
         let read = asm.here();
-        asm.mark(format!("transform of {}x{} inputs", rows + 2, columns + 2));
-        transform::input(asm, input, rows + 2, columns + 2);
+        let [down, across] = [rows, columns].map(|outputs| outputs + self.size.taps() - 1);
+        asm.mark(format!("transform of {down}x{across} inputs"));
+        transform::input(asm, input, down, across);
         asm.align(LINE);
         let write = asm.here();
         asm.mark(format!("transform to {rows}x{columns} outputs, epilogue"));

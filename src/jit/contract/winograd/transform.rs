@@ -1,34 +1,49 @@
 //! The transforms of a tile, vectors of channels in every step.
 //!
-//! With `n = m + 2`, a tile of `n×n` inputs becomes `Bᵀ·d·B`, and `n×n` sums become `m×m` outputs `Aᵀ·s·A`: one dimension
-//! along the columns, then the other along the rows. Between the two the values wait in registers as far as there are, on the
-//! stack otherwise. At the edges a tile has fewer rows or columns: what is not there is taken as zero and not stored, and no
-//! output that is stored depends on it.
+//! For windows of `r×r` and `n = m + r - 1`, a tile of `n×n` inputs becomes `Bᵀ·d·B`, and `n×n` sums become `m×m` outputs
+//! `Aᵀ·s·A`: one dimension along the columns, then the other along the rows. `B` depends on `n` alone, on how many points the
+//! polynomials behind it are known at (0, ±1, ∞, and ±2 where `n` is 6), so tiles of the same `n` share it, and their accuracy.
+//! Between the two dimensions the values wait in registers as far as there are, on the stack otherwise. At the edges a tile has
+//! fewer rows or columns: what is not there is taken as zero and not stored, and no output that is stored depends on it.
 
-use crate::jit::asm::{Asm, Cond, Isa, Mem, Op, R, Rm, V};
+use crate::jit::asm::{Asm, Cond, Isa, Label, Mem, Op, R, Rm, V, Width, forms};
 use crate::jit::contract::emit::{INPUT, SPARE, TABLE, WEIGHTS, each_row, pointers, slot};
 use crate::jit::contract::epilogue::{self, Epilogue, Sums};
 use crate::jit::contract::points::Shape;
 
-/// Which transform: tiles of 2 or of 4 outputs.
+/// Which transform, by the outputs of a tile along one side: even of windows of 3×3, odd of windows of 2×2.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Size {
     Two,
+    Three,
     Four,
+    Five,
 }
 
 impl Size {
+    pub const ALL: [Size; 4] = [Size::Two, Size::Three, Size::Four, Size::Five];
+
     /// Outputs of a tile along one side.
     pub fn outputs(self) -> usize {
         match self {
             Size::Two => 2,
+            Size::Three => 3,
             Size::Four => 4,
+            Size::Five => 5,
         }
     }
 
-    /// Inputs of a tile along one side.
+    /// Taps of the window along one side.
+    pub fn taps(self) -> usize {
+        match self {
+            Size::Two | Size::Four => 3,
+            Size::Three | Size::Five => 2,
+        }
+    }
+
+    /// Inputs of a tile along one side: 4 or 6.
     pub fn inputs(self) -> usize {
-        self.outputs() + 2
+        self.outputs() + self.taps() - 1
     }
 
     /// Products of a tile.
@@ -38,19 +53,19 @@ impl Size {
 
     /// `v = Bᵀ·d` of registers; `to` is given each result's number and register. Uses registers 6 to 8.
     ///
-    /// 4: `v0 = 4d0 - 5d2 + d4`, `v1,2 = (d4 - 4d2) ± (d3 - 4d1)`, `v3,4 = (d4 - d2) ± 2(d3 - d1)`, `v5 = 4d1 - 5d3 + d5`.
-    /// 2: `v0 = d0 - d2`, `v1 = d1 + d2`, `v2 = d2 - d1`, `v3 = d1 - d3`.
+    /// Of 6: `v0 = 4d0 - 5d2 + d4`, `v1,2 = (d4 - 4d2) ± (d3 - 4d1)`, `v3,4 = (d4 - d2) ± 2(d3 - d1)`, `v5 = 4d1 - 5d3 + d5`.
+    /// Of 4: `v0 = d0 - d2`, `v1 = d1 + d2`, `v2 = d2 - d1`, `v3 = d1 - d3`.
     fn input(self, asm: &mut Asm, d: &[V], mut to: impl FnMut(&mut Asm, usize, V)) {
         let (a, b, c) = (V(6), V(7), V(8));
         let [two, four, five] = CONSTANTS;
         match self {
-            Size::Two => {
+            Size::Two | Size::Three => {
                 for (at, op, x, y) in [(0, Op::Sub, 0, 2), (1, Op::Add, 1, 2), (2, Op::Sub, 2, 1), (3, Op::Sub, 1, 3)] {
                     asm.op3(op, a, d[x], d[y]);
                     to(asm, at, a);
                 }
             }
-            Size::Four => {
+            Size::Four | Size::Five => {
                 for (at, first) in [(0, 0), (5, 1)] {
                     asm.mov(a, d[first + 4]);
                     asm.fma(a, four, d[first]);
@@ -76,32 +91,50 @@ impl Size {
         }
     }
 
-    /// `y = Aᵀ·s`; result `i` goes to register `to[i]`. Uses registers 4 to 7, which are neither in `s` nor in `to`.
+    /// `y = Aᵀ·s`; result `i` goes to register `to[i]`. Uses the four registers below [`Size::limit`], which are neither in `s`
+    /// nor in `to`.
     ///
-    /// 4: `y0 = s0 + p + q`, `y1 = r + 2t`, `y2 = p + 4q`, `y3 = r + 8t + s5` with `p, r = s1 ± s2` and `q, t = s3 ± s4`.
-    /// 2: `y0 = s0 + p`, `y1 = r - s3`.
+    /// With `p, r = s1 ± s2` and `q, t = s3 ± s4`, 5: `y0 = s0 + p + q`, `y1 = r + 2t`, `y2 = p + 4q`, `y3 = r + 8t`,
+    /// `y4 = p + 16q + s5`; 4: the last is `y3 = r + 8t + s5`. 3: `y0 = s0 + p`, `y1 = r`, `y2 = p - s3`; 2: the last is
+    /// `y1 = r - s3`.
     fn output(self, asm: &mut Asm, s: &[Rm], to: &[V]) {
-        let (p, r, q, t) = (V(4), V(5), V(6), V(7));
+        let [p, r, q, t] = [4, 3, 2, 1].map(|below| V((self.limit() - below) as u8));
         take(asm, p, s[1]);
         asm.op3(Op::Sub, r, p, s[2]);
         asm.op3(Op::Add, p, p, s[2]);
         asm.op3(Op::Add, to[0], p, s[0]);
         match self {
             Size::Two => asm.op3(Op::Sub, to[1], r, s[3]),
-            Size::Four => {
-                let [two, four, eight] = [2.0, 4.0, 8.0].map(|value| asm.splat_rm(value));
+            Size::Three => {
+                asm.mov(to[1], r);
+                asm.op3(Op::Sub, to[2], p, s[3]);
+            }
+            Size::Four | Size::Five => {
+                let [two, four, eight, sixteen] = [2.0, 4.0, 8.0, 16.0].map(|value| asm.splat_rm(value));
                 take(asm, q, s[3]);
                 asm.op3(Op::Sub, t, q, s[4]);
                 asm.op3(Op::Add, q, q, s[4]);
                 asm.op3(Op::Add, to[0], to[0], q);
                 asm.mov(to[1], r);
                 asm.fma(to[1], t, two);
+                match to.get(4) {
+                    Some(&last) => {
+                        asm.op3(Op::Add, last, p, s[5]);
+                        asm.fma(last, q, sixteen);
+                        asm.mov(to[3], r);
+                    }
+                    None => asm.op3(Op::Add, to[3], r, s[5]),
+                }
+                asm.fma(to[3], t, eight);
                 asm.fma(p, q, four);
                 asm.mov(to[2], p);
-                asm.op3(Op::Add, to[3], r, s[5]);
-                asm.fma(to[3], t, eight);
             }
         }
+    }
+
+    /// Registers below this one are those of a line of outputs and of its making.
+    fn limit(self) -> usize {
+        4 + self.outputs().max(4)
     }
 }
 
@@ -124,14 +157,16 @@ enum Cell {
 }
 
 /// Where things lie for the input's transform, in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Input {
     pub size: Size,
     pub row: i64,
     pub column: i64,
-    /// Vectors of channels, and the steps between them in the input and in what is made.
-    pub vectors: usize,
-    pub from_step: i64,
+    /// The vectors of channels: loops over them, outermost first, with their counts and steps in the input.
+    pub loops: Vec<(u64, i64)>,
+    /// Of vectors that are runs of 4 elements: the step from one to the next.
+    pub runs: Option<i64>,
+    /// From one vector to the next in what is made.
     pub to_step: i64,
     /// From one of the products' inputs to the next.
     pub product: i64,
@@ -148,17 +183,24 @@ pub fn input(asm: &mut Asm, spec: &Input, rows: usize, columns: usize) {
         Some(left) => Cell::Register(V((12 + left) as u8)),
         None => Cell::Stack(Mem::at(R::RSP, ((i * n + j - n_registers) * bytes) as i32)),
     };
-    let (from, to, left) = (INPUT, WEIGHTS, SPARE[0]);
+    let (from, to) = (INPUT, WEIGHTS);
+    let counters = &SPARE[..spec.loops.len()];
     let constants = |asm: &mut Asm| CONSTANTS.iter().zip([2.0, 4.0, 5.0]).for_each(|(v, value)| asm.splat(*v, value));
-    each_row(asm, 2, &[left], n * n * bytes, constants, |asm| {
+    each_row(asm, 2, counters, n * n * bytes, constants, |asm| {
         asm.add_rm(to, slot(TABLE, 1));
-        asm.mov_ri(left, spec.vectors as i64);
-        let next = asm.bound();
+        let heads: Vec<Label> = counters
+            .iter()
+            .zip(&spec.loops)
+            .map(|(&counter, (count, _))| {
+                asm.mov_ri(counter, *count as i64);
+                asm.bound()
+            })
+            .collect();
         for j in 0..n {
             let d: Vec<V> = (0..n).map(|at| V(at as u8)).collect();
             for (i, &d) in d.iter().enumerate() {
                 match i < rows && j < columns {
-                    true => asm.load(d, Mem::at(from, (i as i64 * spec.row + j as i64 * spec.column) as i32)),
+                    true => spec.load(asm, d, from, i as i64 * spec.row + j as i64 * spec.column),
                     false => asm.zero(d),
                 }
             }
@@ -171,12 +213,33 @@ pub fn input(asm: &mut Asm, spec: &Input, rows: usize, columns: usize) {
             let d: Vec<V> = (0..n).map(|j| gather(asm, cell(i, j), V(j as u8))).collect();
             spec.size.input(asm, &d, |asm, j, v| asm.store(Mem::at(to, ((i * n + j) as i64 * spec.product) as i32), v));
         }
-        asm.add_ri(from, spec.from_step as i32);
         asm.add_ri(to, spec.to_step as i32);
-        asm.dec(left);
-        asm.jcc(Cond::NE, next);
+        // How far the loops inside have moved already.
+        let mut moved = 0;
+        for ((&counter, &(count, step)), head) in counters.iter().zip(&spec.loops).zip(heads).rev() {
+            asm.add_ri(from, (step - moved) as i32);
+            asm.dec(counter);
+            asm.jcc(Cond::NE, head);
+            moved = step * count as i64;
+        }
     });
 }
+
+impl Input {
+    /// A vector of channels, `disp` bytes behind a pointer.
+    fn load(&self, asm: &mut Asm, dst: V, from: R, disp: i64) {
+        let Some(step) = self.runs else { return asm.load(dst, Mem::at(from, disp as i32)) };
+        let run = |at: usize| Mem::at(from, (disp + at as i64 * step) as i32);
+        asm.vector(&forms::VMOVUPS_LOAD, Width::X, dst, V(0), run(0), None);
+        let width = asm.isa().width();
+        for at in 1..asm.isa().lanes() / RUN {
+            asm.vector(&forms::VINSERTF128, width, dst, dst, run(at), Some(at as u8));
+        }
+    }
+}
+
+/// Elements of a run of a vector that is made of several.
+pub const RUN: usize = 4;
 
 /// The register of a waiting value; `otherwise` if it has to be loaded.
 fn gather(asm: &mut Asm, cell: Cell, otherwise: V) -> V {
@@ -197,12 +260,12 @@ pub fn output(asm: &mut Asm, size: Size, epilogue: &Epilogue, product: i64, shap
     let bytes = isa.bytes();
     let lines: Vec<Shape> = (0..rows).map(|i| shape[i * columns..(i + 1) * columns].to_vec()).collect();
     let sums = |line, limit| Sums { shape: line, vectors: 1, tail: None, limit, epilogue };
-    // With 32 registers the values wait in those above the first eight, if the epilogue can do with these.
-    let limit = (isa == Isa::Avx512 && !sums(&lines[0], Some(8)).spill(isa)).then_some(8);
+    // With 32 registers the values wait in those above the first ones, as far as there are, if the epilogue can do with these.
+    let limit = Some(size.limit()).filter(|limit| isa == Isa::Avx512 && !sums(&lines[0], Some(*limit)).spill(isa));
     let below = m * bytes;
-    let cell = |i: usize, j: usize| match limit {
-        Some(limit) => Cell::Register(V((limit + i * n + j) as u8)),
-        None => Cell::Stack(Mem::at(R::RSP, (below + (i * n + j) * bytes) as i32)),
+    let cell = |i: usize, j: usize| match limit.map(|limit| limit + i * n + j) {
+        Some(register) if register < isa.regs() => Cell::Register(V(register as u8)),
+        _ => Cell::Stack(Mem::at(R::RSP, (below + (i * n + j) * bytes) as i32)),
     };
     let n_streams = epilogue.n_streams();
     let used = &SPARE[..n_streams - 1];
