@@ -64,7 +64,7 @@ impl Compiled {
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 let contract = primitive(contract, asm.isa());
-                let weighed = winograd::weigh(&contract, *tile, target);
+                let weighed = winograd::weigh(&contract, *tile, constant, target);
                 if let Some(tiles) = weighed.best.and_then(|size| winograd::compile(&contract, size, target, asm)) {
                     let reason = reason::winograd(&tiles, &contract, &weighed);
                     return Some((tiles.into(), reason));

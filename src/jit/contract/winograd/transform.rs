@@ -46,6 +46,11 @@ impl Size {
         self.outputs() + self.taps() - 1
     }
 
+    /// The cycles of transforming and packing a weight.
+    pub fn packing(self) -> f64 {
+        if self.inputs() == 4 { 18.0 } else { 32.0 }
+    }
+
     /// Products of a tile.
     pub fn products(self) -> usize {
         self.inputs() * self.inputs()
