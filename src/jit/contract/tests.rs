@@ -4,6 +4,7 @@
 use super::compiled::primitive;
 use super::winograd::Size;
 use super::*;
+use crate::jit::ahead::runtime::{self, words::Words};
 use crate::jit::asm::Isa;
 use crate::jit::cpu::Cpu;
 use crate::jit::expand::evaluate::evaluate;
@@ -498,6 +499,19 @@ fn few_points_times_rows_stay_within_the_bound() {
     }
 }
 
+/// Weights as artifacts pack those that a run computes.
+fn packed_in_a_run(compiled: &Compiled, weights: &[f32]) -> Vec<f32> {
+    let (mut words, mut packed) = (vec![], vec![f32::NAN; compiled.packed_len()]);
+    compiled.flatten_packing(&mut words);
+    // SAFETY: the words are those of a packing.
+    let packing = runtime::pack::Packing::read(&mut unsafe { Words::at(words.as_ptr().cast(), 0) });
+    for piece in 0..packing.n_pieces() {
+        // SAFETY: both sides are as long as the packing says.
+        unsafe { packing.pack(weights.as_ptr().cast(), packed.as_mut_ptr(), piece) };
+    }
+    packed
+}
+
 /// Runs a convolution by tiles and answers its error beside that of the direct sum: the relative one of all outputs.
 fn winograd_error(contract: &Contract, size: Size, isa: Isa, threads: usize, rng: &mut fastrand::Rng) -> f64 {
     let mut asm = Asm::new(isa);
@@ -513,10 +527,12 @@ fn winograd_error(contract: &Contract, size: Size, isa: Isa, threads: usize, rng
     let mut packed = vec![f32::NAN; compiled.filters.elements() as usize];
     assert!(compiled.filters.pack(&args[1], &mut packed));
     let fenced: Vec<Fenced<f32>> = args.iter().map(|arg| Fenced::new(arg, side)).collect();
+    let compiled = Compiled::from(compiled);
+    let again = packed_in_a_run(&compiled, &args[1]);
+    assert!(again.iter().zip(&packed).all(|(a, b)| a.to_bits() == b.to_bits()), "runs pack otherwise: {contract:?}");
     let packed = Fenced::new(&packed, side).read_only();
     let pointers: Vec<*mut u8> = fenced.iter().map(|arg| arg.as_mut_ptr().cast()).collect();
     running(format!("{isa:?} {size:?} {contract:?}"));
-    let compiled = Compiled::from(compiled);
     for pieces in compiled.split(threads) {
         let scratch = Fenced::new(&vec![f32::NAN; compiled.scratch_len()], side);
         for piece in pieces {

@@ -60,7 +60,7 @@ impl Window {
         let [.., height, width] = &contract.points[..] else { return None };
         let fits = |dim: &ContractDim, step: i64| {
             let stride = (dim.input > 0 && step % dim.input == 0).then(|| (step / dim.input) as u64)?;
-            let side = (stride > 0 && dim.extent % stride == 0).then_some(dim.extent / stride)?;
+            let side = (stride > 0 && dim.extent.is_multiple_of(stride)).then(|| dim.extent / stride)?;
             matches!(side, 2 | 3).then_some((side, stride))
         };
         let (rows, of_rows) = contract.sum.iter().enumerate().find_map(|(at, dim)| Some((at, fits(dim, height.input)?)))?;
