@@ -77,6 +77,8 @@ impl Program {
     ) -> Result<Program, LoadError> {
         let Assembled { plan, isa, bytes, launches, reasons, packed_len, .. } = assembled;
         let code = Code::from_bytes(&bytes).map_err(LoadError::Memory)?;
+        // It may be more than what packing needs.
+        drop(bytes);
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
         let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
         let constants = Constants::new(&plan, &launches, constants, keep);

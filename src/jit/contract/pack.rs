@@ -72,7 +72,7 @@ impl<E> Source<E> for &[E] {
 }
 
 /// Packed weights of about so many bytes are made in one turn, between which the source is told what is done.
-pub const TURN_BYTES: u64 = 4 << 20;
+pub const TURN_BYTES: u64 = 1 << 20;
 
 /// One task of a turn makes about so many elements.
 const TASK: usize = 1 << 16;
