@@ -216,7 +216,7 @@ fn words(text: &str) {
 
 /// Runs the command line.
 pub fn main() -> ExitCode {
-    sys::give_back_large_blocks();
+    sys::own_process();
     let args = match Args::try_parse() {
         Ok(args) => args,
         Err(error) => {

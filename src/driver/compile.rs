@@ -228,6 +228,10 @@ pub(super) fn compile_module(
 ) -> Result<Compiled, Refused> {
     let mut timings = Timings::default();
     let assembled = assembled(module, entry, settings, &limits, &mut timings)?;
+    if keep == Keep::Read {
+        // What has read, checked, optimised and planned the program is done, and the most memory is needed from here on.
+        sys::give_back_code();
+    }
     let constants = constants(module, &assembled.plan, keep);
     let eval = Eval { module, limits: &limits };
     match timings.time("packing", || jit::Program::load(assembled, constants, keep, &eval)) {

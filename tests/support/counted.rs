@@ -72,12 +72,18 @@ unsafe impl GlobalAlloc for Counted {
     }
 }
 
-/// Does what reads an input, and requires it to ask for no more at a time than four times the input and 64 MiB.
-pub fn within<T>(input: usize, read: impl FnOnce() -> T) -> T {
+/// What a thread does, and the most bytes more than before that it has of memory at one time.
+pub fn most<T>(work: impl FnOnce() -> T) -> (T, i64) {
     let start = LIVE.get();
     PEAK.set(start);
-    let result = read();
-    let (most, allowed) = (PEAK.get() - start, size(input).saturating_mul(4).saturating_add(BESIDE));
+    let result = work();
+    (result, PEAK.get() - start)
+}
+
+/// Does what reads an input, and requires it to ask for no more at a time than four times the input and 64 MiB.
+pub fn within<T>(input: usize, read: impl FnOnce() -> T) -> T {
+    let (result, most) = most(read);
+    let allowed = size(input).saturating_mul(4).saturating_add(BESIDE);
     assert!(most <= allowed, "an input of {input} bytes takes {most} bytes of memory, allowed are {allowed}");
     result
 }
