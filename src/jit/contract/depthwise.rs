@@ -2,17 +2,18 @@
 //!
 //! A tile is a list of points of one vector of channels. If the whole window's weights fit into registers beside the sums,
 //! each vector of input is loaded once and goes to all points that it touches; else weights are loaded tap by tap, and each
-//! multiply-add reads its input itself. In both cases a point's taps come in the order of the window.
+//! multiply-add reads its input itself. In both cases a point's taps come in the order of the window. Large windows are taken
+//! row by row in a loop, so that the code is that of a row.
 
 use super::emit::{INPUT, SPARE, TAIL, WEIGHTS, bias, each_tile};
 use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
 use super::points::{Cut, Tiles, extents, sizes};
 use super::{Contraction, Entries, LINE, Packing, Plan, normal, packing, streams, variants};
-use crate::jit::asm::{Asm, Isa, Mask, Mem, R, V};
-use crate::kernel::{Depthwise, Target};
+use crate::jit::asm::{Asm, Cond, Isa, Mask, Mem, R, V};
+use crate::kernel::{ContractDim, Depthwise, Target};
 
-/// More taps than this are not written out.
+/// More taps than this are not written out: a loop goes over the window's first dimension.
 const MOST_TAPS: u64 = 256;
 /// More points than this of one vector of channels do not help.
 const MOST_POINTS: u64 = 14;
@@ -29,15 +30,33 @@ pub fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> Option<
         return None;
     }
     let packing = packing(contract, lanes, 1);
-    if packing.steps() > MOST_TAPS {
-        return None;
-    }
-    let taps = offsets(&contract.sum, |dim| dim.input);
-    let tiles = plan.tiles(&epilogue, cut(&plan, taps.len() as u64), asm.isa())?;
+    let taps = Taps::of(&contract.sum)?;
+    let tiles = plan.tiles(&epilogue, cut(&plan, packing.steps()), asm.isa())?;
     let entries = code(&tiles, &epilogue, &packing, &taps, asm);
     let mut found = plan.finish(packing, tiles, entries);
     found.input.groups = (0..plan.n_vectors).map(|group| 4 * input_columns.offset(group * lanes as u64)).collect();
     Some(found)
+}
+
+/// The taps of a window: those of a round of a loop over it, by the input's offsets in elements.
+struct Taps {
+    offsets: Vec<i64>,
+    rounds: u64,
+    /// From one round to the next, in bytes of the input.
+    step: i32,
+}
+
+impl Taps {
+    /// `None` where a round would be too long, or too far from the next.
+    fn of(sum: &[ContractDim]) -> Option<Taps> {
+        let whole: u64 = sum.iter().map(|dim| dim.extent).product();
+        let first = sum.iter().position(|dim| dim.extent > 1).filter(|_| whole > MOST_TAPS);
+        let Some(first) = first else { return Some(Taps { offsets: offsets(sum, |dim| dim.input), rounds: 1, step: 0 }) };
+        let (dim, inner) = (sum[first], &sum[first + 1..]);
+        (whole / dim.extent <= MOST_TAPS).then_some(())?;
+        let step = i32::try_from(dim.input.checked_mul(4)?).ok()?;
+        Some(Taps { offsets: offsets(inner, |dim| dim.input), rounds: dim.extent, step })
+    }
 }
 
 /// How many points a tile has at most: as many as leave registers for the window, a value and a mask, if these are some.
@@ -55,7 +74,7 @@ fn cut(plan: &Plan, taps: u64) -> Cut {
     cuts.min_by_key(tiles).unwrap_or(Cut { rows: 1, most })
 }
 
-fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &[i64], asm: &mut Asm) -> Entries {
+fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &Taps, asm: &mut Asm) -> Entries {
     let variants = variants(packing);
     let entry = |shape: &super::points::Shape| {
         let mut found = [0; 2];
@@ -74,15 +93,18 @@ fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &[i64], asm
     Entries { next_bytes: vec![0; entries.len()], entries }
 }
 
-/// The code of a tile; `taps` are the input's offsets over the window, in elements.
+/// The code of a tile.
 struct Window<'a> {
     sums: Sums<'a>,
-    taps: &'a [i64],
+    taps: &'a Taps,
 }
+
+/// Counts the rounds; the epilogue's pointers are set behind them.
+const ROUNDS: R = SPARE[0];
 
 impl Window<'_> {
     fn emit(&self, asm: &mut Asm) {
-        let used = &SPARE[..self.sums.epilogue.n_streams() - 1];
+        let used = &SPARE[..(self.sums.epilogue.n_streams() - 1).max(usize::from(self.taps.rounds > 1))];
         each_tile(
             asm,
             &self.sums,
@@ -102,8 +124,11 @@ impl Window<'_> {
                         mask
                     }
                 });
+                if self.taps.rounds > 1 {
+                    return self.by_rounds(asm, mask);
+                }
                 let touches = self.touches();
-                match self.sums.len() + self.taps.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
+                match self.sums.len() + self.taps.offsets.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
                     true => self.by_input(asm, &touches, mask),
                     false => self.by_tap(asm, mask),
                 }
@@ -115,7 +140,7 @@ impl Window<'_> {
     fn touches(&self) -> Vec<(i64, usize, usize)> {
         let points = self.sums.shape.iter().enumerate();
         let mut touches: Vec<(i64, usize, usize)> = points
-            .flat_map(|(at, point)| self.taps.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap)))
+            .flat_map(|(at, point)| self.taps.offsets.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap)))
             .collect();
         touches.sort_unstable();
         touches
@@ -141,7 +166,7 @@ impl Window<'_> {
     fn by_input(&self, asm: &mut Asm, touches: &[(i64, usize, usize)], mask: Option<Mask>) {
         let bytes = asm.isa().bytes();
         let value = self.sums.extra(0);
-        for tap in 0..self.taps.len() {
+        for tap in 0..self.taps.offsets.len() {
             asm.load(self.sums.extra(1 + tap), Mem::at(WEIGHTS, (tap * bytes) as i32));
         }
         for vector in touches.chunk_by(|a, b| a.0 == b.0) {
@@ -152,10 +177,22 @@ impl Window<'_> {
         }
     }
 
+    /// Row by row.
+    fn by_rounds(&self, asm: &mut Asm, mask: Option<Mask>) {
+        let weights = self.taps.offsets.len() * asm.isa().bytes();
+        asm.mov_ri(ROUNDS, self.taps.rounds as i64);
+        let next = asm.bound();
+        self.by_tap(asm, mask);
+        asm.add_ri(INPUT, self.taps.step);
+        asm.add_ri(WEIGHTS, weights as i32);
+        asm.dec(ROUNDS);
+        asm.jcc(Cond::NE, next);
+    }
+
     fn by_tap(&self, asm: &mut Asm, mask: Option<Mask>) {
         let bytes = asm.isa().bytes();
         let (weight, value) = (self.sums.extra(0), self.sums.extra(1));
-        for (tap, offset) in self.taps.iter().enumerate() {
+        for (tap, offset) in self.taps.offsets.iter().enumerate() {
             asm.load(weight, Mem::at(WEIGHTS, (tap * bytes) as i32));
             for (at, point) in self.sums.shape.iter().enumerate() {
                 let sum = self.sums.register(at, 0);

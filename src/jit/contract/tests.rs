@@ -426,7 +426,8 @@ fn windows_of_each_channel_are_chains_of_multiply_adds() {
             let out_block = [lanes, 2 * lanes, 1000][rng.usize(0..3)];
             let units = if out_block == 1000 { rng.u64(1..5 * lanes) } else { out_block * rng.u64(1..4) };
             let block = if out_block == 1000 { units } else { out_block };
-            let window = [1, 2, 3, 3, 5, 7][rng.usize(0..6)];
+            // Of more than 256 taps a loop takes a row at a time.
+            let window = if round % 20 == 19 { 17 } else { [1, 2, 3, 3, 5, 7][rng.usize(0..6)] };
             let conv = Conv {
                 batch: rng.u64(1..3),
                 channels: block,
