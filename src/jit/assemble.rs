@@ -54,7 +54,7 @@ impl Moved {
 /// What a step has become.
 #[derive(Debug)]
 pub enum Launch {
-    Zero,
+    Fill,
     Move(Moved),
     Positions,
     Fallback,
@@ -175,9 +175,9 @@ pub fn assemble(mut plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, 
 impl Assembled {
     fn step(&mut self, plan: &Plan, step: &Step, target: &Target, asm: &mut Asm) -> Option<(Launch, Reason)> {
         Some(match &step.work {
-            Work::Zero(stretches) => {
-                let why = format!("{} stretches that windows read beside the tensor", stretches.len());
-                (Launch::Zero, Reason::only("zeros", why))
+            Work::Fill(fill) => {
+                let why = format!("{} stretches that windows read beside the tensor", fill.stretches.len());
+                (Launch::Fill, Reason::only(if fill.bits == 0 { "zeros" } else { "margins" }, why))
             }
             Work::Move(moved) => {
                 (Launch::Move(Moved::of(moved)), Reason::only("move", "elements that no lane holds are copied as they are"))

@@ -154,11 +154,11 @@ impl Program {
     ) -> Result<(), Box<Diagnostic>> {
         let &Means { scratch, fallback, pool } = means;
         match (launch, &step.work) {
-            (Launch::Zero, Work::Zero(stretches)) => {
+            (Launch::Fill, Work::Fill(fill)) => {
                 let width = usize::from(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
-                for &(from, n) in stretches {
+                for &(from, n) in &fill.stretches {
                     // SAFETY: the plan's stretches lie in the buffer.
-                    unsafe { std::ptr::write_bytes(args[0].add(from as usize * width), 0, n as usize * width) };
+                    unsafe { step::fill(args[0].add(from as usize * width), n as usize, width, fill.bits) };
                 }
             }
             (Launch::Move(Moved { offsets, steps, dims, together }), _) => {

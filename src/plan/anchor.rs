@@ -142,6 +142,7 @@ impl Lowering<'_> {
         for positions in &template.positions {
             inputs[positions.arg] = self.positions(positions, &inputs[positions.arg], op);
         }
+        let template = self.unclipped(template, &mut inputs);
         match self.anchor(Kind::Nests(vec![template]), inputs, op, out) {
             // Nothing is computed of them on the way.
             Value::Tensor(lazy) if moves_wide => Some(Value::Tensor(self.in_buffers(&lazy))),
@@ -187,15 +188,14 @@ impl Lowering<'_> {
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
         let lanes = [Lane::of(call.arg(0).dtype)?, Lane::of(call.arg(1).dtype)?];
         let out = Lane::of(call.out().dtype)?;
-        let kind = if [lanes[0], lanes[1], out] == [Lane::F32; 3] {
-            if products.iter().any(|product| product.depthwise && !side_by_side(product, &placed[data_arg])) {
-                return None;
-            }
+        // Channels that do not lie side by side fill no vectors; a nest has its lanes along the window then.
+        let held = |product: &Product| self.refused() == 0 && (!product.depthwise || side_by_side(product, &placed[data_arg]));
+        let kind = if [lanes[0], lanes[1], out] == [Lane::F32; 3] && products.iter().all(held) {
             Kind::Products(products)
         } else {
             Kind::Nests(products.iter().map(|product| product.nest(lanes, out)).collect())
         };
-        placed[data_arg] = self.with_margins(&placed[data_arg], &wanted);
+        placed[data_arg] = self.with_margins(&placed[data_arg], &wanted, 0);
         Some(self.anchor(kind, placed, op, call.out()))
     }
 
@@ -219,20 +219,21 @@ impl Lowering<'_> {
         Value::Tensor(Lazy::load(Load { source, dtype: out.dtype, view: View::dense(&out.shape) }))
     }
 
-    /// The value in a buffer that has zeros around it.
-    fn with_margins(&mut self, lazy: &Lazy, wanted: &[(u64, u64)]) -> Lazy {
+    /// The value in a buffer that has elements of these bits around it.
+    pub(super) fn with_margins(&mut self, lazy: &Lazy, wanted: &[(u64, u64)], bits: u64) -> Lazy {
         if wanted.iter().all(|&margin| margin == (0, 0)) {
             return lazy.clone();
         }
         if let Some(Load { source: Source::Buffer(buffer), view, .. }) = lazy.plain()
             && let Some(padded) = self.padded.get(buffer)
             && padded.view == *view
+            && padded.bits == bits
             && padded.margins.iter().zip(wanted).all(|(have, want)| have.0 >= want.0 && have.1 >= want.1)
         {
             return lazy.clone();
         }
         let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
-        let (buffer, view) = self.padded_buffer(&tensor, wanted, Place::Arena(0));
+        let (buffer, view) = self.padded_buffer(&tensor, wanted, bits, Place::Arena(0));
         self.store(lazy, buffer, &view);
         Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view })
     }

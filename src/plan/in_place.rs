@@ -3,22 +3,22 @@
 //! A kernel computes each element of its result once, and has read what that element is made of before it stores it. So the
 //! result may lie over an operand that it reads at the very places that it writes, if nothing reads the operand later: the
 //! input of an elementwise group, the other branch of a residual sum behind a convolution, the logits of a softmax. Both
-//! buffers must have the same size, elements of the same width, and the same zeros around the tensor.
+//! buffers must have the same size, elements of the same width, and the same around the tensor.
 //!
 //! Deliberately not here: where buffers lie ([`super::memory`]); that kernels keep to it (`jit`, held by the tests that run
 //! programs at random).
 
 use super::memory::lives;
-use super::{Buffer, BufferId, Place, Plan, Step, Work};
+use super::{Buffer, BufferId, Fill, Place, Plan, Step, Work};
 use crate::base::Idx;
 use crate::kernel::{Access, Contract, Instr, Kernel, Nest, Operand};
 
-/// Finds such results, says so in their buffers, and takes out the steps that would put zeros where there are zeros.
+/// Finds such results, says so in their buffers, and takes out the steps that would fill what is filled.
 pub fn find(plan: &mut Plan) {
-    let (lives, zeros) = (lives(plan), zeros(plan));
-    // The first step that does more than put zeros into a buffer.
+    let (lives, fills) = (lives(plan), fills(plan));
+    // The first step that does more than fill what is around the tensor in a buffer.
     let mut filled: Vec<Option<usize>> = vec![None; plan.buffers.len()];
-    for (at, step) in plan.steps.iter().enumerate().filter(|(_, step)| !matches!(step.work, Work::Zero(_))) {
+    for (at, step) in plan.steps.iter().enumerate().filter(|(_, step)| !matches!(step.work, Work::Fill(_))) {
         step.args.iter().for_each(|id| _ = filled[id.index()].get_or_insert(at));
     }
     for (at, step) in plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
@@ -30,23 +30,23 @@ pub fn find(plan: &mut Plan) {
         let over = candidates.into_iter().find(|&id| {
             let (from, to) = (&plan.buffers[id], &plan.buffers[out]);
             let dies = lives[id.index()].is_some_and(|life| life.last == at);
-            let alike = from.bytes() == to.bytes() && zeros[id.index()] == zeros[out.index()];
+            let alike = from.bytes() == to.bytes() && fills[id.index()] == fills[out.index()];
             in_arena(from) && dies && alike
         });
         plan.buffers[out].over = over;
     }
-    drop_zeros(plan);
+    drop_fills(plan);
 }
 
-/// The stretches of each buffer that steps set to 0.
-fn zeros(plan: &Plan) -> Vec<Vec<(u64, u64)>> {
-    let mut zeros = vec![vec![]; plan.buffers.len()];
+/// What steps put around the tensor in each buffer.
+fn fills(plan: &Plan) -> Vec<Vec<Fill>> {
+    let mut fills = vec![vec![]; plan.buffers.len()];
     for step in &plan.steps {
-        if let Work::Zero(stretches) = &step.work {
-            zeros[step.args[0].index()].extend(stretches);
+        if let Work::Fill(fill) = &step.work {
+            fills[step.args[0].index()].push(fill.clone());
         }
     }
-    zeros
+    fills
 }
 
 /// The buffer that a step writes, and those that it may lie over for all that the step does.
@@ -100,10 +100,10 @@ fn of_contract(contract: &Contract, arg: usize) -> bool {
     input.0 != arg && weight.0 != arg && !own.is_empty() && own.into_iter().all(same)
 }
 
-/// Takes out the steps that put zeros into what lies over zeros.
-fn drop_zeros(plan: &mut Plan) {
+/// Takes out the steps that fill what lies over the same.
+fn drop_fills(plan: &mut Plan) {
     let buffers = &plan.buffers;
-    let stays = |step: &Step| !matches!(step.work, Work::Zero(_)) || buffers[step.args[0]].over.is_none();
+    let stays = |step: &Step| !matches!(step.work, Work::Fill(_)) || buffers[step.args[0]].over.is_none();
     // How many steps stay before each.
     let mut before = vec![0];
     before.extend(plan.steps.iter().scan(0, |n, step| {

@@ -12,6 +12,7 @@ mod group;
 mod guard;
 mod in_place;
 mod index;
+mod margins;
 mod memory;
 mod offsets;
 mod order;
@@ -166,8 +167,8 @@ pub enum Work {
     Move(Move),
     /// Brings indices to where they count.
     Positions(Positions),
-    /// Sets stretches of argument 0 to 0: (first element, number of elements).
-    Zero(Vec<(u64, u64)>),
+    /// Sets stretches of argument 0 to one value.
+    Fill(Fill),
     /// The evaluation of an operator.
     Fallback(Fallback),
     /// Fails where argument 0, a bool, holds.
@@ -184,6 +185,13 @@ impl Work {
             _ => None,
         }
     }
+}
+
+/// Stretches of argument 0, each its first element and the number of its elements, and the bits of the value they are set to.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fill {
+    pub bits: u64,
+    pub stretches: Vec<(u64, u64)>,
 }
 
 /// The elements of argument 0 to places of argument 1: a stride for each dimension on both sides, and the first elements.

@@ -2,7 +2,7 @@
 
 use super::group::{Lazy, Load, Source, Value};
 use super::region::{Lowering, Padded};
-use super::{BufferId, Place, Step, Work, call};
+use super::{BufferId, Fill, Place, Step, Work, call};
 use crate::ir::ExprId;
 use crate::kernel::View;
 use crate::ops::lower::Tensor;
@@ -54,7 +54,7 @@ impl Lowering<'_> {
                 Some(output) if request.margins.iter().all(|&margin| margin == (0, 0)) => Place::Output(output),
                 _ => Place::Arena(0),
             };
-            let padded = self.padded_buffer(&whole, &request.margins, place);
+            let padded = self.padded_buffer(&whole, &request.margins, 0, place);
             self.places.insert(at, padded);
         }
         let (buffer, mut view) = self.places[&at].clone();
@@ -73,8 +73,8 @@ impl Lowering<'_> {
         call::tensor(self.module, self.module.ty(expr)).ok()
     }
 
-    /// A buffer with zeros around the tensor.
-    pub fn padded_buffer(&mut self, tensor: &Tensor, margins: &[(u64, u64)], place: Place) -> (BufferId, View) {
+    /// A buffer with elements of these bits around the tensor.
+    pub fn padded_buffer(&mut self, tensor: &Tensor, margins: &[(u64, u64)], bits: u64, place: Place) -> (BufferId, View) {
         let margin = |axis: usize| margins.get(axis).copied().unwrap_or((0, 0));
         let outer: Vec<u64> = tensor.shape.iter().enumerate().map(|(axis, dim)| dim + margin(axis).0 + margin(axis).1).collect();
         let whole = Tensor { shape: outer.clone(), dtype: tensor.dtype };
@@ -86,7 +86,7 @@ impl Lowering<'_> {
         if outer != tensor.shape {
             let stretches = gaps(&outer, &tensor.shape, margins);
             let step = Step {
-                work: Work::Zero(stretches),
+                work: Work::Fill(Fill { bits, stretches }),
                 args: vec![buffer],
                 writes: vec![true],
                 origin: self.origin,
@@ -95,7 +95,7 @@ impl Lowering<'_> {
             };
             self.plan.steps.push(step);
             let margins = (0..tensor.shape.len()).map(margin).collect();
-            self.padded.insert(buffer, Padded { view: view.clone(), margins });
+            self.padded.insert(buffer, Padded { view: view.clone(), margins, bits });
         }
         (buffer, view)
     }

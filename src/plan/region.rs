@@ -42,6 +42,8 @@ impl NotCompiled {
 pub struct Padded {
     pub view: View,
     pub margins: Vec<(u64, u64)>,
+    /// Of each element there.
+    pub bits: u64,
 }
 
 /// The work on one function.
@@ -69,7 +71,8 @@ pub struct Lowering<'a> {
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`. Where buffers
 /// lie is not known yet ([`super::arrange`]).
-/// Convolutions may be computed by Winograd's method with tiles of up to `tile` results a side. The calls and groups to avoid are left to the operators' evaluation. Errors: what keeps it from being compiled.
+/// Convolutions may be computed by Winograd's method with tiles of up to `tile` results a side. The calls and groups to avoid
+/// have no sums of products, and those named twice are left to the operators' evaluation. Errors: what keeps it from being compiled.
 pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: u64) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
@@ -253,7 +256,7 @@ impl Lowering<'_> {
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
         self.call = expr;
-        let avoided = self.avoid.contains(&self.origin);
+        let avoided = self.refused() > 1;
         let lowered = if avoided { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),
@@ -266,6 +269,11 @@ impl Lowering<'_> {
                 Ok(self.fallback((expr, why), op, &args, &outs))
             }
         }
+    }
+
+    /// How often there was no code for the group at hand. After the first time it has nests instead of sums of products.
+    pub fn refused(&self) -> usize {
+        self.avoid.iter().filter(|&&avoided| avoided == self.origin).count()
     }
 
     fn lowered(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {

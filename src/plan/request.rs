@@ -5,7 +5,7 @@
 
 use super::call;
 use crate::ir::{ExprId, ExprKind, FuncId, Module, VarId};
-use crate::ops::lower::{Call, Lower, Product, Tensor};
+use crate::ops::lower::{AxisMap, Call, Lower, Product, Tensor};
 use crate::ops::{OpDef, Table};
 use crate::types::Ty;
 use rustc_hash::FxHashMap;
@@ -216,12 +216,16 @@ pub(super) fn described<T>(module: &Module, call: ExprId, f: impl FnOnce(&Call) 
 
 /// How far the indices of the data reach before and behind each axis.
 pub fn margins(product: &Product, shape: &[u64]) -> Vec<(u64, u64)> {
-    let extents = product.extents();
-    let reach = |(map, &dim): (&crate::ops::lower::AxisMap, &u64)| {
-        let (least, most) = map.range(&extents);
+    reach(&product.data, &product.extents(), shape)
+}
+
+/// How far indices over loops of these extents reach before and behind each axis.
+pub fn reach(axes: &[AxisMap], extents: &[u64], shape: &[u64]) -> Vec<(u64, u64)> {
+    let of = |(map, &dim): (&AxisMap, &u64)| {
+        let (least, most) = map.range(extents);
         ((-least).max(0) as u64, (most - (dim as i64 - 1)).max(0) as u64)
     };
-    product.data.iter().zip(shape).map(reach).collect()
+    axes.iter().zip(shape).map(of).collect()
 }
 
 /// Enlarges margins to hold others.

@@ -74,7 +74,10 @@ pub fn kernels(plan: &Plan, told: &Told) -> String {
 
 /// The operators of a step.
 pub fn ops(step: &Step) -> String {
-    if step.ops.is_empty() { "zero".into() } else { step.ops.join("+") }
+    match &step.work {
+        Work::Fill(fill) => if fill.bits == 0 { "zero" } else { "fill" }.into(),
+        _ => step.ops.join("+"),
+    }
 }
 
 fn data_flow(plan: &Plan, step: &Step) -> String {
@@ -133,7 +136,8 @@ fn shape(buffer: &Buffer) -> String {
 fn work(work: &Work) -> Vec<String> {
     match work {
         Work::Move(moved) => vec![format!("move of {:?} elements of {} bytes", moved.dims, moved.width)],
-        Work::Zero(stretches) => vec![format!("zero {} stretches", stretches.len())],
+        Work::Fill(fill) if fill.bits == 0 => vec![format!("zero {} stretches", fill.stretches.len())],
+        Work::Fill(fill) => vec![format!("fill {} stretches with bits {:#x}", fill.stretches.len(), fill.bits)],
         Work::Positions(positions) => vec![format!("positions below {:?}", positions.lengths)],
         Work::Guard(_) => vec!["fails where it holds".into()],
         Work::Fallback(call) => vec![format!("evaluation: {}", call.why.words())],

@@ -20,7 +20,7 @@ pub fn traffic(plan: &Plan, step: &Step) -> Traffic {
     let width = |arg: usize| u64::from(plan.buffers[step.args[arg]].dtype.bits.div_ceil(8));
     let capped = |arg: usize, elements: u64| plan.buffers[step.args[arg]].bytes().min(elements.saturating_mul(width(arg)));
     match &step.work {
-        Work::Zero(stretches) => Traffic { bytes: stretches.iter().map(|(_, n)| n * width(0)).sum(), ops: 0 },
+        Work::Fill(fill) => Traffic { bytes: fill.stretches.iter().map(|(_, n)| n * width(0)).sum(), ops: 0 },
         Work::Move(moved) => Traffic { bytes: 2 * moved.dims.iter().product::<u64>() * moved.width as u64, ops: 0 },
         Work::Positions(_) | Work::Guard(_) | Work::Fallback(_) | Work::Routine(..) => Traffic { bytes: whole(), ops: 0 },
         Work::Kernel(Kernel::Nest(nest)) => {

@@ -227,10 +227,10 @@ impl Target<'_> {
         let arg = |at: usize| step.args[at].index() as u64;
         let mut words = vec![];
         match (launch, &step.work) {
-            (Launch::Zero, Work::Zero(stretches)) => {
+            (Launch::Fill, Work::Fill(fill)) => {
                 let width = u64::from(self.program.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
-                words.extend([kind::ZERO, arg(0)]);
-                list(&mut words, stretches.iter().flat_map(|&(from, n)| [(from * width) as i64, (n * width) as i64]));
+                words.extend([kind::FILL, arg(0), width, fill.bits]);
+                list(&mut words, fill.stretches.iter().flat_map(|&(from, n)| [(from * width) as i64, n as i64]));
             }
             (Launch::Move(moved), _) => {
                 words.extend([kind::MOVE, arg(0), arg(1)]);

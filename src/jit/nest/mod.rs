@@ -34,6 +34,7 @@ use super::asm::{Asm, Isa};
 use crate::kernel::{Instr, Nest, Reason};
 use generate::Gen;
 use normal::Normal;
+use shape::Shape;
 
 /// A nest's function in an assembler.
 #[derive(Clone, PartialEq, Debug)]
@@ -68,13 +69,17 @@ pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     let mut generator = Gen::new(asm, &normal);
     generator.generate(frame)?;
     let n_items = usize::try_from(generator.shape.n_items()).ok()?;
-    let item_cost_ns = cost(&normal, n_items, isa.lanes());
+    let item_cost_ns = cost(&normal, &generator.shape, n_items, isa.lanes());
     let reason = reason::of(&generator.shape, &normal, item_cost_ns * n_items as f64);
     Some(NestCode { entry, n_items, item_cost_ns, reason })
 }
 
-/// A sixth of a nanosecond for each vector instruction, and what moving the bytes takes from the second cache.
-fn cost(n: &Normal, n_items: usize, lanes: usize) -> f64 {
+/// Of an element that lies apart from that of the next lane: in a line of its own, or not.
+const APART_NS: [f64; 2] = [0.8, 0.3];
+
+/// A sixth of a nanosecond for each vector instruction, and what moving the bytes takes from the second cache, or from line to
+/// line where lanes lie apart.
+fn cost(n: &Normal, shape: &Shape, n_items: usize, lanes: usize) -> f64 {
     let points: f64 = n.dims.iter().map(|&dim| dim as f64).product();
     let reduced = n.reduced_points() as f64;
     let of_stage = |stage: &normal::Program| {
@@ -83,7 +88,19 @@ fn cost(n: &Normal, n_items: usize, lanes: usize) -> f64 {
         let moved =
             4 * (count(|instr| matches!(instr, Instr::Read(_) | Instr::ReadHalf(..) | Instr::Pick(..))) + stage.stores.len());
         let work = count(|instr| !matches!(instr, Instr::Const(..) | Instr::Folded(_) | Instr::Count)) + 3 * stage.folds.len();
-        times * (work as f64 / (6 * lanes) as f64 + moved as f64 / 100.0)
+        let reads = stage.body.instrs.iter().filter_map(|instr| match *instr {
+            Instr::Read(read) | Instr::ReadHalf(read, _) => Some(usize::from(read)),
+            _ => None,
+        });
+        let accesses = reads.map(|read| (read, 2)).chain(stage.stores.iter().map(|store| (n.n_reads + store.write, 1)));
+        let apart = accesses.map(|(at, near)| {
+            let stride = shape.lane_stride(&n.accesses[at], stage.each).unsigned_abs();
+            match stride {
+                _ if stride <= near || shape.crossing.contains(&at) => 0.0,
+                _ => APART_NS[usize::from(stride * n.accesses[at].dtype.bytes() <= 32)],
+            }
+        });
+        times * (work as f64 / (6 * lanes) as f64 + moved as f64 / 100.0 + apart.sum::<f64>())
     };
     points * n.stages.iter().map(of_stage).sum::<f64>() / n_items.max(1) as f64
 }

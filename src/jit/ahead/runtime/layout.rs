@@ -8,7 +8,7 @@
 pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 
 /// The version of all that is said here and of what words of steps mean.
-pub const VERSION: u64 = 1;
+pub const VERSION: u64 = 2;
 
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 1;
@@ -95,7 +95,7 @@ pub mod place {
 
 /// What a step does: its first word.
 pub mod kind {
-    pub const ZERO: u64 = 0;
+    pub const FILL: u64 = 0;
     pub const MOVE: u64 = 1;
     pub const POSITIONS: u64 = 2;
     pub const GUARD: u64 = 3;

@@ -64,7 +64,7 @@ impl Scratch {
 #[allow(clippy::large_enum_variant, reason = "nothing is boxed here: there is no allocator, and steps are few")]
 pub enum Step<'a> {
     Nothing,
-    Zero { at: *mut u8, stretches: &'a [i64] },
+    Fill { at: *mut u8, width: usize, bits: u64, stretches: &'a [i64] },
     Move { from: *mut u8, to: *mut u8, together: usize, dims: &'a [i64], steps: [&'a [i64]; 2] },
     Positions(Positions<'a>),
     Guard { at: *mut u8, code: u32, message: [u64; 2] },
@@ -114,7 +114,7 @@ impl<'a> Step<'a> {
     pub fn read(words: &mut Words<'a>, means: &Means, buffers: &[*mut u8], threads: usize, heap: &mut Heap) -> Option<Step<'a>> {
         let buffer = |words: &mut Words| buffers[words.number()];
         Some(match words.word() {
-            kind::ZERO => Step::Zero { at: buffer(words), stretches: words.list() },
+            kind::FILL => Step::Fill { at: buffer(words), width: words.number(), bits: words.word(), stretches: words.list() },
             kind::MOVE => {
                 let (from, to) = (buffer(words), buffer(words));
                 let from = from.wrapping_offset(words.signed() as isize);
@@ -151,10 +151,10 @@ impl<'a> Step<'a> {
     pub unsafe fn run(&self, means: &Means, pool: &Pool) -> Result<(), Fault> {
         match self {
             Step::Nothing => {}
-            Step::Zero { at, stretches } => {
+            Step::Fill { at, width, bits, stretches } => {
                 for stretch in stretches.chunks_exact(2) {
                     // SAFETY: the stretches lie in the buffer.
-                    unsafe { core::ptr::write_bytes(at.wrapping_offset(stretch[0] as isize), 0, stretch[1] as usize) };
+                    unsafe { fill(at.wrapping_offset(stretch[0] as isize), stretch[1] as usize, *width, *bits) };
                 }
             }
             Step::Move { from, to, together, dims, steps } => {
@@ -307,6 +307,24 @@ fn args<'a>(words: &mut Words, buffers: &[*mut u8], heap: &mut Heap) -> Option<A
     let args = heap.take(list.len(), core::ptr::null_mut())?;
     args.iter_mut().zip(list).for_each(|(arg, &buffer)| *arg = buffers[buffer as usize]);
     Some(args)
+}
+
+/// Sets `n` elements of `width` bytes to the low bits of `bits`.
+///
+/// # Safety
+/// The elements lie in one buffer, which nobody else uses meanwhile.
+pub unsafe fn fill(at: *mut u8, n: usize, width: usize, bits: u64) {
+    let place = |element: usize| at.wrapping_add(element * width);
+    // SAFETY: as the caller says.
+    unsafe {
+        match width {
+            _ if bits == 0 => core::ptr::write_bytes(at, 0, n * width),
+            1 => core::ptr::write_bytes(at, bits as u8, n),
+            2 => (0..n).for_each(|element| place(element).cast::<u16>().write_unaligned(bits as u16)),
+            4 => (0..n).for_each(|element| place(element).cast::<u32>().write_unaligned(bits as u32)),
+            _ => (0..n).for_each(|element| place(element).cast::<u64>().write_unaligned(bits)),
+        }
+    }
 }
 
 /// Moves elements, `together` bytes at a time; steps are in bytes.
