@@ -10,7 +10,7 @@ use super::rel::{self, RelCx, RelResult};
 use super::{Fuse, OpDef};
 use crate::diag::codes;
 use crate::ir::attrs::Arg;
-use crate::kernel::{Bin, Lane, Un, Val};
+use crate::kernel::{Bin, Cmp, Instr, Lane, Un, Val};
 use crate::tensor::{Tensor, float_max, float_min};
 use crate::types::DType;
 
@@ -182,9 +182,42 @@ pub const POWER: OpDef = OpDef {
     rules: &[rel::BROADCAST_RULES[0], rel::BROADCAST_RULES[1], "C3: dtype(lhs) is a float"],
     rel: power_rel,
     ..arith("power", "`lhs` to the power of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).", power_eval, |s| {
-        s.floats(Bin::Pow)
+        power(s).or_else(|| s.floats(Bin::Pow))
     })
 };
+
+/// A power whose exponent is a constant for which a few operations do, within what is promised of a power and the same where a
+/// number is special: a square root is a power but of -0, of which it is -0, and of negative infinity, of which it is NaN.
+fn power(s: &mut Scalar) -> Option<Val> {
+    let x = s.args[0];
+    let Instr::Const(bits, lane) = s.body.instrs[s.args[1].0 as usize] else { return None };
+    let exponent = match lane {
+        Lane::F32 => f32::from_bits(bits as u32),
+        Lane::F16 => half::f16::from_bits(bits as u16).to_f32(),
+        Lane::BF16 => half::bf16::from_bits(bits as u16).to_f32(),
+        _ => return None,
+    };
+    Some(match exponent {
+        1.0 => x,
+        2.0 => s.body.bin(Bin::Mul, x, x),
+        3.0 => {
+            let square = s.body.bin(Bin::Mul, x, x);
+            s.body.bin(Bin::Mul, square, x)
+        }
+        -1.0 => {
+            let one = s.like(0, 1.0)?;
+            s.body.bin(Bin::Div, one, x)
+        }
+        0.5 => {
+            let (zero, low, high) = (s.like(0, 0.0)?, s.like(0, f64::NEG_INFINITY)?, s.like(0, f64::INFINITY)?);
+            let without_sign = s.body.bin(Bin::Add, x, zero);
+            let root = s.body.un(Un::Sqrt, without_sign);
+            let lowest = s.body.cmp(Cmp::Eq, x, low);
+            s.body.select(lowest, high, root)
+        }
+        _ => return None,
+    })
+}
 
 fn power_rel(cx: &mut RelCx) -> RelResult {
     let lhs = cx.tensor(0)?;
