@@ -269,10 +269,22 @@ fn unit(dtype: DType) -> f64 {
     }
 }
 
-/// So many units of rounding of each element.
+/// The distance of subnormal numbers, which is that of rounding where a unit of the element is less.
+fn step(dtype: DType) -> f64 {
+    match dtype {
+        _ if !dtype.is_float() => 0.0,
+        DType::F16 => 2f64.powi(-24),
+        DType::BF16 => 2f64.powi(-133),
+        DType::F64 => f64::from_bits(1),
+        _ => 2f64.powi(-149),
+    }
+}
+
+/// So many units of rounding of each element; none of what is 0.
 fn scaled(tensor: &Tensor, units: f64) -> Vec<f64> {
-    let unit = unit(tensor.dtype());
-    tensor.to_f64s().into_iter().map(|x| if x.is_finite() { x.abs() * units * unit } else { 0.0 }).collect()
+    let (unit, step) = (unit(tensor.dtype()), step(tensor.dtype()));
+    let of = |x: f64| if x.is_finite() && x != 0.0 { x.abs() * units * unit + step } else { 0.0 };
+    tensor.to_f64s().into_iter().map(of).collect()
 }
 
 /// The operand moved by its error and by so many units of rounding.
@@ -334,7 +346,7 @@ pub fn compare(got: &[&Tensor], expected: &[&Near]) -> Result<Result<f64, Worst>
         if got.dtype() != near.value.dtype() || got.shape() != near.value.shape() {
             return Err(format!("tensor {tensor} is {}, not {}", got.type_text(), near.value.type_text()));
         }
-        let unit = unit(got.dtype());
+        let (unit, step) = (unit(got.dtype()), step(got.dtype()));
         // Integers of 64 bits are compared as such.
         let ints = (!got.dtype().is_float()).then(|| (got.to_ints(), near.value.to_ints()));
         for (at, (got_at, expected)) in got.to_f64s().into_iter().zip(near.value.to_f64s()).enumerate() {
@@ -344,6 +356,8 @@ pub fn compare(got: &[&Tensor], expected: &[&Near]) -> Result<Result<f64, Worst>
             }
             let error = near.error.as_ref().map_or(0.0, |error| error[at]);
             let times = match error {
+                // What is rounded to 0 may be rounded to the number beside it, but not to another zero.
+                0.0 if near.error.is_some() && expected == 0.0 && got_at.abs() == step => 1.0,
                 0.0 => f64::INFINITY,
                 f64::INFINITY => 0.0,
                 error => (got_at - expected).abs() / (SAFETY * error + unit * expected.abs()),
@@ -366,4 +380,28 @@ fn index_of(mut position: usize, shape: &[usize]) -> Vec<usize> {
     let mut index: Vec<usize> = shape.iter().rev().map(|&dim| (position % dim, position /= dim).0).collect();
     index.reverse();
     index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How far off `got` is of `expected`, which has so large an error.
+    fn times(got: f32, expected: f32, error: f64) -> f64 {
+        let tensor = |x: f32| Tensor::from_vec(&[1], vec![x]);
+        let near = Near { value: tensor(expected), error: Some(vec![error]) };
+        compare(&[&tensor(got)], &[&near]).unwrap().unwrap_or_else(|worst| worst.times)
+    }
+
+    #[test]
+    fn subnormal_numbers_are_as_exact_as_they_can_be() {
+        let least = f32::from_bits(1);
+        let of = |x: f32| scaled(&Tensor::from_vec(&[1], vec![x]), 6.0)[0];
+        assert!(times(least, 2.0 * least, of(2.0 * least)) <= 1.0);
+        assert!(times(least, 9.0 * least, of(9.0 * least)) > 1.0);
+        assert!(times(least, 0.0, of(0.0)) <= 1.0);
+        assert!(times(2.0 * least, 0.0, of(0.0)) > 1.0);
+        assert!(times(-0.0, 0.0, of(0.0)) > 1.0);
+        assert!(times(1.0 + 1e-5, 1.0, of(1.0)) > 1.0);
+    }
 }
