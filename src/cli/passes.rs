@@ -4,8 +4,9 @@ use super::{Console, exit};
 use crate::base::text::shortened;
 use crate::driver::optimise::{self, ON_REQUEST};
 use crate::sys;
+use std::io::IsTerminal;
 
-/// The width of the list.
+/// The width of the list in a terminal; elsewhere sentences are whole.
 const WIDTH: usize = 120;
 
 /// The passes of `relayc opt` in the order in which they run, with the lowest -O that runs each.
@@ -14,7 +15,7 @@ pub struct Args {}
 
 pub fn run(console: &Console, _args: &Args) -> u8 {
     // Written at once: who reads may stop after the first lines.
-    match sys::stdout(&list(console.is_json())) {
+    match sys::stdout(&list(console.is_json(), std::io::stdout().is_terminal())) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => {
             let diagnostics = [diagnostic];
@@ -24,7 +25,7 @@ pub fn run(console: &Console, _args: &Args) -> u8 {
     }
 }
 
-fn list(json: bool) -> String {
+fn list(json: bool, terminal: bool) -> String {
     let passes = optimise::all();
     if json {
         return passes.iter().map(|pass| format!("{}\n", optimise::object(pass))).collect();
@@ -32,7 +33,8 @@ fn list(json: bool) -> String {
     let width = passes.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
     let line = |pass: &&optimise::Pass| {
         let level = if pass.level == ON_REQUEST { "   ".to_owned() } else { format!("-O{}", pass.level) };
-        shortened(&format!("{:width$}  {level}  {}", pass.name, pass.summary()), WIDTH).to_string() + "\n"
+        let line = format!("{:width$}  {level}  {}", pass.name, pass.summary());
+        if terminal { shortened(&line, WIDTH).to_string() + "\n" } else { line + "\n" }
     };
     passes.iter().map(line).collect()
 }
