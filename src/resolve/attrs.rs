@@ -126,7 +126,10 @@ impl Resolver<'_> {
             let before = self.ast.text(call).strip_suffix(')').unwrap_or("").trim_end();
             let separator = if before.ends_with(['(', ',']) { "" } else { ", " };
             let end = Span { start: call.end - 1, end: call.end - 1, ..call };
-            self.diagnostics.push(errors::missing_attrs(name, &missing, op_span, end, separator));
+            // `None` says that an operand tells it, which only the form for open shapes has.
+            let dynamic = self.ops.find(&format!("dyn.{name}")).and_then(|op| self.ops.args(op)).unwrap_or_default();
+            let needs_value = |field: &str| dynamic.iter().any(|arg| arg.name == field);
+            self.diagnostics.push(errors::missing_attrs(name, &missing, &needs_value, op_span, (end, separator)));
         }
         let values: Option<Box<[AttrValue]>> = values.into_iter().collect();
         match values {

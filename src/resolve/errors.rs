@@ -241,8 +241,15 @@ pub(super) fn duplicate_attr(key: &str, span: Span, first: Span) -> Diagnostic {
         .also(first, "this one is ignored")
 }
 
-/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`.
-pub(super) fn missing_attrs(name: &str, fields: &[&Field], op: Span, end: Span, separator: &str) -> Diagnostic {
+/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `None` is no value of
+/// those that need one.
+pub(super) fn missing_attrs(
+    name: &str,
+    fields: &[&Field],
+    needs_value: &dyn Fn(&str) -> bool,
+    op: Span,
+    (end, separator): (Span, &str),
+) -> Diagnostic {
     let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
     let (noun, verb) = if names.len() == 1 { ("attribute", "is") } else { ("attributes", "are") };
     let message = format!("`{name}`: the {noun} {} {verb} missing", join_words(&names, "and"));
@@ -250,10 +257,12 @@ pub(super) fn missing_attrs(name: &str, fields: &[&Field], op: Span, end: Span, 
     let mut diagnostic = Diagnostic::new(codes::E0402, message).at(op, format!("needs {all}"));
     for field in fields {
         let name = field.name;
+        let value = field.kind.words().trim_end_matches(" or `None`");
         diagnostic = match field.kind {
+            _ if needs_value(name) => diagnostic.help(format!("add `{name}=…`, {value}")),
             // `None` says "find it out yourself", which is what was meant by saying nothing.
             Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts => {
-                let title = format!("add `{name}=None`, or {}", field.kind.words().trim_end_matches(" or `None`"));
+                let title = format!("add `{name}=None`, or {value}");
                 diagnostic.fix(title, end, format!("{separator}{name}=None"))
             }
             Kind::DType => diagnostic.help(format!("add `{name}=\"float32\"`, or another dtype in quotes")),
