@@ -331,11 +331,11 @@ impl Compiled {
         &self,
         session: &mut Session,
         inputs: &[impl AsRef<[u8]>],
-        outputs: &mut [Vec<u8>],
+        outputs: &mut [impl AsMut<[u8]>],
         before: Follow,
     ) -> Result<(), Box<Diagnostic>> {
         let inputs: Vec<&[u8]> = inputs.iter().map(AsRef::as_ref).collect();
-        let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(|bytes| &mut bytes[..]).collect();
+        let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(AsMut::as_mut).collect();
         let steps = &self.program.plan.steps;
         session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
             if let Some(next) = steps.get(step) {

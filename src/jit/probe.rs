@@ -7,6 +7,7 @@ use super::asm::{Asm, Cond, Isa, Mem, Op, R, V};
 use super::cpu::Cpu;
 use super::memory::{Code, CodeError, Function};
 use super::pool::{Pool, part};
+use super::region::Region;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -54,6 +55,9 @@ struct Line {
 
 const LINE: usize = size_of::<Line>();
 
+/// Regions of whole large pages begin at one.
+const LARGE_PAGE: usize = 2 << 20;
+
 /// The kernels of one instruction set.
 pub struct Probe {
     isa: Isa,
@@ -93,7 +97,7 @@ impl Probe {
         rate(clock, source.len() * LINE, |turns| {
             pool.run(pool.n_threads(), &|_, parts| {
                 for index in parts {
-                    let mine = &source[part(source.len(), index, pool.n_threads())];
+                    let mine = &source.get()[part(source.len(), index, pool.n_threads())];
                     // SAFETY: the loop reads `mine`, whose size is a multiple of what a turn reads and not 0.
                     unsafe { self.read.get()(mine.as_ptr(), size_of_val(mine) as u64, turns) }
                 }
@@ -110,10 +114,10 @@ impl Probe {
         rate(clock, 2 * source.len() * LINE, |turns| {
             pool.run(pool.n_threads(), &|_, parts| {
                 for index in parts {
-                    let from = &source[share(index)];
-                    let mut to = targets[index].lock().unwrap_or_else(PoisonError::into_inner);
-                    // SAFETY: source and target are as long as each other.
-                    unsafe { self.stream.get()(from.as_ptr(), to.as_mut_ptr(), size_of_val(from) as u64, turns) }
+                    let from = &source.get()[share(index)];
+                    let to = targets[index].lock().unwrap_or_else(PoisonError::into_inner);
+                    // SAFETY: source and target are as long as each other, and the target is this thread's.
+                    unsafe { self.stream.get()(from.as_ptr(), to.start(), size_of_val(from) as u64, turns) }
                 }
             });
         })
@@ -128,9 +132,36 @@ pub fn set_sizes(cpu: &Cpu) -> [(&'static str, usize); 4] {
     [("L1", cpu.l1d / 2), ("L2", cpu.l2 / 2), ("L3", l3), ("memory", memory)]
 }
 
+/// Lines as what is run has them: in a region, which lies in large pages where the system has them. In small ones, of which
+/// each lies anywhere in memory, a cache keeps less than its size, and a stream is slower by up to a third.
+struct Lines {
+    region: Region,
+    n: usize,
+}
+
+impl Lines {
+    fn len(&self) -> usize {
+        self.n
+    }
+
+    fn start(&self) -> *mut Line {
+        self.region.start().cast()
+    }
+
+    fn get(&self) -> &[Line] {
+        // SAFETY: the region has room for so many lines, all of its bytes are written, and nothing writes what is read.
+        unsafe { std::slice::from_raw_parts(self.start(), self.n) }
+    }
+}
+
 /// Lines of about `bytes`, at least one for each part. They are written, since pages that never were are one page of zeros.
-fn lines(bytes: usize, n_parts: usize) -> Vec<Line> {
-    vec![Line { _bytes: [1; LINE] }; (bytes / LINE).max(n_parts)]
+fn lines(bytes: usize, n_parts: usize) -> Lines {
+    let n = (bytes / LINE).max(n_parts);
+    let region = Region::new((n * LINE).next_multiple_of(LARGE_PAGE)).expect("there is memory for a probe");
+    let lines = Lines { region, n };
+    // SAFETY: the region has room for so many lines.
+    unsafe { std::ptr::write_bytes(lines.start(), 1, n) };
+    lines
 }
 
 /// Doubles the number of turns until a sample is long enough, then takes samples.
