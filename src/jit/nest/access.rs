@@ -56,6 +56,17 @@ impl Gen<'_> {
         self.read_lanes(access, &lanes, dst)
     }
 
+    /// The address of an access that is a whole vector in memory, as an instruction can read it, from a pointer that stays.
+    pub fn whole_vector(&mut self, access: usize, point: &Point) -> Option<Mem> {
+        let dtype = self.n.accesses[access].dtype;
+        let stays = self.groups[self.places[access].0].register.is_some();
+        if !stays || dtype == DType::BOOL || dtype.bytes() != 4 || self.crossed.iter().any(|crossed| crossed.0 == access) {
+            return None;
+        }
+        let lanes = self.place(access, point)?;
+        (lanes.stride == 1 && lanes.n == self.lanes && !lanes.tail).then_some(lanes.first)
+    }
+
     /// Reads lanes that lie at regular steps.
     pub fn read_lanes(&mut self, access: usize, lanes: &Lanes, dst: V) -> Option<()> {
         if self.n.accesses[access].dtype == DType::BOOL {

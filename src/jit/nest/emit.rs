@@ -24,6 +24,8 @@ pub enum Loc {
     Mask(K),
     /// A mask of half as many lanes.
     HalfMask(K),
+    /// A whole vector of an argument, which the one instruction that wants it reads itself.
+    Mem(Mem),
 }
 
 /// Where a body runs.
@@ -40,7 +42,7 @@ pub struct Point {
 /// What a run finds and where its folds go.
 pub struct Body<'b> {
     /// Values that are computed already, by instruction; `Nowhere` for the others.
-    pub pinned: Option<&'b Vec<Loc>>,
+    pub pinned: Option<&'b [Loc]>,
     pub accumulators: Option<(&'b Accumulators, usize)>,
 }
 
@@ -96,25 +98,11 @@ impl Gen<'_> {
     /// Runs the invariant instructions that others need, and keeps what they need in at most `budget` registers; the rest
     /// goes to the stack. Constants that stand where an instruction takes no memory get registers as well.
     pub fn hoist(&mut self, program: &Program, invariant: &[bool], point: &Point, budget: usize) -> Option<Vec<Loc>> {
-        let mut needed = vec![false; invariant.len()];
-        for (_, instr) in program.body.instrs.iter().enumerate().filter(|&(at, _)| !invariant[at]) {
-            instr.operands().for_each(|val| needed[val.0 as usize] |= invariant[val.0 as usize]);
-        }
-        // What is stored or folded is computed where it is needed, from what is kept.
-        let select: Vec<bool> = program.body.instrs.iter().zip(invariant).map(|(instr, &is)| is && !is_free(*instr)).collect();
-        let mut run = self.begin(program, &select, None, point);
-        for (at, uses) in run.uses.iter_mut().enumerate() {
-            if needed[at] && select[at] {
-                uses.push(END);
-            }
-        }
-        self.instructions(program, &select, point, &mut run)?;
+        let (needed, select) = needed(program, invariant, None);
+        let run = self.hoisting(program, (&needed, &select), None, point)?;
         let mut pinned = vec![Loc::Nowhere; invariant.len()];
         let mut left = budget;
-        for at in 0..pinned.len() {
-            if !(needed[at] && select[at]) {
-                continue;
-            }
+        for at in (0..pinned.len()).filter(|&at| needed[at] && select[at]) {
             pinned[at] = match run.at[at] {
                 Loc::Reg(register) if left > 0 => {
                     left -= 1;
@@ -133,6 +121,38 @@ impl Gen<'_> {
         Some(pinned)
     }
 
+    /// What is the same for all rows of a tile, computed once for them, and where it is; nothing is done where too few registers
+    /// would be left for the rest. What is pinned already is not computed again.
+    pub fn share(&mut self, program: &Program, shared: &[bool], pinned: &[Loc], point: &Point) -> Option<Vec<Loc>> {
+        let (needed, select) = needed(program, shared, Some(pinned));
+        let n = (0..select.len()).filter(|&at| needed[at] && select[at]).count();
+        if n > self.pin_budget() {
+            return Some(Vec::new());
+        }
+        let run = self.hoisting(program, (&needed, &select), Some(pinned), point)?;
+        let keep = |at: usize| if needed[at] && select[at] { run.at[at] } else { Loc::Nowhere };
+        Some((0..select.len()).map(keep).collect())
+    }
+
+    /// Runs what is selected; what is needed afterwards keeps its place.
+    fn hoisting(
+        &mut self,
+        program: &Program,
+        (needed, select): (&[bool], &[bool]),
+        pinned: Option<&[Loc]>,
+        point: &Point,
+    ) -> Option<Run> {
+        let mut run = self.begin(program, select, pinned, point);
+        for (at, uses) in run.uses.iter_mut().enumerate() {
+            if needed[at] && select[at] {
+                uses.push(END);
+            }
+        }
+        self.instructions(program, select, point, &mut run)?;
+        Some(run)
+    }
+
+    /// Constants that stand where an instruction takes no memory, as long as there are registers.
     fn pin_constants(&mut self, program: &Program, invariant: &[bool], pinned: &mut [Loc], mut left: usize) -> Option<()> {
         for (at, instr) in program.body.instrs.iter().enumerate() {
             let first = match *instr {
@@ -141,15 +161,40 @@ impl Gen<'_> {
                 Instr::Select(_, _, other) => other,
                 _ => continue,
             };
-            let Instr::Const(bits, lane) = program.body.instrs[first.0 as usize] else { continue };
-            if lane.is_half() || invariant[at] || left == 0 || pinned[first.0 as usize] != Loc::Nowhere {
+            if !invariant[at] {
+                self.pin_constant(program, first, pinned, &mut left)?;
+            }
+        }
+        Some(())
+    }
+
+    /// Other constants, in registers that nothing else would have: a load is what a short loop has least of.
+    pub fn pin_operands(&mut self, program: &Program, invariant: &[bool], pinned: &mut [Loc], budget: usize) -> Option<()> {
+        let taken = pinned.iter().filter(|loc| matches!(loc, Loc::Reg(_))).count();
+        let mut left = budget.saturating_sub(taken);
+        for (at, instr) in program.body.instrs.iter().enumerate().filter(|&(at, _)| !invariant[at]) {
+            // A shift wants to know its count.
+            let shift = matches!(instr, Instr::Bin(Bin::Shl | Bin::ShrSigned | Bin::ShrUnsigned, ..));
+            if shift || is_of_halves(program, at) {
                 continue;
             }
-            left -= 1;
-            let register = self.take_register()?;
-            self.asm.splat_bits(register, bits as u32);
-            pinned[first.0 as usize] = Loc::Reg(register);
+            for val in instr.operands() {
+                self.pin_constant(program, val, pinned, &mut left)?;
+            }
         }
+        Some(())
+    }
+
+    fn pin_constant(&mut self, program: &Program, val: Val, pinned: &mut [Loc], left: &mut usize) -> Option<()> {
+        let at = val.0 as usize;
+        let Instr::Const(bits, lane) = program.body.instrs[at] else { return Some(()) };
+        if lane.is_half() || *left == 0 || pinned[at] != Loc::Nowhere {
+            return Some(());
+        }
+        *left -= 1;
+        let register = self.take_register()?;
+        self.asm.splat_bits(register, bits as u32);
+        pinned[at] = Loc::Reg(register);
         Some(())
     }
 
@@ -188,8 +233,8 @@ impl Gen<'_> {
         Some(())
     }
 
-    fn begin(&self, program: &Program, select: &[bool], pinned: Option<&Vec<Loc>>, point: &Point) -> Run {
-        let mut at = pinned.cloned().unwrap_or_else(|| vec![Loc::Nowhere; select.len()]);
+    fn begin(&self, program: &Program, select: &[bool], pinned: Option<&[Loc]>, point: &Point) -> Run {
+        let mut at = pinned.map_or_else(|| vec![Loc::Nowhere; select.len()], <[Loc]>::to_vec);
         let mut uses = vec![Vec::new(); select.len()];
         for (place, instr) in program.body.instrs.iter().enumerate() {
             if at[place] == Loc::Nowhere {
@@ -247,6 +292,10 @@ impl Gen<'_> {
                 self.spread_half(SCRATCH[scratch], mask);
                 SCRATCH[scratch]
             }
+            Loc::Mem(mem) => {
+                self.asm.load(SCRATCH[scratch], mem);
+                SCRATCH[scratch]
+            }
             Loc::Nowhere => {
                 self.asm.refuse(WHAT, "a value is read that is nowhere");
                 SCRATCH[scratch]
@@ -257,6 +306,7 @@ impl Gen<'_> {
     pub fn operand(&mut self, run: &Run, val: Val) -> Rm {
         match run.at[val.0 as usize] {
             Loc::Slot(slot) => Rm::Mem(Mem::at(R::RSP, slot)),
+            Loc::Mem(mem) => Rm::Mem(mem),
             Loc::Const(bits) => self.asm.splat_bits_rm(bits),
             Loc::Quad(bits) => self.asm.splat_quads_rm(bits),
             Loc::Reg(register) => Rm::Reg(register),
@@ -292,7 +342,7 @@ impl Gen<'_> {
             Loc::Reg(register) => self.free |= 1 << register.0,
             Loc::Mask(K(mask)) | Loc::HalfMask(K(mask)) => self.free_masks |= 1 << mask,
             Loc::Slot(slot) => self.spare_slots.push(slot),
-            Loc::Nowhere | Loc::Const(_) | Loc::Quad(_) => (),
+            Loc::Nowhere | Loc::Const(_) | Loc::Quad(_) | Loc::Mem(_) => (),
         }
         run.at[at] = Loc::Nowhere;
     }
@@ -344,6 +394,10 @@ impl Gen<'_> {
         match program.body.instrs[at] {
             Instr::Const(..) | Instr::Folded(_) | Instr::Count | Instr::ReadHalf(..) => Some(()),
             Instr::Read(read) => {
+                if let Some(mem) = self.read_by_its_use(program, usize::from(read), point, run) {
+                    run.at[at] = Loc::Mem(mem);
+                    return Some(());
+                }
                 let dst = self.fresh(program, run)?;
                 self.read(usize::from(read), point, dst)
             }
@@ -360,6 +414,15 @@ impl Gen<'_> {
             Instr::Cmp(op, a, b) => self.compare(program, op, [a, b], run),
             Instr::Select(condition, then, other) => self.choose(program, [condition, then, other], run),
         }
+    }
+
+    /// Where a read is a whole vector that a single instruction wants, which can as well read it itself. Nothing is stored before.
+    fn read_by_its_use(&mut self, program: &Program, access: usize, point: &Point, run: &Run) -> Option<Mem> {
+        let &[user] = &run.uses[run.now][..] else { return None };
+        let takes_memory =
+            matches!(program.body.instrs.get(user)?, Instr::Bin(..) | Instr::Fma(..)) && !is_of_halves(program, user);
+        takes_memory.then_some(())?;
+        self.whole_vector(access, point)
     }
 
     fn unary(&mut self, program: &Program, op: Un, a: Val, run: &mut Run) -> Option<()> {
@@ -434,7 +497,7 @@ impl Gen<'_> {
             return Some(());
         }
         let (op, commutes) = machine_op(op, if float { Lane::F32 } else { Lane::I32 })?;
-        let in_memory = |val: Val| matches!(run.at[val.0 as usize], Loc::Const(_) | Loc::Slot(_));
+        let in_memory = |val: Val| matches!(run.at[val.0 as usize], Loc::Const(_) | Loc::Slot(_) | Loc::Mem(_));
         let (a, b) = if commutes && in_memory(a) && !in_memory(b) { (b, a) } else { (a, b) };
         let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
         let dst = self.result(program, run)?;
@@ -566,6 +629,26 @@ pub fn only_chooses(program: &Program, run: &Run) -> bool {
         Some(Instr::Select(condition, then, other)) => condition.0 == own && then.0 != own && other.0 != own,
         _ => false,
     })
+}
+
+/// Which of the invariant instructions others need, and which of them are to be computed for that: all but what is pinned already.
+fn needed(program: &Program, invariant: &[bool], pinned: Option<&[Loc]>) -> (Vec<bool>, Vec<bool>) {
+    let instrs = &program.body.instrs;
+    let known = |at: usize| pinned.is_some_and(|pinned| pinned[at] != Loc::Nowhere);
+    let mut needed = vec![false; invariant.len()];
+    for (_, instr) in instrs.iter().enumerate().filter(|&(at, _)| !invariant[at] && !known(at)) {
+        instr.operands().for_each(|val| needed[val.0 as usize] |= invariant[val.0 as usize]);
+    }
+    let mut select = vec![false; invariant.len()];
+    let mut wanted = needed.clone();
+    for at in (0..instrs.len()).rev() {
+        // What is stored or folded is computed where it is needed, from what is kept.
+        select[at] = wanted[at] && invariant[at] && !known(at) && !is_free(instrs[at]);
+        if select[at] {
+            instrs[at].operands().for_each(|val| wanted[val.0 as usize] = true);
+        }
+    }
+    (needed, select)
 }
 
 /// Whether an instruction makes or takes lanes of 64 bits, or is otherwise none of lanes of 32 bits.

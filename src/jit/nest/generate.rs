@@ -80,6 +80,9 @@ fn stage_words(at: usize, program: &Program, n: &Normal) -> String {
 /// Vector registers that no value lives in: for operands that come from memory, and for what takes several steps.
 pub const SCRATCH: [V; 2] = [V(0), V(1)];
 
+/// Fewer steps of a walk than these are few.
+const FEW: u64 = 4;
+
 /// A mask that no value lives in, on AVX-512.
 pub const SCRATCH_MASK: K = K(2);
 
@@ -222,10 +225,13 @@ impl<'a> Gen<'a> {
         let (top, out) = (self.asm.label(), self.asm.label());
         let inside = if self.inside { "" } else { ", windows clipped" };
         self.asm.mark(format!("loop over the walk, {steps} steps a tile{inside}"));
-        self.asm.bind(top);
         let number = self.get_left(left);
         self.asm.cmp_ri(number, (steps * step) as i32);
         self.asm.jcc(Cond::L, out);
+        if steps > 1 {
+            self.asm.align(32);
+        }
+        self.asm.bind(top);
         self.asm.sub_ri(number, (steps * step) as i32);
         self.put_left(left);
         let tile = self.tile(steps as usize, tail);
@@ -237,7 +243,9 @@ impl<'a> Gen<'a> {
         if self.clips_walk() && !self.inside {
             self.bump(self.walk_index, 1);
         }
-        self.asm.jmp(top);
+        let number = self.get_left(left);
+        self.asm.cmp_ri(number, (steps * step) as i32);
+        self.asm.jcc(Cond::GE, top);
         self.asm.bind(out);
         Some(())
     }
@@ -246,7 +254,7 @@ impl<'a> Gen<'a> {
     fn segments(&self, walk: usize, extent: u64) -> Vec<Segment> {
         if !self.clips_walk() {
             // Chunks are whole tiles but for the last one, so only what is left of the whole is left of a chunk.
-            let longest = self.shape.chunk.map_or(extent, |chunk| chunk.0);
+            let longest = self.shape.chunk.map_or(extent, |chunk| chunk.steps);
             return vec![Segment { first: 0, longest, inside: true }];
         }
         let (low, high) = self.inside_walk(walk, extent);
@@ -267,11 +275,10 @@ impl<'a> Gen<'a> {
         }
         match self.shape.chunk {
             None => self.asm.mov_ri(R::RAX, segment.longest as i64),
-            Some((chunk, last)) => {
-                let at = self.shape.outer.len() - 1;
-                let (index, n) = (self.items.index[at], self.shape.outer[at].extent);
-                self.asm.mov_ri(R::RAX, chunk as i64);
-                self.asm.mov_ri(R::RDX, last as i64);
+            Some(chunk) => {
+                let (index, n) = (self.items.index[chunk.outer], self.shape.outer[chunk.outer].extent);
+                self.asm.mov_ri(R::RAX, chunk.steps as i64);
+                self.asm.mov_ri(R::RDX, chunk.last as i64);
                 self.asm.mov_rm(R::RCX, Mem::at(R::RSP, index));
                 self.asm.cmp_ri(R::RCX, n as i32 - 1);
                 self.asm.cmov(Cond::E, R::RAX, R::RDX);
@@ -320,9 +327,14 @@ impl<'a> Gen<'a> {
         // Transposing takes all registers.
         let budget = if self.shape.crossing.is_empty() { self.pin_budget() / row.len() } else { 0 };
         let mut pinned = Vec::new();
-        for vector in row {
+        for &vector in &row {
             let point = Point { vector, reduced: Vec::new(), each: program.each, index: 0 };
             pinned.push(self.hoist(program, &invariant, &point, budget)?);
+        }
+        // A few steps of a walk use a constant less often than it costs to have it in a register.
+        let step = if self.shape.walks_lanes() { self.lanes as u64 } else { 1 };
+        if let ([pinned], true) = (&mut pinned[..], self.shape.walk_extent(self.n) >= FEW * step) {
+            self.pin_operands(program, &invariant, pinned, budget)?;
         }
         Some(pinned)
     }
@@ -351,7 +363,7 @@ impl<'a> Gen<'a> {
                 let point = Point { vector, reduced: Vec::new(), each: program.each, index };
                 let pinned = match hoisted.len() {
                     0 => None,
-                    len => Some(&hoisted[index % len]),
+                    len => Some(&hoisted[index % len][..]),
                 };
                 self.run(program, &point, Body { pinned, accumulators: None })?;
             }
@@ -360,8 +372,19 @@ impl<'a> Gen<'a> {
         Some(())
     }
 
-    /// Which instructions do not change while the accesses that vary do: also none that reads what the stage writes.
+    /// Which instructions do not change while the accesses that vary do: also none that reads what the stage writes. Folds are
+    /// those of one point.
     pub fn invariant(&self, program: &Program, varies: &dyn Fn(usize) -> bool) -> Vec<bool> {
+        self.unchanged(program, varies, true)
+    }
+
+    /// As [`Gen::invariant`], for what is the same in all rows of a tile, each of which has folds of its own.
+    pub fn same_in_rows(&self, program: &Program) -> Vec<bool> {
+        let varies = |access: usize| self.shape.walk.is_none_or(|walk| self.n.accesses[access].kept[walk] != 0);
+        self.unchanged(program, &varies, false)
+    }
+
+    fn unchanged(&self, program: &Program, varies: &dyn Fn(usize) -> bool, folded: bool) -> Vec<bool> {
         let written = |arg: usize| program.stores.iter().any(|s| self.n.accesses[self.n.n_reads + s.write].arg == arg);
         let mut invariant: Vec<bool> = Vec::with_capacity(program.body.instrs.len());
         for instr in &program.body.instrs {
@@ -374,6 +397,7 @@ impl<'a> Gen<'a> {
                     let access = usize::from(read);
                     invariant[at.0 as usize] && !varies(access) && !written(self.n.accesses[access].arg)
                 }
+                Instr::Folded(_) => folded,
                 _ => instr.operands().all(|val| invariant[val.0 as usize]),
             });
         }

@@ -15,6 +15,8 @@ pub struct Stage<'s> {
     program: &'s Program,
     tile: &'s [Vector],
     pinned: &'s [Vec<Loc>],
+    /// What is the same in all rows of the tile at each point, where there are several.
+    shared: Option<Vec<bool>>,
     accumulators: &'s Accumulators,
 }
 
@@ -32,7 +34,8 @@ impl Gen<'_> {
             let point = Point { vector, reduced: Vec::new(), each: true, index };
             pinned.push(self.hoist(program, &invariant, &point, budget)?);
         }
-        let stage = Stage { program, tile, pinned: &pinned, accumulators: &accumulators };
+        let shared = (lane_reduced && tile.len() > 1).then(|| self.same_in_rows(program));
+        let stage = Stage { program, tile, pinned: &pinned, shared, accumulators: &accumulators };
         if lane_reduced {
             self.reduce_along_lanes(&stage)?;
         } else if self.n.reduce.iter().any(|dim| dim.clip.is_some()) {
@@ -58,13 +61,24 @@ impl Gen<'_> {
     }
 
     pub fn run_at(&mut self, stage: &Stage, set: usize, reduced: Vec<(usize, i64)>, lane: i64, tail: bool) -> Option<()> {
-        for (index, &vector) in stage.tile.iter().enumerate() {
+        let at = |index: usize| {
+            let vector = stage.tile[index];
             let vector = Vector { lane: vector.lane + lane, tail: vector.tail || tail, ..vector };
-            let point = Point { vector, reduced: reduced.clone(), each: true, index };
+            Point { vector, reduced: reduced.clone(), each: true, index }
+        };
+        let shared = match &stage.shared {
+            Some(shared) => self.share(stage.program, shared, &stage.pinned[0], &at(0))?,
+            None => Vec::new(),
+        };
+        for (index, own) in stage.pinned.iter().enumerate() {
+            let mut pinned = own.clone();
+            for (pinned, &shared) in pinned.iter_mut().zip(&shared).filter(|(_, shared)| **shared != Loc::Nowhere) {
+                *pinned = shared;
+            }
             let accumulators = Some((stage.accumulators, set % stage.accumulators.sets));
-            self.run(stage.program, &point, Body { pinned: Some(&stage.pinned[index]), accumulators })?;
+            self.run(stage.program, &at(index), Body { pinned: Some(&pinned), accumulators })?;
         }
-        Some(())
+        self.unpin(vec![shared])
     }
 
     /// All points of unclipped windows. Few points become straight code; otherwise the innermost dimension is a loop of a

@@ -9,7 +9,8 @@
 //! **Walk**: where the lane dimension fills more than a few vectors, the inner loop goes along it; else along the next kept
 //! dimension, with all vectors of the lane dimension in each step. What is left of the kept dimensions are items; a walk is cut
 //! into chunks where there are few items, at whole tiles, so that the same instructions compute each point however items are
-//! shared among threads. A walk along which windows are clipped is taken in three parts, of which the inner one has whole windows.
+//! shared among threads. A long walk that reads along the lanes what the next item reads again (a bias for each column) is cut too,
+//! all items of one chunk before the next, so that it is read from the first cache. A walk along which windows are clipped is taken in three parts, of which the inner one has whole windows.
 //!
 //! **Crossing**: an elementwise nest may read along one dimension and write along another. Lanes lie along the write; the walk
 //! goes along the read, and as many of its steps as there are lanes are read as whole vectors and transposed in registers.
@@ -33,6 +34,14 @@ pub struct Outer {
     pub scale: u64,
 }
 
+/// How a walk is cut: steps of a chunk, and of the last one; where among the items' dimensions its own is.
+#[derive(Clone, Copy, Debug)]
+pub struct Chunk {
+    pub steps: u64,
+    pub last: u64,
+    pub outer: usize,
+}
+
 #[derive(Debug)]
 pub struct Shape {
     pub lane: LaneDim,
@@ -49,8 +58,8 @@ pub struct Shape {
     pub crossing: Vec<usize>,
     /// Whether items go along the lane dimension, `vectors` at a time, while the walk goes elsewhere.
     pub blocks: bool,
-    /// Where the walk is cut: steps of a chunk, and of the last one.
-    pub chunk: Option<(u64, u64)>,
+    /// Where the walk is cut.
+    pub chunk: Option<Chunk>,
     /// What an element costs with each dimension that may hold the lanes.
     pub prices: Vec<(LaneDim, f64)>,
 }
@@ -58,9 +67,11 @@ pub struct Shape {
 /// More vectors of the lane dimension than this are walked along.
 const SIDE_BY_SIDE: u64 = 4;
 /// Where lanes are reduced, rows are computed side by side, one for so many lanes: while one waits for its fold, others go on. More
-/// would have no registers; of longer rows there are fewer, so that all of them stay in the first cache.
+/// would have no registers; of longer rows there are fewer, so that all of them stay in the first cache: more than two only if it
+/// also holds all that is read and written along them.
 const LANES_PER_ROW: usize = 4;
 const ROWS_ELEMENTS: u64 = 4096;
+const ROWS_BYTES: u64 = 24 << 10;
 /// Elements of a cache line.
 const LINE: usize = 16;
 /// A transposed element costs about as much as so many others.
@@ -70,6 +81,10 @@ const CROSSED: usize = 24;
 /// Elements of a chunk, about, and how many items are enough to be shared out.
 const CHUNK: u64 = 8192;
 const ENOUGH_ITEMS: u64 = 32;
+/// What is read again stays in the first cache if all that is moved in between is at most so many bytes, half of the least one there is.
+const RETURNING: u64 = 16 << 10;
+/// Where all that is moved exceeds the caches, to begin at another row each few thousand bytes costs more than it saves.
+const CACHED: u64 = 8 << 20;
 
 impl Shape {
     pub fn new(n: &Normal, lanes: usize) -> Shape {
@@ -152,7 +167,9 @@ impl Shape {
         }
         if let LaneDim::Reduced(_) = self.lane {
             let most = lanes / LANES_PER_ROW;
-            return (1..=most).rev().find(|&rows| rows as u64 * n.reduced_points() <= ROWS_ELEMENTS).unwrap_or(1);
+            let fits =
+                |rows: u64| rows * n.reduced_points() <= ROWS_ELEMENTS && (rows <= 2 || self.bytes_along(n, rows) <= ROWS_BYTES);
+            return (1..=most).rev().find(|&rows| rows.is_power_of_two() && fits(rows as u64)).unwrap_or(1);
         }
         let length: usize = n.stages.iter().map(|stage| stage.body.instrs.len()).sum();
         let steps = match length {
@@ -163,10 +180,26 @@ impl Shape {
         (steps / self.vectors).max(1)
     }
 
+    /// Bytes of so many rows along the reduced dimensions: of what each has for itself, and of what they have in common.
+    fn bytes_along(&self, n: &Normal, rows: u64) -> u64 {
+        let along = n.accesses.iter().filter(|access| access.reduced.iter().any(|&stride| stride != 0));
+        let bytes = along.map(|access| {
+            let own = self.walk.is_some_and(|walk| access.kept[walk] != 0);
+            n.reduced_points() * access.dtype.bytes() * if own { rows } else { 1 }
+        });
+        bytes.sum()
+    }
+
     /// Cuts the walk into chunks of whole tiles where items are few.
     fn cut(&mut self, n: &Normal, lanes: u64) {
         let Some(walk) = self.walk else { return };
         let (items, extent) = (self.n_items(), n.dims[walk]);
+        if let Some(chunk) = self.returning(n, lanes) {
+            let chunks = extent.div_ceil(chunk);
+            self.outer.insert(0, Outer { dim: walk, extent: chunks, scale: chunk });
+            self.chunk = Some(Chunk { steps: chunk, last: extent - (chunks - 1) * chunk, outer: 0 });
+            return;
+        }
         // A walk along which windows are clipped has other code at its ends.
         let clipped = n.reduce.iter().any(|dim| dim.clip.is_some_and(|clip| clip.dim == walk));
         if items == 0 || items >= ENOUGH_ITEMS || clipped {
@@ -183,9 +216,25 @@ impl Shape {
         let chunk = (CHUNK / per_point.max(1)).max(1).next_multiple_of(tile);
         if extent > chunk {
             let chunks = extent.div_ceil(chunk);
+            self.chunk = Some(Chunk { steps: chunk, last: extent - (chunks - 1) * chunk, outer: self.outer.len() });
             self.outer.push(Outer { dim: walk, extent: chunks, scale: chunk });
-            self.chunk = Some((chunk, extent - (chunks - 1) * chunk));
         }
+    }
+
+    /// The chunk of an elementwise walk along the lanes of which the next items read something again, if the whole of what an item
+    /// moves would drive that from the first cache.
+    fn returning(&self, n: &Normal, lanes: u64) -> Option<u64> {
+        let (walk, next) = (self.walk.filter(|_| self.walks_lanes())?, self.outer.last()?);
+        let along = |access: &&Access| access.kept[walk] != 0;
+        let again = n.accesses[..n.n_reads].iter().filter(along).any(|access| access.kept[next.dim] == 0);
+        let bytes = |access: &Access| n.dims[walk] * access.dtype.bytes();
+        let item: u64 = n.accesses.iter().filter(along).map(bytes).sum();
+        let each = n.stages.iter().all(|stage| stage.folds.is_empty()) && n.reduce.is_empty();
+        if !each || !again || item <= RETURNING || item.saturating_mul(self.n_items()) > CACHED {
+            return None;
+        }
+        let chunk = n.dims[walk].div_ceil(item.div_ceil(RETURNING)).next_multiple_of(self.unroll as u64 * lanes);
+        (chunk < n.dims[walk]).then_some(chunk)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Random nests against the reference, in fenced buffers, on every instruction set there is.
 
+mod again;
 mod picked;
 
 use super::reference::compute;
