@@ -7,6 +7,7 @@ mod build;
 mod check;
 mod compiled;
 mod completions;
+mod deadline;
 mod diff;
 mod doctor;
 mod exit;

@@ -4,10 +4,21 @@ use super::Console;
 use indicatif::ProgressBar;
 use std::io::IsTerminal;
 use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 const PATIENCE: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
+
+/// The spinner that is shown, for who has something else to say.
+static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
+
+/// Takes the spinner away, if there is one.
+pub fn stop() {
+    if let Some(bar) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        bar.finish_and_clear();
+    }
+}
 
 /// Does the work, showing `what` while it takes longer than half a second.
 pub fn spin<T>(console: &Console, what: &'static str, work: impl FnOnce() -> T) -> T {
@@ -22,9 +33,10 @@ pub fn spin<T>(console: &Console, what: &'static str, work: impl FnOnce() -> T) 
             }
             let bar = ProgressBar::new_spinner().with_message(what);
             bar.enable_steady_tick(TICK);
+            *SHOWN.lock().unwrap_or_else(PoisonError::into_inner) = Some(bar);
             // The sender goes when the work is done, whether it returned or panicked.
             let _ = wait.recv();
-            bar.finish_and_clear();
+            stop();
         });
         let result = work();
         drop(done);

@@ -2,6 +2,7 @@
 
 mod artifact;
 
+use super::deadline::{self, Teller};
 use super::{Console, compiled, exit, progress, seconds};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
@@ -63,7 +64,7 @@ pub struct Args {
     /// Print a stage of the compilation in place of running.
     #[arg(long, value_enum, value_name = "STAGE")]
     emit: Option<compiled::Stage>,
-    /// Give up after so many seconds.
+    /// Give up when running takes more than so many seconds, wherever it is then.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
 }
@@ -112,7 +113,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     let sources = program.sources.clone();
     let result = seers(args, &program).and_then(|seers| {
         let (entry, bound) = prepare(args, &mut program)?;
-        execute(console, args, settings.as_ref(), program, &Running { entry, seers, start }, bound)
+        execute(console, args, settings.as_ref(), program, &Running { entry, seers, sources: &sources, start }, bound)
     });
     match result {
         Ok(()) => exit::FINE,
@@ -162,9 +163,10 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
 }
 
 /// What a run has beside its program.
-struct Running {
+struct Running<'a> {
     entry: Entry,
     seers: Vec<(Engine, Arc<Steps>)>,
+    sources: &'a Sources,
     start: Instant,
 }
 
@@ -213,25 +215,28 @@ fn execute(
     let ready = Instant::now();
     let limits = limits(args, ready);
     let failed = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
+    let only = |diagnostic| vec![diagnostic];
+    let teller = Teller { console, sources: running.sources, failed: &only };
     if args.engine == Engine::Both {
         // A difference is no failure of the program.
         let differs = |diagnostic: Diagnostic| Failed { running: diagnostic.code != codes::E0508, diagnostics: vec![diagnostic] };
-        let compared = progress::spin(console, "comparing", || compared(args, settings, &program, &bound, limits.clone()));
-        let (words, anything) = compared.map_err(differs)?;
+        let compare = || progress::spin(console, "comparing", || compared(args, settings, &program, &bound, limits.clone()));
+        let (words, anything) = deadline::within(&teller, &limits, compare).map_err(differs)?;
         if console.verbose || !anything {
             console.words(&format!("{words}\n"));
         }
         if running.seers.is_empty() {
             return Ok(());
         }
-        let (_, steps) = seen(args, settings, &program, &running.seers, &bound, limits)?;
+        let (_, steps) = seen(console, args, settings, &program, running, &bound, limits)?;
         return outputs::write(&vec![], &OutputRequests::default(), saved(args, &steps)).map_err(Failed::before);
     }
     let ((result, words), steps) = if running.seers.is_empty() {
-        let compute = || compute(console, args, settings, program, &running.entry, bound, limits);
-        (progress::spin(console, "running", compute).map_err(failed)?, vec![])
+        let compute = || compute(console, args, settings, program, &running.entry, bound, limits.clone());
+        let run = || progress::spin(console, "running", compute);
+        (deadline::within(&teller, &limits, run).map_err(failed)?, vec![])
     } else {
-        seen(args, settings, &program, &running.seers, &bound, limits)?
+        seen(console, args, settings, &program, running, &bound, limits)?
     };
     let named = outputs::named(&result);
     if console.verbose {
@@ -296,22 +301,32 @@ fn compute(
 /// Runs each engine that is seen: the result of the last one and how it came about, and the steps that are to be kept. Those of a run
 /// that fails are written here.
 fn seen(
+    console: &Console,
     args: &Args,
     settings: Option<&Settings>,
     program: &Program,
-    seers: &[(Engine, Arc<Steps>)],
+    running: &Running,
     bound: &[Bound],
     limits: Limits,
 ) -> Result<((Bound, String), Named), Failed> {
-    let mut result = Err(Failed::before(vec![]));
-    for (engine, steps) in seers {
-        result = seen_by(args, settings, program, bound, &limits, *engine, steps)
-            .map_err(|diagnostic| Failed { diagnostics: vec![diagnostic], running: true });
-        if result.is_err() {
-            break;
+    let Running { seers, sources, .. } = running;
+    let failed = |diagnostic| failed_seen(args, seers, diagnostic);
+    let run = || {
+        let mut result = (Bound::Tuple(vec![]), String::new());
+        for (engine, steps) in seers {
+            result = seen_by(args, settings, program, bound, &limits, *engine, steps)?;
+            steps.say_unseen();
         }
-        steps.say_unseen();
-    }
+        Ok(result)
+    };
+    let result = deadline::within(&Teller { console, sources, failed: &failed }, &limits, run);
+    let result = result.map_err(|diagnostic| Failed { diagnostics: failed(diagnostic), running: true })?;
+    let named = kept(args, seers).map_err(|diagnostics| Failed { diagnostics, running: true })?;
+    Ok((result, named))
+}
+
+/// The steps that are to be kept. Errors: E0803 for each engine that had too many.
+fn kept(args: &Args, seers: &[(Engine, Arc<Steps>)]) -> Result<Named, Vec<Diagnostic>> {
     let (mut named, mut too_many) = (vec![], vec![]);
     for (engine, steps) in seers.iter().filter(|_| args.save_steps.is_some()) {
         match steps.saved() {
@@ -319,18 +334,16 @@ fn seen(
             Err(diagnostic) => too_many.push(diagnostic),
         }
     }
-    match result {
-        Ok(result) if too_many.is_empty() => Ok((result, named)),
-        Ok(_) => Err(Failed { diagnostics: too_many, running: true }),
-        Err(mut failed) => {
-            // Why the run failed stands first, whatever becomes of its steps.
-            failed.diagnostics.extend(match (too_many.is_empty(), saved(args, &named)) {
-                (true, Some((path, named))) => outputs::write_tensors(named, path, None).err().into_iter().collect(),
-                _ => too_many,
-            });
-            Err(failed)
-        }
-    }
+    if too_many.is_empty() { Ok(named) } else { Err(too_many) }
+}
+
+/// Writes the steps of a run that failed. Why it did stands first, whatever becomes of its steps.
+fn failed_seen(args: &Args, seers: &[(Engine, Arc<Steps>)], why: Diagnostic) -> Vec<Diagnostic> {
+    let written = kept(args, seers).and_then(|named| match saved(args, &named) {
+        Some((path, named)) => outputs::write_tensors(named, path, None).map_err(|error| vec![error]),
+        None => Ok(()),
+    });
+    [vec![why], written.err().unwrap_or_default()].concat()
 }
 
 fn seen_by(

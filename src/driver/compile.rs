@@ -338,10 +338,11 @@ impl Compiled {
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(AsMut::as_mut).collect();
         let steps = &self.program.plan.steps;
         session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
-            if let Some(next) = steps.get(step) {
-                interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits)?;
-            }
-            before(step, memory)
+            before(step, memory)?;
+            // Behind what may itself compute: whoever watches the clock is told of the step that is under way.
+            steps.get(step).map_or(Ok(()), |next| {
+                interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits)
+            })
         })
     }
 

@@ -3,7 +3,8 @@
 //! A [`Network`] is a checked program, an [`Executable`] its machine code and packed weights, a [`Session`] the memory and the
 //! threads of runs. Executables are shared, sessions are independent: any number of them may run at one time. After the first
 //! run a session allocates nothing, if the program is compiled as a whole; if not, its regions are, and what is between them is
-//! interpreted ([`super::parts`]). Deliberately not here: everything the command line has beside this; see [`crate::driver`].
+//! interpreted ([`super::parts`]). A run has no time limit: one that the command line ends in the middle of an operator ends the process,
+//! which is not a library's to do. Deliberately not here: everything the command line has beside this; see [`crate::driver`].
 
 use super::bind::Bound;
 use super::bind::leaves::{self, Leaf};

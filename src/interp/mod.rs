@@ -20,6 +20,7 @@ use crate::ops::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
 use crate::ops::rel::RelCx;
 use crate::types::{Solver, Ty, Types};
 use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 /// What a run may use.
@@ -31,13 +32,29 @@ pub struct Limits {
     pub max_depth: usize,
     /// Calls of functions in all.
     pub max_calls: u64,
+    /// When a run is to end. It is tested before each operator and each call, never inside of an operator: a run is over at the
+    /// first test after it.
     pub deadline: Option<Instant>,
+    /// What a run that has a deadline came to last; shared by copies.
+    pub under_way: UnderWay,
 }
+
+/// An operator or a call: its name if it is an operator, and where it stands.
+pub type UnderWay = Arc<Mutex<(Option<&'static str>, Span)>>;
 
 impl Default for Limits {
     /// The defaults of reliability 2.
     fn default() -> Limits {
-        Limits { max_tensor_bytes: 16 << 30, max_depth: 100_000, max_calls: 10_000_000, deadline: None }
+        let under_way = Arc::new(Mutex::new((None, Span::NONE)));
+        Limits { max_tensor_bytes: 16 << 30, max_depth: 100_000, max_calls: 10_000_000, deadline: None, under_way }
+    }
+}
+
+impl Limits {
+    /// E0805 at what the run came to last, for who watches the clock beside it.
+    pub fn out_of_time(&self) -> Diagnostic {
+        let (name, span) = *self.under_way.lock().unwrap_or_else(PoisonError::into_inner);
+        told(name, span, Trap::new(codes::E0805, "out of time"))
     }
 }
 
@@ -331,19 +348,22 @@ impl<'a> Interp<'a> {
 
 /// Errors: E0805 when the time is over, at the expression that is next.
 pub fn check_deadline(module: &Module, ops: &Table, expr: ExprId, limits: &Limits) -> Result<(), Box<Diagnostic>> {
-    match limits.deadline {
-        Some(deadline) if Instant::now() > deadline => Err(failure(module, ops, expr, Trap::new(codes::E0805, "out of time"))),
-        _ => Ok(()),
-    }
+    let Some(deadline) = limits.deadline else { return Ok(()) };
+    let name = module.called_op(expr).map(|op| ops.def(op).name);
+    *limits.under_way.lock().unwrap_or_else(PoisonError::into_inner) = (name, module.exprs[expr].span);
+    if Instant::now() > deadline { Err(Box::new(limits.out_of_time())) } else { Ok(()) }
 }
 
 /// What an operator trapped with, as it is said of its call.
 pub fn failure(module: &Module, ops: &Table, expr: ExprId, trap: Trap) -> Box<Diagnostic> {
     let name = module.called_op(expr).map(|op| ops.def(op).name);
+    Box::new(told(name, module.exprs[expr].span, trap))
+}
+
+fn told(name: Option<&str>, span: Span, trap: Trap) -> Diagnostic {
     let message = name.map_or(trap.message.clone(), |name| format!("`{name}`: {}", trap.message));
-    let span = module.exprs[expr].span;
     let diagnostic = Diagnostic::new(trap.code, message);
-    Box::new(if span == Span::NONE { diagnostic } else { diagnostic.at(span, "while running this") })
+    if span == Span::NONE { diagnostic } else { diagnostic.at(span, "while running this") }
 }
 
 /// One call of an operator, for who runs the rest of the program another way. Errors: as a run's.

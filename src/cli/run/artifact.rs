@@ -3,6 +3,7 @@
 use super::{Args, Engine, Failed, finish, limits, output_requests};
 use crate::base::Sources;
 use crate::cli::compiled::AccuracyName;
+use crate::cli::deadline::{self, Teller};
 use crate::cli::{Console, exit};
 use crate::driver::artifact;
 use crate::driver::compile::{self, Machine};
@@ -60,7 +61,10 @@ fn execute(console: &Console, args: &Args, start: Instant) -> Result<(), Failed>
     };
     let threads = args.program.threads.map_or(0, usize::from);
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
-    let ran = loaded.run(&bound, threads, isa, &limits(args, ready)).map_err(running)?;
+    let limits = limits(args, ready);
+    let only = |diagnostic| vec![diagnostic];
+    let teller = Teller { console, sources: &Sources::default(), failed: &only };
+    let ran = deadline::within(&teller, &limits, || loaded.run(&bound, threads, isa, &limits)).map_err(running)?;
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
         let target = compile::target_name(ran.isa);
