@@ -15,6 +15,9 @@ use crate::driver::{self, How, Program, Until, show};
 use crate::sys;
 use std::path::PathBuf;
 
+/// The most threads that can be asked for.
+const MAX_THREADS: u16 = 1024;
+
 /// A program and what goes into it.
 #[derive(clap::Args)]
 pub struct Given {
@@ -49,8 +52,9 @@ pub struct Given {
     /// The machine that is compiled for.
     #[arg(long, value_enum, default_value_t = TargetName::Native)]
     pub target: TargetName,
-    /// How many threads to use; the result does not depend on it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    /// How many threads to use; the result does not depend on it. Without it RELAYC_NUM_THREADS says, else OMP_NUM_THREADS, else
+    /// there is one for each processor.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_THREADS)))]
     pub threads: Option<u16>,
     /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
@@ -126,10 +130,30 @@ impl Given {
         Ok(settings)
     }
 
+    /// How many threads are asked for: by the flag, else by the environment. The exit code for a variable of relayc's that is no
+    /// number of threads, which has been said.
+    pub fn threads_wanted(&self, console: &Console) -> Result<Option<usize>, u8> {
+        if let Some(threads) = self.threads {
+            return Ok(Some(usize::from(threads)));
+        }
+        let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
+        if let Some(own) = std::env::var_os("RELAYC_NUM_THREADS") {
+            let own = own.to_string_lossy();
+            let threads = number(&own).filter(|&n| n <= usize::from(MAX_THREADS)).map(Some);
+            return threads.ok_or_else(|| {
+                console.words(&format!("error: RELAYC_NUM_THREADS is `{own}`: expected a number from 1 to {MAX_THREADS}\n"));
+                exit::USAGE
+            });
+        }
+        // Others' variable: a number for each level of nesting, of which the first is meant; what is no number is theirs to refuse.
+        let others = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
+        Ok(number(others.split(',').next().unwrap_or_default()).map(|n| n.min(usize::from(MAX_THREADS))))
+    }
+
     /// How to compile for any machine. Otherwise as [`Given::settings`].
     pub fn settings_to_show(&self, console: &Console) -> Result<Option<Settings>, u8> {
-        let all = || std::thread::available_parallelism().map_or(1, |n| n.get());
-        let threads = self.threads.map_or_else(all, usize::from);
+        let threads = self.threads_wanted(console)?;
+        let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         let accuracy = match self.accuracy {
             AccuracyName::Fast => Policy::Fast,
             AccuracyName::Strict => Policy::Strict,

@@ -100,10 +100,14 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         Engine::Interp => args.program.settings_to_show(console),
         Engine::Jit | Engine::Both => args.program.settings(console),
     };
-    let settings = match settings {
-        Ok(settings) => settings,
+    let (settings, threads) = match settings.and_then(|settings| Ok((settings, args.program.threads_wanted(console)?))) {
+        Ok(found) => found,
         Err(code) => return code,
     };
+    if let Some(threads) = threads {
+        // The pool is made once in a process, and this is the first use of it.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    }
     let until = if args.engine != Engine::Interp { Until::Main } else { Until::Infer };
     let mut program = driver::check_file(&args.program.file, until, &How::of(args.program.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
@@ -149,10 +153,6 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
     let wrong = requests.check(&outputs::result_names(entry.ret, &program.module.types));
     if !wrong.is_empty() {
         return Err(Failed::before(wrong));
-    }
-    if let Some(threads) = args.program.threads {
-        // The pool is made once in a process, and this is the first use of it.
-        let _ = rayon::ThreadPoolBuilder::new().num_threads(usize::from(threads)).build_global();
     }
     if args.engine != Engine::Interp {
         return optimise::bind_all(program, &args.program.entry, &args.program.requests()).map_err(Failed::before);

@@ -340,9 +340,7 @@ impl Compiled {
         session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
             before(step, memory)?;
             // Behind what may itself compute: whoever watches the clock is told of the step that is under way.
-            steps.get(step).map_or(Ok(()), |next| {
-                interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits)
-            })
+            steps.get(step).map_or(Ok(()), |next| interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits))
         })
     }
 

@@ -16,7 +16,11 @@ pub fn run(console: &Console, args: &Args, start: Instant) -> u8 {
         console.words(&format!("error: `{flag}` is for programs in text: an artifact is compiled already, its weights inside\n"));
         return exit::USAGE;
     }
-    match execute(console, args, start) {
+    let threads = match args.program.threads_wanted(console) {
+        Ok(threads) => threads.unwrap_or(0),
+        Err(code) => return code,
+    };
+    match execute(console, args, threads, start) {
         Ok(()) => exit::FINE,
         Err(Failed { diagnostics, running }) => {
             console.diagnostics(&diagnostics, &Sources::default());
@@ -45,7 +49,8 @@ fn meaningless(args: &Args) -> Option<&'static str> {
     given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
 }
 
-fn execute(console: &Console, args: &Args, start: Instant) -> Result<(), Failed> {
+/// Runs it on so many threads, or on all for 0.
+fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Result<(), Failed> {
     let artifact = artifact::open(&args.program.file)?;
     let wrong = output_requests(args).check(&artifact.result_names());
     if !wrong.is_empty() {
@@ -59,7 +64,6 @@ fn execute(console: &Console, args: &Args, start: Instant) -> Result<(), Failed>
         Machine::Native => None,
         Machine::Common(isa) => Some(isa),
     };
-    let threads = args.program.threads.map_or(0, usize::from);
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     let limits = limits(args, ready);
     let only = |diagnostic| vec![diagnostic];
