@@ -271,7 +271,7 @@ fn check_sizes(plan: &Plan, module: &Module, limits: &Limits) -> Result<(), Box<
     });
     let mut too_large = results.filter(|(_, buffer)| buffer.bytes() > limits.max_tensor_bytes);
     too_large.next().map_or(Ok(()), |(origin, buffer)| {
-        let trap = Trap::new(codes::E0803, format!("a result of shape {:?} is too large", buffer.shape));
+        let trap = Trap::over_limit(&buffer.shape, buffer.bytes(), limits.max_tensor_bytes);
         Err(interp::failure(module, ops::table(), origin, trap))
     })
 }

@@ -16,7 +16,7 @@ use crate::base::Span;
 use crate::diag::{Diagnostic, codes};
 use crate::ir::{ExprId, ExprKind, FuncId, Module};
 use crate::ops::Table;
-use crate::ops::eval::{ArgValue, EvalCx, OutTy, Outputs, Trap};
+use crate::ops::eval::{ArgValue, EvalCx, MAX_TENSOR_BYTES, OutTy, Outputs, Trap};
 use crate::ops::rel::RelCx;
 use crate::types::{Solver, Ty, Types};
 use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
@@ -46,7 +46,7 @@ impl Default for Limits {
     /// The defaults of reliability 2.
     fn default() -> Limits {
         let under_way = Arc::new(Mutex::new((None, Span::NONE)));
-        Limits { max_tensor_bytes: 16 << 30, max_depth: 100_000, max_calls: 10_000_000, deadline: None, under_way }
+        Limits { max_tensor_bytes: MAX_TENSOR_BYTES, max_depth: 100_000, max_calls: 10_000_000, deadline: None, under_way }
     }
 }
 
@@ -362,7 +362,10 @@ pub fn failure(module: &Module, ops: &Table, expr: ExprId, trap: Trap) -> Box<Di
 
 fn told(name: Option<&str>, span: Span, trap: Trap) -> Diagnostic {
     let message = name.map_or(trap.message.clone(), |name| format!("`{name}`: {}", trap.message));
-    let diagnostic = Diagnostic::new(trap.code, message);
+    let diagnostic = match trap.help {
+        Some(help) => Diagnostic::new(trap.code, message).help(help),
+        None => Diagnostic::new(trap.code, message),
+    };
     if span == Span::NONE { diagnostic } else { diagnostic.at(span, "while running this") }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Types were checked before: an evaluator checks nothing again, except what only the data can show (an index, a divisor).
 
+use crate::base::text::thousands;
 use crate::diag::{Code, codes};
 use crate::ir::attrs::AttrValue;
 use crate::tensor::Tensor;
@@ -12,7 +13,11 @@ use crate::types::{DType, MAX_RANK, Ty, Types, can_be_held, checked_bytes};
 pub struct Trap {
     pub code: Code,
     pub message: String,
+    pub help: Option<&'static str>,
 }
+
+/// The most bytes that a tensor may have at all.
+pub const MAX_TENSOR_BYTES: u64 = 16 << 30;
 
 /// What a relation finds when it is run on actual shapes.
 impl From<super::rel::Fault> for Trap {
@@ -23,7 +28,15 @@ impl From<super::rel::Fault> for Trap {
 
 impl Trap {
     pub fn new(code: Code, message: impl Into<String>) -> Trap {
-        Trap { code, message: message.into() }
+        Trap { code, message: message.into(), help: None }
+    }
+
+    /// E0803 for a result of more bytes than the limit.
+    pub fn over_limit(shape: &impl std::fmt::Debug, bytes: u64, limit: u64) -> Trap {
+        let (bytes, most) = (thousands(bytes), thousands(limit));
+        let message = format!("a result of shape {shape:?} is too large: it has {bytes} bytes, the limit is {most}");
+        let help = (limit < MAX_TENSOR_BYTES).then_some("--max-memory sets another limit");
+        Trap { help, ..Trap::new(codes::E0803, message) }
     }
 
     /// A dtype that only types may have.
@@ -111,7 +124,8 @@ impl EvalCx<'_> {
         let dims: Option<Vec<i64>> = shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
         match dims.filter(|dims| can_be_held(dims)).and_then(|dims| checked_bytes(&dims, dtype)) {
             Some(bytes) if bytes <= self.max_bytes => Ok(()),
-            _ => Err(Trap::new(codes::E0803, format!("a result of shape {shape:?} is too large"))),
+            Some(bytes) => Err(Trap::over_limit(&shape, bytes, self.max_bytes)),
+            None => Err(Trap::new(codes::E0803, format!("a result of shape {shape:?} is too large"))),
         }
     }
 
