@@ -10,6 +10,7 @@ use crate::driver::fault::Fault;
 use crate::driver::optimise::{self, MAX_LEVEL};
 use crate::driver::parts::{self, Prepared, When};
 use crate::driver::run::Limits;
+use crate::driver::specialise;
 use crate::driver::timings::Timings;
 use crate::driver::{self, How, Program, Until, show};
 use crate::sys;
@@ -188,11 +189,24 @@ impl Given {
         let mut program = self.checked(console)?;
         let sources = program.sources.clone();
         optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(|wrong| console.files(&wrong, &sources))?;
+        // What is set is in the types by now.
+        let requests = Requests { set: vec![], ..self.requests() };
+        let sized = match stage {
+            emit::Compiling::Groups => Ok(()),
+            _ => specialise::to_inputs(&mut program, &self.entry, &requests),
+        };
+        // Sizes that nothing gives are missed only where nothing is compiled without them.
+        let missing = match sized {
+            Err(wrong) if wrong.iter().any(|wrong| wrong.code != codes::E0704) => return Err(console.files(&wrong, &sources)),
+            Err(missing) => missing,
+            Ok(()) => vec![],
+        };
         match emit::compiling(&mut program, &self.entry, &settings, &self.limits(), stage) {
             Ok(text) => {
                 self.say_times(console, &program.timings);
                 Ok(text)
             }
+            Err(Refused::Not(_)) if !missing.is_empty() => Err(console.files(&missing, &sources)),
             Err(refused) => Err(self.refused(console, refused, &sources)),
         }
     }

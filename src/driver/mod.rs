@@ -34,7 +34,7 @@ pub mod profile;
 pub mod reduce;
 pub mod run;
 pub mod show;
-mod specialise;
+pub mod specialise;
 pub mod steps;
 pub mod tensors;
 pub mod timings;

@@ -4,7 +4,9 @@
 //! find: annotations of results and of `let` that leave dimensions open are taken away. Parameters of other functions keep
 //! their types, since others may call them.
 
-use super::bind::{self, leaves};
+use super::bind::{self, Requests, Slot, leaves};
+use super::compile;
+use super::{Program, run};
 use crate::diag::{self, Diagnostic};
 use crate::ir::{FuncId, Module, Root, VarId};
 use crate::types::{Dim, Ty, Types};
@@ -50,6 +52,30 @@ pub fn specialise(module: &mut Module, entry: &str, settings: &[String]) -> Vec<
     forget_open(module, func);
     passes::dynamic_to_static(module, ops::table());
     vec![]
+}
+
+/// Gives the dimensions that an entry's parameters leave open the sizes of the inputs that a run would be given, for who does not run it;
+/// what has no input and no size open needs none. Errors: as [`bind::bind`], with E0704 for a size that nothing gives.
+pub fn to_inputs(program: &mut Program, entry: &str, requests: &Requests) -> Result<(), Vec<Diagnostic>> {
+    let Some(global) = program.module.find_global(entry) else { return Ok(()) };
+    let slots = run::entry(&program.module, entry).map_err(|error| vec![error])?.slots;
+    let types = &program.module.types;
+    let is_open = |slot: &Slot| {
+        let leaves = leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default();
+        leaves.iter().flat_map(|leaf| &leaf.dims).any(|dim| dim.value().is_none())
+    };
+    if !slots.iter().any(is_open) {
+        return Ok(());
+    }
+    let fill = requests.fill.clone().or_else(|| Some("zeros".to_owned()));
+    let bound = bind::bind(&slots, types, &Requests { fill, ..requests.clone() })?;
+    let shapes: Vec<&[usize]> = compile::leaves(&bound).into_iter().map(|tensor| tensor.shape()).collect();
+    let mut module = program.module.clone();
+    let func = module.globals[global].func;
+    if to_shapes(&mut module, func, &shapes) {
+        program.module = module;
+    }
+    Ok(())
 }
 
 /// Gives the parameters of a function of a typed module the shapes that tensors have, leaf by leaf. Whether the program has a type
