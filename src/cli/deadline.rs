@@ -23,10 +23,13 @@ pub struct Teller<'a> {
     pub failed: &'a (dyn Fn(Diagnostic) -> Vec<Diagnostic> + Sync),
 }
 
-/// Does the work of a run. Errors: those of the work, E0805 where it is done when its time is over. Where it is not done then, this
+/// Does the work of a run. Errors: those of the work, E0805 where its time is over when it begins or when it is done. Where it is not done then, this
 /// does not return: what a run fails with is told, and the process ends.
 pub fn within<T>(teller: &Teller, limits: &Limits, work: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
     let Some(deadline) = limits.deadline else { return work() };
+    if Instant::now() >= deadline {
+        return Err(limits.out_of_time());
+    }
     let (done, wait) = channel::<()>();
     let result = std::thread::scope(|scope| {
         scope.spawn(move || {

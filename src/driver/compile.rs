@@ -338,9 +338,14 @@ impl Compiled {
         let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(AsMut::as_mut).collect();
         let steps = &self.program.plan.steps;
         session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
+            let in_time = || match steps.get(step) {
+                Some(next) => interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits),
+                None => Ok(()),
+            };
+            in_time()?;
             before(step, memory)?;
-            // Behind what may itself compute: whoever watches the clock is told of the step that is under way.
-            steps.get(step).map_or(Ok(()), |next| interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits))
+            // What was done there may have taken its time, and is no longer what is under way.
+            in_time()
         })
     }
 
