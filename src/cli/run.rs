@@ -12,7 +12,7 @@ use crate::driver::compile::{self, Refused, Settings};
 use crate::driver::optimise;
 use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
 use crate::driver::parts::{self, Prepared, When};
-use crate::driver::run::{self, Entry, Limits};
+use crate::driver::run::{self, Entry, Limits, Outcome};
 use crate::driver::steps::{self, Steps, Wanted};
 use crate::driver::{self, How, Program, Until, top};
 use crate::sys;
@@ -69,6 +69,13 @@ pub struct Args {
     timeout: Option<Duration>,
 }
 
+impl Args {
+    /// Whether the result is wanted otherwise than as text.
+    fn wants_outputs(&self) -> bool {
+        !self.output.is_empty() || self.outputs.is_some() || !self.expect.is_empty() || self.top.is_some()
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Engine {
     /// Machine code for this machine.
@@ -91,8 +98,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             Err(code) => code,
         };
     }
-    let wants_outputs = !args.output.is_empty() || args.outputs.is_some() || !args.expect.is_empty() || args.top.is_some();
-    if args.engine == Engine::Both && wants_outputs {
+    if args.engine == Engine::Both && args.wants_outputs() {
         console.words("error: `--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect` and `--top` are for one engine\n");
         return exit::USAGE;
     }
@@ -236,14 +242,19 @@ fn execute(
         let run = || progress::spin(console, "running", compute);
         (deadline::within(&teller, &limits, run).map_err(failed)?, vec![])
     } else {
-        seen(console, args, settings, &program, running, &bound, limits)?
+        let ((result, words), steps) = seen(console, args, settings, &program, running, &bound, limits)?;
+        ((Outcome::Data(result), words), steps)
     };
-    let named = outputs::named(&result);
     if console.verbose {
         let (load, run) = ((ready - running.start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, {words}\n"));
     }
-    finish(args, &named, saved(args, &steps), labels.as_deref())
+    let result = match result {
+        // Nothing but reading can become of it.
+        Outcome::Text(text, _) if !args.wants_outputs() => return Ok(sys::stdout(&text)?),
+        other => other.data().map_err(|why| failed(*why))?,
+    };
+    finish(args, &outputs::named(&result), saved(args, &steps), labels.as_deref())
 }
 
 /// What becomes of a result, and of the steps on the way to it if they are kept.
@@ -272,10 +283,10 @@ fn compute(
     entry: &Entry,
     bound: Vec<Bound>,
     limits: Limits,
-) -> Result<(Bound, String), Diagnostic> {
+) -> Result<(Outcome, String), Diagnostic> {
     if args.engine == Engine::Interp {
         args.program.say_times(console, &program.timings);
-        return Ok((run::interpret(&program, entry, bound, limits)?, "engine interp".into()));
+        return Ok((run::outcome(&program, entry, bound, limits)?, "engine interp".into()));
     }
     let compiled = prepared(settings, |settings| {
         parts::prepare_taking(&mut program, &args.program.entry, Some(&bound), settings, limits.clone(), When::ItPays)
@@ -284,7 +295,7 @@ fn compute(
         Ok(prepared) => {
             args.program.say_times(console, &prepared.timings().map_or(program.timings.clone(), |own| program.timings.then(own)));
             drop(program);
-            let result = prepared.run(&bound).map_err(|error| *error)?;
+            let result = prepared.outcome(&bound).map_err(|error| *error)?;
             let words = prepared.words();
             let comma = if words.is_empty() { "" } else { ", " };
             Ok((result, format!("engine jit{comma}{words}")))
@@ -292,7 +303,7 @@ fn compute(
         Err(Uncompiled::Not(reason)) => {
             let words = format!("engine interp, as the program is not compiled: {reason}");
             let entry = &run::entry(&program.module, &args.program.entry)?;
-            Ok((run::interpret(&program, entry, bound, limits)?, words))
+            Ok((run::outcome(&program, entry, bound, limits)?, words))
         }
         Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
     }
@@ -400,7 +411,7 @@ fn compared(
     match prepared(settings, |settings| parts::prepare(program, entry, Some(bound), settings, limits, When::Compared)) {
         Ok(Prepared::Whole(compiled)) => Ok((both::words(&both::run(&compiled, bound).map_err(|error| *error)?), true)),
         Ok(Prepared::Parts(parts)) => {
-            parts.run(bound).map_err(|error| *error)?;
+            parts.carry_out(bound).map_err(|error| *error)?;
             let agreement = parts.agreement();
             Ok((format!("{}, {}", both::words(&agreement), parts.words()), agreement.groups > 0))
         }

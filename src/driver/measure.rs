@@ -89,7 +89,7 @@ pub fn latency(prepared: &Prepared, bound: &[Bound], warmup: Duration, measure: 
             let mut outputs = compiled.outputs();
             timed(warmup, measure, || compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(())))
         }
-        Prepared::Parts(parts) => timed(warmup, measure, || parts.run(bound).map(drop)),
+        Prepared::Parts(parts) => timed(warmup, measure, || parts.carry_out(bound)),
     }
 }
 

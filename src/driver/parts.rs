@@ -24,7 +24,7 @@ use super::both::{self, Agreement};
 use super::compile::{self, Compiled, Refused, Settings, leaves};
 use super::optimise::{self, How};
 use super::profile::StepTimes;
-use super::run::{Limits, no_entry, to_bound, to_value};
+use super::run::{Limits, Outcome, no_entry, to_bound, to_value};
 use super::specialise::to_shapes;
 use super::steps::{self, Steps, Tap};
 use super::timings::Timings;
@@ -39,6 +39,7 @@ use crate::jit::program::Session;
 use crate::ops;
 use crate::passes::{self, ByData};
 use crate::plan::{self, NotCompiled, Work};
+use crate::types::Ty;
 use price::{price, work};
 use rustc_hash::FxHashMap;
 use said::Said;
@@ -130,9 +131,14 @@ impl Prepared {
 
     /// Runs it once. Errors: what the interpreter would fail with.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+        self.outcome(args)?.data()
+    }
+
+    /// As [`Prepared::run`], whatever the result holds but functions and references.
+    pub fn outcome(&self, args: &[Bound]) -> Result<Outcome, Box<Diagnostic>> {
         match self {
-            Prepared::Whole(compiled) => compiled.run(args),
-            Prepared::Parts(parts) => parts.run(args),
+            Prepared::Whole(compiled) => compiled.run(args).map(Outcome::Data),
+            Prepared::Parts(parts) => parts.outcome(args),
         }
     }
 
@@ -289,8 +295,22 @@ impl Parts {
 
     /// Runs it once. Errors: what the interpreter fails with; E0508 where a part is to be compared and differs.
     pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
-        let args = args.iter().cloned().map(to_value).collect();
-        to_bound(self.value(args)?).map_err(Box::new)
+        self.outcome(args)?.data()
+    }
+
+    /// As [`Parts::run`], whatever the result holds but functions and references.
+    pub fn outcome(&self, args: &[Bound]) -> Result<Outcome, Box<Diagnostic>> {
+        let ret = self.module.funcs[self.module.globals[self.entry].func].ret.unwrap_or(Ty::ERROR);
+        Outcome::of(self.result(args)?, &self.module, ret).map_err(Box::new)
+    }
+
+    /// As [`Parts::run`], for who wants no result: it may hold anything.
+    pub fn carry_out(&self, args: &[Bound]) -> Result<(), Box<Diagnostic>> {
+        self.result(args).map(drop)
+    }
+
+    fn result(&self, args: &[Bound]) -> Result<Value, Box<Diagnostic>> {
+        self.value(args.iter().cloned().map(to_value).collect())
     }
 
     fn value(&self, args: Vec<Value>) -> Result<Value, Box<Diagnostic>> {

@@ -1,5 +1,7 @@
 //! Running an entry function: what it takes, and its result.
 
+mod text;
+
 pub use crate::interp::Limits;
 
 use super::Program;
@@ -63,12 +65,45 @@ pub(super) fn no_entry(module: &Module, name: &str) -> Diagnostic {
     }
 }
 
+/// What a run gives.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Data(Bound),
+    /// Values of data types: as text, for reading only, and why they are no data.
+    Text(String, Box<Diagnostic>),
+}
+
+impl Outcome {
+    /// Of a value, and its type. Errors: as [`to_bound`], for functions and references.
+    pub(super) fn of(value: Value, module: &Module, ty: Ty) -> Result<Outcome, Diagnostic> {
+        let text = text::of_data_type(module, &value);
+        match (to_bound(value), text) {
+            (Ok(bound), _) => Ok(Outcome::Data(bound)),
+            (Err(why), Some(text)) => Ok(Outcome::Text(format!("out: {}\n{text}\n", module.types.text(ty)), Box::new(why))),
+            (Err(why), None) => Err(why),
+        }
+    }
+
+    /// Errors: why it is no data.
+    pub fn data(self) -> Result<Bound, Box<Diagnostic>> {
+        match self {
+            Outcome::Data(bound) => Ok(bound),
+            Outcome::Text(_, why) => Err(why),
+        }
+    }
+}
+
 /// Runs an entry on the interpreter. `args` are values of the slots' types, in order.
 pub fn interpret(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Bound, Diagnostic> {
     interpret_seen(program, entry, args, limits, None)
 }
 
-/// As [`interpret`], seen by a witness. Errors: also what it ends the run with.
+/// As [`interpret`], whatever the result holds but functions and references.
+pub fn outcome(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Outcome, Diagnostic> {
+    Outcome::of(value(program, entry, args, limits, None)?, &program.module, entry.ret)
+}
+
+/// As [`interpret`], seen by a witness, where the result is data. Errors: also what it ends the run with.
 pub fn interpret_seen(
     program: &Program,
     entry: &Entry,
@@ -76,6 +111,16 @@ pub fn interpret_seen(
     limits: Limits,
     witness: Option<&dyn Witness>,
 ) -> Result<Bound, Diagnostic> {
+    to_bound(value(program, entry, args, limits, witness)?)
+}
+
+fn value(
+    program: &Program,
+    entry: &Entry,
+    args: Vec<Bound>,
+    limits: Limits,
+    witness: Option<&dyn Witness>,
+) -> Result<Value, Diagnostic> {
     let module = &program.module;
     let lowered = lower(module);
     let mut interp = Interp::new(module, ops::table(), &lowered, limits).seen_by(witness);
@@ -90,7 +135,7 @@ pub fn interpret_seen(
             }
         }
     };
-    to_bound(result.map_err(|failure| *failure)?)
+    result.map_err(|failure| *failure)
 }
 
 pub(super) fn to_value(bound: Bound) -> Value {

@@ -32,7 +32,7 @@ impl NotCompiled {
             NotCompiled::UnknownShape => "a dimension is not known",
             NotCompiled::TooLarge => "a tensor is too large",
             NotCompiled::NoTensor => "a value is neither a tensor nor a tuple of tensors",
-            NotCompiled::ControlFlow => "it branches, calls functions or holds references",
+            NotCompiled::ControlFlow => "it branches, calls functions, or holds references or values of data types",
         }
     }
 }

@@ -51,7 +51,7 @@ impl Ready {
 impl Parts {
     /// Runs it once, so that what is to be compiled is, then again and again for a while. Errors: as [`Parts::run`].
     pub fn measure(&self, args: &[Bound], measure: Duration) -> Result<Measured, Box<Diagnostic>> {
-        self.run(args)?;
+        self.carry_out(args)?;
         self.how.measuring.store(true, Ordering::Relaxed);
         let times = self.timed(args, measure);
         self.how.measuring.store(false, Ordering::Relaxed);
@@ -67,7 +67,7 @@ impl Parts {
         let (mut times, start) = (vec![], Instant::now());
         while times.len() < 4 || start.elapsed() < measure {
             let begin = Instant::now();
-            self.run(args)?;
+            self.carry_out(args)?;
             times.push(begin.elapsed().as_secs_f64() * 1e3);
         }
         Ok(times)
