@@ -106,6 +106,42 @@ fn names_of_names() {
     });
 }
 
+/// What is nearly one of very many names, and is very often not there: locals, functions, graph variables, operators, types,
+/// constructors and variables of patterns; also names of many letters.
+#[test]
+fn names_that_nothing_has() {
+    // Each for each would not end with these either.
+    const FEWER: usize = MANY / 5;
+    let said = |text: &str| {
+        let program = check_text("many", &format!("#[version = \"0.0.5\"]\n{text}"), UNTIL);
+        assert!(program.has_errors());
+        program.diagnostics.iter().map(|said| said.helps.iter().map(|help| help.text.as_str()).collect()).collect::<Vec<String>>()
+    };
+    let main = |body: String| format!("def @main(%x: Tensor[(2), float32]) {{\n{body}%x\n}}\n");
+    on_small_stack(move || {
+        said(&main(lines(FEWER, |at| format!("let %y{at} = add(%x, %zz{at});"))));
+        // The first are looked for.
+        let first = said(&main(lines(FEWER, |at| match at {
+            0 => "let %first = %x; let %y = add(%x, %firts);".to_owned(),
+            _ => format!("let %long{at} = add(%first, %lonh{at});"),
+        })));
+        assert_eq!(first.first().map(String::as_str), Some("there is `%first`"));
+        let (a, b) = ("a".repeat(180), "b".repeat(180));
+        said(&main(lines(FEWER / 10, |at| format!("let %{a}{at} = add(%x, %{b}{at});"))));
+        said(&main(lines(FEWER, |at| format!("%{at} = add(%x, %1{at:06});"))));
+        said(&main(lines(FEWER, |at| format!("let %y{at} = nn.rulu{at}(%x);"))));
+        said(&lines(FEWER, |at| format!("def @f{at}(%x: Tensor[(2), float32]) {{ @g{at}(%x) }}")));
+        said(&lines(FEWER, |at| format!("type T{at} {{ C{at}(U{at}) }}")));
+        let types = lines(FEWER, |at| format!("type T{at} {{ C{at} }}"));
+        let clauses = |name: &str| lines(FEWER, |at| format!("{name}{at} => %x,"));
+        let matching = |name: &str| main(format!("let %m = match (%x) {{\n{}_ => %x }};\n", clauses(name)));
+        said(&format!("{types}{}", matching("D")));
+        said(&format!("{types}{}", matching("d")));
+        // Second definitions, of which each may be meant by each name that is used.
+        said(&main(lines(FEWER, |at| format!("%{} = add(%x, %a{at});", at / 2))));
+    });
+}
+
 #[test]
 fn parameters_of_a_group() {
     let n_params = on_small_stack(|| {

@@ -4,6 +4,7 @@
 
 pub mod float;
 pub mod index;
+mod near;
 pub mod random;
 pub mod source;
 pub mod text;

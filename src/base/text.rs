@@ -1,31 +1,6 @@
 //! Small text helpers: near names, lists in words, escaped control bytes.
 
-/// The candidate nearest to `name`, if near enough to be meant: the edit distance is at most a third of the length.
-///
-/// Equal distances are decided by the candidates' order, so callers pass them in a fixed one. A name of many letters is nobody's
-/// spelling mistake, and finding its distance takes as long as the letters of both are many.
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    const MAX_LETTERS: usize = 200;
-    if name.len() > MAX_LETTERS {
-        return None;
-    }
-    let allowed = (name.chars().count().max(3)) / 3;
-    let last_segment = |s: &str| s.rsplit('.').next().unwrap_or("").to_owned();
-    let mut best: Option<(usize, &str)> = None;
-    for candidate in candidates {
-        if candidate == name || candidate.len().abs_diff(name.len()) > allowed.max(8) {
-            continue;
-        }
-        // `conv2d` for `nn.conv2d` is a forgotten prefix, not a spelling mistake.
-        let distance =
-            if !name.contains('.') && last_segment(candidate) == name { 1 } else { strsim::damerau_levenshtein(name, candidate) };
-        // A letter is no misspelling of another.
-        if distance <= allowed && distance < name.chars().count() && best.is_none_or(|(d, _)| distance < d) {
-            best = Some((distance, candidate));
-        }
-    }
-    best.map(|(_, candidate)| candidate)
-}
+pub use super::near::{Near, nearest};
 
 /// `a`, `a and b`, `a, b and c`.
 pub fn join_words(items: &[String], last: &str) -> String {
@@ -162,12 +137,5 @@ mod tests {
         );
         assert_eq!(format_exact(0.1 + 0.2, |read| read == 0.1 + 0.2), "0.30000000000000004");
         assert_eq!(format_g_digits(1e17, 17), "1e+17");
-    }
-
-    #[test]
-    fn nearest_prefers_a_forgotten_prefix() {
-        assert_eq!(nearest("conv2d", ["nn.conv1d", "nn.conv2d", "nn.conv3d"]), Some("nn.conv2d"));
-        assert_eq!(nearest("nn.rulu", ["nn.relu", "nn.prelu"]), Some("nn.relu"));
-        assert_eq!(nearest("frobnicate", ["nn.relu"]), None);
     }
 }

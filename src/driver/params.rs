@@ -12,7 +12,7 @@ use super::bind::errors::unknown_entry;
 use super::bind::leaves::{self, Leaf};
 use super::tensors::{self, Format};
 use super::{Program, bind, run, show};
-use crate::base::text::nearest;
+use crate::base::text::Near;
 use crate::diag::Diagnostic;
 use crate::formats::{Item, Named, Planned};
 use crate::passes;
@@ -111,13 +111,14 @@ fn fit(files: &mut [Listed], program: &Program, entry: &str) -> Result<Vec<Missi
         };
     }
     let missing: Vec<&Leaf> = leaves.iter().filter(|leaf| !given.contains(leaf.name.as_str())).collect();
+    let mut near = Near::default();
     let mut unused = Vec::new();
     for row in files.iter_mut().flat_map(|file| &mut file.rows).filter(|row| matches!(row.fit, Fit::Unused { .. })).take(NEAR) {
-        let near = nearest(&row.item.name, missing.iter().take(NEAR).map(|leaf| leaf.name.as_str()));
-        row.fit = Fit::Unused { near: near.map(str::to_owned) };
+        let name = near.among(&row.item.name, missing.iter().take(NEAR).map(|leaf| leaf.name.as_str()));
+        row.fit = Fit::Unused { near: name.map(str::to_owned) };
         unused.push(row.item.name.clone());
     }
-    let near = |leaf: &Leaf| nearest(&leaf.name, unused.iter().map(String::as_str)).map(str::to_owned);
+    let mut near = |leaf: &Leaf| near.among(&leaf.name, unused.iter().map(String::as_str)).map(str::to_owned);
     let missing = missing.into_iter().enumerate();
     Ok(missing.map(|(at, leaf)| Missing { near: if at < NEAR { near(leaf) } else { None }, leaf: leaf.clone() }).collect())
 }

@@ -82,13 +82,6 @@ impl<'a> Resolver<'a> {
         self.ctors.get(name).copied().filter(|&ctor| self.module.ctors[ctor].span.start < span.start)
     }
 
-    /// The names that could stand for a constructor, sorted.
-    pub(super) fn ctor_names(&self) -> Vec<&'a str> {
-        let mut names: Vec<&str> = self.ctors.keys().copied().collect();
-        names.sort_unstable();
-        names
-    }
-
     /// A constructor as a value; one without inputs is applied at once (relay-text 2).
     pub(super) fn ctor_value(&mut self, ctor: CtorId, span: Span, is_callee: bool) {
         if is_callee || !self.module.ctors[ctor].inputs.is_empty() {
@@ -163,11 +156,13 @@ impl<'a> Resolver<'a> {
                 Some(ctor) => PatKind::Ctor(ctor, self.module.pats(parts)),
                 None => {
                     let text = ast.text(name);
-                    if parts.is_empty() && self.is_variable(text) {
+                    let near = self.near.among_unordered(text, self.ctors.keys().copied());
+                    let below = self.ctors.get(text).map(|&ctor| self.module.ctors[ctor].span);
+                    let is_like_none = near.is_none() && below.is_none();
+                    if parts.is_empty() && is_like_none && text.starts_with(|c: char| c.is_ascii_lowercase()) {
                         return self.bare_variable(name, span);
                     }
-                    let below = self.ctors.get(text).map(|&ctor| self.module.ctors[ctor].span);
-                    self.diagnostics.push(errors::unknown_ctor(text, name, &self.ctor_names(), below));
+                    self.diagnostics.push(errors::unknown_ctor(text, name, near, below));
                     // The variables inside stay declared, so that their mentions are not reported too.
                     self.poison_vars(parts);
                     PatKind::Error
@@ -178,13 +173,7 @@ impl<'a> Resolver<'a> {
         self.module.pats.push(ir::Pat { span, kind })
     }
 
-    /// Whether a name in a pattern is like no constructor, and like a variable.
-    fn is_variable(&self, text: &str) -> bool {
-        let near = crate::base::text::nearest(text, self.ctors.keys().copied());
-        text.starts_with(|c: char| c.is_ascii_lowercase()) && near.is_none() && !self.ctors.contains_key(text)
-    }
-
-    /// A variable of a pattern without its `%`.
+    /// A variable of a pattern without its `%`: it is like a variable, and like no constructor.
     fn bare_variable(&mut self, name: Span, span: Span) -> PatId {
         let text = self.ast.text(name);
         self.diagnostics.push(errors::bare_variable(text, name));
@@ -192,7 +181,10 @@ impl<'a> Resolver<'a> {
         // Its uses have the sigil, as a slice of the text does where one of them stands.
         let (ast, used) = (self.ast, format!("%{text}"));
         let end = span.end as usize;
-        if let Some(at) = ast.source.get(end..).and_then(|rest| rest.find(&used)) {
+        // So many bytes are passed over in the time of a letter.
+        const AT_ONCE: usize = 16;
+        let rest = ast.source.get(end..).filter(|rest| self.near.spend(rest.len() / AT_ONCE));
+        if let Some(at) = rest.and_then(|rest| rest.find(&used)) {
             self.scopes.declare(&ast.source[end + at..end + at + used.len()], var);
         }
         self.module.pats.push(ir::Pat { span, kind: PatKind::Error })

@@ -16,41 +16,39 @@ pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diag
 }
 
 /// What an unknown name may have meant.
-pub(super) struct Meant<'a> {
-    /// The names that would have done, in a fixed order.
-    pub names: Vec<&'a str>,
-    /// The same name with the other sigil, if that is defined.
-    pub other_sigil: Option<String>,
-    /// A variable of this name that is bound in the same function, but not in scope.
-    pub out_of_scope: Option<Span>,
+pub(super) enum Meant<'a> {
+    /// The same name with the other sigil is defined.
+    OtherSigil(String),
+    /// A variable of this name is bound in the same function, but not in scope.
+    OutOfScope(Span),
+    /// A name that would have done, without the sigil of functions.
+    Near(&'a str),
+    /// There is no name that would have done.
+    NoneThere,
+    /// None of those that are there.
+    Nothing,
 }
 
 pub(super) fn unknown_local(name: &str, span: Span, meant: Meant) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0201, format!("the variable `{name}` is not defined")).at(span, "not defined here");
-    if let Some(global) = meant.other_sigil {
-        return diagnostic.fix(format!("there is the function `{global}`"), span, global);
-    }
-    if let Some(binding) = meant.out_of_scope {
-        return diagnostic
-            .also(binding, format!("this `{name}` is bound in an inner scope"))
-            .help("bind it before that scope begins");
-    }
-    match nearest(name, meant.names.iter().copied()) {
-        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None if meant.names.is_empty() => diagnostic.help("no variable is in scope here"),
-        None => diagnostic,
+    match meant {
+        Meant::OtherSigil(global) => diagnostic.fix(format!("there is the function `{global}`"), span, global),
+        Meant::OutOfScope(binding) => {
+            diagnostic.also(binding, format!("this `{name}` is bound in an inner scope")).help("bind it before that scope begins")
+        }
+        Meant::Near(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        Meant::NoneThere => diagnostic.help("no variable is in scope here"),
+        Meant::Nothing => diagnostic,
     }
 }
 
 pub(super) fn unknown_global(name: &str, span: Span, meant: Meant) -> Diagnostic {
     let diagnostic =
         Diagnostic::new(codes::E0202, format!("the function `{name}` is not defined")).at(span, "not defined in this file");
-    if let Some(local) = meant.other_sigil {
-        return diagnostic.fix(format!("there is the variable `{local}`"), span, local);
-    }
-    match nearest(name.trim_start_matches('@'), meant.names) {
-        Some(near) => diagnostic.fix(format!("there is `@{near}`"), span, format!("@{near}")),
-        None => diagnostic,
+    match meant {
+        Meant::OtherSigil(local) => diagnostic.fix(format!("there is the variable `{local}`"), span, local),
+        Meant::Near(near) => diagnostic.fix(format!("there is `@{near}`"), span, format!("@{near}")),
+        Meant::OutOfScope(_) | Meant::NoneThere | Meant::Nothing => diagnostic,
     }
 }
 
@@ -74,15 +72,13 @@ pub(super) fn bare_variable(name: &str, span: Span) -> Diagnostic {
         .fix(format!("a variable is written `%{name}`"), Span { end: span.start, ..span }, "%")
 }
 
-/// `elsewhere` is the operator that other frameworks call by this name.
-pub(super) fn unknown_operator(name: &str, span: Span, names: &[&str], elsewhere: Option<&str>) -> Diagnostic {
+/// `meant` is the operator that other frameworks call by this name, or one of nearly this name.
+pub(super) fn unknown_operator(name: &str, span: Span, meant: Option<&str>) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`")).at(span, "not an operator");
-    match nearest(name, names.iter().copied()) {
+    match meant {
         _ if name == "true" || name == "false" => boolean(diagnostic, name, span),
-        near => match elsewhere.or(near) {
-            Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-            None => diagnostic,
-        },
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic,
     }
 }
 
@@ -155,13 +151,14 @@ pub(super) fn unknown_dtype(text: &str, span: Span, quoted: bool) -> Diagnostic 
     }
 }
 
-pub(super) fn unknown_type(text: &str, span: Span, params: &[&str]) -> Diagnostic {
+/// `near` is a type of nearly this name, `letters` are the types of one letter.
+pub(super) fn unknown_type(text: &str, span: Span, near: Option<&str>, letters: &[&str]) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0313, format!("there is no type `{text}`")).at(span, "not a type");
-    match nearest(text, params.iter().copied()).or_else(|| near_dtype(text)) {
+    match near.or_else(|| near_dtype(text)) {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         // A letter is no misspelling of another, but one of few may be meant.
-        None if text.len() == 1 && params.iter().any(|name| name.len() == 1) => {
-            let letters = params.iter().filter(|name| name.len() == 1).take(3);
+        None if text.len() == 1 && !letters.is_empty() => {
+            let letters = letters.iter().take(3);
             letters.fold(diagnostic, |d, name| d.fix(format!("there is the type parameter `{name}`"), span, *name))
         }
         None => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
@@ -178,8 +175,8 @@ pub(super) fn type_arguments(name: &str, span: Span, expected: usize, found: usi
     }
 }
 
-/// `below` is where the constructor is defined, if that is further down.
-pub(super) fn unknown_ctor(name: &str, span: Span, names: &[&str], below: Option<Span>) -> Diagnostic {
+/// `near` is a constructor of nearly this name; `below` is where the constructor is defined, if that is further down.
+pub(super) fn unknown_ctor(name: &str, span: Span, near: Option<&str>, below: Option<Span>) -> Diagnostic {
     if let Some(below) = below {
         return Diagnostic::new(codes::E0210, format!("the constructor `{name}` is not defined yet"))
             .at(span, "used here")
@@ -188,7 +185,7 @@ pub(super) fn unknown_ctor(name: &str, span: Span, names: &[&str], below: Option
     }
     let diagnostic =
         Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`")).at(span, "not a constructor of any type");
-    match nearest(name, names.iter().copied()) {
+    match near {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic,
     }

@@ -15,6 +15,7 @@ mod section;
 mod types;
 
 use crate::base::Span;
+use crate::base::text::Near;
 use crate::diag::Diagnostic;
 use crate::ir::attrs::{Arg, OpTable};
 use crate::ir::{self, ExprKind, FuncId, Global, Module, Operand, Root, VarId};
@@ -50,6 +51,7 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         incomplete: FxHashMap::default(),
         lost_ctors: FxHashSet::default(),
         n_hidden: 0,
+        near: Near::default(),
     };
     resolver.read_metadata();
     resolver.run();
@@ -123,6 +125,8 @@ struct Resolver<'a> {
     lost_ctors: FxHashSet<&'a str>,
     /// How many bindings that hide another were noted.
     n_hidden: usize,
+    /// For unknown names, of which there may be as many as names.
+    near: Near,
 }
 
 impl<'a> Resolver<'a> {
@@ -450,7 +454,7 @@ impl<'a> Resolver<'a> {
         let callee = match self.ops.find(name) {
             Some(op) => self.module.expr(op_span, ExprKind::Op(op)),
             None => {
-                self.diagnostics.push(errors::unknown_operator(name, op_span, self.ops.names(), None));
+                self.diagnostics.push(errors::unknown_operator(name, op_span, None));
                 self.module.expr(op_span, ExprKind::Error)
             }
         };

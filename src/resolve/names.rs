@@ -2,30 +2,44 @@
 
 use super::errors::{self, Meant};
 use super::{Resolver, name_text};
-use crate::base::Span;
+use crate::base::{Idx, Span};
 use crate::ir::ExprKind;
 use crate::syntax::literal;
 use crate::types::Ty;
 
-impl Resolver<'_> {
+impl<'a> Resolver<'a> {
     pub(super) fn local(&mut self, span: Span) {
         let name = self.ast.text(span);
         match self.scopes.find(name) {
             Some(var) => self.push_new(span, ExprKind::Var(var)),
             None => {
-                let plain = name.trim_start_matches('%');
-                let bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= self.first_var);
-                let meant = Meant {
-                    names: self.scopes.names(),
-                    other_sigil: self.globals.contains_key(plain).then(|| format!("@{plain}")),
-                    out_of_scope: bound.into_iter().find(|(_, var)| *var.name == *plain).map(|(_, var)| var.span),
-                };
+                let meant = self.meant_local(name);
                 self.diagnostics.push(errors::unknown_local(name, span, meant));
                 // One report for each name and function: later mentions find it declared.
                 let var = self.module.var(name.trim_start_matches('%'), Some(Ty::ERROR), span);
                 self.scopes.declare_free(name, var);
                 self.push_new(span, ExprKind::Error);
             }
+        }
+    }
+
+    /// What an unknown local may have meant; nothing once too much has been looked for.
+    fn meant_local(&mut self, name: &str) -> Meant<'a> {
+        let plain = name.trim_start_matches('%');
+        if self.globals.contains_key(plain) {
+            return Meant::OtherSigil(format!("@{plain}"));
+        }
+        if !self.near.spend(self.module.vars.len() - self.first_var.index() + self.scopes.n_names()) {
+            return Meant::Nothing;
+        }
+        let mut bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= self.first_var);
+        if let Some((_, var)) = bound.find(|(_, var)| *var.name == *plain) {
+            return Meant::OutOfScope(var.span);
+        }
+        match self.near.among_unordered(name, self.scopes.names()) {
+            Some(near) => Meant::Near(near),
+            None if self.scopes.names().next().is_none() => Meant::NoneThere,
+            None => Meant::Nothing,
         }
     }
 
@@ -45,11 +59,13 @@ impl Resolver<'_> {
         match self.globals.get(name.trim_start_matches('@')) {
             Some(&global) => self.push_new(span, ExprKind::Global(global)),
             None => {
-                let local = format!("%{}", name.trim_start_matches('@'));
-                let meant = Meant {
-                    names: self.module.globals.iter().map(|global| &*global.name).collect(),
-                    other_sigil: self.scopes.find(&local).map(|_| local),
-                    out_of_scope: None,
+                let plain = name.trim_start_matches('@');
+                let local = format!("%{plain}");
+                let meant = if self.scopes.find(&local).is_some() {
+                    Meant::OtherSigil(local)
+                } else {
+                    let names = self.module.globals.iter().map(|global| &*global.name);
+                    self.near.among(plain, names).map_or(Meant::Nothing, Meant::Near)
                 };
                 self.diagnostics.push(errors::unknown_global(name, span, meant));
                 self.push_new(span, ExprKind::Error);
@@ -69,7 +85,8 @@ impl Resolver<'_> {
             }
             None => {
                 // One digit is near every other.
-                let near = crate::base::text::nearest(name, self.graph.names()).filter(|_| name.len() > 2).map(str::to_owned);
+                let has_near = name.len() > 2 && self.near.spend(self.graph.n_names());
+                let near = has_near.then(|| self.near.among_unordered(name, self.graph.names())).flatten();
                 let report = super::renamed::near_graph(errors::unknown_graph(name, span), near, span);
                 self.diagnostics.push(report);
                 self.push_new(span, ExprKind::Error);
@@ -87,10 +104,11 @@ impl Resolver<'_> {
             return self.push_new(span, ExprKind::Op(op));
         }
         let diagnostic = match self.ctors.get(&*name) {
-            Some(&ctor) => errors::unknown_ctor(&name, span, &[], Some(self.module.ctors[ctor].span)),
+            Some(&ctor) => errors::unknown_ctor(&name, span, None, Some(self.module.ctors[ctor].span)),
             None => {
-                let names = [self.ops.names(), &self.ctor_names()].concat();
-                errors::unknown_operator(&name, span, &names, self.ops.elsewhere(&name))
+                let elsewhere = self.ops.elsewhere(&name);
+                let near = || self.near.among_unordered(&name, self.ops.names().iter().chain(self.ctors.keys()).copied());
+                errors::unknown_operator(&name, span, elsewhere.or_else(near))
             }
         };
         self.diagnostics.push(diagnostic);

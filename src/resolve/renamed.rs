@@ -22,24 +22,29 @@ fn kind(name: &str) -> Kind {
     }
 }
 
+/// So many second definitions are looked at: with more nobody knows what was meant.
+const MOST: usize = 100;
+
 const UNKNOWN: [Code; 6] = [codes::E0201, codes::E0202, codes::E0203, codes::E0204, codes::E0313, codes::E0210];
 
 impl Resolver<'_> {
     /// Joins the report of a second definition with those of names that lack one.
     pub(super) fn join_renamed(&mut self) {
         let duplicates: Vec<usize> = self.reports(|code| code == codes::E0205);
-        for duplicate in duplicates {
+        let unknown = self.reports(|code| UNKNOWN.contains(&code));
+        for duplicate in duplicates.into_iter().take(MOST) {
             let span = self.diagnostics[duplicate].span();
             let name = self.ast.text(span);
-            let unknown = self.reports(|code| UNKNOWN.contains(&code));
+            let defs = self.defs_around(span);
             // What is used above a local's binding cannot mean it; types and functions may be used anywhere.
             let ordered = matches!(kind(name), Kind::Local | Kind::Graph);
             let place = |i: &usize| self.diagnostics[*i].span();
-            let fits = |i: &usize| {
+            let fits = |i: &&usize| {
                 let at = place(i);
-                kind(self.ast.text(at)) == kind(name) && !(ordered && at.start < span.start) && self.same_def(span, at, ordered)
+                let same_def = !ordered || defs.iter().any(|def| def.start <= at.start && at.start < def.end);
+                kind(self.ast.text(at)) == kind(name) && !(ordered && at.start < span.start) && same_def
             };
-            let missing: Vec<usize> = unknown.into_iter().filter(fits).collect();
+            let missing: Vec<usize> = unknown.iter().filter(fits).copied().collect();
             let Some(&first) = missing.iter().find(|i| self.diagnostics[**i].code != codes::E0210) else { continue };
             let missed = self.ast.text(place(&first)).to_owned();
             let meant: Vec<usize> =
@@ -51,7 +56,7 @@ impl Resolver<'_> {
             let mut index = 0;
             self.diagnostics.retain(|_| {
                 index += 1;
-                !meant.contains(&(index - 1))
+                meant.binary_search(&(index - 1)).is_err()
             });
             // One such mistake is joined; with several nobody knows which belongs to which.
             return;
@@ -62,10 +67,13 @@ impl Resolver<'_> {
         self.diagnostics.iter().enumerate().filter(|(_, d)| of(d.code)).map(|(i, _)| i).collect()
     }
 
-    /// Whether two places lie in one definition, for names that do not reach further.
-    fn same_def(&self, a: Span, b: Span, ordered: bool) -> bool {
-        let within = |def: Span| def.start <= a.start && a.start < def.end && def.start <= b.start && b.start < def.end;
-        !ordered || self.ast.funcs.iter().any(|func| within(func.span)) || self.ast.defs.is_empty()
+    /// The functions that a place lies in, or all of a text without definitions.
+    fn defs_around(&self, at: Span) -> Vec<Span> {
+        if self.ast.defs.is_empty() {
+            return vec![Span { start: 0, end: u32::MAX, ..at }];
+        }
+        let funcs = self.ast.funcs.iter().map(|func| func.span);
+        funcs.filter(|func| func.start <= at.start && at.start < func.end).collect()
     }
 
     /// Whether a name is a constructor of a type whose definition was not taken, because its name was.
@@ -75,7 +83,7 @@ impl Resolver<'_> {
 }
 
 /// Adds to an unknown name's report what to write, where the text shows it.
-pub(super) fn near_graph(diagnostic: Diagnostic, near: Option<String>, span: Span) -> Diagnostic {
+pub(super) fn near_graph(diagnostic: Diagnostic, near: Option<&str>, span: Span) -> Diagnostic {
     match near {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic,

@@ -62,12 +62,15 @@ impl<'a> Scopes<'a> {
         bound.or_else(|| self.free.get(name).copied())
     }
 
-    /// The names in scope, sorted.
-    pub fn names(&self) -> Vec<&'a str> {
+    /// The names in scope, in no order.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
         let bound = self.bindings.iter().filter(|(_, bindings)| !bindings.is_empty()).map(|(name, _)| *name);
-        let mut names: Vec<&str> = bound.chain(self.free.keys().copied()).collect();
-        names.sort_unstable();
-        names
+        bound.chain(self.free.keys().copied())
+    }
+
+    /// How many names are or were in scope.
+    pub fn n_names(&self) -> usize {
+        self.bindings.len() + self.free.len()
     }
 }
 
@@ -94,12 +97,15 @@ impl<'a> GraphTable<'a> {
         None
     }
 
-    /// The names this function has bound, as they are written, sorted.
-    pub fn names(&self) -> Vec<&'a str> {
-        let own = self.nodes.iter().filter(|(_, node)| node.2 == self.function);
-        let mut names: Vec<&str> = own.map(|(_, node)| node.3).collect();
-        names.sort_unstable();
-        names
+    /// The names this function has bound, as they are written, in no order.
+    pub fn names(&self) -> impl Iterator<Item = &'a str> {
+        let own = self.nodes.values().filter(|node| node.2 == self.function);
+        own.map(|node| node.3)
+    }
+
+    /// How many names this function and those before it have bound.
+    pub fn n_names(&self) -> usize {
+        self.nodes.len()
     }
 
     /// The node, and whether this function bound it.

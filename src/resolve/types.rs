@@ -100,11 +100,21 @@ impl<'a> Resolver<'a> {
             self.diagnostics.push(errors::type_arguments(text, name, n_params, args.len(), Some(defined)));
             return Ty::ERROR;
         }
-        let in_scope = self.type_params.iter().filter(|(_, params)| !params.is_empty()).map(|(name, _)| *name);
-        let mut names: Vec<&str> = in_scope.chain(self.adts.keys().copied()).collect();
-        names.sort_unstable();
-        self.diagnostics.push(errors::unknown_type(text, name, &names));
+        let (near, letters) = self.meant_type(text);
+        self.diagnostics.push(errors::unknown_type(text, name, near, &letters));
         Ty::ERROR
+    }
+
+    /// A type of nearly this name, and all of one letter, sorted; nothing once too much has been looked for.
+    fn meant_type(&mut self, text: &str) -> (Option<&'a str>, Vec<&'a str>) {
+        if !self.near.spend(self.type_params.len() + self.adts.len()) {
+            return (None, vec![]);
+        }
+        let in_scope = self.type_params.iter().filter(|(_, params)| !params.is_empty()).map(|(name, _)| *name);
+        let names = in_scope.chain(self.adts.keys().copied());
+        let mut letters: Vec<&str> = names.clone().filter(|name| name.len() == 1).collect();
+        letters.sort_unstable();
+        (self.near.among_unordered(text, names), letters)
     }
 
     fn tensor_type(&mut self, dims: &[ast::Dim], dtype: DType, span: crate::base::Span) -> Ty {

@@ -1,6 +1,6 @@
 //! The words for weights that do not become part of a program.
 
-use crate::base::text::{count, join_words, nearest, thousands};
+use crate::base::text::{Near, count, join_words, thousands};
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::Slot;
 use crate::driver::tensors::{self, Format};
@@ -32,7 +32,8 @@ pub fn nothing_bound(entry: &str, slots: &[Slot], files: &[PathBuf]) -> Diagnost
         names.extend(tensors::open(file).iter().flat_map(|file| file.items()).map(|item| item.name.clone()).take(1000));
     }
     let error = Diagnostic::new(codes::E0720, format!("no weight has the name of a parameter of `@{entry}`"));
-    let near = slots.iter().find_map(|slot| Some((nearest(&slot.name, names.iter().map(String::as_str))?, slot)));
+    let mut search = Near::default();
+    let near = slots.iter().find_map(|slot| Some((search.among(&slot.name, names.iter().map(String::as_str))?, slot)));
     match near {
         Some((near, slot)) => error.help(format!("the weights have `{near}`; is it `{}`?", slot.name)),
         None => {
