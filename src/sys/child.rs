@@ -85,6 +85,8 @@ fn end(child: &mut Child) -> std::io::Result<ExitStatus> {
         // for: no other process or group has that number.
         unsafe { libc::kill(-id, libc::SIGKILL) };
     }
+    // It may have left the group for another. One that has ended cannot be killed any more, and need not.
+    let _ = child.kill();
     child.wait()
 }
 
@@ -165,6 +167,7 @@ pub fn interrupted() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::process::ExitStatusExt;
 
     fn shell(script: &str, timeout: Option<Duration>) -> Ended {
         run(&["sh".into(), "-c".into(), script.into()], timeout).expect("there is a shell")
@@ -195,5 +198,12 @@ mod tests {
         let ended = shell("echo before >&2; setsid sleep 30 & sleep 0.05; echo behind >&2", None);
         assert_eq!((ended.code, ended.stderr), (Some(0), b"before\nbehind\n".to_vec()));
         assert!(start.elapsed() < Duration::from_secs(20));
+    }
+
+    #[test]
+    fn a_command_that_joined_another_group_is_killed() {
+        // Of this process's group from the start: no group has its number, as when it has left its own.
+        let mut child = Command::new("sleep").arg("60").spawn().expect("it is there");
+        assert_eq!(end(&mut child).expect("it can be waited for").signal(), Some(libc::SIGKILL));
     }
 }
