@@ -168,13 +168,9 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
 }
 
 fn write(args: &Args, files: &[(PathBuf, Vec<u8>)]) -> Result<(), Vec<Diagnostic>> {
-    // However it is named: by another path, or through a link.
-    let place = |path: &PathBuf| path.canonicalize().ok();
-    let read: Vec<PathBuf> = args.params.iter().chain([&args.file]).filter_map(place).collect();
-    if let Some((path, _)) = files.iter().find(|(path, _)| place(path).is_some_and(|path| read.contains(&path))) {
-        let message = format!("`{}` is what the artifact is built from", path.display());
-        return Err(vec![Diagnostic::new(codes::E0702, message).help("give `-o` another name")]);
-    }
+    let read: Vec<&Path> = args.params.iter().chain([&args.file]).map(PathBuf::as_path).collect();
+    let written: Vec<&Path> = files.iter().map(|(path, _)| path.as_path()).collect();
+    sys::replaces_none(&written, &read, "the artifact is built from").map_err(|error| vec![error])?;
     let files: Vec<(&Path, &[u8])> = files.iter().map(|(path, bytes)| (path.as_path(), bytes.as_slice())).collect();
     sys::write_atomic(&files).map_err(|error| vec![error])
 }

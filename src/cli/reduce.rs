@@ -90,9 +90,16 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
         console.words(&format!("error: {words}\n"));
         return Ok(exit::USAGE);
     }
-    if let Some(words) = overwritten(args, values.is_some()) {
-        console.words(&format!("error: {words}\n"));
-        return Ok(exit::USAGE);
+    if let Some(output) = &args.output {
+        let values = values.is_some().then(|| values_path(output));
+        if values.as_ref() == Some(output) {
+            let shown = output.display();
+            let words = format!("`{shown}` is where the values go: the program needs another name, such as `-o small.relay`");
+            console.words(&format!("error: {words}\n"));
+            return Ok(exit::USAGE);
+        }
+        let written: Vec<&Path> = [output].into_iter().chain(&values).map(PathBuf::as_path).collect();
+        sys::replaces_none(&written, &read(args), "the smallest program is made from").map_err(|error| vec![error])?;
     }
     let mut test = Command::new(console, args).map_err(|error| vec![error])?;
     sys::note_interrupts();
@@ -124,23 +131,10 @@ fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Opti
     Ok(Some(named.collect()))
 }
 
-/// Why the smallest program cannot go where it is to go, in words: its values would replace it, or what they come from.
-fn overwritten(args: &Args, has_values: bool) -> Option<String> {
-    let output = args.output.as_deref().filter(|_| has_values)?;
-    let values = values_path(output);
+/// The files that are given.
+fn read(args: &Args) -> Vec<&Path> {
     let files = args.input.iter().filter_map(|text| bind::file_of(text));
-    let sources = [args.file.as_path()].into_iter().chain(args.params.iter().map(PathBuf::as_path));
-    let sources = sources.chain(args.inputs.as_deref()).chain(files);
-    let is_same = |other: &Path| match (values.canonicalize(), other.canonicalize()) {
-        (Ok(this), Ok(other)) => this == other,
-        _ => values == other,
-    };
-    let shown = values.display();
-    if values == output {
-        return Some(format!("`{shown}` is where the values go: the program needs another name, such as `-o small.relay`"));
-    }
-    let replaced = sources.into_iter().find(|path| is_same(path));
-    replaced.map(|_| format!("the values of the smallest program would replace `{shown}`: give `-o` another name"))
+    [&args.file].into_iter().chain(&args.params).chain(&args.inputs).map(PathBuf::as_path).chain(files).collect()
 }
 
 fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> Result<(), Diagnostic> {

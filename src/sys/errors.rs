@@ -35,6 +35,11 @@ pub(super) fn refused(what: impl std::fmt::Display, reason: &str) -> Diagnostic 
     Diagnostic::new(codes::E0702, format!("cannot write `{what}`: {reason}"))
 }
 
+/// E0702 for a file that was read; `of` is what it is read for.
+pub(super) fn replaced(path: &Path, of: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0702, format!("`{}` is what {of}", path.display())).help("give `-o` another name")
+}
+
 /// A file over its limit; its size where it is known.
 pub(super) fn too_large(path: &Path, code: Code, size: Option<u64>, limit: u64) -> Diagnostic {
     let size = size.map_or("more bytes than allowed".into(), |size| format!("{} bytes", thousands(size)));

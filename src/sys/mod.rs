@@ -16,7 +16,7 @@ pub use bytes::{Number, bytes_of, bytes_of_mut};
 pub use child::{Ended, interrupted, note_interrupts, run};
 pub use confined::read_inside;
 pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, own_process, peak_memory};
-pub use write::{Content, write_all, write_atomic};
+pub use write::{Content, replaces_none, write_all, write_atomic};
 
 use crate::diag::{Code, Diagnostic, codes};
 use std::io::{ErrorKind, Read, Write};

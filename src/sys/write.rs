@@ -42,6 +42,17 @@ impl Content<'_> {
     }
 }
 
+/// Whether none of the files to be written is one of those that were read, however it is named: by another path, or through a link.
+/// Errors: E0702, which says that the file is what `of` says.
+pub fn replaces_none(written: &[&Path], read: &[&Path], of: &str) -> Result<(), Diagnostic> {
+    let place = |path: &&Path| path.canonicalize().ok();
+    let read: Vec<PathBuf> = read.iter().filter_map(place).collect();
+    match written.iter().find(|path| place(path).is_some_and(|path| read.contains(&path))) {
+        Some(path) => Err(errors::replaced(path, of)),
+        None => Ok(()),
+    }
+}
+
 /// As [`write_all`], for bytes that are there.
 pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
     write_all(files.iter().map(|&(path, bytes)| (path, Content::Bytes(bytes))).collect())
