@@ -105,6 +105,7 @@ fn human(given: &Diagnostic, whole: &Sources, color: bool, out: &mut String) {
     let mut labels: Vec<&super::Label> =
         diagnostic.labels.iter().filter(|label| sources.file(label.span.file).is_some()).collect();
     labels.sort_by_key(|label| (label.span.file, label.span.end));
+    let headed = headed(diagnostic.span(), labels.iter().map(|label| label.span));
     for label in labels {
         let tint = if label.primary { tint } else { Color::Blue };
         let span = without_line_break(label.span, sources);
@@ -129,20 +130,37 @@ fn human(given: &Diagnostic, whole: &Sources, color: bool, out: &mut String) {
     }
     let mut text = escape_rendered(&String::from_utf8_lossy(&bytes), color);
     if let Some(cut) = &excerpt {
-        for label in &cut.diagnostic.labels {
-            text = with_true_column(text, label.span, cut, whole);
-        }
+        text = with_true_columns(&text, &headed, cut, whole);
     }
     out.push_str(&text);
 }
 
+/// The places that the renderer's headings name, one for each file: in the file of the mistake that of the mistake, in any other
+/// that of the first label. The labels are given in text order.
+fn headed(mistake: Span, labels: impl Iterator<Item = Span>) -> Vec<Span> {
+    let mut places: Vec<Span> = labels.collect();
+    places.dedup_by_key(|place| place.file);
+    places.iter_mut().filter(|place| place.file == mistake.file).for_each(|place| *place = mistake);
+    places
+}
+
 /// The renderer counts the columns of its headings on the cut lines.
-fn with_true_column(text: String, span: Span, cut: &Excerpt, whole: &Sources) -> String {
-    let (id, at) = (span.file, span.start as usize);
-    let (Some(shown), Some(file)) = (cut.sources.file(id), whole.file(id)) else { return text };
-    let line = shown.line_col(at).0;
-    let heading = |column: usize| format!(":{line}:{column} ");
-    text.replacen(&heading(excerpt::column(shown, at)), &heading(cut.column(id, at, file)), 1)
+fn with_true_columns(text: &str, headed: &[Span], cut: &Excerpt, whole: &Sources) -> String {
+    let true_column = |line: &str, place: &Span| {
+        let (id, at) = (place.file, place.start as usize);
+        let (shown, file) = (cut.sources.file(id)?, whole.file(id)?);
+        let number = shown.line_col(at).0;
+        let heading = |column: usize| format!("{}:{number}:{column} ", escape_control(&file.name));
+        Some(line.replacen(&heading(excerpt::column(shown, at)), &heading(cut.column(id, at, file)), 1))
+    };
+    let mut headed = headed.iter();
+    // Behind its colour; every other line begins with letters or with the bar of the margin.
+    let is_heading = |line: &str| line.find(['╭', '├']).is_some_and(|at| !line[..at].contains(['│', ']']));
+    let lines = text.split_inclusive('\n').map(|line| match is_heading(line) {
+        true => headed.next().and_then(|place| true_column(line, place)).map_or(line.into(), Cow::Owned),
+        false => Cow::Borrowed(line),
+    });
+    lines.collect()
 }
 
 /// The renderer copies source lines as they are; their control bytes are escaped here, its own colours kept.
@@ -261,7 +279,7 @@ fn plain(given: &Diagnostic, whole: &Sources, out: &mut String) {
     match term::emit_to_string(&mut text, &config, &files, &codespan(diagnostic, sources)) {
         Ok(()) => out.push_str(&escape_control(&text)),
         // The message matters more than the excerpt.
-        Err(_) => short(diagnostic, sources, out),
+        Err(_) => short(given, whole, out),
     }
 }
 
@@ -352,6 +370,24 @@ pub fn summary(diagnostics: &[Diagnostic], what: &str, format: Format) -> String
 mod tests {
     use super::*;
     use crate::diag::codes;
+
+    /// Labels at all distances from each other, and words that say other places.
+    #[test]
+    fn headings_say_the_true_column() {
+        let words: String = (10..99).map(|n| format!(":2:{n} ")).collect();
+        let mut sources = Sources::new();
+        let file = sources.add("x.relay", format!("short\n{}\nend\n", "word ".repeat(200)));
+        for column in 1..300 {
+            for other in [500, 601, 777] {
+                let at = |column: usize| Span::new(file, column + 5, column + 8);
+                let diagnostic = Diagnostic::new(codes::E0101, words.clone()).at(at(column), "label").also(at(other), "other");
+                for color in [false, true] {
+                    let out = render(std::slice::from_ref(&diagnostic), &sources, Format::Human, color);
+                    assert!(out.contains(&format!(" x.relay:2:{column} ")) && out.contains(&words), "{column} {other}: {out}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_format_survives_every_place() {
