@@ -396,14 +396,19 @@ fn lines_that_go_back_have_their_heads_above() {
 fn labels_do_not_lie_on_each_other() {
     for text in programs() {
         let svg = draw(&text, &Part::default(), Form::Svg);
-        let mut places: Vec<(u64, u64, &str)> = vec![];
-        for line in svg.lines().filter(|line| line.starts_with("<text class=\"t\" x=")) {
-            let said = line.split('>').nth(1).unwrap_or("");
-            places.push((attribute(line, "x").to_bits(), attribute(line, "y").to_bits(), said));
-        }
-        places.sort_unstable();
-        for pair in places.windows(2) {
-            assert!((pair[0].0, pair[0].1) != (pair[1].0, pair[1].1) || pair[0].2 == pair[1].2, "{pair:?} in {text}");
+        // Where each begins, and its width in the font of small texts, which is ten high.
+        let labels = svg.lines().filter(|line| line.starts_with("<text class=\"t\" x="));
+        let labels: Vec<(f64, f64, f64, &str)> = labels
+            .map(|line| {
+                let said = line.split(['>', '<']).nth(2).unwrap_or("");
+                (attribute(line, "x"), attribute(line, "y"), 6.0 * said.chars().count() as f64, said)
+            })
+            .collect();
+        for (at, a) in labels.iter().enumerate() {
+            for b in &labels[at + 1..] {
+                let apart = a.0 + a.2 <= b.0 || b.0 + b.2 <= a.0 || (a.1 - b.1).abs() >= 10.0;
+                assert!(apart || a == b, "{a:?} lies on {b:?} in {text}");
+            }
         }
     }
 }
