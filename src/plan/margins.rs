@@ -35,7 +35,9 @@ fn wanted(template: &Template, input: &Lazy) -> Option<(Vec<(u64, u64)>, u64)> {
     let view = input.plain().map_or_else(|| View::dense(&input.dims), |load| load.view.clone());
     let row = (0..view.dims.len()).find(|&axis| view.strides[axis] == 1 && view.dims[axis] > 1)?;
     let clips = |axis: usize| template.reduce.iter().any(|dim| dim.clip.is_some_and(|clip| moves(&read.axes[axis], clip.dim)));
-    let long = read.axes[row].terms.iter().any(|&(dim, _)| template.dims.get(dim).is_some_and(|&extent| extent >= ROW));
+    // Small elements that lie apart are read one by one, whichever way.
+    let together = |step: i64| step == 1 || input.dtype.bits >= 32;
+    let long = read.axes[row].terms.iter().any(|&(dim, step)| template.dims.get(dim) >= Some(&ROW) && together(step));
     (clips(row) && long).then_some(())?;
     let extents: Vec<u64> = template.dims.iter().copied().chain(template.reduce.iter().map(|dim| dim.extent)).collect();
     let margins = reach(&read.axes, &extents, &input.dims);
