@@ -5,7 +5,8 @@
 //! and elementwise groups, each compiled by itself with its weights packed, on one thread, for every instruction set there is.
 //! A layer's time is that of its longest step, between two probes of the machine that agree, so a share of the peak compares like
 //! with like on a machine that others use too. What goes in and comes out lies as in a network's arena, at cache lines of one
-//! stretch in large pages, and so does the stream that it is held against. The last lines are the harmonic means and the least share of each kind.
+//! stretch in large pages, and so does the stream that it is held against. Sums of products are run on two threads as well, in turn
+//! with one. The last lines are the harmonic means and the least of each kind: of the shares, and of how much faster two threads are.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memmap2::{Advice, MmapMut};
@@ -167,7 +168,7 @@ fn cut<'m>(mut memory: &'m mut [u8], lengths: &[usize]) -> (Vec<&'m mut [u8]>, &
 }
 
 impl Ready {
-    fn new(layer: &Layer, isa: Isa) -> Ready {
+    fn new(layer: &Layer, isa: Isa, threads: usize) -> Ready {
         let mut program = check_text(&layer.name, &layer.text, UNTIL);
         assert!(!program.has_errors(), "{}: {:?}", layer.name, program.diagnostics);
         let folder = tempfile::tempdir().expect("a folder");
@@ -178,7 +179,7 @@ impl Ready {
         let bytes = npz::write("weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
         std::fs::write(&file, bytes).expect("the folder can be written");
         bind_weights(&mut program, "main", &[file]).expect("the weights fit");
-        let settings = Settings { level: 3, isa, threads: 1, accuracy: layer.accuracy, machine: Machine::Native, fault: None };
+        let settings = Settings { level: 3, isa, threads, accuracy: layer.accuracy, machine: Machine::Native, fault: None };
         let entry = run::entry(&program.module, "main").expect("there is one");
         let requests = Requests { fill: Some("rand:seed=1".into()), ..Requests::default() };
         let bound: Vec<Bound> = bind::bind(&entry.slots, &program.module.types, &requests).expect("everything is filled");
@@ -272,16 +273,30 @@ fn sample(layer: &Layer, ready: &mut Ready, machine: &Machines) -> (f64, Option<
     (rate, (!share.is_nan()).then_some(share))
 }
 
+/// How much faster a layer is on two threads than on one: the median of pairs, each the best of a few runs.
+fn speedup(layer: &Layer, isa: Isa, one: &mut Ready) -> f64 {
+    let mut two = Ready::new(layer, isa, 2);
+    let best = |ready: &mut Ready| (0..5).map(|_| ready.time()).min().expect("more than none").as_secs_f64();
+    let start = Instant::now();
+    let mut ratios = vec![];
+    while ratios.len() < 5 || start.elapsed() < Duration::from_millis(400) {
+        ratios.push(best(one) / best(&mut two));
+    }
+    ratios.sort_by(f64::total_cmp);
+    ratios[ratios.len() / 2]
+}
+
 fn kernels(criterion: &mut Criterion) {
     let asked = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut summary = vec![];
     for isa in Cpu::get().isas() {
         let machine = Machines { probe: Probe::new(isa).expect("it has code"), pool: Pool::new(1), start: Instant::now() };
         let mut group = criterion.benchmark_group(format!("{isa:?}"));
         group.sample_size(10).warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(400));
-        let mut shares: Vec<(&str, f64)> = vec![];
+        let (mut shares, mut speedups) = (Vec::<(&str, f64)>::new(), Vec::<(&str, f64)>::new());
         for layer in layers().into_iter().filter(|layer| format!("{isa:?}/{}", layer.name).contains(&asked)) {
-            let mut ready = Ready::new(&layer, isa);
+            let mut ready = Ready::new(&layer, isa, 1);
             let (rate, share) = sample(&layer, &mut ready, &machine);
             let unit = match layer.kind {
                 Kind::Compute(_) => "GFLOP/s",
@@ -289,12 +304,18 @@ fn kernels(criterion: &mut Criterion) {
                 Kind::Elements(_) => "G elements/s",
             };
             let of = share.map_or(String::new(), |share| format!("  {:5.1} % of the limit", 100.0 * share));
-            let kernel = &ready.compiled.program.reasons[ready.step].name;
-            println!("{isa:?}  {:<42} {:8.2} {unit}{of}  {kernel}", layer.name, rate / 1e9);
+            let kernel = ready.compiled.program.reasons[ready.step].name.clone();
+            let faster = match layer.kind {
+                Kind::Compute(_) if cores > 1 => Some(speedup(&layer, isa, &mut ready)),
+                _ => None,
+            };
+            let on_two = faster.map_or(String::new(), |faster| format!("  {faster:.2} x on 2 threads"));
+            println!("{isa:?}  {:<42} {:8.2} {unit}{of}{on_two}  {kernel}", layer.name, rate / 1e9);
             match (layer.kind, share) {
                 // What the model computes directly counts for nothing here.
                 (Kind::Compute(kind), Some(share)) if kind != WINOGRAD || kernel.starts_with(WINOGRAD) => {
-                    shares.push((kind, share))
+                    shares.push((kind, share));
+                    speedups.extend(faster.map(|faster| (kind, faster)));
                 }
                 (Kind::Stream, Some(share)) => shares.push(("bandwidth", share)),
                 _ => {}
@@ -305,24 +326,25 @@ fn kernels(criterion: &mut Criterion) {
             });
         }
         group.finish();
-        summary.extend(summed(isa, &shares));
+        let percent = |share: f64| format!("{:5.1} %", 100.0 * share);
+        summary.extend(summed(isa, "", &shares, &percent));
+        summary.extend(summed(isa, " on 2 threads", &speedups, &|faster| format!("{faster:.2} x")));
     }
     println!("\n{}", summary.join("\n"));
 }
 
 /// A line for each kind: how many, the harmonic mean, the least.
-fn summed(isa: Isa, shares: &[(&str, f64)]) -> Vec<String> {
+fn summed(isa: Isa, what: &str, all: &[(&str, f64)], say: &dyn Fn(f64) -> String) -> Vec<String> {
     let of = |kind: &str| {
-        let own: Vec<f64> = shares.iter().filter(|(known, _)| *known == kind).map(|(_, share)| *share).collect();
+        let own: Vec<f64> = all.iter().filter(|(known, _)| *known == kind).map(|(_, share)| *share).collect();
         if own.is_empty() {
             return None;
         }
         let mean = own.len() as f64 / own.iter().map(|share| 1.0 / share).sum::<f64>();
         let least = own.iter().copied().fold(f64::INFINITY, f64::min);
         let n = own.len();
-        let line =
-            format!("{isa:?} {kind:<10} {n:3} layers: harmonic mean {:5.1} %, least {:5.1} %", 100.0 * mean, 100.0 * least);
-        Some(line)
+        let name = format!("{kind}{what}");
+        Some(format!("{isa:?} {name:<23} {n:3} layers: harmonic mean {}, least {}", say(mean), say(least)))
     };
     [DIRECT, WINOGRAD, "dense", "bandwidth"].into_iter().filter_map(of).collect()
 }
