@@ -52,6 +52,8 @@ impl Near {
         const MAX_LETTERS: usize = 200;
         // The longest prefix that may have been forgotten.
         const PREFIX: usize = 8;
+        // So many bytes are read in the time of a step of a distance.
+        const BYTES: usize = 16;
         let letters: Vec<char> = name.chars().take(MAX_LETTERS + 1).collect();
         if letters.len() > MAX_LETTERS {
             return None;
@@ -67,6 +69,9 @@ impl Near {
             // No letter has more bytes than four.
             if candidate == name || candidate.len() > 4 * longest {
                 continue;
+            }
+            if !self.spend(candidate.len() / BYTES) {
+                return None;
             }
             other.clear();
             other.extend(candidate.chars());

@@ -32,7 +32,7 @@ pub fn within<T>(teller: &Teller, limits: &Limits, work: impl FnOnce() -> Result
     }
     let (done, wait) = channel::<()>();
     let result = std::thread::scope(|scope| {
-        scope.spawn(move || {
+        let watch = move || {
             let rest = deadline.saturating_duration_since(Instant::now()) + GRACE;
             if wait.recv_timeout(rest) != Err(RecvTimeoutError::Timeout) {
                 return;
@@ -41,7 +41,9 @@ pub fn within<T>(teller: &Teller, limits: &Limits, work: impl FnOnce() -> Result
             progress::stop();
             teller.console.diagnostics(&diagnostics, teller.sources);
             std::process::exit(exit::of_run(&diagnostics).into());
-        });
+        };
+        // Where the system has no thread left, the run's own tests remain.
+        let _ = std::thread::Builder::new().spawn_scoped(scope, watch);
         let result = work();
         // Nobody sends: the sender goes when the work is done, whether it returned or panicked.
         drop(done);
