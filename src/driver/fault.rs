@@ -5,14 +5,14 @@
 //! no rule elsewhere knows of it. A fault stays inside of the buffers.
 
 use crate::kernel::{Bin, Body, Contract, ContractDim, Fold, Instr, Kernel, Lane, Nest, Val};
-use crate::plan::{Plan, Work};
+use crate::plan::{BufferId, Plan, Work};
 
 /// What is to be wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// What is added for each channel to the sums over windows of 3x3 is forgotten.
     Bias,
-    /// The last row or column of what maxima are taken of counts as padding.
+    /// The last row or column of what maxima are taken of counts as padding; where the padding lies in memory, that of each window.
     Pad,
     /// Where a sum of products is added to another tensor, the result is clipped at an eighth in the place of 0.
     Clip,
@@ -41,16 +41,25 @@ impl Fault {
 
     /// Makes every kernel of a plan wrong that has what this is about; how many those are.
     pub fn put_into(self, plan: &mut Plan) -> usize {
-        let kernels = plan.steps.iter_mut().filter_map(|step| match &mut step.work {
-            Work::Kernel(kernel) => Some(kernel),
+        let padding = plan.steps.iter().filter_map(|step| match &step.work {
+            Work::Fill(fill) if fill.bits != 0 => Some(step.args[0]),
             _ => None,
         });
-        kernels.map(|kernel| usize::from(self.spoil(kernel))).sum()
+        let padded: Vec<BufferId> = padding.collect();
+        let spoilt = plan.steps.iter_mut().map(|step| match &mut step.work {
+            Work::Kernel(kernel) => {
+                let reads = step.args.iter().zip(&step.writes).any(|(arg, writes)| !writes && padded.contains(arg));
+                usize::from(self.spoil(kernel, reads))
+            }
+            _ => 0,
+        });
+        spoilt.sum()
     }
 
-    fn spoil(self, kernel: &mut Kernel) -> bool {
+    /// Whether it did; `padded`: the kernel reads a tensor whose padding lies in memory, and is more than zeros.
+    fn spoil(self, kernel: &mut Kernel, padded: bool) -> bool {
         match (self, kernel) {
-            (Fault::Pad, Kernel::Nest(nest)) => clip_less(nest),
+            (Fault::Pad, Kernel::Nest(nest)) => clip_less(nest) || padded && end_early(nest),
             (Fault::Pad, _) | (_, Kernel::Nest(_)) => false,
             (fault, Kernel::Contract(contract)) => fault.spoil_contract(contract),
             (fault, Kernel::Depthwise(depthwise)) => fault.spoil_contract(&mut depthwise.contract),
@@ -109,9 +118,24 @@ fn clip_higher(body: &mut Body) -> bool {
     true
 }
 
-/// Makes the windows of maxima end one element early; whether there are any.
+fn has_maxima(nest: &Nest) -> bool {
+    nest.stages.iter().flat_map(|stage| &stage.folds).any(|&(_, fold)| fold == Fold::Max)
+}
+
+/// Makes the windows of maxima one element shorter; whether there are any.
+fn end_early(nest: &mut Nest) -> bool {
+    let maxima = has_maxima(nest);
+    let mut any = false;
+    for dim in nest.reduce.iter_mut().filter(|dim| maxima && dim.extent > 1) {
+        dim.extent -= 1;
+        any = true;
+    }
+    any
+}
+
+/// Makes what maxima are taken of end one element early for their windows; whether there are any.
 fn clip_less(nest: &mut Nest) -> bool {
-    let maxima = nest.stages.iter().flat_map(|stage| &stage.folds).any(|&(_, fold)| fold == Fold::Max);
+    let maxima = has_maxima(nest);
     let mut any = false;
     for clip in nest.reduce.iter_mut().filter_map(|dim| dim.clip.as_mut()).filter(|clip| maxima && clip.size > 1) {
         clip.size -= 1;
