@@ -23,8 +23,8 @@ pub struct Teller<'a> {
     pub failed: &'a (dyn Fn(Diagnostic) -> Vec<Diagnostic> + Sync),
 }
 
-/// Does the work of a run. Errors: those of the work, E0805 where its time is over when it begins or when it is done. Where it is not done then, this
-/// does not return: what a run fails with is told, and the process ends.
+/// Does the work of a run. Where that is not done in time, this does not return: what the run fails with is told, and the process
+/// ends. Errors: those of the work, E0805 where its time is over when it begins or when it is done.
 pub fn within<T>(teller: &Teller, limits: &Limits, work: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
     let Some(deadline) = limits.deadline else { return work() };
     if Instant::now() >= deadline {

@@ -152,10 +152,10 @@ impl<S: Deref<Target = [Seat]>> Regions<S> {
         for seat in seats {
             seat.asleep.end();
         }
-        call(share, 0);
+        call(&share, 0);
         for (at, seat) in seats.iter().enumerate() {
             if seat.begin(signal) {
-                call(share, at + 1);
+                call(&share, at + 1);
                 seat.done.store(signal.0, SeqCst);
             }
         }
@@ -183,7 +183,7 @@ impl<S: Deref<Target = [Seat]>> Regions<S> {
             }
             // SAFETY: this worker has begun a share, so the job is there and stays until `done` says that the share has ended.
             let share = unsafe { *self.job.0.get() };
-            call(share, number);
+            call(&share, number);
             seat.done.store(seen, SeqCst);
             self.caller.0.end();
         }
@@ -218,7 +218,6 @@ impl<S: Deref<Target = [Seat]>> Regions<S> {
 }
 
 /// Calls a share. Nothing unwinds out of a function of this kind, so a region always lasts until its shares have ended.
-#[allow(improper_ctypes_definitions, reason = "nobody but Rust calls it")]
-extern "C" fn call(share: Share, number: usize) {
+extern "C" fn call(share: &Share, number: usize) {
     share(number);
 }

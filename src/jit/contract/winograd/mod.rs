@@ -1,13 +1,13 @@
 //! Convolutions by tiles of m×m outputs: fewer multiplications, paid with additions and with accuracy.
 //!
-//! The window is three or two times the stride `s`. If `s` is more than 1, rows and columns of the input that are equal modulo `s` are
-//! channels of their own, `s²` of them for each, of which the window is 3×3 or 2×2 with stride 1: nothing is moved for that, the
-//! transform reads with steps. (Toom and Cook's products of polynomials; Lavin and Gray, *Fast Algorithms for Convolutional
-//! Neural Networks*, 2015, for 3×3.)
+//! The window is `r`, three or two, times the stride `s`. If `s` is more than 1, rows and columns of the input that are equal
+//! modulo `s` are channels of their own, `s²` of them for each, of which the window is 3×3 or 2×2 with stride 1: nothing is moved
+//! for that, the transform reads with steps. (Toom and Cook's products of polynomials; Lavin and Gray, *Fast Algorithms for
+//! Convolutional Neural Networks*, 2015, for 3×3.)
 //!
 //! A block of tiles is transformed into the inputs of `(m + r - 1)²` independent products, which run by the code of
-//! contractions on weights transformed at compile time; what they give is transformed back, vector by vector, with the epilogue. What lies
-//! between is in scratch memory of one thread and as small as the second cache. A thread takes blocks of tiles, or groups of
+//! contractions on weights transformed at compile time; what they give is transformed back, vector by vector, with the
+//! epilogue. What lies between is in scratch memory of one thread and as small as the second cache. A thread takes blocks of tiles, or groups of
 //! columns of a block; no sum is split, so neither changes any bit. Deliberately not here: whether the accuracy will do.
 
 mod filter;
@@ -28,10 +28,8 @@ use std::ops::Range;
 use transform::{Input, RUN};
 
 /// What a convolution is made of whose window is two or three times its stride, found in a contraction.
-pub(super) struct Parsed {
-    /// Taps of the window a side, in steps of the stride, and the stride.
-    side: u64,
-    stride: u64,
+struct Parsed {
+    window: Window,
     /// The steps of the outputs' rows and columns in the input, in elements.
     row: i64,
     column: i64,
@@ -44,11 +42,13 @@ pub(super) struct Parsed {
     taps: [i64; 2],
 }
 
-/// A window, found among the dimensions of a sum by their places.
+/// A window, found in a sum.
 #[derive(Clone, Copy)]
 struct Window {
+    /// Which dimensions of the sum are its rows and its columns.
     rows: usize,
     columns: usize,
+    /// Taps a side, in steps of the stride, and the stride.
     side: u64,
     stride: u64,
 }
@@ -75,9 +75,8 @@ impl Parsed {
     /// Errors: why the contraction is none.
     fn of(contract: &Contract, lanes: usize) -> Result<Parsed, &'static str> {
         const CHANNELS: &str = "channels do not lie in whole vectors";
-        let Some(Window { rows, columns, side, stride }) = Window::of(contract) else {
-            return Err("the window is not two or three times the stride");
-        };
+        let Some(window) = Window::of(contract) else { return Err("the window is not two or three times the stride") };
+        let Window { rows, columns, stride, .. } = window;
         let [.., height, width] = &contract.points[..] else { return Err("there are no rows and columns") };
         let (kh, kw) = (contract.sum[rows], contract.sum[columns]);
         // What is equal modulo the stride: channels of their own.
@@ -118,7 +117,7 @@ impl Parsed {
         match () {
             () if contract.groups != 1 => Err("channels are in groups"),
             () if !contract.columns.is_multiple_of(n) => Err(CHANNELS),
-            () => Ok(Parsed { side, stride, row: height.input, column: width.input, loops, runs, channels, taps }),
+            () => Ok(Parsed { window, row: height.input, column: width.input, loops, runs, channels, taps }),
         }
     }
 
@@ -128,7 +127,7 @@ impl Parsed {
     }
 
     fn allows(&self, size: Size) -> bool {
-        size.taps() as u64 == self.side
+        size.taps() as u64 == self.window.side
     }
 }
 
@@ -234,9 +233,14 @@ pub fn compile(contract: &Contract, size: Size, target: &Target, asm: &mut Asm) 
         streams: places(contract, &plan.views, &Packing { vectors: 1, ..packing.clone() }),
         steps,
         groups_at_once: layout.groups_at_once as usize,
-        window: parsed.side * parsed.stride,
-        stride: parsed.stride,
-        flops: 2 * parsed.side * parsed.side * contract.points.iter().map(|dim| dim.extent).product::<u64>() * channels * columns,
+        window: parsed.window.side * parsed.window.stride,
+        stride: parsed.window.stride,
+        flops: 2
+            * parsed.window.side
+            * parsed.window.side
+            * contract.points.iter().map(|dim| dim.extent).product::<u64>()
+            * channels
+            * columns,
         filters: Filters { size, packing, taps: parsed.taps },
     })
 }
