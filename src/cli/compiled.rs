@@ -4,7 +4,7 @@ use super::{Console, Reading, exit};
 use crate::base::Sources;
 use crate::diag::{Diagnostic, codes};
 use crate::driver::bind::{Bound, Requests};
-use crate::driver::compile::{self, Assembled, Isa, Machine, Policy, Refused, Settings};
+use crate::driver::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
 use crate::driver::emit;
 use crate::driver::fault::Fault;
 use crate::driver::optimise::{self, MAX_LEVEL};
@@ -15,9 +15,6 @@ use crate::driver::timings::Timings;
 use crate::driver::{self, How, Program, Until, show};
 use crate::sys;
 use std::path::PathBuf;
-
-/// The most threads that can be asked for.
-const MAX_THREADS: u16 = 1024;
 
 /// A program and what goes into it.
 #[derive(clap::Args)]
@@ -55,7 +52,7 @@ pub struct Given {
     pub target: TargetName,
     /// How many threads to use; the result does not depend on it. Without it RELAYC_NUM_THREADS says, else OMP_NUM_THREADS, else
     /// there is one for each processor.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=i64::from(MAX_THREADS)))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
     pub threads: Option<u16>,
     /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
@@ -140,7 +137,7 @@ impl Given {
         let number = |text: &str| text.trim().parse::<usize>().ok().filter(|&n| n > 0);
         if let Some(own) = std::env::var_os("RELAYC_NUM_THREADS") {
             let own = own.to_string_lossy();
-            let threads = number(&own).filter(|&n| n <= usize::from(MAX_THREADS)).map(Some);
+            let threads = number(&own).filter(|&n| n <= MAX_THREADS).map(Some);
             return threads.ok_or_else(|| {
                 console.words(&format!("error: RELAYC_NUM_THREADS is `{own}`: expected a number from 1 to {MAX_THREADS}\n"));
                 exit::USAGE
@@ -148,7 +145,7 @@ impl Given {
         }
         // Others' variable: a number for each level of nesting, of which the first is meant; what is no number is theirs to refuse.
         let others = std::env::var("OMP_NUM_THREADS").unwrap_or_default();
-        Ok(number(others.split(',').next().unwrap_or_default()).map(|n| n.min(usize::from(MAX_THREADS))))
+        Ok(number(others.split(',').next().unwrap_or_default()).map(|n| n.min(MAX_THREADS)))
     }
 
     /// How to compile for any machine. Otherwise as [`Given::settings`].

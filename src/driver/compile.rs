@@ -16,6 +16,7 @@ use crate::jit::assemble::{NoCode, assemble};
 use crate::jit::constants::Keep;
 use crate::jit::cpu::Cpu;
 pub use crate::jit::listing::target_name;
+pub use crate::jit::pool::MAX_THREADS;
 use crate::jit::pool::Pool;
 use crate::jit::program::{self as jit, Follow, LoadError, Session};
 use crate::kernel::Target;
