@@ -162,10 +162,10 @@ fn plan_timed(module: &mut Module, entry: &str, settings: &Settings, timings: &m
     timings.time("plan", || planned(module, entry, settings, &[]))
 }
 
-fn planned(module: &Module, entry: &str, settings: &Settings, avoid: &[ExprId]) -> Result<Plan, Refused> {
+fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId]) -> Result<Plan, Refused> {
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
     let func = module.globals[global].func;
-    let mut plan = plan::plan(module, ops::table(), func, avoid, settings.accuracy.tile()).map_err(Refused::Not)?;
+    let mut plan = plan::plan(module, ops::table(), func, refusals, settings.accuracy.tile()).map_err(Refused::Not)?;
     if let Some(fault) = settings.fault {
         fault.put_into(&mut plan);
     }
@@ -181,15 +181,15 @@ pub fn assembled(
     timings: &mut Timings,
 ) -> Result<Assembled, Refused> {
     let mut plan = plan_timed(module, entry, settings, timings)?;
-    let mut avoid = vec![];
+    let mut refusals = vec![];
     loop {
         check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
         match timings.time("code", || assemble(plan, settings.isa, &settings.target())) {
             // What the machine has no code for gets other code, then is left to its evaluation.
-            Err(NoCode::Step(step)) if avoid.iter().filter(|&&avoided| avoided == origins[step]).count() < 2 => {
-                avoid.push(origins[step]);
-                plan = timings.time("plan", || planned(module, entry, settings, &avoid))?;
+            Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < 2 => {
+                refusals.push(origins[step]);
+                plan = timings.time("plan", || planned(module, entry, settings, &refusals))?;
             }
             made => return made.map_err(|error| not_loaded(&error.to_string())),
         }

@@ -50,7 +50,7 @@ pub struct Padded {
 pub struct Lowering<'a> {
     pub module: &'a Module,
     ops: &'a Table,
-    avoid: &'a [ExprId],
+    refusals: &'a [ExprId],
     pub tile: u64,
     pub plan: Plan,
     pub anchors: Vec<Anchor>,
@@ -71,9 +71,10 @@ pub struct Lowering<'a> {
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`. Where buffers
 /// lie is not known yet ([`super::arrange`]).
-/// Convolutions may be computed by Winograd's method with tiles of up to `tile` results a side. The calls and groups to avoid
-/// have no sums of products, and those named twice are left to the operators' evaluation. Errors: what keeps it from being compiled.
-pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: u64) -> Result<Plan, NotCompiled> {
+/// Convolutions may be computed by Winograd's method with tiles of up to `tile` results a side. `refusals` are the calls and
+/// groups for which there was no code, as often as there was none: they get nests in place of sums of products, then the operators'
+/// evaluation. Errors: what keeps it from being compiled.
+pub fn plan(module: &Module, ops: &Table, func: FuncId, refusals: &[ExprId], tile: u64) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
     shallow(module, module.ty(body))?;
@@ -83,7 +84,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, avoid: &[ExprId], tile: 
     let mut lowering = Lowering {
         module,
         ops,
-        avoid,
+        refusals,
         tile,
         plan: Plan::default(),
         anchors: vec![],
@@ -256,13 +257,13 @@ impl Lowering<'_> {
         let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
         let call = Call { attrs, args: &types, outs: &outs };
         self.call = expr;
-        let avoided = self.refused() > 1;
-        let lowered = if avoided { None } else { self.lowered(expr, op, &call, &args) };
+        let refused = self.refused() > 1;
+        let lowered = if refused { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),
             None => {
                 let why = match () {
-                    () if avoided => NoKernel::Machine,
+                    () if refused => NoKernel::Machine,
                     () if op.lower.is_none() => NoKernel::Undeclared,
                     () => NoKernel::Operands,
                 };
@@ -271,9 +272,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// How often there was no code for the group at hand. After the first time it has nests instead of sums of products.
+    /// How often there was no code for the group at hand.
     pub fn refused(&self) -> usize {
-        self.avoid.iter().filter(|&&avoided| avoided == self.origin).count()
+        self.refusals.iter().filter(|&&refused| refused == self.origin).count()
     }
 
     fn lowered(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {
