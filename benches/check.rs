@@ -1,13 +1,16 @@
-//! What reading costs: `cargo bench`.
+//! Measures the cost of reading: `cargo bench`.
 //!
-//! A network text of 100,000 bindings, about 9 MB with its types, against one of 1,000: `relayc check` as a whole, and each step
-//! by itself. Throughput is of text (MB/s) and of operators (elements/s); the cost of an operator may grow by half from the small
-//! text to the large, which the last lines say.
+//! Compares a network text of 100,000 bindings (about 9 MB with its types) with one of 1,000: `relayc check` as a whole, and
+//! each phase alone. Throughput is in text (MB/s) and in operators (elements/s). From the small text to the large, the cost of
+//! an operator may grow by half; the last lines report it.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use relayc::base::FileId;
-use relayc::driver::{Until, check_text, show};
-use relayc::{infer, ops, resolve, syntax};
+use relayc_base::FileId;
+use relayc_check::infer;
+use relayc_check::resolve;
+use relayc_driver::{Phase, check_text, show};
+use relayc_ops as ops;
+use relayc_syntax as syntax;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -39,7 +42,7 @@ const SIZES: [usize; 2] = [1_000, 100_000];
 fn steps(criterion: &mut Criterion) {
     for n in SIZES {
         let text = network(n);
-        let program = check_text("network", &text, Until::Infer);
+        let program = check_text("network", &text, Phase::Infer);
         assert!(program.diagnostics.is_empty(), "the network is right");
         let (ast, _) = syntax::parse(FileId(0), text.as_str().into());
         let (resolved, _) = resolve::resolve(&ast, ops::table());
@@ -49,7 +52,7 @@ fn steps(criterion: &mut Criterion) {
             let mut group = criterion.benchmark_group(format!("check/{name}"));
             group.sample_size(10).throughput(throughput);
             group.bench_function(BenchmarkId::from_parameter(n), |b| {
-                b.iter(|| black_box(check_text("network", &text, Until::Infer)))
+                b.iter(|| black_box(check_text("network", &text, Phase::Infer)))
             });
             group.finish();
         }
@@ -81,7 +84,7 @@ fn ratio(_: &mut Criterion) {
         let best = (0..5)
             .map(|_| {
                 let start = Instant::now();
-                (0..rounds.max(1)).for_each(|_| drop(black_box(check_text("network", &text, Until::Infer))));
+                (0..rounds.max(1)).for_each(|_| drop(black_box(check_text("network", &text, Phase::Infer))));
                 start.elapsed() / rounds as u32
             })
             .min();

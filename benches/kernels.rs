@@ -1,27 +1,29 @@
-//! What kernels reach of the machine: `cargo bench --bench kernels`, or `… -- Avx2/add` for those whose instruction set and name,
-//! as in `Avx2/add+relu 64x56x56`, have this in them.
+//! Measures how near kernels come to the machine's limits: `cargo bench --bench kernels`.
 //!
-//! The convolutions of ResNet and VGG directly and by Winograd's method, products of few and of many rows, softmax, layer norm
-//! and elementwise groups, each compiled by itself with its weights packed, on one thread, for every instruction set there is.
-//! A layer's time is that of its longest step, between two probes of the machine that agree, so a share of the peak compares like
-//! with like on a machine that others use too. What goes in and comes out lies as in a network's arena, at cache lines of one
-//! stretch in large pages, and so does the stream that it is held against. Sums of products are run on two threads as well, in turn
-//! with one. The last lines are the harmonic means and the least of each kind: of the shares, and of how much faster two threads are.
+//! `… -- Avx2/add` selects kernels by instruction set and name, as in `Avx2/add+relu 64x56x56`. The kernels are the
+//! convolutions of ResNet and VGG, directly and by Winograd's method, products of few and of many rows, softmax, layer norm and
+//! elementwise groups. Each is compiled by itself with packed weights and runs on one thread, for every instruction set of this
+//! machine.
+//!
+//! The time of a layer is that of its longest step, between two microbenchmarks that agree. So a fraction of the peak compares
+//! like with like, even on a shared machine. Inputs and outputs are cache-line aligned in one region of large pages, like a
+//! network's arena, and so is the stream used for comparison. Contractions also run on two threads, alternating with one. The
+//! last lines give, for each kind, the harmonic mean and the minimum of the fractions and of the two-thread speedups.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memmap2::{Advice, MmapMut};
-use relayc::driver::bind::{self, Bound, Requests};
-use relayc::driver::check_text;
-use relayc::driver::compile::{Compiled, Isa, Machine, Policy, Settings, compile};
-use relayc::driver::optimise::{UNTIL, bind_weights};
-use relayc::driver::run::{self, Limits};
-use relayc::formats::npz;
-use relayc::jit::cpu::Cpu;
-use relayc::jit::pool::Pool;
-use relayc::jit::probe::Probe;
-use relayc::jit::program::Session;
-use relayc::plan::{Traffic, traffic};
-use relayc::tensor::Tensor;
+use relayc_codegen::cpu::Cpu;
+use relayc_codegen::pool::Pool;
+use relayc_driver::bind::{self, Bound, Requests};
+use relayc_driver::check_text;
+use relayc_driver::optimise::{UNTIL, bind_weights};
+use relayc_driver::run::{self, Limits};
+use relayc_engine::compile::{Compiled, Isa, Machine, Policy, Settings, compile};
+use relayc_exec::microbenchmark::Microbenchmark;
+use relayc_exec::plan::{Traffic, traffic};
+use relayc_exec::program::PlanSession;
+use relayc_ir::tensor::Tensor;
+use relayc_weights::{Format, encode};
 use std::time::{Duration, Instant};
 
 /// What a layer's time is held against.
@@ -143,7 +145,7 @@ fn layers() -> Vec<Layer> {
 /// A layer that is ready to run.
 struct Ready {
     compiled: Compiled,
-    session: Session,
+    session: PlanSession,
     /// The inputs, then the outputs, each from a cache line on, and how many bytes they have.
     memory: MmapMut,
     inputs: Vec<usize>,
@@ -176,7 +178,7 @@ impl Ready {
         let mut random = fastrand::Rng::with_seed(1);
         let weights =
             layer.weights.iter().map(|(name, shape)| ((*name).to_owned(), Tensor::from_fn(shape, |_| random.f32() - 0.5)));
-        let bytes = npz::write("weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
+        let bytes = encode(Format::Npz, "weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
         std::fs::write(&file, bytes).expect("the folder can be written");
         bind_weights(&mut program, "main", &[file]).expect("the weights fit");
         let settings = Settings { level: 3, isa, threads, accuracy: layer.accuracy, machine: Machine::Native, fault: None };
@@ -185,7 +187,7 @@ impl Ready {
         let bound: Vec<Bound> = bind::bind(&entry.slots, &program.module.types, &requests).expect("everything is filled");
         let compiled = compile(&program, "main", &settings, Limits::default());
         let compiled = compiled.unwrap_or_else(|_| panic!("{} is compiled", layer.name));
-        let values: Vec<Vec<u8>> = relayc::driver::compile::leaves(&bound).into_iter().map(Tensor::to_le_bytes).collect();
+        let values: Vec<Vec<u8>> = relayc_driver::bind::tensors_in(&bound).into_iter().map(Tensor::to_le_bytes).collect();
         let session = compiled.session().expect("there is memory");
         let inputs: Vec<usize> = values.iter().map(Vec::len).collect();
         let outputs: Vec<usize> = compiled.outputs().iter().map(Vec::len).collect();
@@ -226,7 +228,7 @@ impl Ready {
 
 /// The machine's limits, as they are just now.
 struct Machines {
-    probe: Probe,
+    probe: Microbenchmark,
     pool: Pool,
     start: Instant,
 }
@@ -291,7 +293,8 @@ fn kernels(criterion: &mut Criterion) {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut summary = vec![];
     for isa in Cpu::get().isas() {
-        let machine = Machines { probe: Probe::new(isa).expect("it has code"), pool: Pool::new(1), start: Instant::now() };
+        let machine =
+            Machines { probe: Microbenchmark::new(isa).expect("it has code"), pool: Pool::new(1), start: Instant::now() };
         let mut group = criterion.benchmark_group(format!("{isa:?}"));
         group.sample_size(10).warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(400));
         let (mut shares, mut speedups) = (Vec::<(&str, f64)>::new(), Vec::<(&str, f64)>::new());

@@ -1,9 +1,35 @@
-//! relayc: a toolchain for the Relay text language.
+//! relayc: a toolchain for the Relay text language, as a library.
 //!
-//! A program is read and checked as a [`Network`], compiled once to an [`Executable`], and run as often as wanted by
-//! [`Session`]s on the caller's buffers:
+//! # Programs as texts
+//!
+//! [`parse`] reads the syntax, [`check`] also names and types; [`print()`] and [`format()`] write a program, [`interpret`] runs it. They
+//! work on any processor and system:
 //!
 //! ```
+//! use relayc::{Tensor, Value};
+//!
+//! let program = relayc::check("net.relay", "def @main(%x: Tensor[(2, 3), float32]) { nn.relu(add(%x, 0.5f)) }")?;
+//! let x = Value::Tensor(Tensor::from_vec(&[2, 3], vec![-1f32, 0., 1., 2., -3., 4.]));
+//! let Value::Tensor(out) = relayc::interpret(&program, "main", &[x])? else { panic!("the result is a tensor") };
+//! assert_eq!(out.to_f64s(), [0.0, 0.5, 1.5, 2.5, 0.0, 4.5]);
+//! # Ok::<(), relayc::Error>(())
+//! ```
+//!
+//! An [`Error`] holds all that is wrong, as diagnostics with codes and places; it displays as the command line shows it:
+//!
+//! ```
+//! let error = relayc::check("net.relay", "def @main(%x: Tensor[(2), float32]) { nn.rulu(%x) }").err().expect("there is no such operator");
+//! assert_eq!(error.code(), "E0204");
+//! assert!(error.to_string().contains("nn.relu"));
+//! ```
+//!
+//! # Compiled programs
+//!
+//! With the feature `jit`, which is on by default and needs x86-64 Linux, a program is read as a `Network`, compiled once to an
+//! `Executable`, and run as often as wanted by `Session`s on the caller's buffers:
+//!
+//! ```
+//! # #[cfg(feature = "jit")] {
 //! use relayc::{Network, Options, bytes_of, bytes_of_mut};
 //!
 //! let network = Network::parse("net.relay", "def @main(%x: Tensor[(2, 3), float32]) { nn.relu(add(%x, 0.5f)) }")?;
@@ -14,15 +40,18 @@
 //! let (x, mut out) = ([-1f32, 0., 1., 2., -3., 4.], [0f32; 6]);
 //! session.run(&[bytes_of(&x)], &mut [bytes_of_mut(&mut out)])?;
 //! assert_eq!(out, [0.0, 0.5, 1.5, 2.5, 0.0, 4.5]);
+//! # }
 //! # Ok::<(), relayc::Error>(())
 //! ```
 //!
 //! Sessions of one executable share its code and weights, and run beside each other in any threads:
 //!
 //! ```
+//! # #[cfg(feature = "jit")] {
 //! use relayc::{Network, Options, bytes_of, bytes_of_mut};
 //!
-//! let executable = Network::parse("net.relay", "def @main(%x: Tensor[(4), float32]) { exp(%x) }")?.compile(&Options::default())?;
+//! let program = relayc::check("net.relay", "def @main(%x: Tensor[(4), float32]) { exp(%x) }")?;
+//! let executable = Network::checked(program)?.compile(&Options::default())?;
 //! std::thread::scope(|scope| {
 //!     for number in 0..3 {
 //!         let executable = &executable;
@@ -34,62 +63,28 @@
 //!         });
 //!     }
 //! });
+//! # }
 //! # Ok::<(), relayc::Error>(())
 //! ```
 //!
-//! # The rooms
+//! # Crates
 //!
-//! Data flows one way, a room a step; a room names only rooms above it in this list:
-//!
-//! - [`base`]: places in text, typed indices, small text helpers
-//! - [`diag`]: diagnostics, their codes and pages, their rendering
-//! - [`syntax`]: text to tokens to syntax tree
-//! - [`fmt`]: source text to formatted source text
-//! - [`types`]: dtypes, dimensions, types, unification
-//! - [`tensor`]: run-time tensors, literals, `.npy` bytes, comparison
-//! - [`sys`]: files read and written whole
-//! - [`ir`]: the typed intermediate representation, its printer and verifier
-//! - [`kernel`]: kernels as data: loop nests, sums of products
-//! - [`ops`]: operators, one file a family: schema, rules, relation, evaluation
-//! - [`formats`]: bytes to values and back: weights, pictures, archives; programs as ONNX and graphs; ONNX and MXNet as programs
-//! - [`zoo`]: the networks of relay.testing and their weights
-//! - [`viz`]: pictures of programs: their graph, its layout, its formats
-//! - [`resolve`]: syntax tree to IR: names, scopes, attributes
-//! - [`infer`]: type and shape inference
-//! - [`interp`]: the reference interpreter
-//! - [`passes`]: rewrites, IR to IR
-//! - [`plan`]: fused groups to kernels on buffers
-//! - [`jit`]: kernels as x86-64 machine code, and what runs them
-//! - [`driver`]: the pipeline: load, check, run
-//! - [`testing`]: the golden harness: tests that are files
-//! - [`cli`]: the command line, one file a subcommand
+//! Each step is a crate that can be used alone: `relayc-syntax`, `relayc-check`, `relayc-interp`, `relayc-codegen` have an example each.
+//! The command line is the binary of this package, not a part of the library.
 
-#![deny(unsafe_code)]
+#![warn(missing_docs)]
 
-pub mod base;
-pub mod cli;
-pub mod diag;
-pub mod driver;
-pub mod fmt;
-pub mod formats;
-pub mod infer;
-pub mod interp;
-pub mod ir;
-#[allow(unsafe_code, reason = "machine code is called through a pointer")]
-pub mod jit;
-pub mod kernel;
-pub mod ops;
-pub mod passes;
-pub mod plan;
-pub mod resolve;
-pub mod syntax;
-#[allow(unsafe_code, reason = "the bytes of numbers are seen through pointers, and the allocator is told how to behave")]
-pub mod sys;
-pub mod tensor;
-pub mod testing;
-pub mod types;
-pub mod viz;
-pub mod zoo;
+mod text;
 
-pub use driver::compile::{Isa, Machine, Policy};
-pub use driver::library::{Error, Executable, Network, Number, Options, Port, Session, bytes_of, bytes_of_mut};
+pub use relayc_base::diag::Diagnostic;
+pub use relayc_driver::Program;
+pub use relayc_driver::bind::Bound as Value;
+pub use relayc_driver::error::Error;
+pub use relayc_ir::tensor::Tensor;
+pub use relayc_syntax::ast::Ast;
+pub use text::{check, check_file, format, interpret, parse, print};
+
+#[cfg(feature = "jit")]
+pub use relayc_engine::compile::{Isa, Machine, Policy};
+#[cfg(feature = "jit")]
+pub use relayc_engine::library::{Executable, Network, Number, Options, Port, Session, bytes_of, bytes_of_mut};

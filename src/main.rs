@@ -1,5 +1,17 @@
-//! The `relayc` binary: hands everything to `cli`.
+//! The command line `relayc`.
+
+// These macros panic if they cannot write; `relayc_sys::stdout` and `Console::words` do not.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+mod cli;
+#[cfg(not(feature = "jit"))]
+mod no_jit;
+
+#[cfg(not(feature = "jit"))]
+use no_jit as engine;
+#[cfg(feature = "jit")]
+use relayc_engine as engine;
 
 fn main() -> std::process::ExitCode {
-    relayc::cli::main()
+    cli::main()
 }

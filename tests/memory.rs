@@ -1,5 +1,7 @@
-//! What a compiled program needs of memory: weights once, as they are kept; one arena that is hardly larger than what must be
-//! in it at one time.
+//! Memory of a compiled program: weights are in memory once, as they are kept, and the arena is hardly larger than the live
+//! tensors.
+
+#![cfg(feature = "jit")]
 
 #[path = "support/networks.rs"]
 mod networks;
@@ -7,16 +9,18 @@ mod networks;
 mod support;
 
 use networks::{WHOLE, network, unbound};
-use relayc::driver::bind::{Bound, bind};
-use relayc::driver::compile::{Compiled, Policy, Settings, assembled, compile, compile_taking, leaves};
-use relayc::driver::run::{Limits, entry};
-use relayc::driver::timings::Timings;
-use relayc::driver::{bind::Requests, both};
-use relayc::formats::params;
-use relayc::jit::asm::Isa;
-use relayc::jit::pool::Pool;
-use relayc::plan::Scratch;
-use relayc::tensor::Tensor;
+use relayc_codegen::asm::Isa;
+use relayc_codegen::pool::Pool;
+use relayc_driver::bind::Requests;
+use relayc_driver::bind::tensors_in;
+use relayc_driver::bind::{Bound, bind};
+use relayc_driver::run::{Limits, entry};
+use relayc_driver::timings::Timings;
+use relayc_engine::compile::{Compiled, Policy, Settings, assembled, compile, compile_taking};
+use relayc_engine::cross_check;
+use relayc_exec::plan::Scratch;
+use relayc_ir::tensor::Tensor;
+use relayc_weights::params;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -75,7 +79,7 @@ fn compiling_takes_little_memory() {
 
 /// The plan of a text at a level, its code made.
 fn arena(text: &str) -> (u64, u64) {
-    let program = relayc::driver::check_text("x", text, relayc::driver::optimise::UNTIL);
+    let program = relayc_driver::check_text("x", text, relayc_driver::optimise::UNTIL);
     assert!(!program.has_errors(), "{:?}", program.diagnostics);
     let compiled = compile(&program, "main", &settings(), Limits::default()).ok().expect("it is compiled");
     (compiled.program.plan.live_bytes, compiled.program.plan.arena_bytes)
@@ -108,7 +112,7 @@ fn a_result_takes_the_place_of_an_operand_that_dies() {
 /// The bytes of the outputs of a run on random inputs.
 fn outputs(compiled: &Compiled, args: &[Bound]) -> Vec<Vec<u8>> {
     let result = compiled.run(args).expect("it runs");
-    leaves(&[result]).into_iter().map(Tensor::to_le_bytes).collect()
+    tensors_in(&[result]).into_iter().map(Tensor::to_le_bytes).collect()
 }
 
 #[test]
@@ -134,8 +138,8 @@ fn a_program_that_gave_its_weights_away_computes_the_same() {
         assert_eq!(outputs(&taken, &args), expected, "{name} {flags}");
         assert_eq!(outputs(&taken, &args), expected, "{name} {flags}, again");
         // Groups whose weights are gone cannot be compared; nothing else changes.
-        let all = both::run(&kept, &args).expect("they agree");
-        let some = both::run(&taken, &args).expect("they agree");
+        let all = cross_check::run(&kept, &args).expect("they agree");
+        let some = cross_check::run(&taken, &args).expect("they agree");
         assert!(some.groups <= all.groups, "{name}: {} of {}", some.groups, all.groups);
         n_gone += all.groups - some.groups;
     }
@@ -155,7 +159,7 @@ fn a_session_may_have_more_threads_than_the_plan_was_made_for() {
     for threads in [2, 5] {
         let mut session = compiled.session_on(Arc::new(Pool::new(threads))).expect("there is memory");
         let result = compiled.run_in(&mut session, &args, &mut |_, _| Ok(())).expect("it runs");
-        let got: Vec<Vec<u8>> = leaves(&[result]).into_iter().map(Tensor::to_le_bytes).collect();
+        let got: Vec<Vec<u8>> = tensors_in(&[result]).into_iter().map(Tensor::to_le_bytes).collect();
         assert!(got == expected, "{threads} threads");
     }
 }

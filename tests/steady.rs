@@ -1,7 +1,10 @@
-//! What allocates nothing once it is warm: regions of a thread pool, and runs of a session.
+//! Regions of a thread pool and runs of a session allocate nothing after warm-up.
 
-use relayc::jit::pool::Pool;
+#![cfg(feature = "jit")]
+#![allow(unsafe_code, reason = "an allocator is told of what it gives")]
+
 use relayc::{Network, Options, Policy, bytes_of, bytes_of_mut};
+use relayc_codegen::pool::Pool;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 use std::sync::{Mutex, PoisonError};

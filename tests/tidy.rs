@@ -1,7 +1,9 @@
-//! The rules of the house that a compiler does not check: `cargo tidy`.
+//! Checks house rules that a compiler does not check: `cargo tidy`.
 //!
-//! One file a topic; a failure names the file, the rule and what to do.
+//! One file for each topic; a failure names the file, the rule and the remedy.
 
+#[path = "tidy/crates.rs"]
+mod crates;
 #[path = "tidy/dependencies.rs"]
 mod dependencies;
 #[path = "tidy/files.rs"]
@@ -10,7 +12,5 @@ mod files;
 mod operators;
 #[path = "tidy/pages.rs"]
 mod pages;
-#[path = "tidy/rooms.rs"]
-mod rooms;
 #[path = "tidy/tree.rs"]
 mod tree;

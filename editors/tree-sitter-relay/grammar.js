@@ -1,9 +1,9 @@
-// The grammar of the Relay text language for tree-sitter (relay-text 1 to 3).
+// The grammar of the Relay text language for tree-sitter (language 1 to 3).
 //
 // It accepts what relayc's own grammar (grammar/relay.lalrpop) accepts of right programs, and is looser on wrong ones: an
-// editor highlights while one types. tests/editors.rs parses every right program of the repository with it and holds its tokens
+// editor highlights while one types. tests/suite/editors.rs parses every right program of the repository with it and holds its tokens
 // against relayc's lexer. After a change run `TREE_SITTER_BLESS=1 cargo test` here, which makes src/, then
-// `EDITORS_BLESS=1 cargo test --test editors` at the root, which makes the trees of test/corpus.
+// `EDITORS_BLESS=1 cargo test --test suite editors` at the root, which makes the trees of test/corpus.
 
 /* global grammar, choice, field, optional, prec, repeat, repeat1, seq, token */
 

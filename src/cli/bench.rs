@@ -1,9 +1,9 @@
-//! `relayc bench`: how long a compiled program takes, run after run.
+//! `relayc bench`: measures the latency of a compiled program over many runs.
 
 use super::compiled::{self, Ready};
 use super::{Console, exit, seconds};
-use crate::driver::measure::{self, Probed, Times};
-use crate::sys;
+use crate::engine::measure::{self, MachineLimits, Times};
+use relayc_sys as sys;
 use serde_json::json;
 use std::time::Duration;
 
@@ -53,8 +53,8 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     }
 }
 
-fn as_text(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> String {
-    let words = match ready.prepared.words() {
+fn as_text(ready: &Ready, times: &Times, probed: &MachineLimits, ready_ms: f64) -> String {
+    let words = match ready.prepared.summary() {
         words if words.is_empty() => words,
         words => format!("{words}\n"),
     };
@@ -74,7 +74,7 @@ fn as_text(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64) -> Stri
     )
 }
 
-fn as_json(ready: &Ready, times: &Times, probed: &Probed, ready_ms: f64, parts: bool) -> String {
+fn as_json(ready: &Ready, times: &Times, probed: &MachineLimits, ready_ms: f64, parts: bool) -> String {
     let mut value = json!({
         "schema": "relayc.bench/1",
         "p50_ms": times.at(0.5),

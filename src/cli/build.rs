@@ -1,61 +1,62 @@
-//! `relayc build`: a program as a shared object that needs neither relayc nor a compiler.
+//! `relayc build`: compiles a program to a shared object that needs neither relayc nor a compiler.
 
 use super::{Console, Reading, compiled, exit};
-use crate::diag::{Diagnostic, codes};
-use crate::driver::build::{self, Built, Request};
-use crate::driver::compile::{Isa, Machine, Policy, Settings};
-use crate::driver::export::{self, GraphFile};
-use crate::driver::fault::Fault;
-use crate::driver::optimise::{self, MAX_LEVEL};
-use crate::driver::run::Limits;
-use crate::driver::{self, How, Program, Until};
-use crate::sys;
+use crate::engine::build::{self, BuildOutputs, Request};
+use crate::engine::compile::{Isa, Machine, Policy, Settings};
+use crate::engine::fault_injection::Fault;
 use clap::ValueEnum;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_driver::export::{self, GraphFile};
+use relayc_driver::optimise::{self, MAX_LEVEL};
+use relayc_driver::run::Limits;
+use relayc_driver::{self as driver, Phase, Program, ReadOptions};
+use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
 /// Compile a program ahead of time: a shared object with a C header.
 ///
-/// The shared object holds machine code, weights and the program's text, and needs neither relayc nor a compiler:
-/// `relayc build net.relay --params net.params -o net.so`, then `relayc run net.so`, or dlopen it. It is code: load it only if you
-/// trust who built it. `relayc inspect` shows what is inside without executing it.
+/// The shared object holds machine code, weights and the program's text, and needs neither relayc nor a compiler: `relayc build
+/// net.relay --params net.params -o net.so`, then `relayc run net.so`, or dlopen it. It is code: load it only if you trust who
+/// built it. `relayc inspect` shows its content without executing it.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// The shared object to write; what else is emitted stands beside it.
+    /// The shared object to write; other emitted files go beside it.
     #[arg(short, long, value_name = "NET.so")]
     output: PathBuf,
     /// The function to build.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights, which become part of it: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
+    /// Weights to put into the shared object: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
-    /// The number of a `?` dimension: parameter, axis, number.
+    /// The size of a dynamic dimension `?`: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
     set: Vec<String>,
-    /// How much the program is optimised before it is compiled, from 0 to 3.
+    /// The level of optimisation, from 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: u8,
-    /// How near sums stay to how they are written.
+    /// How closely sums follow their written order.
     #[arg(long, value_enum, default_value_t = compiled::AccuracyName::Fast)]
     accuracy: compiled::AccuracyName,
-    /// The machines that it runs on.
+    /// The machines to compile for.
     #[arg(long, value_enum, default_value_t = TargetName::Both)]
     target: TargetName,
-    /// How many threads its code is shared out for; any number may run it, with the same results.
+    /// The number of threads to divide the work for; any number may run it, with the same results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), default_value_t = build::THREADS as u16)]
     threads: u16,
-    /// What to write: the shared object, its header, and beside them an object to be linked, code as text, the graph as JSON, the weights.
+    /// What to write: the shared object, its header, and beside them an object for linking, the code as text, the graph as JSON,
+    /// the weights.
     #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',', default_values_t = [What::So, What::Header])]
     emit: Vec<What>,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum TargetName {
-    /// AVX2 and FMA, and AVX-512 where a machine has it: the code is chosen when it is run.
+    /// AVX2 and FMA, and AVX-512 if the machine has it: the code is chosen at run time.
     Both,
     /// AVX2 and FMA.
     #[value(name = "x86-64-v3")]
@@ -82,21 +83,21 @@ impl TargetName {
 enum What {
     /// The shared object.
     So,
-    /// NET.o: the same, to be linked into a program.
+    /// NET.o: the same, for linking into a program.
     Obj,
-    /// NET.h: the functions it exports, its inputs and outputs.
+    /// NET.h: the exported functions, the inputs and outputs.
     Header,
     /// NET.TARGET.s: the code of each target, disassembled.
     Asm,
-    /// NET.json: the graph of TVM's graph executor, which is inside of the shared object too.
+    /// NET.json: the graph of TVM's graph executor, which the shared object contains too.
     GraphJson,
-    /// NET.params: the weights, as that graph takes them.
+    /// NET.params: the weights for that graph.
     Params,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     // What is built goes to others, who would not know.
-    if let Some(words) = Fault::wanted().map_or_else(Some, |fault| fault.map(Fault::words)) {
+    if let Some(words) = Fault::wanted().map_or_else(Some, |fault| fault.map(Fault::summary)) {
         console.words(&format!("error: nothing is built: {words}\n"));
         return exit::USAGE;
     }
@@ -107,12 +108,13 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             return exit::USAGE;
         }
     };
-    let how = How { set: args.set.clone(), entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
-    let mut program = driver::check_file(&args.file, Until::Main, &how);
+    let how = ReadOptions { set: args.set.clone(), entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
+    let mut program = driver::check_file(&args.file, Phase::Main, &how);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
+    console.lacking(&program, &args.entry, &args.params);
     let files = super::progress::spin(console, "building", || files(args, settings, &mut program));
     match files.and_then(|files| write(args, &files)) {
         Ok(()) => exit::FINE,
@@ -121,7 +123,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
 }
 
 impl Args {
-    /// How it is compiled for each machine that there is. Errors: what the environment says that cannot be, in words.
+    /// The compiler settings for each target machine. Errors: an invalid environment variable, in words.
     fn settings(&self) -> Result<Vec<Settings>, String> {
         let accuracy = match self.accuracy {
             compiled::AccuracyName::Fast => Policy::Fast,
@@ -147,7 +149,7 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
         object: args.emit.contains(&What::Obj),
         name: stem.to_owned(),
     };
-    let Built { so, object, header, graph, asm } = build::build(program, &request)?;
+    let BuildOutputs { so, object, header, graph, asm } = build::build(program, &request)?;
     let beside = |extension: &str| args.output.with_file_name(format!("{stem}.{extension}"));
     let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
     let mut add = |what: What, path: PathBuf, bytes: Vec<u8>| {

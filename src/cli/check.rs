@@ -1,10 +1,10 @@
-//! `relayc check`: parse, resolve, infer, lint; say everything that is wrong, and with `--fix` mend what is certain.
+//! `relayc check`: parses, resolves, infers and lints; reports every error, and with `--fix` applies certain fixes.
 
 use super::{Console, Reading, Setting, exit};
-use crate::diag::{Diagnostic, codes};
-use crate::driver::lint::{Level, Levels};
-use crate::driver::{self, How, Program, Until, fix};
-use crate::sys;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_driver::lint::{Level, Levels};
+use relayc_driver::{self as driver, Phase, Program, ReadOptions, fix};
+use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
 /// Check programs: infer every shape, explain every mistake.
@@ -14,16 +14,16 @@ pub struct Args {
     reading: Reading,
     #[command(flatten)]
     setting: Setting,
-    /// Do not say this: a lint's code or name, `warnings` or `all`.
+    /// Do not report this: a lint's code or name, `warnings` or `all`.
     #[arg(short = 'A', long = "allow", value_name = "LINT")]
     allow: Vec<String>,
-    /// Warn of this.
+    /// Report this as a warning.
     #[arg(short = 'W', long = "warn", value_name = "LINT")]
     warn: Vec<String>,
-    /// Make an error of this: `-D warnings` of every warning. One lint beats a group; of equals -D beats -W, and -W beats -A.
+    /// Report this as an error: `-D warnings` for every warning. One lint beats a group; of equals -D beats -W, and -W beats -A.
     #[arg(short = 'D', long = "deny", value_name = "LINT")]
     deny: Vec<String>,
-    /// Write into the files what is certainly meant; of standard input, the fixed text is printed.
+    /// Apply fixes that are certain to the files; print the fixed text of standard input.
     #[arg(long)]
     fix: bool,
     /// The files; `-` is standard input.
@@ -39,10 +39,10 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             return exit::USAGE;
         }
     };
-    let how = How { levels, ..args.setting.how(&args.reading) };
+    let how = ReadOptions { levels, ..args.setting.how(&args.reading) };
     let mut code = exit::FINE;
     for path in &args.files {
-        let mut program = driver::check_file(path, Until::Lint, &how);
+        let mut program = driver::check_file(path, Phase::Lint, &how);
         if args.fix {
             program = match fix_file(console, path, program, &how) {
                 Ok(program) => program,
@@ -62,7 +62,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     code
 }
 
-/// The levels of the flags, or what is wrong with them.
+/// The levels from the flags. Errors: an invalid flag, in words.
 fn levels(args: &Args) -> Result<Levels, String> {
     let mut levels = Levels::default();
     for (flag, which, level) in
@@ -78,8 +78,8 @@ fn levels(args: &Args) -> Result<Levels, String> {
     Ok(levels)
 }
 
-/// Fixes a file in place. A file that could not be written is left as it was.
-fn fix_file(console: &Console, path: &Path, program: Program, how: &How) -> Result<Program, (Diagnostic, Box<Program>)> {
+/// Fixes a file in place. If it cannot be written, it stays as it was.
+fn fix_file(console: &Console, path: &Path, program: Program, how: &ReadOptions) -> Result<Program, (Diagnostic, Box<Program>)> {
     let is_stdin = path.to_str() == Some("-");
     // Of a file that could not be read, or holds bytes that are no text, nothing is written.
     // And of a program inside of an archive, whose text has a name of its own.

@@ -1,22 +1,23 @@
-//! What commands that compile a program have in common: the program, its weights and inputs, the machine.
+//! Arguments and steps shared by commands that compile a program: the program, its weights and inputs, the machine.
 
 use super::{Console, Reading, exit};
-use crate::base::Sources;
-use crate::diag::{Diagnostic, codes};
-use crate::driver::bind::{Bound, Requests};
-use crate::driver::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
-use crate::driver::emit;
-use crate::driver::fault::Fault;
-use crate::driver::optimise::{self, MAX_LEVEL};
-use crate::driver::parts::{self, Prepared, When};
-use crate::driver::run::Limits;
-use crate::driver::specialise;
-use crate::driver::timings::Timings;
-use crate::driver::{self, How, Program, Until, show};
-use crate::sys;
+use crate::engine::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
+use crate::engine::emit as code;
+use crate::engine::fault_injection::Fault;
+use crate::engine::subgraphs::{self, CompileTrigger, Prepared};
+use relayc_base::Sources;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_driver::bind::{Bound, Requests};
+use relayc_driver::emit;
+use relayc_driver::optimise::{self, MAX_LEVEL};
+use relayc_driver::run::Limits;
+use relayc_driver::specialise;
+use relayc_driver::timings::Timings;
+use relayc_driver::{self as driver, Phase, Program, ReadOptions, show};
+use relayc_sys as sys;
 use std::path::PathBuf;
 
-/// A program and what goes into it.
+/// A program and its inputs.
 #[derive(clap::Args)]
 pub struct Given {
     #[command(flatten)]
@@ -26,7 +27,7 @@ pub struct Given {
     /// The function to run.
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub entry: String,
-    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
+    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
     #[arg(long, value_name = "FILE")]
     pub params: Vec<PathBuf>,
     /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
@@ -35,29 +36,29 @@ pub struct Given {
     /// Inputs by parameter name: .npz, .params or .safetensors.
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
-    /// What fills the parameters that nothing else binds: `zeros`, `ones`, `rand[:seed=N]`.
+    /// A filling for parameters without other values: `zeros`, `ones`, `rand[:seed=N]`.
     #[arg(long, value_name = "FILLING")]
     pub fill: Option<String>,
-    /// The number of a `?` dimension: parameter, axis, number.
+    /// The size of a dynamic dimension `?`: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
     pub set: Vec<String>,
-    /// How much the program is optimised before it is compiled, from 0 to 3.
+    /// The level of optimisation, from 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     pub level: u8,
-    /// How near sums stay to how they are written.
+    /// How closely sums follow their written order.
     #[arg(long, value_enum, default_value_t = AccuracyName::Fast)]
     pub accuracy: AccuracyName,
-    /// The machine that is compiled for.
+    /// The machine to compile for.
     #[arg(long, value_enum, default_value_t = TargetName::Native)]
     pub target: TargetName,
-    /// How many threads to use; the result does not depend on it. Without it RELAYC_NUM_THREADS says, else OMP_NUM_THREADS, else
-    /// there is one for each processor.
+    /// The number of threads; the result does not depend on it. The default is RELAYC_NUM_THREADS, else OMP_NUM_THREADS, else one
+    /// for each processor.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
     pub threads: Option<u16>,
-    /// The most bytes a tensor, and all inputs together, may have; `K`, `M` and `G` multiply by 1,024.
+    /// The most bytes of a tensor, and of all inputs together; `K`, `M` and `G` multiply by 1,024.
     #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
     pub max_memory: Option<u64>,
-    /// Say what each step of the way took: reading, inference, every pass, planning, code, packing of weights.
+    /// Print the time of each step: reading, inference, every pass, planning, code, packing of weights.
     #[arg(long)]
     pub time_passes: bool,
 }
@@ -66,7 +67,7 @@ pub struct Given {
 pub enum AccuracyName {
     /// Within 1e-4 of an output's largest magnitude on a whole network.
     Fast,
-    /// Sums as they are written.
+    /// Sums in their written order.
     Strict,
 }
 
@@ -105,7 +106,7 @@ impl Given {
         }
     }
 
-    /// Says what the way to a compiled program took, if that is wanted.
+    /// Prints the time of each step to a compiled program, if requested.
     pub fn say_times(&self, console: &Console, timings: &Timings) {
         if self.time_passes {
             console.words(&timings.table());
@@ -117,8 +118,8 @@ impl Given {
         Limits { max_tensor_bytes, ..Limits::default() }
     }
 
-    /// How to compile for this machine to run it; `None` where nothing can be. The exit code for a target that it is not, and for an
-    /// environment that asks for no machine there is, which has been said.
+    /// The settings to compile for this machine and run; `None` if it cannot compile. The exit code for a target other than this
+    /// machine or an invalid environment variable, after reporting it.
     pub fn settings(&self, console: &Console) -> Result<Option<Settings>, u8> {
         let settings = self.settings_to_show(console)?;
         settings.as_ref().map_or(Ok(()), Settings::runs_here).map_err(|diagnostic| {
@@ -128,8 +129,8 @@ impl Given {
         Ok(settings)
     }
 
-    /// How many threads are asked for: by the flag, else by the environment. The exit code for a variable of relayc's that is no
-    /// number of threads, which has been said.
+    /// The requested number of threads: from the flag, else from the environment. The exit code if relayc's variable is not a
+    /// number of threads, after reporting it.
     pub fn threads_wanted(&self, console: &Console) -> Result<Option<usize>, u8> {
         if let Some(threads) = self.threads {
             return Ok(Some(usize::from(threads)));
@@ -148,7 +149,7 @@ impl Given {
         Ok(number(others.split(',').next().unwrap_or_default()).map(|n| n.min(MAX_THREADS)))
     }
 
-    /// How to compile for any machine. Otherwise as [`Given::settings`].
+    /// The settings to compile for any machine. Otherwise as [`Given::settings`].
     pub fn settings_to_show(&self, console: &Console) -> Result<Option<Settings>, u8> {
         let threads = self.threads_wanted(console)?;
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
@@ -158,7 +159,7 @@ impl Given {
         };
         let fault = Fault::wanted();
         if let Some(fault) = fault.as_ref().ok().copied().flatten().filter(|_| !console.quiet) {
-            console.words(&format!("warning: {}\n", fault.words()));
+            console.words(&format!("warning: {}\n", fault.summary()));
         }
         let settings = fault.and_then(|fault| {
             let settings = Settings::of(self.target.machine(), self.level, threads)?;
@@ -170,26 +171,27 @@ impl Given {
         })
     }
 
-    /// The program at a stage of its way to code, as text. The exit code where there is none, which has been said.
+    /// The program at a stage of compilation, as text. The exit code on failure, after reporting it.
     pub fn emit(&self, console: &Console, stage: Stage) -> Result<String, u8> {
         let stage = match stage {
             Stage::Tokens => return self.emit_reading(console, emit::Reading::Tokens),
             Stage::Ast => return self.emit_reading(console, emit::Reading::Ast),
-            Stage::Ir => return self.emit_ir(console, Until::Resolve),
-            Stage::Types => return self.emit_ir(console, Until::Main),
-            Stage::Groups => emit::Compiling::Groups,
-            Stage::Plan => emit::Compiling::Plan,
-            Stage::Kernels => emit::Compiling::Kernels,
-            Stage::Asm => emit::Compiling::Asm,
+            Stage::Ir => return self.emit_ir(console, Phase::Resolve),
+            Stage::Types => return self.emit_ir(console, Phase::Main),
+            Stage::Groups => code::Stage::Groups,
+            Stage::Plan => code::Stage::Plan,
+            Stage::Kernels => code::Stage::Kernels,
+            Stage::Asm => code::Stage::Asm,
         };
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         let mut program = self.checked(console)?;
         let sources = program.sources.clone();
+        console.lacking(&program, &self.entry, &self.params);
         optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(|wrong| console.files(&wrong, &sources))?;
         // What is set is in the types by now.
         let requests = Requests { set: vec![], ..self.requests() };
         let sized = match stage {
-            emit::Compiling::Groups => Ok(()),
+            code::Stage::Groups => Ok(()),
             _ => specialise::to_inputs(&mut program, &self.entry, &requests),
         };
         // Sizes that nothing gives are missed only where nothing is compiled without them.
@@ -198,7 +200,7 @@ impl Given {
             Err(missing) => missing,
             Ok(()) => vec![],
         };
-        match emit::compiling(&mut program, &self.entry, &settings, &self.limits(), stage) {
+        match code::stage(&mut program, &self.entry, &settings, &self.limits(), stage) {
             Ok(text) => {
                 self.say_times(console, &program.timings);
                 Ok(text)
@@ -208,9 +210,10 @@ impl Given {
         }
     }
 
-    /// Plans a checked program, weights as constants, and emits its code. The exit code where that fails, which has been said.
+    /// Plans a checked program with weights as constants, and emits its code. The exit code on failure, after reporting it.
     pub fn assembled(&self, console: &Console, mut program: Program) -> Result<Planned, u8> {
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
+        console.lacking(&program, &self.entry, &self.params);
         let bound = optimise::bind_weights(&mut program, &self.entry, &self.params);
         bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
         let Program { module, timings, .. } = &mut program;
@@ -223,63 +226,80 @@ impl Given {
     fn emit_reading(&self, console: &Console, stage: emit::Reading) -> Result<String, u8> {
         let (text, diagnostics, sources) = emit::reading(&self.file, self.reading.dialect(), stage);
         console.diagnostics(&diagnostics, &sources);
-        if crate::diag::has_errors(&diagnostics) { Err(exit::of(&diagnostics)) } else { Ok(text) }
+        if relayc_base::diag::has_errors(&diagnostics) { Err(exit::of(&diagnostics)) } else { Ok(text) }
     }
 
-    fn emit_ir(&self, console: &Console, until: Until) -> Result<String, u8> {
+    fn emit_ir(&self, console: &Console, until: Phase) -> Result<String, u8> {
         let program = driver::check_file(&self.file, until, &self.how());
         console.diagnostics(&program.diagnostics, &program.sources);
-        let options = show::Options { types: until > Until::Resolve, meta: false, exact: false };
+        let options = show::Options { types: until > Phase::Resolve, meta: false, exact: false };
         if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(show::print(&program, options)) }
     }
 
-    /// How the program is read.
-    pub fn how(&self) -> How {
-        How { set: self.set.clone(), entry: self.entry.clone(), ..How::of(self.reading.dialect()) }
+    /// The options for reading the program.
+    pub fn how(&self) -> ReadOptions {
+        ReadOptions { set: self.set.clone(), entry: self.entry.clone(), ..ReadOptions::of(self.reading.dialect()) }
     }
 
-    /// The program with the dimensions that are set. The exit code where something is wrong with it, which has been said.
+    /// Reads and checks the program, with dimensions set. The exit code on errors, after reporting them.
     fn checked(&self, console: &Console) -> Result<Program, u8> {
-        let program = driver::check_file(&self.file, Until::Main, &self.how());
+        let program = driver::check_file(&self.file, Phase::Main, &self.how());
         console.diagnostics(&program.diagnostics, &program.sources);
         if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
     }
 
-    /// Reads, checks and binds, weights as constants, and compiles. The exit code where that fails, which has been said.
+    /// Reads, checks, binds weights as constants, and compiles. The exit code on failure, after reporting it.
+    #[cfg(feature = "jit")]
     pub fn compile(&self, console: &Console) -> Result<Ready, u8> {
-        self.compile_when(console, When::ItPays)
+        self.compile_when(console, CompileTrigger::ItPays)
     }
 
-    /// As [`Given::compile`]; `when` is for the parts of a program that is not compiled as a whole.
-    pub fn compile_when(&self, console: &Console, when: When) -> Result<Ready, u8> {
+    /// As [`Given::compile`]; `when` applies to the subgraphs of a program that is not compiled as a whole.
+    #[cfg(feature = "jit")]
+    pub fn compile_when(&self, console: &Console, when: CompileTrigger) -> Result<Ready, u8> {
         let settings = self.machine(console)?;
         self.compile_checked(console, self.checked(console)?, settings, when)
     }
 
-    /// How to compile for this machine to run it. The exit code where nothing can be, which has been said.
+    /// The settings to compile for this machine and run. The exit code if it cannot compile, after reporting it.
     pub fn machine(&self, console: &Console) -> Result<Settings, u8> {
         self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))
     }
 
-    /// As [`Given::compile_when`], of a program that was read and checked.
-    pub fn compile_checked(&self, console: &Console, mut program: Program, settings: Settings, when: When) -> Result<Ready, u8> {
+    /// As [`Given::compile_when`], for a program that has been read and checked.
+    pub fn compile_checked(
+        &self,
+        console: &Console,
+        mut program: Program,
+        settings: Settings,
+        when: CompileTrigger,
+    ) -> Result<Ready, u8> {
         // What is set is in the types by now.
         let requests = Requests { set: vec![], ..self.requests() };
         let bound = optimise::bind_all(&mut program, &self.entry, &requests);
         let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
-        match parts::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits(), when) {
+        match subgraphs::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits(), when) {
             Ok(prepared) => {
+                #[cfg(feature = "jit")]
                 let timings = prepared.timings().map_or(program.timings.clone(), |own| program.timings.then(own));
-                Ok(Ready { prepared, bound, settings, sources: program.sources, timings })
+                Ok(Ready {
+                    prepared,
+                    bound,
+                    #[cfg(feature = "jit")]
+                    settings,
+                    sources: program.sources,
+                    #[cfg(feature = "jit")]
+                    timings,
+                })
             }
             Err(refused) => Err(self.refused(console, refused, &program.sources)),
         }
     }
 
-    /// Says why there is nothing compiled; the exit code.
+    /// Reports why nothing was compiled; returns the exit code.
     fn refused(&self, console: &Console, refused: Refused, sources: &Sources) -> u8 {
         match refused {
-            Refused::Not(reason) => self.not_compiled(console, reason.words()),
+            Refused::Not(reason) => self.not_compiled(console, reason.text()),
             Refused::Wrong(diagnostic) => {
                 console.diagnostics(std::slice::from_ref(&*diagnostic), sources);
                 exit::of_run(&[*diagnostic])
@@ -295,7 +315,7 @@ impl Given {
     }
 }
 
-/// What `--emit` shows.
+/// The stage that `--emit` shows.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
 pub enum Stage {
     /// The tokens of the text, with their places.
@@ -308,9 +328,9 @@ pub enum Stage {
     Types,
     /// The optimised program, its groups fused.
     Groups,
-    /// For each group the strategy, why it was chosen and what else there was; then the buffers.
+    /// The strategy of each group, its reason and its alternatives; then the buffers.
     Plan,
-    /// What each kernel computes.
+    /// The computation of each kernel.
     Kernels,
     /// The machine code of each step.
     Asm,
@@ -320,20 +340,22 @@ pub enum Stage {
 pub struct Ready {
     pub prepared: Prepared,
     pub bound: Vec<Bound>,
+    #[cfg(feature = "jit")]
     pub settings: Settings,
     pub sources: Sources,
-    /// What it took from the file to here.
+    /// The time of each step since reading the file.
+    #[cfg(feature = "jit")]
     pub timings: Timings,
 }
 
-/// A program that is planned, and its plan.
+/// A planned program, and its plan.
 pub struct Planned {
-    /// Optimised.
+    /// The optimised program.
     pub program: Program,
     pub all: Assembled,
 }
 
-/// `512M`, `2G`, `1000000`.
+/// Parses a size: `512M`, `2G`, `1000000`.
 fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'K' | 'k')) => (&text[..at], 10),

@@ -1,9 +1,9 @@
-//! `relayc completions`: what a shell needs to complete commands and flags.
+//! `relayc completions`: writes a shell script that completes commands and flags.
 
 use super::{Console, exit};
-use crate::sys;
 use clap::CommandFactory;
 use clap_complete::Shell;
+use relayc_sys as sys;
 
 /// Write a script that completes commands and flags: `relayc completions bash > /etc/bash_completion.d/relayc`.
 #[derive(clap::Args)]

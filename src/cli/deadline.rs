@@ -1,31 +1,35 @@
-//! `--timeout` where a run does not come to test it: inside of an operator.
+//! `--timeout` for runs that do not test it: inside an operator.
 //!
-//! A run tests its deadline before each operator and each call ([`crate::interp::check_deadline`]), and one operator may take any
-//! time. So the command line watches the clock beside it: where the test does not come, it says what the test would say and ends the
-//! process, as Ctrl-C does. Files are written when a run is over, so nothing is left half-written. Deliberately not in the library,
-//! which must not end a process that is not its own.
+//! A run tests its deadline before each operator and each call ([`relayc_interp::check_deadline`]), and one operator may take any
+//! time. So the command line watches the clock too: if the test is late, it reports the same error and ends the process, as
+//! Ctrl-C does. Files are written after a run, so none is left half-written. Absent from the library, which must not end its
+//! caller's process.
 
 use super::{Console, exit, progress};
-use crate::base::Sources;
-use crate::diag::Diagnostic;
-use crate::driver::run::Limits;
+use relayc_base::Sources;
+use relayc_base::diag::Diagnostic;
+use relayc_driver::run::Limits;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// How late a run may be to test its deadline: its own test is preferred, since it ends the run in order.
+/// How late a run may test its deadline: its own test is preferred, since it ends the run in order.
 const GRACE: Duration = Duration::from_millis(20);
 
-/// Whom a run that fails is told to.
-pub struct Teller<'a> {
+/// Reports a failed run.
+pub struct FailureReporter<'a> {
     pub console: &'a Console,
     pub sources: &'a Sources,
-    /// What is to be done about a run that fails, and all there is to say of it then.
+    /// Handles a failed run; returns the diagnostics to report.
     pub failed: &'a (dyn Fn(Diagnostic) -> Vec<Diagnostic> + Sync),
 }
 
-/// Does the work of a run. Where that is not done in time, this does not return: what the run fails with is told, and the process
-/// ends. Errors: those of the work, E0805 where its time is over when it begins or when it is done.
-pub fn within<T>(teller: &Teller, limits: &Limits, work: impl FnOnce() -> Result<T, Diagnostic>) -> Result<T, Diagnostic> {
+/// Runs the work of a run. If it exceeds its time, this function reports the failure and ends the process, and does not return.
+/// Errors: those of the work; E0805 if the time is over at its start or end.
+pub fn within<T>(
+    teller: &FailureReporter,
+    limits: &Limits,
+    work: impl FnOnce() -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
     let Some(deadline) = limits.deadline else { return work() };
     if Instant::now() >= deadline {
         return Err(limits.out_of_time());

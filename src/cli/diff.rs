@@ -1,17 +1,17 @@
-//! `relayc diff`: what differs between two programs, or between the tensors of two files.
+//! `relayc diff`: compares two programs, or the tensors of two files.
 
 use super::params::Allowed;
 use super::{Console, Reading, exit};
-use crate::base::Sources;
-use crate::driver::compare::{self, Found, programs};
-use crate::driver::{self, How, Until};
-use crate::sys;
+use relayc_base::Sources;
+use relayc_driver::compare::{self, Differences, programs};
+use relayc_driver::{self as driver, Phase, ReadOptions};
+use relayc_sys as sys;
 use std::path::PathBuf;
 
-/// Say what differs between two programs, or between the tensors of two files; exit 1 if anything does.
+/// Compare two programs, or the tensors of two files; exit 1 if they differ.
 ///
 /// Programs are compared by what they compute, function by function. Files of tensors are .params, .npz, .safetensors, .npy and
-/// pictures; `FILE:NAME` is one tensor of a file.
+/// images; `FILE:NAME` is one tensor of a file.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -41,10 +41,10 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     }
 }
 
-fn of_programs(console: &Console, args: &Args) -> Result<Found, u8> {
-    let how = How::of(args.reading.dialect());
+fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {
+    let how = ReadOptions::of(args.reading.dialect());
     let read = |file| {
-        let program = driver::check_file(file, Until::Main, &how);
+        let program = driver::check_file(file, Phase::Main, &how);
         console.diagnostics(&program.diagnostics, &program.sources);
         program
     };

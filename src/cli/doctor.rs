@@ -1,11 +1,11 @@
-//! `relayc doctor`: what of the machine relayc sees and uses.
+//! `relayc doctor`: describes the machine as relayc sees and uses it.
 
 use super::{Console, exit};
-use crate::driver::doctor;
-use crate::sys;
+use crate::engine::doctor;
+use relayc_sys as sys;
 
-/// Show what of the machine relayc sees and uses: processor, caches, threads, memory, how fast it is; exit 3 where nothing can be
-/// compiled.
+/// Show the machine as relayc sees and uses it: processor, caches, threads, memory, speed; exit 3 if relayc cannot compile for
+/// it.
 #[derive(clap::Args)]
 pub struct Args {
     /// Do not measure.

@@ -1,6 +1,10 @@
-//! The exit codes, and which diagnostics lead to which.
+//! The exit codes, and how diagnostics map to them.
+//!
+//! A closed pipe on standard output changes none of them. `relayc ops | head` is no failure. With the exit code of SIGPIPE (141)
+//! it would end a script under `set -o pipefail`. `relayc check --message-format json net.relay | head` still exits with the code
+//! of the check.
 
-use crate::diag::Diagnostic;
+use relayc_base::diag::Diagnostic;
 
 pub const FINE: u8 = 0;
 /// The program is wrong, or a test or an expectation failed.
@@ -14,22 +18,22 @@ pub const INTERRUPTED: u8 = 130;
 /// A bug in relayc.
 pub const BUG: u8 = 101;
 
-/// The exit code of a check that found these: the gravest.
+/// The exit code of a check with these diagnostics: the most serious one's.
 pub fn of(diagnostics: &[Diagnostic]) -> u8 {
     gravest(diagnostics, PROGRAM)
 }
 
-/// As [`of`], where files other than programs were read: a limit is the file's.
+/// As [`of`], for a command that reads files other than programs: a limit concerns the file.
 pub fn of_files(diagnostics: &[Diagnostic]) -> u8 {
     gravest(diagnostics, USAGE)
 }
 
-/// As [`of`], where a program was running: a limit is the run's, and so is a rule that broke on the actual shapes.
+/// As [`of`], for a command that runs a program: limits, and rules that fail on the actual shapes, concern the run.
 pub fn of_run(diagnostics: &[Diagnostic]) -> u8 {
     gravest(diagnostics, FAILED).max(if diagnostics.is_empty() { FINE } else { FAILED })
 }
 
-/// A limit (`E08`) has the exit code of the phase it stops.
+/// The most serious exit code. A limit (`E08`) has the exit code of the phase that it stops.
 fn gravest(diagnostics: &[Diagnostic], limit: u8) -> u8 {
     let code = |d: &Diagnostic| if d.code.id().starts_with("E08") { limit } else { d.code.exit_code() };
     diagnostics.iter().filter(|d| d.is_error()).map(code).max().unwrap_or(FINE)

@@ -1,36 +1,29 @@
-//! `relayc explain`: the page of a diagnostic code.
+//! `relayc explain`: prints the page of a diagnostic code.
 
 use super::{Console, exit};
-use crate::base::text::nearest;
-use crate::diag::Code;
-use crate::diag::codes::ALL;
+use relayc_base::diag::Code;
+use relayc_base::diag::codes::ALL;
+use relayc_base::text::nearest;
 
-/// Explain a diagnostic code: what it means, a wrong and a right program.
+/// Explain a diagnostic code: its meaning, a wrong and a right program.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The code, `E0301`; without one, all codes are listed.
+    /// The code, such as `E0301`; without one, list all codes.
     code: Option<String>,
-    /// Print the JSON Schema of what `--message-format json` writes.
+    /// Print the JSON Schema of `--message-format json`.
     #[arg(long, conflicts_with = "code")]
     schema: bool,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     if args.schema {
-        print!("{}", crate::diag::render::SCHEMA);
-        return exit::FINE;
+        return console.data(relayc_base::diag::render::SCHEMA);
     }
     let Some(wanted) = &args.code else {
-        for code in ALL {
-            println!("{}  {}", code.id(), code.title());
-        }
-        return exit::FINE;
+        return console.data(&ALL.iter().map(|code| format!("{}  {}\n", code.id(), code.title())).collect::<String>());
     };
     match Code::find(wanted) {
-        Some(code) => {
-            print!("{}", code.page());
-            exit::FINE
-        }
+        Some(code) => console.data(code.page()),
         None => {
             let upper = wanted.to_ascii_uppercase();
             let near = nearest(&upper, ALL.iter().map(|code| code.id()));

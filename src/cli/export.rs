@@ -1,19 +1,19 @@
-//! `relayc export`: a program in another format.
+//! `relayc export`: writes a program in another format.
 
 use super::{Console, Reading, exit};
-use crate::base::text::count;
-use crate::diag::Diagnostic;
-use crate::driver::optimise::MAX_LEVEL;
-use crate::driver::{self, How, Until, export};
-use crate::sys;
 use clap::ValueEnum;
+use relayc_base::diag::Diagnostic;
+use relayc_base::text::count;
+use relayc_driver::optimise::MAX_LEVEL;
+use relayc_driver::{self as driver, Phase, ReadOptions, export};
+use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
 /// Write a program in another format.
 ///
-/// Weights become part of the model, parameters without are its inputs: `relayc export net.relay --to onnx -o net.onnx --params
-/// net.params`. The graph of TVM's graph executor has its weights in a second file: `--to graph-json -o net.json --params net.params
-/// --params-out graph.params`.
+/// Weights become part of the model; parameters without weights are its inputs: `relayc export net.relay --to onnx -o net.onnx
+/// --params net.params`. The graph of TVM's graph executor has its weights in a second file: `--to graph-json -o net.json
+/// --params net.params --params-out graph.params`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -29,16 +29,16 @@ pub struct Args {
     /// The function to export.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
+    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
-    /// The file for the constants of a graph, a .params file; `--to graph-json` only.
+    /// The .params file for the constants of a graph; `--to graph-json` only.
     #[arg(long, value_name = "FILE")]
     params_out: Option<PathBuf>,
-    /// How much the program is optimised before it becomes a graph, from 0 to 3; `--to graph-json` only.
+    /// The level of optimisation before the program becomes a graph, from 0 to 3; `--to graph-json` only.
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: Option<u8>,
-    /// The number of a `?` dimension: parameter, axis, number.
+    /// The size of a dynamic dimension `?`: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
     set: Vec<String>,
 }
@@ -47,7 +47,7 @@ pub struct Args {
 enum Target {
     /// ONNX, operator set 17.
     Onnx,
-    /// The graph of TVM's graph executor, a node for each fused group; the functions that the nodes call are not in it.
+    /// The graph of TVM's graph executor, with a node for each fused group; it does not contain the nodes' functions.
     GraphJson,
 }
 
@@ -56,12 +56,13 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         console.words("error: `--params-out` and `-O` are for `--to graph-json`: weights become part of an ONNX model\n");
         return exit::USAGE;
     }
-    let how = How { set: args.set.clone(), entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
-    let mut program = driver::check_file(&args.file, Until::Main, &how);
+    let how = ReadOptions { set: args.set.clone(), entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
+    let mut program = driver::check_file(&args.file, Phase::Main, &how);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
+    console.lacking(&program, &args.entry, &args.params);
     let written = match args.to {
         Target::Onnx => write_onnx(console, args, &program),
         Target::GraphJson => write_graph(console, args, &mut program),

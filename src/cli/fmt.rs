@@ -1,14 +1,16 @@
-//! `relayc fmt`: the canonical layout, comments kept.
+//! `relayc fmt`: formats programs in the canonical layout, with their comments.
 
 use super::{Console, Format, exit};
-use crate::base::Sources;
-use crate::diag::Diagnostic;
-use crate::{driver, fmt, sys};
+use relayc_base::Sources;
+use relayc_base::diag::Diagnostic;
+use relayc_driver as driver;
+use relayc_syntax::fmt;
+use relayc_sys as sys;
 use serde_json::json;
 use similar::TextDiff;
 use std::path::{Path, PathBuf};
 
-/// Format programs in place: one layout, everything the author wrote kept, comments too.
+/// Format programs in place, in one layout; everything the author wrote is kept, comments too.
 #[derive(clap::Args)]
 pub struct Args {
     /// The files; `-` is standard input, formatted to standard output.
@@ -17,10 +19,10 @@ pub struct Args {
     /// Write nothing; the exit code is 1 if a file would change.
     #[arg(long)]
     check: bool,
-    /// Write nothing; show what would change as a unified diff.
+    /// Write nothing; show the changes as a unified diff.
     #[arg(long)]
     diff: bool,
-    /// Rewrite what older TVMs wrote to today's text: headers, references, bare numbers, names with dots.
+    /// Rewrite text of older TVMs to today's: headers, references, bare numbers, names with dots.
     #[arg(long)]
     upgrade: bool,
 }
@@ -67,7 +69,7 @@ fn file(console: &Console, args: &Args, path: &Path, sources: &mut Sources) -> R
     Ok(if args.check && changed { 1 } else { exit::FINE })
 }
 
-/// Says what became of a file; of one that is as it was only if asked to say more.
+/// Reports the result for a file; for an unchanged file only with `-v`.
 fn say(console: &Console, name: &str, changed: bool, what: &str) {
     if console.format == Format::Json {
         let line = json!({ "schema": "relayc.fmt/1", "reason": "file", "file": name, "changed": changed });

@@ -1,15 +1,15 @@
-//! `relayc import`: a model of another format as a program.
+//! `relayc import`: turns a model of another format into a program.
 
 use super::{Console, exit};
-use crate::driver::import::{self, Request};
-use crate::sys;
+use relayc_driver::import::{self, Request};
+use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
-/// Make a program of a model of another format.
+/// Turn a model of another format into a program.
 ///
-/// The weights go to a file of their own: `relayc import net.onnx -o net.relay --params net.params`. Each call says in a comment
-/// which node of the model it comes from. A network of MXNet has its own weights in a second file: `relayc import net-symbol.json
-/// --weights net-0000.params --shape data=1,3,224,224 -o net.relay --params net.params`.
+/// The weights go to a file of their own: `relayc import net.onnx -o net.relay --params net.params`. A comment after each call
+/// names the model's node. A network of MXNet has its own weights in a second file: `relayc import net-symbol.json --weights
+/// net-0000.params --shape data=1,3,224,224 -o net.relay --params net.params`.
 #[derive(clap::Args)]
 pub struct Args {
     /// The model: .onnx, a network of MXNet (-symbol.json), or an archive in Model Library Format (.tar).
@@ -17,22 +17,22 @@ pub struct Args {
     /// The text to write; standard output without it.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The weights to write, .params, .npz or .safetensors; without it they stand in the text.
+    /// The weight file to write: .params, .npz or .safetensors; without it the weights are in the text.
     #[arg(long, value_name = "FILE")]
     params: Option<PathBuf>,
     /// The weights of a network of MXNet; may be repeated.
     #[arg(long, value_name = "FILE")]
     weights: Vec<PathBuf>,
-    /// The shape of an input, where the model leaves dimensions open; `?` leaves one open. May be repeated.
+    /// The shape of an input with dynamic dimensions; `?` keeps one dynamic. May be repeated.
     #[arg(long, value_name = "NAME=DIMS")]
     shape: Vec<String>,
-    /// What an input is known to be, which becomes part of the program: `axes=2xi64=[0, 1]`, `axes=@axes.npy`. May be repeated.
+    /// The known value of an input, which becomes part of the program: `axes=2xi64=[0, 1]`, `axes=@axes.npy`. May be repeated.
     #[arg(short, long = "input", value_name = "NAME=SPEC")]
     input: Vec<String>,
-    /// Make results of nodes that cannot be imported inputs of the program.
+    /// Replace the results of nodes that cannot be imported by inputs of the program.
     #[arg(long)]
     keep_going: bool,
-    /// Read what the model has in other files of its folder.
+    /// Read the parts of the model in other files of its folder.
     #[arg(long)]
     external_data: bool,
 }

@@ -1,14 +1,17 @@
-//! The command line: one file a subcommand. Parses arguments, calls `driver`, prints.
+//! The command line: one file for each subcommand. Parses arguments, calls `driver`, prints.
 //!
-//! Data goes to standard output, words to standard error. The exit codes are those of `exit.rs`.
+//! Data goes to standard output, messages to standard error. `exit.rs` lists the exit codes.
 
+#[cfg(feature = "jit")]
 mod bench;
+#[cfg(feature = "jit")]
 mod build;
 mod check;
 mod compiled;
 mod completions;
 mod deadline;
 mod diff;
+#[cfg(feature = "jit")]
 mod doctor;
 mod exit;
 mod explain;
@@ -22,6 +25,7 @@ mod opt;
 mod params;
 mod passes;
 mod print;
+#[cfg(feature = "jit")]
 mod profile;
 mod progress;
 mod reduce;
@@ -29,13 +33,14 @@ mod run;
 mod test;
 mod viz;
 
-use crate::base::Sources;
-use crate::diag::render::{self, Format};
-use crate::diag::{Diagnostic, codes};
-use crate::driver::{Dialect, How};
-use crate::sys;
 use clap::{Parser, Subcommand, ValueEnum};
+use relayc_base::Sources;
+use relayc_base::diag::render::{self, Format};
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_driver::{self as driver, Dialect, Program, ReadOptions};
+use relayc_sys as sys;
 use std::io::IsTerminal;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -49,27 +54,27 @@ struct Args {
     command: Command,
 }
 
-/// Flags every subcommand takes.
+/// Flags of every subcommand.
 #[derive(clap::Args)]
 pub(crate) struct Global {
-    /// How messages look: `human` on a terminal, else `plain`.
+    /// The format of messages: `human` on a terminal, else `plain`.
     #[arg(long, global = true, value_name = "FORMAT")]
     message_format: Option<MessageFormat>,
-    /// Whether messages are coloured; NO_COLOR switches it off too.
+    /// Whether messages are coloured; NO_COLOR switches colours off too.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     color: When,
-    /// Say errors only.
+    /// Report errors only.
     #[arg(short, long, global = true)]
     quiet: bool,
-    /// Say more.
+    /// Report more.
     #[arg(short, long, global = true)]
     verbose: bool,
 }
 
-/// How a program's text is read; every subcommand that reads one takes it.
+/// How a program's text is read; a flag of every subcommand that reads one.
 #[derive(clap::Args)]
 pub(crate) struct Reading {
-    /// Read the text as the TVM before 0.9 that printed it meant it: bare numbers are of the type in the comment behind them.
+    /// Read the text as its TVM before 0.9 meant it: a bare number has the type in the comment after it.
     #[arg(long)]
     compat: bool,
 }
@@ -80,20 +85,20 @@ impl Reading {
     }
 }
 
-/// Numbers for dimensions that a program leaves open.
+/// Sizes for dynamic dimensions.
 #[derive(clap::Args)]
 pub(crate) struct Setting {
-    /// The number of a `?` dimension, which makes the program a static one: parameter, axis, number.
+    /// The size of a dynamic dimension `?`, which makes the program static: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
     set: Vec<String>,
-    /// The function whose parameters `--set` is about.
+    /// The function whose parameters `--set` refers to.
     #[arg(long, value_name = "NAME", default_value = "main", requires = "set")]
     entry: String,
 }
 
 impl Setting {
-    fn how(&self, reading: &Reading) -> How {
-        How { set: self.set.clone(), entry: self.entry.clone(), ..How::of(reading.dialect()) }
+    fn how(&self, reading: &Reading) -> ReadOptions {
+        ReadOptions { set: self.set.clone(), entry: self.entry.clone(), ..ReadOptions::of(reading.dialect()) }
     }
 }
 
@@ -126,26 +131,30 @@ enum Command {
     Opt(Box<opt::Args>),
     Params(Box<params::Args>),
     Diff(diff::Args),
+    #[cfg(feature = "jit")]
     Build(Box<build::Args>),
+    #[cfg(feature = "jit")]
     Bench(Box<bench::Args>),
+    #[cfg(feature = "jit")]
     Profile(Box<profile::Args>),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
     Explain(explain::Args),
+    #[cfg(feature = "jit")]
     Doctor(doctor::Args),
     Completions(completions::Args),
     Test(test::Args),
     Viz(Box<viz::Args>),
 }
 
-/// A time of the command line. Errors: what is none, in words.
+/// Parses a time in seconds. Errors: why it is invalid, in words.
 fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: Option<f64> = text.parse().ok();
     let time = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
     time.ok_or_else(|| "expected a number of seconds, 0 or more".into())
 }
 
-/// What a subcommand writes to, in the format asked for.
+/// The outputs of a subcommand, in the requested format.
 pub(crate) struct Console {
     format: Format,
     color: bool,
@@ -172,24 +181,37 @@ impl Console {
         Console { format, color, quiet: global.quiet, verbose: global.verbose }
     }
 
-    /// Whether messages are for programs.
+    /// Whether messages are JSON.
     pub fn is_json(&self) -> bool {
         self.format == Format::Json
     }
 
-    /// Writes diagnostics; warnings only unless `-q`.
+    /// Prints diagnostics; with `-q` errors only.
     pub fn diagnostics(&self, diagnostics: &[Diagnostic], sources: &Sources) {
         let shown: Vec<Diagnostic> = diagnostics.iter().filter(|d| d.is_error() || !self.quiet).cloned().collect();
         self.words(&render::render(&shown, sources, self.format, self.color));
     }
 
-    /// Says what is wrong with the files that were read; the exit code.
+    /// Writes data to standard output; returns the exit code.
+    pub fn data(&self, text: &str) -> u8 {
+        match sys::stdout(text) {
+            Ok(()) => exit::FINE,
+            Err(wrong) => self.files(&[wrong], &Sources::default()),
+        }
+    }
+
+    /// Prints diagnostics of input files; returns the exit code.
     pub fn files(&self, diagnostics: &[Diagnostic], sources: &Sources) -> u8 {
         self.diagnostics(diagnostics, sources);
         exit::of_files(diagnostics)
     }
 
-    /// Says what `--fix` did.
+    /// Warns about parameters of an archive's program that stay inputs, because their weights are missing.
+    pub fn lacking(&self, program: &Program, entry: &str, params: &[PathBuf]) {
+        self.diagnostics(driver::left_open(program, entry, params).as_slice(), &program.sources);
+    }
+
+    /// Reports a fix by `--fix`.
     pub fn fixed(&self, diagnostic: &Diagnostic, sources: &Sources) {
         if !self.quiet {
             self.words(&render::fixed(diagnostic, sources, self.format));
@@ -203,13 +225,13 @@ impl Console {
         }
     }
 
-    /// Writes words to standard error; if nobody reads them, nobody misses them.
+    /// Writes text to standard error; a write error is ignored.
     pub fn words(&self, text: &str) {
         words(text);
     }
 }
 
-/// As [`Console::words`], for who has no console at hand.
+/// As [`Console::words`], without a console.
 fn words(text: &str) {
     use std::io::Write;
     let _ = std::io::stderr().write_all(text.as_bytes());
@@ -220,10 +242,20 @@ pub fn main() -> ExitCode {
     sys::own_process();
     let args = match Args::try_parse() {
         Ok(args) => args,
-        Err(error) => {
-            // Help and version are no mistakes.
+        Err(error) if error.use_stderr() => {
+            // A failed write to standard error cannot be reported.
             let _ = error.print();
-            return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::FINE });
+            return ExitCode::from(exit::USAGE);
+        }
+        // Help and version go to standard output.
+        Err(data) => {
+            return ExitCode::from(match sys::stdout_with(|| data.print()) {
+                Ok(()) => exit::FINE,
+                Err(wrong) => {
+                    words(&render::render(&[wrong], &Sources::new(), Format::Plain, false));
+                    exit::USAGE
+                }
+            });
         }
     };
     let console = Console::new(&args.global);
@@ -242,12 +274,16 @@ pub fn main() -> ExitCode {
         Command::Opt(args) => opt::run(&console, &args),
         Command::Params(args) => params::run(&console, &args),
         Command::Diff(args) => diff::run(&console, &args),
+        #[cfg(feature = "jit")]
         Command::Build(args) => build::run(&console, &args),
+        #[cfg(feature = "jit")]
         Command::Bench(args) => bench::run(&console, &args),
+        #[cfg(feature = "jit")]
         Command::Profile(args) => profile::run(&console, &args),
         Command::Reduce(args) => reduce::run(&console, &args),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
+        #[cfg(feature = "jit")]
         Command::Doctor(args) => doctor::run(&console, &args),
         Command::Completions(args) => completions::run(&console, &args),
         Command::Test(args) => test::run(&console, &args),
@@ -256,11 +292,18 @@ pub fn main() -> ExitCode {
     ExitCode::from(std::panic::catch_unwind(run).unwrap_or(exit::BUG))
 }
 
+/// Refuses an artifact: only a build with the feature `jit` runs or inspects its machine code.
+#[cfg(not(feature = "jit"))]
+fn no_artifacts(file: &std::path::Path) -> Diagnostic {
+    let message = format!("`{}`: artifacts are read by builds of relayc with the feature `jit`", file.display());
+    Diagnostic::new(codes::E0713, message).help("build relayc with its default features")
+}
+
 fn report_bug(info: &std::panic::PanicHookInfo<'_>) {
     let place = info.location().map_or(String::new(), |at| format!(" at {}:{}", at.file(), at.line()));
     let what = info.payload_as_str().unwrap_or("no message");
     let diagnostic = Diagnostic::new(codes::E0901, format!("relayc panicked{place}: {what}"))
         .note("this is a bug in relayc, not in your program")
         .help("please report it with the command line and the input; `relayc --version` names the version");
-    eprint!("{}", render::render(&[diagnostic], &Sources::new(), Format::Plain, false));
+    words(&render::render(&[diagnostic], &Sources::new(), Format::Plain, false));
 }

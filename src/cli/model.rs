@@ -1,15 +1,15 @@
-//! `relayc model`: the networks of relay.testing, as text and weights.
+//! `relayc model`: writes the networks of relay.testing as text and weights.
 
 use super::{Console, exit};
-use crate::driver::model::{self, ModelError};
-use crate::driver::tensors::{self, Format};
-use crate::sys::{self, Content};
+use relayc_driver::model::{self, ModelError};
+use relayc_driver::tensors::{self, Format};
+use relayc_sys::{self as sys, Content};
 use std::path::{Path, PathBuf};
 
 /// Write a network of relay.testing, and its initial weights.
 ///
-/// `relayc model resnet --layers 18 -o r.relay --params r.params`. Every network has flags of its own:
-/// `relayc model --list` shows them.
+/// `relayc model resnet --layers 18 -o r.relay --params r.params`. Every network has flags of its own: `relayc model --list`
+/// shows them.
 #[derive(clap::Args)]
 pub struct Args {
     /// Show all networks with their flags and sizes.
@@ -18,12 +18,13 @@ pub struct Args {
     /// The network.
     #[arg(required_unless_present = "list")]
     name: Option<String>,
-    /// -o FILE (the text; standard output without it), --params FILE (the weights: .npz or .safetensors by its name, else .params), --seed N, and the network's own flags.
+    /// The network's own flags, and: -o FILE (the text; standard output without it), --params FILE (the weights: .npz or
+    /// .safetensors by its name, else .params), --seed N.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "FLAGS")]
     flags: Vec<String>,
 }
 
-/// The flags that every network has.
+/// The flags of every network.
 #[derive(Default)]
 struct Target {
     text: Option<PathBuf>,
@@ -72,7 +73,7 @@ fn write(console: &Console, name: &str, flags: &[String]) -> Result<(), ModelErr
     Ok(())
 }
 
-/// Takes the flags that every network has out of the others.
+/// Separates the flags of every network from the network's own.
 fn split_flags(flags: &[String]) -> Result<(Target, Vec<String>), ModelError> {
     let mut target = Target::default();
     let mut own = Vec::new();

@@ -1,16 +1,16 @@
-//! `relayc ops`: the manual of the operators.
+//! `relayc ops`: prints the manual of the operators.
 
 use super::{Console, exit};
-use crate::base::text::shortened;
-use crate::driver::manual;
+use relayc_base::text::shortened;
+use relayc_driver::manual;
 
 /// The width of a list.
 const WIDTH: usize = 120;
 
-/// The manual of an operator: its signature, attributes, rules and an example.
+/// Show the manual of an operator: its signature, attributes, rules and an example.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The operator, `nn.conv2d`; a part of a name lists those that hold it, and without one, all are listed.
+    /// The operator, such as `nn.conv2d`; a part of a name lists the operators that contain it; without a name, list all.
     name: Option<String>,
 }
 
@@ -24,13 +24,13 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             return exit::USAGE;
         }
     };
-    if console.is_json() {
-        found.iter().for_each(|def| println!("{}", manual::object(def)));
+    console.data(&if console.is_json() {
+        found.iter().map(|def| format!("{}\n", manual::object(def))).collect()
     } else if let ([def], true) = (&found[..], args.name.is_some()) {
-        print!("{}", def.page());
+        def.page()
     } else {
         let width = found.iter().map(|def| def.name.len()).filter(|&len| len <= 32).max().unwrap_or(0);
-        found.iter().for_each(|def| println!("{}", shortened(&format!("{:width$}  {}", def.name, def.summary()), WIDTH)));
-    }
-    exit::FINE
+        let lines = found.iter().map(|def| shortened(&format!("{:width$}  {}", def.name, def.summary()), WIDTH) + "\n");
+        lines.collect::<String>()
+    })
 }

@@ -1,58 +1,58 @@
-//! `relayc opt`: runs passes, shows what comes of it and what each did.
+//! `relayc opt`: runs passes, and shows the result and the effect of each.
 
 use super::compiled::TargetName;
 use super::{Console, Reading, exit};
-use crate::diag::Diagnostic;
-use crate::driver::compile::Settings;
-use crate::driver::optimise::{self, How, MAX_LEVEL, Shown, Target};
-use crate::driver::{self, Program, show};
-use crate::sys;
+use crate::engine::compile;
+use relayc_base::diag::Diagnostic;
+use relayc_driver::optimise::{self, MAX_LEVEL, PassPlan, PassPrinting, Target};
+use relayc_driver::{self as driver, Program, show};
+use relayc_sys as sys;
 use std::path::PathBuf;
 
-/// Optimise a program, and print what comes of it.
+/// Optimise a program, and print the result.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// The number of a `?` dimension, which makes the program a static one: parameter, axis, number.
+    /// The size of a dynamic dimension `?`, which makes the program static: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
     set: Vec<String>,
-    /// The function that the program is entered by; others may go.
+    /// The entry function; other functions may be removed.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// How much is done, from 0 (what is needed to run) to 3 (all).
+    /// The level of optimisation, from 0 (only what running needs) to 3 (everything).
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: u8,
-    /// Only these passes, in this order; `relayc passes` lists them.
+    /// Run only these passes, in this order; `relayc passes` lists them.
     #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with = "level")]
     passes: Option<Vec<String>>,
-    /// Weights that become constants first: .params, .npz or .safetensors; may be repeated.
+    /// Weights to turn into constants first: .params, .npz or .safetensors; may be repeated.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
-    /// The machine that is optimised for.
+    /// The machine to optimise for.
     #[arg(long, value_enum, default_value_t = TargetName::Native)]
     target: TargetName,
     /// Check the program's invariants and types after each pass.
     #[arg(long)]
     verify_each: bool,
-    /// Print the program after a pass, or after `all`, in place of the result; may be repeated.
+    /// Print the program after a pass, or after `all`, instead of the result; may be repeated.
     #[arg(long, value_name = "PASS")]
     print_after: Vec<String>,
-    /// Print what each pass changed, as a diff, in place of the result.
+    /// Print the changes of each pass, as a diff, instead of the result.
     #[arg(long)]
     print_changed: bool,
-    /// Print for each pair of operators why it was or was not fused, in place of the result.
+    /// Print for each pair of operators why it was or was not fused, instead of the result.
     #[arg(long)]
     explain_fusion: bool,
-    /// Say what reading, inference and every pass took.
+    /// Print the time of reading, inference and every pass.
     #[arg(long)]
     time_passes: bool,
-    /// With the metadata section, where there is one.
+    /// Print the metadata section, if there is one.
     #[arg(long)]
     meta: bool,
-    /// Floats with as many digits as it takes to read them back to the bit; TVM prints six.
+    /// Print floats with enough digits to read them back exactly; TVM prints six.
     #[arg(long)]
     exact: bool,
 }
@@ -65,7 +65,11 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             return exit::USAGE;
         }
     };
-    let reading = driver::How { set: args.set.clone(), entry: args.entry.clone(), ..driver::How::of(args.reading.dialect()) };
+    let reading = driver::ReadOptions {
+        set: args.set.clone(),
+        entry: args.entry.clone(),
+        ..driver::ReadOptions::of(args.reading.dialect())
+    };
     let mut program = driver::check_file(&args.file, optimise::UNTIL, &reading);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
@@ -77,21 +81,21 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     }
 }
 
-/// Errors: an environment that asks for no machine there is, in words.
+/// The target machine. Errors: an invalid environment variable, in words.
 fn target(name: TargetName) -> Result<Target, String> {
     Ok(match name {
-        TargetName::Native => Settings::native(0, 1)?.map_or(Target::V3, |settings| Target::of(settings.isa)),
+        TargetName::Native => compile::native_target()?,
         TargetName::V3 => Target::V3,
         TargetName::V4 => Target::V4,
     })
 }
 
-/// What is to be done and shown. Errors: a name that is no pass, in words.
-fn asked(args: &Args) -> Result<(How, Shown), String> {
+/// The requested passes and reports. Errors: an unknown pass, in words.
+fn asked(args: &Args) -> Result<(PassPlan, PassPrinting), String> {
     let target = target(args.target)?;
     let how = match &args.passes {
-        Some(names) => How::named(names.iter().map(|name| name.trim()), target)?,
-        None => How::level(args.level, target),
+        Some(names) => PassPlan::named(names.iter().map(|name| name.trim()), target)?,
+        None => PassPlan::level(args.level, target),
     };
     let mut after = Vec::new();
     for name in &args.print_after {
@@ -110,15 +114,22 @@ fn asked(args: &Args) -> Result<(How, Shown), String> {
     if args.explain_fusion && !how.passes.iter().any(|pass| pass.name == optimise::FUSION) {
         return Err(format!("`--explain-fusion`: `{}` is not among the passes that run", optimise::FUSION));
     }
-    let shown = Shown { after, changed: args.print_changed, fusion: args.explain_fusion };
-    Ok((How { verify: args.verify_each, entry: Some(args.entry.clone()), ..how }, shown))
+    let shown = PassPrinting { after, changed: args.print_changed, fusion: args.explain_fusion };
+    Ok((PassPlan { verify: args.verify_each, entry: Some(args.entry.clone()), ..how }, shown))
 }
 
-fn optimised(console: &Console, args: &Args, program: &mut Program, how: &How, shown: &Shown) -> Result<(), Vec<Diagnostic>> {
+fn optimised(
+    console: &Console,
+    args: &Args,
+    program: &mut Program,
+    how: &PassPlan,
+    shown: &PassPrinting,
+) -> Result<(), Vec<Diagnostic>> {
     // A module of functions may have no `@main`; a name that was asked for is there.
     if args.entry != "main" {
         driver::run::entry(&program.module, &args.entry).map_err(|error| vec![error])?;
     }
+    console.lacking(program, &args.entry, &args.params);
     optimise::bind_weights(program, &args.entry, &args.params)?;
     let options = show::Options { types: true, meta: args.meta, exact: args.exact };
     let text = optimise::text(program, how, shown, options).map_err(|error| vec![error])?;

@@ -1,13 +1,13 @@
-//! `relayc params`: weight files.
+//! `relayc params`: lists, reads, converts and compares weight files.
 
 use super::{Console, Reading, exit};
-use crate::base::Sources;
-use crate::base::text::count;
-use crate::diag::Diagnostic;
-use crate::driver::outputs::Tolerance;
-use crate::driver::{self, How, Program, Until, compare, params, tensors};
-use crate::sys::{self, Content};
 use clap::Subcommand;
+use relayc_base::Sources;
+use relayc_base::diag::Diagnostic;
+use relayc_base::text::count;
+use relayc_driver::outputs::Tolerance;
+use relayc_driver::{self as driver, Phase, Program, ReadOptions, compare, params, tensors};
+use relayc_sys::{self as sys, Content};
 use std::path::PathBuf;
 
 /// List, read, convert and compare weight files (.params, .npz, .safetensors), or make them part of a program.
@@ -32,10 +32,10 @@ enum Action {
 struct Ls {
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Say how they fit the parameters of a program; exit 1 where one is of another type.
+    /// Compare them with the parameters of a program; exit 1 if a type differs.
     #[arg(long = "match", value_name = "NET.relay")]
     program: Option<PathBuf>,
-    /// The function whose parameters they are.
+    /// The function with the parameters.
     #[arg(long, value_name = "NAME", default_value = "main", requires = "program")]
     entry: String,
     /// Print JSON, `relayc.params/1`.
@@ -48,21 +48,21 @@ struct Ls {
 struct Get {
     file: PathBuf,
     name: String,
-    /// Write it: .npy, or .npz, .params or .safetensors under its name.
+    /// Write the tensor: .npy, or .npz, .params or .safetensors under its name.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
-/// Write the same tensors in another format, tensor by tensor.
+/// Write the same tensors in another format, one by one.
 #[derive(clap::Args)]
 struct Convert {
     from: PathBuf,
-    /// What to write; its name says the format: .params, .npz or .safetensors.
+    /// The file to write; its name gives the format: .params, .npz or .safetensors.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
-/// Say what differs between two files; exit 1 if anything does.
+/// Compare two files; exit 1 if they differ.
 #[derive(clap::Args)]
 struct Diff {
     a: PathBuf,
@@ -71,7 +71,7 @@ struct Diff {
     tolerance: Allowed,
 }
 
-/// How far floats may lie apart: `|a - b| <= atol + rtol * |b|`.
+/// The allowed difference of floats: `|a - b| <= atol + rtol * |b|`.
 #[derive(clap::Args)]
 pub(super) struct Allowed {
     /// The relative tolerance of floats.
@@ -88,17 +88,17 @@ impl Allowed {
     }
 }
 
-/// Make weights constants of a program's text, which runs without them then.
+/// Turn weights into constants of a program's text, which then runs without them.
 #[derive(clap::Args)]
 struct Bind {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
+    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
     #[arg(long, value_name = "FILE", required = true)]
     params: Vec<PathBuf>,
-    /// The function whose parameters they are.
+    /// The function with the parameters.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
     /// The text to write; standard output without it.
@@ -106,7 +106,7 @@ struct Bind {
     output: Option<PathBuf>,
 }
 
-/// Make the constants of a program's text parameters, and write their values.
+/// Turn the constants of a program's text into parameters, and write their values.
 #[derive(clap::Args)]
 struct Unbind {
     #[command(flatten)]
@@ -116,7 +116,7 @@ struct Unbind {
     /// The weights to write: .params, .npz or .safetensors.
     #[arg(long, value_name = "FILE")]
     params: PathBuf,
-    /// The function whose constants they are.
+    /// The function with the constants.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
     /// The text to write; standard output without it.
@@ -136,20 +136,20 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     done.unwrap_or_else(|code| code)
 }
 
-/// Says what is wrong; the exit code.
+/// Prints the errors; returns the exit code.
 fn said(console: &Console, wrong: &[Diagnostic]) -> u8 {
     console.files(wrong, &Sources::default())
 }
 
-/// A checked program. The exit code where there is none, which has been said.
-fn checked(console: &Console, file: &std::path::Path, how: &How) -> Result<Program, u8> {
-    let program = driver::check_file(file, Until::Main, how);
+/// Reads and checks a program. The exit code on failure, after reporting it.
+fn checked(console: &Console, file: &std::path::Path, how: &ReadOptions) -> Result<Program, u8> {
+    let program = driver::check_file(file, Phase::Main, how);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
 }
 
 fn ls(console: &Console, args: &Ls) -> Result<u8, u8> {
-    let how = How { entry: args.entry.clone(), ..How::of(driver::Dialect::Today) };
+    let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(driver::Dialect::Today) };
     let program = args.program.as_ref().map(|file| checked(console, file, &how)).transpose()?;
     let program = program.as_ref().map(|program| (program, args.entry.as_str()));
     let listing = params::list(&args.files, program).map_err(|wrong| said(console, &wrong))?;
@@ -182,7 +182,7 @@ fn diff(args: &Diff) -> Result<u8, Diagnostic> {
 }
 
 fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
-    let how = How { entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
+    let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
     let mut program = checked(console, &args.file, &how)?;
     let bound = params::bind(&mut program, &args.entry, &args.params).map_err(|wrong| console.files(&wrong, &program.sources))?;
     let written = match &args.output {
@@ -197,7 +197,7 @@ fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
 }
 
 fn unbind(console: &Console, args: &Unbind) -> Result<u8, u8> {
-    let how = How { entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
+    let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
     let mut program = checked(console, &args.file, &how)?;
     let unbound = params::unbind(&mut program, &args.entry).map_err(|wrong| console.files(&[wrong], &program.sources))?;
     let content = tensors::making_of(&args.params, tensors::Format::Params, &unbound.weights);

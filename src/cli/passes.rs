@@ -1,28 +1,19 @@
 //! `relayc passes`: the list of passes, from their declarations.
 
-use super::{Console, exit};
-use crate::base::text::shortened;
-use crate::driver::optimise::{self, ON_REQUEST};
-use crate::sys;
+use super::Console;
+use relayc_base::text::shortened;
+use relayc_driver::optimise::{self, ON_REQUEST};
 use std::io::IsTerminal;
 
-/// The width of the list in a terminal; elsewhere sentences are whole.
+/// The width of the list in a terminal; elsewhere sentences are not cut.
 const WIDTH: usize = 120;
 
-/// The passes of `relayc opt` in the order in which they run, with the lowest -O that runs each.
+/// List the passes of `relayc opt` in the order in which they run, with the lowest -O that runs each.
 #[derive(clap::Args)]
 pub struct Args {}
 
 pub fn run(console: &Console, _args: &Args) -> u8 {
-    // Written at once: who reads may stop after the first lines.
-    match sys::stdout(&list(console.is_json(), std::io::stdout().is_terminal())) {
-        Ok(()) => exit::FINE,
-        Err(diagnostic) => {
-            let diagnostics = [diagnostic];
-            console.diagnostics(&diagnostics, &Default::default());
-            exit::of_files(&diagnostics)
-        }
-    }
+    console.data(&list(console.is_json(), std::io::stdout().is_terminal()))
 }
 
 fn list(json: bool, terminal: bool) -> String {

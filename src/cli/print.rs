@@ -1,9 +1,9 @@
-//! `relayc print`: the canonical text, byte-identical with TVM's `astext`.
+//! `relayc print`: prints the canonical text, byte-identical with TVM's `astext`.
 
 use super::{Console, Reading, Setting, exit};
-use crate::diag::Severity;
-use crate::driver::{self, Until, show};
-use crate::sys;
+use relayc_base::diag::Severity;
+use relayc_driver::{self as driver, Phase, show};
+use relayc_sys as sys;
 use std::path::PathBuf;
 
 /// Print a program as TVM v0.14.0 prints it.
@@ -15,26 +15,26 @@ pub struct Args {
     setting: Setting,
     /// The file; `-` is standard input.
     file: PathBuf,
-    /// With the inferred types as comments.
+    /// Print the inferred types as comments.
     #[arg(long)]
     types: bool,
-    /// With the metadata section, where there is one.
+    /// Print the metadata section, if there is one.
     #[arg(long)]
     meta: bool,
-    /// Floats with as many digits as it takes to read them back to the bit; TVM prints six.
+    /// Print floats with enough digits to read them back exactly; TVM prints six.
     #[arg(long)]
     exact: bool,
-    /// A bare expression as `@main` of a module, its free variables as parameters.
+    /// Print a bare expression as `@main` of a module, with its free variables as parameters.
     #[arg(long)]
     module: bool,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     let until = match (args.module, args.types) {
-        (true, _) => Until::Main,
-        (false, _) if !args.setting.set.is_empty() => Until::Infer,
-        (false, true) => Until::InferModule,
-        (false, false) => Until::Resolve,
+        (true, _) => Phase::Main,
+        (false, _) if !args.setting.set.is_empty() => Phase::Infer,
+        (false, true) => Phase::InferModule,
+        (false, false) => Phase::Resolve,
     };
     let mut program = driver::check_file(&args.file, until, &args.setting.how(&args.reading));
     // TVM prints what it cannot compile, and so does this.

@@ -1,17 +1,17 @@
-//! `relayc profile`: where the time of a run goes, a row for each group of operators.
+//! `relayc profile`: measures the time of each group of operators in a run.
 
 use super::compiled::{self, Ready};
 use super::{Console, exit, seconds};
-use crate::diag::Diagnostic;
-use crate::driver::compile::Compiled;
-use crate::driver::measure;
-use crate::driver::parts::{Parts, Prepared, When};
-use crate::driver::profile::{self, PartsProfile, Profile, Row};
-use crate::sys;
+use crate::engine::compile::Compiled;
+use crate::engine::measure;
+use crate::engine::profile::{self, Profile, Row, SubgraphsProfile};
+use crate::engine::subgraphs::{CompileTrigger, PartialProgram, Prepared};
 use clap::ValueEnum;
+use relayc_base::diag::Diagnostic;
+use relayc_sys as sys;
 use std::time::Duration;
 
-/// Show the time of each group of a program, and how near it comes to the machine's limits.
+/// Show the time of each group of a program, and how close it comes to the machine's limits.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -29,20 +29,20 @@ pub struct Args {
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
 enum Sort {
-    /// As they are run.
+    /// The order of execution.
     Program,
     /// The longest first.
     Time,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
-    let ready = match args.program.compile_when(console, When::Called) {
+    let ready = match args.program.compile_when(console, CompileTrigger::Called) {
         Ok(ready) => ready,
         Err(code) => return code,
     };
     let text = match &ready.prepared {
         Prepared::Whole(compiled) => whole(args, &ready, compiled, args.seconds),
-        Prepared::Parts(parts) => in_parts(args, &ready, parts, args.seconds),
+        Prepared::Partial(partial) => partially_compiled(args, &ready, partial, args.seconds),
     };
     args.program.say_times(console, &ready.timings);
     let text = match text {
@@ -58,7 +58,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
     }
 }
 
-/// The profile of a program that is compiled as a whole.
+/// Profiles a program that is compiled as a whole.
 fn whole(args: &Args, ready: &Ready, compiled: &Compiled, seconds: Duration) -> Result<String, Box<Diagnostic>> {
     let mut rows = profile::profile(compiled, &ready.bound, seconds, &ready.sources)?;
     // The probe of the machine has memory of its own.
@@ -69,17 +69,22 @@ fn whole(args: &Args, ready: &Ready, compiled: &Compiled, seconds: Duration) -> 
     Ok(if args.json { format!("{}\n", profile.json()) } else { profile.table() })
 }
 
-/// The profile of a program in parts, region by region.
-fn in_parts(args: &Args, ready: &Ready, parts: &Parts, seconds: Duration) -> Result<String, Box<Diagnostic>> {
-    let measured = parts.measure(&ready.bound, seconds)?;
+/// Profiles a program compiled in subgraphs, one by one.
+fn partially_compiled(
+    args: &Args,
+    ready: &Ready,
+    partial: &PartialProgram,
+    seconds: Duration,
+) -> Result<String, Box<Diagnostic>> {
+    let measured = partial.measure(&ready.bound, seconds)?;
     let peak = sys::peak_memory();
     let probed = measure::probe(&ready.settings);
     let mut regions = profile::of_parts(&measured, &ready.sources);
     regions.iter_mut().for_each(|region| args.sort(&mut region.rows));
-    let profile = PartsProfile {
+    let profile = SubgraphsProfile {
         measured: &measured,
-        parts: &regions,
-        words: parts.words(),
+        subgraphs: &regions,
+        words: partial.summary(),
         settings: &ready.settings,
         probed: &probed,
         peak,

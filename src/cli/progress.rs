@@ -1,4 +1,4 @@
-//! A spinner for what takes longer than half a second, on a terminal only (design 3.11).
+//! Shows a spinner for work of more than half a second, on a terminal only (architecture 3.11).
 
 use super::Console;
 use indicatif::ProgressBar;
@@ -10,17 +10,17 @@ use std::time::Duration;
 const PATIENCE: Duration = Duration::from_millis(500);
 const TICK: Duration = Duration::from_millis(100);
 
-/// The spinner that is shown, for who has something else to say.
+/// The visible spinner; other output removes it first.
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
-/// Takes the spinner away, if there is one.
+/// Removes the spinner, if there is one.
 pub fn stop() {
     if let Some(bar) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() {
         bar.finish_and_clear();
     }
 }
 
-/// Does the work, showing `what` while it takes longer than half a second.
+/// Does the work, and shows `what` if it takes longer than half a second.
 pub fn spin<T>(console: &Console, what: &'static str, work: impl FnOnce() -> T) -> T {
     if console.quiet || !std::io::stderr().is_terminal() {
         return work();

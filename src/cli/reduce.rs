@@ -1,32 +1,32 @@
-//! `relayc reduce`: the smallest program with which a command still succeeds.
+//! `relayc reduce`: finds the smallest program with which a command still succeeds.
 
 use super::{Console, Reading, exit, seconds};
-use crate::base::text::{count, thousands};
-use crate::diag::{Diagnostic, codes};
-use crate::driver::bind::{self, Requests};
-use crate::driver::outputs::Named;
-use crate::driver::reduce::{self, Bounds, Candidate, Counts, Outcome, Size, Test};
-use crate::driver::{self, How, Program, Until, outputs, run};
-use crate::sys;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::{count, thousands};
+use relayc_driver::bind::{self, Requests};
+use relayc_driver::outputs::Named;
+use relayc_driver::reduce::{self, Bounds, Candidate, Counts, Outcome, Property, Size};
+use relayc_driver::{self as driver, Phase, Program, ReadOptions, outputs, run};
+use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Make a program smaller as long as a command succeeds with it.
+/// Make a program smaller while a command still succeeds with it.
 ///
-/// The command is given the path of a candidate in the place of `{}`, or behind its arguments. What it looks for is what makes it
-/// succeed (exit code 0): `relayc reduce net.relay -o small.relay --exit 1 -- relayc run {} --fill rand:seed=1 --engine both` finds the
-/// operators that are compiled wrongly. With `--params`, `-i`, `--inputs` or `--fill` the parameters have values, which the command
-/// gets as an archive in the place of `{inputs}`: `relayc run {} --inputs {inputs}`.
+/// The path of a candidate replaces `{}` in the command, or is appended to it. The command succeeds (exit code 0) if the
+/// candidate still shows the problem: `relayc reduce net.relay -o small.relay --exit 1 -- relayc run {} --fill rand:seed=1
+/// --engine both` finds operators that are compiled wrongly. With `--params`, `-i`, `--inputs` or `--fill` the parameters have
+/// values, and an archive of them replaces `{inputs}`: `relayc run {} --inputs {inputs}`.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// The function that is made smaller, with what it calls.
+    /// The function to make smaller, with the functions that it calls.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights: .params, .npz or .safetensors; may be repeated, the last file that has a name wins.
+    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
     #[arg(long, value_name = "FILE")]
     params: Vec<PathBuf>,
     /// One input, as `relayc run` takes it.
@@ -35,23 +35,22 @@ pub struct Args {
     /// Inputs by parameter name: .npz, .params or .safetensors.
     #[arg(long, value_name = "FILE")]
     inputs: Option<PathBuf>,
-    /// What fills the parameters that nothing else binds: `zeros`, `ones`, `rand[:seed=N]`.
+    /// A filling for parameters without other values: `zeros`, `ones`, `rand[:seed=N]`.
     #[arg(long, value_name = "FILLING")]
     fill: Option<String>,
-    /// Where the smallest program goes, which it does each time there is a smaller one; its values go beside it, as .npz. Without it
-    /// the program is printed.
+    /// The file for the smallest program so far, with its values beside it as .npz. Without it the smallest program is printed.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The exit code that is looked for.
+    /// The exit code that counts as success.
     #[arg(long, value_name = "N")]
     exit: Option<i32>,
-    /// The words to standard error that are looked for; the exit code may be any then, unless `--exit` says it.
+    /// The words on standard error that count as success; the exit code may then be any, unless `--exit` gives it.
     #[arg(long, value_name = "TEXT")]
     stderr: Option<String>,
-    /// End a run of the command after so many seconds; it has not succeeded then.
+    /// End a run of the command after this many seconds; such a run has not succeeded.
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = seconds)]
     timeout: Duration,
-    /// Stop after so many runs.
+    /// Stop after this many runs.
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     max_runs: usize,
     /// The command and its arguments.
@@ -59,13 +58,13 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// What stands for the path of the candidate, and for that of its values.
+/// The placeholders for the path of the candidate and for that of its values.
 const PROGRAM: &str = "{}";
 const INPUTS: &str = "{inputs}";
 
 pub fn run(console: &Console, args: &Args) -> u8 {
-    let how = How { entry: args.entry.clone(), ..How::of(args.reading.dialect()) };
-    let program = driver::check_file(&args.file, Until::Main, &how);
+    let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
+    let program = driver::check_file(&args.file, Phase::Main, &how);
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
@@ -109,8 +108,8 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
     Ok(if sys::interrupted() { exit::INTERRUPTED } else { exit::FINE })
 }
 
-/// The values of all parameters, if the command line gives any; the weights that the program came with go along where the command
-/// takes values.
+/// The values of all parameters, if the command line gives any, with the weights that came with the program if the command takes
+/// values.
 fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Option<Named>, Vec<Diagnostic>> {
     let Args { params, input, inputs, fill, .. } = args;
     let given = !params.is_empty() || !input.is_empty() || inputs.is_some() || fill.is_some();
@@ -131,7 +130,7 @@ fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Opti
     Ok(Some(named.collect()))
 }
 
-/// The files that are given.
+/// The input files.
 fn read(args: &Args) -> Vec<&Path> {
     let files = args.input.iter().filter_map(|text| bind::file_of(text));
     [&args.file].into_iter().chain(&args.params).chain(&args.inputs).map(PathBuf::as_path).chain(files).collect()
@@ -159,7 +158,7 @@ fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> 
     Ok(())
 }
 
-/// `12 runs: 4 calls and functions, 3 parameters, 1,204 elements`.
+/// The progress line: `12 runs: 4 calls and functions, 3 parameters, 1,204 elements`.
 fn progress(counts: &Counts, size: &Size) -> String {
     let elements = match size.elements {
         1 => "1 element".to_owned(),
@@ -170,7 +169,7 @@ fn progress(counts: &Counts, size: &Size) -> String {
     format!("{}, {} spared: {work}, {params}, {elements}", count(counts.runs, "run"), thousands(counts.spared as u64))
 }
 
-/// A word as a shell takes it.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
@@ -180,7 +179,7 @@ fn values_path(program: &Path) -> PathBuf {
     program.with_extension("npz")
 }
 
-/// Writes a program and its values, both or none.
+/// Writes a program and its values: both or none.
 fn write(path: &Path, candidate: &Candidate) -> Result<(), Diagnostic> {
     match &candidate.values {
         Some(named) => outputs::write_tensors(named, &values_path(path), Some((path, &candidate.text))),
@@ -188,11 +187,11 @@ fn write(path: &Path, candidate: &Candidate) -> Result<(), Diagnostic> {
     }
 }
 
-/// The command, as what says whether a candidate is interesting.
+/// The command, as the test of a candidate.
 struct Command<'a> {
     console: &'a Console,
     args: &'a Args,
-    /// Where candidates are, for as long as this lives.
+    /// The folder of the candidates; removed with this value.
     folder: tempfile::TempDir,
 }
 
@@ -202,7 +201,7 @@ impl<'a> Command<'a> {
         Ok(Command { console, args, folder })
     }
 
-    /// The command for a program and its values.
+    /// The arguments of the command for a program and its values.
     fn words(&self, program: &Path, values: &Path) -> Vec<String> {
         let (program, values) = (program.display().to_string(), values.display().to_string());
         let command = &self.args.command;
@@ -219,7 +218,7 @@ fn unwritable(error: &std::io::Error) -> Diagnostic {
     Diagnostic::new(codes::E0702, format!("a candidate cannot be written to a temporary folder: {error}"))
 }
 
-impl Test for Command<'_> {
+impl Property for Command<'_> {
     fn holds(&mut self, candidate: &Candidate) -> Result<bool, Diagnostic> {
         let (program, values) = (self.folder.path().join("candidate.relay"), self.folder.path().join("candidate.npz"));
         write(&program, candidate)?;

@@ -1,22 +1,25 @@
-//! `relayc run`: check, bind inputs and weights, execute, show or write the result.
+//! `relayc run`: checks, binds inputs and weights, executes, and shows or writes the result.
 
+#[cfg(feature = "jit")]
 mod artifact;
 
-use super::deadline::{self, Teller};
+use super::deadline::{self, FailureReporter};
 use super::{Console, compiled, exit, progress, seconds};
-use crate::base::Sources;
-use crate::diag::{Diagnostic, codes};
-use crate::driver::bind::{self, Bound, Requests};
-use crate::driver::both;
-use crate::driver::compile::{self, Refused, Settings};
-use crate::driver::optimise;
-use crate::driver::outputs::{self, Named, OutputRequests, Tolerance};
-use crate::driver::parts::{self, Prepared, When};
-use crate::driver::run::{self, Entry, Limits, Outcome};
-use crate::driver::steps::{self, Steps, Wanted};
-use crate::driver::{self, How, Program, Until, top};
-use crate::sys;
+use crate::engine::compile::{self, Refused, Settings};
+use crate::engine::cross_check;
+use crate::engine::steps as compiled_steps;
+use crate::engine::subgraphs::{self, CompileTrigger, Prepared};
 use clap::ValueEnum;
+use relayc_base::Sources;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_driver::bind::{self, Bound, Requests};
+use relayc_driver::inspect;
+use relayc_driver::optimise;
+use relayc_driver::outputs::{self, Named, OutputRequests, Tolerance};
+use relayc_driver::run::{self, Entry, Limits, Outcome};
+use relayc_driver::steps::{self, StepSelection, Steps};
+use relayc_driver::{self as driver, Phase, Program, ReadOptions, top};
+use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -32,7 +35,7 @@ pub struct Args {
     /// Write all outputs: .npz, .params or .safetensors.
     #[arg(long, value_name = "FILE")]
     outputs: Option<PathBuf>,
-    /// Compare an output with what is expected; exit 1 if it differs.
+    /// Compare an output with an expected value; exit 1 if it differs.
     #[arg(long, value_name = "NAME=SPEC")]
     expect: Vec<String>,
     /// The relative tolerance of `--expect`.
@@ -44,33 +47,33 @@ pub struct Args {
     /// Show the K best classes of the first output.
     #[arg(long, value_name = "K")]
     top: Option<usize>,
-    /// The classes' names, one a line.
+    /// The file with the names of the classes, one a line.
     #[arg(long, value_name = "FILE", requires = "top")]
     labels: Option<PathBuf>,
-    /// What executes it.
+    /// The engine that executes the program.
     #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
-    /// Write what the program computes on its way, by function and variable (`@main/%3`): with the compiled engine the results of
-    /// its fused groups.
+    /// Write the intermediate values, by function and variable (`@main/%3`); the compiled engine writes the results of its fused
+    /// groups.
     #[arg(long, value_name = "FILE.npz")]
     save_steps: Option<PathBuf>,
-    /// Stop at the first operator that gives NaN or infinity though its operands hold none.
+    /// Stop at the first operator with NaN or infinity in its result but not in its operands.
     #[arg(long)]
     check_nan: bool,
-    /// Show a value each time it is computed: type, least, mean and greatest element, what is not finite. `%3`, or `@f/%3` in one
+    /// Show a value each time it is computed: type, least, mean and greatest element, NaN and infinity. `%3`, or `@f/%3` in one
     /// function; may be repeated.
     #[arg(long, value_name = "%NAME")]
     watch: Vec<String>,
-    /// Print a stage of the compilation in place of running.
+    /// Print a stage of the compilation instead of running.
     #[arg(long, value_enum, value_name = "STAGE")]
     emit: Option<compiled::Stage>,
-    /// Give up when running takes more than so many seconds, wherever it is then.
+    /// Give up when running takes more than this many seconds, even inside an operator.
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     timeout: Option<Duration>,
 }
 
 impl Args {
-    /// Whether the result is wanted otherwise than as text.
+    /// Whether the result is needed in another form than text.
     fn wants_outputs(&self) -> bool {
         !self.output.is_empty() || self.outputs.is_some() || !self.expect.is_empty() || self.top.is_some()
     }
@@ -82,14 +85,17 @@ enum Engine {
     Jit,
     /// The reference interpreter.
     Interp,
-    /// Both, to compare them: every group of the machine code on the same operands.
+    /// Cross-check: run both and compare every group of the machine code on the same operands.
     Both,
 }
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     let start = Instant::now();
-    if driver::artifact::is_elf(&args.program.file) {
+    if inspect::is_elf(&args.program.file) {
+        #[cfg(feature = "jit")]
         return artifact::run(console, args, start);
+        #[cfg(not(feature = "jit"))]
+        return console.files(&[super::no_artifacts(&args.program.file)], &Sources::default());
     }
     if let Some(stage) = args.emit {
         return match args.program.emit(console, stage).map(|text| sys::stdout(&text)) {
@@ -114,8 +120,8 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         // The pool is made once in a process, and this is the first use of it.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
-    let until = if args.engine != Engine::Interp { Until::Main } else { Until::Infer };
-    let mut program = driver::check_file(&args.program.file, until, &How::of(args.program.reading.dialect()));
+    let until = if args.engine != Engine::Interp { Phase::Main } else { Phase::Infer };
+    let mut program = driver::check_file(&args.program.file, until, &ReadOptions::of(args.program.reading.dialect()));
     console.diagnostics(&program.diagnostics, &program.sources);
     if program.has_errors() {
         return exit::of(&program.diagnostics);
@@ -152,7 +158,7 @@ impl From<Diagnostic> for Failed {
     }
 }
 
-/// Everything that can be wrong before the first instruction, so that no time is lost to a misspelt file name.
+/// Checks and binds everything before the first instruction, so that a misspelt file name costs no time.
 fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Failed> {
     let entry = run::entry(&program.module, &args.program.entry)?;
     let requests = output_requests(args);
@@ -168,7 +174,7 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
     Ok((entry, bound))
 }
 
-/// What a run has beside its program.
+/// The context of a run, besides its program.
 struct Running<'a> {
     entry: Entry,
     seers: Vec<(Engine, Arc<Steps>)>,
@@ -176,9 +182,9 @@ struct Running<'a> {
     start: Instant,
 }
 
-/// Who sees the steps of each engine that runs; nobody, if nothing is asked for.
+/// The traces of each engine that runs; none if no trace is requested.
 fn seers(args: &Args, program: &Program) -> Result<Vec<(Engine, Arc<Steps>)>, Failed> {
-    let wanted = Wanted { save: args.save_steps.is_some(), watch: args.watch.clone(), check: args.check_nan };
+    let wanted = StepSelection { save: args.save_steps.is_some(), watch: args.watch.clone(), check: args.check_nan };
     if !wanted.anything() {
         return Ok(vec![]);
     }
@@ -196,7 +202,7 @@ fn seers(args: &Args, program: &Program) -> Result<Vec<(Engine, Arc<Steps>)>, Fa
     engines.iter().map(seer).collect()
 }
 
-/// What stands before the name of a step, where two engines have one.
+/// The prefix of a step's name, if two engines have one.
 fn prefix(args: &Args, engine: Engine) -> &'static str {
     match (args.engine, engine) {
         (Engine::Both, Engine::Interp) => "interp/",
@@ -222,7 +228,7 @@ fn execute(
     let limits = limits(args, ready);
     let failed = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     let only = |diagnostic| vec![diagnostic];
-    let teller = Teller { console, sources: running.sources, failed: &only };
+    let teller = FailureReporter { console, sources: running.sources, failed: &only };
     if args.engine == Engine::Both {
         // A difference is no failure of the program.
         let differs = |diagnostic: Diagnostic| Failed { running: diagnostic.code != codes::E0508, diagnostics: vec![diagnostic] };
@@ -257,7 +263,7 @@ fn execute(
     finish(args, &outputs::named(&result), saved(args, &steps), labels.as_deref())
 }
 
-/// What becomes of a result, and of the steps on the way to it if they are kept.
+/// Checks, writes and shows a result, with the traced steps if they are kept.
 fn finish(args: &Args, named: &Named, steps: Option<(&Path, &Named)>, labels: Option<&[String]>) -> Result<(), Failed> {
     outputs::write(named, &output_requests(args), steps).map_err(Failed::before)?;
     show(args, named, labels)?;
@@ -265,7 +271,7 @@ fn finish(args: &Args, named: &Named, steps: Option<(&Path, &Named)>, labels: Op
     if differences.is_empty() { Ok(()) } else { Err(Failed::before(differences)) }
 }
 
-/// Where steps go, if they are kept.
+/// The file for the steps, and the steps, if they are kept.
 fn saved<'a>(args: &'a Args, steps: &'a Named) -> Option<(&'a Path, &'a Named)> {
     args.save_steps.as_deref().map(|path| (path, steps))
 }
@@ -274,7 +280,7 @@ fn limits(args: &Args, ready: Instant) -> Limits {
     Limits { deadline: args.timeout.and_then(|timeout| ready.checked_add(timeout)), ..args.program.limits() }
 }
 
-/// The result, and how it came about.
+/// Computes the result, and says how.
 fn compute(
     console: &Console,
     args: &Args,
@@ -289,14 +295,21 @@ fn compute(
         return Ok((run::outcome(&program, entry, bound, limits)?, "engine interp".into()));
     }
     let compiled = prepared(settings, |settings| {
-        parts::prepare_taking(&mut program, &args.program.entry, Some(&bound), settings, limits.clone(), When::ItPays)
+        subgraphs::prepare_taking(
+            &mut program,
+            &args.program.entry,
+            Some(&bound),
+            settings,
+            limits.clone(),
+            CompileTrigger::ItPays,
+        )
     });
     match compiled {
         Ok(prepared) => {
             args.program.say_times(console, &prepared.timings().map_or(program.timings.clone(), |own| program.timings.then(own)));
             drop(program);
             let result = prepared.outcome(&bound).map_err(|error| *error)?;
-            let words = prepared.words();
+            let words = prepared.summary();
             let comma = if words.is_empty() { "" } else { ", " };
             Ok((result, format!("engine jit{comma}{words}")))
         }
@@ -309,8 +322,8 @@ fn compute(
     }
 }
 
-/// Runs each engine that is seen: the result of the last one and how it came about, and the steps that are to be kept. Those of a run
-/// that fails are written here.
+/// Runs each traced engine. Returns the result of the last one, how it was computed, and the steps to keep. The steps of a failed
+/// run are written here.
 fn seen(
     console: &Console,
     args: &Args,
@@ -330,13 +343,13 @@ fn seen(
         }
         Ok(result)
     };
-    let result = deadline::within(&Teller { console, sources, failed: &failed }, &limits, run);
+    let result = deadline::within(&FailureReporter { console, sources, failed: &failed }, &limits, run);
     let result = result.map_err(|diagnostic| Failed { diagnostics: failed(diagnostic), running: true })?;
     let named = kept(args, seers).map_err(|diagnostics| Failed { diagnostics, running: true })?;
     Ok((result, named))
 }
 
-/// The steps that are to be kept. Errors: E0803 for each engine that had too many.
+/// The steps to keep. Errors: E0803 for each engine with too many.
 fn kept(args: &Args, seers: &[(Engine, Arc<Steps>)]) -> Result<Named, Vec<Diagnostic>> {
     let (mut named, mut too_many) = (vec![], vec![]);
     for (engine, steps) in seers.iter().filter(|_| args.save_steps.is_some()) {
@@ -348,7 +361,7 @@ fn kept(args: &Args, seers: &[(Engine, Arc<Steps>)]) -> Result<Named, Vec<Diagno
     if too_many.is_empty() { Ok(named) } else { Err(too_many) }
 }
 
-/// Writes the steps of a run that failed. Why it did stands first, whatever becomes of its steps.
+/// Writes the steps of a failed run. The failure comes first, also if its steps cannot be written.
 fn failed_seen(args: &Args, seers: &[(Engine, Arc<Steps>)], why: Diagnostic) -> Vec<Diagnostic> {
     let written = kept(args, seers).and_then(|named| match saved(args, &named) {
         Some((path, named)) => outputs::write_tensors(named, path, None).map_err(|error| vec![error]),
@@ -373,10 +386,10 @@ fn seen_by(
     }
     let refused = match settings {
         None => compile::NO_MACHINE,
-        Some(settings) => match steps::compiled(program, name, bound, settings, limits.clone(), steps) {
+        Some(settings) => match compiled_steps::compiled(program, name, bound, settings, limits.clone(), steps) {
             Ok(result) => return Ok((result, "engine jit".into())),
             Err(Refused::Wrong(diagnostic)) => return Err(*diagnostic),
-            Err(Refused::Not(reason)) => reason.words(),
+            Err(Refused::Not(reason)) => reason.text(),
         },
     };
     Ok((interpret()?, format!("engine interp, as the program is not compiled: {refused}")))
@@ -393,12 +406,12 @@ fn prepared(
     prepare: impl FnOnce(&Settings) -> Result<Prepared, Refused>,
 ) -> Result<Prepared, Uncompiled> {
     prepare(settings.ok_or(Uncompiled::Not(compile::NO_MACHINE))?).map_err(|refused| match refused {
-        Refused::Not(reason) => Uncompiled::Not(reason.words()),
+        Refused::Not(reason) => Uncompiled::Not(reason.text()),
         Refused::Wrong(diagnostic) => Uncompiled::Wrong(diagnostic),
     })
 }
 
-/// Holds the compiled program to the interpreter; what came of it in words, and whether anything was compared.
+/// Cross-checks the compiled program with the interpreter. Returns the outcome in words, and whether anything was compared.
 fn compared(
     args: &Args,
     settings: Option<&Settings>,
@@ -408,19 +421,23 @@ fn compared(
 ) -> Result<(String, bool), Diagnostic> {
     // What is compared needs its weights.
     let entry = &args.program.entry;
-    match prepared(settings, |settings| parts::prepare(program, entry, Some(bound), settings, limits, When::Compared)) {
-        Ok(Prepared::Whole(compiled)) => Ok((both::words(&both::run(&compiled, bound).map_err(|error| *error)?), true)),
-        Ok(Prepared::Parts(parts)) => {
-            parts.carry_out(bound).map_err(|error| *error)?;
-            let agreement = parts.agreement();
-            Ok((format!("{}, {}", both::words(&agreement), parts.words()), agreement.groups > 0))
+    match prepared(settings, |settings| {
+        subgraphs::prepare(program, entry, Some(bound), settings, limits, CompileTrigger::Compared)
+    }) {
+        Ok(Prepared::Whole(compiled)) => {
+            Ok((cross_check::summary(&cross_check::run(&compiled, bound).map_err(|error| *error)?), true))
+        }
+        Ok(Prepared::Partial(partial)) => {
+            partial.carry_out(bound).map_err(|error| *error)?;
+            let agreement = partial.agreement();
+            Ok((format!("{}, {}", cross_check::summary(&agreement), partial.summary()), agreement.groups > 0))
         }
         Err(Uncompiled::Not(reason)) => Ok((format!("nothing is compared, as the program is not compiled: {reason}"), false)),
         Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
     }
 }
 
-/// What goes to standard output: the best classes, or the outputs unless they went elsewhere.
+/// Prints to standard output: the best classes, or the outputs unless they were written to files.
 fn show(args: &Args, named: &Named, labels: Option<&[String]>) -> Result<(), Diagnostic> {
     if let Some(k) = args.top {
         let Some((name, output)) = named.first() else {

@@ -1,37 +1,37 @@
-//! `relayc test`: golden tests written in `.relay` files.
+//! `relayc test`: runs golden tests written in `.relay` files.
 //!
-//! What a file may expect is described in `testing`. Results go to standard output in the order of the files' names, however
-//! many threads run them.
+//! The crate `testing` describes the expectations in a file. Results go to standard output in the order of the files' names, for
+//! any number of threads.
 
 use super::{Console, exit};
-use crate::base::text::count;
-use crate::diag::{Diagnostic, codes};
-use crate::sys;
-use crate::testing::{self, Golden, Options, Passed};
 use rayon::prelude::*;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::count;
+use relayc_sys as sys;
+use relayc_testing::{self as testing, Golden, Options, Passed};
 use serde_json::json;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// Run golden tests: programs that say in comments what must come of them.
+/// Run golden tests: programs whose comments state their expected results.
 #[derive(clap::Args)]
 pub struct Args {
     /// Files, or folders with `.relay` files.
     #[arg(default_value = ".")]
     paths: Vec<PathBuf>,
-    /// Rewrite what was generated (`.out` files, lines `//|`, sessions) instead of comparing; leave what was written by hand.
+    /// Rewrite generated text (`.out` files, lines `//|`, sessions) instead of comparing; keep text written by hand.
     #[arg(long)]
     bless: bool,
-    /// Only tests whose name holds this; may be repeated.
+    /// Run only tests whose name contains this; may be repeated.
     #[arg(long, value_name = "TEXT")]
     filter: Vec<String>,
-    /// Also the sessions in `.console` files, whose lines are given to `sh`.
+    /// Run the sessions in `.console` files too; `sh` executes their lines.
     #[arg(long)]
     sessions: bool,
-    /// Only say which tests there are.
+    /// List the tests without running them.
     #[arg(long)]
     list: bool,
-    /// How many tests run at once; by default as many as there are cores.
+    /// How many tests run at once; the default is the number of cores.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
@@ -113,7 +113,7 @@ fn as_text(results: &[(&Golden, Result<Passed, String>)], console: &Console) -> 
     out
 }
 
-/// One object a line: a test each, then the sum.
+/// One object a line: one for each test, then the totals.
 fn as_json(results: &[(&Golden, Result<Passed, String>)]) -> String {
     let mut out = String::new();
     for (test, result) in results {
@@ -143,6 +143,6 @@ fn finish(console: &Console, text: &str, code: u8) -> u8 {
 
 fn fail(console: &Console, diagnostic: Diagnostic) -> u8 {
     let code = exit::of(std::slice::from_ref(&diagnostic));
-    console.diagnostics(&[diagnostic], &crate::base::Sources::new());
+    console.diagnostics(&[diagnostic], &relayc_base::Sources::new());
     code
 }

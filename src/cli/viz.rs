@@ -1,19 +1,20 @@
-//! `relayc viz`: pictures of programs.
+//! `relayc viz`: draws programs.
 
 use super::{Console, compiled, exit};
-use crate::diag::Diagnostic;
-use crate::driver::optimise;
-use crate::driver::parts::When;
-use crate::driver::viz::{self, Form, Graph, Memory, Part};
-use crate::driver::{self, Program, Until};
-use crate::sys;
+use crate::engine::profile_overlay;
+use crate::engine::subgraphs::CompileTrigger;
 use clap::ValueEnum;
+use relayc_base::diag::Diagnostic;
+use relayc_driver::optimise;
+use relayc_driver::viz::{self, Form, Graph, Memory, Part};
+use relayc_driver::{self as driver, Phase, Program};
+use relayc_sys as sys;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Draw a program.
 ///
-/// `relayc viz net.relay` draws it in the terminal, `relayc viz net.relay -f html -o net.html` makes a page to walk through.
+/// `relayc viz net.relay` draws it in the terminal, `relayc viz net.relay -f html -o net.html` makes an interactive page.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -27,28 +28,28 @@ pub struct Args {
     /// Draw this function only.
     #[arg(long = "fn", value_name = "@NAME")]
     function: Option<String>,
-    /// Draw only what is near this node: a variable of the text, an operator.
+    /// Draw only the neighbourhood of this node: a variable of the text, an operator.
     #[arg(long, value_name = "%NAME")]
     around: Option<String>,
-    /// How near: that many edges away.
+    /// The radius of the neighbourhood, in edges.
     #[arg(long, value_name = "N", default_value_t = 3, requires = "around")]
     depth: usize,
-    /// Draw what these passes change: what is gone, and what came.
+    /// Draw the changes of these passes: removed and added nodes.
     #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with_all = ["profile", "plan"])]
     passes: Option<Vec<String>>,
-    /// Compile and run it, and colour what takes time.
+    /// Compile and run it, and colour the nodes by time.
     #[arg(long)]
     profile: bool,
-    /// Plan its memory, and say where values lie; without `--profile`, colour what is large.
+    /// Plan its memory, and show where values are stored; without `--profile`, colour the nodes by size.
     #[arg(long)]
     plan: bool,
-    /// Draw weights as nodes, too.
+    /// Draw weights as nodes too.
     #[arg(long)]
     weights: bool,
-    /// Draw every block that repeats.
+    /// Draw every repeated block in full.
     #[arg(long)]
     no_fold: bool,
-    /// How many columns a terminal has.
+    /// The number of columns of the terminal.
     #[arg(long, value_name = "COLUMNS", default_value_t = viz::WIDTH as u16, value_parser = clap::value_parser!(u16).range(40..=1000))]
     width: u16,
 }
@@ -59,27 +60,27 @@ enum Format {
     Term,
     /// For Graphviz.
     Dot,
-    /// A picture.
+    /// A drawing.
     Svg,
-    /// A page: zoom, search, fold, and look at what a node is.
+    /// A page: zoom, search, fold, and inspect nodes.
     Html,
 }
 
-/// How long is measured.
+/// The time of measuring.
 const MEASURED: Duration = Duration::from_millis(500);
 
 pub fn run(console: &Console, args: &Args) -> u8 {
     drawn(console, args).unwrap_or_else(|code| code)
 }
 
-/// Errors: the exit code, everything having been said.
+/// Draws the program; returns the exit code. Errors: the exit code, after reporting the error.
 fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     let given = &args.program;
     let passes = args.passes.as_ref().map(|names| passes_of(names)).transpose().map_err(|why| {
         console.words(&format!("error: {why}\n"));
         exit::USAGE
     })?;
-    let mut program = driver::check_file(&given.file, Until::Main, &given.how());
+    let mut program = driver::check_file(&given.file, Phase::Main, &given.how());
     // What is wrong can be drawn, but neither optimised nor compiled.
     if passes.is_none() && !args.profile && !args.plan {
         viz::soften(&mut program);
@@ -124,16 +125,16 @@ fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     Ok(exit::FINE)
 }
 
-/// Errors: a name that is no pass, in words.
-fn passes_of(names: &[String]) -> Result<optimise::How, String> {
+/// The options for these passes. Errors: an unknown pass, in words.
+fn passes_of(names: &[String]) -> Result<optimise::PassPlan, String> {
     // What passes for one machine do to another's program is shown by `relayc opt --target`.
-    optimise::How::named(names.iter().map(|name| name.trim()), optimise::Target::V3)
+    optimise::PassPlan::named(names.iter().map(|name| name.trim()), optimise::Target::V3)
 }
 
 fn times(console: &Console, args: &Args, program: &Program, graph: &mut Graph) -> Result<(), u8> {
     let settings = args.program.machine(console)?;
-    let ready = args.program.compile_checked(console, program.clone(), settings, When::Called)?;
-    viz::times(graph, &ready.prepared, &ready.bound, MEASURED, &ready.sources).map_err(|diagnostic| {
+    let ready = args.program.compile_checked(console, program.clone(), settings, CompileTrigger::Called)?;
+    profile_overlay::times(graph, &ready.prepared, &ready.bound, MEASURED, &ready.sources).map_err(|diagnostic| {
         console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
         exit::of_run(&[*diagnostic])
     })
@@ -141,5 +142,5 @@ fn times(console: &Console, args: &Args, program: &Program, graph: &mut Graph) -
 
 fn memory(console: &Console, args: &Args, program: &Program, graph: &mut Graph) -> Result<Memory, u8> {
     let planned = args.program.assembled(console, program.clone())?;
-    Ok(viz::memory(graph, &planned.program.module, &planned.all.plan, &planned.program.sources, !args.profile))
+    Ok(profile_overlay::memory(graph, &planned.program.module, &planned.all.plan, &planned.program.sources, !args.profile))
 }

@@ -1,8 +1,9 @@
-//! Large files of very many small parts, a reader's most expensive input for its size, and the readers of all files.
+//! Tests the readers of all formats on large files of very many small parts, the most expensive input for their size.
 
-use relayc::base::FileId;
-use relayc::formats::{self, mxnet};
-use relayc::tensor::Tensor;
+use relayc_base::FileId;
+use relayc_exchange::mxnet;
+use relayc_ir::tensor::Tensor;
+use relayc_weights as formats;
 use std::fmt::Write;
 
 /// A file by its name, and the readers that accept it.
@@ -10,8 +11,10 @@ pub type File = (&'static str, &'static [&'static str], fn() -> Vec<u8>);
 
 pub const FILES: [File; 11] = [
     ("params", &["tensors"], || formats::params::write(&scalars(700_000))),
-    ("safetensors", &["tensors"], || formats::safetensors::write("w", &scalars(700_000)).expect("a file can be written")),
-    ("npz", &["tensors"], || formats::npz::write("w", &scalars(65_536)).expect("a file can be written")),
+    ("safetensors", &["tensors"], || {
+        formats::encode(formats::Format::Safetensors, "w", &scalars(700_000)).expect("a file can be written")
+    }),
+    ("npz", &["tensors"], || formats::encode(formats::Format::Npz, "w", &scalars(65_536)).expect("a file can be written")),
     ("tar", &["tensors", "a package"], tar),
     ("mxnet params", &["tensors"], mxnet_params),
     ("graph of nodes", &["a graph"], || graph(200_000, 1)),
@@ -36,8 +39,8 @@ pub type Reader = (&'static str, fn(&[u8]) -> bool);
 
 pub const READERS: [Reader; 4] = [
     ("tensors", |bytes| formats::read_tensors("large", bytes).is_ok()),
-    ("a graph", |bytes| formats::graph_json::read("large", bytes).is_ok()),
-    ("a package", |bytes| formats::package::show("large", bytes).is_ok()),
+    ("a graph", |bytes| relayc_exchange::graph_json::read("large", bytes).is_ok()),
+    ("a package", |bytes| relayc_exchange::package::show("large", bytes).is_ok()),
     ("a network", |bytes| {
         let how = mxnet::Import { name: "large", file: FileId(0), shapes: &[], weights: vec![], as_params: true };
         mxnet::import(bytes, how).1.is_ok()

@@ -1,7 +1,9 @@
-//! An allocator that counts what a thread asks for, so that a reader of files that believes a size before it has checked it stands out.
+//! An allocator that counts requested bytes of a thread, to detect file readers that trust a size before checking it.
 //!
-//! Counted is what is asked for, whether it is given or not: a reader that is ready for an allocation that fails has believed the size
-//! all the same. What other threads allocate is not counted; the readers have none.
+//! It counts requests whether they succeed or not: a reader that survives a failed allocation has still trusted the size. It
+//! ignores other threads; readers have none.
+
+#![allow(unsafe_code, reason = "an allocator is told of what it gives")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

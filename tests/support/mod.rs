@@ -1,7 +1,7 @@
-//! What several tests share, and the fuzz targets too: a writer of random programs, one of random models, the programs of the
-//! repository, when two modules say the same.
+//! Support for several tests and for the fuzz targets: writers of random programs and of random models, the programs of the
+//! repository, and comparison of modules.
 //!
-//! Nothing here names the rooms that read text: what is written is known to be right because of how it is written.
+//! Nothing here uses the crates that read text: written programs are valid by construction.
 
 #![allow(dead_code, reason = "each test uses its part")]
 

@@ -1,11 +1,11 @@
-//! ONNX models made of bytes that are choices: a few nodes of any operator that relayc knows, with any operands and attributes, with
-//! graphs inside, in functions and in the main graph, and with sparse tensors.
+//! Builds ONNX models from bytes that are choices: a few nodes of any operator that relayc knows, with any operands and
+//! attributes. Models include subgraphs, functions, and sparse tensors.
 
 use super::counted::within;
-use relayc::driver::import::{Request, onnx_bytes};
-use relayc::driver::{Until, check_text};
-use relayc::formats::onnx::import::table;
-use relayc::formats::onnx::proto::{
+use relayc_driver::import::{Request, onnx_bytes};
+use relayc_driver::{Phase, check_text};
+use relayc_exchange::onnx::import::table;
+use relayc_exchange::onnx::proto::{
     AttributeProto, DimensionProto, FunctionProto, GraphProto, Message, ModelProto, NodeProto, OperatorSetIdProto,
     SparseTensorProto, TensorProto, TensorShapeProto, TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
 };
@@ -19,7 +19,7 @@ pub fn import(bytes: &[u8]) {
             assert!(outcome.diagnostics.iter().any(|diagnostic| diagnostic.is_error()), "nothing is said");
             continue;
         };
-        let program = check_text("imported", &imported.text, Until::Main);
+        let program = check_text("imported", &imported.text, Phase::Main);
         assert!(!program.has_errors(), "{}\n{:?}", imported.text, program.diagnostics);
     }
 }

@@ -1,8 +1,8 @@
 //! The networks of the zoo as programs.
 
-use relayc::driver::optimise::{UNTIL, bind_weights};
-use relayc::driver::{Program, check_text, model};
-use relayc::formats::params;
+use relayc_driver::optimise::{UNTIL, bind_weights};
+use relayc_driver::{Program, check_text, model};
+use relayc_weights::params;
 
 /// The networks of the zoo, at the sizes people use.
 pub const WHOLE: &[(&str, &str)] = &[

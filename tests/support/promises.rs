@@ -1,39 +1,52 @@
-//! The promises of text and of files, each as a function that is given any bytes and panics where its promise is broken.
+//! The promises of text and of files, each as a function that takes any bytes and panics if its promise is broken.
 //!
-//! A promise has a way to make its input of bytes and an oracle; neither knows how the engine works. The same pair runs as a
-//! plain test (`tests/fuzz.rs`) and on inputs that were kept (`fuzz/corpus/`).
+//! A promise builds its input from bytes and has an oracle; neither depends on the engine. The same pair runs as a plain test
+//! (`tests/fuzz.rs`) and on saved inputs (`fuzz/corpus/`).
 
 use super::counted::within;
 use super::same::same;
 use super::writer::{Purpose, write};
 use super::{models, programs};
-use relayc::base::FileId;
-use relayc::diag::render::{Format, render};
-use relayc::diag::{Diagnostic, Edit, Label};
-use relayc::driver::build::{Request, build};
-use relayc::driver::compile::{Isa, Machine, Policy, Settings};
-use relayc::driver::run::Limits;
-use relayc::driver::{Program, Until, check_text, show, viz};
-use relayc::fmt::format;
-use relayc::jit::ahead::describe::describe;
-use relayc::{formats, syntax};
+use relayc_base::FileId;
+use relayc_base::diag::render::{Format, render};
+use relayc_base::diag::{Diagnostic, Edit, Label};
+#[cfg(feature = "jit")]
+use relayc_codegen::cpu::Cpu;
+use relayc_driver::bind::{Requests, bind};
+use relayc_driver::run::{self, Limits};
+use relayc_driver::{Phase, Program, check_text, export, show, viz};
+#[cfg(feature = "jit")]
+use relayc_engine::build::{Request, build};
+#[cfg(feature = "jit")]
+use relayc_engine::compile::{Isa, Machine, Policy, Settings};
+#[cfg(feature = "jit")]
+use relayc_engine::subgraphs;
+#[cfg(feature = "jit")]
+use relayc_exec::aot::describe::describe;
+use relayc_syntax as syntax;
+use relayc_syntax::fmt::format;
+use relayc_syntax::token::Tok;
+use relayc_weights as formats;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 /// A promise by its name.
 pub type Promise = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const PROMISES: [Promise; 16] = [
+pub const PROMISES: &[Promise] = &[
     ("lex_bytes", lex_bytes),
     ("parse_bytes", parse_bytes),
     ("type_mutated", type_mutated),
     ("draw_mutated", draw_mutated),
+    ("run_extremes", run_extremes),
     ("roundtrip", roundtrip),
     ("fmt_idempotent", fmt_idempotent),
     ("load_tensors", load_tensors),
     ("load_mutated", load_mutated),
     ("load_graph_json", load_graph_json),
     ("load_tar", load_tar),
+    #[cfg(feature = "jit")]
     ("load_artifact", load_artifact),
     ("load_mxnet_json", load_mxnet_json),
     ("load_mxnet_params", load_mxnet_params),
@@ -60,7 +73,7 @@ fn places_lie_in(text: &str, diagnostics: &[Diagnostic]) {
 }
 
 fn check(text: &str) -> Program {
-    let program = check_text("random", text, Until::Infer);
+    let program = check_text("random", text, Phase::Infer);
     places_lie_in(text, &program.diagnostics);
     let rendered = render(&program.diagnostics, &program.sources, Format::Json, false);
     assert!(program.diagnostics.iter().all(|diagnostic| rendered.contains(diagnostic.code.id())));
@@ -148,7 +161,7 @@ pub fn type_mutated(choices: &[u8]) {
 /// A program that was damaged is drawn as far as it was understood, in every format, folded and not.
 pub fn draw_mutated(choices: &[u8]) {
     let text = String::from_utf8_lossy(&mutated(repository(), choices)).into_owned();
-    let program = check_text("random", &text, Until::Main);
+    let program = check_text("random", &text, Phase::Main);
     for unfolded in [false, true] {
         let part = viz::Part { unfolded, weights: unfolded, ..viz::Part::default() };
         let Ok(graph) = viz::graph(&program, &part) else { panic!("not drawn: {text}") };
@@ -157,6 +170,89 @@ pub fn draw_mutated(choices: &[u8]) {
             assert!(!viz::text(&graph, &program.sources, form).is_empty());
         }
     }
+}
+
+/// Numbers at which 32-bit and 64-bit arithmetic overflows, or memory runs out.
+pub const EXTREMES: [i64; 16] = [
+    i64::MIN,
+    -i64::MAX,
+    -(1 << 62),
+    -(1 << 32),
+    i32::MIN as i64,
+    -3,
+    -1,
+    0,
+    1,
+    2,
+    5,
+    i32::MAX as i64,
+    1 << 32,
+    1 << 40,
+    1 << 62,
+    i64::MAX,
+];
+
+/// The size limit of a tensor in a small program with extreme numbers.
+const MOST_OF_A_TENSOR: u64 = 1 << 19;
+
+/// The goldens of the operators.
+pub fn operators() -> &'static [String] {
+    static GOLDENS: OnceLock<Vec<String>> = OnceLock::new();
+    GOLDENS.get_or_init(|| {
+        let texts = programs::under("tests/golden/ops", &["relay"]).into_iter();
+        texts.map(|path| std::fs::read_to_string(path).expect("a golden")).collect()
+    })
+}
+
+/// The places of the integers in a text.
+pub fn integers(text: &str) -> Vec<std::ops::Range<usize>> {
+    let tokens = syntax::lexer::lex(FileId(0), text).tokens.into_iter();
+    tokens.filter(|token| token.tok == Tok::Int).map(|token| token.start as usize..token.end as usize).collect()
+}
+
+/// An operator call with extreme numbers is rejected, or runs or fails on both engines; it is exported or rejected. Each step
+/// stays within the memory limit.
+pub fn run_extremes(choices: &[u8]) {
+    let mut choices = choices.iter().map(|&choice| usize::from(choice));
+    let mut choose = |n: usize| (choices.next().unwrap_or(0) << 8 | choices.next().unwrap_or(0)) % n.max(1);
+    let mut text = operators()[choose(operators().len())].clone();
+    let places = integers(&text);
+    let mut chosen: Vec<usize> = (0..1 + choose(2)).map(|_| choose(places.len())).collect();
+    chosen.sort_unstable();
+    chosen.dedup();
+    let Some(first) = chosen.first().and_then(|&at| places.get(at)).map(|place| place.start) else { return };
+    for at in chosen.into_iter().rev() {
+        text.replace_range(places[at].clone(), &EXTREMES[choose(EXTREMES.len())].to_string());
+    }
+    run_function(&text, first);
+}
+
+/// Checks the function at a place in a text, and runs it on ones. The function calls no other.
+pub fn run_function(text: &str, place: usize) {
+    let start = text[..place].rfind("def @").unwrap_or(0);
+    let end = text[place..].find("\ndef @").map_or(text.len(), |end| place + end);
+    let program = check_text("extreme", &text[start..end], Phase::Main);
+    let name = text[start..].strip_prefix("def @").and_then(|rest| rest.split('(').next()).unwrap_or("main");
+    let Some(entry) = run::entry(&program.module, name).ok().filter(|_| !program.has_errors()) else { return };
+    let deadline = Some(Instant::now() + Duration::from_secs(5));
+    let limits = Limits { max_tensor_bytes: MOST_OF_A_TENSOR, deadline, ..Limits::default() };
+    let ones = Requests { fill: Some("ones".into()), max_memory: Some(MOST_OF_A_TENSOR), ..Requests::default() };
+    let args = bind(&entry.slots, &program.module.types, &ones).ok();
+    if let Some(args) = &args {
+        within(0, || drop(run::interpret(&program, &entry, args.clone(), limits.clone())));
+    }
+    #[cfg(feature = "jit")]
+    if let Some(isa) = [Isa::Avx512, Isa::Avx2].into_iter().find(|&isa| Cpu::get().has(isa)) {
+        let settings = Settings { level: 3, isa, threads: 1, accuracy: Policy::Fast, machine: Machine::Native, fault: None };
+        within(0, || {
+            let prepared =
+                subgraphs::prepare(&program, name, args.as_deref(), &settings, limits.clone(), subgraphs::CompileTrigger::Called);
+            if let (Ok(prepared), Some(args)) = (prepared, &args) {
+                drop(prepared.run(args));
+            }
+        });
+    }
+    within(0, || drop(export::to_onnx(&program, name, &[])));
 }
 
 /// A module is right, and what is printed of it reads back as it is.
@@ -192,13 +288,15 @@ pub fn load_tensors(bytes: &[u8]) {
 pub fn load_mutated(choices: &[u8]) {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let files = FILES.get_or_init(|| {
-        let tensor = relayc::tensor::Tensor::from_fn(&[2, 3], |i| i as f32);
+        let tensor = relayc_ir::tensor::Tensor::from_fn(&[2, 3], |i| i as f32);
         let entries = [("a".to_owned(), tensor.clone()), ("b.weight".to_owned(), tensor.clone())];
         vec![
             formats::params::write(&entries),
-            formats::npz::write("base", &entries).unwrap_or_else(|_| panic!("two small tensors can be written")),
-            formats::safetensors::write("base", &entries).unwrap_or_else(|_| panic!("two small tensors can be written")),
-            relayc::tensor::npy::write(&tensor),
+            formats::encode(formats::Format::Npz, "base", &entries)
+                .unwrap_or_else(|_| panic!("two small tensors can be written")),
+            formats::encode(formats::Format::Safetensors, "base", &entries)
+                .unwrap_or_else(|_| panic!("two small tensors can be written")),
+            relayc_ir::tensor::npy::write(&tensor),
         ]
     });
     load_tensors(&mutated(files, choices));
@@ -209,10 +307,10 @@ pub fn load_graph_json(choices: &[u8]) {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let files = FILES.get_or_init(|| vec![data("tvm_graph.json")]);
     for bytes in [choices, &mutated(files, choices)] {
-        within(bytes.len(), || formats::kind(bytes));
-        if let Ok(graph) = within(bytes.len(), || formats::graph_json::read("random", bytes)) {
-            let _ = formats::graph_json::show(&graph, &vec![]);
-            let again = formats::graph_json::read("random", formats::graph_json::write(&graph).as_bytes());
+        within(bytes.len(), || relayc_exchange::kind(bytes));
+        if let Ok(graph) = within(bytes.len(), || relayc_exchange::graph_json::read("random", bytes)) {
+            let _ = relayc_exchange::graph_json::show(&graph, &vec![]);
+            let again = relayc_exchange::graph_json::read("random", relayc_exchange::graph_json::write(&graph).as_bytes());
             assert!(again.as_ref() == Ok(&graph), "{graph:?} is read as {again:?}");
         }
     }
@@ -223,9 +321,9 @@ pub fn load_tar(choices: &[u8]) {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let files = FILES.get_or_init(|| ["model.tar", "packed.tar", "package.tar"].map(data).to_vec());
     for bytes in [choices, &mutated(files, choices)] {
-        within(bytes.len(), || drop(formats::package::read("random", bytes)));
+        within(bytes.len(), || drop(relayc_exchange::package::read("random", bytes)));
         within(bytes.len(), || drop(formats::read_tensors("random", bytes)));
-        within(bytes.len(), || drop(formats::package::show("random", bytes)));
+        within(bytes.len(), || drop(relayc_exchange::package::show("random", bytes)));
     }
 }
 
@@ -237,8 +335,8 @@ pub fn load_mxnet_json(choices: &[u8]) {
     let shapes = [("data".to_owned(), vec![Some(1), Some(1), Some(4), Some(4)])];
     for bytes in [choices, &mutated(files, choices)] {
         let (name, file, weights) = ("random", FileId(0), weights.clone());
-        let how = formats::mxnet::Import { name, file, shapes: &shapes, weights, as_params: true };
-        let (listing, imported) = within(bytes.len(), || formats::mxnet::import(bytes, how));
+        let how = relayc_exchange::mxnet::Import { name, file, shapes: &shapes, weights, as_params: true };
+        let (listing, imported) = within(bytes.len(), || relayc_exchange::mxnet::import(bytes, how));
         match imported {
             Ok(imported) => assert_eq!(imported.module.globals.len(), 1),
             Err(diagnostics) => {
@@ -254,7 +352,7 @@ pub fn load_mxnet_params(choices: &[u8]) {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let files = FILES.get_or_init(|| vec![data("net-0000.params")]);
     for bytes in [choices, &mutated(files, choices)] {
-        within(bytes.len(), || drop(formats::mxnet::params::read("random", bytes)));
+        within(bytes.len(), || drop(relayc_weights::mxnet::read("random", bytes)));
         within(bytes.len(), || drop(formats::read_tensors("random", bytes)));
     }
 }
@@ -267,6 +365,7 @@ fn data(name: &str) -> Vec<u8> {
 }
 
 /// Artifacts that were damaged are described or refused, with and without their checksum.
+#[cfg(feature = "jit")]
 pub fn load_artifact(choices: &[u8]) {
     static FILES: OnceLock<[Vec<Vec<u8>>; 2]> = OnceLock::new();
     let [files, images] = FILES.get_or_init(|| {
@@ -287,15 +386,15 @@ pub fn load_artifact(choices: &[u8]) {
             object: false,
             name: "net".into(),
         };
-        let program = check_text("net.relay", "def @main(%x: Tensor[(3), float32]) { nn.softmax(nn.relu(%x)) }", Until::Main);
+        let program = check_text("net.relay", "def @main(%x: Tensor[(3), float32]) { nn.softmax(nn.relu(%x)) }", Phase::Main);
         let built = build(&program, &request).unwrap_or_else(|errors| panic!("{errors:?}"));
-        let found = formats::artifact::read("net.so", &built.so).unwrap_or_else(|error| panic!("{error:?}"));
+        let found = relayc_exchange::artifact::read("net.so", &built.so).unwrap_or_else(|error| panic!("{error:?}"));
         let image = built.so[found.image].to_vec();
         // Without the template, whose bytes nobody looks at.
         [vec![built.so[..8192].to_vec(), built.so], vec![image[..found.code.start].to_vec(), image]]
     });
     for bytes in [choices, &mutated(files, choices)] {
-        within(bytes.len(), || drop(formats::artifact::read("random", bytes)));
+        within(bytes.len(), || drop(relayc_exchange::artifact::read("random", bytes)));
     }
     for bytes in [choices, &mutated(images, choices)] {
         within(bytes.len(), || drop(describe(bytes)));
@@ -334,7 +433,7 @@ fn head(text: &str) -> &str {
 
 /// What of the promise a text breaks; the error says with which text. With the types if they are wanted.
 pub fn round_trip(text: &str, types: bool) -> Result<(), String> {
-    let until = if types { Until::Infer } else { Until::Resolve };
+    let until = if types { Phase::Infer } else { Phase::Resolve };
     let options = show::Options { types, meta: true, exact: false };
     let first = check_text("written", text, until);
     if let Some(said) = errors(&first) {

@@ -1,16 +1,16 @@
-//! When two modules say the same: equal but for names of variables, places and what nothing uses.
+//! Compares two modules up to variable names, places and unused parts.
 //!
-//! Nodes are paired from the definitions down, each with one partner: what is shared in one is shared in the other. Leaves
-//! (constants, variables, names) may be mentioned by several nodes, as printing writes them out. Knows the representation, not
-//! how it is printed or read.
+//! Nodes are paired from the definitions down, each with one partner: what is shared in one must be shared in the other. Leaves
+//! (constants, variables, names) may occur in several nodes, because printing writes them out. Depends on the representation,
+//! not on printing or reading.
 
-use relayc::ir::object::FieldValue;
-use relayc::ir::{
+use relayc_ir::object::FieldValue;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{Dim, SymbolId, Ty, TyData};
+use relayc_ir::{
     AttrValue, AttrsId, ConstId, ExprId, ExprKind, FuncId, Module, Object, ObjectId, OpTable, PatId, PatKind, Root, VarId,
 };
-use relayc::ops;
-use relayc::tensor::Tensor;
-use relayc::types::{Dim, SymbolId, Ty, TyData};
+use relayc_ops as ops;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -109,7 +109,7 @@ impl Pairs<'_> {
             self.binder(this, that)?;
         }
         self.annotation(this.ret, that.ret)?;
-        // They have no order (relay-text 5.7).
+        // They have no order (language 5.7).
         equal(this.attrs.len(), that.attrs.len(), "attributes of a function")?;
         for (key, value) in &this.attrs {
             let other = that.attrs.iter().find(|(other, _)| other == key).ok_or_else(|| format!("no attribute {key}"))?;
@@ -200,9 +200,11 @@ impl Pairs<'_> {
                 these.iter().zip(those.iter()).try_for_each(|(this, that)| self.attr(this, that))
             }
             (AttrValue::Const(this, _), AttrValue::Const(that, _)) => self.constant(*this, *that),
-            (AttrValue::Object(this), AttrValue::Object(that)) => self.objects(Some(*this), Some(*that)),
+            (AttrValue::Object(this), AttrValue::Object(that)) | (AttrValue::Expr(this), AttrValue::Expr(that)) => {
+                self.objects(Some(*this), Some(*that))
+            }
             (AttrValue::Symbol(this), AttrValue::Symbol(that)) => self.dim(Dim::Symbol(*this), Dim::Symbol(*that)),
-            // What is within 1e-9 of the default is not printed (relay-text 5.7).
+            // What is within 1e-9 of the default is not printed (language 5.7).
             (AttrValue::Float { bits: 0, .. }, AttrValue::Float { bits: 0, .. }) if a.same(b) => Ok(()),
             (AttrValue::Float { value: this, bits }, AttrValue::Float { value: that, bits: others }) => {
                 equal((this.to_bits(), bits), (that.to_bits(), others), "number")
@@ -227,12 +229,28 @@ impl Pairs<'_> {
             }
             (Object::Record { record, fields }, Object::Record { record: other, fields: those }) => {
                 equal(record.type_key, other.type_key, "object")?;
-                fields.iter().zip(those).try_for_each(|pair| match pair {
-                    (FieldValue::Object(this), FieldValue::Object(that)) => self.objects(*this, *that),
-                    (this, that) => equal(this, that, "field"),
+                fields.iter().zip(those).try_for_each(|(this, that)| self.field(this, that))
+            }
+            (Object::Attrs { type_key, fields }, Object::Attrs { type_key: other, fields: those }) => {
+                equal((type_key, fields.len()), (other, those.len()), "attributes")?;
+                fields.iter().zip(those).try_for_each(|((name, this), (other, that))| {
+                    equal(name, other, "field")?;
+                    self.field(this, that)
                 })
             }
+            (Object::Const(this), Object::Const(that)) => self.constant(*this, *that),
+            (Object::Symbol { id: this, .. }, Object::Symbol { id: that, .. }) => {
+                let (this, that) = (self.a.types.symbols.dim(*this), self.b.types.symbols.dim(*that));
+                self.dim(this, that)
+            }
             (a, b) => equal(a, b, "object"),
+        }
+    }
+
+    fn field(&mut self, a: &FieldValue, b: &FieldValue) -> Found {
+        match (a, b) {
+            (FieldValue::Object(this), FieldValue::Object(that)) => self.objects(*this, *that),
+            (this, that) => equal(this, that, "field"),
         }
     }
 

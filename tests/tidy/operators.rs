@@ -1,8 +1,9 @@
-//! Operators: declared as TVM v0.14.0 declares them, each with its golden, each rule cited and shown, no name elsewhere.
+//! Rules for operators: declared as in TVM v0.14.0, each with its golden, each rule cited and shown, no operator named
+//! elsewhere.
 
-use crate::tree::{files, literals, none, read, root};
-use relayc::ir::attrs::{AttrValue, Field};
-use relayc::ops::{OpDef, table};
+use crate::tree::{files, literals, none, read, root, sources};
+use relayc_ir::attrs::{AttrValue, Field};
+use relayc_ops::{OpDef, table};
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -96,7 +97,12 @@ fn default(field: &Field) -> Value {
 
 fn to_json(value: &AttrValue) -> Value {
     match value {
-        AttrValue::None | AttrValue::Any | AttrValue::Symbol(_) | AttrValue::Object(_) | AttrValue::Const(..) => Value::Null,
+        AttrValue::None
+        | AttrValue::Any
+        | AttrValue::Symbol(_)
+        | AttrValue::Object(_)
+        | AttrValue::Const(..)
+        | AttrValue::Expr(_) => Value::Null,
         AttrValue::Bool(value) => json!(value),
         AttrValue::Int { value, .. } => json!(value),
         // The table writes a float32 as text does.
@@ -271,8 +277,9 @@ fn label(rule: &str) -> &str {
 
 #[test]
 fn every_rule_is_cited_where_it_is_enforced() {
-    let sources: Vec<(String, String)> = files("src/ops", "rs").into_iter().map(|path| (path.clone(), read(&path))).collect();
-    let shared = read("src/ops/rel.rs");
+    let sources: Vec<(String, String)> =
+        files("crates/ops/src", "rs").into_iter().map(|path| (path.clone(), read(&path))).collect();
+    let shared = read("crates/ops/src/rel.rs");
     let mut silent = Vec::new();
     for def in table().defs().iter().filter(|def| !def.rules.is_empty()) {
         let declares = format!("\"{}\"", def.name);
@@ -282,8 +289,9 @@ fn every_rule_is_cited_where_it_is_enforced() {
         let of_family = |path: &str| folders.iter().any(|folder| path.starts_with(folder));
         let family: String = sources.iter().filter(|(path, _)| of_family(path)).map(|(_, text)| text.as_str()).collect();
         // A quantized operator takes over the relation of the operator it is a form of.
-        let room = |path: &str| path.trim_start_matches("src/ops/").split(['/', '.']).next().unwrap_or_default().to_owned();
-        let borrowed = |path: &str| family.contains(&format!("ops::{}::", room(path)));
+        let room =
+            |path: &str| path.trim_start_matches("crates/ops/src/").split(['/', '.']).next().unwrap_or_default().to_owned();
+        let borrowed = |path: &str| family.contains(&format!("crate::{}::", room(path)));
         let borrowed: String = sources.iter().filter(|(path, _)| borrowed(path)).map(|(_, text)| text.as_str()).collect();
         for rule in def.rules {
             let cited = format!("\"{}\"", label(rule));
@@ -339,18 +347,19 @@ fn contributing_shows_a_real_operator() {
 
 // ---- Names ----
 
-/// The infix signs of the grammar stand for operators (relay-text 1.9); their table is the only other place for names.
-const INFIX: &str = "src/syntax/ast.rs";
+/// The infix signs of the grammar stand for operators (language 1.9); their table is the only other place for names.
+const INFIX: &str = "crates/syntax/src/ast.rs";
 
 /// Where operators are declared, and where programs are written of them: networks, and models of other formats.
-const WRITERS: [&str; 4] = ["src/ops/", "src/zoo/", "src/formats/onnx/import/", "src/formats/mxnet/"];
+const WRITERS: [&str; 4] =
+    ["crates/ops/src/", "crates/zoo/src/", "crates/exchange/src/onnx/import/", "crates/exchange/src/mxnet/"];
 
 #[test]
 fn operator_names_are_written_where_programs_are() {
     // A name without a dot or underscore is an ordinary word too (`max`, `zeros`).
     let names: Vec<String> = specified().into_keys().filter(|name| name.contains(['.', '_'])).collect();
     let mut elsewhere = Vec::new();
-    for path in files("src", "rs") {
+    for path in sources() {
         let writes_programs = WRITERS.iter().any(|folder| path.starts_with(folder));
         if writes_programs || path == INFIX || path.ends_with("/tests.rs") {
             continue;

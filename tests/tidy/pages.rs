@@ -1,17 +1,17 @@
-//! Diagnostics: every code has a page whose examples are true, and a golden test that shows it.
+//! Rules for diagnostics: every code has a page with true examples, and a golden test that shows it.
 
 use crate::tree::{files, none, read};
-use relayc::diag::codes::ALL;
-use relayc::diag::{Code, Diagnostic};
-use relayc::driver::lint::{Level, Levels};
-use relayc::driver::{Dialect, How, Program, Until, check_text_as};
+use relayc_base::diag::codes::ALL;
+use relayc_base::diag::{Code, Diagnostic};
+use relayc_driver::lint::{Level, Levels};
+use relayc_driver::{Dialect, Phase, Program, ReadOptions, check_text_as};
 
 /// Codes no golden can show, with the reason.
 const NOT_SHOWN: &[(&str, &str)] = &[
     ("E0207", "metadata is not read yet"),
-    ("E0508", "a bug that is known is mended, not shown: a unit test of src/driver/both.rs has it"),
-    ("E0731", "the limit is 100,000 nodes: tests/viz.rs has it"),
-    ("E0804", "the limit is 32 GiB, or needs a crafted archive: unit tests in src/formats/ have it"),
+    ("E0508", "a bug that is known is mended, not shown: a unit test of crates/engine/src/cross_check.rs has it"),
+    ("E0731", "the limit is 100,000 nodes: tests/suite/viz.rs has it"),
+    ("E0804", "the limit is 32 GiB, or needs a crafted archive: unit tests in crates/weights/ have it"),
     ("E0901", "a bug that is known is mended, not shown"),
 ];
 
@@ -66,7 +66,7 @@ fn every_page_has_its_heads_and_examples() {
             }
         }
     }
-    none("pages in src/diag/explain/", wrong);
+    none("pages in crates/base/src/diag/explain/", wrong);
 }
 
 /// Checks an example; if it is of a lint that is quiet by itself, the lint is asked for.
@@ -75,7 +75,7 @@ fn lint(id: &str, text: &str) -> Program {
     if id.starts_with('W') {
         levels.set(id, Level::Warn).expect("a code of a lint");
     }
-    check_text_as(id, text, Until::Lint, &How { levels, ..How::of(Dialect::Today) })
+    check_text_as(id, text, Phase::Lint, &ReadOptions { levels, ..ReadOptions::of(Dialect::Today) })
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The files of the repository, and source text without what the compiler ignores.
+//! Lists the files of the repository, and strips from source text what the compiler ignores.
 
 use std::path::Path;
 
@@ -32,6 +32,11 @@ pub fn files(folder: &str, extension: &str) -> Vec<String> {
     }
     found.sort();
     found
+}
+
+/// The Rust files of the command line and of every crate.
+pub fn sources() -> Vec<String> {
+    [files("src", "rs"), files("crates", "rs")].concat()
 }
 
 fn from_root(path: &Path) -> String {
@@ -157,11 +162,6 @@ fn item_len(text: &str) -> usize {
         }
     }
     text.len()
-}
-
-/// The words of a text: identifiers and keywords.
-pub fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
 #[test]

@@ -1,4 +1,4 @@
-; Tokens; tests/editors.rs holds these captures against relayc's lexer.
+; Tokens; tests/suite/editors.rs holds these captures against relayc's lexer.
 ["let" "fn" "def" "if" "else" "type" "match" "match?" "extern" "free_var" "ref" "ref_read" "ref_write"] @keyword
 (boolean) @boolean
 (local) @variable

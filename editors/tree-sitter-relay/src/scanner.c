@@ -1,4 +1,4 @@
-// Block comments, which nest (relay-text 1.1). They hold no state between calls.
+// Block comments, which nest (language 1.1). They hold no state between calls.
 
 #include "tree_sitter/parser.h"
 

@@ -1,4 +1,4 @@
-" Highlighting of Relay text. Tokens are as relayc reads them; tests/editors.rs holds this file against its lexer.
+" Highlighting of Relay text. Tokens are as relayc reads them; tests/suite/editors.rs holds this file against its lexer.
 " Where two matches begin at one place the later wins, so names come first. A name takes the slashes that touch it: `%x// c` is
 " a local and no comment.
 if exists('b:current_syntax')

@@ -1,4 +1,4 @@
-" Prints what the syntax makes of texts, for tests/editors.rs: `file PATH`, then `START END GROUP` in bytes for each word and
+" Prints what the syntax makes of texts, for tests/suite/editors.rs: `file PATH`, then `START END GROUP` in bytes for each word and
 " sign, the outermost group. Reads the paths from $RELAY_TEXTS, writes to $RELAY_GROUPS.
 set regexpengine=1 nocompatible encoding=utf-8 fileencodings=utf-8 fileformats=unix synmaxcol=0 nomodeline maxmempattern=200000
 filetype off

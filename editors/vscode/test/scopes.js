@@ -1,4 +1,4 @@
-// Prints what the grammar makes of texts, for tests/editors.rs: `file PATH`, then `START END SCOPE` in bytes, the outermost
+// Prints what the grammar makes of texts, for tests/suite/editors.rs: `file PATH`, then `START END SCOPE` in bytes, the outermost
 // scope below the language's own. Usage: node scopes.js GRAMMAR < list of paths.
 const fs = require("fs");
 const path = require("path");

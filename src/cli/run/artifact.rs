@@ -1,14 +1,14 @@
-//! `relayc run` of what `relayc build` wrote: nothing is read as text and nothing is compiled.
+//! `relayc run` for artifacts of `relayc build`: parses no text and compiles nothing.
 
 use super::{Args, Engine, Failed, finish, limits, output_requests};
-use crate::base::Sources;
 use crate::cli::compiled::AccuracyName;
-use crate::cli::deadline::{self, Teller};
+use crate::cli::deadline::{self, FailureReporter};
 use crate::cli::{Console, exit};
-use crate::driver::artifact;
-use crate::driver::compile::{self, Machine};
-use crate::driver::optimise::MAX_LEVEL;
-use crate::driver::top;
+use crate::engine::artifact;
+use crate::engine::compile::{self, Machine};
+use relayc_base::Sources;
+use relayc_driver::optimise::MAX_LEVEL;
+use relayc_driver::top;
 use std::time::Instant;
 
 pub fn run(console: &Console, args: &Args, start: Instant) -> u8 {
@@ -29,7 +29,7 @@ pub fn run(console: &Console, args: &Args, start: Instant) -> u8 {
     }
 }
 
-/// A flag that says something of a program's text or of its compilation.
+/// A flag that does not apply to an artifact: one about a program's text or its compilation.
 fn meaningless(args: &Args) -> Option<&'static str> {
     let program = &args.program;
     let given = [
@@ -49,7 +49,7 @@ fn meaningless(args: &Args) -> Option<&'static str> {
     given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
 }
 
-/// Runs it on so many threads, or on all for 0.
+/// Runs it on this many threads, or on all for 0.
 fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Result<(), Failed> {
     let artifact = artifact::open(&args.program.file)?;
     let wrong = output_requests(args).check(&artifact.result_names());
@@ -67,12 +67,12 @@ fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Re
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     let limits = limits(args, ready);
     let only = |diagnostic| vec![diagnostic];
-    let teller = Teller { console, sources: &Sources::default(), failed: &only };
+    let teller = FailureReporter { console, sources: &Sources::default(), failed: &only };
     let ran = deadline::within(&teller, &limits, || loaded.run(&bound, threads, isa, &limits)).map_err(running)?;
     if console.verbose {
         let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
         let target = compile::target_name(ran.isa);
-        let threads = crate::base::text::count(ran.threads, "thread");
+        let threads = relayc_base::text::count(ran.threads, "thread");
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, artifact for {target}, {threads}\n"));
     }
     finish(args, &ran.outputs, None, labels.as_deref())

@@ -1,9 +1,9 @@
-//! Expressions: written for a type that is wanted, from what is in scope.
+//! Writes expressions of a wanted type from the values in scope.
 
 use super::ty::Ty;
 use super::{Purpose, Signature, Writer};
 
-/// What a text is in the grammar, from the tightest; parentheses make anything the first (relay-text 2).
+/// What a text is in the grammar, from the tightest; parentheses make anything the first (language 2).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Debug)]
 pub enum Form {
     Prim,
@@ -281,7 +281,7 @@ impl Writer<'_> {
         let mut params: Vec<Ty> = (0..self.choose(3)).map(|_| self.type_here()).collect();
         params.retain(|param| self.can_make(param));
         // TVM visits such a callee before the arguments and writes it after them, so the text of a node that both need
-        // mentions it above its binding (relay-text 5.4): nothing is shared between them.
+        // mentions it above its binding (language 5.4): nothing is shared between them.
         let before = self.scope.hide_graphs();
         if !self.can_make(ty) {
             self.scope.show_graphs(before);
@@ -303,7 +303,7 @@ impl Writer<'_> {
     /// statements stand in the scope around them.
     ///
     /// A `let` opens a scope after it. The first one binds in the scope around, which keeps the name, and where the name is
-    /// taken there it binds nothing (relay-text 4).
+    /// taken there it binds nothing (language 4).
     pub fn block(&mut self, ty: &Ty, depth: usize, held: Option<&[String]>) -> String {
         let mark = self.scope.mark();
         let mut out = String::new();

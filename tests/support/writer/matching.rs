@@ -1,4 +1,4 @@
-//! `match` and its patterns.
+//! Writes `match` and its patterns.
 
 use super::Writer;
 use super::expr::{Form, Text};

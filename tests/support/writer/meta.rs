@@ -1,4 +1,4 @@
-//! The metadata section of a module: entries are made when they are mentioned and written at the end (relay-text 6).
+//! Writes the metadata section of a module: entries are made when they are mentioned, and written at the end (language 6).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

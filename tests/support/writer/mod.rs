@@ -1,8 +1,8 @@
-//! Makes modules out of random bytes: each byte decides one choice, and none left means the simplest.
+//! Writes modules from random bytes: each byte decides one choice, and after the last byte every choice is the simplest.
 //!
-//! Every module is well typed by construction: an expression is written for a type that is wanted, from what is in scope and
-//! what has that type. All of relay-text 2 to 4 is written, also what TVM prints and does not read: layouts, comments, commas
-//! left out, parentheses too many. Numbers have at most six digits, which is what printing keeps of them (relay-text 5.5).
+//! Every module is well typed by construction: an expression is written for a wanted type, from the values in scope of fitting
+//! types. The writer covers all of language 2 to 4, including forms that TVM prints and does not read: layouts, comments,
+//! omitted commas, extra parentheses. Numbers have at most six digits, as many as printing keeps (language 5.5).
 
 mod expr;
 mod matching;
@@ -286,7 +286,7 @@ impl Writer<'_> {
         attrs
     }
 
-    /// Items with commas between them, some of which may be left out after the first (relay-text 2).
+    /// Items with commas between them, some of which may be left out after the first (language 2).
     fn list(&mut self, items: Vec<String>) -> String {
         let style = self.choose(24);
         let mut out = String::new();

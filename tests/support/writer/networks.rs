@@ -1,4 +1,4 @@
-//! Calls of the operators that networks are made of, with many attributes.
+//! Writes calls of the operators in networks, with many attributes.
 
 use super::Writer;
 use super::expr::{Form, Text};

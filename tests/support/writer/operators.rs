@@ -1,4 +1,4 @@
-//! Calls of operators whose result is a tensor of the type that is wanted: infix and element by element.
+//! Writes calls of operators with a tensor result of the wanted type: infix and elementwise.
 
 use super::expr::{Form, Text};
 use super::ty::{DTYPES, Dim, Ty};

@@ -1,4 +1,4 @@
-//! What is in scope, by type; and names for what comes into it.
+//! Values in scope, by type; and names for new ones.
 
 use super::Writer;
 use super::ty::Ty;
@@ -14,7 +14,7 @@ struct Var {
 pub struct Scope {
     vars: Vec<Var>,
     n_params: usize,
-    /// Graph variables that mention only the parameters: they may be used wherever text follows (relay-text 2.3).
+    /// Graph variables that mention only the parameters: they may be used wherever text follows (language 2.3).
     shared: Vec<Var>,
     /// While one of those is written: what was bound before, parameters aside, may not be mentioned.
     hidden_to: usize,

@@ -1,4 +1,4 @@
-//! Calls of operators that move elements or gather them along axes.
+//! Writes calls of operators that move elements or combine them along axes.
 
 use super::Writer;
 use super::expr::{Form, Text};

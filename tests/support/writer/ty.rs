@@ -1,4 +1,4 @@
-//! Types: what they are, how they are written, which ones are wanted.
+//! Random types, their spelling, and the choice of wanted types.
 
 use super::{Purpose, Writer};
 

@@ -1,4 +1,4 @@
-//! Literals, attribute values, strings.
+//! Writes literals, attribute values, strings.
 
 use super::Writer;
 

@@ -1,0 +1,160 @@
+//! Diagnostics: what went wrong, where, why, and what to write instead.
+//!
+//! Each module that finds problems builds [`Diagnostic`]s in its `errors.rs`. `codes.rs` is the table of all kinds, each with a
+//! page in `explain/`. Only `render.rs` knows how diagnostics look, with `excerpt.rs` for long lines. Absent: the wording of any
+//! single mistake.
+
+pub mod codes;
+mod excerpt;
+pub mod fix;
+pub mod render;
+
+use crate::Span;
+pub use codes::Code;
+
+/// The severity of a diagnostic.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Severity {
+    Warning,
+    Error,
+}
+
+/// A place in a text and the words shown there.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Label {
+    pub span: Span,
+    pub text: String,
+    /// Marks the place of the mistake itself; the other labels explain it.
+    pub primary: bool,
+}
+
+/// Advice: what to write instead.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Help {
+    pub text: String,
+    /// The edits that carry it out; empty for advice only.
+    pub edits: Vec<Edit>,
+    /// Whether the edits are certainly what the author meant, so that a tool may apply them without asking.
+    pub certain: bool,
+}
+
+/// Replaces the text of `span`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Edit {
+    pub span: Span,
+    pub text: String,
+}
+
+/// An operator's equation that does not hold, with its numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Equation {
+    /// As the rule states it: `data.C == weight.I * groups`.
+    pub rule: String,
+    /// The rule with numbers: `64 == 32 * 1`.
+    pub values: String,
+}
+
+/// One message to the user.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Diagnostic {
+    pub code: Code,
+    pub severity: Severity,
+    /// Lower case, no full stop, no advice.
+    pub message: String,
+    pub labels: Vec<Label>,
+    pub equation: Option<Equation>,
+    pub notes: Vec<String>,
+    pub helps: Vec<Help>,
+    /// Whether the program has its types despite this error: it prints with them, but cannot run.
+    pub typed: bool,
+}
+
+impl Diagnostic {
+    /// A diagnostic of this kind; a code that starts with `W` makes a warning.
+    pub fn new(code: Code, message: impl Into<String>) -> Diagnostic {
+        let severity = if code.id().starts_with('W') { Severity::Warning } else { Severity::Error };
+        Diagnostic {
+            code,
+            severity,
+            message: message.into(),
+            labels: vec![],
+            equation: None,
+            notes: vec![],
+            helps: vec![],
+            typed: false,
+        }
+    }
+
+    /// Adds the place of the mistake.
+    pub fn at(mut self, span: Span, text: impl Into<String>) -> Self {
+        self.labels.push(Label { span, text: text.into(), primary: true });
+        self
+    }
+
+    /// Adds a second place that explains the first.
+    pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
+        if !span.is_none() {
+            self.labels.push(Label { span, text: text.into(), primary: false });
+        }
+        self
+    }
+
+    pub fn equation(mut self, rule: impl Into<String>, values: impl Into<String>) -> Self {
+        self.equation = Some(Equation { rule: rule.into(), values: values.into() });
+        self
+    }
+
+    pub fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+
+    pub fn help(mut self, text: impl Into<String>) -> Self {
+        self.helps.push(Help { text: text.into(), edits: vec![], certain: false });
+        self
+    }
+
+    /// Adds a help that replaces the text of `span`.
+    pub fn fix(mut self, text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
+        let edits = if span.is_none() { vec![] } else { vec![Edit { span, text: replacement.into() }] };
+        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self
+    }
+
+    /// Marks the edits of the last help as certainly what was meant.
+    pub fn certain(mut self) -> Self {
+        if let Some(help) = self.helps.last_mut() {
+            help.certain = true;
+        }
+        self
+    }
+
+    /// Adds a help with several edits.
+    pub fn fix_all(mut self, text: impl Into<String>, edits: Vec<Edit>) -> Self {
+        let edits = if edits.iter().any(|edit| edit.span.is_none()) { vec![] } else { edits };
+        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self
+    }
+
+    /// The first primary place; [`Span::NONE`] if the message has none.
+    pub fn span(&self) -> Span {
+        self.labels.iter().find(|label| label.primary).map_or(Span::NONE, |label| label.span)
+    }
+
+    pub fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+}
+
+/// Sorts diagnostics into text order; the sort is stable.
+pub fn sort(diagnostics: &mut [Diagnostic]) {
+    diagnostics.sort_by_key(|d| {
+        let span = d.span();
+        (span.is_none(), span.file, span.start)
+    });
+}
+
+/// Whether any of them is an error.
+pub fn has_errors(diagnostics: &[Diagnostic]) -> bool {
+    diagnostics.iter().any(Diagnostic::is_error)
+}

@@ -1,0 +1,152 @@
+//! Ends inference: reports holes that remain, and writes the types into the module.
+
+use super::{Infer, errors};
+use relayc_base::diag::Diagnostic;
+use relayc_ir::types::{HoleId, Ty, TyData, Types};
+use relayc_ir::{Clause, ExprId, ExprKind, Module};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Replaces an annotation that is missing or has holes by the inferred type.
+fn fill_in(types: &Types, annotation: &mut Option<Ty>, found: Ty) {
+    if annotation.is_none_or(|ty| types.has_hole(ty)) {
+        *annotation = Some(found);
+    }
+}
+
+/// Holes that an earlier inference left in annotations become written ones, which the next one knows.
+pub(super) fn reopen(module: &mut Module) {
+    let n_written = module.types.n_written_holes();
+    let mut written: FxHashMap<HoleId, Ty> = FxHashMap::default();
+    let mut reopened = |types: &mut Types, annotation: &mut Option<Ty>| {
+        let Some(ty) = annotation.filter(|&ty| types.has_hole(ty)) else { return };
+        *annotation = Some(types.rewrite(ty, |types, ty| match *types.data(ty) {
+            TyData::Hole(hole) if hole.0 < n_written => Some(ty),
+            TyData::Hole(hole) => Some(*written.entry(hole).or_insert_with(|| types.written_hole())),
+            _ => None,
+        }));
+    };
+    for var in module.vars.ids() {
+        reopened(&mut module.types, &mut module.vars[var].ty);
+    }
+    for func in module.funcs.ids() {
+        reopened(&mut module.types, &mut module.funcs[func].ret);
+    }
+}
+
+/// Binds each branch whose type differs from that of the whole expression to a variable with the type of the whole.
+fn annotate_branches(module: &mut Module, expr: ExprId) {
+    let ty = module.ty(expr);
+    let annotated =
+        |module: &mut Module, branch| if module.ty(branch) == ty { branch } else { module.annotated("branch", branch, ty) };
+    match module.exprs[expr].kind {
+        ExprKind::If { cond, then_branch, else_branch } => {
+            let (then_branch, else_branch) = (annotated(module, then_branch), annotated(module, else_branch));
+            module.exprs[expr].kind = ExprKind::If { cond, then_branch, else_branch };
+        }
+        ExprKind::Match { scrutinee, clauses, total } => {
+            let clauses = module.clause_items(clauses).to_vec();
+            let clauses: Vec<Clause> =
+                clauses.into_iter().map(|clause| Clause { body: annotated(module, clause.body), ..clause }).collect();
+            let clauses = module.clauses(&clauses);
+            module.exprs[expr].kind = ExprKind::Match { scrutinee, clauses, total };
+        }
+        _ => {}
+    }
+}
+
+impl Infer<'_> {
+    /// Reports every hole that stays, writes the types into the module.
+    pub(super) fn finish(mut self) -> Vec<Diagnostic> {
+        self.report_holes();
+        for expr in self.module.exprs.ids() {
+            if let Some(ty) = self.tys[expr] {
+                self.tys[expr] = Some(self.solver.resolve(&mut self.module.types, ty));
+            }
+        }
+        for var in self.module.vars.ids() {
+            if let Some(ty) = self.var_tys[var] {
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                self.module.vars[var].checked_ty = Some(ty);
+                fill_in(&self.module.types, &mut self.module.vars[var].ty, ty);
+            }
+        }
+        for func in self.module.funcs.ids() {
+            let Some(ty) = self.fn_tys[func] else { continue };
+            if let TyData::Fn { ret, .. } = *self.module.types.data(ty) {
+                let ret = self.solver.resolve(&mut self.module.types, ret);
+                fill_in(&self.module.types, &mut self.module.funcs[func].ret, ret);
+            }
+        }
+        self.module.expr_tys = self.tys;
+        for expr in self.narrowed {
+            annotate_branches(self.module, expr);
+        }
+        relayc_base::diag::sort(&mut self.diagnostics);
+        self.diagnostics
+    }
+
+    /// Reports operators used as values: an operator has a type only in a call.
+    /// TVM accepts one whose type is not needed (language 7.3).
+    fn report_operator_values(&mut self) {
+        for expr in self.module.exprs.ids() {
+            let (ExprKind::Op(op), Some(ty)) = (self.module.exprs[expr].kind, self.tys[expr]) else { continue };
+            if !self.is_hole(ty) {
+                let def = self.ops.def(op);
+                self.diagnostics.push(errors::operator_value(self.module, expr, def.name, def.args.len()));
+                self.solver.poison(&mut self.module.types, ty);
+                self.wake();
+            }
+        }
+    }
+
+    /// A hole is reported once, at the variable that has it or else at the first expression that has it.
+    fn report_holes(&mut self) {
+        self.report_operator_values();
+        for call in std::mem::take(&mut self.faulty) {
+            let (_, operands) = self.op_call(call).unwrap_or_else(|| unreachable!("rules are broken by calls of operators"));
+            operands.into_iter().for_each(|ty| self.solver.poison(&mut self.module.types, ty));
+            self.wake();
+        }
+        for var in self.module.vars.ids() {
+            let Some(ty) = self.var_tys[var] else { continue };
+            if self.is_open(ty) {
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                self.diagnostics.push(errors::unknown_var(self.module, var, ty));
+                self.solver.poison(&mut self.module.types, ty);
+                self.wake();
+            }
+        }
+        for expr in self.module.exprs.ids() {
+            let Some(ty) = self.tys[expr] else { continue };
+            let is_op = matches!(self.module.exprs[expr].kind, ExprKind::Op(_));
+            if is_op || !self.is_open(ty) {
+                continue;
+            }
+            let ty = self.solver.resolve(&mut self.module.types, ty);
+            self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
+            self.solver.poison(&mut self.module.types, ty);
+            self.wake();
+        }
+    }
+
+    /// Whether a hole is inside that makes the type unknown. One in the arguments of a data type does not: `Nil` alone is a
+    /// list of whatever, which TVM accepts and prints as `List[meta[IncompleteType][0]]` (language 7.5, #223).
+    fn is_open(&mut self, ty: Ty) -> bool {
+        if !self.module.types.has_hole(ty) {
+            return false;
+        }
+        let mut stack = vec![self.solver.resolve(&mut self.module.types, ty)];
+        let mut seen = FxHashSet::default();
+        while let Some(ty) = stack.pop() {
+            if !self.module.types.has_hole(ty) || !seen.insert(ty) {
+                continue;
+            }
+            match self.module.types.data(ty) {
+                TyData::Hole(_) => return true,
+                TyData::Adt { .. } => {}
+                _ => self.module.types.children(ty, &mut stack),
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,620 @@
+//! Type and shape inference: unification, and the operators' type relations run to a fixed point (language 7).
+//!
+//! One walk over the program gives every expression a type or a hole. A relation with too little information waits for its
+//! operands' holes, and runs again when one is bound. The work is therefore linear in the information found. Functions are
+//! visited callees first. A hole that remains is an error; an error type silences errors that follow from it. The origin of a
+//! dimension is not stored: `origin.rs` runs the relations again when a message needs it.
+
+mod data;
+mod errors;
+mod exhaust;
+mod holes;
+mod origin;
+mod repair;
+
+use relayc_base::diag::Diagnostic;
+use relayc_base::{Idx, IndexVec, Span};
+use relayc_ir::types::{DType, Solver, Ty, TyData};
+use relayc_ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
+use relayc_ops::rel::{RelCx, Stop};
+use relayc_ops::{OpDef, Table};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// Infers the types of a module in place: expression types, variable annotations, return types.
+pub fn infer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
+    infer_text(module, ops, "")
+}
+
+/// As [`infer`], for a module read from a text, which suggestions may quote.
+pub fn infer_text(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnostic> {
+    run(module, ops, text, false)
+}
+
+fn run(module: &mut Module, ops: &Table, text: &str, sized: bool) -> Vec<Diagnostic> {
+    let mut infer = Infer {
+        solver: Solver::with_written(&module.types),
+        tys: IndexVec::filled(None, module.exprs.len()),
+        var_tys: IndexVec::filled(None, module.vars.len()),
+        fn_tys: IndexVec::filled(None, module.funcs.len()),
+        entered: vec![false; module.exprs.len()],
+        decided_by: FxHashMap::default(),
+        let_values: FxHashMap::default(),
+        waiting: vec![],
+        faulty: vec![],
+        typed_faults: FxHashSet::default(),
+        faulty_matches: FxHashSet::default(),
+        n_steps: 0,
+        diagnostics: vec![],
+        sized,
+        narrowed: vec![],
+        module,
+        ops,
+        text,
+    };
+    infer.run();
+    infer.finish()
+}
+
+/// As [`infer_text`], for a program whose dynamic dimensions became numbers. If the branches of an `if` or a `match` differ in
+/// dimensions now, an annotated binding gives them their common type.
+pub fn infer_sized(module: &mut Module, ops: &Table, text: &str) -> Vec<Diagnostic> {
+    run(module, ops, text, true)
+}
+
+/// Infers a module again after a rewrite, as [`infer_sized`]. Types that stayed open before are open again.
+pub fn reinfer(module: &mut Module, ops: &Table) -> Vec<Diagnostic> {
+    holes::reopen(module);
+    infer_sized(module, ops, "")
+}
+
+struct Infer<'a> {
+    module: &'a mut Module,
+    ops: &'a Table,
+    /// The text it was read from, empty if from none.
+    text: &'a str,
+    solver: Solver,
+    tys: IndexVec<ExprId, Option<Ty>>,
+    var_tys: IndexVec<VarId, Option<Ty>>,
+    fn_tys: IndexVec<FuncId, Option<Ty>>,
+    entered: Vec<bool>,
+    /// The call whose relation gave a variable its type, and as which operand.
+    decided_by: FxHashMap<VarId, (ExprId, usize)>,
+    let_values: FxHashMap<VarId, ExprId>,
+    /// Calls and projections that wait; a watcher's number is an index here.
+    waiting: Vec<Option<ExprId>>,
+    /// Calls that broke a rule, and so could not determine their operands' types.
+    faulty: Vec<ExprId>,
+    /// Calls that have a type although they break a rule.
+    typed_faults: FxHashSet<ExprId>,
+    /// Matches with a pattern that does not fit: which cases they miss is not asked.
+    faulty_matches: FxHashSet<ExprId>,
+    n_steps: u64,
+    diagnostics: Vec<Diagnostic>,
+    /// Whether more dimensions are known than in the text of the program.
+    sized: bool,
+    /// Expressions whose branches differ in dimensions that the text leaves open.
+    narrowed: Vec<ExprId>,
+}
+
+/// A pending step of the walk; the next one is on top.
+enum Step {
+    Enter(ExprId),
+    /// The value of a let has its type: bind the variable.
+    Bind(ExprId),
+    /// The scrutinee of a match has its type: check the patterns.
+    Patterns(ExprId),
+    /// The parts of an expression have their types.
+    Exit(ExprId),
+    /// The body of a global has its type.
+    Return(FuncId),
+}
+
+impl Infer<'_> {
+    fn run(&mut self) {
+        match self.module.root {
+            Root::Expr(expr) => self.walk(vec![Step::Enter(expr)]),
+            Root::Globals => {
+                let funcs: Vec<FuncId> = self.module.globals.iter().map(|global| global.func).collect();
+                for &func in &funcs {
+                    self.fn_ty(func);
+                }
+                for global in self.callees_first() {
+                    let func = self.module.globals[global].func;
+                    let body = self.module.funcs[func].body;
+                    self.walk(vec![Step::Return(func), Step::Enter(body)]);
+                }
+            }
+        }
+    }
+
+    /// The globals in an order in which callees come before callers, as far as recursion allows.
+    fn callees_first(&self) -> Vec<GlobalId> {
+        let mut order = Vec::new();
+        let mut seen = vec![false; self.module.globals.len()];
+        let mut stack: Vec<(GlobalId, bool)> = self.module.globals.ids().rev().map(|id| (id, false)).collect();
+        while let Some((global, done)) = stack.pop() {
+            if done {
+                order.push(global);
+            } else if !std::mem::replace(&mut seen[global.index()], true) {
+                stack.push((global, true));
+                let body = self.module.funcs[self.module.globals[global].func].body;
+                let mentioned =
+                    self.module.post_order(&[body]).into_iter().filter_map(|expr| match self.module.exprs[expr].kind {
+                        ExprKind::Global(callee) => Some((callee, false)),
+                        _ => None,
+                    });
+                let mut mentioned: Vec<_> = mentioned.collect();
+                mentioned.reverse();
+                stack.extend(mentioned);
+            }
+        }
+        order
+    }
+
+    fn fresh(&mut self) -> Ty {
+        self.solver.fresh(&mut self.module.types)
+    }
+
+    /// The type of a variable: its annotation, or one hole.
+    fn var_ty(&mut self, var: VarId) -> Ty {
+        if let Some(ty) = self.var_tys[var] {
+            return ty;
+        }
+        let ty = self.module.vars[var].ty.unwrap_or_else(|| self.solver.fresh(&mut self.module.types));
+        self.var_tys[var] = Some(ty);
+        ty
+    }
+
+    /// The type of a function from its annotations, holes where there are none.
+    fn fn_ty(&mut self, func: FuncId) -> Ty {
+        if let Some(ty) = self.fn_tys[func] {
+            return ty;
+        }
+        let params = self.module.funcs[func].params.clone();
+        let params: Vec<Ty> = params.into_iter().map(|var| self.var_ty(var)).collect();
+        let ret = self.module.funcs[func].ret.unwrap_or_else(|| self.solver.fresh(&mut self.module.types));
+        let type_params = self.module.funcs[func].type_params.clone().into();
+        let ty = self.module.types.intern(TyData::Fn { type_params, params: params.into(), ret });
+        self.fn_tys[func] = Some(ty);
+        ty
+    }
+
+    fn walk(&mut self, mut steps: Vec<Step>) {
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Enter(expr) => {
+                    if !std::mem::replace(&mut self.entered[expr.index()], true) {
+                        self.enter(expr, &mut steps);
+                    }
+                }
+                Step::Bind(expr) => self.bind_let(expr),
+                Step::Patterns(expr) => self.bind_patterns(expr),
+                Step::Exit(expr) => {
+                    let ty = self.exit(expr);
+                    self.tys[expr] = Some(ty);
+                }
+                Step::Return(func) => self.return_from(func),
+            }
+            self.wake();
+        }
+    }
+
+    fn enter(&mut self, expr: ExprId, steps: &mut Vec<Step>) {
+        steps.push(Step::Exit(expr));
+        match self.module.exprs[expr].kind {
+            ExprKind::Fn(func) => {
+                self.fn_ty(func);
+                steps.extend([Step::Return(func), Step::Enter(self.module.funcs[func].body)]);
+            }
+            ExprKind::Let { var, value, body } => {
+                let ty = self.var_ty(var);
+                self.let_values.insert(var, value);
+                // A function may call itself by the name it is bound to.
+                if let ExprKind::Fn(func) = self.module.exprs[value].kind {
+                    let fn_ty = self.fn_ty(func);
+                    let _ = self.solver.unify(&mut self.module.types, ty, fn_ty);
+                }
+                steps.extend([Step::Enter(body), Step::Bind(expr), Step::Enter(value)]);
+            }
+            ExprKind::Match { scrutinee, clauses, .. } => {
+                let bodies = self.module.clause_items(clauses).iter().rev().map(|clause| Step::Enter(clause.body));
+                steps.extend(bodies);
+                steps.extend([Step::Patterns(expr), Step::Enter(scrutinee)]);
+            }
+            // An operator that is called needs no type of its own.
+            ExprKind::Call { args, .. } if self.module.called_op(expr).is_some() => {
+                steps.extend(self.module.items(args).iter().rev().map(|arg| Step::Enter(arg.expr)));
+            }
+            _ => {
+                let mut children = Vec::new();
+                self.module.children(expr, &mut children);
+                steps.extend(children.into_iter().rev().map(Step::Enter));
+            }
+        }
+    }
+
+    /// The type of an expression that has been walked; a hole for one inside which it stands.
+    fn ty(&mut self, expr: ExprId) -> Ty {
+        if let Some(ty) = self.tys[expr] {
+            return ty;
+        }
+        let ty = self.fresh();
+        self.tys[expr] = Some(ty);
+        ty
+    }
+
+    fn bind_let(&mut self, expr: ExprId) {
+        let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind else { return };
+        let (expected, found) = (self.var_ty(var), self.ty(value));
+        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+            let declared = self.annotation(var).unwrap_or(self.module.vars[var].span);
+            let place = (declared, "the variable is declared here".to_owned());
+            let mut diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
+            let found = self.solver.resolve(&mut self.module.types, found);
+            if !self.module.types.has_hole(found) {
+                diagnostic = self.declare(diagnostic, var, found);
+            }
+            self.diagnostics.push(diagnostic);
+            // Which of the two is meant is not known: what follows from either is not said.
+            self.var_tys[var] = Some(Ty::ERROR);
+        }
+    }
+
+    fn return_from(&mut self, func: FuncId) {
+        let fn_ty = self.fn_ty(func);
+        let TyData::Fn { ret, .. } = *self.module.types.data(fn_ty) else { return };
+        let body = self.module.funcs[func].body;
+        let found = self.ty(body);
+        let found = self.instantiate_body(ret, found);
+        if let Err(mismatch) = self.solver.unify(&mut self.module.types, ret, found) {
+            let value = self.mention(self.final_value(body));
+            let declared = self.module.funcs[func].ret_span;
+            let place = (declared, "the result is declared here".to_owned());
+            let mut diagnostic = self.mismatch(mismatch, (ret, found), value, place);
+            let found = self.solver.resolve(&mut self.module.types, found);
+            if !declared.is_none() && !self.module.types.has_hole(found) {
+                let text = self.module.types.text(found);
+                diagnostic = diagnostic.fix(format!("or declare the result as `{text}`"), declared, text);
+            }
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// An expression as an operand of the surrounding one.
+    fn mention(&self, expr: ExprId) -> Operand {
+        Operand { expr, span: self.module.exprs[expr].span }
+    }
+
+    /// A body of a polymorphic function type is instantiated (language 7.3), unless the result is declared to be one.
+    fn instantiate_body(&mut self, ret: Ty, found: Ty) -> Ty {
+        let types = &self.module.types;
+        let is_polymorphic = |ty: Ty| matches!(types.data(self.solver.shallow(types, ty)), TyData::Fn { type_params, .. } if !type_params.is_empty());
+        if !is_polymorphic(found) || is_polymorphic(ret) {
+            return found;
+        }
+        let TyData::Fn { type_params, params, ret } = types.data(self.solver.shallow(types, found)).clone() else { return found };
+        let (params, ret) = self.instantiate(&type_params, &params, ret);
+        self.module.types.func(&params, ret)
+    }
+
+    /// The expression whose value a body has: behind lets.
+    fn final_value(&self, mut expr: ExprId) -> ExprId {
+        while let ExprKind::Let { body, .. } = self.module.exprs[expr].kind {
+            expr = body;
+        }
+        expr
+    }
+
+    fn exit(&mut self, expr: ExprId) -> Ty {
+        match self.module.exprs[expr].kind {
+            ExprKind::Error => Ty::ERROR,
+            ExprKind::Const(id) => {
+                let value = &self.module.consts[id];
+                let shape: Vec<i64> = value.shape().iter().map(|&dim| dim as i64).collect();
+                let dtype = value.dtype();
+                self.module.types.tensor_of(&shape, dtype)
+            }
+            ExprKind::Var(var) => self.var_ty(var),
+            ExprKind::Global(global) => self.fn_ty(self.module.globals[global].func),
+            // An operator as a value has a type only where it is called (language 7.3).
+            ExprKind::Op(_) => self.fresh(),
+            ExprKind::Tuple(fields) => {
+                let fields: Vec<ExprId> = self.module.items(fields).iter().map(|field| field.expr).collect();
+                let fields: Vec<Ty> = fields.into_iter().map(|field| self.ty(field)).collect();
+                self.module.types.tuple(&fields)
+            }
+            ExprKind::Fn(func) => self.fn_ty(func),
+            ExprKind::Let { body, .. } => self.ty(body),
+            ExprKind::If { cond, then_branch, else_branch } => self.exit_if(expr, cond, then_branch, else_branch),
+            ExprKind::Ctor(ctor) => self.module.ctors[ctor].ty,
+            ExprKind::Match { .. } => self.exit_match(expr),
+            ExprKind::RefNew(value) => self.exit_ref_new(value),
+            ExprKind::RefRead(cell) => self.exit_ref_read(expr, cell),
+            ExprKind::RefWrite { cell, value } => self.exit_ref_write(expr, cell, value),
+            ExprKind::Proj { .. } => self.attempt_new(expr),
+            ExprKind::Call { callee, args, .. } => match self.module.exprs[callee].kind {
+                ExprKind::Op(op) if self.ops.def(op).args.len() == args.len() => self.attempt_new(expr),
+                ExprKind::Op(op) => {
+                    let diagnostic = match self.takes_tuple(expr, self.ops.def(op)) {
+                        true => errors::tuple_arity(self.module, expr, self.ops.def(op)),
+                        false => {
+                            let diagnostic = errors::operator_arity(self.module, expr, self.ops.def(op));
+                            self.other_count(diagnostic, expr, self.ops.def(op).args.len())
+                        }
+                    };
+                    self.diagnostics.push(diagnostic);
+                    Ty::ERROR
+                }
+                _ => self.exit_call(expr, callee),
+            },
+        }
+    }
+
+    /// Whether a call with too many arguments would be one with a tuple of them.
+    fn takes_tuple(&mut self, call: ExprId, def: &OpDef) -> bool {
+        let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return false };
+        if def.args.len() != 1 || args.len() < 2 || self.lacks_attrs(call) {
+            return false;
+        }
+        let fields: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
+        let fields: Vec<Ty> = fields.into_iter().map(|field| self.ty(field)).collect();
+        let tuple = self.module.types.tuple(&fields);
+        let attrs = call_attrs(self.module, call).to_vec();
+        let out = self.fresh();
+        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, std::slice::from_ref(&tuple), out);
+        cx.objects = Some(&self.module.objects);
+        (def.rel)(&mut cx).is_ok()
+    }
+
+    fn exit_if(&mut self, expr: ExprId, cond: ExprId, then_branch: ExprId, else_branch: ExprId) -> Ty {
+        let bool_ty = self.module.types.scalar(DType::BOOL);
+        let found = self.ty(cond);
+        if self.solver.unify(&mut self.module.types, bool_ty, found).is_err() {
+            let found = self.solver.resolve(&mut self.module.types, found);
+            let diagnostic = errors::condition(self.module, cond, found);
+            let diagnostic = self.convert(diagnostic, self.mention(cond), bool_ty, found);
+            self.diagnostics.push(diagnostic);
+        }
+        let (expected, found) = (self.ty(then_branch), self.ty(else_branch));
+        if let Err(mismatch) = self.solver.unify(&mut self.module.types, expected, found) {
+            if let Some(ty) = self.narrowed(expr, expected, found) {
+                return ty;
+            }
+            let then_span = self.module.exprs[self.final_value(then_branch)].span;
+            let then_ty = self.solver.resolve(&mut self.module.types, expected);
+            let place = (then_span, format!("the other branch is `{}`", self.module.types.text(then_ty)));
+            let value = self.mention(self.final_value(else_branch));
+            let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
+            self.diagnostics.push(diagnostic.note("the branches of an `if` have one type"));
+            return Ty::ERROR;
+        }
+        self.solver.join(&mut self.module.types, expected, found).unwrap_or(expected)
+    }
+
+    /// The common type of branches that differ in dimensions which the text leaves open. `None` unless [`infer_sized`] runs.
+    fn narrowed(&mut self, expr: ExprId, expected: Ty, found: Ty) -> Option<Ty> {
+        let ty = self.solver.join(&mut self.module.types, expected, found).filter(|_| self.sized)?;
+        self.narrowed.push(expr);
+        Some(ty)
+    }
+
+    /// A call of something that is not an operator.
+    fn exit_call(&mut self, expr: ExprId, callee: ExprId) -> Ty {
+        let ExprKind::Call { args, .. } = self.module.exprs[expr].kind else { return Ty::ERROR };
+        let args: Vec<_> = self.module.items(args).to_vec();
+        let callee_ty = self.ty(callee);
+        let callee_ty = self.solver.shallow(&self.module.types, callee_ty);
+        let arg_tys: Vec<Ty> = args.iter().map(|arg| self.ty(arg.expr)).collect();
+        match self.module.types.data(callee_ty).clone() {
+            TyData::Fn { type_params, params, ret } => {
+                let (params, ret) = self.instantiate(&type_params, &params, ret);
+                if params.len() != args.len() {
+                    let diagnostic = errors::function_arity(self.module, expr, callee, params.len());
+                    let diagnostic = self.other_count(diagnostic, expr, params.len());
+                    self.diagnostics.push(diagnostic);
+                    return ret;
+                }
+                if let Some((first, second)) = self.crossed(&params, &arg_tys) {
+                    return self.swapped_arguments(callee, &args, (first, second), (&params, &arg_tys), ret);
+                }
+                for (i, (&param, &found)) in params.iter().zip(&arg_tys).enumerate() {
+                    if let Err(mismatch) = self.solver.unify(&mut self.module.types, param, found) {
+                        let place = errors::parameter_place(self.module, callee, i);
+                        let mut diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
+                        let found = self.solver.resolve(&mut self.module.types, found);
+                        if let (Some(declared), false) = (self.parameter(callee, i), self.module.types.has_hole(found)) {
+                            diagnostic = self.declare_as(diagnostic, "or declare the parameter", declared, found);
+                        }
+                        self.diagnostics.push(diagnostic);
+                    }
+                }
+                ret
+            }
+            TyData::Hole(_) => {
+                let ret = self.fresh();
+                let func = self.module.types.func(&arg_tys, ret);
+                // The callee is a hole, so only an infinite type can fail; it stays a hole and is reported as such.
+                let _ = self.solver.unify(&mut self.module.types, callee_ty, func);
+                ret
+            }
+            TyData::Error => Ty::ERROR,
+            _ => {
+                let mut diagnostic = errors::not_a_function(self.module, callee, callee_ty);
+                if let ([arg], [TyData::Fn { .. }]) =
+                    (&args[..], &arg_tys.iter().map(|&ty| self.module.types.data(ty)).collect::<Vec<_>>()[..])
+                {
+                    diagnostic = self.swap(diagnostic, self.module.exprs[callee].span, arg.span);
+                }
+                self.diagnostics.push(diagnostic);
+                Ty::ERROR
+            }
+        }
+    }
+
+    /// The parameters and the result of a function type with fresh holes for its type parameters.
+    fn instantiate(&mut self, type_params: &[Ty], params: &[Ty], ret: Ty) -> (Vec<Ty>, Ty) {
+        if type_params.is_empty() {
+            return (params.to_vec(), ret);
+        }
+        let holes: FxHashMap<Ty, Ty> = type_params.iter().map(|&param| (param, self.fresh())).collect();
+        let mut instance = |ty: Ty| {
+            let ty = self.solver.resolve(&mut self.module.types, ty);
+            self.module.types.rewrite(ty, |_, ty| holes.get(&ty).copied())
+        };
+        (params.iter().map(|&ty| instance(ty)).collect(), instance(ret))
+    }
+
+    /// Gives a call of an operator or a projection a hole for its type and tries to fill it.
+    fn attempt_new(&mut self, expr: ExprId) -> Ty {
+        let ty = self.fresh();
+        self.tys[expr] = Some(ty);
+        self.attempt(expr);
+        ty
+    }
+
+    /// Tries to determine the type of an operator's call or of a projection; makes it wait if that is not possible yet.
+    fn attempt(&mut self, expr: ExprId) {
+        self.n_steps += 1;
+        if self.n_steps > 64 * self.module.exprs.len() as u64 + 1_000_000 {
+            if self.n_steps - 1 == 64 * self.module.exprs.len() as u64 + 1_000_000 {
+                self.diagnostics.push(errors::too_many_steps(self.module, expr));
+            }
+            return self.poison(expr);
+        }
+        let stop = match self.module.exprs[expr].kind {
+            ExprKind::Proj { tuple, index } => self.project(expr, tuple, index),
+            _ => self.relate(expr),
+        };
+        match stop {
+            Ok(()) => {}
+            Err(Stop::NotYet) => self.wait(expr),
+            Err(Stop::Poisoned) => self.poison(expr),
+            Err(Stop::Fault(fault)) => self.report_fault(expr, *fault),
+        }
+    }
+
+    fn project(&mut self, expr: ExprId, tuple: ExprId, index: i32) -> Result<(), Stop> {
+        let ty = self.ty(tuple);
+        let ty = self.solver.shallow(&self.module.types, ty);
+        match self.module.types.data(ty) {
+            TyData::Hole(_) => Err(Stop::NotYet),
+            TyData::Error => Err(Stop::Poisoned),
+            TyData::Tuple(fields) => match usize::try_from(index).ok().and_then(|index| fields.get(index)).copied() {
+                Some(field) => {
+                    let own = self.ty(expr);
+                    // Its own type is a fresh hole or has been unified with one that agrees.
+                    if let Err(mismatch) = self.solver.unify(&mut self.module.types, own, field) {
+                        let value = self.mention(expr);
+                        let diagnostic = self.mismatch(mismatch, (own, field), value, (Span::NONE, String::new()));
+                        self.diagnostics.push(diagnostic);
+                    }
+                    Ok(())
+                }
+                None => {
+                    let n = fields.len();
+                    let diagnostic = errors::projection_range(self.module, expr, index, n);
+                    let diagnostic = self.other_field(diagnostic, expr, tuple, ty);
+                    self.diagnostics.push(diagnostic);
+                    Err(Stop::Poisoned)
+                }
+            },
+            _ => {
+                self.diagnostics.push(errors::projection_of(self.module, expr, ty));
+                Err(Stop::Poisoned)
+            }
+        }
+    }
+
+    /// Whether a call of an operator lacks attributes that it needs: their errors have been reported, and no relation can run.
+    fn lacks_attrs(&self, call: ExprId) -> bool {
+        let needs = self.module.called_op(call).is_some_and(|op| self.ops.def(op).attrs.is_some());
+        needs && matches!(self.module.exprs[call].kind, ExprKind::Call { attrs: None, .. })
+    }
+
+    /// Runs the relation of a call of an operator.
+    fn relate(&mut self, expr: ExprId) -> Result<(), Stop> {
+        let Some((def, args)) = self.op_call(expr) else { return Ok(()) };
+        if self.lacks_attrs(expr) {
+            return Err(Stop::Poisoned);
+        }
+        let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
+        let out = self.ty(expr);
+        let attrs = call_attrs(self.module, expr).to_vec();
+        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &args, out);
+        cx.objects = Some(&self.module.objects);
+        let result = (def.rel)(&mut cx);
+        let decided: Vec<usize> = cx.origins.args.iter().map(|(arg, _)| *arg).filter(|&arg| holes[arg]).collect();
+        for arg in decided {
+            self.remember_decision(expr, arg);
+        }
+        result
+    }
+
+    /// The operator and the operand types of a call of an operator.
+    fn op_call(&mut self, expr: ExprId) -> Option<(&'static OpDef, Vec<Ty>)> {
+        let op = self.module.called_op(expr)?;
+        let tys = self.arg_exprs(expr).into_iter().map(|arg| self.ty(arg)).collect();
+        Some((self.ops.def(op), tys))
+    }
+
+    fn arg_exprs(&self, call: ExprId) -> Vec<ExprId> {
+        match self.module.exprs[call].kind {
+            ExprKind::Call { args, .. } => self.module.items(args).iter().map(|arg| arg.expr).collect(),
+            _ => vec![],
+        }
+    }
+
+    fn is_hole(&self, ty: Ty) -> bool {
+        matches!(self.module.types.data(self.solver.shallow(&self.module.types, ty)), TyData::Hole(_))
+    }
+
+    fn remember_decision(&mut self, call: ExprId, arg: usize) {
+        let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return };
+        let operand = self.module.items(args)[arg].expr;
+        if let ExprKind::Var(var) = self.module.exprs[operand].kind {
+            self.decided_by.entry(var).or_insert((call, arg));
+        }
+    }
+
+    /// Has a call or projection run again when one of its operands learns something.
+    fn wait(&mut self, expr: ExprId) {
+        let mut children = Vec::new();
+        self.module.children(expr, &mut children);
+        let watcher = self.waiting.len() as u32;
+        self.waiting.push(Some(expr));
+        for child in children {
+            let ty = self.ty(child);
+            for hole in self.solver.open_holes(&mut self.module.types, ty) {
+                self.solver.watch(hole, watcher);
+            }
+        }
+    }
+
+    /// Runs those again whose operands learned something.
+    fn wake(&mut self) {
+        loop {
+            let woken = self.solver.take_woken();
+            if woken.is_empty() {
+                return;
+            }
+            for watcher in woken {
+                if let Some(expr) = self.waiting[watcher as usize].take() {
+                    self.attempt(expr);
+                }
+            }
+        }
+    }
+
+    fn poison(&mut self, expr: ExprId) {
+        let ty = self.ty(expr);
+        self.solver.poison(&mut self.module.types, ty);
+    }
+}
+
+/// The attribute values of a call.
+fn call_attrs(module: &Module, expr: ExprId) -> &[relayc_ir::AttrValue] {
+    match module.exprs[expr].kind {
+        ExprKind::Call { attrs: Some(attrs), .. } => &module.attrs[attrs].values,
+        _ => &[],
+    }
+}

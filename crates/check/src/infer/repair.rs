@@ -1,0 +1,592 @@
+//! Finds suggestions by trial: each one makes the broken rule hold.
+//!
+//! The relation of a call runs again on types changed in one place: two operands swapped, a field of a tuple taken, a number of a
+//! declaration changed, an attribute left out, a similar name. Absent: the wording of messages, see `errors.rs`.
+
+use super::{Infer, call_attrs};
+use relayc_base::Span;
+use relayc_base::diag::{Diagnostic, Edit};
+use relayc_base::text::nearest;
+use relayc_ir::types::{DType, Dim, Ty, TyData, Types};
+use relayc_ir::{AttrValue, ExprId, ExprKind, Operand, VarId};
+use relayc_ops::rel::{Fault, FaultSubject, Place, RelCx};
+
+/// Limit of messages with suggestions: nobody reads more, and trying takes time.
+const MAX_REPAIRED: usize = 50;
+
+/// Limit of suggestions for one message.
+const MAX_HELPS: usize = 4;
+
+/// Adds one kind of suggestion to the report of a call that breaks a rule, given the types of its operands.
+type Step<I> = fn(&mut I, Diagnostic, ExprId, &Fault, &[Ty]) -> Diagnostic;
+
+/// The place of a number to change.
+#[derive(Clone, Copy)]
+pub(super) enum Site {
+    /// An axis of a variable's annotation.
+    Var(VarId, usize),
+    /// An attribute that is one number.
+    Attr(ExprId, &'static str),
+}
+
+impl Infer<'_> {
+    /// The text under a span; empty where the program was not read from one.
+    pub(super) fn source(&self, span: Span) -> &str {
+        if span.is_none() { "" } else { self.text.get(span.start as usize..span.end as usize).unwrap_or("") }
+    }
+
+    /// Adds suggestions that make the broken rule of a call hold.
+    pub(super) fn repair(&mut self, mut diagnostic: Diagnostic, call: ExprId, fault: &Fault) -> Diagnostic {
+        let Some((_, args)) = self.op_call(call) else { return diagnostic };
+        // An attribute that says what would fit is the mistake itself.
+        let said = fault.code == relayc_base::diag::codes::E0404 && !fault.helps.is_empty();
+        if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED || said {
+            return diagnostic;
+        }
+        let args: Vec<Ty> = args.into_iter().map(|ty| self.solver.resolve(&mut self.module.types, ty)).collect();
+        // Trying would give types to what is not known.
+        if args.iter().any(|&ty| self.module.types.has_hole(ty)) {
+            return diagnostic;
+        }
+        let n_helps = diagnostic.helps.len();
+        let steps: [Step<Self>; 6] =
+            [Self::swapped, Self::field, Self::neighbour, Self::without_attr, Self::declared, Self::decided_elsewhere];
+        for step in steps {
+            if diagnostic.helps.len() < n_helps + MAX_HELPS {
+                diagnostic = step(self, diagnostic, call, fault, &args);
+            }
+        }
+        diagnostic
+    }
+
+    /// Whether a call's relation holds on these types.
+    fn holds(&mut self, call: ExprId, args: &[Ty], attrs: Option<&[AttrValue]>) -> bool {
+        let Some((def, _)) = self.op_call(call) else { return false };
+        if attrs.is_none() && self.lacks_attrs(call) {
+            return false;
+        }
+        let attrs = attrs.map_or_else(|| call_attrs(self.module, call).to_vec(), <[AttrValue]>::to_vec);
+        let out = self.fresh();
+        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, args, out);
+        cx.objects = Some(&self.module.objects);
+        (def.rel)(&mut cx).is_ok()
+    }
+
+    fn holds_with(&mut self, call: ExprId, args: &[Ty], arg: usize, ty: Ty) -> bool {
+        let mut changed = args.to_vec();
+        changed[arg] = ty;
+        self.holds(call, &changed, None)
+    }
+
+    fn operands(&self, call: ExprId) -> Vec<Operand> {
+        let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return vec![] };
+        self.module.items(args).to_vec()
+    }
+
+    fn swapped(&mut self, diagnostic: Diagnostic, call: ExprId, _: &Fault, args: &[Ty]) -> Diagnostic {
+        let operands = self.operands(call);
+        for first in 0..args.len() {
+            for second in first + 1..args.len() {
+                let mut changed = args.to_vec();
+                changed.swap(first, second);
+                if args[first] != args[second] && self.holds(call, &changed, None) {
+                    return self.swap(diagnostic, operands[first].span, operands[second].span);
+                }
+            }
+        }
+        diagnostic
+    }
+
+    /// The help that swaps two pieces of text.
+    pub(super) fn swap(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
+        let (a, b) = (self.source(first).to_owned(), self.source(second).to_owned());
+        if a.is_empty() || b.is_empty() {
+            return diagnostic;
+        }
+        let title = match a.len() + b.len() < 60 {
+            true => format!("swap the arguments: `{b}` before `{a}`"),
+            false => "swap the arguments".to_owned(),
+        };
+        diagnostic.fix_all(title, vec![Edit { span: first, text: b }, Edit { span: second, text: a }])
+    }
+
+    /// Suggests a field of a tuple, or the content of a reference, that fits in its place.
+    fn field(&mut self, mut diagnostic: Diagnostic, call: ExprId, _: &Fault, args: &[Ty]) -> Diagnostic {
+        let operands = self.operands(call);
+        for (arg, &ty) in args.iter().enumerate() {
+            if let TyData::Ref(content) = *self.module.types.data(ty)
+                && self.holds_with(call, args, arg, content)
+            {
+                let text = format!("ref_read({})", self.source(operands[arg].span));
+                diagnostic = diagnostic.fix(format!("read it: `{text}`"), operands[arg].span, text);
+            }
+            let Some(fields) = self.module.types.as_tuple(ty).map(<[Ty]>::to_vec) else { continue };
+            let fitting: Vec<usize> = (0..fields.len()).filter(|&i| self.holds_with(call, args, arg, fields[i])).collect();
+            for &index in fitting.iter().take(3) {
+                if diagnostic.helps.iter().any(|help| help.edits.is_empty() && help.text.starts_with("take a field")) {
+                    diagnostic.helps.retain(|help| !help.text.starts_with("take a field"));
+                }
+                diagnostic = self.project_help(diagnostic, operands[arg].span, index);
+            }
+        }
+        diagnostic
+    }
+
+    /// The help that adds the fields a pattern of a constructor lacks.
+    pub(super) fn more_fields(&self, mut diagnostic: Diagnostic, span: Span, found: usize, expected: usize) -> Diagnostic {
+        let text = self.source(span);
+        if found >= expected || text.is_empty() {
+            return diagnostic;
+        }
+        let fields = vec!["_"; expected - found].join(", ");
+        diagnostic.helps.clear();
+        let written = match text.strip_suffix(')') {
+            Some(before) if found > 0 => format!("{before}, {fields})"),
+            Some(before) => format!("{before}{fields})"),
+            None => format!("{text}({fields})"),
+        };
+        diagnostic.fix(format!("write `{written}`"), span, written)
+    }
+
+    /// The help that takes a field of the expression at a place.
+    fn project_help(&self, diagnostic: Diagnostic, span: Span, index: usize) -> Diagnostic {
+        let text = self.source(span);
+        let is_name = text.len() > 1 && text[1..].bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let projection = if is_name { format!("{text}.{index}") } else { format!("({text}).{index}") };
+        let shown = if projection.len() < 50 { projection.clone() } else { format!("(…).{index}") };
+        diagnostic.fix(format!("take a field of it: `{shown}`"), span, projection)
+    }
+
+    /// Suggests a variable with a similar name that fits.
+    fn neighbour(&mut self, diagnostic: Diagnostic, call: ExprId, _: &Fault, args: &[Ty]) -> Diagnostic {
+        for (arg, operand) in self.operands(call).into_iter().enumerate() {
+            let ExprKind::Var(var) = self.module.exprs[operand.expr].kind else { continue };
+            let Some(func) = self.module.funcs.iter().find(|func| func.params.contains(&var)) else { continue };
+            let params = func.params.clone();
+            let mut near = vec![];
+            for other in params.into_iter().filter(|&other| other != var) {
+                let name = [&*self.module.vars[other].name];
+                let Some(ty) = self.var_tys[other].filter(|_| nearest(&self.module.vars[var].name, name).is_some()) else {
+                    continue;
+                };
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                if !self.module.types.has_hole(ty) && self.holds_with(call, args, arg, ty) {
+                    near.push((other, ty));
+                }
+            }
+            if let [(other, ty)] = near[..] {
+                let name = format!("%{}", self.module.vars[other].name);
+                let title = format!("`{name}` fits: it is `{}`", self.module.types.text(ty));
+                return diagnostic.fix(title, operand.span, name);
+            }
+        }
+        diagnostic
+    }
+
+    /// Suggests leaving out an attribute whose default fits.
+    fn without_attr(&mut self, diagnostic: Diagnostic, call: ExprId, fault: &Fault, args: &[Ty]) -> Diagnostic {
+        let Some(schema) = self.module.called_op(call).and_then(|op| self.ops.def(op).attrs) else { return diagnostic };
+        let written = call_attrs(self.module, call).to_vec();
+        for (index, field) in schema.fields.iter().enumerate() {
+            let span = self.attr_span(call, field.name);
+            let named = fault.places.iter().any(|(place, _)| place.what == FaultSubject::Attr(field.name));
+            let in_rule = fault.equation.as_ref().is_some_and(|(rule, _)| rule.contains(field.name));
+            let (false, true, Some(default)) = (span.is_none(), named || in_rule, field.default) else { continue };
+            let mut attrs = written.clone();
+            attrs[index] = default();
+            let same = attrs[index] == written[index];
+            if !same && self.holds(call, args, Some(&attrs)) {
+                let before = self.source(Span { start: 0, end: span.start, ..span }).trim_end();
+                let start = before.strip_suffix(',').unwrap_or(before).len() as u32;
+                return diagnostic.fix(format!("leave `{}` out", field.name), Span { start, ..span }, "");
+            }
+        }
+        diagnostic
+    }
+
+    /// Suggests the type with which an operand should be declared.
+    fn declared(&mut self, mut diagnostic: Diagnostic, call: ExprId, fault: &Fault, args: &[Ty]) -> Diagnostic {
+        for (arg, operand) in self.operands(call).into_iter().enumerate() {
+            let ExprKind::Var(var) = self.module.exprs[operand.expr].kind else { continue };
+            let candidates = self.types_near(args, arg, fault);
+            let fitting = candidates.into_iter().find(|&ty| ty != args[arg] && self.holds_with(call, args, arg, ty));
+            // What the other operands and the attributes demand.
+            let demanded = self.demanded(call, args, arg);
+            for ty in demanded.into_iter().chain(fitting).take(1) {
+                diagnostic = self.declare(diagnostic, var, ty);
+            }
+        }
+        diagnostic
+    }
+
+    /// The type that the relation gives an operand of unknown type.
+    fn demanded(&mut self, call: ExprId, args: &[Ty], arg: usize) -> Option<Ty> {
+        let hole = self.fresh();
+        if !self.holds_with(call, args, arg, hole) {
+            return None;
+        }
+        let ty = self.solver.resolve(&mut self.module.types, hole);
+        (!self.module.types.has_hole(ty) && ty != args[arg]).then_some(ty)
+    }
+
+    /// Types that are one mistake away from an operand's: another dtype, another number, axes in another order, one more.
+    fn types_near(&mut self, args: &[Ty], arg: usize, fault: &Fault) -> Vec<Ty> {
+        let types = &mut self.module.types;
+        let Some((shape, dtype)) = types.as_tensor(args[arg]).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
+            return vec![];
+        };
+        let others: Vec<(Vec<Dim>, DType)> =
+            args.iter().filter_map(|&ty| types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype))).collect();
+        let mut near: Vec<(Vec<Dim>, DType)> = others.iter().map(|(_, other)| (shape.clone(), *other)).collect();
+        if let [a, b] = shape[..] {
+            near.push((vec![b, a], dtype));
+        }
+        if let [n, a, b, c] = shape[..] {
+            near.extend([(vec![n, c, a, b], dtype), (vec![n, b, c, a], dtype), (vec![b, c, n, a], dtype)]);
+        }
+        let of_arg = |place: &Place| matches!(place.what, FaultSubject::Arg { arg: at, field: None } if at == arg);
+        let named = fault.places.iter().filter(|(place, _)| of_arg(place)).filter_map(|(place, _)| place.axis);
+        let axes: Vec<usize> = named.chain(0..shape.len()).collect();
+        let numbers = numbers(fault, others.iter().flat_map(|(shape, _)| shape.iter().copied()));
+        for axis in axes.into_iter().filter(|&axis| axis < shape.len()) {
+            for &number in &numbers {
+                let mut changed = shape.clone();
+                changed[axis] = Dim::known(number);
+                near.push((changed, dtype));
+            }
+        }
+        near.push(([Dim::known(1)].into_iter().chain(shape.iter().copied()).collect(), dtype));
+        near.into_iter()
+            .filter(|(shape, _)| shape.len() <= relayc_ir::types::MAX_RANK)
+            .map(|(s, d)| types.tensor(&s, d))
+            .collect()
+    }
+
+    /// The help that declares a variable with another type.
+    pub(super) fn declare(&self, diagnostic: Diagnostic, var: VarId, ty: Ty) -> Diagnostic {
+        self.declare_as(diagnostic, "declare", var, ty)
+    }
+
+    pub(super) fn declare_as(&self, diagnostic: Diagnostic, how: &str, var: VarId, ty: Ty) -> Diagnostic {
+        let (name, ty) = (&self.module.vars[var].name, self.module.types.text(ty));
+        match self.annotation(var) {
+            Some(span) => diagnostic.fix(format!("{how} `%{name}: {ty}`"), span, ty),
+            None => diagnostic,
+        }
+    }
+
+    /// Where the annotation of a variable stands.
+    pub(super) fn annotation(&self, var: VarId) -> Option<Span> {
+        let span = self.module.vars[var].span;
+        let text = self.source(span);
+        if let Some((_, annotation)) = text.split_once(':') {
+            // A parameter with attributes of its own is left alone.
+            let at = span.end - annotation.trim_start().len() as u32;
+            return (!text.contains('{')).then_some(Span { start: at, ..span });
+        }
+        // A let: between its name and its value.
+        let value = *self.let_values.get(&var)?;
+        let value = self.module.exprs[value].span;
+        let between = Span { end: value.start, ..span.end_point() };
+        let annotation = self.source(between).trim_end().strip_suffix('=')?.trim_end();
+        let start = annotation.strip_prefix(':')?.trim_start();
+        let end = span.end + annotation.len() as u32;
+        Some(Span { start: end - start.len() as u32, end, ..span })
+    }
+
+    /// Suggests changing a number that a declaration or an attribute elsewhere decided.
+    fn decided_elsewhere(&mut self, mut diagnostic: Diagnostic, call: ExprId, fault: &Fault, args: &[Ty]) -> Diagnostic {
+        for (place, _) in &fault.places {
+            let (FaultSubject::Arg { arg, field: None }, Some(axis)) = (place.what, place.axis) else { continue };
+            let Some(operand) = self.operands(call).get(arg).copied() else { continue };
+            if matches!(self.module.exprs[operand.expr].kind, ExprKind::Var(var) if self.annotation(var).is_some()) {
+                continue;
+            }
+            let Some(site) = self.origin(operand.expr, None, axis).and_then(|origin| origin.site) else { continue };
+            let Some((shape, dtype)) = self.module.types.as_tensor(args[arg]).map(|(s, d)| (s.to_vec(), d)) else { continue };
+            for number in
+                numbers(fault, args.iter().flat_map(|&ty| self.module.types.as_tensor(ty)).flat_map(|(s, _)| s.to_vec()))
+            {
+                let mut changed = shape.clone();
+                changed[axis] = Dim::known(number);
+                let ty = self.module.types.tensor(&changed, dtype);
+                if ty != args[arg] && self.holds_with(call, args, arg, ty) {
+                    diagnostic = self.decide(diagnostic, site, number);
+                    break;
+                }
+            }
+        }
+        diagnostic
+    }
+
+    fn decide(&mut self, diagnostic: Diagnostic, site: Site, number: i64) -> Diagnostic {
+        match site {
+            Site::Attr(call, name) => {
+                let span = self.attr_span(call, name);
+                let is_number = self.source(span).split_once('=').is_some_and(|(_, value)| value.trim().parse::<i64>().is_ok());
+                let line = self.source(Span { start: 0, end: span.start, ..span }).matches('\n').count() + 1;
+                let title = format!("`{name}={number}` in line {line} makes it fit");
+                match is_number {
+                    true => diagnostic.fix(title, span, format!("{name}={number}")),
+                    false => diagnostic,
+                }
+            }
+            Site::Var(var, axis) => {
+                let Some(ty) = self.var_tys[var] else { return diagnostic };
+                let ty = self.solver.resolve(&mut self.module.types, ty);
+                let Some((shape, dtype)) = self.module.types.as_tensor(ty).map(|(s, d)| (s.to_vec(), d)) else {
+                    return diagnostic;
+                };
+                let mut changed = shape;
+                let Some(dim) = changed.get_mut(axis) else { return diagnostic };
+                *dim = Dim::known(number);
+                let ty = self.module.types.tensor(&changed, dtype);
+                self.declare(diagnostic, var, ty)
+            }
+        }
+    }
+
+    /// Suggests a conversion between two types, and other places to declare the type.
+    pub(super) fn convert(&mut self, mut diagnostic: Diagnostic, value: Operand, expected: Ty, found: Ty) -> Diagnostic {
+        let pattern = matches!(self.module.exprs[value.expr].kind, ExprKind::Match { .. })
+            && self.module.exprs[value.expr].span != value.span;
+        if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED || pattern || self.source(value.span).is_empty() {
+            return diagnostic;
+        }
+        let wrap = |diagnostic: Diagnostic, before: &str, after: &str| {
+            let start = Span { end: value.span.start, ..value.span };
+            let edits = [(start, before), (value.span.end_point(), after)];
+            let edits = edits.into_iter().map(|(span, text)| Edit { span, text: text.to_owned() }).collect();
+            diagnostic.fix_all(format!("write `{before}…{after}`"), edits)
+        };
+        match (self.module.types.data(expected).clone(), self.module.types.data(found).clone()) {
+            (TyData::Tensor { shape: s, dtype: d }, TyData::Tensor { shape: t, dtype: e }) if s == t && d != e => {
+                diagnostic = self.other_dtype(diagnostic, value, d);
+            }
+            (TyData::Tensor { shape: s, dtype: d }, TyData::Tensor { dtype: e, .. })
+                if s.is_empty() && d.is_bool() && e.is_bool() =>
+            {
+                diagnostic = wrap(wrap(diagnostic, "any(", ")"), "all(", ")");
+            }
+            (_, TyData::Ref(content)) if compatible(&self.module.types, expected, content) => {
+                diagnostic = wrap(diagnostic, "ref_read(", ")");
+            }
+            (_, TyData::Tuple(fields)) => {
+                let fitting: Vec<usize> =
+                    (0..fields.len()).filter(|&i| compatible(&self.module.types, expected, fields[i])).collect();
+                for &index in fitting.iter().take(3) {
+                    diagnostic = self.project_help(diagnostic, value.span, index);
+                }
+            }
+            _ => {}
+        }
+        if let (ExprKind::Var(var), false) = (self.module.exprs[value.expr].kind, self.module.types.has_hole(expected)) {
+            diagnostic = self.declare(diagnostic, var, expected);
+        }
+        diagnostic
+    }
+
+    /// Suggests another dtype: a literal with another suffix, else a cast, at the value or where its name is bound.
+    pub(super) fn other_dtype(&mut self, mut diagnostic: Diagnostic, value: Operand, dtype: DType) -> Diagnostic {
+        let mut places = vec![value];
+        if let ExprKind::Var(var) = self.module.exprs[value.expr].kind
+            && self.annotation(var).is_none()
+            && let Some(&bound) = self.let_values.get(&var)
+        {
+            places.push(Operand { expr: bound, span: self.module.exprs[bound].span });
+        }
+        for (i, place) in places.into_iter().enumerate() {
+            let there = if i > 0 { " where it is bound" } else { "" };
+            let literal = match self.module.exprs[place.expr].kind {
+                ExprKind::Const(id) => super::errors::literal(&self.module.consts[id], dtype),
+                _ => None,
+            };
+            diagnostic = match literal {
+                Some(literal) => {
+                    diagnostic.fix(format!("there is no implicit conversion: write `{literal}`{there}"), place.span, literal)
+                }
+                None => {
+                    let after = format!(", dtype=\"{dtype}\")");
+                    let title = format!("there is no implicit conversion: write `cast(…{after}`{there}");
+                    let start = Span { end: place.span.start, ..place.span };
+                    let edits =
+                        vec![Edit { span: start, text: "cast(".to_owned() }, Edit { span: place.span.end_point(), text: after }];
+                    diagnostic.fix_all(title, edits)
+                }
+            };
+        }
+        diagnostic
+    }
+}
+
+/// Calls of functions.
+impl Infer<'_> {
+    /// The variable of parameter `index` of a callee, if the called function is known.
+    pub(super) fn parameter(&self, callee: ExprId, index: usize) -> Option<VarId> {
+        let func = super::errors::called_func(self.module, callee)?;
+        self.module.funcs[func].params.get(index).copied()
+    }
+
+    /// Finds two arguments that fit each other's parameters but not their own.
+    pub(super) fn crossed(&mut self, params: &[Ty], found: &[Ty]) -> Option<(usize, usize)> {
+        let resolve = |infer: &mut Self, tys: &[Ty]| -> Vec<Ty> {
+            tys.iter().map(|&ty| infer.solver.resolve(&mut infer.module.types, ty)).collect()
+        };
+        let (params, found) = (resolve(self, params), resolve(self, found));
+        let fits = |param: usize, arg: usize| compatible(&self.module.types, params[param], found[arg]);
+        let wrong: Vec<usize> = (0..params.len()).filter(|&i| !fits(i, i)).collect();
+        let [first, second] = wrong[..] else { return None };
+        (fits(first, second) && fits(second, first)).then_some((first, second))
+    }
+
+    /// Reports two swapped arguments; the call gets the type that it would have otherwise.
+    pub(super) fn swapped_arguments(
+        &mut self,
+        callee: ExprId,
+        args: &[Operand],
+        (first, second): (usize, usize),
+        (params, found): (&[Ty], &[Ty]),
+        ret: Ty,
+    ) -> Ty {
+        let [expected, actual] = [params[first], found[first]].map(|ty| self.solver.resolve(&mut self.module.types, ty));
+        let text = |ty: Ty| self.module.types.text(ty);
+        let message = format!("expected `{}`, found `{}`", text(expected), text(actual));
+        let place = super::errors::parameter_place(self.module, callee, first);
+        let diagnostic = Diagnostic::new(relayc_base::diag::codes::E0301, message)
+            .at(args[first].span, format!("this is `{}`", text(actual)))
+            .also(args[second].span, "these two stand in each other's places")
+            .also(place.0, place.1);
+        let diagnostic = self.swap(diagnostic, args[first].span, args[second].span);
+        self.diagnostics.push(diagnostic);
+        let mut order: Vec<usize> = (0..params.len()).collect();
+        order.swap(first, second);
+        for (param, arg) in params.iter().zip(order) {
+            // They were found to agree, or are reported where they do not.
+            let _ = self.solver.unify(&mut self.module.types, *param, found[arg]);
+        }
+        ret
+    }
+
+    /// Suggests leaving out extra arguments, or adding a variable with the missing parameter's name.
+    pub(super) fn other_count(&mut self, diagnostic: Diagnostic, call: ExprId, expected: usize) -> Diagnostic {
+        let ExprKind::Call { callee, .. } = self.module.exprs[call].kind else { return diagnostic };
+        let args = self.operands(call);
+        if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED {
+            return diagnostic;
+        }
+        if let (Some(first), Some(last)) = (args.get(expected), args.last()) {
+            let start = expected.checked_sub(1).map_or(first.span.start, |i| args[i].span.end);
+            let span = Span { start, end: last.span.end, ..first.span };
+            let noun = if args.len() - expected == 1 { "leave the last argument out" } else { "leave the last arguments out" };
+            return diagnostic.fix(noun, span, "");
+        }
+        let (Some(missing), Some(last)) = (self.missing_name(call, callee, args.len()), args.last()) else { return diagnostic };
+        let title = format!("write `{missing}` as the last argument");
+        if args.len() + 1 == expected { diagnostic.fix(title, last.span.end_point(), format!(", {missing}")) } else { diagnostic }
+    }
+
+    /// An unused parameter of the calling function, or one with the name of the parameter without an argument.
+    fn missing_name(&mut self, call: ExprId, callee: ExprId, index: usize) -> Option<String> {
+        let at = self.module.exprs[call].span;
+        let within = |span: Span| span.start <= at.start && at.end <= span.end;
+        let caller = self.module.funcs.iter().find(|func| within(func.span))?;
+        let params = caller.params.clone();
+        if let Some(wanted) = self.parameter(callee, index) {
+            let wanted = &self.module.vars[wanted].name;
+            let same = params.iter().find(|&&var| self.module.vars[var].name == *wanted)?;
+            return Some(format!("%{}", self.module.vars[*same].name));
+        }
+        let def = self.module.called_op(call).map(|op| self.ops.def(op)).filter(|_| !self.lacks_attrs(call))?;
+        let mut used = vec![false; self.module.vars.len()];
+        for expr in self.module.exprs.iter() {
+            if let ExprKind::Var(var) = expr.kind {
+                used[relayc_base::Idx::index(var)] = true;
+            }
+        }
+        let mut args: Vec<Ty> = Vec::new();
+        for operand in self.operands(call) {
+            let ty = self.ty(operand.expr);
+            args.push(self.solver.resolve(&mut self.module.types, ty));
+        }
+        let attrs = call_attrs(self.module, call).to_vec();
+        let mut fitting = vec![];
+        for var in params.into_iter().filter(|&var| !used[relayc_base::Idx::index(var)]) {
+            let ty = self.var_ty(var);
+            let tys: Vec<Ty> = args.iter().copied().chain([ty]).collect();
+            if tys.len() != def.args.len() || tys.iter().any(|&ty| self.module.types.has_hole(ty)) {
+                continue;
+            }
+            let out = self.fresh();
+            let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &tys, out);
+            cx.objects = Some(&self.module.objects);
+            if (def.rel)(&mut cx).is_ok() {
+                fitting.push(format!("%{}", self.module.vars[var].name));
+            }
+        }
+        // With several, the first in the order of the parameters.
+        fitting.into_iter().next()
+    }
+
+    /// Suggests the fields of a tuple if a missing one is taken.
+    pub(super) fn other_field(&self, mut diagnostic: Diagnostic, expr: ExprId, tuple: ExprId, ty: Ty) -> Diagnostic {
+        let fields = self.module.types.as_tuple(ty).map_or(vec![], <[Ty]>::to_vec);
+        let span = self.module.exprs[expr].span;
+        let Some(dot) = self.source(span).rfind('.').filter(|_| fields.len() <= MAX_HELPS) else { return diagnostic };
+        let index = Span { start: span.start + dot as u32 + 1, ..span };
+        diagnostic.helps.clear();
+        for (i, &field) in fields.iter().enumerate().rev() {
+            diagnostic = diagnostic.fix(format!("`.{i}` is `{}`", self.module.types.text(field)), index, i.to_string());
+        }
+        let made = match self.module.exprs[tuple].kind {
+            ExprKind::Var(var) => self.let_values.get(&var).copied().unwrap_or(tuple),
+            _ => tuple,
+        };
+        let made = self.module.exprs[made].span;
+        if made.end <= span.start || made.start > span.end { diagnostic.also(made, "the tuple is made here") } else { diagnostic }
+    }
+}
+
+/// Numbers that may make a rule hold: present ones, and products and quotients of those in its equation.
+fn numbers(fault: &Fault, dims: impl Iterator<Item = Dim>) -> Vec<i64> {
+    let values = fault.equation.as_ref().map_or("", |(_, values)| values);
+    let written: Vec<i64> = values.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
+    let mut all = written.clone();
+    for &a in &written {
+        for &b in &written {
+            all.extend((b > 1 && a % b == 0).then(|| a / b));
+            all.extend(a.checked_mul(b).filter(|_| b > 1));
+        }
+    }
+    all.extend(dims.filter_map(Dim::value));
+    let mut seen = rustc_hash::FxHashSet::default();
+    all.retain(|&number| seen.insert(number));
+    all.truncate(32);
+    all
+}
+
+/// Whether two types can be unified; holes match anything.
+pub(super) fn compatible(types: &Types, a: Ty, b: Ty) -> bool {
+    let mut pairs = vec![(a, b)];
+    while let Some((a, b)) = pairs.pop() {
+        let same = match (types.data(a), types.data(b)) {
+            (TyData::Hole(_) | TyData::Error, _) | (_, TyData::Hole(_) | TyData::Error) => continue,
+            (TyData::Tensor { shape: s, dtype: d }, TyData::Tensor { shape: t, dtype: e }) => {
+                d == e && s.len() == t.len() && s.iter().zip(t).all(|(a, b)| a.compatible(*b))
+            }
+            (TyData::Adt { name: a, .. }, TyData::Adt { name: b, .. }) => a == b,
+            (TyData::Param { id: a, .. }, TyData::Param { id: b, .. }) => a == b,
+            (TyData::Tuple(_), TyData::Tuple(_)) | (TyData::Fn { .. }, TyData::Fn { .. }) | (TyData::Ref(_), TyData::Ref(_)) => {
+                true
+            }
+            _ => false,
+        };
+        let (mut left, mut right) = (vec![], vec![]);
+        types.children(a, &mut left);
+        types.children(b, &mut right);
+        if !same || left.len() != right.len() {
+            return false;
+        }
+        pairs.extend(left.into_iter().zip(right));
+    }
+    true
+}

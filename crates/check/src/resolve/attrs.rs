@@ -1,0 +1,372 @@
+//! Checks attributes of calls against the operator's schema (language 2.1), and reads attributes of functions.
+
+use super::{Resolver, errors, signature};
+use relayc_base::Span;
+use relayc_base::diag::Diagnostic;
+use relayc_ir::attrs::{AttrSchema, AttrValue, Field, Kind, OpId};
+use relayc_ir::types::DType;
+use relayc_ir::{AttrNames, Attrs, AttrsId};
+use relayc_syntax::ast::{self, AttrValueKind, ExprKind};
+use relayc_syntax::literal;
+
+/// The key that names the type of a call's attributes.
+const TYPE_KEY: &str = "attrs_type_key";
+
+/// Lists of attribute values nest no deeper: no kind of attribute has more than two levels.
+const MAX_LIST_DEPTH: usize = 8;
+
+impl Resolver<'_> {
+    /// The complete attributes of a call in schema order, `None` if the operator has none. `Err`: an error that has been
+    /// reported.
+    ///
+    /// `object` is a metadata reference that replaces all of them.
+    pub(super) fn call_attrs(
+        &mut self,
+        op: OpId,
+        op_span: Span,
+        attrs: ast::List<ast::Attr>,
+        object: Option<Span>,
+        call: Span,
+    ) -> Result<Option<AttrsId>, ()> {
+        let written = self.ast.items(attrs);
+        let name = self.ops.name(op);
+        let first = written.first().map(|attr| attr.span);
+        // A reference that no entry stands behind may have been meant as an argument.
+        if let Some(object) = object.filter(|object| self.is_dangling(*object)) {
+            self.meta_expr(object);
+            self.pop();
+            return Err(());
+        }
+        let Some(schema) = self.ops.schema(op).or(self.ops.meta_schema(op)) else {
+            let Some(first) = first.or(object) else { return Ok(None) };
+            self.diagnostics.push(errors::no_attrs(name, first, &signature(self.ops.args(op))));
+            return Err(());
+        };
+        match (object, first) {
+            (Some(object), Some(first)) => {
+                self.diagnostics.push(errors::attrs_twice(first, object));
+                return Err(());
+            }
+            (Some(object), None) => return self.meta_attrs(op, schema, object).map(Some),
+            (None, _) if schema.declared || self.says_type(written, schema) => {}
+            (None, first) => {
+                let report = match first {
+                    Some(first) => errors::undeclared_attrs(name, schema.type_key, first),
+                    None => errors::missing_object(name, schema.type_key, call),
+                };
+                self.diagnostics.push(report);
+                return Err(());
+            }
+        }
+        self.written_attrs((op, op_span), schema, written, call).map(Some)
+    }
+
+    /// Whether `attrs_type_key` among the attributes names their type.
+    fn says_type(&self, written: &[ast::Attr], schema: &AttrSchema) -> bool {
+        let says = |attr: &ast::Attr| {
+            let value = literal::unescape_string(self.ast.text(self.ast.values[attr.value].span));
+            self.ast.text(attr.key) == TYPE_KEY && value == schema.type_key
+        };
+        written.iter().any(says)
+    }
+
+    /// The attributes written at a call, with defaults for the others.
+    fn written_attrs(
+        &mut self,
+        (op, op_span): (OpId, Span),
+        schema: &'static AttrSchema,
+        written: &[ast::Attr],
+        call: Span,
+    ) -> Result<AttrsId, ()> {
+        let name = self.ops.name(op);
+        let n_reports = self.diagnostics.len();
+        let mut values: Vec<Option<AttrValue>> = vec![None; schema.fields.len()];
+        let mut spans = vec![Span::NONE; schema.fields.len()];
+        let mut failed = false;
+        for attr in written {
+            let key = super::name_text(self.ast.text(attr.key));
+            if key == TYPE_KEY {
+                continue;
+            }
+            let Some(index) = schema.fields.iter().position(|field| field.name == key) else {
+                let near = self.ops.attr_elsewhere(&key).filter(|near| schema.fields.iter().any(|field| field.name == *near));
+                let whole = self.with_separator(attr.span);
+                self.diagnostics.push(errors::unknown_attr(name, &key, attr.key, schema, near, whole));
+                failed = true;
+                continue;
+            };
+            let field = &schema.fields[index];
+            if !spans[index].is_none() {
+                self.diagnostics.push(errors::duplicate_attr(&key, attr.span, spans[index]));
+            }
+            spans[index] = attr.span;
+            match self.field_value(name, schema, field, attr.value) {
+                Ok(value) => values[index] = Some(value),
+                Err(()) => failed = true,
+            }
+        }
+        for (field, value) in schema.fields.iter().zip(&mut values) {
+            if value.is_none() {
+                *value = field.default.map(|default| default());
+            }
+        }
+        // A misspelt attribute is not also missing.
+        let meant = self.diagnostics[n_reports..].iter().flat_map(|report| &report.helps).flat_map(|help| &help.edits);
+        let meant: Vec<String> = meant.map(|edit| edit.text.clone()).collect();
+        failed |= !meant.is_empty();
+        let missing: Vec<&Field> = schema
+            .fields
+            .iter()
+            .zip(&values)
+            .zip(&spans)
+            .filter(|((f, v), s)| v.is_none() && s.is_none() && !meant.iter().any(|name| name == f.name))
+            .map(|((f, _), _)| f)
+            .collect();
+        if !missing.is_empty() {
+            let before = self.ast.text(call).strip_suffix(')').unwrap_or("").trim_end();
+            let separator = if before.ends_with(['(', ',']) { "" } else { ", " };
+            let end = Span { start: call.end - 1, end: call.end - 1, ..call };
+            // `None` says that an operand tells it, which only the form for open shapes has.
+            let dynamic = self.ops.find(&format!("dyn.{name}")).and_then(|op| self.ops.args(op)).unwrap_or_default();
+            let needs_value = |field: &str| dynamic.iter().any(|arg| arg.name == field);
+            self.diagnostics.push(errors::missing_attrs(name, &missing, &needs_value, op_span, (end, separator)));
+        }
+        let values: Option<Box<[AttrValue]>> = values.into_iter().collect();
+        match values {
+            Some(values) if !failed => {
+                let spans = if written.is_empty() { Box::default() } else { spans.into() };
+                Ok(self.module.attrs.push(Attrs { values, spans }))
+            }
+            _ => Err(()),
+        }
+    }
+
+    /// The attributes of a call whose callee is not an operator. `attrs_type_key` among them names their type; they are kept as
+    /// written, in the order of that type if an operator has it.
+    pub(super) fn keyed_attrs(&mut self, attrs: ast::List<ast::Attr>, object: Option<Span>) -> Option<AttrsId> {
+        let ast = self.ast;
+        let written = ast.items(attrs);
+        let key = written.iter().rev().find(|attr| ast.text(attr.key) == TYPE_KEY);
+        let key = key.filter(|attr| matches!(ast.values[attr.value].kind, AttrValueKind::Str));
+        let Some(key) = key else {
+            let first = written.first().map(|attr| attr.span).or(object)?;
+            let all = written.last().map_or(first, |last| first.to(last.span));
+            self.diagnostics.push(errors::attrs_of_function(first, self.with_separator(all)));
+            return None;
+        };
+        let type_key = literal::unescape_string(ast.text(ast.values[key.value].span));
+        let schema = self.attrs_type(&type_key);
+        let mut entries: Vec<(usize, Box<str>, AttrValue, Span)> = Vec::new();
+        for attr in written.iter().filter(|attr| ast.text(attr.key) != TYPE_KEY) {
+            let name = super::name_text(ast.text(attr.key));
+            let (order, value) = match schema {
+                None => (0, self.raw_value(attr.value, 0)),
+                Some(schema) => match schema.fields.iter().position(|field| field.name == name) {
+                    Some(index) => (index, self.field_value(&type_key, schema, &schema.fields[index], attr.value)),
+                    None => {
+                        let near =
+                            self.ops.attr_elsewhere(&name).filter(|near| schema.fields.iter().any(|field| field.name == *near));
+                        let whole = self.with_separator(attr.span);
+                        self.diagnostics.push(errors::unknown_attr(&type_key, &name, attr.key, schema, near, whole));
+                        continue;
+                    }
+                },
+            };
+            let Ok(value) = value else { continue };
+            let is_default = schema.and_then(|schema| schema.fields[order].default).is_some_and(|default| default().same(&value));
+            entries.retain(|(_, other, ..)| **other != *name);
+            if !is_default {
+                entries.push((order, name.into(), value, attr.span));
+            }
+        }
+        entries.sort_by_key(|(order, ..)| *order);
+        let names = entries.iter().map(|(_, name, ..)| name.clone()).collect();
+        let spans = entries.iter().map(|(.., span)| *span).collect();
+        let values = entries.into_iter().map(|(_, _, value, _)| value).collect();
+        let id = self.module.attrs.push(Attrs { values, spans });
+        self.module.attr_names.insert(id, AttrNames { type_key: (&*type_key).into(), names });
+        Some(id)
+    }
+
+    /// The attribute type of an operator with this type key.
+    pub(super) fn attrs_type(&self, type_key: &str) -> Option<&'static AttrSchema> {
+        let types = self.meta.attrs_types.get_or_init(|| {
+            let ops = self.ops.names().iter().filter_map(|name| self.ops.find(name));
+            let schemas = ops.filter_map(|op| self.ops.schema(op).or(self.ops.meta_schema(op)));
+            schemas.map(|schema| (schema.type_key, schema)).collect()
+        });
+        types.get(type_key).copied()
+    }
+
+    /// The value of an attribute, converted to the kind of its field.
+    fn field_value(&mut self, op: &str, schema: &AttrSchema, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
+        let raw = self.raw_value(value, 0)?;
+        let span = self.ast.values[value].span;
+        let text = self.ast.text(span);
+        checked((op, schema), field, &raw, text, span).map_err(|report| self.diagnostics.push(report))
+    }
+
+    /// The value as written, whatever field it is for.
+    pub(super) fn raw_value(&mut self, value: ast::ValueId, depth: usize) -> Result<AttrValue, ()> {
+        let ast = self.ast;
+        let ast::AttrValue { span, kind } = ast.values[value];
+        if depth > MAX_LIST_DEPTH {
+            self.diagnostics.push(errors::list_depth(span));
+            return Err(());
+        }
+        match kind {
+            // A string without an end has been reported by the lexer, and nobody knows what it should say.
+            AttrValueKind::Str if !ast.text(span).ends_with('"') || ast.text(span).len() < 2 => Err(()),
+            AttrValueKind::Str => Ok(AttrValue::str(&literal::unescape_string(ast.text(span)))),
+            AttrValueKind::List(items) => {
+                let items: Result<Vec<AttrValue>, ()> =
+                    ast.items(items).iter().map(|&item| self.raw_value(item, depth + 1)).collect();
+                Ok(AttrValue::List(items?.into()))
+            }
+            AttrValueKind::Paren(inner) => self.raw_value(inner, depth + 1),
+            AttrValueKind::Error => Err(()),
+            AttrValueKind::Expr(expr) => self.expr_value(expr, span),
+        }
+    }
+
+    fn expr_value(&mut self, mut expr: ast::ExprId, span: Span) -> Result<AttrValue, ()> {
+        while let ExprKind::Paren(inner) = self.ast.exprs[expr].kind {
+            expr = inner;
+        }
+        let text = self.ast.text(self.ast.exprs[expr].span);
+        match self.ast.exprs[expr].kind {
+            ExprKind::Int => {
+                literal::parse_int(text).map(|(value, width)| AttrValue::Int { value, bits: width.bits() }).map_err(|_| ())
+            }
+            ExprKind::Float => literal::parse_float_attr(text)
+                .map(|(value, width)| AttrValue::Float { value, bits: width.bits() })
+                .map_err(|_| ()),
+            ExprKind::Bool(value) => Ok(AttrValue::Bool(value)),
+            ExprKind::Meta => self.meta_attr(self.ast.exprs[expr].span),
+            ExprKind::Name if matches!(text, "None" | "nullptr") => Ok(AttrValue::None),
+            ExprKind::Error => Err(()),
+            _ => {
+                self.diagnostics.push(errors::attr_not_a_value(text, span));
+                Err(())
+            }
+        }
+    }
+
+    /// The attributes of a function: kept as written, booleans as 0 and 1 (language 2.4).
+    pub(super) fn func_attrs(&mut self, attrs: ast::List<ast::Attr>) -> Vec<(Box<str>, AttrValue)> {
+        let mut out: Vec<(Box<str>, AttrValue)> = Vec::new();
+        for attr in self.ast.items(attrs) {
+            let key = super::name_text(self.ast.text(attr.key));
+            let Ok(value) = self.raw_value(attr.value, 0) else { continue };
+            let value = without_bools(value);
+            match out.iter_mut().find(|(name, _)| **name == *key) {
+                Some(entry) => entry.1 = value,
+                None => out.push((key.into(), value)),
+            }
+        }
+        out
+    }
+}
+
+/// A value with integers for its booleans. Lists nest no deeper than [`MAX_LIST_DEPTH`].
+fn without_bools(value: AttrValue) -> AttrValue {
+    match value {
+        AttrValue::Bool(value) => AttrValue::int(i64::from(value)),
+        AttrValue::List(items) => AttrValue::List(items.iter().cloned().map(without_bools).collect()),
+        other => other,
+    }
+}
+
+/// A value converted for a field of an operator's attributes; `text` is its written form.
+pub(super) fn checked(
+    (op, schema): (&str, &AttrSchema),
+    field: &Field,
+    raw: &AttrValue,
+    text: &str,
+    span: Span,
+) -> Result<AttrValue, Diagnostic> {
+    let Some(converted) = convert(field.kind, raw) else {
+        return Err(match (raw, field.kind) {
+            (AttrValue::Str(dtype), Kind::DType) => errors::unknown_dtype(dtype, span, true),
+            _ => errors::attr_kind(op, field, text, raw, span, list_len(schema, field)),
+        });
+    };
+    let number = match &converted {
+        AttrValue::Float { value, .. } => Some(*value),
+        other => other.as_int().map(|value| value as f64),
+    };
+    match (field.min, number) {
+        (Some(min), Some(number)) if number < min => Err(errors::attr_below(op, field, text, min, span)),
+        _ => Ok(converted),
+    }
+}
+
+/// The usual length of an operator's lists: that of this field's default, or of the first list's.
+fn list_len(schema: &AttrSchema, field: &Field) -> usize {
+    let fields = std::iter::once(field).chain(schema.fields);
+    let lens = fields.filter_map(|field| Some(field.default?().as_list()?.len()));
+    lens.into_iter().find(|&len| len > 0).unwrap_or(1)
+}
+
+/// A written value as a field of this kind; `None` where it cannot be one.
+fn convert(kind: Kind, raw: &AttrValue) -> Option<AttrValue> {
+    let list = |of: fn(&AttrValue) -> Option<AttrValue>| {
+        let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(of).collect();
+        items.map(|items| AttrValue::List(items.into()))
+    };
+    match kind {
+        Kind::Int => raw.as_int().map(AttrValue::int),
+        Kind::Bool => raw.as_int().map(|value| AttrValue::Bool(value != 0)),
+        Kind::IndexExpr | Kind::OptInt => index(raw).or_else(|| (*raw == AttrValue::None).then_some(AttrValue::None)),
+        Kind::Ints => list(index),
+        Kind::IntsOrNone | Kind::OptInts if *raw == AttrValue::None => Some(AttrValue::None),
+        Kind::IntsOrNone | Kind::OptInts => list(index),
+        Kind::IntLists => {
+            let items: Option<Vec<AttrValue>> = raw.as_list()?.iter().map(|item| convert(Kind::Ints, item)).collect();
+            items.map(|items| AttrValue::List(items.into()))
+        }
+        Kind::Float => number(raw),
+        Kind::Floats | Kind::OptFloat if *raw == AttrValue::None => Some(AttrValue::None),
+        Kind::Floats => list(float),
+        Kind::Numbers => list(|item| index(item).or_else(|| float(item))),
+        Kind::OptFloat => float(raw),
+        Kind::Str | Kind::StdStr => matches!(raw, AttrValue::Str(_)).then(|| raw.clone()),
+        Kind::DType => match raw {
+            AttrValue::Str(text) if text.is_empty() || **text == *"void" => Some(AttrValue::DType(None)),
+            AttrValue::Str(text) => DType::parse(text).map(|dtype| AttrValue::DType(Some(dtype))),
+            _ => None,
+        },
+        Kind::OptBool if *raw == AttrValue::None => Some(AttrValue::None),
+        Kind::OptBool => convert(Kind::Bool, raw),
+        Kind::Const => matches!(raw, AttrValue::Const(..) | AttrValue::None).then(|| raw.clone()),
+        Kind::Expr => matches!(raw, AttrValue::Const(..) | AttrValue::Expr(_) | AttrValue::None).then(|| raw.clone()),
+        Kind::ObjectOf(_) => matches!(raw, AttrValue::Object(_) | AttrValue::None).then(|| raw.clone()),
+        Kind::Object => index(raw).or_else(|| list(index)),
+    }
+}
+
+/// A float as a machine double.
+fn number(raw: &AttrValue) -> Option<AttrValue> {
+    match raw {
+        AttrValue::Float { value, .. } => Some(AttrValue::float(*value)),
+        AttrValue::Int { value, .. } => Some(AttrValue::float(*value as f64)),
+        _ => None,
+    }
+}
+
+/// A float as an object, which keeps the width of its literal.
+fn float(raw: &AttrValue) -> Option<AttrValue> {
+    match raw {
+        AttrValue::Float { .. } => Some(raw.clone()),
+        AttrValue::Int { value, .. } => Some(AttrValue::Float { value: *value as f64, bits: 32 }),
+        _ => None,
+    }
+}
+
+fn index(raw: &AttrValue) -> Option<AttrValue> {
+    match raw {
+        AttrValue::Bool(value) => Some(AttrValue::int(i64::from(*value))),
+        AttrValue::Int { .. } | AttrValue::Any | AttrValue::Symbol(_) => Some(raw.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,422 @@
+//! The messages of errors in names, annotations and attributes.
+
+use relayc_base::Span;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::{count, join_words, nearest};
+use relayc_ir::attrs::{AttrSchema, AttrValue, Field, Kind};
+use relayc_ir::verify::{self, Violation};
+use relayc_ir::{Module, Root};
+
+/// `what` with its verb: `references are`.
+pub(super) fn duplicate(what: &str, name: &str, span: Span, first: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0205, format!("the {what} `{name}` is defined twice"))
+        .at(span, "defined again here")
+        .also(first, "first defined here")
+        .help("give one of them another name")
+}
+
+/// A hint: what an unknown name probably means.
+pub(super) enum Hint<'a> {
+    /// The same name with the other sigil is defined.
+    OtherSigil(String),
+    /// A variable of this name is bound in the same function, but not in scope.
+    OutOfScope(Span),
+    /// A similar name that is valid here, without the sigil of functions.
+    Near(&'a str),
+    /// No name would be valid here.
+    NoneThere,
+    /// None of the valid names is similar.
+    Nothing,
+}
+
+pub(super) fn unknown_local(name: &str, span: Span, meant: Hint) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0201, format!("the variable `{name}` is not defined")).at(span, "not defined here");
+    match meant {
+        Hint::OtherSigil(global) => diagnostic.fix(format!("there is the function `{global}`"), span, global),
+        Hint::OutOfScope(binding) => {
+            diagnostic.also(binding, format!("this `{name}` is bound in an inner scope")).help("bind it before that scope begins")
+        }
+        Hint::Near(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        Hint::NoneThere => diagnostic.help("no variable is in scope here"),
+        Hint::Nothing => diagnostic,
+    }
+}
+
+pub(super) fn unknown_global(name: &str, span: Span, meant: Hint) -> Diagnostic {
+    let diagnostic =
+        Diagnostic::new(codes::E0202, format!("the function `{name}` is not defined")).at(span, "not defined in this file");
+    match meant {
+        Hint::OtherSigil(local) => diagnostic.fix(format!("there is the variable `{local}`"), span, local),
+        Hint::Near(near) => diagnostic.fix(format!("there is `@{near}`"), span, format!("@{near}")),
+        Hint::OutOfScope(_) | Hint::NoneThere | Hint::Nothing => diagnostic,
+    }
+}
+
+pub(super) fn unknown_graph(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is not defined"))
+        .at(span, "not defined above")
+        .help(format!("define it first: `{name} = …;`"))
+}
+
+pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
+    Diagnostic::new(codes::W0002, format!("`{name}` is a graph variable of another function"))
+        .at(span, "used here")
+        .also(value, "this is its value")
+        .note("graph variables belong to the function that defines them; text printed by TVM may share them")
+}
+
+/// A constructor in a pattern that can only have been meant as a variable.
+pub(super) fn bare_variable(name: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`"))
+        .at(span, "read as a constructor without fields")
+        .fix(format!("a variable is written `%{name}`"), Span { end: span.start, ..span }, "%")
+}
+
+/// `meant` is the operator that other frameworks call by this name, or one of nearly this name.
+pub(super) fn unknown_operator(name: &str, span: Span, meant: Option<&str>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`")).at(span, "not an operator");
+    match meant {
+        _ if name == "true" || name == "false" => boolean(diagnostic, name, span),
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic,
+    }
+}
+
+fn boolean(diagnostic: Diagnostic, text: &str, span: Span) -> Diagnostic {
+    diagnostic.fix("booleans are written `True` and `False`", span, if text == "true" { "True" } else { "False" }).certain()
+}
+
+pub(super) fn projection_index(text: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0307, format!("expected a field number, found `{text}`")).at(span, "fields are counted from 0")
+}
+
+pub(super) fn unreachable_let(name: &str, span: Span, first: Span) -> Diagnostic {
+    Diagnostic::new(codes::W0003, format!("`{name}` is bound in this scope already, so this binding has no effect"))
+        .at(span, format!("every `{name}` below means the other one"))
+        .also(first, "bound here first")
+        .note("TVM keeps the first variable of a name in a scope, and relayc reads what TVM reads")
+        .help("give it another name")
+}
+
+/// A lint, allowed unless asked for.
+pub(super) fn shadowed(name: &str, span: Span, outer: Span) -> Diagnostic {
+    Diagnostic::new(codes::W0009, format!("`{name}` hides another variable of its name"))
+        .at(span, format!("every `{name}` below means this one"))
+        .also(outer, "hidden from here on")
+        .help("give it another name")
+}
+
+pub(super) fn inner_infer(span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0306, "`_` stands inside a type").at(span, "a type can be left out only as a whole")
+}
+
+const DTYPES: [&str; 13] = [
+    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "bool",
+];
+
+/// The dtype that is called `text` elsewhere, or nearly so here.
+fn near_dtype(text: &str) -> Option<&'static str> {
+    const ELSEWHERE: [(&str, &str); 18] = [
+        ("f16", "float16"),
+        ("fp16", "float16"),
+        ("half", "float16"),
+        ("bf16", "bfloat16"),
+        ("f32", "float32"),
+        ("fp32", "float32"),
+        ("f64", "float64"),
+        ("fp64", "float64"),
+        ("double", "float64"),
+        ("i8", "int8"),
+        ("i16", "int16"),
+        ("i32", "int32"),
+        ("i64", "int64"),
+        ("long", "int64"),
+        ("u8", "uint8"),
+        ("u32", "uint32"),
+        ("u64", "uint64"),
+        ("boolean", "bool"),
+    ];
+    let alias = ELSEWHERE.iter().find(|(name, _)| *name == text.to_ascii_lowercase()).map(|(_, dtype)| *dtype);
+    alias.or_else(|| nearest(text, DTYPES))
+}
+
+/// `quoted` if it is in quotes, as the value of an attribute.
+pub(super) fn unknown_dtype(text: &str, span: Span, quoted: bool) -> Diagnostic {
+    let code = if quoted { codes::E0403 } else { codes::E0206 };
+    let diagnostic = Diagnostic::new(code, format!("there is no dtype `{text}`")).at(span, "not a dtype");
+    match near_dtype(text) {
+        Some(near) if quoted => diagnostic.fix(format!("there is `{near}`"), span, format!("\"{near}\"")),
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic.help(format!("the dtypes are {}", join_words(&DTYPES.map(String::from), "and"))),
+    }
+}
+
+/// `near` is a type of nearly this name, `letters` are the types of one letter.
+pub(super) fn unknown_type(text: &str, span: Span, near: Option<&str>, letters: &[&str]) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0313, format!("there is no type `{text}`")).at(span, "not a type");
+    match near.or_else(|| near_dtype(text)) {
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        // A letter is no misspelling of another, but one of few may be meant.
+        None if text.len() == 1 && !letters.is_empty() => {
+            let letters = letters.iter().take(3);
+            letters.fold(diagnostic, |d, name| d.fix(format!("there is the type parameter `{name}`"), span, *name))
+        }
+        None => diagnostic.help("a tensor type is `Tensor[(1, 16), float32]`, a type of one number `float32`"),
+    }
+}
+
+/// `defined` is where a data type is defined; a type parameter or a scalar has no arguments.
+pub(super) fn type_arguments(name: &str, span: Span, expected: usize, found: usize, defined: Option<Span>) -> Diagnostic {
+    let message = format!("`{name}` takes {}, found {found}", count(expected, "type argument"));
+    let diagnostic = Diagnostic::new(codes::E0312, message).at(span, "written here");
+    match defined {
+        Some(defined) => diagnostic.also(defined, "defined here"),
+        None => diagnostic.note("only data types have arguments"),
+    }
+}
+
+/// `near` is a constructor of nearly this name; `below` is where the constructor is defined, if that is further down.
+pub(super) fn unknown_ctor(name: &str, span: Span, near: Option<&str>, below: Option<Span>) -> Diagnostic {
+    if let Some(below) = below {
+        return Diagnostic::new(codes::E0210, format!("the constructor `{name}` is not defined yet"))
+            .at(span, "used here")
+            .also(below, "defined further down")
+            .help("move its type above");
+    }
+    let diagnostic =
+        Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`")).at(span, "not a constructor of any type");
+    match near {
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic,
+    }
+}
+
+pub(super) fn negative_dim(value: i64, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0310, format!("expected a dimension of at least 0, found {value}"))
+        .at(span, "negative")
+        .help("an unknown dimension is written `?`")
+}
+
+pub(super) fn tensor_too_large(text: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0803, format!("`{text}` is larger than a tensor can be"))
+        .at(span, "too many elements")
+        .note("a tensor has at most 2^40 elements and 32 dimensions")
+}
+
+pub(super) fn no_attrs(op: &str, span: Span, signature: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0405, format!("`{op}` takes no attributes"))
+        .at(span, "not expected here")
+        .help(format!("write `{op}({signature})`"))
+}
+
+/// `all` are the attributes with the comma before them.
+pub(super) fn attrs_of_function(span: Span, all: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0405, "a call of a function takes no attributes")
+        .at(span, "only operators have attributes")
+        .fix("leave it out", all, "")
+        .help("attributes of any other call name their type: `attrs_type_key=\"relay.attrs.…\"`")
+}
+
+/// `whole` is the attribute with the comma before it.
+pub(super) fn unknown_attr(op: &str, key: &str, span: Span, schema: &AttrSchema, near: Option<&str>, whole: Span) -> Diagnostic {
+    let names = schema.fields.iter().map(|field| field.name);
+    let diagnostic = Diagnostic::new(codes::E0401, format!("`{op}` has no attribute `{key}`")).at(span, "not an attribute of it");
+    let diagnostic = match near.or_else(|| nearest(key, names.clone())) {
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic.fix("leave it out", whole, ""),
+    };
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
+    match names.as_slice() {
+        [only] => diagnostic.note(format!("its only attribute is {only}")),
+        _ => diagnostic.note(format!("its attributes are {}", join_words(&names, "and"))),
+    }
+}
+
+pub(super) fn duplicate_attr(key: &str, span: Span, first: Span) -> Diagnostic {
+    Diagnostic::new(codes::W0004, format!("the attribute `{key}` is written twice"))
+        .at(span, "this one counts")
+        .also(first, "this one is ignored")
+}
+
+/// `op` is where the operator's name stands, `end` where attributes can be written, after `separator`; `None` is no value of
+/// those that need one.
+pub(super) fn missing_attrs(
+    name: &str,
+    fields: &[&Field],
+    needs_value: &dyn Fn(&str) -> bool,
+    op: Span,
+    (end, separator): (Span, &str),
+) -> Diagnostic {
+    let names: Vec<String> = fields.iter().map(|field| format!("`{}`", field.name)).collect();
+    let (noun, verb) = if names.len() == 1 { ("attribute", "is") } else { ("attributes", "are") };
+    let message = format!("`{name}`: the {noun} {} {verb} missing", join_words(&names, "and"));
+    let all = join_words(&names, "and");
+    let mut diagnostic = Diagnostic::new(codes::E0402, message).at(op, format!("needs {all}"));
+    for field in fields {
+        let name = field.name;
+        let value = field.kind.words().trim_end_matches(" or `None`");
+        diagnostic = match field.kind {
+            _ if needs_value(name) => diagnostic.help(format!("add `{name}=…`, {value}")),
+            // `None` says "find it out yourself", which is what was meant by saying nothing.
+            Kind::IndexExpr | Kind::OptInt | Kind::IntsOrNone | Kind::OptInts => {
+                let title = format!("add `{name}=None`, or {value}");
+                diagnostic.fix(title, end, format!("{separator}{name}=None"))
+            }
+            Kind::DType => diagnostic.help(format!("add `{name}=\"float32\"`, or another dtype in quotes")),
+            _ => diagnostic.help(format!("add `{name}=…`, {}", field.kind.words())),
+        };
+    }
+    diagnostic
+}
+
+/// `n_values` is the usual length of a list of this operator.
+pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, span: Span, n_values: usize) -> Diagnostic {
+    let expected = field.kind.words();
+    let diagnostic = Diagnostic::new(codes::E0403, format!("`{op}`: `{}` is {expected}, found `{text}`", field.name))
+        .at(span, format!("expected {expected}"));
+    match raw {
+        AttrValue::Int { .. } if expected.starts_with("a list of integers") => {
+            let list = format!("[{}]", vec![text; n_values].join(", "));
+            diagnostic.fix(format!("write a list: `{}={list}`", field.name), span, list)
+        }
+        AttrValue::Float { value, .. } if value.fract() == 0.0 && expected.starts_with("an integer") => {
+            diagnostic.fix(format!("write `{value}`"), span, value.to_string())
+        }
+        AttrValue::Str(inner) if inner.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-') => {
+            let plain = match &**inner {
+                "true" | "True" => "True",
+                "false" | "False" => "False",
+                inner if inner.parse::<f64>().is_ok() => inner,
+                _ => return diagnostic,
+            };
+            diagnostic.fix(format!("write `{plain}` without quotes"), span, plain)
+        }
+        _ => diagnostic,
+    }
+}
+
+pub(super) fn attr_below(op: &str, field: &Field, text: &str, min: f64, span: Span) -> Diagnostic {
+    let message = format!("`{op}`: expected `{}` to be at least {min}, found {text}", field.name);
+    let diagnostic = Diagnostic::new(codes::E0404, message).at(span, "too small");
+    match text.strip_prefix('-') {
+        Some(magnitude) => diagnostic.fix(format!("write `{magnitude}`"), span, magnitude),
+        None => diagnostic.fix(format!("write `{min}`"), span, min.to_string()),
+    }
+}
+
+/// The metadata section is not sound.
+pub(super) fn metadata(words: impl std::fmt::Display, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0209, format!("the metadata section: {words}")).at(span, "not sound here")
+}
+
+/// A reference to a missing entry; `counts` lists the section's entries, if there is one.
+pub(super) fn dangling(reference: &str, span: Span, counts: Option<Vec<(&str, usize)>>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0207, format!("`{reference}` stands for nothing")).at(span, "no such entry");
+    match counts {
+        None => diagnostic
+            .note("the text has no metadata section")
+            .help("in TVM, print with `mod.astext()`; `print(mod)` leaves the section out"),
+        Some(counts) if counts.is_empty() => diagnostic.note("the metadata section is empty"),
+        Some(counts) => {
+            let diagnostic = near_entry(diagnostic, reference, span, &counts);
+            let counts: Vec<String> = counts.into_iter().map(|(key, n)| format!("{n} `{key}`")).collect();
+            diagnostic.note(format!("the metadata section holds {}", join_words(&counts, "and")))
+        }
+    }
+}
+
+/// The entry that a reference to none may have meant: one of the nearest key, and not past its last.
+fn near_entry(diagnostic: Diagnostic, reference: &str, span: Span, counts: &[(&str, usize)]) -> Diagnostic {
+    let parsed = relayc_syntax::literal::parse_meta(reference);
+    let Some((key, index)) = parsed.and_then(|(key, index)| Some((key, usize::try_from(index).ok()?))) else { return diagnostic };
+    let written = counts.iter().map(|(key, _)| *key).find(|found| *found == key);
+    let near = written.or_else(|| counts.iter().map(|(name, _)| *name).find(|name| name.starts_with(key)));
+    let near = near.or_else(|| nearest(key, counts.iter().map(|(key, _)| *key)));
+    let Some((near, n)) = near.and_then(|near| counts.iter().find(|(key, _)| *key == near)).filter(|(_, n)| *n > 0) else {
+        return diagnostic;
+    };
+    let entry = format!("meta[{near}][{}]", index.min(n - 1));
+    diagnostic.fix(format!("there is `{entry}`"), span, entry)
+}
+
+/// A reference to an entry that cannot stand where it does.
+pub(super) fn wrong_entry(reference: &str, expected: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0207, format!("expected {expected}, found `{reference}`")).at(span, format!("expected {expected}"))
+}
+
+/// Attributes written at an operator for which TVM declares none.
+pub(super) fn undeclared_attrs(op: &str, type_key: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0405, format!("TVM declares no attributes for `{op}`"))
+        .at(span, "cannot be told what these are")
+        .note("its attributes are an object of the metadata section, or they say their type")
+        .help(format!("add `attrs_type_key=\"{type_key}\"`"))
+}
+
+/// No attributes at an operator that needs an object.
+pub(super) fn missing_object(op: &str, type_key: &str, call: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0402, format!("`{op}`: the attributes are missing"))
+        .at(call, "attributes missing here")
+        .help(format!("write them with `attrs_type_key=\"{type_key}\"`, or give `meta[{type_key}][…]` as the last argument"))
+}
+
+/// Attributes beside an object that replaces all of them.
+pub(super) fn attrs_twice(span: Span, object: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0405, "attributes are written beside an attribute object")
+        .at(span, "not expected here")
+        .also(object, "this stands for all of them")
+}
+
+pub(super) fn list_depth(span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0802, "lists nest too deeply").at(span, "no attribute has lists this deep")
+}
+
+pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
+    let is_name = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    // A bare name stands for an operator (#141), but nobody means one by these.
+    let is_word = matches!(text, "true" | "false" | "none" | "null" | "nil");
+    let code = if is_name && !is_word { codes::E0204 } else { codes::E0403 };
+    let diagnostic =
+        Diagnostic::new(code, format!("expected a value, found `{text}`")).at(span, "attributes are literals, lists or strings");
+    match text {
+        "true" | "false" => boolean(diagnostic, text, span),
+        _ if text.starts_with('(') && text.ends_with(')') => {
+            let list = format!("[{}]", text[1..text.len() - 1].trim().trim_end_matches(','));
+            diagnostic.fix(format!("a list is written `{list}`"), span, list)
+        }
+        "none" | "null" | "nil" => diagnostic.fix("nothing is written `None`", span, "None").certain(),
+        _ if DTYPES.contains(&text) => {
+            diagnostic.fix(format!("dtypes stand in quotes here: `\"{text}\"`"), span, format!("\"{text}\"")).certain()
+        }
+        _ if is_name => diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\"")),
+        _ => diagnostic,
+    }
+}
+
+/// Variables used outside their scope, which sharing a graph variable can bring about.
+pub(super) fn ill_formed(module: &Module) -> Vec<Diagnostic> {
+    let mut diagnostics = Vec::new();
+    for violation in verify::well_formed(module) {
+        let (var, at, text) = match violation {
+            Violation::OutOfScope { var, at } => (var, at, "used here, outside its scope"),
+            Violation::BoundTwice { var, at } => (var, at, "bound again here"),
+        };
+        let decl = &module.vars[var];
+        if decl.ty == Some(relayc_ir::types::Ty::ERROR) {
+            continue;
+        }
+        let mut diagnostic =
+            Diagnostic::new(codes::E0208, format!("the variable `%{}` is not bound here", decl.name)).at(at, text);
+        if decl.span != at {
+            diagnostic = diagnostic.also(decl.span, "it belongs to this");
+        }
+        diagnostic = match module.root {
+            _ if decl.span != at => diagnostic.note(
+                "a graph variable (`%0 = …;`) is its expression wherever it is used, so the variables in it must be in scope there",
+            ),
+            Root::Globals => diagnostic.note("a function of a module may use only its own parameters and what it binds itself"),
+            Root::Expr(_) => diagnostic,
+        };
+        diagnostics.push(diagnostic);
+    }
+    diagnostics
+}

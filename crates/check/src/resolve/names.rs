@@ -1,0 +1,117 @@
+//! Names in expressions: locals, globals, graph variables, operators and constructors (language 4).
+
+use super::errors::{self, Hint};
+use super::{Resolver, name_text};
+use relayc_base::{Idx, Span};
+use relayc_ir::ExprKind;
+use relayc_ir::types::Ty;
+use relayc_syntax::literal;
+
+impl<'a> Resolver<'a> {
+    pub(super) fn local(&mut self, span: Span) {
+        let name = self.ast.text(span);
+        match self.scopes.find(name) {
+            Some(var) => self.push_new(span, ExprKind::Var(var)),
+            None => {
+                let meant = self.meant_local(name);
+                self.diagnostics.push(errors::unknown_local(name, span, meant));
+                // One report for each name and function: later mentions find it declared.
+                let var = self.module.var(name.trim_start_matches('%'), Some(Ty::ERROR), span);
+                self.scopes.declare_free(name, var);
+                self.push_new(span, ExprKind::Error);
+            }
+        }
+    }
+
+    /// A hint for an unknown local; none once the work limit is spent.
+    fn meant_local(&mut self, name: &str) -> Hint<'a> {
+        let plain = name.trim_start_matches('%');
+        if self.globals.contains_key(plain) {
+            return Hint::OtherSigil(format!("@{plain}"));
+        }
+        if !self.near.spend(self.module.vars.len() - self.first_var.index() + self.scopes.n_names()) {
+            return Hint::Nothing;
+        }
+        let mut bound = self.module.vars.iter_ids().rev().take_while(|(id, _)| *id >= self.first_var);
+        if let Some((_, var)) = bound.find(|(_, var)| *var.name == *plain) {
+            return Hint::OutOfScope(var.span);
+        }
+        match self.near.among_unordered(name, self.scopes.names()) {
+            Some(near) => Hint::Near(near),
+            None if self.scopes.names().next().is_none() => Hint::NoneThere,
+            None => Hint::Nothing,
+        }
+    }
+
+    /// Notes a binding that hides another; a chain of a million such bindings is noted only at its start.
+    pub(super) fn lint_hidden(&mut self, name: &str, span: Span) {
+        const MAX: usize = 100;
+        if self.n_hidden < MAX
+            && let Some(outer) = self.scopes.hidden(name)
+        {
+            self.n_hidden += 1;
+            self.diagnostics.push(errors::shadowed(name, span, self.module.vars[outer].span));
+        }
+    }
+
+    pub(super) fn global(&mut self, span: Span) {
+        let name = self.ast.text(span);
+        match self.globals.get(name.trim_start_matches('@')) {
+            Some(&global) => self.push_new(span, ExprKind::Global(global)),
+            None => {
+                let plain = name.trim_start_matches('@');
+                let local = format!("%{plain}");
+                let meant = if self.scopes.find(&local).is_some() {
+                    Hint::OtherSigil(local)
+                } else {
+                    let names = self.module.globals.iter().map(|global| &*global.name);
+                    self.near.among(plain, names).map_or(Hint::Nothing, Hint::Near)
+                };
+                self.diagnostics.push(errors::unknown_global(name, span, meant));
+                self.push_new(span, ExprKind::Error);
+            }
+        }
+    }
+
+    pub(super) fn graph_use(&mut self, span: Span) {
+        let name = self.ast.text(span);
+        let key = literal::graph_key(name);
+        match self.graph.find(key).or_else(|| Some((self.forward_use(key, span)?, true))) {
+            Some((expr, own)) => {
+                if !own {
+                    self.diagnostics.push(errors::foreign_graph(name, span, self.module.exprs[expr].span));
+                }
+                self.push(expr, span);
+            }
+            None => {
+                // One digit is near every other.
+                let has_near = name.len() > 2 && self.near.spend(self.graph.n_names());
+                let near = has_near.then(|| self.near.among_unordered(name, self.graph.names())).flatten();
+                let report = super::renamed::near_graph(errors::unknown_graph(name, span), near, span);
+                self.diagnostics.push(report);
+                self.push_new(span, ExprKind::Error);
+            }
+        }
+    }
+
+    /// A constructor or an operator, with blanks and comments around its dots removed.
+    pub(super) fn name(&mut self, span: Span, is_callee: bool) {
+        let name = name_text(self.ast.text(span));
+        if let Some(ctor) = self.find_ctor(&name, span) {
+            return self.ctor_value(ctor, span, is_callee);
+        }
+        if let Some(op) = self.ops.find(&name) {
+            return self.push_new(span, ExprKind::Op(op));
+        }
+        let diagnostic = match self.ctors.get(&*name) {
+            Some(&ctor) => errors::unknown_ctor(&name, span, None, Some(self.module.ctors[ctor].span)),
+            None => {
+                let elsewhere = self.ops.elsewhere(&name);
+                let near = || self.near.among_unordered(&name, self.ops.names().iter().chain(self.ctors.keys()).copied());
+                errors::unknown_operator(&name, span, elsewhere.or_else(near))
+            }
+        };
+        self.diagnostics.push(diagnostic);
+        self.push_new(span, ExprKind::Error);
+    }
+}

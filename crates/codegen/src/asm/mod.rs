@@ -1,0 +1,205 @@
+//! The assembler: one for a module of kernels, emitting straight into the module's code.
+//!
+//! dynasm encodes labels, jumps and instructions on general registers. This module encodes every vector instruction, because
+//! dynasm has no EVEX and assembles some VEX forms wrongly. [`forms`] lists the vector instructions, `general.rs` the others.
+//! The tests compare every form with a disassembler.
+//!
+//! A method records the first operand that its instruction set does not have, and emits nothing; [`Asm::finish`] then fails. So
+//! emitting never panics, and incomplete code never runs.
+//!
+//! Absent: what a kernel does, which registers it uses, executable memory ([`super::memory`]).
+
+mod bytes;
+mod encode;
+mod entry;
+mod evex;
+pub mod forms;
+mod general;
+mod operand;
+mod shuffle;
+mod vector;
+mod vex;
+
+#[cfg(test)]
+mod tests;
+
+pub(crate) use operand::IPred;
+pub(crate) use operand::K;
+pub(crate) use operand::Label;
+pub(crate) use operand::Mask;
+pub(crate) use operand::Pred;
+pub(crate) use operand::Rm;
+pub(crate) use operand::Round;
+pub(crate) use operand::Width;
+pub use operand::{Cond, Isa, Mem, R, V};
+pub use vector::Op;
+
+use dynasmrt::x64::X64Relocation;
+use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler};
+use encode::{Bytes, Insn};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The displacement field of an instruction, as dynasm numbers relocations: four bytes, relative to their own address.
+const RELATIVE_DWORD: u8 = 2;
+
+/// Alignment of the pool: no constant is larger than a vector.
+const POOL_ALIGN: usize = 64;
+
+/// The reason why no code was produced: a mistake of the calling code, never of a user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AsmError {
+    /// The instruction or the step.
+    pub(crate) what: &'static str,
+    pub(crate) why: String,
+}
+
+impl fmt::Display for AsmError {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        write!(f, "{}: {}", self.what, self.why)
+    }
+}
+
+impl std::error::Error for AsmError {}
+
+/// Code under construction, with the constants that it reads.
+pub struct Asm {
+    isa: Isa,
+    ops: VecAssembler<X64Relocation>,
+    /// Label of the constant pool, which follows the code.
+    pool_label: Label,
+    pool: Vec<u8>,
+    /// Offset of each constant in the pool; equal constants are stored once.
+    pooled: BTreeMap<Vec<u8>, i32>,
+    /// The opmask of the next vector instruction, and whether it zeroes.
+    next_mask: Option<(K, bool)>,
+    trouble: Option<AsmError>,
+    marks: Vec<Mark>,
+}
+
+/// A comment on a position in the code, for listings.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mark {
+    pub at: usize,
+    pub what: String,
+}
+
+impl Asm {
+    pub fn new(isa: Isa) -> Asm {
+        let mut ops = VecAssembler::new_with_capacity(0, 64 << 10, 0, 0, 64, 0, 64);
+        let pool_label = Label(ops.new_dynamic_label());
+        Asm { isa, ops, pool_label, pool: Vec::new(), pooled: BTreeMap::new(), next_mask: None, trouble: None, marks: vec![] }
+    }
+
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// The offset of the next instruction: the entry of a function that starts here.
+    pub fn here(&self) -> usize {
+        self.ops.offset().0
+    }
+
+    /// Records what the next instructions are.
+    pub(crate) fn mark(&mut self, what: impl Into<String>) {
+        self.marks.push(Mark { at: self.here(), what: what.into() });
+    }
+
+    /// All marks so far, in order.
+    pub fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// The offset of the constant pool if nothing more is emitted.
+    pub fn pool_start(&self) -> usize {
+        if self.pool.is_empty() { self.here() } else { self.here().next_multiple_of(POOL_ALIGN) }
+    }
+
+    pub(crate) fn label(&mut self) -> Label {
+        Label(self.ops.new_dynamic_label())
+    }
+
+    /// Binds `label` to the next instruction.
+    pub(crate) fn bind(&mut self, label: Label) {
+        self.ops.dynamic_label(label.0);
+    }
+
+    /// A new label, bound to the next instruction.
+    pub fn bound(&mut self) -> Label {
+        let label = self.label();
+        self.bind(label);
+        label
+    }
+
+    /// Adds a constant of 4, 8, 16, 32 or 64 bytes and returns it as a memory operand, aligned to its size.
+    ///
+    /// Any instruction of this assembler accepts the operand; it has no index.
+    pub(crate) fn constant(&mut self, bytes: &[u8]) -> Mem {
+        if !matches!(bytes.len(), 4 | 8 | 16 | 32 | 64) {
+            self.refuse("constant", "its size is none of 4, 8, 16, 32 and 64");
+        }
+        let disp = match self.pooled.get(bytes) {
+            Some(disp) => *disp,
+            None => {
+                self.pool.resize(self.pool.len().next_multiple_of(bytes.len().max(1)), 0);
+                let disp = self.pool.len() as i32;
+                self.pool.extend_from_slice(bytes);
+                self.pooled.insert(bytes.to_vec(), disp);
+                disp
+            }
+        };
+        Mem::at(R::POOL, disp)
+    }
+
+    /// Returns the bytes of code and constants, which run at any 64-byte aligned address.
+    pub fn finish(mut self) -> Result<Vec<u8>, AsmError> {
+        if let Some(trouble) = self.trouble.take() {
+            return Err(trouble);
+        }
+        if !self.pool.is_empty() {
+            self.ops.align(POOL_ALIGN, 0xcc);
+        }
+        self.bind(self.pool_label);
+        self.ops.extend(self.pool.iter());
+        self.ops.finalize().map_err(|error| AsmError { what: "labels", why: error.to_string() })
+    }
+
+    /// Records a mistake; keeps the first.
+    pub(crate) fn refuse(&mut self, what: &'static str, why: &str) {
+        debug_assert!(false, "{what}: {why}");
+        self.trouble.get_or_insert_with(|| AsmError { what, why: why.to_owned() });
+    }
+
+    /// Appends an encoded instruction. A displacement to the pool is patched once the pool's offset is known.
+    fn append(&mut self, bytes: &Bytes) {
+        self.ops.extend(bytes.as_slice().iter());
+        if let Some((at, disp)) = bytes.pool {
+            let field = (bytes.as_slice().len() - at) as u8;
+            self.ops.dynamic_reloc(self.pool_label.0, disp as isize, field, 0, RELATIVE_DWORD);
+        }
+    }
+
+    /// Encodes a vector instruction: as VEX where possible, because it is shorter, otherwise as EVEX.
+    fn emit(&mut self, mut insn: Insn) {
+        if let Some((k, zeroing)) = self.next_mask.take() {
+            (insn.k, insn.zeroing) = (k.0, zeroing);
+            if k.0 == 0 {
+                return self.refuse(insn.form.name, "k0 is no mask");
+            }
+        }
+        let form = insn.form;
+        let use_vex = form.vex.is_some() && !insn.needs_evex();
+        let why = match insn.trouble() {
+            None if !use_vex && form.evex.is_none() => Some("EVEX does not have this form"),
+            None if self.isa != Isa::Avx512 && (!use_vex || form.has_opmasks()) => Some("only AVX-512 has this form or operand"),
+            why => why,
+        };
+        match why {
+            Some(why) => self.refuse(form.name, why),
+            None => {
+                let bytes = if use_vex { vex::encode(&insn) } else { evex::encode(&insn) };
+                self.append(&bytes);
+            }
+        }
+    }
+}

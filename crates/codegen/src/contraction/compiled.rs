@@ -1,0 +1,211 @@
+//! A compiled contraction of any kind.
+
+use super::code::Code;
+use super::encode::{Calls, StoreWords};
+use super::pack::{Element, Packer, Source};
+use super::reason;
+use super::rows::{FEW_POINTS, NEAR_WEIGHTS};
+use super::winograd;
+use super::{ContractionCode, Work, compile, depthwise, rows};
+use crate::asm::{Asm, Isa};
+use crate::legalize::legalize;
+use relayc_ir::kernel::{Contraction, Depthwise, Kernel, Reason, ScalarType, Target, Winograd};
+use relayc_runtime::contraction::Sum;
+use relayc_runtime::split::Piece;
+
+/// A contraction with its code.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    code: Code,
+    calls: Calls,
+}
+
+impl From<ContractionCode> for Compiled {
+    fn from(direct: ContractionCode) -> Compiled {
+        Compiled::new(Code::Direct(Box::new(direct)))
+    }
+}
+
+impl From<winograd::Winograd> for Compiled {
+    fn from(tiles: winograd::Winograd) -> Compiled {
+        Compiled::new(Code::Tiles(Box::new(tiles)))
+    }
+}
+
+impl Compiled {
+    fn new(code: Code) -> Compiled {
+        Compiled { calls: Calls::of(&code), code }
+    }
+
+    /// Emits the code of a kernel, and returns the reason for its method.
+    ///
+    /// `None` for loop nests and for contractions without code. Weights that are `constant` are packed before the first run.
+    pub fn of(kernel: &Kernel, constant: bool, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
+        let target = &Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
+        match kernel {
+            Kernel::Nest(_) => None,
+            Kernel::Contraction(contract) => Compiled::direct(&primitive(contract, asm.isa()), constant, target, asm),
+            Kernel::Depthwise(own) => {
+                let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
+                let code = depthwise::compile(&own, target, asm)?;
+                Some((code.into(), reason::depthwise(&own.contract)))
+            }
+            Kernel::Winograd(Winograd { contract, tile }) => {
+                let contract = primitive(contract, asm.isa());
+                let weighed = winograd::weigh(&contract, *tile, constant, target);
+                if let Some(tiles) = weighed.best.and_then(|size| winograd::compile(&contract, size, target, asm)) {
+                    let reason = reason::winograd(&tiles, &contract, &weighed);
+                    return Some((tiles.into(), reason));
+                }
+                let (code, reason) = Compiled::direct(&contract, constant, target, asm)?;
+                Some((code, reason::not_winograd(reason, &contract, &weighed)))
+            }
+        }
+    }
+
+    fn direct(contract: &Contraction, constant: bool, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
+        let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
+        let packs = constant && 4 * contract.columns * contract.sum.iter().map(|dim| dim.extent).product::<u64>() <= NEAR_WEIGHTS;
+        if points <= FEW_POINTS
+            && !packs
+            && let Some(code) = rows::compile(contract, target, asm)
+        {
+            return Some((code.into(), reason::rows(contract, constant, target)));
+        }
+        let code = compile(contract, target, asm)?;
+        let mut reason = reason::direct(&code, target);
+        if points <= FEW_POINTS {
+            reason.alternatives.push(reason::no_rows(packs));
+        }
+        Some((code.into(), reason))
+    }
+
+    /// Whether it reads packed weights; otherwise it reads them unpacked.
+    pub fn is_packed(&self) -> bool {
+        match &self.code {
+            Code::Direct(direct) => direct.is_packed(),
+            Code::Tiles(_) => true,
+        }
+    }
+
+    /// Number of elements of the packed weights.
+    pub fn packed_len(&self) -> usize {
+        match &self.code {
+            Code::Direct(direct) => direct.packing.elements() as usize,
+            Code::Tiles(tiles) => tiles.filters.elements() as usize,
+        }
+    }
+
+    /// Packs weights chunk by chunk. Returns whether it did: false if a side is too short.
+    pub fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
+        match &self.code {
+            Code::Direct(direct) => direct.packing.pack_from(source, packed),
+            Code::Tiles(tiles) => tiles.filters.pack_from(source, packed),
+        }
+    }
+
+    /// Precomputes the offsets for packing by pieces, so that runs do not allocate.
+    pub fn prepare_pieces(&mut self) {
+        if let Code::Direct(direct) = &mut self.code {
+            direct.packer = Some(Packer::of(&direct.packing));
+        }
+    }
+
+    /// Number of pieces that can be packed in parallel.
+    ///
+    /// Packing a piece of a prepared direct contraction allocates nothing. Winograd tiles are one piece, whose transform
+    /// allocates and starts its own threads.
+    pub fn n_pieces(&self) -> usize {
+        match &self.code {
+            Code::Direct(direct) => direct.packing.n_pieces(),
+            Code::Tiles(_) => 1,
+        }
+    }
+
+    /// Packs one piece; all pieces together equal [`Compiled::pack_from`]. Returns the same value.
+    ///
+    /// # Safety
+    /// `packed` has [`Compiled::packed_len`] elements, and no other thread uses this piece's part of it meanwhile.
+    pub unsafe fn pack_piece<E: Element>(&self, source: &[E], packed: *mut f32, piece: usize) -> bool {
+        match &self.code {
+            Code::Direct(direct) => {
+                let (begin, len) = direct.packing.piece(piece);
+                // SAFETY: pieces lie in the packed weights and do not overlap; the caller vouches for the rest.
+                let to = unsafe { std::slice::from_raw_parts_mut(packed.add(begin), len) };
+                let fits = direct.packing.inside(source.len());
+                if fits {
+                    match &direct.packer {
+                        Some(packer) => packer.pack(source, piece, to),
+                        None => Packer::of(&direct.packing).pack(source, piece, to),
+                    }
+                }
+                fits
+            }
+            Code::Tiles(tiles) => {
+                // SAFETY: the only piece is all of them.
+                let to = unsafe { std::slice::from_raw_parts_mut(packed, self.packed_len()) };
+                tiles.filters.pack(source, to)
+            }
+        }
+    }
+
+    /// Number of elements of scratch memory for each thread.
+    pub fn scratch_len(&self) -> usize {
+        match &self.code {
+            Code::Direct(_) => 0,
+            Code::Tiles(tiles) => tiles.scratch_len(),
+        }
+    }
+
+    /// The pieces of each of `threads` threads, in order.
+    pub fn split(&self, threads: usize) -> Vec<Vec<Piece>> {
+        self.work().split(threads)
+    }
+
+    /// Number of multiplications and additions of the direct sum, whatever the method.
+    pub fn flops(&self) -> u64 {
+        match &self.code {
+            Code::Direct(direct) => direct.flops(),
+            Code::Tiles(tiles) => tiles.flops(),
+        }
+    }
+
+    /// Describes the method in words.
+    #[cfg(test)]
+    pub(crate) fn describe(&self) -> String {
+        match &self.code {
+            Code::Direct(direct) => direct.describe(),
+            Code::Tiles(tiles) => tiles.describe(),
+        }
+    }
+
+    /// The work that is split among threads.
+    pub fn work(&self) -> &Work {
+        match &self.code {
+            Code::Direct(direct) => &direct.work,
+            Code::Tiles(tiles) => &tiles.work,
+        }
+    }
+
+    /// The code of its pieces.
+    pub fn sum(&self) -> Sum<'_> {
+        self.calls.sum()
+    }
+
+    /// Writes the words of its calls.
+    pub fn flatten(&self, words: &mut Vec<u64>, put: StoreWords) {
+        self.code.encode(words, put);
+    }
+
+    /// Writes the words of how weights are packed, if a run packs them.
+    pub fn flatten_packing(&self, words: &mut Vec<u64>) {
+        self.code.flatten_packing(words);
+    }
+}
+
+/// The same contraction with a body of machine primitives.
+pub(crate) fn primitive(contract: &Contraction, isa: Isa) -> Contraction {
+    let reads = vec![ScalarType::F32; 1 + contract.operands.len()];
+    let (body, results) = legalize(&contract.body, &reads, &[contract.result], isa == Isa::Avx512);
+    Contraction { body, result: results[0], ..contract.clone() }
+}

@@ -1,0 +1,224 @@
+//! Depthwise convolutions: sums over a window for each channel alone, with vectors of channels on both sides.
+//!
+//! A tile is a list of points of one vector of channels. If the weights of the whole window fit into registers beside the sums,
+//! each input vector is loaded once and feeds all points that it touches. Otherwise weights are loaded tap by tap, and each
+//! multiply-add reads its own input. In both cases the taps of a point follow the order of the window. A loop goes over the
+//! rows of a large window, so its code is that of one row.
+
+use super::emit::{bias, each_tile};
+use super::epilogue::{Epilogue, Lanes, Sums};
+use super::pack::offsets;
+use super::points::{Cut, Tiles, extents, sizes};
+use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
+use super::{ContractionCode, Entries, LINE, Packing, Plan, normal, packing, streams, variants};
+use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V};
+use relayc_ir::kernel::{ContractionDim, Depthwise, Target};
+
+/// Maximum number of unrolled taps; for more, a loop goes over the window's first dimension.
+const MOST_TAPS: u64 = 256;
+/// Maximum number of points of one vector of channels; more do not help.
+const MOST_POINTS: u64 = 14;
+
+/// Emits the code; `None` if the plan must take another kernel.
+pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
+    let contract = &depthwise.contract;
+    let plan = Plan::of(contract, target, asm.isa())?;
+    let lanes = plan.target.lanes;
+    let streams_of = plan.streams(1)?;
+    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams_of };
+    let input_columns = normal(depthwise.input_columns, contract.columns);
+    if streams(&[input_columns], 1, plan.n_vectors, lanes)?[0].lanes != Lanes::Vector {
+        return None;
+    }
+    let packing = packing(contract, lanes, 1);
+    let taps = Taps::of(&contract.sum)?;
+    let tiles = plan.tiles(&epilogue, cut(&plan, packing.steps()), asm.isa())?;
+    let entries = code(&tiles, &epilogue, &packing, &taps, asm);
+    let mut found = plan.finish(packing, tiles, entries);
+    found.input.groups = (0..plan.n_vectors).map(|group| 4 * input_columns.offset(group * lanes as u64)).collect();
+    Some(found)
+}
+
+/// The taps of one iteration of a loop over the window, as offsets of the input in elements.
+struct Taps {
+    offsets: Vec<i64>,
+    rounds: u64,
+    /// Step from one iteration to the next, in bytes of the input.
+    step: i32,
+}
+
+impl Taps {
+    /// `None` if an iteration would be too long, or too far from the next.
+    fn of(sum: &[ContractionDim]) -> Option<Taps> {
+        let whole: u64 = sum.iter().map(|dim| dim.extent).product();
+        let first = sum.iter().position(|dim| dim.extent > 1).filter(|_| whole > MOST_TAPS);
+        let Some(first) = first else { return Some(Taps { offsets: offsets(sum, |dim| dim.input), rounds: 1, step: 0 }) };
+        let (dim, inner) = (sum[first], &sum[first + 1..]);
+        (whole / dim.extent <= MOST_TAPS).then_some(())?;
+        let step = i32::try_from(dim.input.checked_mul(4)?).ok()?;
+        Some(Taps { offsets: offsets(inner, |dim| dim.input), rounds: dim.extent, step })
+    }
+}
+
+/// Maximum number of points of a tile: as many as leave registers for the window, a value and a mask, if that is possible.
+fn most_points(taps: u64, registers: u64) -> u64 {
+    let beside = registers.saturating_sub(taps + 2);
+    if beside >= 4 { beside } else { registers - 4 }.min(MOST_POINTS)
+}
+
+/// The cut into bundles of rows with the fewest tiles; among equals the lowest, which has the least code.
+fn cut(plan: &Plan, taps: u64) -> Cut {
+    let most = most_points(taps, plan.target.registers as u64);
+    let (_, rows, _) = extents(&plan.dims);
+    let cuts = (1..=rows.min(most)).map(|rows| Cut { rows, most });
+    let tiles = |cut: &Cut| sizes(&plan.dims, *cut).iter().map(|(count, _)| count).sum::<u64>();
+    cuts.min_by_key(tiles).unwrap_or(Cut { rows: 1, most })
+}
+
+fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &Taps, asm: &mut Asm) -> Entries {
+    let variants = variants(packing);
+    let entry = |shape: &super::points::Shape| {
+        let mut found = [0; 2];
+        for (at, &(vectors, tail)) in variants.iter().enumerate() {
+            asm.align(LINE);
+            found[at] = asm.here();
+            asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
+            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps }.emit(asm);
+        }
+        if variants.len() == 1 {
+            found[1] = found[0];
+        }
+        found
+    };
+    let entries: Vec<[usize; 2]> = tiles.shapes.iter().map(entry).collect();
+    Entries { next_bytes: vec![0; entries.len()], entries }
+}
+
+/// The code of a tile.
+struct Window<'a> {
+    sums: Sums<'a>,
+    taps: &'a Taps,
+}
+
+/// Counter of iterations; the epilogue sets its pointers after them.
+const ROUNDS: R = SPARE[0];
+
+impl Window<'_> {
+    fn emit(&self, asm: &mut Asm) {
+        let used = &SPARE[..(self.sums.epilogue.n_streams() - 1).max(usize::from(self.taps.rounds > 1))];
+        each_tile(
+            asm,
+            &self.sums,
+            used,
+            0,
+            |_| (),
+            |asm| {
+                for at in 0..self.sums.len() {
+                    asm.zero(V(at as u8));
+                }
+                // The mask's register is the last one, which neither way of summing uses.
+                let mask = self.sums.tail.map(|lanes| match asm.isa() {
+                    Isa::Avx512 => Mask::K(TAIL),
+                    Isa::Avx2 => {
+                        let mask = Mask::V(V(asm.isa().regs() as u8 - 1));
+                        asm.set_tail(mask, lanes, R::R8);
+                        mask
+                    }
+                });
+                if self.taps.rounds > 1 {
+                    return self.by_rounds(asm, mask);
+                }
+                let touches = self.touches();
+                match self.sums.len() + self.taps.offsets.len() + 2 <= asm.isa().regs() && self.in_order(&touches) {
+                    true => self.by_input(asm, &touches, mask),
+                    false => self.by_tap(asm, mask),
+                }
+            },
+        );
+    }
+
+    /// Uses of each input vector: `(offset, point, tap)`, by offset.
+    fn touches(&self) -> Vec<(i64, usize, usize)> {
+        let points = self.sums.shape.iter().enumerate();
+        let mut touches: Vec<(i64, usize, usize)> = points
+            .flat_map(|(at, point)| self.taps.offsets.iter().enumerate().map(move |(tap, offset)| (point[0] + offset, at, tap)))
+            .collect();
+        touches.sort_unstable();
+        touches
+    }
+
+    /// Whether each point meets its taps in their order.
+    fn in_order(&self, touches: &[(i64, usize, usize)]) -> bool {
+        let mut next = vec![0; self.sums.len()];
+        touches.iter().all(|&(_, point, tap)| {
+            next[point] += 1;
+            tap + 1 == next[point]
+        })
+    }
+
+    fn load(&self, asm: &mut Asm, dst: V, offset: i64, mask: Option<Mask>) {
+        let input = Mem::at(INPUT, (4 * offset) as i32 - bias(asm.isa()));
+        match mask {
+            Some(mask) => asm.load_tail(dst, mask, input),
+            None => asm.load(dst, input),
+        }
+    }
+
+    fn by_input(&self, asm: &mut Asm, touches: &[(i64, usize, usize)], mask: Option<Mask>) {
+        let bytes = asm.isa().bytes();
+        let value = self.sums.extra(0);
+        for tap in 0..self.taps.offsets.len() {
+            asm.load(self.sums.extra(1 + tap), Mem::at(WEIGHTS, (tap * bytes) as i32));
+        }
+        for vector in touches.chunk_by(|a, b| a.0 == b.0) {
+            self.load(asm, value, vector[0].0, mask);
+            for &(_, point, tap) in vector {
+                asm.fma(self.sums.register(point, 0), value, self.sums.extra(1 + tap));
+            }
+        }
+    }
+
+    /// Emits the window row by row.
+    fn by_rounds(&self, asm: &mut Asm, mask: Option<Mask>) {
+        let weights = self.taps.offsets.len() * asm.isa().bytes();
+        asm.mov_ri(ROUNDS, self.taps.rounds as i64);
+        let next = asm.bound();
+        self.by_tap(asm, mask);
+        asm.add_ri(INPUT, self.taps.step);
+        asm.add_ri(WEIGHTS, weights as i32);
+        asm.dec(ROUNDS);
+        asm.jcc(Cond::NE, next);
+    }
+
+    fn by_tap(&self, asm: &mut Asm, mask: Option<Mask>) {
+        let bytes = asm.isa().bytes();
+        let (weight, value) = (self.sums.extra(0), self.sums.extra(1));
+        for (tap, offset) in self.taps.offsets.iter().enumerate() {
+            asm.load(weight, Mem::at(WEIGHTS, (tap * bytes) as i32));
+            for (at, point) in self.sums.shape.iter().enumerate() {
+                let sum = self.sums.register(at, 0);
+                if mask.is_some() {
+                    self.load(asm, value, point[0] + offset, mask);
+                    asm.fma(sum, weight, value);
+                } else {
+                    asm.fma(sum, weight, Mem::at(INPUT, (4 * (point[0] + offset)) as i32 - bias(asm.isa())));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_leave_registers() {
+        for registers in [16, 32] {
+            for taps in 1..60 {
+                let most = most_points(taps, registers);
+                assert!(most >= 4 && (most + taps + 2 <= registers || most + 4 <= registers), "{taps} {most}");
+            }
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Emits the code of a tile: sums of products in registers over a whole reduction, then the epilogue.
+//!
+//! The function is `fn(frame, table, count)`. `frame` holds a pointer for each stream; `table` has one row of byte offsets for
+//! each tile. The order of streams is input, weights (in the frame only), output, operands. The frame ends with the address of
+//! the weights that are read next, which are prefetched while this group's are in use. Every sum is one chain of fused
+//! multiply-adds in the order of the reduced dimensions, whatever the tile. So its bits do not depend on how the work was cut.
+
+use super::choose::Feed;
+use super::epilogue::{self, Sums};
+use super::registers::{COUNT, FRAME, INPUT, SPARE, TABLE, TAIL, WEIGHTS};
+use super::sum::SumLoops;
+use crate::asm::{Asm, Cond, Isa, Label, Mask, Mem, R, Rm, V};
+
+/// How far the next tile's input is from this one's.
+const NEXT_TILE: R = R::R14;
+/// Pointer to the weights that come next.
+const NEXT: R = R::R15;
+
+/// Bytes of a cache line.
+pub(crate) const LINE: usize = 64;
+
+/// Which input is brought near while the tile computes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Ahead {
+    /// None: the input is in cache already.
+    None,
+    /// The input that is read this many iterations of the innermost loop later.
+    Rounds(u64),
+    /// The input of the same iteration of the next tile.
+    Tile,
+}
+
+/// The code of one tile.
+pub(crate) struct TileCode<'a> {
+    pub(crate) sums: Sums<'a>,
+    pub(crate) feed: Feed,
+    pub(crate) sum: &'a SumLoops,
+    /// Number of cache lines of the next weights that each iteration of the innermost loop prefetches.
+    pub(crate) next_lines: usize,
+    pub(crate) ahead: Ahead,
+}
+
+/// The memory operand of an entry of the frame or of the table.
+pub(crate) fn slot(base: R, at: usize) -> Mem {
+    Mem::at(base, 8 * at as i32)
+}
+
+impl TileCode<'_> {
+    /// Emits the function; its entry is the assembler's current position.
+    pub(crate) fn emit(&self, asm: &mut Asm) {
+        let n_streams = self.sums.epilogue.n_streams();
+        let n_spare = self.sum.loops.len().max(n_streams - 1);
+        let mut used = SPARE[..n_spare.min(SPARE.len())].to_vec();
+        if self.next_lines > 0 {
+            used.push(NEXT);
+        }
+        if self.ahead == Ahead::Tile {
+            used.push(NEXT_TILE);
+        }
+        each_tile(
+            asm,
+            &self.sums,
+            &used,
+            0,
+            |asm| {
+                if self.next_lines > 0 {
+                    asm.mov_rm(NEXT, slot(FRAME, n_streams + 1));
+                }
+            },
+            |asm| {
+                if self.ahead == Ahead::Tile {
+                    // The table ends with a row more than there are tiles.
+                    asm.mov_rm(NEXT_TILE, slot(TABLE, n_streams));
+                    asm.sub_rm(NEXT_TILE, slot(TABLE, 0));
+                }
+                for at in 0..self.sums.len() {
+                    asm.zero(V(at as u8));
+                }
+                self.sum(asm);
+            },
+        );
+    }
+
+    /// Emits the loops of the reduction.
+    fn sum(&self, asm: &mut Asm) {
+        let mut heads: Vec<Label> = Vec::new();
+        for (level, one) in self.sum.loops.iter().enumerate() {
+            asm.mov_ri(SPARE[level], one.count as i64);
+            if level + 1 == self.sum.loops.len() {
+                asm.align(32);
+            }
+            heads.push(asm.bound());
+        }
+        let ahead = self.ahead(asm);
+        self.steps(asm, &self.sum.body, &ahead);
+        if self.next_lines > 0 {
+            asm.add_ri(NEXT, (LINE * self.next_lines) as i32);
+        }
+        let innermost = self.sum.loops.len().wrapping_sub(1);
+        // How far the loops inside have moved the input already.
+        let mut moved = 0;
+        for (level, one) in self.sum.loops.iter().enumerate().rev() {
+            let step = 4 * (one.input - moved) as i32;
+            if step != 0 {
+                asm.add_ri(INPUT, step);
+            }
+            if level == innermost {
+                self.advance_weights(asm, self.sum.body.len());
+            }
+            asm.dec(SPARE[level]);
+            asm.jcc(Cond::NE, heads[level]);
+            moved = one.input * one.count as i64;
+            if level == innermost && !self.sum.rest.is_empty() {
+                self.steps(asm, &self.sum.rest, &[]);
+                self.advance_weights(asm, self.sum.rest.len());
+            }
+        }
+    }
+
+    fn advance_weights(&self, asm: &mut Asm, steps: usize) {
+        asm.add_ri(WEIGHTS, (steps * self.sums.vectors * asm.isa().bytes()) as i32);
+    }
+
+    /// What an iteration of the innermost loop prefetches: weights, and one line of input for each line that it reads itself.
+    fn ahead(&self, asm: &Asm) -> Vec<Mem> {
+        let weights = (0..self.next_lines).map(|line| Mem::at(NEXT, (LINE * line) as i32));
+        let offsets = self.sums.shape.iter().flat_map(|point| self.sum.body.iter().map(|step| point[0] + step));
+        // Tiles begin at a line as a rule; if not, one line in a stretch is missed.
+        let mut lines: Vec<i64> = offsets.map(|offset| offset.div_euclid(LINE as i64 / 4) * LINE as i64).collect();
+        lines.sort_unstable();
+        lines.dedup();
+        let far = self.sum.loops.last().map_or(0, |inner| 4 * inner.input);
+        let input = lines.into_iter().filter_map(|line| {
+            let disp = line - i64::from(bias(asm.isa()));
+            match self.ahead {
+                Ahead::None => None,
+                Ahead::Rounds(n) => Some(Mem::at(INPUT, i32::try_from(disp + n as i64 * far).ok()?)),
+                Ahead::Tile => Some(Mem::indexed(INPUT, NEXT_TILE, 1, i32::try_from(disp).ok()?)),
+            }
+        });
+        weights.chain(input).collect()
+    }
+
+    /// Emits reduction steps without a loop, with inputs at these offsets, and the prefetches between them.
+    fn steps(&self, asm: &mut Asm, offsets: &[i64], ahead: &[Mem]) {
+        let mut done = 0;
+        for (step, &offset) in offsets.iter().enumerate() {
+            while done * offsets.len() < ahead.len() * (step + 1) {
+                match ahead[done].base == NEXT {
+                    true => asm.prefetcht1(ahead[done]),
+                    false => asm.prefetcht0(ahead[done]),
+                }
+                done += 1;
+            }
+            match self.feed {
+                Feed::KeepWeights => self.keep_weights(asm, step, offset),
+                Feed::KeepInput => self.keep_input(asm, step, offset),
+                Feed::Embedded => self.embedded(asm, step, offset),
+            }
+        }
+    }
+
+    fn input(&self, asm: &Asm, point: usize, offset: i64) -> Mem {
+        Mem::at(INPUT, (4 * (self.sums.shape[point][0] + offset)) as i32 - bias(asm.isa()))
+    }
+
+    fn weights(&self, asm: &Asm, step: usize, vector: usize) -> Mem {
+        Mem::at(WEIGHTS, ((step * self.sums.vectors + vector) * asm.isa().bytes()) as i32)
+    }
+
+    fn keep_weights(&self, asm: &mut Asm, step: usize, offset: i64) {
+        for vector in 0..self.sums.vectors {
+            let weights = self.weights(asm, step, vector);
+            asm.load(self.sums.extra(vector), weights);
+        }
+        let value = self.sums.extra(self.sums.vectors);
+        for point in 0..self.sums.points() {
+            let input = self.input(asm, point, offset);
+            asm.bcast(value, input);
+            for vector in 0..self.sums.vectors {
+                asm.fma(self.sums.register(point, vector), value, self.sums.extra(vector));
+            }
+        }
+    }
+
+    fn keep_input(&self, asm: &mut Asm, step: usize, offset: i64) {
+        for point in 0..self.sums.points() {
+            let input = self.input(asm, point, offset);
+            asm.bcast(self.sums.extra(point), input);
+        }
+        let value = self.sums.extra(self.sums.points());
+        for vector in 0..self.sums.vectors {
+            let weights = self.weights(asm, step, vector);
+            asm.load(value, weights);
+            for point in 0..self.sums.points() {
+                asm.fma(self.sums.register(point, vector), self.sums.extra(point), value);
+            }
+        }
+    }
+
+    fn embedded(&self, asm: &mut Asm, step: usize, offset: i64) {
+        for vector in 0..self.sums.vectors {
+            let weights = self.weights(asm, step, vector);
+            asm.load(self.sums.extra(vector), weights);
+        }
+        for point in 0..self.sums.points() {
+            let input = self.input(asm, point, offset);
+            for vector in 0..self.sums.vectors {
+                asm.fma(self.sums.register(point, vector), self.sums.extra(vector), Rm::Bcast(input));
+            }
+        }
+    }
+}
+
+/// Emits the function around the sums: `begin` runs once, `sum` runs for each tile with its pointers set, then the epilogue
+/// runs.
+///
+/// The stack has at least `locals` bytes, which the epilogue may overwrite.
+pub(crate) fn each_tile(
+    asm: &mut Asm,
+    sums: &Sums,
+    used: &[R],
+    locals: usize,
+    begin: impl FnOnce(&mut Asm),
+    sum: impl FnOnce(&mut Asm),
+) {
+    let n_streams = sums.epilogue.n_streams();
+    let locals = locals.max(sums.locals(asm.isa()));
+    let begin = |asm: &mut Asm| {
+        if let (Some(lanes), Isa::Avx512) = (sums.tail, asm.isa()) {
+            asm.set_tail(Mask::K(TAIL), lanes, R::RAX);
+        }
+        begin(asm);
+    };
+    each_row(asm, n_streams, used, locals, begin, |asm| {
+        asm.add_ri(INPUT, bias(asm.isa()));
+        asm.mark("sum");
+        sum(asm);
+        asm.mark("epilogue");
+        pointers(asm, n_streams);
+        epilogue::emit(sums, asm);
+    });
+}
+
+/// Emits the function around a body that runs for each row of the table, with the pointers of input and weights set.
+pub(crate) fn each_row(
+    asm: &mut Asm,
+    n_streams: usize,
+    used: &[R],
+    locals: usize,
+    begin: impl FnOnce(&mut Asm),
+    row: impl FnOnce(&mut Asm),
+) {
+    let frame = asm.enter(used, locals);
+    begin(asm);
+    asm.align(32);
+    let next = asm.bound();
+    asm.mov_rm(INPUT, slot(FRAME, 0));
+    asm.add_rm(INPUT, slot(TABLE, 0));
+    asm.mov_rm(WEIGHTS, slot(FRAME, 1));
+    row(asm);
+    asm.add_ri(TABLE, 8 * n_streams as i32);
+    asm.dec(COUNT);
+    asm.jcc(Cond::NE, next);
+    asm.leave(&frame);
+}
+
+/// Sets the pointers of output and operands. The output is stream 2 of the frame and stream 1 of the table.
+pub(crate) fn pointers(asm: &mut Asm, n_streams: usize) {
+    for stream in 1..n_streams {
+        let pointer = SPARE[stream - 1];
+        asm.mov_rm(pointer, slot(FRAME, stream + 1));
+        asm.add_rm(pointer, slot(TABLE, stream));
+    }
+}
+
+/// The bias of the input's pointer, which makes short displacements reach twice as far.
+pub(crate) fn bias(isa: Isa) -> i32 {
+    match isa {
+        Isa::Avx2 => 128,
+        Isa::Avx512 => 512,
+    }
+}

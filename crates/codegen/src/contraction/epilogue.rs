@@ -1,0 +1,508 @@
+//! Epilogues: element-wise operators on the sums of a tile before they are stored.
+//!
+//! The body runs on each vector of sums, in the registers that the sums leave. If it needs more, the sums are spilled to the
+//! stack and it runs with all registers. If these do not suffice either, the kernel does not exist.
+
+use super::points::Shape;
+use super::registers::{SPARE, TAIL};
+use crate::asm::{Asm, Isa, K, Mask, Mem, Op, R, Rm, Round, V};
+use crate::machine::{machine_op, predicates};
+use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
+
+/// How the columns of a stream map to lanes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Lanes {
+    /// Contiguous.
+    Vector,
+    /// One element for all lanes.
+    Splat,
+}
+
+/// A stream of the epilogue: the output or an operand.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Stream {
+    pub(crate) lanes: Lanes,
+    /// Step from one column vector of a tile to the next, in elements.
+    pub(crate) vector: i64,
+}
+
+/// A body and its streams.
+pub(crate) struct Epilogue<'a> {
+    pub(crate) body: &'a Body,
+    pub(crate) result: Val,
+    pub(crate) streams: &'a [Stream],
+}
+
+impl Epilogue<'_> {
+    /// Number of columns in a tile's row of the table: one for the input and one for each stream.
+    pub(crate) fn n_streams(&self) -> usize {
+        1 + self.streams.len()
+    }
+
+    /// Whether code exists for it, for whole vectors and for partial ones.
+    pub(crate) fn possible(&self, isa: Isa) -> bool {
+        let fits = |masked| self.fits(isa.regs(), isa, false, masked);
+        self.streams.len() <= SPARE.len() && fits(false) && fits(true)
+    }
+
+    /// Whether the body fits into `n_free` registers beside the sums. In a `masked` vector, operands that could stay in memory
+    /// need registers.
+    fn fits(&self, n_free: usize, isa: Isa, in_register: bool, masked: bool) -> bool {
+        // Walked without emitting: that there is a mask counts, not which.
+        let mask_registers = usize::from(masked && isa == Isa::Avx2);
+        let Some(n_free) = n_free.checked_sub(mask_registers) else { return false };
+        let free = (0..n_free).map(|at| V(at as u8)).collect();
+        let sum = if in_register { Place::Register(V(u8::MAX)) } else { Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))) };
+        let mut trial = Evaluation::new(self, isa, free, sum, masked.then_some(Mask::K(TAIL)));
+        trial.run(&mut None).is_some()
+    }
+}
+
+/// A tile with its sums in the first registers.
+#[derive(Clone, Copy)]
+pub(crate) struct Sums<'a> {
+    pub(crate) shape: &'a Shape,
+    pub(crate) vectors: usize,
+    /// Number of columns of the last vector, if it is partial.
+    pub(crate) tail: Option<usize>,
+    /// Number of registers for it, if limited.
+    pub(crate) limit: Option<usize>,
+    pub(crate) epilogue: &'a Epilogue<'a>,
+}
+
+impl Sums<'_> {
+    pub(crate) fn points(&self) -> usize {
+        self.shape.len()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.points() * self.vectors
+    }
+
+    /// The register of the sum of a point and a vector of columns.
+    pub(crate) fn register(&self, point: usize, vector: usize) -> V {
+        V((point * self.vectors + vector) as u8)
+    }
+
+    /// A register after those of the sums.
+    pub(crate) fn extra(&self, at: usize) -> V {
+        V((self.len() + at) as u8)
+    }
+
+    /// Whether the sums must be spilled.
+    pub(crate) fn spill(&self, isa: Isa) -> bool {
+        let masked: &[bool] = match (self.tail, self.vectors) {
+            (None, _) => &[false],
+            (Some(_), 1) => &[true],
+            (Some(_), _) => &[false, true],
+        };
+        !masked.iter().all(|&masked| self.epilogue.fits(self.registers(isa) - self.len(), isa, true, masked))
+    }
+
+    fn registers(&self, isa: Isa) -> usize {
+        self.limit.unwrap_or(isa.regs())
+    }
+
+    /// Number of bytes of stack that the epilogue needs.
+    pub(crate) fn locals(&self, isa: Isa) -> usize {
+        if self.spill(isa) { self.len() * isa.bytes() } else { 0 }
+    }
+}
+
+/// The error if trial and emission ever differ, so that nothing is omitted silently.
+const WHAT: &str = "the epilogue";
+
+/// Emits the body and the stores of a whole tile.
+pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
+    let isa = asm.isa();
+    let n_sums = tile.len();
+    let spilled = tile.spill(isa);
+    let mut free: Vec<V> = (if spilled { 0 } else { n_sums }..tile.registers(isa)).map(|at| V(at as u8)).collect();
+    let scratch = |point: usize, vector: usize| Mem::at(R::RSP, ((point * tile.vectors + vector) * isa.bytes()) as i32);
+    if spilled {
+        for point in 0..tile.points() {
+            for vector in 0..tile.vectors {
+                asm.store(scratch(point, vector), tile.register(point, vector));
+            }
+        }
+    }
+    for vector in 0..tile.vectors {
+        let tail = tile.tail.filter(|_| vector + 1 == tile.vectors);
+        let mask = match (tail, isa) {
+            (None, _) => None,
+            (Some(_), Isa::Avx512) => Some(Mask::K(TAIL)),
+            (Some(lanes), Isa::Avx2) => {
+                let Some(register) = free.pop() else { return asm.refuse(WHAT, "no register is left for its mask") };
+                asm.set_tail(Mask::V(register), lanes, R::RAX);
+                Some(Mask::V(register))
+            }
+        };
+        for point in 0..tile.points() {
+            let sum = match spilled {
+                true => Place::Memory(Rm::Mem(scratch(point, vector))),
+                false => Place::Register(tile.register(point, vector)),
+            };
+            let operand = |at: usize| {
+                let stream = &tile.epilogue.streams[at];
+                let element = tile.shape[point][at + 1] + vector as i64 * stream.vector;
+                Mem::at(SPARE[at], (4 * element) as i32)
+            };
+            let memory: Vec<Mem> = (0..tile.epilogue.streams.len()).map(operand).collect();
+            let mut evaluation = Evaluation::new(tile.epilogue, isa, free.clone(), sum, mask);
+            evaluation.memory = memory.clone();
+            let Some(result) = evaluation.run(&mut Some(asm)) else {
+                return asm.refuse(WHAT, "its registers do not suffice, although they did when it was tried");
+            };
+            match mask {
+                Some(mask) => asm.store_tail(memory[0], mask, result),
+                None => asm.store(memory[0], result),
+            }
+        }
+    }
+}
+
+/// Location of a value.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Place {
+    Nowhere,
+    Register(V),
+    /// In memory, as an operand of an instruction.
+    Memory(Rm),
+    /// An operand by number, to be loaded under the mask or broadcast.
+    Operand(usize),
+    /// A Bool, on AVX-512.
+    Mask(K),
+}
+
+/// One run of the body on one vector. Without an assembler it only tests whether the registers suffice.
+struct Evaluation<'a> {
+    epilogue: &'a Epilogue<'a>,
+    isa: Isa,
+    free: Vec<V>,
+    free_masks: Vec<K>,
+    mask: Option<Mask>,
+    /// The scalar type of each value.
+    lanes: Vec<ScalarType>,
+    /// Memory operands of the output and the operands, for this vector.
+    memory: Vec<Mem>,
+    places: Vec<Place>,
+    /// Number of remaining reads of each value.
+    uses: Vec<u32>,
+    sum: Place,
+}
+
+impl<'a> Evaluation<'a> {
+    fn new(epilogue: &'a Epilogue<'a>, isa: Isa, free: Vec<V>, sum: Place, mask: Option<Mask>) -> Evaluation<'a> {
+        let n = epilogue.body.instrs.len();
+        let mut uses = vec![0u32; n];
+        if let Some(result) = uses.get_mut(epilogue.result.0 as usize) {
+            *result = 1;
+        }
+        for (at, instr) in epilogue.body.instrs.iter().enumerate().rev() {
+            if uses[at] > 0 {
+                instr.operands().for_each(|val| uses[val.0 as usize] += 1);
+            }
+        }
+        let memory = vec![Mem::at(R::RSP, 0); epilogue.streams.len()];
+        let lanes = epilogue.body.lanes(&vec![ScalarType::F32; 1 + epilogue.streams.len()]);
+        // The first opmask means none, the second is the tail's.
+        let free_masks = (2..8).rev().map(K).collect();
+        Evaluation { epilogue, isa, free, free_masks, mask, lanes, memory, places: vec![Place::Nowhere; n], uses, sum }
+    }
+
+    /// The register of the result; `None` if registers run out, or if the machine lacks an instruction.
+    fn run(&mut self, asm: &mut Option<&mut Asm>) -> Option<V> {
+        for (at, &instr) in self.epilogue.body.instrs.iter().enumerate() {
+            if self.uses[at] > 0 {
+                self.places[at] = self.instr(asm, instr)?;
+            }
+        }
+        self.register(asm, self.epilogue.result)
+    }
+
+    fn instr(&mut self, asm: &mut Option<&mut Asm>, instr: Instr) -> Option<Place> {
+        Some(match instr {
+            Instr::Read(0) => self.sum,
+            Instr::Read(operand) if usize::from(operand) < self.epilogue.streams.len() => Place::Operand(operand.into()),
+            Instr::Const(bits, _) => match asm {
+                Some(asm) => Place::Memory(asm.splat_bits_rm(bits as u32)),
+                // As the assembler has it.
+                None if self.isa == Isa::Avx512 => Place::Memory(Rm::Bcast(Mem::at(R::RSP, 0))),
+                None => Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))),
+            },
+            Instr::Unary(op, a) if self.lane(a) == ScalarType::Bool => self.un_bool(asm, op, a)?,
+            Instr::Unary(op, a) => Place::Register(self.un(asm, op, a)?),
+            Instr::Binary(op, a, b) if self.is_mask(a) => self.bin_mask(asm, op, a, b)?,
+            Instr::Binary(op, a, b) => Place::Register(self.bin(asm, op, a, b)?),
+            Instr::Fma(a, b, c) => Place::Register(self.fma(asm, a, b, c)?),
+            Instr::Cmp(cmp, a, b) => self.cmp(asm, cmp, a, b)?,
+            Instr::Select(condition, a, b) => Place::Register(self.select(asm, condition, a, b)?),
+            Instr::Read(_) | Instr::ReadHalf(..) | Instr::Gather(..) | Instr::Reduced(_) | Instr::Count => return None,
+        })
+    }
+
+    fn lane(&self, val: Val) -> ScalarType {
+        self.lanes[val.0 as usize]
+    }
+
+    /// Whether a value is a Bool in an opmask.
+    fn is_mask(&self, val: Val) -> bool {
+        matches!(self.places[val.0 as usize], Place::Mask(_))
+    }
+
+    fn un(&mut self, asm: &mut Option<&mut Asm>, op: UnaryOp, a: Val) -> Option<V> {
+        let round = |round: Round| move |asm: &mut Asm, dst: V, src: V| asm.round(round, dst, src);
+        match (op, self.lane(a)) {
+            (UnaryOp::Neg, ScalarType::F32) => self.bits(asm, Op::Xor, 0x8000_0000, a),
+            (UnaryOp::Abs, ScalarType::F32) => self.bits(asm, Op::And, 0x7fff_ffff, a),
+            (UnaryOp::Sqrt, _) => self.map(asm, a, |asm, dst, src| asm.sqrt(dst, src)),
+            (UnaryOp::Floor, _) => self.map(asm, a, round(Round::Down)),
+            (UnaryOp::Ceil, _) => self.map(asm, a, round(Round::Up)),
+            (UnaryOp::Trunc, _) => self.map(asm, a, round(Round::Trunc)),
+            (UnaryOp::RoundEven, _) => self.map(asm, a, round(Round::Nearest)),
+            (UnaryOp::TruncToInt, _) => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_trunc(dst, src)),
+            (UnaryOp::NearestToInt, _) => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_nearest(dst, src)),
+            (UnaryOp::ToFloat, _) => self.map(asm, a, |asm, dst, src| asm.cvt_i2f(dst, src)),
+            (UnaryOp::Bits | UnaryOp::FromBits, _) => self.map(asm, a, |asm, dst, src| {
+                if dst != src {
+                    asm.mov(dst, src);
+                }
+            }),
+            _ => None,
+        }
+    }
+
+    /// Negates a Bool, or converts it to a number.
+    fn un_bool(&mut self, asm: &mut Option<&mut Asm>, op: UnaryOp, a: Val) -> Option<Place> {
+        let one = match op {
+            UnaryOp::Not => !0,
+            UnaryOp::BoolToFloat => 1f32.to_bits(),
+            UnaryOp::BoolToInt => 1,
+            _ => return None,
+        };
+        let Place::Mask(mask) = self.places[a.0 as usize] else {
+            let op = if op == UnaryOp::Not { Op::Xor } else { Op::And };
+            return self.bits(asm, op, one, a).map(Place::Register);
+        };
+        self.release(a);
+        if op == UnaryOp::Not {
+            let to = self.free_masks.pop()?;
+            if let Some(asm) = asm {
+                asm.mask_not(Mask::K(to), Mask::K(mask));
+            }
+            return Some(Place::Mask(to));
+        }
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            let one = asm.splat_bits_rm(one);
+            asm.zero(dst);
+            asm.select(Mask::K(mask), dst, one, dst);
+        }
+        Some(Place::Register(dst))
+    }
+
+    fn bin_mask(&mut self, asm: &mut Option<&mut Asm>, op: BinaryOp, a: Val, b: Val) -> Option<Place> {
+        let (Place::Mask(left), Place::Mask(right)) = (self.places[a.0 as usize], self.places[b.0 as usize]) else { return None };
+        self.release(a);
+        self.release(b);
+        let to = self.free_masks.pop()?;
+        let (to_mask, left, right) = (Mask::K(to), Mask::K(left), Mask::K(right));
+        match (op, asm) {
+            (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, None) => {}
+            (BinaryOp::And, Some(asm)) => asm.mask_and(to_mask, left, right),
+            (BinaryOp::Or, Some(asm)) => asm.mask_or(to_mask, left, right),
+            (BinaryOp::Xor, Some(asm)) => asm.mask_xor(to_mask, left, right),
+            _ => return None,
+        }
+        Some(Place::Mask(to))
+    }
+
+    fn cmp(&mut self, asm: &mut Option<&mut Asm>, cmp: Cmp, a: Val, b: Val) -> Option<Place> {
+        let left = self.register(asm, a)?;
+        let right = match self.lane(a) {
+            ScalarType::F32 => self.operand(asm, b)?,
+            ScalarType::I32 => self.register(asm, b).map(Rm::Reg)?,
+            _ => return None,
+        };
+        self.release(a);
+        self.release(b);
+        let (place, mask) = match self.isa {
+            Isa::Avx512 => self.free_masks.pop().map(|k| (Place::Mask(k), Mask::K(k)))?,
+            Isa::Avx2 => self.take().map(|v| (Place::Register(v), Mask::V(v)))?,
+        };
+        let (float, int) = predicates(cmp);
+        match (asm, self.lane(a)) {
+            (Some(asm), ScalarType::I32) => asm.cmp_i(int, mask, left, right),
+            (Some(asm), _) => asm.cmp(float, mask, left, right),
+            (None, _) => {}
+        }
+        Some(place)
+    }
+
+    fn select(&mut self, asm: &mut Option<&mut Asm>, condition: Val, a: Val, b: Val) -> Option<V> {
+        let mask = match self.places[condition.0 as usize] {
+            Place::Mask(k) => Mask::K(k),
+            // Lanes choose on AVX2 only.
+            _ if self.isa == Isa::Avx512 => return None,
+            _ => Mask::V(self.register(asm, condition)?),
+        };
+        if self.is_mask(a) || self.is_mask(b) {
+            return None;
+        }
+        let other = self.register(asm, b)?;
+        let then = self.operand(asm, a)?;
+        [condition, a, b].into_iter().for_each(|val| self.release(val));
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            asm.select(mask, dst, then, other);
+        }
+        Some(dst)
+    }
+
+    /// `op` with a constant.
+    fn bits(&mut self, asm: &mut Option<&mut Asm>, op: Op, bits: u32, a: Val) -> Option<V> {
+        self.map(asm, a, move |asm, dst, src| {
+            let constant = asm.splat_bits_rm(bits);
+            asm.op3(op, dst, src, constant);
+        })
+    }
+
+    fn map(&mut self, asm: &mut Option<&mut Asm>, a: Val, f: impl Fn(&mut Asm, V, V)) -> Option<V> {
+        let src = self.register(asm, a)?;
+        self.release(a);
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            f(asm, dst, src);
+        }
+        Some(dst)
+    }
+
+    fn bin(&mut self, asm: &mut Option<&mut Asm>, op: BinaryOp, a: Val, b: Val) -> Option<V> {
+        let scales = op == BinaryOp::Scale && self.isa == Isa::Avx512;
+        let op = machine_op(op, self.lane(a));
+        if op.is_none() && !scales {
+            return None;
+        }
+        let commutes = op.is_some_and(|(_, commutes)| commutes);
+        let (a, b) = if commutes && !self.in_register(a) && self.in_register(b) { (b, a) } else { (a, b) };
+        let left = self.register(asm, a)?;
+        let right = self.operand(asm, b)?;
+        self.release(a);
+        self.release(b);
+        let dst = self.take()?;
+        if let Some(asm) = asm {
+            match op {
+                Some((op, _)) => asm.op3(op, dst, left, right),
+                None => asm.scalef(dst, left, right),
+            }
+        }
+        Some(dst)
+    }
+
+    /// `a·b + c`: the result replaces an operand without further reads, otherwise a copy of `c`.
+    fn fma(&mut self, asm: &mut Option<&mut Asm>, a: Val, b: Val, c: Val) -> Option<V> {
+        // Of two factors the one in a register comes first, so that the other may stay in memory.
+        let (a, b) = if self.in_register(a) { (a, b) } else { (b, a) };
+        let left = self.register(asm, a)?;
+        if self.in_register(c) && self.last_use(c, [a, b]) {
+            let sum = self.register(asm, c)?;
+            let right = self.operand(asm, b)?;
+            self.uses[c.0 as usize] = 0;
+            self.release(a);
+            self.release(b);
+            if let Some(asm) = asm {
+                asm.fma(sum, left, right);
+            }
+            return Some(sum);
+        }
+        if self.last_use(a, [b, c]) {
+            let right = self.register(asm, b)?;
+            let sum = self.operand(asm, c)?;
+            self.uses[a.0 as usize] = 0;
+            self.release(b);
+            self.release(c);
+            if let Some(asm) = asm {
+                asm.fma213(left, right, sum);
+            }
+            return Some(left);
+        }
+        let right = self.operand(asm, b)?;
+        let sum = self.register(asm, c)?;
+        let dst = self.take()?;
+        self.release(a);
+        self.release(b);
+        self.release(c);
+        if let Some(asm) = asm {
+            asm.mov(dst, sum);
+            asm.fma(dst, left, right);
+        }
+        Some(dst)
+    }
+
+    /// Whether this is the last read of a value, and none of `others` is the same value.
+    fn last_use(&self, val: Val, others: [Val; 2]) -> bool {
+        self.uses[val.0 as usize] == 1 && !others.contains(&val)
+    }
+
+    fn in_register(&self, val: Val) -> bool {
+        matches!(self.places[val.0 as usize], Place::Register(_))
+    }
+
+    /// Loads a value into a register.
+    fn register(&mut self, asm: &mut Option<&mut Asm>, val: Val) -> Option<V> {
+        let at = val.0 as usize;
+        let place = self.places[at];
+        match place {
+            Place::Register(register) => return Some(register),
+            Place::Mask(_) | Place::Nowhere => return None,
+            Place::Memory(_) | Place::Operand(_) => {}
+        }
+        let register = self.take()?;
+        self.places[at] = Place::Register(register);
+        if let Some(asm) = asm {
+            match place {
+                Place::Memory(Rm::Mem(mem)) => asm.load(register, mem),
+                Place::Memory(Rm::Bcast(mem)) => asm.bcast(register, mem),
+                Place::Memory(Rm::Reg(from)) => asm.mov(register, from),
+                Place::Operand(operand) => match (self.epilogue.streams[operand].lanes, self.mask) {
+                    (Lanes::Splat, _) => asm.bcast(register, self.memory[operand]),
+                    (Lanes::Vector, Some(mask)) => asm.load_tail(register, mask, self.memory[operand]),
+                    (Lanes::Vector, None) => asm.load(register, self.memory[operand]),
+                },
+                Place::Nowhere | Place::Register(_) | Place::Mask(_) => {}
+            }
+        }
+        Some(register)
+    }
+
+    /// A value as the last operand of an instruction: in memory where that is allowed.
+    fn operand(&mut self, asm: &mut Option<&mut Asm>, val: Val) -> Option<Rm> {
+        let at = val.0 as usize;
+        match (self.places[at], self.mask) {
+            (Place::Memory(rm), _) if self.uses[at] == 1 || matches!(rm, Rm::Bcast(_)) => Some(rm),
+            (Place::Operand(operand), None) if self.uses[at] == 1 && self.lanes(operand) == Lanes::Vector => {
+                Some(Rm::Mem(self.memory[operand]))
+            }
+            _ => self.register(asm, val).map(Rm::Reg),
+        }
+    }
+
+    fn lanes(&self, operand: usize) -> Lanes {
+        self.epilogue.streams[operand].lanes
+    }
+
+    fn take(&mut self) -> Option<V> {
+        self.free.pop()
+    }
+
+    /// Counts one read of a value; frees its register after the last.
+    fn release(&mut self, val: Val) {
+        let at = val.0 as usize;
+        self.uses[at] = self.uses[at].saturating_sub(1);
+        match self.places[at] {
+            Place::Register(register) if self.uses[at] == 0 && !self.free.contains(&register) => self.free.push(register),
+            Place::Mask(mask) if self.uses[at] == 0 && !self.free_masks.contains(&mask) => self.free_masks.push(mask),
+            _ => {}
+        }
+    }
+}

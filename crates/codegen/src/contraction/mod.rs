@@ -1,0 +1,483 @@
+//! Contractions: the code of a [`Contraction`], its packed weights, and the order of its work.
+//!
+//! Tiles of points × column vectors keep their sums in registers over the whole reduction (`emit`). A model of the machine
+//! chooses the tile (`choose`). Points are cut into tiles with a table of their start offsets (`points`), and the epilogue runs
+//! on the registers (`epilogue`). Other methods: `depthwise` for windows of single channels, `rows` for few points times rows,
+//! `winograd` for small windows. [`Compiled`] is any of them. Its calls are words (`encode`) that `relayc_runtime::contraction`
+//! reads, in memory and in artifacts.
+//!
+//! Promises: the bits of any output are the chain of fused multiply-adds in the order of the reduced dimensions. So neither
+//! tiles nor threads nor the vector length change them. `rows` and `winograd` have their own order of summation, which depends
+//! on the machine but not on the number of threads. Kernels access only elements that their views name. Absent: who runs the
+//! pieces, and buffer placement.
+
+mod choose;
+mod code;
+mod compiled;
+pub mod depthwise;
+mod emit;
+pub mod encode;
+mod epilogue;
+mod pack;
+mod points;
+mod reason;
+mod registers;
+mod rows;
+mod schedule;
+mod sum;
+pub mod winograd;
+
+pub(crate) use choose::Choice;
+pub use compiled::Compiled;
+pub(crate) use pack::Packing;
+pub use pack::Source;
+pub(crate) use points::Cut;
+#[cfg(test)]
+use rows::compile as compile_rows;
+pub(crate) use schedule::Work;
+
+use crate::asm::{Asm, Isa};
+use choose::CostedChoice;
+use emit::{Ahead, LINE, TileCode};
+use epilogue::{Epilogue, Lanes, Stream, Sums};
+use pack::Packer;
+use points::{PointDim, Tiles};
+use registers::SPARE;
+use relayc_ir::kernel::{Columns, Contraction, ContractionDim, Operand, Target};
+use sum::SumLoops;
+
+/// A contraction with its code.
+#[derive(Clone, Debug)]
+pub(crate) struct ContractionCode {
+    pub(crate) packing: Packing,
+    /// Present only if every run packs the weights.
+    packer: Option<Packer>,
+    pub(crate) work: Work,
+    tiles: Tiles,
+    /// Code entries of each shape: for whole groups of columns, and for the last one.
+    entries: Vec<[usize; 2]>,
+    input: Place,
+    /// The output, then the operands.
+    streams: Vec<Place>,
+    /// Location of the weights if they are read unpacked.
+    weights: Option<Place>,
+    /// Step from one part to the next in the packed weights, in bytes.
+    weight_part: i64,
+    bands_at_once: usize,
+    /// Bytes of the next weights that a tile of each shape prefetches.
+    next_bytes: Vec<i64>,
+    flops: u64,
+    /// The tile, if there was a choice.
+    tile: Option<Choice>,
+    /// The candidate tiles; empty if the caller chose.
+    weighed: Vec<CostedChoice>,
+}
+
+/// Start of a stream: an argument and a byte offset.
+#[derive(Clone, Debug)]
+struct Place {
+    arg: usize,
+    offset: i64,
+    part: i64,
+    /// Offset of each group of columns.
+    groups: Vec<i64>,
+}
+
+/// Emits the code of a contraction. `None` without a reason: the plan then takes another kernel.
+pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
+    compile_with(contract, target, asm, None)
+}
+
+/// Like [`compile`], with a tile of the caller's choice.
+pub(crate) fn compile_with(
+    contract: &Contraction,
+    target: &Target,
+    asm: &mut Asm,
+    forced: Option<Choice>,
+) -> Option<ContractionCode> {
+    let narrowed = narrow(contract, asm.isa().lanes());
+    let contract = narrowed.as_ref().unwrap_or(contract);
+    let plan = Plan::of(contract, target, asm.isa())?;
+    let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
+    let mut weighed = if forced.is_some() { vec![] } else { choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target) };
+    let mut choice = forced.unwrap_or_else(|| choose::best(&weighed));
+    let mut streams = plan.streams(choice.vectors);
+    if streams.is_none() {
+        // Vectors do not lie evenly: one at a time.
+        weighed = choose::weigh(&plan.dims, 1, sum, &plan.target);
+        choice = choose::best(&weighed);
+        streams = plan.streams(1);
+    }
+    let streams = streams?;
+    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
+    let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
+    let packing = packing(contract, plan.target.lanes, choice.vectors);
+    let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
+    weighed.iter_mut().for_each(|one| one.cycles = with_weights(contract, one.cycles, &plan.target));
+    Some(ContractionCode { tile: Some(choice), weighed, ..plan.finish(packing, tiles, entries) })
+}
+
+/// The modelled cycles of a contraction, which `winograd` and the plan compare.
+pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Option<f64> {
+    let dims = points::merge(point_dims(contract)?);
+    let n_vectors = contract.columns.div_ceil(target.lanes as u64);
+    let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), target);
+    let choice = choose::choose(&dims, n_vectors, sum, target);
+    let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
+    Some(with_weights(contract, arithmetic, target))
+}
+
+/// The cycles of all parts, given those of one part's tiles. Weights beyond the second-level cache are streamed meanwhile.
+fn with_weights(contract: &Contraction, arithmetic: f64, target: &Target) -> f64 {
+    let steps: u64 = contract.sum.iter().map(|dim| dim.extent).product();
+    let weights = 4 * steps * contract.columns;
+    let far = if weights > target.l2 as u64 / 2 { weights } else { 0 };
+    contract.groups as f64 * choose::beside(arithmetic, far)
+}
+
+/// Splits a contraction into parts of fewer columns, so that the columns of each vector are contiguous in every view.
+///
+/// The result is slower, because vectors are not full, but code exists for it. `None` if the contraction needs no split, or if
+/// splitting does not help.
+fn narrow(contract: &Contraction, lanes: usize) -> Option<Contraction> {
+    let columns = contract.columns;
+    let views = || [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+    let views: Vec<Columns> = views().map(|view| normal(view, columns)).collect();
+    let whole = |view: &Columns| {
+        let blocks = view.block >= columns || view.block.is_multiple_of(lanes as u64);
+        blocks && (view.inner == 1 || view.inner == 0 && *view != views[0])
+    };
+    if views.iter().all(whole) || contract.groups != 1 {
+        return None;
+    }
+    let all = [contract.weight_columns].into_iter().map(|view| normal(view, columns)).chain(views.iter().copied());
+    let strided = |view: &Columns| view.inner.unsigned_abs() > 1;
+    let block = match views.iter().any(strided) || views[0].inner == 0 {
+        true => 1,
+        false => all.clone().map(|view| view.block).min()?,
+    };
+    // From one part to the next, which has to be the same everywhere.
+    let step = |view: Columns| {
+        let at = |part: u64| view.offset(part * block);
+        (1..columns / block).all(|part| at(part) - at(part - 1) == at(1) - at(0)).then(|| at(1))
+    };
+    if !columns.is_multiple_of(block) || columns == block {
+        return None;
+    }
+    let steps: Vec<i64> = all.map(step).collect::<Option<_>>()?;
+    let within = |view: Columns| Columns { block, outer: 0, inner: normal(view, columns).inner };
+    let operands = contract.operands.iter().zip(&steps[2..]);
+    Some(Contraction {
+        groups: columns / block,
+        group_steps: [0, steps[0], steps[1]],
+        columns: block,
+        weight_columns: within(contract.weight_columns),
+        out_columns: within(contract.out_columns),
+        operands: operands.map(|(one, step)| Operand { group: *step, columns: within(one.columns), ..one.clone() }).collect(),
+        ..contract.clone()
+    })
+}
+
+/// The inputs for cutting a contraction into tiles.
+struct Plan<'a> {
+    contract: &'a Contraction,
+    /// Locations of the columns of the output and the operands.
+    views: Vec<Columns>,
+    dims: Vec<PointDim>,
+    n_vectors: u64,
+    target: Target,
+}
+
+/// Code entries of each shape, for whole groups of columns and for the last one, and the bytes of the next weights that its
+/// tiles prefetch.
+struct Entries {
+    entries: Vec<[usize; 2]>,
+    next_bytes: Vec<i64>,
+}
+
+impl<'a> Plan<'a> {
+    fn of(contract: &'a Contraction, target: &Target, isa: Isa) -> Option<Plan<'a>> {
+        let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
+        if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
+            return None;
+        }
+        let views = [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+        Some(Plan {
+            contract,
+            views: views.map(|view| normal(view, contract.columns)).collect(),
+            dims: points::merge(point_dims(contract)?),
+            n_vectors: contract.columns.div_ceil(isa.lanes() as u64),
+            target: Target { lanes: isa.lanes(), registers: isa.regs(), ..*target },
+        })
+    }
+
+    /// The streams of the epilogue; `None` if no code exists for them.
+    fn streams(&self, vectors: usize) -> Option<Vec<Stream>> {
+        let streams = streams(&self.views, vectors, self.n_vectors, self.target.lanes)?;
+        (streams[0].lanes == Lanes::Vector).then_some(streams)
+    }
+
+    fn tiles(&self, epilogue: &Epilogue, cut: Cut, isa: Isa) -> Option<Tiles> {
+        epilogue.possible(isa).then_some(())?;
+        points::cut(&self.dims, epilogue.n_streams(), cut)
+    }
+
+    fn finish(&self, packing: Packing, tiles: Tiles, entries: Entries) -> ContractionCode {
+        let contract = self.contract;
+        let work = work(contract, &tiles, &packing);
+        ContractionCode {
+            weights: None,
+            weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
+            bands_at_once: work.bands_at_once(self.target.l2),
+            flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * packing.steps(),
+            input: Place {
+                arg: contract.input.0,
+                offset: 4 * contract.input.1,
+                part: 4 * contract.group_steps[0],
+                groups: vec![0; work.groups.len()],
+            },
+            streams: places(contract, &self.views, &packing),
+            packer: None,
+            packing,
+            work,
+            tiles,
+            entries: entries.entries,
+            next_bytes: entries.next_bytes,
+            tile: None,
+            weighed: Vec::new(),
+        }
+    }
+}
+
+/// Half the elements that a byte displacement can span, because a displacement is a sum of two: a point's, and a vector's or a
+/// reduction step's.
+const NEAR: u64 = 1 << 28;
+
+/// Whether all points of a part are near each other in each stream, and all reduction steps in the input.
+///
+/// Then every offset inside a tile fits a displacement, whatever the cut. Parts that span a GiB or more therefore have no code
+/// here.
+fn in_range(contract: &Contraction) -> bool {
+    let far = |extent: u64, step: i64| i128::from(extent) * i128::from(step).abs();
+    let points = contract.points.iter().map(|dim| far(dim.extent, dim.input).max(far(dim.extent, dim.other))).sum::<i128>();
+    let sum = contract.sum.iter().map(|dim| far(dim.extent, dim.input)).sum::<i128>();
+    let operands = contract
+        .operands
+        .iter()
+        .map(|operand| contract.points.iter().zip(&operand.points).map(|(dim, step)| far(dim.extent, *step)).sum::<i128>());
+    points.max(sum).max(operands.max().unwrap_or(0)) < i128::from(NEAR)
+}
+
+/// The dimensions of the points with all their streams.
+fn point_dims(contract: &Contraction) -> Option<Vec<PointDim>> {
+    let dim = |(at, dim): (usize, &ContractionDim)| {
+        let own = [Some(dim.input), Some(dim.other)];
+        let operands = contract.operands.iter().map(|operand: &Operand| operand.points.get(at).copied());
+        Some(PointDim { extent: dim.extent, steps: own.into_iter().chain(operands).collect::<Option<_>>()? })
+    };
+    contract.points.iter().enumerate().map(dim).collect()
+}
+
+/// Normalizes blocks: blocks of one column, and contiguous blocks, become one block. A single column may have any stride.
+fn normal(view: Columns, columns: u64) -> Columns {
+    match view {
+        _ if columns == 1 => Columns { block: 1, outer: 0, inner: 1 },
+        Columns { block, inner, .. } if block >= columns => Columns { block: columns, outer: 0, inner },
+        Columns { block: 1, outer, .. } => Columns { block: columns, outer: 0, inner: outer },
+        Columns { block, outer, inner } if inner.checked_mul(block as i64) == Some(outer) => {
+            Columns { block: columns, outer: 0, inner }
+        }
+        view => view,
+    }
+}
+
+/// The streams of tiles of `vectors` column vectors.
+///
+/// `None` if the columns of a vector are not contiguous, groups differ, or the vectors of a group are too far apart.
+fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> Option<Vec<Stream>> {
+    let stream = |view: &Columns| {
+        let whole = view.block >= n_vectors * lanes as u64 || view.outer == 0 && view.inner == 0;
+        let kind = match view.inner {
+            1 => Lanes::Vector,
+            0 => Lanes::Splat,
+            _ => return None,
+        };
+        let last_block = (view.block > 0).then_some(view.block)?;
+        if !whole && last_block % lanes as u64 != 0 && last_block < (n_vectors - 1) * lanes as u64 + 1 {
+            return None;
+        }
+        let at = |vector: u64| view.offset(vector * lanes as u64);
+        let step = if vectors > 1 { at(1) - at(0) } else { 0 };
+        let groups = 0..n_vectors.div_ceil(vectors as u64);
+        let even = groups.clone().all(|group| {
+            let first = group * vectors as u64;
+            (first..n_vectors.min(first + vectors as u64)).all(|v| at(v) - at(first) == (v - first) as i64 * step)
+        });
+        // How far a tile's vectors reach is part of a displacement.
+        let near = step.checked_mul(vectors as i64)?.unsigned_abs() < NEAR;
+        (even && near).then_some(Stream { lanes: kind, vector: step })
+    };
+    views.iter().map(stream).collect()
+}
+
+fn packing(contract: &Contraction, lanes: usize, vectors: usize) -> Packing {
+    let shared = contract.group_steps[1] == 0;
+    Packing {
+        parts: if shared { 1 } else { contract.groups },
+        part_step: contract.group_steps[1],
+        offset: contract.weight.1,
+        sum: contract.sum.clone(),
+        columns: contract.columns,
+        source_columns: contract.weight_columns,
+        lanes,
+        vectors,
+    }
+}
+
+/// Emits each shape for whole groups of columns, and for the last group if it differs.
+fn code(
+    contract: &Contraction,
+    tiles: &Tiles,
+    epilogue: &Epilogue,
+    packing: &Packing,
+    fresh: f64,
+    target: &Target,
+    asm: &mut Asm,
+) -> Option<Entries> {
+    let variants = variants(packing);
+    let (mut entries, mut next_bytes) = (Vec::new(), Vec::new());
+    for shape in &tiles.shapes {
+        let mut found = [0; 2];
+        let mut next = 0;
+        for (at, &(vectors, tail)) in variants.iter().enumerate() {
+            let feed = choose::feed(shape.len() as u64, vectors as u64, target)?;
+            let per_step = shape.len() * vectors + shape.len() + vectors;
+            let sum = SumLoops::of(&contract.sum, (CODE_INSTRUCTIONS / per_step as u64).clamp(16, 32));
+            if sum.loops.len() > SPARE.len() {
+                return None;
+            }
+            asm.align(64);
+            found[at] = asm.here();
+            asm.mark(format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail)));
+            let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
+            next += (sum.rounds() as usize * next_lines * LINE) as i64;
+            let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
+            let sums = Sums { shape, vectors, tail, limit: None, epilogue };
+            TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
+        }
+        if variants.len() == 1 {
+            found[1] = found[0];
+        }
+        entries.push(found);
+        next_bytes.push(next);
+    }
+    Some(Entries { entries, next_bytes })
+}
+
+/// The variants of a group of columns: whole groups, and the last group if it differs. Each has a number of vectors, and a
+/// number of lanes of its last vector if that is partial.
+fn variants(packing: &Packing) -> Vec<(usize, Option<usize>)> {
+    let groups = packing.n_groups();
+    let tail = Some((packing.columns % packing.lanes as u64) as usize).filter(|&tail| tail > 0);
+    let last = (packing.group_vectors(groups - 1) as usize, tail);
+    let whole = (packing.vectors, None);
+    match () {
+        () if groups == 1 => vec![last],
+        () if last == whole => vec![whole],
+        () => vec![whole, last],
+    }
+}
+
+/// Describes the columns of a tile in words.
+fn columns_of(vectors: usize, tail: Option<usize>) -> String {
+    let plural = if vectors == 1 { "" } else { "s" };
+    let last = tail.map_or(String::new(), |lanes| format!(", {lanes} lanes in the last"));
+    format!("{vectors} vector{plural} of columns{last}")
+}
+
+/// Number of cache lines of the next group's weights that an iteration prefetches, so that all arrive before this group's tiles
+/// are done. With very many tiles, the wait of the first does not count.
+fn next_lines(packing: &Packing, tiles: &Tiles, rounds: u64) -> usize {
+    let n_tiles = tiles.n_tiles as u64;
+    let lines = 4 * packing.part_len() / packing.n_groups() / LINE as u64;
+    let all_rounds = n_tiles * rounds;
+    let worth = n_tiles > 1 && packing.n_groups() > 1 && 2 * lines >= all_rounds;
+    if worth { lines.div_ceil(all_rounds).min(16) as usize } else { 0 }
+}
+
+/// Input that steps of a tile do not share is prefetched. In a long reduction the distance is the iterations that cover the
+/// memory latency; in a short one it is a tile.
+fn ahead(sums: usize, sum: &SumLoops, fresh: f64, target: &Target) -> Ahead {
+    const LATENCY: u64 = 400;
+    let round = (sum.body.len() * sums / target.fmas.max(1)).max(1) as u64;
+    let rounds = LATENCY.div_ceil(round);
+    match () {
+        () if fresh < 0.7 => Ahead::None,
+        () if sum.loops.last().is_some_and(|inner| inner.count >= 4 * rounds) => Ahead::Rounds(rounds),
+        () => Ahead::Tile,
+    }
+}
+
+/// Approximate maximum number of instructions of a body without a loop, so that it stays in the cache of decoded instructions.
+const CODE_INSTRUCTIONS: u64 = 1400;
+
+fn places(contract: &Contraction, views: &[Columns], packing: &Packing) -> Vec<Place> {
+    let group_columns = (packing.lanes * packing.vectors) as u64;
+    let place = |arg: usize, offset: i64, part: i64, view: Columns| Place {
+        arg,
+        offset: 4 * offset,
+        part: 4 * part,
+        groups: (0..packing.n_groups()).map(|group| 4 * view.offset(group * group_columns)).collect(),
+    };
+    let out = place(contract.out.0, contract.out.1, contract.group_steps[2], views[0]);
+    let operands = contract.operands.iter().zip(&views[1..]);
+    [out].into_iter().chain(operands.map(|(one, view)| place(one.arg, one.offset, one.group, *view))).collect()
+}
+
+/// Bytes from the first element of the input to the last, or all bytes read if that is less. Counted twice, because lines come
+/// in pairs.
+fn input_bytes(contract: &Contraction) -> u64 {
+    let reach = |dims: &[ContractionDim]| dims.iter().map(|dim| (dim.extent - 1) * dim.input.unsigned_abs()).sum::<u64>();
+    let reads: u64 = contract.points.iter().chain(&contract.sum).map(|dim| dim.extent).product();
+    4 * (reach(&contract.points) + reach(&contract.sum) + 1).min(2 * reads)
+}
+
+fn work(contract: &Contraction, tiles: &Tiles, packing: &Packing) -> Work {
+    Work {
+        parts: contract.groups,
+        bands: tiles.bands.iter().map(|band| band.points).collect(),
+        groups: (0..packing.n_groups()).map(|group| packing.group_vectors(group)).collect(),
+        band_bytes: input_bytes(contract) / tiles.bands.len() as u64,
+        group_bytes: 4 * packing.part_len() / packing.n_groups(),
+    }
+}
+
+impl ContractionCode {
+    /// Whether it reads packed weights; otherwise it reads them unpacked.
+    pub(crate) fn is_packed(&self) -> bool {
+        self.weights.is_none()
+    }
+
+    /// Multiplications and additions.
+    pub(crate) fn flops(&self) -> u64 {
+        self.flops
+    }
+
+    /// Describes the tiles in words: their sizes and numbers, and their number of vectors.
+    pub(crate) fn describe(&self) -> String {
+        let mut sizes: Vec<(usize, usize)> = Vec::new();
+        for run in self.tiles.bands.iter().flat_map(|band| &band.runs) {
+            let points = self.tiles.shapes[run.shape].len();
+            match sizes.iter_mut().find(|(size, _)| *size == points) {
+                Some((_, count)) => *count += run.end - run.begin,
+                None => sizes.push((points, run.end - run.begin)),
+            }
+        }
+        let sizes: Vec<String> =
+            sizes.iter().map(|(points, count)| format!("{count} of {points}x{}", self.packing.vectors)).collect();
+        sizes.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Exponential, logistic function and powers.
+
+use super::builder::BodyBuilder;
+use super::logarithm::{self, LN_2_LOW};
+use relayc_ir::kernel::{BinaryOp, Cmp, UnaryOp, Val};
+use std::f32::consts::{LN_2, LOG2_E};
+
+/// Coefficients of `e^r` on `|r| ≤ ln 2 / 2`, relative error 2^-28.
+const EXP: [f32; 7] = [1.0, 1.0, 0.499_999_94, 0.166_665_21, 0.041_668_262, 0.008_368_674, 0.001_382_103_9];
+
+/// `e^x` rounds to zero below the one, and to infinity above the other.
+const LOWEST: f32 = -104.0;
+const HIGHEST: f32 = 89.0;
+
+/// `e^x = 2^n·e^r` with `n` the whole number nearest to `x / ln 2`. Clamping keeps `n` small and passes NaN through.
+pub(crate) fn exp(make: &mut BodyBuilder, x: Val) -> Val {
+    let highest = make.f32(HIGHEST);
+    let x = make.bin(BinaryOp::MinSecond, highest, x);
+    exp_below(make, x)
+}
+
+/// [`exp`], if no `x` is above the upper limit.
+fn exp_below(make: &mut BodyBuilder, x: Val) -> Val {
+    let lowest = make.f32(LOWEST);
+    let (high, low) = (make.f32(-LN_2), make.f32(-LN_2_LOW));
+    let x = make.bin(BinaryOp::MaxSecond, lowest, x);
+    let n = make.nearest(x, LOG2_E);
+    let r = make.fma(n.float, high, x);
+    let r = make.fma(n.float, low, r);
+    let power = make.polynomial(r, &EXP);
+    make.scale(power, n)
+}
+
+/// `t/(1+t)` below zero and `1/(1+t)` from zero on, with `t = e^-|x|`. Nothing overflows, and small results keep their
+/// precision.
+pub(crate) fn sigmoid(make: &mut BodyBuilder, x: Val) -> Val {
+    let (zero, one) = (make.f32(0.0), make.f32(1.0));
+    let size = make.abs(x);
+    let minus = make.un(UnaryOp::Neg, size);
+    let t = exp_below(make, minus);
+    let below = make.cmp(Cmp::Lt, x, zero);
+    let above = make.select(below, t, one);
+    let under = make.add(one, t);
+    let quotient = make.div(above, under);
+    // What rounding took from the sum is given back; `1/(1+t)` is about `1 - t/2`, and right at both ends.
+    let (half, sum) = (make.f32(-0.5), make.sub(under, one));
+    let excess = make.sub(sum, t);
+    let share = make.fma(t, half, one);
+    let part = make.mul(excess, share);
+    make.fma(quotient, part, quotient)
+}
+
+/// `2^(y·log₂|x|)`, with logarithm and product in two floats each; then signs and the special cases of C's `pow`.
+pub(crate) fn pow(make: &mut BodyBuilder, x: Val, y: Val) -> Val {
+    let (zero, one) = (make.f32(0.0), make.f32(1.0));
+    let size = make.abs(x);
+    let (high, low) = logarithm::log2_twice(make, size);
+    let exponent = make.mul(y, high);
+    let minus = make.un(UnaryOp::Neg, exponent);
+    let rest = make.fma(y, high, minus);
+    let rest = make.fma(y, low, rest);
+    // ±1 to an infinite power is 1.
+    let is_one = make.cmp(Cmp::Eq, size, one);
+    let exponent = make.select(is_one, zero, exponent);
+    // Where the exponent is out of all bounds, its second half is infinite or NaN.
+    let bound = make.f32(256.0);
+    let exponent_size = make.abs(exponent);
+    let bounded = make.cmp(Cmp::Lt, exponent_size, bound);
+    let rest = make.select(bounded, rest, zero);
+    let rest = make.select(is_one, zero, rest);
+    let (most, least) = (make.f32(160.0), make.f32(-160.0));
+    let exponent = make.bin(BinaryOp::MinSecond, most, exponent);
+    let exponent = make.bin(BinaryOp::MaxSecond, least, exponent);
+    let n = make.nearest(exponent, 1.0);
+    let r = make.sub(exponent, n.float);
+    let r = make.add(r, rest);
+    let ln_2 = make.f32(LN_2);
+    let r = make.mul(r, ln_2);
+    let power = make.polynomial(r, &EXP);
+    let power = make.scale(power, n);
+    signed_power(make, x, y, power)
+}
+
+/// Adds the powers of negative numbers, and `x^0 = 1^y = 1` even for NaN.
+fn signed_power(make: &mut BodyBuilder, x: Val, y: Val, power: Val) -> Val {
+    let (zero, one, half) = (make.f32(0.0), make.f32(1.0), make.f32(0.5));
+    let (infinite, nan, sign_bit) = (make.f32(f32::NEG_INFINITY), make.f32(f32::NAN), make.f32(-0.0));
+    let whole = make.un(UnaryOp::Trunc, y);
+    let is_whole = make.cmp(Cmp::Eq, whole, y);
+    let half_y = make.mul(y, half);
+    let half_whole = make.un(UnaryOp::Trunc, half_y);
+    let half_differs = make.cmp(Cmp::Ne, half_whole, half_y);
+    let odd = make.and(is_whole, half_differs);
+    let sign = make.and(x, sign_bit);
+    let sign = make.select(odd, sign, zero);
+    let power = make.or(power, sign);
+    // A negative number other than -0 and -inf, to a power that is not whole. NaN as the power is not whole either.
+    let (below, above) = (make.cmp(Cmp::Lt, x, zero), make.cmp(Cmp::Gt, x, infinite));
+    let negative = make.and(below, above);
+    let with_nan = make.select(is_whole, power, nan);
+    let power = make.select(negative, with_nan, power);
+    let (x_is_one, y_is_zero) = (make.cmp(Cmp::Eq, x, one), make.cmp(Cmp::Eq, y, zero));
+    let is_one = make.or(x_is_one, y_is_zero);
+    make.select(is_one, one, power)
+}

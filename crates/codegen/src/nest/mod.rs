@@ -1,0 +1,107 @@
+//! Loop nests as machine code.
+//!
+//! [`normalize`] simplifies a nest, and [`shape`] chooses its lanes and loops and states the rules. The result is one function
+//! `extern "sysv64" fn(args: *const *mut u8, begin: usize, end: usize)` that computes the items `begin..end`. The same
+//! instructions compute every point whatever the range, so any split of the items among threads writes the same bytes.
+//!
+//! A vector has a 32-bit lane for each of its points. `legalize::widths` legalizes elements of other widths to such lanes, or
+//! to two registers of half as many 64-bit lanes. Their instructions and accesses are here ([`halves`], [`narrow`]). Absent:
+//! which nests there are (`plan`), who calls them (`jit`'s runner).
+
+mod access;
+mod emit;
+mod frame;
+mod gather;
+mod generate;
+mod half_reduction;
+mod halved;
+mod halves;
+mod narrow;
+mod normalize;
+mod reason;
+mod reduce;
+mod reduction;
+mod shape;
+mod state;
+mod window;
+
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;
+
+use super::asm::{Asm, Isa};
+
+use normalize::NormalizedNest;
+use relayc_ir::kernel::{Instr, Nest, Reason};
+use shape::Shape;
+use state::Gen;
+
+/// A nest's function in an assembler.
+#[derive(Clone, PartialEq, Debug)]
+pub struct NestCode {
+    /// Offset of the function in the code.
+    pub entry: usize,
+    /// The items are `0..n_items`.
+    pub n_items: usize,
+    /// Estimated cost of one item, in nanoseconds on one core.
+    pub item_cost_ns: f64,
+    /// Why it is walked this way.
+    pub reason: Reason,
+}
+
+/// Appends the function of a nest; `None`, with nothing appended, for unsupported element types or extents.
+pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
+    let isa = asm.isa();
+    let halved = halved::halved(nest);
+    let normal = NormalizedNest::new(halved.as_ref().unwrap_or(nest), isa == Isa::Avx512)?;
+    if normal.dims.contains(&0) {
+        let entry = asm.here();
+        asm.ret();
+        return Some(NestCode { entry, n_items: 0, item_cost_ns: 0.0, reason: Reason::only("nothing", "there are no elements") });
+    }
+    // A first pass, whose code is dropped, tells how much stack the function needs, and whether it can be had at all.
+    let mut draft = Asm::new(isa);
+    let frame = Gen::new(&mut draft, &normal).generate(0)?;
+    draft.finish().ok()?;
+    asm.align(64);
+    let entry = asm.here();
+    asm.mark("items of the nest");
+    let mut generator = Gen::new(asm, &normal);
+    generator.generate(frame)?;
+    let n_items = usize::try_from(generator.shape.n_items()).ok()?;
+    let item_cost_ns = cost(&normal, &generator.shape, n_items, isa.lanes());
+    let reason = reason::of(&generator.shape, &normal, item_cost_ns * n_items as f64);
+    Some(NestCode { entry, n_items, item_cost_ns, reason })
+}
+
+/// Cost of an element apart from its neighbouring lane's: in another cache line, or in the same.
+const APART_NS: [f64; 2] = [0.8, 0.3];
+
+/// Estimates the cost of an item: a sixth of a nanosecond for each vector instruction, plus the time to move the bytes. They
+/// come from the second-level cache, or from line to line if lanes are apart.
+fn cost(n: &NormalizedNest, shape: &Shape, n_items: usize, lanes: usize) -> f64 {
+    let points: f64 = n.dims.iter().map(|&dim| dim as f64).product();
+    let reduced = n.reduced_points() as f64;
+    let of_stage = |stage: &normalize::PrimitiveStage| {
+        let times = if stage.each { reduced } else { 1.0 };
+        let count = |counts: fn(&Instr) -> bool| stage.body.instrs.iter().filter(|instr| counts(instr)).count();
+        let moved =
+            4 * (count(|instr| matches!(instr, Instr::Read(_) | Instr::ReadHalf(..) | Instr::Gather(..))) + stage.stores.len());
+        let work = count(|instr| !matches!(instr, Instr::Const(..) | Instr::Reduced(_) | Instr::Count)) + 3 * stage.folds.len();
+        let reads = stage.body.instrs.iter().filter_map(|instr| match *instr {
+            Instr::Read(read) | Instr::ReadHalf(read, _) => Some(usize::from(read)),
+            _ => None,
+        });
+        let accesses = reads.map(|read| (read, 2)).chain(stage.stores.iter().map(|store| (n.n_reads + store.write, 1)));
+        let apart = accesses.map(|(at, near)| {
+            let stride = shape.lane_stride(&n.accesses[at], stage.each).unsigned_abs();
+            match stride {
+                _ if stride <= near || shape.crossing.contains(&at) => 0.0,
+                _ => APART_NS[usize::from(stride * n.accesses[at].dtype.bytes() <= 32)],
+            }
+        });
+        times * (work as f64 / (6 * lanes) as f64 + moved as f64 / 100.0 + apart.sum::<f64>())
+    };
+    points * n.stages.iter().map(of_stage).sum::<f64>() / n_items.max(1) as f64
+}

@@ -1,0 +1,128 @@
+//! Elements of one or two bytes: 32-bit lanes in registers, read and written at their own width.
+//!
+//! Integers are extended when read and truncated when written; F16 is converted. Where no single instruction does this,
+//! elements go through the stack.
+
+use super::access::Lanes;
+use super::state::{Gen, SCRATCH};
+use crate::asm::forms::{self, Form};
+use crate::asm::{Isa, Mask, Mem, R, V, Width};
+use relayc_ir::types::DType;
+
+/// The form that extends elements of a dtype to lanes.
+fn extending(dtype: DType) -> &'static Form {
+    match dtype {
+        DType::I8 => &forms::VPMOVSXBD,
+        DType::I16 => &forms::VPMOVSXWD,
+        DType::F16 => &forms::VCVTPH2PS,
+        _ if dtype.bytes() == 1 => &forms::VPMOVZXBD,
+        _ => &forms::VPMOVZXWD,
+    }
+}
+
+/// A byte shuffle that compacts the low bytes of each doubleword in 16 bytes.
+fn low_bytes(bytes: u8) -> Vec<u8> {
+    let taken = (0..4).flat_map(|lane| (0..bytes).map(move |byte| 4 * lane + byte));
+    let mut order: Vec<u8> = taken.collect();
+    order.resize(16, 0x80);
+    order.repeat(2)
+}
+
+impl Gen<'_> {
+    /// Reads narrow elements; missing lanes are zero.
+    pub(crate) fn read_narrow(&mut self, lanes: &Lanes, dtype: DType, dst: V) {
+        let (form, width) = (extending(dtype), self.isa().width());
+        let whole = lanes.stride == 1 && !lanes.tail && lanes.n == self.lanes;
+        match self.tail {
+            _ if whole => self.asm.vector(form, width, dst, V(0), lanes.first, None),
+            Some((Mask::K(mask), _)) if lanes.stride == 1 && lanes.tail => {
+                self.asm.under(mask, true).vector(form, width, dst, V(0), lanes.first, None);
+            }
+            _ if lanes.stride == 0 || (lanes.n == 1 && !lanes.tail) => {
+                self.load_element(lanes.size, lanes.first);
+                self.asm.vector(&forms::VMOVD_FROM_R, Width::X, dst, V(0), V(R::RCX.0), None);
+                self.asm.vector(form, Width::X, dst, V(0), dst, None);
+                self.asm.bcast_lane0(dst, dst);
+            }
+            _ => {
+                let slot = self.byte_slot();
+                self.asm.zero(dst);
+                self.asm.store(slot, dst);
+                for lane in 0..lanes.n as i64 {
+                    self.load_element(lanes.size, lanes.first.plus((lane * lanes.stride * lanes.size) as i32));
+                    self.store_element(lanes.size, slot.plus((lane * lanes.size) as i32));
+                }
+                self.extend_elements(dtype, slot, dst);
+            }
+        }
+    }
+
+    /// Extends contiguous elements to lanes.
+    pub(crate) fn extend_elements(&mut self, dtype: DType, from: Mem, dst: V) {
+        let width = self.isa().width();
+        self.asm.vector(extending(dtype), width, dst, V(0), from, None);
+    }
+
+    /// Loads one or two bytes into `rcx`.
+    pub(crate) fn load_element(&mut self, size: i64, from: Mem) {
+        match size {
+            1 => self.asm.load_byte(R::RCX, from),
+            _ => self.asm.load_word(R::RCX, from),
+        }
+    }
+
+    /// Stores one or two bytes of `rcx`.
+    pub(crate) fn store_element(&mut self, size: i64, to: Mem) {
+        match size {
+            1 => self.asm.store_byte(to, R::RCX),
+            _ => self.asm.store_word(to, R::RCX),
+        }
+    }
+
+    /// Stores narrow elements. The value is not in the first scratch register; the second may be overwritten.
+    pub(crate) fn store_narrow(&mut self, lanes: &Lanes, dtype: DType, value: V) {
+        let width = self.isa().width();
+        let (form, imm) = match dtype {
+            DType::F16 => (&forms::VCVTPS2PH, Some(0)),
+            _ if lanes.size == 1 => (&forms::VPMOVDB, None),
+            _ => (&forms::VPMOVDW, None),
+        };
+        let whole = lanes.stride == 1 && lanes.n == self.lanes;
+        let tail = self.tail.filter(|_| lanes.tail && lanes.stride == 1);
+        match (self.isa(), tail) {
+            (Isa::Avx512, None) if whole => self.asm.vector(form, width, value, V(0), lanes.first, imm),
+            (Isa::Avx512, Some((Mask::K(mask), _))) => {
+                self.asm.under(mask, false).vector(form, width, value, V(0), lanes.first, imm);
+            }
+            (Isa::Avx2, _) if whole && dtype == DType::F16 => self.asm.vector(form, width, value, V(0), lanes.first, imm),
+            (Isa::Avx2, _) if whole => self.pack(lanes, value),
+            _ => {
+                let slot = self.byte_slot();
+                let step = if dtype == DType::F16 { 2 } else { 4 };
+                match dtype {
+                    DType::F16 => self.asm.vector(form, width, value, V(0), slot, imm),
+                    _ => self.asm.store(slot, value),
+                }
+                for lane in 0..lanes.n as i64 {
+                    self.load_element(lanes.size, slot.plus((lane * step) as i32));
+                    self.store_element(lanes.size, lanes.first.plus((lane * lanes.stride * lanes.size) as i32));
+                }
+            }
+        }
+    }
+
+    /// Stores a whole AVX2 vector: compacts the low bytes of each half, then joins the halves.
+    fn pack(&mut self, lanes: &Lanes, value: V) {
+        let [packed, order] = SCRATCH;
+        let bytes = self.asm.constant(&low_bytes(lanes.size as u8));
+        self.asm.vector(&forms::VPSHUFB, Width::Y, packed, value, bytes, None);
+        if lanes.size == 2 {
+            self.asm.vector(&forms::VPERMQ_IMM, Width::Y, packed, V(0), packed, Some(0b00_00_10_00));
+            self.asm.vector(&forms::VMOVUPS_STORE, Width::X, packed, V(0), lanes.first, None);
+        } else {
+            self.load_order(order, &[0, 4, 0, 4, 0, 4, 0, 4]);
+            self.asm.permute(packed, order, packed);
+            self.asm.vector(&forms::VMOVSD_STORE, Width::X, packed, V(0), lanes.first, None);
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! Binds an entry function's parameters to tensors.
+//!
+//! The sources are weight files (`--params`), an archive of inputs (`--inputs`), single inputs (`-i NAME=SPEC`) and a filling for
+//! missing parameters (`--fill`). A later source of this list wins, and of several weight files the last.
+//!
+//! A parameter is named without its `%`; the fields of a tuple parameter are `name.0`, `name.1`, nested `name.0.1`. Entries of a
+//! weight file without a parameter are ignored, since one file may serve several entry functions. A name without a parameter in
+//! `--inputs` or `-i` is E0706. `--set NAME.AXIS=N` fixes a dynamic dimension; one that is not fixed takes the size from a file.
+
+pub(super) mod errors;
+pub mod leaves;
+pub(super) mod source;
+
+pub(super) use errors::short;
+
+use super::tensors;
+use leaves::Leaf;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::count;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::size::checked_size;
+use relayc_ir::types::{DType, Dim, Ty, Types, dims_of};
+use relayc_sys as sys;
+use relayc_weights::Named;
+use rustc_hash::{FxHashMap, FxHashSet};
+use source::{Files, Filling, Source};
+use std::path::{Path, PathBuf};
+
+/// A parameter of the entry function.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Slot {
+    /// The name, without `%`.
+    pub name: String,
+    pub ty: Ty,
+}
+
+/// The command line's requests for the parameters, as written.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Requests {
+    /// `--params FILE`, in order.
+    pub params: Vec<PathBuf>,
+    /// `-i NAME=SPEC`, in order; [`source::Source`] lists the forms.
+    pub inputs: Vec<String>,
+    /// `--inputs FILE`: a file of tensors.
+    pub inputs_file: Option<PathBuf>,
+    /// `--fill zeros|ones|rand[:seed=N]`.
+    pub fill: Option<String>,
+    /// `--set NAME.AXIS=N`.
+    pub set: Vec<String>,
+    /// `--max-memory`, in bytes; without it [`sys::default_memory_limit`].
+    pub max_memory: Option<u64>,
+    /// The weights that came with the program; any other source wins.
+    pub packed: Packed,
+}
+
+/// The weights that a program came with.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub struct Packed {
+    /// The file of the weights.
+    pub(crate) from: String,
+    pub weights: Named,
+    /// Why there are no weights, for the messages about missing ones.
+    pub(crate) doubt: Option<Diagnostic>,
+    /// Parameters without a weight, except known inputs.
+    pub(crate) open: Vec<String>,
+}
+
+/// The value of a parameter.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Bound {
+    Tensor(Tensor),
+    Tuple(Vec<Bound>),
+}
+
+/// Binds one value per slot, in order.
+///
+/// Reports all errors at once: E0701, E0703 and E0804 for files, E0704 for missing parameters, E0705 for a wrong type, E0706 for
+/// an unknown name, E0707 for a malformed specification, E0803 for too much memory.
+pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bound>, Vec<Diagnostic>> {
+    Ok(bind_telling(slots, types, requests)?.0)
+}
+
+/// Checks values against the types of the slots, in order. Errors: E0704 for a slot that is no tensor or tuple of tensors, E0705 for a
+/// value of another type or a wrong number of values.
+pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnostic> {
+    if slots.len() != args.len() {
+        let message = format!("expected {}, found {}", count(slots.len(), "argument"), args.len());
+        return Err(Diagnostic::new(codes::E0705, message));
+    }
+    for (slot, arg) in slots.iter().zip(args) {
+        let takes = leaves::leaves(&slot.name, slot.ty, types).map_err(|why| errors::no_data(slot, types, why))?;
+        let given = leaves::flatten(&slot.name, arg);
+        if !takes.iter().map(|leaf| &leaf.name).eq(given.iter().map(|(name, _)| name)) {
+            let message = format!("parameter `{}` is {}, the argument has other fields", slot.name, types.text(slot.ty));
+            return Err(Diagnostic::new(codes::E0705, message));
+        }
+        if let Some((leaf, (_, tensor))) = takes.iter().zip(&given).find(|(leaf, (_, tensor))| !leaf.accepts(tensor)) {
+            return Err(errors::wrong_type(leaf, tensor, "the argument"));
+        }
+    }
+    Ok(())
+}
+
+/// As [`bind`]; also returns the names of the tensors that weight files gave and no later source replaced.
+pub(crate) fn bind_telling(
+    slots: &[Slot],
+    types: &Types,
+    requests: &Requests,
+) -> Result<(Vec<Bound>, FxHashSet<String>), Vec<Diagnostic>> {
+    let mut leaves = Vec::new();
+    for slot in slots {
+        leaves.extend(leaves::leaves(&slot.name, slot.ty, types).map_err(|error| vec![errors::no_data(slot, types, error)])?);
+    }
+    let mut binder = Binder::new(leaves, requests);
+    for setting in &requests.set {
+        binder.errors.extend(carry_out(&mut binder.leaves, setting).err());
+    }
+    binder.take_packed(&requests.packed);
+    binder.read_params(&requests.params);
+    binder.read_inputs(requests.inputs_file.as_ref());
+    for input in &requests.inputs {
+        binder.input(input);
+    }
+    binder.fill_missing(requests.fill.as_deref());
+    let is_weight = |given: &Option<Given>| given.as_ref().is_some_and(|given| given.is_weight);
+    let weights = binder.leaves.iter().zip(&binder.given).filter(|(_, given)| is_weight(given));
+    let weights = weights.map(|(leaf, _)| leaf.name.clone()).collect();
+    let mut tensors = binder.finish()?.into_iter();
+    Ok((slots.iter().map(|slot| leaves::assemble(slot.ty, types, &mut tensors)).collect(), weights))
+}
+
+/// Reads tensors by name from weight files for the parameters that are tensors; a missing one is no error. Errors: E0701, E0703
+/// and E0804 for files, E0705 for a wrong type, E0803 for too much memory.
+pub(crate) fn weights(
+    slots: &[Slot],
+    types: &Types,
+    params: &[PathBuf],
+    packed: &Packed,
+) -> Result<FxHashMap<String, Tensor>, Vec<Diagnostic>> {
+    let tensors = slots.iter().filter(|slot| types.as_tensor(slot.ty).is_some());
+    // A tensor is one leaf.
+    let leaves = tensors.filter_map(|slot| leaves::leaves(&slot.name, slot.ty, types).ok()).flatten().collect();
+    let mut binder = Binder::new(leaves, &Requests::default());
+    binder.take_packed(packed);
+    binder.read_params(params);
+    let names: Vec<String> =
+        binder.leaves.iter().zip(&binder.given).filter(|(_, given)| given.is_some()).map(|(leaf, _)| leaf.name.clone()).collect();
+    Ok(names.into_iter().zip(binder.finish()?).collect())
+}
+
+/// The file that a `NAME=SPEC` reads, if any.
+pub fn file_of(text: &str) -> Option<&Path> {
+    match Source::parse(text.split_once('=')?.1) {
+        Ok(Source::File { path, .. }) => Some(Path::new(path)),
+        _ => None,
+    }
+}
+
+/// The name and the tensor of a `NAME=SPEC` that states its own shape, since its type is not known.
+///
+/// Errors: E0707 for a malformed one; E0701, E0703 and E0804 for files.
+pub(crate) fn constant(text: &str) -> Result<(String, Tensor), Diagnostic> {
+    let wrong =
+        |words: &str| errors::bad_input(text, words).help("write `NAME=2xi64=[0, 1]`, `NAME=@x.npy` or `NAME=@x.npz:KEY`");
+    let (name, spec) = text.split_once('=').ok_or_else(|| wrong("it is not NAME=SPEC"))?;
+    let source = Source::parse(spec).map_err(|words| wrong(&words))?;
+    if matches!(source, Source::Filling(_)) {
+        return Err(wrong("it does not say a shape"));
+    }
+    let leaf = Leaf { name: name.trim().to_owned(), dims: vec![], dtype: DType::F32 };
+    let tensor = Files::default().tensor(&source, &leaf, text)?;
+    Ok((leaf.name, tensor))
+}
+
+/// `NAME.AXIS=N`: gives a dimension of one of the tensors a number.
+pub(super) fn carry_out(leaves: &mut [Leaf], setting: &str) -> Result<(), Diagnostic> {
+    let parsed = setting.split_once('=').and_then(|(place, n)| {
+        let (name, axis) = place.rsplit_once('.')?;
+        Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n.parse::<i64>().ok().filter(|&n| n >= 0)?))
+    });
+    let (name, axis, n) = parsed.ok_or_else(|| errors::bad_setting(setting, "it is not NAME.AXIS=N"))?;
+    let Some(at) = leaves.iter().position(|leaf| leaf.name == name) else {
+        return Err(errors::unknown_name(name, "--set", leaves.iter().map(|leaf| leaf.name.as_str())));
+    };
+    let leaf = &mut leaves[at];
+    match leaf.dims.get(axis).copied() {
+        None => Err(errors::bad_setting(setting, &format!("`{name}` is {}", leaf.type_text()))),
+        Some(Dim::Known { value, .. }) if value != n => {
+            Err(errors::bad_setting(setting, &format!("axis {axis} of `{name}` is {value}")))
+        }
+        Some(_) => {
+            leaf.dims[axis] = Dim::known(n);
+            Ok(())
+        }
+    }
+}
+
+/// A tensor, and its origin in words.
+#[derive(Clone)]
+struct Given {
+    tensor: Tensor,
+    from: String,
+    /// The position among `-i`, if it came from there.
+    input: Option<usize>,
+    /// Whether a weight file gave it.
+    is_weight: bool,
+}
+
+struct Binder {
+    leaves: Vec<Leaf>,
+    by_name: FxHashMap<String, usize>,
+    given: Vec<Option<Given>>,
+    /// Leaves with a reported error: they are not reported as missing again.
+    reported: Vec<bool>,
+    /// Weights without a parameter, with their files: the names may be misspelt.
+    unused: Vec<(String, String)>,
+    files: Files,
+    n_inputs: usize,
+    /// Bytes of all given tensors.
+    used: u64,
+    max_memory: u64,
+    /// Why the program came without weights, and the parameters concerned.
+    doubt: Option<Diagnostic>,
+    open: Vec<String>,
+    errors: Vec<Diagnostic>,
+}
+
+impl Binder {
+    fn new(leaves: Vec<Leaf>, requests: &Requests) -> Binder {
+        let mut by_name = FxHashMap::default();
+        for (i, leaf) in leaves.iter().enumerate() {
+            by_name.entry(leaf.name.clone()).or_insert(i);
+        }
+        Binder {
+            given: vec![None; leaves.len()],
+            reported: vec![false; leaves.len()],
+            leaves,
+            by_name,
+            unused: vec![],
+            files: Files::default(),
+            n_inputs: 0,
+            used: 0,
+            max_memory: requests.max_memory.unwrap_or_else(sys::default_memory_limit),
+            doubt: None,
+            open: vec![],
+            errors: vec![],
+        }
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.leaves.iter().map(|leaf| leaf.name.as_str())
+    }
+
+    /// Gives a parameter its tensor, which replaces one from an earlier source.
+    fn give(&mut self, leaf: usize, given: Given) {
+        let bytes = tensor_bytes(&given.tensor);
+        let before = self.given[leaf].replace(given).map_or(0, |before| tensor_bytes(&before.tensor));
+        self.used = self.used.saturating_sub(before).saturating_add(bytes);
+    }
+
+    fn take_packed(&mut self, packed: &Packed) {
+        let mut weights = packed.weights.iter();
+        let taken = weights
+            .try_for_each(|(name, tensor)| self.take_weight(name, tensor_bytes(tensor), &packed.from, &|| Ok(tensor.clone())));
+        self.errors.extend(taken.err());
+        self.doubt.clone_from(&packed.doubt);
+        self.open.clone_from(&packed.open);
+    }
+
+    fn read_params(&mut self, paths: &[PathBuf]) {
+        for path in paths {
+            let read = tensors::open(path).and_then(|file| self.take_weights(&file));
+            self.errors.extend(read.err());
+        }
+    }
+
+    /// Reads the tensors of parameters one by one. Errors: those of the file and of [`Binder::take_weight`].
+    fn take_weights(&mut self, file: &tensors::File) -> Result<(), Diagnostic> {
+        let mut items = file.items().iter();
+        items.try_for_each(|item| self.take_weight(&item.name, item.head.size as u64, file.name(), &|| file.read(item)))
+    }
+
+    /// Takes a weight of the given size if a parameter has its name. Errors: those of `read`, and E0803 if all tensors together
+    /// are too large; the rest of the file is not read then.
+    fn take_weight(
+        &mut self,
+        name: &str,
+        bytes: u64,
+        file: &str,
+        read: &dyn Fn() -> Result<Tensor, Diagnostic>,
+    ) -> Result<(), Diagnostic> {
+        let Some(&leaf) = self.by_name.get(name) else {
+            self.unused.push((name.to_owned(), file.to_owned()));
+            return Ok(());
+        };
+        let before = self.given[leaf].as_ref().map_or(0, |given| tensor_bytes(&given.tensor));
+        let used = self.used.saturating_sub(before).saturating_add(bytes);
+        if used > self.max_memory {
+            return Err(errors::over_memory("together", used, self.max_memory));
+        }
+        self.give(leaf, Given { tensor: read()?, from: format!("`{file}`"), input: None, is_weight: true });
+        Ok(())
+    }
+
+    fn read_inputs(&mut self, path: Option<&PathBuf>) {
+        let Some(path) = path else { return };
+        match tensors::open(path).and_then(|file| file.read_all()) {
+            Err(error) => self.errors.push(error),
+            Ok(named) => self.take_inputs(named, &path.display().to_string()),
+        }
+    }
+
+    fn take_inputs(&mut self, named: Named, file: &str) {
+        let mut unknown = Vec::new();
+        for (name, tensor) in named {
+            match self.by_name.get(&name) {
+                Some(&leaf) => self.give(leaf, Given { tensor, from: format!("`{file}`"), input: None, is_weight: false }),
+                None => unknown.push(name),
+            }
+        }
+        // A file of another program can have thousands.
+        for name in unknown.iter().take(errors::LISTED) {
+            let mut error = errors::unknown_name(name, &format!("`{file}`"), self.names());
+            if unknown.len() > errors::LISTED {
+                error = error.note(format!("it is one of {} such names", unknown.len()));
+            }
+            self.errors.push(error);
+        }
+    }
+
+    /// `NAME=SPEC`.
+    fn input(&mut self, text: &str) {
+        self.n_inputs += 1;
+        let Some((name, spec)) = text.split_once('=') else {
+            return self.errors.push(errors::bad_input(text, "it is not NAME=SPEC"));
+        };
+        let name = name.trim().trim_start_matches('%');
+        let source = Source::parse(spec);
+        let fields = self.fields_of(name);
+        let targets = match (self.by_name.get(name), &source) {
+            (Some(&leaf), _) => vec![leaf],
+            (None, Ok(Source::Filling(_))) if !fields.is_empty() => fields,
+            (None, _) if !fields.is_empty() => {
+                let names = fields.iter().map(|&leaf| self.leaves[leaf].name.clone()).collect();
+                return self.errors.push(errors::input_of_tuple(text, name, names));
+            }
+            (None, _) => {
+                let error = errors::unknown_name(name, "-i", self.names());
+                return self.errors.push(error);
+            }
+        };
+        let source = source.map_err(|words| errors::bad_input(text, &words).help(errors::forms(&self.leaves[targets[0]])));
+        for leaf in targets {
+            if self.given[leaf].as_ref().is_some_and(|given| given.input.is_some()) {
+                self.errors.push(errors::twice(&self.leaves[leaf].name));
+                continue;
+            }
+            let tensor = source.clone().and_then(|source| {
+                self.check_memory(leaf, &source)?;
+                self.files.tensor(&source, &self.leaves[leaf], text)
+            });
+            match tensor {
+                Ok(tensor) => {
+                    let from = format!("`-i {}`", errors::short(text));
+                    self.give(leaf, Given { tensor, from, input: Some(self.n_inputs), is_weight: false });
+                }
+                Err(error) => self.report(leaf, error),
+            }
+        }
+    }
+
+    /// The leaves inside the tuple parameter, or tuple field, of that name.
+    fn fields_of(&self, name: &str) -> Vec<usize> {
+        let inside = |leaf: &Leaf| leaf.name.strip_prefix(name).is_some_and(|rest| rest.starts_with('.'));
+        self.leaves.iter().enumerate().filter(|(_, leaf)| inside(leaf)).map(|(i, _)| i).collect()
+    }
+
+    /// Checks that a tensor about to be made from a shape alone fits into memory with the others.
+    fn check_memory(&self, leaf: usize, source: &Source) -> Result<(), Diagnostic> {
+        let (dims, dtype) = match source {
+            Source::File { .. } => return Ok(()),
+            Source::Filling(_) => (dims_of(&self.leaves[leaf].dims), self.leaves[leaf].dtype),
+            Source::Literal(literal) => (Some(literal.shape.clone()), literal.dtype),
+        };
+        let bytes = dims.and_then(|dims| checked_size(&dims, dtype).ok()).map_or(0, |(_, bytes)| bytes as u64);
+        let used = self.used.saturating_add(bytes);
+        if used <= self.max_memory {
+            return Ok(());
+        }
+        Err(errors::over_memory(&format!("with `{}`", self.leaves[leaf].name), used, self.max_memory))
+    }
+
+    fn report(&mut self, leaf: usize, error: Diagnostic) {
+        self.reported[leaf] = true;
+        // A file that cannot be read is one mistake, however many parameters come from it.
+        if !self.errors.contains(&error) {
+            self.errors.push(error);
+        }
+    }
+
+    fn fill_missing(&mut self, fill: Option<&str>) {
+        let missing: Vec<usize> = (0..self.leaves.len()).filter(|&i| self.given[i].is_none() && !self.reported[i]).collect();
+        let Some(text) = fill else { return self.report_missing(&missing) };
+        let Some(filling) = Filling::parse(text).map(Source::Filling) else {
+            return self.errors.push(errors::bad_filling(text));
+        };
+        for leaf in missing {
+            let memory = self.check_memory(leaf, &filling);
+            match memory.and_then(|()| self.files.tensor(&filling, &self.leaves[leaf], "--fill")) {
+                Ok(tensor) => self.give(leaf, Given { tensor, from: "`--fill`".into(), input: None, is_weight: false }),
+                Err(error) => self.report(leaf, error),
+            }
+        }
+    }
+
+    /// Reports missing parameters, unless a failed file or a misspelt name may explain them: that mistake comes first.
+    fn report_missing(&mut self, missing: &[usize]) {
+        if self.errors.iter().all(|error| error.code == codes::E0707) {
+            let missing: Vec<&Leaf> = missing.iter().map(|&i| &self.leaves[i]).collect();
+            let open = &self.open;
+            self.errors.extend(self.doubt.take_if(|_| missing.iter().any(|leaf| open.contains(&leaf.name))));
+            self.errors.extend(errors::missing(&missing, &self.unused));
+        }
+    }
+
+    /// Checks every tensor against its parameter.
+    fn finish(mut self) -> Result<Vec<Tensor>, Vec<Diagnostic>> {
+        let mut tensors = Vec::with_capacity(self.leaves.len());
+        for (leaf, given) in self.leaves.iter().zip(self.given) {
+            let Some(given) = given else { continue };
+            if !leaf.accepts(&given.tensor) {
+                self.errors.push(errors::wrong_type(leaf, &given.tensor, &given.from));
+            }
+            tensors.push(given.tensor);
+        }
+        if self.errors.is_empty() && self.used > self.max_memory {
+            self.errors.push(errors::over_memory("together", self.used, self.max_memory));
+        }
+        if self.errors.is_empty() { Ok(tensors) } else { Err(self.errors) }
+    }
+}
+
+fn tensor_bytes(tensor: &Tensor) -> u64 {
+    tensor.len() as u64 * tensor.dtype().bytes()
+}
+
+/// The tensors of values, in order.
+pub fn tensors_in(values: &[Bound]) -> Vec<&Tensor> {
+    let (mut leaves, mut stack) = (vec![], values.iter().rev().collect::<Vec<_>>());
+    while let Some(value) = stack.pop() {
+        match value {
+            Bound::Tensor(tensor) => leaves.push(tensor),
+            Bound::Tuple(fields) => stack.extend(fields.iter().rev()),
+        }
+    }
+    leaves
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,229 @@
+//! The messages for inputs and weights that do not bind.
+
+use super::Slot;
+use super::leaves::{Leaf, NoLeaves};
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::{count, join_words, nearest, shortened, thousands};
+use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::text::short_name;
+use relayc_ir::types::{Dim, Types};
+use relayc_weights::images::PRESETS;
+
+/// Up to this many missing parameters get a message each; more share one.
+const FEW: usize = 3;
+/// The number of names in a list before it is cut.
+pub(crate) const LISTED: usize = 8;
+
+/// Shortens the user's text for a message.
+pub(crate) fn short(text: &str) -> String {
+    shortened(text, 60)
+}
+
+/// The first few of a list of names.
+fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut names: Vec<String> = names.take(LISTED + 1).map(|name| format!("`{name}`")).collect();
+    let more = names.len() > LISTED;
+    names.truncate(LISTED);
+    if more { format!("{}, ...", names.join(", ")) } else { join_words(&names, "and") }
+}
+
+/// Adds the closest name and all names, as helps.
+fn with_names<'a>(diagnostic: Diagnostic, name: &str, what: &str, names: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    if let Some(near) = nearest(name, names.clone()) {
+        return diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    match listed(names) {
+        list if list.is_empty() => diagnostic.note(format!("there are no {what}")),
+        list => diagnostic.note(format!("the {what} are {list}")),
+    }
+}
+
+/// E0704, E0805: a parameter that is neither a tensor nor a tuple of tensors, or has too many.
+pub(crate) fn no_data(slot: &Slot, types: &Types, error: NoLeaves) -> Diagnostic {
+    let name = &slot.name;
+    match error {
+        NoLeaves::NotData(ty) => {
+            Diagnostic::new(codes::E0704, format!("parameter `{name}` is of type {}, which no file can hold", types.text(ty)))
+                .help("run an entry function whose parameters are tensors and tuples of tensors: --entry NAME")
+        }
+        NoLeaves::TooMany => {
+            Diagnostic::new(codes::E0805, format!("parameter `{name}` has more than 65,536 tensors or 64 levels"))
+        }
+    }
+}
+
+/// E0706: a name without a parameter. `place` is where it was read.
+pub(crate) fn unknown_name<'a>(name: &str, place: &str, names: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let names: Vec<&str> = names.collect();
+    let error = Diagnostic::new(codes::E0706, format!("{place} names `{name}`, which is no parameter"));
+    with_names(error, name, "parameters", names.iter().copied())
+}
+
+/// E0706: a key that a file does not have.
+pub(crate) fn unknown_entry<'a>(key: &str, path: &str, names: impl Iterator<Item = &'a str> + Clone) -> Diagnostic {
+    with_names(Diagnostic::new(codes::E0706, format!("`{path}` has no entry `{key}`")), key, "entries", names)
+}
+
+/// E0707: a malformed input.
+pub(crate) fn bad_input(text: &str, words: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("cannot understand `{}`: {words}", short(text)))
+}
+
+/// E0707 for `--set`.
+pub(crate) fn bad_setting(setting: &str, words: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("cannot carry out `--set {}`: {words}", short(setting)))
+        .help("`--set data.0=8` makes axis 0 of parameter `data` 8 where its type has `?`")
+}
+
+/// E0707 for `--fill`.
+pub(crate) fn bad_filling(text: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("cannot understand `--fill {}`", short(text)))
+        .help("write `zeros`, `ones`, `rand` or `rand:seed=N`")
+}
+
+/// E0707: the same parameter given twice by `-i`.
+pub(crate) fn twice(name: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("`{name}` is given twice with -i"))
+}
+
+/// E0707: one file or literal for a whole tuple.
+pub(crate) fn input_of_tuple(text: &str, name: &str, fields: Vec<String>) -> Diagnostic {
+    let list = listed(fields.iter().map(String::as_str));
+    bad_input(text, &format!("`{name}` is a tuple")).help(format!("give its fields one by one: {list}"))
+}
+
+/// E0707: several entries, none with the parameter's name.
+pub(crate) fn no_key<'a>(text: &str, path: &str, names: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let list = listed(names);
+    let list = if list.is_empty() { "there are none".into() } else { format!("there are {list}") };
+    bad_input(text, "which entry of the file?").note(list).help(format!("name one: @{path}:KEY"))
+}
+
+/// E0707: an image without a preset.
+pub(crate) fn no_preset(text: &str, path: &str) -> Diagnostic {
+    let mut error = bad_input(text, "a picture needs a preset that says how numbers come from pixels");
+    for (name, what) in PRESETS {
+        error = error.note(format!("`{name}`: {what}"));
+    }
+    error.help(format!("name one: @{path}:{}", PRESETS[0].0))
+}
+
+/// E0703: neither tensors nor an image.
+pub(crate) fn unknown_file(path: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0703, format!("`{path}`: no format that relayc knows"))
+        .help("inputs are read from .npy, .npz, .params, .safetensors, .png and .jpg files")
+}
+
+/// The forms of an input, with the parameter's own type filled in.
+pub(crate) fn forms(leaf: &Leaf) -> String {
+    let dims: String = leaf.dims.iter().map(|dim| format!("{}x", dim.value().unwrap_or(1))).collect();
+    let ty = format!("{dims}{}", short_name(leaf.dtype));
+    format!("write `zeros`, `ones`, `rand:seed=N`, `{ty}=0.5`, `{ty}=[...]`, `@x.npy`, `@x.npz:KEY` or `@x.png:PRESET`")
+}
+
+/// E0803.
+pub(crate) fn too_large(name: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0803, format!("`{name}` is over the limit of 16 GiB for one tensor"))
+}
+
+/// E0803; `what` names the tensors that are too large together.
+pub(crate) fn over_memory(what: &str, bytes: u64, limit: u64) -> Diagnostic {
+    let (bytes, limit) = (thousands(bytes), thousands(limit));
+    Diagnostic::new(codes::E0803, format!("{what} the inputs take {bytes} bytes, the limit is {limit}"))
+        .help("--max-memory sets another limit")
+}
+
+/// E0704: a filling needs the sizes, and the type has a dynamic dimension.
+pub(crate) fn open_dimension(leaf: &Leaf) -> Diagnostic {
+    let settings: Vec<String> = leaf
+        .dims
+        .iter()
+        .enumerate()
+        .filter(|(_, dim)| dim.value().is_none())
+        .map(|(axis, _)| format!("--set {}.{axis}=1", leaf.name))
+        .collect();
+    Diagnostic::new(codes::E0704, format!("the size of `{}` is missing: it is {}", leaf.name, leaf.type_text()))
+        .help(settings.join(" "))
+}
+
+/// E0704: one for each missing parameter, or one for all if there are many.
+pub(crate) fn missing(leaves: &[&Leaf], unused: &[(String, String)]) -> Vec<Diagnostic> {
+    if leaves.len() <= FEW {
+        return leaves.iter().map(|leaf| missing_one(leaf, unused)).collect();
+    }
+    let names = listed(leaves.iter().map(|leaf| leaf.name.as_str()));
+    let mut error = Diagnostic::new(codes::E0704, format!("{} have no value: {names}", count(leaves.len(), "parameter")));
+    for leaf in leaves.iter().take(LISTED) {
+        if let Some(help) = misspelt(leaf, unused) {
+            error = error.help(help);
+        }
+    }
+    let error = error
+        .help("--params FILE reads weights from a .params, .npz or .safetensors file")
+        .help("--fill rand:seed=0 fills every missing parameter with random numbers");
+    vec![error]
+}
+
+fn missing_one(leaf: &Leaf, unused: &[(String, String)]) -> Diagnostic {
+    let Leaf { name, .. } = leaf;
+    let mut error = Diagnostic::new(codes::E0704, format!("parameter `{name}` has no value: it is {}", leaf.type_text()));
+    if let Some(help) = misspelt(leaf, unused) {
+        error = error.help(help);
+    }
+    let settings: String = leaf
+        .dims
+        .iter()
+        .enumerate()
+        .filter(|(_, dim)| dim.value().is_none())
+        .map(|(axis, _)| format!(" --set {name}.{axis}=1"))
+        .collect();
+    error = error.help(format!("-i {name}=zeros{settings}"));
+    if is_picture(leaf) {
+        error = error.help(format!("-i '{name}=@picture.png:imagenet'"));
+    }
+    error.help("--params FILE").help("--fill rand:seed=0")
+}
+
+/// Whether the parameter has the shape of an RGB image.
+fn is_picture(leaf: &Leaf) -> bool {
+    let three = |dim: &Dim| dim.value() == Some(3);
+    let one_picture = leaf.dims.len() == 4 && leaf.dims[0].value().is_none_or(|batch| batch == 1);
+    leaf.dtype.is_float() && one_picture && (three(&leaf.dims[1]) || three(&leaf.dims[3]))
+}
+
+/// A weight without a parameter whose name is similar to this one's.
+fn misspelt(leaf: &Leaf, unused: &[(String, String)]) -> Option<String> {
+    let near = nearest(&leaf.name, unused.iter().map(|(name, _)| name.as_str()))?;
+    let (name, file) = unused.iter().find(|(name, _)| name == near)?;
+    Some(format!("`{file}` has `{name}`, which no parameter is named; is it `{}`?", leaf.name))
+}
+
+/// E0705: both types, the tensor's origin, and what would make it fit.
+pub(crate) fn wrong_type(leaf: &Leaf, tensor: &Tensor, from: &str) -> Diagnostic {
+    let (name, expected, got) = (&leaf.name, leaf.type_text(), tensor.type_text());
+    let mut error = Diagnostic::new(codes::E0705, format!("parameter `{name}` is {expected}, {from} gives {got}"));
+    let shape: Vec<Dim> = tensor.shape().iter().map(|&dim| Dim::known(dim as i64)).collect();
+    if tensor.dtype() != leaf.dtype {
+        error = error.note(format!("the dtype is {}, not {}", tensor.dtype(), leaf.dtype));
+        // NumPy has no bfloat16.
+        if leaf.dtype != relayc_ir::types::DType::BF16 {
+            error = error.help(format!("in NumPy, `x.astype(\"{}\")` converts", leaf.dtype));
+        }
+    }
+    if shape.len() != leaf.dims.len() {
+        error = error.note(format!("the rank is {}, not {}", shape.len(), leaf.dims.len()));
+    } else if let Some(axis) = (0..shape.len()).find(|&axis| !shape[axis].compatible(leaf.dims[axis])) {
+        error = error.note(format!("axis {axis} is {}, not {}", shape[axis], leaf.dims[axis]));
+    }
+    let fits =
+        |axes: [usize; 4]| shape.len() == 4 && axes.iter().zip(&leaf.dims).all(|(&axis, dim)| shape[axis].compatible(*dim));
+    if !leaf.accepts(tensor) && tensor.rank() == 4 && shape != leaf.dims {
+        for (axes, from, to) in [([0, 3, 1, 2], "NHWC", "NCHW"), ([0, 2, 3, 1], "NCHW", "NHWC")] {
+            if fits(axes) && !fits([0, 1, 2, 3]) {
+                error = error
+                    .help(format!("in NumPy, `x.transpose{axes:?}` makes {to} of {from}").replace('[', "(").replace(']', ")"));
+            }
+        }
+    }
+    error
+}

@@ -1,0 +1,207 @@
+//! `relayc diff` and `relayc params diff`: compares two files of tensors, or two programs.
+//!
+//! Tensors are compared by name, read two at a time. Programs are compared by what they compute: the names of variables and the
+//! numbers of graph bindings do not count.
+
+mod errors;
+mod lines;
+mod nodes;
+pub mod programs;
+
+use super::params::shown;
+use super::tensors::{self, FileBytes};
+use relayc_base::diag::Diagnostic;
+use relayc_base::text::{count, thousands};
+use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::compare::{Comparison, Incomparable, Tolerance, compare};
+use relayc_ir::tensor::text::type_text;
+use relayc_ir::types::Dim;
+use relayc_weights as formats;
+use relayc_weights::{TensorFile, images};
+use std::fmt::Write;
+use std::path::Path;
+
+/// The result of a comparison.
+pub struct Differences {
+    /// Whether the two sides are equal.
+    pub same: bool,
+    /// One line for each difference, and one with the count.
+    pub text: String,
+}
+
+/// One side of a comparison of tensors.
+enum Side {
+    /// `.params`, `.npz`, `.safetensors`.
+    Named(tensors::File),
+    /// A `.npy` file, the pixels of an image, one entry of a file.
+    One(Tensor),
+}
+
+/// The apparent kind of a path.
+enum Kind {
+    Entry,
+    Picture,
+    Named,
+    Npy,
+    Other,
+}
+
+/// The kind of a path, by the first bytes of the file and then by its name; `FILE:KEY` is an entry of a file.
+fn kind_of(path: &Path) -> Result<(Kind, Option<FileBytes>), Diagnostic> {
+    let name = path.display().to_string();
+    if entry_of(&name).is_some() && !path.exists() {
+        return Ok((Kind::Entry, None));
+    }
+    let held = FileBytes::open(path)?;
+    let start = held.start(&name)?;
+    let is_npy = || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
+    let kind = if images::is_picture(&start) {
+        Kind::Picture
+    } else if formats::is_named(&name, &start) && !relayc_weights::tar::is_tar(&start) {
+        // An archive stands for the program in it.
+        Kind::Named
+    } else if formats::is_npy(&start) || is_npy() {
+        Kind::Npy
+    } else {
+        Kind::Other
+    };
+    Ok((kind, Some(held)))
+}
+
+/// `FILE:KEY`.
+fn entry_of(name: &str) -> Option<(&str, &str)> {
+    name.rsplit_once(':').filter(|(file, key)| !file.is_empty() && !key.is_empty())
+}
+
+/// Whether a path names tensors, valid or not.
+pub fn is_of_tensors(path: &Path) -> bool {
+    path.to_str() != Some("-") && kind_of(path).is_ok_and(|(kind, _)| !matches!(kind, Kind::Other))
+}
+
+/// The tensors of a path. Errors: those of the file, E0722 for a file that seems to have no tensors.
+fn side_of(path: &Path) -> Result<Side, Diagnostic> {
+    let name = path.display().to_string();
+    match (kind_of(path)?, entry_of(&name)) {
+        ((Kind::Entry, _), Some((file, key))) => super::params::get(Path::new(file), key).map(Side::One),
+        ((Kind::Picture, Some(held)), _) => images::pixels(&name, &held.whole()?).map(Side::One),
+        ((Kind::Named, Some(held)), _) => TensorFile::open(&name, held).map(Side::Named),
+        ((Kind::Npy, Some(held)), _) => formats::read_npy(&name, &held.whole()?).map(Side::One),
+        _ => Err(errors::no_tensors(&name)),
+    }
+}
+
+/// Compares the tensors of two files. Errors: those of the files, E0722 for sides that cannot be compared.
+pub fn tensors(a: &Path, b: &Path, tolerance: Tolerance) -> Result<Differences, Diagnostic> {
+    let (from, to) = (side_of(a)?, side_of(b)?);
+    let mut found = Tally::new(&a.display().to_string(), &b.display().to_string(), tolerance);
+    let only = |file: &tensors::File, name: &str| match file.items() {
+        [only] => file.read(only),
+        items => Err(errors::no_partner(name, file.name(), items.len())),
+    };
+    match (from, to) {
+        (Side::Named(from), Side::Named(to)) => found.files(&from, &to)?,
+        (Side::One(from), Side::One(to)) => found.pair("", &from, &to),
+        (Side::Named(file), Side::One(to)) => found.pair("", &only(&file, &found.b)?, &to),
+        (Side::One(from), Side::Named(file)) => found.pair("", &from, &only(&file, &found.a)?),
+    }
+    Ok(found.finish())
+}
+
+/// The differences so far.
+struct Tally {
+    a: String,
+    b: String,
+    tolerance: Tolerance,
+    lines: String,
+    equal: usize,
+    within: usize,
+    differ: usize,
+    alone: usize,
+}
+
+impl Tally {
+    fn new(a: &str, b: &str, tolerance: Tolerance) -> Tally {
+        Tally { a: shown(a), b: shown(b), tolerance, lines: String::new(), equal: 0, within: 0, differ: 0, alone: 0 }
+    }
+
+    fn line(&mut self, text: &str) {
+        let _ = writeln!(self.lines, "{text}");
+    }
+
+    fn files(&mut self, from: &tensors::File, to: &tensors::File) -> Result<(), Diagnostic> {
+        self.only_in(from, to, &self.a.clone());
+        self.only_in(to, from, &self.b.clone());
+        let items = names(to);
+        for item in from.items() {
+            let Some(other) = items.get(item.name.as_str()) else { continue };
+            if item.head == other.head {
+                self.pair(&item.name, &from.read(item)?, &to.read(other)?);
+            } else {
+                let ty = |head: &relayc_ir::tensor::binary::Head| {
+                    let dims: Vec<Dim> = head.shape.iter().map(|&dim| Dim::known(dim as i64)).collect();
+                    type_text(&dims, head.dtype)
+                };
+                self.of_two_types(&item.name, &ty(&item.head), &ty(&other.head));
+            }
+        }
+        Ok(())
+    }
+
+    fn only_in(&mut self, this: &tensors::File, other: &tensors::File, name: &str) {
+        let others = names(other);
+        for item in this.items().iter().filter(|item| !others.contains_key(item.name.as_str())) {
+            self.alone += 1;
+            self.line(&format!("{}: only in {name}", shown(&item.name)));
+        }
+    }
+
+    fn of_two_types(&mut self, name: &str, a: &str, b: &str) {
+        self.differ += 1;
+        self.line(&format!("{}{a} in {}, {b} in {}", label(name), self.a, self.b));
+    }
+
+    fn pair(&mut self, name: &str, from: &Tensor, to: &Tensor) {
+        match compare(from, to, self.tolerance) {
+            Err(Incomparable::Shape { .. } | Incomparable::DType { .. }) => {
+                self.of_two_types(name, &from.type_text(), &to.type_text());
+            }
+            Ok(comparison) if !comparison.agrees() => {
+                self.differ += 1;
+                self.line(&format!("{}{}", label(name), words(&comparison)));
+            }
+            Ok(Comparison { worst: None, .. }) => self.equal += 1,
+            Ok(_) => self.within += 1,
+        }
+    }
+
+    fn finish(mut self) -> Differences {
+        let mut parts = vec![format!("{} equal", count(self.equal, "tensor"))];
+        for (n, what) in [(self.within, "within the tolerance"), (self.differ, "different"), (self.alone, "on one side only")] {
+            if n > 0 {
+                parts.push(format!("{n} {what}"));
+            }
+        }
+        self.line(&parts.join(", "));
+        Differences { same: self.differ + self.alone == 0, text: self.lines }
+    }
+}
+
+/// The tensors of a file by name.
+fn names(file: &tensors::File) -> rustc_hash::FxHashMap<&str, &formats::Item> {
+    file.items().iter().map(|item| (item.name.as_str(), item)).collect()
+}
+
+fn label(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("{}: ", shown(name)) }
+}
+
+/// How many elements differ, and which one most.
+fn words(comparison: &Comparison) -> String {
+    let of = |n: usize| thousands(n as u64);
+    let mut text = format!("{} of {} elements differ", of(comparison.n_mismatches), of(comparison.n_elements));
+    if let Some(worst) = &comparison.worst {
+        let _ = write!(text, ", most at {:?}: {} and {}, off by {:.3e}", worst.index, worst.got, worst.expected, worst.abs);
+        let _ = write!(text, "; at most {:.3e} of an element", comparison.max_rel);
+    }
+    text
+}

@@ -1,0 +1,448 @@
+//! Examples: a call written as text with its expected result, as in the `// run:` lines of golden files.
+//!
+//! - `@f([-2, 3]) == [-1, 3]`: integers exactly, floats within 1e-6 of the expected magnitude;
+//! - `@f([1]) ~1e-3 [2.718]`: floats within `1e-3 + 1e-3 * |expected|`;
+//! - `@f([0]) error E0502`: the run must fail with this code.
+//!
+//! An argument is a literal, typed by its parameter. A number or word (`inf`, `nan`, `true`) fills a tensor of a known shape;
+//! nested lists write all elements; a flat list may replace them if the shape is known. Tuples are written in parentheses, one of
+//! one field as `(1,)`. The result is read by its actual type. Values that are too long to write are given as `@x.npy`,
+//! `@b.npz:key`, `@pic.png:PRESET` (beside the program), `zeros`, `ones` and `rand:seed=N`, as in `relayc run -i`.
+
+use super::Program;
+use super::bind::Bound;
+use super::bind::leaves::Leaf;
+use super::bind::source::{Files, Filling, Source};
+use super::run::to_bound;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_interp::{self as interp, Interp, Limits, Value};
+use relayc_ir::VarId;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::compare::{Incomparable, Tolerance, compare};
+use relayc_ir::tensor::text::Literal;
+use relayc_ir::types::{DType, Dim, Ty};
+use relayc_ops as ops;
+use std::cell::RefCell;
+use std::path::PathBuf;
+
+/// A call and its expected outcome.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Example {
+    function: String,
+    args: Vec<Node>,
+    expected: Expected,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Expected {
+    /// `None` is the default tolerance.
+    Value(Node, Option<f64>),
+    /// A diagnostic of this code.
+    Failure(String),
+}
+
+/// A value as written.
+#[derive(Clone, PartialEq, Debug)]
+enum Node {
+    Word(String),
+    List(Vec<Node>),
+    Tuple(Vec<Node>),
+}
+
+/// The deepest nesting of a value: no tensor has this rank.
+const MAX_DEPTH: usize = 40;
+
+impl Example {
+    /// Reads `@f(args) == value`, `@f(args) ~tolerance value` or `@f(args) error CODE`.
+    pub fn parse(text: &str) -> Result<Example, String> {
+        let mut reader = Reader { rest: text.trim() };
+        let function = reader.word();
+        let Some(function) = function.strip_prefix('@').filter(|name| !name.is_empty()) else {
+            return Err(format!("expected `@function(…)`, found `{text}`"));
+        };
+        reader.expect('(')?;
+        let (args, _) = reader.items(')', 0)?;
+        let expected = if reader.eat("==") {
+            Expected::Value(reader.value(0)?, None)
+        } else if reader.eat("~") {
+            let number = reader.word();
+            let tolerance = number.parse().ok().filter(|t: &f64| *t >= 0.0 && t.is_finite());
+            Expected::Value(reader.value(0)?, Some(tolerance.ok_or(format!("`{number}` is no tolerance"))?))
+        } else if reader.eat("error") {
+            Expected::Failure(reader.word())
+        } else {
+            return Err(format!("expected `==`, `~` or `error`, found `{}`", reader.rest));
+        };
+        if !reader.rest.is_empty() {
+            return Err(format!("`{}` after the end", reader.rest));
+        }
+        Ok(Example { function: function.to_owned(), args, expected })
+    }
+}
+
+impl Example {
+    /// The function that is called, without `@`.
+    pub fn function(&self) -> &str {
+        &self.function
+    }
+}
+
+struct Reader<'a> {
+    rest: &'a str,
+}
+
+impl Reader<'_> {
+    fn skip(&mut self, n: usize) {
+        self.rest = self.rest.get(n..).unwrap_or("").trim_start();
+    }
+
+    fn eat(&mut self, what: &str) -> bool {
+        let found = self.rest.starts_with(what);
+        if found {
+            self.skip(what.len());
+        }
+        found
+    }
+
+    fn expect(&mut self, what: char) -> Result<(), String> {
+        if self.rest.starts_with(what) {
+            self.skip(what.len_utf8());
+            return Ok(());
+        }
+        let found = self.rest.chars().next().map_or("the end".to_owned(), |c| format!("`{c}`"));
+        Err(format!("expected `{what}`, found {found}"))
+    }
+
+    /// Everything up to a blank or a delimiter; may be empty.
+    fn word(&mut self) -> String {
+        self.until(|c| c.is_whitespace() || "()[],=~".contains(c))
+    }
+
+    fn until(&mut self, is_end: impl Fn(char) -> bool) -> String {
+        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
+        let (word, _) = self.rest.split_at(end);
+        let word = word.to_owned();
+        self.skip(end);
+        word
+    }
+
+    fn value(&mut self, depth: usize) -> Result<Node, String> {
+        if depth > MAX_DEPTH {
+            return Err("the value nests too deeply".to_owned());
+        }
+        if self.eat("[") {
+            return Ok(Node::List(self.items(']', depth + 1)?.0));
+        }
+        if self.eat("(") {
+            let (mut items, comma) = self.items(')', depth + 1)?;
+            // Parentheses around one value group; a comma makes it a tuple.
+            return Ok(if items.len() == 1 && !comma { items.remove(0) } else { Node::Tuple(items) });
+        }
+        // A file's name and a seed hold signs that end other words.
+        let word = match self.rest.starts_with('@') || self.rest.starts_with("rand") {
+            true => self.until(|c| c.is_whitespace() || "()[],".contains(c)),
+            false => self.word(),
+        };
+        match word {
+            word if word.is_empty() => Err(format!("expected a value, found `{}`", self.rest)),
+            word => Ok(Node::Word(word)),
+        }
+    }
+
+    /// Values up to a closing bracket, and whether a comma was among them.
+    fn items(&mut self, close: char, depth: usize) -> Result<(Vec<Node>, bool), String> {
+        let (mut items, mut comma) = (Vec::new(), false);
+        while !self.rest.starts_with(close) {
+            items.push(self.value(depth)?);
+            match self.eat(",") {
+                true => comma = true,
+                false => break,
+            }
+        }
+        self.expect(close)?;
+        Ok((items, comma))
+    }
+}
+
+/// Runs examples of one program on the reference interpreter.
+pub struct Runner<'a> {
+    program: &'a Program,
+    lowered: interp::LoweredModule,
+    folder: PathBuf,
+    files: RefCell<Files>,
+}
+
+impl<'a> Runner<'a> {
+    /// Prepares to run the examples of a program without errors; files that examples name are read from `folder`.
+    pub fn new(program: &'a Program, folder: impl Into<PathBuf>) -> Runner<'a> {
+        Runner { program, lowered: interp::lower(&program.module), folder: folder.into(), files: RefCell::default() }
+    }
+
+    /// Checks an example; `Err` says how it fails.
+    pub fn check(&self, example: &Example) -> Result<(), String> {
+        match (&example.expected, self.call(example)?) {
+            (Expected::Value(node, tolerance), Ok(value)) => self.agrees(&value, node, *tolerance),
+            (Expected::Value(..), Err(failure)) => Err(format!("it failed: {}[{}]", failure.message, failure.code.id())),
+            (Expected::Failure(code), Ok(value)) => Err(format!("expected failure {code}, found {}", preview(&value))),
+            (Expected::Failure(code), Err(failure)) if failure.code.id() == code => Ok(()),
+            (Expected::Failure(code), Err(failure)) => {
+                Err(format!("expected failure {code}, found {}: {}", failure.code.id(), failure.message))
+            }
+        }
+    }
+
+    /// The outcome of an example's call. `Err` if it cannot be made.
+    fn call(&self, example: &Example) -> Result<Result<Value, Box<Diagnostic>>, String> {
+        let args = self.values(example)?;
+        let module = &self.program.module;
+        let global = module.find_global(&example.function).expect("its arguments were read");
+        Ok(Interp::new(module, ops::table(), &self.lowered, Limits::default()).call_global(global, args))
+    }
+
+    /// The arguments of an example's call. `Err` if it cannot be made.
+    pub fn arguments(&self, example: &Example) -> Result<Vec<Bound>, String> {
+        self.values(example)?.into_iter().map(|value| to_bound(value).map_err(|diagnostic| diagnostic.message)).collect()
+    }
+
+    /// The outcome of an example's call, as data. `Err` if it cannot be made.
+    pub fn outcome(&self, example: &Example) -> Result<Result<Bound, Box<Diagnostic>>, String> {
+        Ok(self.call(example)?.and_then(|value| to_bound(value).map_err(Box::new)))
+    }
+
+    fn values(&self, example: &Example) -> Result<Vec<Value>, String> {
+        let module = &self.program.module;
+        let name = &example.function;
+        let global = module.find_global(name).ok_or_else(|| format!("there is no function `@{name}`"))?;
+        let params = &module.funcs[module.globals[global].func].params;
+        if params.len() != example.args.len() {
+            return Err(format!("`@{name}` takes {} arguments, found {}", params.len(), example.args.len()));
+        }
+        let argument = |(&param, node): (&VarId, &Node)| {
+            let var = &module.vars[param];
+            let ty = var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR);
+            self.argument(&var.name, ty, node).map_err(|why| format!("argument `%{}`: {why}", var.name))
+        };
+        params.iter().zip(&example.args).map(argument).collect()
+    }
+
+    /// A call of a function with random inputs, if there is such a function.
+    pub fn random(&self, function: &str) -> Option<Example> {
+        let module = &self.program.module;
+        let params = &module.funcs[module.globals[module.find_global(function)?].func].params;
+        let args = (0..params.len()).map(|i| Node::Word(format!("rand:seed={}", i + 1))).collect();
+        Some(Example { function: function.to_owned(), args, expected: Expected::Failure(String::new()) })
+    }
+
+    /// Checks that another form of the program gives the same outcome for a call: the same failure, equal integers, and floats
+    /// within 1e-4 of the output's scale, which allows for folded factors. `Err` says how they differ.
+    pub fn same(&self, other: &Runner, example: &Example) -> Result<(), String> {
+        match (self.call(example)?, other.call(example)?) {
+            (Ok(before), Ok(after)) => same_value(&before, &after),
+            (Err(before), Err(after)) if before.code == after.code => Ok(()),
+            (Err(before), Err(after)) => Err(format!("it failed with {}, now with {}", before.message, after.message)),
+            // Which operator notices a value that its type did not allow is not said by the language.
+            (Err(before), Ok(_)) if before.code == codes::E0308 => Ok(()),
+            (Ok(_), Err(after)) => Err(format!("now it fails: {}", after.message)),
+            (Err(before), Ok(_)) => Err(format!("now it does not fail: {}", before.message)),
+        }
+    }
+
+    /// A written value as a value of a type.
+    fn argument(&self, name: &str, ty: Ty, node: &Node) -> Result<Value, String> {
+        let types = &self.program.module.types;
+        if let Some((shape, dtype)) = types.as_tensor(ty) {
+            return self.tensor(name, shape, dtype, node).map(Value::Tensor);
+        }
+        match (types.as_tuple(ty), node) {
+            (Some(fields), Node::Tuple(items)) if fields.len() == items.len() => {
+                let field = |(i, (&ty, item)): (usize, (&Ty, &Node))| self.argument(&format!("{name}.{i}"), ty, item);
+                let fields: Result<Vec<Value>, String> = fields.iter().zip(items).enumerate().map(field).collect();
+                fields.map(Value::tuple)
+            }
+            _ => Err(format!("this is no `{}`", types.text(ty))),
+        }
+    }
+
+    /// A written tensor, or one from the source that a word names.
+    fn tensor(&self, name: &str, shape: &[Dim], dtype: DType, node: &Node) -> Result<Tensor, String> {
+        let Node::Word(word) = node else { return tensor(shape, dtype, node) };
+        let file = word.strip_prefix('@').map(|file| format!("@{}", self.folder.join(file).display()));
+        if file.is_none() && Filling::parse(word).is_none() {
+            return tensor(shape, dtype, node);
+        }
+        let leaf = Leaf { name: name.to_owned(), dims: shape.to_vec(), dtype };
+        let spec = file.as_deref().unwrap_or(word);
+        let found = self.files.borrow_mut().tensor(&Source::parse(spec)?, &leaf, word);
+        let found = found.map_err(|diagnostic| diagnostic.message)?;
+        if leaf.accepts(&found) { Ok(found) } else { Err(format!("`{word}` is {}, not {}", found.type_text(), leaf.type_text())) }
+    }
+
+    fn agrees(&self, value: &Value, node: &Node, tolerance: Option<f64>) -> Result<(), String> {
+        match (value, node) {
+            (Value::Tensor(got), node) => self.tensor_agrees(got, node, tolerance),
+            (Value::Tuple(fields), Node::Tuple(items)) if fields.len() == items.len() => {
+                for (i, (field, item)) in fields.iter().zip(items).enumerate() {
+                    self.agrees(field, item, tolerance).map_err(|why| format!("field {i}: {why}"))?;
+                }
+                Ok(())
+            }
+            _ => Err(format!("found {}", preview(value))),
+        }
+    }
+
+    fn tensor_agrees(&self, got: &Tensor, node: &Node, tolerance: Option<f64>) -> Result<(), String> {
+        let shape: Vec<Dim> = got.shape().iter().map(|&dim| Dim::known(dim as i64)).collect();
+        let found = || format!("found {} {}", got.type_text(), got.preview());
+        let expected = self.tensor("out", &shape, got.dtype(), node).map_err(|why| format!("{why}; {}", found()))?;
+        let tolerance = match tolerance {
+            Some(tolerance) => Tolerance { rtol: tolerance, atol: tolerance },
+            None => Tolerance { rtol: 1e-6, atol: 0.0 },
+        };
+        match compare(got, &expected, tolerance) {
+            Ok(comparison) if comparison.agrees() => Ok(()),
+            Ok(comparison) => {
+                let worst = comparison.worst.map_or(String::new(), |worst| {
+                    format!("; worst at {:?}: {} instead of {}", worst.index, worst.got, worst.expected)
+                });
+                let (n, of) = (comparison.n_mismatches, comparison.n_elements);
+                Err(format!("{n} of {of} elements differ{worst}; {}", found()))
+            }
+            Err(Incomparable::Shape { .. } | Incomparable::DType { .. }) => Err(found()),
+        }
+    }
+}
+
+/// A written value as a tensor; its lists give the dynamic dimensions.
+fn tensor(shape: &[Dim], dtype: DType, node: &Node) -> Result<Tensor, String> {
+    let known: Option<Vec<i64>> = shape.iter().map(|dim| dim.value()).collect();
+    let mut words = Vec::new();
+    let written = nesting(node, &mut words)?;
+    let dims = match (known, node) {
+        // One number fills a known shape; a flat list or none at all may write it.
+        (Some(known), Node::Word(_)) => known,
+        (Some(known), _) if written.len() == 1 && written[0] == known.iter().product::<i64>() => known,
+        (Some(known), _) if written != known => return Err(format!("expected shape {known:?}, found {written:?}")),
+        (None, _) if written.len() != shape.len() => {
+            return Err(format!("expected rank {}, found {}", shape.len(), written.len()));
+        }
+        _ => written,
+    };
+    let dims: String = dims.iter().map(|dim| format!("{dim}x")).collect();
+    let value = if matches!(node, Node::Word(_)) { words.concat() } else { format!("[{}]", words.join(",")) };
+    let text = format!("{dims}{dtype}={value}");
+    Literal::parse(&text).ok_or_else(|| format!("no tensor holds `{dtype}`"))?.tensor().map_err(|error| error.to_string())
+}
+
+/// The lengths of nested lists, and their words in order.
+fn nesting<'a>(node: &'a Node, words: &mut Vec<&'a str>) -> Result<Vec<i64>, String> {
+    match node {
+        Node::Tuple(_) => Err("a tuple where a tensor belongs".to_owned()),
+        Node::Word(word) => {
+            words.push(match word.as_str() {
+                "True" => "true",
+                "False" => "false",
+                other => other,
+            });
+            Ok(vec![])
+        }
+        Node::List(items) => {
+            let mut inner: Option<Vec<i64>> = None;
+            for item in items {
+                let dims = nesting(item, words)?;
+                if inner.get_or_insert_with(|| dims.clone()) != &dims {
+                    return Err("lists of different lengths side by side".to_owned());
+                }
+            }
+            let mut dims = vec![items.len() as i64];
+            dims.extend(inner.unwrap_or_default());
+            Ok(dims)
+        }
+    }
+}
+
+/// Compares two values. Functions and references are not compared.
+fn same_value(before: &Value, after: &Value) -> Result<(), String> {
+    let (Some(before), Some(after)) = (before.tensors(), after.tensors()) else { return Ok(()) };
+    if before.len() != after.len() {
+        return Err(format!("there were {} tensors, now {}", before.len(), after.len()));
+    }
+    for ((name, before), (_, after)) in before.iter().zip(&after) {
+        let scale = before.to_f64s().into_iter().filter(|x| x.is_finite()).fold(0.0, |scale: f64, x| scale.max(x.abs()));
+        let tolerance = Tolerance { rtol: 0.0, atol: if before.dtype().is_float() { 1e-4 * scale } else { 0.0 } };
+        match compare(after, before, tolerance) {
+            Ok(comparison) if comparison.agrees() => {}
+            _ => {
+                return Err(format!(
+                    "output {name:?}: it was {} {}, now {} {}",
+                    before.type_text(),
+                    before.preview(),
+                    after.type_text(),
+                    after.preview()
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn preview(value: &Value) -> String {
+    match value.tensors() {
+        Some(tensors) => {
+            let texts: Vec<String> = tensors.iter().map(|(_, tensor)| tensor.preview()).collect();
+            if matches!(value, Value::Tensor(_)) { texts.concat() } else { format!("({})", texts.join(", ")) }
+        }
+        None => "what is no data".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Phase, check_text};
+
+    const PROGRAM: &str = "def @f(%x: Tensor[(2), float32], %p: (int32, Tensor[(?, 2), bool])) { (%x, %p.1) }\n\
+                           def @relu(%x: Tensor[(2), float32]) { nn.relu(%x) }";
+
+    fn check(text: &str) -> Result<(), String> {
+        let program = check_text("x", PROGRAM, Phase::Infer);
+        Runner::new(&program, ".").check(&Example::parse(text)?)
+    }
+
+    #[test]
+    fn what_holds() {
+        for text in [
+            "@relu([-1, 2]) == [0, 2]",
+            "@relu(-1) == 0",
+            "@relu([-inf, nan]) == [0, nan]",
+            "@relu(ones) == ones",
+            "@f(rand:seed=3, (3, [])) error E0502",
+            "@relu([1, 2.0004]) ~1e-3 [1, 2]",
+            "@f([1, 2], (3, [[True, false]])) == ([1, 2], [[1, 0]])",
+            "@f( 1 , (3, []) ) error E0502",
+        ] {
+            let held = check(text);
+            let expected_failure = text.contains("error");
+            assert_eq!(held.is_err(), expected_failure, "{text}: {held:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_hold_says_why() {
+        for (text, why) in [
+            ("@relu([-1, 2]) == [0, 3]", "1 of 2 elements differ; worst at [1]: 2.0 instead of 3.0"),
+            ("@relu([1, 2, 3]) == 0", "argument `%x`: expected shape [2], found [3]"),
+            ("@relu([1, 2]) == [[1, 2]]", "expected shape [2], found [1, 2]"),
+            ("@relu() == 0", "`@relu` takes 1 arguments, found 0"),
+            ("@relu(@none.npy) == 0", "argument `%x`: cannot read `./none.npy`"),
+            ("@g(1) == 1", "there is no function `@g`"),
+            ("@relu([1, 2]) error E0502", "expected failure E0502, found [1.0, 2.0]"),
+            ("@relu([[1], [2, 3]]) == 0", "lists of different lengths side by side"),
+            ("relu(1) == 1", "expected `@function(…)`, found `relu(1) == 1`"),
+            ("@relu(1) = 1", "expected `==`, `~` or `error`, found `= 1`"),
+            ("@relu(1) == 1 2", "`2` after the end"),
+        ] {
+            let error = check(text).expect_err(text);
+            assert!(error.contains(why), "{text}: {error}");
+        }
+    }
+}

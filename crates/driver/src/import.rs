@@ -1,0 +1,234 @@
+//! Imports a model of another format: as text, with its weights.
+//!
+//! The program is made, checked and printed before anything is written. Messages point into a text form of the model, one node a
+//! line (`formats::onnx::import`). In the printed program a comment after each call names its node, `/* span=conv1:0:0 */`, as in
+//! the output of TVM's importer.
+
+mod archive;
+mod mxnet;
+
+use super::bind;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::{count, thousands};
+use relayc_base::{Sources, Span};
+use relayc_check::infer;
+use relayc_exchange::Kind;
+use relayc_exchange::onnx::import::{self, Import, Outside};
+use relayc_ir::print::{self, Options};
+use relayc_ir::tensor::size::checked_size;
+use relayc_ir::types::DType;
+use relayc_ops as ops;
+use relayc_sys as sys;
+use relayc_weights as formats;
+use relayc_weights::{Format, Named};
+use std::path::{Path, PathBuf};
+
+/// The model to import, and the options.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub model: PathBuf,
+    /// The weights of an MXNet network.
+    pub weights: Vec<PathBuf>,
+    /// The weight file to write; without it the weights are in the text.
+    pub params: Option<PathBuf>,
+    /// `--shape`, as written.
+    pub shapes: Vec<String>,
+    /// `-i`, as written.
+    pub inputs: Vec<String>,
+    pub keep_going: bool,
+    pub external_data: bool,
+}
+
+/// An imported program.
+pub struct Imported {
+    pub text: String,
+    /// The bytes of the weight file, if requested.
+    pub weights: Option<Vec<u8>>,
+    /// The summary for `-v`: `12 inputs, …`, one fact a line.
+    pub told: String,
+}
+
+/// The outcome of an import: the messages, the text that they point into, and the program if there is one.
+pub struct Outcome {
+    pub sources: Sources,
+    pub diagnostics: Vec<Diagnostic>,
+    pub imported: Option<Imported>,
+}
+
+/// The most bytes of weights in the text itself: 32 MiB.
+const MAX_EMBEDDED: u64 = 32 << 20;
+
+impl Outcome {
+    /// An outcome with only a message.
+    fn refused(diagnostic: Diagnostic) -> Outcome {
+        Outcome { sources: Sources::new(), diagnostics: vec![diagnostic], imported: None }
+    }
+}
+
+/// Imports a model of the format detected from its bytes, ONNX by default.
+///
+/// Errors are diagnostics of the outcome: those of [`import::import`] and [`mxnet::import`](relayc_exchange::mxnet::import),
+/// E0701 for the file, E0707 for a malformed shape, E0725 for a model that cannot be imported, E0804 for weights that do not fit
+/// into a text.
+pub fn import(request: &Request) -> Outcome {
+    let bytes = match sys::read_file(&request.model, sys::MODEL_LIMIT) {
+        Ok(bytes) => bytes,
+        Err(error) => return Outcome::refused(error),
+    };
+    let kind = relayc_exchange::kind(&bytes);
+    if !request.weights.is_empty() && kind != Some(Kind::MxnetSymbol) {
+        return Outcome::refused(
+            Diagnostic::new(codes::E0707, "`--weights` is for networks of MXNet, whose weights are in a second file")
+                .help("`--params FILE` says where the weights of the program go"),
+        );
+    }
+    if kind.is_some() && (!request.inputs.is_empty() || request.keep_going || request.external_data) {
+        let words = "`-i`, `--keep-going` and `--external-data` are for ONNX models";
+        return Outcome::refused(Diagnostic::new(codes::E0707, words));
+    }
+    match kind {
+        None => onnx_bytes(bytes, request),
+        Some(Kind::MxnetSymbol) => mxnet::import(&bytes, request),
+        Some(Kind::Archive) => archive::import(request),
+        Some(kind @ (Kind::GraphJson | Kind::Json | Kind::Elf)) => {
+            Outcome::refused(super::no_program(&request.model.display().to_string(), kind, &bytes))
+        }
+    }
+}
+
+/// Imports an ONNX model from its bytes.
+pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
+    let sources = Sources::new();
+    let shapes = match request.shapes.iter().map(|shape| parse_shape(shape)).collect::<Result<Vec<_>, _>>() {
+        Ok(shapes) => shapes,
+        Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
+    };
+    let constants = match request.inputs.iter().map(|input| bind::constant(input)).collect::<Result<Vec<_>, _>>() {
+        Ok(constants) => constants,
+        Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
+    };
+    let name = request.model.display().to_string();
+    let folder = request.model.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let read = |outside: &Outside| sys::read_inside(folder, &outside.path, outside.offset, outside.length);
+    let how = Import {
+        name: &name,
+        file: sources.next_id(),
+        shapes: &shapes,
+        constants: &constants,
+        keep_going: request.keep_going,
+        as_params: request.params.is_some(),
+        outside: request.external_data.then_some(&read),
+    };
+    let (listing, imported) = import::import(bytes, &how);
+    made(sources, &name, listing, imported, request)
+}
+
+/// The outcome of an import that made a program, or failed.
+fn made(
+    mut sources: Sources,
+    name: &str,
+    listing: import::Text,
+    imported: Result<import::Imported, Vec<Diagnostic>>,
+    request: &Request,
+) -> Outcome {
+    sources.add(name, listing.text.as_str());
+    let made = imported.and_then(|imported| checked(imported, request, &|span| listing.name_at(span).map(str::to_owned)));
+    match made {
+        Ok((imported, warnings)) => Outcome { sources, diagnostics: warnings, imported: Some(imported) },
+        Err(diagnostics) => Outcome { sources, diagnostics, imported: None },
+    }
+}
+
+type Origin<'a> = &'a dyn Fn(Span) -> Option<String>;
+
+/// Infers and prints the program.
+fn checked(made: import::Imported, request: &Request, origin: Origin) -> Result<(Imported, Vec<Diagnostic>), Vec<Diagnostic>> {
+    let import::Imported { mut module, weights, inputs, outputs, warnings } = made;
+    let wrong = infer::infer(&mut module, ops::table());
+    if relayc_base::diag::has_errors(&wrong) {
+        return Err(wrong.into_iter().map(|diagnostic| named(diagnostic, origin)).collect());
+    }
+    if request.params.is_none() {
+        let embedded: u64 = module.consts.iter().map(|value| value.len() as u64 * value.dtype().bytes()).sum();
+        if embedded > MAX_EMBEDDED {
+            return Err(vec![too_large_for_text(&request.model, embedded)]);
+        }
+    }
+    let options = Options { types: false, meta: true, exact: true };
+    let span = |span: Span| origin(span).map(|name| format!("{name}:0:0"));
+    let text = print::print_with_origins(&module, ops::table(), options, &span);
+    let told = told(&inputs, &outputs, &weights);
+    let weights = request.params.as_deref().map(|path| weight_file(path, &weights)).transpose().map_err(|error| vec![error])?;
+    Ok((Imported { text, weights, told }, warnings))
+}
+
+/// The weights as a file of the format that its name gives, `.params` by default. Errors: E0702 for names that the format cannot
+/// store.
+fn weight_file(path: &Path, weights: &Named) -> Result<Vec<u8>, Diagnostic> {
+    let name = path.display().to_string();
+    formats::encode(Format::of_name(&name).unwrap_or(Format::Params), &name, weights)
+}
+
+/// Adds to a message of inference the node that it concerns.
+fn named(diagnostic: Diagnostic, origin: Origin) -> Diagnostic {
+    match origin(diagnostic.span()) {
+        Some(node) => diagnostic.note(format!("this is node `{node}`")),
+        None => diagnostic,
+    }
+}
+
+/// The summary for `-v`: names that changed in the program.
+fn told(inputs: &[(String, String)], outputs: &[String], weights: &Named) -> String {
+    let mut out = String::new();
+    for (ours, theirs) in inputs {
+        out.push_str(&format!("input %{ours} is `{theirs}`\n"));
+    }
+    for (at, theirs) in outputs.iter().enumerate() {
+        let ours = if outputs.len() == 1 { "out".to_owned() } else { format!("out.{at}") };
+        out.push_str(&format!("result {ours} is `{theirs}`\n"));
+    }
+    out + &format!("{}\n", count(weights.len(), "weight"))
+}
+
+/// Parses `NAME=1,3,224,224`; `?` is a dynamic dimension. The name may contain `=`.
+fn parse_shape(text: &str) -> Result<(String, Vec<Option<i64>>), Diagnostic> {
+    let parsed = text.rsplit_once('=').and_then(|(name, dims)| {
+        let dim = |dim: &str| match dim.trim() {
+            "?" => Some(None),
+            dim => dim.parse::<i64>().ok().filter(|&dim| dim >= 0).map(Some),
+        };
+        let dims = dims.trim();
+        let dims = if dims.is_empty() { Some(vec![]) } else { dims.split(',').map(dim).collect::<Option<Vec<_>>>() };
+        Some((name.to_owned(), dims?)).filter(|(name, _)| !name.is_empty())
+    });
+    let known: Vec<i64> = parsed.iter().flat_map(|(_, dims)| dims.iter().flatten().copied()).collect();
+    if parsed.is_some() && checked_size(&known, DType::I8).is_err() {
+        return Err(bad_shape(text, "no tensor is that large"));
+    }
+    parsed.ok_or_else(|| bad_shape(text, "it is not NAME=1,3,224,224"))
+}
+
+fn bad_shape(text: &str, why: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0707, format!("`--shape {text}`: {why}"))
+        .help("write the input's name and its dimensions, `?` for one that stays open: `--shape data=1,3,224,224`")
+}
+
+fn too_large_for_text(model: &Path, bytes: u64) -> Diagnostic {
+    let message =
+        format!("`{}`: weights of {} bytes, in a text at most {}", model.display(), thousands(bytes), thousands(MAX_EMBEDDED));
+    Diagnostic::new(codes::E0804, message).help("write them to a file: `--params net.params`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_read() {
+        assert_eq!(parse_shape("data=1,3, 224,?"), Ok(("data".into(), vec![Some(1), Some(3), Some(224), None])));
+        assert_eq!(parse_shape("a=b="), Ok(("a=b".into(), vec![])));
+        for wrong in ["data", "=1", "x=1,,2", "x=-1", "x=1.5", "x=9223372036854775807,9223372036854775807"] {
+            assert_eq!(parse_shape(wrong).expect_err(wrong).code, codes::E0707);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! The pipeline of every command: read, parse, resolve, infer, run on the interpreter.
+//!
+//! Promises that a step never stops at the first error, and that the next step runs only if the last one found none. Reads and
+//! writes files with `relayc-sys`. Absent: machine code (`relayc-engine`) and the command line.
+
+pub mod bind;
+pub mod compare;
+pub mod emit;
+pub mod error;
+pub mod example;
+pub mod export;
+pub mod fix;
+pub mod group;
+pub mod import;
+pub mod inspect;
+pub mod lint;
+pub mod manual;
+pub mod model;
+pub mod optimise;
+pub mod outputs;
+mod package;
+pub mod params;
+pub mod reduce;
+pub mod run;
+pub mod show;
+pub mod specialise;
+pub mod steps;
+pub mod tensors;
+pub mod timings;
+pub mod top;
+pub mod viz;
+
+pub use package::left_open;
+use relayc_base::diag::{self, Code, Diagnostic, codes};
+use relayc_base::{FileId, Sources};
+use relayc_check::infer;
+use relayc_check::resolve;
+use relayc_exchange::{Kind, graph_json};
+use relayc_ir::Module;
+use relayc_ops as ops;
+use relayc_syntax as syntax;
+pub use relayc_syntax::Dialect;
+use relayc_sys as sys;
+use std::path::Path;
+use timings::Timings;
+
+/// A program, as far as it was understood.
+#[derive(Clone)]
+pub struct Program {
+    pub sources: Sources,
+    pub module: Module,
+    /// In text order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The time of each step so far.
+    pub timings: Timings,
+    /// The weights that came with it.
+    pub packed: bind::Packed,
+}
+
+impl Program {
+    pub fn has_errors(&self) -> bool {
+        diag::has_errors(&self.diagnostics)
+    }
+}
+
+/// The options for reading a program.
+#[derive(Clone, Debug)]
+pub struct ReadOptions {
+    pub dialect: Dialect,
+    /// The level of each lint.
+    pub levels: lint::Levels,
+    /// `--set`: sizes for dynamic dimensions of the parameters of `entry`.
+    pub set: Vec<String>,
+    pub entry: String,
+}
+
+impl ReadOptions {
+    /// The options of every command without flags.
+    pub fn of(dialect: Dialect) -> ReadOptions {
+        ReadOptions { dialect, levels: lint::Levels::default(), set: vec![], entry: "main".to_owned() }
+    }
+}
+
+/// The last step to run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Phase {
+    /// Parse the text; the module stays empty.
+    Parse,
+    /// Resolve names.
+    Resolve,
+    /// Infer types, except for a bare expression, which TVM does not infer either.
+    InferModule,
+    /// Infer types.
+    Infer,
+    /// Turn a bare expression into `@main` of a module, and infer types.
+    Main,
+    /// Infer types, and run the lints on a program without errors.
+    Lint,
+}
+
+/// Reads and checks a file; `-` is standard input. An archive in Model Library Format gives its program with its weights.
+pub fn check_file(path: &Path, until: Phase, how: &ReadOptions) -> Program {
+    let mut sources = Sources::new();
+    let mut timings = Timings::default();
+    let read = timings.time("read", || match package::open(path, &mut sources)? {
+        Some(package) => Ok((package.file, Some(package))),
+        None => read_source(path, &mut sources).map(|file| (file, None)),
+    });
+    let (file, package) = match read {
+        Ok(read) => read,
+        Err(diagnostics) => {
+            return Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() };
+        }
+    };
+    let mut program = check(sources, file, until, how, timings);
+    if let Some(package) = package {
+        // TVM leaves the version line out there.
+        program.diagnostics.retain(|diagnostic| diagnostic.code != codes::W0001);
+        if matches!(until, Phase::Infer | Phase::Main) && !program.has_errors() {
+            program.packed = package.weights(&program.module);
+        }
+    }
+    program
+}
+
+/// Checks a text.
+pub fn check_text(name: &str, text: &str, until: Phase) -> Program {
+    check_text_as(name, text, until, &ReadOptions::of(Dialect::Today))
+}
+
+/// Checks a text with other options.
+pub fn check_text_as(name: &str, text: &str, until: Phase, how: &ReadOptions) -> Program {
+    let mut sources = Sources::new();
+    let file = sources.add(name, text);
+    check(sources, file, until, how, Timings::default())
+}
+
+fn check(sources: Sources, file: FileId, until: Phase, how: &ReadOptions, mut timings: Timings) -> Program {
+    let text = sources.file(file).expect("it was added").text.clone();
+    let (ast, mut diagnostics) = timings.time("parse", || syntax::parse_as(file, text.clone(), how.dialect));
+    if until == Phase::Parse {
+        return Program { sources, module: Module::new(), diagnostics, timings, packed: bind::Packed::default() };
+    }
+    let (mut module, mut found) = timings.time("resolve", || resolve::resolve(&ast, ops::table()));
+    if diag::has_errors(&diagnostics) {
+        // Definitions in text that was not understood are lost: what they define only seems unknown.
+        found.retain(|d| !LOST_WITH_TEXT.contains(&d.code));
+    }
+    let misread: Vec<(FileId, usize)> = diagnostics.iter().filter(|d| d.is_error()).filter_map(|d| line(&sources, d)).collect();
+    diagnostics.extend(found);
+    let bare = !matches!(module.root, relayc_ir::Root::Globals);
+    let infer_wanted = match until {
+        Phase::Parse | Phase::Resolve => false,
+        Phase::InferModule => !bare,
+        Phase::Infer | Phase::Main | Phase::Lint => true,
+    };
+    if until == Phase::Main {
+        module.wrap_as_main();
+    }
+    let unset = if infer_wanted { specialise::specialise(&mut module, &how.entry, &how.set) } else { vec![] };
+    if !unset.is_empty() {
+        diagnostics.extend(unset);
+    } else if infer_wanted {
+        let infer = if how.set.is_empty() { infer::infer_text } else { infer::infer_sized };
+        diagnostics.extend(timings.time("infer", || infer(&mut module, ops::table(), &text)));
+    }
+    // A call that was not understood in full only seems to lack what was left out.
+    diagnostics.retain(|d| !MISREAD.contains(&d.code) || line(&sources, d).is_none_or(|line| !misread.contains(&line)));
+    if until == Phase::Lint && !diag::has_errors(&diagnostics) {
+        let mut found = lint::run(file, &text, &ast, &module, &how.levels);
+        // What cannot be reached is not also called unused.
+        found.retain(|lint| diagnostics.iter().all(|said| said.span() != lint.span()));
+        diagnostics.extend(found);
+    }
+    how.levels.apply(&mut diagnostics);
+    diag::sort(&mut diagnostics);
+    diagnostics.truncate(MAX_DIAGNOSTICS);
+    Program { sources, module, diagnostics, timings, packed: bind::Packed::default() }
+}
+
+/// Errors that missing text can cause.
+const LOST_WITH_TEXT: [Code; 5] = [codes::E0102, codes::E0201, codes::E0202, codes::E0203, codes::E0208];
+
+/// Errors that a syntax error in their line can cause.
+const MISREAD: [Code; 3] = [codes::E0204, codes::E0302, codes::E0402];
+
+/// The line of a diagnostic.
+fn line(sources: &Sources, diagnostic: &Diagnostic) -> Option<(FileId, usize)> {
+    let span = diagnostic.span();
+    sources.line_col(span).map(|(line, _)| (span.file, line))
+}
+
+/// Limit of messages (reliability 2).
+const MAX_DIAGNOSTICS: usize = 100;
+
+/// Reads the text of a file or of standard input; reports invalid bytes.
+pub fn read_source(path: &Path, sources: &mut Sources) -> Result<FileId, Vec<Diagnostic>> {
+    let (name, path) = match path.to_str() {
+        Some("-") => ("<stdin>".to_owned(), Path::new("/dev/stdin")),
+        _ => (path.display().to_string(), path),
+    };
+    let bytes = sys::read_file(path, sys::SOURCE_LIMIT).map_err(|diagnostic| vec![diagnostic])?;
+    if let Some(kind) = relayc_exchange::kind(&bytes) {
+        return Err(vec![no_program(&name, kind, &bytes)]);
+    }
+    let (text, reports) = syntax::decode(sources.next_id(), &bytes);
+    let file = sources.add(name, text);
+    if reports.is_empty() { Ok(file) } else { Err(reports) }
+}
+
+/// The message for a file that is not Relay text.
+fn no_program(name: &str, kind: Kind, bytes: &[u8]) -> Diagnostic {
+    let no_program = |what: &str| Diagnostic::new(codes::E0725, format!("`{name}` is {what}, not a program of Relay"));
+    match kind {
+        Kind::GraphJson => {
+            let graph = graph_json::read(name, bytes);
+            let mut calls =
+                graph.iter().flat_map(|graph| &graph.nodes).filter_map(|node| Some(node.call.as_ref()?.func.as_str()));
+            let func = calls.find(|func| *func != graph_json::NOP).map_or(String::new(), |func| format!(", such as `{func}`,"));
+            no_program("a graph of TVM's graph executor")
+                .note(format!("the functions it calls{func} are machine code in a library: what they compute is not in the file"))
+                .help(format!("`relayc inspect {name}` shows the graph"))
+                .help("run the program it was compiled from: `relayc run NET.relay --params NET.params`")
+        }
+        Kind::MxnetSymbol => no_program("a network of MXNet").help(format!(
+            "make a program of it: `relayc import {name} --weights NET-0000.params -o NET.relay --params NET.params`"
+        )),
+        Kind::Archive => no_program("an archive").help("`relayc print ARCHIVE` writes the program in it, if there is one"),
+        Kind::Elf => no_program("machine code")
+            .help(format!("`relayc run {name}` runs what `relayc build` wrote, `relayc inspect {name}` shows what is in it")),
+        Kind::Json => no_program("JSON").help("Relay programs are text: `#[version = \"0.0.5\"] def @main(…) { … }`"),
+    }
+}

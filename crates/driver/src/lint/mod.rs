@@ -1,0 +1,174 @@
+//! Lints: flag valid but suspicious programs.
+//!
+//! A lint is one line of [`LINTS`]: its code, its name, its default level. `syntax` and `resolve` find some on the way; those
+//! with a function run here, on a program without errors. Each visits every expression a bounded number of times and does not
+//! recurse.
+
+mod comment;
+mod doubtful;
+mod no_op;
+mod unused;
+
+use relayc_base::diag::{Code, Diagnostic, Severity, codes};
+use relayc_base::text::nearest;
+use relayc_base::{FileId, Idx};
+use relayc_ir::{ExprKind, Module};
+use relayc_syntax::ast::Ast;
+
+/// The level of a lint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Level {
+    Allow,
+    Warn,
+    /// An error.
+    Deny,
+}
+
+/// One lint.
+pub(crate) struct Lint {
+    pub(crate) code: Code,
+    /// Its name on the command line, besides its code.
+    pub(crate) name: &'static str,
+    pub(crate) level: Level,
+    run: Option<fn(&Program) -> Vec<Diagnostic>>,
+}
+
+/// The input of a lint.
+struct Program<'a> {
+    file: FileId,
+    text: &'a str,
+    ast: &'a Ast,
+    module: &'a Module,
+    /// Whether each variable is used.
+    used: Vec<bool>,
+}
+
+const fn lint(code: Code, name: &'static str, level: Level, run: Option<fn(&Program) -> Vec<Diagnostic>>) -> Lint {
+    Lint { code, name, level, run }
+}
+
+/// Names that lints had, which the command line still takes.
+const OLD_NAMES: [(&str, &str); 1] = [("idle-operator", "no-op")];
+
+/// Every lint, in the order of their codes.
+pub(crate) const LINTS: &[Lint] = &[
+    lint(codes::W0001, "missing-header", Level::Warn, None),
+    lint(codes::W0002, "foreign-graph-variable", Level::Warn, None),
+    lint(codes::W0003, "unreachable-variable", Level::Warn, None),
+    lint(codes::W0004, "attribute-twice", Level::Warn, None),
+    lint(codes::W0005, "unused-let", Level::Warn, Some(unused::lets)),
+    lint(codes::W0006, "unused-graph-variable", Level::Warn, Some(unused::graph_variables)),
+    lint(codes::W0007, "unused-parameter", Level::Warn, Some(unused::parameters)),
+    lint(codes::W0008, "wrong-type-comment", Level::Warn, Some(comment::types)),
+    lint(codes::W0009, "shadowed-name", Level::Allow, None),
+    lint(codes::W0010, "old-text", Level::Warn, None),
+    lint(codes::W0011, "skipped-function", Level::Warn, None),
+    lint(codes::W0012, "no-op", Level::Allow, Some(no_op::operators)),
+    lint(codes::W0013, "unused-function", Level::Allow, Some(unused::functions)),
+    lint(codes::W0014, "misread-by-tvm", Level::Warn, None),
+    lint(codes::W0015, "doubtful-attribute", Level::Warn, Some(doubtful::attributes)),
+];
+
+/// The requested levels: for single lints and for groups.
+#[derive(Clone, Debug, Default)]
+pub struct Levels {
+    /// Codes with their levels; the last one of a code wins.
+    one: Vec<(Code, Level)>,
+    /// The level for `warnings`, the lints that warn by default. The last one wins, and `one` takes precedence.
+    warnings: Option<Level>,
+    all: Option<Level>,
+}
+
+/// The groups: `warnings` are the lints that warn by default, `all` are all.
+const GROUPS: [&str; 2] = ["warnings", "all"];
+
+impl Levels {
+    /// Sets the level of a code, a name or a group. Errors: a spelling suggestion, if there is one.
+    pub fn set(&mut self, which: &str, level: Level) -> Result<(), Option<&'static str>> {
+        match which {
+            "warnings" => self.warnings = Some(level),
+            "all" => self.all = Some(level),
+            _ => {
+                let name = OLD_NAMES.iter().find(|(old, _)| *old == which).map_or(which, |&(_, name)| name);
+                let found = LINTS.iter().find(|lint| lint.code.id().eq_ignore_ascii_case(which) || lint.name == name);
+                let names = || LINTS.iter().flat_map(|lint| [lint.name, lint.code.id()]).chain(GROUPS);
+                let upper = which.to_ascii_uppercase();
+                let near = || nearest(which, names()).or_else(|| nearest(&upper, names()));
+                let lint = found.ok_or_else(near)?;
+                self.one.push((lint.code, level));
+            }
+        }
+        Ok(())
+    }
+
+    fn of(&self, lint: &Lint) -> Level {
+        let one = self.one.iter().rev().find(|(code, _)| *code == lint.code).map(|(_, level)| *level);
+        let warnings = self.warnings.filter(|_| lint.level == Level::Warn);
+        one.or(warnings).or(self.all).unwrap_or(lint.level)
+    }
+
+    /// Drops allowed diagnostics and turns denied ones into errors.
+    pub(super) fn apply(&self, diagnostics: &mut Vec<Diagnostic>) {
+        diagnostics.retain_mut(|diagnostic| {
+            let Some(lint) = LINTS.iter().find(|lint| lint.code == diagnostic.code) else { return true };
+            let level = self.of(lint);
+            if level == Level::Deny {
+                diagnostic.severity = Severity::Error;
+                diagnostic.notes.push(format!("denied: `{}`", lint.name));
+            }
+            level != Level::Allow
+        });
+    }
+}
+
+/// Limit of messages of one lint.
+const MAX_EACH: usize = 100;
+
+/// Runs the lints that are not allowed, on a program without errors.
+pub(super) fn run(file: FileId, text: &str, ast: &Ast, module: &Module, levels: &Levels) -> Vec<Diagnostic> {
+    let mut used = vec![false; module.vars.len()];
+    for expr in module.exprs.iter() {
+        if let ExprKind::Var(var) = expr.kind {
+            used[var.index()] = true;
+        }
+    }
+    let program = Program { file, text, ast, module, used };
+    let wanted = LINTS.iter().filter(|lint| levels.of(lint) != Level::Allow);
+    wanted.filter_map(|lint| lint.run).flat_map(|run| run(&program)).collect()
+}
+
+/// Whether a name marks itself as unused.
+fn is_silent(name: &str) -> bool {
+    name.trim_start_matches(['%', '@']).starts_with('_') || name.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_beats_a_group() {
+        let mut levels = Levels::default();
+        levels.set("warnings", Level::Deny).expect("a group");
+        levels.set("w0005", Level::Allow).expect("a code");
+        let level = |name: &str| levels.of(LINTS.iter().find(|lint| lint.name == name).expect("a lint"));
+        assert_eq!(
+            [level("unused-let"), level("unused-parameter"), level("shadowed-name")],
+            [Level::Allow, Level::Deny, Level::Allow]
+        );
+    }
+
+    #[test]
+    fn unknown_names_have_neighbours() {
+        let mut levels = Levels::default();
+        assert_eq!(levels.set("unused-lett", Level::Warn), Err(Some("unused-let")));
+        assert_eq!(levels.set("W00055", Level::Warn), Err(Some("W0005")));
+        assert_eq!(levels.set("nonsense", Level::Warn), Err(None));
+    }
+
+    #[test]
+    fn every_warning_is_a_lint() {
+        let warnings: Vec<Code> = codes::ALL.iter().copied().filter(|code| code.id().starts_with('W')).collect();
+        assert_eq!(LINTS.iter().map(|lint| lint.code).collect::<Vec<_>>(), warnings);
+    }
+}

@@ -1,0 +1,217 @@
+//! Optimises a program: chooses the passes for a machine, runs them and reports their work.
+
+use super::bind::{self, Bound, Requests, Slot};
+use super::run::{self, Entry};
+use super::show::{self, Options};
+use super::timings::Stopwatch;
+use super::{Phase, Program};
+use relayc_base::Sources;
+use relayc_base::diag::Diagnostic;
+use relayc_base::text::nearest;
+use relayc_ir::print::print;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::{ExprId, Module};
+use relayc_ops as ops;
+use relayc_passes::{self as passes, Observer, PassCx, Settings};
+pub use relayc_passes::{FUSION, MAX_LEVEL, ON_REQUEST, Pass};
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde_json::{Value, json};
+use similar::TextDiff;
+use std::path::PathBuf;
+
+/// The checking that a program needs before it is optimised.
+pub const UNTIL: Phase = Phase::Main;
+
+/// The target machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Target {
+    /// AVX2 and FMA.
+    V3,
+    /// AVX-512.
+    V4,
+}
+
+impl Target {
+    /// The number of floats in a vector.
+    pub(crate) fn lanes(self) -> usize {
+        match self {
+            Target::V3 => 8,
+            Target::V4 => 16,
+        }
+    }
+}
+
+/// The options of optimising.
+#[derive(Clone)]
+pub struct PassPlan {
+    /// The passes, in order.
+    pub passes: Vec<&'static Pass>,
+    pub target: Target,
+    /// The only entry function of the program; without one, every function stays.
+    pub entry: Option<String>,
+    /// Whether to verify the program after every pass.
+    pub verify: bool,
+}
+
+impl PassPlan {
+    /// The passes of a `-O` level.
+    pub fn level(level: u8, target: Target) -> PassPlan {
+        PassPlan { passes: passes::of_level(level), target, entry: None, verify: false }
+    }
+
+    /// The passes with these names, in this order. Errors: an unknown name, in words.
+    pub fn named<'a>(names: impl IntoIterator<Item = &'a str>, target: Target) -> Result<PassPlan, String> {
+        let passes: Result<Vec<_>, String> =
+            names.into_iter().map(|name| passes::find(name).ok_or_else(|| unknown(name))).collect();
+        Ok(PassPlan { passes: passes?, target, entry: None, verify: false })
+    }
+}
+
+/// The message for an unknown pass.
+pub fn unknown(name: &str) -> String {
+    let hint = nearest(name, passes::all().iter().map(|pass| pass.name));
+    let hint = hint.map_or("`relayc passes` lists all".to_owned(), |near| format!("there is `{near}`"));
+    format!("there is no pass `{name}`: {hint}")
+}
+
+/// Every pass, in the order of the pipeline.
+pub fn all() -> Vec<&'static Pass> {
+    passes::all()
+}
+
+/// A pass as JSON, `relayc.pass/1`.
+pub fn object(pass: &Pass) -> Value {
+    let level = (pass.level <= MAX_LEVEL).then_some(pass.level);
+    json!({ "schema": "relayc.pass/1", "name": pass.name, "level": level, "doc": pass.doc })
+}
+
+/// Turns weights from files into constants of an entry function. Errors: as [`bind::weights`], and E0202 for an unknown entry.
+pub fn bind_weights(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<(), Vec<Diagnostic>> {
+    if files.is_empty() && program.packed.weights.is_empty() {
+        return Ok(());
+    }
+    let packed = std::mem::take(&mut program.packed);
+    let start = std::time::Instant::now();
+    let module = &mut program.module;
+    let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
+    let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
+    let weights = bind::weights(&slots, &module.types, files, &packed)?;
+    passes::bind_params(module, global, weights);
+    program.timings.add("bind", start.elapsed());
+    Ok(())
+}
+
+/// Binds an entry's parameters, after turning those in weight files into constants. An entry that the program itself calls, and a
+/// bare expression, keep all parameters. Errors: as [`bind::bind`], and E0202 for an unknown entry.
+pub fn bind_all(program: &mut Program, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
+    let Program { module, timings, packed, .. } = program;
+    let requests = Requests { packed: std::mem::take(packed), ..requests.clone() };
+    timings.time("bind", || bound(module, entry, &requests))
+}
+
+fn bound(module: &mut Module, entry: &str, requests: &Requests) -> Result<(Entry, Vec<Bound>), Vec<Diagnostic>> {
+    let found = run::entry(module, entry).map_err(|error| vec![error])?;
+    let (bound, weights) = bind::bind_telling(&found.slots, &module.types, requests)?;
+    let constant = |(slot, bound): (&Slot, &Bound)| match bound {
+        Bound::Tensor(tensor) if weights.contains(&slot.name) => Some((slot.name.clone(), tensor.clone())),
+        _ => None,
+    };
+    let values: FxHashMap<String, Tensor> = found.slots.iter().zip(&bound).filter_map(constant).collect();
+    let names: FxHashSet<String> = values.keys().cloned().collect();
+    match module.find_global(entry) {
+        Some(global) if !values.is_empty() && passes::bind_params(module, global, values) => {
+            let left = found.slots.iter().zip(bound).filter(|(slot, _)| !names.contains(&slot.name)).map(|(_, bound)| bound);
+            Ok((run::entry(module, entry).map_err(|error| vec![error])?, left.collect()))
+        }
+        _ => Ok((found, bound)),
+    }
+}
+
+/// Runs passes on a program without errors. Errors: E0901 for a pass that broke the program.
+pub fn optimise(module: &mut Module, how: &PassPlan, observer: &mut dyn Observer) -> Result<(), Diagnostic> {
+    let cx = PassCx { ops: ops::table(), lanes: how.target.lanes(), entry: how.entry.as_deref() };
+    passes::run(module, &cx, &how.passes, Settings { verify: how.verify }, observer).map_err(|error| *error)
+}
+
+/// Which parts of the work are shown.
+#[derive(Clone, Default)]
+pub struct PassPrinting {
+    /// The passes after which the program is printed.
+    pub after: Vec<&'static str>,
+    /// Whether to print the changes of each pass.
+    pub changed: bool,
+    /// Whether to print the reasons for each fusion.
+    pub fusion: bool,
+}
+
+impl PassPrinting {
+    fn anything(&self) -> bool {
+        !self.after.is_empty() || self.changed || self.fusion
+    }
+}
+
+/// Optimises a program. Returns the result as text, or the requested reports in its place.
+pub fn text(program: &mut Program, how: &PassPlan, shown: &PassPrinting, options: Options) -> Result<String, Diagnostic> {
+    let before = if shown.changed { show::print(program, options) } else { String::new() };
+    let mut showing = Showing { shown, options, sources: &program.sources, before, out: String::new() };
+    optimise(&mut program.module, how, &mut Stopwatch::new(&mut program.timings, &mut showing))?;
+    let shown_text = showing.out;
+    Ok(if shown.anything() { shown_text } else { show::print(program, options) })
+}
+
+/// Collects the reports.
+struct Showing<'a> {
+    shown: &'a PassPrinting,
+    options: Options,
+    sources: &'a Sources,
+    /// The text before the pass.
+    before: String,
+    out: String,
+}
+
+impl Showing<'_> {
+    /// One line for each pair of operators: `line:column operator` twice, whether they are fused, and why.
+    fn fusion(&self, module: &Module) -> String {
+        let name = |expr: ExprId| {
+            let op = module.called_op(expr).map_or("a tuple", |op| ops::table().def(op).name);
+            match self.sources.line_col(module.exprs[expr].span) {
+                Some((line, column)) => format!("{op} at {line}:{column}"),
+                None => op.to_owned(),
+            }
+        };
+        let line = |edge: &passes::Edge| {
+            let verdict = if edge.joined { "fused" } else { "not fused" };
+            let mut why = edge.why.clone();
+            for (i, &expr) in edge.mentioned.iter().enumerate() {
+                why = why.replace(&format!("{{{i}}}"), &name(expr));
+            }
+            format!("{} → {}: {verdict}: {why}\n", name(edge.from), name(edge.to))
+        };
+        passes::explain_fusion(module, ops::table()).iter().map(line).collect()
+    }
+}
+
+impl Observer for Showing<'_> {
+    fn before(&mut self, pass: &Pass, module: &Module) {
+        if self.shown.fusion && pass.name == passes::FUSION {
+            self.out.push_str(&self.fusion(module));
+        }
+    }
+
+    fn after(&mut self, pass: &Pass, module: &Module) {
+        let wanted = self.shown.after.contains(&pass.name);
+        if !self.shown.changed && !wanted {
+            return;
+        }
+        let text = print(module, ops::table(), self.options);
+        if self.shown.changed && text != self.before {
+            let diff = TextDiff::from_lines(&self.before, &text);
+            let names = (format!("before {}", pass.name), format!("after {}", pass.name));
+            self.out.push_str(&diff.unified_diff().context_radius(3).header(&names.0, &names.1).to_string());
+        }
+        if wanted {
+            self.out.push_str(&format!("// after {}\n{text}", pass.name));
+        }
+        self.before = text;
+    }
+}

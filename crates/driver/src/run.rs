@@ -1,0 +1,183 @@
+//! Runs an entry function on the interpreter: its parameters and its result.
+
+mod text;
+
+pub use relayc_interp::Limits;
+
+use super::Program;
+use super::bind::{Bound, Slot};
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::nearest;
+use relayc_interp::{Interp, Value, ValueObserver, lower};
+use relayc_ir::types::{MAX_DEPTH, MAX_LEAVES, Ty};
+use relayc_ir::{ExprKind, FuncId, GlobalId, Module, Root, VarId};
+use relayc_ops as ops;
+
+/// The entry of a run: a function of the module, or a bare expression.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    global: Option<GlobalId>,
+    /// The parameters, in order.
+    pub slots: Vec<Slot>,
+    pub ret: Ty,
+    /// How many of the slots are free variables of a bare expression; the rest are its parameters if it is a function.
+    n_free: usize,
+}
+
+/// Finds an entry of a checked program. A bare expression is its own entry: its inputs are its free variables and, if it is a
+/// function, the parameters. Errors: E0202 for an unknown name.
+pub fn entry(module: &Module, name: &str) -> Result<Entry, Diagnostic> {
+    let slots = |vars: &[VarId]| vars.iter().map(|&var| slot(module, var)).collect::<Vec<_>>();
+    let of_func = |func: FuncId| (slots(&module.funcs[func].params), module.funcs[func].ret.unwrap_or(Ty::ERROR));
+    match module.root {
+        Root::Globals => {
+            let Some(global) = module.find_global(name) else {
+                return Err(no_entry(module, name));
+            };
+            let (slots, ret) = of_func(module.globals[global].func);
+            Ok(Entry { global: Some(global), slots, ret, n_free: 0 })
+        }
+        Root::Expr(expr) => {
+            let free = module.free_vars();
+            let (params, ret) = match module.exprs[expr].kind {
+                ExprKind::Fn(func) => of_func(func),
+                _ => (vec![], module.ty(expr)),
+            };
+            let slots = slots(&free).into_iter().chain(params).collect();
+            Ok(Entry { global: None, slots, ret, n_free: free.len() })
+        }
+    }
+}
+
+fn slot(module: &Module, var: VarId) -> Slot {
+    let var = &module.vars[var];
+    Slot { name: var.name.to_string(), ty: var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR) }
+}
+
+pub fn no_entry(module: &Module, name: &str) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0202, format!("there is no function `@{name}` to run"));
+    let mut names: Vec<&str> = module.globals.iter().map(|global| &*global.name).collect();
+    names.sort_unstable();
+    match (nearest(name, names.iter().copied()), names.first()) {
+        (Some(near), _) => diagnostic.help(format!("there is `@{near}`: `--entry {near}`")),
+        (None, Some(first)) => diagnostic.help(format!("name one that exists: `--entry {first}`")),
+        (None, None) => diagnostic.help("the module defines no function"),
+    }
+}
+
+/// The result of a run.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    Data(Bound),
+    /// Values of data types: as text, for reading only, and why they are not data.
+    Text(String, Box<Diagnostic>),
+}
+
+impl Outcome {
+    /// Converts a value of a type. Errors: as [`to_bound`], for functions and references.
+    pub fn of(value: Value, module: &Module, ty: Ty) -> Result<Outcome, Diagnostic> {
+        let text = text::of_data_type(module, &value);
+        match (to_bound(value), text) {
+            (Ok(bound), _) => Ok(Outcome::Data(bound)),
+            (Err(why), Some(text)) => Ok(Outcome::Text(format!("out: {}\n{text}\n", module.types.text(ty)), Box::new(why))),
+            (Err(why), None) => Err(why),
+        }
+    }
+
+    /// The result as data. Errors: why it is not data.
+    pub fn data(self) -> Result<Bound, Box<Diagnostic>> {
+        match self {
+            Outcome::Data(bound) => Ok(bound),
+            Outcome::Text(_, why) => Err(why),
+        }
+    }
+}
+
+/// Runs an entry on the interpreter. `args` are values of the slots' types, in order.
+pub fn interpret(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Bound, Diagnostic> {
+    interpret_seen(program, entry, args, limits, None)
+}
+
+/// As [`interpret`]; the result may contain anything but functions and references.
+pub fn outcome(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Outcome, Diagnostic> {
+    Outcome::of(value(program, entry, args, limits, None)?, &program.module, entry.ret)
+}
+
+/// As [`interpret`], with an observer, for a result that is data. Errors: also those of the observer.
+pub(crate) fn interpret_seen(
+    program: &Program,
+    entry: &Entry,
+    args: Vec<Bound>,
+    limits: Limits,
+    witness: Option<&dyn ValueObserver>,
+) -> Result<Bound, Diagnostic> {
+    to_bound(value(program, entry, args, limits, witness)?)
+}
+
+fn value(
+    program: &Program,
+    entry: &Entry,
+    args: Vec<Bound>,
+    limits: Limits,
+    witness: Option<&dyn ValueObserver>,
+) -> Result<Value, Diagnostic> {
+    let module = &program.module;
+    let lowered = lower(module);
+    let mut interp = Interp::new(module, ops::table(), &lowered, limits).seen_by(witness);
+    let mut args: Vec<Value> = args.into_iter().map(to_value).collect();
+    let result = match entry.global {
+        Some(global) => interp.call_global(global, args),
+        None => {
+            let params = args.split_off(entry.n_free);
+            match interp.eval_root(args) {
+                Ok(Value::Closure(closure)) => interp.call_closure(&closure, params),
+                other => other,
+            }
+        }
+    };
+    result.map_err(|failure| *failure)
+}
+
+pub fn to_value(bound: Bound) -> Value {
+    match bound {
+        Bound::Tensor(tensor) => Value::Tensor(tensor),
+        Bound::Tuple(fields) => Value::tuple(fields.into_iter().map(to_value).collect()),
+    }
+}
+
+/// The result as data. Errors: E0506 for other values, E0805 for more tensors or levels than a parameter may have.
+pub fn to_bound(value: Value) -> Result<Bound, Diagnostic> {
+    if is_shallow(&value) {
+        return nested(value);
+    }
+    Err(Diagnostic::new(codes::E0805, format!("the result has more than {MAX_LEAVES} tensors or {MAX_DEPTH} levels")))
+}
+
+/// Whether a value nests no deeper than the types of parameters may.
+fn is_shallow(value: &Value) -> bool {
+    let (mut n_seen, mut stack) = (0, vec![(value, 0)]);
+    while let Some((value, depth)) = stack.pop() {
+        n_seen += 1;
+        if n_seen + stack.len() > 2 * MAX_LEAVES || depth > MAX_DEPTH {
+            return false;
+        }
+        if let Value::Tuple(fields) = value {
+            stack.extend(fields.iter().map(|field| (field, depth + 1)));
+        }
+    }
+    true
+}
+
+/// As [`to_bound`], for a value of limited depth.
+fn nested(value: Value) -> Result<Bound, Diagnostic> {
+    match value {
+        Value::Tensor(tensor) => Ok(Bound::Tensor(tensor)),
+        Value::Tuple(fields) => fields.iter().cloned().map(nested).collect::<Result<_, _>>().map(Bound::Tuple),
+        Value::Closure(_) => Err(Diagnostic::new(codes::E0506, "the result holds a function, which is no data")
+            .help("call it in the program, or run another entry")),
+        Value::Adt(..) => Err(Diagnostic::new(codes::E0506, "the result holds a value of a data type, which no file can hold")
+            .help("take it apart with `match` in the program, or run another entry")),
+        Value::Cell(_) => Err(Diagnostic::new(codes::E0506, "the result holds a reference, which no file can hold")
+            .help("read it with `ref_read` in the program, or run another entry")),
+    }
+}

@@ -1,0 +1,23 @@
+//! Prints a program: its canonical text, and the types of its expressions.
+
+use super::Program;
+use relayc_base::Span;
+use relayc_ir::print;
+pub use relayc_ir::print::Options;
+use relayc_ops as ops;
+
+/// The canonical text, optionally with the inferred types as comments and the metadata section.
+pub fn print(program: &Program, options: Options) -> String {
+    print::print(&program.module, ops::table(), options)
+}
+
+/// The types of the expressions and bound variables exactly at a place, each once and sorted.
+pub fn types_at(program: &Program, span: Span) -> Vec<String> {
+    let module = &program.module;
+    let exprs = module.exprs.iter_ids().filter(|(_, expr)| expr.span == span).map(|(id, _)| module.ty(id));
+    let vars = module.vars.iter().filter(|var| var.span == span).filter_map(|var| var.checked_ty.or(var.ty));
+    let mut types: Vec<String> = exprs.chain(vars).map(|ty| module.types.text(ty)).collect();
+    types.sort_unstable();
+    types.dedup();
+    types
+}

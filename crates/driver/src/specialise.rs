@@ -1,0 +1,146 @@
+//! `--set NAME.AXIS=N`: makes a dynamic program static by fixing dimensions of the entry's parameters.
+//!
+//! Operators with tensors as attributes become those with numbers, if the numbers can be derived. [`infer::infer_sized`] finds
+//! the types: annotations of results and of `let` with dynamic dimensions are removed. Parameters of other functions keep their
+//! types, since other callers may exist.
+
+use super::bind::{self, Requests, Slot, leaves};
+use super::{Program, run};
+use relayc_base::diag::{self, Diagnostic};
+use relayc_check::infer;
+use relayc_ir::types::{Dim, Ty, Types};
+use relayc_ir::{FuncId, Module, Root, VarId};
+use relayc_ops as ops;
+use relayc_passes as passes;
+use rustc_hash::FxHashSet;
+
+/// Applies settings to the parameters of `@entry`, or to the free variables of a bare expression, before inference. Errors: E0706
+/// for an unknown parameter, E0707 for a malformed or impossible setting, E0202 for an unknown function.
+pub(crate) fn specialise(module: &mut Module, entry: &str, settings: &[String]) -> Vec<Diagnostic> {
+    if settings.is_empty() {
+        return vec![];
+    }
+    let (vars, func) = match module.root {
+        Root::Globals => match module.find_global(entry) {
+            Some(global) => {
+                let func = module.globals[global].func;
+                (module.funcs[func].params.clone(), Some(func))
+            }
+            None => return vec![super::run::no_entry(module, entry)],
+        },
+        Root::Expr(_) => (module.free_vars(), None),
+    };
+    let params: Vec<(VarId, Ty)> = vars.into_iter().filter_map(|var| Some((var, module.vars[var].ty?))).collect();
+    let mut all = Vec::new();
+    let mut typed = Vec::new();
+    for (var, ty) in params {
+        // What is no data has no dimensions to set.
+        let found = leaves::leaves(&module.vars[var].name, ty, &module.types).unwrap_or_default();
+        typed.push((var, ty, found.len()));
+        all.extend(found);
+    }
+    let wrong: Vec<Diagnostic> = settings.iter().filter_map(|setting| bind::carry_out(&mut all, setting).err()).collect();
+    if !wrong.is_empty() {
+        return wrong;
+    }
+    let mut shapes = all.into_iter().map(|leaf| leaf.dims);
+    for (var, ty, n_leaves) in typed {
+        if n_leaves > 0 {
+            module.vars[var].ty = Some(with_shapes(&mut module.types, ty, &mut shapes));
+        }
+    }
+    forget_open(module, func);
+    passes::dynamic_to_static(module, ops::table());
+    vec![]
+}
+
+/// Sets the dynamic dimensions of an entry's parameters to the sizes of the given inputs, for commands that do not run it. A
+/// parameter without dynamic dimensions needs no input. Errors: as [`bind::bind`], with E0704 for an unknown size.
+pub fn to_inputs(program: &mut Program, entry: &str, requests: &Requests) -> Result<(), Vec<Diagnostic>> {
+    let Some(global) = program.module.find_global(entry) else { return Ok(()) };
+    let slots = run::entry(&program.module, entry).map_err(|error| vec![error])?.slots;
+    let types = &program.module.types;
+    let is_open = |slot: &Slot| {
+        let leaves = leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default();
+        leaves.iter().flat_map(|leaf| &leaf.dims).any(|dim| dim.value().is_none())
+    };
+    if !slots.iter().any(is_open) {
+        return Ok(());
+    }
+    let fill = requests.fill.clone().or_else(|| Some("zeros".to_owned()));
+    let bound = bind::bind(&slots, types, &Requests { fill, ..requests.clone() })?;
+    let shapes: Vec<&[usize]> = super::bind::tensors_in(&bound).into_iter().map(|tensor| tensor.shape()).collect();
+    let mut module = program.module.clone();
+    let func = module.globals[global].func;
+    if to_shapes(&mut module, func, &shapes) {
+        program.module = module;
+    }
+    Ok(())
+}
+
+/// Sets the shapes of a function's parameters, leaf by leaf, in a typed module. Returns whether the program has types with them:
+/// a value may contradict a type, or shapes each other, which only a run shows. If not, the module must not be used.
+pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool {
+    let params = module.funcs[func].params.clone();
+    let tys: Vec<Ty> =
+        params.iter().map(|&var| module.vars[var].checked_ty.or(module.vars[var].ty).unwrap_or(Ty::ERROR)).collect();
+    let mut found: Vec<Vec<Dim>> = vec![];
+    for &ty in &tys {
+        match leaves::leaves("", ty, &module.types) {
+            Ok(leaves) => found.extend(leaves.into_iter().map(|leaf| leaf.dims)),
+            Err(_) => return false,
+        }
+    }
+    let fit = |(dims, shape): (&Vec<Dim>, &&[usize])| {
+        let fits = |(dim, &n): (&Dim, &usize)| dim.value().is_none_or(|dim| dim == n as i64);
+        dims.len() == shape.len() && dims.iter().zip(*shape).all(fits)
+    };
+    if found.len() != shapes.len() || !found.iter().zip(shapes).all(fit) {
+        return false;
+    }
+    if found.iter().flatten().all(|dim| dim.value().is_some()) {
+        return true;
+    }
+    for (dims, shape) in found.iter_mut().zip(shapes) {
+        // What is known keeps the width of its literal.
+        let open = dims.iter_mut().zip(*shape).filter(|(dim, _)| dim.value().is_none());
+        open.for_each(|(dim, &n)| *dim = Dim::known(n as i64));
+    }
+    let mut found = found.into_iter();
+    for (var, ty) in params.into_iter().zip(tys) {
+        let ty = with_shapes(&mut module.types, ty, &mut found);
+        module.vars[var].ty = Some(ty);
+        module.vars[var].checked_ty = Some(ty);
+    }
+    forget_open(module, Some(func));
+    passes::dynamic_to_static(module, ops::table());
+    !diag::has_errors(&infer::reinfer(module, ops::table()))
+}
+
+/// A type with other shapes for its tensors, from left to right. [`leaves::leaves`] has limited its depth.
+pub(super) fn with_shapes(types: &mut Types, ty: Ty, shapes: &mut impl Iterator<Item = Vec<Dim>>) -> Ty {
+    match types.as_tuple(ty).map(<[Ty]>::to_vec) {
+        Some(fields) => {
+            let fields: Vec<Ty> = fields.into_iter().map(|field| with_shapes(types, field, shapes)).collect();
+            types.tuple(&fields)
+        }
+        None => {
+            let dtype = types.as_tensor(ty).expect("a leaf is a tensor").1;
+            types.tensor(&shapes.next().expect("a shape for every leaf"), dtype)
+        }
+    }
+}
+
+/// Removes annotations with dynamic dimensions.
+fn forget_open(module: &mut Module, entry: Option<FuncId>) {
+    let params: FxHashSet<VarId> = module.funcs.iter().flat_map(|func| func.params.iter().copied()).collect();
+    let is_open = |types: &Types, ty: Option<Ty>| ty.is_some_and(|ty| types.has_open(ty));
+    for var in module.vars.ids() {
+        if !params.contains(&var) && is_open(&module.types, module.vars[var].ty) {
+            module.vars[var].ty = None;
+        }
+    }
+    if let Some(entry) = entry.filter(|&entry| is_open(&module.types, module.funcs[entry].ret)) {
+        module.funcs[entry].ret = None;
+    }
+}

@@ -1,0 +1,135 @@
+//! Writes the C header of an artifact: documents its functions, and defines its inputs and outputs as constants.
+
+use relayc_exec::aot::image_writer::{ImageFacts, Port};
+use relayc_runtime::layout::ABI_VERSION;
+use std::fmt::Write;
+
+/// The header of a program called `name`.
+pub(crate) fn text(name: &str, facts: &ImageFacts) -> String {
+    let prefix = macro_name(name);
+    let mut out = format!(
+        "/* {name}: `@{}` as a shared object, written by relayc. Load it only if you trust who built it: it is code.\n *\n",
+        one_line(facts.entry)
+    );
+    for (what, ports) in [("input", facts.inputs), ("output", facts.outputs)] {
+        for port in ports {
+            let shape: Vec<String> = port.shape.iter().map(u64::to_string).collect();
+            let _ = writeln!(out, " * {what} `{}`: {} [{}]", one_line(&port.name), port.dtype, shape.join(", "));
+        }
+    }
+    let _ = write!(out, " */\n#ifndef RELAYC_{prefix}_H\n#define RELAYC_{prefix}_H\n\n/* Bytes of the tensors. */\n");
+    let mut known: Vec<String> = vec![];
+    for (what, ports) in [("INPUT", facts.inputs), ("OUTPUT", facts.outputs)] {
+        for port in ports {
+            let line = bytes_line(&prefix, what, port);
+            // Two names may be one as a macro.
+            let macro_part = line.split(' ').nth(1).unwrap_or("").to_owned();
+            if !known.contains(&macro_part) {
+                out.push_str(&line);
+                known.push(macro_part);
+            }
+        }
+    }
+    out.push_str(&FUNCTIONS.replace("@VERSION@", &ABI_VERSION.to_string()));
+    let _ = writeln!(out, "\n#endif /* RELAYC_{prefix}_H */");
+    out
+}
+
+fn bytes_line(prefix: &str, what: &str, port: &Port) -> String {
+    format!("#define {prefix}_{what}_{}_BYTES {}\n", macro_name(&port.name), port.bytes)
+}
+
+/// The name in capitals, digits and `_`.
+fn macro_name(name: &str) -> String {
+    let name: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' }).collect();
+    if name.starts_with(|c: char| c.is_ascii_digit()) || name.is_empty() { format!("N{name}") } else { name }
+}
+
+/// The name inside a comment, which it must not end.
+fn one_line(name: &str) -> String {
+    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>().replace("*/", "* /")
+}
+
+/// The part that all artifacts share, so a C file may include the headers of several.
+const FUNCTIONS: &str = r#"
+#ifndef RELAYC_H
+#define RELAYC_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The version of what is declared here; relayc_abi_version() gives that of the shared object. */
+#define RELAYC_ABI_VERSION @VERSION@
+
+/* What functions answer. Everything but RELAYC_OK is a failure, which changes nothing but relayc_error(); only after
+   RELAYC_FAILED there are no outputs, until a run gives results again. */
+typedef enum relayc_status {
+  RELAYC_OK = 0,
+  RELAYC_MEMORY = 1,  /* no memory */
+  RELAYC_MACHINE = 2, /* this processor lacks the instructions */
+  RELAYC_NAME = 3,    /* no such input or output */
+  RELAYC_SIZE = 4,    /* a buffer has not as many bytes as its tensor */
+  RELAYC_MISSING = 5, /* an input has not been set, or no run has given results */
+  RELAYC_FAILED = 6,  /* an operator failed: an index out of range, for instance */
+  RELAYC_USAGE = 7    /* a pointer is null */
+} relayc_status;
+
+/* The program with the memory and the threads of its runs. Instances share code and weights and are independent of each other;
+   one of them is used by one thread at a time. After fork() the child has none of the threads: it makes instances of its own. */
+typedef struct relayc_net relayc_net;
+
+/* How an instance is made. Zeros, or no options at all, are what is usual. */
+typedef struct relayc_options {
+  uint32_t threads; /* 0: as many as there are cores; results are the same for any number */
+  uint32_t level;   /* 3: the code for x86-64-v3, 4: that for x86-64-v4, 0: the best that runs here */
+} relayc_options;
+
+/* An input or an output: elements in order, the last axis fastest. What is pointed at stays as long as the shared object. */
+typedef struct relayc_tensor {
+  const char *name;
+  const char *dtype; /* as in Relay: float32, int64, bool, ... */
+  size_t bytes;
+  size_t rank;
+  const uint64_t *shape;
+} relayc_tensor;
+
+uint32_t relayc_abi_version(void);
+
+/* Makes an instance. Its threads have the signal mask of the caller. */
+relayc_status relayc_create(relayc_net **net, const relayc_options *options);
+/* Ends its threads and gives back its memory; NULL is fine. */
+void relayc_destroy(relayc_net *net);
+
+/* Copies a tensor into the instance. It stays set for all runs that follow. */
+relayc_status relayc_set_input(relayc_net *net, const char *name, const void *data, size_t bytes);
+/* Runs the program once. */
+relayc_status relayc_run(relayc_net *net);
+/* Copies out what the last run gave; RELAYC_MISSING where none has given anything, or the last one failed. */
+relayc_status relayc_get_output(relayc_net *net, const char *name, void *data, size_t bytes);
+
+/* What went wrong last, in words; empty if nothing did. Good until the next call with this instance. */
+const char *relayc_error(const relayc_net *net);
+/* What a status means. */
+const char *relayc_status_text(relayc_status status);
+
+/* The signature: RELAYC_NAME where there are no more. */
+size_t relayc_n_inputs(void);
+size_t relayc_n_outputs(void);
+relayc_status relayc_input(size_t index, relayc_tensor *tensor);
+relayc_status relayc_output(size_t index, relayc_tensor *tensor);
+
+/* The Relay text that the program was built from, and its graph as the JSON of TVM's graph executor, empty where that cannot run
+   it; `bytes`, unless NULL, gets the length. */
+const char *relayc_source(size_t *bytes);
+const char *relayc_graph_json(size_t *bytes);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* RELAYC_H */
+"#;

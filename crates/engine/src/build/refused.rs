@@ -1,0 +1,91 @@
+//! Diagnostics for programs that cannot be built: every obstacle, with its place.
+
+use relayc_base::Span;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::{count, join_words};
+use relayc_driver::{Program, run};
+use relayc_exec::plan::NotCompiled;
+use relayc_ir::types::Dim;
+use relayc_ir::{ExprId, ExprKind, Module};
+
+/// Maximum number of places shown; notes count the others.
+const MOST: usize = 20;
+
+/// Operators without machine code of their own, by their calls: relayc computes them by a routine or by their evaluation.
+pub(crate) fn no_kernels(program: &Program, module: &Module, entry: &str, without: &[(&'static str, ExprId)]) -> Diagnostic {
+    let mut names: Vec<String> = vec![];
+    for (name, _) in without {
+        let name = format!("`{name}`");
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let have = if names.len() == 1 { "has no machine code" } else { "have no machine code" };
+    let message = format!("`@{entry}` cannot be built: {} {have}", join_words(&names, "and"));
+    let places = without.iter().map(|(name, call)| (module.exprs[*call].span, format!("`{name}` has no machine code")));
+    shown(program, Diagnostic::new(codes::E0603, message), places.collect()).help("`relayc run` computes it itself")
+}
+
+/// A program that is not compiled as a whole. `module` is the result of the passes, so what they have resolved is not an
+/// obstacle.
+pub(crate) fn not_compiled(program: &Program, module: &Module, entry: &str, reason: NotCompiled) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {}", reason.text()));
+    match reason {
+        NotCompiled::UnknownShape => {
+            let mut diagnostic = diagnostic;
+            for (name, axis) in open(program, entry) {
+                diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {name}.{axis}=N`"));
+            }
+            diagnostic.note("an artifact has one shape for each tensor")
+        }
+        NotCompiled::TooLarge => diagnostic,
+        NotCompiled::NoTensor | NotCompiled::ControlFlow => {
+            let Some(global) = module.find_global(entry) else { return diagnostic };
+            let order = module.post_order(&[module.funcs[module.globals[global].func].body]);
+            let places = order.into_iter().filter_map(|expr| Some((module.exprs[expr].span, what(module, expr)?)));
+            shown(program, diagnostic, places.collect()).help("`relayc run` interprets what is not compiled")
+        }
+    }
+}
+
+/// Describes an expression that plans do not support.
+fn what(module: &Module, expr: ExprId) -> Option<String> {
+    Some(match module.exprs[expr].kind {
+        ExprKind::If { .. } => "a branch that only a run decides".into(),
+        ExprKind::Match { .. } => "a `match`".into(),
+        ExprKind::RefNew(_) | ExprKind::RefRead(_) | ExprKind::RefWrite { .. } => "a reference".into(),
+        ExprKind::Ctor(_) => "a value of a data type".into(),
+        ExprKind::Call { callee, .. } => match module.exprs[callee].kind {
+            ExprKind::Global(global) => format!("a call of `@{}`", module.globals[global].name),
+            ExprKind::Op(_) | ExprKind::Ctor(_) => return None,
+            ExprKind::Fn(func) if module.funcs[func].is_primitive() => return None,
+            _ => "a call of a function value".into(),
+        },
+        _ => return None,
+    })
+}
+
+/// The dynamic dimensions of parameters.
+fn open(program: &Program, entry: &str) -> Vec<(String, usize)> {
+    let types = &program.module.types;
+    let Ok(entry) = run::entry(&program.module, entry) else { return vec![] };
+    let leaves = entry.slots.iter().filter_map(|slot| super::leaves::leaves(&slot.name, slot.ty, types).ok()).flatten();
+    let axes = leaves.flat_map(|leaf| {
+        let open = |(axis, dim): (usize, &Dim)| (!matches!(dim, Dim::Known { .. })).then_some(axis);
+        leaf.dims.iter().enumerate().filter_map(open).map(|axis| (leaf.name.clone(), axis)).collect::<Vec<_>>()
+    });
+    axes.take(MOST).collect()
+}
+
+/// Labels at places, in text order, each once; the message covers those without a place.
+fn shown(program: &Program, diagnostic: Diagnostic, mut places: Vec<(Span, String)>) -> Diagnostic {
+    places.retain(|(span, _)| !span.is_none() && program.sources.file(span.file).is_some());
+    places.sort_by_key(|(span, _)| (span.start, span.end));
+    places.dedup();
+    let left = places.len().saturating_sub(MOST);
+    let mut diagnostic = diagnostic;
+    for (at, (span, words)) in places.into_iter().take(MOST).enumerate() {
+        diagnostic = if at == 0 { diagnostic.at(span, words) } else { diagnostic.also(span, words) };
+    }
+    if left > 0 { diagnostic.note(format!("and {} more", count(left, "place"))) } else { diagnostic }
+}

@@ -1,0 +1,443 @@
+//! Compiles an entry function, and runs the result.
+
+use super::fault_injection::Fault;
+use relayc_base::Span;
+use relayc_base::diag::{Diagnostic, codes};
+pub use relayc_codegen::asm::Isa;
+use relayc_codegen::cpu::Cpu;
+pub use relayc_codegen::pool::MAX_THREADS;
+use relayc_codegen::pool::Pool;
+use relayc_driver::Program;
+use relayc_driver::bind::Bound;
+use relayc_driver::bind::tensors_in;
+use relayc_driver::optimise::{self, PassPlan};
+use relayc_driver::run::{Limits, no_entry, to_bound, to_value};
+use relayc_driver::timings::{Stopwatch, Timings};
+pub use relayc_exec::assemble::Assembled;
+use relayc_exec::assemble::{NoCode, assemble};
+use relayc_exec::constants::Keep;
+pub use relayc_exec::listing::target_name;
+use relayc_exec::plan::{self, NotCompiled, Place, Plan};
+use relayc_exec::program::{self as jit, LoadError, PlanSession, TraceCallback};
+use relayc_interp::{self as interp, Value};
+use relayc_ir::kernel::Target;
+use relayc_ir::tensor::{Data, Tensor};
+use relayc_ir::types::{Ty, Types, checked_bytes, dims_of};
+use relayc_ir::{ConstId, ExprId, FuncId, Module};
+use relayc_ops as ops;
+use relayc_ops::eval::{MAX_TENSOR_BYTES, Trap};
+use relayc_sys as sys;
+use rustc_hash::FxHashMap;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Accuracy policy: how far a compiled program may differ from the sums as written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Policy {
+    /// Within 1e-4 of an output's largest magnitude on a whole network; uses Winograd's method for convolutions where it is
+    /// faster.
+    Fast,
+    /// Sums as written.
+    Strict,
+}
+
+impl Policy {
+    /// The largest tile of Winograd's method; 0 disables it.
+    fn tile(self) -> u64 {
+        match self {
+            Policy::Fast => 4,
+            Policy::Strict => 0,
+        }
+    }
+}
+
+/// The message if this machine cannot run compiled code, whatever the program.
+pub const NO_MACHINE: &str = "this machine has no AVX2 and FMA";
+
+/// The target machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// This machine, including its caches.
+    Native,
+    /// A common machine with these instructions: gives the same code wherever it is made.
+    Common(Isa),
+}
+
+/// How a program is compiled.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub level: u8,
+    pub isa: Isa,
+    pub threads: usize,
+    pub accuracy: Policy,
+    pub machine: Machine,
+    /// The injected fault: none, unless the command line was asked for one.
+    pub fault: Option<Fault>,
+}
+
+impl Settings {
+    /// Settings for this machine, unless `RELAYC_ISA` says `avx2` or `avx512`; `None` without AVX2.
+    ///
+    /// Errors: another value of the variable, in words.
+    pub fn native(level: u8, threads: usize) -> Result<Option<Settings>, String> {
+        Settings::of(Machine::Native, level, threads)
+    }
+
+    /// Settings for a machine. Errors and `None`: like [`Settings::native`].
+    pub fn of(machine: Machine, level: u8, threads: usize) -> Result<Option<Settings>, String> {
+        let here = isas()?.last().copied();
+        let isa = match machine {
+            Machine::Native => here,
+            Machine::Common(isa) => Some(isa),
+        };
+        Ok(isa.map(|isa| Settings { level, isa, threads, accuracy: Policy::Fast, machine, fault: None }))
+    }
+
+    /// Requires that this machine can run the code. Errors: E0602.
+    pub fn runs_here(&self) -> Result<(), Diagnostic> {
+        let isas = isas().unwrap_or_default();
+        if isas.contains(&self.isa) {
+            return Ok(());
+        }
+        let names: Vec<String> = isas.iter().map(|&isa| format!("`{}`", target_name(isa))).collect();
+        let here = if names.is_empty() { "no target".to_owned() } else { names.join(" and ") };
+        let message = format!("this machine does not have the instructions of `{}`", target_name(self.isa));
+        Err(Diagnostic::new(codes::E0602, message)
+            .note(format!("it runs {here}"))
+            .help("`--target native` compiles for it; `--emit asm` shows code for another machine"))
+    }
+
+    pub(crate) fn target(&self) -> Target {
+        match (self.machine, self.isa) {
+            (Machine::Native, isa) => Cpu::get().target(isa, self.threads),
+            (Machine::Common(_), Isa::Avx2) => Target { threads: self.threads, ..Target::AVX2 },
+            (Machine::Common(_), Isa::Avx512) => Target { threads: self.threads, ..Target::AVX512 },
+        }
+    }
+}
+
+/// The instruction sets that may be used here, narrow first. Errors: an unusable value of `RELAYC_ISA`, in words.
+pub(super) fn isas() -> Result<Vec<Isa>, String> {
+    let isas = Cpu::get().isas();
+    let only = match std::env::var("RELAYC_ISA").as_deref() {
+        Ok("avx2") => Isa::Avx2,
+        Ok("avx512") => Isa::Avx512,
+        Ok(other) => return Err(format!("RELAYC_ISA is `{other}`: expected `avx2` or `avx512`")),
+        Err(_) => return Ok(isas),
+    };
+    let found: Vec<Isa> = isas.into_iter().filter(|&isa| isa == only).collect();
+    if found.is_empty() && only == Isa::Avx512 {
+        return Err("RELAYC_ISA is `avx512`, which this machine does not have".into());
+    }
+    Ok(found)
+}
+
+/// A compiled entry.
+pub struct Compiled {
+    pub program: Arc<jit::CompiledPlan>,
+    module: Module,
+    ret: Ty,
+    limits: Limits,
+    threads: usize,
+    /// Time from the file to the compiled program, by phase.
+    pub(crate) timings: Timings,
+}
+
+/// Why nothing is compiled.
+pub enum Refused {
+    /// The interpreter runs the program; holds the reason.
+    Not(NotCompiled),
+    Wrong(Box<Diagnostic>),
+}
+
+/// The pass configuration for an entry.
+pub(crate) fn how(entry: &str, settings: &Settings) -> PassPlan {
+    PassPlan { entry: Some(entry.to_owned()), ..PassPlan::level(settings.level, target_of(settings.isa)) }
+}
+
+/// Optimizes a module and plans its entry. The module becomes the optimized one.
+#[cfg(test)]
+pub(crate) fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
+    plan_timed(module, entry, settings, &mut Timings::default())
+}
+
+fn plan_timed(module: &mut Module, entry: &str, settings: &Settings, timings: &mut Timings) -> Result<Plan, Refused> {
+    let optimised = optimise::optimise(module, &how(entry, settings), &mut Stopwatch::new(timings, &mut ()));
+    optimised.map_err(|error| Refused::Wrong(Box::new(error)))?;
+    timings.time("plan", || planned(module, entry, settings, &[]))
+}
+
+fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId]) -> Result<Plan, Refused> {
+    let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
+    let func = module.globals[global].func;
+    require_possible(module, func).map_err(Refused::Wrong)?;
+    let mut plan = plan::plan(module, ops::table(), func, refusals, settings.accuracy.tile()).map_err(Refused::Not)?;
+    if let Some(fault) = settings.fault {
+        fault.put_into(&mut plan);
+    }
+    Ok(plan)
+}
+
+/// Optimizes a module, which becomes the optimized one, and emits the code of its entry.
+pub fn assembled(
+    module: &mut Module,
+    entry: &str,
+    settings: &Settings,
+    limits: &Limits,
+    timings: &mut Timings,
+) -> Result<Assembled, Refused> {
+    let mut plan = plan_timed(module, entry, settings, timings)?;
+    let mut refusals = vec![];
+    loop {
+        check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
+        let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
+        match timings.time("code", || assemble(plan, settings.isa, &settings.target())) {
+            // What the machine has no code for gets other code, then is left to its evaluation.
+            Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < 2 => {
+                refusals.push(origins[step]);
+                plan = timings.time("plan", || planned(module, entry, settings, &refusals))?;
+            }
+            made => return made.map_err(|error| not_loaded(&error.to_string())),
+        }
+    }
+}
+
+fn not_loaded(why: &str) -> Refused {
+    let diagnostic = Diagnostic::new(codes::E0901, format!("the compiled program could not be loaded: {why}"));
+    Refused::Wrong(Box::new(diagnostic))
+}
+
+/// Compiles an entry of an error-free program, whose weights are constants by now.
+pub fn compile(program: &Program, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
+    // Tensors are shared, so the copy is one of the expressions only, and of the weights that a pass changes.
+    compile_module(&mut program.module.clone(), entry, settings, limits, Keep::All)
+}
+
+/// Like [`compile`], but consumes the module.
+///
+/// No weight is in memory twice: passes change it in place, and each is freed once packed. The module is empty afterwards; if
+/// compilation is refused, it is optimized and still computes the same. Freed values cannot be cross-checked ([`super::cross_check`]).
+pub fn compile_taking(module: &mut Module, entry: &str, settings: &Settings, limits: Limits) -> Result<Compiled, Refused> {
+    compile_module(module, entry, settings, limits, Keep::Read)
+}
+
+/// Whether an entry is certain to be compiled, so that the program is not needed for interpretation.
+pub(crate) fn is_compiled(module: &Module, entry: &str) -> bool {
+    module.find_global(entry).is_some_and(|global| plan::is_dataflow(module, module.globals[global].func))
+}
+
+/// Like [`compile`], for a typed module without errors, which it consumes.
+pub(super) fn compile_module(
+    module: &mut Module,
+    entry: &str,
+    settings: &Settings,
+    limits: Limits,
+    keep: Keep,
+) -> Result<Compiled, Refused> {
+    let mut timings = Timings::default();
+    let assembled = assembled(module, entry, settings, &limits, &mut timings)?;
+    if keep == Keep::Read {
+        // What has read, checked, optimised and planned the program is done, and the most memory is needed from here on.
+        sys::give_back_code();
+    }
+    let constants = constants(module, &assembled.plan, keep);
+    let eval = Eval { module, limits: &limits };
+    match timings.time("packing", || jit::CompiledPlan::load(assembled, constants, keep, &eval)) {
+        Ok(loaded) => {
+            if keep == Keep::Read {
+                sys::give_back_free_memory();
+            }
+            let module = std::mem::take(module);
+            let global = module.find_global(entry).expect("it was planned");
+            let ret = module.funcs[module.globals[global].func].ret.unwrap_or(Ty::ERROR);
+            Ok(Compiled { program: Arc::new(loaded), module, ret, limits, threads: settings.threads, timings })
+        }
+        Err(LoadError::Failed(diagnostic)) => Err(Refused::Wrong(diagnostic)),
+        Err(error) => Err(not_loaded(&error.to_string())),
+    }
+}
+
+/// The constants that a plan reads, taken from the module unless it is to keep them.
+pub(super) fn constants(module: &mut Module, plan: &Plan, keep: Keep) -> FxHashMap<ConstId, Tensor> {
+    let mut constants = FxHashMap::default();
+    for buffer in plan.buffers.iter() {
+        if let Place::Const(id) = buffer.place {
+            constants.entry(id).or_insert_with(|| match keep {
+                Keep::All => module.consts[id].clone(),
+                Keep::Read => std::mem::replace(&mut module.consts[id], Tensor::scalar(false)),
+            });
+        }
+    }
+    constants
+}
+
+/// Checks before planning that a tensor can hold every operator's result, stored or not. Errors: E0803 for the first that is too
+/// large.
+fn require_possible(module: &Module, func: FuncId) -> Result<(), Box<Diagnostic>> {
+    for expr in module.post_order(&[module.funcs[func].body]) {
+        let ty = module.ty(expr);
+        for &field in module.types.as_tuple(ty).unwrap_or(&[ty]) {
+            let Some((shape, dtype)) = module.types.as_tensor(field) else { continue };
+            let Some(dims) = dims_of(shape) else { continue };
+            let bytes = checked_bytes(&dims, dtype).unwrap_or(u64::MAX);
+            if bytes > MAX_TENSOR_BYTES && module.called_op(expr).is_some() {
+                return Err(interp::failure(module, ops::table(), expr, Trap::over_limit(&dims, bytes, MAX_TENSOR_BYTES)));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Checks the result size of every step against the limit. Errors: E0803 for the first that exceeds it.
+fn check_sizes(plan: &Plan, module: &Module, limits: &Limits) -> Result<(), Box<Diagnostic>> {
+    let results = plan.steps.iter().flat_map(|step| {
+        let written = step.args.iter().zip(&step.writes).filter(|&(_, &written)| written);
+        written.map(|(&id, _)| (step.origin, &plan.buffers[id]))
+    });
+    let mut too_large = results.filter(|(_, buffer)| buffer.bytes() > limits.max_tensor_bytes);
+    too_large.next().map_or(Ok(()), |(origin, buffer)| {
+        let trap = Trap::over_limit(&buffer.shape, buffer.bytes(), limits.max_tensor_bytes);
+        Err(interp::failure(module, ops::table(), origin, trap))
+    })
+}
+
+impl Compiled {
+    /// Runs it once. Errors: the trap of an operator.
+    pub fn run(&self, args: &[Bound]) -> Result<Bound, Box<Diagnostic>> {
+        self.run_in(&mut self.session()?, args, &mut |_, _| Ok(()))
+    }
+
+    /// Like [`Compiled::run`], in a session of the program; `before` as in [`Compiled::run_session`].
+    pub fn run_in(&self, session: &mut PlanSession, args: &[Bound], before: TraceCallback) -> Result<Bound, Box<Diagnostic>> {
+        let inputs: Vec<Cow<[u8]>> = tensors_in(args).into_iter().map(bytes).collect();
+        let mut outputs = self.outputs();
+        self.run_session(session, &inputs, &mut outputs, before)?;
+        let plan = &self.program.plan;
+        let mut tensors = plan.outputs.iter().zip(&outputs).map(|(&id, bytes)| {
+            let buffer = &plan.buffers[id];
+            let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
+            Tensor::from_le_bytes(buffer.dtype, &shape, bytes).expect("an output holds what its type says")
+        });
+        Ok(nested(self.ret, &self.module.types, &mut tensors))
+    }
+
+    /// Allocates the memory and the threads of runs.
+    pub fn session(&self) -> Result<PlanSession, Box<Diagnostic>> {
+        PlanSession::new(self.program.clone(), self.threads).map_err(too_large)
+    }
+
+    /// Like [`Compiled::session`], on a shared thread pool.
+    pub fn session_on(&self, pool: Arc<Pool>) -> Result<PlanSession, Box<Diagnostic>> {
+        PlanSession::on(self.program.clone(), pool).map_err(too_large)
+    }
+
+    /// The program as it was compiled, with its groups.
+    pub(crate) fn module(&self) -> &Module {
+        &self.module
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Computes operators without a kernel.
+    pub(super) fn fallback(&self) -> impl jit::Fallback + '_ {
+        Eval { module: &self.module, limits: &self.limits }
+    }
+
+    /// The place of an expression in the text.
+    pub(crate) fn span(&self, expr: ExprId) -> Span {
+        self.module.exprs[expr].span
+    }
+
+    /// Runs a session on bytes; calls `before` with the memory before each step, and after the last.
+    ///
+    /// Errors: the trap of an operator, an error of `before`, E0805 after the time limit.
+    pub fn run_session(
+        &self,
+        session: &mut PlanSession,
+        inputs: &[impl AsRef<[u8]>],
+        outputs: &mut [impl AsMut<[u8]>],
+        before: TraceCallback,
+    ) -> Result<(), Box<Diagnostic>> {
+        let inputs: Vec<&[u8]> = inputs.iter().map(AsRef::as_ref).collect();
+        let mut outputs: Vec<&mut [u8]> = outputs.iter_mut().map(AsMut::as_mut).collect();
+        let steps = &self.program.plan.steps;
+        session.run_followed(&inputs, &mut outputs, &self.fallback(), &mut |step, memory| {
+            let in_time = || match steps.get(step) {
+                Some(next) => interp::check_deadline(&self.module, ops::table(), next.origin, &self.limits),
+                None => Ok(()),
+            };
+            in_time()?;
+            before(step, memory)?;
+            // What was done there may have taken its time, and is no longer what is under way.
+            in_time()
+        })
+    }
+
+    /// Allocates buffers for the outputs.
+    pub fn outputs(&self) -> Vec<Vec<u8>> {
+        let plan = &self.program.plan;
+        plan.outputs.iter().map(|&id| vec![0; plan.buffers[id].bytes() as usize]).collect()
+    }
+}
+
+fn too_large(error: LoadError) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
+}
+
+/// The elements of a tensor as a run takes them, without a copy if they already have that layout.
+pub(crate) fn bytes(tensor: &Tensor) -> Cow<'_, [u8]> {
+    match tensor.data() {
+        _ if cfg!(target_endian = "big") => Cow::Owned(tensor.to_le_bytes()),
+        Data::F32(array) => Cow::Borrowed(sys::bytes_of(array)),
+        Data::F64(array) => Cow::Borrowed(sys::bytes_of(array)),
+        Data::I32(array) => Cow::Borrowed(sys::bytes_of(array)),
+        Data::I64(array) => Cow::Borrowed(sys::bytes_of(array)),
+        Data::U8(array) => Cow::Borrowed(sys::bytes_of(array)),
+        _ => Cow::Owned(tensor.to_le_bytes()),
+    }
+}
+
+/// The optimization target of this machine. Errors: an environment that asks for an unavailable machine, in words.
+pub fn native_target() -> Result<optimise::Target, String> {
+    Ok(Settings::native(0, 1)?.map_or(optimise::Target::V3, |settings| target_of(settings.isa)))
+}
+
+/// The optimization target for an instruction set.
+pub(crate) fn target_of(isa: Isa) -> optimise::Target {
+    match isa {
+        Isa::Avx2 => optimise::Target::V3,
+        Isa::Avx512 => optimise::Target::V4,
+    }
+}
+
+/// Combines tensors to a value of a type, whose nesting was bounded when it was checked.
+fn nested(ty: Ty, types: &Types, tensors: &mut dyn Iterator<Item = Tensor>) -> Bound {
+    match types.as_tuple(ty) {
+        Some(fields) => Bound::Tuple(fields.iter().map(|&field| nested(field, types, tensors)).collect()),
+        None => Bound::Tensor(tensors.next().expect("as many outputs as leaves")),
+    }
+}
+
+/// Evaluates operators without a kernel.
+pub(super) struct Eval<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) limits: &'a Limits,
+}
+
+impl jit::Fallback for Eval<'_> {
+    fn call(&self, call: ExprId, operands: Vec<(bool, Vec<Tensor>)>) -> Result<Vec<Tensor>, Box<Diagnostic>> {
+        let value = |(tuple, tensors): (bool, Vec<Tensor>)| match tuple {
+            true => to_value(Bound::Tuple(tensors.into_iter().map(Bound::Tensor).collect())),
+            false => to_value(Bound::Tensor(tensors.into_iter().next().expect("an operand is a tensor"))),
+        };
+        let args: Vec<Value> = operands.into_iter().map(value).collect();
+        let result = interp::call_operator(self.module, ops::table(), call, &args, self.limits)?;
+        Ok(tensors_in(&[to_bound(result).map_err(Box::new)?]).into_iter().cloned().collect())
+    }
+
+    fn outside(&self, call: ExprId, index: i128, length: u64) -> Box<Diagnostic> {
+        interp::trapped(self.module, ops::table(), call, ops::outside(index, length as usize))
+    }
+}

@@ -1,0 +1,117 @@
+//! Measures compiled programs, and the machine they run on.
+
+use super::compile::{Settings, bytes};
+use super::subgraphs::Prepared;
+use relayc_base::diag::Diagnostic;
+use relayc_codegen::asm::Isa;
+use relayc_codegen::cpu::Cpu;
+use relayc_codegen::pool::Pool;
+use relayc_driver::bind::Bound;
+use relayc_driver::bind::tensors_in;
+use relayc_exec::microbenchmark::{Microbenchmark, set_sizes};
+use std::borrow::Cow;
+use std::time::{Duration, Instant};
+
+/// The name of an instruction set in `RELAYC_ISA`.
+pub fn isa_name(isa: Isa) -> &'static str {
+    match isa {
+        Isa::Avx2 => "avx2",
+        Isa::Avx512 => "avx512",
+    }
+}
+
+/// Measured limits of the machine.
+#[derive(Clone, Default, Debug)]
+pub struct MachineLimits {
+    /// Arithmetic peak, all threads together.
+    pub gflops: f64,
+    /// Memory bandwidth of reads, all threads together.
+    pub read_gbs: f64,
+    /// Read bandwidth of each memory level, nearest first, and its number of bytes.
+    pub(crate) levels: Vec<CacheLevel>,
+}
+
+/// A memory level, as all threads share it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CacheLevel {
+    pub(crate) name: &'static str,
+    pub(crate) bytes: u64,
+    pub(crate) read_gbs: f64,
+}
+
+impl MachineLimits {
+    /// The level that holds this many bytes.
+    pub(crate) fn level(&self, bytes: u64) -> Option<&CacheLevel> {
+        self.levels.iter().find(|level| bytes <= level.bytes).or(self.levels.last())
+    }
+}
+
+/// Measures the machine, with the instruction set and the threads of a program.
+pub fn probe(settings: &Settings) -> MachineLimits {
+    let Ok(probe) = Microbenchmark::new(settings.isa) else { return MachineLimits::default() };
+    let (cpu, pool) = (Cpu::get(), Pool::new(settings.threads));
+    let start = Instant::now();
+    let clock = || start.elapsed();
+    // The first two caches are each core's own.
+    let cores = settings.threads.min(cpu.threads).max(1);
+    let room = [cpu.l1d * cores, cpu.l2 * cores, cpu.l3, usize::MAX];
+    let level = |((name, set), room): ((&'static str, usize), usize)| {
+        let set = if matches!(name, "L1" | "L2") { set * cores } else { set };
+        CacheLevel { name, bytes: room as u64, read_gbs: probe.read(&pool, set, &clock).best / 1e9 }
+    };
+    let gflops = probe.flops(&pool, &clock).best / 1e9;
+    let levels: Vec<CacheLevel> = set_sizes(cpu).into_iter().zip(room).filter(|(_, room)| *room > 0).map(level).collect();
+    MachineLimits { gflops, read_gbs: levels.last().map_or(f64::NAN, |memory| memory.read_gbs), levels }
+}
+
+/// Times of runs, ascending, in milliseconds.
+pub struct Times {
+    sorted: Vec<f64>,
+}
+
+impl Times {
+    /// The quantile of the times at `share`.
+    pub fn at(&self, share: f64) -> f64 {
+        let last = self.sorted.len().saturating_sub(1);
+        self.sorted.get((share * last as f64).round() as usize).copied().unwrap_or(f64::NAN)
+    }
+
+    pub fn count(&self) -> usize {
+        self.sorted.len()
+    }
+}
+
+/// Warms a program up, then measures its runs. Errors: the trap of an operator.
+pub fn latency(prepared: &Prepared, bound: &[Bound], warmup: Duration, measure: Duration) -> Result<Times, Box<Diagnostic>> {
+    match prepared {
+        Prepared::Whole(compiled) => {
+            let mut session = compiled.session()?;
+            let inputs: Vec<Cow<[u8]>> = tensors_in(bound).into_iter().map(bytes).collect();
+            let mut outputs = compiled.outputs();
+            timed(warmup, measure, || compiled.run_session(&mut session, &inputs, &mut outputs, &mut |_, _| Ok(())))
+        }
+        Prepared::Partial(partial) => timed(warmup, measure, || partial.carry_out(bound)),
+    }
+}
+
+fn timed(
+    warmup: Duration,
+    measure: Duration,
+    mut run: impl FnMut() -> Result<(), Box<Diagnostic>>,
+) -> Result<Times, Box<Diagnostic>> {
+    let start = Instant::now();
+    loop {
+        run()?;
+        if start.elapsed() >= warmup {
+            break;
+        }
+    }
+    let (mut times, start) = (vec![], Instant::now());
+    while times.len() < 3 || start.elapsed() < measure {
+        let begin = Instant::now();
+        run()?;
+        times.push(begin.elapsed().as_secs_f64() * 1e3);
+    }
+    times.sort_by(f64::total_cmp);
+    Ok(Times { sorted: times })
+}

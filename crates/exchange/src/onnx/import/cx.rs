@@ -1,0 +1,390 @@
+//! The context of a converter: one node, its operands, its attributes, and the program under construction.
+//!
+//! An attribute that no converter reads is refused, because it would change the node's meaning. So [`Cx`] records which
+//! attributes are read.
+
+use super::super::proto::{AttributeProto, NodeProto, attribute_type};
+use super::build::{Builder, Val, axis_of};
+use super::errors::{Refusal, shown};
+use super::tensors::{Gate, Unread};
+use relayc_ir::attrs::AttrValue;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{DType, Dim, dims_of};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) type Result<T = Val> = std::result::Result<T, Refusal>;
+
+/// The results of a node, in order.
+pub(crate) type Results = Result<Vec<Val>>;
+
+/// The attributes of a node by name; references to a function's attributes are resolved.
+pub(crate) type Attributes<'a> = FxHashMap<&'a str, &'a AttributeProto>;
+
+/// A node under conversion.
+pub(crate) struct Cx<'a> {
+    pub(crate) b: &'a mut Builder,
+    pub(crate) node: &'a NodeProto,
+    pub(crate) gate: Gate<'a>,
+    /// Tensors of attributes that were read.
+    pub(crate) tensors: &'a mut FxHashMap<*const AttributeProto, Val>,
+    /// Operands; `None` for an omitted one.
+    pub(crate) inputs: Vec<Option<Val>>,
+    /// The operator's version: the operator set that introduced its semantics here.
+    pub(crate) version: i64,
+    /// The declared shapes of results, if complete.
+    pub(crate) declared: Vec<Option<Vec<i64>>>,
+    pub(crate) attrs: &'a Attributes<'a>,
+    pub(crate) read: FxHashSet<&'static str>,
+}
+
+impl<'a> Cx<'a> {
+    // ---- Operands ----
+
+    /// A required operand.
+    pub(crate) fn input(&self, index: usize) -> Result {
+        self.opt(index).ok_or_else(|| Refusal::wrong(format!("input {index} is missing")))
+    }
+
+    /// An optional operand.
+    pub(crate) fn opt(&self, index: usize) -> Option<Val> {
+        self.inputs.get(index).copied().flatten()
+    }
+
+    /// All operands of a variadic node.
+    pub(crate) fn all_inputs(&self) -> Result<Vec<Val>> {
+        (0..self.inputs.len()).map(|index| self.input(index)).collect()
+    }
+
+    /// Number of used results: up to the last one with a name.
+    pub(crate) fn n_outputs(&self) -> usize {
+        self.node.output.iter().rposition(|output| !output.is_empty()).map_or(0, |last| last.saturating_add(1))
+    }
+
+    /// Whether a result is used.
+    pub(crate) fn wants(&self, index: usize) -> bool {
+        self.node.output.get(index).is_some_and(|output| !output.is_empty())
+    }
+
+    // ---- Types ----
+
+    /// The dimensions of a tensor.
+    pub(crate) fn shape(&self, val: Val) -> Result<Vec<Dim>> {
+        self.b.shape(val)
+    }
+
+    pub(crate) fn rank(&self, val: Val) -> Result<usize> {
+        Ok(self.shape(val)?.len())
+    }
+
+    pub(crate) fn dtype(&self, val: Val) -> Result<DType> {
+        self.b.dtype(val)
+    }
+
+    /// The dimensions of a tensor, which must all be known.
+    pub(crate) fn dims(&self, val: Val) -> Result<Vec<i64>> {
+        dims_of(&self.shape(val)?)
+            .ok_or_else(|| Refusal::unsupported("a shape that is not known before running; `--shape` sets it"))
+    }
+
+    /// One dimension, which must be known.
+    pub(crate) fn dim(&self, val: Val, axis: usize) -> Result<i64> {
+        let dim = self.shape(val)?.get(axis).copied().and_then(Dim::value);
+        dim.ok_or_else(|| Refusal::unsupported("a dimension that is not known before running; `--shape` sets it"))
+    }
+
+    /// Resolves an axis of a tensor of this rank, which counts from the end if negative.
+    pub(crate) fn axis(&self, axis: i64, rank: usize) -> Result<usize> {
+        axis_of(axis, rank)
+    }
+
+    /// Like [`Cx::axis`], for several axes without repetition.
+    pub(crate) fn axes(&self, axes: &[i64], rank: usize) -> Result<Vec<usize>> {
+        let axes: Vec<usize> = axes.iter().map(|&axis| self.axis(axis, rank)).collect::<Result<_>>()?;
+        let mut sorted = axes.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if sorted.len() == axes.len() { Ok(axes) } else { Err(Refusal::wrong(format!("an axis twice in {axes:?}"))) }
+    }
+
+    // ---- Constants ----
+
+    /// The tensor of a constant value.
+    pub(crate) fn known(&self, val: Val) -> Option<&Tensor> {
+        self.b.known(val)
+    }
+
+    /// The integers of an operand, if all are known.
+    pub(crate) fn known_ints(&self, val: Val) -> Option<Vec<i64>> {
+        self.b.known_elements(val)?.into_iter().collect()
+    }
+
+    /// Like [`Cx::known_ints`], for an operand that must be known.
+    pub(crate) fn ints_of(&self, val: Val, what: &str) -> Result<Vec<i64>> {
+        self.known_ints(val).ok_or_else(|| Refusal::unsupported(format!("{what} that only a run knows")))
+    }
+
+    /// The single number of an operand that must be known.
+    pub(crate) fn number_of(&self, val: Val, what: &str) -> Result<f64> {
+        let value = self.known(val).ok_or_else(|| Refusal::unsupported(format!("{what} that only a run knows")))?;
+        match value.to_f64s().as_slice() {
+            [number] => Ok(*number),
+            other => Err(Refusal::wrong(format!("expected one number as {what}, found {}", other.len()))),
+        }
+    }
+
+    // ---- Attributes ----
+
+    /// An attribute, recorded as read.
+    fn attr(&mut self, name: &'static str, kind: i32) -> Result<Option<&'a AttributeProto>> {
+        self.read.insert(name);
+        let Some(&attr) = self.attrs.get(name) else { return Ok(None) };
+        let found = attr.r#type.filter(|&kind| kind != 0).unwrap_or_else(|| guess(attr));
+        match found == kind {
+            true => Ok(Some(attr)),
+            false => {
+                Err(Refusal::wrong(format!("the attribute `{name}` is of type {found}, expected {kind} (AttributeProto.type)")))
+            }
+        }
+    }
+
+    pub(crate) fn int(&mut self, name: &'static str, default: i64) -> Result<i64> {
+        Ok(self.opt_int(name)?.unwrap_or(default))
+    }
+
+    pub(crate) fn opt_int(&mut self, name: &'static str) -> Result<Option<i64>> {
+        Ok(self.attr(name, attribute_type::INT)?.map(|attr| attr.i.unwrap_or_default()))
+    }
+
+    /// An integer attribute that is 0 or 1.
+    pub(crate) fn flag(&mut self, name: &'static str, default: bool) -> Result<bool> {
+        Ok(self.int(name, default.into())? != 0)
+    }
+
+    pub(crate) fn ints(&mut self, name: &'static str) -> Result<Option<Vec<i64>>> {
+        Ok(self.attr(name, attribute_type::INTS)?.map(|attr| attr.ints.clone()))
+    }
+
+    pub(crate) fn float(&mut self, name: &'static str, default: f32) -> Result<f64> {
+        Ok(self.opt_float(name)?.unwrap_or(default.into()))
+    }
+
+    pub(crate) fn opt_float(&mut self, name: &'static str) -> Result<Option<f64>> {
+        Ok(self.attr(name, attribute_type::FLOAT)?.map(|attr| attr.f.unwrap_or_default().into()))
+    }
+
+    pub(crate) fn floats(&mut self, name: &'static str) -> Result<Option<Vec<f64>>> {
+        let attr = self.attr(name, attribute_type::FLOATS)?;
+        Ok(attr.map(|attr| attr.floats.iter().map(|&value| value.into()).collect()))
+    }
+
+    pub(crate) fn text(&mut self, name: &'static str, default: &str) -> Result<String> {
+        let Some(attr) = self.attr(name, attribute_type::STRING)? else { return Ok(default.to_owned()) };
+        let text = String::from_utf8(attr.s.clone().unwrap_or_default());
+        text.map_err(|_| Refusal::wrong(format!("the attribute `{name}` is not UTF-8")))
+    }
+
+    pub(crate) fn texts(&mut self, name: &'static str) -> Result<Option<Vec<String>>> {
+        let Some(attr) = self.attr(name, attribute_type::STRINGS)? else { return Ok(None) };
+        let text = |bytes: &Vec<u8>| String::from_utf8(bytes.clone());
+        let texts: std::result::Result<Vec<String>, _> = attr.strings.iter().map(text).collect();
+        texts.map(Some).map_err(|_| Refusal::wrong(format!("the attribute `{name}` is not UTF-8")))
+    }
+
+    pub(crate) fn tensor(&mut self, name: &'static str) -> Result<Option<Tensor>> {
+        let Some(attr) = self.attr(name, attribute_type::TENSOR)? else { return Ok(None) };
+        let proto = attr.t.as_ref().ok_or_else(|| Refusal::wrong(format!("the attribute `{name}` has no tensor")))?;
+        self.gate.tensor(proto).map(Some).map_err(unread)
+    }
+
+    pub(crate) fn sparse_tensor(&mut self, name: &'static str) -> Result<Option<Tensor>> {
+        let Some(attr) = self.attr(name, attribute_type::SPARSE_TENSOR)? else { return Ok(None) };
+        let proto = attr.sparse_tensor.as_ref().ok_or_else(|| Refusal::wrong(format!("the attribute `{name}` has no tensor")))?;
+        self.gate.sparse(proto, self.b).map(Some).map_err(unread)
+    }
+
+    /// The content of an attribute as a constant, which is made when its node is first converted.
+    pub(crate) fn held(
+        &mut self,
+        name: &'static str,
+        make: impl FnOnce(&mut Self, &'static str) -> Result<Option<Tensor>>,
+    ) -> Result<Option<Val>> {
+        let key = self.attrs.get(name).map(|&attr| std::ptr::from_ref(attr));
+        if let Some(&known) = key.and_then(|key| self.tensors.get(&key)) {
+            self.read.insert(name);
+            return Ok(Some(known));
+        }
+        let made = make(self, name)?.map(|tensor| self.constant(tensor));
+        self.tensors.extend(key.zip(made));
+        Ok(made)
+    }
+
+    /// Whether an attribute exists; records it as read.
+    pub(crate) fn has(&mut self, name: &'static str) -> bool {
+        self.read.insert(name);
+        self.attrs.contains_key(name)
+    }
+
+    /// Ignores an attribute that does not affect the result.
+    pub(crate) fn ignore(&mut self, name: &'static str) {
+        self.read.insert(name);
+    }
+
+    /// Refuses attributes that were not read.
+    pub(crate) fn all_read(&self) -> Result<()> {
+        // Of operator sets before 6: which operands might be overwritten.
+        understood(self.attrs, |name| self.read.contains(name) || name == "consumed_inputs")
+    }
+
+    // ---- The program ----
+
+    /// Adds a call of a Relay operator; attributes that are not given have their defaults.
+    pub(crate) fn call(&mut self, op: &str, args: &[Val], attrs: &[(&str, AttrValue)]) -> Result {
+        self.b.call(op, args, attrs)
+    }
+
+    pub(crate) fn unary(&mut self, op: &str, arg: Val) -> Result {
+        self.b.call(op, &[arg], &[])
+    }
+
+    pub(crate) fn binary(&mut self, op: &str, lhs: Val, rhs: Val) -> Result {
+        self.b.call(op, &[lhs, rhs], &[])
+    }
+
+    pub(crate) fn constant(&mut self, value: Tensor) -> Val {
+        self.b.constant(value)
+    }
+
+    /// A constant of rank 0, converted like `cast`.
+    pub(crate) fn scalar(&mut self, dtype: DType, value: f64) -> Result {
+        let tensor = Tensor::full(dtype, &[], value).ok_or_else(|| Refusal::unsupported(format!("a scalar of {dtype}")))?;
+        Ok(self.b.constant(tensor))
+    }
+
+    /// A constant vector of int64.
+    pub(crate) fn int_list(&mut self, values: &[i64]) -> Val {
+        self.b.constant(Tensor::from_vec(&[values.len()], values.to_vec()))
+    }
+
+    pub(crate) fn tuple(&mut self, fields: &[Val]) -> Val {
+        self.b.tuple(fields)
+    }
+
+    pub(crate) fn field(&mut self, tuple: Val, index: usize) -> Result {
+        self.b.field(tuple, index)
+    }
+
+    /// Casts a value; a value of that dtype stays itself.
+    pub(crate) fn cast(&mut self, val: Val, dtype: DType) -> Result {
+        match self.dtype(val)? == dtype {
+            true => Ok(val),
+            false => self.call("cast", &[val], &[("dtype", AttrValue::DType(Some(dtype)))]),
+        }
+    }
+
+    /// Reshapes a value; -1 is the remaining dimension, and 0 a dimension of 0.
+    pub(crate) fn reshape(&mut self, val: Val, shape: &[i64]) -> Result {
+        if dims_of(&self.shape(val)?).as_deref() == Some(shape) {
+            return Ok(val);
+        }
+        let zero = AttrValue::Bool(shape.contains(&0));
+        self.call("reshape", &[val], &[("newshape", AttrValue::ints(shape)), ("allowzero", zero)])
+    }
+
+    /// Permutes the axes of a value; returns the value itself if they stay.
+    pub(crate) fn transpose(&mut self, val: Val, axes: &[usize]) -> Result {
+        if axes.iter().enumerate().all(|(at, &axis)| at == axis) {
+            return Ok(val);
+        }
+        self.call("transpose", &[val], &[("axes", positions(axes))])
+    }
+
+    /// Inserts `n` axes of dimension 1 before axis `at`.
+    pub(crate) fn expand_dims(&mut self, val: Val, at: usize, n: usize) -> Result {
+        if n == 0 {
+            return Ok(val);
+        }
+        let attr = |n: usize| AttrValue::int(i64::try_from(n).unwrap_or(i64::MAX));
+        self.call("expand_dims", &[val], &[("axis", attr(at)), ("num_newaxis", attr(n))])
+    }
+
+    /// Removes axes of dimension 1.
+    pub(crate) fn squeeze(&mut self, val: Val, axes: &[usize]) -> Result {
+        if axes.is_empty() {
+            return Ok(val);
+        }
+        self.call("squeeze", &[val], &[("axis", positions(axes))])
+    }
+
+    /// Concatenates several tensors.
+    pub(crate) fn concatenate(&mut self, vals: &[Val], axis: usize) -> Result {
+        if let [one] = vals {
+            return Ok(*one);
+        }
+        let tuple = self.tuple(vals);
+        self.call("concatenate", &[tuple], &[("axis", AttrValue::int(i64::try_from(axis).unwrap_or(i64::MAX)))])
+    }
+
+    /// The positions from `begin` to `end` of one axis.
+    pub(crate) fn slice(&mut self, val: Val, axis: usize, begin: i64, end: i64) -> Result {
+        let one = |value: i64| AttrValue::ints(&[value]);
+        let attrs = [("begin", one(begin)), ("end", one(end)), ("strides", one(1)), ("axes", positions(&[axis]))];
+        self.call("strided_slice", &[val], &attrs)
+    }
+
+    /// The scalar of a tensor with one element.
+    pub(crate) fn scalar_of(&mut self, val: Val) -> Result {
+        let rank = self.rank(val)?;
+        let axes: Vec<usize> = (0..rank).collect();
+        self.squeeze(val, &axes)
+    }
+
+    /// The dimensions of a tensor, as a vector of int64.
+    pub(crate) fn shape_of(&mut self, val: Val) -> Result {
+        let elements: Vec<Option<i64>> = self.shape(val)?.into_iter().map(Dim::value).collect();
+        let shape = self.call("shape_of", &[val], &[("dtype", AttrValue::DType(Some(DType::I64)))])?;
+        if self.known(shape).is_none() {
+            self.b.set_dimensions(shape, val, &elements);
+        }
+        Ok(shape)
+    }
+}
+
+/// Refuses attributes for which `is` is false.
+pub(crate) fn understood(attrs: &Attributes, is: impl Fn(&str) -> bool) -> Result<()> {
+    let unread = attrs.keys().filter(|name| !is(name));
+    let mut unread: Vec<String> = unread.map(|name| format!("`{}`", shown(name))).collect();
+    unread.sort_unstable();
+    match unread.is_empty() {
+        true => Ok(()),
+        false => Err(Refusal::unsupported(format!("attributes that are not understood: {}", unread.join(", ")))),
+    }
+}
+
+/// Positions as the value of an attribute.
+pub(crate) fn positions(axes: &[usize]) -> AttrValue {
+    let axes: Vec<i64> = axes.iter().map(|&axis| i64::try_from(axis).unwrap_or(i64::MAX)).collect();
+    AttrValue::ints(&axes)
+}
+
+/// Infers the kind of an attribute's value, which files before IR version 2 do not state.
+fn guess(attr: &AttributeProto) -> i32 {
+    match attr {
+        _ if attr.f.is_some() => attribute_type::FLOAT,
+        _ if attr.i.is_some() => attribute_type::INT,
+        _ if attr.s.is_some() => attribute_type::STRING,
+        _ if attr.t.is_some() => attribute_type::TENSOR,
+        _ if attr.g.is_some() => attribute_type::GRAPH,
+        _ if !attr.floats.is_empty() => attribute_type::FLOATS,
+        _ if !attr.ints.is_empty() => attribute_type::INTS,
+        _ if !attr.strings.is_empty() => attribute_type::STRINGS,
+        _ => 0,
+    }
+}
+
+/// The refusal of a tensor that the program cannot contain.
+pub(crate) fn unread(unread: Unread) -> Refusal {
+    match unread {
+        Unread::Unsupported(what) => Refusal::unsupported(what),
+        Unread::Wrong(diagnostic) => Refusal::Wrong(diagnostic),
+    }
+}

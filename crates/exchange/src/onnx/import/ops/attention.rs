@@ -1,0 +1,234 @@
+//! Converts transformer operators since operator set 23: `Attention`, `RotaryEmbedding`, and `TensorScatter`, which writes into
+//! their caches.
+
+use super::building_blocks::*;
+use super::{Converter, op};
+
+/// The number of heads and their location: an axis of four, or in the last of three.
+struct Heads {
+    n: i64,
+    packed: bool,
+}
+
+/// Reshapes to `(batch, heads, length, size)`.
+fn by_heads(cx: &mut Cx, x: Val, name: &'static str) -> Result<(Val, Heads)> {
+    match cx.sizes(x)?[..] {
+        [_, n, _, _] => Ok((x, Heads { n, packed: false })),
+        [batch, length, hidden] => {
+            let n = cx.required_int(name)?;
+            let apart = cx.reshape(x, &[batch, length, n, part(hidden, n)?])?;
+            Ok((cx.transpose(apart, &[0, 2, 1, 3])?, Heads { n, packed: true }))
+        }
+        _ => Err(Refusal::wrong("an operand that has neither three axes nor four")),
+    }
+}
+
+/// One of `n` equal parts of a number.
+fn part(whole: i64, n: i64) -> Result<i64> {
+    let part = whole.checked_div(n).filter(|part| n > 0 && part.saturating_mul(n) == whole);
+    part.ok_or_else(|| Refusal::wrong(format!("{whole} in {n} equal parts")))
+}
+
+/// `softmax(scale * q k^T + mask) v`, with the softmax along the keys.
+fn attention(cx: &mut Cx) -> Results {
+    if cx.opt(6).is_some() {
+        return Err(refuse("caches of which only a part counts (`nonpad_kv_seqlen`)"));
+    }
+    if cx.int("left_window_size", -1)? != -1 || cx.int("right_window_size", -1)? != -1 {
+        return Err(refuse("windows of keys"));
+    }
+    let ((q, heads), (k, kv_heads), (v, _)) = {
+        let [q, k, v] = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
+        (by_heads(cx, q, "q_num_heads")?, by_heads(cx, k, "kv_num_heads")?, by_heads(cx, v, "kv_num_heads")?)
+    };
+    let grown = |cx: &mut Cx, past: usize, new: Val| match cx.opt(past) {
+        Some(past) => cx.concatenate(&[past, new], 2),
+        None => Ok(new),
+    };
+    let (k, v) = (grown(cx, 4, k)?, grown(cx, 5, v)?);
+    let scores = scores(cx, q, k, part(heads.n, kv_heads.n)?)?;
+    let masked = masked(cx, scores)?;
+    let weights = weights(cx, masked)?;
+    let v_of_each = repeated(cx, v, part(heads.n, kv_heads.n)?)?;
+    let mut y = cx.matmul(weights, v_of_each)?;
+    if heads.packed {
+        let &[batch, _, length, size] = &cx.sizes(y)?[..] else { return Err(refuse("a result that has not four axes")) };
+        let apart = cx.transpose(y, &[0, 2, 1, 3])?;
+        y = cx.reshape(apart, &[batch, length, heads.n.saturating_mul(size)])?;
+    }
+    // What the fourth result is has changed for the numbers between these.
+    let seen = match (cx.int("qk_matmul_output_mode", 0)?, cx.wants(3)) {
+        (0, _) | (_, false) => scores,
+        (3, true) => weights,
+        (mode, true) => return Err(refuse(format!("scores on their way as a result (qk_matmul_output_mode={mode})"))),
+    };
+    Ok(vec![y, k, v, seen])
+}
+
+/// Repeats each head of keys or values for `times` heads of the queries.
+fn repeated(cx: &mut Cx, x: Val, times: i64) -> Result {
+    if times == 1 {
+        return Ok(x);
+    }
+    cx.call("repeat", &[x], &[("repeats", AttrValue::int(times)), ("axis", AttrValue::int(1))])
+}
+
+/// `(batch, heads, queries, keys)`: products of queries and keys, each times the square root of the scale, to reduce overflow.
+fn scores(cx: &mut Cx, q: Val, k: Val, times: i64) -> Result {
+    let size = f64::from(u32::try_from(cx.size(q, 3)?).unwrap_or(u32::MAX));
+    let scale = cx.opt_float("scale")?.unwrap_or(1.0 / size.sqrt());
+    let root = cx.like(q, scale.sqrt())?;
+    let (q, k) = (cx.binary("multiply", q, root)?, cx.binary("multiply", k, root)?);
+    let turned = cx.transpose(k, &[0, 1, 3, 2])?;
+    let turned = repeated(cx, turned, times)?;
+    cx.matmul(q, turned)
+}
+
+/// Adds the mask to the scores, or replaces them by minus infinity where it is false.
+fn masked(cx: &mut Cx, scores: Val) -> Result {
+    let (shape, dtype) = (cx.sizes(scores)?, cx.dtype(scores)?);
+    let (queries, keys) = match shape[..] {
+        [_, _, queries, keys] => (queries, keys),
+        _ => return Err(refuse("scores that have not four axes")),
+    };
+    let (mask, causal, softcap) = (cx.opt(3), cx.flag("is_causal", false)?, cx.float("softcap", 0.0)?);
+    if softcap != 0.0 && (mask.is_some() || causal) {
+        return Err(refuse("`softcap` and a mask, which releases of the standard put in different orders"));
+    }
+    let mut scores = scores;
+    if softcap != 0.0 {
+        let cap = cx.like(scores, softcap)?;
+        let share = cx.binary("divide", scores, cap)?;
+        let bent = cx.unary("tanh", share)?;
+        scores = cx.binary("multiply", bent, cap)?;
+    }
+    if causal {
+        if cx.opt(4).is_some() {
+            return Err(refuse("`is_causal` and a past, which releases of the standard align in different ways"));
+        }
+        let width = usize::try_from(keys).unwrap_or(usize::MAX);
+        let later = |at: usize| at.checked_rem(width).zip(at.checked_div(width)).is_some_and(|(key, query)| key > query);
+        let mask = cx.put_numbers(&[queries, keys], dtype, |at| if later(at) { f64::NEG_INFINITY } else { 0.0 })?;
+        scores = cx.binary("add", scores, mask)?;
+    }
+    let Some(mask) = mask else { return Ok(scores) };
+    let last = cx.rank(mask)?.checked_sub(1).ok_or_else(|| refuse("a mask without an axis"))?;
+    if ![1, keys].contains(&cx.size(mask, last)?) {
+        return Err(refuse("a mask that is shorter than the keys"));
+    }
+    if cx.dtype(mask)?.is_bool() {
+        let never = cx.like(scores, f64::NEG_INFINITY)?;
+        return cx.select(mask, scores, never);
+    }
+    cx.binary("add", scores, mask)
+}
+
+/// Attention weights of the keys; zeros for a query that sees none.
+fn weights(cx: &mut Cx, scores: Val) -> Result {
+    let dtype = cx.dtype(scores)?;
+    let precise = match cx.int("softmax_precision", 0)? {
+        0 => dtype,
+        code => cx.dtype_of(code)?,
+    };
+    let wide = cx.cast(scores, precise)?;
+    let shares = cx.call("nn.softmax", &[wide], &[("axis", AttrValue::int(-1))])?;
+    let shares = cx.cast(shares, dtype)?;
+    if cx.opt(3).is_none() {
+        return Ok(shares);
+    }
+    let most = cx.reduce("max", scores, &[-1], true)?;
+    let (never, zero) = (cx.like(most, f64::NEG_INFINITY)?, cx.like(shares, 0.0)?);
+    let blind = cx.binary("equal", most, never)?;
+    cx.select(blind, zero, shares)
+}
+
+/// Rotates pairs of numbers by the angles of their positions: `(cos x - sin y, sin x + cos y)`.
+fn rotary(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let shape = cx.sizes(x)?;
+    let (apart, heads_axis) = match shape[..] {
+        [_, _, _, _] => (x, 1),
+        [batch, length, hidden] => {
+            let n = cx.required_int("num_heads")?;
+            (cx.reshape(x, &[batch, length, n, part(hidden, n)?])?, 2)
+        }
+        _ => return Err(Refusal::wrong("an operand that has neither three axes nor four")),
+    };
+    let size = cx.size(apart, 3)?;
+    let turned = Some(cx.int("rotary_embedding_dim", 0)?).filter(|&n| n != 0).unwrap_or(size);
+    let half = part(turned, 2)?;
+    if turned > size {
+        return Err(Refusal::wrong(format!("{turned} numbers of {size} are turned")));
+    }
+    let angle = |cx: &mut Cx, index: usize| -> Result {
+        let table = cx.input(index)?;
+        let of_each = match cx.opt(3) {
+            Some(at) => cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("fast"))])?,
+            None => table,
+        };
+        cx.expand_dims(of_each, heads_axis, 1)
+    };
+    let (cos, sin) = (angle(cx, 1)?, angle(cx, 2)?);
+    // Both numbers of a pair lie side by side, or a half apart.
+    let together = cx.flag("interleaved", false)?;
+    let moved = cx.slice(apart, 3, 0, turned)?;
+    let &[a, b, c, _] = &cx.sizes(moved)?[..] else { return Err(refuse("numbers without heads")) };
+    let (pairs, axis) = if together { ([a, b, c, half, 2], 4) } else { ([a, b, c, 2, half], 3) };
+    let pairs = cx.reshape(moved, &pairs)?;
+    let (first, second) = (cx.at(pairs, 0, axis)?, cx.at(pairs, 1, axis)?);
+    let cross = |cx: &mut Cx, op: &str, f: Val, g: Val| -> Result {
+        let (left, right) = (cx.binary("multiply", f, first)?, cx.binary("multiply", g, second)?);
+        cx.binary(op, left, right)
+    };
+    let (real, imaginary) = (cross(cx, "subtract", cos, sin)?, cross(cx, "add", sin, cos)?);
+    let both = cx.stack(&[real, imaginary], axis)?;
+    let moved = cx.reshape(both, &[a, b, c, turned])?;
+    let rest = cx.slice(apart, 3, turned, size)?;
+    let all = if turned == size { moved } else { cx.concatenate(&[moved, rest], 3)? };
+    one(cx.reshape(all, &shape)?)
+}
+
+/// Writes numbers into a cache along an axis, starting at a separate position for each element of the batch.
+fn tensor_scatter(cx: &mut Cx) -> Results {
+    let (cache, update) = (cx.input(0)?, cx.input(1)?);
+    let (shape, rank) = (cx.sizes(update)?, cx.rank(cache)?);
+    let axis = cx.axis_attr("axis", -2, rank)?;
+    if axis == 0 || shape.len() != rank {
+        return Err(Refusal::wrong("a cache along the axis of the batch, or of another rank"));
+    }
+    let length = shape[axis];
+    let along = |at: usize, n: i64| -> Vec<i64> { (0..rank).map(|i| if i == at { n } else { 1 }).collect() };
+    if length > MAX_CONSTANT {
+        return Err(refuse(format!("an update of {length} positions, each of which would be written out")));
+    }
+    cx.charge(length)?;
+    let steps: Vec<i64> = (0..length).collect();
+    let steps = cx.int_list(&steps);
+    let mut at = cx.reshape(steps, &along(axis, length))?;
+    if let Some(starts) = cx.opt(2) {
+        let starts = cx.cast(starts, DType::I64)?;
+        let starts = cx.reshape(starts, &along(0, -1))?;
+        at = cx.binary("add", starts, at)?;
+    }
+    match &*cx.text("mode", "linear")? {
+        "linear" => {}
+        "circular" => {
+            let around = cx.size(cache, axis)?;
+            let around = cx.put(Tensor::scalar(around))?;
+            at = cx.binary("floor_mod", at, around)?;
+        }
+        other => return Err(refuse(format!("the mode `{other}`"))),
+    }
+    let at = cx.call("broadcast_to", &[at], &[("shape", ints(&shape))])?;
+    let attrs = [("axis", int(axis)), ("reduction", AttrValue::str("update"))];
+    one(cx.call("scatter_elements", &[cache, at, update], &attrs)?)
+}
+
+const ATTENTION: &str = "dimensions that are not known before running; a mask shorter than the keys; windows of keys; \
+                         `nonpad_kv_seqlen`; `softcap` with a mask; `is_causal` with a past";
+
+pub(crate) const FAMILY: &[Converter] = &[
+    op("Attention", &[23, 24, 25], attention).but(ATTENTION),
+    op("RotaryEmbedding", &[23], rotary).but("dimensions that are not known before running"),
+    op("TensorScatter", &[24], tensor_scatter).but("an update of unknown shape"),
+];

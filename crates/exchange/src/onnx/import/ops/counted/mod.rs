@@ -1,0 +1,20 @@
+//! Converters that compute positions, weights and sizes during the import.
+//!
+//! The numbers come from `building_blocks.rs`, which refuses magnitudes above 2^31. Numbers of a window (`window.rs`) may be of any size
+//! and use saturating arithmetic.
+
+#![allow(
+    clippy::arithmetic_side_effects,
+    clippy::as_conversions,
+    reason = "numbers are within 2^31 (`building_blocks.rs`), so sums and products of two are within an i64; of more they saturate, or are \
+              refused before; floats saturate"
+)]
+
+pub mod conv_transpose;
+pub mod grid;
+pub mod max_positions;
+pub mod moving;
+pub mod resize;
+pub mod signal;
+
+use super::{Converter, building_blocks, op, window};

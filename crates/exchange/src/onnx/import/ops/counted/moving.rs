@@ -1,0 +1,339 @@
+//! Converts operators that move elements in space: `Pad`, `DepthToSpace`, `Tile`, `Expand`, `Trilu`, and operators composed of
+//! them.
+
+use super::building_blocks::*;
+use super::{Converter, op};
+
+/// Widths are an attribute up to operator set 10, then an operand; since operator set 18 they may cover only some axes.
+fn pad(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let rank = cx.rank(x)?;
+    let mode = cx.text("mode", "constant")?;
+    let (given, value) = if cx.version < 11 {
+        let given = match cx.small_ints("pads")? {
+            Some(given) => Some(given),
+            None => cx.small_ints("paddings")?,
+        };
+        let value = cx.float("value", 0.0)?;
+        (Some(given.unwrap_or_default()), Some(cx.like(x, value)?))
+    } else {
+        let pads = cx.input(1)?;
+        (cx.known_small(pads, "widths")?, cx.opt(2))
+    };
+    let value = match value {
+        Some(value) => cx.reshape(value, &[])?,
+        None => cx.like(x, 0.0)?,
+    };
+    let axes = match cx.opt(3) {
+        Some(_) => Some(cx.given(3, "axes")?),
+        None => None,
+    };
+    let Some(given) = given else {
+        if axes.is_some() || mode != "constant" {
+            return Err(refuse("widths that only a run knows"));
+        }
+        let widths = cx.input(1)?;
+        let rows = cx.reshape(widths, &[2, rank as i64])?;
+        let widths = cx.transpose(rows, &[1, 0])?;
+        return one(cx.call("dyn.nn.pad", &[x, widths, value], &[("pad_width", AttrValue::List([].into()))])?);
+    };
+    let axes = cx.axes_or_all(axes, rank)?;
+    let n = axes.len();
+    if given.len() != 2 * n {
+        return Err(refuse(format!("{} widths for {n} axes", given.len())));
+    }
+    let mut widths = vec![(0, 0); rank];
+    for (i, &axis) in axes.iter().enumerate() {
+        widths[axis] = (given[i], given[i + n]);
+    }
+    one(match &*mode {
+        "wrap" => wrapped(cx, x, &widths)?,
+        "constant" | "edge" | "reflect" => cx.padded(x, value, &widths, &mode)?,
+        other => return Err(refuse(format!("the mode `{other}`"))),
+    })
+}
+
+/// Pads by wrapping: positions of each axis are taken modulo its length.
+fn wrapped(cx: &mut Cx, x: Val, widths: &[(i64, i64)]) -> Result {
+    let mut x = x;
+    for (axis, &(before, after)) in widths.iter().enumerate() {
+        if (before, after) == (0, 0) {
+            continue;
+        }
+        let n = cx.size(x, axis)?;
+        if n < 1 || n + before + after > MAX_CONSTANT {
+            return Err(refuse(format!("an axis of {n} elements that goes round, {before} before and {after} behind it")));
+        }
+        cx.charge(n + before + after)?;
+        let positions: Vec<i64> = (-before..n + after).map(|at| at.rem_euclid(n)).collect();
+        x = cx.take(x, positions, axis)?;
+    }
+    Ok(x)
+}
+
+/// Crops the centre of each axis, or centres it in zeros.
+fn center_crop_pad(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let rank = cx.rank(x)?;
+    let wanted = cx.given(1, "shape")?;
+    let axes = cx.small_ints("axes")?;
+    let axes = cx.axes_or_all(axes, rank)?;
+    if wanted.len() != axes.len() {
+        return Err(refuse(format!("{} sizes for {} axes", wanted.len(), axes.len())));
+    }
+    let mut widths = vec![(0, 0); rank];
+    for (&axis, &to) in axes.iter().zip(&wanted) {
+        let from = cx.size(x, axis)?;
+        // Negative widths cut; of an odd number the greater half lies behind.
+        let less = |n: i64| (n / 2, n - n / 2);
+        let (before, after) = less((to - from).abs());
+        widths[axis] = if to >= from { (before, after) } else { (-before, -after) };
+    }
+    let zero = cx.like(x, 0.0)?;
+    one(cx.padded(x, zero, &widths, "constant")?)
+}
+
+fn depth_to_space(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let mode = match &*cx.text("mode", "DCR")? {
+        "DCR" => "DCR",
+        "CRD" => "CDR",
+        other => return Err(refuse(format!("the mode `{other}`"))),
+    };
+    let block = AttrValue::int(cx.required_int("blocksize")?);
+    one(cx.call("nn.depth_to_space", &[x], &[("block_size", block), ("mode", AttrValue::str(mode))])?)
+}
+
+fn space_to_depth(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let block = AttrValue::int(cx.required_int("blocksize")?);
+    one(cx.call("nn.space_to_depth", &[x], &[("block_size", block)])?)
+}
+
+/// Adds columns of windows back into their image: `scatter_nd` with positions computed here.
+fn col2im(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let image = cx.given(1, "image_shape")?;
+    let block = cx.given(2, "block_shape")?;
+    let n = image.len();
+    let or = |given: Option<Vec<i64>>, default: i64, n: usize| given.unwrap_or_else(|| vec![default; n]);
+    let dilations = or(cx.small_ints("dilations")?, 1, n);
+    let strides = or(cx.small_ints("strides")?, 1, n);
+    let pads = or(cx.small_ints("pads")?, 0, 2 * n);
+    let shape = cx.sizes(x)?;
+    let (&[batch, rows, columns], true) =
+        (&shape[..], n > 0 && block.len() == n && pads.len() == 2 * n && strides.len() == n && dilations.len() == n)
+    else {
+        return Err(refuse("lists of different lengths"));
+    };
+    // Where each element of a channel goes in the padded picture, flat.
+    let padded: Vec<i64> = (0..n).map(|i| image[i] + pads[i] + pads[i + n]).collect();
+    if [&image, &block, &strides, &dilations, &padded].iter().any(|list| list.iter().any(|&n| n < 1))
+        || product(&padded) > MAX_NUMBER
+    {
+        return Err(refuse(format!("a picture of {padded:?} elements with its padding")));
+    }
+    let n_block = product(&block);
+    if rows % n_block != 0 {
+        return Err(refuse("rows that are no whole blocks"));
+    }
+    let channels = rows / n_block;
+    let steps: Vec<i64> = (0..n).map(|i| (padded[i] - (dilations[i] * (block[i] - 1) + 1)) / strides[i] + 1).collect();
+    if steps.iter().any(|&steps| steps < 1) || product(&steps) != columns || n_block.saturating_mul(columns) > MAX_CONSTANT {
+        return Err(refuse(format!("{columns} columns of blocks of {n_block} for {steps:?} windows")));
+    }
+    cx.charge(n_block * columns)?;
+    let mut positions = vec![];
+    for b in 0..n_block {
+        let inside = unravel(b, &block);
+        for w in 0..columns {
+            let window = unravel(w, &steps);
+            let at = (0..n).fold(0, |flat, i| flat * padded[i] + window[i] * strides[i] + inside[i] * dilations[i]);
+            positions.push(at);
+        }
+    }
+    let n_padded = product(&padded);
+    let n_positions = positions.len() as i64;
+    let positions = cx.put(Tensor::from_vec(&[1, positions.len()], positions))?;
+    // Positions go first: (positions, batch, channels).
+    let flat = cx.reshape(x, &[batch, channels, n_positions])?;
+    let updates = cx.transpose(flat, &[2, 0, 1])?;
+    let dtype = cx.dtype(x)?;
+    let empty = cx.zeros(&[n_padded, batch, channels], dtype)?;
+    let sums = cx.call("scatter_nd", &[empty, positions, updates], &[("mode", AttrValue::str("add"))])?;
+    let sums = cx.transpose(sums, &[1, 2, 0])?;
+    let full: Vec<i64> = [batch, channels].into_iter().chain(padded).collect();
+    let sums = cx.reshape(sums, &full)?;
+    let widths: Vec<(i64, i64)> = [(0, 0); 2].into_iter().chain((0..n).map(|i| (-pads[i], -pads[i + n]))).collect();
+    let zero = cx.like(sums, 0.0)?;
+    one(cx.padded(sums, zero, &widths, "constant")?)
+}
+
+/// Scatters each element to the position of its maximum, with zeros elsewhere; positions count through the whole tensor.
+fn max_unpool(cx: &mut Cx) -> Results {
+    let (x, positions) = (cx.input(0)?, cx.input(1)?);
+    let kernel = cx.small_ints("kernel_shape")?.unwrap_or_default();
+    let n = kernel.len();
+    let strides = cx.small_ints("strides")?.unwrap_or_else(|| vec![1; n]);
+    let pads = cx.small_ints("pads")?.unwrap_or_else(|| vec![0; 2 * n]);
+    let shape = cx.sizes(x)?;
+    if shape.len() != n + 2 || strides.len() != n || pads.len() != 2 * n {
+        return Err(refuse("lists of different lengths"));
+    }
+    let mut full = shape[..2].to_vec();
+    full.extend((0..n).map(|i| (shape[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[i + n]));
+    let wanted = match cx.opt(2) {
+        Some(_) => cx.given(2, "output_shape")?,
+        None => full.clone(),
+    };
+    let dtype = cx.dtype(x)?;
+    let elements = Some(product(&full)).filter(|&n| n < MAX_NUMBER && full.iter().all(|&dim| dim >= 0));
+    let elements = elements.ok_or_else(|| refuse("a result without a size"))?;
+    let empty = cx.zeros(&[elements], dtype)?;
+    let (flat, positions) = (cx.reshape(x, &[-1])?, cx.reshape(positions, &[-1])?);
+    let attrs = [("axis", AttrValue::int(0)), ("reduction", AttrValue::str("update"))];
+    let placed = cx.call("scatter_elements", &[empty, positions, flat], &attrs)?;
+    let placed = cx.reshape(placed, &full)?;
+    if wanted.len() != full.len() {
+        return Err(refuse("a shape of another rank"));
+    }
+    let widths: Vec<(i64, i64)> = wanted.iter().zip(&full).map(|(&to, &from)| (0, to - from)).collect();
+    let zero = cx.like(placed, 0.0)?;
+    one(cx.padded(placed, zero, &widths, "constant")?)
+}
+
+fn tile(cx: &mut Cx) -> Results {
+    let (x, times) = (cx.input(0)?, cx.input(1)?);
+    one(match cx.known_small(times, "repetitions")? {
+        Some(times) => cx.call("tile", &[x], &[("reps", ints(&times))])?,
+        None => cx.call("dyn.tile", &[x, times], &[("reps", AttrValue::List([].into()))])?,
+    })
+}
+
+/// Both the data and the shape may have axes of dimension 1 that the other one extends.
+fn expand(cx: &mut Cx) -> Results {
+    let (x, shape) = (cx.input(0)?, cx.input(1)?);
+    let rank = cx.rank(x)?;
+    if let Some(wanted) = cx.known_small(shape, "a shape")? {
+        if wanted.len() >= rank && !wanted.contains(&1) {
+            // No dimension of the data stays, whatever it is.
+            return one(cx.call("broadcast_to", &[x], &[("shape", ints(&wanted))])?);
+        }
+        let dims = cx.dims(x)?;
+        let n = wanted.len().max(rank);
+        let at = |dims: &[i64], i: usize| (i + dims.len()).checked_sub(n).map_or(1, |i| dims[i]);
+        let full: Vec<i64> = (0..n).map(|i| if at(&dims, i) == 1 { at(&wanted, i) } else { at(&dims, i) }).collect();
+        if full == dims {
+            return one(x);
+        }
+        return one(cx.call("broadcast_to", &[x], &[("shape", ints(&full))])?);
+    }
+    let n_wanted = cx.size(shape, 0)?;
+    let n = n_wanted.max(rank as i64);
+    if n > MAX_RANK {
+        return Err(refuse(format!("a shape of {n} axes")));
+    }
+    let ones = |n: i64| Tensor::from_vec(&[n as usize], vec![1i64; n as usize]);
+    let dims = cx.dims(x)?;
+    let dims: Vec<i64> = std::iter::repeat_n(1, (n - rank as i64) as usize).chain(dims).collect();
+    let dims = cx.put(Tensor::from_vec(&[dims.len()], dims))?;
+    let mut wanted = shape;
+    if n_wanted < n {
+        let front = cx.put(ones(n - n_wanted))?;
+        wanted = cx.concatenate(&[front, wanted], 0)?;
+    }
+    let unit = cx.like(dims, 1.0)?;
+    let open = cx.binary("equal", dims, unit)?;
+    let full = cx.select(open, wanted, dims)?;
+    one(cx.call("dyn.broadcast_to", &[x, full], &[("shape", AttrValue::None)])?)
+}
+
+fn trilu(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let k = match cx.opt(1) {
+        Some(k) => cx.reshape(k, &[])?,
+        None => cx.put(Tensor::scalar(0i64))?,
+    };
+    let upper = AttrValue::Bool(cx.int("upper", 1)? != 0);
+    one(cx.call("trilu", &[x, k], &[("upper", upper)])?)
+}
+
+fn eye_like(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let shape = cx.sizes(x)?;
+    let &[rows, columns] = &shape[..] else { return Err(refuse("an operand that is no matrix")) };
+    let dtype = match cx.opt_int("dtype")? {
+        Some(code) => cx.dtype_of(code)?,
+        None => cx.dtype(x)?,
+    };
+    let k = cx.int("k", 0)?;
+    let mark = |at: usize| {
+        let at = at as i64;
+        f64::from(u8::from(at % columns == (at / columns).saturating_add(k)))
+    };
+    one(cx.put_numbers(&[rows, columns], dtype, mark)?)
+}
+
+/// Writes a known range as a constant: no kernel computes Relay's `arange`.
+fn range(cx: &mut Cx) -> Results {
+    let bounds = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
+    let dtype = cx.dtype(bounds[0])?;
+    if bounds.iter().any(|&bound| cx.known(bound).is_none()) {
+        let bounds = bounds.map(|bound| cx.scalar_of(bound));
+        let bounds = bounds.into_iter().collect::<Result<Vec<Val>>>()?;
+        let none = [("start", AttrValue::None), ("stop", AttrValue::None), ("step", AttrValue::None)];
+        let attrs = [&none[..], &[("dtype", AttrValue::DType(Some(dtype)))]].concat();
+        return one(cx.call("arange", &bounds, &attrs)?);
+    }
+    if dtype.is_int() {
+        return whole_range(cx, dtype);
+    }
+    let bound = |cx: &mut Cx, i: usize, name: &str| cx.number_of(cx.input(i)?, name);
+    let (start, limit, delta) = (bound(cx, 0, "start")?, bound(cx, 1, "limit")?, bound(cx, 2, "delta")?);
+    let n = ((limit - start) / delta).ceil().max(0.0);
+    if n.is_nan() || n > MAX_CONSTANT as f64 {
+        return Err(refuse(format!("a range from {start} to {limit} by {delta}")));
+    }
+    one(cx.put_numbers(&[n as i64], dtype, |i| start + i as f64 * delta)?)
+}
+
+/// A range of integers, which a float would round from 2^53 on.
+fn whole_range(cx: &mut Cx, dtype: DType) -> Results {
+    let bound = |i: usize, name: &str| match cx.ints_of(cx.input(i)?, name)?[..] {
+        [bound] => Ok(i128::from(bound)),
+        _ => Err(Refusal::wrong(format!("expected one number as {name}"))),
+    };
+    let (start, limit, delta) = (bound(0, "start")?, bound(1, "limit")?, bound(2, "delta")?);
+    if delta == 0 {
+        return Err(Refusal::wrong("a range by steps of 0"));
+    }
+    let way = if delta > 0 { limit - start } else { start - limit };
+    let n = (way + delta.abs() - 1).max(0) / delta.abs();
+    let n = usize::try_from(n).ok().filter(|&n| n as i64 <= MAX_CONSTANT);
+    let n = n.ok_or_else(|| refuse(format!("a range from {start} to {limit} by {delta}")))?;
+    cx.charge(n as i64)?;
+    one(cx.put_as(Tensor::from_fn(&[n], |i| (start + i as i128 * delta) as i64), dtype)?)
+}
+
+fn einsum(cx: &mut Cx) -> Results {
+    let operands = cx.all_inputs()?;
+    let equation = cx.text("equation", "")?;
+    let equation: String = equation.chars().filter(|c| !c.is_whitespace()).collect();
+    let tuple = cx.tuple(&operands);
+    one(cx.call("einsum", &[tuple], &[("equation", AttrValue::str(&equation))])?)
+}
+
+pub(crate) const FAMILY: &[Converter] = &[
+    op("Pad", &[2, 11, 13, 18, 19, 21], pad).but("widths that only a run knows, unless a constant is padded with"),
+    op("CenterCropPad", &[18], center_crop_pad).but("a shape that only a run knows"),
+    op("DepthToSpace", &[1, 11, 13], depth_to_space),
+    op("SpaceToDepth", &[1, 13], space_to_depth),
+    op("Col2Im", &[18], col2im).but("shapes that only a run knows"),
+    op("MaxUnpool", &[9, 11, 22], max_unpool).but("a shape that only a run knows"),
+    op("Tile", &[6, 13], tile),
+    op("Expand", &[8, 13], expand).but("an operand of unknown shape"),
+    op("Trilu", &[14], trilu),
+    op("EyeLike", &[9, 22], eye_like),
+    op("Range", &[11], range),
+    op("Einsum", &[12], einsum),
+];

@@ -1,0 +1,382 @@
+//! Converts `Resize` and `Upsample`.
+//!
+//! Each axis is resized on its own. If `image.resize2d` means exactly the same, it becomes one call. That operator does not
+//! support scales that are not quotients of sizes, antialiasing, or axes other than those of an image. Otherwise every axis is
+//! a `take` of the nearest elements, or a product with a matrix with a row of weights for each new position. The weights are
+//! the sums of the standard's reference (`onnx/reference/ops/op_resize.py`), computed during the import.
+
+use super::building_blocks::*;
+use super::{Converter, op};
+
+#[derive(Clone, Copy, PartialEq)]
+enum Mode {
+    Nearest,
+    Linear,
+    Cubic,
+}
+
+/// How new positions map to coordinates, and coordinates to weights.
+struct How {
+    mode: Mode,
+    /// `coordinate_transformation_mode`.
+    coordinates: String,
+    /// `nearest_mode`.
+    nearest: String,
+    cubic_a: f64,
+    exclude_outside: bool,
+    antialias: bool,
+    extrapolation: f64,
+}
+
+/// One resized axis.
+struct Axis {
+    at: usize,
+    from: i64,
+    to: i64,
+    scale: f64,
+    /// Start and end, as fractions, for `tf_crop_and_resize`.
+    roi: (f64, f64),
+}
+
+fn mode(name: &str) -> Result<Mode> {
+    match name {
+        "nearest" => Ok(Mode::Nearest),
+        // `bilinear` is how some old models of operator set 7 have it.
+        "linear" | "bilinear" => Ok(Mode::Linear),
+        "cubic" => Ok(Mode::Cubic),
+        other => Err(refuse(format!("the mode `{other}`"))),
+    }
+}
+
+fn upsample(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let scales = if cx.version < 9 { cx.floats("scales")?.unwrap_or_default() } else { cx.given_floats(1, "scales")? };
+    let name = cx.text("mode", "nearest")?;
+    let how = How { mode: mode(&name)?, coordinates: "asymmetric".into(), nearest: "floor".into(), ..How::plain() };
+    let axes = scaled(cx, x, &scales, &[], &[])?;
+    one(resized(cx, x, &how, axes)?)
+}
+
+impl How {
+    fn plain() -> How {
+        How {
+            mode: Mode::Nearest,
+            coordinates: String::new(),
+            nearest: String::new(),
+            cubic_a: -0.75,
+            exclude_outside: false,
+            antialias: false,
+            extrapolation: 0.0,
+        }
+    }
+}
+
+/// Operator set 10 has scales only, and the coordinates of `Upsample`.
+fn resize(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let name = cx.text("mode", "nearest")?;
+    let mode = mode(&name)?;
+    if cx.version < 11 {
+        let how = How { mode, coordinates: "asymmetric".into(), nearest: "floor".into(), ..How::plain() };
+        let scales = cx.given_floats(1, "scales")?;
+        let axes = scaled(cx, x, &scales, &[], &[])?;
+        return one(resized(cx, x, &how, axes)?);
+    }
+    let how = How {
+        mode,
+        coordinates: cx.text("coordinate_transformation_mode", "half_pixel")?,
+        nearest: cx.text("nearest_mode", "round_prefer_floor")?,
+        cubic_a: cx.float("cubic_coeff_a", -0.75)?,
+        exclude_outside: cx.int("exclude_outside", 0)? != 0,
+        antialias: cx.int("antialias", 0)? != 0,
+        extrapolation: cx.float("extrapolation_value", 0.0)?,
+    };
+    // Of sizes only.
+    let policy = cx.text("keep_aspect_ratio_policy", "stretch")?;
+    known_words(&how)?;
+    let chosen = cx.small_ints("axes")?.unwrap_or_default();
+    let roi = if how.coordinates == "tf_crop_and_resize" { cx.given_floats(1, "roi")? } else { vec![] };
+    // An operand without elements is one that is left out, as operator set 11 has it.
+    let has_sizes = match cx.opt(3) {
+        Some(sizes) => cx.dims(sizes)?.first().is_some_and(|&n| n > 0),
+        None => false,
+    };
+    let axes = if has_sizes {
+        let sizes = cx.given(3, "sizes")?;
+        sized(cx, x, &sizes, &chosen, &roi, &policy)?
+    } else {
+        let scales = cx.given_floats(2, "scales")?;
+        scaled(cx, x, &scales, &chosen, &roi)?
+    };
+    one(resized(cx, x, &how, axes)?)
+}
+
+/// The axes in `chosen`, or all axes if it is empty.
+fn axes_of(cx: &Cx, x: Val, chosen: &[i64], n: usize) -> Result<Vec<usize>> {
+    let chosen = Some(chosen.to_vec()).filter(|chosen| !chosen.is_empty());
+    let axes = cx.axes_or_all(chosen, cx.rank(x)?)?;
+    if axes.len() != n {
+        return Err(refuse(format!("{n} sizes or scales for {} axes", axes.len())));
+    }
+    Ok(axes)
+}
+
+/// Start and end of the cropped part of an axis; the list has all starts, then all ends.
+fn roi_of(roi: &[f64], i: usize, n: usize) -> Result<(f64, f64)> {
+    match roi.len() {
+        0 => Ok((0.0, 1.0)),
+        len if len == 2 * n => Ok((roi[i], roi[i + n])),
+        len => Err(Refusal::wrong(format!("`roi` has {len} numbers, expected {}", 2 * n))),
+    }
+}
+
+fn scaled(cx: &Cx, x: Val, scales: &[f64], chosen: &[i64], roi: &[f64]) -> Result<Vec<Axis>> {
+    let axes = axes_of(cx, x, chosen, scales.len())?;
+    let axis = |(i, &at): (usize, &usize)| {
+        let (from, scale) = (cx.size(x, at)?, scales[i]);
+        // Scales are float32, and so is the product: ten elements by 0.7 are seven.
+        let to = (from as f32 * scale as f32).floor() as i64;
+        Ok(Axis { at, from, to, scale, roi: roi_of(roi, i, scales.len())? })
+    };
+    axes.iter().enumerate().map(axis).collect()
+}
+
+fn sized(cx: &Cx, x: Val, sizes: &[i64], chosen: &[i64], roi: &[f64], policy: &str) -> Result<Vec<Axis>> {
+    let axes = axes_of(cx, x, chosen, sizes.len())?;
+    let from: Vec<i64> = axes.iter().map(|&at| cx.size(x, at)).collect::<Result<_>>()?;
+    let scales = sizes.iter().zip(&from).map(|(&to, &from)| to as f64 / from as f64);
+    // One scale for all, with which every size is at most, or at least, what was asked for.
+    let common = match policy {
+        "stretch" => None,
+        "not_larger" => Some(scales.clone().fold(f64::INFINITY, f64::min)),
+        "not_smaller" => Some(scales.clone().fold(0.0, f64::max)),
+        other => return Err(refuse(format!("the policy `{other}`"))),
+    };
+    let axis = |(i, (&at, scale)): (usize, (&usize, f64))| {
+        let to = common.map_or(sizes[i], |common| (common * from[i] as f64 + 0.5).floor() as i64);
+        Ok(Axis { at, from: from[i], to, scale: common.unwrap_or(scale), roi: roi_of(roi, i, sizes.len())? })
+    };
+    axes.iter().zip(scales).enumerate().map(axis).collect()
+}
+
+fn resized(cx: &mut Cx, x: Val, how: &How, axes: Vec<Axis>) -> Result {
+    let identity = |axis: &Axis| axis.from == axis.to && axis.scale == 1.0 && how.coordinates != "tf_crop_and_resize";
+    let axes: Vec<Axis> = axes.into_iter().filter(|axis| !identity(axis)).collect();
+    if let Some(axis) = axes.iter().find(|axis| axis.to < 0 || axis.from < 1 || !axis.scale.is_finite() || axis.scale <= 0.0) {
+        return Err(refuse(format!("{} elements made of {}", axis.to, axis.from)));
+    }
+    if axes.is_empty() {
+        return Ok(x);
+    }
+    if let Some(result) = as_picture(cx, x, how, &axes)? {
+        return Ok(result);
+    }
+    if let Some(axis) = axes.iter().find(|axis| axis.to > MAX_CONSTANT) {
+        return Err(refuse(format!("an axis of {} positions, each of which would be written out", axis.to)));
+    }
+    let dtype = cx.dtype(x)?;
+    let mut data = if how.mode == Mode::Nearest { x } else { cx.cast(x, if dtype == DType::F64 { dtype } else { DType::F32 })? };
+    for axis in &axes {
+        data = match how.mode {
+            Mode::Nearest => nearest(cx, data, how, axis)?,
+            Mode::Linear | Mode::Cubic => weighted(cx, data, how, axis)?,
+        };
+    }
+    cx.cast(data, dtype)
+}
+
+/// One call of `image.resize2d` or its siblings, if it means the same.
+fn as_picture(cx: &mut Cx, x: Val, how: &How, axes: &[Axis]) -> Result<Option<Val>> {
+    let rank = cx.rank(x)?;
+    let spatial = (3..=5).contains(&rank) && axes.iter().all(|axis| axis.at >= 2);
+    let exact = axes.iter().all(|axis| axis.to as f64 == axis.from as f64 * axis.scale);
+    let whole = axes.iter().all(|axis| axis.to % axis.from == 0);
+    let fits = match how.mode {
+        // Ties of roundings are left to whole factors, where both say the same.
+        Mode::Nearest => whole && how.coordinates == "asymmetric" && how.nearest == "floor",
+        Mode::Linear => matches!(&*how.coordinates, "half_pixel" | "align_corners" | "asymmetric"),
+        Mode::Cubic => rank == 4 && matches!(&*how.coordinates, "half_pixel" | "align_corners" | "asymmetric"),
+    };
+    let half = cx.dtype(x)?.is_float();
+    if !spatial || !exact || !fits || how.antialias || !half {
+        return Ok(None);
+    }
+    let mut size = cx.sizes(x)?.split_off(2);
+    for axis in axes {
+        size[axis.at - 2] = axis.to;
+    }
+    let (op, layout) = [("image.resize1d", "NCW"), ("image.resize2d", "NCHW"), ("image.resize3d", "NCDHW")][rank - 3];
+    let method = match how.mode {
+        Mode::Nearest => "nearest_neighbor",
+        Mode::Linear => "linear",
+        Mode::Cubic => "cubic",
+    };
+    let zeros: Vec<AttrValue> = size.iter().chain(&size).map(|_| AttrValue::Float { value: 0.0, bits: 32 }).collect();
+    let attrs = [
+        ("size", ints(&size)),
+        ("roi", AttrValue::List(zeros.into())),
+        ("layout", AttrValue::str(layout)),
+        ("method", AttrValue::str(method)),
+        ("coordinate_transformation_mode", AttrValue::str(&how.coordinates)),
+        ("rounding_method", AttrValue::str(if how.mode == Mode::Nearest { "floor" } else { "" })),
+        ("cubic_alpha", AttrValue::float(how.cubic_a)),
+        ("cubic_exclude", AttrValue::int(i64::from(how.exclude_outside))),
+    ];
+    Ok(Some(cx.call(op, &[x], &attrs)?))
+}
+
+impl Axis {
+    /// The coordinate of a new position among the old ones; `None` outside the cropped part.
+    fn coordinate(&self, how: &How, x: i64) -> Option<f64> {
+        let (x, from) = (x as f64, self.from as f64);
+        // Not the size that the result has, which is a whole number.
+        let to = self.scale * from;
+        let half = (x + 0.5) / self.scale - 0.5;
+        Some(match &*how.coordinates {
+            "align_corners" => {
+                if to == 1.0 {
+                    0.0
+                } else {
+                    x * (from - 1.0) / (to - 1.0)
+                }
+            }
+            "asymmetric" => x / self.scale,
+            "tf_half_pixel_for_nn" => (x + 0.5) / self.scale,
+            "pytorch_half_pixel" if to == 1.0 => -0.5,
+            "half_pixel_symmetric" => {
+                let adjustment = self.to as f64 / to;
+                from / 2.0 * (1.0 - adjustment) + half
+            }
+            "tf_crop_and_resize" => {
+                let (start, end) = self.roi;
+                let width = (end - start) * (from - 1.0);
+                let at = start * (from - 1.0) + if to == 1.0 { width / 2.0 } else { x * width / (to - 1.0) };
+                return (at >= 0.0 && at <= from - 1.0).then_some(at);
+            }
+            _ => half,
+        })
+    }
+}
+
+/// Refuses unsupported modes.
+fn known_words(how: &How) -> Result<()> {
+    const COORDINATES: [&str; 7] = [
+        "half_pixel",
+        "half_pixel_symmetric",
+        "pytorch_half_pixel",
+        "align_corners",
+        "asymmetric",
+        "tf_half_pixel_for_nn",
+        "tf_crop_and_resize",
+    ];
+    const NEAREST: [&str; 4] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
+    if !COORDINATES.contains(&&*how.coordinates) {
+        return Err(refuse(format!("the coordinates `{}`", how.coordinates)));
+    }
+    if !NEAREST.contains(&&*how.nearest) {
+        return Err(refuse(format!("the rounding `{}`", how.nearest)));
+    }
+    Ok(())
+}
+
+fn nearest(cx: &mut Cx, data: Val, how: &How, axis: &Axis) -> Result {
+    let rounded = |at: f64| match &*how.nearest {
+        "round_prefer_floor" => (at - 0.5).ceil(),
+        "round_prefer_ceil" => (at + 0.5).floor(),
+        "ceil" => at.ceil(),
+        _ => at.floor(),
+    };
+    cx.charge(axis.to)?;
+    let mut outside = vec![];
+    let mut positions = vec![];
+    for x in 0..axis.to {
+        let at = axis.coordinate(how, x);
+        outside.push(at.is_none());
+        positions.push((rounded(at.unwrap_or(0.0)) as i64).clamp(0, axis.from - 1));
+    }
+    let taken = cx.take(data, positions, axis.at)?;
+    filled(cx, taken, how, axis, &outside)
+}
+
+/// Replaces positions outside by `extrapolation_value`.
+fn filled(cx: &mut Cx, data: Val, how: &How, axis: &Axis, outside: &[bool]) -> Result {
+    if !outside.contains(&true) {
+        return Ok(data);
+    }
+    let n_behind = cx.rank(data)? - axis.at - 1;
+    let shape: Vec<usize> = std::iter::once(outside.len()).chain(std::iter::repeat_n(1, n_behind)).collect();
+    let outside = cx.put(Tensor::from_vec(&shape, outside.to_vec()))?;
+    let value = cx.like(data, how.extrapolation)?;
+    cx.select(outside, value, data)
+}
+
+/// Multiplies by the weights of each new position, along one axis.
+fn weighted(cx: &mut Cx, data: Val, how: &How, axis: &Axis) -> Result {
+    let (n, from) = (axis.to as usize, axis.from as usize);
+    if n.checked_mul(from).is_none_or(|n| n > MAX_WEIGHTS) {
+        return Err(refuse(format!("an axis of {from} elements made one of {n} with weights of its own for each")));
+    }
+    cx.charge((n * from) as i64)?;
+    let mut matrix = vec![0f64; n * from];
+    let mut outside = vec![false; n];
+    for (x, row) in matrix.chunks_exact_mut(from.max(1)).enumerate() {
+        match axis.coordinate(how, x as i64) {
+            Some(at) => weights(how, axis.scale, at, row),
+            None => outside[x] = true,
+        }
+    }
+    let dtype = cx.dtype(data)?;
+    let matrix = cx.put_as(Tensor::from_vec(&[n, from], matrix), dtype)?;
+    // The axis goes to the end and comes back.
+    let mut swap: Vec<usize> = (0..cx.rank(data)?).collect();
+    let last = swap.len() - 1;
+    swap.swap(axis.at, last);
+    let moved = cx.transpose(data, &swap)?;
+    let product = cx.call("nn.dense", &[moved, matrix], &[("units", AttrValue::int(axis.to))])?;
+    let back = cx.transpose(product, &swap)?;
+    filled(cx, back, how, axis, &outside)
+}
+
+/// Maximum number of elements in a matrix of weights, to bound the size of the model.
+const MAX_WEIGHTS: usize = 1 << 24;
+
+/// Adds the weight of each old element at the coordinate `at` to a row.
+fn weights(how: &How, scale: f64, at: f64, row: &mut [f64]) {
+    // A coordinate on an element is one step behind the element before it.
+    let base = (at.ceil() - 1.0) as i64;
+    let ratio = at - base as f64;
+    let scale = if how.antialias { scale.min(1.0) } else { 1.0 };
+    let reach = if how.mode == Mode::Linear { 1.0 } else { 2.0 };
+    let first = (-reach / scale).floor() as i64 + 1;
+    let shape = |x: f64| if how.mode == Mode::Linear { (1.0 - x.abs()).max(0.0) } else { cubic(how.cubic_a, x.abs()) };
+    let n = row.len() as i64;
+    let mut total = 0.0;
+    for i in first..2 - first {
+        let position = base.saturating_add(i);
+        if how.exclude_outside && !(0..n).contains(&position) {
+            continue;
+        }
+        let weight = shape((i as f64 - ratio) * scale);
+        total += weight;
+        row[position.clamp(0, n - 1) as usize] += weight;
+    }
+    if (how.antialias || how.exclude_outside) && total != 0.0 {
+        row.iter_mut().for_each(|weight| *weight /= total);
+    }
+}
+
+/// The convolution kernel of Keys (1981), for `x >= 0`.
+fn cubic(a: f64, x: f64) -> f64 {
+    if x <= 1.0 {
+        ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0
+    } else if x < 2.0 {
+        ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a
+    } else {
+        0.0
+    }
+}
+
+pub(crate) const FAMILY: &[Converter] = &[
+    op("Resize", &[10, 11, 13, 18, 19], resize).but("sizes and scales that only a run knows"),
+    op("Upsample", &[7, 9], upsample).but("scales that only a run knows"),
+];

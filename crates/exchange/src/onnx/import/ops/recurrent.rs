@@ -1,0 +1,381 @@
+//! Converts `LSTM`, `GRU` and `RNN`, unrolled step by step like TVM's importer: a program of calls that have kernels. The
+//! number of steps must be known.
+//!
+//! One product for all steps computes the contributions of the inputs to all gates; each step adds that of the previous state.
+//! Sequences that end early keep their final state and give 0 afterwards.
+
+use super::building_blocks::*;
+use super::curves;
+use super::{Converter, op};
+
+/// The properties in which the three differ.
+struct Cell {
+    /// Rows of weights for each number of the state.
+    gates: i64,
+    /// The activation functions of a direction.
+    activations: &'static [&'static str],
+    step: fn(&mut Cx, &Direction, Val, &State) -> Result<State>,
+}
+
+const LSTM: Cell = Cell { gates: 4, activations: &["Sigmoid", "Tanh", "Tanh"], step: lstm_step };
+const GRU: Cell = Cell { gates: 3, activations: &["Sigmoid", "Tanh"], step: gru_step };
+const RNN: Cell = Cell { gates: 1, activations: &["Tanh"], step: rnn_step };
+
+#[derive(Clone, Copy)]
+struct State {
+    h: Val,
+    /// The cell state of an LSTM.
+    c: Option<Val>,
+}
+
+/// One direction: its weights and functions.
+struct Direction {
+    hidden: i64,
+    /// `(gates * hidden, hidden)`.
+    recurrence: Val,
+    /// The bias added to the product with `recurrence`, if any.
+    bias: Option<Val>,
+    /// LSTM only: the peephole weights of the gates i, o and f.
+    peepholes: Option<[Val; 3]>,
+    functions: Vec<Function>,
+    clip: Option<f64>,
+    linear_before_reset: bool,
+    /// LSTM only: whether the forget gate is one minus the input gate.
+    input_forget: bool,
+}
+
+struct Function {
+    name: String,
+    alpha: Option<f64>,
+    beta: Option<f64>,
+}
+
+/// The properties that all directions share.
+struct Shared {
+    steps: usize,
+    batch: i64,
+    dtype: DType,
+    /// `(batch, 1)`, int32.
+    lengths: Option<Val>,
+}
+
+fn recurrent(cx: &mut Cx, cell: &Cell) -> Results {
+    // The weights have it in their shape.
+    cx.ignore("hidden_size");
+    let batch_first = cx.int("layout", 0)? != 0;
+    let mut x = cx.input(0)?;
+    if batch_first {
+        x = cx.transpose(x, &[1, 0, 2])?;
+    }
+    let shape = cx.sizes(x)?;
+    let &[steps, batch, _] = &shape[..] else { return Err(refuse("an operand that has not three axes")) };
+    let steps = usize::try_from(steps).ok().filter(|&steps| steps <= MAX_STEPS);
+    let steps = steps.ok_or_else(|| refuse(format!("more than {MAX_STEPS} steps, each of which would be written out")))?;
+    let hidden = cx.size(cx.input(2)?, 2)?;
+    let lengths = match cx.opt(4) {
+        Some(lengths) => {
+            let lengths = cx.cast(lengths, DType::I32)?;
+            Some(cx.reshape(lengths, &[batch, 1])?)
+        }
+        None => None,
+    };
+    let shared = Shared { steps, batch, dtype: cx.dtype(x)?, lengths };
+    let directions: &[bool] = match &*cx.text("direction", "forward")? {
+        "forward" => &[false],
+        "reverse" => &[true],
+        "bidirectional" => &[false, true],
+        other => return Err(refuse(format!("the direction `{other}`"))),
+    };
+    // W, R, B and P have a part for each direction.
+    for index in [1, 2, 3, 7] {
+        if let Some(weights) = cx.opt(index)
+            && cx.dim(weights, 0)? != signed(directions.len())
+        {
+            return Err(Refusal::wrong(format!("input {index} has not a part for each of {} directions", directions.len())));
+        }
+    }
+    let mut results = vec![];
+    for (i, &reverse) in directions.iter().enumerate() {
+        results.push(direction(cx, cell, &shared, x, hidden, i, reverse)?);
+    }
+    outputs(cx, cell, results, batch_first)
+}
+
+/// Converts a number of steps or directions, which are few.
+fn signed(n: usize) -> i64 {
+    i64::try_from(n).unwrap_or(i64::MAX)
+}
+
+/// Maximum number of steps; each step is several calls, so longer programs are impractical.
+const MAX_STEPS: usize = 4096;
+
+/// Converts one direction: the states of all steps `(steps, batch, hidden)`, and the last.
+fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: usize, reverse: bool) -> Result<(Val, State)> {
+    let x = if reverse { reversed(cx, shared, x)? } else { x };
+    let weights = part(cx, cx.input(1)?, i)?;
+    let recurrence = part(cx, cx.input(2)?, i)?;
+    let rows = cell.gates.saturating_mul(hidden);
+    let mut inputs = cx.call("nn.dense", &[x, weights], &[("units", AttrValue::int(rows))])?;
+    let mut direction = Direction {
+        hidden,
+        recurrence,
+        bias: None,
+        peepholes: None,
+        functions: functions(cx, cell, i)?,
+        clip: cx.opt_float("clip")?,
+        linear_before_reset: cx.int("linear_before_reset", 0)? != 0,
+        input_forget: cx.int("input_forget", 0)? != 0,
+    };
+    if let Some(bias) = cx.opt(3) {
+        let bias = part(cx, bias, i)?;
+        let halves = cx.split(bias, 2, 0)?;
+        inputs = cx.binary("add", inputs, halves[0])?;
+        direction.bias = Some(halves[1]);
+    }
+    if let (Some(peepholes), 4) = (cx.opt(7), cell.gates) {
+        let all = part(cx, peepholes, i)?;
+        let parts = cx.split(all, 3, 0)?;
+        direction.peepholes = Some([parts[0], parts[1], parts[2]]);
+    }
+    let start = |cx: &mut Cx, index: usize| match cx.opt(index) {
+        Some(initial) => {
+            let initial = if cx.int("layout", 0)? != 0 { cx.transpose(initial, &[1, 0, 2])? } else { initial };
+            part(cx, initial, i)
+        }
+        None => cx.zeros(&[shared.batch, hidden], shared.dtype),
+    };
+    let mut state = State { h: start(cx, 5)?, c: None };
+    if cell.gates == 4 {
+        state.c = Some(start(cx, 6)?);
+    }
+    let mut all = vec![];
+    for step in 0..shared.steps {
+        let input = cx.at(inputs, signed(step), 0)?;
+        let next = (cell.step)(cx, &direction, input, &state)?;
+        let (next, shown) = ended(cx, shared, step, next, &state)?;
+        state = next;
+        all.push(shown);
+    }
+    let states = cx.stack(&all, 0)?;
+    let states = if reverse { reversed(cx, shared, states)? } else { states };
+    Ok((states, state))
+}
+
+/// The part of a tensor that belongs to one direction.
+fn part(cx: &mut Cx, value: Val, direction: usize) -> Result {
+    if cx.dim(value, 0)? == 1 {
+        return cx.call("squeeze", &[value], &[("axis", ints(&[0]))]);
+    }
+    cx.at(value, signed(direction), 0)
+}
+
+/// Reverses each sequence within its own length.
+fn reversed(cx: &mut Cx, shared: &Shared, x: Val) -> Result {
+    match shared.lengths {
+        None => cx.call("reverse", &[x], &[("axis", AttrValue::int(0))]),
+        Some(lengths) => {
+            let lengths = cx.reshape(lengths, &[shared.batch])?;
+            cx.call("reverse_sequence", &[x, lengths], &[("seq_axis", AttrValue::int(0)), ("batch_axis", AttrValue::int(1))])
+        }
+    }
+}
+
+/// The state after a step, and its output: ended sequences keep the previous state, and give 0.
+fn ended(cx: &mut Cx, shared: &Shared, step: usize, next: State, before: &State) -> Result<(State, Val)> {
+    let Some(lengths) = shared.lengths else { return Ok((next, next.h)) };
+    let at = cx.put(Tensor::scalar(i32::try_from(step).unwrap_or(i32::MAX)))?;
+    let goes_on = cx.binary("less", at, lengths)?;
+    let zero = cx.like(next.h, 0.0)?;
+    let shown = cx.select(goes_on, next.h, zero)?;
+    let h = cx.select(goes_on, next.h, before.h)?;
+    let c = match (next.c, before.c) {
+        (Some(new), Some(old)) => Some(cx.select(goes_on, new, old)?),
+        _ => None,
+    };
+    Ok((State { h, c }, shown))
+}
+
+/// `Y` is `(steps, directions, batch, hidden)`, the others `(directions, batch, hidden)`; with `layout` 1 the batch is first.
+fn outputs(cx: &mut Cx, cell: &Cell, results: Vec<(Val, State)>, batch_first: bool) -> Results {
+    let all: Vec<Val> = results.iter().map(|(all, _)| *all).collect();
+    let last: Vec<Val> = results.iter().map(|(_, state)| state.h).collect();
+    let cells: Vec<Val> = results.iter().filter_map(|(_, state)| state.c).collect();
+    let (mut y, mut y_h) = (cx.stack(&all, 1)?, cx.stack(&last, 0)?);
+    let mut y_c = if cell.gates == 4 { Some(cx.stack(&cells, 0)?) } else { None };
+    if batch_first {
+        y = cx.transpose(y, &[2, 0, 1, 3])?;
+        y_h = cx.transpose(y_h, &[1, 0, 2])?;
+        if let Some(c) = y_c {
+            y_c = Some(cx.transpose(c, &[1, 0, 2])?);
+        }
+    }
+    Ok([Some(y), Some(y_h), y_c].into_iter().flatten().collect())
+}
+
+// ---- Functions ----
+
+/// The functions of a direction, with their parameters, which are listed in the order of the functions that take one.
+fn functions(cx: &mut Cx, cell: &Cell, direction: usize) -> Result<Vec<Function>> {
+    let n = cell.activations.len();
+    let names = cx.texts("activations")?.unwrap_or_default();
+    let all: Vec<String> = if names.is_empty() {
+        cell.activations.iter().chain(cell.activations).map(|name| (*name).to_owned()).collect()
+    } else {
+        names
+    };
+    let (mut alphas, mut betas) = (
+        cx.floats("activation_alpha")?.unwrap_or_default().into_iter(),
+        cx.floats("activation_beta")?.unwrap_or_default().into_iter(),
+    );
+    let mut found = vec![];
+    for name in all {
+        let lower = name.to_ascii_lowercase();
+        let takes_alpha = ["leakyrelu", "thresholdedrelu", "scaledtanh", "hardsigmoid", "elu", "affine"].contains(&&*lower);
+        let takes_beta = ["scaledtanh", "hardsigmoid", "affine"].contains(&&*lower);
+        let alpha = if takes_alpha { alphas.next() } else { None };
+        let beta = if takes_beta { betas.next() } else { None };
+        found.push(Function { name: lower, alpha, beta });
+    }
+    let of_direction: Vec<Function> = found.into_iter().skip(n.saturating_mul(direction)).take(n).collect();
+    if of_direction.len() < n {
+        return Err(refuse("fewer functions than directions need"));
+    }
+    Ok(of_direction)
+}
+
+impl Direction {
+    /// Clips a gate's value and applies its function.
+    fn apply(&self, cx: &mut Cx, i: usize, x: Val) -> Result {
+        let x = match self.clip {
+            Some(limit) => cx.call("clip", &[x], &[("a_min", AttrValue::float(-limit)), ("a_max", AttrValue::float(limit))])?,
+            None => x,
+        };
+        self.function(cx, i, x)
+    }
+
+    fn function(&self, cx: &mut Cx, i: usize, x: Val) -> Result {
+        let function = &self.functions[i];
+        let (alpha, beta) = (function.alpha, function.beta);
+        match &*function.name {
+            "sigmoid" => cx.unary("sigmoid", x),
+            "tanh" => cx.unary("tanh", x),
+            "relu" => cx.unary("nn.relu", x),
+            "leakyrelu" => cx.call("nn.leaky_relu", &[x], &[("alpha", AttrValue::float(alpha.unwrap_or(0.01)))]),
+            "hardsigmoid" => curves::hard_sigmoid(cx, x, alpha.unwrap_or(0.2), beta.unwrap_or(0.5)),
+            "elu" => curves::elu(cx, x, alpha.unwrap_or(1.0)),
+            "softsign" => curves::softsign(cx, x),
+            "softplus" => curves::softplus(cx, x),
+            "thresholdedrelu" => curves::thresholded_relu(cx, x, alpha.unwrap_or(1.0)),
+            "affine" => {
+                let (alpha, beta) = (cx.like(x, alpha.unwrap_or(1.0))?, cx.like(x, beta.unwrap_or(0.0))?);
+                let x = cx.binary("multiply", x, alpha)?;
+                cx.binary("add", x, beta)
+            }
+            "scaledtanh" => {
+                let (alpha, beta) = (cx.like(x, alpha.unwrap_or(1.0))?, cx.like(x, beta.unwrap_or(1.0))?);
+                let x = cx.binary("multiply", x, beta)?;
+                let x = cx.unary("tanh", x)?;
+                cx.binary("multiply", x, alpha)
+            }
+            other => Err(refuse(format!("the function `{other}`"))),
+        }
+    }
+
+    /// The product of a state with the recurrence weights, plus its bias.
+    fn recur(&self, cx: &mut Cx, h: Val, weights: Val, bias: Option<Val>, rows: i64) -> Result {
+        let product = cx.call("nn.dense", &[h, weights], &[("units", AttrValue::int(rows))])?;
+        match bias {
+            Some(bias) => cx.binary("add", product, bias),
+            None => Ok(product),
+        }
+    }
+
+    /// Adds the cell's contribution to a gate.
+    fn peep(&self, cx: &mut Cx, gate: Val, i: usize, c: Val) -> Result {
+        let Some(peepholes) = self.peepholes else { return Ok(gate) };
+        let seen = cx.binary("multiply", c, peepholes[i])?;
+        cx.binary("add", gate, seen)
+    }
+}
+
+// ---- Steps ----
+
+fn rnn_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<State> {
+    let recurred = of.recur(cx, state.h, of.recurrence, of.bias, of.hidden)?;
+    let sum = cx.binary("add", input, recurred)?;
+    Ok(State { h: of.apply(cx, 0, sum)?, c: None })
+}
+
+/// An LSTM step, with gates in the order i, o, f, c.
+fn lstm_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<State> {
+    let before = state.c.ok_or_else(|| refuse("a cell that is not there"))?;
+    let recurred = of.recur(cx, state.h, of.recurrence, of.bias, of.hidden.saturating_mul(4))?;
+    let sum = cx.binary("add", input, recurred)?;
+    let gates = cx.split(sum, 4, -1)?;
+    let i = of.peep(cx, gates[0], 0, before)?;
+    let i = of.apply(cx, 0, i)?;
+    let f = if of.input_forget {
+        let whole = cx.like(i, 1.0)?;
+        cx.binary("subtract", whole, i)?
+    } else {
+        let f = of.peep(cx, gates[2], 2, before)?;
+        of.apply(cx, 0, f)?
+    };
+    let new = of.apply(cx, 1, gates[3])?;
+    let kept = cx.binary("multiply", f, before)?;
+    let added = cx.binary("multiply", i, new)?;
+    let c = cx.binary("add", kept, added)?;
+    let o = of.peep(cx, gates[1], 1, c)?;
+    let o = of.apply(cx, 0, o)?;
+    let seen = of.function(cx, 2, c)?;
+    Ok(State { h: cx.binary("multiply", o, seen)?, c: Some(c) })
+}
+
+/// A GRU step, with gates in the order z, r, h.
+fn gru_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<State> {
+    let h = state.h;
+    let inputs = cx.split(input, 3, -1)?;
+    let (z_in, r_in, h_in) = (inputs[0], inputs[1], inputs[2]);
+    let (z, r, candidate);
+    if of.linear_before_reset {
+        let recurred = of.recur(cx, h, of.recurrence, of.bias, of.hidden.saturating_mul(3))?;
+        let recurred = cx.split(recurred, 3, -1)?;
+        z = gate(cx, of, z_in, recurred[0])?;
+        r = gate(cx, of, r_in, recurred[1])?;
+        let reset = cx.binary("multiply", r, recurred[2])?;
+        candidate = cx.binary("add", h_in, reset)?;
+    } else {
+        let weights = cx.split(of.recurrence, 3, 0)?;
+        let biases = match of.bias {
+            Some(bias) => cx.split(bias, 3, 0)?.into_iter().map(Some).collect(),
+            None => vec![None; 3],
+        };
+        let z_rec = of.recur(cx, h, weights[0], biases[0], of.hidden)?;
+        z = gate(cx, of, z_in, z_rec)?;
+        let r_rec = of.recur(cx, h, weights[1], biases[1], of.hidden)?;
+        r = gate(cx, of, r_in, r_rec)?;
+        let reset = cx.binary("multiply", r, h)?;
+        let recurred = of.recur(cx, reset, weights[2], biases[2], of.hidden)?;
+        candidate = cx.binary("add", h_in, recurred)?;
+    }
+    let candidate = of.apply(cx, 1, candidate)?;
+    // (1 - z) * candidate + z * h
+    let whole = cx.like(z, 1.0)?;
+    let rest = cx.binary("subtract", whole, z)?;
+    let new = cx.binary("multiply", rest, candidate)?;
+    let old = cx.binary("multiply", z, h)?;
+    Ok(State { h: cx.binary("add", new, old)?, c: None })
+}
+
+fn gate(cx: &mut Cx, of: &Direction, input: Val, recurred: Val) -> Result {
+    let sum = cx.binary("add", input, recurred)?;
+    of.apply(cx, 0, sum)
+}
+
+const LENGTH: &str = "a length that is not known before running";
+
+pub(crate) const FAMILY: &[Converter] = &[
+    op("LSTM", &[7, 14, 22], |cx| recurrent(cx, &LSTM)).but(LENGTH),
+    op("GRU", &[7, 14, 22], |cx| recurrent(cx, &GRU)).but(LENGTH),
+    op("RNN", &[7, 14, 22], |cx| recurrent(cx, &RNN)).but(LENGTH),
+];

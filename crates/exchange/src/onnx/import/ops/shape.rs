@@ -1,0 +1,254 @@
+//! Converts shape operators: reshape, transpose, concatenate, and shapes as values.
+
+use super::super::build::Val;
+use super::super::cx::{Cx, Result, Results};
+use super::super::errors::Refusal;
+use super::{Converter, op};
+use relayc_ir::AttrValue;
+use relayc_ir::types::{DType, dims_of};
+
+fn reshape(cx: &mut Cx) -> Results {
+    let (x, shape) = (cx.input(0)?, cx.input(1)?);
+    let zeros = cx.version >= 14 && cx.flag("allowzero", false)?;
+    Ok(vec![cx.reshape_to(x, shape, zeros)?])
+}
+
+impl Cx<'_> {
+    /// Reshapes `x` to a shape that is an operand. A dimension of 0 means that of `x`, unless `zeros`.
+    pub(crate) fn reshape_to(&mut self, x: Val, shape: Val, zeros: bool) -> Result {
+        let sources = self.b.dimensions(shape);
+        let known = self.b.known_elements(shape).and_then(|elements| {
+            // A dimension of `x` itself in its own place is kept, which 0 says.
+            let kept = |at: usize| !zeros && sources.get(at).copied().flatten() == Some((x, at));
+            let code = |(at, element): (usize, Option<i64>)| element.or_else(|| kept(at).then_some(0));
+            let codes: Vec<Option<i64>> = elements.into_iter().enumerate().map(code).collect();
+            // One dimension that is not known is what remains, if nothing else is.
+            let unknown = codes.iter().filter(|code| code.is_none()).count();
+            let fits = unknown == 0 || (unknown == 1 && codes.iter().flatten().all(|&code| code > 0 || (code == 0 && !zeros)));
+            fits.then(|| codes.into_iter().map(|code| code.unwrap_or(-1)).collect::<Vec<i64>>())
+        });
+        let zero = ("allowzero", AttrValue::Bool(zeros));
+        match known
+            .or_else(|| self.declared.first().cloned().flatten().filter(|_| self.node.op_type.as_deref() == Some("Reshape")))
+        {
+            Some(dims) => self.call("reshape", &[x], &[("newshape", AttrValue::ints(&dims)), zero]),
+            None => self.call("dyn.reshape", &[x, shape], &[("newshape", AttrValue::ints(&[])), zero]),
+        }
+    }
+}
+
+fn transpose(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let rank = cx.rank(x)?;
+    let axes = match cx.ints("perm")? {
+        Some(axes) => cx.axes(&axes, rank)?,
+        None => (0..rank).rev().collect(),
+    };
+    if axes.len() != rank {
+        return Err(Refusal::wrong(format!("`perm` has {} axes of {rank}", axes.len())));
+    }
+    Ok(vec![cx.transpose(x, &axes)?])
+}
+
+fn concat(cx: &mut Cx) -> Results {
+    let operands = cx.all_inputs()?;
+    let first = operands.first().copied().ok_or_else(|| Refusal::wrong("it has no operand"))?;
+    let axis = cx.opt_int("axis")?.ok_or_else(|| Refusal::wrong("`axis` is missing"))?;
+    let axis = cx.axis(axis, cx.rank(first)?)?;
+    Ok(vec![cx.concatenate(&operands, axis)?])
+}
+
+fn flatten(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let (axis, rank) = (cx.int("axis", 1)?, cx.rank(x)?);
+    let at = if axis == i64::try_from(rank).unwrap_or(i64::MAX) { rank } else { cx.axis(axis, rank)? };
+    if at == 1 && rank > 1 {
+        return Ok(vec![cx.unary("nn.batch_flatten", x)?]);
+    }
+    let shape = cx.shape(x)?;
+    let product =
+        |dims: &[relayc_ir::types::Dim]| dims_of(dims).map(|dims| dims.iter().fold(1i64, |n, &dim| n.saturating_mul(dim)));
+    let (front, back) = shape.split_at(at);
+    let dims = match (product(front), product(back)) {
+        (Some(front), Some(back)) => [front, back],
+        (Some(front), None) if front > 0 => [front, -1],
+        (None, Some(back)) if back > 0 => [-1, back],
+        _ => return Err(Refusal::unsupported("dimensions that are not known before running on both sides; `--shape` sets them")),
+    };
+    Ok(vec![cx.reshape(x, &dims)?])
+}
+
+/// The axes: an attribute before operator set 13, an operand since then.
+fn axes_of(cx: &mut Cx) -> Result<Option<Val>> {
+    if cx.version >= 13 {
+        return Ok(cx.opt(1));
+    }
+    Ok(cx.ints("axes")?.map(|axes| cx.int_list(&axes)))
+}
+
+fn squeeze(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let shape = cx.shape(x)?;
+    let axes = match axes_of(cx)? {
+        Some(axes) => match cx.known_ints(axes) {
+            Some(axes) => cx.axes(&axes, shape.len())?,
+            None => return Ok(vec![cx.call("dyn.squeeze", &[x, axes], &[("axis", AttrValue::None)])?]),
+        },
+        None => {
+            let dims =
+                dims_of(&shape).ok_or_else(|| Refusal::unsupported("axes that only a run knows; `--shape` sets dimensions"))?;
+            dims.iter().enumerate().filter(|(_, dim)| **dim == 1).map(|(axis, _)| axis).collect()
+        }
+    };
+    Ok(vec![cx.squeeze(x, &axes)?])
+}
+
+fn unsqueeze(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let axes = axes_of(cx)?.ok_or_else(|| Refusal::wrong("`axes` are missing"))?;
+    let Some(known) = cx.known_ints(axes) else {
+        if let Some(dims) = cx.declared.first().cloned().flatten() {
+            return Ok(vec![cx.reshape(x, &dims)?]);
+        }
+        if cx.dim(axes, 0)? != 1 {
+            return Err(Refusal::unsupported("several axes that only a run knows"));
+        }
+        let axis = cx.scalar_of(axes)?;
+        return Ok(vec![cx.call("dyn.expand_dims", &[x, axis], &[("num_newaxis", AttrValue::int(1))])?]);
+    };
+    let rank = cx.rank(x)?.saturating_add(known.len());
+    let mut axes = cx.axes(&known, rank)?;
+    axes.sort_unstable();
+    let mut out = x;
+    let mut rest = axes.as_slice();
+    while let Some(&axis) = rest.first() {
+        let n = rest.iter().zip(axis..).take_while(|(axis, at)| *axis == at).count();
+        out = cx.expand_dims(out, axis, n)?;
+        rest = rest.get(n..).unwrap_or_default();
+    }
+    Ok(vec![out])
+}
+
+fn shape(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let rank = i64::try_from(cx.rank(x)?).unwrap_or(i64::MAX);
+    let whole = cx.shape_of(x)?;
+    let at = |value: i64| if value < 0 { value.saturating_add(rank) } else { value }.clamp(0, rank);
+    let (start, end) = match cx.version >= 15 {
+        true => (cx.int("start", 0)?, cx.opt_int("end")?.unwrap_or(rank)),
+        false => (0, rank),
+    };
+    let (start, end) = (at(start), at(end));
+    match (start, end) == (0, rank) {
+        true => Ok(vec![whole]),
+        false => Ok(vec![cx.slice(whole, 0, start, end.max(start))?]),
+    }
+}
+
+fn size(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    match dims_of(&cx.shape(x)?) {
+        Some(dims) => {
+            let n = dims.iter().fold(1i64, |n, &dim| n.saturating_mul(dim));
+            Ok(vec![cx.constant(relayc_ir::tensor::Tensor::scalar(n))])
+        }
+        None => Ok(vec![cx.call("ndarray_size", &[x], &[("dtype", AttrValue::DType(Some(DType::I64)))])?]),
+    }
+}
+
+fn cast(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let to = cx.required_int("to")?;
+    let dtype = cx.dtype_of(to)?;
+    // Of 8-bit floats only.
+    cx.ignore("saturate");
+    cx.ignore("round_mode");
+    Ok(vec![cx.cast(x, dtype)?])
+}
+
+/// Reinterprets the bits as another dtype of the same width.
+fn bit_cast(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let to = cx.required_int("to")?;
+    let (from, to) = (cx.dtype(x)?, cx.dtype_of(to)?);
+    if from.bits != to.bits || from.is_bool() != to.is_bool() {
+        return Err(Refusal::wrong(format!("the bits of `{from}` as `{to}`")));
+    }
+    Ok(vec![cx.call("reinterpret", &[x], &[("dtype", AttrValue::DType(Some(to)))])?])
+}
+
+fn cast_like(cx: &mut Cx) -> Results {
+    let (x, like) = (cx.input(0)?, cx.input(1)?);
+    cx.ignore("saturate");
+    cx.ignore("round_mode");
+    let dtype = cx.dtype(like)?;
+    Ok(vec![cx.cast(x, dtype)?])
+}
+
+/// Splits into pieces of given or equal sizes. Sizes are an attribute before operator set 13 and an operand since then; since
+/// operator set 18 the last of equal pieces may be smaller.
+fn split(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let axis = cx.int("axis", 0)?;
+    let axis = cx.axis(axis, cx.rank(x)?)?;
+    let sizes = match cx.version >= 13 {
+        true => cx.opt(1).map(|sizes| cx.ints_of(sizes, "sizes of pieces")).transpose()?,
+        false => cx.ints("split")?,
+    };
+    let n_pieces = cx.node.output.len();
+    if let (true, Some(n)) = (cx.version >= 18, cx.opt_int("num_outputs")?)
+        && usize::try_from(n) != Ok(n_pieces)
+    {
+        return Err(Refusal::wrong(format!("`num_outputs` is {n}, and there are {n_pieces} results")));
+    }
+    let sizes = match sizes {
+        Some(sizes) => sizes,
+        None => {
+            let (n, length) = (i64::try_from(n_pieces).unwrap_or(1).max(1), cx.dim(x, axis)?);
+            let size = length.saturating_add(n).saturating_sub(1).checked_div(n).unwrap_or(0);
+            let begin = |piece: i64| piece.saturating_mul(size).min(length);
+            (0..n).map(|piece| begin(piece.saturating_add(1)).saturating_sub(begin(piece))).collect()
+        }
+    };
+    if sizes.iter().any(|&size| size < 0) {
+        return Err(Refusal::wrong(format!("pieces of sizes {sizes:?}")));
+    }
+    let mut ends = vec![];
+    let mut end = 0i64;
+    for size in &sizes {
+        end = end.saturating_add(*size);
+        ends.push(end);
+    }
+    if let Ok(length) = cx.dim(x, axis)
+        && length != end
+    {
+        return Err(Refusal::wrong(format!("pieces of sizes {sizes:?} of an axis of {length}")));
+    }
+    if sizes.contains(&0) {
+        // Relay's pieces hold something.
+        let part = |(&size, &end): (&i64, &i64)| cx.slice(x, axis, end.saturating_sub(size), end);
+        return sizes.iter().zip(&ends).map(part).collect();
+    }
+    ends.pop();
+    if ends.is_empty() {
+        return Ok(vec![x]);
+    }
+    let axis = AttrValue::int(i64::try_from(axis).unwrap_or(i64::MAX));
+    let all = cx.call("split", &[x], &[("indices_or_sections", AttrValue::ints(&ends)), ("axis", axis)])?;
+    (0..sizes.len()).map(|index| cx.field(all, index)).collect()
+}
+
+pub(crate) const FAMILY: &[Converter] = &[
+    op("BitCast", &[26], bit_cast).but("strings, 8-bit floats and 4-bit integers"),
+    op("Cast", &[6, 9, 13, 19, 21], cast).but("strings, 8-bit floats and 4-bit integers"),
+    op("CastLike", &[15, 19, 21], cast_like).but("strings, 8-bit floats and 4-bit integers"),
+    op("Concat", &[4, 11, 13], concat),
+    op("Flatten", &[1, 9, 11, 13, 21], flatten),
+    op("Reshape", &[5, 13, 14, 19, 21], reshape),
+    op("Shape", &[1, 13, 15, 19, 21], shape),
+    op("Size", &[1, 13, 19, 21], size),
+    op("Split", &[2, 11, 13, 18], split).but("sizes that only a run knows"),
+    op("Squeeze", &[1, 11, 13, 21], squeeze),
+    op("Transpose", &[1, 13, 21], transpose),
+    op("Unsqueeze", &[1, 11, 13, 21], unsqueeze).but("several axes that only a run knows"),
+];

@@ -1,0 +1,132 @@
+//! Converts slices and `Gather`: parts of tensors, by steps along axes and by positions.
+
+use super::super::build::Val;
+use super::super::cx::{Cx, Result, Results, positions};
+use super::super::errors::Refusal;
+use super::{Converter, op};
+use relayc_ir::AttrValue;
+use relayc_ir::types::DType;
+
+/// Bounds are attributes in operator set 1, operands since 10.
+fn slice(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    let rank = cx.rank(x)?;
+    let [starts, ends, axes, steps] = match cx.version >= 10 {
+        true => [Some(cx.input(1)?), Some(cx.input(2)?), cx.opt(3), cx.opt(4)],
+        false => {
+            let lists = [cx.ints("starts")?, cx.ints("ends")?, cx.ints("axes")?];
+            let [starts, ends, axes] = lists.map(|list| list.map(|list| cx.int_list(&list)));
+            [starts, ends, axes, None]
+        }
+    };
+    let (Some(starts), Some(ends)) = (starts, ends) else { return Err(Refusal::wrong("`starts` or `ends` are missing")) };
+    let n = cx.shape(starts)?.first().and_then(|dim| dim.value()).and_then(|n| usize::try_from(n).ok());
+    let n = n.ok_or_else(|| Refusal::unsupported("bounds of an unknown number of axes"))?;
+    if n > rank {
+        return Err(Refusal::wrong(format!("bounds of {n} axes of {rank}")));
+    }
+    let axes: Vec<usize> = match axes {
+        Some(axes) => {
+            let axes = cx.ints_of(axes, "axes")?;
+            cx.axes(&axes, rank)?
+        }
+        None => (0..n).collect(),
+    };
+    if axes.len() != n {
+        return Err(Refusal::wrong(format!("bounds of {n} axes, and {} axes", axes.len())));
+    }
+    let known = [Some(starts), Some(ends), steps].map(|list| list.map_or(Some(vec![1; n]), |list| cx.known_ints(list)));
+    if let [Some(starts), Some(ends), Some(steps)] = known {
+        return Ok(vec![known_slice(cx, x, (&starts, &ends, &steps), &axes)?]);
+    }
+    let ones = cx.int_list(&vec![1; n]);
+    Ok(vec![open_slice(cx, x, [starts, ends, steps.unwrap_or(ones)], &axes)?])
+}
+
+/// Slices by known bounds. They equal Relay's, except for an end before the first position of a backward slice, which becomes a
+/// large negative number.
+fn known_slice(cx: &mut Cx, x: Val, (starts, ends, steps): (&[i64], &[i64], &[i64]), axes: &[usize]) -> Result {
+    if [starts.len(), ends.len(), steps.len()] != [axes.len(); 3] {
+        return Err(Refusal::wrong("`starts`, `ends`, `axes` and `steps` have different lengths"));
+    }
+    let shape = cx.shape(x)?;
+    // The least integer, by which exporters say the very beginning, has no literal in a text.
+    let literal = |bounds: &[i64]| -> Vec<i64> { bounds.iter().map(|&bound| bound.max(-i64::MAX)).collect() };
+    let (starts, mut ends, steps) = (literal(starts), literal(ends), literal(steps));
+    for (((start, end), step), &axis) in starts.iter().zip(&mut ends).zip(&steps).zip(axes) {
+        // What lies behind its end is nothing, which Relay wants to be said.
+        let Some(length) = shape.get(axis).and_then(|dim| dim.value()) else { continue };
+        let at = |value: i64| if value < 0 { value.saturating_add(length) } else { value };
+        if *step > 0 && at(*start).clamp(0, length) > at(*end).clamp(0, length) {
+            *end = *start;
+        }
+        if *step < 0 && at(*start).clamp(-1, length.saturating_sub(1)) < at(*end).clamp(-1, length.saturating_sub(1)) {
+            *end = *start;
+        }
+    }
+    let attrs = [
+        ("begin", AttrValue::ints(&starts)),
+        ("end", AttrValue::ints(&ends)),
+        ("strides", AttrValue::ints(&steps)),
+        ("axes", positions(axes)),
+    ];
+    cx.call("strided_slice", &[x], &attrs)
+}
+
+/// Slices by bounds that are known only at run time, inserted among those of all axes.
+fn open_slice(cx: &mut Cx, x: Val, bounds: [Val; 3], axes: &[usize]) -> Result {
+    let rank = axes.iter().max().map_or(0, |&axis| axis.saturating_add(1));
+    // Bounds of the axes that are taken whole.
+    let whole = [0, i64::from(i32::MAX), 1];
+    let mut lists = vec![];
+    for (bound, whole) in bounds.into_iter().zip(whole) {
+        let bound = cx.cast(bound, DType::I64)?;
+        if axes.iter().copied().eq(0..rank) {
+            lists.push(bound);
+            continue;
+        }
+        let mut parts = vec![];
+        for axis in 0..rank {
+            parts.push(match axes.iter().position(|&at| at == axis) {
+                Some(at) => {
+                    let at = i64::try_from(at).unwrap_or(i64::MAX);
+                    cx.slice(bound, 0, at, at.saturating_add(1))?
+                }
+                None => cx.int_list(&[whole]),
+            });
+        }
+        lists.push(cx.concatenate(&parts, 0)?);
+    }
+    let none = AttrValue::None;
+    let attrs = [("begin", none.clone()), ("end", none.clone()), ("strides", none)];
+    cx.call("dyn.strided_slice", &[&[x], lists.as_slice()].concat(), &attrs)
+}
+
+/// Gathers positions of one axis; negative ones count from its end. Relay's operator takes run-time positions modulo the
+/// length, so positions out of range, an error in ONNX, select some element.
+fn gather(cx: &mut Cx) -> Results {
+    let (x, indices) = (cx.input(0)?, cx.input(1)?);
+    let axis = cx.int("axis", 0)?;
+    let axis = cx.axis(axis, cx.rank(x)?)?;
+    let attr = ("axis", AttrValue::int(i64::try_from(axis).unwrap_or(i64::MAX)));
+    let length = cx.shape(x)?.get(axis).and_then(|dim| dim.value());
+    if let (Some(known), Some(length)) = (cx.known(indices).cloned(), length) {
+        let negative = known.any(|_| false, |at| at < 0);
+        let at = |at: i128| if at < 0 { at.saturating_add(length.into()) } else { at };
+        if known.to_ints().into_iter().any(|index| !(0..i128::from(length)).contains(&at(index))) {
+            return Err(Refusal::wrong(format!("an index outside of an axis of {length}")));
+        }
+        let indices = match negative {
+            true => {
+                let wrapped = known.map(|x| x, at);
+                cx.constant(wrapped)
+            }
+            false => indices,
+        };
+        return Ok(vec![cx.call("take", &[x, indices], &[attr])?]);
+    }
+    Ok(vec![cx.call("take", &[x, indices], &[attr, ("mode", AttrValue::str("wrap"))])?])
+}
+
+pub(crate) const FAMILY: &[Converter] =
+    &[op("Gather", &[1, 11, 13], gather), op("Slice", &[1, 10, 11, 13], slice).but("axes that only a run knows")];

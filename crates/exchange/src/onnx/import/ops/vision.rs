@@ -1,0 +1,232 @@
+//! Converts image regions and boxes: `GridSample`, `RoiAlign`, `MaxRoiPool`, `NonMaxSuppression`.
+
+use super::building_blocks::*;
+use super::{Converter, op};
+
+fn grid_sample(cx: &mut Cx) -> Results {
+    let (x, grid) = (cx.input(0)?, cx.input(1)?);
+    let method = match &*cx.text("mode", "bilinear")? {
+        "bilinear" | "linear" => "bilinear",
+        "nearest" => "nearest",
+        "bicubic" | "cubic" => "bicubic",
+        other => return Err(refuse(format!("the mode `{other}`"))),
+    };
+    let padding = cx.text("padding_mode", "zeros")?;
+    let rank = cx.rank(x)?;
+    let layout = match rank {
+        4 => "NCHW",
+        5 => "NCDHW",
+        _ => return Err(refuse(format!("an operand of {rank} axes"))),
+    };
+    // Coordinates are along the last axis, in Relay along the second.
+    let last = cx.rank(grid)?.saturating_sub(1);
+    let axes: Vec<usize> = [0, last].into_iter().chain(1..last).collect();
+    let grid = cx.transpose(grid, &axes)?;
+    let attrs = [
+        ("method", AttrValue::str(method)),
+        ("layout", AttrValue::str(layout)),
+        ("padding_mode", AttrValue::str(&padding)),
+        ("align_corners", AttrValue::Bool(cx.int("align_corners", 0)? != 0)),
+    ];
+    one(cx.call("image.grid_sample", &[x, grid], &attrs)?)
+}
+
+/// Averages points in the bins of each box.
+///
+/// Relay's operator enforces a minimum box side of one element, as ONNX does only for `output_half_pixel`. Half-pixel boxes
+/// that may be smaller are interpolated by plain calls.
+fn roi_align(cx: &mut Cx) -> Results {
+    let (x, boxes, pictures) = (cx.input(0)?, cx.input(1)?, cx.input(2)?);
+    if cx.text("mode", "avg")? != "avg" {
+        // ONNX takes the largest of the four weighted neighbours, Relay the largest of the interpolated points.
+        return Err(refuse("another mode than `avg`: `max` is the largest of other numbers than Relay's"));
+    }
+    let bins = [cx.int("output_height", 1)?, cx.int("output_width", 1)?];
+    let (scale, n_points) = (cx.float("spatial_scale", 1.0)?, cx.int("sampling_ratio", 0)?);
+    let default = if cx.version < 16 { "output_half_pixel" } else { "half_pixel" };
+    match &*cx.text("coordinate_transformation_mode", default)? {
+        "output_half_pixel" => aligned(cx, x, boxes, pictures, &Points { bins, scale, of_bin: n_points }),
+        "half_pixel" => {
+            let points = Points { bins, scale, of_bin: n_points };
+            if n_points > 0 && !has_whole_sides(cx, boxes, scale) {
+                return interpolated(cx, x, boxes, pictures, &points);
+            }
+            if !has_whole_sides(cx, boxes, scale) {
+                return Err(refuse("`half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"));
+            }
+            // The middle of the first element is at 0.5.
+            let half = cx.like(boxes, 0.5 / scale)?;
+            let boxes = cx.binary("subtract", boxes, half)?;
+            aligned(cx, x, boxes, pictures, &points)
+        }
+        other => Err(refuse(format!("the coordinates `{other}`"))),
+    }
+}
+
+/// The sampling points of `RoiAlign`.
+struct Points {
+    /// Height and width of the result.
+    bins: [i64; 2],
+    /// Factor for the coordinates of boxes.
+    scale: f64,
+    /// Number of points of a bin along each axis; if not positive, the bin's size in elements, rounded up.
+    of_bin: i64,
+}
+
+/// One call of Relay's operator.
+fn aligned(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points) -> Results {
+    let dtype = cx.dtype(boxes)?;
+    let pictures = cx.cast(pictures, dtype)?;
+    let pictures = cx.reshape(pictures, &[-1, 1])?;
+    let rows = cx.concatenate(&[pictures, boxes], 1)?;
+    let attrs = [
+        ("pooled_size", ints(&points.bins)),
+        ("spatial_scale", AttrValue::float(points.scale)),
+        ("sample_ratio", AttrValue::int(points.of_bin)),
+        ("mode", AttrValue::str("avg")),
+    ];
+    one(cx.call("vision.roi_align", &[x, rows], &attrs)?)
+}
+
+/// Whether boxes are known, and each of their sides has at least one element.
+fn has_whole_sides(cx: &Cx, boxes: Val, scale: f64) -> bool {
+    let whole =
+        |of: &[f64]| matches!(of, [left, top, right, bottom] if [right - left, bottom - top].iter().all(|n| n * scale >= 1.0));
+    cx.known(boxes).is_some_and(|boxes| boxes.to_f64s().chunks(4).all(whole))
+}
+
+/// The rows or columns on both sides of points: `(boxes, points)` each.
+struct Between {
+    low: Val,
+    high: Val,
+    /// The weights of the two; 0 for a point outside.
+    weights: [Val; 2],
+}
+
+/// Interpolates the four neighbours of each point, and averages the points of each bin.
+fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points) -> Results {
+    let &Points { bins: [height, width], of_bin, .. } = points;
+    let (channels, rows, columns) = (cx.size(x, 1)?, cx.size(x, 2)?, cx.size(x, 3)?);
+    let (ys, xs) = (between(cx, boxes, 1, height, rows, points)?, between(cx, boxes, 0, width, columns, points)?);
+    // Pictures as rows of channels, and the row at which each box's picture begins.
+    let last = cx.transpose(x, &[0, 2, 3, 1])?;
+    let table = cx.reshape(last, &[-1, channels])?;
+    let pictures = cx.cast(pictures, DType::I64)?;
+    let elements = cx.put(Tensor::scalar(rows.saturating_mul(columns)))?;
+    let starts = cx.binary("multiply", pictures, elements)?;
+    let starts = cx.reshape(starts, &[-1, 1, 1])?;
+    let stride = cx.put(Tensor::scalar(columns))?;
+    let mut sum = None;
+    for (y, of_y) in [(ys.low, ys.weights[0]), (ys.high, ys.weights[1])] {
+        let y = cx.binary("multiply", y, stride)?;
+        let (y, of_y) = (cx.expand_dims(y, 2, 1)?, cx.expand_dims(of_y, 2, 2)?);
+        let line = cx.binary("add", starts, y)?;
+        for (x, of_x) in [(xs.low, xs.weights[0]), (xs.high, xs.weights[1])] {
+            let x = cx.expand_dims(x, 1, 1)?;
+            let of_x = cx.expand_dims(of_x, 1, 1)?;
+            let of_x = cx.expand_dims(of_x, 3, 1)?;
+            let at = cx.binary("add", line, x)?;
+            let found = cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("clip"))])?;
+            let weight = cx.binary("multiply", of_y, of_x)?;
+            let share = cx.binary("multiply", found, weight)?;
+            sum = Some(match sum {
+                Some(sum) => cx.binary("add", sum, share)?,
+                None => share,
+            });
+        }
+    }
+    let sum = sum.ok_or_else(|| refuse("points without neighbours"))?;
+    let binned = cx.reshape(sum, &[-1, height, of_bin, width, of_bin, channels])?;
+    let means = cx.reduce("mean", binned, &[2, 4], false)?;
+    one(cx.transpose(means, &[0, 3, 1, 2])?)
+}
+
+/// Places of the boxes' points along an axis with `length` elements: 0 for columns, 1 for rows.
+fn between(cx: &mut Cx, boxes: Val, axis: usize, bins: i64, length: i64, points: &Points) -> Result<Between> {
+    let dtype = cx.dtype(boxes)?;
+    let side = |cx: &mut Cx, column: usize| -> Result {
+        let column = i64::try_from(column).unwrap_or(i64::MAX);
+        let side = cx.slice(boxes, 1, column, column.saturating_add(1))?;
+        let scale = cx.like(side, points.scale)?;
+        cx.binary("multiply", side, scale)
+    };
+    let (start, end) = (side(cx, axis)?, side(cx, axis.saturating_add(2))?);
+    let size = cx.binary("subtract", end, start)?;
+    // The middles of equal parts of the box, of which each bin has `of_bin`.
+    let n = bins.saturating_mul(points.of_bin);
+    let parts = f64::from(u32::try_from(n).unwrap_or(u32::MAX));
+    let middles = cx.put_numbers(&[n], dtype, |i| (f64::from(u32::try_from(i).unwrap_or(u32::MAX)) + 0.5) / parts)?;
+    let offsets = cx.binary("multiply", size, middles)?;
+    // The middle of the first element is at 0.5.
+    let half = cx.like(start, 0.5)?;
+    let start = cx.binary("subtract", start, half)?;
+    let at = cx.binary("add", start, offsets)?;
+    // Nothing is read further outside than one element; the border goes on up to there.
+    let bound = |cx: &mut Cx, bound: i64| cx.scalar(dtype, f64::from(u32::try_from(bound).unwrap_or(u32::MAX)));
+    let (below, beyond, last) = (cx.scalar(dtype, -1.0)?, bound(cx, length)?, bound(cx, length.saturating_sub(1))?);
+    let (above, within) = (cx.binary("greater_equal", at, below)?, cx.binary("less_equal", at, beyond)?);
+    let inside = cx.binary("logical_and", above, within)?;
+    let (zero, unit) = (cx.scalar(dtype, 0.0)?, cx.scalar(dtype, 1.0)?);
+    let at = cx.binary("maximum", at, zero)?;
+    let at = cx.binary("minimum", at, last)?;
+    let low = cx.unary("floor", at)?;
+    let next = cx.binary("add", low, unit)?;
+    let high = cx.binary("minimum", next, last)?;
+    let rest = cx.binary("subtract", at, low)?;
+    let most = cx.binary("subtract", unit, rest)?;
+    let weights = [cx.select(inside, most, zero)?, cx.select(inside, rest, zero)?];
+    Ok(Between { low: cx.cast(low, DType::I64)?, high: cx.cast(high, DType::I64)?, weights })
+}
+
+fn max_roi_pool(cx: &mut Cx) -> Results {
+    let (x, rois) = (cx.input(0)?, cx.input(1)?);
+    let size = cx.small_ints("pooled_shape")?.unwrap_or_default();
+    let attrs = [("pooled_size", ints(&size)), ("spatial_scale", AttrValue::float(cx.float("spatial_scale", 1.0)?))];
+    one(cx.call("vision.roi_pool", &[x, rois], &attrs)?)
+}
+
+fn non_max_suppression(cx: &mut Cx) -> Results {
+    let (mut boxes, scores) = (cx.input(0)?, cx.input(1)?);
+    if cx.int("center_point_box", 0)? != 0 {
+        boxes = corners(cx, boxes)?;
+    }
+    let limit = match cx.opt(2) {
+        Some(limit) => cx.cast(limit, DType::I64)?,
+        None => cx.put(Tensor::scalar(0i64))?,
+    };
+    let or = |cx: &mut Cx, i: usize, default: f32| match cx.opt(i) {
+        Some(value) => Ok(value),
+        None => cx.put(Tensor::scalar(default)),
+    };
+    let (overlap, score) = (or(cx, 3, 0.0)?, or(cx, 4, f32::MIN)?);
+    let (limit, overlap, score) = (cx.scalar_of(limit)?, cx.scalar_of(overlap)?, cx.scalar_of(score)?);
+    let attrs = [("output_format", AttrValue::str("onnx"))];
+    let results = cx.call_many("vision.all_class_non_max_suppression", &[boxes, scores, limit, overlap, score], &attrs, 2)?;
+    // As many rows as there are boxes left, none where none may be.
+    let zero = cx.put(Tensor::scalar(0i64))?;
+    let none = cx.binary("less_equal", limit, zero)?;
+    let n = cx.cast(results[1], DType::I64)?;
+    let n = cx.select(none, zero, n)?;
+    cx.head(results[0], n).and_then(one)
+}
+
+/// Converts boxes with a centre and a size to boxes with two corners.
+fn corners(cx: &mut Cx, boxes: Val) -> Result {
+    let parts = cx.split(boxes, 4, 2)?;
+    let half = |cx: &mut Cx, size: Val| {
+        let two = cx.like(size, 2.0)?;
+        cx.binary("divide", size, two)
+    };
+    let (width, height) = (half(cx, parts[2])?, half(cx, parts[3])?);
+    let (left, top) = (cx.binary("subtract", parts[0], width)?, cx.binary("subtract", parts[1], height)?);
+    let (right, bottom) = (cx.binary("add", parts[0], width)?, cx.binary("add", parts[1], height)?);
+    cx.concatenate(&[top, left, bottom, right], 2)
+}
+
+pub(crate) const FAMILY: &[Converter] = &[
+    op("GridSample", &[16, 20, 22], grid_sample).but("cubic interpolation on three axes"),
+    op("RoiAlign", &[10, 16, 22], roi_align)
+        .but("the mode `max`; `half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"),
+    op("MaxRoiPool", &[1, 22], max_roi_pool),
+    op("NonMaxSuppression", &[10, 11], non_max_suppression),
+];

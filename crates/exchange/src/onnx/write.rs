@@ -1,0 +1,115 @@
+//! Encodes a graph as the bytes of a model.
+
+use super::Model;
+use super::errors;
+use super::proto::{
+    AttributeProto, DimensionProto, GraphProto, ModelProto, NodeProto, OperatorSetIdProto, TensorProto, TensorShapeProto,
+    TensorTypeProto, TypeProto, ValueInfoProto, attribute_type,
+};
+use super::walk::Finished;
+use prost::Message;
+use relayc_base::diag::Diagnostic;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{DType, Dim};
+use relayc_ops::onnx::{Graph, Node, NodeAttr, OPSET, Value, ValueId, dtype_code};
+use rustc_hash::FxHashSet;
+
+/// The version of the format that [`OPSET`] came with.
+const IR_VERSION: i64 = 8;
+
+/// Maximum bytes of a message; also the maximum of the signed numbers in which runtimes count them.
+const MAX_BYTES: usize = 0x7fff_ffff;
+
+/// The bytes of the file. Errors: E0804 for too many.
+pub(crate) fn model(name: &str, finished: Finished) -> Result<Model, Diagnostic> {
+    let Finished { mut graph, inputs, outputs } = finished;
+    let used: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect();
+    let node = graph.nodes.iter().map(|node| node_proto(&graph, node)).collect::<Vec<_>>();
+    let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&graph.values[id])).collect::<Vec<_>>();
+    let (input, output) = (of(&inputs), of(&outputs));
+    let ends: FxHashSet<ValueId> = outputs.iter().copied().collect();
+    let between = graph.nodes.iter().flat_map(|node| &node.outputs).filter(|id| !ends.contains(id));
+    let between: Vec<ValueId> = between.copied().filter(|&id| graph.values[id].ty.is_some()).collect();
+    let value_info = of(&between);
+    let mut initializer = Vec::new();
+    for id in graph.values.ids().filter(|id| used.contains(id)) {
+        let value = &mut graph.values[id];
+        if let Some(tensor) = value.tensor.take() {
+            initializer.push(tensor_proto(&value.name, &tensor));
+        }
+    }
+    let (n_nodes, n_inputs, n_initializers) = (node.len(), input.len(), initializer.len());
+    let name = Some(name.to_owned());
+    let graph = GraphProto { node, name, initializer, input, output, value_info, ..GraphProto::default() };
+    let model = ModelProto {
+        ir_version: Some(IR_VERSION),
+        producer_name: Some("relayc".into()),
+        producer_version: Some(env!("CARGO_PKG_VERSION").into()),
+        graph: Some(graph),
+        opset_import: vec![OperatorSetIdProto { domain: Some(String::new()), version: Some(OPSET) }],
+        ..ModelProto::default()
+    };
+    let n_bytes = model.encoded_len();
+    if n_bytes > MAX_BYTES {
+        return Err(errors::too_large(n_bytes, MAX_BYTES));
+    }
+    Ok(Model { bytes: model.encode_to_vec(), n_nodes, n_inputs, n_initializers })
+}
+
+/// The number of a dtype, which the walk has checked.
+fn code(dtype: DType) -> i32 {
+    dtype_code(dtype).ok().and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
+}
+
+fn node_proto(graph: &Graph, node: &Node) -> NodeProto {
+    let name = |id: &ValueId| graph.values[*id].name.clone();
+    let output: Vec<String> = node.outputs.iter().map(name).collect();
+    NodeProto {
+        input: node.inputs.iter().map(|input| input.as_ref().map_or(String::new(), name)).collect(),
+        // A node is called as its first result.
+        name: output.first().cloned(),
+        output,
+        op_type: Some(node.kind.to_owned()),
+        attribute: node.attrs.iter().map(|(name, value)| attribute(name, value)).collect(),
+        ..NodeProto::default()
+    }
+}
+
+fn attribute(name: &str, value: &NodeAttr) -> AttributeProto {
+    let named = AttributeProto { name: Some(name.to_owned()), ..AttributeProto::default() };
+    match value {
+        NodeAttr::Int(value) => AttributeProto { i: Some(*value), r#type: Some(attribute_type::INT), ..named },
+        NodeAttr::Ints(values) => AttributeProto { ints: values.clone(), r#type: Some(attribute_type::INTS), ..named },
+        NodeAttr::Float(value) => AttributeProto { f: Some(*value), r#type: Some(attribute_type::FLOAT), ..named },
+        NodeAttr::Str(text) => {
+            AttributeProto { s: Some(text.clone().into_bytes()), r#type: Some(attribute_type::STRING), ..named }
+        }
+    }
+}
+
+fn value_info(value: &Value) -> ValueInfoProto {
+    let tensor_type = value.ty.as_ref().map(|(dims, dtype)| {
+        let dim = dims.iter().enumerate().map(|(axis, dim)| dimension(&value.name, axis, dim)).collect();
+        TensorTypeProto { elem_type: Some(code(*dtype)), shape: Some(TensorShapeProto { dim }) }
+    });
+    let ty = TypeProto { tensor_type, ..TypeProto::default() };
+    ValueInfoProto { name: Some(value.name.clone()), r#type: Some(ty) }
+}
+
+/// An unknown dimension, named as `--set` names it.
+fn dimension(name: &str, axis: usize, dim: &Dim) -> DimensionProto {
+    match dim.value() {
+        Some(value) => DimensionProto { dim_value: Some(value), dim_param: None },
+        None => DimensionProto { dim_value: None, dim_param: Some(format!("{name}.{axis}")) },
+    }
+}
+
+fn tensor_proto(name: &str, tensor: &Tensor) -> TensorProto {
+    TensorProto {
+        dims: tensor.shape().iter().map(|&dim| i64::try_from(dim).unwrap_or(i64::MAX)).collect(),
+        data_type: Some(code(tensor.dtype())),
+        name: Some(name.to_owned()),
+        raw_data: Some(tensor.to_le_bytes().into()),
+        ..TensorProto::default()
+    }
+}

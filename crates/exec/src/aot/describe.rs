@@ -1,0 +1,256 @@
+//! Describes an image, from untrusted bytes.
+//!
+//! Every offset is checked before it is read: those of the head, the texts, the ports, the targets and the list of steps.
+//! Absent: checks of the code, so a described image is not necessarily safe to run.
+
+use relayc_runtime::layout::{MAGIC, MAX_RANK, PAGE, VERSION, head, place, port, target};
+use std::cell::Cell;
+use std::ops::Range;
+
+/// Why bytes are not a sound image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unsound {
+    /// The image has another version.
+    Version(u64),
+    /// A byte of the image, and the problem in words.
+    At(usize, String),
+}
+
+/// An input or output tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Port {
+    pub name: String,
+    pub dtype: String,
+    pub shape: Vec<u64>,
+    pub bytes: u64,
+}
+
+/// Code for machines of one x86-64 level.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Target {
+    pub level: u64,
+    pub code_bytes: u64,
+    pub arena_bytes: u64,
+    pub thread_scratch_bytes: u64,
+    pub weight_bytes: u64,
+    pub n_steps: usize,
+    /// A line for each step.
+    pub listing: String,
+}
+
+/// The content of an image.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Description {
+    pub entry: String,
+    pub source: String,
+    pub graph: String,
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
+    pub targets: Vec<Target>,
+    /// Location of the code.
+    pub code: Range<usize>,
+}
+
+/// Maximum number of ports or targets; no program has more.
+const MAX_PORTS: u64 = 1 << 20;
+const MAX_TARGETS: u64 = 16;
+
+/// Describes an image. Errors: the first impossible field.
+pub fn describe(image: &[u8]) -> Result<Description, Unsound> {
+    let bytes = Bytes { image, left: &Cell::new(image.len() as u64) };
+    bytes.range(0, 0, 8 * head::WORDS as u64, "the head")?;
+    let head = Record { bytes, start: 0 };
+    if head.word(head::MAGIC) != MAGIC {
+        return at(0, "no image begins like this");
+    }
+    if head.word(head::VERSION) != VERSION {
+        return Err(Unsound::Version(head.word(head::VERSION)));
+    }
+    if head.word(head::BYTES) != image.len() as u64 {
+        return at(head.byte(head::BYTES), format!("the image has {} bytes, not {}", image.len(), head.word(head::BYTES)));
+    }
+    let code = head.range(head::CODE, head.word(head::CODE_BYTES), "the code")?;
+    if !code.start.is_multiple_of(PAGE) || code.end != image.len() {
+        return at(head.byte(head::CODE), "the code is not the last pages");
+    }
+    let (n_inputs, n_outputs) = (head.word(head::N_INPUTS), head.word(head::N_OUTPUTS));
+    if n_inputs > MAX_PORTS || n_outputs > MAX_PORTS {
+        return at(head.byte(head::N_INPUTS), "more inputs or outputs than there can be");
+    }
+    let ports = head.records(head::PORTS, n_inputs + n_outputs, port::WORDS, "the inputs and outputs")?;
+    let mut ports = ports.map(|record| record.port()).collect::<Result<Vec<Port>, _>>()?;
+    let outputs = ports.split_off(n_inputs as usize);
+    for list in [&ports, &outputs] {
+        let mut names: Vec<&str> = list.iter().map(|port| port.name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return at(head.word(head::PORTS) as usize, format!("two tensors are named `{}`", pair[0]));
+        }
+    }
+    let n_targets = head.word(head::N_TARGETS);
+    if n_targets == 0 || n_targets > MAX_TARGETS {
+        return at(head.byte(head::N_TARGETS), format!("code for {n_targets} targets"));
+    }
+    let targets = head.records(head::TARGETS, n_targets, target::WORDS, "the targets")?;
+    let targets = targets.map(|record| record.target(&code, [n_inputs, n_outputs])).collect::<Result<_, _>>()?;
+    Ok(Description {
+        entry: head.text(head::ENTRY, "the entry's name")?,
+        source: head.text(head::SOURCE, "the source")?,
+        graph: head.text(head::GRAPH, "the graph")?,
+        inputs: ports,
+        outputs,
+        targets,
+        code,
+    })
+}
+
+fn at<T>(byte: usize, words: impl Into<String>) -> Result<T, Unsound> {
+    Err(Unsound::At(byte, words.into()))
+}
+
+#[derive(Clone, Copy)]
+struct Bytes<'a> {
+    image: &'a [u8],
+    /// Number of bytes that may still be copied.
+    ///
+    /// A sound image never refers to the same bytes twice. One that does must not grow while it is read.
+    left: &'a Cell<u64>,
+}
+
+impl Bytes<'_> {
+    /// A range inside the image, as the word at byte `field` states.
+    fn range(self, field: usize, start: u64, bytes: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        let size = self.image.len() as u64;
+        if bytes > size || start > size - bytes {
+            return at(field, format!("{what} would be {bytes} bytes at {start}, outside of the image's {size}"));
+        }
+        Ok(start as usize..(start + bytes) as usize)
+    }
+
+    /// Like [`Bytes::range`], for words.
+    fn words(self, field: usize, start: u64, n: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        if !start.is_multiple_of(8) {
+            return at(field, format!("{what} would be words that are not aligned"));
+        }
+        self.range(field, start, n.saturating_mul(8), what)
+    }
+
+    /// The word at a byte inside the image.
+    fn word(self, byte: usize) -> u64 {
+        self.image[byte..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+
+    /// The words of a checked range.
+    fn list(self, range: Range<usize>) -> impl Iterator<Item = u64> {
+        range.step_by(8).map(move |byte| self.word(byte))
+    }
+
+    /// Copies a range.
+    fn copied(self, field: usize, range: Range<usize>, what: &str) -> Result<Range<usize>, Unsound> {
+        match self.left.get().checked_sub(range.len() as u64) {
+            Some(left) => self.left.set(left),
+            None => return at(field, format!("{what} would be said twice: it lies where something else does")),
+        }
+        Ok(range)
+    }
+}
+
+/// A record of words, which are identified by their positions: the head, a port, a target.
+#[derive(Clone, Copy)]
+struct Record<'a> {
+    bytes: Bytes<'a>,
+    start: usize,
+}
+
+impl<'a> Record<'a> {
+    /// Byte offset of a field.
+    fn byte(self, field: usize) -> usize {
+        self.start + 8 * field
+    }
+
+    fn word(self, field: usize) -> u64 {
+        self.bytes.word(self.byte(field))
+    }
+
+    /// The range that starts where a field states.
+    fn range(self, field: usize, bytes: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        self.bytes.range(self.byte(field), self.word(field), bytes, what)
+    }
+
+    fn words(self, field: usize, n: u64, what: &str) -> Result<Range<usize>, Unsound> {
+        self.bytes.words(self.byte(field), self.word(field), n, what)
+    }
+
+    /// `n` records of `words` words each.
+    fn records(self, field: usize, n: u64, words: usize, what: &str) -> Result<impl Iterator<Item = Record<'a>>, Unsound> {
+        let range = self.words(field, n.saturating_mul(words as u64), what)?;
+        Ok(range.step_by(8 * words).map(move |start| Record { bytes: self.bytes, start }))
+    }
+
+    fn text(self, field: usize, what: &str) -> Result<String, Unsound> {
+        let (byte, length) = (self.byte(field), self.word(field + 1));
+        let range = self.bytes.copied(byte, self.range(field, length.saturating_add(1), what)?, what)?;
+        let begin = range.start;
+        match self.bytes.image[range].split_last() {
+            Some((0, text)) => match std::str::from_utf8(text) {
+                Ok(text) => Ok(text.to_owned()),
+                Err(error) => at(begin + error.valid_up_to(), format!("{what} is not UTF-8")),
+            },
+            _ => at(byte, format!("{what} has no end")),
+        }
+    }
+
+    fn port(self) -> Result<Port, Unsound> {
+        let rank = self.word(port::RANK);
+        if rank > MAX_RANK as u64 {
+            return at(self.byte(port::RANK), format!("a tensor of rank {rank}"));
+        }
+        let shape = self.words(port::DIMS, rank, "a tensor's shape")?;
+        let shape = self.bytes.copied(self.byte(port::DIMS), shape, "a tensor's shape")?;
+        Ok(Port {
+            name: self.text(port::NAME, "a tensor's name")?,
+            dtype: self.text(port::DTYPE, "a tensor's dtype")?,
+            shape: self.bytes.list(shape).collect(),
+            bytes: self.word(port::BYTES),
+        })
+    }
+
+    fn target(self, code: &Range<usize>, ports: [u64; 2]) -> Result<Target, Unsound> {
+        let own = self.range(target::CODE, self.word(target::CODE_BYTES), "a target's code")?;
+        if own.start < code.start || !own.start.is_multiple_of(PAGE) {
+            return at(self.byte(target::CODE), "a target's code lies outside of the code");
+        }
+        let level = self.word(target::LEVEL);
+        if !matches!(level, 3 | 4) {
+            return at(self.byte(target::LEVEL), format!("code for x86-64-v{level}"));
+        }
+        for buffer in self.records(target::BUFFERS, self.word(target::N_BUFFERS), 2, "the buffers")? {
+            let limit = match buffer.word(0) {
+                place::INPUT => ports[0],
+                place::OUTPUT => ports[1],
+                place::IMAGE => self.bytes.image.len() as u64,
+                // A buffer of no elements may lie at the arena's end.
+                place::ARENA => self.word(target::ARENA).saturating_add(1),
+                other => return at(buffer.byte(0), format!("a buffer in a place of kind {other}")),
+            };
+            if buffer.word(1) >= limit {
+                return at(buffer.byte(1), "a buffer outside of its place");
+            }
+        }
+        let count = self.words(target::STEPS, 1, "the number of steps")?;
+        let n_steps = self.bytes.word(count.start);
+        let steps = self.bytes.words(count.start, count.end as u64, n_steps, "the list of steps")?;
+        for at in steps.step_by(8) {
+            self.bytes.words(at, self.bytes.word(at), 1, "a step")?;
+        }
+        Ok(Target {
+            level,
+            code_bytes: self.word(target::CODE_BYTES),
+            arena_bytes: self.word(target::ARENA),
+            thread_scratch_bytes: self.word(target::THREAD_SCRATCH),
+            weight_bytes: self.word(target::WEIGHTS),
+            n_steps: n_steps as usize,
+            listing: self.text(target::LISTING, "a target's listing")?,
+        })
+    }
+}

@@ -1,0 +1,311 @@
+//! The image writer: encodes a loaded program as an image ([`relayc_runtime`]) of code, packed weights, and steps as words.
+//!
+//! The same program gives the same bytes. Tensors of equal bytes are stored once, even if two targets share them.
+
+use crate::assemble::{Launch, Packed};
+use crate::constants;
+use crate::index;
+use crate::plan::{Buffer, BufferId, Place, Positions, Scratch, Step, Work};
+use crate::program::{CompiledPlan, Fallback};
+use relayc_base::Idx;
+use relayc_codegen::contraction::Compiled;
+use relayc_codegen::contraction::encode::list;
+use relayc_ir::types::{DType, DTypeCode};
+use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, place, port, target, weights};
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+const _: () = assert!(layout::MAX_RANK == relayc_ir::types::MAX_RANK);
+
+/// An input or output tensor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Port {
+    pub name: String,
+    pub dtype: DType,
+    pub shape: Vec<u64>,
+    pub bytes: u64,
+}
+
+/// The facts that an image states besides its code.
+#[derive(Clone, Copy)]
+pub struct ImageFacts<'a> {
+    pub entry: &'a str,
+    pub source: &'a str,
+    pub graph: &'a str,
+    pub inputs: &'a [Port],
+    pub outputs: &'a [Port],
+}
+
+/// An image, and the location of its code: whole pages up to its end.
+pub struct Image {
+    pub bytes: Vec<u8>,
+    pub code: Range<usize>,
+}
+
+/// An image under construction.
+#[derive(Default)]
+pub struct ImageWriter {
+    bytes: Vec<u8>,
+    /// Offsets of tensors, by length and digest.
+    known: FxHashMap<(usize, u64), Vec<usize>>,
+    targets: Vec<[u64; target::WORDS]>,
+    codes: Vec<Vec<u8>>,
+}
+
+impl ImageWriter {
+    pub fn new() -> ImageWriter {
+        ImageWriter { bytes: vec![0; 8 * head::WORDS], ..ImageWriter::default() }
+    }
+
+    /// Adds the code of a program for machines of an x86-64 level; later targets are preferred. `listing` describes each step.
+    ///
+    /// No step of the program may need `fallback` to compute; `fallback` supplies the messages of failing operators.
+    pub fn target(&mut self, level: u64, program: &CompiledPlan, listing: &str, fallback: &dyn Fallback) {
+        let mut one = Target { out: self, program, fallback, weights: 0 };
+        let buffers = one.buffers();
+        let mut steps = vec![];
+        for (at, step) in program.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
+            if let Some(words) = one.step(at, step, &program.launches[at]) {
+                steps.push(one.out.put(&words) as i64);
+            }
+        }
+        let n_bytes = one.weights;
+        let n_buffers = (buffers.len() / 2) as u64;
+        let buffers = self.put(&buffers);
+        let mut words = vec![];
+        list(&mut words, steps);
+        let steps = self.put(&words);
+        let [listing, listing_bytes] = self.text(listing);
+        let code = program.code.bytes().to_vec();
+        let mut words = [0; target::WORDS];
+        words[target::LEVEL] = level;
+        words[target::CODE_BYTES] = code.len() as u64;
+        words[target::ARENA] = program.plan.arena_bytes;
+        let shared = program.plan.scratch.iter().filter(|scratch| scratch.own > 0 && scratch.threads > 1);
+        words[target::THREADS] = shared.map(|scratch| scratch.threads).min().unwrap_or(1);
+        words[target::THREAD_SCRATCH] = program.plan.scratch.iter().map(|scratch| scratch.own).max().unwrap_or(0);
+        words[target::BUFFERS] = buffers;
+        words[target::N_BUFFERS] = n_buffers;
+        words[target::STEPS] = steps;
+        words[target::WEIGHTS] = n_bytes;
+        [words[target::LISTING], words[target::LISTING + 1]] = [listing, listing_bytes];
+        self.targets.push(words);
+        self.codes.push(code);
+    }
+
+    /// Completes the image.
+    pub fn finish(mut self, facts: &ImageFacts) -> Image {
+        debug_assert!(!self.targets.is_empty(), "an artifact has code");
+        let mut words = [0; head::WORDS];
+        words[head::MAGIC] = MAGIC;
+        words[head::VERSION] = VERSION;
+        for (at, text) in [(head::ENTRY, facts.entry), (head::SOURCE, facts.source), (head::GRAPH, facts.graph)] {
+            [words[at], words[at + 1]] = self.text(text);
+        }
+        let ports: Vec<u64> = facts.inputs.iter().chain(facts.outputs).flat_map(|port| self.port(port)).collect();
+        words[head::PORTS] = self.put(&ports);
+        words[head::N_INPUTS] = facts.inputs.len() as u64;
+        words[head::N_OUTPUTS] = facts.outputs.len() as u64;
+        let targets_bytes = 8 * target::WORDS * self.targets.len();
+        let targets_at = self.bytes.len().next_multiple_of(8);
+        let code_begin = (targets_at + targets_bytes).next_multiple_of(PAGE);
+        let mut code_end = code_begin;
+        for (words, code) in self.targets.iter_mut().zip(&self.codes) {
+            words[target::CODE] = code_end as u64;
+            code_end = (code_end + code.len()).next_multiple_of(PAGE);
+        }
+        let targets: Vec<u64> = self.targets.concat();
+        words[head::TARGETS] = self.put(&targets);
+        words[head::N_TARGETS] = self.targets.len() as u64;
+        words[head::BYTES] = code_end as u64;
+        words[head::CODE] = code_begin as u64;
+        words[head::CODE_BYTES] = (code_end - code_begin) as u64;
+        for code in &self.codes {
+            self.bytes.resize(self.bytes.len().next_multiple_of(PAGE), 0);
+            self.bytes.extend_from_slice(code);
+        }
+        self.bytes.resize(code_end, 0);
+        for (bytes, word) in self.bytes.chunks_exact_mut(8).zip(words) {
+            bytes.copy_from_slice(&word.to_le_bytes());
+        }
+        Image { bytes: self.bytes, code: code_begin..code_end }
+    }
+
+    fn port(&mut self, of: &Port) -> [u64; port::WORDS] {
+        let mut words = [0; port::WORDS];
+        [words[port::NAME], words[port::NAME + 1]] = self.text(&of.name);
+        [words[port::DTYPE], words[port::DTYPE + 1]] = self.text(&of.dtype.to_string());
+        words[port::BYTES] = of.bytes;
+        words[port::RANK] = of.shape.len() as u64;
+        words[port::DIMS] = self.put(&of.shape);
+        words
+    }
+
+    /// Writes words; returns their offset.
+    fn put(&mut self, words: &[u64]) -> u64 {
+        self.bytes.resize(self.bytes.len().next_multiple_of(8), 0);
+        let at = self.bytes.len();
+        self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        at as u64
+    }
+
+    /// Writes a text, terminated by 0.
+    fn text(&mut self, text: &str) -> [u64; 2] {
+        let at = self.bytes.len();
+        self.bytes.extend_from_slice(text.as_bytes());
+        self.bytes.push(0);
+        [at as u64, text.len() as u64]
+    }
+
+    /// Writes the bytes of a tensor; returns their offset.
+    fn tensor(&mut self, bytes: &[u8]) -> u64 {
+        let key = (bytes.len(), digest(bytes));
+        let places = self.known.entry(key).or_default();
+        if let Some(&at) = places.iter().find(|&&at| self.bytes[at..at + bytes.len()] == *bytes) {
+            return at as u64;
+        }
+        let at = self.bytes.len().next_multiple_of(ALIGN);
+        places.push(at);
+        self.bytes.resize(at, 0);
+        self.bytes.extend_from_slice(bytes);
+        // A vector that is read at the last element ends in the image.
+        self.bytes.resize(self.bytes.len() + ALIGN, 0);
+        at as u64
+    }
+}
+
+/// A hash that distinguishes most tensors.
+fn digest(bytes: &[u8]) -> u64 {
+    use std::hash::Hasher;
+    let mut hasher = rustc_hash::FxHasher::default();
+    hasher.write(bytes);
+    hasher.finish()
+}
+
+struct Target<'a> {
+    out: &'a mut ImageWriter,
+    program: &'a CompiledPlan,
+    fallback: &'a dyn Fallback,
+    /// Number of bytes of constants.
+    weights: u64,
+}
+
+impl Target<'_> {
+    /// Location of each buffer.
+    fn buffers(&mut self) -> Vec<u64> {
+        let plan = &self.program.plan;
+        let mut read = vec![false; plan.buffers.len()];
+        for (step, launch) in plan.steps.iter().zip(&self.program.launches).filter(|(step, _)| !step.once) {
+            let packed = constants::packed(step, launch);
+            for (arg, id) in step.args.iter().enumerate() {
+                read[id.index()] |= packed != Some(arg);
+            }
+        }
+        let place = |(id, buffer): (BufferId, &Buffer)| match buffer.place {
+            Place::Input(at) => [place::INPUT, at as u64],
+            Place::Output(at) => [place::OUTPUT, at as u64],
+            Place::Arena(offset) => [place::ARENA, offset],
+            _ if !read[id.index()] => [place::IMAGE, 0],
+            Place::Const(_) | Place::Table(_) => [place::IMAGE, self.constant(self.program.constants.address(id), buffer)],
+            Place::Kept(offset) => [place::IMAGE, self.constant(self.program.kept.start().wrapping_add(offset as usize), buffer)],
+        };
+        plan.buffers.iter_ids().flat_map(place).collect()
+    }
+
+    fn constant(&mut self, address: *const u8, buffer: &Buffer) -> u64 {
+        self.tensor(address, buffer.bytes() as usize)
+    }
+
+    fn tensor(&mut self, address: *const u8, bytes: usize) -> u64 {
+        self.weights += bytes as u64;
+        // SAFETY: the program gave the address of a buffer that a run reads, which has so many bytes.
+        let bytes = if bytes == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address, bytes) } };
+        self.out.tensor(bytes)
+    }
+
+    /// The words of a step; `None` for a step that does nothing.
+    fn step(&mut self, number: usize, step: &Step, launch: &Launch) -> Option<Vec<u64>> {
+        let arg = |at: usize| step.args[at].index() as u64;
+        let mut words = vec![];
+        match (launch, &step.work) {
+            (Launch::Fill, Work::Fill(fill)) => {
+                let width = u64::from(self.program.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
+                words.extend([kind::FILL, arg(0), width, fill.bits]);
+                list(&mut words, fill.stretches.iter().flat_map(|&(from, n)| [(from * width) as i64, n as i64]));
+            }
+            (Launch::Move(moved), _) => {
+                words.extend([kind::MOVE, arg(0), arg(1)]);
+                words.extend(moved.offsets.map(|offset| offset as u64));
+                words.push(moved.together as u64);
+                let [from, to] = &moved.steps;
+                [&moved.dims, from, to].into_iter().for_each(|numbers| list(&mut words, numbers.iter().copied()));
+            }
+            (Launch::Positions, Work::Positions(positions)) => {
+                words.extend([kind::POSITIONS, arg(0), arg(1)]);
+                let buffers = [0, 1].map(|at| &self.program.plan.buffers[step.args[at]]);
+                self.positions(positions, buffers, &mut words);
+            }
+            (Launch::Guard, Work::Guard(guard)) => {
+                let zeros = guard.operands.iter().map(|(dtype, shape)| (false, vec![crate::program::zeros(*dtype, shape)]));
+                let failed = self.fallback.call(guard.call, zeros.collect()).err()?;
+                words.extend([kind::GUARD, arg(0), code_number(failed.code.id())]);
+                words.extend(self.out.text(&failed.message));
+            }
+            (Launch::Nest(nest), _) => {
+                words.extend([kind::NEST, nest.entry as u64, nest.n_items as u64, u64::from(!crate::program::is_shared(nest))]);
+                list(&mut words, step.args.iter().map(|id| id.index() as i64));
+            }
+            (Launch::Contraction(code, packed), work) => {
+                words.push(kind::CONTRACT);
+                list(&mut words, step.args.iter().map(|id| id.index() as i64));
+                words.push(u64::from(launch.shares(2) == 1));
+                let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
+                words.extend([at, shared, own, threads]);
+                let weight = work.contract().map_or(0, |kernel| kernel.weight.0);
+                self.contract(code, *packed, arg(weight), &mut words);
+            }
+            _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
+        }
+        Some(words)
+    }
+
+    fn contract(&mut self, code: &Compiled, packed: Packed, weight: u64, words: &mut Vec<u64>) {
+        match packed {
+            Packed::Kept(at) => {
+                let address = self.program.packed.start().wrapping_add(4 * at);
+                words.extend([weights::PACKED, self.tensor(address, 4 * code.packed_len())]);
+            }
+            Packed::AsKept => words.push(weights::AS_KEPT),
+            Packed::Scratch => {
+                words.extend([weights::EACH_RUN, weight]);
+                code.flatten_packing(words);
+            }
+        }
+        code.work().flatten(words);
+        code.flatten(words, &mut |words| self.out.put(words));
+    }
+
+    fn positions(&mut self, positions: &Positions, [from, to]: [&Buffer; 2], words: &mut Vec<u64>) {
+        let n = to.elements;
+        let signed = from.dtype.code == DTypeCode::Int;
+        let outside = index::outside(positions.outside);
+        let width = u64::from(from.dtype.bits.div_ceil(8));
+        words.extend([width, u64::from(signed), outside, (n / (positions.lengths.len() as u64).max(1)).max(1), n]);
+        let mut axes = vec![];
+        for &length in &positions.lengths {
+            axes.push(length as i64);
+            // A number that no text has by chance stands for the index.
+            const INDEX: i128 = 7_310_915_840_627_351_977;
+            let said = self.fallback.outside(positions.call, INDEX, length);
+            let (before, behind) = said.message.split_once(&INDEX.to_string()).unwrap_or((&said.message, ""));
+            axes.push(code_number(said.code.id()) as i64);
+            axes.extend([before, behind].into_iter().flat_map(|text| self.out.text(text)).map(|word| word as i64));
+        }
+        list(words, axes);
+    }
+}
+
+/// The digits of a code: 501 of `E0501`.
+fn code_number(code: &str) -> u64 {
+    code.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(0)
+}

@@ -1,0 +1,226 @@
+//! Assembles a plan: the code and the launch of each step, and the reason for its kernel. Nothing is run.
+//!
+//! This needs no machine that can run the code, so code for another machine can be shown. [`super::program`] adds memory and
+//! runs it. Absent: the meaning of the code's lines ([`super::listing`]).
+
+use super::routine;
+use crate::plan::{self, Move, Place, Plan, Scratch, Step, Work};
+use relayc_codegen::asm::{Asm, AsmError, Isa, Mark};
+use relayc_codegen::contraction::Compiled;
+use relayc_codegen::nest::{self, NestCode};
+use relayc_ir::kernel::{Kernel, Reason, Routine, Target};
+use std::fmt;
+use std::ops::Range;
+
+/// Location of the packed weights of a contraction.
+#[derive(Clone, Copy, Debug)]
+pub enum Packed {
+    /// At an element of the program's packed weights.
+    Kept(usize),
+    /// The contraction reads them unpacked.
+    AsKept,
+    /// In the session's memory, packed anew in each run.
+    Scratch,
+}
+
+/// A move in bytes; contiguous elements move together.
+#[derive(Debug)]
+pub struct MoveCall {
+    /// First byte and step of each dimension, of the source and of the destination.
+    pub(crate) offsets: [i64; 2],
+    pub(crate) steps: [Vec<i64>; 2],
+    pub(crate) dims: Vec<i64>,
+    pub(crate) together: usize,
+}
+
+impl MoveCall {
+    fn of(moved: &Move) -> MoveCall {
+        let width = moved.width as i64;
+        let together = match (moved.from.1.last(), moved.to.1.last()) {
+            (Some(1), Some(1)) => moved.dims.last().map_or(1, |&dim| dim as usize),
+            _ => 1,
+        };
+        let rank = moved.dims.len() - usize::from(together > 1);
+        let sides = [&moved.from, &moved.to];
+        MoveCall {
+            offsets: sides.map(|(offset, _)| offset * width),
+            steps: sides.map(|(_, strides)| strides[..rank].iter().map(|stride| stride * width).collect()),
+            dims: moved.dims[..rank].iter().map(|&dim| dim as i64).collect(),
+            together: together * moved.width,
+        }
+    }
+}
+
+/// How a step is launched.
+#[derive(Debug)]
+pub enum Launch {
+    Fill,
+    Move(MoveCall),
+    Positions,
+    Fallback,
+    Guard,
+    Routine(Routine),
+    Nest(NestCode),
+    Contraction(Box<Compiled>, Packed),
+}
+
+impl Launch {
+    /// Number of tasks for `threads` threads, if the work is split beforehand.
+    pub(crate) fn shares(&self, threads: usize) -> usize {
+        match self {
+            Launch::Contraction(code, _) if !is_small(code) => threads.max(1),
+            Launch::Routine(routine) => routine::shares(routine, threads),
+            _ => 1,
+        }
+    }
+
+    /// Scratch memory in the arena for `threads` threads.
+    fn scratch(&self, threads: usize) -> Scratch {
+        if let Launch::Routine(routine) = self {
+            let own = routine::scratch_bytes(routine).next_multiple_of(LINE as u64);
+            return Scratch { shared: 0, own, threads: self.shares(threads) as u64, at: 0 };
+        }
+        let Launch::Contraction(code, packed) = self else { return Scratch::default() };
+        let shared = if matches!(packed, Packed::Scratch) { packed_bytes(code) as u64 } else { 0 };
+        let own = (4 * code.scratch_len()).next_multiple_of(LINE) as u64;
+        Scratch { shared, own, threads: self.shares(threads) as u64, at: 0 }
+    }
+}
+
+/// Bytes of a cache line; packed weights and scratch memory are padded to whole lines.
+const LINE: usize = 64;
+
+fn packed_bytes(code: &Compiled) -> usize {
+    (4 * code.packed_len()).next_multiple_of(LINE)
+}
+
+/// Extra cost of work that is shared among threads.
+pub(crate) const REGION_NS: f64 = 3000.0;
+
+/// Whether a contraction is too small for more than one thread, at 60 GFLOP/s and 40 GB/s of weights. Even slow cores reach
+/// these from their second-level cache.
+fn is_small(code: &Compiled) -> bool {
+    // Weights that are read as they come may be used for one product each.
+    let weights = if code.is_packed() { code.packed_len() as u64 } else { code.flops() / 2 };
+    (code.flops() as f64 / 60.0).max(4.0 * weights as f64 / 40.0) <= REGION_NS
+}
+
+/// Why there is no code.
+#[derive(Debug)]
+pub enum NoCode {
+    /// A step without code for this machine.
+    Step(usize),
+    Asm(AsmError),
+}
+
+impl fmt::Display for NoCode {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            NoCode::Step(step) => write!(f, "step {step} of the plan has no code"),
+            NoCode::Asm(error) => error.fmt(f),
+        }
+    }
+}
+
+/// A plan with its code.
+#[derive(Debug)]
+pub struct Assembled {
+    pub plan: Plan,
+    /// Code, then the constants it reads.
+    pub bytes: Vec<u8>,
+    /// Offset of the constants.
+    pub pool_start: usize,
+    /// Comments on positions of the code.
+    pub(crate) marks: Vec<Mark>,
+    pub launches: Vec<Launch>,
+    /// For each step, the reason for its kernel, and the range of its code.
+    pub reasons: Vec<Reason>,
+    pub ranges: Vec<Range<usize>>,
+    /// Number of elements of packed weights.
+    pub(crate) packed_len: usize,
+}
+
+/// Emits the code of every step, and assigns each its scratch memory in the plan's arena.
+///
+/// Errors: the step without code, and the plan, which is to be made without it.
+pub fn assemble(mut plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, NoCode> {
+    let mut asm = Asm::new(isa);
+    let mut all = Assembled {
+        plan: Plan::default(),
+        bytes: vec![],
+        pool_start: 0,
+        marks: vec![],
+        launches: vec![],
+        reasons: vec![],
+        ranges: vec![],
+        packed_len: 0,
+    };
+    for (at, step) in plan.steps.iter().enumerate() {
+        let start = asm.here();
+        let (launch, reason) = all.step(&plan, step, target, &mut asm).ok_or(NoCode::Step(at))?;
+        all.launches.push(launch);
+        all.reasons.push(reason);
+        all.ranges.push(start..asm.here());
+    }
+    all.pool_start = asm.pool_start();
+    all.marks = asm.marks().to_vec();
+    all.bytes = asm.finish().map_err(NoCode::Asm)?;
+    plan.scratch = all.launches.iter().map(|launch| launch.scratch(target.threads)).collect();
+    plan::arrange(&mut plan);
+    all.plan = plan;
+    Ok(all)
+}
+
+impl Assembled {
+    fn step(&mut self, plan: &Plan, step: &Step, target: &Target, asm: &mut Asm) -> Option<(Launch, Reason)> {
+        Some(match &step.work {
+            Work::Fill(fill) => {
+                let why = format!("{} stretches that windows read beside the tensor", fill.stretches.len());
+                (Launch::Fill, Reason::only(if fill.bits == 0 { "zeros" } else { "margins" }, why))
+            }
+            Work::Move(moved) => {
+                (Launch::Move(MoveCall::of(moved)), Reason::only("move", "elements that no lane holds are copied as they are"))
+            }
+            Work::Positions(_) => {
+                (Launch::Positions, Reason::only("positions", "indices are brought into their axes before they are used"))
+            }
+            Work::Guard(_) => (Launch::Guard, Reason::only("guard", "the operator fails for some operands whatever is in them")),
+            Work::Routine(work, _) => {
+                let (name, why) = routine::words(work);
+                (Launch::Routine(work.clone()), Reason::only(name, why))
+            }
+            Work::Fallback(call) => (Launch::Fallback, Reason::only("evaluation", call.why.words())),
+            Work::Kernel(Kernel::Nest(kernel)) => {
+                let code = nest::compile(asm, kernel)?;
+                let reason = code.reason.clone();
+                (Launch::Nest(code), reason)
+            }
+            Work::Kernel(kernel) => {
+                let contract = kernel.contract()?;
+                let constant = matches!(plan.buffers[step.args[contract.weight.0]].place, Place::Const(_) | Place::Kept(_));
+                let (mut code, reason) = Compiled::of(kernel, constant, target, asm)?;
+                let packed = self.packed(constant, &mut code);
+                (Launch::Contraction(Box::new(code), packed), reason)
+            }
+        })
+    }
+
+    /// Assigns the location of a step's packed weights; `constant` weights are kept.
+    fn packed(&mut self, constant: bool, code: &mut Compiled) -> Packed {
+        let bytes = packed_bytes(code);
+        if !code.is_packed() {
+            Packed::AsKept
+        } else if constant {
+            self.packed_len += bytes / 4;
+            Packed::Kept(self.packed_len - bytes / 4)
+        } else {
+            code.prepare_pieces();
+            Packed::Scratch
+        }
+    }
+
+    /// Describes the kernel of a step in words.
+    pub fn describe(&self, step: usize) -> &str {
+        &self.reasons[step].name
+    }
+}

@@ -1,0 +1,573 @@
+//! Anchors: kernels of the operator that decides a group's loops, with the computations on its operands and its result.
+
+use super::group::{Lazy, Load, Source, Value};
+use super::lowering::{Anchor, Kind, Lowering};
+use super::request::margins;
+use super::{BufferId, Move, Place, Step, Work};
+use relayc_ir::ExprId;
+use relayc_ir::kernel::{
+    Access, BinaryOp, Body, Columns, Contraction, ContractionDim, Depthwise, Instr, Kernel, Nest, Operand, ScalarType, Stage,
+    Store, UnaryOp, Val, View, Winograd,
+};
+use relayc_ir::types::DType;
+use relayc_ops::OpDef;
+use relayc_ops::lower::{AxisMap, Call, Product, Read, Source as ReadSource, Template, Tensor};
+
+/// The stride of each loop dimension where a tensor with these indices is seen so, and the first element.
+fn strides(axes: &[AxisMap], view: &View, n_dims: usize) -> (Vec<i64>, i64) {
+    let (mut strides, mut offset) = (vec![0; n_dims], view.offset);
+    for (map, stride) in axes.iter().zip(&view.strides) {
+        offset += map.offset * stride;
+        for &(dim, step) in &map.terms {
+            strides[dim] += step * stride;
+        }
+    }
+    (strides, offset)
+}
+
+/// Whether a template gathers each element of an operand more than about once, so that fusing the operand's computation would
+/// repeat it.
+fn often(template: &Template, arg: usize, elements: u64) -> bool {
+    let points = template.dims.iter().chain(template.reduce.iter().map(|dim| &dim.extent)).product::<u64>();
+    let picks = template.reads.iter().filter(|read| read.source == ReadSource::Arg(arg) && !read.picked.is_empty()).count();
+    points.saturating_mul(picks as u64) > elements
+}
+
+/// Whether a template only moves or selects 64-bit elements, and computes nothing with them.
+fn only_moved(template: &Template, inputs: &[Lazy], is_index: &dyn Fn(usize) -> bool) -> bool {
+    let is_wide = |read: u16| match template.reads[usize::from(read)].source {
+        ReadSource::Arg(arg) => !is_index(arg) && ScalarType::of(inputs[arg].dtype).is_none_or(ScalarType::is_wide),
+        ReadSource::Out(_) => true,
+        ReadSource::Table(_) => false,
+    };
+    template.stages.iter().all(|stage| {
+        let mut wide: Vec<bool> = vec![];
+        stage.body.instrs.iter().all(|instr| {
+            let of = |val: Val| wide[val.0 as usize];
+            let (result, moved) = match *instr {
+                Instr::Read(read) => (is_wide(read), true),
+                Instr::Select(condition, a, b) => (of(a), !of(condition) && of(a) == of(b)),
+                _ => (false, !instr.operands().any(of)),
+            };
+            wide.push(result);
+            moved
+        }) && stage.reductions.iter().all(|fold| !wide[fold.0.0 as usize])
+    })
+}
+
+/// The displacement in elements that values add to a read's indices, if any do.
+fn displacement(body: &mut Body, read: &Read, map: &[Val], view: &View) -> Option<Val> {
+    let mut sum: Option<Val> = None;
+    for &(axis, val) in &read.picked {
+        // Along an axis of one element there is nowhere to go.
+        let stride = if view.dims[axis] == 1 { 0 } else { view.strides[axis] };
+        if stride == 0 {
+            continue;
+        }
+        let mut way = map[val.0 as usize];
+        if stride != 1 {
+            let stride = body.i32(stride as i32);
+            way = body.bin(BinaryOp::Mul, way, stride);
+        }
+        sum = Some(sum.map_or(way, |sum| body.bin(BinaryOp::Add, sum, way)));
+    }
+    sum
+}
+
+/// Arguments of a kernel, each buffer once.
+#[derive(Default)]
+pub(super) struct Args {
+    buffers: Vec<BufferId>,
+    writes: Vec<bool>,
+}
+
+impl Args {
+    pub(super) fn add(&mut self, buffer: BufferId, write: bool) -> usize {
+        let at = self.buffers.iter().position(|&known| known == buffer).unwrap_or_else(|| {
+            self.buffers.push(buffer);
+            self.writes.push(false);
+            self.buffers.len() - 1
+        });
+        self.writes[at] |= write;
+        at
+    }
+}
+
+impl Lowering<'_> {
+    pub(super) fn anchor_nest(&mut self, op: &'static OpDef, call: &Call, args: &[Value], template: Template) -> Option<Value> {
+        let [out] = call.outs else { return None };
+        relayc_ops::lower::lane(out.dtype)?;
+        let mut inputs = self.inputs(args)?;
+        let is_index = |arg: usize| template.positions.iter().any(|positions| positions.arg == arg);
+        let held = |(arg, input): (usize, &Lazy)| is_index(arg) || relayc_ops::lower::lane(input.dtype).is_some();
+        inputs.iter().enumerate().all(held).then_some(())?;
+        for (arg, dims) in &template.shapes {
+            inputs[*arg] = self.reshaped(&inputs[*arg], dims)?;
+        }
+        for (arg, input) in inputs.iter_mut().enumerate() {
+            if input.plain().is_none() && often(&template, arg, input.dims.iter().product()) {
+                *input = self.in_buffers(input);
+            }
+        }
+        let picks = template.reads.iter().any(|read| !read.picked.is_empty());
+        // Elements of 64 bits fill two registers, for which there are no places: they can only be moved, as halves.
+        let is_wide = |load: &Load| ScalarType::of(load.dtype).is_none_or(ScalarType::is_wide);
+        let wide = |(arg, input): (usize, &Lazy)| !is_index(arg) && input.loads.iter().any(is_wide);
+        let moves_wide = picks && inputs.iter().enumerate().any(wide);
+        if moves_wide {
+            inputs = inputs.iter().map(|input| self.in_buffers(input)).collect();
+            only_moved(&template, &inputs, &is_index).then_some(())?;
+        }
+        (!picks || inputs.iter().all(|input| self.is_countable(input))).then_some(())?;
+        for positions in &template.positions {
+            inputs[positions.arg] = self.positions(positions, &inputs[positions.arg], op);
+        }
+        let template = self.unclipped(template, &mut inputs);
+        match self.anchor(Kind::Nests(vec![template]), inputs, op, out) {
+            // Nothing is computed of them on the way.
+            Value::Tensor(lazy) if moves_wide => Some(Value::Tensor(self.in_buffers(&lazy))),
+            value => Some(value),
+        }
+    }
+
+    /// Plans a nest over operands in memory.
+    pub(super) fn anchored(&mut self, op: &'static OpDef, inputs: Vec<Lazy>, template: Template, out: &Tensor) -> Value {
+        self.anchor(Kind::Nests(vec![template]), inputs, op, out)
+    }
+
+    /// The elements in order with other extents; a copy if strides cannot express that.
+    fn reshaped(&mut self, lazy: &Lazy, dims: &[u64]) -> Option<Lazy> {
+        let seen = |lazy: &Lazy| lazy.map_views(dims, |view| view.reshape(dims));
+        seen(lazy).or_else(|| seen(&self.copied(lazy)))
+    }
+
+    /// Whether an index lane can hold the number of each element of the buffers that a value reads; of halves if elements are
+    /// wide.
+    fn is_countable(&self, lazy: &Lazy) -> bool {
+        lazy.loads.iter().all(|load| match load.source {
+            Source::Buffer(buffer) => self.plan.buffers[buffer].elements < if load.dtype.bits > 32 { 1 << 30 } else { 1 << 31 },
+            Source::Anchor(_) => false,
+        })
+    }
+
+    pub(super) fn anchor_product(
+        &mut self,
+        op: &'static OpDef,
+        call: &Call,
+        args: &[Value],
+        products: Vec<Product>,
+    ) -> Option<Value> {
+        let inputs = self.inputs(args)?;
+        (!call.out().shape.contains(&0)).then_some(())?;
+        let mut placed = vec![];
+        for input in inputs {
+            placed.push(self.in_buffers(&input));
+        }
+        let data_arg = products.first()?.data_arg;
+        let shape = call.arg(data_arg).shape.clone();
+        let mut wanted = vec![];
+        products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
+        let lanes = [ScalarType::of(call.arg(0).dtype)?, ScalarType::of(call.arg(1).dtype)?];
+        let out = ScalarType::of(call.out().dtype)?;
+        // Channels that do not lie side by side fill no vectors; a nest has its lanes along the window then.
+        let held = |product: &Product| self.refused() == 0 && (!product.depthwise || side_by_side(product, &placed[data_arg]));
+        let kind = if [lanes[0], lanes[1], out] == [ScalarType::F32; 3] && products.iter().all(held) {
+            Kind::Products(products)
+        } else {
+            Kind::Nests(products.iter().map(|product| product.nest(lanes, out)).collect())
+        };
+        placed[data_arg] = self.with_margins(&placed[data_arg], &wanted, 0);
+        Some(self.anchor(kind, placed, op, call.out()))
+    }
+
+    /// The tensors of the operands, with the fields of tuples in order; none has a pending anchor.
+    fn inputs(&mut self, args: &[Value]) -> Option<Vec<Lazy>> {
+        let mut inputs = vec![];
+        for arg in args {
+            let tensors = if let Value::Tuple(fields) = arg { &fields[..] } else { std::slice::from_ref(arg) };
+            for tensor in tensors {
+                inputs.push(self.without_anchors(tensor)?);
+            }
+        }
+        Some(inputs)
+    }
+
+    fn anchor(&mut self, kind: Kind, inputs: Vec<Lazy>, op: &'static OpDef, out: &Tensor) -> Value {
+        let anchor =
+            Anchor { kind, inputs, dims: out.shape.clone(), dtype: out.dtype, op: op.name, origin: self.origin, stored: None };
+        self.anchors.push(anchor);
+        let source = Source::Anchor(self.anchors.len() - 1);
+        Value::Tensor(Lazy::load(Load { source, dtype: out.dtype, view: View::dense(&out.shape) }))
+    }
+
+    /// The value in a buffer with margins of these bits.
+    pub(super) fn with_margins(&mut self, lazy: &Lazy, wanted: &[(u64, u64)], bits: u64) -> Lazy {
+        if wanted.iter().all(|&margin| margin == (0, 0)) {
+            return lazy.clone();
+        }
+        if let Some(Load { source: Source::Buffer(buffer), view, .. }) = lazy.plain()
+            && let Some(padded) = self.padded.get(buffer)
+            && padded.view == *view
+            && padded.bits == bits
+            && padded.margins.iter().zip(wanted).all(|(have, want)| have.0 >= want.0 && have.1 >= want.1)
+        {
+            return lazy.clone();
+        }
+        let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
+        let (buffer, view) = self.padded_buffer(&tensor, wanted, bits, Place::Arena(0));
+        self.store(lazy, buffer, &view);
+        Lazy::load(Load { source: Source::Buffer(buffer), dtype: lazy.dtype, view })
+    }
+
+    /// Computes a value into a new buffer, in the axis order that suits its kernel.
+    pub(super) fn emit(&mut self, lazy: &Lazy) -> (BufferId, View) {
+        let tensor = Tensor { shape: lazy.dims.clone(), dtype: lazy.dtype };
+        let order = match lazy.anchors()[..] {
+            [.., last] => self.anchors[last].order(),
+            [] => (0..lazy.dims.len()).collect(),
+        };
+        let dims: Vec<u64> = order.iter().map(|&axis| tensor.shape[axis]).collect();
+        let buffer = self.buffer(&Tensor { shape: dims.clone(), dtype: tensor.dtype }, Place::Arena(0));
+        let mut back = vec![0; order.len()];
+        order.iter().enumerate().for_each(|(at, &axis)| back[axis] = at);
+        let view = View::dense(&dims).transpose(&back);
+        self.store(lazy, buffer, &view);
+        (buffer, view)
+    }
+
+    /// Computes a value into a given buffer.
+    pub(super) fn store(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
+        if lazy.dims.contains(&0) {
+            return;
+        }
+        let mut lazy = self.with_stored(lazy);
+        let anchors = lazy.anchors();
+        if let [others @ .., _] = &anchors[..]
+            && !others.is_empty()
+        {
+            for &anchor in others {
+                let raw = Lazy::load(Load {
+                    source: Source::Anchor(anchor),
+                    dtype: self.anchors[anchor].dtype,
+                    view: View::dense(&self.anchors[anchor].dims),
+                });
+                let place = self.emit(&raw);
+                self.anchors[anchor].stored = Some(place);
+            }
+            lazy = self.with_stored(&lazy);
+        }
+        match anchors.last() {
+            None => self.store_elements(&lazy, buffer, view),
+            Some(&anchor) => match self.anchors[anchor].kind.clone() {
+                Kind::Nests(templates) => {
+                    templates.iter().for_each(|template| self.store_nest(anchor, template, &lazy, buffer, view));
+                }
+                Kind::Products(products) => self.store_products(anchor, &products, &lazy, buffer, view),
+            },
+        }
+    }
+
+    /// Replaces loads of pending results by loads of memory, where they have been stored.
+    fn with_stored(&self, lazy: &Lazy) -> Lazy {
+        let mut lazy = lazy.clone();
+        for load in &mut lazy.loads {
+            if let Source::Anchor(anchor) = load.source
+                && let Some((buffer, view)) = &self.anchors[anchor].stored
+            {
+                *load = Load { source: Source::Buffer(*buffer), dtype: load.dtype, view: view.clone() };
+            }
+        }
+        lazy
+    }
+
+    fn step(&mut self, kernel: Kernel, args: Args, origin: ExprId, ops: Vec<&'static str>) {
+        self.work(Work::Kernel(kernel), args, origin, ops);
+    }
+
+    pub(super) fn work(&mut self, work: Work, args: Args, origin: ExprId, mut ops: Vec<&'static str>) {
+        ops.dedup();
+        let reads_constants = args.buffers.iter().zip(&args.writes).all(|(buffer, &write)| {
+            let arena = matches!(self.plan.buffers[*buffer].place, Place::Arena(_) | Place::Kept(_));
+            let whole = !self.padded.contains_key(buffer) && !self.parts.contains(buffer);
+            if write { arena && whole } else { self.constant.contains(buffer) }
+        });
+        // A buffer filled from constants alone is filled once; one that others write too is not.
+        let once = reads_constants && args.writes.iter().any(|&write| !write);
+        if once {
+            for (&buffer, _) in args.buffers.iter().zip(&args.writes).filter(|(_, write)| **write) {
+                self.constant.insert(buffer);
+                self.plan.buffers[buffer].place = Place::Kept(0);
+            }
+        }
+        self.plan.steps.push(Step { work, args: args.buffers, writes: args.writes, origin, ops, once });
+    }
+
+    fn store_elements(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
+        let mut args = Args::default();
+        if relayc_ops::lower::lane(lazy.dtype).is_none() {
+            return self.store_moved(lazy, buffer, view);
+        }
+        let (mut body, mut reads) = (Body::new(), vec![]);
+        let val = lazy.append_to(&mut body, |body, load| {
+            let Source::Buffer(source) = load.source else { unreachable!("no result waits here") };
+            let access = Access {
+                arg: args.add(source, false),
+                dtype: load.dtype,
+                offset: load.view.offset,
+                kept: load.view.strides.clone(),
+                reduced: vec![],
+            };
+            body.read(number(&mut reads, access))
+        });
+        let write = Access {
+            arg: args.add(buffer, true),
+            dtype: lazy.dtype,
+            offset: view.offset,
+            kept: view.strides.clone(),
+            reduced: vec![],
+        };
+        let stage = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+        let nest = Nest { dims: lazy.dims.clone(), reduce: vec![], reads, writes: vec![write], stages: vec![stage] };
+        let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
+        let origin = self.origin;
+        self.step(Kernel::Nest(nest), args, origin, ops);
+    }
+
+    /// Stores elements that no lane holds, which can only be moved.
+    fn store_moved(&mut self, lazy: &Lazy, buffer: BufferId, view: &View) {
+        let Some(Load { source: Source::Buffer(source), view: from, .. }) = lazy.plain() else {
+            unreachable!("nothing is computed of elements that no lane holds")
+        };
+        let moved = Move {
+            dims: lazy.dims.clone(),
+            from: (from.offset, from.strides.clone()),
+            to: (view.offset, view.strides.clone()),
+            width: usize::from(lazy.dtype.bits.div_ceil(8)),
+        };
+        let ops = if lazy.ops.is_empty() { vec!["copy"] } else { lazy.ops.clone() };
+        let (args, writes) = (vec![*source, buffer], vec![false, true]);
+        self.plan.steps.push(Step { work: Work::Move(moved), args, writes, origin: self.origin, ops, once: false });
+    }
+
+    fn store_nest(&mut self, anchor: usize, template: &Template, after: &Lazy, buffer: BufferId, view: &View) {
+        let mut args = Args::default();
+        let out = args.add(buffer, true);
+        let (n_kept, n_dims) = (template.dims.len(), template.dims.len() + template.reduce.len());
+        let inputs = self.anchors[anchor].inputs.clone();
+        let access = |arg: usize, dtype, axes: &[AxisMap], view: &View| {
+            let (strides, offset) = strides(axes, view, n_dims);
+            Access { arg, dtype, offset, kept: strides[..n_kept].to_vec(), reduced: strides[n_kept..].to_vec() }
+        };
+        let mut reads: Vec<Access> = vec![];
+        let mut ops = vec![];
+        let last = template.stages.len() - 1;
+        let mut stages = vec![];
+        for (at, stage) in template.stages.iter().enumerate() {
+            let mut body = Body::new();
+            let mut map: Vec<Val> = vec![];
+            for &instr in &stage.body.instrs {
+                let val = match instr {
+                    Instr::Read(read) => {
+                        let read = &template.reads[usize::from(read)];
+                        let mut load = |body: &mut Body, arg: usize, dtype, view: &View| {
+                            let at = number(&mut reads, access(arg, dtype, &read.axes, view));
+                            match displacement(body, read, &map, view) {
+                                None => body.read(at),
+                                Some(places) => body.pick(at, places),
+                            }
+                        };
+                        match &read.source {
+                            ReadSource::Out(_) => load(&mut body, out, after.dtype, view),
+                            ReadSource::Table(table) => {
+                                let buffer = self.table(table);
+                                let view = View::dense(&self.plan.buffers[buffer].shape);
+                                load(&mut body, args.add(buffer, false), table.dtype, &view)
+                            }
+                            ReadSource::Arg(arg) => inputs[*arg].append_to(&mut body, |body, own| {
+                                let Source::Buffer(source) = own.source else { unreachable!("operands do not wait") };
+                                load(body, args.add(source, false), own.dtype, &own.view)
+                            }),
+                        }
+                    }
+                    _ => body.push(instr.map(|val| map[val.0 as usize])),
+                };
+                map.push(val);
+            }
+            let stores = stage.stores.iter().map(|store| {
+                let mut val = map[store.val.0 as usize];
+                if at == last {
+                    let raw = val;
+                    val = after.append_to(&mut body, |body, load| match load.source {
+                        Source::Anchor(_) => raw,
+                        Source::Buffer(source) => {
+                            let access = access(args.add(source, false), load.dtype, &template.outs[0], &load.view);
+                            body.read(number(&mut reads, access))
+                        }
+                    });
+                }
+                Store { val, write: 0 }
+            });
+            let stores = stores.collect();
+            let folds = stage.reductions.iter().map(|&(val, fold)| (map[val.0 as usize], fold)).collect();
+            stages.push(Stage { each: stage.each, body, reductions: folds, stores });
+        }
+        let write = access(out, after.dtype, &template.outs[0], view);
+        let nest = Nest { dims: template.dims.clone(), reduce: template.reduce.clone(), reads, writes: vec![write], stages };
+        inputs.iter().for_each(|input| ops.extend(&input.ops));
+        ops.push(self.anchors[anchor].op);
+        ops.extend(&after.ops);
+        let origin = self.anchors[anchor].origin;
+        self.step(Kernel::Nest(nest), args, origin, ops);
+    }
+
+    fn store_products(&mut self, anchor: usize, products: &[Product], after: &Lazy, buffer: BufferId, view: &View) {
+        let fits = products.iter().all(|product| {
+            let (_, columns, sum) = product.first();
+            let (own, _) = strides(&product.out, view, sum + product.sum.len());
+            (own[columns + 1] == 1 || product.columns[1] == 1) && is_f32(after)
+        });
+        if !fits {
+            // In an order that suits the kernel first.
+            let raw = Lazy::load(Load {
+                source: Source::Anchor(anchor),
+                dtype: DType::F32,
+                view: View::dense(&self.anchors[anchor].dims),
+            });
+            let place = self.emit(&raw);
+            self.anchors[anchor].stored = Some(place);
+            let after = self.with_stored(after);
+            return self.store_elements(&after, buffer, view);
+        }
+        for product in products {
+            self.store_product(anchor, product, after, buffer, view);
+        }
+    }
+
+    fn store_product(&mut self, anchor: usize, product: &Product, after: &Lazy, buffer: BufferId, view: &View) {
+        let mut args = Args::default();
+        let (points, columns, sum) = product.first();
+        let n_dims = sum + product.sum.len();
+        let inputs = self.anchors[anchor].inputs.clone();
+        let plain = |arg: usize| match inputs[arg].plain() {
+            Some(Load { source: Source::Buffer(buffer), view, .. }) => (*buffer, view.clone()),
+            _ => unreachable!("operands of a product lie in buffers"),
+        };
+        let (data_buffer, data_view) = plain(product.data_arg);
+        let (weight_buffer, weight_view) = plain(1 - product.data_arg);
+        let (data, data_offset) = strides(&product.data, &data_view, n_dims);
+        let (weight, weight_offset) = strides(&product.weight, &weight_view, n_dims);
+        let (out, out_offset) = strides(&product.out, view, n_dims);
+        let input = (args.add(data_buffer, false), data_offset);
+        let weight_at = (args.add(weight_buffer, false), weight_offset);
+        let out_at = (args.add(buffer, true), out_offset);
+        let columns_of =
+            |strides: &[i64]| Columns { block: product.columns[1], outer: strides[columns], inner: strides[columns + 1] };
+        let (mut body, mut operands) = (Body::new(), vec![]);
+        let result = after.append_to(&mut body, |body, load| match load.source {
+            Source::Anchor(_) => body.read(0),
+            Source::Buffer(source) => {
+                let (strides, offset) = strides(&product.out, &load.view, n_dims);
+                let operand = Operand {
+                    arg: args.add(source, false),
+                    offset,
+                    group: strides[0],
+                    points: strides[points..columns].to_vec(),
+                    columns: columns_of(&strides),
+                };
+                let at = operands.iter().position(|known| *known == operand).unwrap_or_else(|| {
+                    operands.push(operand);
+                    operands.len() - 1
+                });
+                body.read(1 + at)
+            }
+        });
+        let body = on_sums(&body);
+        let dim = |at: usize, extent: u64, other: &[i64]| ContractionDim { extent, input: data[at], other: other[at] };
+        let contract = Contraction {
+            groups: product.groups,
+            group_steps: [data[0], weight[0], out[0]],
+            points: product.points.iter().enumerate().map(|(at, &extent)| dim(points + at, extent, &out)).collect(),
+            columns: product.columns[0] * product.columns[1],
+            sum: product.sum.iter().enumerate().map(|(at, &extent)| dim(sum + at, extent, &weight)).collect(),
+            weight_columns: columns_of(&weight),
+            out_columns: columns_of(&out),
+            input,
+            weight: weight_at,
+            out: out_at,
+            body,
+            result,
+            operands,
+        };
+        let mut ops = vec![self.anchors[anchor].op];
+        ops.extend(&after.ops);
+        let origin = self.anchors[anchor].origin;
+        let kernel = match product.depthwise {
+            true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
+            // Whether it is worth it, and possible at all, the code generator knows.
+            false if self.tile > 0 && product.points.len() == 3 && product.sum.len() == 4 => {
+                Kernel::Winograd(Winograd { contract, tile: self.tile })
+            }
+            false => Kernel::Contraction(contract),
+        };
+        self.step(kernel, args, origin, ops);
+    }
+}
+
+impl Anchor {
+    /// The axis order in memory that suits the kernel: contiguous columns of a product.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.dims.len()).collect();
+        if let Kind::Products(products) = &self.kind
+            && let Some(product) = products.first()
+        {
+            let inner = product.first().1 + 1;
+            if let Some(axis) = product.out.iter().position(|map| map.terms.contains(&(inner, 1))) {
+                order.retain(|&own| own != axis);
+                order.push(axis);
+            }
+        }
+        order
+    }
+}
+
+/// Whether a contraction can run the computation as its epilogue: F32, with comparisons and selections.
+fn is_f32(after: &Lazy) -> bool {
+    let reads: Vec<ScalarType> = after.loads.iter().filter_map(|load| ScalarType::of(load.dtype)).collect();
+    reads.iter().all(|&lane| lane == ScalarType::F32)
+        && after.dtype == DType::F32
+        && after.body.lanes(&reads).iter().all(|lane| lane.is_plain())
+        // No condition comes from outside of its body.
+        && !after.body.instrs.iter().any(|instr| matches!(instr, Instr::Unary(UnaryOp::To(_), _) | Instr::Const(_, ScalarType::Bool)))
+}
+
+/// Whether the columns of the data are contiguous.
+fn side_by_side(product: &Product, data: &Lazy) -> bool {
+    let (_, columns, sum) = product.first();
+    data.plain().is_some_and(|load| strides(&product.data, &load.view, sum + product.sum.len()).0[columns + 1] == 1)
+}
+
+/// Replaces limits by constants with the machine's own: `max(c, x)` keeps a NaN of `x`, and of two zeros gives that of `x`.
+///
+/// A sum that starts at +0 is never -0, so only a later product could tell, by the sign of a zero.
+fn on_sums(body: &Body) -> Body {
+    let constant = |val: Val| match body.instrs[val.0 as usize] {
+        Instr::Const(bits, ScalarType::F32) => !f32::from_bits(bits as u32).is_nan(),
+        _ => false,
+    };
+    let instrs = body.instrs.iter().map(|&instr| match instr {
+        Instr::Binary(BinaryOp::Max, x, c) if constant(c) => Instr::Binary(BinaryOp::MaxSecond, c, x),
+        Instr::Binary(BinaryOp::Max, c, x) if constant(c) => Instr::Binary(BinaryOp::MaxSecond, c, x),
+        Instr::Binary(BinaryOp::Min, x, c) if constant(c) => Instr::Binary(BinaryOp::MinSecond, c, x),
+        Instr::Binary(BinaryOp::Min, c, x) if constant(c) => Instr::Binary(BinaryOp::MinSecond, c, x),
+        _ => instr,
+    });
+    Body { instrs: instrs.collect() }
+}
+
+/// The number of a read, which is added if it is new.
+fn number(reads: &mut Vec<Access>, access: Access) -> usize {
+    reads.iter().position(|known| *known == access).unwrap_or_else(|| {
+        reads.push(access);
+        reads.len() - 1
+    })
+}

@@ -1,0 +1,106 @@
+//! Values inside a group: elements not yet computed, over loads of buffers and of results in registers.
+
+use super::{BufferId, ValueLocation};
+use relayc_ir::kernel::{Body, Instr, Val, View};
+use relayc_ir::types::DType;
+use std::rc::Rc;
+
+/// A value. Tuples are as shallow as [`Types::is_shallow`](relayc_ir::types::Types::is_shallow) requires, and are shared.
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Tensor(Lazy),
+    Tuple(Rc<[Value]>),
+}
+
+impl Value {
+    /// Location of the value.
+    pub(crate) fn seen(&self) -> ValueLocation {
+        match self {
+            Value::Tensor(lazy) => lazy.seen(),
+            Value::Tuple(fields) => ValueLocation::Tuple(fields.iter().map(Value::seen).collect()),
+        }
+    }
+}
+
+/// The source of a load.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    Buffer(BufferId),
+    /// The result of an anchor, at the same index.
+    Anchor(usize),
+}
+
+/// A load: one element for each index.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Load {
+    pub(crate) source: Source,
+    pub(crate) dtype: DType,
+    pub(crate) view: View,
+}
+
+/// A tensor whose elements are computed by a body over loads.
+#[derive(Clone, Debug)]
+pub(crate) struct Lazy {
+    pub(crate) dims: Vec<u64>,
+    pub(crate) dtype: DType,
+    pub(crate) loads: Vec<Load>,
+    pub(crate) body: Body,
+    pub(crate) result: Val,
+    /// The operators in the body.
+    pub(crate) ops: Vec<&'static str>,
+}
+
+impl Lazy {
+    /// The unchanged elements of a load.
+    pub(crate) fn load(load: Load) -> Lazy {
+        let mut body = Body::new();
+        let result = body.read(0);
+        Lazy { dims: load.view.dims.clone(), dtype: load.dtype, loads: vec![load], body, result, ops: vec![] }
+    }
+
+    /// The load that this is, if it computes nothing.
+    pub(crate) fn plain(&self) -> Option<&Load> {
+        let [load] = &self.loads[..] else { return None };
+        matches!(self.body.instrs.get(self.result.0 as usize), Some(relayc_ir::kernel::Instr::Read(0))).then_some(load)
+    }
+
+    fn seen(&self) -> ValueLocation {
+        if let Some(Load { source: Source::Buffer(buffer), view, .. }) = self.plain() {
+            return ValueLocation::Buffer(*buffer, view.clone());
+        }
+        match self.body.instrs[self.result.0 as usize] {
+            Instr::Const(bits, lane) if self.dims.is_empty() => ValueLocation::Scalar(bits, lane),
+            _ => ValueLocation::Nowhere,
+        }
+    }
+
+    /// The anchors that it reads.
+    pub(crate) fn anchors(&self) -> Vec<usize> {
+        let mut anchors: Vec<usize> = vec![];
+        for load in &self.loads {
+            if let Source::Anchor(anchor) = load.source
+                && !anchors.contains(&anchor)
+            {
+                anchors.push(anchor);
+            }
+        }
+        anchors.sort_unstable();
+        anchors
+    }
+
+    /// The same computation with every load's view mapped.
+    pub(crate) fn map_views(&self, dims: &[u64], f: impl Fn(&View) -> Option<View>) -> Option<Lazy> {
+        let mut lazy = self.clone();
+        for load in &mut lazy.loads {
+            load.view = f(&load.view)?;
+        }
+        lazy.dims = dims.to_vec();
+        Some(lazy)
+    }
+
+    /// Appends the computation to a body and returns its value. `load` gives each load a value.
+    pub(crate) fn append_to(&self, body: &mut Body, mut load: impl FnMut(&mut Body, &Load) -> Val) -> Val {
+        let reads: Vec<Val> = self.loads.iter().map(|own| load(body, own)).collect();
+        body.append(&self.body, &reads, self.result)
+    }
+}

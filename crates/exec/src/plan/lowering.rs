@@ -1,0 +1,63 @@
+//! The work on one function: the plan so far, where values lie, and the operators that wait for what follows them.
+
+use super::group::Lazy;
+use super::request::Requests;
+use super::{BufferId, Plan};
+use relayc_ir::kernel::View;
+use relayc_ir::types::DType;
+use relayc_ir::{ExprId, Module};
+use relayc_ops::Table;
+use relayc_ops::lower::{Product, Template};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The work on one function.
+pub(crate) struct Lowering<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) ops: &'a Table,
+    pub(crate) refusals: &'a [ExprId],
+    pub(crate) tile: u64,
+    pub(crate) plan: Plan,
+    pub(crate) anchors: Vec<Anchor>,
+    pub(crate) requests: Requests,
+    /// Where values that must lie somewhere lie.
+    pub(crate) places: FxHashMap<ExprId, (BufferId, View)>,
+    pub(crate) padded: FxHashMap<BufferId, Padded>,
+    /// Buffers that several values share, each in its place.
+    pub(crate) parts: FxHashSet<BufferId>,
+    /// Buffers whose content does not change from run to run.
+    pub(crate) constant: FxHashSet<BufferId>,
+    pub(crate) consts: FxHashMap<ExprId, BufferId>,
+    /// The call that is being computed: of a group, or of an operator outside of any.
+    pub(crate) origin: ExprId,
+    /// The operator at hand.
+    pub(crate) call: ExprId,
+}
+
+/// What lies around a tensor.
+#[derive(Clone)]
+pub(crate) struct Padded {
+    pub(crate) view: View,
+    pub(crate) margins: Vec<(u64, u64)>,
+    /// Of each element there.
+    pub(crate) bits: u64,
+}
+
+/// An operator with loops of its own, whose result waits for what is done to it before it is stored.
+pub(crate) struct Anchor {
+    pub(crate) kind: Kind,
+    /// The operands; none of them waits.
+    pub(crate) inputs: Vec<Lazy>,
+    pub(crate) dims: Vec<u64>,
+    pub(crate) dtype: DType,
+    pub(crate) op: &'static str,
+    pub(crate) origin: ExprId,
+    /// Where it was stored as it is.
+    pub(crate) stored: Option<(BufferId, View)>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Kind {
+    /// Which together write each element once.
+    Nests(Vec<Template>),
+    Products(Vec<Product>),
+}

@@ -1,0 +1,250 @@
+//! Layout requests: what users of a value want of its memory, found before anything is computed.
+//!
+//! A convolution wants zeros around its input, a concatenation wants its parts side by side, and the function's result should
+//! be an output. Requests are keyed by the expression that computes the value.
+
+use super::call;
+use relayc_ir::types::Ty;
+use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
+use relayc_ops::lower::{AxisMap, Call, Lower, Product, Tensor};
+use relayc_ops::{OpDef, Table};
+use rustc_hash::FxHashMap;
+
+/// The requested memory layout of a value.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Request {
+    /// Number of zero elements before and after each axis.
+    pub(crate) margins: Vec<(u64, u64)>,
+    /// The concatenation that contains it, the axis, and its first index.
+    pub(crate) part_of: Option<(ExprId, usize, u64)>,
+    pub(crate) output: Option<usize>,
+}
+
+/// Requests by expression.
+pub(crate) struct Requests {
+    wanted: FxHashMap<ExprId, Request>,
+}
+
+impl Requests {
+    pub(crate) fn of(&self, expr: ExprId) -> Request {
+        self.wanted.get(&expr).cloned().unwrap_or_default()
+    }
+}
+
+/// Finds the requests of calls, given in evaluation order; `value` maps an expression to the one that computes it, behind
+/// bindings.
+pub(crate) fn find(
+    module: &Module,
+    ops: &Table,
+    order: &[ExprId],
+    results: &[ExprId],
+    value: &dyn Fn(ExprId) -> ExprId,
+) -> Requests {
+    let mut finder = Finder { module, ops, value, wanted: FxHashMap::default() };
+    for &expr in order {
+        finder.visit(expr);
+    }
+    let mut next = 0;
+    for &result in results {
+        // A tuple that is passed on as it is has an output for each of its tensors.
+        let at = next;
+        next += n_tensors(module, module.ty(result));
+        let result = value(result);
+        let request = finder.wanted.entry(result).or_default();
+        // Two outputs are two places.
+        if computes(module, result) && request.output.is_none() && request.part_of.is_none() {
+            request.output = Some(at);
+        }
+    }
+    // A part has the margins of the whole: from the last whole to the first part.
+    for &expr in order.iter().rev() {
+        finder.lift(expr);
+    }
+    Requests { wanted: finder.wanted }
+}
+
+/// Number of tensors in a value of a type.
+fn n_tensors(module: &Module, ty: Ty) -> usize {
+    let (mut n, mut stack) = (0, vec![ty]);
+    while let Some(ty) = stack.pop() {
+        match module.types.as_tuple(ty) {
+            Some(fields) => stack.extend(fields),
+            None => n += 1,
+        }
+    }
+    n
+}
+
+/// Whether an expression computes its value instead of passing one on.
+fn computes(module: &Module, expr: ExprId) -> bool {
+    matches!(module.exprs[expr].kind, ExprKind::Call { .. }) && module.types.as_tensor(module.ty(expr)).is_some()
+}
+
+struct Finder<'a> {
+    module: &'a Module,
+    ops: &'a Table,
+    value: &'a dyn Fn(ExprId) -> ExprId,
+    wanted: FxHashMap<ExprId, Request>,
+}
+
+impl Finder<'_> {
+    fn visit(&mut self, expr: ExprId) {
+        let module = self.module;
+        let ExprKind::Call { callee, args, .. } = module.exprs[expr].kind else { return };
+        match module.exprs[callee].kind {
+            ExprKind::Op(_) => {
+                let outside: FxHashMap<VarId, ExprId> = FxHashMap::default();
+                self.wishes(expr, expr, &outside);
+            }
+            ExprKind::Fn(func) => {
+                let params = &module.funcs[func].params;
+                let args = module.items(args).iter().map(|arg| arg.expr);
+                let outside: FxHashMap<VarId, ExprId> = params.iter().copied().zip(args).collect();
+                for inner in self.calls(func) {
+                    self.wishes(inner, expr, &outside);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn calls(&self, func: FuncId) -> Vec<ExprId> {
+        let order = self.module.post_order(&[self.module.funcs[func].body]);
+        order.into_iter().filter(|&expr| self.module.called_op(expr).is_some()).collect()
+    }
+
+    /// The value outside a group that an expression of the group stands for, if any.
+    fn outer(&self, expr: ExprId, outside: &FxHashMap<VarId, ExprId>) -> Option<ExprId> {
+        match self.module.exprs[expr].kind {
+            ExprKind::Var(var) => Some((self.value)(*outside.get(&var)?)),
+            _ if outside.is_empty() => Some((self.value)(expr)),
+            _ => None,
+        }
+    }
+
+    fn wishes(&mut self, call: ExprId, group: ExprId, outside: &FxHashMap<VarId, ExprId>) {
+        let module = self.module;
+        let ExprKind::Call { args, .. } = module.exprs[call].kind else { return };
+        let args: Vec<ExprId> = module.items(args).iter().map(|arg| arg.expr).collect();
+        let Some(op) = module.called_op(call) else { return };
+        match self.ops.def(op).lower {
+            Some(Lower::Product(product) | Lower::Windows(product, _)) => {
+                let near = |call: &Call| Product::near(product(call)?, call);
+                let Some((data, products)) = described(module, call, near) else { return };
+                let Some(outer) = products.first().and_then(|product| self.outer(args[product.data_arg], outside)) else {
+                    return;
+                };
+                let request = self.wanted.entry(outer).or_default();
+                for product in &products {
+                    widen(&mut request.margins, &margins(product, &data[product.data_arg].shape));
+                }
+            }
+            Some(Lower::Join(axis)) => {
+                // Only where the concatenation is the group's result as it is.
+                let result = result_of(module, group);
+                if result == call {
+                    self.join(call, group, &args, outside, axis);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn join(
+        &mut self,
+        call: ExprId,
+        group: ExprId,
+        args: &[ExprId],
+        outside: &FxHashMap<VarId, ExprId>,
+        axis: fn(&Call) -> Option<usize>,
+    ) {
+        let module = self.module;
+        let Some((_, Some(axis))) = described(module, call, |call| Some(axis(call))) else { return };
+        let tuple = match self.outer(args[0], outside) {
+            Some(outer) if matches!(module.exprs[outer].kind, ExprKind::Tuple(_)) => outer,
+            _ => args[0],
+        };
+        let ExprKind::Tuple(fields) = module.exprs[tuple].kind else { return };
+        let inside = tuple == args[0] && !outside.is_empty();
+        let mut begin = 0;
+        for field in module.items(fields) {
+            let outer = if inside { self.outer(field.expr, outside) } else { Some((self.value)(field.expr)) };
+            let Ok(part) = call::tensor(module, module.ty(field.expr)) else { return };
+            let n = part.shape.get(axis).copied().unwrap_or(0);
+            if let Some(outer) = outer.filter(|&outer| computes(module, outer)) {
+                let request = self.wanted.entry(outer).or_default();
+                if request.part_of.is_none() {
+                    request.part_of = Some((group, axis, begin));
+                }
+            }
+            begin += n;
+        }
+    }
+
+    /// Propagates the margins of a part to its whole.
+    fn lift(&mut self, expr: ExprId) {
+        let mut part = expr;
+        while let Some(request) = self.wanted.get(&part)
+            && let Some((whole, axis, _)) = request.part_of
+        {
+            let mut margins = request.margins.clone();
+            if margins.get(axis).is_some_and(|&margin| margin != (0, 0)) {
+                // Zeros between parts are no concatenation.
+                self.wanted.entry(part).or_default().part_of = None;
+                return;
+            }
+            std::mem::swap(&mut self.wanted.entry(whole).or_default().margins, &mut margins);
+            widen(&mut self.wanted.entry(whole).or_default().margins, &margins);
+            part = whole;
+        }
+    }
+}
+
+/// The expression that yields the result of a step: the call, or the body of the called function.
+pub(crate) fn result_of(module: &Module, step: ExprId) -> ExprId {
+    match module.exprs[step].kind {
+        ExprKind::Call { callee, .. } => match module.exprs[callee].kind {
+            ExprKind::Fn(func) => module.funcs[func].body,
+            _ => step,
+        },
+        _ => step,
+    }
+}
+
+/// Evaluates part of an operator's declaration for a call with known types; returns it with the operands.
+pub(super) fn described<T>(module: &Module, call: ExprId, f: impl FnOnce(&Call) -> Option<T>) -> Option<(Vec<Tensor>, T)> {
+    let ExprKind::Call { args, attrs, .. } = module.exprs[call].kind else { return None };
+    let args: Vec<Vec<Tensor>> =
+        module.items(args).iter().map(|arg| call::tensors(module, module.ty(arg.expr)).ok()).collect::<Option<_>>()?;
+    let outs = call::tensors(module, module.ty(call)).ok()?;
+    let attrs = attrs.map_or(&[][..], |attrs| &module.attrs[attrs].values);
+    let said = f(&Call { attrs, args: &args, outs: &outs })?;
+    Some((args.into_iter().map(|mut tensors| tensors.swap_remove(0)).collect(), said))
+}
+
+/// How far the data's indices extend before and after each axis.
+pub(crate) fn margins(product: &Product, shape: &[u64]) -> Vec<(u64, u64)> {
+    reach(&product.data, &product.extents(), shape)
+}
+
+/// How far indices over loops of these extents extend before and after each axis.
+pub(crate) fn reach(axes: &[AxisMap], extents: &[u64], shape: &[u64]) -> Vec<(u64, u64)> {
+    let of = |(map, &dim): (&AxisMap, &u64)| {
+        let (least, most) = map.range(extents);
+        ((-least).max(0) as u64, (most - (dim as i64 - 1)).max(0) as u64)
+    };
+    axes.iter().zip(shape).map(of).collect()
+}
+
+/// Enlarges margins to contain others.
+pub(crate) fn widen(margins: &mut Vec<(u64, u64)>, other: &[(u64, u64)]) {
+    margins.resize(margins.len().max(other.len()), (0, 0));
+    for (own, other) in margins.iter_mut().zip(other) {
+        *own = (own.0.max(other.0), own.1.max(other.1));
+    }
+}
+
+/// The declaration of the operator that a call names.
+pub(crate) fn def(module: &Module, ops: &Table, call: ExprId) -> Option<&'static OpDef> {
+    module.called_op(call).map(|op| ops.def(op))
+}

@@ -1,0 +1,45 @@
+//! Kernels as data: what is computed where, independent of operators' names and of the machine.
+//!
+//! A kernel reads and writes its arguments, which are flat buffers of elements. Positions are sums of loop indices times strides
+//! ([`Access`]). It computes with [`Body`]s, straight-line code on one element. [`Nest`] is the general form; [`Contraction`] is a
+//! sum of products, the form of convolutions and of matrix products. All other kernels are [`Routine`]s. All extents are known
+//! numbers. The reason for a choice is data too ([`Reason`]). Absent: the choice itself, and machine instructions.
+
+pub mod body;
+mod contraction;
+mod fixed_point;
+mod nest;
+mod reason;
+mod routine;
+mod target;
+mod view;
+
+pub use body::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
+pub use contraction::{Columns, Contraction, ContractionDim, Depthwise, Operand, Winograd};
+pub use fixed_point::{FixedPoint, multiply_shift};
+pub use nest::{Access, Clip, Nest, ReduceDim, Reduction, Stage, Store};
+pub use reason::{Alternative, Reason, Rejection, ns_of_cycles};
+pub use routine::{Lines, MAX_RANK, Requantize, Routine, Scan, Scatter, ScatterReduction, ScatterTarget, Sort};
+pub use target::Target;
+pub use view::View;
+
+/// The computation of one launch.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Kernel {
+    Nest(Nest),
+    Contraction(Contraction),
+    Depthwise(Depthwise),
+    Winograd(Winograd),
+}
+
+impl Kernel {
+    /// The contraction that it computes, if any.
+    pub fn contract(&self) -> Option<&Contraction> {
+        match self {
+            Kernel::Nest(_) => None,
+            Kernel::Contraction(contract) => Some(contract),
+            Kernel::Depthwise(depthwise) => Some(&depthwise.contract),
+            Kernel::Winograd(winograd) => Some(&winograd.contract),
+        }
+    }
+}

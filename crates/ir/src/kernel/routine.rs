@@ -1,0 +1,146 @@
+//! Operations whose iterations depend on each other or on data: sort, scatter, scan.
+//!
+//! Arguments are dense tensors in row-major order. A *line* is the sequence of elements along an axis: `length` elements, `inner`
+//! apart. There are `outer · inner` lines.
+
+use crate::types::DType;
+use relayc_base::{float_max, float_min};
+
+/// The largest rank of a tensor that the routine for scatter supports.
+pub const MAX_RANK: usize = 8;
+
+/// The computation of a routine.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Routine {
+    Sort(Sort),
+    Scatter(Scatter),
+    Scan(Scan),
+    Requantize(Requantize),
+}
+
+/// The lines along an axis.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Lines {
+    pub outer: u64,
+    pub length: u64,
+    pub inner: u64,
+}
+
+impl Lines {
+    /// The lines along an axis of a shape. An empty shape has no lines, however long its other axes are.
+    pub fn along(shape: &[u64], axis: usize) -> Lines {
+        if shape.contains(&0) {
+            return Lines { outer: 0, length: 0, inner: 0 };
+        }
+        Lines { outer: shape[..axis].iter().product(), length: shape[axis], inner: shape[axis + 1..].iter().product() }
+    }
+
+    pub fn count(&self) -> u64 {
+        self.outer * self.inner
+    }
+}
+
+/// Takes the first `take` elements of each line in sorted order. Numbers are ordered by value, -0 equals +0, and NaN is above
+/// every number. Equal elements keep their order, also when descending. Argument 0 is the data; then come the elements, the
+/// positions, or both.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Sort {
+    pub lines: Lines,
+    pub dtype: DType,
+    pub take: u64,
+    /// Whether the largest element comes first.
+    pub descending: bool,
+    pub values: bool,
+    /// The dtype of positions, if requested.
+    pub positions: Option<DType>,
+}
+
+/// Combines updates into the data at indices, in row-major order. Argument 0 is the data, 1 the indices, 2 the updates, of the
+/// data's dtype, and 3 the result. An index outside its axis ends the routine before any update is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Scatter {
+    pub dtype: DType,
+    pub index: DType,
+    pub data: Vec<u64>,
+    pub indices: Vec<u64>,
+    pub updates: Vec<u64>,
+    pub to: ScatterTarget,
+    pub join: ScatterReduction,
+}
+
+/// Where updates go.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScatterTarget {
+    /// The update goes to the position of its index, except along this axis, where the index gives the position. A negative index
+    /// counts from the end. Updates without an index are ignored.
+    Along(usize),
+    /// Each row of the indices gives positions along one leading axis; an update replaces everything at that position.
+    Places,
+}
+
+/// How an update is combined with the existing element.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ScatterReduction {
+    Replace,
+    Add,
+    Multiply,
+    /// NaN wins and -0 < +0.
+    Least,
+    Greatest,
+    /// Half of the sum; for integers, rounded towards zero.
+    Mean,
+}
+
+impl ScatterReduction {
+    /// The function of an existing float and an update.
+    pub fn floats(self) -> fn(f64, f64) -> f64 {
+        match self {
+            ScatterReduction::Replace => |_, update| update,
+            ScatterReduction::Add => |x, update| x + update,
+            ScatterReduction::Multiply => |x, update| x * update,
+            ScatterReduction::Least => float_min,
+            ScatterReduction::Greatest => float_max,
+            ScatterReduction::Mean => |x, update| (x + update) / 2.0,
+        }
+    }
+
+    /// The function of an existing integer and an update, both of at most 64 bits; the result wraps to their dtype.
+    pub fn ints(self) -> fn(i128, i128) -> i128 {
+        match self {
+            ScatterReduction::Replace => |_, update| update,
+            ScatterReduction::Add => |x, update| x + update,
+            ScatterReduction::Multiply => i128::wrapping_mul,
+            ScatterReduction::Least => Ord::min,
+            ScatterReduction::Greatest => Ord::max,
+            ScatterReduction::Mean => |x, update| (x + update) / 2,
+        }
+    }
+}
+
+/// Combines each element of a line with all elements before it, in order. Argument 0 is the data, 1 the result. Integers wrap;
+/// floats keep their dtype.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Scan {
+    pub lines: Lines,
+    pub from: DType,
+    pub to: DType,
+    pub product: bool,
+    /// Whether the element itself is left out.
+    pub exclusive: bool,
+}
+
+/// Converts integers of many scales to one scale: `(x - zero) · scale / out scale + out zero`, clamped. The arguments are the
+/// data, scales (F32), zero points (I32), the result's scale and zero point, and the result. There is one scale and zero point,
+/// or one for each element of a line.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Requantize {
+    pub lines: Lines,
+    pub n_scales: u64,
+    pub n_zeros: u64,
+    pub from: DType,
+    pub to: DType,
+    pub least: i32,
+    pub greatest: i32,
+    /// Whether halves are rounded away from zero instead of up.
+    pub to_nearest: bool,
+}

@@ -1,0 +1,168 @@
+//! Dimensions, and the only code that multiplies them.
+
+use relayc_base::index_type;
+
+/// The largest number of elements of one tensor (reliability 2).
+pub const MAX_ELEMENTS: u64 = 1 << 40;
+
+/// The largest rank of one tensor (reliability 2).
+pub const MAX_RANK: usize = 32;
+
+index_type! {
+    /// A node of the symbol table.
+    pub struct SymbolId;
+}
+
+/// A symbol as a dimension.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Symbol {
+    pub id: SymbolId,
+    /// The first node that says the same.
+    pub class: SymbolId,
+    /// How it is mentioned in text, where it is a variable.
+    pub(crate) var: Option<VarRef>,
+    /// Whether it contains a `?`.
+    pub(crate) open: bool,
+}
+
+/// A variable as text mentions it: its key's entry in the metadata section it was read from.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct VarRef {
+    /// `tir.SizeVar`: not negative.
+    pub is_size: bool,
+    pub index: u32,
+}
+
+impl VarRef {
+    pub(crate) fn type_key(self) -> &'static str {
+        if self.is_size { "tir.SizeVar" } else { "tir.Var" }
+    }
+}
+
+impl std::fmt::Display for VarRef {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "meta[{}][{}]", self.type_key(), self.index)
+    }
+}
+
+/// One dimension of a tensor type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dim {
+    /// A number; `wide` if its literal was an int64 (`3i64`), which only printing shows.
+    Known { value: i64, wide: bool },
+    /// `?`: a dynamic dimension, known at run time.
+    Any,
+    /// An expression over variables whose values are known at run time.
+    Symbol(Symbol),
+}
+
+impl Dim {
+    pub const fn known(value: i64) -> Dim {
+        Dim::Known { value, wide: false }
+    }
+
+    /// The number, if it is known.
+    pub fn value(self) -> Option<i64> {
+        match self {
+            Dim::Known { value, .. } => Some(value),
+            Dim::Any | Dim::Symbol(_) => None,
+        }
+    }
+
+    /// The symbol, if it is one.
+    pub fn symbol(self) -> Option<Symbol> {
+        match self {
+            Dim::Symbol(symbol) => Some(symbol),
+            Dim::Known { .. } | Dim::Any => None,
+        }
+    }
+
+    /// Whether it is `?` or computed from one.
+    pub fn is_open(self) -> bool {
+        match self {
+            Dim::Any => true,
+            Dim::Symbol(symbol) => symbol.open,
+            Dim::Known { .. } => false,
+        }
+    }
+
+    /// Whether the two can be equal at run time. Two variables are different dimensions, as in TVM (`type_solver.cc`); an
+    /// expression over variables may have any value.
+    pub fn compatible(self, other: Dim) -> bool {
+        match (self, other) {
+            (Dim::Known { value: a, .. }, Dim::Known { value: b, .. }) => a == b,
+            (Dim::Symbol(a), Dim::Symbol(b)) => a.class == b.class || a.var.is_none() || b.var.is_none(),
+            _ => true,
+        }
+    }
+
+    /// Whether the two are certainly equal.
+    pub fn same(self, other: Dim) -> bool {
+        match (self, other) {
+            (Dim::Known { value: a, .. }, Dim::Known { value: b, .. }) => a == b,
+            (Dim::Symbol(a), Dim::Symbol(b)) => a.class == b.class,
+            _ => false,
+        }
+    }
+
+    /// Applies `f` to the numbers; [`super::Symbols::arith`] also handles symbols. `?` if one is not known or the result
+    /// overflows. Wide if one of them is, as TVM's integer arithmetic promotes.
+    pub fn combine(self, other: Dim, f: impl FnOnce(i64, i64) -> Option<i64>) -> Dim {
+        match (self.value(), other.value()) {
+            (Some(a), Some(b)) => f(a, b).map_or(Dim::Any, |value| Dim::Known { value, wide: self.is_wide() || other.is_wide() }),
+            _ => Dim::Any,
+        }
+    }
+
+    /// Applies `f` to the number and keeps the width; `?` if it is not known or the result overflows.
+    pub fn map(self, f: impl FnOnce(i64) -> Option<i64>) -> Dim {
+        self.combine(Dim::known(0), |value, _| f(value))
+    }
+
+    pub fn is_wide(self) -> bool {
+        matches!(self, Dim::Known { wide: true, .. })
+    }
+}
+
+impl std::fmt::Display for Dim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Dim::Known { value, wide: false } => write!(f, "{value}"),
+            Dim::Known { value, wide: true } => write!(f, "{value}i64"),
+            Dim::Symbol(Symbol { var: Some(var), .. }) => write!(f, "{var}"),
+            Dim::Any | Dim::Symbol(_) => f.write_str("?"),
+        }
+    }
+}
+
+/// The product of the dimensions; `None` if one is negative or the product exceeds [`MAX_ELEMENTS`].
+pub fn checked_elements(shape: &[i64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return shape.iter().all(|&dim| dim >= 0).then_some(0);
+    }
+    let product = shape.iter().try_fold(1u64, |n, &dim| n.checked_mul(u64::try_from(dim).ok()?));
+    product.filter(|&n| n <= MAX_ELEMENTS)
+}
+
+/// Whether a tensor of this shape can exist, whatever the memory. Positions are computed from the other dimensions even if one is
+/// 0.
+pub fn can_be_held(shape: &[i64]) -> bool {
+    let others: Vec<i64> = shape.iter().copied().filter(|&dim| dim != 0).collect();
+    checked_elements(&others).is_some()
+}
+
+/// The size of a tensor in bytes; `None` where [`checked_elements`] is.
+pub fn checked_bytes(shape: &[i64], dtype: super::DType) -> Option<u64> {
+    checked_elements(shape)?.checked_mul(dtype.bytes())
+}
+
+/// The numbers, if all are known.
+pub fn dims_of(shape: &[Dim]) -> Option<Vec<i64>> {
+    shape.iter().map(|dim| dim.value()).collect()
+}
+
+/// The shape as in Relay text: `(1, 3, 224, 224)`, `(5)`.
+pub fn shape_text(shape: &[Dim]) -> String {
+    let dims: Vec<String> = shape.iter().map(Dim::to_string).collect();
+    format!("({})", dims.join(", "))
+}

@@ -1,0 +1,441 @@
+//! Symbolic dimensions: integer expressions over variables that get their values at run time, TVM's `tir`.
+//!
+//! As in TVM a symbol is a node with an identity, which metadata sections number. Two mentions of one entry are one symbol, and
+//! each expression that a relation builds is a node of its own. Equal nodes share a *class*; a variable is its own class. Symbols
+//! of one class are the same dimension, and unification merges them into one node ([`Symbols::merge`]).
+
+use super::DType;
+use super::shape::{Dim, Symbol, SymbolId, VarRef};
+use relayc_base::IndexVec;
+use rustc_hash::FxHashMap;
+
+/// What a node is.
+#[derive(Clone, PartialEq, Debug)]
+pub enum SymbolKind {
+    Var {
+        name: Box<str>,
+        dtype: DType,
+        is_size: bool,
+    },
+    Int {
+        value: i64,
+        dtype: DType,
+    },
+    Float {
+        value: f64,
+        dtype: DType,
+    },
+    /// `?` inside an expression.
+    Any,
+    Binary {
+        op: SymbolOp,
+        lhs: SymbolId,
+        rhs: SymbolId,
+        dtype: DType,
+    },
+    Cast {
+        value: SymbolId,
+        dtype: DType,
+    },
+    /// A call of an intrinsic, such as `tir.round`.
+    Call {
+        op: Box<str>,
+        args: Box<[SymbolId]>,
+        dtype: DType,
+    },
+}
+
+/// An operation of two symbols.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    FloorDiv,
+    FloorMod,
+    Min,
+    Max,
+}
+
+impl SymbolOp {
+    pub const ALL: [SymbolOp; 9] = [
+        SymbolOp::Add,
+        SymbolOp::Sub,
+        SymbolOp::Mul,
+        SymbolOp::Div,
+        SymbolOp::Mod,
+        SymbolOp::FloorDiv,
+        SymbolOp::FloorMod,
+        SymbolOp::Min,
+        SymbolOp::Max,
+    ];
+
+    /// TVM's name of the node type.
+    pub fn type_key(self) -> &'static str {
+        match self {
+            SymbolOp::Add => "tir.Add",
+            SymbolOp::Sub => "tir.Sub",
+            SymbolOp::Mul => "tir.Mul",
+            SymbolOp::Div => "tir.Div",
+            SymbolOp::Mod => "tir.Mod",
+            SymbolOp::FloorDiv => "tir.FloorDiv",
+            SymbolOp::FloorMod => "tir.FloorMod",
+            SymbolOp::Min => "tir.Min",
+            SymbolOp::Max => "tir.Max",
+        }
+    }
+
+    /// The result for two numbers; `None` where it has none or overflows.
+    fn fold(self, a: i64, b: i64) -> Option<i64> {
+        let floor = |a: i64, b: i64| Some(a.checked_div(b)? - i64::from(a.checked_rem(b)? != 0 && (a < 0) != (b < 0)));
+        match self {
+            SymbolOp::Add => a.checked_add(b),
+            SymbolOp::Sub => a.checked_sub(b),
+            SymbolOp::Mul => a.checked_mul(b),
+            SymbolOp::Div => a.checked_div(b),
+            SymbolOp::Mod => a.checked_rem(b),
+            SymbolOp::FloorDiv => floor(a, b),
+            SymbolOp::FloorMod => a.checked_sub(floor(a, b)?.checked_mul(b)?),
+            SymbolOp::Min => Some(a.min(b)),
+            SymbolOp::Max => Some(a.max(b)),
+        }
+    }
+}
+
+/// The key by which two nodes are equal: their content, by the classes of their children.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+enum Content {
+    Int(i64, DType),
+    Float(u64, DType),
+    Any,
+    Binary(SymbolOp, SymbolId, SymbolId, DType),
+    Cast(SymbolId, DType),
+    Call(Box<str>, Box<[SymbolId]>, DType),
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    kind: SymbolKind,
+    class: SymbolId,
+    var: Option<VarRef>,
+    open: bool,
+    /// The older node that unification made this one.
+    merged: Option<SymbolId>,
+}
+
+/// [`Symbols::arith`] or [`Symbols::built`].
+pub type Arith = fn(&mut Symbols, SymbolOp, Dim, Dim) -> Dim;
+
+/// The shared right side of several operations, one node in all of them: an attribute that TVM keeps as an object.
+pub struct SharedOperand {
+    rhs: Dim,
+    node: Option<SymbolId>,
+}
+
+impl SharedOperand {
+    /// As [`Symbols::built`].
+    pub fn built(&mut self, symbols: &mut Symbols, op: SymbolOp, lhs: Dim) -> Dim {
+        let dim = symbols.built(op, lhs, self.rhs);
+        let Some(symbol) = dim.symbol().filter(|_| dim != lhs) else { return dim };
+        let SymbolKind::Binary { rhs: new, .. } = symbols.nodes[symbol.id].kind else { return dim };
+        let node = *self.node.get_or_insert(new);
+        if symbols.nodes[node].class == symbols.nodes[new].class
+            && let SymbolKind::Binary { rhs, .. } = &mut symbols.nodes[symbol.id].kind
+        {
+            *rhs = node;
+        }
+        dim
+    }
+}
+
+/// The symbols of a module.
+#[derive(Clone, Default, Debug)]
+pub struct Symbols {
+    nodes: IndexVec<SymbolId, Node>,
+    classes: FxHashMap<Content, SymbolId>,
+}
+
+impl Symbols {
+    /// Adds a variable, mentioned in text as `var`.
+    pub fn var(&mut self, name: &str, dtype: DType, var: VarRef) -> SymbolId {
+        let kind = SymbolKind::Var { name: name.into(), dtype, is_size: var.is_size };
+        let class = self.nodes.next_id();
+        self.nodes.push(Node { kind, class, var: Some(var), open: false, merged: None })
+    }
+
+    /// Adds a node that is not a variable.
+    pub fn node(&mut self, kind: SymbolKind) -> SymbolId {
+        let id = self.nodes.next_id();
+        let class = match self.content(&kind) {
+            Some(content) => *self.classes.entry(content).or_insert(id),
+            None => id,
+        };
+        let open = |&id: &SymbolId| self.nodes[id].open;
+        let open = match &kind {
+            SymbolKind::Any => true,
+            SymbolKind::Var { .. } | SymbolKind::Int { .. } | SymbolKind::Float { .. } => false,
+            SymbolKind::Binary { lhs, rhs, .. } => open(lhs) || open(rhs),
+            SymbolKind::Cast { value, .. } => open(value),
+            SymbolKind::Call { args, .. } => args.iter().any(open),
+        };
+        self.nodes.push(Node { kind, class, var: None, open, merged: None })
+    }
+
+    fn content(&self, kind: &SymbolKind) -> Option<Content> {
+        let class = |id: SymbolId| self.nodes[id].class;
+        Some(match kind {
+            SymbolKind::Var { .. } => return None,
+            SymbolKind::Int { value, dtype } => Content::Int(*value, *dtype),
+            SymbolKind::Float { value, dtype } => Content::Float(value.to_bits(), *dtype),
+            SymbolKind::Any => Content::Any,
+            SymbolKind::Binary { op, lhs, rhs, dtype } => Content::Binary(*op, class(*lhs), class(*rhs), *dtype),
+            SymbolKind::Cast { value, dtype } => Content::Cast(class(*value), *dtype),
+            SymbolKind::Call { op, args, dtype } => {
+                Content::Call(op.clone(), args.iter().map(|&arg| class(arg)).collect(), *dtype)
+            }
+        })
+    }
+
+    pub(crate) fn kind(&self, id: SymbolId) -> &SymbolKind {
+        &self.nodes[id].kind
+    }
+
+    pub fn dtype(&self, id: SymbolId) -> DType {
+        match self.kind(id) {
+            SymbolKind::Var { dtype, .. }
+            | SymbolKind::Int { dtype, .. }
+            | SymbolKind::Float { dtype, .. }
+            | SymbolKind::Binary { dtype, .. }
+            | SymbolKind::Cast { dtype, .. }
+            | SymbolKind::Call { dtype, .. } => *dtype,
+            SymbolKind::Any => DType::I32,
+        }
+    }
+
+    /// The node as a dimension; numbers and `?` become [`Dim::Known`] and [`Dim::Any`].
+    pub fn dim(&self, id: SymbolId) -> Dim {
+        let node = &self.nodes[id];
+        match node.kind {
+            SymbolKind::Int { value, dtype } => Dim::Known { value, wide: dtype == DType::I64 },
+            SymbolKind::Any => Dim::Any,
+            _ => Dim::Symbol(Symbol { id, class: node.class, var: node.var, open: node.open }),
+        }
+    }
+
+    /// Merges two symbols of one class, and their parts, into the older nodes; others stay separate.
+    pub(crate) fn merge(&mut self, a: Symbol, b: Symbol) {
+        let mut pairs = vec![(a.id, b.id)];
+        while let Some((a, b)) = pairs.pop() {
+            let (a, b) = (self.find(a), self.find(b));
+            if a == b || self.nodes[a].class != self.nodes[b].class {
+                continue;
+            }
+            pairs.extend(self.parts(a).into_iter().zip(self.parts(b)));
+            self.nodes[a.max(b)].merged = Some(a.min(b));
+        }
+    }
+
+    /// The operands of a node.
+    fn parts(&self, id: SymbolId) -> Vec<SymbolId> {
+        match self.kind(id) {
+            SymbolKind::Binary { lhs, rhs, .. } => vec![*lhs, *rhs],
+            SymbolKind::Cast { value, .. } => vec![*value],
+            SymbolKind::Call { args, .. } => args.to_vec(),
+            SymbolKind::Var { .. } | SymbolKind::Int { .. } | SymbolKind::Float { .. } | SymbolKind::Any => vec![],
+        }
+    }
+
+    /// The node that represents this one after all merging.
+    pub fn find(&self, mut id: SymbolId) -> SymbolId {
+        while let Some(older) = self.nodes[id].merged {
+            id = older;
+        }
+        id
+    }
+
+    /// `lhs op rhs` as TVM's operators build it (`src/tir/op/op.cc`). Numbers are computed, no-ops are removed, and the narrower
+    /// side is cast to the wider type. `?` if a side is `?` or the result does not fit.
+    pub fn arith(&mut self, op: SymbolOp, lhs: Dim, rhs: Dim) -> Dim {
+        match (op, lhs.value(), rhs.value()) {
+            (_, Some(a), Some(b)) => {
+                let wide = lhs.is_wide() || rhs.is_wide();
+                op.fold(a, b).map_or(Dim::Any, |value| Dim::Known { value, wide })
+            }
+            _ if lhs == Dim::Any || rhs == Dim::Any => Dim::Any,
+            _ => self.built(op, lhs, rhs),
+        }
+    }
+
+    /// As [`Symbols::arith`], where TVM builds an expression of `?` too. Most relations of TVM test for `?` before they compute;
+    /// those that need this method do not.
+    pub fn built(&mut self, op: SymbolOp, lhs: Dim, rhs: Dim) -> Dim {
+        match (op, lhs.value(), rhs.value()) {
+            (_, Some(_), Some(_)) => return self.arith(op, lhs, rhs),
+            (SymbolOp::Div | SymbolOp::FloorDiv | SymbolOp::Mod | SymbolOp::FloorMod, _, Some(0)) => return Dim::Any,
+            (SymbolOp::Add, Some(0), _) | (SymbolOp::Mul, Some(1), _) => return rhs,
+            (SymbolOp::Add | SymbolOp::Sub, _, Some(0)) => return lhs,
+            (SymbolOp::Mul | SymbolOp::Div | SymbolOp::FloorDiv, _, Some(1)) => return lhs,
+            (SymbolOp::Mul | SymbolOp::Div | SymbolOp::FloorDiv, Some(0), _) => return lhs,
+            (SymbolOp::Mul, _, Some(0)) => return rhs,
+            _ => {}
+        }
+        let dtype = self.dim_dtype(lhs).max(self.dim_dtype(rhs));
+        let (lhs, rhs) = (self.operand(lhs, dtype), self.operand(rhs, dtype));
+        let id = self.node(SymbolKind::Binary { op, lhs, rhs, dtype });
+        self.dim(id)
+    }
+
+    /// Starts several operations with the same right side.
+    pub fn by(&self, rhs: Dim) -> SharedOperand {
+        SharedOperand { rhs, node: None }
+    }
+
+    fn dim_dtype(&self, dim: Dim) -> DType {
+        match dim {
+            Dim::Symbol(symbol) => self.dtype(symbol.id),
+            Dim::Known { wide: true, .. } => DType::I64,
+            _ => DType::I32,
+        }
+    }
+
+    fn operand(&mut self, dim: Dim, dtype: DType) -> SymbolId {
+        match dim {
+            Dim::Symbol(symbol) if self.dtype(symbol.id) == dtype => symbol.id,
+            Dim::Symbol(symbol) => self.node(SymbolKind::Cast { value: symbol.id, dtype }),
+            Dim::Known { value, .. } => self.node(SymbolKind::Int { value, dtype }),
+            Dim::Any => {
+                let any = self.node(SymbolKind::Any);
+                if dtype == DType::I32 { any } else { self.node(SymbolKind::Cast { value: any, dtype }) }
+            }
+        }
+    }
+
+    /// The symbol in words, for messages; variables appear as in text.
+    pub(crate) fn text(&self, symbol: Symbol) -> String {
+        const MAX_TEXT: usize = 200;
+        enum Piece<'a> {
+            Node(SymbolId),
+            Text(&'a str),
+        }
+        let mut out = String::new();
+        let mut stack = vec![Piece::Node(symbol.id)];
+        while let Some(piece) = stack.pop() {
+            if out.len() > MAX_TEXT {
+                return out + "…";
+            }
+            let id = match piece {
+                Piece::Text(text) => {
+                    out.push_str(text);
+                    continue;
+                }
+                Piece::Node(id) => id,
+            };
+            match self.kind(id) {
+                SymbolKind::Var { name, .. } => match self.nodes[id].var {
+                    Some(var) => out.push_str(&var.to_string()),
+                    None => out.push_str(name),
+                },
+                SymbolKind::Int { value, .. } => out.push_str(&value.to_string()),
+                SymbolKind::Float { value, .. } => out.push_str(&value.to_string()),
+                SymbolKind::Any => out.push('?'),
+                SymbolKind::Binary { op, lhs, rhs, .. } => {
+                    let name = op.type_key().trim_start_matches("tir.");
+                    out.push_str(name);
+                    let parts = [Piece::Text(")"), Piece::Node(*rhs), Piece::Text(", "), Piece::Node(*lhs), Piece::Text("(")];
+                    stack.extend(parts);
+                }
+                SymbolKind::Cast { value, .. } => stack.push(Piece::Node(*value)),
+                SymbolKind::Call { op, args, .. } => {
+                    out.push_str(op);
+                    stack.push(Piece::Text(")"));
+                    stack.extend(args.iter().rev().map(|&arg| Piece::Node(arg)));
+                    stack.push(Piece::Text("("));
+                }
+            }
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn var(symbols: &mut Symbols, index: u32, dtype: DType) -> Dim {
+        let id = symbols.var("n", dtype, VarRef { is_size: false, index });
+        symbols.dim(id)
+    }
+
+    #[test]
+    fn arithmetic_is_tvms() {
+        let mut symbols = Symbols::default();
+        let n = var(&mut symbols, 0, DType::I32);
+        let number = Dim::known;
+        assert_eq!(symbols.arith(SymbolOp::FloorDiv, number(-7), number(2)), number(-4));
+        assert_eq!(symbols.arith(SymbolOp::FloorMod, number(-7), number(2)), number(1));
+        assert_eq!(symbols.arith(SymbolOp::Mul, number(i64::MAX), number(2)), Dim::Any);
+        assert_eq!(symbols.arith(SymbolOp::Add, n, Dim::Any), Dim::Any);
+        for (op, neutral) in [(SymbolOp::Add, 0), (SymbolOp::Sub, 0), (SymbolOp::Mul, 1), (SymbolOp::FloorDiv, 1)] {
+            assert_eq!(symbols.arith(op, n, number(neutral)), n);
+        }
+        assert_eq!(symbols.arith(SymbolOp::Mul, number(1), n), n);
+        assert_eq!(symbols.arith(SymbolOp::Mul, n, number(0)), number(0));
+    }
+
+    #[test]
+    fn equal_expressions_are_two_nodes_of_one_class() {
+        let mut symbols = Symbols::default();
+        let n = var(&mut symbols, 0, DType::I32);
+        let m = var(&mut symbols, 1, DType::I32);
+        let mut halves = || symbols.arith(SymbolOp::FloorDiv, n, Dim::known(2));
+        let (a, b) = (halves(), halves());
+        let (Dim::Symbol(x), Dim::Symbol(y)) = (a, b) else { panic!("symbols") };
+        assert!(a != b && a.same(b) && !n.same(m) && n.same(n));
+        assert_eq!(symbols.text(x), "FloorDiv(meta[tir.Var][0], 2)");
+        symbols.merge(x, y);
+        assert_eq!(symbols.find(y.id), x.id);
+        let two = |symbols: &Symbols, half: Symbol| symbols.find(symbols.parts(half.id)[1]);
+        assert_eq!(two(&symbols, x), two(&symbols, y));
+        let (Dim::Symbol(n), Dim::Symbol(m)) = (n, m) else { panic!("symbols") };
+        symbols.merge(n, m);
+        assert_ne!(symbols.find(m.id), n.id);
+    }
+
+    #[test]
+    fn the_narrower_side_is_cast() {
+        let mut symbols = Symbols::default();
+        let n = var(&mut symbols, 0, DType::I32);
+        let sum = symbols.arith(SymbolOp::Add, n, Dim::Known { value: 3, wide: true });
+        let Dim::Symbol(sum) = sum else { panic!("a symbol") };
+        let SymbolKind::Binary { lhs, rhs, dtype, .. } = *symbols.kind(sum.id) else { panic!("a sum") };
+        assert_eq!(dtype, DType::I64);
+        assert!(matches!(symbols.kind(lhs), SymbolKind::Cast { dtype: DType::I64, .. }));
+        assert_eq!(*symbols.kind(rhs), SymbolKind::Int { value: 3, dtype: DType::I64 });
+    }
+
+    #[test]
+    fn unknown_dimensions_stay_inside_of_expressions() {
+        let mut symbols = Symbols::default();
+        let half = symbols.built(SymbolOp::FloorDiv, Dim::Any, Dim::known(2));
+        let Dim::Symbol(symbol) = half else { panic!("a symbol") };
+        assert_eq!((symbols.text(symbol), symbol.open), ("FloorDiv(?, 2)".into(), true));
+        assert_eq!(symbols.built(SymbolOp::FloorDiv, Dim::Any, Dim::known(1)), Dim::Any);
+        assert_eq!(symbols.built(SymbolOp::Mul, Dim::known(3), Dim::known(2)), Dim::known(6));
+        let n = var(&mut symbols, 0, DType::I32);
+        let sum = symbols.built(SymbolOp::Add, n, half);
+        assert!(sum.is_open() && Dim::Any.is_open() && !n.is_open());
+    }
+
+    #[test]
+    fn text_of_a_deep_expression_is_cut() {
+        let mut symbols = Symbols::default();
+        let mut sum = var(&mut symbols, 0, DType::I32);
+        for i in 1..100_000 {
+            sum = symbols.arith(SymbolOp::Add, sum, Dim::known(i));
+        }
+        let Dim::Symbol(sum) = sum else { panic!("a symbol") };
+        assert!(symbols.text(sum).ends_with('…'));
+    }
+}

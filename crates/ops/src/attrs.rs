@@ -1,0 +1,528 @@
+//! `attrs!` declares an attribute type, its schema and its typed view in one place.
+
+use relayc_ir::attrs::{AttrValue, Kind};
+use relayc_ir::object::ObjectId;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{DType, Dim};
+use std::marker::PhantomData;
+
+/// A Rust type as which an attribute's value is read.
+pub(crate) trait AttrField: Sized {
+    const KIND: Kind;
+    /// The type in which a default is written.
+    type Literal;
+
+    fn default_value(literal: Self::Literal) -> AttrValue;
+
+    /// Reads a value whose kind `resolve` has checked.
+    fn read(value: &AttrValue) -> Self;
+}
+
+impl AttrField for i64 {
+    const KIND: Kind = Kind::Int;
+    type Literal = i64;
+
+    fn default_value(literal: i64) -> AttrValue {
+        AttrValue::int(literal)
+    }
+
+    fn read(value: &AttrValue) -> i64 {
+        value.as_int().unwrap_or(0)
+    }
+}
+
+/// TVM's `IndexExpr`: `None` where it is null or `?`.
+impl AttrField for Option<i64> {
+    const KIND: Kind = Kind::IndexExpr;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::int)
+    }
+
+    fn read(value: &AttrValue) -> Option<i64> {
+        value.as_int()
+    }
+}
+
+/// TVM's `Optional<Integer>`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OptInt(pub Option<i64>);
+
+impl AttrField for OptInt {
+    const KIND: Kind = Kind::OptInt;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        <Option<i64>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptInt {
+        OptInt(value.as_int())
+    }
+}
+
+/// An `IndexExpr` that becomes a dimension: it keeps `?` and the width of its literal.
+impl AttrField for Option<Dim> {
+    const KIND: Kind = Kind::IndexExpr;
+    type Literal = Option<i64>;
+
+    fn default_value(literal: Option<i64>) -> AttrValue {
+        <Option<i64>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> Option<Dim> {
+        match value {
+            AttrValue::Int { value, bits } => Some(Dim::Known { value: *value, wide: *bits == 64 }),
+            AttrValue::Any => Some(Dim::Any),
+            AttrValue::Symbol(symbol) => Some(Dim::Symbol(*symbol)),
+            _ => None,
+        }
+    }
+}
+
+impl AttrField for f64 {
+    const KIND: Kind = Kind::Float;
+    type Literal = f64;
+
+    fn default_value(literal: f64) -> AttrValue {
+        AttrValue::float(literal)
+    }
+
+    fn read(value: &AttrValue) -> f64 {
+        match value {
+            AttrValue::Float { value, .. } => *value,
+            other => other.as_int().unwrap_or(0) as f64,
+        }
+    }
+}
+
+impl AttrField for bool {
+    const KIND: Kind = Kind::Bool;
+    type Literal = bool;
+
+    fn default_value(literal: bool) -> AttrValue {
+        AttrValue::Bool(literal)
+    }
+
+    fn read(value: &AttrValue) -> bool {
+        value.as_int().is_some_and(|value| value != 0)
+    }
+}
+
+impl AttrField for String {
+    const KIND: Kind = Kind::Str;
+    type Literal = &'static str;
+
+    fn default_value(literal: &'static str) -> AttrValue {
+        AttrValue::str(literal)
+    }
+
+    fn read(value: &AttrValue) -> String {
+        match value {
+            AttrValue::Str(text) => text.to_string(),
+            _ => String::new(),
+        }
+    }
+}
+
+impl AttrField for Option<DType> {
+    const KIND: Kind = Kind::DType;
+    type Literal = Option<DType>;
+
+    fn default_value(literal: Option<DType>) -> AttrValue {
+        AttrValue::DType(literal)
+    }
+
+    fn read(value: &AttrValue) -> Option<DType> {
+        match value {
+            AttrValue::DType(dtype) => *dtype,
+            _ => None,
+        }
+    }
+}
+
+/// The integers of a list value, `?` as -1.
+fn read_ints(value: &AttrValue) -> Option<Vec<i64>> {
+    value.as_list().map(|items| items.iter().map(|item| item.as_int().unwrap_or(-1)).collect())
+}
+
+/// A list that is never `None`.
+impl AttrField for Vec<i64> {
+    const KIND: Kind = Kind::Ints;
+    type Literal = &'static [i64];
+
+    fn default_value(literal: &'static [i64]) -> AttrValue {
+        AttrValue::ints(literal)
+    }
+
+    fn read(value: &AttrValue) -> Vec<i64> {
+        read_ints(value).unwrap_or_default()
+    }
+}
+
+/// The floats of a list value; 0 for elements that are no numbers.
+fn read_floats(value: &AttrValue) -> Option<Vec<f64>> {
+    value.as_list().map(|items| items.iter().map(f64::read).collect())
+}
+
+/// Defaults of TVM's are `float`s, a tenth among them not the double that text means by `0.1f`.
+fn floats(literal: &[f32]) -> AttrValue {
+    AttrValue::List(literal.iter().map(|&value| AttrValue::Float { value: value.into(), bits: 32 }).collect())
+}
+
+/// A list of expressions that hold floats.
+impl AttrField for Vec<f64> {
+    const KIND: Kind = Kind::Numbers;
+    type Literal = &'static [f32];
+
+    fn default_value(literal: &'static [f32]) -> AttrValue {
+        floats(literal)
+    }
+
+    fn read(value: &AttrValue) -> Vec<f64> {
+        read_floats(value).unwrap_or_default()
+    }
+}
+
+/// TVM's `Array<FloatImm>`, which may be null.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Floats(pub Option<Vec<f64>>);
+
+impl AttrField for Floats {
+    const KIND: Kind = Kind::Floats;
+    type Literal = Option<&'static [f32]>;
+
+    fn default_value(literal: Option<&'static [f32]>) -> AttrValue {
+        literal.map_or(AttrValue::None, floats)
+    }
+
+    fn read(value: &AttrValue) -> Floats {
+        Floats(read_floats(value))
+    }
+}
+
+/// A list of lists.
+impl AttrField for Vec<Vec<i64>> {
+    const KIND: Kind = Kind::IntLists;
+    type Literal = &'static [&'static [i64]];
+
+    fn default_value(literal: &'static [&'static [i64]]) -> AttrValue {
+        AttrValue::List(literal.iter().map(|items| AttrValue::ints(items)).collect())
+    }
+
+    fn read(value: &AttrValue) -> Vec<Vec<i64>> {
+        value.as_list().unwrap_or_default().iter().map(|item| read_ints(item).unwrap_or_default()).collect()
+    }
+}
+
+/// A list or `None`.
+impl AttrField for Option<Vec<i64>> {
+    const KIND: Kind = Kind::IntsOrNone;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::ints)
+    }
+
+    fn read(value: &AttrValue) -> Option<Vec<i64>> {
+        read_ints(value)
+    }
+}
+
+/// TVM's `Optional<Array<Integer>>`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OptInts(pub Option<Vec<i64>>);
+
+impl AttrField for OptInts {
+    const KIND: Kind = Kind::OptInts;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        <Option<Vec<i64>>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptInts {
+        OptInts(read_ints(value))
+    }
+}
+
+/// The integers of a list value as dimensions, which keep the width of their literals.
+fn read_dims(value: &AttrValue) -> Option<Vec<Dim>> {
+    let dim = |item: &AttrValue| match *item {
+        AttrValue::Int { value, bits } => Dim::Known { value, wide: bits == 64 },
+        AttrValue::Symbol(symbol) => Dim::Symbol(symbol),
+        _ => Dim::Any,
+    };
+    value.as_list().map(|items| items.iter().map(dim).collect())
+}
+
+/// A list whose numbers become dimensions of the result, or `None`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Dims(pub Option<Vec<Dim>>);
+
+impl AttrField for Dims {
+    const KIND: Kind = Kind::Ints;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        <Option<Vec<i64>>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> Dims {
+        Dims(read_dims(value))
+    }
+}
+
+/// As [`Dims`], for an array that may be null in TVM, which prints as `None`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct DimsOrNone(pub Option<Vec<Dim>>);
+
+impl AttrField for DimsOrNone {
+    const KIND: Kind = Kind::IntsOrNone;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        <Option<Vec<i64>>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> DimsOrNone {
+        DimsOrNone(read_dims(value))
+    }
+}
+
+/// As [`Dims`], for TVM's `Optional<Array<Integer>>`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct OptDims(pub Option<Vec<Dim>>);
+
+impl AttrField for OptDims {
+    const KIND: Kind = Kind::OptInts;
+    type Literal = Option<&'static [i64]>;
+
+    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
+        <Option<Vec<i64>>>::default_value(literal)
+    }
+
+    fn read(value: &AttrValue) -> OptDims {
+        OptDims(read_dims(value))
+    }
+}
+
+/// An integer or a list of integers, TVM's `ObjectRef` of `split`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum IntOrInts {
+    Int(i64),
+    Ints(Vec<i64>),
+}
+
+impl AttrField for IntOrInts {
+    const KIND: Kind = Kind::Object;
+    type Literal = i64;
+
+    fn default_value(literal: i64) -> AttrValue {
+        AttrValue::int(literal)
+    }
+
+    fn read(value: &AttrValue) -> IntOrInts {
+        match read_ints(value) {
+            Some(items) => IntOrInts::Ints(items),
+            None => IntOrInts::Int(value.as_int().unwrap_or(0)),
+        }
+    }
+}
+
+/// TVM's `Optional<FloatImm>`.
+impl AttrField for Option<f64> {
+    const KIND: Kind = Kind::OptFloat;
+    type Literal = Option<f64>;
+
+    fn default_value(literal: Option<f64>) -> AttrValue {
+        literal.map_or(AttrValue::None, |value| AttrValue::Float { value, bits: 32 })
+    }
+
+    fn read(value: &AttrValue) -> Option<f64> {
+        (*value != AttrValue::None).then(|| f64::read(value))
+    }
+}
+
+/// A `std::string`, while `String` is TVM's string object; only metadata sections distinguish them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StdString(pub String);
+
+impl AttrField for StdString {
+    const KIND: Kind = Kind::StdStr;
+    type Literal = &'static str;
+
+    fn default_value(literal: &'static str) -> AttrValue {
+        AttrValue::str(literal)
+    }
+
+    fn read(value: &AttrValue) -> StdString {
+        StdString(String::read(value))
+    }
+}
+
+/// A type of objects that are kept as read.
+pub(crate) trait ObjectType {
+    const NAME: &'static str;
+}
+
+/// A device; null stands for any device.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum VirtualDevice {}
+
+impl ObjectType for VirtualDevice {
+    const NAME: &'static str = "VirtualDevice";
+}
+
+/// A function by its name in TVM's registry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum EnvFunc {}
+
+impl ObjectType for EnvFunc {
+    const NAME: &'static str = "EnvFunc";
+}
+
+/// A map from names to anything.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum ObjectMap {}
+
+impl ObjectType for ObjectMap {
+    const NAME: &'static str = "Map<String, ObjectRef>";
+}
+
+/// A map of indices to other indices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum IndexMap {}
+
+impl ObjectType for IndexMap {
+    const NAME: &'static str = "tir::IndexMap";
+}
+
+/// An object of the metadata section.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct ObjectOf<T>(pub Option<ObjectId>, PhantomData<T>);
+
+impl<T: ObjectType> AttrField for ObjectOf<T> {
+    const KIND: Kind = Kind::ObjectOf(T::NAME);
+    type Literal = Option<ObjectId>;
+
+    fn default_value(literal: Option<ObjectId>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::Object)
+    }
+
+    fn read(value: &AttrValue) -> ObjectOf<T> {
+        match value {
+            AttrValue::Object(object) => ObjectOf(Some(*object), PhantomData),
+            _ => ObjectOf(None, PhantomData),
+        }
+    }
+}
+
+/// The value of an expression, if it is a constant.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ConstExpr(pub Option<Tensor>);
+
+impl AttrField for ConstExpr {
+    const KIND: Kind = Kind::Expr;
+    type Literal = ();
+
+    fn default_value((): ()) -> AttrValue {
+        AttrValue::None
+    }
+
+    fn read(value: &AttrValue) -> ConstExpr {
+        ConstExpr(Constant::read(value).0)
+    }
+}
+
+/// A constant expression, or null.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Constant(pub Option<Tensor>);
+
+impl AttrField for Constant {
+    const KIND: Kind = Kind::Const;
+    type Literal = ();
+
+    fn default_value((): ()) -> AttrValue {
+        AttrValue::None
+    }
+
+    fn read(value: &AttrValue) -> Constant {
+        match value {
+            AttrValue::Const(_, tensor) => Constant(Some(tensor.clone())),
+            _ => Constant(None),
+        }
+    }
+}
+
+/// TVM's `Bool` object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OptBool(pub Option<bool>);
+
+impl AttrField for OptBool {
+    const KIND: Kind = Kind::OptBool;
+    type Literal = Option<bool>;
+
+    fn default_value(literal: Option<bool>) -> AttrValue {
+        literal.map_or(AttrValue::None, AttrValue::Bool)
+    }
+
+    fn read(value: &AttrValue) -> OptBool {
+        OptBool(value.as_int().map(|value| value != 0))
+    }
+}
+
+/// Declares an attribute type: the struct, its schema and the reading of its values.
+///
+/// ```text
+/// attrs! {
+///     "relay.attrs.LeakyReluAttrs" =>
+///     pub struct LeakyReluAttrs {
+///         /// The slope below zero.
+///         pub alpha: f64 = 0.25, min 0.0;
+///     }
+/// }
+/// ```
+///
+/// A field without `= default` must be written. Lists of defaults are slices: `pub strides: Vec<i64> = &[1, 1];`.
+macro_rules! attrs {
+    ($($key:literal => $(#[$meta:meta])* $vis:vis struct $name:ident {
+        $($(#[doc = $doc:literal])* $field_vis:vis $field:ident: $ty:ty $(= $default:expr)? $(, min $min:literal)?;)*
+    })*) => {
+        $(
+            $(#[$meta])*
+            #[derive(Clone, PartialEq, Debug)]
+            $vis struct $name {
+                $($(#[doc = $doc])* $field_vis $field: $ty,)*
+            }
+
+            impl $name {
+                pub const SCHEMA: &'static relayc_ir::attrs::AttrSchema = &relayc_ir::attrs::AttrSchema {
+                    type_key: $key,
+                    fields: &[$(relayc_ir::attrs::Field {
+                        name: stringify!($field),
+                        doc: concat!("", $($doc, "\n"),*),
+                        kind: <$ty as $crate::AttrField>::KIND,
+                        default: $crate::attrs::attrs!(@default $ty $(, $default)?),
+                        min: $crate::attrs::attrs!(@min $($min)?),
+                    }),*],
+                    declared: true,
+                };
+
+                /// Reads the complete values of a call, which are in schema order.
+                #[allow(dead_code, reason = "some types are for passes only, or read as another of the same fields")]
+                pub fn read(values: &[relayc_ir::attrs::AttrValue]) -> Self {
+                    let mut values = values.iter();
+                    $(let $field = values.next().map(<$ty as $crate::AttrField>::read).expect("resolve completes attributes");)*
+                    $name { $($field),* }
+                }
+            }
+        )*
+    };
+    (@default $ty:ty) => { None };
+    (@default $ty:ty, $default:expr) => { Some(|| <$ty as $crate::AttrField>::default_value($default)) };
+    (@min) => { None };
+    (@min $min:literal) => { Some($min) };
+}
+pub(crate) use attrs;

@@ -1,0 +1,28 @@
+//! The declarations of operators that passes create or match.
+//!
+//! A pass that works on many operators asks their declarations for a property. A rewrite that is an equation between certain
+//! operators names them.
+
+pub use super::activation::{LEAKY_RELU, PRELU, PReluAttrs, RELU};
+pub use super::arith::{ADD, DIVIDE, MAXIMUM, MINIMUM, MULTIPLY, POWER, SUBTRACT};
+pub use super::broadcast::BROADCAST_TO;
+pub use super::cast::CAST;
+pub use super::conv::{
+    CONV1D, CONV1D_TRANSPOSE, CONV2D, CONV2D_TRANSPOSE, CONV3D, CONV3D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs,
+};
+pub use super::create::{FULL, FULL_LIKE, ONES, ONES_LIKE, ZEROS, ZEROS_LIKE};
+pub use super::dense::{BATCH_FLATTEN, BIAS_ADD, BiasAddAttrs, DENSE};
+pub use super::join::{CONCATENATE, ConcatenateAttrs, SPLIT};
+pub use super::layout::Layout;
+pub use super::layout_transform::{LAYOUT_TRANSFORM, LayoutTransformAttrs};
+pub use super::math::{CLIP, ClipAttrs, NEGATIVE, SIGMOID, SQRT, TANH};
+pub use super::matmul::{BATCH_MATMUL, BatchMatmulAttrs, MATMUL, MatmulAttrs};
+pub use super::norm::{BATCH_NORM, BatchNormAttrs, DROPOUT};
+pub use super::pad::{PAD, PadAttrs};
+pub use super::pool::{
+    AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, AvgPool2dAttrs, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D, GlobalPool2dAttrs, MAX_POOL1D,
+    MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs,
+};
+pub use super::reshape::{EXPAND_DIMS, RESHAPE, SQUEEZE};
+pub use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
+pub use super::transpose::{TRANSPOSE, TransposeAttrs};

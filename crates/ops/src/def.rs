@@ -1,0 +1,131 @@
+//! The declaration of an operator.
+
+use super::blocks::Blocks;
+use super::eval::{EvalCx, EvalResult};
+use super::lower::Lower;
+use super::rel::{RelCx, RelResult};
+use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
+use relayc_ir::tensor::Tensor;
+
+/// How an operator may be fused with its neighbours: TVM's `OpPatternKind` (`include/tvm/relay/op_attr_types.h`).
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Fuse {
+    ElemWise,
+    Broadcast,
+    Injective,
+    CommReduce,
+    OutEWiseFusable,
+    Opaque,
+}
+
+/// Finds valid attribute values that are probably a mistake.
+pub(crate) type FindCaution = fn(&[AttrValue]) -> Option<Caution>;
+
+/// The declaration of an operator.
+pub struct OpDef {
+    /// The name, exactly as in Relay text.
+    pub name: &'static str,
+    /// The manual's text: what it computes, its shapes, its source.
+    pub doc: &'static str,
+    pub args: &'static [Arg],
+    /// The attribute type, if any. It is not `declared` if TVM registers none with the operator.
+    pub attrs: Option<&'static AttrSchema>,
+    /// Numbered conditions on operands and attributes: `C1: …`. A relation cites the number.
+    pub rules: &'static [&'static str],
+    /// The type relation.
+    pub rel: fn(&mut RelCx) -> RelResult,
+    /// The evaluator, which defines the meaning: short, slow, obvious. The types have been checked.
+    pub eval: fn(&EvalCx) -> EvalResult,
+    /// The fusion pattern; `None` if TVM registers none.
+    pub fuse: Option<Fuse>,
+    /// Evaluates or simplifies a call with some known operands; `None` if known operands make no difference.
+    pub fixed: Option<fn(&KnownFacts) -> Option<Fixed>>,
+    /// Whether only TVM's own passes write it. Such operators are checked and printed, and only evaluated if they are mere marks.
+    pub internal: bool,
+    /// Whether a call is a no-op if its result has the type of its operand.
+    pub no_op: bool,
+    /// Whether the result is the first operand under another shape, so that both may be one tensor in memory: TVM's `TReshapeOp`.
+    pub reshapes: bool,
+    /// Whether a call draws random numbers, which must happen in each run.
+    pub random: bool,
+    /// Counts the multiply-adds of a call; absent if that does not measure its cost.
+    pub macs: Option<fn(&Shapes) -> u128>,
+    /// How a call with layouts among its attributes works on blocks of channels.
+    pub blocks: Option<Blocks>,
+    /// Finds valid attribute values that are probably a mistake, for lints.
+    pub caution: Option<FindCaution>,
+    /// Whether passes write it as other operators, each with its own rounding.
+    pub decomposed: bool,
+    /// How a call is lowered to kernels; `None` if the plan falls back on `eval`.
+    pub lower: Option<Lower>,
+}
+
+/// A valid attribute value that is probably a mistake.
+pub struct Caution {
+    pub attr: &'static str,
+    /// What is unusual about the value.
+    pub message: String,
+    /// What the operator does with it.
+    pub note: &'static str,
+}
+
+/// The facts known about a call before it runs.
+pub struct KnownFacts<'a> {
+    pub attrs: &'a [AttrValue],
+    /// The operands' values; `None` for unknown values and tuples.
+    pub values: Vec<Option<Tensor>>,
+    /// The operands' shapes; `None` if a dimension is unknown.
+    pub shapes: Vec<Option<Vec<i64>>>,
+}
+
+/// The replacement of a call whose operands are sufficiently known.
+pub enum Fixed {
+    Value(Tensor),
+    /// A call of another operator, with the first `n_args` operands.
+    Call {
+        def: &'static OpDef,
+        n_args: usize,
+        attrs: Vec<AttrValue>,
+    },
+}
+
+/// The shapes of a call, all known.
+pub struct Shapes<'a> {
+    pub attrs: &'a [AttrValue],
+    /// The operands' shapes; empty for a tuple.
+    pub args: &'a [Vec<i64>],
+    pub out: &'a [i64],
+}
+
+impl Shapes<'_> {
+    /// The number of elements of a shape.
+    pub fn elements(shape: &[i64]) -> u128 {
+        shape.iter().map(|&dim| dim.max(0) as u128).product()
+    }
+}
+
+impl OpDef {
+    /// For `..OpDef::BASE`: no arguments, attributes or rules.
+    pub(crate) const BASE: OpDef = OpDef {
+        name: "",
+        doc: "",
+        args: &[],
+        attrs: None,
+        rules: &[],
+        rel: |_| Ok(()),
+        eval: |_| {
+            Err(super::eval::Trap::new(relayc_base::diag::codes::E0506, "it is for TVM's own passes and has no evaluation"))
+        },
+        fuse: Some(Fuse::Opaque),
+        fixed: None,
+        internal: false,
+        no_op: false,
+        reshapes: false,
+        random: false,
+        macs: None,
+        blocks: None,
+        caution: None,
+        decomposed: false,
+        lower: None,
+    };
+}

@@ -1,0 +1,173 @@
+//! The interface of evaluators.
+//!
+//! Types have been checked: an evaluator checks only what depends on the data (an index, a divisor).
+
+use relayc_base::diag::{Code, codes};
+use relayc_base::text::thousands;
+use relayc_ir::attrs::AttrValue;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{DType, MAX_RANK, Ty, Types, can_be_held, checked_bytes};
+
+/// A failure at run time.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trap {
+    pub code: Code,
+    pub message: String,
+    pub help: Option<&'static str>,
+}
+
+/// The largest size of any tensor, in bytes.
+pub const MAX_TENSOR_BYTES: u64 = 16 << 30;
+
+/// The failure of a relation on actual shapes.
+impl From<super::rel::Fault> for Trap {
+    fn from(fault: super::rel::Fault) -> Trap {
+        Trap::new(fault.trap.unwrap_or(fault.code), fault.message)
+    }
+}
+
+impl Trap {
+    pub fn new(code: Code, message: impl Into<String>) -> Trap {
+        Trap { code, message: message.into(), help: None }
+    }
+
+    /// E0803, for a result over the limit.
+    pub fn over_limit(shape: &impl std::fmt::Debug, bytes: u64, limit: u64) -> Trap {
+        let (bytes, most) = (thousands(bytes), thousands(limit));
+        let message = format!("a result of shape {shape:?} is too large: it has {bytes} bytes, the limit is {most}");
+        let help = (limit < MAX_TENSOR_BYTES).then_some("--max-memory sets another limit");
+        Trap { help, ..Trap::new(codes::E0803, message) }
+    }
+
+    /// The failure for a dtype that only types may have.
+    pub(crate) fn no_tensor(dtype: DType) -> Trap {
+        Trap::new(codes::E0506, format!("no tensor can hold `{dtype}`"))
+    }
+}
+
+/// An operand's value.
+#[derive(Clone, Debug)]
+pub enum ArgValue {
+    Tensor(Tensor),
+    Tuple(Vec<Tensor>),
+}
+
+impl ArgValue {
+    /// The type of the value.
+    pub fn ty(&self, types: &mut Types) -> Ty {
+        let of = |types: &mut Types, tensor: &Tensor| {
+            let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
+            types.tensor_of(&shape, tensor.dtype())
+        };
+        match self {
+            ArgValue::Tensor(tensor) => of(types, tensor),
+            ArgValue::Tuple(tensors) => {
+                let fields: Vec<Ty> = tensors.iter().map(|tensor| of(types, tensor)).collect();
+                types.tuple(&fields)
+            }
+        }
+    }
+}
+
+/// The result of an operator.
+#[derive(Clone, Debug)]
+pub enum Outputs {
+    One(Tensor),
+    Tuple(Vec<Tensor>),
+}
+
+impl From<Tensor> for Outputs {
+    fn from(tensor: Tensor) -> Outputs {
+        Outputs::One(tensor)
+    }
+}
+
+pub(crate) type EvalResult = Result<Outputs, Trap>;
+
+/// The concrete type of one tensor of the result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutTy {
+    pub shape: Vec<usize>,
+    pub dtype: DType,
+}
+
+/// An evaluator's view of a call.
+pub struct EvalCx<'a> {
+    pub args: &'a [ArgValue],
+    pub attrs: &'a [AttrValue],
+    /// The types of the result's tensors, one for each field of a tuple. Shapes are those for the actual operands: if the program
+    /// contains `?`, the relation has been run on the actual shapes. Empty if the shapes depend on data.
+    pub out: &'a [OutTy],
+    /// The largest size of a tensor, for results whose shape depends on data.
+    pub max_bytes: u64,
+}
+
+impl EvalCx<'_> {
+    /// A tensor operand.
+    pub(crate) fn tensor(&self, arg: usize) -> &Tensor {
+        match &self.args[arg] {
+            ArgValue::Tensor(tensor) => tensor,
+            ArgValue::Tuple(_) => unreachable!("the relation required a tensor"),
+        }
+    }
+
+    /// A tuple operand.
+    pub(crate) fn tuple(&self, arg: usize) -> &[Tensor] {
+        match &self.args[arg] {
+            ArgValue::Tuple(tensors) => tensors,
+            ArgValue::Tensor(_) => unreachable!("the relation required a tuple"),
+        }
+    }
+
+    /// Requires a tensor to be within the limit.
+    pub fn check_size(&self, shape: &[usize], dtype: DType) -> Result<(), Trap> {
+        let dims: Option<Vec<i64>> = shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
+        match dims.filter(|dims| can_be_held(dims)).and_then(|dims| checked_bytes(&dims, dtype)) {
+            Some(bytes) if bytes <= self.max_bytes => Ok(()),
+            Some(bytes) => Err(Trap::over_limit(&shape, bytes, self.max_bytes)),
+            None => Err(Trap::new(codes::E0803, format!("a result of shape {shape:?} is too large"))),
+        }
+    }
+
+    /// A tensor operand, converted as `cast` does.
+    pub(crate) fn tensor_as(&self, arg: usize, dtype: DType) -> Result<Tensor, Trap> {
+        self.tensor(arg).cast(dtype).ok_or_else(|| Trap::no_tensor(dtype))
+    }
+
+    /// The shape of a result that depends on data: requires valid dimensions, within the limit.
+    pub(crate) fn actual_shape(&self, dims: &[i128], dtype: DType) -> Result<Vec<usize>, Trap> {
+        let shape: Option<Vec<usize>> = dims.iter().map(|&dim| usize::try_from(dim).ok()).collect();
+        let shape = shape.filter(|shape| shape.len() <= MAX_RANK);
+        let shape = shape.ok_or_else(|| Trap::new(codes::E0310, format!("no tensor can have the shape {dims:?}")))?;
+        self.check_size(&shape, dtype)?;
+        Ok(shape)
+    }
+
+    /// The type of the result; fails if the attributes leave it open.
+    pub(crate) fn known_out(&self) -> Result<&OutTy, Trap> {
+        self.out.first().ok_or_else(|| Trap::new(codes::E0506, "the attributes leave a dimension of the result open"))
+    }
+
+    pub(crate) fn out_shape(&self) -> &[usize] {
+        &self.out[0].shape
+    }
+
+    pub(crate) fn out_dtype(&self) -> DType {
+        self.out[0].dtype
+    }
+
+    /// Applies a function to each element of operand 0: `float` for float dtypes, `int` for the others.
+    pub(crate) fn map(&self, float: impl Fn(f64) -> f64, int: impl Fn(i128) -> i128) -> EvalResult {
+        Ok(self.tensor(0).map(float, int).into())
+    }
+
+    /// Applies a function to each pair of elements of operands 0 and 1, broadcast.
+    pub(crate) fn zip(&self, float: impl Fn(f64, f64) -> f64, int: impl Fn(i128, i128) -> i128) -> EvalResult {
+        Ok(self.tensor(0).zip(self.tensor(1), float, int).expect("the relation required broadcasting operands").into())
+    }
+
+    /// Compares operands 0 and 1, broadcast.
+    pub(crate) fn compare(&self, float: impl Fn(f64, f64) -> bool, int: impl Fn(i128, i128) -> bool) -> EvalResult {
+        Ok(self.tensor(0).compare(self.tensor(1), float, int).expect("the relation required broadcasting operands").into())
+    }
+}

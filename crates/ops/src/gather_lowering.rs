@@ -1,0 +1,118 @@
+//! Gather lowering by tables: each axis of the result takes its positions from an axis of the operand. Pads, mirrors, gaps and
+//! repetitions use it.
+
+use super::lower::{AxisMap, Call, Read, Source, Table, Template, lane, tabled};
+use relayc_ir::kernel::{BinaryOp, Body, Cmp, ScalarType, UnaryOp, Val};
+use relayc_ir::types::DType;
+
+/// The origin of an axis's positions.
+pub(crate) enum AxisOrigin {
+    /// Each position comes from the same position of the operand.
+    Same,
+    /// Each position comes from the given position of the operand; `None` is filled.
+    Table(Vec<Option<usize>>),
+}
+
+impl AxisOrigin {
+    /// The table of an axis of `n` positions; `None` if it is too long.
+    pub(crate) fn table(n: u64, source: impl Fn(u64) -> Option<usize>) -> Option<AxisOrigin> {
+        tabled(n)?;
+        Some(AxisOrigin::Table((0..n).map(source).collect()))
+    }
+}
+
+/// The value of positions without an origin in the operand.
+#[derive(Clone, Copy)]
+pub(crate) enum Fill {
+    /// The first element of an operand.
+    Arg(usize),
+    Number(f64),
+}
+
+/// Gathers from operand 0 by one table for each axis.
+pub(crate) fn gather(call: &Call, axes: &[AxisOrigin], fill: Fill) -> Option<Template> {
+    let (data, out) = (call.arg(0), call.out());
+    let lane_of_data = lane(data.dtype)?;
+    // Of nothing a table has nothing to show.
+    (!data.shape.contains(&0)).then_some(())?;
+    let mut template = Template { dims: out.shape.clone(), ..Template::default() };
+    let mut body = Body::new();
+    let mut index: Vec<AxisMap> = (0..axes.len()).map(AxisMap::of).collect();
+    let (mut places, mut inside) = (vec![], None);
+    for (axis, along) in axes.iter().enumerate() {
+        let AxisOrigin::Table(sources) = along else { continue };
+        let table = Table::ints(sources.iter().map(|source| source.unwrap_or(0) as i32));
+        places.push((axis, read(&mut template, &mut body, Read::table(table, AxisMap::of(axis)))));
+        index[axis] = AxisMap::zero();
+        if sources.contains(&None) {
+            let shown = Table::bools(sources.iter().map(Option::is_some));
+            let shown = read(&mut template, &mut body, Read::table(shown, AxisMap::of(axis)));
+            inside = Some(inside.map_or(shown, |inside| body.bin(BinaryOp::And, inside, shown)));
+        }
+    }
+    let mut val = read(&mut template, &mut body, Read { picked: places, ..Read::of(Source::Arg(0), index) });
+    if let Some(inside) = inside {
+        let other = match fill {
+            Fill::Number(value) => constant(&mut body, lane_of_data, value)?,
+            Fill::Arg(arg) => {
+                let operand = call.arg(arg);
+                (!operand.shape.contains(&0)).then_some(())?;
+                let first = Read::of(Source::Arg(arg), vec![AxisMap::zero(); operand.shape.len()]);
+                let first = read(&mut template, &mut body, first);
+                converted(&mut body, first, lane(operand.dtype)?, lane_of_data)?
+            }
+        };
+        val = body.select(inside, val, other);
+    }
+    template.finish(body, val)
+}
+
+/// Adds a read to a template, and returns its value.
+pub(crate) fn read(template: &mut Template, body: &mut Body, read: Read) -> Val {
+    template.reads.push(read);
+    body.read(template.reads.len() - 1)
+}
+
+/// A constant of a lane type, rounded to the nearest element; integers saturate.
+pub(crate) fn constant(body: &mut Body, lane: ScalarType, value: f64) -> Option<Val> {
+    if lane == ScalarType::F32 {
+        return Some(body.f32(value as f32));
+    }
+    let number = body.i32(value as i32);
+    if lane == ScalarType::Bool {
+        let (one, zero) = (body.i32(i32::from(value != 0.0)), body.i32(0));
+        return Some(body.cmp(Cmp::Ne, one, zero));
+    }
+    (lane == ScalarType::I32).then_some(number)
+}
+
+fn converted(body: &mut Body, val: Val, from: ScalarType, to: ScalarType) -> Option<Val> {
+    match (from, to) {
+        _ if from == to => Some(val),
+        (ScalarType::I32, ScalarType::F32) => Some(body.un(UnaryOp::ToFloat, val)),
+        (ScalarType::F32, ScalarType::I32) => Some(body.un(UnaryOp::SaturateToInt, val)),
+        _ => None,
+    }
+}
+
+/// Copies operand 0, with loops over `dims`.
+pub(crate) fn copy(call: &Call, dims: Vec<u64>, data: Vec<AxisMap>, out: Vec<AxisMap>) -> Option<Template> {
+    lane(call.arg(0).dtype)?;
+    Some(Template::copy(dims, Read::of(Source::Arg(0), data), out))
+}
+
+/// An index over several dimensions, the last fastest: (dimension, its extent).
+pub(crate) fn counted(dims: &[(usize, u64)]) -> AxisMap {
+    let mut step = 1;
+    let mut terms = vec![];
+    for &(dim, extent) in dims.iter().rev() {
+        terms.push((dim, step));
+        step *= extent as i64;
+    }
+    AxisMap { offset: 0, terms }
+}
+
+/// Requires an operand of f32, the only type that float functions support.
+pub(crate) fn is_float(call: &Call, arg: usize) -> Option<()> {
+    (call.arg(arg).dtype == DType::F32).then_some(())
+}

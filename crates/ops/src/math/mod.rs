@@ -1,0 +1,484 @@
+//! Element-wise functions of one operand, which keep its shape.
+
+mod onnx;
+
+pub(crate) use onnx::ONNX;
+
+use super::attrs::attrs;
+use super::eval::{EvalCx, EvalResult};
+use super::lower::{Lower, Scalar, no_kernel};
+use super::rel::{self, RelCx, RelResult};
+use super::{Fuse, OpDef};
+use relayc_ir::attrs::Arg;
+use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val};
+use relayc_ir::tensor::{Tensor, float_max, float_min};
+use relayc_ir::types::DType;
+use std::f64::consts::LN_2;
+
+attrs! {
+    "relay.attrs.ClipAttrs" =>
+    pub struct ClipAttrs {
+        /// The least value of the result.
+        pub a_min: f64;
+        /// The greatest value of the result.
+        pub a_max: f64;
+    }
+}
+
+const OPERANDS: &[Arg] = &[Arg::tensor("data")];
+
+/// A function of one operand of any dtype.
+pub(super) const fn unary(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: OPERANDS,
+        rel: rel::identity,
+        eval,
+        fuse: Some(Fuse::ElemWise),
+        lower: Some(Lower::Scalar(lower)),
+        ..OpDef::BASE
+    }
+}
+
+/// A function of one operand that only floats have.
+const fn float(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    OpDef { rules: &["C1: dtype(data) is a float"], rel: rel::float_identity, ..unary(name, doc, eval, lower) }
+}
+
+/// A property of each element, as bool.
+const fn test(
+    name: &'static str,
+    doc: &'static str,
+    eval: fn(&EvalCx) -> EvalResult,
+    lower: fn(&mut Scalar) -> Option<Val>,
+) -> OpDef {
+    OpDef { rel: test_rel, ..unary(name, doc, eval, lower) }
+}
+
+fn test_rel(cx: &mut RelCx) -> RelResult {
+    let data = cx.tensor(0)?;
+    cx.set_out(data.dims(), DType::BOOL)
+}
+
+fn isnan_scalar(s: &mut Scalar) -> Option<Val> {
+    if s.is_float().is_none() {
+        return Some(always(s, false));
+    }
+    Some(s.body.cmp(Cmp::Ne, s.args[0], s.args[0]))
+}
+
+fn isinf_scalar(s: &mut Scalar) -> Option<Val> {
+    magnitude(s, Cmp::Eq)
+}
+
+fn isfinite_scalar(s: &mut Scalar) -> Option<Val> {
+    magnitude(s, Cmp::Lt)
+}
+
+/// One Bool for every element.
+fn always(s: &mut Scalar, holds: bool) -> Val {
+    s.body.push(Instr::Const(if holds { u32::MAX.into() } else { 0 }, ScalarType::Bool))
+}
+
+/// How the magnitude compares with infinity; that of an integer is less.
+fn magnitude(s: &mut Scalar, op: Cmp) -> Option<Val> {
+    if s.is_float().is_none() {
+        return Some(always(s, op == Cmp::Lt));
+    }
+    let magnitude = s.float(UnaryOp::Abs)?;
+    let infinity = s.like(0, f64::INFINITY)?;
+    Some(s.body.cmp(op, magnitude, infinity))
+}
+
+/// The evaluation of a function that only floats have.
+fn floats(cx: &EvalCx, f: fn(f64) -> f64) -> EvalResult {
+    cx.map(f, |x| x)
+}
+
+/// `√x`.
+pub const SQRT: OpDef = float(
+    "sqrt",
+    "The square root; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(f64::sqrt, |x| x),
+    |s| s.float(UnaryOp::Sqrt),
+);
+
+/// `1 / √x`.
+pub(crate) const RSQRT: OpDef = float(
+    "rsqrt",
+    "One divided by the square root (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, |x| 1.0 / x.sqrt()),
+    |s| s.float(UnaryOp::Rsqrt),
+);
+
+/// `e^x`.
+pub(crate) const EXP: OpDef = float(
+    "exp",
+    "`e` to the power of `x` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::exp),
+    |s| s.float(UnaryOp::Exp),
+);
+
+/// `e^x`, which TVM computes approximately.
+pub(crate) const FAST_EXP: OpDef = float(
+    "fast_exp",
+    "`e` to the power of `x`. TVM approximates; here it is `exp` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::exp),
+    |s| s.float(UnaryOp::Exp),
+);
+
+/// `ln x`.
+pub(crate) const LOG: OpDef = float(
+    "log",
+    "The natural logarithm; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::ln),
+    |s| s.float(UnaryOp::Log),
+);
+
+/// `log₂ x`.
+pub(crate) const LOG2: OpDef = float(
+    "log2",
+    "The logarithm to base 2; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::log2),
+    |s| s.float(UnaryOp::Log2),
+);
+
+/// `log₁₀ x`.
+pub(crate) const LOG10: OpDef = float(
+    "log10",
+    "The logarithm to base 10; NaN below zero (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::log10),
+    |s| s.float(UnaryOp::Log10),
+);
+
+/// `1 / (1 + e^-x)`.
+pub const SIGMOID: OpDef = float(
+    "sigmoid",
+    "`1 / (1 + e^-x)` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, |x| 1.0 / (1.0 + (-x).exp())),
+    |s| s.float(UnaryOp::Sigmoid),
+);
+
+/// The hyperbolic tangent.
+pub const TANH: OpDef = float(
+    "tanh",
+    "The hyperbolic tangent (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::tanh),
+    |s| s.float(UnaryOp::Tanh),
+);
+
+/// The hyperbolic tangent, which TVM computes approximately.
+pub(crate) const FAST_TANH: OpDef = float(
+    "fast_tanh",
+    "The hyperbolic tangent. TVM approximates; here it is `tanh` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::tanh),
+    |s| s.float(UnaryOp::Tanh),
+);
+
+/// The sine.
+pub(crate) const SIN: OpDef =
+    float("sin", "The sine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sin), |s| s.float(UnaryOp::Sin));
+
+/// The cosine.
+pub(crate) const COS: OpDef = float(
+    "cos",
+    "The cosine, of radians (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::cos),
+    |s| s.float(UnaryOp::Cos),
+);
+
+/// The tangent.
+pub(crate) const TAN: OpDef =
+    float("tan", "The tangent, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tan), no_kernel);
+
+/// The inverse sine.
+pub(crate) const ASIN: OpDef = float(
+    "asin",
+    "The inverse of the sine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::asin),
+    no_kernel,
+);
+
+/// The inverse cosine.
+pub(crate) const ACOS: OpDef = float(
+    "acos",
+    "The inverse of the cosine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::acos),
+    no_kernel,
+);
+
+/// The inverse tangent.
+pub(crate) const ATAN: OpDef =
+    float("atan", "The inverse of the tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::atan), no_kernel);
+
+/// The hyperbolic sine.
+pub(crate) const SINH: OpDef =
+    float("sinh", "The hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sinh), no_kernel);
+
+/// The hyperbolic cosine.
+pub(crate) const COSH: OpDef =
+    float("cosh", "The hyperbolic cosine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cosh), no_kernel);
+
+/// The inverse hyperbolic sine.
+pub(crate) const ASINH: OpDef =
+    float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, asinh), no_kernel);
+
+/// From here on `asinh x` and `acosh x` are `ln 2x` to the last bit.
+const LARGE: f64 = (1u64 << 28) as f64;
+
+/// Where the library's formula doubles `x`, the greatest floats would become infinite.
+fn asinh(x: f64) -> f64 {
+    if x.abs() < LARGE { x.asinh() } else { (x.abs().ln() + LN_2).copysign(x) }
+}
+
+/// The inverse hyperbolic cosine.
+pub(crate) const ACOSH: OpDef = float(
+    "acosh",
+    "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, acosh),
+    no_kernel,
+);
+
+/// As [`asinh`] for large numbers.
+fn acosh(x: f64) -> f64 {
+    if x < LARGE { x.acosh() } else { x.ln() + LN_2 }
+}
+
+/// The inverse hyperbolic tangent.
+pub(crate) const ATANH: OpDef = float(
+    "atanh",
+    "The inverse of the hyperbolic tangent; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::atanh),
+    no_kernel,
+);
+
+/// The error function.
+pub(crate) const ERF: OpDef = float(
+    "erf",
+    "The error function, `2/√π ∫₀ˣ e^-t² dt` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, erf),
+    |s| s.float(UnaryOp::Erf),
+);
+
+/// The error function, which TVM computes approximately.
+pub(crate) const FAST_ERF: OpDef = float(
+    "fast_erf",
+    "The error function. TVM approximates; here it is `erf` (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, erf),
+    |s| s.float(UnaryOp::Erf),
+);
+
+/// `erf x = 2/√π · e^-x² · Σ 2ⁿ x²ⁿ⁺¹ / (1·3·…·(2n+1))`: all terms have one sign, so none cancels another. From 6 on the result
+/// rounds to 1.
+pub(crate) fn erf(x: f64) -> f64 {
+    if x.is_nan() || x.abs() >= 6.0 {
+        return if x.is_nan() { x } else { x.signum() };
+    }
+    let (mut term, mut sum, mut odd) = (x, x, 1.0);
+    while term.abs() > sum.abs() * 1e-17 {
+        odd += 2.0;
+        term *= 2.0 * x * x / odd;
+        sum += term;
+    }
+    std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp() * sum
+}
+
+/// `|x|`.
+pub(crate) const ABS: OpDef = unary(
+    "abs",
+    "The absolute value; that of the least integer is itself (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(f64::abs, i128::abs),
+    |s| s.number(UnaryOp::Abs),
+);
+
+/// `-x`.
+pub const NEGATIVE: OpDef = unary(
+    "negative",
+    "`-x`; integers wrap (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(|x| -x, |x| -x),
+    |s| s.number(UnaryOp::Neg),
+);
+
+/// The sign.
+pub(crate) const SIGN: OpDef = unary(
+    "sign",
+    "-1, 0 or 1 by the sign of `x`; 0 for NaN (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(|x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)), i128::signum),
+    sign_scalar,
+);
+
+fn sign_scalar(s: &mut Scalar) -> Option<Val> {
+    let lane = s.lane(0)?;
+    if lane.is_float() || lane == ScalarType::Bool {
+        return if lane == ScalarType::Bool { Some(s.args[0]) } else { s.float(UnaryOp::Sign) };
+    }
+    let (zero, one) = (s.like(0, 0.0)?, s.like(0, 1.0)?);
+    let minus = s.body.bin(BinaryOp::Sub, zero, one);
+    let (above, below) = (s.body.cmp(Cmp::Gt, s.args[0], zero), s.body.cmp(Cmp::Lt, s.args[0], zero));
+    let down = s.body.select(below, minus, zero);
+    Some(s.body.select(above, one, down))
+}
+
+/// Rounds down.
+pub(crate) const FLOOR: OpDef = unary(
+    "floor",
+    "Rounds downwards; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::floor),
+    |s| s.rounded(UnaryOp::Floor),
+);
+
+/// Rounds up.
+pub(crate) const CEIL: OpDef = unary(
+    "ceil",
+    "Rounds upwards; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::ceil),
+    |s| s.rounded(UnaryOp::Ceil),
+);
+
+/// Rounds towards zero.
+pub(crate) const TRUNC: OpDef = unary(
+    "trunc",
+    "Rounds towards zero; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::trunc),
+    |s| s.rounded(UnaryOp::Trunc),
+);
+
+/// Rounds to the nearest integer.
+pub(crate) const ROUND: OpDef = unary(
+    "round",
+    "Rounds to the nearest integer, halves away from zero; integers stay (`src/relay/op/tensor/unary.cc`).",
+    |cx| floats(cx, f64::round),
+    |s| s.rounded(UnaryOp::Round),
+);
+
+/// Copies the operand.
+pub(crate) const COPY: OpDef = unary(
+    "copy",
+    "The operand, unchanged (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).clone().into()),
+    |s| Some(s.args[0]),
+);
+
+/// Tests for NaN.
+pub(crate) const ISNAN: OpDef = test(
+    "isnan",
+    "Whether each element is NaN, as bool; no integer is (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).test(f64::is_nan, |_| false).into()),
+    isnan_scalar,
+);
+
+/// Tests for finite values.
+pub(crate) const ISFINITE: OpDef = test(
+    "isfinite",
+    "Whether each element is finite, as bool; every integer is (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).test(f64::is_finite, |_| true).into()),
+    isfinite_scalar,
+);
+
+/// Tests for infinities.
+pub(crate) const ISINF: OpDef = test(
+    "isinf",
+    "Whether each element is infinite, as bool; no integer is (`src/relay/op/tensor/unary.cc`).",
+    |cx| Ok(cx.tensor(0).test(f64::is_infinite, |_| false).into()),
+    isinf_scalar,
+);
+
+/// Clamps to a range.
+pub const CLIP: OpDef = OpDef {
+    attrs: Some(ClipAttrs::SCHEMA),
+    ..unary(
+        "clip",
+        "`max(min(x, a_max), a_min)`, with the bounds converted to the operand's dtype as `cast` does; NaN stays NaN \
+         (`src/relay/op/tensor/unary.cc`).",
+        clip_eval,
+        clip_scalar,
+    )
+};
+
+fn clip_scalar(s: &mut Scalar) -> Option<Val> {
+    (s.lane(0)? != ScalarType::Bool).then_some(())?;
+    let attrs = ClipAttrs::read(s.call.attrs);
+    let (min, max) = (s.like(0, attrs.a_min)?, s.like(0, attrs.a_max)?);
+    let capped = s.body.bin(BinaryOp::Min, s.args[0], max);
+    Some(s.body.bin(BinaryOp::Max, capped, min))
+}
+
+fn clip_eval(cx: &EvalCx) -> EvalResult {
+    let (data, attrs) = (cx.tensor(0), ClipAttrs::read(cx.attrs));
+    let bound = |value: f64| Tensor::full(data.dtype(), &[], value).expect("the operand's dtype");
+    let below = data.zip(&bound(attrs.a_max), float_min, Ord::min).expect("a scalar broadcasts");
+    Ok(below.zip(&bound(attrs.a_min), float_max, Ord::max).expect("a scalar broadcasts").into())
+}
+
+pub(crate) const FAMILY: &[OpDef] = &[
+    SQRT, RSQRT, EXP, FAST_EXP, LOG, LOG2, LOG10, SIGMOID, TANH, FAST_TANH, SIN, COS, TAN, ASIN, ACOS, ATAN, SINH, COSH, ASINH,
+    ACOSH, ATANH, ERF, FAST_ERF, ABS, NEGATIVE, SIGN, FLOOR, CEIL, TRUNC, ROUND, COPY, ISNAN, ISFINITE, ISINF, CLIP,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{ANY, Attrs, eval, rel, t};
+    use super::*;
+    use relayc_ir::attrs::AttrValue;
+
+    fn floats(name: &str, x: &[f32], attrs: Attrs) -> Vec<f32> {
+        eval(name, &[Tensor::from_vec(&[x.len()], x.into())], attrs).expect("no trap").to_vec().expect("f32")
+    }
+
+    fn ints(name: &str, x: &[i8], attrs: Attrs) -> Vec<i8> {
+        eval(name, &[Tensor::from_vec(&[x.len()], x.into())], attrs).expect("no trap").to_vec().expect("i8")
+    }
+
+    #[test]
+    fn float_functions_need_floats() {
+        assert_eq!(rel("exp", &[t(&[ANY, 2], DType::F16)], &[]), "Tensor[(?, 2), float16]");
+        assert_eq!(rel("exp", &[t(&[2], DType::I32)], &[]), "E0305 C1");
+        assert_eq!(rel("isnan", &[t(&[2], DType::I32)], &[]), "Tensor[(2), bool]");
+    }
+
+    #[test]
+    fn values_at_the_corners() {
+        assert_eq!(floats("sqrt", &[4.0, 0.0], &[]), [2.0, 0.0]);
+        assert!(floats("log", &[-1.0, f32::NAN], &[]).iter().all(|x| x.is_nan()));
+        assert_eq!(floats("log", &[0.0, 1.0], &[]), [f32::NEG_INFINITY, 0.0]);
+        assert_eq!(floats("sigmoid", &[f32::NEG_INFINITY, 0.0, f32::INFINITY], &[]), [0.0, 0.5, 1.0]);
+        assert_eq!(floats("tanh", &[f32::NEG_INFINITY, 0.0, f32::INFINITY], &[]), [-1.0, 0.0, 1.0]);
+        assert_eq!(floats("round", &[0.5, -0.5, 1.5, 2.5], &[]), [1.0, -1.0, 2.0, 3.0]);
+        assert_eq!(floats("sign", &[-2.0, -0.0, 3.0, f32::NAN], &[]), [-1.0, 0.0, 1.0, 0.0]);
+        assert_eq!(ints("abs", &[-128, -1, 5], &[]), [-128, 1, 5]);
+        assert_eq!(ints("negative", &[-128, -1, 5], &[]), [-128, 1, -5]);
+        assert_eq!(ints("round", &[-128, 3], &[]), [-128, 3]);
+    }
+
+    #[test]
+    fn the_error_function_is_accurate() {
+        for (x, expected) in [(0.0, 0.0), (0.5, 0.5204998778130465), (1.0, 0.8427007929497149), (3.0, 0.9999779095030014)] {
+            assert!((erf(x) - expected).abs() < 1e-15, "erf({x}) = {}", erf(x));
+            assert_eq!(erf(-x), -erf(x));
+        }
+        assert_eq!((erf(f64::INFINITY), erf(-7.0)), (1.0, -1.0));
+        assert!(erf(f64::NAN).is_nan());
+    }
+
+    #[test]
+    fn clip_converts_its_bounds() {
+        let bounds = |min, max| vec![("a_min", AttrValue::float(min)), ("a_max", AttrValue::float(max))];
+        assert_eq!(ints("clip", &[-20, 5, 20], &bounds(-10.9, 10.9)), [-10, 5, 10]);
+        assert_eq!(ints("clip", &[-128, 127], &bounds(-1000.0, 1000.0)), [-128, 127]);
+        assert_eq!(ints("clip", &[1, 2, 3], &bounds(9.0, 0.0)), [9, 9, 9]);
+        let clipped = floats("clip", &[f32::NAN, -3.0, 0.5], &bounds(-1.0, 1.0));
+        assert!(clipped[0].is_nan());
+        assert_eq!(clipped[1..], [-1.0, 0.5]);
+    }
+}

@@ -1,0 +1,170 @@
+//! Exports pools to ONNX, which supports channels first.
+
+use super::{
+    ADAPTIVE_AVG_POOL1D, ADAPTIVE_AVG_POOL2D, ADAPTIVE_AVG_POOL3D, ADAPTIVE_MAX_POOL1D, ADAPTIVE_MAX_POOL2D, ADAPTIVE_MAX_POOL3D,
+    AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, AdaptivePool2dAttrs, AvgPool2dAttrs, DHW, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D,
+    GlobalPool2dAttrs, HW, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs, W,
+};
+use crate::layout::Layout;
+use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
+use crate::window::{self, Window};
+
+pub(crate) const ONNX: &[(&str, Onnx)] = &[
+    (MAX_POOL1D.name, Onnx::Nodes(|cx| max_pool_onnx(cx, W))),
+    (MAX_POOL2D.name, Onnx::Nodes(|cx| max_pool_onnx(cx, HW))),
+    (MAX_POOL3D.name, Onnx::Nodes(|cx| max_pool_onnx(cx, DHW))),
+    (AVG_POOL1D.name, Onnx::Nodes(|cx| avg_pool_onnx(cx, W))),
+    (AVG_POOL2D.name, Onnx::Nodes(|cx| avg_pool_onnx(cx, HW))),
+    (AVG_POOL3D.name, Onnx::Nodes(|cx| avg_pool_onnx(cx, DHW))),
+    (GLOBAL_AVG_POOL2D.name, Onnx::Nodes(|cx| global_pool_onnx(cx, "GlobalAveragePool"))),
+    (GLOBAL_MAX_POOL2D.name, Onnx::Nodes(|cx| global_pool_onnx(cx, "GlobalMaxPool"))),
+    (ADAPTIVE_AVG_POOL1D.name, Onnx::Nodes(|cx| adaptive_onnx(cx, W, AVERAGE))),
+    (ADAPTIVE_AVG_POOL2D.name, Onnx::Nodes(|cx| adaptive_onnx(cx, HW, AVERAGE))),
+    (ADAPTIVE_AVG_POOL3D.name, Onnx::Nodes(|cx| adaptive_onnx(cx, DHW, AVERAGE))),
+    (ADAPTIVE_MAX_POOL1D.name, Onnx::Nodes(|cx| adaptive_onnx(cx, W, MAX))),
+    (ADAPTIVE_MAX_POOL2D.name, Onnx::Nodes(|cx| adaptive_onnx(cx, HW, MAX))),
+    (ADAPTIVE_MAX_POOL3D.name, Onnx::Nodes(|cx| adaptive_onnx(cx, DHW, MAX))),
+];
+
+/// A node with windows, and the one over everything.
+type Kinds = (&'static str, &'static str);
+const AVERAGE: Kinds = ("AveragePool", "GlobalAveragePool");
+const MAX: Kinds = ("MaxPool", "GlobalMaxPool");
+
+/// How the axes of a layout are to be permuted to be channels first, and back.
+struct Turn {
+    there: Vec<usize>,
+    back: Vec<usize>,
+}
+
+impl Turn {
+    fn of(layout: &str, spatial: &str) -> Result<Turn, String> {
+        let order = Layout::parse(layout).ok().and_then(|read| read.order(&format!("NC{spatial}")));
+        let there = order.ok_or_else(|| format!("the layout {layout}"))?;
+        let back = (0..there.len()).map(|at| there.iter().position(|&axis| axis == at).unwrap_or(at)).collect();
+        Ok(Turn { there, back })
+    }
+}
+
+/// The ONNX form of windows over an operand.
+struct Windows {
+    size: Vec<i64>,
+    strides: Vec<i64>,
+    dilation: Vec<i64>,
+    /// Before and after each axis.
+    sides: Vec<(i64, i64)>,
+    /// The number of positions by which the last windows extend beyond that.
+    beyond: Vec<i64>,
+}
+
+impl Windows {
+    /// Where the last window may reach over the end, that is padding too: runtimes differ in how they count such windows.
+    fn of(cx: &OnnxCx, attrs: &MaxPool2dAttrs, turn: &Turn) -> Result<Windows, String> {
+        let windows = window::windows(&attrs.pool_size, &attrs.strides, &attrs.dilation, &attrs.padding);
+        let mut beyond = vec![0; windows.len()];
+        for (at, window) in windows.iter().enumerate().filter(|_| attrs.ceil_mode) {
+            let input = cx.dim(cx.tensor(0), turn.there[2 + at])?;
+            beyond[at] = reach(window, input).ok_or("a window of that size")?;
+        }
+        let sides = windows.iter().map(|window| (window.before, window.after)).collect::<Vec<_>>();
+        let wide = |at: usize| sides[at].0.max(sides[at].1 + beyond[at]) >= attrs.pool_size[at];
+        if (0..windows.len()).any(wide) {
+            return Err("padding as wide as the window".into());
+        }
+        Ok(Windows {
+            size: attrs.pool_size.clone(),
+            strides: attrs.strides.clone(),
+            dilation: attrs.dilation.clone(),
+            sides,
+            beyond,
+        })
+    }
+
+    /// The padding including positions beyond it, in ONNX's order.
+    fn pads(&self) -> Vec<i64> {
+        let after = self.sides.iter().zip(&self.beyond).map(|(side, beyond)| side.1 + beyond);
+        self.sides.iter().map(|side| side.0).chain(after).collect()
+    }
+
+    fn reaches_beyond(&self) -> bool {
+        self.beyond.iter().any(|&beyond| beyond > 0)
+    }
+}
+
+/// How far the last window reaches beyond data and padding, where it may.
+fn reach(window: &Window, input: i64) -> Option<i64> {
+    let positions = i64::try_from(window.n_positions(usize::try_from(input).ok()?, true)).ok()?;
+    let extent = (window.kernel - 1).checked_mul(window.dilation)?.checked_add(1)?;
+    let last = positions.checked_sub(1)?.checked_mul(window.stride)?.checked_add(extent)?;
+    Some((last - input - window.before - window.after).max(0))
+}
+
+fn max_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
+    let attrs = MaxPool2dAttrs::read(cx.attrs);
+    let (turn, dtype) = (Turn::of(&attrs.layout, spatial)?, cx.out_dtype());
+    if !(dtype.is_int() && dtype.bits == 8) {
+        DTypeClass::Ieee.require(dtype)?;
+    }
+    let windows = Windows::of(cx, &attrs, &turn)?;
+    let data = cx.transposed(cx.tensor(0), &turn.there);
+    let node = cx.node("MaxPool", &[data]).ints("kernel_shape", &windows.size).ints("strides", &windows.strides);
+    let out = node.ints("pads", &windows.pads()).ints("dilations", &windows.dilation).one();
+    Ok(cx.transposed(out, &turn.back).into())
+}
+
+fn avg_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
+    let (attrs, include_pad) = (MaxPool2dAttrs::read(cx.attrs), AvgPool2dAttrs::read(cx.attrs).count_include_pad);
+    let turn = Turn::of(&attrs.layout, spatial)?;
+    DTypeClass::Ieee.require(cx.out_dtype())?;
+    if attrs.dilation.iter().any(|&dilation| dilation != 1) {
+        return Err("the mean of windows with gaps".into());
+    }
+    let windows = Windows::of(cx, &attrs, &turn)?;
+    let mut data = cx.transposed(cx.tensor(0), &turn.there);
+    let (mut pads, mut counted) = (windows.pads(), include_pad);
+    // Padding counts, what lies beyond it does not: the padding becomes data.
+    if include_pad && windows.reaches_beyond() {
+        let before = [0, 0].into_iter().chain(windows.sides.iter().map(|side| side.0));
+        let widths: Vec<i64> = before.chain([0, 0]).chain(windows.sides.iter().map(|side| side.1)).collect();
+        let widths = cx.ints("padding", &widths);
+        data = cx.node("Pad", &[data, widths]).one();
+        pads = vec![0; windows.beyond.len()].into_iter().chain(windows.beyond.iter().copied()).collect();
+        counted = false;
+    }
+    let node = cx.node("AveragePool", &[data]).ints("kernel_shape", &windows.size).ints("strides", &windows.strides);
+    let out = node.ints("pads", &pads).int("count_include_pad", counted.into()).one();
+    Ok(cx.transposed(out, &turn.back).into())
+}
+
+fn global_pool_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
+    let turn = Turn::of(&GlobalPool2dAttrs::read(cx.attrs).layout, HW)?;
+    let data = cx.tensor(0);
+    over_all(cx, kind, data, &turn)
+}
+
+fn over_all(cx: &mut OnnxCx, kind: &'static str, data: ValueId, turn: &Turn) -> OnnxResult {
+    DTypeClass::Ieee.require(cx.out_dtype())?;
+    let data = cx.transposed(data, &turn.there);
+    let out = cx.node(kind, &[data]).one();
+    Ok(cx.transposed(out, &turn.back).into())
+}
+
+/// Where the windows are all of one size and do not overlap, they are those of a pool.
+fn adaptive_onnx(cx: &mut OnnxCx, spatial: &str, (kind, global): Kinds) -> OnnxResult {
+    let attrs = AdaptivePool2dAttrs::read(cx.attrs);
+    let turn = Turn::of(&attrs.layout, spatial)?;
+    let data = cx.tensor(0);
+    DTypeClass::Ieee.require(cx.out_dtype())?;
+    let out = cx.out_shape()?;
+    if turn.there[2..].iter().all(|&axis| out[axis] == 1) {
+        return over_all(cx, global, data, &turn);
+    }
+    let shape = cx.shape(data)?;
+    if turn.there[2..].iter().any(|&axis| out[axis] < 1 || shape[axis] % out[axis] != 0) {
+        return Err("windows of several sizes".into());
+    }
+    let size: Vec<i64> = turn.there[2..].iter().map(|&axis| shape[axis] / out[axis]).collect();
+    let data = cx.transposed(data, &turn.there);
+    let out = cx.node(kind, &[data]).ints("kernel_shape", &size).ints("strides", &size).one();
+    Ok(cx.transposed(out, &turn.back).into())
+}

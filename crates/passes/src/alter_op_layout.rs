@@ -1,0 +1,303 @@
+//! Lets convolutions work on blocks of channels: `NCHW` becomes `NCHW16c` wherever the neighbouring operators allow it. TVM's
+//! `AlterOpLayout` (`src/relay/transforms/alter_op_layout.cc`).
+//!
+//! The rewrite is sound because a layout determines only where elements lie. Each rewritten call is the same call between two
+//! `layout_transform`s, and two transforms that undo each other are removed. The block depends on the number of channels alone,
+//! so a convolution reads the layout that the convolution before it writes. The block is the length of a vector if that divides
+//! the channels, else all channels, which makes them the last axis. Tensors with up to 4 channels, such as images, keep their
+//! layout. Operators that work element by element, join, pad, pool or resize take over the layout of their operand. All other
+//! operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where height and width are 1, a `reshape` replaces the
+//! transform and no element moves.
+//!
+//! Does not rewrite other dtypes than float32, other layouts than `NCHW`, 1D and 3D convolutions, or transposed convolutions.
+//!
+//! ```text
+//! %0 = nn.conv2d(%x, %w, …);       %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW16c");
+//! nn.relu(%0)                 →    %1 = nn.conv2d(%0, %w, …, data_layout="NCHW16c", out_layout="NCHW16c");
+//!                                  %2 = nn.relu(%1);
+//!                                  layout_transform(%2, src_layout="NCHW16c", dst_layout="NCHW")
+//! ```
+
+use super::build::{args, attrs, set_ty, shape, value_of};
+use super::rewrite::rewrite;
+use super::{Pass, PassCx};
+use relayc_ir::types::DType;
+use relayc_ir::{AttrValue, ExprId, ExprKind, Module, Operand, VarId};
+use relayc_ops::blocks::{Blocks, Channels, Ends, PLAIN};
+use relayc_ops::declarations::{LAYOUT_TRANSFORM, RESHAPE};
+use relayc_ops::lower::{self, Lower};
+use relayc_ops::{Fuse, OpDef};
+use rustc_hash::FxHashMap;
+
+pub(crate) const PASS: Pass = Pass {
+    name: "alter-op-layout",
+    doc: "Has convolutions and what is between them work on blocks of channels. `NCHW` becomes `NCHW16c`, `NCHW8c` or all channels last, \
+          with transforms at the borders only.",
+    level: 3,
+    run,
+};
+
+/// More channels than this are not put next to each other.
+const MAX_BLOCK: i64 = 2048;
+
+/// Tensors with so few channels stay as they are.
+const FEW_CHANNELS: i64 = 4;
+
+fn run(module: &mut Module, cx: &PassCx) {
+    let mut alter = Alter { cx, blocked: FxHashMap::default(), vars: FxHashMap::default() };
+    rewrite(module, |module, expr| alter.visit(module, expr));
+}
+
+struct Alter<'a> {
+    cx: &'a PassCx<'a>,
+    /// The same tensor in blocks, by the expression that others know and the block.
+    blocked: FxHashMap<ExprId, Vec<(i64, ExprId)>>,
+    /// The first mention of each variable, which all others are.
+    vars: FxHashMap<VarId, ExprId>,
+}
+
+/// The axis inside a block.
+const LAST: usize = 4;
+
+/// The dimensions of a tensor in `NCHW`.
+type Nchw = [i64; 4];
+
+impl Alter<'_> {
+    /// The replacement of a call: a transform of a call on blocks.
+    fn visit(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
+        let def = self.cx.called(module, expr).filter(|def| !def.internal)?;
+        let out = nchw(module, expr)?;
+        let (call, block) = match (def.blocks, &def.lower) {
+            (Some(Blocks::Product(of)), _) => {
+                let data = nchw(module, *args(module, expr).first()?)?;
+                let (data, out) = (self.channels(data[1]), self.channels(out[1]));
+                let attrs = of(def.attrs?, attrs(module, expr), Ends { data, out })?;
+                (self.product(module, expr, def, data, attrs)?, out.block)
+            }
+            (Some(Blocks::Same(of)), _) => {
+                let (_, block) = self.first_blocked(*args(module, expr).first()?)?;
+                let attrs = of(def.attrs?, attrs(module, expr), Channels { count: out[1], block: Some(block) })?;
+                (self.same(module, expr, def, block, attrs)?, Some(block))
+            }
+            (None, Some(Lower::Join(axis))) => {
+                let (call, block) = self.join(module, expr, def, *axis)?;
+                (call, Some(block))
+            }
+            (None, lower) if is_elementwise(module, expr, def, lower.as_ref()) => {
+                let (call, block) = self.elementwise(module, expr, def, out)?;
+                (call, Some(block))
+            }
+            _ => return None,
+        };
+        let Some(block) = block else { return Some(call) };
+        // What the relation says must be what the blocks mean.
+        if shape(module, call)? != blocked_shape(out, block) {
+            return None;
+        }
+        let plain = self.moved(module, call, out, Some(block), None)?;
+        self.blocked.insert(plain, vec![(block, call)]);
+        Some(plain)
+    }
+
+    /// The block that tensors of so many channels have.
+    fn channels(&self, count: i64) -> Channels {
+        let lanes = self.cx.lanes as i64;
+        let block = match count {
+            _ if count <= FEW_CHANNELS => None,
+            _ if count % lanes == 0 => Some(lanes),
+            _ => (count <= MAX_BLOCK).then_some(count),
+        };
+        Channels { count, block }
+    }
+
+    /// A tensor that some call has in blocks already, the first of them.
+    fn first_blocked(&self, expr: ExprId) -> Option<(ExprId, i64)> {
+        self.blocked.get(&expr)?.first().map(|&(block, blocked)| (blocked, block))
+    }
+
+    /// A convolution: its data is put in blocks whatever it was.
+    fn product(
+        &mut self,
+        module: &mut Module,
+        expr: ExprId,
+        def: &OpDef,
+        data: Channels,
+        attrs: Vec<AttrValue>,
+    ) -> Option<ExprId> {
+        let mut args = args(module, expr);
+        if !args.iter().chain([&expr]).all(|&tensor| is_float32(module, tensor)) {
+            return None;
+        }
+        if let Some(block) = data.block {
+            args[0] = self.in_blocks(module, args[0], block)?;
+        }
+        self.typed_call(module, expr, def, &args, attrs)
+    }
+
+    fn same(&mut self, module: &mut Module, expr: ExprId, def: &OpDef, block: i64, attrs: Vec<AttrValue>) -> Option<ExprId> {
+        let mut args = args(module, expr);
+        args[0] = self.in_blocks(module, args[0], block)?;
+        self.typed_call(module, expr, def, &args, attrs)
+    }
+
+    /// Tensors one after the other: blocks that divide all of them, if any has some.
+    fn join(
+        &mut self,
+        module: &mut Module,
+        expr: ExprId,
+        def: &OpDef,
+        axis: fn(&lower::Call) -> Option<usize>,
+    ) -> Option<(ExprId, i64)> {
+        let &[tuple] = &args(module, expr)[..] else { return None };
+        let ExprKind::Tuple(_) = module.exprs[tuple].kind else { return None };
+        let fields = args(module, tuple);
+        let (_, first) = fields.iter().find_map(|&field| self.first_blocked(field))?;
+        let shapes: Vec<Nchw> = fields.iter().map(|&field| nchw(module, field)).collect::<Option<_>>()?;
+        let axis = axis(&lower::Call {
+            attrs: attrs(module, expr),
+            args: &[tensors(module, &fields)?],
+            outs: &tensors(module, &[expr])?,
+        })?;
+        let divides = |block: &i64| shapes.iter().all(|shape| shape[1] % block == 0);
+        let joined = self.channels(nchw(module, expr)?[1]);
+        // Counted from the front, the axes of the plain layout stay where they are; channels that are last are joined there.
+        let (block, axis) = match joined.block.into_iter().chain([first]).find(divides) {
+            Some(block) => (block, axis),
+            None if axis == 1 && joined.count <= MAX_BLOCK => (joined.count, LAST),
+            None => return None,
+        };
+        let own = |shape: &Nchw| if axis == LAST { shape[1] } else { block };
+        let fields = fields.into_iter().zip(&shapes);
+        let fields: Option<Vec<ExprId>> = fields.map(|(field, shape)| self.in_blocks(module, field, own(shape))).collect();
+        let tuple = new_tuple(module, tuple, &fields?);
+        let mut attrs = attrs(module, expr).to_vec();
+        attrs[def.attrs?.position("axis")?] = AttrValue::int(axis as i64);
+        Some((self.typed_call(module, expr, def, &[tuple], attrs)?, block))
+    }
+
+    /// An operator that takes each element by itself, operands broadcast.
+    fn elementwise(&mut self, module: &mut Module, expr: ExprId, def: &OpDef, out: Nchw) -> Option<(ExprId, i64)> {
+        let operands = args(module, expr);
+        let whole = |operand: &&ExprId| nchw(module, **operand) == Some(out);
+        let (_, block) = operands.iter().filter(whole).find_map(|&operand| self.first_blocked(operand))?;
+        let operands: Option<Vec<ExprId>> =
+            operands.into_iter().map(|operand| self.broadcast(module, operand, out[1], block)).collect();
+        let attrs = attrs(module, expr).to_vec();
+        Some((self.typed_call(module, expr, def, &operands?, attrs)?, block))
+    }
+
+    /// An operand of an elementwise operator whose other operands are in blocks; `None` if that is not possible.
+    fn broadcast(&mut self, module: &mut Module, operand: ExprId, channels: i64, block: i64) -> Option<ExprId> {
+        let own = shape(module, operand)?;
+        if own.iter().all(|&dim| dim == 1) {
+            return (own.len() <= 5).then_some(operand);
+        }
+        let mut full = [1; 4];
+        full.get_mut(4usize.checked_sub(own.len())?..)?.copy_from_slice(&own);
+        if full[1] == channels {
+            let is_vector = full[2..] == [1, 1] && !self.blocked.contains_key(&operand);
+            if is_vector {
+                return self.reshaped(module, operand, &blocked_shape(full, block));
+            }
+            let operand = self.reshaped(module, operand, &full)?;
+            return self.in_blocks(module, operand, block);
+        }
+        self.reshaped(module, operand, &[full[0], full[1], full[2], full[3], 1])
+    }
+
+    /// A tensor in blocks, which all users share.
+    fn in_blocks(&mut self, module: &mut Module, expr: ExprId, block: i64) -> Option<ExprId> {
+        let expr = match module.exprs[expr].kind {
+            ExprKind::Var(var) => *self.vars.entry(var).or_insert(expr),
+            _ => expr,
+        };
+        let versions = self.blocked.get(&expr);
+        if let Some(&(_, version)) = versions.into_iter().flatten().find(|(own, _)| *own == block) {
+            return Some(version);
+        }
+        let of = nchw(module, expr)?;
+        let version = match self.first_blocked(expr) {
+            Some((other, own)) => self.moved(module, other, of, Some(own), Some(block))?,
+            None => self.moved(module, expr, of, None, Some(block))?,
+        };
+        self.blocked.entry(expr).or_default().push((block, version));
+        Some(version)
+    }
+
+    /// A tensor in another layout.
+    fn moved(&self, module: &mut Module, expr: ExprId, of: Nchw, from: Option<i64>, to: Option<i64>) -> Option<ExprId> {
+        // With one position, channels lie in their order in any blocks.
+        if of[2] == 1 && of[3] == 1 {
+            let shape = to.map_or(of.to_vec(), |block| blocked_shape(of, block));
+            return self.reshaped(module, expr, &shape);
+        }
+        let layout = |block| AttrValue::str(&Channels { count: of[1], block }.layout());
+        let attrs = LAYOUT_TRANSFORM.attrs?.values(&[("src_layout", layout(from)), ("dst_layout", layout(to))]);
+        let span = module.exprs[expr].span;
+        self.cx.typed_call(module, span, &LAYOUT_TRANSFORM, &[expr], attrs)
+    }
+
+    /// A tensor in another shape.
+    fn reshaped(&self, module: &mut Module, expr: ExprId, to: &[i64]) -> Option<ExprId> {
+        if shape(module, expr)? == to {
+            return Some(expr);
+        }
+        let span = module.exprs[expr].span;
+        if let Some(value) = value_of(module, expr) {
+            let to: Vec<usize> = to.iter().map(|&dim| dim as usize).collect();
+            let value = value.reshape(&to)?;
+            return Some(self.cx.constant(module, span, value));
+        }
+        let attrs = RESHAPE.attrs?.values(&[("newshape", AttrValue::ints(to))]);
+        self.cx.typed_call(module, span, &RESHAPE, &[expr], attrs)
+    }
+
+    /// A call in the place of another.
+    fn typed_call(&self, module: &mut Module, of: ExprId, def: &OpDef, args: &[ExprId], attrs: Vec<AttrValue>) -> Option<ExprId> {
+        let span = module.exprs[of].span;
+        self.cx.typed_call(module, span, def, args, attrs)
+    }
+}
+
+/// Whether an operator takes each element by itself.
+fn is_elementwise(module: &Module, expr: ExprId, def: &OpDef, lower: Option<&Lower>) -> bool {
+    let operands = args(module, expr);
+    let keeps_shape = operands.len() == 1 && shape(module, operands[0]) == shape(module, expr);
+    matches!(lower, Some(Lower::Scalar(_))) || (def.fuse == Some(Fuse::ElemWise) && keeps_shape)
+}
+
+/// The shape of a tensor of four axes, none of them empty.
+fn nchw(module: &Module, expr: ExprId) -> Option<Nchw> {
+    Nchw::try_from(shape(module, expr)?).ok().filter(|shape| shape.iter().all(|&dim| dim > 0))
+}
+
+fn blocked_shape([n, c, h, w]: Nchw, block: i64) -> Vec<i64> {
+    debug_assert!(c % block == 0, "{PLAIN}{block}c of {c} channels");
+    vec![n, c / block, h, w, block]
+}
+
+fn is_float32(module: &Module, expr: ExprId) -> bool {
+    module.types.as_tensor(module.ty(expr)).is_some_and(|(_, dtype)| dtype == DType::F32)
+}
+
+/// The types of expressions, for an operator's own rule.
+fn tensors(module: &Module, exprs: &[ExprId]) -> Option<Vec<lower::Tensor>> {
+    let of = |&expr: &ExprId| {
+        let (_, dtype) = module.types.as_tensor(module.ty(expr))?;
+        let shape = shape(module, expr)?.into_iter().map(|dim| u64::try_from(dim).ok()).collect::<Option<_>>()?;
+        Some(lower::Tensor { shape, dtype })
+    };
+    exprs.iter().map(of).collect()
+}
+
+/// A tuple like another, with these fields.
+fn new_tuple(module: &mut Module, like: ExprId, fields: &[ExprId]) -> ExprId {
+    let span = module.exprs[like].span;
+    let operands: Vec<Operand> = fields.iter().map(|&expr| Operand { expr, span: module.exprs[expr].span }).collect();
+    let operands = module.operands(&operands);
+    let tuple = module.expr(span, ExprKind::Tuple(operands));
+    let tys: Vec<_> = fields.iter().map(|&field| module.ty(field)).collect();
+    let ty = module.types.tuple(&tys);
+    set_ty(module, tuple, ty);
+    tuple
+}

@@ -1,0 +1,55 @@
+//! Replaces a call of a function literal, which nothing else mentions, by its body; `let`s bind its parameters.
+//!
+//! The rewrite is sound because a `let` computes an argument once, before the body, as the call does. Captured variables mean the
+//! same at the call, because a variable is bound once and never changes. A literal stays if it has attributes (a fused group, a
+//! function for another compiler) or type parameters. A literal without parameters stays if other expressions share its body.
+//!
+//! ```text
+//! (fn (%a: int32) { add(%a, %a) })(%x)    →    let %a = %x;  add(%a, %a)
+//! ```
+
+use super::bindings::declared;
+use super::build::{args, set_ty};
+use super::{Pass, PassCx};
+use relayc_base::Idx;
+use relayc_ir::{ExprId, ExprKind, FuncId, Module};
+
+pub(crate) const PASS: Pass = Pass {
+    name: "beta-reduce",
+    doc: "Puts the body of a function literal that is called in one place there. The parameters become bindings.",
+    level: 1,
+    run,
+};
+
+fn run(module: &mut Module, _: &PassCx) {
+    let roots = module.roots();
+    let mentions = module.use_counts(&roots);
+    for call in module.post_order(&roots) {
+        if let Some(func) = literal(module, call, &mentions) {
+            reduce(module, call, func);
+        }
+    }
+}
+
+/// The literal that a call is the only one to mention.
+fn literal(module: &Module, call: ExprId, mentions: &[u32]) -> Option<FuncId> {
+    let ExprKind::Call { callee, args, .. } = module.exprs[call].kind else { return None };
+    let ExprKind::Fn(func) = module.exprs[callee].kind else { return None };
+    let of = &module.funcs[func];
+    let plain = of.attrs.is_empty() && of.type_params.is_empty() && of.params.len() == args.len();
+    // Without parameters the call becomes the body itself; what others mention too must stay one expression.
+    let alone = !of.params.is_empty() || mentions[of.body.index()] == 1;
+    (plain && alone && mentions[callee.index()] == 1).then_some(func)
+}
+
+fn reduce(module: &mut Module, call: ExprId, func: FuncId) {
+    let (params, ret) = (module.funcs[func].params.clone(), module.funcs[func].ret);
+    let body = declared(module, module.funcs[func].body, ret);
+    let (span, ty) = (module.exprs[call].span, module.ty(call));
+    let bound = params.into_iter().zip(args(module, call)).rev().fold(body, |body, (var, value)| {
+        let binding = module.expr(span, ExprKind::Let { var, value, body });
+        set_ty(module, binding, ty);
+        binding
+    });
+    module.exprs[call].kind = module.exprs[bound].kind;
+}

@@ -1,0 +1,135 @@
+//! Helpers with which passes inspect calls and build new ones.
+
+use relayc_base::Span;
+use relayc_ir::attrs::OpTable;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{Solver, Ty, dims_of};
+use relayc_ir::{AttrValue, Attrs, ExprId, ExprKind, Module, Operand, VarId};
+use relayc_ops::rel::RelCx;
+use relayc_ops::{OpDef, Table};
+
+/// The context that every pass gets besides the module.
+#[derive(Clone, Copy)]
+pub struct PassCx<'a> {
+    pub ops: &'a Table,
+    /// The number of floats in a vector of the target: 8 or 16.
+    pub lanes: usize,
+    /// The function at which execution starts, if there is exactly one.
+    pub entry: Option<&'a str>,
+}
+
+impl PassCx<'_> {
+    /// The operator an expression calls directly.
+    pub(crate) fn called(&self, module: &Module, expr: ExprId) -> Option<&'static OpDef> {
+        module.called_op(expr).map(|op| self.ops.def(op))
+    }
+
+    /// Whether an expression is a call of the operator `def`.
+    pub(crate) fn calls(&self, module: &Module, expr: ExprId, def: &OpDef) -> bool {
+        self.called(module, expr).is_some_and(|called| called.name == def.name)
+    }
+
+    /// Builds a call of an operator with complete attributes, typed by its relation. The operands must have types.
+    pub(crate) fn call(&self, module: &mut Module, span: Span, def: &OpDef, args: &[ExprId], attrs: Vec<AttrValue>) -> ExprId {
+        let op = self.ops.find(def.name).expect("operators that passes call are in the table");
+        let ty = self.call_ty(module, def, args, &attrs);
+        let callee = module.expr(span, ExprKind::Op(op));
+        let attrs = def.attrs.map(|_| module.attrs.push(Attrs { values: attrs.into(), spans: Box::default() }));
+        let operands: Vec<Operand> = args.iter().map(|&expr| Operand { expr, span }).collect();
+        let args = module.operands(&operands);
+        let call = module.expr(span, ExprKind::Call { callee, args, attrs });
+        if let Some(ty) = ty {
+            set_ty(module, call, ty);
+        }
+        call
+    }
+
+    /// As [`PassCx::call`]; `None` unless the relation accepts the operands and determines the type.
+    pub(crate) fn typed_call(
+        &self,
+        module: &mut Module,
+        span: Span,
+        def: &OpDef,
+        args: &[ExprId],
+        attrs: Vec<AttrValue>,
+    ) -> Option<ExprId> {
+        self.call_ty(module, def, args, &attrs)?;
+        Some(self.call(module, span, def, args, attrs))
+    }
+
+    /// The type of a call of an operator, if its relation accepts the operands and determines the type.
+    pub(crate) fn call_ty(&self, module: &mut Module, def: &OpDef, args: &[ExprId], attrs: &[AttrValue]) -> Option<Ty> {
+        let args: Vec<Ty> = args.iter().map(|&arg| module.ty(arg)).collect();
+        // A hole that inference left open is none of this solver's.
+        if args.iter().any(|&ty| module.types.has_hole(ty)) {
+            return None;
+        }
+        let mut solver = Solver::with_written(&module.types);
+        let out = solver.fresh(&mut module.types);
+        let mut cx = RelCx::new(&mut module.types, &mut solver, attrs, &args, out);
+        cx.objects = Some(&module.objects);
+        (def.rel)(&mut cx).ok()?;
+        let ty = solver.resolve(&mut module.types, out);
+        (!module.types.has_hole(ty)).then_some(ty)
+    }
+
+    /// Builds a constant with its type.
+    pub(crate) fn constant(&self, module: &mut Module, span: Span, value: Tensor) -> ExprId {
+        let shape: Vec<i64> = value.shape().iter().map(|&dim| dim as i64).collect();
+        let ty = module.types.tensor_of(&shape, value.dtype());
+        let expr = module.constant(value, span);
+        set_ty(module, expr, ty);
+        expr
+    }
+}
+
+/// Sets the type of a new expression, for rules that read it before inference runs again.
+pub(crate) fn set_ty(module: &mut Module, expr: ExprId, ty: Ty) {
+    module.expr_tys.grow(module.exprs.len(), None);
+    module.expr_tys[expr] = Some(ty);
+}
+
+/// The operands of a call or tuple.
+pub fn args(module: &Module, expr: ExprId) -> Vec<ExprId> {
+    match module.exprs[expr].kind {
+        ExprKind::Call { args, .. } | ExprKind::Tuple(args) => module.items(args).iter().map(|arg| arg.expr).collect(),
+        _ => vec![],
+    }
+}
+
+/// The attribute values of a call.
+pub(crate) fn attrs(module: &Module, expr: ExprId) -> &[AttrValue] {
+    match module.exprs[expr].kind {
+        ExprKind::Call { attrs: Some(attrs), .. } => &module.attrs[attrs].values,
+        _ => &[],
+    }
+}
+
+/// The value of a constant.
+pub(crate) fn value_of(module: &Module, expr: ExprId) -> Option<&Tensor> {
+    match module.exprs[expr].kind {
+        ExprKind::Const(id) => Some(&module.consts[id]),
+        _ => None,
+    }
+}
+
+/// The shape of a tensor, if all its dimensions are known.
+pub(crate) fn shape(module: &Module, expr: ExprId) -> Option<Vec<i64>> {
+    module.types.as_tensor(module.ty(expr)).and_then(|(shape, _)| dims_of(shape))
+}
+
+/// An operand, identified by its value: every mention of a variable is an expression of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum ExprKey {
+    Var(VarId),
+    Other(ExprId),
+}
+
+impl ExprKey {
+    pub(crate) fn of(module: &Module, expr: ExprId) -> ExprKey {
+        match module.exprs[expr].kind {
+            ExprKind::Var(var) => ExprKey::Var(var),
+            _ => ExprKey::Other(expr),
+        }
+    }
+}

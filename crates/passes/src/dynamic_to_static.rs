@@ -1,0 +1,217 @@
+//! Replaces operators whose attributes are tensors by operators whose attributes are numbers, where the numbers are known: TVM's
+//! `DynamicToStatic` (`src/relay/transforms/dynamic_to_static.cc`).
+//!
+//! The rewrite is sound because the static operator defines the dynamic one: the evaluator of the dynamic operator calls it with
+//! the same numbers. Known numbers are constants, dimensions of static shapes, and results of small integer computations on
+//! these.
+//!
+//! ```text
+//! %0 = shape_of(%x);           where %x: Tensor[(2, 3), …]
+//! dyn.reshape(%y, %0)     →    reshape(%y, newshape=[2, 3])
+//! ```
+
+use super::effects::Pure;
+use relayc_base::diag;
+use relayc_check::infer;
+use relayc_ir::attrs::OpTable;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{Solver, Ty, dims_of};
+use relayc_ir::{Attrs, ExprId, ExprKind, Module, VarId};
+use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
+use relayc_ops::rel::RelCx;
+use relayc_ops::{Fixed, KnownFacts, OpDef, Table};
+use rustc_hash::FxHashMap;
+
+/// The largest tensor to compute; computations with shapes are small.
+const MAX_ELEMENTS: usize = 1024;
+
+/// Rewrites a module before inference. A module with errors stays as it is.
+pub fn dynamic_to_static(module: &mut Module, ops: &Table) {
+    let mut typed = module.clone();
+    if diag::has_errors(&infer::infer_sized(&mut typed, ops, "")) {
+        return;
+    }
+    let pure = Pure::of(&typed, &typed.post_order(&typed.roots()));
+    let mut walk = Walk {
+        module: &mut typed,
+        ops,
+        tys: FxHashMap::default(),
+        values: FxHashMap::default(),
+        lets: FxHashMap::default(),
+        calls: vec![],
+        pure,
+    };
+    walk.run();
+    for (expr, call) in walk.calls {
+        replace(module, ops, expr, call);
+    }
+}
+
+/// A call of another operator with the first of the operands.
+struct StaticCall {
+    def: &'static OpDef,
+    n_args: usize,
+    attrs: Vec<relayc_ir::AttrValue>,
+}
+
+fn replace(module: &mut Module, ops: &Table, expr: ExprId, call: StaticCall) {
+    let ExprKind::Call { args, .. } = module.exprs[expr].kind else { return };
+    let Some(op) = ops.find(call.def.name) else { return };
+    let args = module.items(args)[..call.n_args].to_vec();
+    let args = module.operands(&args);
+    let callee = module.expr(module.exprs[expr].span, ExprKind::Op(op));
+    let attrs = call.def.attrs.map(|_| module.attrs.push(Attrs { values: call.attrs.into(), spans: Box::default() }));
+    module.exprs[expr].kind = ExprKind::Call { callee, args, attrs };
+}
+
+/// The known values of expressions, in the order of computation.
+struct Walk<'a> {
+    module: &'a mut Module,
+    ops: &'a Table,
+    /// Types that are more exact than those of inference.
+    tys: FxHashMap<ExprId, Ty>,
+    values: FxHashMap<ExprId, Tensor>,
+    /// The values that `let`s bind to variables.
+    lets: FxHashMap<VarId, ExprId>,
+    calls: Vec<(ExprId, StaticCall)>,
+    /// Which operands may be left out.
+    pure: Pure,
+}
+
+impl Walk<'_> {
+    fn run(&mut self) {
+        for expr in self.module.post_order(&self.module.roots()) {
+            if let ExprKind::Let { var, value, .. } = self.module.exprs[expr].kind {
+                self.lets.insert(var, value);
+            }
+        }
+        for expr in self.module.evaluation_order(&self.module.roots()) {
+            self.visit(expr);
+        }
+    }
+
+    fn ty(&self, expr: ExprId) -> Ty {
+        self.tys.get(&expr).copied().unwrap_or_else(|| self.module.ty(expr))
+    }
+
+    /// Copies the known value of one expression to another.
+    fn same(&mut self, expr: ExprId, other: ExprId) {
+        self.tys.insert(expr, self.ty(other));
+        if let Some(value) = self.values.get(&other).cloned() {
+            self.values.insert(expr, value);
+        }
+    }
+
+    fn visit(&mut self, expr: ExprId) {
+        match self.module.exprs[expr].kind {
+            ExprKind::Const(id) => {
+                self.values.insert(expr, self.module.consts[id].clone());
+            }
+            ExprKind::Var(var) => {
+                if let Some(&value) = self.lets.get(&var) {
+                    self.same(expr, value);
+                }
+            }
+            ExprKind::Let { body, .. } => self.same(expr, body),
+            ExprKind::Tuple(fields) => {
+                let fields: Vec<Ty> = self.module.items(fields).iter().map(|field| self.ty(field.expr)).collect();
+                let ty = self.module.types.tuple(&fields);
+                self.tys.insert(expr, ty);
+            }
+            ExprKind::Proj { tuple, index } => self.project(expr, tuple, index),
+            ExprKind::Call { args, attrs, .. } => {
+                let Some(op) = self.module.called_op(expr) else { return };
+                let args: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
+                let attrs = attrs.map_or(vec![], |attrs| self.module.attrs[attrs].values.to_vec());
+                self.call(expr, self.ops.def(op), &args, &attrs);
+            }
+            _ => {}
+        }
+    }
+
+    fn project(&mut self, expr: ExprId, tuple: ExprId, index: i32) {
+        let Ok(index) = usize::try_from(index) else { return };
+        let ty = self.ty(tuple);
+        if let Some(&field) = self.module.types.as_tuple(ty).and_then(|fields| fields.get(index)) {
+            self.tys.insert(expr, field);
+        }
+        let fields = match self.module.exprs[tuple].kind {
+            ExprKind::Tuple(fields) => self.module.items(fields),
+            _ => return,
+        };
+        if let Some(value) = fields.get(index).and_then(|field| self.values.get(&field.expr)).cloned() {
+            self.values.insert(expr, value);
+        }
+    }
+
+    fn call(&mut self, expr: ExprId, def: &'static OpDef, args: &[ExprId], attrs: &[relayc_ir::AttrValue]) {
+        let known = KnownFacts {
+            attrs,
+            values: args.iter().map(|arg| self.values.get(arg).cloned()).collect(),
+            shapes: args.iter().map(|&arg| self.shape(arg)).collect(),
+        };
+        match def.fixed.and_then(|fixed| fixed(&known)) {
+            Some(Fixed::Value(value)) => {
+                self.values.insert(expr, value);
+                self.relate(expr, def, args, attrs);
+            }
+            Some(Fixed::Call { def, n_args, attrs }) if self.pure.are(&args[n_args..]) => {
+                self.relate(expr, def, &args[..n_args], &attrs);
+                self.calls.push((expr, StaticCall { def, n_args, attrs }));
+            }
+            Some(Fixed::Call { .. }) | None => {
+                self.relate(expr, def, args, attrs);
+                self.compute(expr, def, args, attrs);
+            }
+        }
+    }
+
+    fn shape(&self, expr: ExprId) -> Option<Vec<i64>> {
+        self.module.types.as_tensor(self.ty(expr)).and_then(|(shape, _)| dims_of(shape))
+    }
+
+    /// The result's type from those of the operands, which may be more exact than inference knew.
+    fn relate(&mut self, expr: ExprId, def: &OpDef, args: &[ExprId], attrs: &[relayc_ir::AttrValue]) {
+        let args: Vec<Ty> = args.iter().map(|&arg| self.ty(arg)).collect();
+        let mut solver = Solver::new();
+        let out = solver.fresh(&mut self.module.types);
+        if (def.rel)(&mut RelCx::new(&mut self.module.types, &mut solver, attrs, &args, out)).is_ok() {
+            let out = solver.resolve(&mut self.module.types, out);
+            self.tys.insert(expr, out);
+        }
+    }
+
+    /// The result's value, where it is small and all operands are known.
+    fn compute(&mut self, expr: ExprId, def: &OpDef, args: &[ExprId], attrs: &[relayc_ir::AttrValue]) {
+        let Some(args) = args.iter().map(|&arg| self.arg_value(arg)).collect::<Option<Vec<ArgValue>>>() else { return };
+        let ty = self.ty(expr);
+        let Some((dims, dtype)) = self.module.types.as_tensor(ty).and_then(|(shape, dtype)| Some((dims_of(shape)?, dtype)))
+        else {
+            return;
+        };
+        let shape: Vec<usize> = dims.into_iter().filter_map(|dim| usize::try_from(dim).ok()).collect();
+        let n = shape.iter().try_fold(1usize, |n, &dim| n.checked_mul(dim));
+        if def.internal || n.is_none_or(|n| n > MAX_ELEMENTS) {
+            return;
+        }
+        let out = [OutTy { shape, dtype }];
+        // What traps here does so again in a run, which says where.
+        if let Ok(Outputs::One(value)) = (def.eval)(&EvalCx { args: &args, attrs, out: &out, max_bytes: 1 << 20 }) {
+            self.values.insert(expr, value);
+        }
+    }
+
+    fn arg_value(&self, expr: ExprId) -> Option<ArgValue> {
+        let small = |expr: ExprId| self.values.get(&expr).filter(|value| value.len() <= MAX_ELEMENTS).cloned();
+        match self.module.exprs[expr].kind {
+            ExprKind::Tuple(fields) => self
+                .module
+                .items(fields)
+                .iter()
+                .map(|field| small(field.expr))
+                .collect::<Option<Vec<Tensor>>>()
+                .map(ArgValue::Tuple),
+            _ => small(expr).map(ArgValue::Tensor),
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! Finds expressions without effects. If unused, such an expression can be removed; if used, it can be computed elsewhere.
+//!
+//! Operators, constructors, tuples, and expressions made of these have no effects. Cells have effects, and so do calls of
+//! functions, which may write to a cell or not return. As in TVM, a trap is no effect: an unused value may or may not trap.
+
+use relayc_base::Idx;
+use relayc_ir::{ExprId, ExprKind, Module};
+
+/// For each expression, by its number: whether it may be computed elsewhere, more often or not at all.
+pub(crate) fn pure(module: &Module, order: &[ExprId]) -> Vec<bool> {
+    holds(module, order, |_, expr| own_pure(module, expr))
+}
+
+fn own_pure(module: &Module, expr: ExprId) -> bool {
+    match module.exprs[expr].kind {
+        ExprKind::RefNew(_) | ExprKind::RefRead(_) => false,
+        ExprKind::Call { .. } => module.called_op(expr).is_some() || module.called_ctor(expr).is_some(),
+        _ => true,
+    }
+}
+
+/// The answers of [`pure`], kept up to date while a pass creates expressions.
+pub(crate) struct Pure {
+    known: Vec<bool>,
+}
+
+impl Pure {
+    pub(crate) fn of(module: &Module, order: &[ExprId]) -> Pure {
+        Pure { known: pure(module, order) }
+    }
+
+    /// Processes the expressions created since the last call. Operands precede their users, so each is visited once.
+    pub(crate) fn learn(&mut self, module: &Module) {
+        for at in self.known.len()..module.exprs.len() {
+            let expr = ExprId::from_usize(at);
+            let pure = holds_of(module, &self.known, expr, &mut Vec::new()) && own_pure(module, expr);
+            self.known.push(pure);
+        }
+    }
+
+    /// Whether an expression may be computed elsewhere or not at all; false for an expression not yet processed by
+    /// [`Pure::learn`].
+    pub(crate) fn is(&self, expr: ExprId) -> bool {
+        self.known.get(expr.index()).is_some_and(|&pure| pure)
+    }
+
+    pub(crate) fn are(&self, exprs: &[ExprId]) -> bool {
+        exprs.iter().all(|&expr| self.is(expr))
+    }
+}
+
+/// For each expression, by its number: whether it may be left out if its value is unused. This includes creating a cell that
+/// nothing else sees, and calling a function literal that does nothing else.
+pub(crate) fn droppable(module: &Module, order: &[ExprId]) -> Vec<bool> {
+    holds(module, order, |droppable, expr| match module.exprs[expr].kind {
+        ExprKind::Call { callee, .. } => match module.exprs[callee].kind {
+            ExprKind::Op(_) | ExprKind::Ctor(_) => true,
+            ExprKind::Fn(func) => droppable[module.funcs[func].body.index()],
+            _ => false,
+        },
+        _ => true,
+    })
+}
+
+/// For each expression: whether a property holds, which requires it of the operands and of `own`. `own` sees the earlier results.
+fn holds(module: &Module, order: &[ExprId], own: impl Fn(&[bool], ExprId) -> bool) -> Vec<bool> {
+    let mut known = vec![false; module.exprs.len()];
+    let mut children = Vec::new();
+    for &expr in order {
+        known[expr.index()] = holds_of(module, &known, expr, &mut children)
+            && (matches!(module.exprs[expr].kind, ExprKind::Fn(_)) || own(&known, expr));
+    }
+    known
+}
+
+/// Whether what holds of the parts can hold of an expression.
+fn holds_of(module: &Module, known: &[bool], expr: ExprId, children: &mut Vec<ExprId>) -> bool {
+    match module.exprs[expr].kind {
+        ExprKind::Error | ExprKind::RefWrite { .. } => return false,
+        // A match that is not total may end the run, which is no value to leave out.
+        ExprKind::Match { total, .. } if !total => return false,
+        // Making a function computes nothing of its body.
+        ExprKind::Fn(_) => return true,
+        ExprKind::Const(_)
+        | ExprKind::Var(_)
+        | ExprKind::Global(_)
+        | ExprKind::Op(_)
+        | ExprKind::Ctor(_)
+        | ExprKind::Tuple(_)
+        | ExprKind::Proj { .. }
+        | ExprKind::Call { .. }
+        | ExprKind::Let { .. }
+        | ExprKind::If { .. }
+        | ExprKind::Match { .. }
+        | ExprKind::RefNew(_)
+        | ExprKind::RefRead(_) => {}
+    }
+    children.clear();
+    module.children(expr, children);
+    children.iter().all(|child| known.get(child.index()).is_some_and(|&known| known))
+}

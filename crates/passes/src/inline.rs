@@ -1,0 +1,293 @@
+//! Replaces a call of a global function by its body: TVM's `Inline` (`src/relay/transforms/inline.cc`).
+//!
+//! The pass inlines functions with `Inline=1`, and functions that the whole program mentions once, as a callee. The rewrite is
+//! sound because a `let` binds each parameter to its argument. Arguments are thus computed once, before the body, as in a call.
+//! The body is a copy with its own variables. Two kinds of functions stay: those that can reach themselves, and those with type
+//! parameters, whose body has no types of its own. The pass keeps the definition: `dead-code` removes it if nothing mentions it.
+//!
+//! ```text
+//! def @f(%a: int32) { add(%a, %a) }  def @main(%x: int32) { @f(%x) }    →    def @main(%x: int32) { let %a = %x; add(%a, %a) }
+//! ```
+
+use super::bindings::declared;
+use super::build::{args, set_ty};
+use super::{Pass, PassCx};
+use relayc_base::Idx;
+use relayc_ir::{
+    AttrValue, Clause, ExprId, ExprKind, Func, FuncId, GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, VarId,
+};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+pub(crate) const PASS: Pass = Pass {
+    name: "inline",
+    doc: "Puts the bodies of functions that are called once, or marked `Inline=1`, in the place of their calls. A function that \
+          calls itself stays.",
+    level: 1,
+    run,
+};
+
+/// How many expressions copies may add.
+const MAX_COPIED: usize = 1 << 20;
+
+fn run(module: &mut Module, _: &PassCx) {
+    if module.globals.len() < 2 {
+        return;
+    }
+    let calls = Calls::of(module);
+    let wanted: Vec<GlobalId> = calls.callees_first.iter().copied().filter(|&global| calls.wanted(module, global)).collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let wanted: FxHashSet<GlobalId> = wanted.into_iter().collect();
+    let mut left = MAX_COPIED;
+    // Callees first, so that a body that is copied has its own calls inlined already. A call is changed in place.
+    for &global in &calls.callees_first {
+        let body = module.funcs[module.globals[global].func].body;
+        for expr in module.post_order(&[body]) {
+            let Some(callee) = callee(module, expr).filter(|callee| wanted.contains(callee)) else { continue };
+            if let Some(bound) = inline(module, expr, module.globals[callee].func, &mut left) {
+                module.exprs[expr].kind = module.exprs[bound].kind;
+            }
+        }
+    }
+}
+
+/// The global function that an expression calls.
+fn callee(module: &Module, expr: ExprId) -> Option<GlobalId> {
+    let ExprKind::Call { callee, .. } = module.exprs[expr].kind else { return None };
+    match module.exprs[callee].kind {
+        ExprKind::Global(global) => Some(global),
+        _ => None,
+    }
+}
+
+/// The call graph.
+struct Calls {
+    /// As far as recursion allows.
+    callees_first: Vec<GlobalId>,
+    /// Those that can reach themselves.
+    recursive: FxHashSet<GlobalId>,
+    /// How often each is called, and how often it is mentioned otherwise.
+    n_calls: FxHashMap<GlobalId, usize>,
+    n_others: FxHashMap<GlobalId, usize>,
+}
+
+impl Calls {
+    fn of(module: &Module) -> Calls {
+        let (mut n_calls, mut n_others) = (FxHashMap::default(), FxHashMap::default());
+        let mut mentioned: Vec<Vec<GlobalId>> = Vec::new();
+        let mut children = Vec::new();
+        let mut counted = vec![false; module.exprs.len()];
+        for global in module.globals.iter() {
+            let body = module.funcs[global.func].body;
+            let mut found = Vec::new();
+            // A mention for each parent, and one more where it is the body itself.
+            let mut mention = |module: &Module, expr: ExprId, called: bool, new: bool| {
+                let ExprKind::Global(callee) = module.exprs[expr].kind else { return };
+                found.push(callee);
+                let counts = if called { &mut n_calls } else { &mut n_others };
+                *counts.entry(callee).or_default() += usize::from(new);
+            };
+            mention(module, body, false, true);
+            for expr in module.post_order(&[body]) {
+                let new = !std::mem::replace(&mut counted[expr.index()], true);
+                let is_call = matches!(module.exprs[expr].kind, ExprKind::Call { .. });
+                children.clear();
+                module.children(expr, &mut children);
+                for (at, &child) in children.iter().enumerate() {
+                    mention(module, child, is_call && at == 0, new);
+                }
+            }
+            mentioned.push(found);
+        }
+        Calls { callees_first: callees_first(&mentioned), recursive: recursive(&mentioned), n_calls, n_others }
+    }
+
+    fn wanted(&self, module: &Module, global: GlobalId) -> bool {
+        let func = &module.funcs[module.globals[global].func];
+        let marked = func.attrs.iter().any(|(name, value)| &**name == "Inline" && value.as_int().is_some_and(|value| value != 0));
+        let count = |counts: &FxHashMap<GlobalId, usize>| counts.get(&global).copied().unwrap_or(0);
+        let once = count(&self.n_calls) == 1 && count(&self.n_others) == 0;
+        // What else is said of a function (a compiler, a primitive) is said of it as a function.
+        let plain = func.attrs.iter().all(|(name, value)| &**name == "Inline" || *value == AttrValue::None);
+        plain && (marked || once) && func.type_params.is_empty() && !self.recursive.contains(&global)
+    }
+}
+
+fn callees_first(mentioned: &[Vec<GlobalId>]) -> Vec<GlobalId> {
+    let mut order = Vec::new();
+    let mut seen = vec![false; mentioned.len()];
+    let mut stack: Vec<(GlobalId, bool)> = (0..mentioned.len()).rev().map(|at| (GlobalId::from_usize(at), false)).collect();
+    while let Some((global, done)) = stack.pop() {
+        if done {
+            order.push(global);
+        } else if !std::mem::replace(&mut seen[global.index()], true) {
+            stack.push((global, true));
+            stack.extend(mentioned[global.index()].iter().map(|&callee| (callee, false)));
+        }
+    }
+    order
+}
+
+/// The functions on a cycle: those that remain when no more can be removed from either end. This includes functions that only lie
+/// between two cycles.
+fn recursive(mentioned: &[Vec<GlobalId>]) -> FxHashSet<GlobalId> {
+    let mut callers: Vec<Vec<GlobalId>> = vec![vec![]; mentioned.len()];
+    for (caller, callees) in mentioned.iter().enumerate() {
+        callees.iter().for_each(|callee| callers[callee.index()].push(GlobalId::from_usize(caller)));
+    }
+    let ends = |edges: &[Vec<GlobalId>], back: &[Vec<GlobalId>]| {
+        let mut left: Vec<usize> = edges.iter().map(Vec::len).collect();
+        let mut work: Vec<usize> = (0..edges.len()).filter(|&at| left[at] == 0).collect();
+        let mut gone = vec![false; edges.len()];
+        while let Some(at) = work.pop() {
+            gone[at] = true;
+            for other in &back[at] {
+                left[other.index()] -= 1;
+                if left[other.index()] == 0 {
+                    work.push(other.index());
+                }
+            }
+        }
+        gone
+    };
+    let (no_cycle_below, no_cycle_above) = (ends(mentioned, &callers), ends(&callers, mentioned));
+    let on_cycle = (0..mentioned.len()).filter(|&at| !no_cycle_below[at] && !no_cycle_above[at]);
+    on_cycle.map(GlobalId::from_usize).collect()
+}
+
+/// `f(a, …) == let p = a; …; body`, with a copy of the body.
+fn inline(module: &mut Module, call: ExprId, func: FuncId, left: &mut usize) -> Option<ExprId> {
+    let Func { params, body, ret, .. } = module.funcs[func].clone();
+    let operands = args(module, call);
+    let order = module.post_order(&[body]);
+    *left = left.checked_sub(order.len())?;
+    let mut copy = Copy { exprs: FxHashMap::default(), vars: FxHashMap::default() };
+    let span = module.exprs[call].span;
+    let params: Vec<VarId> = params.into_iter().map(|param| copy.var(module, param)).collect();
+    // Every variable that is bound inside gets a new one before any mention is copied.
+    for &expr in &order {
+        copy.binders(module, expr);
+    }
+    for &expr in &order {
+        copy.expr(module, expr);
+    }
+    let ty = module.ty(call);
+    let body = copy.exprs.get(&body).copied().unwrap_or(body);
+    let body = declared(module, body, ret);
+    let bound = params.into_iter().zip(operands).rev().fold(body, |body, (var, value)| {
+        let binding = module.expr(span, ExprKind::Let { var, value, body });
+        set_ty(module, binding, ty);
+        binding
+    });
+    Some(bound)
+}
+
+/// A copy under construction: the expressions and variables that replace those of the original.
+struct Copy {
+    exprs: FxHashMap<ExprId, ExprId>,
+    vars: FxHashMap<VarId, VarId>,
+}
+
+impl Copy {
+    fn var(&mut self, module: &mut Module, var: VarId) -> VarId {
+        let new = module.vars[var].clone();
+        let new = module.vars.push(new);
+        self.vars.insert(var, new);
+        new
+    }
+
+    fn binders(&mut self, module: &mut Module, expr: ExprId) {
+        let bound: Vec<VarId> = match module.exprs[expr].kind {
+            ExprKind::Let { var, .. } => vec![var],
+            ExprKind::Fn(func) => module.funcs[func].params.clone(),
+            ExprKind::Match { clauses, .. } => {
+                let pats: Vec<PatId> = module.clause_items(clauses).iter().map(|clause| clause.pat).collect();
+                pats.into_iter().flat_map(|pat| module.pat_vars(pat)).collect()
+            }
+            _ => return,
+        };
+        for var in bound {
+            self.var(module, var);
+        }
+    }
+
+    fn expr(&mut self, module: &mut Module, expr: ExprId) {
+        let kind = match module.exprs[expr].kind {
+            // Functions share no expressions.
+            kind @ (ExprKind::Error | ExprKind::Const(_) | ExprKind::Global(_) | ExprKind::Op(_) | ExprKind::Ctor(_)) => kind,
+            ExprKind::Var(var) => ExprKind::Var(self.vars.get(&var).copied().unwrap_or(var)),
+            ExprKind::Tuple(fields) => ExprKind::Tuple(self.operands(module, fields)),
+            ExprKind::Proj { tuple, index } => ExprKind::Proj { tuple: self.of(tuple), index },
+            ExprKind::Call { callee, args, attrs } => {
+                ExprKind::Call { callee: self.of(callee), args: self.operands(module, args), attrs }
+            }
+            ExprKind::Fn(func) => ExprKind::Fn(self.func(module, func)),
+            ExprKind::Let { var, value, body } => {
+                ExprKind::Let { var: self.vars[&var], value: self.of(value), body: self.of(body) }
+            }
+            ExprKind::If { cond, then_branch, else_branch } => {
+                ExprKind::If { cond: self.of(cond), then_branch: self.of(then_branch), else_branch: self.of(else_branch) }
+            }
+            ExprKind::Match { scrutinee, clauses, total } => {
+                let clauses = module.clause_items(clauses).to_vec();
+                let copies: Vec<Clause> = clauses
+                    .iter()
+                    .map(|clause| Clause { pat: self.pat(module, clause.pat), body: self.of(clause.body) })
+                    .collect();
+                ExprKind::Match { scrutinee: self.of(scrutinee), clauses: module.clauses(&copies), total }
+            }
+            ExprKind::RefNew(value) => ExprKind::RefNew(self.of(value)),
+            ExprKind::RefRead(cell) => ExprKind::RefRead(self.of(cell)),
+            ExprKind::RefWrite { cell, value } => ExprKind::RefWrite { cell: self.of(cell), value: self.of(value) },
+        };
+        let (span, ty) = (module.exprs[expr].span, module.expr_tys.get(expr).copied().flatten());
+        let new = module.expr(span, kind);
+        if let Some(ty) = ty {
+            set_ty(module, new, ty);
+        }
+        self.exprs.insert(expr, new);
+    }
+
+    fn of(&self, expr: ExprId) -> ExprId {
+        self.exprs.get(&expr).copied().unwrap_or(expr)
+    }
+
+    fn operands(&self, module: &mut Module, list: Operands) -> Operands {
+        let items: Vec<Operand> = module.items(list).iter().map(|item| Operand { expr: self.of(item.expr), ..*item }).collect();
+        module.operands(&items)
+    }
+
+    fn func(&self, module: &mut Module, func: FuncId) -> FuncId {
+        let func = module.funcs[func].clone();
+        let params = func.params.iter().map(|param| self.vars[param]).collect();
+        module.funcs.push(Func { params, body: self.of(func.body), ..func })
+    }
+
+    /// A copy of a pattern, the inner patterns first.
+    fn pat(&self, module: &mut Module, root: PatId) -> PatId {
+        let mut copies: FxHashMap<PatId, PatId> = FxHashMap::default();
+        let mut stack = vec![(root, false)];
+        while let Some((pat, done)) = stack.pop() {
+            let Pat { span, kind } = module.pats[pat];
+            let inside = match kind {
+                PatKind::Ctor(_, inside) | PatKind::Tuple(inside) => module.sub_pats(inside).to_vec(),
+                PatKind::Error | PatKind::Wildcard | PatKind::Var(_) => vec![],
+            };
+            if !done {
+                stack.push((pat, true));
+                stack.extend(inside.into_iter().map(|inner| (inner, false)));
+                continue;
+            }
+            let inside: Vec<PatId> = inside.into_iter().map(|inner| copies[&inner]).collect();
+            let kind = match kind {
+                PatKind::Error | PatKind::Wildcard => kind,
+                PatKind::Var(var) => PatKind::Var(self.vars[&var]),
+                PatKind::Ctor(ctor, _) => PatKind::Ctor(ctor, module.pats(&inside)),
+                PatKind::Tuple(_) => PatKind::Tuple(module.pats(&inside)),
+            };
+            copies.insert(pat, module.pats.push(Pat { span, kind }));
+        }
+        copies[&root]
+    }
+}

@@ -1,0 +1,127 @@
+//! Passes: rewrites from IR to IR, one file each. The head of the file says what the pass does and why it is sound, with an
+//! example.
+//!
+//! A pass gets a typed module without errors. It may leave new expressions without types, because [`run`] infers again after each
+//! pass. It must keep the answer of every function that is left, and the types of the functions that a caller can name. A new
+//! expression has the span of the expression it replaces, so that a profile can name the line that a kernel came from.
+//!
+//! Facts about operators are absent from this crate: they are declared with the operators.
+
+mod alter_op_layout;
+mod beta_reduce;
+mod bind_params;
+mod bindings;
+pub mod build;
+mod canonicalise;
+mod combine_parallel;
+mod dead_code;
+mod dynamic_to_static;
+mod effects;
+mod eliminate_common_subexpr;
+mod fold_constants;
+mod fold_scale_axis;
+mod fuse_ops;
+mod inline;
+mod partition;
+pub mod pipeline;
+mod pool_before_conv;
+mod push_strides_up;
+pub mod regions;
+pub mod rewrite;
+mod simplify_expr;
+mod simplify_inference;
+mod to_a_normal_form;
+mod to_graph_normal_form;
+mod users;
+
+pub use bind_params::{bind_params, unbind_params};
+pub use build::PassCx;
+pub use dynamic_to_static::dynamic_to_static;
+pub use fuse_ops::{Edge, explain as explain_fusion};
+pub use partition::{DataDependent, partition};
+pub use pipeline::{Observer, Settings, run};
+
+use relayc_ir::Module;
+
+/// A pass, as `relayc passes` shows it.
+pub struct Pass {
+    /// The name on the command line: `fold-constants` for `fold_constants.rs`.
+    pub name: &'static str,
+    /// What it does; the first sentence is the summary.
+    pub doc: &'static str,
+    /// The lowest `-O` that runs it; [`ON_REQUEST`] if only `--passes` does.
+    pub level: u8,
+    pub run: fn(&mut Module, &PassCx),
+}
+
+/// The level of a pass that belongs to no level of `-O`.
+pub const ON_REQUEST: u8 = u8::MAX;
+
+/// The highest level.
+pub const MAX_LEVEL: u8 = 3;
+
+/// Every pass in the order of the pipeline, one line each; one that is worth running again has another line.
+const PASSES: &[Pass] = &[
+    inline::PASS,
+    beta_reduce::PASS,
+    to_a_normal_form::PASS,
+    to_graph_normal_form::PASS,
+    simplify_inference::PASS,
+    fold_constants::PASS,
+    simplify_expr::PASS,
+    fold_scale_axis::PASS,
+    canonicalise::PASS,
+    eliminate_common_subexpr::PASS,
+    combine_parallel::CONV2D_PASS,
+    combine_parallel::DENSE_PASS,
+    pool_before_conv::PASS,
+    push_strides_up::PASS,
+    alter_op_layout::PASS,
+    fold_constants::PASS,
+    dead_code::PASS,
+    fuse_ops::PASS,
+    partition::PASS,
+];
+
+/// The pass that [`explain_fusion`] explains.
+pub const FUSION: &str = fuse_ops::PASS.name;
+
+/// The passes, each once, in the order of the pipeline.
+pub fn all() -> Vec<&'static Pass> {
+    let mut all: Vec<&Pass> = Vec::new();
+    for pass in PASSES {
+        if all.iter().all(|known| known.name != pass.name) {
+            all.push(pass);
+        }
+    }
+    all
+}
+
+/// Finds a pass by its name.
+pub fn find(name: &str) -> Option<&'static Pass> {
+    PASSES.iter().find(|pass| pass.name == name)
+}
+
+/// The passes of a level, in order.
+pub fn of_level(level: u8) -> Vec<&'static Pass> {
+    PASSES.iter().filter(|pass| pass.level <= level).collect()
+}
+
+/// The passes of a level for a program whose subgraphs are compiled one by one: those that must see more than one subgraph.
+/// Layouts and groups are chosen within each subgraph.
+pub fn before_partition(level: u8) -> Vec<&'static Pass> {
+    let own = [alter_op_layout::PASS.name, fuse_ops::PASS.name];
+    let mut passes: Vec<&Pass> = PASSES.iter().filter(|pass| pass.level <= level && !own.contains(&pass.name)).collect();
+    // Dataflow is followed along shared expressions.
+    if passes.iter().all(|pass| pass.name != to_graph_normal_form::PASS.name) {
+        passes.push(&to_graph_normal_form::PASS);
+    }
+    passes
+}
+
+impl Pass {
+    /// The first sentence of the documentation.
+    pub fn summary(&self) -> &'static str {
+        self.doc.split_once(". ").map_or(self.doc, |(first, _)| first).trim_end_matches('.')
+    }
+}

@@ -1,0 +1,131 @@
+//! Runs passes one after the other and infers types again after each.
+//!
+//! A pass may leave a program that does not type. With checks on request, the program may also be malformed, or its functions may
+//! have other types. Each of these is a bug of relayc: the run stops with an error that names the pass.
+
+use super::{Pass, PassCx};
+use relayc_base::Idx;
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_check::infer;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::{Solver, Ty};
+use relayc_ir::{AttrValue, ExprKind, Module, Object, Root, verify};
+use std::borrow::Cow;
+
+/// Callbacks between passes.
+pub trait Observer {
+    /// The module is typed.
+    fn before(&mut self, _pass: &Pass, _module: &Module) {}
+
+    /// The module has been rewritten and is typed again.
+    fn after(&mut self, _pass: &Pass, _module: &Module) {}
+}
+
+/// Observes nothing.
+impl Observer for () {}
+
+/// Settings of a run.
+#[derive(Clone, Copy, Default)]
+pub struct Settings {
+    /// Whether to check the invariants of the representation, and the types of functions, after each pass.
+    pub verify: bool,
+}
+
+/// Runs passes on a typed module without errors. Errors: E0901, for a pass that broke the program.
+pub fn run(
+    module: &mut Module,
+    cx: &PassCx,
+    passes: &[&Pass],
+    settings: Settings,
+    observer: &mut dyn Observer,
+) -> Result<(), Box<Diagnostic>> {
+    let types_before = if settings.verify { types_of(module) } else { vec![] };
+    for pass in passes {
+        observer.before(pass, module);
+        (pass.run)(module, cx);
+        retype(module, cx, pass)?;
+        let_go(module);
+        if settings.verify {
+            check(module, pass, &types_before)?;
+        }
+        observer.after(pass, module);
+    }
+    Ok(())
+}
+
+fn retype(module: &mut Module, cx: &PassCx, pass: &Pass) -> Result<(), Box<Diagnostic>> {
+    let errors = infer::reinfer(module, cx.ops).into_iter().find(Diagnostic::is_error);
+    errors.map_or(Ok(()), |error| Err(broken(pass, &error.message)))
+}
+
+/// Frees the memory of constants without mentions, which a pass has replaced. Unreachable expressions may mention them, but have
+/// no value.
+fn let_go(module: &mut Module) {
+    let mut mentioned = vec![false; module.consts.len()];
+    for expr in module.post_order(&module.roots()) {
+        if let ExprKind::Const(id) = module.exprs[expr].kind {
+            mentioned[id.index()] = true;
+        }
+    }
+    let of_calls = module.attrs.iter().flat_map(|attrs| &attrs.values);
+    let of_funcs = module.funcs.iter().flat_map(|func| func.attrs.iter().map(|(_, value)| value));
+    for value in of_calls.chain(of_funcs) {
+        if let AttrValue::Const(id, _) = value {
+            mentioned[id.index()] = true;
+        }
+    }
+    for object in module.objects.iter() {
+        if let Object::Const(id) = object {
+            mentioned[id.index()] = true;
+        }
+    }
+    for (id, mentioned) in module.consts.ids().zip(mentioned) {
+        if !mentioned {
+            module.consts[id] = Tensor::scalar(false);
+        }
+    }
+}
+
+/// The types by which others know the program: those of its functions, by name, or of the bare expression.
+fn types_of(module: &Module) -> Vec<(Cow<'static, str>, Vec<Ty>)> {
+    match module.root {
+        Root::Expr(expr) => vec![("".into(), vec![module.ty(expr)])],
+        Root::Globals => {
+            let of = |global: &relayc_ir::Global| {
+                let func = &module.funcs[global.func];
+                let params = func.params.iter().map(|&var| module.vars[var].ty.unwrap_or(Ty::ERROR));
+                let tys = params.chain([func.ret.unwrap_or(Ty::ERROR)]).collect();
+                (global.name.to_string().into(), tys)
+            };
+            module.globals.iter().map(of).collect()
+        }
+    }
+}
+
+fn check(module: &mut Module, pass: &Pass, types_before: &[(Cow<'static, str>, Vec<Ty>)]) -> Result<(), Box<Diagnostic>> {
+    if let Some(violation) = verify::well_formed(module).first() {
+        return Err(broken(pass, &format!("{violation:?}")));
+    }
+    for (name, after) in types_of(module) {
+        let Some((_, before)) = types_before.iter().find(|(known, _)| *known == name) else { continue };
+        // A dimension that was open may have become known.
+        let mut solver = Solver::with_written(&module.types);
+        let mut same = |(&before, &after): (&Ty, &Ty)| {
+            let holes = module.types.has_hole(before) || module.types.has_hole(after);
+            holes || solver.unify(&mut module.types, before, after).is_ok()
+        };
+        if before.len() != after.len() || !before.iter().zip(&after).all(&mut same) {
+            return Err(broken(pass, &format!("the type of `@{name}` has changed")));
+        }
+    }
+    Ok(())
+}
+
+fn broken(pass: &Pass, why: &str) -> Box<Diagnostic> {
+    let diagnostic = Diagnostic::new(codes::E0901, format!("the pass `{}` broke the program: {why}", pass.name));
+    Box::new(
+        diagnostic
+            .note("this is a bug in relayc, not in your program")
+            .help("please report it with the command line and the input"),
+    )
+}

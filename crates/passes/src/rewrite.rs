@@ -1,0 +1,116 @@
+//! The rewriter that passes share: it visits every expression once, operands before users, and may replace it.
+//!
+//! An expression that stays is changed in place, so it keeps its number, its span and its users. Shared expressions stay shared,
+//! and a rewrite that replaces nothing changes nothing. Nothing recurses, so long chains of `let`s are safe.
+
+use super::build::set_ty;
+use relayc_base::Idx;
+use relayc_ir::{Clause, ExprId, ExprKind, Module, Operand, Operands, Root};
+
+/// The replacements so far.
+pub(crate) struct Replaced {
+    /// By the number of an expression that was there when the rewrite began.
+    by: Vec<Option<ExprId>>,
+}
+
+impl Replaced {
+    /// The expression that replaces `expr` now.
+    pub(crate) fn get(&self, expr: ExprId) -> ExprId {
+        self.by.get(expr.index()).copied().flatten().unwrap_or(expr)
+    }
+}
+
+/// Visits every expression under the roots, children before parents. `f` gets an expression whose operands have been replaced. It
+/// returns the replacement: one of the operands, or a new expression made of them. The replacement gets the old type unless `f`
+/// set one. Says whether anything was replaced.
+pub(crate) fn rewrite(module: &mut Module, mut f: impl FnMut(&mut Module, ExprId) -> Option<ExprId>) -> bool {
+    rewrite_with(module, |module, _, expr| f(module, expr))
+}
+
+/// As [`rewrite`], for a function that looks up the replacements of other expressions, such as the value of a variable.
+pub(crate) fn rewrite_with(module: &mut Module, mut f: impl FnMut(&mut Module, &Replaced, ExprId) -> Option<ExprId>) -> bool {
+    let order = module.post_order(&module.roots());
+    let mut replaced = Replaced { by: vec![None; module.exprs.len()] };
+    let mut any = false;
+    for expr in order {
+        replace_children(module, &replaced, expr);
+        if let Some(new) = f(module, &replaced, expr).filter(|&new| new != expr) {
+            if module.expr_tys.get(new).copied().flatten().is_none()
+                && let Some(ty) = module.expr_tys.get(expr).copied().flatten()
+            {
+                set_ty(module, new, ty);
+            }
+            replaced.by[expr.index()] = Some(new);
+            any = true;
+        }
+    }
+    replace_roots(module, &replaced);
+    any
+}
+
+/// Replaces expressions, given by number, among the operands of `users` and at the roots.
+pub fn substitute(module: &mut Module, users: &[ExprId], by: Vec<Option<ExprId>>) {
+    let replaced = Replaced { by };
+    for &user in users {
+        replace_children(module, &replaced, user);
+    }
+    replace_roots(module, &replaced);
+}
+
+fn replace_roots(module: &mut Module, replaced: &Replaced) {
+    match module.root {
+        Root::Expr(expr) => module.root = Root::Expr(replaced.get(expr)),
+        Root::Globals => {
+            for global in module.globals.ids() {
+                let func = module.globals[global].func;
+                module.funcs[func].body = replaced.get(module.funcs[func].body);
+            }
+        }
+    }
+}
+
+/// Replaces the children of an expression by their replacements.
+fn replace_children(module: &mut Module, replaced: &Replaced, expr: ExprId) {
+    let old = module.exprs[expr].kind;
+    let new = match old {
+        ExprKind::Error | ExprKind::Const(_) | ExprKind::Var(_) | ExprKind::Global(_) | ExprKind::Op(_) | ExprKind::Ctor(_) => {
+            return;
+        }
+        ExprKind::Tuple(fields) => ExprKind::Tuple(operands(module, replaced, fields)),
+        ExprKind::Proj { tuple, index } => ExprKind::Proj { tuple: replaced.get(tuple), index },
+        ExprKind::Call { callee, args, attrs } => {
+            ExprKind::Call { callee: replaced.get(callee), args: operands(module, replaced, args), attrs }
+        }
+        ExprKind::Fn(func) => {
+            module.funcs[func].body = replaced.get(module.funcs[func].body);
+            return;
+        }
+        ExprKind::Let { var, value, body } => ExprKind::Let { var, value: replaced.get(value), body: replaced.get(body) },
+        ExprKind::If { cond, then_branch, else_branch } => ExprKind::If {
+            cond: replaced.get(cond),
+            then_branch: replaced.get(then_branch),
+            else_branch: replaced.get(else_branch),
+        },
+        ExprKind::Match { scrutinee, clauses, total } => {
+            let old = module.clause_items(clauses);
+            let new: Vec<Clause> = old.iter().map(|clause| Clause { body: replaced.get(clause.body), ..*clause }).collect();
+            let same = old.iter().zip(&new).all(|(old, new)| old.body == new.body);
+            let clauses = if same { clauses } else { module.clauses(&new) };
+            ExprKind::Match { scrutinee: replaced.get(scrutinee), clauses, total }
+        }
+        ExprKind::RefNew(value) => ExprKind::RefNew(replaced.get(value)),
+        ExprKind::RefRead(cell) => ExprKind::RefRead(replaced.get(cell)),
+        ExprKind::RefWrite { cell, value } => ExprKind::RefWrite { cell: replaced.get(cell), value: replaced.get(value) },
+    };
+    module.exprs[expr].kind = new;
+}
+
+/// The list with its replacements; the same list if nothing was replaced.
+fn operands(module: &mut Module, replaced: &Replaced, list: Operands) -> Operands {
+    let items = module.items(list);
+    if items.iter().all(|item| replaced.get(item.expr) == item.expr) {
+        return list;
+    }
+    let new: Vec<Operand> = items.iter().map(|item| Operand { expr: replaced.get(item.expr), ..*item }).collect();
+    module.operands(&new)
+}

@@ -1,0 +1,298 @@
+//! Instances: a program with the memory of its runs.
+
+use super::fault::Fault;
+use super::layout::{head, place, port, target};
+use super::pool::{Pool, Threads, Worker};
+use super::region::{MAX_THREADS, WorkerSlot};
+use super::step::{Step, StepContext};
+use super::system::{Heap, cores};
+use super::words::{Words, text};
+use core::marker::PhantomData;
+use core::ptr::null_mut;
+
+/// An immutable image in memory.
+#[derive(Clone, Copy)]
+pub struct Image<'a> {
+    start: *const u8,
+    of: PhantomData<&'a [u8]>,
+}
+
+/// An input or output tensor.
+#[derive(Clone, Copy)]
+pub struct Port<'a> {
+    image: Image<'a>,
+    words: *const u64,
+}
+
+/// Why there is no instance.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NoInstance {
+    /// The program has no code for this machine's instruction set, or for the requested one.
+    Machine,
+    Memory,
+}
+
+impl<'a> Image<'a> {
+    /// # Safety
+    /// An image of this version is at `start`, with executable code, for `'a`.
+    pub const unsafe fn at(start: *const u8) -> Image<'a> {
+        Image { start, of: PhantomData }
+    }
+
+    fn head(&self, at: usize) -> u64 {
+        self.word(8 * at as u64)
+    }
+
+    fn word(&self, byte: u64) -> u64 {
+        // SAFETY: the image has it.
+        unsafe { self.start.wrapping_add(byte as usize).cast::<u64>().read() }
+    }
+
+    pub fn n_inputs(&self) -> usize {
+        self.head(head::N_INPUTS) as usize
+    }
+
+    pub fn n_outputs(&self) -> usize {
+        self.head(head::N_OUTPUTS) as usize
+    }
+
+    pub fn input(&self, at: usize) -> Option<Port<'a>> {
+        (at < self.n_inputs()).then(|| self.port(at))
+    }
+
+    pub fn output(&self, at: usize) -> Option<Port<'a>> {
+        (at < self.n_outputs()).then(|| self.port(self.n_inputs() + at))
+    }
+
+    fn port(&self, at: usize) -> Port<'a> {
+        let start = self.head(head::PORTS) as usize + 8 * port::WORDS * at;
+        Port { image: *self, words: self.start.wrapping_add(start).cast() }
+    }
+
+    /// The text that two words of the head locate, terminated by 0.
+    pub fn text(&self, at: usize) -> &'a [u8] {
+        // SAFETY: the image has it.
+        unsafe { text(self.start, [self.head(at), self.head(at + 1)]) }
+    }
+
+    /// The words of the requested target; for level 0, of the best one for which `runs` holds.
+    fn target(&self, level: u32, runs: impl Fn(u32) -> bool) -> Option<u64> {
+        let targets = (0..self.head(head::N_TARGETS)).map(|at| self.head(head::TARGETS) + 8 * target::WORDS as u64 * at);
+        let level_of = |at: u64| self.word(at + 8 * target::LEVEL as u64) as u32;
+        targets.filter(|&at| (level == 0 || level_of(at) == level) && runs(level_of(at))).last()
+    }
+}
+
+impl<'a> Port<'a> {
+    fn word(&self, at: usize) -> u64 {
+        // SAFETY: a port has so many words.
+        unsafe { self.words.add(at).read() }
+    }
+
+    /// The name, terminated by 0.
+    pub fn name(&self) -> &'a [u8] {
+        // SAFETY: the image has it.
+        unsafe { text(self.image.start, [self.word(port::NAME), self.word(port::NAME + 1)]) }
+    }
+
+    /// The dtype as Relay writes it, terminated by 0.
+    pub fn dtype(&self) -> &'a [u8] {
+        // SAFETY: the image has it.
+        unsafe { text(self.image.start, [self.word(port::DTYPE), self.word(port::DTYPE + 1)]) }
+    }
+
+    pub fn bytes(&self) -> usize {
+        self.word(port::BYTES) as usize
+    }
+
+    pub fn shape(&self) -> &'a [u64] {
+        let start = self.image.start.wrapping_add(self.word(port::DIMS) as usize);
+        // SAFETY: the image has as many dimensions as the rank says.
+        unsafe { core::slice::from_raw_parts(start.cast(), self.word(port::RANK) as usize) }
+    }
+}
+
+/// State that consecutive runs reuse.
+pub struct Instance<'a> {
+    image: Image<'a>,
+    heap: Heap,
+    memory: Memory<'a>,
+    crew: Crew,
+    level: u32,
+}
+
+/// The memory of a program's runs, and its steps. It borrows from the image, and from the heap beside it.
+#[derive(Clone, Copy)]
+struct Memory<'a> {
+    means: StepContext,
+    steps: &'a [Step<'a>],
+    inputs: &'a [*mut u8],
+    outputs: &'a [*mut u8],
+}
+
+/// The threads of runs.
+#[derive(Clone, Copy)]
+struct Crew {
+    pool: &'static Pool,
+    workers: *const [Worker],
+    threads: Option<Threads>,
+}
+
+// SAFETY: all that it points at is its own or never written; a run needs the instance for itself.
+unsafe impl Send for Instance<'_> {}
+
+impl<'a> Instance<'a> {
+    /// Allocates memory and threads for runs.
+    ///
+    /// `n_threads` is the number of threads; 0 means as many as cores, and the system may give fewer. `level` selects the
+    /// target; 0 means the best one for which `runs` holds.
+    pub fn new(
+        image: Image<'a>,
+        n_threads: usize,
+        level: u32,
+        runs: impl Fn(u32) -> bool,
+        threads: Option<Threads>,
+    ) -> Result<Instance<'a>, NoInstance> {
+        let target = image.target(level, runs).ok_or(NoInstance::Machine)?;
+        let mut heap = Heap::new();
+        let crew = Crew::start(n_threads, threads, &mut heap);
+        let memory = crew.as_ref().and_then(|crew| Memory::of(&image, target, crew.pool.n_threads(), &mut heap));
+        match (crew, memory) {
+            (Some(crew), Some(memory)) => {
+                let level = image.word(target + 8 * target::LEVEL as u64) as u32;
+                Ok(Instance { image, heap, memory, crew, level })
+            }
+            (crew, _) => {
+                if let Some(crew) = crew {
+                    crew.end();
+                }
+                // SAFETY: threads are gone, and nobody else knows the memory.
+                unsafe { heap.free() };
+                Err(NoInstance::Memory)
+            }
+        }
+    }
+
+    pub fn image(&self) -> Image<'a> {
+        self.image
+    }
+
+    /// The x86-64 level of the running code.
+    pub fn level(&self) -> u32 {
+        self.level
+    }
+
+    pub fn n_threads(&self) -> usize {
+        self.crew.pool.n_threads()
+    }
+
+    /// The memory of an input, to be written.
+    pub fn input(&mut self, at: usize) -> &mut [u8] {
+        let bytes = self.image.input(at).map_or(0, |port| port.bytes());
+        // SAFETY: each input has so many bytes of its own, and the instance is borrowed alone.
+        self.memory.inputs.get(at).map_or(&mut [], |&start| unsafe { core::slice::from_raw_parts_mut(start, bytes) })
+    }
+
+    /// The memory of an output, as the last run left it.
+    pub fn output(&self, at: usize) -> &[u8] {
+        let bytes = self.image.output(at).map_or(0, |port| port.bytes());
+        // SAFETY: each output has so many bytes of its own, which only runs write.
+        self.memory.outputs.get(at).map_or(&[], |&start| unsafe { core::slice::from_raw_parts(start, bytes) })
+    }
+
+    /// Runs once, from inputs to outputs; calls `go_on` before each step. `Ok(false)` if it returned false. Errors: the failure
+    /// of an operator.
+    pub fn run(&mut self, mut go_on: impl FnMut() -> bool) -> Result<bool, Fault> {
+        for step in self.memory.steps {
+            if !go_on() {
+                return Ok(false);
+            }
+            // SAFETY: the buffers are those of the program, and the instance is borrowed alone.
+            unsafe { step.run(&self.memory.means, self.crew.pool)? };
+        }
+        Ok(true)
+    }
+
+    /// The message of a fault: the texts before and after the index.
+    pub fn words(&self, fault: &Fault) -> [&'a [u8]; 2] {
+        // SAFETY: the image has the texts that its steps name.
+        [fault.before, fault.behind].map(|place| unsafe { text(self.image.start, place) })
+    }
+}
+
+impl Drop for Instance<'_> {
+    fn drop(&mut self) {
+        self.crew.end();
+        // SAFETY: threads are gone, and nobody else knows the memory.
+        unsafe { core::mem::take(&mut self.heap).free() };
+    }
+}
+
+impl Crew {
+    /// Starts threads, including the caller; 0 means as many as cores. With more threads than cores none of them spins.
+    fn start(n_threads: usize, threads: Option<Threads>, heap: &mut Heap) -> Option<Crew> {
+        let cores = cores();
+        let wanted = if n_threads == 0 { cores } else { n_threads }.min(MAX_THREADS);
+        let n_workers = if threads.is_some() { wanted - 1 } else { 0 };
+        let seats = heap.take_each(n_workers, WorkerSlot::new)?;
+        let pool = &heap.take_each(1, || Pool::new(seats, wanted <= cores))?[0];
+        let workers = heap.take(n_workers, Worker::NONE)?;
+        let places: *const [Worker] = workers;
+        if let Some(threads) = threads {
+            // SAFETY: both stay until `end`.
+            unsafe { pool.start(workers, threads) };
+        }
+        Some(Crew { pool, workers: places, threads })
+    }
+
+    /// Ends the threads; none of them may be in a region.
+    fn end(&self) {
+        if let Some(threads) = self.threads {
+            // SAFETY: the workers are those that were started, and nothing writes them any more.
+            unsafe { self.pool.end(&*self.workers, threads) };
+        }
+    }
+}
+
+impl<'a> Memory<'a> {
+    /// `None` without memory.
+    fn of(image: &Image<'a>, target: u64, n_threads: usize, heap: &mut Heap) -> Option<Memory<'a>> {
+        let word = |at: usize| image.word(target + 8 * at as u64);
+        let arena = heap.bytes(word(target::ARENA) as usize)?;
+        let more = n_threads.saturating_sub(word(target::THREADS) as usize);
+        let beyond = heap.bytes(more.checked_mul(word(target::THREAD_SCRATCH) as usize)?)?;
+        let inputs = ports(heap, image.n_inputs(), |at| image.input(at))?;
+        let outputs = ports(heap, image.n_outputs(), |at| image.output(at))?;
+        let buffers = heap.take(word(target::N_BUFFERS) as usize, null_mut::<u8>())?;
+        for (number, buffer) in buffers.iter_mut().enumerate() {
+            let place = word(target::BUFFERS) + 16 * number as u64;
+            let (kind, at) = (image.word(place), image.word(place + 8) as usize);
+            *buffer = match kind {
+                place::INPUT => inputs[at],
+                place::OUTPUT => outputs[at],
+                place::ARENA => arena.wrapping_add(at),
+                _ => image.start.wrapping_add(at).cast_mut(),
+            };
+        }
+        let code = image.start.wrapping_add(word(target::CODE) as usize);
+        let means = StepContext { image: image.start, code, arena, beyond };
+        // SAFETY: the image has the list of the steps.
+        let list = unsafe { Words::at(image.start, word(target::STEPS)) }.sizes();
+        let steps = heap.take(list.len(), Step::Nothing)?;
+        for (step, &at) in steps.iter_mut().zip(list) {
+            // SAFETY: the image has the step's words.
+            let mut words = unsafe { Words::at(image.start, at) };
+            *step = Step::read(&mut words, &means, buffers, n_threads, heap)?;
+        }
+        Some(Memory { means, steps, inputs, outputs })
+    }
+}
+
+/// Allocates memory for each port.
+fn ports<'a>(heap: &mut Heap, n: usize, port: impl Fn(usize) -> Option<Port<'a>>) -> Option<&'a [*mut u8]> {
+    let places = heap.take(n, null_mut())?;
+    for (at, place) in places.iter_mut().enumerate() {
+        *place = heap.bytes(port(at)?.bytes())?;
+    }
+    Some(places)
+}

@@ -1,0 +1,129 @@
+//! The layout of an image: the contract of its writer, its reader and its runtime.
+//!
+//! An image consists of 64-bit little-endian words, and of bytes that words refer to by their offset in the image. A *list* is
+//! its length and as many words. A *text* is `[start, length]`, with a 0 after its bytes. Tensors begin at multiples of 64,
+//! code at a page. The version counts every change of the layout.
+
+/// The first word of an image.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
+
+/// The version of this layout and of the meaning of step words.
+pub const VERSION: u64 = 2;
+
+/// The version of the functions that an artifact exports.
+pub const ABI_VERSION: u32 = 1;
+
+/// The marker before the distance to the image, in a shared object without a program.
+pub const MARKER: &[u8; 24] = b"relayc: the image is at\0";
+
+/// Maximum rank of tensors.
+pub const MAX_RANK: usize = 32;
+
+/// Alignment of code: a page of its own.
+pub const PAGE: usize = 4096;
+
+/// Alignment of tensors in bytes.
+pub const ALIGN: usize = 64;
+
+/// The words at the start of an image, by index.
+pub mod head {
+    pub const MAGIC: usize = 0;
+    pub const VERSION: usize = 1;
+    /// Number of bytes of the image.
+    pub const BYTES: usize = 2;
+    /// Start and number of bytes of the code of all targets.
+    pub const CODE: usize = 3;
+    pub const CODE_BYTES: usize = 4;
+    /// Texts: the entry's name, the source, the graph as JSON.
+    pub const ENTRY: usize = 5;
+    pub const SOURCE: usize = 7;
+    pub const GRAPH: usize = 9;
+    /// Start and number of the ports: inputs, then outputs.
+    pub const PORTS: usize = 11;
+    pub const N_INPUTS: usize = 12;
+    pub const N_OUTPUTS: usize = 13;
+    /// Start and number of the targets; the last one is the best.
+    pub const TARGETS: usize = 14;
+    pub const N_TARGETS: usize = 15;
+    pub const WORDS: usize = 16;
+}
+
+/// The words of a port.
+pub mod port {
+    /// Texts.
+    pub const NAME: usize = 0;
+    pub const DTYPE: usize = 2;
+    pub const BYTES: usize = 4;
+    pub const RANK: usize = 5;
+    /// Start of its dimensions, a word each.
+    pub const DIMS: usize = 6;
+    pub const WORDS: usize = 8;
+}
+
+/// The words of a target.
+pub mod target {
+    /// The x86-64 level that it requires: 3 or 4.
+    pub const LEVEL: usize = 0;
+    /// Start of its code in the image, and number of bytes.
+    pub const CODE: usize = 1;
+    pub const CODE_BYTES: usize = 2;
+    /// Bytes of the arena, number of threads with scratch memory in it, and bytes for each further thread.
+    pub const ARENA: usize = 3;
+    pub const THREADS: usize = 4;
+    pub const THREAD_SCRATCH: usize = 5;
+    /// Start and number of the buffers, two words each: kind of place and offset there.
+    pub const BUFFERS: usize = 6;
+    pub const N_BUFFERS: usize = 7;
+    /// Start of the list of steps, which holds the offset of each step's words.
+    pub const STEPS: usize = 8;
+    /// Bytes of the constants that its steps read.
+    pub const WEIGHTS: usize = 9;
+    /// Text: a line for each step, with its operators and its kernel.
+    pub const LISTING: usize = 10;
+    pub const WORDS: usize = 12;
+}
+
+/// Location of a buffer.
+pub mod place {
+    pub const INPUT: u64 = 0;
+    pub const OUTPUT: u64 = 1;
+    /// At an offset of the image.
+    pub const IMAGE: u64 = 2;
+    /// At an offset of the arena.
+    pub const ARENA: u64 = 3;
+}
+
+/// The kind of a step: its first word.
+pub mod kind {
+    pub const FILL: u64 = 0;
+    pub const MOVE: u64 = 1;
+    pub const POSITIONS: u64 = 2;
+    pub const GUARD: u64 = 3;
+    pub const NEST: u64 = 4;
+    pub const CONTRACT: u64 = 5;
+}
+
+/// Treatment of an index out of range.
+pub mod outside {
+    pub const NEAREST: u64 = 0;
+    pub const ROUND: u64 = 1;
+    pub const NOWHERE: u64 = 2;
+    pub const TRAP: u64 = 3;
+}
+
+/// Location of a contraction's weights.
+pub mod weights {
+    /// Packed, at an offset of the image.
+    pub const PACKED: u64 = 0;
+    /// In a buffer, read unpacked.
+    pub const AS_KEPT: u64 = 1;
+    /// In a buffer, packed in every run.
+    pub const EACH_RUN: u64 = 2;
+}
+
+/// The method of a contraction.
+pub mod method {
+    pub const DIRECT: u64 = 0;
+    /// By Winograd's method.
+    pub const TILES: u64 = 1;
+}

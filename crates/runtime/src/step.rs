@@ -1,0 +1,377 @@
+//! The steps of a program, and their tasks.
+
+use super::contraction::{self, Sum};
+use super::fault::Fault;
+use super::layout::{MAX_RANK, kind, outside, weights};
+use super::pack::Packing;
+use super::pool::Pool;
+use super::region::Task;
+use super::split::{Piece, part};
+use super::system::Heap;
+use super::words::Words;
+
+/// Arguments: `args, begin, end`, the items of a loop nest.
+type Nest = unsafe extern "sysv64" fn(*const *mut u8, usize, usize);
+
+/// Addresses of buffers by number.
+type Args<'a> = &'a [*mut u8];
+
+/// The context that all steps share.
+#[derive(Clone, Copy)]
+pub(crate) struct StepContext {
+    pub(crate) image: *const u8,
+    /// The code of the target.
+    pub(crate) code: *const u8,
+    pub(crate) arena: *mut u8,
+    /// Scratch memory of threads without any in the arena.
+    pub(crate) beyond: *mut u8,
+}
+
+/// The scratch memory of a step: the shared part, followed by that of each thread that has some in the arena.
+#[derive(Clone, Copy)]
+pub struct Scratch {
+    pub start: *mut u8,
+    /// Bytes of the shared part, and of each thread.
+    pub shared: usize,
+    pub own: usize,
+    pub threads: usize,
+    /// Scratch memory of the other threads.
+    pub beyond: *mut u8,
+}
+
+// SAFETY: each share has a stretch of its own, and what all see is written before they begin.
+unsafe impl Send for Scratch {}
+// SAFETY: as above.
+unsafe impl Sync for Scratch {}
+
+impl Scratch {
+    fn read(words: &mut Words, means: &StepContext) -> Scratch {
+        let start = means.arena.wrapping_add(words.number());
+        Scratch { start, shared: words.number(), own: words.number(), threads: words.number(), beyond: means.beyond }
+    }
+
+    /// The scratch memory of a task, by the number of the thread that it was made for.
+    pub fn own(&self, thread: usize) -> *mut u8 {
+        match thread.checked_sub(self.threads) {
+            None => self.start.wrapping_add(self.shared + thread * self.own),
+            Some(more) => self.beyond.wrapping_add(more * self.own),
+        }
+    }
+}
+
+/// A step, ready to run.
+#[derive(Clone, Copy)]
+#[allow(clippy::large_enum_variant, reason = "nothing is boxed here: there is no allocator, and steps are few")]
+pub(crate) enum Step<'a> {
+    Nothing,
+    Fill { at: *mut u8, width: usize, bits: u64, stretches: &'a [i64] },
+    Move { from: *mut u8, to: *mut u8, together: usize, dims: &'a [i64], steps: [&'a [i64]; 2] },
+    Positions(Positions<'a>),
+    Guard { at: *mut u8, code: u32, message: [u64; 2] },
+    Nest { entry: Nest, args: Args<'a>, n_items: usize, alone: bool },
+    Contraction(ContractionCall<'a>),
+}
+
+/// Converts integers to positions inside axes.
+#[derive(Clone, Copy)]
+pub(crate) struct Positions<'a> {
+    from: *mut u8,
+    to: *mut u8,
+    /// Bytes of an index, and whether it is signed.
+    width: usize,
+    signed: bool,
+    outside: u64,
+    /// Number of indices along each axis.
+    part: usize,
+    n: usize,
+    /// For each axis its length, and the error for an index out of range: a code, and the texts before and after the index.
+    axes: &'a [i64],
+}
+
+/// Number of words of an axis.
+const AXIS: usize = 6;
+
+/// A contraction with its threads' tasks.
+#[derive(Clone, Copy)]
+pub(crate) struct ContractionCall<'a> {
+    args: Args<'a>,
+    scratch: Scratch,
+    sum: Sum<'a>,
+    weights: Weights<'a>,
+    /// Start of each thread's pieces, and the end of the last one's.
+    shares: &'a [u32],
+    pieces: &'a [Piece],
+}
+
+#[derive(Clone, Copy)]
+enum Weights<'a> {
+    At(*const u8),
+    EachRun(*mut u8, Packing<'a>),
+}
+
+impl<'a> Step<'a> {
+    /// Reads a step; `None` without memory.
+    pub(crate) fn read(
+        words: &mut Words<'a>,
+        means: &StepContext,
+        buffers: &[*mut u8],
+        threads: usize,
+        heap: &mut Heap,
+    ) -> Option<Step<'a>> {
+        let buffer = |words: &mut Words| buffers[words.number()];
+        Some(match words.word() {
+            kind::FILL => Step::Fill { at: buffer(words), width: words.number(), bits: words.word(), stretches: words.list() },
+            kind::MOVE => {
+                let (from, to) = (buffer(words), buffer(words));
+                let from = from.wrapping_offset(words.signed() as isize);
+                let to = to.wrapping_offset(words.signed() as isize);
+                Step::Move { from, to, together: words.number(), dims: words.list(), steps: [words.list(), words.list()] }
+            }
+            kind::POSITIONS => Step::Positions(Positions {
+                from: buffer(words),
+                to: buffer(words),
+                width: words.number(),
+                signed: words.word() != 0,
+                outside: words.word(),
+                part: words.number(),
+                n: words.number(),
+                axes: words.list(),
+            }),
+            kind::GUARD => Step::Guard { at: buffer(words), code: words.word() as u32, message: [words.word(), words.word()] },
+            kind::NEST => {
+                let entry = means.code.wrapping_add(words.number());
+                // SAFETY: the image says that such a function is there.
+                let entry: Nest = unsafe { core::mem::transmute(entry) };
+                let (n_items, alone) = (words.number(), words.word() != 0);
+                Step::Nest { entry, n_items, alone, args: args(words, buffers, heap)? }
+            }
+            kind::CONTRACT => Step::Contraction(ContractionCall::read(words, means, buffers, threads, heap)?),
+            _ => Step::Nothing,
+        })
+    }
+
+    /// Runs it. Errors: the failure of the operator.
+    ///
+    /// # Safety
+    /// The buffers are those of the program, with its inputs; nobody else uses them meanwhile.
+    pub(crate) unsafe fn run(&self, means: &StepContext, pool: &Pool) -> Result<(), Fault> {
+        match self {
+            Step::Nothing => {}
+            Step::Fill { at, width, bits, stretches } => {
+                for stretch in stretches.chunks_exact(2) {
+                    // SAFETY: the stretches lie in the buffer.
+                    unsafe { fill(at.wrapping_offset(stretch[0] as isize), stretch[1] as usize, *width, *bits) };
+                }
+            }
+            Step::Move { from, to, together, dims, steps } => {
+                // SAFETY: the places lie in the two buffers.
+                unsafe { move_elements(*from, *to, *together, dims, *steps) };
+            }
+            // SAFETY: the buffers hold what the image says.
+            Step::Positions(positions) => unsafe { positions.run()? },
+            Step::Guard { at, code, message } => {
+                // SAFETY: the buffer holds a bool, which is a byte.
+                if unsafe { at.read() } != 0 {
+                    return Err(Fault { code: *code, before: *message, index: None, behind: [0; 2] });
+                }
+            }
+            Step::Nest { entry, args, n_items, alone } => {
+                let n_shares = if *alone { 1 } else { pool.n_threads().min(*n_items) };
+                if n_shares <= 1 {
+                    // SAFETY: the code's accesses lie in its buffers.
+                    unsafe { entry(args.as_ptr(), 0, *n_items) };
+                } else {
+                    let args = Apart(args);
+                    let share = |number| {
+                        let items = part(*n_items, number, n_shares);
+                        // SAFETY: as above; items are independent of each other.
+                        unsafe { entry(args.get().as_ptr(), items.start, items.end) };
+                    };
+                    // SAFETY: no step runs inside of another.
+                    unsafe { pool.run(n_shares, &share) };
+                }
+            }
+            // SAFETY: as this function.
+            Step::Contraction(contract) => unsafe { contract.run(means, pool) },
+        }
+        Ok(())
+    }
+}
+
+impl<'a> ContractionCall<'a> {
+    fn read(
+        words: &mut Words<'a>,
+        means: &StepContext,
+        buffers: &[*mut u8],
+        threads: usize,
+        heap: &mut Heap,
+    ) -> Option<ContractionCall<'a>> {
+        let args = args(words, buffers, heap)?;
+        let alone = words.word() != 0;
+        let scratch = Scratch::read(words, means);
+        let weights = match words.word() {
+            weights::PACKED => Weights::At(means.image.wrapping_add(words.number())),
+            weights::EACH_RUN => Weights::EachRun(buffers[words.number()], Packing::read(words)),
+            _ => Weights::At(core::ptr::null()),
+        };
+        let work = contraction::work(words);
+        // SAFETY: the words name places of their own image.
+        let sum = Sum::read(words, unsafe { Words::at(means.image, 0) });
+        let threads = if alone { 1 } else { threads };
+        let mut n = 0;
+        work.split(threads, |_, _| n += 1);
+        let pieces = heap.take(n, Piece::NONE)?;
+        let shares = heap.take(threads + 1, n as u32)?;
+        shares[0] = 0;
+        let (mut at, mut of) = (0, 0);
+        work.split(threads, |thread, piece| {
+            while of < thread {
+                of += 1;
+                shares[of] = at as u32;
+            }
+            pieces[at] = piece;
+            at += 1;
+        });
+        Some(ContractionCall { args, scratch, sum, weights, shares, pieces })
+    }
+
+    /// # Safety
+    /// Like [`Step::run`].
+    unsafe fn run(&self, means: &StepContext, pool: &Pool) {
+        let shared = Apart((self, means));
+        let n_shares = self.shares.len() - 1;
+        // SAFETY: no step runs inside of another.
+        let each = |share: Task| unsafe { pool.run(n_shares, share) };
+        if let Weights::EachRun(source, packing) = self.weights {
+            let (source, to) = (Apart(source), Apart(self.scratch.start.cast::<f32>()));
+            let packing = Apart(packing);
+            each(&|number| {
+                for piece in part(packing.get().n_pieces(), number, n_shares) {
+                    // SAFETY: the scratch memory has room for them, and each piece is packed in one share.
+                    unsafe { packing.get().pack(*source.get(), *to.get(), piece) };
+                }
+            });
+        }
+        each(&|number| {
+            let (this, means) = shared.get();
+            let packed = match this.weights {
+                Weights::At(packed) => packed,
+                Weights::EachRun(..) => this.scratch.start,
+            };
+            let own = this.scratch.own(number);
+            for piece in &this.pieces[this.shares[number] as usize..this.shares[number + 1] as usize] {
+                // SAFETY: no two pieces write the same element, and no two shares have the same scratch memory.
+                unsafe { this.sum.run(means.code, this.args, packed, own, piece) };
+            }
+        });
+    }
+}
+
+impl Positions<'_> {
+    /// # Safety
+    /// The buffers are as large as the image says.
+    unsafe fn run(&self) -> Result<(), Fault> {
+        let (from, to) = (self.from, self.to.cast::<i32>());
+        for at in 0..self.n {
+            let place = from.wrapping_add(at * self.width);
+            // SAFETY: an index of that width is there.
+            let index: i128 = unsafe {
+                match (self.width, self.signed) {
+                    (1, true) => place.cast::<i8>().read_unaligned().into(),
+                    (2, true) => place.cast::<i16>().read_unaligned().into(),
+                    (4, true) => place.cast::<i32>().read_unaligned().into(),
+                    (_, true) => place.cast::<i64>().read_unaligned().into(),
+                    (1, false) => place.read_unaligned().into(),
+                    (2, false) => place.cast::<u16>().read_unaligned().into(),
+                    (4, false) => place.cast::<u32>().read_unaligned().into(),
+                    (_, false) => place.cast::<u64>().read_unaligned().into(),
+                }
+            };
+            let axis = &self.axes[at / self.part * AXIS..][..AXIS];
+            let Some(found) = position(index, axis[0].into(), self.outside) else {
+                let texts = [axis[2], axis[3], axis[4], axis[5]].map(|word| word as u64);
+                let [before, behind] = [[texts[0], texts[1]], [texts[2], texts[3]]];
+                return Err(Fault { code: axis[1] as u32, before, index: Some(index), behind });
+            };
+            // SAFETY: there is room for each.
+            unsafe { to.wrapping_add(at).write(found) };
+        }
+        Ok(())
+    }
+}
+
+/// The position inside an axis for an index of at most 65 bits; `outside` ([`outside`]) selects the treatment of one out of
+/// range. `None` if that fails.
+#[inline]
+pub fn position(index: i128, length: i128, outside: u64) -> Option<i32> {
+    Some(match outside {
+        _ if (0..length).contains(&index) => index as i32,
+        outside::NEAREST => index.clamp(0, length - 1) as i32,
+        outside::ROUND => index.rem_euclid(length) as i32,
+        outside::NOWHERE => -1,
+        _ => return None,
+    })
+}
+
+/// The buffers that the words name, as the argument list of code.
+fn args<'a>(words: &mut Words, buffers: &[*mut u8], heap: &mut Heap) -> Option<Args<'a>> {
+    let list = words.sizes();
+    let args = heap.take(list.len(), core::ptr::null_mut())?;
+    args.iter_mut().zip(list).for_each(|(arg, &buffer)| *arg = buffers[buffer as usize]);
+    Some(args)
+}
+
+/// Sets `n` elements of `width` bytes to the low bits of `bits`.
+///
+/// # Safety
+/// The elements lie in one buffer, which nobody else uses meanwhile.
+pub unsafe fn fill(at: *mut u8, n: usize, width: usize, bits: u64) {
+    let place = |element: usize| at.wrapping_add(element * width);
+    // SAFETY: as the caller says.
+    unsafe {
+        match width {
+            _ if bits == 0 => core::ptr::write_bytes(at, 0, n * width),
+            1 => core::ptr::write_bytes(at, bits as u8, n),
+            2 => (0..n).for_each(|element| place(element).cast::<u16>().write_unaligned(bits as u16)),
+            4 => (0..n).for_each(|element| place(element).cast::<u32>().write_unaligned(bits as u32)),
+            _ => (0..n).for_each(|element| place(element).cast::<u64>().write_unaligned(bits)),
+        }
+    }
+}
+
+/// Moves elements, `together` bytes at a time; steps are in bytes.
+///
+/// # Safety
+/// Every element lies in one of two buffers, which do not overlap.
+pub unsafe fn move_elements(mut from: *const u8, mut to: *mut u8, together: usize, dims: &[i64], steps: [&[i64]; 2]) {
+    let total: i64 = dims.iter().product();
+    let mut index = [0i64; MAX_RANK];
+    for _ in 0..total {
+        // SAFETY: the caller promises it of every index.
+        unsafe { core::ptr::copy_nonoverlapping(from, to, together) };
+        for axis in (0..dims.len()).rev() {
+            index[axis] += 1;
+            from = from.wrapping_offset(steps[0][axis] as isize);
+            to = to.wrapping_offset(steps[1][axis] as isize);
+            if index[axis] < dims[axis] {
+                break;
+            }
+            from = from.wrapping_offset((-steps[0][axis] * index[axis]) as isize);
+            to = to.wrapping_offset((-steps[1][axis] * index[axis]) as isize);
+            index[axis] = 0;
+        }
+    }
+}
+
+/// A value that all threads of a region may access.
+#[derive(Clone, Copy)]
+struct Apart<T>(T);
+
+// SAFETY: what is written through it is split among the threads.
+unsafe impl<T> Sync for Apart<T> {}
+
+impl<T> Apart<T> {
+    fn get(&self) -> &T {
+        &self.0
+    }
+}

@@ -1,0 +1,522 @@
+//! Finds mismatched brackets before the grammar sees the text, reports them and repairs them.
+//!
+//! Otherwise a missing or extra bracket would be noticed far from its place, and the text after it would be misread. The work is
+//! done per definition, since `def`, `type` and `extern` appear inside no bracket. A definition whose brackets match is left
+//! alone. Where a closing bracket does not fit, all repairs are tried; the one after which the brackets match for longest wins.
+//! Some places identify the mistake: a binding after a `;` inside parentheses, an `else` inside a block, a `}` further left than
+//! its block.
+
+use super::errors;
+use super::starts::{STARTS, binds, starts_line};
+use super::token::{Tok, TokSet, Token};
+use relayc_base::diag::Diagnostic;
+use relayc_base::{FileId, Span};
+
+/// The deepest nesting of brackets (reliability 2).
+pub(super) const MAX_DEPTH: usize = 4096;
+
+/// How many tokens ahead a repair is tested.
+const HORIZON: usize = 20_000;
+
+/// Limit of repaired brackets; past it the text is given up.
+const MAX_MENDED: usize = 1000;
+
+/// Whether the brackets of a text match.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Balance {
+    Matched,
+    Unmatched,
+    /// The bracket at this index is too deep.
+    TooDeep(usize),
+}
+
+/// Tokens with matching brackets, and the reports about the repairs.
+pub(super) struct Mended {
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) reports: Vec<Diagnostic>,
+    /// The byte offsets of insertions, deletions and replacements.
+    pub(crate) places: Vec<u32>,
+    /// Whether there were too many to repair; the tokens end there.
+    pub(crate) given_up: bool,
+}
+
+fn is_open(tok: Tok) -> bool {
+    matches!(tok, Tok::LParen | Tok::LBracket | Tok::LBrace)
+}
+
+fn is_close(tok: Tok) -> bool {
+    matches!(tok, Tok::RParen | Tok::RBracket | Tok::RBrace)
+}
+
+/// Whether a definition starts at a token; `f(type=1)` is a keyword misused as a name.
+fn starts_def(tokens: &[Token], at: usize) -> bool {
+    let next = tokens.get(at + 1).map(|token| token.tok);
+    match tokens[at].tok {
+        Tok::Def => true,
+        Tok::Type => next == Some(Tok::Ident),
+        Tok::Extern => next == Some(Tok::Type),
+        _ => false,
+    }
+}
+
+/// The closing bracket of an opening one, and its text.
+fn closer(open: Tok) -> (Tok, &'static str) {
+    match open {
+        Tok::LParen => (Tok::RParen, ")"),
+        Tok::LBracket => (Tok::RBracket, "]"),
+        _ => (Tok::RBrace, "}"),
+    }
+}
+
+/// Whether the brackets match, definition by definition.
+pub(super) fn balance(tokens: &[Token]) -> Balance {
+    let mut open: Vec<Tok> = vec![];
+    let mut matched = true;
+    for (at, token) in tokens.iter().enumerate() {
+        if is_open(token.tok) {
+            if open.len() == MAX_DEPTH {
+                return Balance::TooDeep(at);
+            }
+            open.push(token.tok);
+        } else if is_close(token.tok) {
+            matched &= open.pop().is_some_and(|opened| closer(opened).0 == token.tok);
+        } else if starts_def(tokens, at) && !open.is_empty() {
+            matched = false;
+            open.clear();
+        }
+    }
+    if matched && open.is_empty() { Balance::Matched } else { Balance::Unmatched }
+}
+
+/// Mends the brackets of a text. `cut` is the place of a comment or string without an end: it may hide brackets, so
+/// brackets after it in the same definition are not reported.
+pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32>) -> Mended {
+    let mut mender = Mender {
+        file,
+        source,
+        tokens,
+        end: 0,
+        cut,
+        start: 0,
+        open: vec![],
+        last_opened_after: None,
+        line: Line::default(),
+        n_mended: 0,
+        done: 0,
+        n_tried: 0,
+        out: Mended { tokens: Vec::with_capacity(tokens.len() + 16), reports: vec![], places: vec![], given_up: false },
+    };
+    let mut start = 0;
+    while start < tokens.len() {
+        let end = (start + 1..tokens.len()).find(|&at| starts_def(tokens, at)).unwrap_or(tokens.len());
+        mender.end = end;
+        if balance(&tokens[start..end]) == Balance::Matched {
+            mender.out.tokens.extend_from_slice(&tokens[start..end]);
+        } else {
+            mender.definition(start);
+        }
+        if mender.out.given_up {
+            break;
+        }
+        start = end;
+    }
+    mender.out
+}
+
+/// An open bracket.
+#[derive(Clone, Copy)]
+struct Open {
+    tok: Tok,
+    span: Span,
+    /// The token before it.
+    after: Option<Tok>,
+    /// How far its line is indented.
+    indent: usize,
+    /// Whether a binding stands directly inside.
+    binds: bool,
+}
+
+/// The line of the current token.
+#[derive(Clone, Copy, Default)]
+struct Line {
+    indent: usize,
+    /// Whether the current token is the line's first.
+    first: bool,
+}
+
+struct Mender<'t> {
+    file: FileId,
+    source: &'t str,
+    tokens: &'t [Token],
+    /// The end of the current definition.
+    end: usize,
+    cut: Option<u32>,
+    /// Where the current definition starts, in bytes.
+    start: u32,
+    open: Vec<Open>,
+    /// The token before the opening bracket that was closed last.
+    last_opened_after: Option<Tok>,
+    line: Line,
+    n_mended: usize,
+    /// Tokens before this one are dealt with.
+    done: usize,
+    /// How often a bracket that closes everything was looked at.
+    n_tried: usize,
+    out: Mended,
+}
+
+/// A way to mend a closing bracket that does not fit.
+#[derive(Clone, Copy)]
+enum Way {
+    /// It is one too many.
+    Drop,
+    /// It should have been the innermost bracket's.
+    Replace,
+    /// This many brackets were not closed before it.
+    Close(usize),
+}
+
+impl Mender<'_> {
+    fn definition(&mut self, start: usize) {
+        self.open.clear();
+        self.last_opened_after = None;
+        self.start = self.tokens[start].start;
+        for at in start..self.end {
+            self.advance_line(at);
+            if self.n_mended > MAX_MENDED {
+                self.out.given_up = true;
+                return;
+            }
+            let token = self.tokens[at];
+            if at < self.done || self.hints(at) {
+                continue;
+            }
+            if is_open(token.tok) {
+                self.open(at);
+            } else if self.closes_too_early(at) {
+                self.report(errors::unopened(token.span(self.file), token.text(self.source)));
+                self.out.places.push(token.start);
+            } else if is_close(token.tok) {
+                self.close(at);
+            } else {
+                if let (true, Some(top)) = (binds(self.tokens, at), self.open.last_mut()) {
+                    top.binds = true;
+                }
+                self.out.tokens.push(token);
+            }
+        }
+        let (place, found) = match self.tokens.get(self.end) {
+            Some(next) => (next.span(self.file), format!("`{}`", next.text(self.source))),
+            None => (Span::new(self.file, self.source.len(), self.source.len()), "the end of the file".to_owned()),
+        };
+        if !self.open.is_empty() {
+            self.close_above(0, place, &found);
+        }
+    }
+
+    /// Keeps the indentation of the current line.
+    fn advance_line(&mut self, at: usize) {
+        let token = self.tokens[at];
+        let before = at.checked_sub(1).map_or(0, |i| self.tokens[i].end as usize);
+        let gap = self.source.get(before..token.start as usize).unwrap_or("");
+        self.line.first = at == 0 || gap.contains('\n');
+        if let Some(line_break) = gap.rfind('\n') {
+            self.line.indent = gap.len() - line_break - 1;
+        }
+    }
+
+    fn tok(&self, at: usize) -> Option<Tok> {
+        self.tokens.get(at).map(|token| token.tok)
+    }
+
+    fn open(&mut self, at: usize) {
+        let token = self.tokens[at];
+        let after = at.checked_sub(1).and_then(|i| self.tok(i));
+        self.open.push(Open { tok: token.tok, span: token.span(self.file), after, indent: self.line.indent, binds: false });
+        self.out.tokens.push(token);
+    }
+
+    /// Whether a `}` would close all that is open in the middle of a definition whose rest would match without it.
+    fn closes_too_early(&mut self, at: usize) -> bool {
+        let in_middle = at + 1 < self.end && !self.tok(at + 1).is_some_and(is_close);
+        let closes_all = self.tokens[at].tok == Tok::RBrace && self.open.len() == 1;
+        if !in_middle || !closes_all || self.n_tried == MAX_MENDED {
+            return false;
+        }
+        self.n_tried += 1;
+        self.matches_for(at + 1, &[]) < self.matches_for(at + 1, &self.open_toks(1))
+    }
+
+    /// Places where a bracket is missing, before the bracket that does not fit is reached. Tells whether the token at
+    /// the place is itself left out.
+    fn hints(&mut self, at: usize) -> bool {
+        let Some(&top) = self.open.last() else { return false };
+        let before = at.checked_sub(1).and_then(|i| self.tok(i));
+        let token = self.tokens[at];
+        let keep = match token.tok {
+            Tok::Semi if top.tok != Tok::LBrace && !top.binds => {
+                // A sequence in parentheses is rare, one that starts without a binding and goes on with one rarer.
+                let next_line = at + 1 < self.end && starts_line(self.tokens, at + 1, self.source);
+                let brace = self.open.iter().rposition(|open| open.tok == Tok::LBrace || open.binds);
+                (next_line || binds(self.tokens, at + 1)).then(|| brace.map_or(0, |i| i + 1))
+            }
+            Tok::LBrace if top.tok == Tok::LBracket => Some(self.open.len() - 1),
+            // `[2, 2, padding=…`: a list holds no attributes.
+            Tok::Comma if top.tok == Tok::LBracket && self.begins_attr(at + 1) => Some(self.open.len() - 1),
+            // A `{` after a value in parentheses: the parameters, the condition or the scrutinee end before it.
+            Tok::LBrace if top.tok == Tok::LParen && self.ends_head(top, at) => Some(self.open.len() - 1),
+            Tok::Else if top.tok == Tok::LBrace && before != Some(Tok::RBrace) => Some(self.open.len() - 1),
+            Tok::RBrace if self.line.first && top.tok == Tok::LBrace && top.indent > self.line.indent => {
+                let partner = self.open.iter().rposition(|open| open.tok == Tok::LBrace && open.indent == self.line.indent);
+                partner.map(|i| i + 1)
+            }
+            _ => None,
+        };
+        let Some(keep) = keep.filter(|&keep| keep < self.open.len()) else { return false };
+        if token.tok == Tok::LBrace {
+            let mut closed = self.open_toks(keep);
+            closed.push(Tok::LBrace);
+            if self.matches_for(at + 1, &closed) < self.matches_for(at + 1, &self.open_toks(self.open.len())) {
+                self.report(errors::extra_opener(token.span(self.file), token.text(self.source)));
+                self.out.places.push(token.start);
+                return true;
+            }
+        }
+        self.close_above(keep, token.span(self.file), &format!("`{}`", token.text(self.source)));
+        false
+    }
+
+    /// Whether `name=` is here.
+    fn begins_attr(&self, at: usize) -> bool {
+        self.tok(at) == Some(Tok::Ident) && self.tok(at + 1) == Some(Tok::Assign)
+    }
+
+    /// The first `n` open brackets.
+    fn open_toks(&self, n: usize) -> Vec<Tok> {
+        self.open[..n].iter().map(|open| open.tok).collect()
+    }
+
+    /// Whether a `{` ends the head that `top` opened: `fn (%x: T {`, `if (%c {`, `match (%x {`.
+    fn ends_head(&self, top: Open, brace: usize) -> bool {
+        let (value, before) = (self.tok(brace - 1), brace.checked_sub(2).and_then(|i| self.tok(i)));
+        let is_match = |tok: Option<Tok>| matches!(tok, Some(Tok::Match | Tok::MatchPartial));
+        match top.after {
+            Some(Tok::Fn | Tok::Global) => matches!(value, Some(Tok::Ident | Tok::RBracket)),
+            Some(Tok::If | Tok::Match | Tok::MatchPartial) => match value {
+                Some(Tok::Local | Tok::Graph | Tok::Int | Tok::Global | Tok::True | Tok::False) => !is_match(before),
+                Some(Tok::RParen) => !is_match(self.last_opened_after) && self.last_opened_after != Some(Tok::Fn),
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    /// Closes all open brackets but the first `keep`, before a token that was found instead.
+    fn close_above(&mut self, keep: usize, place: Span, found: &str) {
+        let open: Vec<(Span, &'static str)> = self.open[keep..].iter().map(|open| (open.span, closer(open.tok).1)).collect();
+        let end = self.out.tokens.last().map_or(0, |token| token.end);
+        for open in self.open.drain(keep..).rev() {
+            self.out.tokens.push(Token { tok: closer(open.tok).0, start: end, end });
+        }
+        self.out.places.push(end);
+        let behind = Span::new(self.file, end as usize, end as usize);
+        self.report(errors::unclosed(&open, place, found, behind));
+    }
+
+    fn report(&mut self, report: Diagnostic) {
+        self.n_mended += 1;
+        let hidden = self.cut.is_some_and(|cut| self.start <= cut && cut <= report.span().start);
+        if !hidden {
+            self.out.reports.push(report);
+        }
+    }
+
+    fn close(&mut self, at: usize) {
+        let token = self.tokens[at];
+        if self.open.last().is_some_and(|top| closer(top.tok).0 == token.tok) {
+            self.last_opened_after = self.open.pop().and_then(|open| open.after);
+            self.out.tokens.push(token);
+            return;
+        }
+        let span = token.span(self.file);
+        let text = token.text(self.source);
+        self.out.places.push(token.start);
+        if self.crossed(at) {
+            return;
+        }
+        match self.best_way(at) {
+            Way::Drop => self.drop(at),
+            Way::Replace => {
+                let Some(top) = self.open.pop() else { return };
+                let (tok, wanted) = closer(top.tok);
+                self.out.tokens.push(Token { tok, ..token });
+                self.report(errors::mismatched(top.span, wanted, span, text));
+            }
+            Way::Close(n) => {
+                self.close_above(self.open.len() - n, span, &format!("`{text}`"));
+                self.open.pop();
+                self.out.tokens.push(token);
+            }
+        }
+    }
+
+    /// `([ )]`: two closing brackets in the wrong order are one mistake.
+    fn crossed(&mut self, at: usize) -> bool {
+        let [.., outer, inner] = self.open[..] else { return false };
+        let (token, next) = (self.tokens[at], self.tok(at + 1));
+        if at + 1 >= self.end || closer(outer.tok).0 != token.tok || Some(closer(inner.tok).0) != next {
+            return false;
+        }
+        let place = token.span(self.file).to(self.tokens[at + 1].span(self.file));
+        let wanted = [closer(inner.tok).1, closer(outer.tok).1].concat();
+        let found = &self.source[place.start as usize..place.end as usize];
+        let report = errors::crossed(place, inner.span, found, &wanted);
+        self.out.tokens.push(Token { tok: closer(inner.tok).0, ..token });
+        self.out.tokens.push(Token { tok: token.tok, ..self.tokens[at + 1] });
+        self.last_opened_after = outer.after;
+        self.open.truncate(self.open.len() - 2);
+        self.done = at + 2;
+        self.report(report);
+        true
+    }
+
+    /// The way after which the brackets match for longest; of equals the first.
+    fn best_way(&self, at: usize) -> Way {
+        let tok = self.tokens[at].tok;
+        let partner = self.open.iter().rposition(|open| closer(open.tok).0 == tok);
+        let mut ways = vec![];
+        if let Some(partner) = partner {
+            ways.push((Way::Close(self.open.len() - 1 - partner), partner));
+        }
+        if !self.open.is_empty() {
+            ways.push((Way::Replace, self.open.len() - 1));
+        }
+        ways.push((Way::Drop, self.open.len()));
+        let scored = ways.into_iter().map(|(way, n_open)| (self.matches_for(at + 1, &self.open_toks(n_open)), way));
+        scored.reduce(|best, next| if next.0 > best.0 { next } else { best }).map_or(Way::Drop, |(_, way)| way)
+    }
+
+    /// For how many tokens from `at` on the brackets match if these are open.
+    fn matches_for(&self, at: usize, open: &[Tok]) -> usize {
+        let mut open = open.to_vec();
+        let end = self.end.min(at + HORIZON);
+        for i in at..end {
+            let tok = self.tokens[i].tok;
+            if is_open(tok) {
+                open.push(tok);
+            } else if is_close(tok) && open.pop().is_none_or(|opened| closer(opened).0 != tok) {
+                return i - at;
+            }
+        }
+        // All the way, if nothing stays open at the end of the definition.
+        (end - at) + usize::from(end < self.end || open.is_empty())
+    }
+
+    /// Leaves out a closing bracket, or puts in the opening one that is missing before it.
+    fn drop(&mut self, at: usize) {
+        let token = self.tokens[at];
+        let (span, text) = (token.span(self.file), token.text(self.source));
+        let Some(insert) = self.missing_opener(token.tok) else {
+            if let Some(early) = self.closed_too_early(token.tok) {
+                let removed = self.out.tokens.remove(early);
+                self.out.tokens.push(token);
+                self.out.places.push(removed.start);
+                return self.report(errors::closed_too_early(removed.span(self.file), span));
+            }
+            self.report(errors::unopened(span, text));
+            return;
+        };
+        let (tok, sign) = if token.tok == Tok::RParen { (Tok::LParen, "(") } else { (Tok::LBrace, "{") };
+        let before = self.out.tokens[insert - 1];
+        self.out.places.push(before.end);
+        let report = errors::missing_opener(span, text, sign, before.span(self.file), before.text(self.source));
+        self.report(report);
+        self.out.tokens.insert(insert, Token { tok, start: before.end, end: before.end });
+        self.out.tokens.push(token);
+    }
+
+    /// `f(%x), axis=1)`: the first of the parentheses, an index into the tokens put out so far.
+    fn closed_too_early(&self, close: Tok) -> Option<usize> {
+        const ENDS: TokSet = TokSet::of(&[Tok::Semi, Tok::LBrace, Tok::RBrace]);
+        let out = &self.out.tokens;
+        let pattern = [Tok::RParen, Tok::Comma, Tok::Ident, Tok::Assign];
+        let from = out.iter().rposition(|token| ENDS.has(token.tok)).unwrap_or(0);
+        let found = out[from..].windows(4).rposition(|window| window.iter().map(|token| token.tok).eq(pattern));
+        found.filter(|_| close == Tok::RParen).map(|at| from + at)
+    }
+
+    /// Where the opening bracket of a closing one was left out: between two tokens that never stand next to each other.
+    /// An index into the tokens put out so far. Of several places it is the last after which all brackets match.
+    fn missing_opener(&self, close: Tok) -> Option<usize> {
+        let out = &self.out.tokens;
+        let from = out.len().saturating_sub(HORIZON);
+        let start = (from..out.len()).rev().find(|&at| starts_def(out, at)).unwrap_or(from);
+        let gap = match close {
+            Tok::RParen => misses_paren,
+            Tok::RBrace => misses_brace,
+            _ => return None,
+        };
+        let heads = head_ends(&out[start..]);
+        let gaps = (start + 1..out.len()).rev().filter(|&at| gap(&out[at - 1], &out[at], heads[at - 1 - start]));
+        gaps.take(MAX_GAPS).find(|&at| self.matches_with(start, at, close))
+    }
+
+    /// Whether the brackets put out from `start` on match if the partner of `close` is put in before `at` and `close`
+    /// comes next.
+    fn matches_with(&self, start: usize, at: usize, close: Tok) -> bool {
+        let out = &self.out.tokens;
+        let mut open = vec![];
+        let toks =
+            out[start..at].iter().map(|token| Ok(token.tok)).chain([Err(())]).chain(out[at..].iter().map(|token| Ok(token.tok)));
+        for tok in toks.chain([Ok(close)]) {
+            match tok {
+                Err(()) => open.push(close),
+                Ok(tok) if is_open(tok) => open.push(closer(tok).0),
+                Ok(tok) if is_close(tok) && open.pop() != Some(tok) => return false,
+                Ok(_) => {}
+            }
+        }
+        open.into_iter().eq(self.open.iter().map(|open| closer(open.tok).0))
+    }
+}
+
+/// How many places for a missing bracket are tried.
+const MAX_GAPS: usize = 16;
+
+/// Whether a `(` is missing between two tokens.
+fn misses_paren(before: &Token, token: &Token, _: bool) -> bool {
+    const CALLABLE: TokSet = TokSet::of(&[Tok::Ident, Tok::Global, Tok::Local, Tok::Graph]);
+    match before.tok {
+        Tok::If | Tok::Ref | Tok::RefRead | Tok::RefWrite => token.tok != Tok::LParen,
+        Tok::Fn => !matches!(token.tok, Tok::LParen | Tok::LBracket),
+        tok => CALLABLE.has(tok) && STARTS.has(token.tok),
+    }
+}
+
+/// Whether a `{` is missing between two tokens; `head` is whether the first ends a head, which a `{` follows.
+fn misses_brace(before: &Token, token: &Token, head: bool) -> bool {
+    match before.tok {
+        Tok::Else => !matches!(token.tok, Tok::LBrace | Tok::If),
+        Tok::RParen if head => !matches!(token.tok, Tok::LBrace | Tok::Arrow | Tok::Minus),
+        Tok::RParen => matches!(token.tok, Tok::Let | Tok::FreeVar | Tok::Match | Tok::MatchPartial | Tok::Graph),
+        Tok::RBracket | Tok::Ident => STARTS.has(token.tok),
+        _ => false,
+    }
+}
+
+/// For each token whether it closes the parentheses of a condition, a scrutinee or parameters.
+fn head_ends(tokens: &[Token]) -> Vec<bool> {
+    const HEADS: TokSet = TokSet::of(&[Tok::If, Tok::Match, Tok::MatchPartial, Tok::Fn]);
+    let mut open = vec![];
+    let mut heads = vec![false; tokens.len()];
+    for (at, token) in tokens.iter().enumerate() {
+        if is_open(token.tok) {
+            let before = |n: usize| at.checked_sub(n).map(|i| tokens[i].tok);
+            let of_def = before(1) == Some(Tok::Global) && before(2) == Some(Tok::Def);
+            open.push(of_def || before(1).is_some_and(|tok| HEADS.has(tok)));
+        } else if is_close(token.tok) {
+            heads[at] = open.pop().unwrap_or(false) && token.tok == Tok::RParen;
+        }
+    }
+    heads
+}

@@ -1,0 +1,354 @@
+//! The grammar's actions: one function for each construct, which makes its node.
+//!
+//! The only checks here concern text that the grammar accepts in order to report it well; those functions are called `report_…`.
+//! Precedence of infix operators is resolved here, from a flat list, without recursion.
+
+use super::ast::{
+    Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, ExprId, ExprKind, Func, FuncId, Param, Pat, PatId,
+    PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
+};
+use super::errors;
+use relayc_base::diag::Diagnostic;
+use relayc_base::{FileId, Span};
+
+/// The tree under construction, and the reports of the actions.
+pub(crate) struct Builder {
+    pub(crate) ast: Ast,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+    file: FileId,
+}
+
+/// The head of a type definition: everything before its constructors.
+pub(crate) struct TypeHead {
+    pub(crate) start: u32,
+    pub(crate) name: Span,
+    pub(crate) params: Vec<Span>,
+    pub(crate) is_extern: bool,
+}
+
+/// Operands with operators between them, before precedence is resolved.
+pub(crate) struct Chain {
+    first: ExprId,
+    rest: Vec<(BinOp, Span, ExprId)>,
+}
+
+impl Chain {
+    /// `lhs op rhs`.
+    pub(crate) fn new(lhs: ExprId, op: (BinOp, Span), rhs: ExprId) -> Chain {
+        Chain { first: lhs, rest: vec![(op.0, op.1, rhs)] }
+    }
+
+    /// The chain with one more operand.
+    pub(crate) fn and(mut self, op: (BinOp, Span), rhs: ExprId) -> Chain {
+        self.rest.push((op.0, op.1, rhs));
+        self
+    }
+}
+
+/// A list of one item, with capacity for a few more.
+pub(crate) fn one<T>(item: T) -> Vec<T> {
+    let mut list = Vec::with_capacity(4);
+    list.push(item);
+    list
+}
+
+/// The list with one more item.
+pub(crate) fn push<T>(mut list: Vec<T>, item: T) -> Vec<T> {
+    list.push(item);
+    list
+}
+
+/// The content of the parentheses of a call or a function: items, then attributes.
+type WithAttrs<T> = (Vec<T>, Vec<Attr>);
+
+impl Builder {
+    pub(crate) fn new(file: FileId, source: std::sync::Arc<str>) -> Builder {
+        Builder { ast: Ast::new(source), diagnostics: vec![], file }
+    }
+
+    pub(crate) fn span(&self, start: u32, end: u32) -> Span {
+        Span { file: self.file, start, end }
+    }
+
+    // ---- Definitions ----
+
+    pub(crate) fn finish_module(&mut self) {
+        self.ast.root = Root::Module;
+    }
+
+    pub(crate) fn finish_expr(&mut self, value: ExprId) {
+        self.ast.root = Root::Expr(value);
+    }
+
+    pub(crate) fn def_func(&mut self, start: u32, name: Span, func: FuncId, end: u32) {
+        let span = self.span(start, end);
+        self.ast.defs.push(Def::Func { span, name, func });
+    }
+
+    pub(crate) fn def_type(&mut self, head: TypeHead, ctors: Vec<Ctor>, end: u32) {
+        let span = self.span(head.start, end);
+        let (params, ctors) = (self.ast.list(&head.params), self.ast.list(&ctors));
+        self.ast.defs.push(Def::Type { span, name: head.name, params, ctors, is_extern: head.is_extern });
+    }
+
+    pub(crate) fn report_extern_ctors(&mut self, head: TypeHead, ctors: Vec<Ctor>, end: u32) {
+        let body = self.span(head.name.end, end);
+        self.diagnostics.push(errors::extern_with_ctors(head.name, body));
+        self.def_type(head, ctors, end);
+    }
+
+    pub(crate) fn ctor(&mut self, start: u32, name: Span, inputs: Vec<TypeId>, end: u32) -> Ctor {
+        Ctor { span: self.span(start, end), name, inputs: Some(self.ast.list(&inputs)) }
+    }
+
+    pub(crate) fn func(
+        &mut self,
+        start: u32,
+        type_params: Vec<Span>,
+        (params, attrs): WithAttrs<Param>,
+        ret: Option<TypeId>,
+        body: ExprId,
+        end: u32,
+    ) -> FuncId {
+        let span = self.span(start, end);
+        let (type_params, params) = (self.ast.list(&type_params), self.ast.list(&params));
+        let attrs = self.ast.list(&attrs);
+        self.ast.funcs.push(Func { span, type_params, params, attrs, ret, body })
+    }
+
+    pub(crate) fn param(&mut self, start: u32, name: Span, attrs: Vec<Attr>, ty: Option<TypeId>, end: u32) -> Param {
+        Param { span: self.span(start, end), name, attrs: self.ast.list(&attrs), ty }
+    }
+
+    /// A parameter that was not understood; its text is its name, so no other parameter's is.
+    pub(crate) fn param_hole(&mut self, place: Span) -> Param {
+        let ty = self.ast.types.push(Type { span: place, kind: TypeKind::Error });
+        Param { span: place, name: place, attrs: self.ast.list(&[]), ty: Some(ty) }
+    }
+
+    // ---- Attributes ----
+
+    pub(crate) fn attr(&mut self, start: u32, key: Span, value: ValueId, end: u32) -> Attr {
+        Attr { span: self.span(start, end), key, value }
+    }
+
+    pub(crate) fn value(&mut self, start: u32, kind: AttrValueKind, end: u32) -> ValueId {
+        let span = self.span(start, end);
+        self.ast.values.push(AttrValue { span, kind })
+    }
+
+    pub(crate) fn value_list(&mut self, start: u32, values: Vec<ValueId>, end: u32) -> ValueId {
+        let values = self.ast.list(&values);
+        self.value(start, AttrValueKind::List(values), end)
+    }
+
+    // ---- Statements ----
+
+    fn stmt(&mut self, start: u32, kind: StmtKind, end: u32) -> StmtId {
+        let span = self.span(start, end);
+        self.ast.stmts.push(Stmt { span, kind })
+    }
+
+    pub(crate) fn free_var(&mut self, start: u32, name: Span, ty: Option<TypeId>, end: u32) -> StmtId {
+        self.stmt(start, StmtKind::FreeVar { name, ty }, end)
+    }
+
+    pub(crate) fn graph_stmt(&mut self, start: u32, name: Span, value: ExprId, end: u32) -> StmtId {
+        self.stmt(start, StmtKind::Graph { name, value }, end)
+    }
+
+    pub(crate) fn let_stmt(&mut self, start: u32, name: Span, ty: Option<TypeId>, value: ExprId, end: u32) -> StmtId {
+        self.stmt(start, StmtKind::Let { name, ty, value }, end)
+    }
+
+    pub(crate) fn expr_stmt(&mut self, start: u32, value: ExprId, end: u32) -> StmtId {
+        let kind = match self.ast.exprs[value].kind {
+            ExprKind::Error => StmtKind::Error,
+            _ => StmtKind::Expr(value),
+        };
+        self.stmt(start, kind, end)
+    }
+
+    pub(crate) fn seq(&mut self, start: u32, stmts: Vec<StmtId>, value: ExprId, end: u32) -> ExprId {
+        let stmts = self.ast.list(&stmts);
+        self.expr(start, ExprKind::Seq { stmts, value }, end)
+    }
+
+    // ---- Expressions ----
+
+    pub(crate) fn expr(&mut self, start: u32, kind: ExprKind, end: u32) -> ExprId {
+        let span = self.span(start, end);
+        self.ast.expr(span, kind)
+    }
+
+    pub(crate) fn name(&mut self, name: Span) -> ExprId {
+        self.ast.expr(name, ExprKind::Name)
+    }
+
+    pub(crate) fn tuple(&mut self, start: u32, fields: Vec<ExprId>, end: u32) -> ExprId {
+        let fields = self.ast.list(&fields);
+        self.expr(start, ExprKind::Tuple(fields), end)
+    }
+
+    pub(crate) fn proj(&mut self, start: u32, tuple: ExprId, index: Span, end: u32) -> ExprId {
+        self.expr(start, ExprKind::Proj { tuple, index }, end)
+    }
+
+    pub(crate) fn name_proj(&mut self, start: u32, name: Span, index: Span, end: u32) -> ExprId {
+        let tuple = self.name(name);
+        self.proj(start, tuple, index, end)
+    }
+
+    pub(crate) fn report_call_proj(&mut self, start: u32, call: ExprId, index: Span, end: u32) -> ExprId {
+        self.report_proj("a projection of a call needs parentheses", start, call, index, end)
+    }
+
+    pub(crate) fn report_proj_proj(&mut self, start: u32, tuple: ExprId, index: Span, end: u32) -> ExprId {
+        self.report_proj("a projection of a projection needs parentheses", start, tuple, index, end)
+    }
+
+    fn report_proj(&mut self, message: &str, start: u32, tuple: ExprId, index: Span, end: u32) -> ExprId {
+        let tuple_span = self.ast.exprs[tuple].span;
+        let report =
+            errors::needs_parentheses(message, tuple_span, self.ast.text(tuple_span), Some((index, self.ast.text(index))));
+        self.diagnostics.push(report);
+        self.proj(start, tuple, index, end)
+    }
+
+    pub(crate) fn call(&mut self, start: u32, callee: ExprId, (args, attrs): WithAttrs<ExprId>, end: u32) -> ExprId {
+        let (args, attrs) = (self.ast.list(&args), self.ast.list(&attrs));
+        self.expr(start, ExprKind::Call { callee, args, attrs }, end)
+    }
+
+    pub(crate) fn report_call_dot(&mut self, start: u32, name: Span, dot: Span, args: WithAttrs<ExprId>, end: u32) -> ExprId {
+        self.diagnostics.push(errors::idle_dot(dot));
+        let callee = self.name(name);
+        self.call(start, callee, args, end)
+    }
+
+    /// Resolves precedence with two stacks; all operators associate to the left (language 1.9).
+    pub(crate) fn chain(&mut self, chain: Chain) -> ExprId {
+        let mut operands = vec![chain.first];
+        let mut pending: Vec<(BinOp, Span)> = vec![];
+        for (op, op_span, operand) in chain.rest {
+            while pending.last().is_some_and(|(before, _)| before.operator().1 >= op.operator().1) {
+                self.join(&mut operands, &mut pending);
+            }
+            pending.push((op, op_span));
+            operands.push(operand);
+        }
+        while !pending.is_empty() {
+            self.join(&mut operands, &mut pending);
+        }
+        operands[0]
+    }
+
+    /// Makes one node of the last two operands.
+    fn join(&mut self, operands: &mut Vec<ExprId>, pending: &mut Vec<(BinOp, Span)>) {
+        let (Some((op, op_span)), Some(rhs), Some(lhs)) = (pending.pop(), operands.pop(), operands.pop()) else { return };
+        let span = self.ast.exprs[lhs].span.to(self.ast.exprs[rhs].span);
+        operands.push(self.ast.expr(span, ExprKind::Binary { op, op_span, lhs, rhs }));
+    }
+
+    pub(crate) fn if_expr(&mut self, start: u32, cond: ExprId, then_branch: ExprId, else_branch: ExprId, end: u32) -> ExprId {
+        self.expr(start, ExprKind::If { cond, then_branch, else_branch }, end)
+    }
+
+    pub(crate) fn report_no_else(&mut self, start: u32, cond: ExprId, then_branch: ExprId, end: u32) -> ExprId {
+        let span = self.span(start, end);
+        self.diagnostics.push(errors::missing_else(span));
+        let else_branch = self.ast.expr(span.end_point(), ExprKind::Error);
+        self.if_expr(start, cond, then_branch, else_branch, end)
+    }
+
+    pub(crate) fn report_else_if(&mut self, start: u32, cond: ExprId, then_branch: ExprId, else_if: ExprId, end: u32) -> ExprId {
+        let inner = self.ast.exprs[else_if].span;
+        self.diagnostics.push(errors::else_if(inner, self.ast.text(inner)));
+        self.if_expr(start, cond, then_branch, else_if, end)
+    }
+
+    // ---- Match ----
+
+    pub(crate) fn match_expr(&mut self, start: u32, total: bool, scrutinee: ExprId, clauses: Vec<Clause>, end: u32) -> ExprId {
+        let clauses = self.ast.list(&clauses);
+        self.expr(start, ExprKind::Match { scrutinee, clauses, total }, end)
+    }
+
+    pub(crate) fn report_match_scrutinee(
+        &mut self,
+        start: u32,
+        total: bool,
+        scrutinee: ExprId,
+        clauses: Vec<Clause>,
+        end: u32,
+    ) -> ExprId {
+        let span = self.ast.exprs[scrutinee].span;
+        let message = "what is matched needs parentheses";
+        self.diagnostics.push(errors::needs_parentheses(message, span, self.ast.text(span), None));
+        self.match_expr(start, total, scrutinee, clauses, end)
+    }
+
+    pub(crate) fn report_match_infix(
+        &mut self,
+        start: u32,
+        total: bool,
+        scrutinee: Chain,
+        clauses: Vec<Clause>,
+        end: u32,
+    ) -> ExprId {
+        let scrutinee = self.chain(scrutinee);
+        self.report_match_scrutinee(start, total, scrutinee, clauses, end)
+    }
+
+    pub(crate) fn clause(&mut self, start: u32, pattern: PatId, body: ExprId, end: u32) -> Clause {
+        Clause { span: self.span(start, end), pattern, body }
+    }
+
+    pub(crate) fn clause_hole(&mut self, start: u32, end: u32) -> Clause {
+        let pattern = self.pat(start, PatKind::Error, end);
+        let body = self.expr(start, ExprKind::Error, end);
+        self.clause(start, pattern, body, end)
+    }
+
+    pub(crate) fn pat(&mut self, start: u32, kind: PatKind, end: u32) -> PatId {
+        let span = self.span(start, end);
+        self.ast.pats.push(Pat { span, kind })
+    }
+
+    pub(crate) fn pat_ctor(&mut self, start: u32, name: Span, fields: Vec<PatId>, end: u32) -> PatId {
+        let fields = Some(self.ast.list(&fields));
+        self.pat(start, PatKind::Ctor { name, fields }, end)
+    }
+
+    pub(crate) fn pat_tuple(&mut self, start: u32, fields: Vec<PatId>, end: u32) -> PatId {
+        let fields = self.ast.list(&fields);
+        self.pat(start, PatKind::Tuple(fields), end)
+    }
+
+    // ---- Types ----
+
+    pub(crate) fn ty(&mut self, start: u32, kind: TypeKind, end: u32) -> TypeId {
+        let span = self.span(start, end);
+        self.ast.types.push(Type { span, kind })
+    }
+
+    pub(crate) fn tensor_type(&mut self, start: u32, shape: Vec<Dim>, dtype: Span, end: u32) -> TypeId {
+        let shape = self.ast.list(&shape);
+        self.ty(start, TypeKind::Tensor { shape, dtype }, end)
+    }
+
+    pub(crate) fn tuple_type(&mut self, start: u32, fields: Vec<TypeId>, end: u32) -> TypeId {
+        let fields = self.ast.list(&fields);
+        self.ty(start, TypeKind::Tuple(fields), end)
+    }
+
+    pub(crate) fn fn_type(&mut self, start: u32, type_params: Vec<Span>, params: Vec<TypeId>, ret: TypeId, end: u32) -> TypeId {
+        let (type_params, params) = (self.ast.list(&type_params), self.ast.list(&params));
+        self.ty(start, TypeKind::Fn { type_params, params, ret }, end)
+    }
+
+    pub(crate) fn applied_type(&mut self, start: u32, name: Span, args: Vec<TypeId>, end: u32) -> TypeId {
+        let args = Some(self.ast.list(&args));
+        self.ty(start, TypeKind::Name { name, args }, end)
+    }
+}

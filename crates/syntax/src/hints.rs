@@ -1,0 +1,147 @@
+//! Hints for E0101 with the corrected text: words of other languages, and missing or wrong signs.
+//!
+//! Each function recognises one mistake and returns its report with the edits; `unexpected.rs` tries them first.
+
+use super::errors::excerpt;
+use super::token::{Tok, TokSet};
+use super::token_context::{TokenContext, put};
+use relayc_base::diag::Diagnostic;
+use relayc_base::text::nearest;
+
+type Mistake = fn(&TokenContext) -> Option<Diagnostic>;
+
+pub(super) const MISTAKES: &[Mistake] = &[
+    word_of_another_language,
+    other_word_for_match,
+    misspelt_tensor,
+    tensor_without_dtype,
+    dimensions_of_a_scalar,
+    angle_brackets,
+    missing_arrow,
+    missing_else,
+    semicolon_in_parentheses,
+    colon_of_an_attribute,
+];
+
+/// `fun @main`, `struct Point { … }`.
+fn word_of_another_language(scene: &TokenContext) -> Option<Diagnostic> {
+    let word = match (scene.text(), scene.tok(scene.at + 1)?) {
+        ("fun" | "func" | "function" | "define" | "fn" | "let", Tok::Global) => "def",
+        ("struct" | "enum" | "data" | "adt" | "class", Tok::Ident) => "type",
+        _ => return None,
+    };
+    let expected = if word == "def" { Tok::Def } else { Tok::Type };
+    scene.expected.has(expected).then(|| scene.plain().fix(format!("write `{word}`"), scene.place(), word))
+}
+
+/// `switch (%x) { … }`.
+fn other_word_for_match(scene: &TokenContext) -> Option<Diagnostic> {
+    if scene.found()? != Tok::LBrace || scene.before_tok(1)? != Tok::RParen {
+        return None;
+    }
+    let word = scene.opener(scene.at - 1)?.checked_sub(1)?;
+    let (token, right) = (scene.tokens[word], ["match", "if", "fn"]);
+    let text = token.text(scene.source);
+    let meant = match text {
+        "switch" | "case" | "when" => "match",
+        "lambda" | "func" | "function" => "fn",
+        _ if token.tok == Tok::Ident => nearest(text, right)?,
+        _ => return None,
+    };
+    let place = token.span(scene.file);
+    let report =
+        Diagnostic::new(relayc_base::diag::codes::E0101, format!("expected an operator or `;`, found {}", scene.found_words()));
+    let report = report.at(scene.place(), "not expected after a call").also(place, "read as the name of what is called");
+    Some(report.fix(format!("write `{meant}`"), place, meant))
+}
+
+/// `Tensro[(2, 3), float32]`.
+fn misspelt_tensor(scene: &TokenContext) -> Option<Diagnostic> {
+    let (name, bracket) = (scene.before(3)?, scene.before_tok(2)?);
+    let text = name.text(scene.source);
+    let is_tensor = nearest(text, ["Tensor", "tensor", "TensorType"]).is_some() || text == "tensor" || text == "TensorType";
+    if name.tok != Tok::Ident || bracket != Tok::LBracket || scene.before_tok(1)? != Tok::LParen || !is_tensor {
+        return None;
+    }
+    let place = name.span(scene.file);
+    let message = format!("there is no type `{}` of shapes", excerpt(text));
+    let report = Diagnostic::new(relayc_base::diag::codes::E0101, message).at(place, "not `Tensor`");
+    Some(report.fix("write `Tensor`", place, "Tensor"))
+}
+
+/// `Tensor[(2, 3)]`.
+fn tensor_without_dtype(scene: &TokenContext) -> Option<Diagnostic> {
+    if scene.found()? != Tok::RBracket || scene.before_tok(1)? != Tok::RParen {
+        return None;
+    }
+    let open = scene.opener(scene.at - 1)?;
+    let head = [open.checked_sub(2)?, open - 1].map(|at| scene.tokens[at].tok);
+    (head == [Tok::Tensor, Tok::LBracket])
+        .then(|| scene.plain().fix("a tensor type ends in its dtype: write `, float32`, or another", scene.behind(), ", float32"))
+}
+
+/// `float32[2, 3]`.
+fn dimensions_of_a_scalar(scene: &TokenContext) -> Option<Diagnostic> {
+    let (name, bracket) = (scene.before(2)?, scene.at.checked_sub(1)?);
+    if name.tok != Tok::Ident || scene.tokens[bracket].tok != Tok::LBracket || !matches!(scene.found()?, Tok::Int | Tok::Question)
+    {
+        return None;
+    }
+    let end = scene.partner(bracket)?;
+    let place = name.span(scene.file).to(scene.tokens[end].span(scene.file));
+    let dims = scene.source.get(scene.place().start as usize..scene.tokens[end].start as usize)?;
+    let tensor = format!("Tensor[({dims}), {}]", name.text(scene.source));
+    Some(scene.plain().fix(format!("write `{}`", excerpt(&tensor)), place, tensor))
+}
+
+/// `type List<A> { … }`.
+fn angle_brackets(scene: &TokenContext) -> Option<Diagnostic> {
+    let (found, name) = (scene.found()?, scene.before_tok(1)?);
+    if found != Tok::Lt || !scene.expected.has(Tok::LBracket) || !matches!(name, Tok::Ident | Tok::Global | Tok::Fn) {
+        return None;
+    }
+    const PARAMS: TokSet = TokSet::of(&[Tok::Ident, Tok::Comma]);
+    let end = (scene.at + 1..scene.tokens.len()).find(|&at| !PARAMS.has(scene.tokens[at].tok))?;
+    let close = scene.tokens[end];
+    (close.tok == Tok::Gt).then(|| {
+        let edits = vec![put(scene.place(), "["), put(close.span(scene.file), "]")];
+        scene.plain().fix_all("type parameters stand in `[…]`", edits)
+    })
+}
+
+/// `def @f(%x: int32) int32 { … }`.
+fn missing_arrow(scene: &TokenContext) -> Option<Diagnostic> {
+    const TYPES: TokSet = TokSet::of(&[Tok::Tensor, Tok::Ident, Tok::Fn, Tok::Ref, Tok::LParen]);
+    let after_params = scene.before_tok(1)? == Tok::RParen && scene.expected.has(Tok::Arrow) && scene.expected.has(Tok::LBrace);
+    (after_params && TYPES.has(scene.found()?)).then(|| scene.plain().fix("write `->` before the result", scene.behind(), " -> "))
+}
+
+/// `if (%c) { … } { … }`.
+fn missing_else(scene: &TokenContext) -> Option<Diagnostic> {
+    let between = scene.found()? == Tok::LBrace && scene.before_tok(1)? == Tok::RBrace && scene.expected.has(Tok::Else);
+    between.then(|| {
+        let message = format!("expected `else`, found {}", scene.found_words());
+        let report = Diagnostic::new(relayc_base::diag::codes::E0101, message).at(scene.place(), "another branch without `else`");
+        report.fix("write `else`", scene.behind(), " else")
+    })
+}
+
+/// `f(%x, a=1; b=2)`.
+fn semicolon_in_parentheses(scene: &TokenContext) -> Option<Diagnostic> {
+    let inside = scene.found()? == Tok::Semi && scene.around().is_some_and(|open| scene.tokens[open].tok != Tok::LBrace);
+    (inside && scene.expected.has(Tok::Comma)).then(|| scene.plain().fix("write `,`", scene.place(), ","))
+}
+
+/// `nn.leaky_relu(%x, alpha: 0.1f)`.
+fn colon_of_an_attribute(scene: &TokenContext) -> Option<Diagnostic> {
+    let is_key = scene.before_tok(1)? == Tok::Ident && scene.found()? == Tok::Colon;
+    let open = scene.around().filter(|_| is_key)?;
+    let before = |n: usize| open.checked_sub(n).and_then(|at| scene.tok(at));
+    let is_call = match before(1)? {
+        Tok::Ident | Tok::Local | Tok::Graph | Tok::RParen => true,
+        Tok::Global => before(2) != Some(Tok::Def),
+        _ => false,
+    };
+    (scene.tokens[open].tok == Tok::LParen && is_call)
+        .then(|| scene.plain().fix("an attribute is written `name=value`", scene.place(), "="))
+}

@@ -1,0 +1,408 @@
+//! Splits text into tokens (language 1). It reports bad text and continues.
+//!
+//! The patterns of `token.rs` find where a token starts; loops here find the end of numbers, strings, comments, meta references
+//! and sections. Each loop visits a byte a bounded number of times, so lexing is linear for any text. Absent: the values of
+//! literals, see `literal.rs`.
+
+use super::errors;
+use super::literal::{parse_float, parse_float_attr, parse_int};
+use super::token::{Tok, Token};
+use super::version::{OLD_VERSION, VERSION};
+use logos::Logos;
+use relayc_base::diag::Diagnostic;
+use relayc_base::{FileId, Span};
+use rustc_hash::FxHashMap;
+
+/// The largest source text, in bytes (reliability 2).
+pub(crate) const MAX_SOURCE: usize = 64 << 20;
+
+/// The most tokens a source text may have (reliability 2).
+pub(crate) const MAX_TOKENS: usize = 32 << 20;
+
+/// How many lexical errors are kept; the rest is counted.
+const MAX_KEPT: usize = 1000;
+
+/// What the lexer found.
+#[derive(Clone, Default, Debug)]
+pub struct Lexed {
+    pub tokens: Vec<Token>,
+    /// The comments, delimiters included, in text order.
+    pub comments: Vec<Span>,
+    /// Numbers of older texts in today's spelling, by their start (`dialect.rs`).
+    pub(crate) typed_numbers: FxHashMap<u32, Box<str>>,
+    /// In text order.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The number of errors that were not kept.
+    pub(crate) n_dropped: usize,
+    /// The start of the first comment or string without an end: the text after it is unreliable.
+    pub(crate) cut: Option<u32>,
+}
+
+/// Splits a text into tokens.
+pub fn lex(file: FileId, source: &str) -> Lexed {
+    let source = if source.len() > MAX_SOURCE { "" } else { source };
+    let out = Lexed { tokens: Vec::with_capacity(source.len() / 4), ..Lexed::default() };
+    let mut lexer = Lexer { file, source, inner: Tok::lexer(source), out, last_quote: source.rfind('"') };
+    lexer.run();
+    lexer.out
+}
+
+struct Lexer<'s> {
+    file: FileId,
+    source: &'s str,
+    inner: logos::Lexer<'s, Tok>,
+    out: Lexed,
+    /// Where the last quotation mark of the text is, until a string turns out to have no end.
+    last_quote: Option<usize>,
+}
+
+impl Lexer<'_> {
+    fn run(&mut self) {
+        while let Some(found) = self.inner.next() {
+            match found {
+                Err(()) => self.bad(),
+                Ok(Tok::Int) => self.number(),
+                Ok(Tok::Minus) => self.minus(),
+                Ok(Tok::Str) => self.string(),
+                Ok(Tok::Meta) => self.meta(),
+                Ok(Tok::Version) => self.section(),
+                Ok(Tok::Ident) if self.out.tokens.is_empty() && self.inner.slice() == "v0" && self.rest().starts_with(b".0.") => {
+                    self.old_header();
+                }
+                Ok(Tok::Ident) if self.inner.slice() == "METADATA" => self.old_metadata(),
+                Ok(tok @ (Tok::Local | Tok::Global)) => self.dotted(tok),
+                Ok(Tok::LineComment) => self.line_comment(),
+                Ok(Tok::BlockComment) => self.block_comment(),
+                Ok(tok @ (Tok::Le | Tok::Ge | Tok::EqEq | Tok::NotEq)) => self.two_char_operator(tok),
+                Ok(tok) => self.push(tok),
+            }
+            if self.out.tokens.len() > MAX_TOKENS {
+                let span = self.span();
+                return self.report(errors::too_many_tokens(span, MAX_TOKENS));
+            }
+        }
+    }
+
+    /// The first line of texts of TVM 0.6, `v0.0.4` (language 9); the lexer stands on its `v0`.
+    fn old_header(&mut self) {
+        let len = self.rest().iter().take_while(|b| !b.is_ascii_whitespace()).count();
+        self.inner.bump(len);
+        self.push(Tok::Version);
+        if self.inner.slice() != OLD_VERSION {
+            let place = self.span();
+            self.report(errors::wrong_version(place, self.inner.slice()));
+        }
+    }
+
+    /// The token that `inner` stands on.
+    fn push(&mut self, tok: Tok) {
+        let span = self.inner.span();
+        self.push_at(tok, span.start, span.end);
+    }
+
+    fn push_at(&mut self, tok: Tok, start: usize, end: usize) {
+        self.out.tokens.push(Token { tok, start: start as u32, end: end as u32 });
+    }
+
+    fn span(&self) -> Span {
+        let span = self.inner.span();
+        Span::new(self.file, span.start, span.end)
+    }
+
+    fn rest(&self) -> &[u8] {
+        self.inner.remainder().as_bytes()
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.out.diagnostics.len() < MAX_KEPT {
+            self.out.diagnostics.push(diagnostic);
+        } else {
+            self.out.n_dropped += 1;
+        }
+    }
+
+    /// A character that starts no token. Neighbours join; the ones that can only be blanks are reported and skipped.
+    fn bad(&mut self) {
+        let span = self.inner.span();
+        let text = self.inner.slice();
+        if matches!(text, "\r" | "\u{feff}" | "\u{a0}" | "\u{200b}" | "\u{2028}" | "\u{3000}") {
+            let place = self.span();
+            return self.report(errors::bad_blank(place, text));
+        }
+        if text == "#" && self.rest().first().is_some_and(|b| matches!(b, b' ' | b'#' | b'\t')) {
+            let sign = self.span();
+            self.report(errors::hash_comment(sign));
+            return self.line_comment();
+        }
+        let joins = self.out.tokens.last().is_some_and(|last| last.tok == Tok::Bad && last.end as usize == span.start);
+        match self.out.tokens.last_mut() {
+            Some(last) if joins => {
+                last.end = span.end as u32;
+                let place = last.span(self.file);
+                let text = last.text(self.source);
+                let report = self.out.diagnostics.last_mut().filter(|report| report.span().start == place.start);
+                // Rewriting a report over and over would be quadratic in a long run.
+                if let Some(report) = report.filter(|_| text.len() <= 16) {
+                    *report = errors::bad_character(place, text);
+                }
+            }
+            _ => {
+                let place = self.span();
+                self.push(Tok::Bad);
+                self.report(errors::bad_character(place, text));
+            }
+        }
+    }
+
+    /// From the first digit: the longest run of `[0-9.eE+-]`, then `f` or `i` and the same again (language 1.5).
+    fn number(&mut self) {
+        let run = |bytes: &[u8]| bytes.iter().take_while(|b| matches!(b, b'0'..=b'9' | b'.' | b'e' | b'E' | b'+' | b'-')).count();
+        let rest = self.rest();
+        let body = run(rest);
+        let (len, tok) = match rest.get(body) {
+            Some(b'f') => (body + 1 + run(&rest[body + 1..]), Tok::Float),
+            Some(b'i') => (body + 1 + run(&rest[body + 1..]), Tok::Int),
+            _ => (body, Tok::Int),
+        };
+        self.inner.bump(len);
+        self.push(tok);
+        self.check_number(tok);
+    }
+
+    /// Reports the number just pushed if it is none; it stays in the token list, so parsing goes on.
+    fn check_number(&mut self, tok: Tok) {
+        let text = self.inner.slice();
+        let before = &self.out.tokens[..self.out.tokens.len() - 1];
+        let problem = match tok {
+            Tok::Int => parse_int(text).err(),
+            _ if is_attr(before) => parse_float_attr(text).err(),
+            _ => parse_float(text).err(),
+        };
+        let Some(problem) = problem else { return };
+        let place = self.span();
+        self.report(errors::bad_number(place, text, &problem, before, self.source));
+    }
+
+    /// From a minus sign: the whole run, which belongs to a number if one touches it (language 1.5).
+    fn minus(&mut self) {
+        let start = self.inner.span().start;
+        let rest = self.rest();
+        let more = rest.iter().take_while(|b| **b == b'-').count();
+        let after = &rest[more..];
+        let digit = after.first().is_some_and(u8::is_ascii_digit);
+        let special = special_float_len(after);
+        self.inner.bump(more);
+        if digit {
+            self.inner.bump(1);
+            self.number();
+        } else if special > 0 {
+            self.inner.bump(special);
+            self.push(Tok::Float);
+        } else {
+            (start..=start + more).for_each(|at| self.push_at(Tok::Minus, at, at + 1));
+        }
+    }
+
+    /// From the opening quote to the closing one. A string without an end stops at the end of its line, where the
+    /// damage is smallest.
+    fn string(&mut self) {
+        let start = self.inner.span().start;
+        let rest = self.rest();
+        let may_close = self.last_quote.is_some_and(|last| last > start);
+        let line_end = || rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+        let searched = if may_close { rest } else { &rest[..line_end()] };
+        let mut at = 0;
+        let closed = loop {
+            match searched.get(at) {
+                None => break false,
+                Some(b'"') => break true,
+                Some(b'\\') if matches!(searched.get(at + 1), Some(b'"' | b'\\')) => at += 2,
+                Some(_) => at += 1,
+            }
+        };
+        let len = if closed { at + 1 } else { line_end() };
+        self.inner.bump(len);
+        self.push(Tok::Str);
+        if !closed {
+            // Every quotation mark that follows is escaped; looking for an end again from each would be quadratic.
+            self.last_quote = None;
+            let place = self.span();
+            self.out.cut.get_or_insert(place.start);
+            self.report(errors::unterminated_string(
+                Span { end: place.start + 1, ..place },
+                &self.source[start + 1..start + 1 + len],
+            ));
+        }
+    }
+
+    /// From `meta[`: the key up to `]`, then `[index]` (language 1.7). A key holds no bracket, blank or quote, which
+    /// also keeps the search short; anything else is the name `meta` before a bracket.
+    fn meta(&mut self) {
+        let start = self.inner.span().start;
+        let rest = self.rest();
+        let key = rest.iter().take_while(|b| !matches!(b, b'[' | b']' | b'"' | b' ' | b'\t' | b'\r' | b'\n')).count();
+        let index = rest.get(key + 2..).map_or(0, |after| after.iter().take_while(|b| b.is_ascii_digit()).count());
+        let len = key + 2 + index + 1;
+        if rest.get(key..key + 2) == Some(b"][") && index > 0 && rest.get(len - 1) == Some(&b']') {
+            self.inner.bump(len);
+            self.push(Tok::Meta);
+        } else {
+            self.push_at(Tok::Ident, start, start + 4);
+            self.push_at(Tok::LBracket, start + 4, start + 5);
+        }
+    }
+
+    /// From `#[` to `]` (language 1.8). `#[metadata]` takes everything after it.
+    fn section(&mut self) {
+        let content = self.inner.remainder();
+        let line = content.as_bytes().iter().position(|b| *b == b'\n').map_or(content, |end| &content[..end]);
+        let Some(len) = line.find(']') else {
+            self.inner.bump(line.trim_end().len());
+            if line.trim_start().starts_with("version") {
+                self.push(Tok::Version);
+            }
+            let place = self.span();
+            return self.report(errors::unclosed_section(place));
+        };
+        let name = line[..len].trim();
+        self.inner.bump(len + 1);
+        let place = self.span();
+        if name == "metadata" {
+            self.inner.bump(self.inner.remainder().len());
+            self.push(Tok::Metadata);
+        } else if name.starts_with("version") {
+            self.push(Tok::Version);
+            let value = name.split_once('=').map_or("", |(_, value)| value.trim());
+            if value != VERSION {
+                self.report(errors::wrong_version(place, value));
+            }
+        } else {
+            self.report(errors::unknown_section(place, name));
+            // Misspelt, it is still the header.
+            if self.out.tokens.is_empty() && errors::meant_section(name) == Some("version") {
+                self.push(Tok::Version);
+            }
+        }
+    }
+
+    /// `METADATA:` on a line of its own, as TVM 0.6 wrote it.
+    fn old_metadata(&mut self) {
+        let start = self.inner.span().start;
+        let on_new_line = self.source[..start].trim_end_matches([' ', '\t']).ends_with('\n');
+        let rest = self.inner.remainder();
+        if on_new_line && rest.trim_start_matches(' ').starts_with(':') {
+            self.inner.bump(rest.len());
+            self.push(Tok::Metadata);
+        } else {
+            self.push(Tok::Ident);
+        }
+    }
+
+    /// A variable's name goes on behind a dot that a name follows: `%conv.w`. TVM prints such names and cannot read them;
+    /// a projection is always a number, so nothing else is meant (language 10).
+    fn dotted(&mut self, tok: Tok) {
+        while let [b'.', b'A'..=b'Z' | b'a'..=b'z' | b'_', ..] = self.rest() {
+            let part = self.rest()[1..].iter().take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'/')).count();
+            self.inner.bump(1 + part);
+        }
+        let span = self.inner.span();
+        if tok == Tok::Global && self.primfn(span.start) {
+            return;
+        }
+        self.push_at(tok, span.start, span.end);
+        const MALFORMED: &str = "-malformed-ir";
+        if self.inner.remainder().starts_with(MALFORMED) {
+            let name = self.inner.slice().to_owned();
+            self.inner.bump(MALFORMED.len());
+            let place = self.span();
+            self.report(errors::malformed(place, &name));
+        }
+    }
+
+    /// Skips `@f = primfn(…) {…}` at the start of a line, up to the line that a `}` begins; says whether it was one.
+    fn primfn(&mut self, start: usize) -> bool {
+        let rest = self.inner.remainder();
+        let begins_line = start == 0 || self.source[..start].ends_with('\n');
+        let Some(after) = rest.strip_prefix(" = primfn(").filter(|_| begins_line) else { return false };
+        let end = after.find("\n}").map_or(rest.len(), |end| rest.len() - after.len() + end + 2);
+        let (name, place) = (self.inner.slice().to_owned(), self.span());
+        self.report(errors::primfn(place, &name));
+        self.inner.bump(end);
+        true
+    }
+
+    fn line_comment(&mut self) {
+        let rest = self.inner.remainder().as_bytes();
+        let len = rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len());
+        // A carriage return before the line break belongs to the break.
+        let len = if len > 0 && rest[len - 1] == b'\r' { len - 1 } else { len };
+        self.inner.bump(len);
+        let place = self.span();
+        self.out.comments.push(place);
+    }
+
+    /// From `/*` to the `*/` that closes it; comments nest. TVM overlooks every second star of a run
+    /// (`src/relay/parser/tokenizer.h`), so `**/` does not close a comment there; here the first `*/` does.
+    fn block_comment(&mut self) {
+        let rest = self.rest();
+        let mut depth = 1usize;
+        let mut at = 0;
+        // What follows the last opening, and where TVM would not see an end.
+        let (mut body, mut goes_on) = (0, None);
+        while depth > 0 {
+            match (rest.get(at), rest.get(at + 1)) {
+                (Some(b'*'), Some(b'/')) => {
+                    let stars = rest[body..=at].iter().rev().take_while(|byte| **byte == b'*').count();
+                    if stars % 2 == 0 {
+                        goes_on.get_or_insert(at);
+                    }
+                    (depth, at, body) = (depth - 1, at + 2, at + 2);
+                }
+                (Some(b'/'), Some(b'*')) => (depth, at, body) = (depth + 1, at + 2, at + 2),
+                (Some(_), _) => at += 1,
+                (None, _) => break,
+            }
+        }
+        let opening = self.span();
+        self.inner.bump(at);
+        let place = self.span();
+        self.out.comments.push(place);
+        if let Some(at) = goes_on.filter(|_| depth == 0) {
+            let start = opening.end as usize + at - 1;
+            self.report(errors::comment_goes_on(Span::new(self.file, start, start + 3)));
+        }
+        if depth > 0 {
+            self.out.cut.get_or_insert(place.start);
+            self.report(errors::unterminated_comment(opening, place, self.inner.slice()));
+        }
+    }
+
+    /// A two-character operator. TVM swallows an operator character glued to it (`src/relay/parser/parser.cc`), so
+    /// `%a ==-%b` would mean something else there; here it is an error.
+    fn two_char_operator(&mut self, tok: Tok) {
+        self.push(tok);
+        let rest = self.rest();
+        let comment = rest.starts_with(b"//") || rest.starts_with(b"/*");
+        if rest.first().is_some_and(|b| b"*/+-<>=!".contains(b)) && !comment {
+            let place = self.span();
+            self.report(errors::glued_operator(Span { end: place.end + 1, ..place }, self.inner.slice()));
+        }
+    }
+}
+
+/// Whether the literal after these tokens is the value of an attribute: `(key=`, `, key=`, `.key=`. Variables have other tokens,
+/// and the type of a binding follows a colon.
+fn is_attr(before: &[Token]) -> bool {
+    matches!(before, [.., separator, key, assign] if assign.tok == Tok::Assign
+        && !matches!(key.tok, Tok::Local | Tok::Graph)
+        && matches!(separator.tok, Tok::LParen | Tok::Comma | Tok::Dot))
+}
+
+/// The length of the `inff` or `nanf` literal at the start of the bytes; 0 if there is none.
+fn special_float_len(bytes: &[u8]) -> usize {
+    let len = bytes.iter().take(7).take_while(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'/')).count();
+    match &bytes[..len] {
+        b"inff" | b"inff16" | b"inff32" | b"inff64" | b"nanf" | b"nanf16" | b"nanf32" | b"nanf64" => len,
+        _ => 0,
+    }
+}

@@ -1,0 +1,31 @@
+//! Parses Relay text to a syntax tree: tokens (logos), the tree, the parser around `grammar/relay.lalrpop`, syntax errors, and
+//! the formatter.
+//!
+//! Promises: parsing never fails and never recurses. [`parse`] returns a tree with `Error` nodes for text that it does not
+//! understand, and all syntax errors of the file in text order. Absent: the meaning of names.
+
+pub mod ast;
+mod brackets;
+mod build;
+mod decode;
+pub mod dialect;
+mod errors;
+mod failure;
+pub mod fmt;
+mod hints;
+pub mod lexer;
+pub mod literal;
+mod parse;
+mod recover;
+mod starts;
+pub mod token;
+mod token_context;
+mod unexpected;
+mod version;
+
+pub use decode::decode;
+pub use dialect::Dialect;
+pub use parse::{parse, parse_as};
+
+#[cfg(test)]
+mod tests;

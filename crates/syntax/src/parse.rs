@@ -1,0 +1,214 @@
+//! The parser: text in, tree and diagnostics out.
+//!
+//! The lexer runs first, then `brackets.rs` if brackets do not match, then the grammar. After a syntax error `recover.rs` patches
+//! the tokens and the grammar runs again. Nothing recurses: the grammar's stack is a vector, the tree is flat.
+
+use super::ast::Ast;
+use super::brackets::{self, Balance, MAX_DEPTH};
+use super::build::Builder;
+use super::dialect::{self, Dialect};
+use super::failure::Failure;
+use super::lexer::{self, Lexed, MAX_SOURCE};
+use super::recover::{Patch, Patched, Recovery};
+use super::token::{Tok, TokSet, Token};
+use super::{errors, unexpected};
+use lalrpop_util::ParseError;
+use relayc_base::diag::{self, Diagnostic};
+use relayc_base::text::count;
+use relayc_base::{FileId, Span};
+use std::cell::Cell;
+use std::sync::Arc;
+
+lalrpop_util::lalrpop_mod!(
+    #[allow(clippy::all, clippy::pedantic, unused, reason = "generated code follows its own rules")]
+    grammar,
+    "/relay.rs"
+);
+
+/// How many problems are shown; the rest is counted.
+const MAX_SHOWN: usize = 100;
+
+/// Limit of syntax errors to look for; past it no tree is built.
+const MAX_ERRORS: usize = 1000;
+
+/// Parses a text: the tree, with `Error` nodes for text that is not understood, and all problems in text order.
+pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
+    parse_as(file, source, Dialect::Today)
+}
+
+/// Parses a text of a dialect.
+pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
+    let start = Span::new(file, 0, 0);
+    if source.len() > MAX_SOURCE {
+        let report = errors::source_too_large(start, source.len(), MAX_SOURCE);
+        return (Ast::new(source), vec![report]);
+    }
+    let mut lexed = lexer::lex(file, &source);
+    let old_forms = dialect::modernise(file, &source, &mut lexed, dialect);
+    let typed_numbers = std::mem::take(&mut lexed.typed_numbers);
+    let version = (lexed.tokens.first().map(|t| t.tok) == Some(Tok::Version)).then(|| lexed.tokens.remove(0).span(file));
+    let metadata = lexed.tokens.pop_if(|token| token.tok == Tok::Metadata).map(|token| metadata_text(token, file, &source));
+    let mut problems = Problems { shown: std::mem::take(&mut lexed.diagnostics), n_dropped: lexed.n_dropped };
+    let mut ast = match start_symbol(&lexed.tokens, version) {
+        Some(symbol) => {
+            if symbol == Tok::Module && version.is_none() {
+                problems.shown.push(errors::missing_version(start, lexed.tokens[0].span(file)));
+            }
+            match brackets::balance(&lexed.tokens) {
+                Balance::TooDeep(at) => {
+                    problems.shown.push(errors::nesting_too_deep(lexed.tokens[at].span(file), MAX_DEPTH));
+                    Ast::new(source)
+                }
+                balance => Parser { file, source, symbol }.parse(lexed, balance, &mut problems),
+            }
+        }
+        None => {
+            // A text of nothing but mistakes has been reported.
+            if !diag::has_errors(&problems.shown) {
+                problems.shown.push(errors::no_program(start));
+            }
+            Ast::new(source)
+        }
+    };
+    if let Some(first) = old_forms.first() {
+        problems.shown.push(errors::old_forms(first.span, first.today, old_forms.len()));
+    }
+    ast.old_forms = old_forms;
+    ast.typed_numbers = typed_numbers;
+    ast.version = version;
+    ast.metadata = metadata;
+    (ast, problems.finish())
+}
+
+/// The kind of the text, by its first token and its header; `None` if it has neither.
+fn start_symbol(tokens: &[Token], version: Option<Span>) -> Option<Tok> {
+    // No expression holds a `def`, so a misspelt first word does not make the text an expression.
+    let misspelt = |first: &Token| first.tok == Tok::Ident && tokens.iter().any(|token| token.tok == Tok::Def);
+    match tokens.first() {
+        None => version.map(|_| Tok::Module),
+        Some(first) if matches!(first.tok, Tok::Def | Tok::Type | Tok::Extern) || misspelt(first) => Some(Tok::Module),
+        Some(_) => Some(Tok::Expr),
+    }
+}
+
+/// The JSON text of a metadata section.
+fn metadata_text(token: Token, file: FileId, source: &str) -> Span {
+    let head = token.text(source).find([']', ':']).map_or(0, |end| end as u32 + 1);
+    Span { start: token.start + head, ..token.span(file) }
+}
+
+/// The problems of a text.
+struct Problems {
+    shown: Vec<Diagnostic>,
+    /// Problems past those that were kept.
+    n_dropped: usize,
+}
+
+impl Problems {
+    /// The problems in text order, with a note on the last one if there are more than can be of use.
+    fn finish(mut self) -> Vec<Diagnostic> {
+        diag::sort(&mut self.shown);
+        let n_more = self.shown.len().saturating_sub(MAX_SHOWN) + self.n_dropped;
+        self.shown.truncate(MAX_SHOWN);
+        if let Some(last) = self.shown.last_mut().filter(|_| n_more > 0) {
+            last.notes.push(format!("{} in this file are not shown", count(n_more, "more problem")));
+        }
+        self.shown
+    }
+}
+
+/// The state that stays the same while a text is parsed, possibly several times.
+struct Parser {
+    file: FileId,
+    source: Arc<str>,
+    symbol: Tok,
+}
+
+impl Parser {
+    fn parse(&self, mut lexed: Lexed, balance: Balance, problems: &mut Problems) -> Ast {
+        let mut touched = vec![];
+        if balance == Balance::Unmatched {
+            let mut mended = brackets::mend(self.file, &self.source, &lexed.tokens, lexed.cut);
+            problems.shown.append(&mut mended.reports);
+            if mended.given_up {
+                return Ast::new(self.source.clone());
+            }
+            touched = mended.places;
+            lexed.tokens = mended.tokens;
+        }
+        touched.extend(lexed.cut);
+        touched.sort_unstable();
+        let mut builder = self.builder();
+        match self.run(&mut builder, &lexed.tokens, &[]) {
+            Ok(()) => {
+                problems.shown.append(&mut builder.diagnostics);
+                builder.ast
+            }
+            Err(failure) => self.recover(&lexed, failure, &touched, problems),
+        }
+    }
+
+    fn builder(&self) -> Builder {
+        Builder::new(self.file, self.source.clone())
+    }
+
+    /// Looks for all errors, from the first one on, and builds the tree around them (see `recover.rs`).
+    fn recover(&self, lexed: &Lexed, mut failure: Failure, touched: &[u32], problems: &mut Problems) -> Ast {
+        let mut recovery = Recovery::new(&lexed.tokens, &self.source, self.symbol == Tok::Module);
+        let lexical =
+            problems.shown.iter().filter(|problem| problem.is_error()).map(|problem| problem.span()).collect::<Vec<_>>();
+        for _ in 0..MAX_ERRORS {
+            let Ok(mistake) = recovery.patch(&failure) else { break };
+            if let Some(within) = mistake
+                && !self.is_known(lexed, failure.at, within, &lexical, touched)
+            {
+                problems.shown.push(unexpected::report(self.file, &self.source, &lexed.tokens, &failure));
+            }
+            let Err(next) = self.run(&mut self.builder(), &lexed.tokens, &recovery.patches_and_skips()) else {
+                let mut builder = self.builder();
+                let read = self.run(&mut builder, &lexed.tokens, &recovery.patches());
+                problems.shown.append(&mut builder.diagnostics);
+                return if read.is_ok() { builder.ast } else { Ast::new(self.source.clone()) };
+            };
+            failure = next;
+        }
+        if problems.shown.iter().all(|problem| !problem.is_error()) {
+            problems.shown.push(unexpected::report(self.file, &self.source, &lexed.tokens, &failure));
+        }
+        Ast::new(self.source.clone())
+    }
+
+    /// Whether an error at a token follows from one that has been reported: by the lexer at that token or at the end of a
+    /// text that was cut short, or by `brackets.rs` within the same statement.
+    fn is_known(&self, lexed: &Lexed, at: usize, within: std::ops::Range<usize>, lexical: &[Span], touched: &[u32]) -> bool {
+        let tokens = &lexed.tokens;
+        let Some(token) = tokens.get(at) else { return lexed.cut.is_some() || near(tokens, within, touched) };
+        let overlaps = |span: &Span| span.start < token.end.max(token.start + 1) && token.start < span.end.max(span.start + 1);
+        token.tok == Tok::Bad || lexical.iter().any(overlaps) || near(tokens, within, touched)
+    }
+
+    /// Runs the grammar over patched tokens.
+    fn run(&self, builder: &mut Builder, tokens: &[Token], patches: &[Patch]) -> Result<(), Failure> {
+        let last = Cell::new(0usize);
+        let patched = Patched::new(tokens, patches).map(|(at, token)| {
+            last.set(at);
+            (token.start, token.tok, token.end)
+        });
+        let input = std::iter::once((0, self.symbol, 0)).chain(patched);
+        grammar::FileParser::new().parse(builder, input).map_err(|error| match error {
+            ParseError::UnrecognizedToken { expected, .. } => Failure { at: last.get(), expected: TokSet::from_names(&expected) },
+            ParseError::UnrecognizedEof { expected, .. } => Failure { at: tokens.len(), expected: TokSet::from_names(&expected) },
+            ParseError::InvalidToken { .. } | ParseError::ExtraToken { .. } | ParseError::User { .. } => {
+                Failure { at: last.get(), expected: TokSet::default() }
+            }
+        })
+    }
+}
+
+/// Whether one of the places lies within a range of tokens.
+fn near(tokens: &[Token], within: std::ops::Range<usize>, places: &[u32]) -> bool {
+    let end = tokens.get(within.end).or(tokens.last()).map_or(0, |token| token.end);
+    let start = tokens.get(within.start).map_or(end, |token| token.start);
+    let first = places.partition_point(|&place| place < start);
+    places.get(first).is_some_and(|&place| place <= end)
+}

@@ -1,0 +1,366 @@
+//! Messages for E0101: an unexpected token, the expected ones, and the mistakes behind the usual cases.
+//!
+//! Each recognisable mistake has a function that returns its report or `None`; [`report`] takes the first.
+
+use super::errors::excerpt;
+use super::failure::Failure;
+use super::starts::{STARTS, starts_statement};
+use super::token::{Tok, TokSet, Token};
+use super::token_context::{KEYWORDS, NAMES, TokenContext};
+use relayc_base::diag::codes::{E0008, E0101, E0105, E0201, E0202, E0204};
+use relayc_base::diag::{Diagnostic, Edit};
+use relayc_base::text::nearest;
+use relayc_base::{FileId, Span};
+
+/// The report of a token that does not fit.
+pub(super) fn report(file: FileId, source: &str, tokens: &[Token], failure: &Failure) -> Diagnostic {
+    let scene = TokenContext { file, source, tokens, at: failure.at, expected: failure.expected };
+    let mistakes: &[fn(&TokenContext) -> Option<Diagnostic>] = &[
+        second_version,
+        keyword_as_name,
+        split_operator,
+        negative_operand,
+        digits_and_letters,
+        slash_in_name,
+        let_of_graph,
+        assignment,
+        value_missing,
+        unary_minus,
+        string_value,
+        type_arguments,
+        list_value,
+        missing_sigil,
+        positional_after_attribute,
+        trailing_dot,
+        wrong_arrow,
+        bare_dimensions,
+        custom_dtype,
+        misspelt_keyword,
+        missing_semicolon,
+        missing_separator,
+    ];
+    let all = super::hints::MISTAKES.iter().chain(mistakes);
+    all.copied().find_map(|mistake| mistake(&scene)).unwrap_or_else(|| scene.plain())
+}
+
+// ---- Mistakes that can be recognised ----
+
+/// A version section that is not the first thing in the file.
+fn second_version(scene: &TokenContext) -> Option<Diagnostic> {
+    (scene.found()? == Tok::Version).then(|| {
+        Diagnostic::new(E0101, "the version section stands only at the start of a file")
+            .at(scene.place(), "not expected here")
+            .fix("remove it", scene.place(), "")
+    })
+}
+
+/// `type let { … }`, `f(type=1)`.
+fn keyword_as_name(scene: &TokenContext) -> Option<Diagnostic> {
+    let named = |keyword: Token| {
+        let text = keyword.text(scene.source);
+        Diagnostic::new(E0101, format!("`{text}` is a keyword and cannot be a name"))
+            .at(keyword.span(scene.file), "a name is expected here")
+            .fix(format!("write another name, such as `{text}_`"), keyword.span(scene.file).end_point(), "_")
+    };
+    let found = scene.found()?;
+    let only_names = !scene.expected.has(Tok::Local) && !scene.expected.has(Tok::RBrace);
+    let is_key = scene.tok(scene.at + 1) == Some(Tok::Assign) && !scene.wants_operator();
+    if KEYWORDS.has(found) && scene.expected.has(Tok::Ident) && (only_names || is_key) {
+        return Some(named(scene.tokens[scene.at]));
+    }
+    let keyword = scene.before(1)?;
+    let is_key =
+        found == Tok::Assign && KEYWORDS.has(keyword.tok) && matches!(scene.before_tok(2), Some(Tok::Comma | Tok::LParen));
+    is_key.then(|| named(keyword))
+}
+
+/// `< =`, `= >`, `! =`: two-character operators need adjacent characters (language 1.9).
+fn split_operator(scene: &TokenContext) -> Option<Diagnostic> {
+    let pair = |first: Token, second: Token| {
+        let joined = match (first.tok, second.tok) {
+            (Tok::Lt, Tok::Assign) => "<=",
+            (Tok::Gt, Tok::Assign) => ">=",
+            (Tok::Assign, Tok::Assign) => "==",
+            (Tok::Assign, Tok::Gt) => "=>",
+            _ => return None,
+        };
+        let place = first.span(scene.file).to(second.span(scene.file));
+        Some(
+            Diagnostic::new(E0101, format!("the characters of `{joined}` must touch"))
+                .at(place, "read as two tokens")
+                .fix(format!("write `{joined}`"), place, joined)
+                .certain(),
+        )
+    };
+    let here = *scene.tokens.get(scene.at)?;
+    let ahead = scene.tokens.get(scene.at + 1).and_then(|next| pair(here, *next));
+    ahead.or_else(|| pair(scene.before(1)?, here))
+}
+
+/// `%x -1`: the minus sign belongs to the number it touches (language 1.5).
+fn negative_operand(scene: &TokenContext) -> Option<Diagnostic> {
+    let number = matches!(scene.found()?, Tok::Int | Tok::Float);
+    let magnitude = scene.text().strip_prefix('-')?;
+    (number && scene.wants_operator()).then(|| {
+        let sign = Span { end: scene.place().start + 1, ..scene.place() };
+        scene
+            .message()
+            .at(scene.place(), "a negative number, not a subtraction")
+            .note("a `-` that touches a digit belongs to the number")
+            .fix(format!("write `{} - {}`", scene.last_word(), excerpt(magnitude)), sign, "- ")
+    })
+}
+
+/// `1_000`, `0x10`.
+fn digits_and_letters(scene: &TokenContext) -> Option<Diagnostic> {
+    let number = scene.before(1)?;
+    let glued = matches!(number.tok, Tok::Int | Tok::Float) && scene.found()? == Tok::Ident && scene.touches_before();
+    glued.then(|| {
+        let place = number.span(scene.file).to(scene.place());
+        Diagnostic::new(E0101, format!("`{}` is not a number", excerpt(&scene.source[number.start as usize..place.end as usize])))
+            .at(place, "a number and a name without a blank between them")
+            .note("numbers are decimal, without `_`; an integer is `1` or `1i64`, a float `2.5f` or `2.5f16`")
+    })
+}
+
+/// `%a/%b` and `%a// words`: a slash belongs to the name before it (language 1.2), and that name is not defined.
+fn slash_in_name(scene: &TokenContext) -> Option<Diagnostic> {
+    let name = scene.before(1)?;
+    let text = name.text(scene.source);
+    let slash = text.find('/')?;
+    let comment = text.contains("//");
+    let ends = scene.found().is_some_and(|tok| STARTS.has(tok)) && (comment || text.ends_with('/'));
+    let (code, what) = match name.tok {
+        Tok::Local => (E0201, "variable"),
+        Tok::Global => (E0202, "function"),
+        Tok::Ident => (E0204, "operator"),
+        _ => return None,
+    };
+    let place = Span { start: name.start + slash as u32, end: name.end, file: scene.file };
+    let blank = Span { end: place.start, ..place };
+    let label = if comment { "no comment, but a part of the name" } else { "no division, but a part of the name" };
+    ends.then(|| {
+        Diagnostic::new(code, format!("there is no {what} `{}`", excerpt(text))).at(place, label).note("a name may hold `/`").fix(
+            "write a blank before it",
+            blank,
+            " ",
+        )
+    })
+}
+
+/// `let %0 = …`.
+fn let_of_graph(scene: &TokenContext) -> Option<Diagnostic> {
+    let word = scene.before(1)?;
+    (word.tok == Tok::Let && scene.found()? == Tok::Graph).then(|| {
+        let until_name = Span { start: word.start, end: scene.place().start, file: scene.file };
+        Diagnostic::new(E0101, format!("expected a local variable, found `{}`", scene.text()))
+            .at(scene.place(), "a graph variable")
+            .fix("graph variables are bound without `let`", until_name, "")
+            .certain()
+    })
+}
+
+/// `%x = …` without `let`, and `=` where `==` is meant.
+fn assignment(scene: &TokenContext) -> Option<Diagnostic> {
+    let name = scene.before(1)?;
+    if scene.found()? != Tok::Assign || !scene.wants_operator() {
+        return None;
+    }
+    let starts = scene.before_tok(2).is_none_or(|tok| matches!(tok, Tok::Semi | Tok::LBrace | Tok::FatArrow));
+    let report = scene.message().at(scene.place(), "not expected here");
+    Some(match name.tok {
+        Tok::Local if starts => {
+            let place = name.span(scene.file);
+            let before = Span { end: name.start, ..place };
+            let name = excerpt(name.text(scene.source));
+            let report = Diagnostic::new(E0101, format!("expected `let` before `{name}`")).at(place, "bound without `let`");
+            report.fix(format!("a local is bound by `let {name} = …;`"), before, "let ")
+        }
+        _ => report.fix("a comparison is `==`", scene.place(), "=="),
+    })
+}
+
+/// A statement that begins where the one before has not ended, or a binding whose value is followed by anything else.
+fn missing_semicolon(scene: &TokenContext) -> Option<Diagnostic> {
+    let next = starts_statement(scene.tokens, scene.at, scene.source);
+    let ends_here = scene.expected.has(Tok::Semi) && !scene.expected.has(Tok::Comma);
+    let operand = scene.found().is_some_and(|tok| STARTS.has(tok));
+    (ends_here && (next || (operand && scene.in_binding())))
+        .then(|| {
+            let message = if next { format!("expected `;`, found {}", scene.found_words()) } else { scene.message().message };
+            Diagnostic::new(E0101, message).at(scene.behind(), "`;` is missing here").fix("write `;`", scene.behind(), ";")
+        })
+        .map(|report| if next { report.certain() } else { report })
+}
+
+/// Only a separator is expected, or a list continues without its first comma.
+fn missing_separator(scene: &TokenContext) -> Option<Diagnostic> {
+    let sign = match scene.expected.iter().collect::<Vec<_>>()[..] {
+        [Tok::Comma] => ",",
+        [Tok::Assign] => "=",
+        [Tok::FatArrow] => "=>",
+        _ if scene.expected.has(Tok::Comma) && scene.found().is_some_and(|tok| STARTS.has(tok)) => ",",
+        _ => return None,
+    };
+    Some(scene.plain().fix(format!("write `{sign}`"), scene.behind(), sign))
+}
+
+/// `=>` or `:` for `->`, `->` for `=>`.
+fn wrong_arrow(scene: &TokenContext) -> Option<Diagnostic> {
+    let right = match scene.found()? {
+        Tok::FatArrow | Tok::Colon if scene.expected.has(Tok::Arrow) => "->",
+        Tok::Arrow if scene.expected.has(Tok::FatArrow) => "=>",
+        _ => return None,
+    };
+    Some(scene.plain().fix(format!("write `{right}`"), scene.place(), right))
+}
+
+/// `Tensor[2, 3, float32]`.
+fn bare_dimensions(scene: &TokenContext) -> Option<Diagnostic> {
+    let in_tensor = scene.before_tok(1)? == Tok::LBracket && scene.before_tok(2)? == Tok::Tensor;
+    const DIMENSION: TokSet = TokSet::of(&[Tok::Int, Tok::Question, Tok::Meta, Tok::Comma]);
+    let n = scene.tokens.get(scene.at..)?.iter().take_while(|token| DIMENSION.has(token.tok)).count();
+    // Up to the comma before the dtype.
+    let last = (scene.at..scene.at + n).rev().find(|&at| scene.tokens[at].tok != Tok::Comma);
+    in_tensor.then(|| {
+        let title = "the dimensions stand in parentheses, as in `Tensor[(2, 3), float32]`";
+        let Some(last) = last.filter(|&last| scene.tok(last + 1) == Some(Tok::Comma)) else { return scene.plain().help(title) };
+        let start = Span { end: scene.place().start, ..scene.place() };
+        let end = scene.tokens[last].span(scene.file).end_point();
+        let put = |span: Span, text: &str| Edit { span, text: text.to_owned() };
+        scene.plain().fix_all(title, vec![put(start, "("), put(end, ")")])
+    })
+}
+
+/// `Tensor[(1), custom[posit]32]`, which TVM prints and cannot lex (#257).
+fn custom_dtype(scene: &TokenContext) -> Option<Diagnostic> {
+    let word = scene.before(1)?;
+    let is_custom = word.tok == Tok::Ident && word.text(scene.source) == "custom" && scene.found()? == Tok::LBracket;
+    is_custom.then(|| {
+        Diagnostic::new(E0008, "`custom[…]` is a dtype of the program that printed it")
+            .at(word.span(scene.file), "not a dtype of the language")
+            .note("what its bits mean is registered in the memory of that program and stands in no text")
+            .help("cast the tensor to a dtype such as `float32` before printing the program")
+    })
+}
+
+/// `defn @f() { … }`.
+fn misspelt_keyword(scene: &TokenContext) -> Option<Diagnostic> {
+    const WORDS: [(&str, Tok); 4] = [("def", Tok::Def), ("type", Tok::Type), ("extern", Tok::Extern), ("else", Tok::Else)];
+    let named = scene.found()? == Tok::Ident && !scene.expected.has(Tok::Ident);
+    let expected = WORDS.iter().filter(|(_, tok)| scene.expected.has(*tok)).map(|(word, _)| *word);
+    let word = nearest(scene.text(), expected).filter(|_| named)?;
+    Some(scene.plain().fix(format!("write `{word}`"), scene.place(), word))
+}
+
+/// `{ …; }` and `%0 = 1;` at the end: a sequence ends in a value.
+fn value_missing(scene: &TokenContext) -> Option<Diagnostic> {
+    let ends = matches!(scene.found(), None | Some(Tok::RBrace | Tok::RParen));
+    let after_semi = scene.before_tok(1) == Some(Tok::Semi);
+    (ends && after_semi && scene.wants_expr()).then(|| {
+        let report = scene
+            .message()
+            .at(scene.behind(), "a value is missing here")
+            .note("statements end in `;`, and after the last one stands the value of the whole");
+        match scene.last_bound() {
+            Some(name) => report.fix(format!("write the name of the value: `{name}`"), scene.behind(), format!("\n{name}")),
+            None => report,
+        }
+    })
+}
+
+/// `-%x`.
+fn unary_minus(scene: &TokenContext) -> Option<Diagnostic> {
+    (scene.found()? == Tok::Minus && scene.wants_expr()).then(|| {
+        let report = Diagnostic::new(E0105, "there is no unary minus").at(scene.place(), "only a literal can have a sign");
+        match scene.operand_end(scene.at + 1) {
+            Some(end) => {
+                let operand = scene.place().end as usize..scene.tokens[end].end as usize;
+                let text = scene.source.get(operand).unwrap_or("").trim();
+                let place = scene.place().to(scene.tokens[end].span(scene.file));
+                report.fix(format!("write `negative({})`", excerpt(text)), place, format!("negative({text})"))
+            }
+            None => report.help("write `negative(x)`"),
+        }
+    })
+}
+
+/// A string where an expression is expected.
+fn string_value(scene: &TokenContext) -> Option<Diagnostic> {
+    (scene.found()? == Tok::Str && scene.wants_expr()).then(|| {
+        Diagnostic::new(E0105, "a string is not an expression")
+            .at(scene.place(), "not expected here")
+            .note("strings are values of attributes only, as in `cast(%x, dtype=\"int8\")`")
+    })
+}
+
+/// `[1, 2]` where an expression is expected.
+fn list_value(scene: &TokenContext) -> Option<Diagnostic> {
+    (scene.found()? == Tok::LBracket && scene.wants_expr()).then(|| {
+        Diagnostic::new(E0105, "a list is not an expression")
+            .at(scene.place(), "not expected here")
+            .note("lists are values of attributes only, as in `sum(%x, axis=[1])`; there are no tensor literals")
+            .help("a tuple is `(a, b)`")
+    })
+}
+
+/// `@id[int32](1)`.
+fn type_arguments(scene: &TokenContext) -> Option<Diagnostic> {
+    let callee = matches!(scene.before_tok(1)?, Tok::Global | Tok::Local | Tok::Ident | Tok::Graph);
+    (callee && scene.found()? == Tok::LBracket && scene.wants_operator()).then(|| {
+        let report = Diagnostic::new(E0105, "type arguments cannot be written at a call")
+            .at(scene.place(), "not expected here")
+            .note("they are inferred from the arguments and the result");
+        match scene.partner(scene.at) {
+            Some(end) => report.fix("leave them out", scene.place().to(scene.tokens[end].span(scene.file)), ""),
+            None => report,
+        }
+    })
+}
+
+/// `def main()`, `fn (x: int32)`, `let x = …`.
+fn missing_sigil(scene: &TokenContext) -> Option<Diagnostic> {
+    let found = scene.found()?;
+    let is_name = NAMES.has(found) || KEYWORDS.has(found);
+    let (sigil, what) = match scene.before_tok(1)? {
+        Tok::Def if scene.expected.has(Tok::Global) => ("@", "a global name starts with `@`"),
+        Tok::Let | Tok::FreeVar if scene.expected.has(Tok::Local) => ("%", "a local variable starts with `%`"),
+        // Parameters: a key of attributes is what was read.
+        Tok::Ident if found == Tok::Colon && scene.expected.has(Tok::Assign) => {
+            let name = scene.before(1)?.span(scene.file);
+            let place = Span { end: name.start, ..name };
+            let report = Diagnostic::new(E0101, "expected a parameter, found a name without `%`");
+            return Some(report.at(name, "a parameter starts with `%`").fix("write `%`", place, "%"));
+        }
+        _ => return None,
+    };
+    is_name.then(|| {
+        scene.message().at(scene.place(), what).fix(
+            format!("write `{sigil}`"),
+            Span { end: scene.place().start, ..scene.place() },
+            sigil,
+        )
+    })
+}
+
+/// `clip(a_min=0f, %x)`.
+fn positional_after_attribute(scene: &TokenContext) -> Option<Diagnostic> {
+    let found = scene.found()?;
+    let only_keys = scene.expected.has(Tok::Ident) && scene.expected.has(Tok::RParen) && !scene.expected.has(Tok::Local);
+    (only_keys && scene.before_tok(1) == Some(Tok::Comma) && (STARTS.has(found) || found == Tok::LParen)).then(|| {
+        let report = Diagnostic::new(E0101, format!("expected an attribute or `)`, found {}", scene.found_words()))
+            .at(scene.place(), "not an attribute")
+            .note("attributes stand after all arguments and parameters");
+        match scene.before_attributes() {
+            Some(edits) => report.fix_all("move it before the attributes", edits),
+            None => report,
+        }
+    })
+}
+
+/// `add.(1, 2)`: TVM swallows the dot (#198).
+fn trailing_dot(scene: &TokenContext) -> Option<Diagnostic> {
+    let dot = scene.before(1)?;
+    (dot.tok == Tok::Dot && scene.expected.has(Tok::Ident))
+        .then(|| scene.message().at(scene.place(), "not expected here").fix("remove the dot before it", dot.span(scene.file), ""))
+}

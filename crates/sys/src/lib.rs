@@ -1,0 +1,201 @@
+//! The operating system: reads files within a limit, writes files completely or not at all, writes standard output, runs
+//! commands, and reports memory.
+//!
+//! Promises: a file is written to a temporary beside it, flushed to the disk, then renamed over the old one (reliability 9).
+//! Several files of one call are all on the disk before the first is renamed. Devices, pipes and everything under `/dev` and
+//! `/proc` are written directly. Absent: what the bytes mean.
+//!
+//! There are two forms. With the feature `linux`, which machine code brings, processes, folders and memory are in the hands of
+//! the Linux system; without it everything is the standard library's, for any system. `child`, `confined`, `cursor` and `memory` have a
+//! file for each form, and say what the plain one cannot promise.
+
+#![allow(unsafe_code, reason = "the bytes of numbers are seen through pointers, and the allocator is told how to behave")]
+
+mod bytes;
+mod child;
+mod confined;
+mod cursor;
+mod errors;
+mod memory;
+mod write;
+
+pub use bytes::{Number, bytes_of, bytes_of_mut};
+pub use child::{Ended, interrupted, note_interrupts, run};
+pub use confined::read_inside;
+use cursor::Cursor;
+pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, own_process, peak_memory};
+pub use write::{Content, replaces_none, write_all, write_atomic};
+
+use relayc_base::diag::{Code, Diagnostic, codes};
+use std::io::{ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The largest size of a file, and the code of the error for a larger one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limit {
+    pub bytes: u64,
+    pub code: Code,
+}
+
+/// A source text: 64 MiB.
+pub const SOURCE_LIMIT: Limit = Limit { bytes: 64 << 20, code: codes::E0801 };
+
+/// Weights, arrays and images: 32 GiB.
+pub const DATA_LIMIT: Limit = Limit { bytes: 32 << 30, code: codes::E0804 };
+
+/// A model in another format: 2 GiB, the limit of protocol buffers.
+pub const MODEL_LIMIT: Limit = Limit { bytes: 2 << 30, code: codes::E0804 };
+
+/// A pipe or device states no size before it is read, and may never end: 1 GiB.
+const PIPE_LIMIT: u64 = 1 << 30;
+
+/// An open file, not read yet.
+pub struct Opened {
+    path: PathBuf,
+    file: std::fs::File,
+    cursor: Cursor,
+    /// Its size in bytes, for a regular file that states one.
+    pub len: Option<u64>,
+    limit: Limit,
+}
+
+/// Opens a file for reading. Errors: as [`read_file`].
+pub fn open_file(path: &Path, limit: Limit) -> Result<Opened, Diagnostic> {
+    let failed = |error: std::io::Error| errors::unreadable(path, &error);
+    let file = std::fs::File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(errors::unreadable(path, &ErrorKind::IsADirectory.into()));
+    }
+    let bytes = if metadata.is_file() { limit.bytes } else { limit.bytes.min(PIPE_LIMIT) };
+    if metadata.len() > bytes {
+        return Err(errors::too_large(path, limit.code, Some(metadata.len()), bytes));
+    }
+    // Files of the kernel say that they are empty.
+    let len = Some(metadata.len()).filter(|&len| metadata.is_file() && len > 0);
+    Ok(Opened { path: path.to_owned(), file, cursor: Cursor::default(), len, limit: Limit { bytes, ..limit } })
+}
+
+impl Opened {
+    /// Fills `out` with the bytes from offset `at`; the position of other reads does not matter.
+    pub fn read_at(&self, at: u64, out: &mut [u8]) -> std::io::Result<()> {
+        self.cursor.read_at(&self.file, at, out)
+    }
+
+    /// The first bytes, up to `N`, of a regular file; none of a pipe or device, which cannot be read twice.
+    pub fn start<const N: usize>(&self) -> Result<Vec<u8>, Diagnostic> {
+        let mut bytes = vec![0; usize::try_from(self.len.unwrap_or(0)).unwrap_or(N).min(N)];
+        self.read_at(0, &mut bytes).map_err(|error| self.failed(&error))?;
+        Ok(bytes)
+    }
+
+    /// The file itself, for mapping it into memory.
+    pub fn file(&self) -> &std::fs::File {
+        &self.file
+    }
+
+    /// E0701 with the reason.
+    pub fn failed(&self, error: &std::io::Error) -> Diagnostic {
+        errors::unreadable(&self.path, error)
+    }
+
+    /// Reads the whole file.
+    pub fn whole(self) -> Result<Vec<u8>, Diagnostic> {
+        let max = self.limit.bytes;
+        let mut bytes = Vec::new();
+        // One byte more, so that reading to the end does not grow the buffer only to find the end.
+        let capacity = usize::try_from(self.len.unwrap_or(0) + 1).unwrap_or(usize::MAX);
+        bytes.try_reserve_exact(capacity).map_err(|_| self.failed(&ErrorKind::OutOfMemory.into()))?;
+        // A file may grow while it is read.
+        (&self.file).take(max + 1).read_to_end(&mut bytes).map_err(|error| self.failed(&error))?;
+        if bytes.len() as u64 > max {
+            return Err(errors::too_large(&self.path, self.limit.code, None, max));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Reads a file. Errors: E0701 with the reason; the limit's code if the file is larger.
+pub fn read_file(path: &Path, limit: Limit) -> Result<Vec<u8>, Diagnostic> {
+    open_file(path, limit)?.whole()
+}
+
+/// Writes text to standard output. Every command writes with this function or the next two; clippy rejects `print!`, which panics
+/// if the write fails. Errors: E0702, except for a closed pipe, whose reader wants no more.
+pub fn stdout(text: &str) -> Result<(), Diagnostic> {
+    stdout_bytes(text.as_bytes())
+}
+
+/// As [`stdout`], for bytes.
+pub fn stdout_bytes(bytes: &[u8]) -> Result<(), Diagnostic> {
+    stdout_with(|| std::io::stdout().write_all(bytes))
+}
+
+/// As [`stdout`], for a library that writes there itself.
+pub fn stdout_with(write: impl FnOnce() -> std::io::Result<()>) -> Result<(), Diagnostic> {
+    let written = unless_broken_pipe(write().and_then(|()| std::io::stdout().flush()));
+    written.map_err(|error| errors::unwritable("standard output", &error))
+}
+
+/// The result of a write to a stream; a closed pipe is no error.
+fn unless_broken_pipe(written: std::io::Result<()>) -> std::io::Result<()> {
+    written.or_else(|error| if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_whole() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"hello").expect("written");
+        assert_eq!(read_file(&path, Limit { bytes: 5, ..SOURCE_LIMIT }), Ok(b"hello".to_vec()));
+        assert_eq!(read_file(Path::new("/dev/null"), DATA_LIMIT), Ok(vec![]));
+    }
+
+    #[test]
+    fn reading_elsewhere_leaves_the_rest_to_be_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"0123456789").expect("written");
+        let file = open_file(&path, DATA_LIMIT).expect("opened");
+        std::thread::scope(|scope| {
+            for at in 0..8 {
+                let file = &file;
+                scope.spawn(move || {
+                    let mut found = [0; 3];
+                    (0..100).for_each(|_| file.read_at(at, &mut found).expect("read"));
+                    assert_eq!(found, [0, 1, 2].map(|n| b'0' + at as u8 + n));
+                });
+            }
+        });
+        assert_eq!(file.read_at(9, &mut [0; 3]).map_err(|error| error.kind()), Err(ErrorKind::UnexpectedEof));
+        assert_eq!(file.start::<4>(), Ok(b"0123".to_vec()));
+        assert_eq!(file.whole(), Ok(b"0123456789".to_vec()));
+    }
+
+    #[test]
+    fn what_cannot_be_read() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let error = |path: &Path| read_file(path, SOURCE_LIMIT).expect_err("unreadable");
+        let missing = error(&folder.path().join("x"));
+        assert_eq!(missing.code, codes::E0701);
+        assert!(missing.message.contains("no such file"), "{}", missing.message);
+        assert!(error(folder.path()).message.contains("is a directory"));
+        assert_eq!(error(Path::new("a\0b")).code, codes::E0701);
+    }
+
+    #[test]
+    fn a_limit_has_its_own_code() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        std::fs::write(&path, b"hello").expect("written");
+        assert_eq!(read_file(&path, Limit { bytes: 4, ..SOURCE_LIMIT }).expect_err("too long").code, codes::E0801);
+        assert_eq!(
+            read_file(Path::new("/dev/zero"), Limit { bytes: 100, ..DATA_LIMIT }).expect_err("endless").code,
+            codes::E0804
+        );
+    }
+}

@@ -1,0 +1,95 @@
+//! The allocator and the system are told which pages are not needed.
+
+use crate::bytes::Number;
+use std::fs::read_to_string;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+/// Whether the process runs relayc's code only.
+static OWN: AtomicBool = AtomicBool::new(false);
+
+/// Configures a process that belongs to relayc alone. Call it first: a library must leave these settings to its caller.
+///
+/// It maps blocks of 128 KiB and more one by one, so that each returns to the system when freed. By default the GNU allocator
+/// raises this bound to the largest block ever freed: later weights would share one heap, whose holes stay. Other allocators are
+/// left as they are.
+///
+/// It also enables [`give_back_code`].
+pub fn own_process() {
+    OWN.store(true, Relaxed);
+    #[cfg(target_env = "gnu")]
+    // SAFETY: both only set numbers that the allocator reads later.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, 128 << 10);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, 1 << 20);
+    }
+}
+
+/// Returns the free memory between small blocks to the system, if the allocator can.
+pub fn give_back_free_memory() {
+    #[cfg(target_env = "gnu")]
+    // SAFETY: only what is free is given back.
+    unsafe {
+        libc::malloc_trim(0);
+    }
+}
+
+/// Returns the whole pages of numbers to the system, if it takes them. The contents are lost: later reads find zeros or the old
+/// values. Use it for large blocks that are freed some time later.
+pub fn give_back_pages<T: Number>(numbers: &mut [T]) {
+    let start = numbers.as_mut_ptr().cast::<u8>();
+    let skipped = start.align_offset(PAGE);
+    let bytes = size_of_val(numbers).saturating_sub(skipped) / PAGE * PAGE;
+    if bytes > 0 {
+        // SAFETY: the pages lie in the slice, which is borrowed alone, and any bytes make numbers.
+        let _ = unsafe { libc::madvise(start.wrapping_add(skipped).cast(), bytes, libc::MADV_DONTNEED) };
+    }
+}
+
+/// Releases the pages of the program's own file, code and constants, after work that is done once.
+///
+/// The system maps 16 pages around each touched one, so scattered functions bring most of the program into memory. A page that is
+/// needed again is mapped again from the file cache, in a fraction of a millisecond.
+///
+/// Does nothing in a process shared with other code ([`own_process`]), nor under a debugger, whose breakpoints lie in such pages.
+pub fn give_back_code() {
+    if OWN.load(Relaxed) && read_to_string("/proc/self/status").is_ok_and(|text| text.lines().any(|line| line == "TracerPid:\t0"))
+    {
+        // SAFETY: the callback takes no data.
+        unsafe { libc::dl_iterate_phdr(Some(give_back_parts), std::ptr::null_mut()) };
+    }
+}
+
+/// Releases the read-only segments of the first loaded object, the program itself, and stops there.
+unsafe extern "C" fn give_back_parts(info: *mut libc::dl_phdr_info, _: usize, _: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: the system hands over an object with the table of its parts.
+    let (info, parts) = unsafe { (&*info, std::slice::from_raw_parts((*info).dlpi_phdr, usize::from((*info).dlpi_phnum))) };
+    for part in parts.iter().filter(|part| part.p_type == libc::PT_LOAD && part.p_flags & libc::PF_W == 0) {
+        let begin = (info.dlpi_addr + part.p_vaddr) as usize;
+        let (from, to) = (begin.next_multiple_of(PAGE), (begin + part.p_memsz as usize) / PAGE * PAGE);
+        if from < to {
+            // SAFETY: the pages have never been written, so whoever reads them again finds what is in the file.
+            let _ = unsafe { libc::madvise(std::ptr::without_provenance_mut(from), to - from, libc::MADV_DONTNEED) };
+        }
+    }
+    1
+}
+
+/// Bytes of a page; on systems with larger pages nothing is returned.
+const PAGE: usize = 4096;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_program_is_what_it_was_when_its_pages_have_been_given_back() {
+        static CONSTANTS: [u32; 40_000] = [7; 40_000];
+        static CHANGED: AtomicBool = AtomicBool::new(false);
+        CHANGED.store(true, Relaxed);
+        own_process();
+        for _ in 0..3 {
+            give_back_code();
+            assert!(CONSTANTS.iter().all(|&n| n == 7) && CHANGED.load(Relaxed));
+        }
+    }
+}

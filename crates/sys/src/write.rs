@@ -1,0 +1,305 @@
+//! Writes files completely or not at all.
+
+use super::{errors, unless_broken_pipe};
+use relayc_base::diag::Diagnostic;
+use std::fs::{self, File, OpenOptions, Permissions};
+use std::io::{BufWriter, Error, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use tempfile::NamedTempFile;
+
+const PREFIX: &str = ".relayc-";
+const SUFFIX: &str = ".tmp";
+
+/// Age at which a temporary file belongs to a process that died.
+const STALE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How bytes reach their destination.
+enum Target {
+    /// A device or a pipe is written directly: it cannot be renamed over.
+    Direct,
+    /// A file in an existing folder, with its permissions if the file exists.
+    Replace { path: PathBuf, folder: PathBuf, permissions: Option<Permissions> },
+}
+
+/// The content of a file.
+pub enum Content<'a> {
+    Bytes(&'a [u8]),
+    /// Bytes produced while writing. The outer error is that of writing; the inner one comes from producing, and nothing is
+    /// written.
+    Made(Make<'a>),
+}
+
+/// Produces the bytes of a file.
+pub type Make<'a> = Box<dyn FnOnce(&mut dyn Write) -> std::io::Result<Result<(), Diagnostic>> + 'a>;
+
+impl Content<'_> {
+    fn write(self, out: &mut dyn Write) -> std::io::Result<Result<(), Diagnostic>> {
+        match self {
+            Content::Bytes(bytes) => out.write_all(bytes).map(Ok),
+            Content::Made(make) => make(out),
+        }
+    }
+}
+
+/// Checks that no file to be written is one of the files that were read, by any path or link. Errors: E0702, which names the
+/// file's role with `of`.
+pub fn replaces_none(written: &[&Path], read: &[&Path], of: &str) -> Result<(), Diagnostic> {
+    let place = |path: &&Path| path.canonicalize().ok();
+    let read: Vec<PathBuf> = read.iter().filter_map(place).collect();
+    match written.iter().find(|path| place(path).is_some_and(|path| read.contains(&path))) {
+        Some(path) => Err(errors::replaced(path, of)),
+        None => Ok(()),
+    }
+}
+
+/// As [`write_all`], for bytes in memory.
+pub fn write_atomic(files: &[(&Path, &[u8])]) -> Result<(), Diagnostic> {
+    write_all(files.iter().map(|&(path, bytes)| (path, Content::Bytes(bytes))).collect())
+}
+
+/// Writes all files, or none: on an error the old contents stay and no temporary remains. Links keep their targets, and files
+/// keep their modes. Errors: E0702 with the reason, and errors from producing a content.
+///
+/// Devices and pipes are written last, once all other files are on the disk: their bytes cannot be taken back.
+pub fn write_all(files: Vec<(&Path, Content)>) -> Result<(), Diagnostic> {
+    let targets = files.iter().map(|&(path, _)| target_of(path)).collect::<Result<Vec<Target>, _>>()?;
+    check_distinct(&targets)?;
+    let mut written: Vec<(NamedTempFile, &PathBuf, &PathBuf)> = Vec::new();
+    let mut direct = Vec::new();
+    for ((name, content), target) in files.into_iter().zip(&targets) {
+        match target {
+            Target::Replace { path, folder, permissions } => {
+                remove_stale(folder);
+                let file = write_temporary(folder, permissions.as_ref(), content);
+                written.push((file.map_err(|error| errors::unwritable(name.display(), &error))??, path, folder));
+            }
+            Target::Direct => direct.push((name, content)),
+        }
+    }
+    for (name, content) in direct {
+        // Appended, since `/dev/stdout` may be a file that already holds something.
+        let file = OpenOptions::new().append(true).open(name).map(|file| BufWriter::with_capacity(BUFFER, file));
+        let done = file.and_then(|mut file| {
+            let made = content.write(&mut file)?;
+            file.flush()?;
+            Ok(made)
+        });
+        // A closed pipe is no error, as on standard output.
+        let done = done.or_else(|error| unless_broken_pipe(Err(error)).map(Ok));
+        done.map_err(|error| errors::unwritable(name.display(), &error))??;
+    }
+    let mut folders = Vec::new();
+    for (file, path, folder) in written {
+        file.persist(path).map_err(|error| errors::unwritable(path.display(), &error.error))?;
+        if !folders.contains(&folder) {
+            folders.push(folder);
+        }
+    }
+    for folder in folders {
+        // Some file systems cannot; the files themselves are on the disk.
+        let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
+}
+
+/// Bytes of the buffer that gathers small writes.
+const BUFFER: usize = 256 << 10;
+
+/// Classifies a path before anything is written.
+fn target_of(path: &Path) -> Result<Target, Diagnostic> {
+    let failed = |error: &Error| errors::unwritable(path.display(), error);
+    if ["/dev", "/proc"].iter().any(|folder| path.starts_with(folder)) {
+        return Ok(Target::Direct);
+    }
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_dir() => Err(failed(&ErrorKind::IsADirectory.into())),
+        Ok(metadata) if !metadata.is_file() => Ok(Target::Direct),
+        Ok(metadata) if metadata.permissions().readonly() => Err(errors::refused(path.display(), "it is read-only")),
+        Ok(metadata) => {
+            // Behind a link, so that the link stays.
+            let path = fs::canonicalize(path).map_err(|error| failed(&error))?;
+            let folder = path.parent().unwrap_or(Path::new("/")).to_owned();
+            Ok(Target::Replace { path, folder, permissions: Some(metadata.permissions()) })
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => new_file(path),
+        Err(error) => Err(failed(&error)),
+    }
+}
+
+fn new_file(path: &Path) -> Result<Target, Diagnostic> {
+    let ends_in_slash = path.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if path.file_name().is_none() || ends_in_slash {
+        return Err(errors::refused(path.display(), "it names no file"));
+    }
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
+        _ => PathBuf::from("."),
+    };
+    if !folder.is_dir() {
+        let what = if folder.exists() { "is no folder" } else { "does not exist" };
+        return Err(errors::refused(path.display(), &format!("the folder `{}` {what}", folder.display())));
+    }
+    Ok(Target::Replace { path: path.to_owned(), folder, permissions: None })
+}
+
+fn check_distinct(targets: &[Target]) -> Result<(), Diagnostic> {
+    let mut seen = Vec::new();
+    for target in targets {
+        let Target::Replace { path, folder, .. } = target else { continue };
+        // `./x` and `x` are one file: compare the folder resolved.
+        let place = (fs::canonicalize(folder).ok(), path.file_name());
+        if seen.contains(&place) {
+            return Err(errors::refused(path.display(), "two outputs go to this file"));
+        }
+        seen.push(place);
+    }
+    Ok(())
+}
+
+/// Writes the content to a temporary in the folder; the temporary removes itself unless it is renamed.
+fn write_temporary(
+    folder: &Path,
+    permissions: Option<&Permissions>,
+    content: Content,
+) -> std::io::Result<Result<NamedTempFile, Diagnostic>> {
+    // Made as any new file is, so that its mode is that of any new file.
+    let create = |path: &Path| OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    let file = tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).make_in(folder, create)?;
+    if let Some(permissions) = permissions {
+        file.as_file().set_permissions(permissions.clone())?;
+    }
+    let mut out = BufWriter::with_capacity(BUFFER, file);
+    if let Err(diagnostic) = content.write(&mut out)? {
+        return Ok(Err(diagnostic));
+    }
+    let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
+    file.as_file().sync_all()?;
+    Ok(Ok(file))
+}
+
+/// Removes temporaries of processes that were killed more than a day ago.
+fn remove_stale(folder: &Path) {
+    let now = SystemTime::now();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let ours = name.to_str().is_some_and(|name| name.starts_with(PREFIX) && name.ends_with(SUFFIX));
+        let modified =
+            || entry.metadata().ok().filter(|metadata| metadata.is_file()).and_then(|metadata| metadata.modified().ok());
+        if ours && modified().and_then(|at| now.duration_since(at).ok()).is_some_and(|age| age > STALE) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relayc_base::diag::codes;
+
+    fn refused(path: &Path, words: &str) {
+        let error = write_atomic(&[(path, b"x")]).expect_err(words);
+        assert_eq!(error.code, codes::E0702);
+        assert!(error.message.contains(words), "{} should say `{words}`", error.message);
+    }
+
+    fn names(folder: &Path) -> Vec<String> {
+        let mut names: Vec<String> = fs::read_dir(folder)
+            .expect("a folder")
+            .map(|e| e.expect("an entry").file_name().into_string().expect("UTF-8"))
+            .collect();
+        names.sort();
+        names
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_is_replaced_and_its_mode_kept() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("x");
+        write_atomic(&[(&path, b"one")]).expect("written");
+        fs::set_permissions(&path, Permissions::from_mode(0o750)).expect("ours");
+        write_atomic(&[(&path, b"two")]).expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"two");
+        assert_eq!(fs::metadata(&path).expect("there").permissions().mode() & 0o777, 0o750);
+        assert_eq!(names(folder.path()), ["x"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (path, link) = (folder.path().join("x"), folder.path().join("link"));
+        fs::write(&path, b"one").expect("written");
+        std::os::unix::fs::symlink(&path, &link).expect("linked");
+        write_atomic(&[(&link, b"two")]).expect("written");
+        assert_eq!(fs::read(&path).expect("there"), b"two");
+        assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_written_to() {
+        assert_eq!(write_atomic(&[(Path::new("/dev/null"), b"x")]), Ok(()));
+        refused(Path::new("/dev/full"), "no space left");
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_failure() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (a, b) = (folder.path().join("a"), folder.path().join("none/b"));
+        fs::write(&a, b"old").expect("written");
+        assert!(write_atomic(&[(&a, b"new"), (&b, b"new")]).is_err());
+        assert!(write_atomic(&[(&a, b"new"), (Path::new("/dev/full"), b"new")]).is_err());
+        assert!(write_atomic(&[(&a, b"new"), (folder.path(), b"new")]).is_err());
+        assert_eq!(fs::read(&a).expect("there"), b"old");
+        assert_eq!(names(folder.path()), ["a"]);
+    }
+
+    #[test]
+    fn content_that_is_made_is_whole_or_not_there() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        fs::write(&a, b"old").expect("written");
+        let some = |out: &mut dyn Write| out.write_all(b"some");
+        let refusal = Diagnostic::new(codes::E0703, "no more");
+        let made: Make = Box::new(|out| some(out).map(|()| Err(refusal.clone())));
+        assert_eq!(write_all(vec![(&b, Content::Bytes(b"new")), (&a, Content::Made(made))]), Err(refusal.clone()));
+        let made: Make = Box::new(|out| some(out).and(Err(ErrorKind::StorageFull.into())));
+        assert_eq!(write_all(vec![(&a, Content::Made(made))]).expect_err("no space").code, codes::E0702);
+        assert_eq!((fs::read(&a).expect("there"), names(folder.path())), (b"old".to_vec(), vec!["a".to_owned()]));
+        let made: Make = Box::new(|out| some(out).map(Ok));
+        assert_eq!(write_all(vec![(&a, Content::Made(made))]), Ok(()));
+        assert_eq!((fs::read(&a).expect("there"), names(folder.path())), (b"some".to_vec(), vec!["a".to_owned()]));
+    }
+
+    #[test]
+    fn each_reason_is_named() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let file = folder.path().join("file");
+        fs::write(&file, b"").expect("written");
+        refused(folder.path(), "it is a directory");
+        refused(&folder.path().join("none/x"), "does not exist");
+        refused(&folder.path().join("new/"), "names no file");
+        refused(Path::new(""), "names no file");
+        let mut permissions = fs::metadata(&file).expect("there").permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&file, permissions).expect("ours");
+        refused(&file, "read-only");
+        let x = folder.path().join("x");
+        let again = folder.path().join("./x");
+        assert!(write_atomic(&[(&x, b"1"), (&again, b"2")]).expect_err("one file").message.contains("two outputs"));
+    }
+
+    #[test]
+    fn old_temporaries_are_swept() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, age) in [(".relayc-old.tmp", 2), (".relayc-new.tmp", 0), ("other.tmp", 2)] {
+            let file = File::create(folder.path().join(name)).expect("created");
+            file.set_modified(SystemTime::now() - STALE * age).expect("ours");
+        }
+        write_atomic(&[(&folder.path().join("x"), b"")]).expect("written");
+        assert_eq!(names(folder.path()), [".relayc-new.tmp", "other.tmp", "x"]);
+    }
+}

@@ -1,0 +1,246 @@
+//! Weight files and images: converts bytes to tensors and back.
+//!
+//! Every reader treats its bytes as hostile (reliability 10). A count or a length is compared with its limit and with the
+//! remaining bytes before anything is allocated. Names never become paths, and excess bytes are an error. Absent: opening
+//! files; a name is only for messages.
+
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects,
+        clippy::as_conversions
+    )
+)]
+
+mod archive;
+mod bytes;
+pub mod errors;
+pub mod file;
+pub mod images;
+mod item;
+pub mod mxnet;
+pub mod npz;
+mod open;
+pub mod params;
+mod reader;
+pub mod safetensors;
+mod stream;
+mod supply;
+pub mod tar;
+mod unpack;
+mod write;
+
+pub use bytes::Bytes;
+pub use file::TensorFile;
+pub use item::Item;
+pub use open::start;
+pub use supply::{Planned, TensorSource};
+pub use write::{encode, write_tensors};
+
+use relayc_base::diag::Diagnostic;
+use relayc_ir::tensor::{Tensor, npy};
+use rustc_hash::{FxBuildHasher, FxHashSet};
+
+/// Tensors by name, in file order.
+pub type Named = Vec<(String, Tensor)>;
+
+/// Maximum length of a tensor's, entry's or node's name, in bytes (reliability 2).
+pub const MAX_NAME: usize = 4096;
+
+/// The position of the first repeated name.
+pub fn repeated<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Option<usize> {
+    let mut before = FxHashSet::with_capacity_and_hasher(names.len(), FxBuildHasher);
+    names.enumerate().find_map(|(at, name)| (!before.insert(name)).then_some(at))
+}
+
+/// A format of named tensors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// TVM's format.
+    Params,
+    /// NumPy's format.
+    Npz,
+    /// Hugging Face's format.
+    Safetensors,
+}
+
+impl Format {
+    pub const ALL: [Format; 3] = [Format::Params, Format::Npz, Format::Safetensors];
+
+    /// The extension without a dot.
+    pub(crate) fn extension(self) -> &'static str {
+        match self {
+            Format::Params => "params",
+            Format::Npz => "npz",
+            Format::Safetensors => "safetensors",
+        }
+    }
+
+    /// The format that the extension of a name states.
+    pub fn of_name(name: &str) -> Option<Format> {
+        let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
+        Format::ALL.into_iter().find(|format| extension.eq_ignore_ascii_case(format.extension()))
+    }
+
+    /// The format of a file that starts with these bytes.
+    pub(crate) fn of_start(start: &[u8]) -> Option<Format> {
+        if params::is_params(start) {
+            Some(Format::Params)
+        } else if npz::is_npz(start) {
+            Some(Format::Npz)
+        } else if safetensors::is_safetensors(start) {
+            Some(Format::Safetensors)
+        } else {
+            None
+        }
+    }
+
+    /// The format of a file, by its first bytes, then by the extension of its name. Errors: E0703 if neither is known.
+    pub(crate) fn of(name: &str, start: &[u8]) -> Result<Format, Diagnostic> {
+        match Format::of_start(start) {
+            Some(format) => Ok(format),
+            None if is_npy(start) => Err(errors::nameless(name)),
+            None => Format::of_name(name).ok_or_else(|| errors::unknown_format(name)),
+        }
+    }
+
+    /// Maximum number of tensors in a file.
+    fn max_tensors(self) -> usize {
+        match self {
+            Format::Params => params::MAX_ENTRIES,
+            Format::Npz => archive::MAX_ENTRIES,
+            Format::Safetensors => safetensors::MAX_ENTRIES,
+        }
+    }
+
+    /// Maximum length of a tensor's name; archive entries append an extension.
+    fn max_name(self) -> usize {
+        MAX_NAME.saturating_sub(if self == Format::Npz { npz::EXTENSION.len() } else { 0 })
+    }
+
+    /// Whether the format reserves this name.
+    fn reserves(self, name: &str) -> bool {
+        self == Format::Safetensors && name == safetensors::METADATA
+    }
+}
+
+impl std::fmt::Display for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, ".{}", self.extension())
+    }
+}
+
+/// Whether a file is one of named tensors, by its first bytes or else by its name.
+pub fn is_named(name: &str, start: &[u8]) -> bool {
+    tar::is_tar(start)
+        || mxnet::is_params(start)
+        || Format::of_start(start).is_some()
+        || (Format::of_name(name).is_some() && !is_npy(start))
+}
+
+/// Reads a file of named tensors. Errors: those of [`TensorFile::open`].
+pub fn read_tensors(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
+    TensorFile::open(name, bytes)?.read_all()
+}
+
+/// Reads a `.npy` file: one tensor without a name. Errors: E0703, E0803, E0804.
+pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor, Diagnostic> {
+    npy::read(bytes).map_err(|error| errors::npy(name, None, error))
+}
+
+/// Whether the bytes start as a `.npy` file does.
+pub fn is_npy(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"\x93NUMPY")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn one() -> Named {
+        vec![("w".to_owned(), Tensor::scalar(1f32))]
+    }
+
+    #[test]
+    fn the_first_bytes_decide_before_the_extension() {
+        for format in Format::ALL {
+            let bytes = encode(format, "w", &one()).expect("small");
+            for name in ["w", "w.npz", "w.params", "w.SafeTensors", "w.txt"] {
+                assert_eq!(read_tensors(name, &bytes), Ok(one()), "{format} as {name}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_none_of_them_is_refused() {
+        let words = |name: &str, bytes: &[u8]| read_tensors(name, bytes).expect_err("not a weight file").message;
+        assert!(words("w.txt", b"{}").contains("no format of named tensors"));
+        assert!(words("w.npy", &npy::write(&Tensor::scalar(1f32))).contains("without a name"));
+        for format in Format::ALL {
+            assert!(words(&format!("w{format}"), b"hello").contains("byte"));
+        }
+        assert!(words("", b"").contains("no format"));
+    }
+
+    #[test]
+    fn every_format_keeps_names_order_and_bytes() {
+        let entries: Named = relayc_ir::types::DType::RUNTIME
+            .into_iter()
+            .rev()
+            .map(|dtype| (format!("{dtype}/\"\\\u{e9}"), Tensor::random(dtype, &[2, 3], 1, "x").expect("small")))
+            .collect();
+        for first in Format::ALL {
+            let bytes = encode(first, "w", &entries).expect("small");
+            for second in Format::ALL {
+                let there = encode(second, "w", &read_tensors("w", &bytes).expect("sound")).expect("small");
+                let back = encode(first, "w", &read_tensors("w", &there).expect("sound")).expect("small");
+                assert!(back == bytes, "{first} to {second} and back");
+            }
+        }
+    }
+
+    #[test]
+    fn names_that_cannot_be_written() {
+        let twice = [one().remove(0), one().remove(0)];
+        let reserved = [("__metadata__".to_owned(), Tensor::scalar(1f32))];
+        for format in Format::ALL {
+            let said = encode(format, "w", &twice).expect_err("two of one name");
+            assert!(said.code == relayc_base::diag::codes::E0702 && said.message.contains("two tensors are named `w`"));
+            assert_eq!(encode(format, "w", &reserved).is_err(), format == Format::Safetensors);
+        }
+    }
+
+    /// A file that is written can be read again; otherwise writing fails.
+    #[test]
+    fn limits_hold_for_what_is_written() {
+        for format in Format::ALL {
+            let named = |n: usize| vec![("n".repeat(n), Tensor::scalar(1f32))];
+            let longest = encode(format, "w", &named(format.max_name())).expect("a longest name");
+            assert_eq!(read_tensors("w", &longest), Ok(named(format.max_name())), "{format}");
+            let said = encode(format, "w", &named(format.max_name() + 1)).expect_err("a longer one");
+            assert!(said.code == relayc_base::diag::codes::E0702 && said.message.contains("a name of"), "{}", said.message);
+        }
+        let many = |n: usize| (0..n).map(|i| (i.to_string(), Tensor::scalar(1u8))).collect::<Named>();
+        let said = encode(Format::Npz, "w", &many(65_537)).expect_err("too many");
+        assert!(said.message.contains("65537 tensors, a .npz file holds at most 65536"), "{}", said.message);
+        let most = encode(Format::Npz, "w", &many(65_536)).expect("as many as there may be");
+        assert_eq!(read_tensors("w", &most).map(|all| all.len()), Ok(65_536));
+    }
+
+    #[test]
+    fn a_tensor_that_changed_meanwhile_ends_the_writing() {
+        let planned = [Planned::of("w", &Tensor::scalar(1f32))];
+        let write = |tensor: Result<Tensor, Diagnostic>| {
+            let mut tensor = Some(tensor);
+            let mut give = |_| tensor.take().expect("asked once");
+            write_tensors(Format::Params, "w", &planned, &mut give, &mut Vec::new()).expect("memory")
+        };
+        assert_eq!(write(Ok(Tensor::scalar(2f32))), Ok(()));
+        assert!(write(Ok(Tensor::scalar(2f64))).expect_err("another").message.contains("no longer"));
+        assert_eq!(write(Err(errors::unsound("v", "gone"))), Err(errors::unsound("v", "gone")));
+    }
+}

@@ -1,0 +1,62 @@
+//! Writes files of named tensors, one tensor after the other, so that at most one of them need be in memory.
+
+use super::supply::{Planned, Supply, TensorSource, refused};
+use super::{Format, npz, params, repeated, safetensors};
+use relayc_base::diag::Diagnostic;
+use relayc_ir::tensor::Tensor;
+use std::io::Write;
+
+/// Writes a file of tensors in the order given; `give` is asked for each of them once, in an order that the format chooses.
+/// `name` is for messages. The outer error is that of `out`, the inner one what `give` says, E0702 for what the format cannot
+/// hold: two tensors of one name, a name that is too long or has a meaning, too many tensors; then the file is not complete.
+pub fn write_tensors(
+    format: Format,
+    name: &str,
+    planned: &[Planned],
+    give: &mut TensorSource,
+    out: &mut dyn Write,
+) -> std::io::Result<Result<(), Diagnostic>> {
+    if let Err(words) = fits(format, planned) {
+        return Ok(Err(refused(name, words)));
+    }
+    let mut supply = Supply::new(name, planned, give);
+    match format {
+        Format::Params => params::write_each(planned, &mut supply, out),
+        Format::Npz => npz::write_each(planned, &mut supply, out),
+        Format::Safetensors => safetensors::write_each(planned, &mut supply, out),
+    }?;
+    Ok(supply.finish())
+}
+
+/// Checks that a file of the format can hold these tensors and be read again. Errors: why not.
+fn fits(format: Format, planned: &[Planned]) -> Result<(), String> {
+    let (n, most) = (planned.len(), format.max_tensors());
+    if n > most {
+        return Err(format!("{n} tensors, a {format} file holds at most {most}"));
+    }
+    let names = || planned.iter().map(|planned| planned.name.as_str());
+    if let Some(twice) = repeated(names()).and_then(|at| names().nth(at)) {
+        return Err(format!("two tensors are named `{twice}`"));
+    }
+    if let Some(reserved) = names().find(|name| format.reserves(name)) {
+        return Err(format!("a tensor is named `{reserved}`, which {format} files keep for themselves"));
+    }
+    match names().find(|name| name.len() > format.max_name()) {
+        Some(long) => Err(format!("a name of {} bytes, {format} files have at most {}", long.len(), format.max_name())),
+        None => Ok(()),
+    }
+}
+
+/// The bytes of a file of tensors. Errors: E0702, like [`write_tensors`].
+pub fn encode(format: Format, name: &str, entries: &[(String, Tensor)]) -> Result<Vec<u8>, Diagnostic> {
+    let planned: Vec<Planned> = entries.iter().map(|(name, tensor)| Planned::of(name, tensor)).collect();
+    let mut out = Vec::new();
+    let mut give = |i: usize| {
+        let tensor = entries.get(i).map(|(_, tensor)| tensor.clone());
+        tensor.ok_or_else(|| refused(name, "a tensor is missing"))
+    };
+    match write_tensors(format, name, &planned, &mut give, &mut out) {
+        Ok(written) => written.map(|()| out),
+        Err(error) => Err(refused(name, error)),
+    }
+}

@@ -1,0 +1,167 @@
+//! Differential test: random dataflow programs give the same compiled and interpreted, on every level, by every instruction set
+//! of this machine, by one to three threads. Equivalent spellings give the same bytes.
+//!
+//! A fixed number of programs, by their seeds; `RELAYC_SEEDS=FROM..TO` runs those of a range instead, as `.ci/long` does.
+
+mod program;
+
+use crate::compare::{Reference, Verdict, bytes, held, held_for, isas, reference};
+use program::{Form, Program};
+use relayc_driver::bind::Bound;
+use relayc_driver::check_text;
+use relayc_driver::optimise::UNTIL;
+use relayc_engine::compile::{Machine, Policy, Settings};
+use relayc_ir::tensor::Tensor;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How a program of a number is compiled.
+fn settings(seed: u64) -> [Settings; 2] {
+    let mut random = fastrand::Rng::with_seed(seed ^ 0x5e77);
+    let isas = isas();
+    // Most as users have it, once with everything and once with something left out.
+    let mut one = |level| Settings {
+        level,
+        isa: isas[random.usize(..isas.len())],
+        threads: random.usize(1..4),
+        accuracy: Policy::Strict,
+        machine: Machine::Native,
+        fault: None,
+    };
+    [one(3), one((seed % 4) as u8)]
+}
+
+/// What is wrong with a program of so many steps.
+fn wrong(seed: u64, n_steps: usize) -> Option<String> {
+    let program = Program::new(seed, n_steps);
+    let text = program.text(Form::Mixed);
+    if range().is_some_and(|(from, to)| to == from + 1) {
+        println!("{text}");
+    }
+    let checked = check_text("random", &text, UNTIL);
+    if checked.has_errors() {
+        let messages: Vec<&str> = checked.diagnostics.iter().map(|diagnostic| &*diagnostic.message).collect();
+        return Some(format!("it is wrong: {messages:?}\n{text}"));
+    }
+    let args = program.args();
+    let reference: Reference = reference(&checked, "main", &args);
+    for settings in settings(seed) {
+        let said = match held("random", &text, "main", &settings, &[(args.clone(), &reference)]) {
+            Verdict::Agrees => continue,
+            Verdict::PartsAgree | Verdict::NotCompiled(_) => "it is not compiled".to_owned(),
+            Verdict::Differs(why) => why,
+        };
+        let Settings { level, isa, threads, .. } = settings;
+        return Some(format!("-O{level} on {isa:?} by {threads} threads: {said}\n{text}"));
+    }
+    None
+}
+
+/// What is wrong with the program of a number, made as small as cutting it off makes it.
+fn failure(seed: u64) -> Option<String> {
+    let n_steps = Program::n_steps(seed);
+    let whole = wrong(seed, n_steps)?;
+    let smaller = (1..n_steps).find_map(|n_steps| wrong(seed, n_steps));
+    Some(format!("program {seed}: {}", smaller.unwrap_or(whole)))
+}
+
+fn range() -> Option<(u64, u64)> {
+    let range = std::env::var("RELAYC_SEEDS").ok()?;
+    let (from, to) = range.split_once("..")?;
+    Some((from.parse().ok()?, to.parse().ok()?))
+}
+
+/// Runs a promise on the seeds below `count`, or on those of the range that the environment names.
+fn each(count: u64, promise: impl Fn(u64) -> Option<String> + Sync) {
+    let (from, to) = range().unwrap_or((0, count));
+    let (next, done) = (AtomicU64::new(from), AtomicU64::new(0));
+    let work = || {
+        let mut found = vec![];
+        loop {
+            let seed = next.fetch_add(1, Ordering::Relaxed);
+            if seed >= to || found.len() > 4 {
+                break;
+            }
+            found.extend(promise(seed));
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+        found
+    };
+    // Threads of their own: in the pool that the interpreter uses, one promise would wait for another.
+    let n_threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let failures: Vec<String> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..n_threads).map(|_| scope.spawn(work)).collect();
+        threads.into_iter().flat_map(|thread| thread.join().expect("no panic")).collect()
+    });
+    let done = done.into_inner();
+    println!("{done} programs");
+    assert!(failures.is_empty(), "{} of {done} programs:\n{}", failures.len(), failures.join("\n"));
+}
+
+#[test]
+fn compiled_programs_give_what_the_interpreter_gives() {
+    each(4000, failure);
+}
+
+/// What is wrong where a program is written otherwise, or run by more threads.
+fn another_way(seed: u64) -> Option<String> {
+    let program = Program::new(seed, Program::n_steps(seed));
+    let (args, [settings, _]) = (program.args(), settings(seed));
+    let text = program.text(Form::Mixed);
+    let expected = bytes(&text, &settings, &args);
+    let more = Settings { threads: settings.threads % 3 + 1, ..settings.clone() };
+    for form in [Form::Mixed, Form::Lets, Form::Packed] {
+        let other = program.text(form);
+        if bytes(&other, &more, &args) != expected {
+            return Some(format!(
+                "program {seed}: other bytes from\n{other}than from\n{text}by {} threads and by {}",
+                more.threads, settings.threads
+            ));
+        }
+    }
+    // Passes meet what is outlined in another order, so that sums may be taken in another one too.
+    let other = program.text(Form::Outlined);
+    let reference = reference(&check_text("random", &text, UNTIL), "main", &args);
+    match held("random", &other, "main", &more, &[(args, &reference)]) {
+        Verdict::Differs(why) => Some(format!("program {seed}: {why}\n{other}")),
+        Verdict::PartsAgree | Verdict::NotCompiled(_) => Some(format!("program {seed}: not compiled\n{other}")),
+        Verdict::Agrees => None,
+    }
+}
+
+#[test]
+fn the_same_written_otherwise_gives_the_same_bytes() {
+    each(600, another_way);
+}
+
+/// What is wrong with a program in parts: one that branches, or whose dimensions are found when it is run.
+fn in_parts(seed: u64) -> Option<String> {
+    let program = Program::new(seed, Program::n_steps(seed));
+    let (args, [settings, _]) = (program.args(), settings(seed));
+    let plain = check_text("random", &program.text(Form::Mixed), UNTIL);
+    let reference = reference(&plain, "main", &args);
+    for form in [Form::Branching, Form::Open] {
+        let text = program.text(form);
+        let checked = check_text("random", &text, UNTIL);
+        // Some operators have to know dimensions.
+        match (form, checked.has_errors()) {
+            (Form::Open, true) => continue,
+            (_, true) => return Some(format!("it is wrong: {:?}\n{text}", checked.diagnostics)),
+            _ => {}
+        }
+        let mut args = args.clone();
+        if form == Form::Branching {
+            args.push(Bound::Tensor(Tensor::scalar(true)));
+        }
+        // Compiled for these shapes, or for those that come.
+        let shapes = seed.is_multiple_of(2).then(|| args.clone());
+        if let Verdict::Differs(why) = held_for("random", &text, "main", shapes.as_deref(), &settings, &[(args, &reference)]) {
+            return Some(format!("program {seed} at -O{}: {why}\n{text}", settings.level));
+        }
+    }
+    None
+}
+
+#[test]
+fn programs_in_parts_give_the_same() {
+    each(800, in_parts);
+}

@@ -1,0 +1,63 @@
+//! The tests that are Rust: one binary, a module a topic. Those that need machine code are behind the feature `jit`.
+
+#[path = "../support/networks.rs"]
+mod networks_list;
+#[path = "../support/mod.rs"]
+mod support;
+
+mod goldens;
+mod grid;
+
+mod corners;
+mod dynamic;
+mod editors;
+#[cfg(feature = "jit")]
+mod examples;
+mod fmt;
+mod forms;
+mod graph_json;
+#[cfg(feature = "jit")]
+mod kill;
+mod lints;
+mod mistakes;
+mod mxnet;
+mod onnx;
+mod pass_programs;
+mod passes;
+mod properties;
+mod reduce;
+mod roundtrip;
+mod schema;
+mod specified;
+mod stress;
+mod viz;
+mod zoo;
+
+#[cfg(feature = "jit")]
+mod artifacts;
+#[cfg(feature = "jit")]
+mod artifacts_damaged;
+#[cfg(feature = "jit")]
+mod compare;
+#[cfg(feature = "jit")]
+mod corners_compiled;
+#[cfg(feature = "jit")]
+mod differential;
+#[cfg(feature = "jit")]
+mod engines;
+#[cfg(feature = "jit")]
+mod library;
+#[cfg(feature = "jit")]
+mod many;
+#[cfg(feature = "jit")]
+mod networks;
+#[cfg(feature = "jit")]
+mod routines;
+#[cfg(feature = "jit")]
+mod stages;
+#[cfg(feature = "jit")]
+mod stdout;
+#[cfg(feature = "jit")]
+mod subgraphs;
+#[cfg(feature = "jit")]
+mod unaligned;

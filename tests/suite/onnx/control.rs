@@ -1,0 +1,173 @@
+//! Imports `If`, `Loop` and `Scan` and runs them on both engines: each operand form in the standard's text (`docs/Operators.md`
+//! of ONNX), with numbers worked out by hand.
+
+use super::nodes::{BOOL, F32, I64, In, attribute, imported, int, ints, tensor};
+#[cfg(feature = "jit")]
+use crate::compare::{Verdict, held, isas, reference};
+use In::{Bytes, Floats, Ints};
+use prost::Message;
+use relayc_driver::example::{Example, Runner};
+use relayc_driver::{Phase, check_text};
+#[cfg(feature = "jit")]
+use relayc_engine::compile::{Machine, Policy, Settings};
+use relayc_exchange::onnx::proto::*;
+
+fn value(name: &str, dtype: i32, dims: &[i64]) -> ValueInfoProto {
+    let dim = |&dim: &i64| DimensionProto { dim_value: Some(dim), dim_param: None };
+    let shape = Some(TensorShapeProto { dim: dims.iter().map(dim).collect() });
+    let tensor_type = Some(TensorTypeProto { elem_type: Some(dtype), shape });
+    ValueInfoProto { name: Some(name.into()), r#type: Some(TypeProto { tensor_type, ..TypeProto::default() }) }
+}
+
+/// `y, z = Kind(a, b)`.
+fn node(line: &str) -> NodeProto {
+    let names = |list: &str| -> Vec<String> {
+        list.split(',').map(str::trim).map(|name| if name == "_" { String::new() } else { name.to_owned() }).collect()
+    };
+    let (results, call) = line.split_once(" = ").expect("a result");
+    let (kind, operands) = call.trim_end_matches(')').split_once('(').expect("operands");
+    let input = if operands.is_empty() { vec![] } else { names(operands) };
+    NodeProto { input, output: names(results), op_type: Some(kind.into()), ..NodeProto::default() }
+}
+
+fn graph(inputs: &[ValueInfoProto], lines: &[&str], outputs: &[ValueInfoProto]) -> GraphProto {
+    let node = lines.iter().map(|line| node(line)).collect();
+    GraphProto { node, input: inputs.to_vec(), output: outputs.to_vec(), ..GraphProto::default() }
+}
+
+fn body(name: &str, graph: GraphProto) -> AttributeProto {
+    AttributeProto { g: Some(Box::new(graph)), ..attribute(name, attribute_type::GRAPH) }
+}
+
+/// A model of these nodes, of which the last has graphs inside.
+fn model(inputs: &[ValueInfoProto], weights: &[(&str, In)], lines: &[&str], inside: &[AttributeProto]) -> ModelProto {
+    let mut main = graph(inputs, lines, &[]);
+    main.initializer = weights.iter().filter_map(|(name, weight)| tensor(name, weight)).collect();
+    let last = main.node.last_mut().expect("a node");
+    last.attribute = inside.to_vec();
+    main.output = last.output.iter().map(|name| ValueInfoProto { name: Some(name.clone()), r#type: None }).collect();
+    let opset_import = vec![OperatorSetIdProto { domain: None, version: Some(17) }];
+    ModelProto { graph: Some(main), opset_import, ..ModelProto::default() }
+}
+
+/// Requires `@main` to give what the line says, interpreted, and compiled with the feature `jit`.
+#[track_caller]
+fn gives(model: &ModelProto, lines: &[&str]) {
+    let outcome = imported(model.encode_to_vec());
+    let Some(imported) = outcome.imported else { panic!("{:#?}", outcome.diagnostics) };
+    let program = check_text("m", &imported.text, Phase::Main);
+    assert!(!program.has_errors(), "{:?}\n{}", program.diagnostics, imported.text);
+    let runner = Runner::new(&program, "");
+    for line in lines {
+        let example = Example::parse(line).expect("a line that says what it gives");
+        runner.check(&example).unwrap_or_else(|why| panic!("{line}: {why}\n{}", imported.text));
+        #[cfg(feature = "jit")]
+        {
+            let args = runner.arguments(&example).expect("arguments");
+            let reference = reference(&program, "main", &args);
+            let settings = Settings {
+                level: 3,
+                isa: isas()[0],
+                threads: 1,
+                accuracy: Policy::Strict,
+                machine: Machine::Native,
+                fault: None,
+            };
+            if let Verdict::Differs(why) = held("m", &imported.text, "main", &settings, &[(args, &reference)]) {
+                panic!("{line}: {why}\n{}", imported.text);
+            }
+        }
+    }
+}
+
+#[track_caller]
+fn refused(model: &ModelProto, code: &str, reason: &str) {
+    let outcome = imported(model.encode_to_vec());
+    let said = format!("{:?}", outcome.diagnostics);
+    assert!(outcome.imported.is_none() && said.contains(reason), "{said}");
+    assert_eq!(outcome.diagnostics[0].code.id(), code, "{said}");
+}
+
+fn choice(cond: &[i64], inside: Vec<AttributeProto>) -> ModelProto {
+    let inputs = [value("x", F32, &[]), value("c", BOOL, cond)];
+    model(&inputs, &[], &["k = Add(x, x)", "y = If(c)"], &inside)
+}
+
+fn branches() -> Vec<AttributeProto> {
+    let branch = |line: &str| graph(&[], &[line], &[value("r", F32, &[])]);
+    vec![body("then_branch", branch("r = Mul(k, x)")), body("else_branch", branch("r = Sub(x, k)"))]
+}
+
+#[test]
+fn branches_take_what_is_around_them() {
+    gives(&choice(&[], branches()), &["@main(3, true) == 18", "@main(3, false) == -3"]);
+    gives(&choice(&[1, 1], branches()), &["@main(3, [[true]]) == 18"]);
+    refused(&choice(&[2], branches()), "E0716", "squeeze");
+    let known = |cond: In| {
+        let lines = ["k = Add(x, x)", "y = If(c)"];
+        model(&[value("x", F32, &[])], &[("c", cond)], &lines, &branches())
+    };
+    gives(&known(Bytes(BOOL, &[1], &[0])), &["@main(3) == -3"]);
+    refused(&known(Bytes(BOOL, &[2], &[0, 1])), "E0716", "squeeze");
+    refused(&choice(&[], [branches(), vec![int("bogus", 1)]].concat()), "E0715", "not understood: `bogus`");
+    let mut more = choice(&[], branches());
+    more.graph.as_mut().expect("a graph").node[1].input.push("x".into());
+    refused(&more, "E0716", "nothing else");
+}
+
+/// Doubles `v` until it is 30 or more, and gathers what it was.
+fn doubling(operands: &str, inputs: &[ValueInfoProto], weights: &[(&str, In)]) -> ModelProto {
+    let turn = graph(
+        &[value("i", I64, &[]), value("before", BOOL, &[]), value("v", F32, &[])],
+        &["v2 = Add(v, v)", "go = Less(v2, limit)"],
+        &[value("go", BOOL, &[]), value("v2", F32, &[]), value("v", F32, &[])],
+    );
+    let turn = GraphProto { initializer: tensor("limit", &Floats(&[], &[30.0])).into_iter().collect(), ..turn };
+    let inputs = [&[value("x", F32, &[])], inputs].concat();
+    model(&inputs, weights, &[&format!("y, seen = Loop({operands})")], &[body("body", turn)])
+}
+
+#[test]
+fn loops_end_by_count_and_condition() {
+    let (n, c) = (value("n", I64, &[]), value("c", BOOL, &[]));
+    let both = doubling("n, c, x", &[n.clone(), c.clone()], &[]);
+    gives(&both, &["@main(2, 10, true) == (32, [2, 4, 8, 16])", "@main(2, 2, true) == (8, [2, 4])"]);
+    gives(&both, &["@main(2, 10, false) == (2, [])", "@main(2, 0, true) == (2, [])"]);
+    gives(&doubling("_, c, x", &[c], &[]), &["@main(2, true) == (32, [2, 4, 8, 16])", "@main(2, false) == (2, [])"]);
+    // Without a condition that of the body does not count.
+    gives(&doubling("n, _, x", &[n], &[]), &["@main(2, 6) == (128, [2, 4, 8, 16, 32, 64])", "@main(2, 0) == (2, [])"]);
+    let known = doubling("n, _, x", &[], &[("n", Ints(&[], &[6]))]);
+    gives(&known, &["@main(2) == (128, [2, 4, 8, 16, 32, 64])"]);
+    let known = doubling("n, c, x", &[], &[("n", Ints(&[], &[6])), ("c", Bytes(BOOL, &[], &[1]))]);
+    gives(&known, &["@main(2) == (32, [2, 4, 8, 16])"]);
+    refused(&doubling("_, _, x", &[], &[]), "E0715", "never ends");
+}
+
+/// Sums along the second axis, of which every sum is seen, negated.
+fn sums(columns: i64, more: &[AttributeProto]) -> ModelProto {
+    let turn = graph(
+        &[value("s", F32, &[2]), value("e", F32, &[2])],
+        &["s2 = Add(s, e)", "o = Neg(s2)"],
+        &[value("s2", F32, &[2]), value("o", F32, &[2])],
+    );
+    let inside = [&[body("body", turn), int("num_scan_inputs", 1), ints("scan_input_axes", &[1])], more].concat();
+    let zero = ("zero", Floats(&[2], &[0.0, 0.0]));
+    model(&[value("x", F32, &[2, columns])], &[zero], &["y, all = Scan(zero, x)"], &inside)
+}
+
+#[test]
+fn scans_go_along_an_axis() {
+    let x = "@main([[1, 2, 3], [4, 5, 6]])";
+    gives(&sums(3, &[]), &[&format!("{x} == ([6, 15], [[-1, -4], [-3, -9], [-6, -15]])")]);
+    let second = ints("scan_output_axes", &[-1]);
+    gives(&sums(3, std::slice::from_ref(&second)), &[&format!("{x} == ([6, 15], [[-1, -3, -6], [-4, -9, -15]])")]);
+    let back = [second.clone(), ints("scan_input_directions", &[1])];
+    gives(&sums(3, &back), &[&format!("{x} == ([6, 15], [[-3, -5, -6], [-6, -11, -15]])")]);
+    let both = [&back[..], &[ints("scan_output_directions", &[1])]].concat();
+    gives(&sums(3, &both), &[&format!("{x} == ([6, 15], [[-6, -5, -3], [-15, -11, -6]])")]);
+    // Of no length: no elements, along the same axis.
+    gives(&sums(0, &[second]), &["@main([[], []]) == ([0, 0], [[], []])"]);
+    gives(&sums(0, &[]), &["@main([[], []]) == ([0, 0], [])"]);
+    refused(&sums(0, &[ints("scan_output_axes", &[2])]), "E0716", "axis 2 is out of range for rank 2");
+    refused(&sums(3, &[ints("scan_output_axis", &[1])]), "E0715", "not understood: `scan_output_axis`");
+}

@@ -1,0 +1,66 @@
+//! Checks that `docs/src/formats/onnx.md` is the table of the converters. `cargo bless suite onnx::docs` rewrites it.
+
+use relayc_exchange::onnx::import::{refused, table};
+use std::fmt::Write;
+use std::path::Path;
+
+const HEAD: &str = "\
+# ONNX
+
+`relayc import model.onnx -o net.relay --params net.params` turns an ONNX model into a Relay program and its weights.
+`relayc export net.relay --to onnx -o net.onnx --params net.params` writes a model of operator set 17.
+
+## How a model is imported
+
+- Shapes are inferred and the arithmetic of shapes is computed. A shape that is static in the model is static in the program; a
+  dynamic dimension becomes `?`.
+- Each call names in a comment the node that it comes from. Messages and profiles name it too.
+- All nodes that cannot be imported are reported at once, and nothing is written. With `--keep-going` their results become inputs of
+  the program.
+- Functions of the model are inlined.
+- An `If` with a known condition becomes its branch, any other an `if`.
+- A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other
+  becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its body, as the standard
+  says.
+
+| flag | effect |
+|---|---|
+| `--shape NAME=1,3,224,224` | gives an input a shape |
+| `-i NAME=SPEC` | makes an input a constant, where a shape or an axis depends on it |
+| `--external-data` | reads tensors from other files of the model's folder |
+| `--keep-going` | makes results of unsupported nodes inputs |
+
+The tables are generated from the converters. A number in the second column is an operator set that changed the meaning of the
+operator; sets from 7 on are read, and earlier ones as far as the meaning is the same.
+
+## Supported operators
+
+| operator | operator sets | except |
+|---|---|---|
+";
+
+const REFUSED: &str = "
+## Unsupported operators
+
+| operator | why |
+|---|---|
+";
+
+#[test]
+fn the_page_is_the_table() {
+    let mut page = HEAD.to_owned();
+    for row in table() {
+        let versions: Vec<String> = row.versions.iter().map(i64::to_string).collect();
+        let _ = writeln!(page, "| `{}` | {} | {} |", row.kind, versions.join(", "), row.limits);
+    }
+    page.push_str(REFUSED);
+    for row in refused() {
+        let _ = writeln!(page, "| `{}` | {} |", row.kind, row.why);
+    }
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/src/formats/onnx.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &page).expect("docs/ can be written");
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page, "docs/src/formats/onnx.md is not the table: cargo bless suite onnx::docs writes it");
+}

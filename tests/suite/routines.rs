@@ -1,0 +1,88 @@
+//! Tests routines (sort, scatter, scan) on tensors large enough for several threads: compiled, without a fallback to
+//! evaluation, results equal the interpreter's bit for bit.
+
+use relayc_driver::bind::tensors_in;
+use relayc_driver::bind::{Bound, Requests, bind};
+use relayc_driver::run::{Limits, entry, interpret};
+use relayc_driver::{check_text, optimise};
+use relayc_engine::compile::{Settings, compile};
+use relayc_ir::tensor::Tensor;
+
+const PROGRAMS: &[&str] = &[
+    "def @main(%x: Tensor[(40, 300), float32]) { topk(%x, k=7, dtype=\"int64\") }",
+    "def @main(%x: Tensor[(300, 40), float32]) { topk(%x, k=5, axis=0, is_ascend=True, dtype=\"int32\") }",
+    "def @main(%x: Tensor[(6, 50, 30), float32]) { argsort(round(multiply(%x, 5f)), axis=1, is_ascend=False, dtype=\"int32\") }",
+    "def @main(%x: Tensor[(6, 50, 30), float64]) { sort(%x, axis=1) }",
+    "def @main(%x: Tensor[(1), float32], %y: Tensor[(5000), int64]) { sort(%y, is_ascend=False) }",
+    "def @main(%x: Tensor[(20, 500), float32]) { cumsum(%x, axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\") }",
+    "def @main(%x: Tensor[(500, 20), int32]) { cumsum(%x, axis=0, dtype=\"int64\", exclusive=True, attrs_type_key=\"relay.attrs.ScanopAttrs\") }",
+    "def @main(%x: Tensor[(20, 500), float16]) { cumprod(add(%x, 1f16), axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\") }",
+    "def @main(%x: Tensor[(30, 40), float32], %u: Tensor[(20, 30), float32]) {
+       scatter_elements(%x, cast(floor(multiply(sigmoid(%u), 29f)), dtype=\"int64\"), %u, axis=0, reduction=\"add\", attrs_type_key=\"relay.attrs.ScatterElementsAttrs\")
+     }",
+    "def @main(%x: Tensor[(30, 40), float32], %i: Tensor[(1, 50), float32], %u: Tensor[(50, 40), float32]) {
+       scatter_nd(%x, cast(floor(multiply(sigmoid(%i), 29f)), dtype=\"int32\"), %u, mode=\"max\", attrs_type_key=\"relay.attrs.ScatterNDAttrs\")
+     }",
+    "def @main(%x: Tensor[(8, 30), int8], %w: Tensor[(20, 30), int8]) { qnn.dense(%x, %w, 3, -7, 0.5f, 0.25f, units=20, out_dtype=\"int32\") }",
+    "def @main(%x: Tensor[(1, 8, 14, 14), uint8], %w: Tensor[(16, 8, 3, 3), int8]) {
+       qnn.requantize(
+         qnn.conv2d(%x, %w, 120, 0, 0.5f, 0.25f, padding=[1, 1, 1, 1], strides=[2, 2], channels=16, kernel_size=[3, 3], out_dtype=\"int32\"),
+         0.125f, 0, 2f, 3, out_dtype=\"int8\")
+     }",
+    "def @main(%x: Tensor[(2, 16, 12, 12), int32], %s: Tensor[(16), float32]) {
+       qnn.requantize(%x, add(abs(%s), 0.01f), 3, 0.7f, -2, axis=1, rounding=\"TONEAREST\", out_dtype=\"int8\")
+     }",
+    "def @main(%x: Tensor[(2, 12, 12, 15), int32], %s: Tensor[(15), float32], %z: Tensor[(15), int32]) {
+       qnn.requantize(%x, %s, %z, 0.01f, 4, axis=-1, out_dtype=\"uint8\")
+     }",
+    "def @main(%x: Tensor[(20, 1, 300), int16], %s: Tensor[(1), float32], %z: Tensor[(1), int32]) {
+       qnn.requantize(%x, %s, %z, 0.3f, 4, axis=1, out_dtype=\"int8\")
+     }",
+    "def @main(%x: Tensor[(5000), int8], %s: Tensor[(5000), float32]) { qnn.requantize(%x, %s, -5, 0.6f, 4, out_dtype=\"int16\") }",
+    "def @main(%x: Tensor[(1, 8, 14, 14), int8], %y: Tensor[(1, 8, 1, 1), int8]) {
+       qnn.mul(qnn.add(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), qnn.subtract(%x, %y, 0.3f, 1, 0.7f, -2, 0.9f, 3), 0.9f, 3, 0.9f, 3, 11f, 0)
+     }",
+    "def @main(%x: Tensor[(2, 8, 14, 14), int8], %y: Tensor[(8, 14, 1), int8], %z: Tensor[(8), int32], %w: Tensor[(14), int32]) {
+       qnn.mul(
+         qnn.add(%x, %y, 0.3f, %z, 0.7f, %w, 0.9f, 3, lhs_axis=1, rhs_axis=1),
+         qnn.subtract(%x, %y, 0.3f, 1, 0.7f, %z, 0.9f, 3, rhs_axis=-3), 0.9f, %z, 0.9f, %w, 11f, 0, lhs_axis=1, rhs_axis=2)
+     }",
+];
+
+fn tensors(value: Bound) -> Vec<Tensor> {
+    tensors_in(&[value]).into_iter().cloned().collect()
+}
+
+/// Tensors without elements, of which there are more lines and places than could be visited; not all have a kernel for none.
+const EMPTY: &[&str] = &[
+    "def @main(%x: Tensor[(1, 0), float32]) { nn.softmax(broadcast_to(%x, shape=[1099511627776, 0]), axis=1) }",
+    "def @main(%x: Tensor[(1, 0, 1, 1), float32]) { nn.lrn(broadcast_to(%x, shape=[1099511627776, 0, 1, 1])) }",
+    "def @main(%x: Tensor[(1, 0), float32]) { sort(broadcast_to(%x, shape=[1099511627776, 0]), axis=1) }",
+    "def @main(%x: Tensor[(1, 0), int32]) { argsort(broadcast_to(%x, shape=[1099511627776, 0]), axis=1, dtype=\"int32\") }",
+    "def @main(%x: Tensor[(1, 0), float32]) {
+       cumsum(broadcast_to(%x, shape=[1099511627776, 0]), axis=1, attrs_type_key=\"relay.attrs.ScanopAttrs\")
+     }",
+    "def @main(%x: Tensor[(0), float32], %i: Tensor[(0, 1), int32], %u: Tensor[(1, 0), float32]) {
+       scatter_nd(%x, broadcast_to(%i, shape=[0, 1099511627776]), broadcast_to(%u, shape=[1099511627776, 0]),
+                  mode=\"add\", attrs_type_key=\"relay.attrs.ScatterNDAttrs\")
+     }",
+];
+
+#[test]
+fn routines_give_what_the_interpreter_gives() {
+    let programs = PROGRAMS.iter().map(|text| (text, true));
+    for (text, has_kernel) in programs.chain(EMPTY.iter().map(|text| (text, false))) {
+        let program = check_text("x", text, optimise::UNTIL);
+        assert!(!program.has_errors(), "{text}: {:?}", program.diagnostics);
+        let main = entry(&program.module, "main").expect("there is a main");
+        let requests = Requests { fill: Some("rand:seed=5".into()), ..Requests::default() };
+        let args = bind(&main.slots, &program.module.types, &requests).expect("its inputs are tensors");
+        let expected = tensors(interpret(&program, &main, args.clone(), Limits::default()).expect("it runs"));
+        for threads in [1, 2, 3] {
+            let settings = Settings::native(3, threads).expect("RELAYC_ISA is none or sound").expect("a machine with AVX2");
+            let compiled = compile(&program, "main", &settings, Limits::default()).ok().expect("it is compiled");
+            assert!(!has_kernel || compiled.program.fallbacks().is_empty(), "{text}: {:?}", compiled.program.fallbacks());
+            assert!(tensors(compiled.run(&args).expect("it runs")) == expected, "{text} by {threads} threads");
+        }
+    }
+}
