@@ -191,6 +191,7 @@ fn hostile_texts_stay_texts() {
 }
 
 /// What the command says of a program, on standard output.
+#[cfg(feature = "jit")]
 fn relayc(args: &[&str]) -> String {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/golden/cli/data");
     let out =
@@ -200,6 +201,7 @@ fn relayc(args: &[&str]) -> String {
 }
 
 /// Whole programs and those in parts; the nodes of one fused group all say its time.
+#[cfg(feature = "jit")]
 #[test]
 fn what_was_measured_is_at_the_nodes() {
     for (file, operators) in
@@ -221,6 +223,7 @@ fn what_was_measured_is_at_the_nodes() {
 }
 
 /// Stretches of the arena that are needed at one time lie beside each other.
+#[cfg(feature = "jit")]
 #[test]
 fn the_map_of_the_memory_fits() {
     let data = data(&relayc(&["viz", "fuse.relay", "-f", "html", "--plan"]));
