@@ -1,13 +1,12 @@
 //! `relayc fmt`: formats programs in the canonical layout, with their comments.
 
 use super::{Console, Format, exit};
-use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
+use relayc_base::{Sources, diff};
 use relayc_driver as driver;
 use relayc_syntax::fmt;
 use relayc_sys as sys;
 use serde_json::json;
-use similar::TextDiff;
 use std::path::{Path, PathBuf};
 
 /// Format programs in place, in one layout; everything the author wrote is kept, comments too.
@@ -51,7 +50,7 @@ fn file(console: &Console, args: &Args, path: &Path, sources: &mut Sources) -> R
     let failed = |diagnostic| vec![diagnostic];
     let only_looks = args.check || args.diff;
     if args.diff && changed {
-        sys::stdout(&diff(&source.name, &source.text, &formatted)).map_err(failed)?;
+        sys::stdout(&diff::unified((&source.name, &source.text), (&source.name, &formatted))).map_err(failed)?;
     }
     if !only_looks && path == Path::new("-") {
         sys::stdout(&formatted).map_err(failed)?;
@@ -79,9 +78,4 @@ fn say(console: &Console, name: &str, changed: bool, what: &str) {
     } else if console.verbose {
         console.words(&format!("{name}: unchanged\n"));
     }
-}
-
-fn diff(name: &str, old: &str, new: &str) -> String {
-    let diff = TextDiff::from_lines(old, new);
-    diff.unified_diff().context_radius(3).header(name, name).to_string()
 }

@@ -165,7 +165,7 @@ fn every_program_behaves_as_specified() {
         std::fs::write(&path, &list).expect("the list can be written");
     }
     let expected = std::fs::read_to_string(&path).expect("the list can be read");
-    let diff = similar::TextDiff::from_lines(&expected, &list).unified_diff().to_string();
+    let diff = relayc_base::diff::unified(("kept", &expected), ("found", &list));
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     assert!(expected == list, "the differences changed:\n{diff}");
 }

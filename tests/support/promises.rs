@@ -449,7 +449,7 @@ pub fn round_trip(text: &str, types: bool) -> Result<(), String> {
     }
     let again = show::print(&second, options);
     if printed != again {
-        let diff = similar::TextDiff::from_lines(&printed, &again).unified_diff().context_radius(1).to_string();
+        let diff = relayc_base::diff::unified(("printed", &printed), ("again", &again));
         return fail("prints as something else", &diff);
     }
     same(&first.module, &second.module).or_else(|why| fail("reads back as something else", &why))

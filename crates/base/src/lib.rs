@@ -1,8 +1,9 @@
-//! The foundation of all crates: diagnostics, places in text, typed indices, text helpers, random numbers, float order.
+//! The foundation of all crates: diagnostics, places in text, typed indices, text helpers, diffs, random numbers, float order.
 //!
 //! Promises to use no other crate of relayc. Absent: anything that knows Relay.
 
 pub mod diag;
+pub mod diff;
 pub mod float;
 pub mod index;
 pub mod random;

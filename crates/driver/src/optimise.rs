@@ -5,9 +5,9 @@ use super::run::{self, Entry};
 use super::show::{self, Options};
 use super::timings::Stopwatch;
 use super::{Phase, Program};
-use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::nearest;
+use relayc_base::{Sources, diff};
 use relayc_ir::print::print;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, Module};
@@ -16,7 +16,6 @@ use relayc_passes::{self as passes, Observer, PassCx, Settings};
 pub use relayc_passes::{FUSION, MAX_LEVEL, ON_REQUEST, Pass};
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::{Value, json};
-use similar::TextDiff;
 use std::path::PathBuf;
 
 /// The checking that a program needs before it is optimised.
@@ -205,9 +204,8 @@ impl Observer for Showing<'_> {
         }
         let text = print(module, ops::table(), self.options);
         if self.shown.changed && text != self.before {
-            let diff = TextDiff::from_lines(&self.before, &text);
             let names = (format!("before {}", pass.name), format!("after {}", pass.name));
-            self.out.push_str(&diff.unified_diff().context_radius(3).header(&names.0, &names.1).to_string());
+            self.out.push_str(&diff::unified((&names.0, &self.before), (&names.1, &text)));
         }
         if wanted {
             self.out.push_str(&format!("// after {}\n{text}", pass.name));

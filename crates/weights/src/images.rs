@@ -7,13 +7,16 @@
 //! Resizing is a triangle filter as wide as the reduction, Pillow's `BILINEAR`; grey is Pillow's `L` (ITU-R 601). The whole
 //! image is used without cropping. Transparency and a rotation noted in the file are ignored.
 
+mod decode;
+mod resize;
+
 use super::errors;
-use image::{ImageFormat, ImageReader, Limits, RgbImage, imageops};
+use decode::decode;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::size::checked_size;
 use relayc_ir::types::{DType, Dim, shape_text};
-use std::io::Cursor;
+use resize::resize;
 
 /// How numbers are computed from pixels.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,9 +40,9 @@ const MEAN: [f32; 3] = [123.68, 116.779, 103.939];
 const STD: [f32; 3] = [58.393, 57.12, 57.375];
 
 /// Maximum width and height of an image.
-const MAX_SIDE: u32 = 16_384;
+const MAX_SIDE: usize = 16_384;
 /// Maximum bytes for decoding, and for resizing.
-const MAX_WORK: u64 = 1 << 30;
+const MAX_WORK: usize = 1 << 30;
 
 impl Preset {
     /// The preset of that name. Errors: E0707, which lists all presets and suggests the closest.
@@ -58,12 +61,21 @@ pub fn is_picture(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x89PNG\r\n\x1a\n") || bytes.starts_with(b"\xff\xd8\xff")
 }
 
+/// Pixels in rows, the channels of a pixel side by side: RGB, or one of grey.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Image {
+    width: usize,
+    height: usize,
+    channels: usize,
+    values: Vec<u8>,
+}
+
 /// The destination of the pixels; `None` is a side of the image itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Frame {
-    channels: u32,
-    height: Option<u32>,
-    width: Option<u32>,
+    channels: usize,
+    height: Option<usize>,
+    width: Option<usize>,
     channels_last: bool,
 }
 
@@ -74,13 +86,12 @@ pub fn read(name: &str, bytes: &[u8], preset: Preset, shape: &[Dim], dtype: DTyp
             .help("give it the pixels as a .npy file"));
     }
     let frame = frame_of(name, preset, shape)?;
-    let picture = decode(name, bytes)?;
-    let (width, height) = (frame.width.unwrap_or(picture.width()), frame.height.unwrap_or(picture.height()));
-    check_work(name, picture.width(), width, height)?;
-    let grey = frame.channels == 1;
-    let picture = if grey { to_grey(picture) } else { picture };
-    let picture = imageops::resize(&picture, width, height, imageops::FilterType::Triangle);
-    let values = to_values(&picture, preset, frame);
+    let image = decode(name, bytes)?;
+    let (width, height) = (frame.width.unwrap_or(image.width), frame.height.unwrap_or(image.height));
+    check_work(name, image.width, width, height)?;
+    let image = if frame.channels == 1 { to_grey(&image) } else { image };
+    let image = resize(image, width, height);
+    let values = to_values(&image, preset, frame);
     let dims = final_shape(shape, width, height, frame, preset);
     let error = |words: &str| errors::no_picture(name, words);
     let (dims, _) = checked_size(&dims, dtype).map_err(|words| error(&words.to_string()))?;
@@ -92,10 +103,8 @@ pub fn read(name: &str, bytes: &[u8], preset: Preset, shape: &[Dim], dtype: DTyp
 
 /// The unchanged pixels: RGB, height, width and channels, from 0 to 255. Errors: E0703 for the file, E0804 for limits.
 pub fn pixels(name: &str, bytes: &[u8]) -> Result<Tensor, Diagnostic> {
-    let picture = decode(name, bytes)?;
-    let side = |n: u32| usize::try_from(n).unwrap_or(usize::MAX);
-    let shape = [side(picture.height()), side(picture.width()), 3];
-    Ok(Tensor::from_vec(&shape, picture.into_raw()))
+    let image = decode(name, bytes)?;
+    Ok(Tensor::from_vec(&[image.height, image.width, image.channels], image.values))
 }
 
 /// The layout of a shape.
@@ -117,10 +126,10 @@ fn frame_of(name: &str, preset: Preset, shape: &[Dim]) -> Result<Frame, Diagnost
         },
         _ => shape,
     };
-    let channels = |dim: Dim| dim.value().and_then(|dim| u32::try_from(dim).ok()).filter(|&n| n == 1 || n == 3);
+    let channels = |dim: Dim| dim.value().and_then(|dim| usize::try_from(dim).ok()).filter(|&n| n == 1 || n == 3);
     let side = |dim: Dim| match dim.value() {
         None => Some(None),
-        Some(dim) => u32::try_from(dim).ok().filter(|dim| (1..=MAX_SIDE).contains(dim)).map(Some),
+        Some(dim) => usize::try_from(dim).ok().filter(|dim| (1..=MAX_SIDE).contains(dim)).map(Some),
     };
     let (n, height, width, channels_last) = match *inner {
         [height, width] => (Some(1), height, width, false),
@@ -136,28 +145,10 @@ fn frame_of(name: &str, preset: Preset, shape: &[Dim]) -> Result<Frame, Diagnost
     Ok(Frame { channels: n, height, width, channels_last })
 }
 
-fn decode(name: &str, bytes: &[u8]) -> Result<RgbImage, Diagnostic> {
-    let format = if bytes.starts_with(b"\x89PNG") { ImageFormat::Png } else { ImageFormat::Jpeg };
-    if !is_picture(bytes) {
-        return Err(errors::malformed(name, 0, "neither a PNG nor a JPEG picture"));
-    }
-    let mut limits = Limits::default();
-    limits.max_image_width = Some(MAX_SIDE);
-    limits.max_image_height = Some(MAX_SIDE);
-    limits.max_alloc = Some(MAX_WORK);
-    let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
-    reader.limits(limits);
-    match reader.decode() {
-        Ok(picture) => Ok(picture.into_rgb8()),
-        Err(image::ImageError::Limits(error)) => Err(Diagnostic::new(codes::E0804, format!("`{name}`: {error}"))),
-        Err(error) => Err(errors::unsound(name, error)),
-    }
-}
-
-/// Checks the memory of resizing, which keeps every row of the new height as floats of the old width, four channels of four
+/// Checks the memory of resizing, which keeps every row of the new height as floats of the old width, three channels of four
 /// bytes.
-fn check_work(name: &str, from_width: u32, width: u32, height: u32) -> Result<(), Diagnostic> {
-    let work = u64::from(from_width.max(width)).saturating_mul(u64::from(height)).saturating_mul(16);
+fn check_work(name: &str, from_width: usize, width: usize, height: usize) -> Result<(), Diagnostic> {
+    let work = from_width.max(width).saturating_mul(height).saturating_mul(12);
     if work <= MAX_WORK {
         return Ok(());
     }
@@ -165,44 +156,42 @@ fn check_work(name: &str, from_width: u32, width: u32, height: u32) -> Result<()
     Err(Diagnostic::new(codes::E0804, words))
 }
 
-/// Sets every channel to the weighted sum of the three, in the fixed-point arithmetic of Pillow's `L`.
-fn to_grey(mut picture: RgbImage) -> RgbImage {
-    for pixel in picture.pixels_mut() {
-        let [r, g, b] = pixel.0.map(u32::from);
-        let sum = [r.saturating_mul(19_595), g.saturating_mul(38_470), b.saturating_mul(7_471), 0x8000];
-        let grey = sum.into_iter().fold(0u32, u32::saturating_add) >> 16;
-        pixel.0 = [u8::try_from(grey).unwrap_or(u8::MAX); 3];
-    }
-    picture
+/// The weighted sum of the three channels, in the fixed-point arithmetic of Pillow's `L`.
+fn to_grey(image: &Image) -> Image {
+    let grey = |pixel: &[u8]| {
+        let weighted =
+            pixel.iter().zip([19_595u32, 38_470, 7_471]).map(|(&value, weight)| u32::from(value).saturating_mul(weight));
+        u8::try_from(weighted.fold(0x8000u32, u32::saturating_add) >> 16).unwrap_or(u8::MAX)
+    };
+    Image { channels: 1, values: image.values.chunks_exact(3).map(grey).collect(), ..*image }
 }
 
 /// The elements in layout order.
-fn to_values(picture: &RgbImage, preset: Preset, frame: Frame) -> Vec<f32> {
-    let value = |channel: usize, pixel: &image::Rgb<u8>| {
-        let raw = pixel.0.get(channel).copied().map_or(0.0, f32::from);
-        match preset {
-            Preset::Imagenet => {
-                let (mean, std) = MEAN.get(channel).zip(STD.get(channel)).unwrap_or((&0.0, &1.0));
-                (raw - mean) / std
-            }
-            Preset::Unit | Preset::Grey28 => raw / 255.0,
+fn to_values(image: &Image, preset: Preset, frame: Frame) -> Vec<f32> {
+    let value = |channel: usize, raw: u8| match preset {
+        Preset::Imagenet => {
+            let (mean, std) = MEAN.get(channel).zip(STD.get(channel)).unwrap_or((&0.0, &1.0));
+            (f32::from(raw) - mean) / std
         }
+        Preset::Unit | Preset::Grey28 => f32::from(raw) / 255.0,
     };
-    let channels = 0..usize::try_from(frame.channels).unwrap_or(0);
+    let channels = 0..image.channels;
     if frame.channels_last {
-        picture.pixels().flat_map(|pixel| channels.clone().map(move |channel| value(channel, pixel))).collect()
+        image.values.iter().zip(channels.cycle()).map(|(&raw, channel)| value(channel, raw)).collect()
     } else {
-        channels.flat_map(|channel| picture.pixels().map(move |pixel| value(channel, pixel))).collect()
+        let plane = |channel| image.values.iter().skip(channel).step_by(image.channels).map(move |&raw| value(channel, raw));
+        channels.flat_map(plane).collect()
     }
 }
 
 /// The parameter's shape with the image's sizes for `?`.
-fn final_shape(shape: &[Dim], width: u32, height: u32, frame: Frame, preset: Preset) -> Vec<i64> {
+fn final_shape(shape: &[Dim], width: usize, height: usize, frame: Frame, preset: Preset) -> Vec<i64> {
     // Counted from the last axis: width and height stand there, or one axis further in front of the channels.
     let after = usize::from(frame.channels_last);
+    let side = |pixels: usize| i64::try_from(pixels).unwrap_or(i64::MAX);
     let own = |from_last: usize| match from_last.checked_sub(after) {
-        Some(0) if preset != Preset::Grey28 => i64::from(width),
-        Some(1) if preset != Preset::Grey28 => i64::from(height),
+        Some(0) if preset != Preset::Grey28 => side(width),
+        Some(1) if preset != Preset::Grey28 => side(height),
         _ => 1,
     };
     let mut dims: Vec<i64> = shape.iter().rev().enumerate().map(|(i, dim)| dim.value().unwrap_or_else(|| own(i))).collect();

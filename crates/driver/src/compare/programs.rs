@@ -12,15 +12,13 @@ use super::Differences;
 use super::lines::{Lines, SidePlace};
 use super::nodes::{Function, Nodes, Renamed};
 use crate::{Program, show};
-use relayc_base::Span;
 use relayc_base::text::count;
+use relayc_base::{Span, diff};
 use relayc_ir::types::Ty;
 use relayc_ir::{Ctor, ExprId, GlobalId, Module};
 use rustc_hash::{FxHashMap, FxHashSet};
-use similar::{Algorithm, DiffOp, TextDiff, capture_diff_slices_deadline};
 use std::collections::VecDeque;
 use std::sync::LazyLock;
-use std::time::{Duration, Instant};
 
 /// A program and its name.
 #[derive(Clone, Copy)]
@@ -39,16 +37,11 @@ impl<'p> Side<'p> {
     }
 }
 
-/// Time limit for finding the fewest differences of two texts or functions; after it, larger ones are accepted.
-const PATIENCE: Duration = Duration::from_secs(5);
-
 /// Compares the canonical texts, line by line.
 pub fn texts(a: Side, b: Side) -> Differences {
     let print = |side: Side| show::print(side.program, show::Options { types: false, meta: false, exact: true });
     let (from, to) = (print(a), print(b));
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&from, &to);
-    let text = if from == to { String::new() } else { diff.unified_diff().header(a.name, b.name).to_string() };
-    Differences { same: from == to, text }
+    Differences { same: from == to, text: diff::unified((a.name, &from), (b.name, &to)) }
 }
 
 /// Compares the definitions of two programs. Both are checked, with types.
@@ -240,14 +233,12 @@ impl<'p> Pair<'p> {
         let mut partner: FxHashMap<ExprId, ExprId> = FxHashMap::default();
         let (mut alone_a, mut alone_b): (FxHashSet<ExprId>, FxHashSet<ExprId>) = Default::default();
         let mut changes = Vec::new();
-        let deadline = Instant::now().checked_add(PATIENCE);
-        for op in capture_diff_slices_deadline(Algorithm::Patience, &labels(&from), &labels(&to), deadline) {
-            let (old, new) = (&from[op.old_range()], &to[op.new_range()]);
-            if let DiffOp::Equal { .. } = op {
-                partner.extend(old.iter().zip(new).map(|(this, that)| (this.0, that.0)));
-                continue;
-            }
-            let (pairs, left, right) = self.pair_up(old, new);
+        let mut equal = (0, 0);
+        for change in diff::changes(&labels(&from), &labels(&to)) {
+            let between = from[equal.0..change.old.start].iter().zip(&to[equal.1..]);
+            partner.extend(between.map(|(this, that)| (this.0, that.0)));
+            equal = (change.old.end, change.new.end);
+            let (pairs, left, right) = self.pair_up(&from[change.old], &to[change.new]);
             partner.extend(pairs.iter().copied());
             alone_a.extend(&left);
             alone_b.extend(&right);
@@ -255,6 +246,7 @@ impl<'p> Pair<'p> {
             changes.extend(left.into_iter().map(|this| (Some(this), None)));
             changes.extend(right.into_iter().map(|that| (None, Some(that))));
         }
+        partner.extend(from[equal.0..].iter().zip(&to[equal.1..]).map(|(this, that)| (this.0, that.0)));
         let name = &self.name;
         for change in changes {
             match change {

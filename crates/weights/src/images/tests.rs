@@ -5,11 +5,24 @@ use proptest::prelude::*;
 
 /// A PNG of this size with pixels `f(x, y)`.
 fn png(width: u32, height: u32, f: impl Fn(u32, u32) -> [u8; 3]) -> Vec<u8> {
-    let picture = RgbImage::from_fn(width, height, |x, y| image::Rgb(f(x, y)));
-    let mut out = Cursor::new(Vec::new());
-    picture.write_to(&mut out, ImageFormat::Png).expect("memory");
-    out.into_inner()
+    let pixels: Vec<u8> = (0..height).flat_map(|y| (0..width).map(move |x| (x, y))).flat_map(|(x, y)| f(x, y)).collect();
+    encode(width, height, png::ColorType::Rgb, png::BitDepth::Eight, &pixels)
 }
+
+fn encode(width: u32, height: u32, color: png::ColorType, depth: png::BitDepth, pixels: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, width, height);
+    encoder.set_color(color);
+    encoder.set_depth(depth);
+    if color == png::ColorType::Indexed {
+        encoder.set_palette(vec![0, 0, 0, 250, 20, 30]);
+    }
+    encoder.write_header().and_then(|mut writer| writer.write_image_data(pixels)).expect("memory");
+    out
+}
+
+/// A JPEG of 9 x 7 pixels whose red is `x * y`.
+const JPEG: &[u8] = include_bytes!("tests/9x7.jpg");
 
 fn dims(shape: &[i64]) -> Vec<Dim> {
     shape.iter().map(|&dim| if dim < 0 { Dim::Any } else { Dim::known(dim) }).collect()
@@ -60,6 +73,43 @@ fn presets() {
     );
 }
 
+/// Every kind of PNG, and JPEG, as RGB of eight bits.
+#[test]
+fn kinds_of_files() {
+    use png::{BitDepth, ColorType};
+    let pixel = |bytes: &[u8]| pixels("p", bytes).expect("an image").to_vec::<u8>().expect("uint8")[..3].to_vec();
+    let eight = |color, pixels: &[u8]| pixel(&encode(1, 1, color, BitDepth::Eight, pixels));
+    assert_eq!(eight(ColorType::Grayscale, &[7]), [7, 7, 7]);
+    assert_eq!(eight(ColorType::GrayscaleAlpha, &[7, 0]), [7, 7, 7]);
+    assert_eq!(eight(ColorType::Rgba, &[7, 8, 9, 0]), [7, 8, 9]);
+    assert_eq!(eight(ColorType::Indexed, &[1]), [250, 20, 30]);
+    assert_eq!(pixel(&encode(8, 1, ColorType::Grayscale, BitDepth::One, &[0x80])), [255, 255, 255]);
+    // 0x1280 / 257 is 18.4, 0x12ff / 257 is 18.9.
+    assert_eq!(pixel(&encode(1, 1, ColorType::Rgb, BitDepth::Sixteen, &[0x12, 0x80, 0x12, 0xff, 0xff, 0xff])), [18, 19, 255]);
+
+    let jpeg = pixels("p", JPEG).expect("a JPEG");
+    assert_eq!(jpeg.shape(), [7, 9, 3]);
+    let red = jpeg.to_vec::<u8>().expect("uint8").into_iter().step_by(3);
+    let exact = (0..7).flat_map(|y| (0..9).map(move |x| x * y));
+    let error = red.zip(exact).map(|(red, exact): (u8, u8)| red.abs_diff(exact)).max();
+    assert!(error <= Some(12), "{error:?}");
+}
+
+/// Reducing is a mean over all covered pixels, enlarging is linear between the centres.
+#[test]
+fn resizing() {
+    let bytes = png(4, 1, |x, _| [[0, 40, 80, 120][x as usize]; 3]);
+    let row = |width: i64| {
+        let unit = read("p", &bytes, Preset::Unit, &dims(&[1, width]), DType::F32).expect("grey");
+        unit.to_vec::<f32>().expect("float32").into_iter().map(|value| (value * 255.0).round()).collect::<Vec<f32>>()
+    };
+    assert_eq!(row(4), [0.0, 40.0, 80.0, 120.0]);
+    // Weights 3 3 1 and 1 3 3, over 7.
+    assert_eq!(row(2), [29.0, 91.0]);
+    assert_eq!(row(1), [60.0]);
+    assert_eq!(row(8), [0.0, 10.0, 30.0, 50.0, 70.0, 90.0, 110.0, 120.0]);
+}
+
 #[test]
 fn shapes_that_hold_no_picture() {
     refused(of(Preset::Unit, &[2, 3, 2, 4]), codes::E0705, "a batch of 1 and not of 2");
@@ -105,10 +155,7 @@ proptest! {
 
     #[test]
     fn changed_bytes_never_panic(at in any::<usize>(), byte in any::<u8>(), jpeg in any::<bool>()) {
-        let picture = RgbImage::from_fn(9, 7, |x, y| image::Rgb([u8::try_from(x * y).expect("small"), 0, 0]));
-        let mut out = Cursor::new(Vec::new());
-        picture.write_to(&mut out, if jpeg { ImageFormat::Jpeg } else { ImageFormat::Png }).expect("memory");
-        let mut bytes = out.into_inner();
+        let mut bytes = if jpeg { JPEG.to_vec() } else { png(9, 7, |x, y| [u8::try_from(x * y).expect("small"), 0, 0]) };
         let at = at % bytes.len();
         bytes[at] = byte;
         let _ = read("p", &bytes, Preset::Unit, &dims(&[3, 4, 4]), DType::F32);

@@ -1,0 +1,84 @@
+//! The pixels of a PNG or JPEG file as RGB of eight bits. Anything a file can claim is checked before memory is taken.
+
+use super::{Image, MAX_SIDE, MAX_WORK, errors, is_picture};
+use png::{BitDepth, ColorType, Transformations};
+use relayc_base::diag::{Diagnostic, codes};
+use std::fmt::Display;
+use std::io::Cursor;
+use zune_jpeg::JpegDecoder;
+use zune_jpeg::zune_core::bytestream::ZCursor;
+use zune_jpeg::zune_core::colorspace::ColorSpace;
+use zune_jpeg::zune_core::options::DecoderOptions;
+
+/// Decodes a file that opens as PNG or JPEG. Errors: E0703 for the file, E0804 for limits.
+pub(super) fn decode(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
+    if !is_picture(bytes) {
+        return Err(errors::malformed(name, 0, "neither a PNG nor a JPEG picture"));
+    }
+    if bytes.starts_with(b"\x89PNG") { decode_png(name, bytes) } else { decode_jpeg(name, bytes) }
+}
+
+fn decode_png(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
+    let unsound = |error: png::DecodingError| match error {
+        png::DecodingError::LimitsExceeded => too_large(name, format_args!("decoding takes over {MAX_WORK} bytes")),
+        error => errors::unsound(name, error),
+    };
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), png::Limits { bytes: MAX_WORK });
+    decoder.set_transformations(Transformations::EXPAND);
+    let mut reader = decoder.read_info().map_err(unsound)?;
+    let (width, height) = sides(name, reader.info().size())?;
+    let size = reader.output_buffer_size().filter(|&size| size <= MAX_WORK);
+    let size = size.ok_or_else(|| too_large(name, format_args!("decoding takes over {MAX_WORK} bytes")))?;
+    let mut raw = vec![0; size];
+    reader.next_frame(&mut raw).map_err(unsound)?;
+    let (color, depth) = reader.output_color_type();
+    if depth == BitDepth::Sixteen {
+        raw = raw.chunks_exact(2).map(to_eight_bits).collect();
+    }
+    let values = match color {
+        ColorType::Grayscale => grey_to_rgb(&raw, 1),
+        ColorType::GrayscaleAlpha => grey_to_rgb(&raw, 2),
+        ColorType::Rgba => raw.chunks_exact(4).flat_map(|pixel| pixel.iter().take(3)).copied().collect(),
+        ColorType::Rgb | ColorType::Indexed => raw,
+    };
+    Ok(Image { width, height, channels: 3, values })
+}
+
+/// Rounds a big-endian number of sixteen bits to the nearest of eight.
+fn to_eight_bits(pair: &[u8]) -> u8 {
+    let value = pair.iter().fold(0u32, |value, &byte| value << 8 | u32::from(byte));
+    u8::try_from(value.saturating_add(128) / 257).unwrap_or(u8::MAX)
+}
+
+fn decode_jpeg(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
+    let unsound = |error| errors::unsound(name, error);
+    // The own limits come after the header, with an error of their own.
+    let options = DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
+    let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
+    decoder.decode_headers().map_err(unsound)?;
+    let size = decoder.dimensions().unwrap_or((0, 0));
+    let size = (u32::try_from(size.0).unwrap_or(u32::MAX), u32::try_from(size.1).unwrap_or(u32::MAX));
+    let (width, height) = sides(name, size)?;
+    let grey = decoder.input_colorspace() == Some(ColorSpace::Luma);
+    decoder.set_options(options.jpeg_set_out_colorspace(if grey { ColorSpace::Luma } else { ColorSpace::RGB }));
+    let raw = decoder.decode().map_err(unsound)?;
+    let values = if grey { grey_to_rgb(&raw, 1) } else { raw };
+    Ok(Image { width, height, channels: 3, values })
+}
+
+/// The grey values, which stand `step` apart, as three equal channels.
+fn grey_to_rgb(raw: &[u8], step: usize) -> Vec<u8> {
+    raw.iter().step_by(step).flat_map(|&grey| [grey; 3]).collect()
+}
+
+/// Width and height, within the limit. Errors: E0804.
+fn sides(name: &str, (width, height): (u32, u32)) -> Result<(usize, usize), Diagnostic> {
+    let side = |pixels: u32| usize::try_from(pixels).ok().filter(|&pixels| pixels <= MAX_SIDE);
+    side(width)
+        .zip(side(height))
+        .ok_or_else(|| too_large(name, format_args!("{width}x{height} pixels, the limit is {MAX_SIDE} a side")))
+}
+
+fn too_large(name: &str, words: impl Display) -> Diagnostic {
+    Diagnostic::new(codes::E0804, format!("`{name}`: {words}"))
+}
