@@ -13,7 +13,7 @@ mod bytes;
 mod encode;
 mod entry;
 mod evex;
-pub mod forms;
+pub(crate) mod forms;
 mod general;
 mod operand;
 mod shuffle;

@@ -94,7 +94,7 @@ fn a_broadcast_reaches_every_lane() {
         let n = isa.lanes();
         let found = run(isa, &data, 4 * n, |asm| {
             asm.bcast(V(0), Mem::at(R::RDI, 4));
-            asm.vector(&forms::VMOVSS_LOAD, Width::X, V(1), V(0), Mem::at(R::RDI, 8), None);
+            asm.vector(&forms::VMOVD_FROM_R, Width::X, V(1), V(0), Mem::at(R::RDI, 8), None);
             asm.bcast_lane0(V(1), V(1));
             asm.mov_rm32(R::RAX, Mem::at(R::RDI, 0));
             asm.bcast_r(V(2), R::RAX);
