@@ -26,8 +26,6 @@ mod state;
 mod window;
 
 #[cfg(test)]
-mod reference;
-#[cfg(test)]
 mod tests;
 
 use super::asm::{Asm, Isa};
