@@ -264,11 +264,11 @@ forms! {
     VADDPS = Form::new("vaddps", NP, M0F, 0x58).both();
     VMULPS = Form::new("vmulps", NP, M0F, 0x59).both();
     VSUBPS = Form::new("vsubps", NP, M0F, 0x5c).both();
+    // The minimum is `a < b ? a : b`, so the second operand if either is NaN; the maximum likewise.
     VMINPS = Form::new("vminps", NP, M0F, 0x5d).both();
     VDIVPS = Form::new("vdivps", NP, M0F, 0x5e).both();
     VMAXPS = Form::new("vmaxps", NP, M0F, 0x5f).both();
     VANDPS = Form::new("vandps", NP, M0F, 0x54).both();
-    VANDNPS = Form::new("vandnps", NP, M0F, 0x55).both();
     VORPS = Form::new("vorps", NP, M0F, 0x56).both();
     VXORPS = Form::new("vxorps", NP, M0F, 0x57).both();
     VSQRTPS = Form::new("vsqrtps", NP, M0F, 0x51).both().rm();
@@ -307,6 +307,7 @@ forms! {
     VPHADDD = Form::new("vphaddd", P66, M0F38, 0x02).vex(0).widths(X | Y);
     VPMAXSD = Form::new("vpmaxsd", P66, M0F38, 0x3d).both();
     VPMINSD = Form::new("vpminsd", P66, M0F38, 0x39).both();
+    // Shifts by lanes: counts of 32 and more give zeros, or copies of the sign.
     VPSLLVD = Form::new("vpsllvd", P66, M0F38, 0x47).both();
     VPSRLVD = Form::new("vpsrlvd", P66, M0F38, 0x45).both();
     VPSRAVD = Form::new("vpsravd", P66, M0F38, 0x46).both();

@@ -5,7 +5,8 @@
 
 use super::points::Shape;
 use super::registers::{SPARE, TAIL};
-use crate::asm::{Asm, Isa, K, Mask, Mem, Op, R, Rm, Round, V};
+use crate::asm::forms::{self, Form};
+use crate::asm::{Asm, Isa, K, Mask, Mem, R, Rm, Round, V};
 use crate::machine::{machine_op, predicates};
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
 
@@ -254,8 +255,8 @@ impl<'a> Evaluation<'a> {
     fn un(&mut self, op: UnaryOp, a: Val) -> Option<V> {
         let round = |round: Round| move |asm: &mut Asm, dst: V, src: V| asm.round(round, dst, src);
         match (op, self.lane(a)) {
-            (UnaryOp::Neg, ScalarType::F32) => self.bits(Op::Xor, 0x8000_0000, a),
-            (UnaryOp::Abs, ScalarType::F32) => self.bits(Op::And, 0x7fff_ffff, a),
+            (UnaryOp::Neg, ScalarType::F32) => self.bits(&forms::VXORPS, 0x8000_0000, a),
+            (UnaryOp::Abs, ScalarType::F32) => self.bits(&forms::VANDPS, 0x7fff_ffff, a),
             (UnaryOp::Sqrt, _) => self.map(a, |asm, dst, src| asm.sqrt(dst, src)),
             (UnaryOp::Floor, _) => self.map(a, round(Round::Down)),
             (UnaryOp::Ceil, _) => self.map(a, round(Round::Up)),
@@ -282,7 +283,7 @@ impl<'a> Evaluation<'a> {
             _ => return None,
         };
         let Place::Mask(mask) = self.places[a.0 as usize] else {
-            let op = if op == UnaryOp::Not { Op::Xor } else { Op::And };
+            let op = if op == UnaryOp::Not { &forms::VXORPS } else { &forms::VANDPS };
             return self.bits(op, one, a).map(Place::Register);
         };
         self.release(a);
@@ -353,7 +354,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// `op` with a constant.
-    fn bits(&mut self, op: Op, bits: u32, a: Val) -> Option<V> {
+    fn bits(&mut self, op: &'static Form, bits: u32, a: Val) -> Option<V> {
         self.map(a, move |asm, dst, src| {
             let constant = asm.splat_bits_rm(bits);
             asm.op3(op, dst, src, constant);

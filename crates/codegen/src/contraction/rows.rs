@@ -9,7 +9,7 @@ use super::epilogue::{Epilogue, Sums};
 use super::points::Cut;
 use super::registers::{INPUT, SPARE, WEIGHTS};
 use super::{ContractionCode, Entries, Place, Plan, normal, packing, variants};
-use crate::asm::{Asm, Cond, Isa, K, Mask, Mem, Op, R, Rm, V, Width, forms};
+use crate::asm::{Asm, Cond, Isa, K, Mask, Mem, R, Rm, V, Width, forms};
 use relayc_ir::kernel::{Contraction, Target};
 
 /// Number of rows that are read side by side.
@@ -221,19 +221,19 @@ impl Rows<'_> {
         let isa = asm.isa();
         let sum = |row| self.sum(point, row, 0);
         if self.chains() == 2 {
-            (0..ROWS).for_each(|row| asm.op3(Op::Add, sum(row), sum(row), self.sum(point, row, 1)));
+            (0..ROWS).for_each(|row| asm.op3(&forms::VADDPS, sum(row), sum(row), self.sum(point, row, 1)));
         }
         let (low, high) = (V(isa.regs() as u8 - 2), V(isa.regs() as u8 - 1));
         // Pairs of rows: [a0+a2, b0+b2, a1+a3, b1+b3] in each 128 bits.
         for pair in [0, 2] {
             asm.unpack_lo(low, sum(pair), sum(pair + 1));
             asm.unpack_hi(high, sum(pair), sum(pair + 1));
-            asm.op3(Op::Add, sum(pair), low, high);
+            asm.op3(&forms::VADDPS, sum(pair), low, high);
         }
         // Four rows: [a, b, c, d] in each 128 bits.
         asm.shuffle(low, sum(0), sum(2), 0b01_00_01_00);
         asm.shuffle(high, sum(0), sum(2), 0b11_10_11_10);
-        asm.op3(Op::Add, low, low, high);
+        asm.op3(&forms::VADDPS, low, low, high);
         if isa == Isa::Avx512 {
             asm.vector(&forms::VEXTRACTF64X4, Width::Z, low, V(0), Rm::Reg(high), Some(1));
             asm.vector(&forms::VADDPS, Width::Y, low, low, Rm::Reg(high), None);

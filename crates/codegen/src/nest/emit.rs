@@ -7,7 +7,7 @@
 use super::normalize::PrimitiveStage;
 use super::reduction::Accumulators;
 use super::state::{Gen, Point, SCRATCH, SCRATCH_MASK};
-use crate::asm::{IPred, Isa, K, Mask, Mem, Op, R, Rm, Round, V};
+use crate::asm::{IPred, Isa, K, Mask, Mem, R, Rm, Round, V, forms};
 use crate::machine::{machine_op, predicates};
 use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val};
 
@@ -434,11 +434,11 @@ impl Gen<'_> {
     fn unary(&mut self, program: &PrimitiveStage, op: UnaryOp, a: Val, run: &mut Run) -> Option<()> {
         let float = program.lanes[a.0 as usize] == ScalarType::F32;
         let bits = match op {
-            UnaryOp::Neg if float => Some((Op::Xor, 1 << 31)),
-            UnaryOp::Abs if float => Some((Op::And, i32::MAX as u32)),
-            UnaryOp::Not => Some((Op::Xor, u32::MAX)),
-            UnaryOp::BoolToFloat => Some((Op::And, 1f32.to_bits())),
-            UnaryOp::BoolToInt => Some((Op::And, 1)),
+            UnaryOp::Neg if float => Some((&forms::VXORPS, 1 << 31)),
+            UnaryOp::Abs if float => Some((&forms::VANDPS, i32::MAX as u32)),
+            UnaryOp::Not => Some((&forms::VXORPS, u32::MAX)),
+            UnaryOp::BoolToFloat => Some((&forms::VANDPS, 1f32.to_bits())),
+            UnaryOp::BoolToInt => Some((&forms::VANDPS, 1)),
             _ => None,
         };
         if let Some((op, bits)) = bits {
@@ -453,9 +453,9 @@ impl Gen<'_> {
             // Integers: 0 - x, and of that and x the greater.
             let dst = self.fresh(program, run)?;
             self.asm.zero(dst);
-            self.asm.op3(Op::SubI, dst, dst, x);
+            self.asm.op3(&forms::VPSUBD, dst, dst, x);
             if op == UnaryOp::Abs {
-                self.asm.op3(Op::MaxI, dst, dst, x);
+                self.asm.op3(&forms::VPMAXSD, dst, dst, x);
             }
             return Some(());
         }

@@ -8,8 +8,8 @@ use super::half_reduction::HalfJoin;
 use super::normalize::PrimitiveStage;
 use super::shape::LaneDim;
 use super::state::{Gen, Point, SCRATCH};
-use crate::asm::forms;
-use crate::asm::{Isa, Mem, Op, R, Rm, V, Width};
+use crate::asm::forms::{self, Form};
+use crate::asm::{Isa, Mem, R, Rm, V, Width};
 use relayc_ir::kernel::{Reduction, ScalarType};
 
 const SIGN: u32 = 1 << 31;
@@ -22,7 +22,7 @@ const MAJORITY: u8 = 0xe8;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Join {
     /// One instruction.
-    Simple(Op),
+    Simple(&'static Form),
     Max,
     Min,
     /// On 64-bit lanes.
@@ -49,10 +49,10 @@ impl Folding {
         let float = lane == ScalarType::F32;
         let negated = float && fold == Reduction::Max && isa == Isa::Avx2;
         let join = match fold {
-            Reduction::Sum => Join::Simple(if float { Op::Add } else { Op::AddI }),
-            Reduction::Product => Join::Simple(if float { Op::Mul } else { Op::MulloI }),
-            Reduction::Max if !float => Join::Simple(Op::MaxI),
-            Reduction::Min if !float => Join::Simple(Op::MinI),
+            Reduction::Sum => Join::Simple(if float { &forms::VADDPS } else { &forms::VPADDD }),
+            Reduction::Product => Join::Simple(if float { &forms::VMULPS } else { &forms::VPMULLD }),
+            Reduction::Max if !float => Join::Simple(&forms::VPMAXSD),
+            Reduction::Min if !float => Join::Simple(&forms::VPMINSD),
             Reduction::Max if !negated => Join::Max,
             Reduction::Max | Reduction::Min => Join::Min,
         };
@@ -181,7 +181,7 @@ impl Folding {
             return cx.flip_signs(dst, value);
         }
         let sign = cx.asm.splat_bits_rm(SIGN);
-        cx.asm.op3(Op::Xor, dst, value, sign);
+        cx.asm.op3(&forms::VXORPS, dst, value, sign);
     }
 }
 
@@ -194,20 +194,20 @@ impl Join {
             Join::Half(join) => join.emit(cx, dst, a, b),
             Join::Min if dst == other => {
                 // The scratch register is the result, so the first one is free for the other way.
-                cx.asm.op3(Op::Min, other, a, b);
-                cx.asm.op3(Op::Min, SCRATCH[1], b, a);
-                cx.asm.op3(Op::Or, dst, other, SCRATCH[1]);
+                cx.asm.op3(&forms::VMINPS, other, a, b);
+                cx.asm.op3(&forms::VMINPS, SCRATCH[1], b, a);
+                cx.asm.op3(&forms::VORPS, dst, other, SCRATCH[1]);
             }
             Join::Min => {
-                cx.asm.op3(Op::Min, other, a, b);
-                cx.asm.op3(Op::Min, dst, b, a);
-                cx.asm.op3(Op::Or, dst, dst, other);
+                cx.asm.op3(&forms::VMINPS, other, a, b);
+                cx.asm.op3(&forms::VMINPS, dst, b, a);
+                cx.asm.op3(&forms::VORPS, dst, dst, other);
             }
             Join::Max => {
                 // What may be one of the two is written by the last instruction that reads them.
                 let last = if dst == other { SCRATCH[1] } else { dst };
-                cx.asm.op3(Op::Max, other, b, a);
-                cx.asm.op3(Op::Max, last, a, b);
+                cx.asm.op3(&forms::VMAXPS, other, b, a);
+                cx.asm.op3(&forms::VMAXPS, last, a, b);
                 let rest = if dst == other { last } else { other };
                 let below: Rm = cx.asm.splat_bits_rm(BELOW_SIGN);
                 let width = cx.asm.isa().width();

@@ -202,7 +202,7 @@ fn constants_are_read_where_they_stand() {
             assert_eq!(asm.constant(&vectors[1]), constants[1], "equal constants are kept once");
             asm.bcast(V(3), word);
             asm.load(V(9), constants[0]);
-            asm.op3(Op::Add, V(1), V(2), constants[1]);
+            asm.op3(&forms::VADDPS, V(1), V(2), constants[1]);
             // An immediate behind the displacement counts as part of the instruction.
             asm.vector(&forms::VSHUFPS, isa.width(), V(1), V(2), constants[2], Some(0x1b));
             asm.mov_rm(R::R9, constants[2]);
