@@ -4,9 +4,23 @@ use super::asm::forms::{self, Form};
 use super::asm::{IPred, Pred};
 use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType};
 
-/// The instruction of an operation on lanes of this type, and whether its operands commute.
+/// The instruction of an operation on lanes of this type, and whether to exchange its operands for a better form.
 pub(crate) fn machine_op(op: BinaryOp, lane: ScalarType) -> Option<(&'static Form, bool)> {
     Some(match (op, lane) {
+        (BinaryOp::And, lane) if lane.is_half() => (&forms::VANDPD, false),
+        (BinaryOp::Or, lane) if lane.is_half() => (&forms::VORPD, false),
+        (BinaryOp::Xor, lane) if lane.is_half() => (&forms::VXORPD, false),
+        (BinaryOp::Add, ScalarType::HalfF64) => (&forms::VADDPD, false),
+        (BinaryOp::Sub, ScalarType::HalfF64) => (&forms::VSUBPD, false),
+        (BinaryOp::Mul, ScalarType::HalfF64) => (&forms::VMULPD, false),
+        (BinaryOp::Div, ScalarType::HalfF64) => (&forms::VDIVPD, false),
+        (BinaryOp::MaxSecond, ScalarType::HalfF64) => (&forms::VMAXPD, false),
+        (BinaryOp::MinSecond, ScalarType::HalfF64) => (&forms::VMINPD, false),
+        (BinaryOp::Add, ScalarType::HalfI64) => (&forms::VPADDQ, false),
+        (BinaryOp::Sub, ScalarType::HalfI64) => (&forms::VPSUBQ, false),
+        (BinaryOp::Shl, ScalarType::HalfI64) => (&forms::VPSLLVQ, false),
+        (BinaryOp::ShrSigned, ScalarType::HalfI64) => (&forms::VPSRAVQ, false),
+        (BinaryOp::ShrUnsigned, ScalarType::HalfI64) => (&forms::VPSRLVQ, false),
         (BinaryOp::And, _) => (&forms::VANDPS, true),
         (BinaryOp::Or, _) => (&forms::VORPS, true),
         (BinaryOp::Xor, _) => (&forms::VXORPS, true),

@@ -213,19 +213,9 @@ impl Asm {
         self.insn(&forms::VRNDSCALEPS, self.isa.width(), dst.0, 0, rm.into().into(), Some(round as u8 | 8));
     }
 
-    /// Shifts dwords left.
-    pub(crate) fn sll(&mut self, dst: V, src: V, count: u8) {
-        self.insn(&forms::VPSLLD_IMM, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
-    }
-
-    /// Shifts dwords right logically.
-    pub(crate) fn srl(&mut self, dst: V, src: V, count: u8) {
-        self.insn(&forms::VPSRLD_IMM, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
-    }
-
-    /// Shifts dwords right arithmetically.
-    pub(crate) fn sra(&mut self, dst: V, src: V, count: u8) {
-        self.insn(&forms::VPSRAD_IMM, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
+    /// Shifts each lane by the same count.
+    pub(crate) fn shift(&mut self, form: &'static Form, dst: V, src: V, count: u8) {
+        self.insn(form, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
     }
 
     /// Converts f32 to dwords, towards zero; values out of range become `i32::MIN`.

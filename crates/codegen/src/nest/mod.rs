@@ -13,7 +13,6 @@ mod emit;
 mod frame;
 mod gather;
 mod generate;
-mod half_reduction;
 mod halved;
 mod halves;
 mod narrow;

@@ -282,9 +282,9 @@ fn permutes_and_shifts() {
             asm.load(V(0), input(isa, 0));
             asm.load(V(1), input(isa, 1));
             asm.permute(V(2), V(1), V(0));
-            asm.sll(V(3), V(0), 3);
-            asm.srl(V(4), V(0), 3);
-            asm.sra(V(5), V(0), 3);
+            asm.shift(&forms::VPSLLD_IMM, V(3), V(0), 3);
+            asm.shift(&forms::VPSRLD_IMM, V(4), V(0), 3);
+            asm.shift(&forms::VPSRAD_IMM, V(5), V(0), 3);
             (2..6).for_each(|i| asm.store(OUT.plus(((i - 2) * isa.bytes()) as i32), V(i as u8)));
         });
         for (i, x) in data.iter().enumerate() {
