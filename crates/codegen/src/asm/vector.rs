@@ -73,19 +73,21 @@ impl Asm {
         }
     }
 
-    /// Loads the lanes of `mask`. Other lanes become zero, and their memory is not touched.
-    pub(crate) fn load_tail(&mut self, dst: V, mask: Mask, src: Mem) {
-        match mask {
-            Mask::K(k) => self.under(k, true).load(dst, src),
-            Mask::V(v) => self.op3(&forms::VMASKMOVPS_LOAD, dst, v, src),
+    /// Loads the lanes of `mask`, or all. Other lanes become zero, and their memory is not touched.
+    pub(crate) fn load_tail(&mut self, dst: V, mask: impl Into<Option<Mask>>, src: Mem) {
+        match mask.into() {
+            None => self.load(dst, src),
+            Some(Mask::K(k)) => self.under(k, true).load(dst, src),
+            Some(Mask::V(v)) => self.op3(&forms::VMASKMOVPS_LOAD, dst, v, src),
         }
     }
 
-    /// Stores the lanes of `mask`. Memory of other lanes is not touched.
-    pub(crate) fn store_tail(&mut self, dst: Mem, mask: Mask, src: V) {
-        match mask {
-            Mask::K(k) => self.under(k, false).store(dst, src),
-            Mask::V(v) => self.op3(&forms::VMASKMOVPS_STORE, src, v, dst),
+    /// Stores the lanes of `mask`, or all. Memory of other lanes is not touched.
+    pub(crate) fn store_tail(&mut self, dst: Mem, mask: impl Into<Option<Mask>>, src: V) {
+        match mask.into() {
+            None => self.store(dst, src),
+            Some(Mask::K(k)) => self.under(k, false).store(dst, src),
+            Some(Mask::V(v)) => self.op3(&forms::VMASKMOVPS_STORE, src, v, dst),
         }
     }
 

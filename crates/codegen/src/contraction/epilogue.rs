@@ -160,10 +160,7 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
             let Some(result) = evaluation.run() else {
                 return asm.refuse(WHAT, "its registers do not suffice, although they did when it was tried");
             };
-            match mask {
-                Some(mask) => asm.store_tail(memory[0], mask, result),
-                None => asm.store(memory[0], result),
-            }
+            asm.store_tail(memory[0], mask, result);
         }
     }
 }
@@ -447,10 +444,9 @@ impl<'a> Evaluation<'a> {
             Place::Memory(Rm::Mem(mem)) => self.asm.load(register, mem),
             Place::Memory(Rm::Bcast(mem)) => self.asm.bcast(register, mem),
             Place::Memory(Rm::Reg(from)) => self.asm.mov(register, from),
-            Place::Operand(operand) => match (self.epilogue.streams[operand].lanes, self.mask) {
-                (Lanes::Splat, _) => self.asm.bcast(register, self.memory[operand]),
-                (Lanes::Vector, Some(mask)) => self.asm.load_tail(register, mask, self.memory[operand]),
-                (Lanes::Vector, None) => self.asm.load(register, self.memory[operand]),
+            Place::Operand(operand) => match self.lanes(operand) {
+                Lanes::Splat => self.asm.bcast(register, self.memory[operand]),
+                Lanes::Vector => self.asm.load_tail(register, self.mask, self.memory[operand]),
             },
             Place::Nowhere | Place::Register(_) | Place::Mask(_) => {}
         }

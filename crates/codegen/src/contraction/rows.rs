@@ -4,11 +4,11 @@
 //! only the instruction set decides. As many rows as a vector has lanes form a group of columns, on which the epilogue runs.
 //! Weights are not packed.
 
-use super::emit::{LINE, bias, each_tile};
+use super::emit::{bias, each_tile};
 use super::epilogue::{Epilogue, Sums};
 use super::points::Cut;
 use super::registers::{INPUT, SPARE, WEIGHTS};
-use super::{ContractionCode, Entries, Place, Plan, normal, packing, variants};
+use super::{ContractionCode, Entries, Place, Plan, each_variant, normal, packing};
 use crate::asm::{Asm, Cond, Isa, K, Mask, Mem, R, Rm, V, Width, forms};
 use relayc_ir::kernel::{Contraction, Target};
 
@@ -49,18 +49,12 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
     let tiles = plan.tiles(&epilogue, Cut { rows: height, most: points }, isa)?;
     let packing = packing(contract, plan.target.lanes, 1);
     let [shape] = &tiles.shapes[..] else { return None };
-    let variants = variants(&packing);
-    let mut found = [0; 2];
-    for (at, &(vectors, tail)) in variants.iter().enumerate() {
-        asm.align(LINE);
-        found[at] = asm.here();
+    let found = each_variant(&packing, asm, |asm, vectors, tail| {
         asm.mark(format!("{} points by rows of {steps} weights, {}", shape.len(), super::columns_of(vectors, tail)));
         let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
         Rows { sums, steps: steps as usize, row: rows.inner }.emit(asm);
-    }
-    if variants.len() == 1 {
-        found[1] = found[0];
-    }
+        Some(())
+    })?;
     let weights = Place {
         arg: contract.weight.0,
         offset: 4 * contract.weight.1,
@@ -172,10 +166,7 @@ impl Rows<'_> {
         if self.sums.points() == 1 {
             // The input is kept for all rows; with a mask it has zeros where weights must not be read.
             let mem = input(asm, 0);
-            match mask {
-                None => asm.load(value, mem),
-                Some(mask) => asm.load_tail(value, mask, mem),
-            }
+            asm.load_tail(value, mask, mem);
             for row in 0..n_rows {
                 let sum = self.sum(0, row, chain);
                 match mask {
@@ -191,10 +182,7 @@ impl Rows<'_> {
             return;
         }
         for row in 0..n_rows {
-            match mask {
-                None => asm.load(value, weights(row)),
-                Some(mask) => asm.load_tail(value, mask, weights(row)),
-            }
+            asm.load_tail(value, mask, weights(row));
             for point in 0..self.sums.points() {
                 let (sum, mem) = (self.sum(point, row, chain), input(asm, point));
                 match mask {
