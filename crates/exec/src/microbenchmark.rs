@@ -262,7 +262,7 @@ fn emit_stream(asm: &mut Asm) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relayc_codegen::guard_pages::{GuardedBuffer, Side, call_checked, running};
+    use relayc_codegen::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
     use std::cell::Cell;
 
     #[test]

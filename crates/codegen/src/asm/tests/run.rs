@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::cpu::Cpu;
-use crate::guard_pages::{GuardedBuffer, Side, call_checked, running};
 use crate::memory::Code;
+use crate::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
 
 /// Runs `emit` with rdi at `input` and rsi at an output of `n_out` dwords, between guard pages.
 fn run(isa: Isa, input: &[u32], n_out: usize, emit: impl FnOnce(&mut Asm)) -> Vec<u32> {
