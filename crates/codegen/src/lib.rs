@@ -12,10 +12,10 @@
 pub mod asm;
 pub mod contraction;
 pub mod cpu;
-#[cfg(any(test, feature = "guard-pages"))]
-pub mod guard_pages;
 pub mod legalize;
 mod machine;
 pub mod memory;
 pub mod nest;
 pub mod pool;
+#[cfg(any(test, feature = "guard-pages"))]
+pub mod tests;

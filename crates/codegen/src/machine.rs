@@ -1,28 +1,43 @@
 //! Maps operations of bodies to instructions, for all emitters of bodies.
 
-use super::asm::{IPred, Op, Pred};
+use super::asm::forms::{self, Form};
+use super::asm::{IPred, Pred};
 use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType};
 
-/// The instruction of an operation on lanes of this type, and whether its operands commute.
-pub(crate) fn machine_op(op: BinaryOp, lane: ScalarType) -> Option<(Op, bool)> {
+/// The instruction of an operation on lanes of this type, and whether to exchange its operands for a better form.
+pub(crate) fn machine_op(op: BinaryOp, lane: ScalarType) -> Option<(&'static Form, bool)> {
     Some(match (op, lane) {
-        (BinaryOp::And, _) => (Op::And, true),
-        (BinaryOp::Or, _) => (Op::Or, true),
-        (BinaryOp::Xor, _) => (Op::Xor, true),
-        (BinaryOp::Add, ScalarType::F32) => (Op::Add, true),
-        (BinaryOp::Sub, ScalarType::F32) => (Op::Sub, false),
-        (BinaryOp::Mul, ScalarType::F32) => (Op::Mul, true),
-        (BinaryOp::Div, ScalarType::F32) => (Op::Div, false),
-        (BinaryOp::MaxSecond, ScalarType::F32) => (Op::Max, false),
-        (BinaryOp::MinSecond, ScalarType::F32) => (Op::Min, false),
-        (BinaryOp::Add, ScalarType::I32) => (Op::AddI, true),
-        (BinaryOp::Sub, ScalarType::I32) => (Op::SubI, false),
-        (BinaryOp::Mul, ScalarType::I32) => (Op::MulloI, true),
-        (BinaryOp::Max | BinaryOp::MaxSecond, ScalarType::I32) => (Op::MaxI, true),
-        (BinaryOp::Min | BinaryOp::MinSecond, ScalarType::I32) => (Op::MinI, true),
-        (BinaryOp::Shl, ScalarType::I32) => (Op::SllvI, false),
-        (BinaryOp::ShrSigned, ScalarType::I32) => (Op::SravI, false),
-        (BinaryOp::ShrUnsigned, ScalarType::I32) => (Op::SrlvI, false),
+        (BinaryOp::And, lane) if lane.is_half() => (&forms::VANDPD, false),
+        (BinaryOp::Or, lane) if lane.is_half() => (&forms::VORPD, false),
+        (BinaryOp::Xor, lane) if lane.is_half() => (&forms::VXORPD, false),
+        (BinaryOp::Add, ScalarType::HalfF64) => (&forms::VADDPD, false),
+        (BinaryOp::Sub, ScalarType::HalfF64) => (&forms::VSUBPD, false),
+        (BinaryOp::Mul, ScalarType::HalfF64) => (&forms::VMULPD, false),
+        (BinaryOp::Div, ScalarType::HalfF64) => (&forms::VDIVPD, false),
+        (BinaryOp::MaxSecond, ScalarType::HalfF64) => (&forms::VMAXPD, false),
+        (BinaryOp::MinSecond, ScalarType::HalfF64) => (&forms::VMINPD, false),
+        (BinaryOp::Add, ScalarType::HalfI64) => (&forms::VPADDQ, false),
+        (BinaryOp::Sub, ScalarType::HalfI64) => (&forms::VPSUBQ, false),
+        (BinaryOp::Shl, ScalarType::HalfI64) => (&forms::VPSLLVQ, false),
+        (BinaryOp::ShrSigned, ScalarType::HalfI64) => (&forms::VPSRAVQ, false),
+        (BinaryOp::ShrUnsigned, ScalarType::HalfI64) => (&forms::VPSRLVQ, false),
+        (BinaryOp::And, _) => (&forms::VANDPS, true),
+        (BinaryOp::Or, _) => (&forms::VORPS, true),
+        (BinaryOp::Xor, _) => (&forms::VXORPS, true),
+        (BinaryOp::Add, ScalarType::F32) => (&forms::VADDPS, true),
+        (BinaryOp::Sub, ScalarType::F32) => (&forms::VSUBPS, false),
+        (BinaryOp::Mul, ScalarType::F32) => (&forms::VMULPS, true),
+        (BinaryOp::Div, ScalarType::F32) => (&forms::VDIVPS, false),
+        (BinaryOp::MaxSecond, ScalarType::F32) => (&forms::VMAXPS, false),
+        (BinaryOp::MinSecond, ScalarType::F32) => (&forms::VMINPS, false),
+        (BinaryOp::Add, ScalarType::I32) => (&forms::VPADDD, true),
+        (BinaryOp::Sub, ScalarType::I32) => (&forms::VPSUBD, false),
+        (BinaryOp::Mul, ScalarType::I32) => (&forms::VPMULLD, true),
+        (BinaryOp::Max | BinaryOp::MaxSecond, ScalarType::I32) => (&forms::VPMAXSD, true),
+        (BinaryOp::Min | BinaryOp::MinSecond, ScalarType::I32) => (&forms::VPMINSD, true),
+        (BinaryOp::Shl, ScalarType::I32) => (&forms::VPSLLVD, false),
+        (BinaryOp::ShrSigned, ScalarType::I32) => (&forms::VPSRAVD, false),
+        (BinaryOp::ShrUnsigned, ScalarType::I32) => (&forms::VPSRLVD, false),
         _ => return None,
     })
 }

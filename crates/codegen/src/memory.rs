@@ -111,7 +111,7 @@ impl<F: Copy> Function<F> {
 mod tests {
     use super::*;
     use crate::asm::{Isa, R};
-    use crate::guard_pages::writable_and_executable;
+    use crate::tests::guard_pages::writable_and_executable;
     use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 
     type Plus = unsafe extern "sysv64" fn(u64) -> u64;

@@ -4,38 +4,19 @@ use crate::plan::{IndexMode, Positions, Table};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::outside as words;
-use relayc_runtime::step::position;
+use relayc_runtime::step;
 
 /// Converts integers of any dtype to positions inside their axes.
 ///
 /// Errors: the first index out of range, with the length of its axis, if the operator traps on it.
 pub(crate) fn positions(work: &Positions, dtype: DType, from: &[u8], to: &mut [i32]) -> Result<(), (i128, u64)> {
-    let signed = dtype.code == DTypeCode::Int;
-    match (signed, dtype.bits) {
-        (true, 8) => each::<1>(work, from, to, |bytes| i8::from_le_bytes(bytes).into()),
-        (true, 16) => each::<2>(work, from, to, |bytes| i16::from_le_bytes(bytes).into()),
-        (true, 32) => each::<4>(work, from, to, |bytes| i32::from_le_bytes(bytes).into()),
-        (true, _) => each::<8>(work, from, to, |bytes| i64::from_le_bytes(bytes).into()),
-        (false, 8) => each::<1>(work, from, to, |bytes| u8::from_le_bytes(bytes).into()),
-        (false, 16) => each::<2>(work, from, to, |bytes| u16::from_le_bytes(bytes).into()),
-        (false, 32) => each::<4>(work, from, to, |bytes| u32::from_le_bytes(bytes).into()),
-        (false, _) => each::<8>(work, from, to, |bytes| u64::from_le_bytes(bytes).into()),
-    }
-}
-
-fn each<const N: usize>(
-    work: &Positions,
-    from: &[u8],
-    to: &mut [i32],
-    read: impl Fn([u8; N]) -> i128,
-) -> Result<(), (i128, u64)> {
-    let (from, _) = from.as_chunks::<N>();
+    let (width, signed) = (usize::from(dtype.bits.div_ceil(8)), dtype.code == DTypeCode::Int);
     let (part, outside) = ((to.len() / work.lengths.len().max(1)).max(1), outside(work.outside));
-    for ((from, to), &length) in from.chunks(part).zip(to.chunks_mut(part)).zip(&work.lengths) {
-        let n = i128::from(length);
-        for (&bytes, to) in from.iter().zip(to) {
-            let index = read(bytes);
-            *to = position(index, n, outside).ok_or((index, length))?;
+    for ((from, to), &length) in from.chunks(part * width).zip(to.chunks_mut(part)).zip(&work.lengths) {
+        for (bytes, to) in from.chunks_exact(width).zip(to) {
+            // SAFETY: a chunk has so many bytes.
+            let index = unsafe { step::index(bytes.as_ptr(), width, signed) };
+            *to = step::position(index, length.into(), outside).ok_or((index, length))?;
         }
     }
     Ok(())

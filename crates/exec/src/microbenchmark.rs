@@ -4,7 +4,7 @@
 //! clock; a microbenchmark takes a few milliseconds. Absent: when to measure, and what to do with a figure.
 
 use super::region::Region;
-use relayc_codegen::asm::{Asm, Cond, Isa, Mem, Op, R, V};
+use relayc_codegen::asm::{Asm, Cond, Isa, Mem, R, V};
 use relayc_codegen::cpu::Cpu;
 use relayc_codegen::memory::{Code, CodeError, Function};
 use relayc_codegen::pool::{Pool, part};
@@ -246,7 +246,7 @@ fn emit_stream(asm: &mut Asm) -> usize {
     let next = asm.bound();
     for i in 0..UNROLL {
         let v = V(i as u8);
-        asm.op3(Op::Add, v, constant, Mem::indexed(R::RDI, R::RAX, 1, (i * bytes) as i32));
+        asm.add(v, constant, Mem::indexed(R::RDI, R::RAX, 1, (i * bytes) as i32));
         asm.store(Mem::indexed(R::RSI, R::RAX, 1, (i * bytes) as i32), v);
     }
     asm.add_ri(R::RAX, step);
@@ -262,7 +262,7 @@ fn emit_stream(asm: &mut Asm) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relayc_codegen::guard_pages::{GuardedBuffer, Side, call_checked, running};
+    use relayc_codegen::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
     use std::cell::Cell;
 
     #[test]

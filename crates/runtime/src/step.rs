@@ -275,18 +275,7 @@ impl Positions<'_> {
         for at in 0..self.n {
             let place = from.wrapping_add(at * self.width);
             // SAFETY: an index of that width is there.
-            let index: i128 = unsafe {
-                match (self.width, self.signed) {
-                    (1, true) => place.cast::<i8>().read_unaligned().into(),
-                    (2, true) => place.cast::<i16>().read_unaligned().into(),
-                    (4, true) => place.cast::<i32>().read_unaligned().into(),
-                    (_, true) => place.cast::<i64>().read_unaligned().into(),
-                    (1, false) => place.read_unaligned().into(),
-                    (2, false) => place.cast::<u16>().read_unaligned().into(),
-                    (4, false) => place.cast::<u32>().read_unaligned().into(),
-                    (_, false) => place.cast::<u64>().read_unaligned().into(),
-                }
-            };
+            let index = unsafe { index(place, self.width, self.signed) };
             let axis = &self.axes[at / self.part * AXIS..][..AXIS];
             let Some(found) = position(index, axis[0].into(), self.outside) else {
                 let texts = [axis[2], axis[3], axis[4], axis[5]].map(|word| word as u64);
@@ -297,6 +286,27 @@ impl Positions<'_> {
             unsafe { to.wrapping_add(at).write(found) };
         }
         Ok(())
+    }
+}
+
+/// Reads an index of `width` bytes.
+///
+/// # Safety
+/// `at` has 1, 2, 4 or 8 readable bytes: `width` of them.
+#[inline]
+pub unsafe fn index(at: *const u8, width: usize, signed: bool) -> i128 {
+    // SAFETY: as the caller says.
+    unsafe {
+        match (width, signed) {
+            (1, true) => at.cast::<i8>().read_unaligned().into(),
+            (2, true) => at.cast::<i16>().read_unaligned().into(),
+            (4, true) => at.cast::<i32>().read_unaligned().into(),
+            (_, true) => at.cast::<i64>().read_unaligned().into(),
+            (1, false) => at.read_unaligned().into(),
+            (2, false) => at.cast::<u16>().read_unaligned().into(),
+            (4, false) => at.cast::<u32>().read_unaligned().into(),
+            (_, false) => at.cast::<u64>().read_unaligned().into(),
+        }
     }
 }
 

@@ -39,17 +39,15 @@ pub(crate) enum Shape {
 pub(crate) enum Class {
     /// A vector register of the instruction's width.
     Full,
-    /// Half, a quarter or an eighth of that width, but at least an xmm register.
+    /// Half or a quarter of that width, but at least an xmm register.
     Half,
     Quarter,
-    Eighth,
     /// An xmm or a ymm register, whatever the width of the instruction.
     X,
     Y,
     Opmask,
-    /// A 32-bit or a 64-bit general register.
+    /// A 32-bit general register.
     R32,
-    R64,
 }
 
 /// The size of a memory operand, which is also the unit of EVEX's compressed displacements.
@@ -63,7 +61,6 @@ pub(crate) enum Tuple {
     /// Half, or one element where EVEX broadcasts.
     HalfBcast,
     Quarter,
-    Eighth,
     /// This many bytes.
     Bytes(i32),
     /// No memory operand.
@@ -79,7 +76,6 @@ impl Tuple {
             Tuple::Full | Tuple::FullMem => bytes,
             Tuple::Half | Tuple::HalfBcast => bytes / 2,
             Tuple::Quarter => bytes / 4,
-            Tuple::Eighth => bytes / 8,
             Tuple::Bytes(n) => n,
             Tuple::None => 1,
         }
@@ -92,7 +88,7 @@ impl Tuple {
 
 /// One instruction form.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Form {
+pub(crate) struct Form {
     /// The mnemonic with VEX. EVEX has the same unless [`Form::evex_name`] states another.
     pub(crate) name: &'static str,
     pub(crate) evex_name: &'static str,
@@ -240,9 +236,10 @@ const Z: u8 = 4;
 
 macro_rules! forms {
     ($($name:ident = $form:expr;)*) => {
-        $(pub const $name: Form = $form;)*
+        $(pub(crate) const $name: Form = $form;)*
         /// Every form.
-        pub const ALL: &[Form] = &[$($name),*];
+        #[cfg(test)]
+        pub(crate) const ALL: &[Form] = &[$($name),*];
     };
 }
 
@@ -254,57 +251,33 @@ forms! {
     VMOVUPS_LOAD = Form::new("vmovups", NP, M0F, 0x10).both().rm().tuple(T::FullMem);
     VMOVUPS_STORE = Form::new("vmovups", NP, M0F, 0x11).both().mr().tuple(T::FullMem).mem_only();
     VMOVAPS = Form::new("vmovaps", NP, M0F, 0x28).both().rm().tuple(T::FullMem);
-    VMOVNTPS = Form::new("vmovntps", NP, M0F, 0x2b).unmasked().both().mr().tuple(T::FullMem).mem_only();
     VMASKMOVPS_LOAD = Form::new("vmaskmovps", P66, M0F38, 0x2c).vex(0).tuple(T::FullMem).mem_only().widths(X | Y);
     VMASKMOVPS_STORE = Form::new("vmaskmovps", P66, M0F38, 0x2e).vex(0).shape(Shape::Mvr).tuple(T::FullMem).mem_only().widths(X | Y);
-    VMOVSS_LOAD = Form::new("vmovss", PF3, M0F, 0x10).both().rm().scalar(4).mem_only();
     VMOVSS_STORE = Form::new("vmovss", PF3, M0F, 0x11).both().mr().scalar(4).mem_only();
-    VMOVSD_LOAD = Form::new("vmovsd", PF2, M0F, 0x10).vex(0).evex(1).rm().scalar(8).mem_only();
     VMOVSD_STORE = Form::new("vmovsd", PF2, M0F, 0x11).vex(0).evex(1).mr().scalar(8).mem_only();
     VMOVD_FROM_R = Form::new("vmovd", P66, M0F, 0x6e).unmasked().both().rm().scalar(4).classes(C::X, C::X, C::R32);
-    VMOVD_TO_R = Form::new("vmovd", P66, M0F, 0x7e).unmasked().both().mr().scalar(4).classes(C::X, C::X, C::R32);
-    VMOVQ_FROM_R = Form::new("vmovq", P66, M0F, 0x6e).unmasked().vex(1).evex(1).rm().scalar(8).classes(C::X, C::X, C::R64);
-    VMOVQ_TO_R = Form::new("vmovq", P66, M0F, 0x7e).unmasked().vex(1).evex(1).mr().scalar(8).classes(C::X, C::X, C::R64);
     VBROADCASTSS = Form::new("vbroadcastss", P66, M0F38, 0x18).both().rm().tuple(T::Bytes(4)).classes(C::Full, C::Full, C::X);
     VBROADCASTSD = Form::new("vbroadcastsd", P66, M0F38, 0x19).vex(0).evex(1).rm().tuple(T::Bytes(8)).classes(C::Full, C::Full, C::X).widths(Y | Z);
-    VBROADCASTF128 = Form::new("vbroadcastf128", P66, M0F38, 0x1a).named("vbroadcastf32x4").both().rm().tuple(T::Bytes(16)).mem_only().widths(Y | Z);
     VPBROADCASTD_R = Form::new("vpbroadcastd", P66, M0F38, 0x7c).evex(0).rm().tuple(T::None).classes(C::Full, C::Full, C::R32);
-    VPBROADCASTQ = Form::new("vpbroadcastq", P66, M0F38, 0x59).vex(0).evex(1).rm().tuple(T::Bytes(8)).classes(C::Full, C::Full, C::X);
-    VMOVUPD_LOAD = Form::new("vmovupd", P66, M0F, 0x10).vex(0).evex(1).rm().whole();
-    VMOVUPD_STORE = Form::new("vmovupd", P66, M0F, 0x11).vex(0).evex(1).mr().whole().mem_only();
-    VMASKMOVPD_LOAD = Form::new("vmaskmovpd", P66, M0F38, 0x2d).vex(0).whole().mem_only().widths(X | Y);
-    VMASKMOVPD_STORE = Form::new("vmaskmovpd", P66, M0F38, 0x2f).vex(0).shape(Shape::Mvr).whole().mem_only().widths(X | Y);
-    VMOVDQU8_LOAD = Form::new("vmovdqu8", PF2, M0F, 0x6f).evex(0).rm().whole();
-    VMOVDQU8_STORE = Form::new("vmovdqu8", PF2, M0F, 0x7f).evex(0).mr().whole().mem_only();
-    VMOVDQU16_LOAD = Form::new("vmovdqu16", PF2, M0F, 0x6f).evex(1).rm().whole();
-    VMOVDQU16_STORE = Form::new("vmovdqu16", PF2, M0F, 0x7f).evex(1).mr().whole().mem_only();
-    VPBROADCASTB = Form::new("vpbroadcastb", P66, M0F38, 0x78).both().rm().tuple(T::Bytes(1)).classes(C::Full, C::Full, C::X);
-    VPBROADCASTW = Form::new("vpbroadcastw", P66, M0F38, 0x79).both().rm().tuple(T::Bytes(2)).classes(C::Full, C::Full, C::X);
-    VPBROADCASTQ_R = Form::new("vpbroadcastq", P66, M0F38, 0x7c).evex(1).rm().tuple(T::None).classes(C::Full, C::Full, C::R64);
 
     // Arithmetic on f32.
     VADDPS = Form::new("vaddps", NP, M0F, 0x58).both();
     VMULPS = Form::new("vmulps", NP, M0F, 0x59).both();
     VSUBPS = Form::new("vsubps", NP, M0F, 0x5c).both();
+    // The minimum is `a < b ? a : b`, so the second operand if either is NaN; the maximum likewise.
     VMINPS = Form::new("vminps", NP, M0F, 0x5d).both();
     VDIVPS = Form::new("vdivps", NP, M0F, 0x5e).both();
     VMAXPS = Form::new("vmaxps", NP, M0F, 0x5f).both();
     VANDPS = Form::new("vandps", NP, M0F, 0x54).both();
-    VANDNPS = Form::new("vandnps", NP, M0F, 0x55).both();
     VORPS = Form::new("vorps", NP, M0F, 0x56).both();
     VXORPS = Form::new("vxorps", NP, M0F, 0x57).both();
     VSQRTPS = Form::new("vsqrtps", NP, M0F, 0x51).both().rm();
     VRNDSCALEPS = Form::new("vroundps", P66, M0F3A, 0x08).named("vrndscaleps").both().rm().imm();
     VFMADD132PS = Form::new("vfmadd132ps", P66, M0F38, 0x98).both();
     VFMADD213PS = Form::new("vfmadd213ps", P66, M0F38, 0xa8).both();
-    VFMSUB213PS = Form::new("vfmsub213ps", P66, M0F38, 0xaa).both();
-    VFNMADD213PS = Form::new("vfnmadd213ps", P66, M0F38, 0xac).both();
     VFMADD231PS = Form::new("vfmadd231ps", P66, M0F38, 0xb8).both();
-    VFMSUB231PS = Form::new("vfmsub231ps", P66, M0F38, 0xba).both();
     VFNMADD231PS = Form::new("vfnmadd231ps", P66, M0F38, 0xbc).both();
     VSCALEFPS = Form::new("vscalefps", P66, M0F38, 0x2c).evex(0);
-    VGETEXPPS = Form::new("vgetexpps", P66, M0F38, 0x42).evex(0).rm();
-    VGETMANTPS = Form::new("vgetmantps", P66, M0F3A, 0x26).evex(0).rm().imm();
     VCMPPS = Form::new("vcmpps", NP, M0F, 0xc2).vex(0).imm().widths(X | Y);
     VCMPPS_K = Form::new("vcmpps", NP, M0F, 0xc2).evex(0).imm().classes(C::Opmask, C::Full, C::Full);
     VBLENDVPS = Form::new("vblendvps", P66, M0F3A, 0x4a).vex(0).shape(Shape::Rvm4).widths(X | Y);
@@ -318,15 +291,10 @@ forms! {
     VDIVPD = Form::new("vdivpd", P66, M0F, 0x5e).vex(0).evex(1);
     VMAXPD = Form::new("vmaxpd", P66, M0F, 0x5f).vex(0).evex(1);
     VSQRTPD = Form::new("vsqrtpd", P66, M0F, 0x51).vex(0).evex(1).rm();
-    VFMADD231PD = Form::new("vfmadd231pd", P66, M0F38, 0xb8).vex(1).evex(1);
     VANDPD = Form::new("vandpd", P66, M0F, 0x54).vex(0).evex(1);
-    VANDNPD = Form::new("vandnpd", P66, M0F, 0x55).vex(0).evex(1);
     VORPD = Form::new("vorpd", P66, M0F, 0x56).vex(0).evex(1);
     VXORPD = Form::new("vxorpd", P66, M0F, 0x57).vex(0).evex(1);
     VRNDSCALEPD = Form::new("vroundpd", P66, M0F3A, 0x09).named("vrndscalepd").vex(0).evex(1).rm().imm();
-    VFMADD213PD = Form::new("vfmadd213pd", P66, M0F38, 0xa8).vex(1).evex(1);
-    VFNMADD213PD = Form::new("vfnmadd213pd", P66, M0F38, 0xac).vex(1).evex(1);
-    VFNMADD231PD = Form::new("vfnmadd231pd", P66, M0F38, 0xbc).vex(1).evex(1);
     VCMPPD = Form::new("vcmppd", P66, M0F, 0xc2).vex(0).imm().widths(X | Y);
     VCMPPD_K = Form::new("vcmppd", P66, M0F, 0xc2).evex(1).imm().classes(C::Opmask, C::Full, C::Full);
     VBLENDVPD = Form::new("vblendvpd", P66, M0F3A, 0x4b).vex(0).shape(Shape::Rvm4).widths(X | Y);
@@ -339,6 +307,7 @@ forms! {
     VPHADDD = Form::new("vphaddd", P66, M0F38, 0x02).vex(0).widths(X | Y);
     VPMAXSD = Form::new("vpmaxsd", P66, M0F38, 0x3d).both();
     VPMINSD = Form::new("vpminsd", P66, M0F38, 0x39).both();
+    // Shifts by lanes: counts of 32 and more give zeros, or copies of the sign.
     VPSLLVD = Form::new("vpsllvd", P66, M0F38, 0x47).both();
     VPSRLVD = Form::new("vpsrlvd", P66, M0F38, 0x45).both();
     VPSRAVD = Form::new("vpsravd", P66, M0F38, 0x46).both();
@@ -352,48 +321,19 @@ forms! {
     VPTERNLOGD = Form::new("vpternlogd", P66, M0F3A, 0x25).evex(0).imm();
 
     // Integers of other widths, and bits.
-    VPADDB = Form::new("vpaddb", P66, M0F, 0xfc).both().whole();
-    VPADDW = Form::new("vpaddw", P66, M0F, 0xfd).both().whole();
     VPADDQ = Form::new("vpaddq", P66, M0F, 0xd4).vex(0).evex(1);
-    VPSUBB = Form::new("vpsubb", P66, M0F, 0xf8).both().whole();
-    VPSUBW = Form::new("vpsubw", P66, M0F, 0xf9).both().whole();
     VPSUBQ = Form::new("vpsubq", P66, M0F, 0xfb).vex(0).evex(1);
-    VPMULLW = Form::new("vpmullw", P66, M0F, 0xd5).both().whole();
     VPMULLQ = Form::new("vpmullq", P66, M0F38, 0x40).evex(1);
-    VPMULDQ = Form::new("vpmuldq", P66, M0F38, 0x28).vex(0).evex(1);
     VPMULUDQ = Form::new("vpmuludq", P66, M0F, 0xf4).vex(0).evex(1);
-    VPMADDWD = Form::new("vpmaddwd", P66, M0F, 0xf5).both().whole();
-    VPMADDUBSW = Form::new("vpmaddubsw", P66, M0F38, 0x04).both().whole();
-    VPMAXUD = Form::new("vpmaxud", P66, M0F38, 0x3f).both();
-    VPMINUD = Form::new("vpminud", P66, M0F38, 0x3b).both();
-    VPMAXSB = Form::new("vpmaxsb", P66, M0F38, 0x3c).both().whole();
-    VPMINSB = Form::new("vpminsb", P66, M0F38, 0x38).both().whole();
-    VPMAXUB = Form::new("vpmaxub", P66, M0F, 0xde).both().whole();
-    VPMINUB = Form::new("vpminub", P66, M0F, 0xda).both().whole();
-    VPABSD = Form::new("vpabsd", P66, M0F38, 0x1e).both().rm();
-    VPAND = Form::new("vpand", P66, M0F, 0xdb).named("vpandd").both();
-    VPANDN = Form::new("vpandn", P66, M0F, 0xdf).named("vpandnd").both();
-    VPOR = Form::new("vpor", P66, M0F, 0xeb).named("vpord").both();
     VPSLLVQ = Form::new("vpsllvq", P66, M0F38, 0x47).vex(1).evex(1);
     VPSRLVQ = Form::new("vpsrlvq", P66, M0F38, 0x45).vex(1).evex(1);
     VPSRAVQ = Form::new("vpsravq", P66, M0F38, 0x46).evex(1);
     VPSLLQ_IMM = Form::new("vpsllq", P66, M0F, 0x73).vex(0).evex(1).shape(Shape::Vm(6)).imm().tuple(T::None);
     VPSRLQ_IMM = Form::new("vpsrlq", P66, M0F, 0x73).vex(0).evex(1).shape(Shape::Vm(2)).imm().tuple(T::None);
     VPSRAQ_IMM = Form::new("vpsraq", P66, M0F, 0x72).evex(1).shape(Shape::Vm(4)).imm().tuple(T::None);
-    VPSLLW_IMM = Form::new("vpsllw", P66, M0F, 0x71).both().shape(Shape::Vm(6)).imm().tuple(T::None);
-    VPSRLW_IMM = Form::new("vpsrlw", P66, M0F, 0x71).both().shape(Shape::Vm(2)).imm().tuple(T::None);
-    VPSRAW_IMM = Form::new("vpsraw", P66, M0F, 0x71).both().shape(Shape::Vm(4)).imm().tuple(T::None);
-    VPCMPEQB = Form::new("vpcmpeqb", P66, M0F, 0x74).vex(0).widths(X | Y);
     VPCMPEQQ = Form::new("vpcmpeqq", P66, M0F38, 0x29).vex(0).widths(X | Y);
     VPCMPGTQ = Form::new("vpcmpgtq", P66, M0F38, 0x37).vex(0).widths(X | Y);
     VPCMPQ_K = Form::new("vpcmpq", P66, M0F3A, 0x1f).evex(1).imm().classes(C::Opmask, C::Full, C::Full);
-    VPCMPUD_K = Form::new("vpcmpud", P66, M0F3A, 0x1e).evex(0).imm().classes(C::Opmask, C::Full, C::Full);
-    VPBLENDVB = Form::new("vpblendvb", P66, M0F3A, 0x4c).vex(0).shape(Shape::Rvm4).widths(X | Y);
-
-    // Sums of products of narrow numbers; VNNI and BF16, to be asked for.
-    VPDPBUSD = Form::new("vpdpbusd", P66, M0F38, 0x50).evex(0);
-    VDPBF16PS = Form::new("vdpbf16ps", PF3, M0F38, 0x52).evex(0);
-    VCVTNEPS2BF16 = Form::new("vcvtneps2bf16", PF3, M0F38, 0x72).evex(0).rm().classes(C::Half, C::Full, C::Full);
 
     // Conversions.
     VCVTTPS2DQ = Form::new("vcvttps2dq", PF3, M0F, 0x5b).both().rm();
@@ -408,31 +348,14 @@ forms! {
     VPMOVSXWD = Form::new("vpmovsxwd", P66, M0F38, 0x23).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVZXWD = Form::new("vpmovzxwd", P66, M0F38, 0x33).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVSXDQ = Form::new("vpmovsxdq", P66, M0F38, 0x25).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
-    VPMOVSXBW = Form::new("vpmovsxbw", P66, M0F38, 0x20).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
-    VPMOVZXBW = Form::new("vpmovzxbw", P66, M0F38, 0x30).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
-    VPMOVSXBQ = Form::new("vpmovsxbq", P66, M0F38, 0x22).both().rm().tuple(T::Eighth).classes(C::Full, C::Full, C::Eighth);
-    VPMOVZXBQ = Form::new("vpmovzxbq", P66, M0F38, 0x32).both().rm().tuple(T::Eighth).classes(C::Full, C::Full, C::Eighth);
     VPMOVZXDQ = Form::new("vpmovzxdq", P66, M0F38, 0x35).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
-    VPMOVWB = Form::new("vpmovwb", PF3, M0F38, 0x30).evex(0).mr().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVDB = Form::new("vpmovdb", PF3, M0F38, 0x31).evex(0).mr().tuple(T::Quarter).classes(C::Full, C::Full, C::Quarter);
     VPMOVDW = Form::new("vpmovdw", PF3, M0F38, 0x33).evex(0).mr().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVQD = Form::new("vpmovqd", PF3, M0F38, 0x35).evex(0).mr().tuple(T::Half).classes(C::Full, C::Full, C::Half);
-    VPMOVSDB = Form::new("vpmovsdb", PF3, M0F38, 0x21).evex(0).mr().tuple(T::Quarter).classes(C::Full, C::Full, C::Quarter);
-    VPMOVUSDB = Form::new("vpmovusdb", PF3, M0F38, 0x11).evex(0).mr().tuple(T::Quarter).classes(C::Full, C::Full, C::Quarter);
-    VPACKSSDW = Form::new("vpackssdw", P66, M0F, 0x6b).both();
-    VPACKUSDW = Form::new("vpackusdw", P66, M0F38, 0x2b).both();
-    VPACKSSWB = Form::new("vpacksswb", P66, M0F, 0x63).both().whole();
-    VPACKUSWB = Form::new("vpackuswb", P66, M0F, 0x67).both().whole();
     VCVTDQ2PD = Form::new("vcvtdq2pd", PF3, M0F, 0xe6).both().rm().tuple(T::HalfBcast).classes(C::Full, C::Full, C::Half);
-    VCVTTPD2DQ = Form::new("vcvttpd2dq", P66, M0F, 0xe6).vex(0).evex(1).rm().classes(C::Half, C::Full, C::Full);
-    VCVTQQ2PD = Form::new("vcvtqq2pd", PF3, M0F, 0xe6).evex(1).rm();
-    VCVTTPD2QQ = Form::new("vcvttpd2qq", P66, M0F, 0x7a).evex(1).rm();
-    VCVTTPS2QQ = Form::new("vcvttps2qq", P66, M0F, 0x7a).evex(0).rm().tuple(T::HalfBcast).classes(C::Full, C::Full, C::Half);
-    VCVTQQ2PS = Form::new("vcvtqq2ps", NP, M0F, 0x5b).evex(1).rm().classes(C::Half, C::Full, C::Full);
 
     // Gathers.
     VGATHERDPS = Form::new("vgatherdps", P66, M0F38, 0x92).both().shape(Shape::Gather).tuple(T::Bytes(4)).mem_only();
-    VPGATHERDD = Form::new("vpgatherdd", P66, M0F38, 0x90).both().shape(Shape::Gather).tuple(T::Bytes(4)).mem_only();
 
     // Shuffles and permutes.
     VUNPCKLPS = Form::new("vunpcklps", NP, M0F, 0x14).both();
@@ -440,17 +363,10 @@ forms! {
     VUNPCKLPD = Form::new("vunpcklpd", P66, M0F, 0x14).vex(0).evex(1);
     VUNPCKHPD = Form::new("vunpckhpd", P66, M0F, 0x15).vex(0).evex(1);
     VSHUFPS = Form::new("vshufps", NP, M0F, 0xc6).both().imm();
-    VPERMILPS_IMM = Form::new("vpermilps", P66, M0F3A, 0x04).both().rm().imm();
-    VPERMILPS = Form::new("vpermilps", P66, M0F38, 0x0c).both();
-    VMOVSLDUP = Form::new("vmovsldup", PF3, M0F, 0x12).both().rm().tuple(T::FullMem);
-    VMOVSHDUP = Form::new("vmovshdup", PF3, M0F, 0x16).both().rm().tuple(T::FullMem);
     VPERMPS = Form::new("vpermps", P66, M0F38, 0x16).both().widths(Y | Z);
-    VPERMD = Form::new("vpermd", P66, M0F38, 0x36).both().widths(Y | Z);
     VPERM2F128 = Form::new("vperm2f128", P66, M0F3A, 0x06).vex(0).imm().tuple(T::FullMem).widths(Y);
     VPERMT2PS = Form::new("vpermt2ps", P66, M0F38, 0x7f).evex(0);
-    VPERMI2PS = Form::new("vpermi2ps", P66, M0F38, 0x77).evex(0);
     VSHUFF32X4 = Form::new("vshuff32x4", P66, M0F3A, 0x23).evex(0).imm().widths(Y | Z);
-    VALIGND = Form::new("valignd", P66, M0F3A, 0x03).evex(0).imm();
     VINSERTF128 = Form::new("vinsertf128", P66, M0F3A, 0x18).named("vinsertf32x4").both().imm().tuple(T::Bytes(16)).classes(C::Full, C::Full, C::X).widths(Y | Z);
     VEXTRACTF128 = Form::new("vextractf128", P66, M0F3A, 0x19).named("vextractf32x4").both().mr().imm().tuple(T::Bytes(16)).classes(C::Full, C::Full, C::X).widths(Y | Z);
     VINSERTF64X4 = Form::new("vinsertf64x4", P66, M0F3A, 0x1a).evex(1).imm().tuple(T::Bytes(32)).classes(C::Full, C::Full, C::Y).widths(Z);
@@ -458,29 +374,12 @@ forms! {
     VPERMQ_IMM = Form::new("vpermq", P66, M0F3A, 0x00).vex(1).evex(1).rm().imm().widths(Y | Z);
     VPSHUFD = Form::new("vpshufd", P66, M0F, 0x70).both().rm().imm();
     VPSHUFB = Form::new("vpshufb", P66, M0F38, 0x00).both().whole();
-    VPUNPCKLBW = Form::new("vpunpcklbw", P66, M0F, 0x60).both().whole();
-    VPUNPCKHBW = Form::new("vpunpckhbw", P66, M0F, 0x68).both().whole();
-    VPUNPCKLWD = Form::new("vpunpcklwd", P66, M0F, 0x61).both().whole();
-    VPUNPCKHWD = Form::new("vpunpckhwd", P66, M0F, 0x69).both().whole();
-
-    // Scalars in lane 0.
-    VADDSS = Form::new("vaddss", PF3, M0F, 0x58).both().scalar(4);
-    VMULSS = Form::new("vmulss", PF3, M0F, 0x59).both().scalar(4);
-    VMAXSS = Form::new("vmaxss", PF3, M0F, 0x5f).both().scalar(4);
-    VMINSS = Form::new("vminss", PF3, M0F, 0x5d).both().scalar(4);
-    VFMADD231SS = Form::new("vfmadd231ss", P66, M0F38, 0xb9).both().scalar(4);
 
     // Opmasks, 16 lanes.
     KANDW = Form::new("kandw", NP, M0F, 0x41).opmask(Y);
-    KANDNW = Form::new("kandnw", NP, M0F, 0x42).opmask(Y);
     KNOTW = Form::new("knotw", NP, M0F, 0x44).opmask(X).rm();
     KORW = Form::new("korw", NP, M0F, 0x45).opmask(Y);
     KXNORW = Form::new("kxnorw", NP, M0F, 0x46).opmask(Y);
     KXORW = Form::new("kxorw", NP, M0F, 0x47).opmask(Y);
-    KMOVW = Form::new("kmovw", NP, M0F, 0x90).opmask(X).rm();
     KMOVW_FROM_R = Form::new("kmovw", NP, M0F, 0x92).opmask(X).rm().classes(C::Opmask, C::Opmask, C::R32);
-    KMOVW_TO_R = Form::new("kmovw", NP, M0F, 0x93).opmask(X).rm().classes(C::R32, C::Opmask, C::Opmask);
-    KMOVD_FROM_R = Form::new("kmovd", PF2, M0F, 0x92).opmask(X).rm().classes(C::Opmask, C::Opmask, C::R32);
-    KMOVQ_FROM_R = Form::new("kmovq", PF2, M0F, 0x92).opmask(X).vex(1).rm().classes(C::Opmask, C::Opmask, C::R64);
-    KORTESTW = Form::new("kortestw", NP, M0F, 0x98).opmask(X).rm();
 }

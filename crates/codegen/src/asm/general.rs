@@ -146,12 +146,6 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; pop Rq(r));
     }
 
-    /// Calls a function of this assembler.
-    #[cfg(test)]
-    pub(crate) fn call(&mut self, target: Label) {
-        dynasm!(self.ops ; .arch x64 ; call =>target.0);
-    }
-
     pub fn ret(&mut self) {
         dynasm!(self.ops ; .arch x64 ; ret);
     }

@@ -13,7 +13,7 @@ mod bytes;
 mod encode;
 mod entry;
 mod evex;
-pub mod forms;
+pub(crate) mod forms;
 mod general;
 mod operand;
 mod shuffle;
@@ -32,7 +32,6 @@ pub(crate) use operand::Rm;
 pub(crate) use operand::Round;
 pub(crate) use operand::Width;
 pub use operand::{Cond, Isa, Mem, R, V};
-pub use vector::Op;
 
 use dynasmrt::x64::X64Relocation;
 use dynasmrt::{DynasmApi, DynasmLabelApi, VecAssembler};

@@ -34,10 +34,9 @@ fn register(class: Class, width: Width, number: u8) -> Register {
     let family = match (class, width) {
         (Class::Opmask, _) => return Register::K0 + u32::from(number),
         (Class::R32, _) => return Register::EAX + u32::from(number),
-        (Class::R64, _) => return Register::RAX + u32::from(number),
         (Class::Y, _) | (Class::Full, Width::Y) | (Class::Half, Width::Z) => Register::YMM0,
         (Class::Full, Width::Z) => Register::ZMM0,
-        (Class::X | Class::Full | Class::Half | Class::Quarter | Class::Eighth, _) => Register::XMM0,
+        (Class::X | Class::Full | Class::Half | Class::Quarter, _) => Register::XMM0,
     };
     family + u32::from(number)
 }
@@ -46,7 +45,7 @@ fn register(class: Class, width: Width, number: u8) -> Register {
 fn number(rng: &mut fastrand::Rng, class: Class, evex: bool) -> u8 {
     match class {
         Class::Opmask => rng.u8(0..8),
-        Class::R32 | Class::R64 => rng.u8(0..16),
+        Class::R32 => rng.u8(0..16),
         _ if evex => rng.u8(0..32),
         _ => rng.u8(0..16),
     }

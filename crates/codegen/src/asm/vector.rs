@@ -8,80 +8,6 @@ use super::encode::{Insn, Place};
 use super::forms::{self, Form, Shape};
 use super::operand::{IPred, Isa, K, Mask, Mem, Pred, R, Rm, Round, V, Width};
 
-/// An operation on two vectors, lane by lane. Variants named `…I` work on signed dwords.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Op {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    /// `a > b ? a : b`, so the second operand if either is NaN.
-    Max,
-    /// `a < b ? a : b`, so the second operand if either is NaN.
-    Min,
-    And,
-    Or,
-    Xor,
-    /// `!a & b`.
-    AndNot,
-    AddI,
-    SubI,
-    MulloI,
-    MaxI,
-    MinI,
-    /// Shifts by the lanes of the second operand. Counts of 32 and more give zeros, or copies of the sign.
-    SllvI,
-    SrlvI,
-    SravI,
-}
-
-impl Op {
-    #[cfg(test)]
-    pub(crate) const ALL: [Op; 18] = [
-        Op::Add,
-        Op::Sub,
-        Op::Mul,
-        Op::Div,
-        Op::Max,
-        Op::Min,
-        Op::And,
-        Op::Or,
-        Op::Xor,
-        Op::AndNot,
-        Op::AddI,
-        Op::SubI,
-        Op::MulloI,
-        Op::MaxI,
-        Op::MinI,
-        Op::SllvI,
-        Op::SrlvI,
-        Op::SravI,
-    ];
-
-    fn form(self) -> &'static Form {
-        match self {
-            Op::Add => &forms::VADDPS,
-            Op::Sub => &forms::VSUBPS,
-            Op::Mul => &forms::VMULPS,
-            Op::Div => &forms::VDIVPS,
-            Op::Max => &forms::VMAXPS,
-            Op::Min => &forms::VMINPS,
-            Op::And => &forms::VANDPS,
-            Op::Or => &forms::VORPS,
-            Op::Xor => &forms::VXORPS,
-            Op::AndNot => &forms::VANDNPS,
-            Op::AddI => &forms::VPADDD,
-            Op::SubI => &forms::VPSUBD,
-            Op::MulloI => &forms::VPMULLD,
-            Op::MaxI => &forms::VPMAXSD,
-            Op::MinI => &forms::VPMINSD,
-            Op::SllvI => &forms::VPSLLVD,
-            Op::SrlvI => &forms::VPSRLVD,
-            Op::SravI => &forms::VPSRAVD,
-        }
-    }
-}
-
 impl From<Rm> for Place {
     fn from(rm: Rm) -> Place {
         match rm {
@@ -113,11 +39,6 @@ impl Asm {
             Shape::Rvm | Shape::Rvm4 | Shape::Mvr | Shape::Gather => (reg, v),
         };
         self.emit(Insn { form, width, reg, v, rm, k: 0, zeroing: false, imm });
-    }
-
-    /// `dst <- a, rm` at full width.
-    fn full3(&mut self, form: &'static Form, dst: V, a: V, rm: Rm) {
-        self.insn(form, self.isa.width(), dst.0, a.0, rm.into(), None);
     }
 
     /// `dst <- rm` at full width.
@@ -152,19 +73,21 @@ impl Asm {
         }
     }
 
-    /// Loads the lanes of `mask`. Other lanes become zero, and their memory is not touched.
-    pub(crate) fn load_tail(&mut self, dst: V, mask: Mask, src: Mem) {
-        match mask {
-            Mask::K(k) => self.under(k, true).load(dst, src),
-            Mask::V(v) => self.full3(&forms::VMASKMOVPS_LOAD, dst, v, src.into()),
+    /// Loads the lanes of `mask`, or all. Other lanes become zero, and their memory is not touched.
+    pub(crate) fn load_tail(&mut self, dst: V, mask: impl Into<Option<Mask>>, src: Mem) {
+        match mask.into() {
+            None => self.load(dst, src),
+            Some(Mask::K(k)) => self.under(k, true).load(dst, src),
+            Some(Mask::V(v)) => self.op3(&forms::VMASKMOVPS_LOAD, dst, v, src),
         }
     }
 
-    /// Stores the lanes of `mask`. Memory of other lanes is not touched.
-    pub(crate) fn store_tail(&mut self, dst: Mem, mask: Mask, src: V) {
-        match mask {
-            Mask::K(k) => self.under(k, false).store(dst, src),
-            Mask::V(v) => self.full3(&forms::VMASKMOVPS_STORE, src, v, dst.into()),
+    /// Stores the lanes of `mask`, or all. Memory of other lanes is not touched.
+    pub(crate) fn store_tail(&mut self, dst: Mem, mask: impl Into<Option<Mask>>, src: V) {
+        match mask.into() {
+            None => self.store(dst, src),
+            Some(Mask::K(k)) => self.under(k, false).store(dst, src),
+            Some(Mask::V(v)) => self.op3(&forms::VMASKMOVPS_STORE, src, v, dst),
         }
     }
 
@@ -177,7 +100,7 @@ impl Asm {
             // Clearing the lower part clears the whole register.
             self.insn(&forms::VXORPS, Width::X, dst.0, dst.0, Place::Reg(dst.0), None);
         } else {
-            self.full3(&forms::VPXORD, dst, dst, dst.into());
+            self.op3(&forms::VPXORD, dst, dst, dst);
         }
     }
 
@@ -253,29 +176,34 @@ impl Asm {
 
 /// Arithmetic.
 impl Asm {
-    /// `dst = a op rm`.
-    pub fn op3(&mut self, op: Op, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(op.form(), dst, a, rm.into());
+    /// `dst = a op rm` at full width, for the operation `op` of the table.
+    pub(crate) fn op3(&mut self, op: &'static Form, dst: V, a: V, rm: impl Into<Rm>) {
+        self.insn(op, self.isa.width(), dst.0, a.0, rm.into().into(), None);
+    }
+
+    /// `dst = a + rm` on floats.
+    pub fn add(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
+        self.op3(&forms::VADDPS, dst, a, rm);
     }
 
     /// `dst += a * rm`.
     pub fn fma(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VFMADD231PS, dst, a, rm.into());
+        self.op3(&forms::VFMADD231PS, dst, a, rm);
     }
 
     /// `dst -= a * rm`.
     pub(crate) fn fnma(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VFNMADD231PS, dst, a, rm.into());
+        self.op3(&forms::VFNMADD231PS, dst, a, rm);
     }
 
     /// `dst = a * dst + rm`.
     pub(crate) fn fma213(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VFMADD213PS, dst, a, rm.into());
+        self.op3(&forms::VFMADD213PS, dst, a, rm);
     }
 
     /// `dst = dst * rm + a`.
     pub(crate) fn fma132(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VFMADD132PS, dst, a, rm.into());
+        self.op3(&forms::VFMADD132PS, dst, a, rm);
     }
 
     pub(crate) fn sqrt(&mut self, dst: V, rm: impl Into<Rm>) {
@@ -287,19 +215,9 @@ impl Asm {
         self.insn(&forms::VRNDSCALEPS, self.isa.width(), dst.0, 0, rm.into().into(), Some(round as u8 | 8));
     }
 
-    /// Shifts dwords left.
-    pub(crate) fn sll(&mut self, dst: V, src: V, count: u8) {
-        self.insn(&forms::VPSLLD_IMM, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
-    }
-
-    /// Shifts dwords right logically.
-    pub(crate) fn srl(&mut self, dst: V, src: V, count: u8) {
-        self.insn(&forms::VPSRLD_IMM, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
-    }
-
-    /// Shifts dwords right arithmetically.
-    pub(crate) fn sra(&mut self, dst: V, src: V, count: u8) {
-        self.insn(&forms::VPSRAD_IMM, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
+    /// Shifts each lane by the same count.
+    pub(crate) fn shift(&mut self, form: &'static Form, dst: V, src: V, count: u8) {
+        self.insn(form, self.isa.width(), 0, dst.0, Place::Reg(src.0), Some(count));
     }
 
     /// Converts f32 to dwords, towards zero; values out of range become `i32::MIN`.
@@ -319,7 +237,7 @@ impl Asm {
 
     /// `dst = a * 2^floor(rm)`. AVX-512 only.
     pub(crate) fn scalef(&mut self, dst: V, a: V, rm: impl Into<Rm>) {
-        self.full3(&forms::VSCALEFPS, dst, a, rm.into());
+        self.op3(&forms::VSCALEFPS, dst, a, rm);
     }
 }
 
@@ -343,9 +261,9 @@ impl Asm {
             Mask::V(v) => v,
         };
         match (pred, rm) {
-            (IPred::Eq | IPred::Ne, _) => self.full3(&forms::VPCMPEQD, dst, a, rm),
-            (IPred::Gt | IPred::Le, _) => self.full3(&forms::VPCMPGTD, dst, a, rm),
-            (IPred::Lt | IPred::Ge, Rm::Reg(b)) => self.full3(&forms::VPCMPGTD, dst, b, a.into()),
+            (IPred::Eq | IPred::Ne, _) => self.op3(&forms::VPCMPEQD, dst, a, rm),
+            (IPred::Gt | IPred::Le, _) => self.op3(&forms::VPCMPGTD, dst, a, rm),
+            (IPred::Lt | IPred::Ge, Rm::Reg(b)) => self.op3(&forms::VPCMPGTD, dst, b, a),
             (IPred::Lt | IPred::Ge, _) => self.refuse("vpcmpgtd", "the greater side has to be a register"),
         }
         if matches!(pred, IPred::Ne | IPred::Le | IPred::Ge) {
@@ -366,7 +284,7 @@ impl Asm {
     pub(crate) fn mask_all(&mut self, dst: Mask) {
         match dst {
             Mask::K(k) => self.opmask(&forms::KXNORW, k, k, k),
-            Mask::V(v) => self.full3(&forms::VPCMPEQD, v, v, v.into()),
+            Mask::V(v) => self.op3(&forms::VPCMPEQD, v, v, v),
         }
     }
 
@@ -387,7 +305,7 @@ impl Asm {
             (Mask::K(dst), Mask::K(src)) => self.opmask(&forms::KNOTW, dst, K(0), src),
             (Mask::V(dst), Mask::V(src)) => {
                 let ones = self.splat_bits_rm(!0);
-                self.full3(&forms::VXORPS, dst, src, ones);
+                self.op3(&forms::VXORPS, dst, src, ones);
             }
             _ => self.refuse("mask_not", "masks of two kinds"),
         }
@@ -400,7 +318,7 @@ impl Asm {
     fn mask_op(&mut self, k: &'static Form, v: &'static Form, dst: Mask, a: Mask, b: Mask) {
         match (dst, a, b) {
             (Mask::K(dst), Mask::K(a), Mask::K(b)) => self.opmask(k, dst, a, b),
-            (Mask::V(dst), Mask::V(a), Mask::V(b)) => self.full3(v, dst, a, b.into()),
+            (Mask::V(dst), Mask::V(a), Mask::V(b)) => self.op3(v, dst, a, b),
             _ => self.refuse(k.name, "masks of two kinds"),
         }
     }

@@ -10,7 +10,7 @@ use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
 use super::points::{Cut, Tiles, extents, sizes};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
-use super::{ContractionCode, Entries, LINE, Packing, Plan, normal, packing, streams, variants};
+use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
 use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V};
 use relayc_ir::kernel::{ContractionDim, Depthwise, Target};
 
@@ -33,7 +33,7 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     let packing = packing(contract, lanes, 1);
     let taps = Taps::of(&contract.sum)?;
     let tiles = plan.tiles(&epilogue, cut(&plan, packing.steps()), asm.isa())?;
-    let entries = code(&tiles, &epilogue, &packing, &taps, asm);
+    let entries = code(&tiles, &epilogue, &packing, &taps, asm)?;
     let mut found = plan.finish(packing, tiles, entries);
     found.input.groups = (0..plan.n_vectors).map(|group| 4 * input_columns.offset(group * lanes as u64)).collect();
     Some(found)
@@ -75,23 +75,16 @@ fn cut(plan: &Plan, taps: u64) -> Cut {
     cuts.min_by_key(tiles).unwrap_or(Cut { rows: 1, most })
 }
 
-fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &Taps, asm: &mut Asm) -> Entries {
-    let variants = variants(packing);
+fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &Taps, asm: &mut Asm) -> Option<Entries> {
     let entry = |shape: &super::points::Shape| {
-        let mut found = [0; 2];
-        for (at, &(vectors, tail)) in variants.iter().enumerate() {
-            asm.align(LINE);
-            found[at] = asm.here();
+        each_variant(packing, asm, |asm, vectors, tail| {
             asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
             Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps }.emit(asm);
-        }
-        if variants.len() == 1 {
-            found[1] = found[0];
-        }
-        found
+            Some(())
+        })
     };
-    let entries: Vec<[usize; 2]> = tiles.shapes.iter().map(entry).collect();
-    Entries { next_bytes: vec![0; entries.len()], entries }
+    let entries: Vec<[usize; 2]> = tiles.shapes.iter().map(entry).collect::<Option<_>>()?;
+    Some(Entries { next_bytes: vec![0; entries.len()], entries })
 }
 
 /// The code of a tile.
@@ -157,11 +150,7 @@ impl Window<'_> {
     }
 
     fn load(&self, asm: &mut Asm, dst: V, offset: i64, mask: Option<Mask>) {
-        let input = Mem::at(INPUT, (4 * offset) as i32 - bias(asm.isa()));
-        match mask {
-            Some(mask) => asm.load_tail(dst, mask, input),
-            None => asm.load(dst, input),
-        }
+        asm.load_tail(dst, mask, Mem::at(INPUT, (4 * offset) as i32 - bias(asm.isa())));
     }
 
     fn by_input(&self, asm: &mut Asm, touches: &[(i64, usize, usize)], mask: Option<Mask>) {

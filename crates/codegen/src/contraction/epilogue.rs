@@ -5,7 +5,8 @@
 
 use super::points::Shape;
 use super::registers::{SPARE, TAIL};
-use crate::asm::{Asm, Isa, K, Mask, Mem, Op, R, Rm, Round, V};
+use crate::asm::forms::{self, Form};
+use crate::asm::{Asm, Isa, K, Mask, Mem, R, Rm, Round, V};
 use crate::machine::{machine_op, predicates};
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
 
@@ -48,13 +49,19 @@ impl Epilogue<'_> {
     /// Whether the body fits into `n_free` registers beside the sums. In a `masked` vector, operands that could stay in memory
     /// need registers.
     fn fits(&self, n_free: usize, isa: Isa, in_register: bool, masked: bool) -> bool {
-        // Walked without emitting: that there is a mask counts, not which.
-        let mask_registers = usize::from(masked && isa == Isa::Avx2);
-        let Some(n_free) = n_free.checked_sub(mask_registers) else { return false };
-        let free = (0..n_free).map(|at| V(at as u8)).collect();
-        let sum = if in_register { Place::Register(V(u8::MAX)) } else { Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))) };
-        let mut trial = Evaluation::new(self, isa, free, sum, masked.then_some(Mask::K(TAIL)));
-        trial.run(&mut None).is_some()
+        let mut free: Vec<V> = (0..n_free).map(|at| V(at as u8)).collect();
+        let mask = match isa {
+            _ if !masked => None,
+            Isa::Avx512 => Some(Mask::K(TAIL)),
+            Isa::Avx2 => match free.pop() {
+                Some(register) => Some(Mask::V(register)),
+                None => return false,
+            },
+        };
+        // A sum in a register leaves the last one out of `free`.
+        let sum = if in_register { Place::Register(V(isa.regs() as u8 - 1)) } else { Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))) };
+        // The code of this trial is dropped.
+        Evaluation::new(self, &mut Asm::new(isa), free, sum, mask).run().is_some()
     }
 }
 
@@ -148,15 +155,12 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
                 Mem::at(SPARE[at], (4 * element) as i32)
             };
             let memory: Vec<Mem> = (0..tile.epilogue.streams.len()).map(operand).collect();
-            let mut evaluation = Evaluation::new(tile.epilogue, isa, free.clone(), sum, mask);
+            let mut evaluation = Evaluation::new(tile.epilogue, asm, free.clone(), sum, mask);
             evaluation.memory = memory.clone();
-            let Some(result) = evaluation.run(&mut Some(asm)) else {
+            let Some(result) = evaluation.run() else {
                 return asm.refuse(WHAT, "its registers do not suffice, although they did when it was tried");
             };
-            match mask {
-                Some(mask) => asm.store_tail(memory[0], mask, result),
-                None => asm.store(memory[0], result),
-            }
+            asm.store_tail(memory[0], mask, result);
         }
     }
 }
@@ -174,10 +178,10 @@ enum Place {
     Mask(K),
 }
 
-/// One run of the body on one vector. Without an assembler it only tests whether the registers suffice.
+/// One run of the body on one vector.
 struct Evaluation<'a> {
     epilogue: &'a Epilogue<'a>,
-    isa: Isa,
+    asm: &'a mut Asm,
     free: Vec<V>,
     free_masks: Vec<K>,
     mask: Option<Mask>,
@@ -192,7 +196,7 @@ struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    fn new(epilogue: &'a Epilogue<'a>, isa: Isa, free: Vec<V>, sum: Place, mask: Option<Mask>) -> Evaluation<'a> {
+    fn new(epilogue: &'a Epilogue<'a>, asm: &'a mut Asm, free: Vec<V>, sum: Place, mask: Option<Mask>) -> Evaluation<'a> {
         let n = epilogue.body.instrs.len();
         let mut uses = vec![0u32; n];
         if let Some(result) = uses.get_mut(epilogue.result.0 as usize) {
@@ -207,36 +211,31 @@ impl<'a> Evaluation<'a> {
         let lanes = epilogue.body.lanes(&vec![ScalarType::F32; 1 + epilogue.streams.len()]);
         // The first opmask means none, the second is the tail's.
         let free_masks = (2..8).rev().map(K).collect();
-        Evaluation { epilogue, isa, free, free_masks, mask, lanes, memory, places: vec![Place::Nowhere; n], uses, sum }
+        Evaluation { epilogue, asm, free, free_masks, mask, lanes, memory, places: vec![Place::Nowhere; n], uses, sum }
     }
 
     /// The register of the result; `None` if registers run out, or if the machine lacks an instruction.
-    fn run(&mut self, asm: &mut Option<&mut Asm>) -> Option<V> {
+    fn run(&mut self) -> Option<V> {
         for (at, &instr) in self.epilogue.body.instrs.iter().enumerate() {
             if self.uses[at] > 0 {
-                self.places[at] = self.instr(asm, instr)?;
+                self.places[at] = self.instr(instr)?;
             }
         }
-        self.register(asm, self.epilogue.result)
+        self.register(self.epilogue.result)
     }
 
-    fn instr(&mut self, asm: &mut Option<&mut Asm>, instr: Instr) -> Option<Place> {
+    fn instr(&mut self, instr: Instr) -> Option<Place> {
         Some(match instr {
             Instr::Read(0) => self.sum,
             Instr::Read(operand) if usize::from(operand) < self.epilogue.streams.len() => Place::Operand(operand.into()),
-            Instr::Const(bits, _) => match asm {
-                Some(asm) => Place::Memory(asm.splat_bits_rm(bits as u32)),
-                // As the assembler has it.
-                None if self.isa == Isa::Avx512 => Place::Memory(Rm::Bcast(Mem::at(R::RSP, 0))),
-                None => Place::Memory(Rm::Mem(Mem::at(R::RSP, 0))),
-            },
-            Instr::Unary(op, a) if self.lane(a) == ScalarType::Bool => self.un_bool(asm, op, a)?,
-            Instr::Unary(op, a) => Place::Register(self.un(asm, op, a)?),
-            Instr::Binary(op, a, b) if self.is_mask(a) => self.bin_mask(asm, op, a, b)?,
-            Instr::Binary(op, a, b) => Place::Register(self.bin(asm, op, a, b)?),
-            Instr::Fma(a, b, c) => Place::Register(self.fma(asm, a, b, c)?),
-            Instr::Cmp(cmp, a, b) => self.cmp(asm, cmp, a, b)?,
-            Instr::Select(condition, a, b) => Place::Register(self.select(asm, condition, a, b)?),
+            Instr::Const(bits, _) => Place::Memory(self.asm.splat_bits_rm(bits as u32)),
+            Instr::Unary(op, a) if self.lane(a) == ScalarType::Bool => self.un_bool(op, a)?,
+            Instr::Unary(op, a) => Place::Register(self.un(op, a)?),
+            Instr::Binary(op, a, b) if self.is_mask(a) => self.bin_mask(op, a, b)?,
+            Instr::Binary(op, a, b) => Place::Register(self.bin(op, a, b)?),
+            Instr::Fma(a, b, c) => Place::Register(self.fma(a, b, c)?),
+            Instr::Cmp(cmp, a, b) => self.cmp(cmp, a, b)?,
+            Instr::Select(condition, a, b) => Place::Register(self.select(condition, a, b)?),
             Instr::Read(_) | Instr::ReadHalf(..) | Instr::Gather(..) | Instr::Reduced(_) | Instr::Count => return None,
         })
     }
@@ -250,20 +249,20 @@ impl<'a> Evaluation<'a> {
         matches!(self.places[val.0 as usize], Place::Mask(_))
     }
 
-    fn un(&mut self, asm: &mut Option<&mut Asm>, op: UnaryOp, a: Val) -> Option<V> {
+    fn un(&mut self, op: UnaryOp, a: Val) -> Option<V> {
         let round = |round: Round| move |asm: &mut Asm, dst: V, src: V| asm.round(round, dst, src);
         match (op, self.lane(a)) {
-            (UnaryOp::Neg, ScalarType::F32) => self.bits(asm, Op::Xor, 0x8000_0000, a),
-            (UnaryOp::Abs, ScalarType::F32) => self.bits(asm, Op::And, 0x7fff_ffff, a),
-            (UnaryOp::Sqrt, _) => self.map(asm, a, |asm, dst, src| asm.sqrt(dst, src)),
-            (UnaryOp::Floor, _) => self.map(asm, a, round(Round::Down)),
-            (UnaryOp::Ceil, _) => self.map(asm, a, round(Round::Up)),
-            (UnaryOp::Trunc, _) => self.map(asm, a, round(Round::Trunc)),
-            (UnaryOp::RoundEven, _) => self.map(asm, a, round(Round::Nearest)),
-            (UnaryOp::TruncToInt, _) => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_trunc(dst, src)),
-            (UnaryOp::NearestToInt, _) => self.map(asm, a, |asm, dst, src| asm.cvt_f2i_nearest(dst, src)),
-            (UnaryOp::ToFloat, _) => self.map(asm, a, |asm, dst, src| asm.cvt_i2f(dst, src)),
-            (UnaryOp::Bits | UnaryOp::FromBits, _) => self.map(asm, a, |asm, dst, src| {
+            (UnaryOp::Neg, ScalarType::F32) => self.bits(&forms::VXORPS, 0x8000_0000, a),
+            (UnaryOp::Abs, ScalarType::F32) => self.bits(&forms::VANDPS, 0x7fff_ffff, a),
+            (UnaryOp::Sqrt, _) => self.map(a, |asm, dst, src| asm.sqrt(dst, src)),
+            (UnaryOp::Floor, _) => self.map(a, round(Round::Down)),
+            (UnaryOp::Ceil, _) => self.map(a, round(Round::Up)),
+            (UnaryOp::Trunc, _) => self.map(a, round(Round::Trunc)),
+            (UnaryOp::RoundEven, _) => self.map(a, round(Round::Nearest)),
+            (UnaryOp::TruncToInt, _) => self.map(a, |asm, dst, src| asm.cvt_f2i_trunc(dst, src)),
+            (UnaryOp::NearestToInt, _) => self.map(a, |asm, dst, src| asm.cvt_f2i_nearest(dst, src)),
+            (UnaryOp::ToFloat, _) => self.map(a, |asm, dst, src| asm.cvt_i2f(dst, src)),
+            (UnaryOp::Bits | UnaryOp::FromBits, _) => self.map(a, |asm, dst, src| {
                 if dst != src {
                     asm.mov(dst, src);
                 }
@@ -273,7 +272,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Negates a Bool, or converts it to a number.
-    fn un_bool(&mut self, asm: &mut Option<&mut Asm>, op: UnaryOp, a: Val) -> Option<Place> {
+    fn un_bool(&mut self, op: UnaryOp, a: Val) -> Option<Place> {
         let one = match op {
             UnaryOp::Not => !0,
             UnaryOp::BoolToFloat => 1f32.to_bits(),
@@ -281,161 +280,143 @@ impl<'a> Evaluation<'a> {
             _ => return None,
         };
         let Place::Mask(mask) = self.places[a.0 as usize] else {
-            let op = if op == UnaryOp::Not { Op::Xor } else { Op::And };
-            return self.bits(asm, op, one, a).map(Place::Register);
+            let op = if op == UnaryOp::Not { &forms::VXORPS } else { &forms::VANDPS };
+            return self.bits(op, one, a).map(Place::Register);
         };
         self.release(a);
         if op == UnaryOp::Not {
             let to = self.free_masks.pop()?;
-            if let Some(asm) = asm {
-                asm.mask_not(Mask::K(to), Mask::K(mask));
-            }
+            self.asm.mask_not(Mask::K(to), Mask::K(mask));
             return Some(Place::Mask(to));
         }
         let dst = self.take()?;
-        if let Some(asm) = asm {
-            let one = asm.splat_bits_rm(one);
-            asm.zero(dst);
-            asm.select(Mask::K(mask), dst, one, dst);
-        }
+        let one = self.asm.splat_bits_rm(one);
+        self.asm.zero(dst);
+        self.asm.select(Mask::K(mask), dst, one, dst);
         Some(Place::Register(dst))
     }
 
-    fn bin_mask(&mut self, asm: &mut Option<&mut Asm>, op: BinaryOp, a: Val, b: Val) -> Option<Place> {
+    fn bin_mask(&mut self, op: BinaryOp, a: Val, b: Val) -> Option<Place> {
         let (Place::Mask(left), Place::Mask(right)) = (self.places[a.0 as usize], self.places[b.0 as usize]) else { return None };
         self.release(a);
         self.release(b);
         let to = self.free_masks.pop()?;
         let (to_mask, left, right) = (Mask::K(to), Mask::K(left), Mask::K(right));
-        match (op, asm) {
-            (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, None) => {}
-            (BinaryOp::And, Some(asm)) => asm.mask_and(to_mask, left, right),
-            (BinaryOp::Or, Some(asm)) => asm.mask_or(to_mask, left, right),
-            (BinaryOp::Xor, Some(asm)) => asm.mask_xor(to_mask, left, right),
+        match op {
+            BinaryOp::And => self.asm.mask_and(to_mask, left, right),
+            BinaryOp::Or => self.asm.mask_or(to_mask, left, right),
+            BinaryOp::Xor => self.asm.mask_xor(to_mask, left, right),
             _ => return None,
         }
         Some(Place::Mask(to))
     }
 
-    fn cmp(&mut self, asm: &mut Option<&mut Asm>, cmp: Cmp, a: Val, b: Val) -> Option<Place> {
-        let left = self.register(asm, a)?;
+    fn cmp(&mut self, cmp: Cmp, a: Val, b: Val) -> Option<Place> {
+        let left = self.register(a)?;
         let right = match self.lane(a) {
-            ScalarType::F32 => self.operand(asm, b)?,
-            ScalarType::I32 => self.register(asm, b).map(Rm::Reg)?,
+            ScalarType::F32 => self.operand(b)?,
+            ScalarType::I32 => self.register(b).map(Rm::Reg)?,
             _ => return None,
         };
         self.release(a);
         self.release(b);
-        let (place, mask) = match self.isa {
+        let (place, mask) = match self.asm.isa() {
             Isa::Avx512 => self.free_masks.pop().map(|k| (Place::Mask(k), Mask::K(k)))?,
             Isa::Avx2 => self.take().map(|v| (Place::Register(v), Mask::V(v)))?,
         };
         let (float, int) = predicates(cmp);
-        match (asm, self.lane(a)) {
-            (Some(asm), ScalarType::I32) => asm.cmp_i(int, mask, left, right),
-            (Some(asm), _) => asm.cmp(float, mask, left, right),
-            (None, _) => {}
+        match self.lane(a) {
+            ScalarType::I32 => self.asm.cmp_i(int, mask, left, right),
+            _ => self.asm.cmp(float, mask, left, right),
         }
         Some(place)
     }
 
-    fn select(&mut self, asm: &mut Option<&mut Asm>, condition: Val, a: Val, b: Val) -> Option<V> {
+    fn select(&mut self, condition: Val, a: Val, b: Val) -> Option<V> {
         let mask = match self.places[condition.0 as usize] {
             Place::Mask(k) => Mask::K(k),
             // Lanes choose on AVX2 only.
-            _ if self.isa == Isa::Avx512 => return None,
-            _ => Mask::V(self.register(asm, condition)?),
+            _ if self.asm.isa() == Isa::Avx512 => return None,
+            _ => Mask::V(self.register(condition)?),
         };
         if self.is_mask(a) || self.is_mask(b) {
             return None;
         }
-        let other = self.register(asm, b)?;
-        let then = self.operand(asm, a)?;
+        let other = self.register(b)?;
+        let then = self.operand(a)?;
         [condition, a, b].into_iter().for_each(|val| self.release(val));
         let dst = self.take()?;
-        if let Some(asm) = asm {
-            asm.select(mask, dst, then, other);
-        }
+        self.asm.select(mask, dst, then, other);
         Some(dst)
     }
 
     /// `op` with a constant.
-    fn bits(&mut self, asm: &mut Option<&mut Asm>, op: Op, bits: u32, a: Val) -> Option<V> {
-        self.map(asm, a, move |asm, dst, src| {
+    fn bits(&mut self, op: &'static Form, bits: u32, a: Val) -> Option<V> {
+        self.map(a, move |asm, dst, src| {
             let constant = asm.splat_bits_rm(bits);
             asm.op3(op, dst, src, constant);
         })
     }
 
-    fn map(&mut self, asm: &mut Option<&mut Asm>, a: Val, f: impl Fn(&mut Asm, V, V)) -> Option<V> {
-        let src = self.register(asm, a)?;
+    fn map(&mut self, a: Val, f: impl Fn(&mut Asm, V, V)) -> Option<V> {
+        let src = self.register(a)?;
         self.release(a);
         let dst = self.take()?;
-        if let Some(asm) = asm {
-            f(asm, dst, src);
-        }
+        f(self.asm, dst, src);
         Some(dst)
     }
 
-    fn bin(&mut self, asm: &mut Option<&mut Asm>, op: BinaryOp, a: Val, b: Val) -> Option<V> {
-        let scales = op == BinaryOp::Scale && self.isa == Isa::Avx512;
+    fn bin(&mut self, op: BinaryOp, a: Val, b: Val) -> Option<V> {
+        let scales = op == BinaryOp::Scale && self.asm.isa() == Isa::Avx512;
         let op = machine_op(op, self.lane(a));
         if op.is_none() && !scales {
             return None;
         }
         let commutes = op.is_some_and(|(_, commutes)| commutes);
         let (a, b) = if commutes && !self.in_register(a) && self.in_register(b) { (b, a) } else { (a, b) };
-        let left = self.register(asm, a)?;
-        let right = self.operand(asm, b)?;
+        let left = self.register(a)?;
+        let right = self.operand(b)?;
         self.release(a);
         self.release(b);
         let dst = self.take()?;
-        if let Some(asm) = asm {
-            match op {
-                Some((op, _)) => asm.op3(op, dst, left, right),
-                None => asm.scalef(dst, left, right),
-            }
+        match op {
+            Some((op, _)) => self.asm.op3(op, dst, left, right),
+            None => self.asm.scalef(dst, left, right),
         }
         Some(dst)
     }
 
     /// `a·b + c`: the result replaces an operand without further reads, otherwise a copy of `c`.
-    fn fma(&mut self, asm: &mut Option<&mut Asm>, a: Val, b: Val, c: Val) -> Option<V> {
+    fn fma(&mut self, a: Val, b: Val, c: Val) -> Option<V> {
         // Of two factors the one in a register comes first, so that the other may stay in memory.
         let (a, b) = if self.in_register(a) { (a, b) } else { (b, a) };
-        let left = self.register(asm, a)?;
+        let left = self.register(a)?;
         if self.in_register(c) && self.last_use(c, [a, b]) {
-            let sum = self.register(asm, c)?;
-            let right = self.operand(asm, b)?;
+            let sum = self.register(c)?;
+            let right = self.operand(b)?;
             self.uses[c.0 as usize] = 0;
             self.release(a);
             self.release(b);
-            if let Some(asm) = asm {
-                asm.fma(sum, left, right);
-            }
+            self.asm.fma(sum, left, right);
             return Some(sum);
         }
         if self.last_use(a, [b, c]) {
-            let right = self.register(asm, b)?;
-            let sum = self.operand(asm, c)?;
+            let right = self.register(b)?;
+            let sum = self.operand(c)?;
             self.uses[a.0 as usize] = 0;
             self.release(b);
             self.release(c);
-            if let Some(asm) = asm {
-                asm.fma213(left, right, sum);
-            }
+            self.asm.fma213(left, right, sum);
             return Some(left);
         }
-        let right = self.operand(asm, b)?;
-        let sum = self.register(asm, c)?;
+        let right = self.operand(b)?;
+        let sum = self.register(c)?;
         let dst = self.take()?;
         self.release(a);
         self.release(b);
         self.release(c);
-        if let Some(asm) = asm {
-            asm.mov(dst, sum);
-            asm.fma(dst, left, right);
-        }
+        self.asm.mov(dst, sum);
+        self.asm.fma(dst, left, right);
         Some(dst)
     }
 
@@ -449,7 +430,7 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Loads a value into a register.
-    fn register(&mut self, asm: &mut Option<&mut Asm>, val: Val) -> Option<V> {
+    fn register(&mut self, val: Val) -> Option<V> {
         let at = val.0 as usize;
         let place = self.places[at];
         match place {
@@ -459,31 +440,28 @@ impl<'a> Evaluation<'a> {
         }
         let register = self.take()?;
         self.places[at] = Place::Register(register);
-        if let Some(asm) = asm {
-            match place {
-                Place::Memory(Rm::Mem(mem)) => asm.load(register, mem),
-                Place::Memory(Rm::Bcast(mem)) => asm.bcast(register, mem),
-                Place::Memory(Rm::Reg(from)) => asm.mov(register, from),
-                Place::Operand(operand) => match (self.epilogue.streams[operand].lanes, self.mask) {
-                    (Lanes::Splat, _) => asm.bcast(register, self.memory[operand]),
-                    (Lanes::Vector, Some(mask)) => asm.load_tail(register, mask, self.memory[operand]),
-                    (Lanes::Vector, None) => asm.load(register, self.memory[operand]),
-                },
-                Place::Nowhere | Place::Register(_) | Place::Mask(_) => {}
-            }
+        match place {
+            Place::Memory(Rm::Mem(mem)) => self.asm.load(register, mem),
+            Place::Memory(Rm::Bcast(mem)) => self.asm.bcast(register, mem),
+            Place::Memory(Rm::Reg(from)) => self.asm.mov(register, from),
+            Place::Operand(operand) => match self.lanes(operand) {
+                Lanes::Splat => self.asm.bcast(register, self.memory[operand]),
+                Lanes::Vector => self.asm.load_tail(register, self.mask, self.memory[operand]),
+            },
+            Place::Nowhere | Place::Register(_) | Place::Mask(_) => {}
         }
         Some(register)
     }
 
     /// A value as the last operand of an instruction: in memory where that is allowed.
-    fn operand(&mut self, asm: &mut Option<&mut Asm>, val: Val) -> Option<Rm> {
+    fn operand(&mut self, val: Val) -> Option<Rm> {
         let at = val.0 as usize;
         match (self.places[at], self.mask) {
             (Place::Memory(rm), _) if self.uses[at] == 1 || matches!(rm, Rm::Bcast(_)) => Some(rm),
             (Place::Operand(operand), None) if self.uses[at] == 1 && self.lanes(operand) == Lanes::Vector => {
                 Some(Rm::Mem(self.memory[operand]))
             }
-            _ => self.register(asm, val).map(Rm::Reg),
+            _ => self.register(val).map(Rm::Reg),
         }
     }
 

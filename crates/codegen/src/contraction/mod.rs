@@ -344,48 +344,48 @@ fn code(
     target: &Target,
     asm: &mut Asm,
 ) -> Option<Entries> {
-    let variants = variants(packing);
     let (mut entries, mut next_bytes) = (Vec::new(), Vec::new());
     for shape in &tiles.shapes {
-        let mut found = [0; 2];
-        let mut next = 0;
-        for (at, &(vectors, tail)) in variants.iter().enumerate() {
+        let mut next = None;
+        entries.push(each_variant(packing, asm, |asm, vectors, tail| {
             let feed = choose::feed(shape.len() as u64, vectors as u64, target)?;
             let per_step = shape.len() * vectors + shape.len() + vectors;
             let sum = SumLoops::of(&contract.sum, (CODE_INSTRUCTIONS / per_step as u64).clamp(16, 32));
             if sum.loops.len() > SPARE.len() {
                 return None;
             }
-            asm.align(64);
-            found[at] = asm.here();
             asm.mark(format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail)));
-            let next_lines = if at > 0 { 0 } else { next_lines(packing, tiles, sum.rounds()) };
-            next += (sum.rounds() as usize * next_lines * LINE) as i64;
+            let next_lines = if next.is_some() { 0 } else { next_lines(packing, tiles, sum.rounds()) };
+            next.get_or_insert((sum.rounds() as usize * next_lines * LINE) as i64);
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
             let sums = Sums { shape, vectors, tail, limit: None, epilogue };
             TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
-        }
-        if variants.len() == 1 {
-            found[1] = found[0];
-        }
-        entries.push(found);
-        next_bytes.push(next);
+            Some(())
+        })?);
+        next_bytes.push(next?);
     }
     Some(Entries { entries, next_bytes })
 }
 
-/// The variants of a group of columns: whole groups, and the last group if it differs. Each has a number of vectors, and a
-/// number of lanes of its last vector if that is partial.
-fn variants(packing: &Packing) -> Vec<(usize, Option<usize>)> {
+/// Emits a function for whole groups of columns, and one for the last group if it differs; returns the entries of both.
+///
+/// `emit` gets a number of vectors, and the number of lanes of the last one if that is partial.
+fn each_variant(
+    packing: &Packing,
+    asm: &mut Asm,
+    mut emit: impl FnMut(&mut Asm, usize, Option<usize>) -> Option<()>,
+) -> Option<[usize; 2]> {
     let groups = packing.n_groups();
     let tail = Some((packing.columns % packing.lanes as u64) as usize).filter(|&tail| tail > 0);
     let last = (packing.group_vectors(groups - 1) as usize, tail);
     let whole = (packing.vectors, None);
-    match () {
-        () if groups == 1 => vec![last],
-        () if last == whole => vec![whole],
-        () => vec![whole, last],
-    }
+    let mut entry = |(vectors, tail)| {
+        asm.align(LINE);
+        let entry = asm.here();
+        emit(asm, vectors, tail).map(|()| entry)
+    };
+    let first = entry(if groups == 1 { last } else { whole })?;
+    Some([first, if groups == 1 || last == whole { first } else { entry(last)? }])
 }
 
 /// Describes the columns of a tile in words.

@@ -4,12 +4,12 @@
 //! only the instruction set decides. As many rows as a vector has lanes form a group of columns, on which the epilogue runs.
 //! Weights are not packed.
 
-use super::emit::{LINE, bias, each_tile};
+use super::emit::{bias, each_tile};
 use super::epilogue::{Epilogue, Sums};
 use super::points::Cut;
 use super::registers::{INPUT, SPARE, WEIGHTS};
-use super::{ContractionCode, Entries, Place, Plan, normal, packing, variants};
-use crate::asm::{Asm, Cond, Isa, K, Mask, Mem, Op, R, Rm, V, Width, forms};
+use super::{ContractionCode, Entries, Place, Plan, each_variant, normal, packing};
+use crate::asm::{Asm, Cond, Isa, K, Mask, Mem, R, Rm, V, Width, forms};
 use relayc_ir::kernel::{Contraction, Target};
 
 /// Number of rows that are read side by side.
@@ -49,18 +49,12 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
     let tiles = plan.tiles(&epilogue, Cut { rows: height, most: points }, isa)?;
     let packing = packing(contract, plan.target.lanes, 1);
     let [shape] = &tiles.shapes[..] else { return None };
-    let variants = variants(&packing);
-    let mut found = [0; 2];
-    for (at, &(vectors, tail)) in variants.iter().enumerate() {
-        asm.align(LINE);
-        found[at] = asm.here();
+    let found = each_variant(&packing, asm, |asm, vectors, tail| {
         asm.mark(format!("{} points by rows of {steps} weights, {}", shape.len(), super::columns_of(vectors, tail)));
         let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
         Rows { sums, steps: steps as usize, row: rows.inner }.emit(asm);
-    }
-    if variants.len() == 1 {
-        found[1] = found[0];
-    }
+        Some(())
+    })?;
     let weights = Place {
         arg: contract.weight.0,
         offset: 4 * contract.weight.1,
@@ -172,10 +166,7 @@ impl Rows<'_> {
         if self.sums.points() == 1 {
             // The input is kept for all rows; with a mask it has zeros where weights must not be read.
             let mem = input(asm, 0);
-            match mask {
-                None => asm.load(value, mem),
-                Some(mask) => asm.load_tail(value, mask, mem),
-            }
+            asm.load_tail(value, mask, mem);
             for row in 0..n_rows {
                 let sum = self.sum(0, row, chain);
                 match mask {
@@ -191,10 +182,7 @@ impl Rows<'_> {
             return;
         }
         for row in 0..n_rows {
-            match mask {
-                None => asm.load(value, weights(row)),
-                Some(mask) => asm.load_tail(value, mask, weights(row)),
-            }
+            asm.load_tail(value, mask, weights(row));
             for point in 0..self.sums.points() {
                 let (sum, mem) = (self.sum(point, row, chain), input(asm, point));
                 match mask {
@@ -221,19 +209,19 @@ impl Rows<'_> {
         let isa = asm.isa();
         let sum = |row| self.sum(point, row, 0);
         if self.chains() == 2 {
-            (0..ROWS).for_each(|row| asm.op3(Op::Add, sum(row), sum(row), self.sum(point, row, 1)));
+            (0..ROWS).for_each(|row| asm.op3(&forms::VADDPS, sum(row), sum(row), self.sum(point, row, 1)));
         }
         let (low, high) = (V(isa.regs() as u8 - 2), V(isa.regs() as u8 - 1));
         // Pairs of rows: [a0+a2, b0+b2, a1+a3, b1+b3] in each 128 bits.
         for pair in [0, 2] {
             asm.unpack_lo(low, sum(pair), sum(pair + 1));
             asm.unpack_hi(high, sum(pair), sum(pair + 1));
-            asm.op3(Op::Add, sum(pair), low, high);
+            asm.op3(&forms::VADDPS, sum(pair), low, high);
         }
         // Four rows: [a, b, c, d] in each 128 bits.
         asm.shuffle(low, sum(0), sum(2), 0b01_00_01_00);
         asm.shuffle(high, sum(0), sum(2), 0b11_10_11_10);
-        asm.op3(Op::Add, low, low, high);
+        asm.op3(&forms::VADDPS, low, low, high);
         if isa == Isa::Avx512 {
             asm.vector(&forms::VEXTRACTF64X4, Width::Z, low, V(0), Rm::Reg(high), Some(1));
             asm.vector(&forms::VADDPS, Width::Y, low, low, Rm::Reg(high), None);

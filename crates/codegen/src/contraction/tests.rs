@@ -7,9 +7,9 @@ use super::winograd::Size;
 use super::*;
 use crate::asm::Isa;
 use crate::cpu::Cpu;
-use crate::guard_pages::{GuardedBuffer, Side, running};
-use crate::legalize::evaluate::evaluate;
+use crate::legalize::tests::evaluate::evaluate;
 use crate::memory::Code;
+use crate::tests::guard_pages::{GuardedBuffer, Side, running};
 use relayc_ir::kernel::{BinaryOp, Body, ContractionDim, Depthwise, Instr, ScalarType, UnaryOp, Val};
 use relayc_runtime::words::Words;
 

@@ -15,9 +15,7 @@ mod saturating;
 pub mod widths;
 
 #[cfg(test)]
-pub(crate) mod evaluate;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use builder::BodyBuilder;
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};

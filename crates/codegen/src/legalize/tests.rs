@@ -1,7 +1,9 @@
 //! Compares every function with f64: all exponents with sampled mantissas, and values where behaviour changes.
 
-use super::evaluate::evaluate;
+pub(crate) mod evaluate;
+
 use super::legalize;
+use evaluate::evaluate;
 use relayc_ir::kernel::{BinaryOp, Body, Instr, ScalarType, UnaryOp, Val};
 
 const N: usize = 64;

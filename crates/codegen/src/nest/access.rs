@@ -9,7 +9,7 @@
 
 use super::shape::LaneDim;
 use super::state::{Gen, Point, SCRATCH, SCRATCH_MASK, Vector};
-use crate::asm::{Isa, Mask, Mem, Op, R, V, Width, forms};
+use crate::asm::{Isa, Mask, Mem, R, V, Width, forms};
 use crate::legalize::widths::LaneStore;
 use relayc_ir::kernel::Instr;
 use relayc_ir::types::DType;
@@ -241,9 +241,9 @@ impl Gen<'_> {
     /// Converts bytes to lanes of all ones or all zeros: zero minus the value clamped to 1, so any other byte counts as 1.
     pub(crate) fn as_bools(&mut self, dst: V) {
         let (one, zero) = (self.asm.splat_bits_rm(1), SCRATCH[0]);
-        self.asm.op3(Op::MinI, dst, dst, one);
+        self.asm.op3(&forms::VPMINSD, dst, dst, one);
         self.asm.zero(zero);
-        self.asm.op3(Op::SubI, dst, zero, dst);
+        self.asm.op3(&forms::VPSUBD, dst, zero, dst);
     }
 
     /// Stores a vector, or half of one.
@@ -265,7 +265,7 @@ impl Gen<'_> {
         }
         if bytes {
             let one = self.asm.splat_bits_rm(1);
-            self.asm.op3(Op::And, SCRATCH[1], value, one);
+            self.asm.op3(&forms::VANDPS, SCRATCH[1], value, one);
         }
         match (lanes.stride, self.tail) {
             _ if lanes.n == 1 && !bytes => self.asm.store_lane0(lanes.first, value),

@@ -7,7 +7,7 @@
 use super::normalize::PrimitiveStage;
 use super::reduction::Accumulators;
 use super::state::{Gen, Point, SCRATCH, SCRATCH_MASK};
-use crate::asm::{IPred, Isa, K, Mask, Mem, Op, R, Rm, Round, V};
+use crate::asm::{IPred, Isa, K, Mask, Mem, R, Rm, Round, V, forms};
 use crate::machine::{machine_op, predicates};
 use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val};
 
@@ -21,9 +21,8 @@ pub(crate) enum Loc {
     Const(u32),
     /// A constant of 64 bits a lane.
     Quad(u64),
-    Mask(K),
-    /// A mask of half as many lanes.
-    HalfMask(K),
+    /// An opmask, and whether it is one of 64-bit lanes.
+    Mask(K, bool),
     /// A whole vector of an argument, read directly by its only user.
     Mem(Mem),
 }
@@ -276,37 +275,17 @@ impl Gen<'_> {
 
     /// The register of a value; a value without one is loaded into the scratch register of this number.
     pub(crate) fn in_register(&mut self, run: &Run, val: Val, scratch: usize) -> V {
+        let to = SCRATCH[scratch];
         match run.at[val.0 as usize] {
-            Loc::Reg(register) => register,
-            Loc::Slot(slot) => {
-                self.asm.load(SCRATCH[scratch], Mem::at(R::RSP, slot));
-                SCRATCH[scratch]
-            }
-            Loc::Const(bits) => {
-                self.asm.splat_bits(SCRATCH[scratch], bits);
-                SCRATCH[scratch]
-            }
-            Loc::Quad(bits) => {
-                self.asm.splat_quads(SCRATCH[scratch], bits);
-                SCRATCH[scratch]
-            }
-            Loc::Mask(mask) => {
-                self.spread(SCRATCH[scratch], mask);
-                SCRATCH[scratch]
-            }
-            Loc::HalfMask(mask) => {
-                self.spread_half(SCRATCH[scratch], mask);
-                SCRATCH[scratch]
-            }
-            Loc::Mem(mem) => {
-                self.asm.load(SCRATCH[scratch], mem);
-                SCRATCH[scratch]
-            }
-            Loc::Nowhere => {
-                self.asm.refuse(WHAT, "a value is read that is nowhere");
-                SCRATCH[scratch]
-            }
+            Loc::Reg(register) => return register,
+            Loc::Slot(slot) => self.asm.load(to, Mem::at(R::RSP, slot)),
+            Loc::Const(bits) => self.asm.splat_bits(to, bits),
+            Loc::Quad(bits) => self.asm.splat_quads(to, bits),
+            Loc::Mask(mask, wide) => self.spread(to, mask, wide),
+            Loc::Mem(mem) => self.asm.load(to, mem),
+            Loc::Nowhere => self.asm.refuse(WHAT, "a value is read that is nowhere"),
         }
+        to
     }
 
     pub(crate) fn operand(&mut self, run: &Run, val: Val) -> Rm {
@@ -316,15 +295,20 @@ impl Gen<'_> {
             Loc::Const(bits) => self.asm.splat_bits_rm(bits),
             Loc::Quad(bits) => self.asm.splat_quads_rm(bits),
             Loc::Reg(register) => Rm::Reg(register),
-            Loc::Mask(_) | Loc::HalfMask(_) | Loc::Nowhere => Rm::Reg(self.in_register(run, val, 1)),
+            Loc::Mask(..) | Loc::Nowhere => Rm::Reg(self.in_register(run, val, 1)),
         }
     }
 
     /// Expands a mask to lanes of all ones or all zeros.
-    fn spread(&mut self, dst: V, mask: K) {
+    fn spread(&mut self, dst: V, mask: K, wide: bool) {
         self.asm.zero(dst);
-        let ones = self.asm.splat_bits_rm(u32::MAX);
-        self.asm.select(Mask::K(mask), dst, ones, dst);
+        let ones = self.splat(u64::MAX, wide);
+        self.select(Mask::K(mask), dst, ones, dst, wide);
+    }
+
+    /// A constant in all lanes of 32 bits, or of 64.
+    fn splat(&mut self, bits: u64, wide: bool) -> Rm {
+        if wide { self.asm.splat_quads_rm(bits) } else { self.asm.splat_bits_rm(bits as u32) }
     }
 
     /// Whether the result may take a value's register, because nothing uses the value any more.
@@ -346,7 +330,7 @@ impl Gen<'_> {
         }
         match run.at[at] {
             Loc::Reg(register) => self.free |= 1 << register.0,
-            Loc::Mask(K(mask)) | Loc::HalfMask(K(mask)) => self.free_masks |= 1 << mask,
+            Loc::Mask(K(mask), _) => self.free_masks |= 1 << mask,
             Loc::Slot(slot) => self.spare_slots.push(slot),
             Loc::Nowhere | Loc::Const(_) | Loc::Quad(_) | Loc::Mem(_) => (),
         }
@@ -394,11 +378,15 @@ impl Gen<'_> {
     }
 
     fn instruction(&mut self, program: &PrimitiveStage, at: usize, point: &Point, run: &mut Run) -> Option<()> {
-        if is_of_halves(program, at) {
-            return self.half_instruction(program, at, point, run);
-        }
+        let halves = is_of_halves(program, at);
         match program.body.instrs[at] {
-            Instr::Const(..) | Instr::Reduced(_) | Instr::Count | Instr::ReadHalf(..) => Some(()),
+            Instr::Const(..) | Instr::Reduced(_) | Instr::Count => Some(()),
+            Instr::ReadHalf(read, half) => {
+                let dst = self.fresh(program, run)?;
+                self.read_half(usize::from(read), half, point, dst)
+            }
+            Instr::Unary(op, a) if halves => self.half_unary(program, op, a, run),
+            Instr::Fma(..) | Instr::Gather(..) if halves => None,
             Instr::Read(read) => {
                 if let Some(mem) = self.read_by_its_use(program, usize::from(read), point, run) {
                     run.at[at] = Loc::Mem(mem);
@@ -434,11 +422,11 @@ impl Gen<'_> {
     fn unary(&mut self, program: &PrimitiveStage, op: UnaryOp, a: Val, run: &mut Run) -> Option<()> {
         let float = program.lanes[a.0 as usize] == ScalarType::F32;
         let bits = match op {
-            UnaryOp::Neg if float => Some((Op::Xor, 1 << 31)),
-            UnaryOp::Abs if float => Some((Op::And, i32::MAX as u32)),
-            UnaryOp::Not => Some((Op::Xor, u32::MAX)),
-            UnaryOp::BoolToFloat => Some((Op::And, 1f32.to_bits())),
-            UnaryOp::BoolToInt => Some((Op::And, 1)),
+            UnaryOp::Neg if float => Some((&forms::VXORPS, 1 << 31)),
+            UnaryOp::Abs if float => Some((&forms::VANDPS, i32::MAX as u32)),
+            UnaryOp::Not => Some((&forms::VXORPS, u32::MAX)),
+            UnaryOp::BoolToFloat => Some((&forms::VANDPS, 1f32.to_bits())),
+            UnaryOp::BoolToInt => Some((&forms::VANDPS, 1)),
             _ => None,
         };
         if let Some((op, bits)) = bits {
@@ -453,9 +441,9 @@ impl Gen<'_> {
             // Integers: 0 - x, and of that and x the greater.
             let dst = self.fresh(program, run)?;
             self.asm.zero(dst);
-            self.asm.op3(Op::SubI, dst, dst, x);
+            self.asm.op3(&forms::VPSUBD, dst, dst, x);
             if op == UnaryOp::Abs {
-                self.asm.op3(Op::MaxI, dst, dst, x);
+                self.asm.op3(&forms::VPMAXSD, dst, dst, x);
             }
             return Some(());
         }
@@ -481,19 +469,37 @@ impl Gen<'_> {
     }
 
     fn binary(&mut self, program: &PrimitiveStage, op: BinaryOp, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
-        let float = program.lanes[a.0 as usize] == ScalarType::F32;
+        let lane = match program.lanes[a.0 as usize] {
+            ScalarType::Bool => ScalarType::I32,
+            lane => lane,
+        };
         let count = match run.at[b.0 as usize] {
             Loc::Const(bits) => Some(bits as u8 & 31),
+            Loc::Quad(bits) => Some(bits as u8 & 63),
             _ => None,
         };
-        if let (BinaryOp::Shl | BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, Some(count)) = (op, count) {
+        let shift = match (op, lane.is_half()) {
+            (BinaryOp::Shl, false) => Some(&forms::VPSLLD_IMM),
+            (BinaryOp::Shl, true) => Some(&forms::VPSLLQ_IMM),
+            (BinaryOp::ShrSigned, false) => Some(&forms::VPSRAD_IMM),
+            (BinaryOp::ShrSigned, true) => Some(&forms::VPSRAQ_IMM),
+            (BinaryOp::ShrUnsigned, false) => Some(&forms::VPSRLD_IMM),
+            (BinaryOp::ShrUnsigned, true) => Some(&forms::VPSRLQ_IMM),
+            _ => None,
+        };
+        if let (Some(shift), Some(count)) = (shift, count) {
             let x = self.in_register(run, a, 0);
             let dst = self.result(program, run)?;
-            match op {
-                BinaryOp::Shl => self.asm.sll(dst, x, count),
-                BinaryOp::ShrSigned => self.asm.sra(dst, x, count),
-                _ => self.asm.srl(dst, x, count),
-            }
+            self.asm.shift(shift, dst, x, count);
+            return Some(());
+        }
+        if matches!(op, BinaryOp::JoinLow | BinaryOp::JoinFloat) {
+            return self.join(program, op, [a, b], run);
+        }
+        if op == BinaryOp::Mul && lane == ScalarType::HalfI64 {
+            let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
+            let dst = self.result(program, run)?;
+            self.multiply_quads(dst, x, y);
             return Some(());
         }
         if op == BinaryOp::Scale {
@@ -502,7 +508,7 @@ impl Gen<'_> {
             self.asm.scalef(dst, x, y);
             return Some(());
         }
-        let (op, commutes) = machine_op(op, if float { ScalarType::F32 } else { ScalarType::I32 })?;
+        let (op, commutes) = machine_op(op, lane)?;
         let in_memory = |val: Val| matches!(run.at[val.0 as usize], Loc::Const(_) | Loc::Slot(_) | Loc::Mem(_));
         let (a, b) = if commutes && in_memory(a) && !in_memory(b) { (b, a) } else { (a, b) };
         let (x, y) = (self.in_register(run, a, 0), self.operand(run, b));
@@ -567,54 +573,57 @@ impl Gen<'_> {
     }
 
     fn compare(&mut self, program: &PrimitiveStage, op: Cmp, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
-        let float = program.lanes[a.0 as usize] == ScalarType::F32;
+        let lane = program.lanes[a.0 as usize];
         let x = self.in_register(run, a, 0);
-        let y = match (op, self.isa(), float) {
-            (Cmp::Lt | Cmp::Ge, Isa::Avx2, false) => Rm::Reg(self.in_register(run, b, 1)),
+        let y = match (op, self.isa(), lane) {
+            (_, _, ScalarType::F32) => self.operand(run, b),
+            (Cmp::Lt | Cmp::Ge, Isa::Avx2, _) if !lane.is_half() => Rm::Reg(self.in_register(run, b, 1)),
             _ => self.operand(run, b),
         };
-        let now = run.now;
-        let mask = if self.isa() == Isa::Avx512 { Some(SCRATCH_MASK) } else { None };
-        let kept = mask.is_some() && self.free_masks != 0 && only_chooses(program, run);
-        let dst = match mask {
-            Some(_) if kept => {
+        let kept = self.isa() == Isa::Avx512 && self.free_masks != 0 && only_chooses(program, run);
+        let dst = match self.isa() {
+            Isa::Avx512 if kept => {
                 let number = self.free_masks.trailing_zeros() as u8;
                 self.free_masks &= !(1 << number);
-                run.at[now] = Loc::Mask(K(number));
+                run.at[run.now] = Loc::Mask(K(number), lane.is_half());
                 Mask::K(K(number))
             }
-            Some(mask) => Mask::K(mask),
-            None => Mask::V(self.result(program, run)?),
+            Isa::Avx512 => Mask::K(SCRATCH_MASK),
+            Isa::Avx2 => Mask::V(self.result(program, run)?),
         };
-        if float {
-            self.asm.cmp(predicates(op).0, dst, x, y);
-        } else {
-            self.asm.cmp_i(predicates(op).1, dst, x, y);
+        match lane {
+            ScalarType::F32 => self.asm.cmp(predicates(op).0, dst, x, y),
+            _ if lane.is_half() => self.compare_halves(op, lane, dst, x, y)?,
+            _ => self.asm.cmp_i(predicates(op).1, dst, x, y),
         }
         if let (Mask::K(mask), false) = (dst, kept) {
             let dst = self.result(program, run)?;
-            self.spread(dst, mask);
+            self.spread(dst, mask, lane.is_half());
         }
         Some(())
     }
 
     fn choose(&mut self, program: &PrimitiveStage, [condition, then, other]: [Val; 3], run: &mut Run) -> Option<()> {
+        let wide = is_of_halves(program, run.now);
         let mask = match (run.at[condition.0 as usize], self.isa()) {
-            (Loc::Mask(mask), _) => Mask::K(mask),
+            (Loc::Mask(mask, _), _) => Mask::K(mask),
             (_, Isa::Avx2) => Mask::V(self.in_register(run, condition, 1)),
             (_, Isa::Avx512) => {
                 let lanes = self.in_register(run, condition, 1);
-                let zero = self.asm.splat_bits_rm(0);
-                self.asm.cmp_i(IPred::Ne, Mask::K(SCRATCH_MASK), lanes, zero);
+                let zero = self.splat(0, wide);
+                match wide {
+                    true => self.compare_halves(Cmp::Ne, ScalarType::HalfI64, Mask::K(SCRATCH_MASK), lanes, zero)?,
+                    false => self.asm.cmp_i(IPred::Ne, Mask::K(SCRATCH_MASK), lanes, zero),
+                }
                 Mask::K(SCRATCH_MASK)
             }
         };
         let z = self.in_register(run, other, 0);
         // The mask on AVX2 may lie in the other scratch register.
         let y = match run.at[then.0 as usize] {
-            Loc::Mask(mask) => {
+            Loc::Mask(mask, wide) => {
                 let dst = self.fresh(program, run)?;
-                self.spread(dst, mask);
+                self.spread(dst, mask, wide);
                 Rm::Reg(dst)
             }
             _ => self.operand(run, then),
@@ -623,13 +632,13 @@ impl Gen<'_> {
             Loc::Reg(dst) => dst,
             _ => self.result(program, run)?,
         };
-        self.asm.select(mask, dst, y, z);
+        self.select(mask, dst, y, z, wide);
         Some(())
     }
 }
 
 /// Whether the current value is used only as a condition.
-pub(crate) fn only_chooses(program: &PrimitiveStage, run: &Run) -> bool {
+fn only_chooses(program: &PrimitiveStage, run: &Run) -> bool {
     let own = run.now as u32;
     run.uses[run.now].iter().all(|&at| match program.body.instrs.get(at) {
         Some(Instr::Select(condition, then, other)) => condition.0 == own && then.0 != own && other.0 != own,

@@ -5,7 +5,7 @@
 
 use super::access::Lanes;
 use super::state::{Gen, Point, SCRATCH};
-use crate::asm::{Mem, Op, R, V};
+use crate::asm::{Mem, R, V, forms};
 use relayc_ir::types::DType;
 
 impl Gen<'_> {
@@ -43,7 +43,7 @@ impl Gen<'_> {
         let steps = (0..self.lanes as i64).map(|lane| i32::try_from(lane * lanes.stride).ok());
         let steps: Vec<u8> = steps.collect::<Option<Vec<i32>>>()?.iter().flat_map(|step| step.to_le_bytes()).collect();
         let steps = self.asm.constant(&steps);
-        self.asm.op3(Op::AddI, SCRATCH[0], places, steps);
+        self.asm.op3(&forms::VPADDD, SCRATCH[0], places, steps);
         Some(SCRATCH[0])
     }
 

@@ -3,58 +3,56 @@
 //! This code is not tuned. A tail is a number of lanes of each half; its mask is made on demand as one of twice as many 32-bit
 //! lanes.
 
-use super::emit::{Loc, Run, only_chooses};
+use super::emit::Run;
 use super::normalize::PrimitiveStage;
 use super::state::{Gen, Point, SCRATCH, SCRATCH_MASK};
 use crate::asm::forms::{self, Form};
-use crate::asm::{Isa, K, Mask, R, Rm, Round, V, Width};
+use crate::asm::{Isa, Mask, R, Rm, Round, V, Width};
 use crate::machine::predicates;
-use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
+use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType, UnaryOp, Val, Widening};
 
 /// Swaps the two doublewords of each lane.
 const EXCHANGED: u8 = 0b10_11_00_01;
 
 impl Gen<'_> {
-    /// Emits an instruction that produces or uses 64-bit lanes.
-    pub(crate) fn half_instruction(&mut self, program: &PrimitiveStage, at: usize, point: &Point, run: &mut Run) -> Option<()> {
-        match program.body.instrs[at] {
-            Instr::ReadHalf(read, half) => {
-                let dst = self.fresh(program, run)?;
-                self.read_half(usize::from(read), half, point, dst)
-            }
-            Instr::Unary(op, a) => self.half_unary(program, op, a, run),
-            Instr::Binary(op, a, b) => self.half_binary(program, op, [a, b], run),
-            Instr::Cmp(op, a, b) => self.half_compare(program, op, [a, b], run),
-            Instr::Select(condition, then, other) => self.half_choose(program, [condition, then, other], run),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn form3(&mut self, form: &'static Form, dst: V, a: V, b: impl Into<Rm>) {
-        let width = self.isa().width();
-        self.asm.vector(form, width, dst, a, b, None);
-    }
-
     fn form2(&mut self, form: &'static Form, dst: V, a: impl Into<Rm>, imm: Option<u8>) {
         let width = self.isa().width();
         self.asm.vector(form, width, dst, V(0), a, imm);
     }
 
-    /// Expands a mask to lanes of all ones or all zeros.
-    pub(crate) fn spread_half(&mut self, dst: V, mask: K) {
-        self.asm.zero(dst);
-        let ones = self.asm.splat_quads_rm(u64::MAX);
+    /// `dst = mask ? a : b`, on lanes of 32 bits or of 64.
+    pub(crate) fn select(&mut self, mask: Mask, dst: V, a: Rm, b: V, wide: bool) {
         let width = self.isa().width();
-        self.asm.under(mask, false).vector(&forms::VBLENDMPD, width, dst, dst, ones, None);
+        match mask {
+            _ if !wide => self.asm.select(mask, dst, a, b),
+            Mask::K(mask) => self.asm.under(mask, false).vector(&forms::VBLENDMPD, width, dst, b, a, None),
+            Mask::V(mask) => self.asm.vector(&forms::VBLENDVPD, width, dst, b, a, Some(mask.0 << 4)),
+        }
     }
 
-    fn half_unary(&mut self, program: &PrimitiveStage, op: UnaryOp, a: Val, run: &mut Run) -> Option<()> {
+    /// `mask = x op y`; `None` without an instruction.
+    pub(crate) fn compare_halves(&mut self, op: Cmp, lane: ScalarType, mask: Mask, x: V, y: Rm) -> Option<()> {
+        let (float, int) = predicates(op);
+        let (form, dst, imm) = match (mask, lane, op) {
+            (Mask::K(mask), ScalarType::HalfF64, _) => (&forms::VCMPPD_K, V(mask.0), Some(float as u8)),
+            (Mask::V(mask), ScalarType::HalfF64, _) => (&forms::VCMPPD, mask, Some(float as u8)),
+            (Mask::K(mask), ..) => (&forms::VPCMPQ_K, V(mask.0), Some(int as u8)),
+            (Mask::V(mask), _, Cmp::Eq) => (&forms::VPCMPEQQ, mask, None),
+            (Mask::V(mask), _, Cmp::Gt) => (&forms::VPCMPGTQ, mask, None),
+            _ => return None,
+        };
+        let width = self.isa().width();
+        self.asm.vector(form, width, dst, x, y, imm);
+        Some(())
+    }
+
+    pub(crate) fn half_unary(&mut self, program: &PrimitiveStage, op: UnaryOp, a: Val, run: &mut Run) -> Option<()> {
         let x = self.in_register(run, a, 0);
         let dst = self.result(program, run)?;
         match op {
             UnaryOp::Not => {
                 let ones = self.asm.splat_quads_rm(u64::MAX);
-                self.form3(&forms::VXORPD, dst, x, ones);
+                self.asm.op3(&forms::VXORPD, dst, x, ones);
             }
             UnaryOp::Bits | UnaryOp::FromBits if x == dst => (),
             UnaryOp::Bits | UnaryOp::FromBits => self.asm.mov(dst, x),
@@ -96,81 +94,32 @@ impl Gen<'_> {
         self.asm.vector(form, width, src, V(0), dst, Some(imm));
     }
 
-    fn half_binary(&mut self, program: &PrimitiveStage, op: BinaryOp, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
-        let float = program.lanes[a.0 as usize] == ScalarType::HalfF64;
-        let count = match run.at[b.0 as usize] {
-            Loc::Quad(bits) => Some(bits as u8 & 63),
-            _ => None,
-        };
-        if matches!(op, BinaryOp::JoinLow | BinaryOp::JoinFloat) {
-            return self.join(program, op, [a, b], run);
-        }
-        let x = self.in_register(run, a, 0);
-        if let (BinaryOp::Shl | BinaryOp::ShrSigned | BinaryOp::ShrUnsigned, Some(count)) = (op, count) {
-            let dst = self.result(program, run)?;
-            let form = match op {
-                BinaryOp::Shl => &forms::VPSLLQ_IMM,
-                BinaryOp::ShrSigned => &forms::VPSRAQ_IMM,
-                _ => &forms::VPSRLQ_IMM,
-            };
-            let width = self.isa().width();
-            self.asm.vector(form, width, V(0), dst, x, Some(count));
-            return Some(());
-        }
-        let y = self.operand(run, b);
-        let dst = self.result(program, run)?;
-        let form = match op {
-            BinaryOp::Mul if !float => {
-                self.multiply_quads(dst, x, y);
-                return Some(());
-            }
-            BinaryOp::Add if float => &forms::VADDPD,
-            BinaryOp::Sub if float => &forms::VSUBPD,
-            BinaryOp::Mul => &forms::VMULPD,
-            BinaryOp::Div => &forms::VDIVPD,
-            BinaryOp::MaxSecond if float => &forms::VMAXPD,
-            BinaryOp::MinSecond if float => &forms::VMINPD,
-            BinaryOp::Add => &forms::VPADDQ,
-            BinaryOp::Sub => &forms::VPSUBQ,
-            BinaryOp::And => &forms::VANDPD,
-            BinaryOp::Or => &forms::VORPD,
-            BinaryOp::Xor => &forms::VXORPD,
-            BinaryOp::Shl => &forms::VPSLLVQ,
-            BinaryOp::ShrUnsigned => &forms::VPSRLVQ,
-            BinaryOp::ShrSigned => &forms::VPSRAVQ,
-            _ => return None,
-        };
-        self.form3(form, dst, x, y);
-        Some(())
-    }
-
     /// The low 64 bits of products. `x` may be the first scratch register, `y` the second; both are overwritten. `dst` may be
     /// any register.
     pub(crate) fn multiply_quads(&mut self, dst: V, x: V, y: Rm) {
         if self.isa() == Isa::Avx512 {
-            return self.form3(&forms::VPMULLQ, dst, x, y);
+            return self.asm.op3(&forms::VPMULLQ, dst, x, y);
         }
         // The product of the low doublewords, and the sum of the two mixed products 32 bits further up.
         let [low, mixed] = SCRATCH;
         if y == Rm::Reg(mixed) {
             // It is needed twice, so it goes last.
-            self.form3(&forms::VPMULUDQ, low, x, y);
+            self.asm.op3(&forms::VPMULUDQ, low, x, y);
             self.form2(&forms::VPSHUFD, mixed, mixed, Some(EXCHANGED));
-            self.form3(&forms::VPMULLD, mixed, mixed, x);
+            self.asm.op3(&forms::VPMULLD, mixed, mixed, x);
         } else {
             self.form2(&forms::VPSHUFD, mixed, y, Some(EXCHANGED));
-            self.form3(&forms::VPMULLD, mixed, mixed, x);
-            self.form3(&forms::VPMULUDQ, low, x, y);
+            self.asm.op3(&forms::VPMULLD, mixed, mixed, x);
+            self.asm.op3(&forms::VPMULUDQ, low, x, y);
         }
-        self.form3(&forms::VPHADDD, mixed, mixed, mixed);
+        self.asm.op3(&forms::VPHADDD, mixed, mixed, mixed);
         self.form2(&forms::VPSHUFD, mixed, mixed, Some(0b01_01_00_00));
-        let width = self.isa().width();
-        self.asm.vector(&forms::VPSLLQ_IMM, width, V(0), mixed, mixed, Some(32));
-        self.form3(&forms::VPADDQ, dst, low, mixed);
+        self.asm.shift(&forms::VPSLLQ_IMM, mixed, mixed, 32);
+        self.asm.op3(&forms::VPADDQ, dst, low, mixed);
     }
 
     /// Joins two halves to one vector.
-    fn join(&mut self, program: &PrimitiveStage, op: BinaryOp, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
+    pub(crate) fn join(&mut self, program: &PrimitiveStage, op: BinaryOp, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
         let (x, y) = (self.in_register(run, a, 0), self.in_register(run, b, 1));
         let dst = self.result(program, run)?;
         let [low, high] = SCRATCH;
@@ -193,77 +142,6 @@ impl Gen<'_> {
         let form = if self.isa() == Isa::Avx512 { &forms::VINSERTF64X4 } else { &forms::VINSERTF128 };
         let width = self.isa().width();
         self.asm.vector(form, width, dst, low, high, Some(1));
-        Some(())
-    }
-
-    fn half_compare(&mut self, program: &PrimitiveStage, op: Cmp, [a, b]: [Val; 2], run: &mut Run) -> Option<()> {
-        let float = program.lanes[a.0 as usize] == ScalarType::HalfF64;
-        let x = self.in_register(run, a, 0);
-        let y = self.operand(run, b);
-        let pred = predicates(op).0;
-        let width = self.isa().width();
-        if self.isa() == Isa::Avx2 {
-            let dst = self.result(program, run)?;
-            match (float, op) {
-                (true, _) => self.asm.vector(&forms::VCMPPD, width, dst, x, y, Some(pred as u8)),
-                (false, Cmp::Eq) => self.form3(&forms::VPCMPEQQ, dst, x, y),
-                (false, Cmp::Gt) => self.form3(&forms::VPCMPGTQ, dst, x, y),
-                _ => return None,
-            }
-            return Some(());
-        }
-        let kept = self.free_masks != 0 && only_chooses(program, run);
-        let mask = if kept {
-            let number = self.free_masks.trailing_zeros() as u8;
-            self.free_masks &= !(1 << number);
-            run.at[run.now] = Loc::HalfMask(K(number));
-            K(number)
-        } else {
-            SCRATCH_MASK
-        };
-        match (float, op) {
-            (true, _) => self.asm.vector(&forms::VCMPPD_K, width, V(mask.0), x, y, Some(pred as u8)),
-            (false, Cmp::Eq) => self.asm.vector(&forms::VPCMPQ_K, width, V(mask.0), x, y, Some(0)),
-            (false, Cmp::Gt) => self.asm.vector(&forms::VPCMPQ_K, width, V(mask.0), x, y, Some(6)),
-            _ => return None,
-        }
-        if !kept {
-            let dst = self.result(program, run)?;
-            self.spread_half(dst, mask);
-        }
-        Some(())
-    }
-
-    fn half_choose(&mut self, program: &PrimitiveStage, [condition, then, other]: [Val; 3], run: &mut Run) -> Option<()> {
-        let width = self.isa().width();
-        let mask = match (run.at[condition.0 as usize], self.isa()) {
-            (Loc::HalfMask(mask), _) => Mask::K(mask),
-            (_, Isa::Avx2) => Mask::V(self.in_register(run, condition, 1)),
-            (_, Isa::Avx512) => {
-                let lanes = self.in_register(run, condition, 1);
-                let zero = self.asm.splat_quads_rm(0);
-                self.asm.vector(&forms::VPCMPQ_K, width, V(SCRATCH_MASK.0), lanes, zero, Some(4));
-                Mask::K(SCRATCH_MASK)
-            }
-        };
-        let z = self.in_register(run, other, 0);
-        let y = match run.at[then.0 as usize] {
-            // The second scratch register may be the mask.
-            Loc::HalfMask(mask) => {
-                let dst = self.fresh(program, run)?;
-                self.spread_half(dst, mask);
-                Rm::Reg(dst)
-            }
-            _ => self.operand(run, then),
-        };
-        let dst = match run.at[run.now] {
-            Loc::Reg(dst) => dst,
-            _ => self.result(program, run)?,
-        };
-        match mask {
-            Mask::K(mask) => self.asm.under(mask, false).vector(&forms::VBLENDMPD, width, dst, z, y, None),
-            Mask::V(mask) => self.asm.vector(&forms::VBLENDVPD, width, dst, z, y, Some(mask.0 << 4)),
-        }
         Some(())
     }
 

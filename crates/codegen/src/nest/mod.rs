@@ -13,7 +13,6 @@ mod emit;
 mod frame;
 mod gather;
 mod generate;
-mod half_reduction;
 mod halved;
 mod halves;
 mod narrow;
@@ -25,8 +24,6 @@ mod shape;
 mod state;
 mod window;
 
-#[cfg(test)]
-mod reference;
 #[cfg(test)]
 mod tests;
 

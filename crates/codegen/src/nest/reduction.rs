@@ -4,29 +4,31 @@
 //! that joins three bit patterns, a float maximum is kept as the minimum of negated values. The "or" of the machine's minima in
 //! both orders lets NaN win and makes -0 less than +0.
 
-use super::half_reduction::HalfJoin;
 use super::normalize::PrimitiveStage;
 use super::shape::LaneDim;
-use super::state::{Gen, Point, SCRATCH};
-use crate::asm::forms;
-use crate::asm::{Isa, Mem, Op, R, Rm, V, Width};
-use relayc_ir::kernel::{Reduction, ScalarType};
+use super::state::{Gen, Point, SCRATCH, SCRATCH_MASK};
+use crate::asm::forms::{self, Form};
+use crate::asm::{Isa, Mask, Mem, R, Rm, V, Width};
+use crate::machine::machine_op;
+use relayc_ir::kernel::{BinaryOp, Cmp, Reduction, ScalarType};
 
-const SIGN: u32 = 1 << 31;
+const SIGN: u64 = 1 << 63;
 
-/// All bits but the sign: joins two maxima by majority, "and" for signs and "or" for other bits.
-const BELOW_SIGN: u32 = !SIGN;
+/// Immediate for the majority of two maxima and a mask of all bits but the sign: "and" of signs and "or" of the others.
 const MAJORITY: u8 = 0xe8;
 
 /// How two values of a reduction are joined.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Join {
     /// One instruction.
-    Simple(Op),
+    Simple(&'static Form),
+    /// Of floats: NaN wins, -0 < +0.
     Max,
     Min,
-    /// On 64-bit lanes.
-    Half(HalfJoin),
+    /// Of integers of 64 bits.
+    MulQuads,
+    MaxQuads,
+    MinQuads,
 }
 
 /// The reduction of one register: how it is joined, whether it is negated, and its initial value.
@@ -42,30 +44,37 @@ struct Folding {
 
 impl Folding {
     fn new(isa: Isa, lane: ScalarType, fold: Reduction, half: u8) -> Folding {
-        if lane.is_half() {
-            let (join, start) = HalfJoin::new(isa, lane, fold);
-            return Folding { join: Join::Half(join), negated: join.is_negated(), start, half: Some(half) };
-        }
-        let float = lane == ScalarType::F32;
+        let (float, wide) = (matches!(lane, ScalarType::F32 | ScalarType::HalfF64), lane.is_half());
         let negated = float && fold == Reduction::Max && isa == Isa::Avx2;
-        let join = match fold {
-            Reduction::Sum => Join::Simple(if float { Op::Add } else { Op::AddI }),
-            Reduction::Product => Join::Simple(if float { Op::Mul } else { Op::MulloI }),
-            Reduction::Max if !float => Join::Simple(Op::MaxI),
-            Reduction::Min if !float => Join::Simple(Op::MinI),
-            Reduction::Max if !negated => Join::Max,
-            Reduction::Max | Reduction::Min => Join::Min,
+        let op = match fold {
+            Reduction::Sum => BinaryOp::Add,
+            Reduction::Product => BinaryOp::Mul,
+            Reduction::Max => BinaryOp::MaxSecond,
+            Reduction::Min => BinaryOp::MinSecond,
         };
-        let start = match (fold, float) {
-            (Reduction::Sum, _) => 0,
-            (Reduction::Product, true) => 1f32.to_bits(),
-            (Reduction::Product, false) => 1,
-            (Reduction::Max, true) if !negated => f32::NEG_INFINITY.to_bits(),
-            (Reduction::Max | Reduction::Min, true) => f32::INFINITY.to_bits(),
-            (Reduction::Max, false) => i32::MIN as u32,
-            (Reduction::Min, false) => i32::MAX as u32,
+        let join = match (fold, machine_op(op, lane)) {
+            (Reduction::Max, _) if float && !negated => Join::Max,
+            (Reduction::Max | Reduction::Min, _) if float => Join::Min,
+            (_, Some((form, _))) => Join::Simple(form),
+            (Reduction::Max, None) => Join::MaxQuads,
+            (Reduction::Min, None) => Join::MinQuads,
+            (_, None) => Join::MulQuads,
         };
-        Folding { join, negated, start: start.into(), half: None }
+        let start = match (fold, float, wide) {
+            (Reduction::Sum, ..) => 0,
+            (Reduction::Product, true, false) => 1f32.to_bits().into(),
+            (Reduction::Product, true, true) => 1f64.to_bits(),
+            (Reduction::Product, false, _) => 1,
+            (Reduction::Max, true, false) if !negated => f32::NEG_INFINITY.to_bits().into(),
+            (Reduction::Max, true, true) if !negated => f64::NEG_INFINITY.to_bits(),
+            (_, true, false) => f32::INFINITY.to_bits().into(),
+            (_, true, true) => f64::INFINITY.to_bits(),
+            (Reduction::Max, false, false) => 1 << 31,
+            (Reduction::Max, false, true) => SIGN,
+            (Reduction::Min, false, false) => (1 << 31) - 1,
+            (Reduction::Min, false, true) => !SIGN,
+        };
+        Folding { join, negated, start, half: wide.then_some(half) }
     }
 }
 
@@ -117,16 +126,16 @@ impl Accumulators {
             value
         };
         let Some((mask, n)) = cx.tail.filter(|_| masked) else {
-            return folding.join.emit(cx, register, register, value);
+            return folding.emit(cx, register, register, value);
         };
         if let Some(half) = folding.half {
             let n = cx.lanes_of_half(n, half);
             let value = cx.padded_half(value, n, folding.start);
-            return folding.join.emit(cx, register, register, value);
+            return folding.emit(cx, register, register, value);
         }
         // The joined value goes to a scratch register, and from there the lanes that count.
         let joined = SCRATCH[0];
-        folding.join.emit(cx, joined, register, value);
+        folding.emit(cx, joined, register, value);
         cx.asm.select(mask, register, joined, register);
     }
 
@@ -145,11 +154,11 @@ impl Accumulators {
                     // Both halves become the join of both.
                     Some(0) if across => {
                         let other = self.register(0, vector, fold + 1);
-                        folding.join.emit(cx, register, register, other);
-                        folding.join.across(cx, register);
+                        folding.emit(cx, register, register, other);
+                        folding.across(cx, register);
                         cx.asm.mov(other, register);
                     }
-                    None if across => folding.join.across(cx, register),
+                    None if across => folding.across(cx, register),
                     _ => (),
                 }
                 if folding.negated {
@@ -168,7 +177,7 @@ impl Accumulators {
             let half = sets.div_ceil(2);
             for set in half..sets {
                 let (to, from) = (self.register(set - half, vector, fold), self.register(set, vector, fold));
-                self.folds[fold].join.emit(cx, to, to, from);
+                self.folds[fold].emit(cx, to, to, from);
             }
             sets = half;
         }
@@ -178,41 +187,49 @@ impl Accumulators {
 impl Folding {
     fn negate(self, cx: &mut Gen, dst: V, value: V) {
         if self.half.is_some() {
-            return cx.flip_signs(dst, value);
+            let sign = cx.asm.splat_quads_rm(SIGN);
+            return cx.asm.op3(&forms::VXORPD, dst, value, sign);
         }
-        let sign = cx.asm.splat_bits_rm(SIGN);
-        cx.asm.op3(Op::Xor, dst, value, sign);
+        let sign = cx.asm.splat_bits_rm(1 << 31);
+        cx.asm.op3(&forms::VXORPS, dst, value, sign);
     }
-}
 
-impl Join {
     /// `dst = a join b`; `dst` may be `a`, and scratch 1 may be `b`.
     fn emit(self, cx: &mut Gen, dst: V, a: V, b: V) {
         let other = SCRATCH[0];
-        match self {
-            Join::Simple(op) => cx.asm.op3(op, dst, a, b),
-            Join::Half(join) => join.emit(cx, dst, a, b),
+        let [min, max, or] = match self.half {
+            Some(_) => [&forms::VMINPD, &forms::VMAXPD, &forms::VORPD],
+            None => [&forms::VMINPS, &forms::VMAXPS, &forms::VORPS],
+        };
+        match self.join {
+            Join::Simple(form) => cx.asm.op3(form, dst, a, b),
             Join::Min if dst == other => {
                 // The scratch register is the result, so the first one is free for the other way.
-                cx.asm.op3(Op::Min, other, a, b);
-                cx.asm.op3(Op::Min, SCRATCH[1], b, a);
-                cx.asm.op3(Op::Or, dst, other, SCRATCH[1]);
+                cx.asm.op3(min, other, a, b);
+                cx.asm.op3(min, SCRATCH[1], b, a);
+                cx.asm.op3(or, dst, other, SCRATCH[1]);
             }
             Join::Min => {
-                cx.asm.op3(Op::Min, other, a, b);
-                cx.asm.op3(Op::Min, dst, b, a);
-                cx.asm.op3(Op::Or, dst, dst, other);
+                cx.asm.op3(min, other, a, b);
+                cx.asm.op3(min, dst, b, a);
+                cx.asm.op3(or, dst, dst, other);
             }
             Join::Max => {
                 // What may be one of the two is written by the last instruction that reads them.
                 let last = if dst == other { SCRATCH[1] } else { dst };
-                cx.asm.op3(Op::Max, other, b, a);
-                cx.asm.op3(Op::Max, last, a, b);
+                cx.asm.op3(max, other, b, a);
+                cx.asm.op3(max, last, a, b);
                 let rest = if dst == other { last } else { other };
-                let below: Rm = cx.asm.splat_bits_rm(BELOW_SIGN);
+                let below: Rm = match self.half {
+                    Some(_) => Rm::Mem(cx.asm.constant(&(!SIGN).to_le_bytes().repeat(8))),
+                    None => cx.asm.splat_bits_rm(u32::MAX >> 1),
+                };
                 let width = cx.asm.isa().width();
                 cx.asm.vector(&forms::VPTERNLOGD, width, dst, rest, below, Some(MAJORITY));
             }
+            Join::MulQuads => cx.multiply_quads(dst, a, Rm::Reg(b)),
+            Join::MaxQuads => cx.greater(dst, (a, b), (a, b)),
+            Join::MinQuads => cx.greater(dst, (a, b), (b, a)),
         }
     }
 
@@ -232,10 +249,40 @@ impl Join {
                 self.emit(cx, v, v, moved);
             }
         }
-        let within: &[u8] = if matches!(self, Join::Half(_)) { &[0b01_00_11_10] } else { &[0b01_00_11_10, 0b10_11_00_01] };
+        let within: &[u8] = if self.half.is_some() { &[0b01_00_11_10] } else { &[0b01_00_11_10, 0b10_11_00_01] };
         for &floats in within {
             cx.asm.shuffle(moved, v, v, floats);
             self.emit(cx, v, v, moved);
         }
+    }
+}
+
+impl Gen<'_> {
+    /// `x` where the first of `compared` is greater, else `y`, on integers of 64 bits. Uses scratch register 0.
+    fn greater(&mut self, dst: V, compared: (V, V), (x, y): (V, V)) {
+        let mask = match self.isa() {
+            Isa::Avx512 => Mask::K(SCRATCH_MASK),
+            Isa::Avx2 => Mask::V(SCRATCH[0]),
+        };
+        self.compare_halves(Cmp::Gt, ScalarType::HalfI64, mask, compared.0, Rm::Reg(compared.1));
+        self.select(mask, dst, Rm::Reg(x), y, true);
+    }
+
+    /// The first `n` lanes of a value, padded with the initial value, which changes nothing. The result is in scratch register
+    /// 1.
+    fn padded_half(&mut self, value: V, n: usize, start: u64) -> V {
+        let room = self.lanes / 2;
+        if n == room {
+            return value;
+        }
+        let of = |taken: &dyn Fn(usize) -> u64| -> Vec<u8> { (0..room).flat_map(|lane| taken(lane).to_le_bytes()).collect() };
+        let kept = self.asm.constant(&of(&|lane| if lane < n { u64::MAX } else { 0 }));
+        let to = SCRATCH[1];
+        self.asm.op3(&forms::VANDPD, to, value, kept);
+        if start != 0 {
+            let others = self.asm.constant(&of(&|lane| if lane < n { 0 } else { start }));
+            self.asm.op3(&forms::VORPD, to, to, others);
+        }
+        to
     }
 }

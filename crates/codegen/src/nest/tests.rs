@@ -1,15 +1,16 @@
 //! Compares random nests with the reference, in buffers between guard pages, on every instruction set of this machine.
 
 mod gathers;
+mod reference;
 mod shared_rows;
 
-use super::reference::compute;
 use super::{NestCode, compile};
 use crate::asm::{Asm, Isa};
 use crate::cpu::Cpu;
-use crate::guard_pages::{GuardedBuffer, Side, call_checked, running};
 use crate::memory::Code;
+use crate::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
 use fastrand::Rng;
+use reference::compute;
 use relayc_ir::kernel::{Access, BinaryOp, Body, Clip, Cmp, Nest, ReduceDim, Reduction, ScalarType, Stage, Store, UnaryOp, Val};
 use relayc_ir::types::{DType, DTypeCode};
 

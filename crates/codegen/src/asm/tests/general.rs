@@ -68,7 +68,7 @@ fn one(name: &str, emit: impl FnOnce(&mut Asm)) -> Instruction {
 }
 
 fn wide(r: R) -> Register {
-    register(Class::R64, Width::X, r.0)
+    Register::RAX + u32::from(r.0)
 }
 
 /// Every register, in an order that repeats.
@@ -149,9 +149,9 @@ fn memory_operands() {
         for _ in 0..400 {
             let (r, mem) = (R(rng.u8(0..16)), address(&mut rng, 1));
             let found = one(name, |asm| emit(asm, r, mem));
-            let class = if *is_64 { Class::R64 } else { Class::R32 };
+            let wanted = if *is_64 { wide(r) } else { register(Class::R32, Width::X, r.0) };
             let (of_register, of_memory) = if *memory_first { (1, 0) } else { (0, 1) };
-            assert_eq!(found.op_register(of_register), register(class, Width::X, r.0), "{found}");
+            assert_eq!(found.op_register(of_register), wanted, "{found}");
             assert_eq!(found.op_kind(of_memory), OpKind::Memory, "{found}");
             assert_eq!(found.memory_size().size(), *bytes, "{found}");
             check_address(&found, mem, None, &format!("{mem:?} is `{found}`"));
@@ -179,14 +179,13 @@ fn jumps_reach_their_labels() {
             asm.jcc(cond, ahead);
             asm.jcc(cond, back);
             asm.jmp(ahead);
-            asm.call(back);
             asm.bind(ahead);
             asm.ret();
         });
         let found: Vec<Instruction> = Decoder::with_ip(64, &bytes, 0, DecoderOptions::NONE).iter().collect();
-        let ahead = found[4].ip();
-        let targets: Vec<u64> = found[..4].iter().map(Instruction::near_branch_target).collect();
-        assert_eq!(targets, [ahead, 0, ahead, 0]);
+        let ahead = found[3].ip();
+        let targets: Vec<u64> = found[..3].iter().map(Instruction::near_branch_target).collect();
+        assert_eq!(targets, [ahead, 0, ahead]);
         for jump in &found[..2] {
             assert_eq!(format!("{:?}", jump.mnemonic()).to_lowercase(), format!("j{suffix}"));
         }
@@ -203,7 +202,7 @@ fn constants_are_read_where_they_stand() {
             assert_eq!(asm.constant(&vectors[1]), constants[1], "equal constants are kept once");
             asm.bcast(V(3), word);
             asm.load(V(9), constants[0]);
-            asm.op3(Op::Add, V(1), V(2), constants[1]);
+            asm.op3(&forms::VADDPS, V(1), V(2), constants[1]);
             // An immediate behind the displacement counts as part of the instruction.
             asm.vector(&forms::VSHUFPS, isa.width(), V(1), V(2), constants[2], Some(0x1b));
             asm.mov_rm(R::R9, constants[2]);

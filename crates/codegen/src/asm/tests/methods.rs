@@ -49,26 +49,24 @@ const MEM: Mem = Mem::at(R::RSI, 64);
 #[test]
 fn operations() {
     let names = [
-        ("vaddps", Op::Add),
-        ("vsubps", Op::Sub),
-        ("vmulps", Op::Mul),
-        ("vdivps", Op::Div),
-        ("vmaxps", Op::Max),
-        ("vminps", Op::Min),
-        ("vandps", Op::And),
-        ("vorps", Op::Or),
-        ("vxorps", Op::Xor),
-        ("vandnps", Op::AndNot),
-        ("vpaddd", Op::AddI),
-        ("vpsubd", Op::SubI),
-        ("vpmulld", Op::MulloI),
-        ("vpmaxsd", Op::MaxI),
-        ("vpminsd", Op::MinI),
-        ("vpsllvd", Op::SllvI),
-        ("vpsrlvd", Op::SrlvI),
-        ("vpsravd", Op::SravI),
+        ("vaddps", &forms::VADDPS),
+        ("vsubps", &forms::VSUBPS),
+        ("vmulps", &forms::VMULPS),
+        ("vdivps", &forms::VDIVPS),
+        ("vmaxps", &forms::VMAXPS),
+        ("vminps", &forms::VMINPS),
+        ("vandps", &forms::VANDPS),
+        ("vorps", &forms::VORPS),
+        ("vxorps", &forms::VXORPS),
+        ("vpaddd", &forms::VPADDD),
+        ("vpsubd", &forms::VPSUBD),
+        ("vpmulld", &forms::VPMULLD),
+        ("vpmaxsd", &forms::VPMAXSD),
+        ("vpminsd", &forms::VPMINSD),
+        ("vpsllvd", &forms::VPSLLVD),
+        ("vpsrlvd", &forms::VPSRLVD),
+        ("vpsravd", &forms::VPSRAVD),
     ];
-    assert!(Op::ALL.iter().all(|op| names.iter().any(|(_, named)| named == op)));
     for (name, op) in names {
         let three = |asm: &mut Asm| asm.op3(op, V(1), V(2), V(3));
         let broadcast = |asm: &mut Asm| asm.op3(op, V(1), V(20), Rm::Bcast(MEM));
@@ -96,8 +94,8 @@ fn moves() {
         (|a| a.store_tail(MEM, V9, V(1)), "vmaskmovps [rsi+40h], ymm9, ymm1", ""),
         (|a| a.load_tail(V(1), K1, MEM), "", "vmovups zmm1{k1}{z}, [rsi+40h]"),
         (|a| a.store_tail(MEM, K1, V(1)), "", "vmovups [rsi+40h]{k1}, zmm1"),
-        (|a| a.under(K(3), false).op3(Op::Add, V(1), V(2), V(3)), "", "vaddps zmm1{k3}, zmm2, zmm3"),
-        (|a| a.under(K(3), true).sll(V(1), V(2), 5), "", "vpslld zmm1{k3}{z}, zmm2, 5"),
+        (|a| a.under(K(3), false).op3(&forms::VADDPS, V(1), V(2), V(3)), "", "vaddps zmm1{k3}, zmm2, zmm3"),
+        (|a| a.under(K(3), true).shift(&forms::VPSLLD_IMM, V(1), V(2), 5), "", "vpslld zmm1{k3}{z}, zmm2, 5"),
         (|a| a.set_tail(V9, 3, R::RAX), "vmovups ymm9, [pool]", ""),
         (|a| a.set_tail(K1, 3, R::RAX), "", "mov eax, 7; kmovw k1, eax"),
         (|a| a.set_tail(K1, 99, R::RAX), "", "mov eax, 0FFFFh; kmovw k1, eax"),
@@ -106,7 +104,7 @@ fn moves() {
         (
             |a| {
                 let two = a.splat_rm(2.0);
-                a.op3(Op::Mul, V(1), V(2), two);
+                a.op3(&forms::VMULPS, V(1), V(2), two);
             },
             "vmulps ymm1, ymm2, [pool]",
             "vmulps zmm1, zmm2, [pool]{1to16}",
@@ -126,9 +124,9 @@ fn arithmetic() {
         (|a| a.fma132(V(1), V(2), V(3)), "vfmadd132ps ymm1, ymm2, ymm3", "vfmadd132ps zmm1, zmm2, zmm3"),
         (|a| a.sqrt(V(1), V(2)), "vsqrtps ymm1, ymm2", "vsqrtps zmm1, zmm2"),
         (|a| a.round(Round::Down, V(1), V(2)), "vroundps ymm1, ymm2, 9", "vrndscaleps zmm1, zmm2, 9"),
-        (|a| a.sll(V(1), V(2), 23), "vpslld ymm1, ymm2, 17h", "vpslld zmm1, zmm2, 17h"),
-        (|a| a.srl(V(1), V(2), 23), "vpsrld ymm1, ymm2, 17h", "vpsrld zmm1, zmm2, 17h"),
-        (|a| a.sra(V(1), V(2), 31), "vpsrad ymm1, ymm2, 1Fh", "vpsrad zmm1, zmm2, 1Fh"),
+        (|a| a.shift(&forms::VPSLLD_IMM, V(1), V(2), 23), "vpslld ymm1, ymm2, 17h", "vpslld zmm1, zmm2, 17h"),
+        (|a| a.shift(&forms::VPSRLD_IMM, V(1), V(2), 23), "vpsrld ymm1, ymm2, 17h", "vpsrld zmm1, zmm2, 17h"),
+        (|a| a.shift(&forms::VPSRAD_IMM, V(1), V(2), 31), "vpsrad ymm1, ymm2, 1Fh", "vpsrad zmm1, zmm2, 1Fh"),
         (|a| a.cvt_f2i_trunc(V(1), V(2)), "vcvttps2dq ymm1, ymm2", "vcvttps2dq zmm1, zmm2"),
         (|a| a.cvt_f2i_nearest(V(1), V(2)), "vcvtps2dq ymm1, ymm2", "vcvtps2dq zmm1, zmm2"),
         (|a| a.cvt_i2f(V(1), V(2)), "vcvtdq2ps ymm1, ymm2", "vcvtdq2ps zmm1, zmm2"),
@@ -204,23 +202,23 @@ fn entry_and_exit() {
 #[test]
 fn what_does_not_exist_is_refused() {
     let of_avx512: &[Emit] = &[
-        |a| a.under(K(0), true).op3(Op::Add, V(1), V(2), V(3)),
+        |a| a.under(K(0), true).op3(&forms::VADDPS, V(1), V(2), V(3)),
         |a| a.under(K(1), true).store(MEM, V(1)),
         |a| a.under(K(1), true).cmp(Pred::Lt, Mask::K(K(1)), V(2), V(3)),
-        |a| a.under(K(1), false).vector(&forms::VMOVNTPS, Width::Z, V(1), V(0), MEM, None),
+        |a| a.under(K(1), false).vector(&forms::VMOVD_FROM_R, Width::X, V(1), V(0), MEM, None),
         |a| a.gather(V(1), Mask::K(K(0)), R::RDI, V(2), 4, 0),
-        |a| a.op3(Op::Add, V(32), V(2), V(3)),
+        |a| a.op3(&forms::VADDPS, V(32), V(2), V(3)),
         |a| a.cmp(Pred::Lt, Mask::V(V(1)), V(2), V(3)),
-        |a| a.vector(&forms::VADDSS, Width::Z, V(1), V(2), V(3), None),
+        |a| a.vector(&forms::VMOVSS_STORE, Width::Z, V(1), V(0), MEM, None),
         |a| a.vector(&forms::VMOVUPS_LOAD, Width::Z, V(1), V(0), Rm::Bcast(MEM), None),
         |a| a.vector(&forms::VMOVUPS_STORE, Width::Z, V(1), V(0), V(2), None),
         |a| a.vector(&forms::VPSLLD_IMM, Width::Z, V(1), V(0), MEM, Some(1)),
     ];
     let of_avx2: &[Emit] = &[
-        |a| a.op3(Op::Add, V(1), V(2), Rm::Bcast(MEM)),
-        |a| a.op3(Op::Add, V(16), V(2), V(3)),
-        |a| a.op3(Op::Add, V(1), V(2), V(17)),
-        |a| a.under(K(1), true).op3(Op::Add, V(1), V(2), V(3)),
+        |a| a.op3(&forms::VADDPS, V(1), V(2), Rm::Bcast(MEM)),
+        |a| a.op3(&forms::VADDPS, V(16), V(2), V(3)),
+        |a| a.op3(&forms::VADDPS, V(1), V(2), V(17)),
+        |a| a.under(K(1), true).op3(&forms::VADDPS, V(1), V(2), V(3)),
         |a| a.scalef(V(1), V(2), V(3)),
         |a| a.cmp(Pred::Lt, Mask::K(K(1)), V(2), V(3)),
         |a| a.mask_and(Mask::K(K(1)), Mask::K(K(1)), Mask::K(K(2))),

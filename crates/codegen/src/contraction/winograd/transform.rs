@@ -6,7 +6,7 @@
 //! values stay in registers while there are any, then on the stack. Tiles at the edges have fewer rows or columns: missing
 //! inputs are zero, missing outputs are not stored, and no stored output depends on them.
 
-use crate::asm::{Asm, Cond, Isa, Label, Mem, Op, R, Rm, V, Width, forms};
+use crate::asm::{Asm, Cond, Isa, Label, Mem, R, Rm, V, Width, forms};
 use crate::contraction::emit::{each_row, pointers, slot};
 use crate::contraction::epilogue::{self, Epilogue, Sums};
 use crate::contraction::points::Shape;
@@ -66,7 +66,9 @@ impl Size {
         let [two, four, five] = CONSTANTS;
         match self {
             Size::Two | Size::Three => {
-                for (at, op, x, y) in [(0, Op::Sub, 0, 2), (1, Op::Add, 1, 2), (2, Op::Sub, 2, 1), (3, Op::Sub, 1, 3)] {
+                for (at, op, x, y) in
+                    [(0, &forms::VSUBPS, 0, 2), (1, &forms::VADDPS, 1, 2), (2, &forms::VSUBPS, 2, 1), (3, &forms::VSUBPS, 1, 3)]
+                {
                     asm.op3(op, a, d[x], d[y]);
                     to(asm, at, a);
                 }
@@ -82,12 +84,12 @@ impl Size {
                 asm.fnma(b, four, d[2]);
                 asm.mov(c, d[3]);
                 asm.fnma(c, four, d[1]);
-                asm.op3(Op::Add, a, b, c);
+                asm.op3(&forms::VADDPS, a, b, c);
                 to(asm, 1, a);
-                asm.op3(Op::Sub, a, b, c);
+                asm.op3(&forms::VSUBPS, a, b, c);
                 to(asm, 2, a);
-                asm.op3(Op::Sub, b, d[4], d[2]);
-                asm.op3(Op::Sub, c, d[3], d[1]);
+                asm.op3(&forms::VSUBPS, b, d[4], d[2]);
+                asm.op3(&forms::VSUBPS, c, d[3], d[1]);
                 asm.mov(a, b);
                 asm.fma(a, two, c);
                 to(asm, 3, a);
@@ -106,30 +108,30 @@ impl Size {
     fn output(self, asm: &mut Asm, s: &[Rm], to: &[V]) {
         let [p, r, q, t] = [4, 3, 2, 1].map(|below| V((self.limit() - below) as u8));
         take(asm, p, s[1]);
-        asm.op3(Op::Sub, r, p, s[2]);
-        asm.op3(Op::Add, p, p, s[2]);
-        asm.op3(Op::Add, to[0], p, s[0]);
+        asm.op3(&forms::VSUBPS, r, p, s[2]);
+        asm.op3(&forms::VADDPS, p, p, s[2]);
+        asm.op3(&forms::VADDPS, to[0], p, s[0]);
         match self {
-            Size::Two => asm.op3(Op::Sub, to[1], r, s[3]),
+            Size::Two => asm.op3(&forms::VSUBPS, to[1], r, s[3]),
             Size::Three => {
                 asm.mov(to[1], r);
-                asm.op3(Op::Sub, to[2], p, s[3]);
+                asm.op3(&forms::VSUBPS, to[2], p, s[3]);
             }
             Size::Four | Size::Five => {
                 let [two, four, eight, sixteen] = [2.0, 4.0, 8.0, 16.0].map(|value| asm.splat_rm(value));
                 take(asm, q, s[3]);
-                asm.op3(Op::Sub, t, q, s[4]);
-                asm.op3(Op::Add, q, q, s[4]);
-                asm.op3(Op::Add, to[0], to[0], q);
+                asm.op3(&forms::VSUBPS, t, q, s[4]);
+                asm.op3(&forms::VADDPS, q, q, s[4]);
+                asm.op3(&forms::VADDPS, to[0], to[0], q);
                 asm.mov(to[1], r);
                 asm.fma(to[1], t, two);
                 match to.get(4) {
                     Some(&last) => {
-                        asm.op3(Op::Add, last, p, s[5]);
+                        asm.op3(&forms::VADDPS, last, p, s[5]);
                         asm.fma(last, q, sixteen);
                         asm.mov(to[3], r);
                     }
-                    None => asm.op3(Op::Add, to[3], r, s[5]),
+                    None => asm.op3(&forms::VADDPS, to[3], r, s[5]),
                 }
                 asm.fma(to[3], t, eight);
                 asm.fma(p, q, four);

@@ -7,7 +7,7 @@
 //! [`writable_and_executable`] lists mappings that are both, which must not exist. [`call_checked`] calls a kernel with every
 //! undefined register poisoned, and checks every register that it must preserve. Absent: what a kernel should compute.
 
-use super::cpu::Cpu;
+use crate::cpu::Cpu;
 use std::arch::naked_asm;
 use std::cell::RefCell;
 use std::ffi::{c_int, c_void};

@@ -1,8 +1,8 @@
 //! Reference semantics of a nest, computed point by point; tests compare machine code with it.
 
-use super::normalize::bounds;
-use crate::legalize::evaluate::evaluate;
 use crate::legalize::legalize_typed;
+use crate::legalize::tests::evaluate::evaluate;
+use crate::nest::normalize::bounds;
 use relayc_ir::kernel::{Access, Body, Instr, Nest, Reduction, ScalarType, Stage, Val};
 use relayc_ir::types::DType;
 
