@@ -12,6 +12,8 @@ mod sort;
 use relayc_codegen::pool::{Pool, part};
 use relayc_ir::kernel::Routine;
 use relayc_ir::tensor::Element;
+use relayc_ir::types::{DType, DTypeCode};
+use relayc_runtime::step;
 
 /// The data is invalid: an index is out of range, or scales have no quotient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -42,6 +44,15 @@ impl Bytes {
         assert!(at < self.len / width, "an element of the tensor");
         // SAFETY: the element is inside; by the contract of `Bytes::new` no other thread writes it meanwhile.
         T::read_le(unsafe { std::slice::from_raw_parts(self.start.add(at * width), width) })
+    }
+
+    /// The integer at a position, whatever its dtype. A dispatch for each element: of what is read besides it, loops are compiled
+    /// for every dtype already.
+    fn int(self, dtype: DType, at: usize) -> i128 {
+        let width = usize::from(dtype.bits.div_ceil(8));
+        assert!(at < self.len / width, "an element of the tensor");
+        // SAFETY: the element is inside; by the contract of `Bytes::new` no other thread writes it meanwhile.
+        unsafe { step::index(self.start.add(at * width), width, dtype.code == DTypeCode::Int) }
     }
 
     fn put<T: Element>(self, at: usize, value: T) {

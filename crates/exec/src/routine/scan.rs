@@ -6,14 +6,15 @@ use relayc_ir::tensor::{Element, with_dtype};
 use relayc_ir::types::DType;
 
 pub(super) fn run(scan: &Scan, args: &[Bytes], means: &RoutineContext) {
-    let known = with_dtype!(scan.from, |F| with_dtype!(scan.to, |T| {
-        means.lines(scan.lines.count(), &|line, _| match (T::IS_FLOAT, scan.to == DType::F64) {
-            (false, _) => of_line::<F, T, i64>(scan, args, line),
-            (true, false) => of_line::<F, T, f32>(scan, args, line),
-            (true, true) => of_line::<F, T, f64>(scan, args, line),
+    let known = with_dtype!(scan.to, |T| {
+        means.lines(scan.lines.count(), &|line, _| match (T::IS_FLOAT, scan.from == scan.to, scan.to == DType::F64) {
+            (false, false, _) => of_line::<T, i64>(scan, args, line, |at| args[0].int(scan.from, at) as i64),
+            (false, true, _) => of_line::<T, i64>(scan, args, line, |at| i64::of(args[0].get::<T>(at))),
+            (true, _, false) => of_line::<T, f32>(scan, args, line, |at| f32::of(args[0].get::<T>(at))),
+            (true, _, true) => of_line::<T, f64>(scan, args, line, |at| f64::of(args[0].get::<T>(at))),
         })
-    }));
-    debug_assert!(known.flatten().is_some(), "the plan has tensors of these dtypes");
+    });
+    debug_assert!(known.is_some(), "the plan has tensors of these dtypes");
 }
 
 /// The type in which a scan sums. Integers wrap; the low bits are right in any type that is as wide.
@@ -89,13 +90,13 @@ impl Number for f64 {
     }
 }
 
-fn of_line<F: Element, T: Element, N: Number>(scan: &Scan, args: &[Bytes], line: usize) {
+fn of_line<T: Element, N: Number>(scan: &Scan, args: &[Bytes], line: usize, read: impl Fn(usize) -> N) {
     let (n, inner) = (scan.lines.length as usize, scan.lines.inner as usize);
     let first = line / inner * n * inner + line % inner;
     let joined = |before: N, x: N| if scan.product { before.times(x) } else { before.plus(x) };
     let mut before = scan.exclusive.then_some(if scan.product { N::ONE } else { N::ZERO });
     for at in 0..n {
-        let x = N::of(args[0].get::<F>(first + at * inner));
+        let x = read(first + at * inner);
         // Without one before it the first element is as it is: a sum with +0 would lose the sign of -0.
         let with = before.map_or(x, |before| joined(before, x));
         args[1].put::<T>(first + at * inner, if scan.exclusive { before.unwrap_or(x) } else { with }.to());

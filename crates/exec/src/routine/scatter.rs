@@ -6,11 +6,10 @@ use relayc_ir::tensor::{Element, with_dtype};
 
 /// Runs the routine. Errors: an index out of range; nothing is written then.
 pub(super) fn run(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
-    let done = with_dtype!(scatter.dtype, |T| with_dtype!(scatter.index, |I| put::<T, I>(scatter, args)));
-    done.flatten().unwrap_or(Err(Outside))
+    with_dtype!(scatter.dtype, |T| put::<T>(scatter, args)).unwrap_or(Err(Outside))
 }
 
-fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
+fn put<T: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
     let [data, indices, updates, out] = args else { return Err(Outside) };
     let (floats, ints) = (scatter.join.floats(), scatter.join.ints());
     let join = |to: usize, from: usize| out.put::<T>(to, out.get::<T>(to).apply2(updates.get(from), floats, ints));
@@ -19,7 +18,7 @@ fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), 
             let length = scatter.data[axis] as i128;
             let n = scatter.indices.iter().product::<u64>() as usize;
             let index = |at: usize| {
-                let index = indices.get::<I>(at).to_int();
+                let index = indices.int(scatter.index, at);
                 if index < 0 { index + length } else { index }
             };
             (0..n).all(|at| (0..length).contains(&index(at))).then_some(()).ok_or(Outside)?;
@@ -47,7 +46,7 @@ fn put<T: Element, I: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), 
             let columns = scatter.indices[0] as usize;
             let (indexed, part) = scatter.data.split_at(columns);
             let (part, places) = (part.iter().product::<u64>() as usize, scatter.indices[1..].iter().product::<u64>() as usize);
-            let index = |column: usize, place: usize| indices.get::<I>(column * places + place).to_int();
+            let index = |column: usize, place: usize| indices.int(scatter.index, column * places + place);
             let inside = |column: usize, place: usize| (0..i128::from(indexed[column])).contains(&index(column, place));
             (0..columns).all(|column| (0..places).all(|place| inside(column, place))).then_some(()).ok_or(Outside)?;
             out.copy_from(*data);
