@@ -3,7 +3,7 @@
 //!
 //! `Cargo.toml` states what a crate may name, and the compiler enforces it.
 
-use crate::tree::{code, files, none, read, root, sources};
+use crate::tree::{Piece, code, files, none, pieces, read, root, sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The folders of all crates.
@@ -125,6 +125,47 @@ fn what_decides_on_code_names_no_instruction() {
         }
     }
     none("instructions above the seam", found);
+}
+
+/// The name that a line makes public, if it declares a function, a constant or a module. Types may have to be public because a
+/// signature names them.
+fn public_name(line: &str) -> Option<&str> {
+    let mut rest = line.trim_start().strip_prefix("pub ")?;
+    while let Some(after) = ["unsafe ", "extern \"\" ", "async "].iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = after;
+    }
+    let kinds = ["const fn ", "fn ", "const ", "static ", "mod "];
+    let name = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
+    name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+#[test]
+fn what_is_public_is_named_outside_of_its_crate() {
+    // The library of a crate; its tests, examples and binaries see it from outside.
+    let library = |path: &str| path.strip_prefix("crates/")?.split_once("/src/").map(|(name, _)| name.to_owned());
+    let texts: Vec<(String, String)> = ["src", "crates", "tests", "benches", "fuzz"]
+        .into_iter()
+        .flat_map(|folder| files(folder, "rs"))
+        .map(|path| {
+            let text = read(&path);
+            (path, pieces(&text).into_iter().filter(|(piece, _)| *piece == Piece::Code).map(|(_, text)| text).collect())
+        })
+        .collect();
+    let mut users: BTreeMap<&str, BTreeSet<Option<String>>> = BTreeMap::new();
+    for (path, text) in &texts {
+        for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
+            users.entry(word).or_default().insert(library(path));
+        }
+    }
+    let mut found = Vec::new();
+    for (path, _) in texts.iter().filter(|(path, _)| !path.contains("/tests")) {
+        let own = library(path);
+        let names = code(&read(path)).lines().filter_map(public_name).map(str::to_owned).collect::<Vec<_>>();
+        let inside =
+            |name: &String| own.is_some() && users.get(name.as_str()).is_none_or(|users| users.iter().all(|user| *user == own));
+        found.extend(names.iter().filter(|name| inside(name)).map(|name| format!("{path}: `{name}` can be pub(crate)")));
+    }
+    none("public names that no other crate uses", found);
 }
 
 // ---- Circles ----
