@@ -2,16 +2,9 @@
 //!
 //! Integers wrap. An integer division by zero traps. The maximum and the minimum of two floats are NaN if either is.
 
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
-use super::rel::{self, RelCx, RelResult};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val};
-use relayc_ir::tensor::{Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use relayc_ir::kernel::Instr;
+use relayc_ir::tensor::{float_max, float_min};
 
 const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 

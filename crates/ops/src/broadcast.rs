@@ -1,19 +1,13 @@
 //! Broadcasting: repeats elements to fill a shape, sums to undo that, and selects between two broadcast operands.
 
-use super::attrs::{Dims, attrs};
+use super::attrs::Dims;
 use super::create::{InitOpAttrs, require_shape};
-use super::eval::{EvalCx, EvalResult, Trap};
 use super::gather_lowering::{copy, counted, is_float};
 use super::lists::{require_list, unknown};
-use super::lower::{AxisMap, Call, Lower, Read, Rows, Scalar, Source, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::kernel::{Reduction, Val};
-use relayc_ir::tensor::{Sum, Tensor, broadcast_shape};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use super::lower::Rows;
+use crate::prelude::*;
+use relayc_ir::kernel::Reduction;
+use relayc_ir::tensor::{Sum, broadcast_shape};
 
 attrs! {
     "relay.attrs.TileAttrs" =>

@@ -1,17 +1,8 @@
 //! Changes the dtype of elements: converts them, or reinterprets their bits.
 
-use super::OpDef;
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{self, Scalar, no_kernel};
+use super::lower::{self, no_kernel};
 use super::math::unary;
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, Fault, RelCx, RelResult};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{ScalarType, UnaryOp, Val};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.CastAttrs" =>

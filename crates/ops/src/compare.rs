@@ -1,12 +1,6 @@
 //! Comparisons of two operands that broadcast; the result is bool.
 
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{Lower, Scalar};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{Cmp, Val};
+use crate::prelude::*;
 
 const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 

@@ -1,16 +1,9 @@
 //! Fully connected layers: the product with a weight matrix, the addition of a bias, and flattening.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{self, AxisMap, Call, Lower, Product};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_same_dtype};
-use super::{Fuse, OpDef, Shapes};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::BinaryOp;
-use relayc_ir::tensor::{Acc, Real, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use super::lower::{self, Product};
+use super::rel::require_same_dtype;
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Real};
 
 attrs! {
     "relay.attrs.DenseAttrs" =>

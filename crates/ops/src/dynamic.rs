@@ -3,20 +3,15 @@
 //! Each operator means the operator without `dyn.` with those values as its attribute, and its evaluation calls that operator.
 //! The length of the values determines the rank of the result. The lengths of its axes are unknown, so they are `?`.
 
-use super::attrs::attrs;
 use super::broadcast::{BROADCAST_TO, TILE, TileAttrs};
 use super::create::{FULL, InitOpAttrs, ONES, ZEROS};
-use super::eval::{ArgValue, EvalCx, EvalResult, OutTy, Trap};
+use super::eval::{ArgValue, OutTy};
 use super::lists::{require_list, require_numbers, unknown};
-use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Stop};
 use super::reshape::{EXPAND_DIMS, RESHAPE, ReshapeAttrs, SQUEEZE, SqueezeAttrs};
 use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
-use super::{Fixed, Fuse, KnownFacts, OpDef};
 use crate::index::{ONE_HOT, OneHotAttrs, marks_rel, require_ints};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
-use relayc_ir::types::{DType, Dim, MAX_RANK, Solver, Ty, Types};
+use crate::prelude::*;
+use relayc_ir::types::{MAX_RANK, Solver, Ty, Types};
 
 attrs! {
     "relay.attrs.DynExpandDimsAttrs" =>

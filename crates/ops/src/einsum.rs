@@ -2,18 +2,10 @@
 //!
 //! `ij,jk->ik` multiplies the operands' elements and sums over the names that are absent from the result.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{self, BinaryOp, Body, ReduceDim, Stage, Store, Val};
-use relayc_ir::tensor::{Acc, Real, RowReduction, Sum, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use relayc_ir::kernel::{self, ReduceDim, Stage, Store};
+use relayc_ir::tensor::{Acc, Real, RowReduction, Sum};
 
 attrs! {
     "relay.attrs.EinsumAttrs" =>

@@ -22,6 +22,7 @@ mod lists;
 pub mod lower;
 mod manual;
 pub mod onnx;
+mod prelude;
 pub mod rel;
 #[cfg(test)]
 mod testing;
@@ -80,7 +81,6 @@ mod vision;
 mod vm;
 
 pub(crate) use attrs::AttrField;
-pub(crate) use def::Caution;
 pub use def::{Fixed, Fuse, KnownFacts, OpDef, Shapes};
 pub use index::outside;
 

@@ -1,13 +1,6 @@
 //! Logical operators on truth values, and bitwise operators on integers.
 
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar};
-use super::onnx::{DTypeClass, Onnx};
-use super::rel;
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, ScalarType, UnaryOp, Val};
+use crate::prelude::*;
 
 const PAIR: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 const ONE: &[Arg] = &[Arg::tensor("data")];

@@ -1,12 +1,9 @@
 //! Gives the same elements, in the same order, another shape.
 
-use super::attrs::{Dims, attrs};
-use super::eval::{EvalCx, EvalResult};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
-use super::{Fuse, OpDef, lower};
-use relayc_ir::attrs::Arg;
-use relayc_ir::types::{Dim, MAX_RANK, SymbolOp};
+use super::attrs::Dims;
+use super::lower;
+use crate::prelude::*;
+use relayc_ir::types::MAX_RANK;
 
 attrs! {
     "relay.attrs.ReshapeAttrs" =>

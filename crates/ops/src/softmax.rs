@@ -1,16 +1,9 @@
 //! Softmax and its logarithm.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Call, Lower, Read, Rows, Source, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, RelCx, RelResult};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Body, Reduction, Stage, Store, UnaryOp};
+use super::lower::Rows;
+use crate::prelude::*;
+use relayc_ir::kernel::{Reduction, Stage, Store};
 use relayc_ir::tensor::{Acc, Array, Real};
-use relayc_ir::types::DType;
 
 attrs! {
     "relay.attrs.SoftmaxAttrs" =>

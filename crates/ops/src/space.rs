@@ -1,18 +1,10 @@
 //! Moves elements between the spatial axes and the channels or the batch, in blocks.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
 use super::gather_lowering::{constant, copy, counted, read};
-use super::layout::{Layout, layout_attr};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane, tabled};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
+use super::lower::{lane, tabled};
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Body};
-use relayc_ir::types::{Arith, Dim, SymbolOp, Symbols};
+use relayc_ir::types::{Arith, Symbols};
 
 attrs! {
     "relay.attrs.SubPixelAttrs" =>

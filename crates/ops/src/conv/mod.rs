@@ -14,13 +14,8 @@ mod transpose;
 pub(crate) use onnx::ONNX;
 pub(super) use product::{conv_product, depthwise_nest};
 
-use super::attrs::attrs;
 use super::blocks::{self, Blocks, Channels, Ends};
-use super::layout::Layout;
-use super::lower::Lower;
-use super::{Caution, Fuse, OpDef, Shapes};
-use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
-use relayc_ir::types::DType;
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.Conv1DAttrs" =>

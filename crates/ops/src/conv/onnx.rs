@@ -4,8 +4,8 @@ use super::rel::letters;
 use super::{
     CONV1D, CONV1D_TRANSPOSE, CONV2D, CONV2D_TRANSPOSE, CONV3D, CONV3D_TRANSPOSE, Conv2dAttrs, DHW, HW, W, read_transpose,
 };
-use crate::layout::Layout;
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId, pads};
+use crate::onnx::pads;
+use crate::prelude::*;
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (CONV1D.name, Onnx::Nodes(|cx| conv_onnx(cx, W))),

@@ -4,11 +4,10 @@
 //! the window that fall on elements of the data.
 
 use super::{Conv2dAttrs, read_transpose};
-use crate::layout::Layout;
-use crate::lower::{self, AxisMap, Call, Product, Read, Source, Template};
+use crate::lower::{self, Product};
+use crate::prelude::*;
 use crate::window::{self, Window};
-use relayc_ir::kernel::{BinaryOp, Body, Clip, ReduceDim, Reduction, Stage, Store};
-use relayc_ir::types::DType;
+use relayc_ir::kernel::{Clip, ReduceDim, Reduction, Stage, Store};
 
 /// The parts of a convolution that its kind does not change.
 struct Parts {

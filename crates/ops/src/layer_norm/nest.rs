@@ -5,8 +5,9 @@
 
 use super::{GroupNormAttrs, InstanceNormAttrs, L2NormalizeAttrs, LayerNormAttrs};
 use crate::gather_lowering::{counted, is_float};
-use crate::lower::{AxisMap, Call, Read, Rows, Source, Template};
-use relayc_ir::kernel::{BinaryOp, Body, Reduction, Stage, Store, UnaryOp, Val};
+use crate::lower::Rows;
+use crate::prelude::*;
+use relayc_ir::kernel::{Reduction, Stage, Store};
 
 pub(super) fn layer_norm(call: &Call) -> Option<Template> {
     let LayerNormAttrs { axis, epsilon, center, scale } = LayerNormAttrs::read(call.attrs);

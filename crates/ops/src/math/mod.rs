@@ -4,15 +4,10 @@ mod onnx;
 
 pub(crate) use onnx::ONNX;
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{Lower, Scalar, no_kernel};
-use super::rel::{self, RelCx, RelResult};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val};
-use relayc_ir::tensor::{Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use super::lower::no_kernel;
+use crate::prelude::*;
+use relayc_ir::kernel::Instr;
+use relayc_ir::tensor::{float_max, float_min};
 use std::f64::consts::LN_2;
 
 attrs! {

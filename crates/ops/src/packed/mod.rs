@@ -4,13 +4,9 @@
 mod nchwc;
 mod rel;
 
-use super::attrs::attrs;
 use super::conv::{self, Conv2dAttrs};
-use super::lower::Lower;
 use super::qnn::DensePackAttrs;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::types::{DType, Dim};
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.Conv2DWinogradAttrs" =>

@@ -12,11 +12,9 @@ mod tabled;
 
 pub(crate) use onnx::ONNX;
 
-use super::attrs::{DimsOrNone, attrs};
+use super::attrs::DimsOrNone;
 use super::blocks::{self, Blocks};
-use super::lower::Lower;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.MaxPool1DAttrs" =>

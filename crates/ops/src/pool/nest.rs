@@ -3,10 +3,10 @@
 //! Padding takes no memory: windows are clipped to the data. A pool with a window entirely outside the data has no kernel here.
 
 use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, GlobalPool2dAttrs, MaxPool2dAttrs};
-use crate::layout::Layout;
-use crate::lower::{self, AxisMap, Call, Read, Source, Template};
+use crate::lower;
+use crate::prelude::*;
 use crate::window::{self, Window};
-use relayc_ir::kernel::{BinaryOp, Body, Clip, Instr, ReduceDim, Reduction, ScalarType, Stage, Store};
+use relayc_ir::kernel::{Clip, Instr, ReduceDim, Reduction, Stage, Store};
 
 pub(super) fn max_pool(call: &Call, spatial: &str) -> Option<Template> {
     pool(call, &MaxPool2dAttrs::read(call.attrs), spatial, None)

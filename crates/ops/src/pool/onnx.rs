@@ -5,8 +5,7 @@ use super::{
     AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, AdaptivePool2dAttrs, AvgPool2dAttrs, DHW, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D,
     GlobalPool2dAttrs, HW, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs, W,
 };
-use crate::layout::Layout;
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
+use crate::prelude::*;
 use crate::window::{self, Window};
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[

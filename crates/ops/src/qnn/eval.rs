@@ -6,16 +6,14 @@ use super::requantize::{Output, to_dtype, to_int32};
 use super::{BroadcastAttrs, DequantizeAttrs, LeakyReluAttrs, QuantizeAttrs, SoftmaxAttrs};
 use crate::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::dense::DENSE;
-use crate::eval::{ArgValue, EvalCx, EvalResult, OutTy, Outputs, Trap};
+use crate::eval::{ArgValue, OutTy};
 use crate::fixed_point::int32s;
 use crate::join::CONCATENATE;
-use crate::layout::Layout;
 use crate::matmul::BATCH_MATMUL;
 use crate::pool::AVG_POOL2D;
-use relayc_base::diag::codes;
+use crate::prelude::*;
 use relayc_ir::kernel::FixedPoint;
-use relayc_ir::tensor::{Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use relayc_ir::tensor::{float_max, float_min};
 
 pub(super) fn quantize_eval(cx: &EvalCx) -> EvalResult {
     let attrs = QuantizeAttrs::read(cx.attrs);

@@ -1,9 +1,8 @@
 //! Functions of one quantized tensor: dequantizes to floats, applies the function, and quantizes.
 
 use super::{eval, rel, unary_args};
-use crate::eval::{EvalCx, EvalResult};
-use crate::{Fuse, OpDef, activation, math};
-use relayc_ir::attrs::Arg;
+use crate::prelude::*;
+use crate::{activation, math};
 
 /// A function of each element, by way of real numbers.
 const fn unary(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {

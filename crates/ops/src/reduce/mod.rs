@@ -5,16 +5,9 @@ mod onnx;
 
 pub(crate) use onnx::ONNX;
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::Lower;
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
+use crate::prelude::*;
 use relayc_ir::kernel::Reduction::{Max, Min, Product as Times, Sum as Plus};
-use relayc_ir::tensor::{Product, RowReduction, Sum, Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use relayc_ir::tensor::{Product, RowReduction, Sum, float_max, float_min};
 
 attrs! {
     "relay.attrs.ReduceAttrs" =>

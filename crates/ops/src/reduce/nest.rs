@@ -2,10 +2,9 @@
 
 use super::{ArgReduceAttrs, ReduceAttrs, VarianceAttrs, reduced_axes};
 use crate::gather_lowering::read;
-use crate::lower::{AxisMap, Call, Read, Rows, Source, Table, Template, constant, converted, lane, summing};
-use relayc_ir::kernel::{BinaryOp, Body, Cmp, Reduction, ScalarType, Stage, Store, UnaryOp, Val};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use crate::lower::{Rows, constant, converted, lane, summing};
+use crate::prelude::*;
+use relayc_ir::kernel::{Reduction, Stage, Store};
 
 /// The reduction of each row, divided by its length for a mean.
 pub(super) fn reduction(call: &Call, fold: Reduction, mean: bool) -> Option<Template> {

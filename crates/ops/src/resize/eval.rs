@@ -1,14 +1,9 @@
 //! Evaluates resizing: computes the coordinates of each axis, then interpolates.
 
 use super::{BOX, CropAndResizeAttrs, RESIZE2D, Resize, Sampling};
-use crate::eval::{EvalCx, EvalResult, Trap};
 use crate::interpolation::{self, Point, Taps};
-use crate::layout::Layout;
-use crate::{Fixed, KnownFacts};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::AttrValue;
-use relayc_ir::tensor::{Acc, Float, Tensor};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Float};
 use smallvec::SmallVec;
 
 /// Planes of the data that are sampled at the same coordinates.

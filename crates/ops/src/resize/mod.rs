@@ -10,14 +10,9 @@ pub(crate) use nest::sampled;
 pub(crate) use onnx::ONNX;
 pub(crate) use onnx::resized_onnx;
 
-use super::attrs::{Dims, Floats, attrs};
+use super::attrs::{Dims, Floats};
 use super::blocks::{self, Blocks};
-use super::layout::{Layout, layout_attr};
-use super::lower::Lower;
-use super::rel::RelResult;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::{Arg, AttrValue};
-use relayc_ir::types::{DType, Dim};
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.Resize1DAttrs" =>
