@@ -486,9 +486,16 @@ impl AttrField for OptBool {
 /// ```
 ///
 /// A field without `= default` must be written. Lists of defaults are slices: `pub strides: Vec<i64> = &[1, 1];`.
+///
+/// Types that differ in the number of spatial axes only are one struct with a list of names, those for one, two and three axes.
+/// `T::schema::<2>()` is the schema for two. In defaults `RANK` is the number of axes, and `, doc DOCS;` gives a field the text
+/// `DOCS[RANK - 1]`.
 macro_rules! attrs {
-    ($($key:literal => $(#[$meta:meta])* $vis:vis struct $name:ident {
-        $($(#[doc = $doc:literal])* $field_vis:vis $field:ident: $ty:ty $(= $default:expr)? $(, min $min:literal)?;)*
+    ($($key:tt => $(#[$meta:meta])* $vis:vis struct $name:ident {
+        $(
+            $(#[doc = $doc:literal])*
+            $field_vis:vis $field:ident: $ty:ty $(= $default:expr)? $(, min $min:literal)? $(, doc $docs:expr)?;
+        )*
     })*) => {
         $(
             $(#[$meta])*
@@ -498,17 +505,13 @@ macro_rules! attrs {
             }
 
             impl $name {
-                pub const SCHEMA: &'static relayc_ir::attrs::AttrSchema = &relayc_ir::attrs::AttrSchema {
-                    type_key: $key,
-                    fields: &[$(relayc_ir::attrs::Field {
-                        name: stringify!($field),
-                        doc: concat!("", $($doc, "\n"),*),
-                        kind: <$ty as $crate::AttrField>::KIND,
-                        default: $crate::attrs::attrs!(@default $ty $(, $default)?),
-                        min: $crate::attrs::attrs!(@min $($min)?),
-                    }),*],
-                    declared: true,
-                };
+                $crate::attrs::attrs!(@schema $key [$(relayc_ir::attrs::Field {
+                    name: stringify!($field),
+                    doc: $crate::attrs::attrs!(@doc ($($doc)*) $($docs)?),
+                    kind: <$ty as $crate::AttrField>::KIND,
+                    default: $crate::attrs::attrs!(@default $ty $(, $default)?),
+                    min: $crate::attrs::attrs!(@min $($min)?),
+                }),*]);
 
                 /// Reads the complete values of a call, which are in schema order.
                 #[allow(dead_code, reason = "some types are for passes only, or read as another of the same fields")]
@@ -520,6 +523,17 @@ macro_rules! attrs {
             }
         )*
     };
+    (@schema $key:literal $fields:expr) => {
+        pub const SCHEMA: &'static relayc_ir::attrs::AttrSchema =
+            &relayc_ir::attrs::AttrSchema { type_key: $key, fields: &$fields, declared: true };
+    };
+    (@schema [$($key:literal),*] $fields:expr) => {
+        pub(crate) const fn schema<const RANK: usize>() -> &'static relayc_ir::attrs::AttrSchema {
+            const { &relayc_ir::attrs::AttrSchema { type_key: [$($key),*][RANK - 1], fields: &$fields, declared: true } }
+        }
+    };
+    (@doc ($($doc:literal)*)) => { concat!("", $($doc, "\n"),*) };
+    (@doc () $docs:expr) => { $docs[RANK - 1] };
     (@default $ty:ty) => { None };
     (@default $ty:ty, $default:expr) => { Some(|| <$ty as $crate::AttrField>::default_value($default)) };
     (@min) => { None };

@@ -4,6 +4,7 @@ use super::blocks::{self, Blocks};
 use super::choice::one_of;
 use super::resize::{Sampling, resized, resized_onnx, sampled};
 use crate::prelude::*;
+use crate::window::{DHW, HW};
 use relayc_ir::types::{SymbolKind, Symbols};
 
 attrs! {
@@ -120,9 +121,6 @@ pub(crate) const DYN_UPSAMPLING3D: OpDef = OpDef {
     fixed: Some(|known| with_scales(known, &UPSAMPLING3D, 3)),
     ..UPSAMPLING3D
 };
-
-const HW: &str = "HW";
-const DHW: &str = "DHW";
 
 /// The attributes that both types share.
 struct Plan {

@@ -18,7 +18,7 @@ fn as_conv2d(attrs: &[AttrValue], weight: &[i64]) -> Vec<AttrValue> {
         _ => return attrs,
     };
     let is_whole = Layout::parse(&written).is_ok_and(|written| written.rank() == 4);
-    if let Some(at) = Conv2dAttrs::SCHEMA.position("kernel_layout").filter(|_| is_whole) {
+    if let Some(at) = Conv2dAttrs::schema::<2>().position("kernel_layout").filter(|_| is_whole) {
         attrs[at] = AttrValue::str(&layout);
     }
     attrs

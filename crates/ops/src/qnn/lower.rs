@@ -2,11 +2,12 @@
 
 use super::rel::from_end;
 use super::{BroadcastAttrs, DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
-use crate::conv::{Conv2dAttrs, HW, conv_product};
+use crate::conv::{Conv2dAttrs, conv_product};
 use crate::dense::dense_product;
 use crate::lower;
 use crate::matmul::batch_matmul_product;
 use crate::prelude::*;
+use crate::window::HW;
 use relayc_ir::kernel::{FixedPoint, Instr, Lines, Requantize, Routine};
 
 pub(super) const QUANTIZE: Lower = Lower::Along(|call, _| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);

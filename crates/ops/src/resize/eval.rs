@@ -234,7 +234,7 @@ pub(super) fn crop_and_resize_eval(cx: &EvalCx) -> EvalResult {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CROP_AND_RESIZE, METHODS, MODES, RESIZE1D, Resize2dAttrs};
+    use super::super::{CROP_AND_RESIZE, METHODS, MODES, RESIZE1D, ResizeAttrs};
     use super::*;
     use crate::eval::ArgValue;
     use crate::trial::{Trial, call};
@@ -281,7 +281,7 @@ mod tests {
         let dynamic = |size: Vec<i64>| {
             let args = [&data, &Tensor::from_vec(&[2], size), &roi].map(|arg| ArgValue::Tensor(arg.clone()));
             let attrs: Vec<AttrValue> =
-                Resize2dAttrs::SCHEMA.fields.iter().map(|field| field.default.expect("all have one")()).collect();
+                ResizeAttrs::schema::<2>().fields.iter().map(|field| field.default.expect("all have one")()).collect();
             dyn_resize2d_eval(&EvalCx { args: &args, attrs: &attrs, out: &[], max_bytes: 1 << 20 }).map_err(|trap| trap.code)
         };
         assert!(dynamic(vec![2, 3]).is_ok());
