@@ -46,16 +46,19 @@ impl Call<'_> {
 /// The axis of the result along which an operand, given by its number, runs; `None` if it is broadcast.
 pub(crate) type AxisOf = fn(&Call, usize) -> Option<usize>;
 
+/// Writes the body of an element; `None` if it has no kernel.
+pub type LowerScalar = fn(&mut Scalar) -> Option<Val>;
+
 /// How a call is lowered to kernels.
 pub enum Lower {
     /// Computes each element from those of the operands, broadcast.
-    Scalar(fn(&mut Scalar) -> Option<Val>),
+    Scalar(LowerScalar),
     /// As [`Lower::Scalar`], for a division by operand 1. Integer divisors are checked for 0 first, and the call fails on 0.
-    Divided(fn(&mut Scalar) -> Option<Val>),
+    Divided(LowerScalar),
     /// As [`Lower::Scalar`]; an operand of rank 1 after the first runs along the given axis of the result, if any.
-    Along(AxisOf, fn(&mut Scalar) -> Option<Val>),
+    Along(AxisOf, LowerScalar),
     /// As [`Lower::Along`], with a routine as the alternative to a body.
-    AlongOr(AxisOf, fn(&mut Scalar) -> Option<Val>, fn(&Call) -> Option<Routine>),
+    AlongOr(AxisOf, LowerScalar, fn(&Call) -> Option<Routine>),
     /// A view of the first operand. `None` if strides cannot express it.
     View(fn(&Call, &View) -> Option<View>),
     /// As [`Lower::View`], with a copy for calls that strides cannot express.

@@ -4,9 +4,9 @@
 
 pub(crate) use crate::attrs::{AttrField, attrs};
 pub(crate) use crate::def::{Caution, Fixed, Fuse, KnownFacts, OpDef, Shapes};
-pub(crate) use crate::eval::{EvalCx, EvalResult, Outputs, Trap};
+pub(crate) use crate::eval::{Eval, EvalCx, EvalResult, Outputs, Trap};
 pub(crate) use crate::layout::{Layout, layout_attr};
-pub(crate) use crate::lower::{AxisMap, Call, Lower, Read, Scalar, Source, Table, Template};
+pub(crate) use crate::lower::{AxisMap, Call, Lower, LowerScalar, Read, Scalar, Source, Table, Template};
 pub(crate) use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, Results, ValueId};
 pub(crate) use crate::rel::{self, DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
 pub(crate) use relayc_base::diag::codes;
