@@ -84,22 +84,11 @@ pub(crate) const MOD: OpDef = division(
     "mod",
     "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
-    mod_eval,
+    |cx| divided(cx, |x, y| x % y, |x, y| x % y),
     |s| s.divided(BinaryOp::Mod, BinaryOp::Mod),
 );
 
-fn mod_eval(cx: &EvalCx) -> EvalResult {
-    divided(cx, |x, y| x % y, |x, y| x % y)
-}
-
-/// As [`MOD`].
-pub(crate) const TRUNC_MOD: OpDef = division(
-    "trunc_mod",
-    "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
-     (`src/relay/op/tensor/binary.cc`).",
-    mod_eval,
-    |s| s.divided(BinaryOp::Mod, BinaryOp::Mod),
-);
+pub(crate) const TRUNC_MOD: OpDef = OpDef { name: "trunc_mod", ..MOD };
 
 pub(crate) const FLOOR_MOD: OpDef = division(
     "floor_mod",

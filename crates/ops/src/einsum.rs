@@ -2,9 +2,10 @@
 //!
 //! `ij,jk->ik` multiplies the operands' elements and sums over the names that are absent from the result.
 
+use crate::lower::stored;
 use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::kernel::{self, ReduceDim, Stage, Store};
+use relayc_ir::kernel::{self, ReduceDim, Stage};
 use relayc_ir::tensor::{Acc, Real, RowReduction, Sum};
 
 attrs! {
@@ -294,7 +295,7 @@ fn einsum_nest(call: &Call) -> Option<Template> {
     let folds = Stage { each: true, body, reductions: vec![(product, kernel::Reduction::Sum)], stores: vec![] };
     let mut body = Body::new();
     let val = body.folded(0);
-    let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+    let last = stored(body, val);
     let outs = vec![(0..n_kept).map(AxisMap::of).collect()];
     Some(Template { dims: out.shape.clone(), reduce, reads, stages: vec![folds, last], outs, ..Template::default() })
 }

@@ -485,7 +485,7 @@ impl Template {
         let folds = Stage { each: true, body: element, reductions: vec![(x, fold)], stores: vec![] };
         let mut body = Body::new();
         let val = body.folded(0);
-        let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+        let last = stored(body, val);
         Template { dims, reduce, reads, stages: vec![folds, last], outs: vec![out], ..Template::default() }
     }
 
@@ -494,6 +494,11 @@ impl Template {
         let stage = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
         Template { dims, reads, stages: vec![stage], outs: vec![out], ..Template::default() }
     }
+}
+
+/// Stores a value once, after the reductions.
+pub(crate) fn stored(body: Body, val: Val) -> Stage {
+    Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] }
 }
 
 /// Loops over a shape with some reduced axes.
@@ -505,6 +510,12 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Reads each element of operand 0, and more, for one result.
+    pub(crate) fn nest(self, more: Vec<Read>, stages: Vec<Stage>, out: Vec<AxisMap>) -> Template {
+        let reads = [Read::of(Source::Arg(0), self.index)].into_iter().chain(more).collect();
+        Template { dims: self.dims, reduce: self.reduce, reads, stages, outs: vec![out], ..Template::default() }
+    }
+
     /// Builds the loops; `axes` must ascend.
     pub fn new(shape: &[u64], axes: &[usize]) -> Rows {
         let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
@@ -597,7 +608,7 @@ impl Product {
         let mut body = Body::new();
         let val = body.folded(0);
         let val = converted(&mut body, val, summing, out);
-        let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+        let last = stored(body, val);
         let extents = self.extents();
         let (_, _, first_sum) = self.first();
         let reduce = self.sum.iter().map(|&extent| ReduceDim { extent, clip: None }).collect();

@@ -362,7 +362,6 @@ pub const SQUEEZE: OpDef = OpDef {
     name: "squeeze",
     doc: "`data` without the axes `axis`, which have dimension 1; without all such axes where `axis` is `None` \
           (`src/relay/op/tensor/transform.cc`).",
-    args: OPERANDS,
     attrs: Some(SqueezeAttrs::SCHEMA),
     rules: &[
         "C1: each axis is in -rank(data)…rank(data)-1",
@@ -370,12 +369,7 @@ pub const SQUEEZE: OpDef = OpDef {
         "C3: where axis is None, all dimensions of data are known",
     ],
     rel: squeeze_rel,
-    eval: reshape_eval,
-    lower: Some(lower::RESHAPE),
-    fuse: Some(Fuse::Injective),
-    no_op: true,
-    reshapes: true,
-    ..OpDef::BASE
+    ..RESHAPE
 };
 
 fn squeeze_rel(cx: &mut RelCx) -> RelResult {

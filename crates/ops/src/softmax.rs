@@ -82,18 +82,9 @@ fn softmax_nest(call: &Call, log: bool) -> Option<Template> {
         body.bin(BinaryOp::Mul, exp, inverse)
     };
     let last = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
-    let mut reads = vec![Read::of(Source::Arg(0), rows.index.clone())];
-    if !log {
-        reads.push(Read::of(Source::Out(0), rows.index.clone()));
-    }
-    Some(Template {
-        dims: rows.dims,
-        reduce: rows.reduce,
-        reads,
-        stages: vec![max, sum, last],
-        outs: vec![rows.index],
-        ..Template::default()
-    })
+    let index = rows.index.clone();
+    let exps = if log { vec![] } else { vec![Read::of(Source::Out(0), index.clone())] };
+    Some(rows.nest(exps, vec![max, sum, last], index))
 }
 
 fn softmax_eval(cx: &EvalCx) -> EvalResult {

@@ -106,7 +106,6 @@ pub(super) fn l2_normalize(call: &Call) -> Option<Template> {
     let length = body.un(UnaryOp::Sqrt, sum);
     let val = body.bin(BinaryOp::Div, x, length);
     let last = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
-    let reads = vec![Read::of(Source::Arg(0), rows.index.clone())];
-    let stages = vec![squares, last];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages, outs: vec![rows.index], ..Template::default() })
+    let index = rows.index.clone();
+    Some(rows.nest(vec![], vec![squares, last], index))
 }
