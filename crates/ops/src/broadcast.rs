@@ -115,7 +115,7 @@ pub(crate) const COLLAPSE_SUM_LIKE: OpDef = OpDef {
         "C2: aligned right, each dimension of collapse_type is 1 or that of data, which has as many axes or more",
     ],
     rel: collapse_sum_like_rel,
-    eval: collapse_sum_like_eval,
+    eval: |cx| collapse(cx.tensor(0), cx.out_shape()),
     lower: Some(Lower::Nest(collapse_nest)),
     fuse: Some(Fuse::CommReduce),
     ..OpDef::BASE
@@ -126,10 +126,6 @@ fn collapse_sum_like_rel(cx: &mut RelCx) -> RelResult {
     rel::require_same_dtype(cx, "C1", &data, &like)?;
     require_fits(cx, "C2", ("collapse_type", "data"), &like.dims(), &data.dims())?;
     cx.set_out(like.dims(), data.dtype)
-}
-
-fn collapse_sum_like_eval(cx: &EvalCx) -> EvalResult {
-    collapse(cx.tensor(0), cx.out_shape())
 }
 
 /// The sum of a shape that broadcasts to that of `data`.

@@ -39,13 +39,9 @@ pub const DENSE: OpDef = OpDef {
     eval: dense_eval,
     lower: Some(Lower::Product(dense_product)),
     fuse: Some(Fuse::OutEWiseFusable),
-    macs: Some(dense_macs),
+    macs: Some(|shapes| Shapes::elements(shapes.out) * Shapes::elements(&shapes.args[1][1..])),
     ..OpDef::BASE
 };
-
-fn dense_macs(shapes: &Shapes) -> u128 {
-    Shapes::elements(shapes.out) * Shapes::elements(&shapes.args[1][1..])
-}
 
 fn dense_rel(cx: &mut RelCx) -> RelResult {
     let attrs = DenseAttrs::read(cx.attrs);
@@ -221,7 +217,7 @@ pub const BATCH_FLATTEN: OpDef = OpDef {
     args: &[Arg::tensor("data")],
     rules: &["C1: rank(data) >= 1", "C2: d1 * … * dn < 2^63"],
     rel: batch_flatten_rel,
-    eval: batch_flatten_eval,
+    eval: |cx| Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation kept the number of elements").into()),
     lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     no_op: true,
@@ -240,10 +236,6 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
     }
     let from = if data.rank() == 2 { data.dim(1).from } else { DimOrigin::Rule("C2") };
     cx.set_out(Shape::from_slice(&[data.dim(0), SDim::new(columns, from)]), data.dtype)
-}
-
-fn batch_flatten_eval(cx: &EvalCx) -> EvalResult {
-    Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation kept the number of elements").into())
 }
 
 // ---- In ONNX ----

@@ -172,10 +172,6 @@ fn along(call: &Call, axis: Option<i64>, join: ScatterReduction) -> Option<Routi
     scattered(call, ScatterTarget::Along(axis), join)
 }
 
-fn scatter_nd_routine(call: &Call) -> Option<Routine> {
-    scattered(call, ScatterTarget::Places, join_named(&ScatterNdAttrs::read(call.attrs).mode))
-}
-
 /// The routine that puts operand 2 into operand 0.
 fn scattered(call: &Call, to: ScatterTarget, join: ScatterReduction) -> Option<Routine> {
     let (data, indices, updates) = (call.arg(0), call.arg(1), call.arg(2));
@@ -232,7 +228,9 @@ pub(crate) const SCATTER_ND: OpDef = OpDef {
     ],
     rel: scatter_nd_rel,
     eval: scatter_nd_eval,
-    lower: Some(Lower::Routine(scatter_nd_routine)),
+    lower: Some(Lower::Routine(|call| {
+        scattered(call, ScatterTarget::Places, join_named(&ScatterNdAttrs::read(call.attrs).mode))
+    })),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };

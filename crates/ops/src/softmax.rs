@@ -22,7 +22,7 @@ pub(crate) const SOFTMAX: OpDef = OpDef {
     attrs: Some(SoftmaxAttrs::SCHEMA),
     rules: &["C1: dtype(data) is a float", "C2: -rank(data) <= axis < rank(data)"],
     rel: softmax_rel,
-    eval: softmax_eval,
+    eval: |cx| along_axis(cx, |x, sum| x.exp() / sum),
     lower: Some(Lower::Nest(|call| softmax_nest(call, false))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
@@ -41,7 +41,7 @@ pub(crate) const LOG_SOFTMAX: OpDef = OpDef {
     name: "nn.log_softmax",
     doc: "`x - m - log(sum(exp(x - m)))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
           (`src/relay/op/nn/nn.cc`).",
-    eval: log_softmax_eval,
+    eval: |cx| along_axis(cx, |x, sum| x - sum.ln()),
     lower: Some(Lower::Nest(|call| softmax_nest(call, true))),
     ..SOFTMAX
 };
@@ -85,14 +85,6 @@ fn softmax_nest(call: &Call, log: bool) -> Option<Template> {
     let index = rows.index.clone();
     let exps = if log { vec![] } else { vec![Read::of(Source::Out(0), index.clone())] };
     Some(rows.nest(exps, vec![max, sum, last], index))
-}
-
-fn softmax_eval(cx: &EvalCx) -> EvalResult {
-    along_axis(cx, |x, sum| x.exp() / sum)
-}
-
-fn log_softmax_eval(cx: &EvalCx) -> EvalResult {
-    along_axis(cx, |x, sum| x - sum.ln())
 }
 
 /// Each element by `f(x - max, sum(exp(x - max)))`.

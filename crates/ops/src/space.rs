@@ -51,7 +51,7 @@ pub(crate) const SPACE_TO_DEPTH: OpDef = OpDef {
         "C3: block_size >= 1, and the dimensions of the result are int64",
         "C4: blocks of the layout divide the dimensions of the result",
     ],
-    rel: space_to_depth_rel,
+    rel: |cx| depth_rel(cx, (SymbolOp::Mul, SymbolOp::FloorDiv)),
     eval: space_to_depth_eval,
     lower: Some(Lower::Nest(|call| depth_nest(call, true))),
     fuse: Some(Fuse::Injective),
@@ -118,10 +118,6 @@ pub(crate) const BATCH_TO_SPACE_ND: OpDef = OpDef {
 };
 
 // ---- Depth ----
-
-fn space_to_depth_rel(cx: &mut RelCx) -> RelResult {
-    depth_rel(cx, (SymbolOp::Mul, SymbolOp::FloorDiv))
-}
 
 fn depth_to_space_rel(cx: &mut RelCx) -> RelResult {
     let mode = SubPixelAttrs::read(cx.attrs).mode;
