@@ -60,7 +60,8 @@ pub struct OpDef {
     pub lower: Option<Lower>,
 }
 
-const DATA: &[Arg] = &[Arg::tensor("data")];
+/// The operands of a function of one tensor.
+pub(crate) const DATA: &[Arg] = &[Arg::tensor("data")];
 const PAIR: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 
 /// A valid attribute value that is probably a mistake.

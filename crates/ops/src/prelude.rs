@@ -3,7 +3,7 @@
 //! They declare an operator, relate its types, evaluate it, lower it and export it. The files that define them do not import this one.
 
 pub(crate) use crate::attrs::{AttrField, attrs};
-pub(crate) use crate::def::{Caution, Fixed, Fuse, KnownFacts, OpDef, Shapes};
+pub(crate) use crate::def::{Caution, DATA, Fixed, Fuse, KnownFacts, OpDef, Shapes};
 pub(crate) use crate::eval::{Eval, EvalCx, EvalResult, Outputs, Trap};
 pub(crate) use crate::layout::{Layout, layout_attr};
 pub(crate) use crate::lower::{AxisMap, Call, Lower, LowerScalar, Read, Scalar, Source, Table, Template};

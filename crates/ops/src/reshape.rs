@@ -42,8 +42,6 @@ attrs! {
     }
 }
 
-const OPERANDS: &[Arg] = &[Arg::tensor("data")];
-
 /// The evaluation of all operators of this family.
 fn reshape_eval(cx: &EvalCx) -> EvalResult {
     Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation required as many elements").into())
@@ -57,7 +55,7 @@ pub const RESHAPE: OpDef = OpDef {
           one into the two numbers behind it, one of which may be -1; -1 is what remains (`src/relay/op/tensor/transform.cc`). \
           Where -1 follows a code that changes the number of axes, TVM puts the result at another place; here it stands where \
           the -1 does.",
-    args: OPERANDS,
+    args: DATA,
     attrs: Some(ReshapeAttrs::SCHEMA),
     rules: &[
         "C1: newshape holds numbers and the codes 0, -1, -2, -3, -4",
@@ -411,7 +409,7 @@ fn squeeze_rel(cx: &mut RelCx) -> RelResult {
 pub const EXPAND_DIMS: OpDef = OpDef {
     name: "expand_dims",
     doc: "`data` with `num_newaxis` axes of dimension 1 inserted at `axis` (`src/relay/op/tensor/transform.cc`).",
-    args: OPERANDS,
+    args: DATA,
     attrs: Some(ExpandDimsAttrs::SCHEMA),
     rules: &["C1: axis is in -rank(data)-1…rank(data)", "C2: 0 <= num_newaxis, and the result's rank is at most 32"],
     rel: expand_dims_rel,

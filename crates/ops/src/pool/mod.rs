@@ -80,14 +80,12 @@ const OUTPUT_SIZE_DOC: [&str; 3] = [
     "The pooled axes of the result: one value for all, or depth, height, width; none, or `None`, leaves them as they are.",
 ];
 
-const OPERANDS: &[Arg] = &[Arg::tensor("data")];
-
 /// The maximum of each window, over `RANK` spatial axes.
 const fn max_pool<const RANK: usize>(name: &'static str, doc: &'static str) -> OpDef {
     OpDef {
         name,
         doc,
-        args: OPERANDS,
+        args: DATA,
         attrs: Some(MaxPool2dAttrs::schema::<RANK>()),
         rules: &[
             "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",
@@ -151,7 +149,7 @@ pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
     name: "nn.global_avg_pool2d",
     doc: "The mean of the elements along `H` and `W`, which have one element in the result; 0 where there are none. Integers are \
           divided towards zero (`src/relay/op/nn/pooling.cc`).",
-    args: OPERANDS,
+    args: DATA,
     attrs: Some(GlobalPool2dAttrs::SCHEMA),
     rules: &[
         "C1: layout has the axes H and W, not in blocks, and out_layout is the same or empty",
@@ -180,7 +178,7 @@ const fn adaptive_avg_pool<const RANK: usize>(name: &'static str, doc: &'static 
     OpDef {
         name,
         doc,
-        args: OPERANDS,
+        args: DATA,
         attrs: Some(AdaptivePool2dAttrs::schema::<RANK>()),
         rules: &[
             "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",

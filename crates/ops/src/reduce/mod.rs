@@ -45,8 +45,6 @@ attrs! {
     }
 }
 
-const OPERANDS: &[Arg] = &[Arg::tensor("data")];
-
 const C1: &str = "C1: each axis is in -rank(data)…rank(data)-1";
 const C2: &str = "C2: no axis is named twice";
 
@@ -54,7 +52,7 @@ const fn reduction(name: &'static str, doc: &'static str, eval: Eval, lower: Opt
     OpDef {
         name,
         doc,
-        args: OPERANDS,
+        args: DATA,
         attrs: Some(ReduceAttrs::SCHEMA),
         rules: &[C1, C2],
         rel: reduce_rel,

@@ -66,12 +66,10 @@ const LAYOUT_DOC: [&str; 3] = [
     "The axes of `data`; `D`, `H` and `W` are resized.",
 ];
 
-const OPERANDS: &[Arg] = &[Arg::tensor("data")];
-
 /// Resizes `RANK` axes.
 const fn resize<const RANK: usize>() -> OpDef {
     OpDef {
-        args: OPERANDS,
+        args: DATA,
         attrs: Some(ResizeAttrs::schema::<RANK>()),
         rel: |cx| rel::resize_rel(cx, &Resize::of(LAYOUT[RANK - 1], cx.attrs)),
         eval: |cx| eval::resize_eval(cx, &Resize::of(LAYOUT[RANK - 1], cx.attrs)),
