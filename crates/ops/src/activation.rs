@@ -1,16 +1,9 @@
 //! Activations: element-wise functions of one operand that keep its shape and dtype.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{Lower, Scalar, constant};
+use super::lower::constant;
 use super::norm::channel_arg;
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, Fault, RelCx, RelResult};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType, Val};
-use relayc_ir::tensor::{Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use relayc_ir::tensor::{float_max, float_min};
 
 attrs! {
     "relay.attrs.LeakyReluAttrs" =>

@@ -1,12 +1,9 @@
 //! Annotations: operators that return their operand and mark it for passes that partition a program or place it on devices.
 
-use super::OpDef;
-use super::attrs::{ObjectOf, StdString, VirtualDevice, attrs};
-use super::eval::{ArgValue, EvalCx, EvalResult, Outputs};
-use super::onnx::{Onnx, OnnxCx, OnnxResult, Operand, Results};
-use super::rel::{self, RelCx, RelResult};
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::types::DType;
+use super::attrs::{ObjectOf, StdString, VirtualDevice};
+use super::eval::ArgValue;
+use super::onnx::Operand;
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.CompilerAttrs" =>

@@ -2,96 +2,53 @@
 //!
 //! Integers wrap. An integer division by zero traps. The maximum and the minimum of two floats are NaN if either is.
 
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
-use super::rel::{self, RelCx, RelResult};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val};
-use relayc_ir::tensor::{Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use relayc_ir::kernel::Instr;
+use relayc_ir::tensor::{float_max, float_min};
 
-const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
-
-const fn arith(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    OpDef {
-        name,
-        doc,
-        args: OPERANDS,
-        rules: rel::BROADCAST_RULES,
-        rel: rel::broadcast,
-        eval,
-        fuse: Some(Fuse::Broadcast),
-        lower: Some(Lower::Scalar(lower)),
-        ..OpDef::BASE
-    }
-}
-
-/// As [`arith`], for functions that divide by the second operand.
-const fn division(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    OpDef { lower: Some(Lower::Divided(lower)), ..arith(name, doc, eval, lower) }
+/// As [`OpDef::binary`], for functions that divide by the second operand.
+const fn division(name: &'static str, doc: &'static str, eval: Eval, lower: LowerScalar) -> OpDef {
+    OpDef { lower: Some(Lower::Divided(lower)), ..OpDef::binary(name, doc, eval, lower) }
 }
 
 /// `lhs + rhs`.
-pub const ADD: OpDef =
-    arith("add", "`lhs + rhs`, broadcast. Integers wrap; on bool it is `or` (`src/relay/op/tensor/binary.cc`).", add_eval, |s| {
-        s.numbers(BinaryOp::Add)
-    });
-
-fn add_eval(cx: &EvalCx) -> EvalResult {
-    cx.zip(|x, y| x + y, |x, y| x + y)
-}
+pub const ADD: OpDef = OpDef::binary(
+    "add",
+    "`lhs + rhs`, broadcast. Integers wrap; on bool it is `or` (`src/relay/op/tensor/binary.cc`).",
+    |cx| cx.zip(|x, y| x + y, |x, y| x + y),
+    |s| s.numbers(BinaryOp::Add),
+);
 
 /// `lhs - rhs`.
-pub const SUBTRACT: OpDef =
-    arith("subtract", "`lhs - rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", subtract_eval, |s| {
-        s.numbers(BinaryOp::Sub)
-    });
-
-fn subtract_eval(cx: &EvalCx) -> EvalResult {
-    cx.zip(|x, y| x - y, |x, y| x - y)
-}
+pub const SUBTRACT: OpDef = OpDef::binary(
+    "subtract",
+    "`lhs - rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).",
+    |cx| cx.zip(|x, y| x - y, |x, y| x - y),
+    |s| s.numbers(BinaryOp::Sub),
+);
 
 /// `lhs * rhs`.
-pub const MULTIPLY: OpDef =
-    arith("multiply", "`lhs * rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).", multiply_eval, |s| {
-        s.numbers(BinaryOp::Mul)
-    });
-
-fn multiply_eval(cx: &EvalCx) -> EvalResult {
+pub const MULTIPLY: OpDef = OpDef::binary(
+    "multiply",
+    "`lhs * rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).",
     // Wrapping, for two unsigned 64-bit numbers leave i128; the low 64 bits are right all the same.
-    cx.zip(|x, y| x * y, i128::wrapping_mul)
-}
+    |cx| cx.zip(|x, y| x * y, i128::wrapping_mul),
+    |s| s.numbers(BinaryOp::Mul),
+);
 
 /// `lhs / rhs`.
 pub const DIVIDE: OpDef = division(
     "divide",
     "`lhs / rhs`, broadcast. Integers round towards zero; a zero divisor traps (`src/relay/op/tensor/binary.cc`).",
-    divide_eval,
+    |cx| divided(cx, |x, y| x / y, |x, y| x / y),
     |s| s.divided(BinaryOp::Div, BinaryOp::TruncDiv),
 );
-
-fn divide_eval(cx: &EvalCx) -> EvalResult {
-    divided(cx, |x, y| x / y, |x, y| x / y)
-}
 
 /// As [`DIVIDE`], which truncates integers; this operator truncates floats too.
 pub(crate) const TRUNC_DIVIDE: OpDef = division(
     "trunc_divide",
     "`lhs / rhs` rounded towards zero, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
-    trunc_divide_eval,
+    |cx| divided(cx, |x, y| (x / y).trunc(), |x, y| x / y),
     trunc_divide_scalar,
 );
 
@@ -112,60 +69,34 @@ fn trunc_divide_scalar(s: &mut Scalar) -> Option<Val> {
     Some(s.body.bin(BinaryOp::Or, size, sign))
 }
 
-fn trunc_divide_eval(cx: &EvalCx) -> EvalResult {
-    divided(cx, |x, y| (x / y).trunc(), |x, y| x / y)
-}
-
-/// `lhs / rhs`, rounded down.
 pub(crate) const FLOOR_DIVIDE: OpDef = division(
     "floor_divide",
     "`lhs / rhs` rounded downwards, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
-    floor_divide_eval,
+    |cx| divided(cx, |x, y| (x / y).floor(), floor_div),
     |s| s.divided(BinaryOp::FloorDiv, BinaryOp::FloorDiv),
 );
-
-fn floor_divide_eval(cx: &EvalCx) -> EvalResult {
-    divided(cx, |x, y| (x / y).floor(), floor_div)
-}
 
 fn floor_div(x: i128, y: i128) -> i128 {
     x / y - i128::from(x % y != 0 && (x < 0) != (y < 0))
 }
 
-/// The remainder of a division that rounds towards zero.
 pub(crate) const MOD: OpDef = division(
     "mod",
     "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
-    mod_eval,
+    |cx| divided(cx, |x, y| x % y, |x, y| x % y),
     |s| s.divided(BinaryOp::Mod, BinaryOp::Mod),
 );
 
-fn mod_eval(cx: &EvalCx) -> EvalResult {
-    divided(cx, |x, y| x % y, |x, y| x % y)
-}
+pub(crate) const TRUNC_MOD: OpDef = OpDef { name: "trunc_mod", ..MOD };
 
-/// As [`MOD`].
-pub(crate) const TRUNC_MOD: OpDef = division(
-    "trunc_mod",
-    "The remainder of `lhs / rhs` rounded towards zero; its sign is `lhs`'s. Broadcast; a zero divisor of integers traps \
-     (`src/relay/op/tensor/binary.cc`).",
-    mod_eval,
-    |s| s.divided(BinaryOp::Mod, BinaryOp::Mod),
-);
-
-/// The remainder of a division that rounds down.
 pub(crate) const FLOOR_MOD: OpDef = division(
     "floor_mod",
     "The remainder of `lhs / rhs` rounded downwards; its sign is `rhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",
-    floor_mod_eval,
+    |cx| divided(cx, float_floor_mod, |x, y| x - floor_div(x, y) * y),
     |s| s.divided(BinaryOp::FloorMod, BinaryOp::FloorMod),
 );
-
-fn floor_mod_eval(cx: &EvalCx) -> EvalResult {
-    divided(cx, float_floor_mod, |x, y| x - floor_div(x, y) * y)
-}
 
 /// `x - ⌊x/y⌋·y` without its rounding, also where the quotient has more places than a number; NaN for an infinite `y`.
 fn float_floor_mod(x: f64, y: f64) -> f64 {
@@ -180,9 +111,12 @@ fn float_floor_mod(x: f64, y: f64) -> f64 {
 pub const POWER: OpDef = OpDef {
     rules: &[rel::BROADCAST_RULES[0], rel::BROADCAST_RULES[1], "C3: dtype(lhs) is a float"],
     rel: power_rel,
-    ..arith("power", "`lhs` to the power of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).", power_eval, |s| {
-        power(s).or_else(|| s.floats(BinaryOp::Pow))
-    })
+    ..OpDef::binary(
+        "power",
+        "`lhs` to the power of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).",
+        |cx| cx.zip(f64::powf, |x, _| x),
+        |s| power(s).or_else(|| s.floats(BinaryOp::Pow)),
+    )
 };
 
 /// Expands a power with certain constant exponents to a few operations, within the promised accuracy and equal for special
@@ -224,33 +158,21 @@ fn power_rel(cx: &mut RelCx) -> RelResult {
     rel::require_float(cx, "C3", &lhs)
 }
 
-fn power_eval(cx: &EvalCx) -> EvalResult {
-    cx.zip(f64::powf, |x, _| x)
-}
-
 /// The larger operand.
-pub const MAXIMUM: OpDef = arith(
+pub const MAXIMUM: OpDef = OpDef::binary(
     "maximum",
     "The larger of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
-    maximum_eval,
+    |cx| cx.zip(float_max, Ord::max),
     |s| s.numbers(BinaryOp::Max),
 );
 
-fn maximum_eval(cx: &EvalCx) -> EvalResult {
-    cx.zip(float_max, Ord::max)
-}
-
 /// The smaller operand.
-pub const MINIMUM: OpDef = arith(
+pub const MINIMUM: OpDef = OpDef::binary(
     "minimum",
     "The smaller of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
-    minimum_eval,
+    |cx| cx.zip(float_min, Ord::min),
     |s| s.numbers(BinaryOp::Min),
 );
-
-fn minimum_eval(cx: &EvalCx) -> EvalResult {
-    cx.zip(float_min, Ord::min)
-}
 
 /// As [`EvalCx::zip`] for functions that divide by the second operand.
 fn divided(cx: &EvalCx, float: impl Fn(f64, f64) -> f64, int: impl Fn(i128, i128) -> i128) -> EvalResult {

@@ -10,21 +10,88 @@ use std::marker::PhantomData;
 pub(crate) trait AttrField: Sized {
     const KIND: Kind;
     /// The type in which a default is written.
-    type Literal;
-
-    fn default_value(literal: Self::Literal) -> AttrValue;
+    type Literal: Literal;
 
     /// Reads a value whose kind `resolve` has checked.
     fn read(value: &AttrValue) -> Self;
 }
 
+/// What a default is written as.
+pub(crate) trait Literal {
+    fn value(&self) -> AttrValue;
+}
+
+/// A default as a value.
+pub(crate) fn value_of<T: AttrField>(literal: T::Literal) -> AttrValue {
+    literal.value()
+}
+
+impl Literal for i64 {
+    fn value(&self) -> AttrValue {
+        AttrValue::int(*self)
+    }
+}
+
+impl Literal for f64 {
+    fn value(&self) -> AttrValue {
+        AttrValue::float(*self)
+    }
+}
+
+/// Defaults of TVM's are `float`s, a tenth among them not the double that text means by `0.1f`.
+impl Literal for f32 {
+    fn value(&self) -> AttrValue {
+        AttrValue::Float { value: (*self).into(), bits: 32 }
+    }
+}
+
+impl Literal for bool {
+    fn value(&self) -> AttrValue {
+        AttrValue::Bool(*self)
+    }
+}
+
+impl Literal for &str {
+    fn value(&self) -> AttrValue {
+        AttrValue::str(self)
+    }
+}
+
+impl Literal for ObjectId {
+    fn value(&self) -> AttrValue {
+        AttrValue::Object(*self)
+    }
+}
+
+/// Null.
+impl Literal for () {
+    fn value(&self) -> AttrValue {
+        AttrValue::None
+    }
+}
+
+/// A dtype, or TVM's void.
+impl Literal for Option<DType> {
+    fn value(&self) -> AttrValue {
+        AttrValue::DType(*self)
+    }
+}
+
+impl<T: Literal> Literal for Option<T> {
+    fn value(&self) -> AttrValue {
+        self.as_ref().map_or(AttrValue::None, T::value)
+    }
+}
+
+impl<T: Literal> Literal for &[T] {
+    fn value(&self) -> AttrValue {
+        AttrValue::List(self.iter().map(T::value).collect())
+    }
+}
+
 impl AttrField for i64 {
     const KIND: Kind = Kind::Int;
     type Literal = i64;
-
-    fn default_value(literal: i64) -> AttrValue {
-        AttrValue::int(literal)
-    }
 
     fn read(value: &AttrValue) -> i64 {
         value.as_int().unwrap_or(0)
@@ -35,10 +102,6 @@ impl AttrField for i64 {
 impl AttrField for Option<i64> {
     const KIND: Kind = Kind::IndexExpr;
     type Literal = Option<i64>;
-
-    fn default_value(literal: Option<i64>) -> AttrValue {
-        literal.map_or(AttrValue::None, AttrValue::int)
-    }
 
     fn read(value: &AttrValue) -> Option<i64> {
         value.as_int()
@@ -53,10 +116,6 @@ impl AttrField for OptInt {
     const KIND: Kind = Kind::OptInt;
     type Literal = Option<i64>;
 
-    fn default_value(literal: Option<i64>) -> AttrValue {
-        <Option<i64>>::default_value(literal)
-    }
-
     fn read(value: &AttrValue) -> OptInt {
         OptInt(value.as_int())
     }
@@ -66,10 +125,6 @@ impl AttrField for OptInt {
 impl AttrField for Option<Dim> {
     const KIND: Kind = Kind::IndexExpr;
     type Literal = Option<i64>;
-
-    fn default_value(literal: Option<i64>) -> AttrValue {
-        <Option<i64>>::default_value(literal)
-    }
 
     fn read(value: &AttrValue) -> Option<Dim> {
         match value {
@@ -85,10 +140,6 @@ impl AttrField for f64 {
     const KIND: Kind = Kind::Float;
     type Literal = f64;
 
-    fn default_value(literal: f64) -> AttrValue {
-        AttrValue::float(literal)
-    }
-
     fn read(value: &AttrValue) -> f64 {
         match value {
             AttrValue::Float { value, .. } => *value,
@@ -101,10 +152,6 @@ impl AttrField for bool {
     const KIND: Kind = Kind::Bool;
     type Literal = bool;
 
-    fn default_value(literal: bool) -> AttrValue {
-        AttrValue::Bool(literal)
-    }
-
     fn read(value: &AttrValue) -> bool {
         value.as_int().is_some_and(|value| value != 0)
     }
@@ -113,10 +160,6 @@ impl AttrField for bool {
 impl AttrField for String {
     const KIND: Kind = Kind::Str;
     type Literal = &'static str;
-
-    fn default_value(literal: &'static str) -> AttrValue {
-        AttrValue::str(literal)
-    }
 
     fn read(value: &AttrValue) -> String {
         match value {
@@ -129,10 +172,6 @@ impl AttrField for String {
 impl AttrField for Option<DType> {
     const KIND: Kind = Kind::DType;
     type Literal = Option<DType>;
-
-    fn default_value(literal: Option<DType>) -> AttrValue {
-        AttrValue::DType(literal)
-    }
 
     fn read(value: &AttrValue) -> Option<DType> {
         match value {
@@ -152,10 +191,6 @@ impl AttrField for Vec<i64> {
     const KIND: Kind = Kind::Ints;
     type Literal = &'static [i64];
 
-    fn default_value(literal: &'static [i64]) -> AttrValue {
-        AttrValue::ints(literal)
-    }
-
     fn read(value: &AttrValue) -> Vec<i64> {
         read_ints(value).unwrap_or_default()
     }
@@ -166,19 +201,10 @@ fn read_floats(value: &AttrValue) -> Option<Vec<f64>> {
     value.as_list().map(|items| items.iter().map(f64::read).collect())
 }
 
-/// Defaults of TVM's are `float`s, a tenth among them not the double that text means by `0.1f`.
-fn floats(literal: &[f32]) -> AttrValue {
-    AttrValue::List(literal.iter().map(|&value| AttrValue::Float { value: value.into(), bits: 32 }).collect())
-}
-
 /// A list of expressions that hold floats.
 impl AttrField for Vec<f64> {
     const KIND: Kind = Kind::Numbers;
     type Literal = &'static [f32];
-
-    fn default_value(literal: &'static [f32]) -> AttrValue {
-        floats(literal)
-    }
 
     fn read(value: &AttrValue) -> Vec<f64> {
         read_floats(value).unwrap_or_default()
@@ -193,10 +219,6 @@ impl AttrField for Floats {
     const KIND: Kind = Kind::Floats;
     type Literal = Option<&'static [f32]>;
 
-    fn default_value(literal: Option<&'static [f32]>) -> AttrValue {
-        literal.map_or(AttrValue::None, floats)
-    }
-
     fn read(value: &AttrValue) -> Floats {
         Floats(read_floats(value))
     }
@@ -207,10 +229,6 @@ impl AttrField for Vec<Vec<i64>> {
     const KIND: Kind = Kind::IntLists;
     type Literal = &'static [&'static [i64]];
 
-    fn default_value(literal: &'static [&'static [i64]]) -> AttrValue {
-        AttrValue::List(literal.iter().map(|items| AttrValue::ints(items)).collect())
-    }
-
     fn read(value: &AttrValue) -> Vec<Vec<i64>> {
         value.as_list().unwrap_or_default().iter().map(|item| read_ints(item).unwrap_or_default()).collect()
     }
@@ -220,10 +238,6 @@ impl AttrField for Vec<Vec<i64>> {
 impl AttrField for Option<Vec<i64>> {
     const KIND: Kind = Kind::IntsOrNone;
     type Literal = Option<&'static [i64]>;
-
-    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
-        literal.map_or(AttrValue::None, AttrValue::ints)
-    }
 
     fn read(value: &AttrValue) -> Option<Vec<i64>> {
         read_ints(value)
@@ -237,10 +251,6 @@ pub struct OptInts(pub Option<Vec<i64>>);
 impl AttrField for OptInts {
     const KIND: Kind = Kind::OptInts;
     type Literal = Option<&'static [i64]>;
-
-    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
-        <Option<Vec<i64>>>::default_value(literal)
-    }
 
     fn read(value: &AttrValue) -> OptInts {
         OptInts(read_ints(value))
@@ -265,10 +275,6 @@ impl AttrField for Dims {
     const KIND: Kind = Kind::Ints;
     type Literal = Option<&'static [i64]>;
 
-    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
-        <Option<Vec<i64>>>::default_value(literal)
-    }
-
     fn read(value: &AttrValue) -> Dims {
         Dims(read_dims(value))
     }
@@ -282,10 +288,6 @@ impl AttrField for DimsOrNone {
     const KIND: Kind = Kind::IntsOrNone;
     type Literal = Option<&'static [i64]>;
 
-    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
-        <Option<Vec<i64>>>::default_value(literal)
-    }
-
     fn read(value: &AttrValue) -> DimsOrNone {
         DimsOrNone(read_dims(value))
     }
@@ -298,10 +300,6 @@ pub(crate) struct OptDims(pub Option<Vec<Dim>>);
 impl AttrField for OptDims {
     const KIND: Kind = Kind::OptInts;
     type Literal = Option<&'static [i64]>;
-
-    fn default_value(literal: Option<&'static [i64]>) -> AttrValue {
-        <Option<Vec<i64>>>::default_value(literal)
-    }
 
     fn read(value: &AttrValue) -> OptDims {
         OptDims(read_dims(value))
@@ -319,10 +317,6 @@ impl AttrField for IntOrInts {
     const KIND: Kind = Kind::Object;
     type Literal = i64;
 
-    fn default_value(literal: i64) -> AttrValue {
-        AttrValue::int(literal)
-    }
-
     fn read(value: &AttrValue) -> IntOrInts {
         match read_ints(value) {
             Some(items) => IntOrInts::Ints(items),
@@ -334,11 +328,7 @@ impl AttrField for IntOrInts {
 /// TVM's `Optional<FloatImm>`.
 impl AttrField for Option<f64> {
     const KIND: Kind = Kind::OptFloat;
-    type Literal = Option<f64>;
-
-    fn default_value(literal: Option<f64>) -> AttrValue {
-        literal.map_or(AttrValue::None, |value| AttrValue::Float { value, bits: 32 })
-    }
+    type Literal = Option<f32>;
 
     fn read(value: &AttrValue) -> Option<f64> {
         (*value != AttrValue::None).then(|| f64::read(value))
@@ -352,10 +342,6 @@ pub struct StdString(pub String);
 impl AttrField for StdString {
     const KIND: Kind = Kind::StdStr;
     type Literal = &'static str;
-
-    fn default_value(literal: &'static str) -> AttrValue {
-        AttrValue::str(literal)
-    }
 
     fn read(value: &AttrValue) -> StdString {
         StdString(String::read(value))
@@ -407,10 +393,6 @@ impl<T: ObjectType> AttrField for ObjectOf<T> {
     const KIND: Kind = Kind::ObjectOf(T::NAME);
     type Literal = Option<ObjectId>;
 
-    fn default_value(literal: Option<ObjectId>) -> AttrValue {
-        literal.map_or(AttrValue::None, AttrValue::Object)
-    }
-
     fn read(value: &AttrValue) -> ObjectOf<T> {
         match value {
             AttrValue::Object(object) => ObjectOf(Some(*object), PhantomData),
@@ -427,10 +409,6 @@ impl AttrField for ConstExpr {
     const KIND: Kind = Kind::Expr;
     type Literal = ();
 
-    fn default_value((): ()) -> AttrValue {
-        AttrValue::None
-    }
-
     fn read(value: &AttrValue) -> ConstExpr {
         ConstExpr(Constant::read(value).0)
     }
@@ -443,10 +421,6 @@ pub(crate) struct Constant(pub Option<Tensor>);
 impl AttrField for Constant {
     const KIND: Kind = Kind::Const;
     type Literal = ();
-
-    fn default_value((): ()) -> AttrValue {
-        AttrValue::None
-    }
 
     fn read(value: &AttrValue) -> Constant {
         match value {
@@ -463,10 +437,6 @@ pub(crate) struct OptBool(pub Option<bool>);
 impl AttrField for OptBool {
     const KIND: Kind = Kind::OptBool;
     type Literal = Option<bool>;
-
-    fn default_value(literal: Option<bool>) -> AttrValue {
-        literal.map_or(AttrValue::None, AttrValue::Bool)
-    }
 
     fn read(value: &AttrValue) -> OptBool {
         OptBool(value.as_int().map(|value| value != 0))
@@ -486,9 +456,16 @@ impl AttrField for OptBool {
 /// ```
 ///
 /// A field without `= default` must be written. Lists of defaults are slices: `pub strides: Vec<i64> = &[1, 1];`.
+///
+/// Types that differ in the number of spatial axes only are one struct with a list of names, those for one, two and three axes.
+/// `T::schema::<2>()` is the schema for two. In defaults `RANK` is the number of axes, and `, doc DOCS;` gives a field the text
+/// `DOCS[RANK - 1]`.
 macro_rules! attrs {
-    ($($key:literal => $(#[$meta:meta])* $vis:vis struct $name:ident {
-        $($(#[doc = $doc:literal])* $field_vis:vis $field:ident: $ty:ty $(= $default:expr)? $(, min $min:literal)?;)*
+    ($($key:tt => $(#[$meta:meta])* $vis:vis struct $name:ident {
+        $(
+            $(#[doc = $doc:literal])*
+            $field_vis:vis $field:ident: $ty:ty $(= $default:expr)? $(, min $min:literal)? $(, doc $docs:expr)?;
+        )*
     })*) => {
         $(
             $(#[$meta])*
@@ -498,17 +475,13 @@ macro_rules! attrs {
             }
 
             impl $name {
-                pub const SCHEMA: &'static relayc_ir::attrs::AttrSchema = &relayc_ir::attrs::AttrSchema {
-                    type_key: $key,
-                    fields: &[$(relayc_ir::attrs::Field {
-                        name: stringify!($field),
-                        doc: concat!("", $($doc, "\n"),*),
-                        kind: <$ty as $crate::AttrField>::KIND,
-                        default: $crate::attrs::attrs!(@default $ty $(, $default)?),
-                        min: $crate::attrs::attrs!(@min $($min)?),
-                    }),*],
-                    declared: true,
-                };
+                $crate::attrs::attrs!(@schema $key [$(relayc_ir::attrs::Field {
+                    name: stringify!($field),
+                    doc: $crate::attrs::attrs!(@doc ($($doc)*) $($docs)?),
+                    kind: <$ty as $crate::AttrField>::KIND,
+                    default: $crate::attrs::attrs!(@default $ty $(, $default)?),
+                    min: $crate::attrs::attrs!(@min $($min)?),
+                }),*]);
 
                 /// Reads the complete values of a call, which are in schema order.
                 #[allow(dead_code, reason = "some types are for passes only, or read as another of the same fields")]
@@ -520,8 +493,19 @@ macro_rules! attrs {
             }
         )*
     };
+    (@schema $key:literal $fields:expr) => {
+        pub const SCHEMA: &'static relayc_ir::attrs::AttrSchema =
+            &relayc_ir::attrs::AttrSchema { type_key: $key, fields: &$fields, declared: true };
+    };
+    (@schema [$($key:literal),*] $fields:expr) => {
+        pub(crate) const fn schema<const RANK: usize>() -> &'static relayc_ir::attrs::AttrSchema {
+            const { &relayc_ir::attrs::AttrSchema { type_key: [$($key),*][RANK - 1], fields: &$fields, declared: true } }
+        }
+    };
+    (@doc ($($doc:literal)*)) => { concat!("", $($doc, "\n"),*) };
+    (@doc () $docs:expr) => { $docs[RANK - 1] };
     (@default $ty:ty) => { None };
-    (@default $ty:ty, $default:expr) => { Some(|| <$ty as $crate::AttrField>::default_value($default)) };
+    (@default $ty:ty, $default:expr) => { Some(|| $crate::attrs::value_of::<$ty>($default)) };
     (@min) => { None };
     (@min $min:literal) => { Some($min) };
 }

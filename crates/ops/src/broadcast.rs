@@ -1,19 +1,13 @@
 //! Broadcasting: repeats elements to fill a shape, sums to undo that, and selects between two broadcast operands.
 
-use super::attrs::{Dims, attrs};
+use super::attrs::Dims;
 use super::create::{InitOpAttrs, require_shape};
-use super::eval::{EvalCx, EvalResult, Trap};
 use super::gather_lowering::{copy, counted, is_float};
 use super::lists::{require_list, unknown};
-use super::lower::{AxisMap, Call, Lower, Read, Rows, Scalar, Source, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::kernel::{Reduction, Val};
-use relayc_ir::tensor::{Sum, Tensor, broadcast_shape};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use super::lower::Rows;
+use crate::prelude::*;
+use relayc_ir::kernel::Reduction;
+use relayc_ir::tensor::{Sum, broadcast_shape};
 
 attrs! {
     "relay.attrs.TileAttrs" =>
@@ -121,7 +115,7 @@ pub(crate) const COLLAPSE_SUM_LIKE: OpDef = OpDef {
         "C2: aligned right, each dimension of collapse_type is 1 or that of data, which has as many axes or more",
     ],
     rel: collapse_sum_like_rel,
-    eval: collapse_sum_like_eval,
+    eval: |cx| collapse(cx.tensor(0), cx.out_shape()),
     lower: Some(Lower::Nest(collapse_nest)),
     fuse: Some(Fuse::CommReduce),
     ..OpDef::BASE
@@ -132,10 +126,6 @@ fn collapse_sum_like_rel(cx: &mut RelCx) -> RelResult {
     rel::require_same_dtype(cx, "C1", &data, &like)?;
     require_fits(cx, "C2", ("collapse_type", "data"), &like.dims(), &data.dims())?;
     cx.set_out(like.dims(), data.dtype)
-}
-
-fn collapse_sum_like_eval(cx: &EvalCx) -> EvalResult {
-    collapse(cx.tensor(0), cx.out_shape())
 }
 
 /// The sum of a shape that broadcasts to that of `data`.

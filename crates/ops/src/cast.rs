@@ -1,17 +1,7 @@
 //! Changes the dtype of elements: converts them, or reinterprets their bits.
 
-use super::OpDef;
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{self, Scalar, no_kernel};
-use super::math::unary;
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, Fault, RelCx, RelResult};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{ScalarType, UnaryOp, Val};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use super::lower::{self, no_kernel};
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.CastAttrs" =>
@@ -27,7 +17,7 @@ pub const CAST: OpDef = OpDef {
     rules: &["C1: dtype is the dtype of a tensor"],
     rel: cast_rel,
     no_op: true,
-    ..unary(
+    ..OpDef::unary(
         "cast",
         "Each element converted to `dtype`. Floats become integers towards zero, saturating, NaN becoming 0; integers wrap; \
          to bool, all but 0 is true (`src/relay/op/tensor/transform.cc`).",
@@ -72,7 +62,7 @@ fn cast_eval(cx: &EvalCx) -> EvalResult {
 pub(crate) const CAST_LIKE: OpDef = OpDef {
     args: &[Arg::tensor("data"), Arg::tensor("dtype_like")],
     rel: cast_like_rel,
-    ..unary(
+    ..OpDef::unary(
         "cast_like",
         "Each element of `data` converted to the dtype of `dtype_like`, as `cast` does (`src/relay/op/tensor/transform.cc`).",
         cast_eval,
@@ -95,7 +85,7 @@ pub(crate) const REINTERPRET: OpDef = OpDef {
     attrs: Some(CastAttrs::SCHEMA),
     rules: &["C1: dtype is the dtype of a tensor", "C2: bits(data) == bits(dtype)"],
     rel: reinterpret_rel,
-    ..unary(
+    ..OpDef::unary(
         "reinterpret",
         "The bits of each element taken for a `dtype` of the same width (`src/relay/op/tensor/transform.cc`).",
         reinterpret_eval,

@@ -1,101 +1,52 @@
 //! Comparisons of two operands that broadcast; the result is bool.
 
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{Lower, Scalar};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{Cmp, Val};
+use crate::prelude::*;
 
-const OPERANDS: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
-
-const fn compare(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    OpDef {
-        name,
-        doc,
-        args: OPERANDS,
-        rules: rel::BROADCAST_RULES,
-        rel: rel::broadcast_compare,
-        eval,
-        fuse: Some(Fuse::Broadcast),
-        lower: Some(Lower::Scalar(lower)),
-        ..OpDef::BASE
-    }
+const fn compare(name: &'static str, doc: &'static str, eval: Eval, lower: LowerScalar) -> OpDef {
+    OpDef { rel: rel::broadcast_compare, ..OpDef::binary(name, doc, eval, lower) }
 }
 
-/// `lhs == rhs`.
 pub(crate) const EQUAL: OpDef = compare(
     "equal",
     "`lhs == rhs`, broadcast, as bool. NaN equals nothing; -0 equals +0 (`src/relay/op/tensor/binary.cc`).",
-    equal_eval,
+    |cx| cx.compare(|x, y| x == y, |x, y| x == y),
     |s| s.compare(Cmp::Eq),
 );
 
-fn equal_eval(cx: &EvalCx) -> EvalResult {
-    cx.compare(|x, y| x == y, |x, y| x == y)
-}
-
-/// `lhs != rhs`.
 pub(crate) const NOT_EQUAL: OpDef = compare(
     "not_equal",
     "`lhs != rhs`, broadcast, as bool. NaN differs from everything (`src/relay/op/tensor/binary.cc`).",
-    not_equal_eval,
+    |cx| cx.compare(|x, y| x != y, |x, y| x != y),
     |s| s.compare(Cmp::Ne),
 );
 
-fn not_equal_eval(cx: &EvalCx) -> EvalResult {
-    cx.compare(|x, y| x != y, |x, y| x != y)
-}
+pub(crate) const LESS: OpDef = compare(
+    "less",
+    "`lhs < rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
+    |cx| cx.compare(|x, y| x < y, |x, y| x < y),
+    |s| s.compare(Cmp::Lt),
+);
 
-/// `lhs < rhs`.
-pub(crate) const LESS: OpDef =
-    compare("less", "`lhs < rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).", less_eval, |s| {
-        s.compare(Cmp::Lt)
-    });
-
-fn less_eval(cx: &EvalCx) -> EvalResult {
-    cx.compare(|x, y| x < y, |x, y| x < y)
-}
-
-/// `lhs <= rhs`.
 pub(crate) const LESS_EQUAL: OpDef = compare(
     "less_equal",
     "`lhs <= rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
-    less_equal_eval,
+    |cx| cx.compare(|x, y| x <= y, |x, y| x <= y),
     |s| s.compare(Cmp::Le),
 );
 
-fn less_equal_eval(cx: &EvalCx) -> EvalResult {
-    cx.compare(|x, y| x <= y, |x, y| x <= y)
-}
+pub(crate) const GREATER: OpDef = compare(
+    "greater",
+    "`lhs > rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
+    |cx| cx.compare(|x, y| x > y, |x, y| x > y),
+    |s| s.compare(Cmp::Gt),
+);
 
-/// `lhs > rhs`.
-pub(crate) const GREATER: OpDef =
-    compare("greater", "`lhs > rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).", greater_eval, |s| {
-        s.compare(Cmp::Gt)
-    });
-
-fn greater_eval(cx: &EvalCx) -> EvalResult {
-    cx.compare(|x, y| x > y, |x, y| x > y)
-}
-
-/// `lhs >= rhs`.
 pub(crate) const GREATER_EQUAL: OpDef = compare(
     "greater_equal",
     "`lhs >= rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
-    greater_equal_eval,
+    |cx| cx.compare(|x, y| x >= y, |x, y| x >= y),
     |s| s.compare(Cmp::Ge),
 );
-
-fn greater_equal_eval(cx: &EvalCx) -> EvalResult {
-    cx.compare(|x, y| x >= y, |x, y| x >= y)
-}
 
 // ---- In ONNX ----
 

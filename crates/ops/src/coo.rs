@@ -2,15 +2,10 @@
 //!
 //! All indices are checked before anything is written; an index out of range traps (`E0501`).
 
-use super::attrs::{Dims, attrs};
-use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::attrs::Dims;
 use super::index::{position, require_ints, require_same_dim};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, DTypeCode, Dim, MAX_RANK};
+use crate::prelude::*;
+use relayc_ir::types::{DTypeCode, MAX_RANK};
 
 attrs! {
     "relay.attrs.SparseToDenseAttrs" =>

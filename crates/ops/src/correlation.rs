@@ -1,13 +1,10 @@
 //! Correlation: compares patches of one image with patches of another around the same position.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape, require_one_dtype};
+use super::rel::require_one_dtype;
 use super::window::{self, Window};
-use super::{Fuse, OpDef, Shapes};
-use relayc_ir::attrs::Arg;
-use relayc_ir::tensor::{Acc, Real, Tensor};
-use relayc_ir::types::{Dim, SymbolOp, Symbols};
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Real};
+use relayc_ir::types::Symbols;
 
 attrs! {
     "relay.attrs.CorrelationAttrs" =>

@@ -1,17 +1,9 @@
 //! Creates tensors from a shape and a value, and tensors that describe a shape.
 
-use super::attrs::{ConstExpr, OptDims, attrs};
+use super::attrs::{ConstExpr, OptDims};
 use super::cast::cast;
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar, constant};
-use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use super::{Fixed, Fuse, KnownFacts, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::Val;
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim};
+use super::lower::constant;
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.InitOpAttrs" =>

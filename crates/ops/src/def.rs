@@ -1,9 +1,9 @@
 //! The declaration of an operator.
 
 use super::blocks::Blocks;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::Lower;
-use super::rel::{RelCx, RelResult};
+use super::eval::Eval;
+use super::lower::{Lower, LowerScalar};
+use super::rel::{self, RelCx, RelResult};
 use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
 use relayc_ir::tensor::Tensor;
 
@@ -35,7 +35,7 @@ pub struct OpDef {
     /// The type relation.
     pub rel: fn(&mut RelCx) -> RelResult,
     /// The evaluator, which defines the meaning: short, slow, obvious. The types have been checked.
-    pub eval: fn(&EvalCx) -> EvalResult,
+    pub eval: Eval,
     /// The fusion pattern; `None` if TVM registers none.
     pub fuse: Option<Fuse>,
     /// Evaluates or simplifies a call with some known operands; `None` if known operands make no difference.
@@ -59,6 +59,10 @@ pub struct OpDef {
     /// How a call is lowered to kernels; `None` if the plan falls back on `eval`.
     pub lower: Option<Lower>,
 }
+
+/// The operands of a function of one tensor.
+pub(crate) const DATA: &[Arg] = &[Arg::tensor("data")];
+const PAIR: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
 
 /// A valid attribute value that is probably a mistake.
 pub struct Caution {
@@ -105,6 +109,35 @@ impl Shapes<'_> {
 }
 
 impl OpDef {
+    /// A function of each element of one operand, `data`, whose shape and dtype the result has.
+    pub(crate) const fn unary(name: &'static str, doc: &'static str, eval: Eval, lower: LowerScalar) -> OpDef {
+        OpDef {
+            name,
+            doc,
+            args: DATA,
+            rel: rel::identity,
+            eval,
+            fuse: Some(Fuse::ElemWise),
+            lower: Some(Lower::Scalar(lower)),
+            ..OpDef::BASE
+        }
+    }
+
+    /// A function of each pair of elements of two operands, `lhs` and `rhs`, which broadcast and have the dtype of the result.
+    pub(crate) const fn binary(name: &'static str, doc: &'static str, eval: Eval, lower: LowerScalar) -> OpDef {
+        OpDef {
+            name,
+            doc,
+            args: PAIR,
+            rules: rel::BROADCAST_RULES,
+            rel: rel::broadcast,
+            eval,
+            fuse: Some(Fuse::Broadcast),
+            lower: Some(Lower::Scalar(lower)),
+            ..OpDef::BASE
+        }
+    }
+
     /// For `..OpDef::BASE`: no arguments, attributes or rules.
     pub(crate) const BASE: OpDef = OpDef {
         name: "",

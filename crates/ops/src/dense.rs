@@ -1,16 +1,9 @@
 //! Fully connected layers: the product with a weight matrix, the addition of a bias, and flattening.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{self, AxisMap, Call, Lower, Product};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_same_dtype};
-use super::{Fuse, OpDef, Shapes};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::BinaryOp;
-use relayc_ir::tensor::{Acc, Real, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use super::lower::{self, Product};
+use super::rel::require_same_dtype;
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Real};
 
 attrs! {
     "relay.attrs.DenseAttrs" =>
@@ -46,13 +39,9 @@ pub const DENSE: OpDef = OpDef {
     eval: dense_eval,
     lower: Some(Lower::Product(dense_product)),
     fuse: Some(Fuse::OutEWiseFusable),
-    macs: Some(dense_macs),
+    macs: Some(|shapes| Shapes::elements(shapes.out) * Shapes::elements(&shapes.args[1][1..])),
     ..OpDef::BASE
 };
-
-fn dense_macs(shapes: &Shapes) -> u128 {
-    Shapes::elements(shapes.out) * Shapes::elements(&shapes.args[1][1..])
-}
 
 fn dense_rel(cx: &mut RelCx) -> RelResult {
     let attrs = DenseAttrs::read(cx.attrs);
@@ -228,7 +217,7 @@ pub const BATCH_FLATTEN: OpDef = OpDef {
     args: &[Arg::tensor("data")],
     rules: &["C1: rank(data) >= 1", "C2: d1 * … * dn < 2^63"],
     rel: batch_flatten_rel,
-    eval: batch_flatten_eval,
+    eval: |cx| Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation kept the number of elements").into()),
     lower: Some(lower::RESHAPE),
     fuse: Some(Fuse::Injective),
     no_op: true,
@@ -247,10 +236,6 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
     }
     let from = if data.rank() == 2 { data.dim(1).from } else { DimOrigin::Rule("C2") };
     cx.set_out(Shape::from_slice(&[data.dim(0), SDim::new(columns, from)]), data.dtype)
-}
-
-fn batch_flatten_eval(cx: &EvalCx) -> EvalResult {
-    Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation kept the number of elements").into())
 }
 
 // ---- In ONNX ----

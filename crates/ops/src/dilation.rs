@@ -1,17 +1,11 @@
 //! Morphological dilation: the maximum of a window's elements plus those of a structuring element.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
 use super::gather_lowering::{is_float, read};
-use super::layout::{Layout, layout_attr};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, tabled};
-use super::rel::{Fault, RelCx, RelResult, Shape};
+use super::lower::{stored, tabled};
 use super::window::{self, Window};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Body, ReduceDim, Reduction, Stage, Store};
-use relayc_ir::tensor::{Tensor, float_max};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use relayc_ir::kernel::{ReduceDim, Reduction, Stage};
+use relayc_ir::tensor::float_max;
 
 attrs! {
     "relay.attrs.Dilation2DAttrs" =>
@@ -149,7 +143,7 @@ fn dilation2d_nest(call: &Call) -> Option<Template> {
     let folds = Stage { each: true, body, reductions: vec![(sum, Reduction::Max)], stores: vec![] };
     let mut body = Body::new();
     let val = body.folded(0);
-    let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+    let last = stored(body, val);
     template.stages = vec![folds, last];
     template.outs = vec![(0..rank).map(AxisMap::of).collect()];
     Some(template)

@@ -3,20 +3,15 @@
 //! Each operator means the operator without `dyn.` with those values as its attribute, and its evaluation calls that operator.
 //! The length of the values determines the rank of the result. The lengths of its axes are unknown, so they are `?`.
 
-use super::attrs::attrs;
 use super::broadcast::{BROADCAST_TO, TILE, TileAttrs};
 use super::create::{FULL, InitOpAttrs, ONES, ZEROS};
-use super::eval::{ArgValue, EvalCx, EvalResult, OutTy, Trap};
+use super::eval::{ArgValue, OutTy};
 use super::lists::{require_list, require_numbers, unknown};
-use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Stop};
 use super::reshape::{EXPAND_DIMS, RESHAPE, ReshapeAttrs, SQUEEZE, SqueezeAttrs};
 use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
-use super::{Fixed, Fuse, KnownFacts, OpDef};
 use crate::index::{ONE_HOT, OneHotAttrs, marks_rel, require_ints};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
-use relayc_ir::types::{DType, Dim, MAX_RANK, Solver, Ty, Types};
+use crate::prelude::*;
+use relayc_ir::types::{MAX_RANK, Solver, Ty, Types};
 
 attrs! {
     "relay.attrs.DynExpandDimsAttrs" =>
@@ -83,7 +78,7 @@ pub(crate) const DYN_BROADCAST_TO: OpDef = OpDef {
     attrs: Some(InitOpAttrs::SCHEMA),
     rules: &[C1_SHAPE],
     rel: dyn_broadcast_to_rel,
-    eval: dyn_broadcast_to_eval,
+    eval: |cx| as_static(cx, dyn_broadcast_to_fixed, cx.tensor(1).len()),
     fixed: Some(dyn_broadcast_to_fixed),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
@@ -93,10 +88,6 @@ fn dyn_broadcast_to_rel(cx: &mut RelCx) -> RelResult {
     let (data, shape) = (cx.tensor(0)?, cx.tensor(1)?);
     let rank = require_list(cx, "C1", &shape)?;
     cx.set_out(unknown(rank), data.dtype)
-}
-
-fn dyn_broadcast_to_eval(cx: &EvalCx) -> EvalResult {
-    as_static(cx, dyn_broadcast_to_fixed, cx.tensor(1).len())
 }
 
 fn dyn_broadcast_to_fixed(known: &KnownFacts) -> Option<Fixed> {
@@ -153,7 +144,7 @@ pub(crate) const DYN_FULL: OpDef = OpDef {
     attrs: Some(InitOpAttrs::SCHEMA),
     rules: &[C1_SHAPE, "C2: dtype is the dtype of a tensor, if given", "C3: rank(fill_value) == 0"],
     rel: dyn_full_rel,
-    eval: dyn_full_eval,
+    eval: |cx| as_static(cx, dyn_full_fixed, cx.tensor(1).len()),
     fixed: Some(dyn_full_fixed),
     fuse: Some(Fuse::ElemWise),
     ..OpDef::BASE
@@ -166,10 +157,6 @@ fn dyn_full_rel(cx: &mut RelCx) -> RelResult {
     let dtype = rel::require_tensor_dtype(cx, "C2", "dtype", attrs.dtype.or(Some(value.dtype)))?;
     cx.require("C3", value.rank() == 0, || Fault::rank(0, &value))?;
     cx.set_out(unknown(rank), dtype)
-}
-
-fn dyn_full_eval(cx: &EvalCx) -> EvalResult {
-    as_static(cx, dyn_full_fixed, cx.tensor(1).len())
 }
 
 fn dyn_full_fixed(known: &KnownFacts) -> Option<Fixed> {
@@ -191,7 +178,7 @@ pub(crate) const DYN_ONE_HOT: OpDef = OpDef {
         "C5: on_value and off_value have rank 0",
     ],
     rel: dyn_one_hot_rel,
-    eval: dyn_one_hot_eval,
+    eval: |cx| as_static(cx, dyn_one_hot_fixed, cx.tensor(0).rank() + 1),
     fixed: Some(dyn_one_hot_fixed),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
@@ -209,10 +196,6 @@ fn dyn_one_hot_rel(cx: &mut RelCx) -> RelResult {
         })?;
     }
     marks_rel(cx, &indices, &attrs, SDim::new(Dim::Any, DimOrigin::Op))
-}
-
-fn dyn_one_hot_eval(cx: &EvalCx) -> EvalResult {
-    as_static(cx, dyn_one_hot_fixed, cx.tensor(0).rank() + 1)
 }
 
 fn dyn_one_hot_fixed(known: &KnownFacts) -> Option<Fixed> {
@@ -268,7 +251,7 @@ pub(crate) const DYN_SQUEEZE: OpDef = OpDef {
     attrs: Some(SqueezeAttrs::SCHEMA),
     rules: &["C1: axes is a vector of numbers whose length is known, at most 32", "C2: axes holds at most rank(data) numbers"],
     rel: dyn_squeeze_rel,
-    eval: dyn_squeeze_eval,
+    eval: |cx| as_static(cx, dyn_squeeze_fixed, cx.tensor(0).rank() - cx.tensor(1).len()),
     fixed: Some(dyn_squeeze_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
@@ -284,10 +267,6 @@ fn dyn_squeeze_rel(cx: &mut RelCx) -> RelResult {
             .equation("axes[0] <= rank(data)", format!("{n} <= {}", data.rank()))
     })?;
     cx.set_out(unknown(data.rank() - n), data.dtype)
-}
-
-fn dyn_squeeze_eval(cx: &EvalCx) -> EvalResult {
-    as_static(cx, dyn_squeeze_fixed, cx.tensor(0).rank() - cx.tensor(1).len())
 }
 
 fn dyn_squeeze_fixed(known: &KnownFacts) -> Option<Fixed> {
@@ -345,7 +324,7 @@ pub(crate) const DYN_STRIDED_SLICE: OpDef = OpDef {
         "C3: slice_mode is \"end\" or \"size\"",
     ],
     rel: dyn_strided_slice_rel,
-    eval: dyn_strided_slice_eval,
+    eval: |cx| as_static(cx, dyn_strided_slice_fixed, cx.tensor(0).rank()),
     fixed: Some(dyn_strided_slice_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
@@ -377,10 +356,6 @@ fn dyn_strided_slice_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, data.dtype)
 }
 
-fn dyn_strided_slice_eval(cx: &EvalCx) -> EvalResult {
-    as_static(cx, dyn_strided_slice_fixed, cx.tensor(0).rank())
-}
-
 fn dyn_strided_slice_fixed(known: &KnownFacts) -> Option<Fixed> {
     let mode = AttrValue::str(&StridedSliceAttrs::read(known.attrs).slice_mode);
     call(&STRIDED_SLICE, 1, vec![ints(known, 1)?, ints(known, 2)?, ints(known, 3)?, mode, AttrValue::None])
@@ -395,7 +370,7 @@ pub(crate) const DYN_TILE: OpDef = OpDef {
     attrs: Some(TileAttrs::SCHEMA),
     rules: &["C1: reps is a vector of numbers whose length is known, at most 32"],
     rel: dyn_tile_rel,
-    eval: dyn_tile_eval,
+    eval: |cx| as_static(cx, dyn_tile_fixed, cx.tensor(1).len().max(cx.tensor(0).rank())),
     fixed: Some(dyn_tile_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
@@ -405,10 +380,6 @@ fn dyn_tile_rel(cx: &mut RelCx) -> RelResult {
     let (data, reps) = (cx.tensor(0)?, cx.tensor(1)?);
     let n = require_list(cx, "C1", &reps)?;
     cx.set_out(unknown(n.max(data.rank())), data.dtype)
-}
-
-fn dyn_tile_eval(cx: &EvalCx) -> EvalResult {
-    as_static(cx, dyn_tile_fixed, cx.tensor(1).len().max(cx.tensor(0).rank()))
 }
 
 fn dyn_tile_fixed(known: &KnownFacts) -> Option<Fixed> {

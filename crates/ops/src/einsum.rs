@@ -2,18 +2,11 @@
 //!
 //! `ij,jk->ik` multiplies the operands' elements and sums over the names that are absent from the result.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
+use crate::lower::stored;
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{self, BinaryOp, Body, ReduceDim, Stage, Store, Val};
-use relayc_ir::tensor::{Acc, Real, RowReduction, Sum, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use relayc_ir::kernel::{self, ReduceDim, Stage};
+use relayc_ir::tensor::{Acc, Real, RowReduction, Sum};
 
 attrs! {
     "relay.attrs.EinsumAttrs" =>
@@ -302,7 +295,7 @@ fn einsum_nest(call: &Call) -> Option<Template> {
     let folds = Stage { each: true, body, reductions: vec![(product, kernel::Reduction::Sum)], stores: vec![] };
     let mut body = Body::new();
     let val = body.folded(0);
-    let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+    let last = stored(body, val);
     let outs = vec![(0..n_kept).map(AxisMap::of).collect()];
     Some(Template { dims: out.shape.clone(), reduce, reads, stages: vec![folds, last], outs, ..Template::default() })
 }

@@ -84,6 +84,9 @@ impl From<Tensor> for Outputs {
 
 pub(crate) type EvalResult = Result<Outputs, Trap>;
 
+/// Computes the results of a call.
+pub(crate) type Eval = fn(&EvalCx) -> EvalResult;
+
 /// The concrete type of one tensor of the result.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutTy {

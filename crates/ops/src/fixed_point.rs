@@ -1,15 +1,8 @@
 //! Fixed-point multiplication of integers by a number represented by an integer and a shift ([`FixedPoint`]).
 
-use super::attrs::{Dims, attrs};
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::Lower;
-use super::rel::{Fault, RelCx, RelResult, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
+use super::attrs::Dims;
+use crate::prelude::*;
 use relayc_ir::kernel::{FixedPoint, multiply_shift};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim};
 
 attrs! {
     "relay.attrs.FixedPointMultiplyAttrs" =>

@@ -1,9 +1,8 @@
 //! Gather lowering by tables: each axis of the result takes its positions from an axis of the operand. Pads, mirrors, gaps and
 //! repetitions use it.
 
-use super::lower::{AxisMap, Call, Read, Source, Table, Template, lane, tabled};
-use relayc_ir::kernel::{BinaryOp, Body, Cmp, ScalarType, UnaryOp, Val};
-use relayc_ir::types::DType;
+use super::lower::{lane, tabled};
+use crate::prelude::*;
 
 /// The origin of an axis's positions.
 pub(crate) enum AxisOrigin {

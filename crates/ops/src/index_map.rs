@@ -1,12 +1,9 @@
 //! Layouts that TVM's meta-schedule finds: a map from indices to indices, kept as an object of the metadata section.
 
-use super::attrs::{IndexMap, ObjectOf, attrs};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use super::{Fuse, OpDef};
+use super::attrs::{IndexMap, ObjectOf};
+use crate::prelude::*;
 use relayc_base::IndexVec;
-use relayc_ir::attrs::Arg;
 use relayc_ir::object::{FieldValue, Object, ObjectId};
-use relayc_ir::types::Dim;
 use rustc_hash::FxHashMap;
 
 attrs! {

@@ -3,8 +3,7 @@
 //! Sums are computed in the order of the evaluation, the last axis innermost, so that both give the same floats.
 
 use super::gather_lowering::read;
-use super::lower::{AxisMap, Read, Source, Template};
-use relayc_ir::kernel::{BinaryOp, Body, Val};
+use crate::prelude::*;
 
 /// A position on an axis with its weight. The position is in range for any data. `counts` says whether it counts, if that depends
 /// on data.

@@ -1,15 +1,8 @@
 //! Joins and splits tensors.
 
-use super::attrs::{IntOrInts, attrs};
-use super::eval::{EvalCx, EvalResult, Outputs};
-use super::lower::{Call, Lower};
-use super::onnx::{Onnx, OnnxCx, OnnxResult, Results};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
+use super::attrs::IntOrInts;
+use crate::prelude::*;
 use relayc_ir::kernel::View;
-use relayc_ir::types::{DType, Dim, SymbolOp};
 
 attrs! {
     "relay.attrs.ConcatenateAttrs" =>

@@ -1,15 +1,8 @@
 //! Transforms the layout of a tensor.
 
-use super::attrs::{StdString, attrs};
-use super::eval::{EvalCx, EvalResult};
-use super::layout::{Layout, layout_attr};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
+use super::attrs::StdString;
+use crate::prelude::*;
 use relayc_ir::kernel::View;
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{Dim, SymbolOp};
 
 attrs! {
     "relay.attrs.LayoutTransformAttrs" =>

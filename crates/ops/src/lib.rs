@@ -1,7 +1,7 @@
 //! Operators: each is declared once, with everything known about it, in the file of its family.
 //!
-//! A family file ends with `pub const FAMILY: &[OpDef]`. Registering a family takes one line in the table below, and one more if
-//! its operators have ONNX forms. No code outside this crate matches on an operator's name.
+//! A family file ends with `pub const FAMILY: &[OpDef]`. Registering a family, with the ONNX forms of its operators, takes one line in
+//! the table below. No code outside this crate matches on an operator's name.
 //!
 //! Absent: code that runs relations to a fixed point (crate `check`) and code that runs programs (crate `interp`).
 
@@ -22,6 +22,7 @@ mod lists;
 pub mod lower;
 mod manual;
 pub mod onnx;
+mod prelude;
 pub mod rel;
 #[cfg(test)]
 mod testing;
@@ -80,7 +81,6 @@ mod vision;
 mod vm;
 
 pub(crate) use attrs::AttrField;
-pub(crate) use def::Caution;
 pub use def::{Fixed, Fuse, KnownFacts, OpDef, Shapes};
 pub use index::outside;
 
@@ -89,100 +89,60 @@ use relayc_ir::attrs::{Arg, AttrSchema, OpId, OpTable};
 use rustc_hash::FxHashMap;
 use std::sync::OnceLock;
 
-/// Every family, one line each.
-const FAMILIES: &[&[OpDef]] = &[
-    activation::FAMILY,
-    annotation::FAMILY,
-    arith::FAMILY,
-    broadcast::FAMILY,
-    compare::FAMILY,
-    conv::FAMILY,
-    coo::FAMILY,
-    correlation::FAMILY,
-    create::FAMILY,
-    dense::FAMILY,
-    dilation::FAMILY,
-    dynamic::FAMILY,
-    einsum::FAMILY,
-    fixed_point::FAMILY,
-    fourier::FAMILY,
-    grid_sample::FAMILY,
-    index::FAMILY,
-    index_map::FAMILY,
-    join::FAMILY,
-    slice::FAMILY,
-    layer_norm::FAMILY,
-    layout_transform::FAMILY,
-    logic::FAMILY,
-    loss::FAMILY,
-    math::FAMILY,
-    cast::FAMILY,
-    matmul::FAMILY,
-    matrix::FAMILY,
-    norm::FAMILY,
-    packed::FAMILY,
-    pad::FAMILY,
-    pool::FAMILY,
-    positions::FAMILY,
-    qnn::FAMILY,
-    random::FAMILY,
-    reduce::FAMILY,
-    reshape::FAMILY,
-    resize::FAMILY,
-    scan::FAMILY,
-    scatter::FAMILY,
-    sequence::FAMILY,
-    softmax::FAMILY,
-    sort::FAMILY,
-    space::FAMILY,
-    sparse::FAMILY,
-    transpose::FAMILY,
-    upsampling::FAMILY,
-    vision::FAMILY,
-    vm::FAMILY,
-];
+/// The operators of a family, and the ONNX forms of those that have one.
+type Family = (&'static [OpDef], &'static [(&'static str, Onnx)]);
 
-/// The ONNX forms of operators, one line for each family with such forms.
-const ONNX: &[&[(&str, Onnx)]] = &[
-    activation::ONNX,
-    annotation::ONNX,
-    arith::ONNX,
-    broadcast::ONNX,
-    compare::ONNX,
-    conv::ONNX,
-    create::ONNX,
-    dense::ONNX,
-    dynamic::ONNX,
-    einsum::ONNX,
-    fourier::ONNX,
-    grid_sample::ONNX,
-    index::ONNX,
-    join::ONNX,
-    slice::ONNX,
-    layer_norm::ONNX,
-    logic::ONNX,
-    loss::ONNX,
-    math::ONNX,
-    cast::ONNX,
-    matmul::ONNX,
-    matrix::ONNX,
-    norm::ONNX,
-    pad::ONNX,
-    pool::ONNX,
-    positions::ONNX,
-    qnn::ONNX,
-    reduce::ONNX,
-    reshape::ONNX,
-    resize::ONNX,
-    scan::ONNX,
-    scatter::ONNX,
-    sequence::ONNX,
-    softmax::ONNX,
-    sort::ONNX,
-    space::ONNX,
-    transpose::ONNX,
-    upsampling::ONNX,
-    vision::ONNX,
+/// Every family, one line each.
+const FAMILIES: &[Family] = &[
+    (activation::FAMILY, activation::ONNX),
+    (annotation::FAMILY, annotation::ONNX),
+    (arith::FAMILY, arith::ONNX),
+    (broadcast::FAMILY, broadcast::ONNX),
+    (compare::FAMILY, compare::ONNX),
+    (conv::FAMILY, conv::ONNX),
+    (coo::FAMILY, &[]),
+    (correlation::FAMILY, &[]),
+    (create::FAMILY, create::ONNX),
+    (dense::FAMILY, dense::ONNX),
+    (dilation::FAMILY, &[]),
+    (dynamic::FAMILY, dynamic::ONNX),
+    (einsum::FAMILY, einsum::ONNX),
+    (fixed_point::FAMILY, &[]),
+    (fourier::FAMILY, fourier::ONNX),
+    (grid_sample::FAMILY, grid_sample::ONNX),
+    (index::FAMILY, index::ONNX),
+    (index_map::FAMILY, &[]),
+    (join::FAMILY, join::ONNX),
+    (slice::FAMILY, slice::ONNX),
+    (layer_norm::FAMILY, layer_norm::ONNX),
+    (layout_transform::FAMILY, &[]),
+    (logic::FAMILY, logic::ONNX),
+    (loss::FAMILY, loss::ONNX),
+    (math::FAMILY, math::ONNX),
+    (cast::FAMILY, cast::ONNX),
+    (matmul::FAMILY, matmul::ONNX),
+    (matrix::FAMILY, matrix::ONNX),
+    (norm::FAMILY, norm::ONNX),
+    (packed::FAMILY, &[]),
+    (pad::FAMILY, pad::ONNX),
+    (pool::FAMILY, pool::ONNX),
+    (positions::FAMILY, positions::ONNX),
+    (qnn::FAMILY, qnn::ONNX),
+    (random::FAMILY, &[]),
+    (reduce::FAMILY, reduce::ONNX),
+    (reshape::FAMILY, reshape::ONNX),
+    (resize::FAMILY, resize::ONNX),
+    (scan::FAMILY, scan::ONNX),
+    (scatter::FAMILY, scatter::ONNX),
+    (sequence::FAMILY, sequence::ONNX),
+    (softmax::FAMILY, softmax::ONNX),
+    (sort::FAMILY, sort::ONNX),
+    (space::FAMILY, space::ONNX),
+    (sparse::FAMILY, &[]),
+    (transpose::FAMILY, transpose::ONNX),
+    (upsampling::FAMILY, upsampling::ONNX),
+    (vision::FAMILY, vision::ONNX),
+    (vm::FAMILY, &[]),
 ];
 
 /// The operator table.
@@ -198,10 +158,10 @@ pub struct Table {
 pub fn table() -> &'static Table {
     static TABLE: OnceLock<Table> = OnceLock::new();
     TABLE.get_or_init(|| {
-        let mut defs: Vec<&OpDef> = FAMILIES.iter().flat_map(|family| family.iter()).collect();
+        let mut defs: Vec<&OpDef> = FAMILIES.iter().flat_map(|(ops, _)| ops.iter()).collect();
         defs.sort_by_key(|def| def.name);
         let names = defs.iter().map(|def| def.name).collect();
-        let forms: FxHashMap<&str, Onnx> = ONNX.iter().copied().flatten().copied().collect();
+        let forms: FxHashMap<&str, Onnx> = FAMILIES.iter().flat_map(|(_, onnx)| onnx.iter().copied()).collect();
         let onnx = defs.iter().map(|def| forms.get(def.name).copied()).collect();
         Table { defs, names, onnx }
     })

@@ -1,48 +1,8 @@
 //! Logical operators on truth values, and bitwise operators on integers.
 
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Lower, Scalar};
-use super::onnx::{DTypeClass, Onnx};
-use super::rel;
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, ScalarType, UnaryOp, Val};
+use crate::prelude::*;
 
-const PAIR: &[Arg] = &[Arg::tensor("lhs"), Arg::tensor("rhs")];
-const ONE: &[Arg] = &[Arg::tensor("data")];
-
-/// A connective of truth values: anything but 0 is true.
-const fn logical(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    OpDef {
-        name,
-        doc,
-        args: PAIR,
-        rules: rel::BROADCAST_RULES,
-        rel: rel::broadcast,
-        eval,
-        fuse: Some(Fuse::Broadcast),
-        lower: Some(Lower::Scalar(lower)),
-        ..OpDef::BASE
-    }
-}
-
-/// An operation on the bits of two operands. TVM's types do not keep floats out, only its code generation does.
-const fn bitwise(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    logical(name, doc, eval, lower)
-}
-
-/// The evaluation of an operation on bits.
+/// The evaluation of an operation on bits. TVM's types do not keep floats out, only its code generation does.
 fn bits(cx: &EvalCx, f: impl Fn(i128, i128) -> i128) -> EvalResult {
     require_bits(cx)?;
     cx.zip(|x, _| x, f)
@@ -54,8 +14,7 @@ fn require_bits(cx: &EvalCx) -> Result<(), Trap> {
     if dtype.is_float() { Err(trap()) } else { Ok(()) }
 }
 
-/// Logical and.
-pub(crate) const LOGICAL_AND: OpDef = logical(
+pub(crate) const LOGICAL_AND: OpDef = OpDef::binary(
     "logical_and",
     "Whether `lhs` and `rhs` are true, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.zip(|x, y| truth(x != 0.0 && y != 0.0), |x, y| i128::from(x != 0 && y != 0)),
@@ -66,48 +25,42 @@ fn truth(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 
-/// Logical or.
-pub(crate) const LOGICAL_OR: OpDef = logical(
+pub(crate) const LOGICAL_OR: OpDef = OpDef::binary(
     "logical_or",
     "Whether `lhs` or `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.zip(|x, y| truth(x != 0.0 || y != 0.0), |x, y| i128::from(x != 0 || y != 0)),
     |s| s.bools(BinaryOp::Or),
 );
 
-/// Logical exclusive or.
-pub(crate) const LOGICAL_XOR: OpDef = logical(
+pub(crate) const LOGICAL_XOR: OpDef = OpDef::binary(
     "logical_xor",
     "Whether exactly one of `lhs` and `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.zip(|x, y| truth((x != 0.0) != (y != 0.0)), |x, y| i128::from((x != 0) != (y != 0))),
     |s| s.bools(BinaryOp::Xor),
 );
 
-/// Bitwise and.
-pub(crate) const BITWISE_AND: OpDef = bitwise(
+pub(crate) const BITWISE_AND: OpDef = OpDef::binary(
     "bitwise_and",
     "The bits that `lhs` and `rhs` share, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| x & y),
     |s| s.bits(BinaryOp::And),
 );
 
-/// Bitwise or.
-pub(crate) const BITWISE_OR: OpDef = bitwise(
+pub(crate) const BITWISE_OR: OpDef = OpDef::binary(
     "bitwise_or",
     "The bits of `lhs` and of `rhs`, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| x | y),
     |s| s.bits(BinaryOp::Or),
 );
 
-/// Bitwise exclusive or.
-pub(crate) const BITWISE_XOR: OpDef = bitwise(
+pub(crate) const BITWISE_XOR: OpDef = OpDef::binary(
     "bitwise_xor",
     "The bits in which `lhs` and `rhs` differ, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| bits(cx, |x, y| x ^ y),
     |s| s.bits(BinaryOp::Xor),
 );
 
-/// Shifts bits left.
-pub(crate) const LEFT_SHIFT: OpDef = bitwise(
+pub(crate) const LEFT_SHIFT: OpDef = OpDef::binary(
     "left_shift",
     "`lhs` with its bits moved up `rhs` places, broadcast; 0 for a negative `rhs` and for one of the width and more \
      (`src/relay/op/tensor/binary.cc`).",
@@ -115,8 +68,7 @@ pub(crate) const LEFT_SHIFT: OpDef = bitwise(
     |s| s.shifted(true),
 );
 
-/// Shifts bits right.
-pub(crate) const RIGHT_SHIFT: OpDef = bitwise(
+pub(crate) const RIGHT_SHIFT: OpDef = OpDef::binary(
     "right_shift",
     "`lhs` with its bits moved down `rhs` places, filled with the sign, broadcast; all fill for a negative `rhs` and for one \
      of the width and more (`src/relay/op/tensor/binary.cc`).",
@@ -124,33 +76,23 @@ pub(crate) const RIGHT_SHIFT: OpDef = bitwise(
     |s| s.shifted(false),
 );
 
-/// Logical not.
-pub(crate) const LOGICAL_NOT: OpDef = OpDef {
-    name: "logical_not",
-    doc: "Whether each element is false (`src/relay/op/tensor/unary.cc`).",
-    args: ONE,
-    rel: rel::identity,
-    eval: |cx| cx.map(|x| truth(x == 0.0), |x| i128::from(x == 0)),
-    fuse: Some(Fuse::ElemWise),
-    lower: Some(Lower::Scalar(|s| {
+pub(crate) const LOGICAL_NOT: OpDef = OpDef::unary(
+    "logical_not",
+    "Whether each element is false (`src/relay/op/tensor/unary.cc`).",
+    |cx| cx.map(|x| truth(x == 0.0), |x| i128::from(x == 0)),
+    |s| {
         let holds = s.truth(0)?;
         let not = s.body.un(UnaryOp::Not, holds);
         s.as_operand(not)
-    })),
-    ..OpDef::BASE
-};
+    },
+);
 
-/// Bitwise not.
-pub(crate) const BITWISE_NOT: OpDef = OpDef {
-    name: "bitwise_not",
-    doc: "Every bit inverted; on bool it is `not` (`src/relay/op/tensor/unary.cc`).",
-    args: ONE,
-    rel: rel::identity,
-    eval: bitwise_not_eval,
-    fuse: Some(Fuse::ElemWise),
-    lower: Some(Lower::Scalar(bitwise_not_scalar)),
-    ..OpDef::BASE
-};
+pub(crate) const BITWISE_NOT: OpDef = OpDef::unary(
+    "bitwise_not",
+    "Every bit inverted; on bool it is `not` (`src/relay/op/tensor/unary.cc`).",
+    bitwise_not_eval,
+    bitwise_not_scalar,
+);
 
 fn bitwise_not_scalar(s: &mut Scalar) -> Option<Val> {
     match s.lane(0)? {

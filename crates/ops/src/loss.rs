@@ -1,14 +1,8 @@
 //! Losses: the distance of predictions from their targets.
 
-use super::attrs::{StdString, attrs};
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, Fault, RelCx, RelResult, Shape};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
+use super::attrs::StdString;
+use crate::prelude::*;
 use relayc_ir::tensor::{Acc, Real, Sum};
-use relayc_ir::types::DType;
 
 attrs! {
     "relay.attrs.NLLLossAttrs" =>

@@ -46,16 +46,19 @@ impl Call<'_> {
 /// The axis of the result along which an operand, given by its number, runs; `None` if it is broadcast.
 pub(crate) type AxisOf = fn(&Call, usize) -> Option<usize>;
 
+/// Writes the body of an element; `None` if it has no kernel.
+pub type LowerScalar = fn(&mut Scalar) -> Option<Val>;
+
 /// How a call is lowered to kernels.
 pub enum Lower {
     /// Computes each element from those of the operands, broadcast.
-    Scalar(fn(&mut Scalar) -> Option<Val>),
+    Scalar(LowerScalar),
     /// As [`Lower::Scalar`], for a division by operand 1. Integer divisors are checked for 0 first, and the call fails on 0.
-    Divided(fn(&mut Scalar) -> Option<Val>),
+    Divided(LowerScalar),
     /// As [`Lower::Scalar`]; an operand of rank 1 after the first runs along the given axis of the result, if any.
-    Along(AxisOf, fn(&mut Scalar) -> Option<Val>),
+    Along(AxisOf, LowerScalar),
     /// As [`Lower::Along`], with a routine as the alternative to a body.
-    AlongOr(AxisOf, fn(&mut Scalar) -> Option<Val>, fn(&Call) -> Option<Routine>),
+    AlongOr(AxisOf, LowerScalar, fn(&Call) -> Option<Routine>),
     /// A view of the first operand. `None` if strides cannot express it.
     View(fn(&Call, &View) -> Option<View>),
     /// As [`Lower::View`], with a copy for calls that strides cannot express.
@@ -482,7 +485,7 @@ impl Template {
         let folds = Stage { each: true, body: element, reductions: vec![(x, fold)], stores: vec![] };
         let mut body = Body::new();
         let val = body.folded(0);
-        let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+        let last = stored(body, val);
         Template { dims, reduce, reads, stages: vec![folds, last], outs: vec![out], ..Template::default() }
     }
 
@@ -491,6 +494,11 @@ impl Template {
         let stage = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
         Template { dims, reads, stages: vec![stage], outs: vec![out], ..Template::default() }
     }
+}
+
+/// Stores a value once, after the reductions.
+pub(crate) fn stored(body: Body, val: Val) -> Stage {
+    Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] }
 }
 
 /// Loops over a shape with some reduced axes.
@@ -502,6 +510,12 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Reads each element of operand 0, and more, for one result.
+    pub(crate) fn nest(self, more: Vec<Read>, stages: Vec<Stage>, out: Vec<AxisMap>) -> Template {
+        let reads = [Read::of(Source::Arg(0), self.index)].into_iter().chain(more).collect();
+        Template { dims: self.dims, reduce: self.reduce, reads, stages, outs: vec![out], ..Template::default() }
+    }
+
     /// Builds the loops; `axes` must ascend.
     pub fn new(shape: &[u64], axes: &[usize]) -> Rows {
         let kept: Vec<usize> = (0..shape.len()).filter(|axis| !axes.contains(axis)).collect();
@@ -594,7 +608,7 @@ impl Product {
         let mut body = Body::new();
         let val = body.folded(0);
         let val = converted(&mut body, val, summing, out);
-        let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+        let last = stored(body, val);
         let extents = self.extents();
         let (_, _, first_sum) = self.first();
         let reduce = self.sum.iter().map(|&extent| ReduceDim { extent, clip: None }).collect();

@@ -1,17 +1,10 @@
 //! Matrix products.
 
-use super::attrs::attrs;
 use super::dense::require_product_onnx;
 use super::dense::{product_of_rows, rows_product};
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{self, AxisMap, Call, Lower, Product};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, broadcast_dim};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim};
+use super::lower::{self, Product};
+use super::rel::broadcast_dim;
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.MatmulAttrs" =>

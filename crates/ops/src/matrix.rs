@@ -1,17 +1,10 @@
 //! Diagonals and triangles of matrices: the last two axes of a tensor are rows and columns, the others are batch axes.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
 use super::gather_lowering::{constant, read};
 use super::index::{require_ints, require_same_dim};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane, tabled};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{Fault, RelCx, RelResult, require_same_dtype};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::kernel::{BinaryOp, Body, Cmp};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use super::lower::{lane, tabled};
+use super::rel::require_same_dtype;
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.MatrixSetDiagAttrs" =>

@@ -1,16 +1,10 @@
 //! Normalisation at inference: batch normalisation by given statistics, local response normalisation, dropout.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Outputs, Trap};
 use super::gather_lowering::is_float;
-use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult, Results, ValueId};
-use super::rel::{self, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Caution, Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrValue};
-use relayc_ir::kernel::{BinaryOp, Body, Clip, ReduceDim, Reduction, Stage, Store};
-use relayc_ir::tensor::{Acc, Array, Real, Tensor};
+use super::lower::stored;
+use crate::prelude::*;
+use relayc_ir::kernel::{Clip, ReduceDim, Reduction, Stage};
+use relayc_ir::tensor::{Acc, Array, Real};
 
 attrs! {
     "relay.attrs.BatchNormAttrs" =>
@@ -220,7 +214,7 @@ fn lrn_nest(call: &Call) -> Option<Template> {
     let exponent = body.f32(attrs.beta as f32);
     let divisor = body.bin(BinaryOp::Pow, base, exponent);
     let val = body.bin(BinaryOp::Div, x, divisor);
-    let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+    let last = stored(body, val);
     Some(Template { dims: shape.clone(), reduce, reads, stages: vec![squares, last], outs: vec![own], ..Template::default() })
 }
 

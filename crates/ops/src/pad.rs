@@ -1,18 +1,11 @@
 //! Padding: adds positions around the elements, or between them.
 
-use super::attrs::{Dims, attrs};
+use super::attrs::Dims;
 use super::blocks::{Blocks, Channels};
-use super::eval::{EvalCx, EvalResult, Trap};
 use super::gather_lowering::{AxisOrigin, Fill, gather};
-use super::lower::{Call, Lower, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{Arith, DType, Dim, SymbolOp, Symbols};
+use relayc_ir::types::{Arith, Symbols};
 
 attrs! {
     "relay.attrs.PadAttrs" =>

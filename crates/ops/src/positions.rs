@@ -2,19 +2,13 @@
 //!
 //! An index out of range traps (`E0501`) before anything is read.
 
-use super::attrs::{StdString, attrs};
-use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::attrs::StdString;
 use super::gather_lowering::read;
 use super::index::{position, require_ints};
-use super::lower::{AxisMap, Call, IndexMode, Lower, Positions, Read, Source, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, broadcast_dims};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::Body;
-use relayc_ir::tensor::{Tensor, broadcast_shape};
-use relayc_ir::types::{DType, Dim};
+use super::lower::{IndexMode, Positions};
+use super::rel::broadcast_dims;
+use crate::prelude::*;
+use relayc_ir::tensor::broadcast_shape;
 
 attrs! {
     "relay.attrs.MeshgridAttrs" =>

@@ -6,14 +6,9 @@
 //! as 1, 2, 3*, 2011. The splits follow Claessen and Pałka, *Splittable pseudorandom number generators using cryptographic
 //! hashing*, 2013.
 
-use super::attrs::{Dims, attrs};
-use super::eval::{EvalCx, EvalResult, Outputs, Trap};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::tensor::{Tensor, float_max};
-use relayc_ir::types::{DType, Dim};
+use super::attrs::Dims;
+use crate::prelude::*;
+use relayc_ir::tensor::float_max;
 
 attrs! {
     "relay.attrs.ThreefryGenerateAttrs" =>

@@ -1,12 +1,9 @@
 //! Gives the same elements, in the same order, another shape.
 
-use super::attrs::{Dims, attrs};
-use super::eval::{EvalCx, EvalResult};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
-use super::{Fuse, OpDef, lower};
-use relayc_ir::attrs::Arg;
-use relayc_ir::types::{Dim, MAX_RANK, SymbolOp};
+use super::attrs::Dims;
+use super::lower;
+use crate::prelude::*;
+use relayc_ir::types::MAX_RANK;
 
 attrs! {
     "relay.attrs.ReshapeAttrs" =>
@@ -45,8 +42,6 @@ attrs! {
     }
 }
 
-const OPERANDS: &[Arg] = &[Arg::tensor("data")];
-
 /// The evaluation of all operators of this family.
 fn reshape_eval(cx: &EvalCx) -> EvalResult {
     Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation required as many elements").into())
@@ -60,7 +55,7 @@ pub const RESHAPE: OpDef = OpDef {
           one into the two numbers behind it, one of which may be -1; -1 is what remains (`src/relay/op/tensor/transform.cc`). \
           Where -1 follows a code that changes the number of axes, TVM puts the result at another place; here it stands where \
           the -1 does.",
-    args: OPERANDS,
+    args: DATA,
     attrs: Some(ReshapeAttrs::SCHEMA),
     rules: &[
         "C1: newshape holds numbers and the codes 0, -1, -2, -3, -4",
@@ -365,7 +360,6 @@ pub const SQUEEZE: OpDef = OpDef {
     name: "squeeze",
     doc: "`data` without the axes `axis`, which have dimension 1; without all such axes where `axis` is `None` \
           (`src/relay/op/tensor/transform.cc`).",
-    args: OPERANDS,
     attrs: Some(SqueezeAttrs::SCHEMA),
     rules: &[
         "C1: each axis is in -rank(data)…rank(data)-1",
@@ -373,12 +367,7 @@ pub const SQUEEZE: OpDef = OpDef {
         "C3: where axis is None, all dimensions of data are known",
     ],
     rel: squeeze_rel,
-    eval: reshape_eval,
-    lower: Some(lower::RESHAPE),
-    fuse: Some(Fuse::Injective),
-    no_op: true,
-    reshapes: true,
-    ..OpDef::BASE
+    ..RESHAPE
 };
 
 fn squeeze_rel(cx: &mut RelCx) -> RelResult {
@@ -420,7 +409,7 @@ fn squeeze_rel(cx: &mut RelCx) -> RelResult {
 pub const EXPAND_DIMS: OpDef = OpDef {
     name: "expand_dims",
     doc: "`data` with `num_newaxis` axes of dimension 1 inserted at `axis` (`src/relay/op/tensor/transform.cc`).",
-    args: OPERANDS,
+    args: DATA,
     attrs: Some(ExpandDimsAttrs::SCHEMA),
     rules: &["C1: axis is in -rank(data)-1…rank(data)", "C2: 0 <= num_newaxis, and the result's rank is at most 32"],
     rel: expand_dims_rel,

@@ -1,16 +1,9 @@
 //! Scans: combine each element with all elements before it.
 
-use super::attrs::{OptBool, attrs};
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema};
+use super::attrs::OptBool;
+use crate::prelude::*;
 use relayc_ir::kernel::{self, Clip, Lines, ReduceDim, Reduction, Routine};
-use relayc_ir::tensor::{Acc, Real, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use relayc_ir::tensor::{Acc, Real};
 
 attrs! {
     "relay.attrs.ScanopAttrs" =>

@@ -3,18 +3,10 @@
 //! All indices are checked before anything is written; an index out of range traps (`E0501`). Updates are applied in row-major
 //! order. Sums and products in f16 and bf16 are computed in f32 and rounded once.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Trap};
 use super::index::{outside, position, require_ints, require_same_dim};
-use super::lower::{Call, Lower};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{Fault, RelCx, RelResult, TensorTy, require_same_dtype};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema};
+use super::rel::require_same_dtype;
+use crate::prelude::*;
 use relayc_ir::kernel::{self, MAX_RANK, Routine, ScatterReduction, ScatterTarget};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
 
 attrs! {
     "relay.attrs.ScatterElementsAttrs" =>
@@ -180,10 +172,6 @@ fn along(call: &Call, axis: Option<i64>, join: ScatterReduction) -> Option<Routi
     scattered(call, ScatterTarget::Along(axis), join)
 }
 
-fn scatter_nd_routine(call: &Call) -> Option<Routine> {
-    scattered(call, ScatterTarget::Places, join_named(&ScatterNdAttrs::read(call.attrs).mode))
-}
-
 /// The routine that puts operand 2 into operand 0.
 fn scattered(call: &Call, to: ScatterTarget, join: ScatterReduction) -> Option<Routine> {
     let (data, indices, updates) = (call.arg(0), call.arg(1), call.arg(2));
@@ -240,7 +228,9 @@ pub(crate) const SCATTER_ND: OpDef = OpDef {
     ],
     rel: scatter_nd_rel,
     eval: scatter_nd_eval,
-    lower: Some(Lower::Routine(scatter_nd_routine)),
+    lower: Some(Lower::Routine(|call| {
+        scattered(call, ScatterTarget::Places, join_named(&ScatterNdAttrs::read(call.attrs).mode))
+    })),
     fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };

@@ -1,16 +1,11 @@
 //! Sequences of different lengths in one tensor, and sliding windows over a tensor.
 
-use super::attrs::{Dims, attrs};
-use super::eval::{EvalCx, EvalResult};
+use super::attrs::Dims;
 use super::gather_lowering::{constant, copy, read};
 use super::index::require_same_dim;
-use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane, tabled};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Body, Cmp};
-use relayc_ir::types::{DType, DTypeCode, Dim, SymbolOp};
+use super::lower::{lane, tabled};
+use crate::prelude::*;
+use relayc_ir::types::DTypeCode;
 
 attrs! {
     "relay.attrs.SequenceMaskAttrs" =>

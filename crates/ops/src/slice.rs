@@ -1,16 +1,10 @@
 //! Slices tensors by steps along axes.
 
-use super::attrs::{OptInts, attrs};
+use super::attrs::OptInts;
 use super::blocks::{Blocks, Channels};
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{Call, Lower};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim};
-use super::{Fuse, OpDef};
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
 use relayc_ir::kernel::View;
-use relayc_ir::types::Dim;
 
 attrs! {
     "relay.attrs.StridedSliceAttrs" =>

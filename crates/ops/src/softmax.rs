@@ -1,16 +1,9 @@
 //! Softmax and its logarithm.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::{Call, Lower, Read, Rows, Source, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, RelCx, RelResult};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Body, Reduction, Stage, Store, UnaryOp};
+use super::lower::Rows;
+use crate::prelude::*;
+use relayc_ir::kernel::{Reduction, Stage, Store};
 use relayc_ir::tensor::{Acc, Array, Real};
-use relayc_ir::types::DType;
 
 attrs! {
     "relay.attrs.SoftmaxAttrs" =>
@@ -29,7 +22,7 @@ pub(crate) const SOFTMAX: OpDef = OpDef {
     attrs: Some(SoftmaxAttrs::SCHEMA),
     rules: &["C1: dtype(data) is a float", "C2: -rank(data) <= axis < rank(data)"],
     rel: softmax_rel,
-    eval: softmax_eval,
+    eval: |cx| along_axis(cx, |x, sum| x.exp() / sum),
     lower: Some(Lower::Nest(|call| softmax_nest(call, false))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE
@@ -48,7 +41,7 @@ pub(crate) const LOG_SOFTMAX: OpDef = OpDef {
     name: "nn.log_softmax",
     doc: "`x - m - log(sum(exp(x - m)))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
           (`src/relay/op/nn/nn.cc`).",
-    eval: log_softmax_eval,
+    eval: |cx| along_axis(cx, |x, sum| x - sum.ln()),
     lower: Some(Lower::Nest(|call| softmax_nest(call, true))),
     ..SOFTMAX
 };
@@ -89,26 +82,9 @@ fn softmax_nest(call: &Call, log: bool) -> Option<Template> {
         body.bin(BinaryOp::Mul, exp, inverse)
     };
     let last = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
-    let mut reads = vec![Read::of(Source::Arg(0), rows.index.clone())];
-    if !log {
-        reads.push(Read::of(Source::Out(0), rows.index.clone()));
-    }
-    Some(Template {
-        dims: rows.dims,
-        reduce: rows.reduce,
-        reads,
-        stages: vec![max, sum, last],
-        outs: vec![rows.index],
-        ..Template::default()
-    })
-}
-
-fn softmax_eval(cx: &EvalCx) -> EvalResult {
-    along_axis(cx, |x, sum| x.exp() / sum)
-}
-
-fn log_softmax_eval(cx: &EvalCx) -> EvalResult {
-    along_axis(cx, |x, sum| x - sum.ln())
+    let index = rows.index.clone();
+    let exps = if log { vec![] } else { vec![Read::of(Source::Out(0), index.clone())] };
+    Some(rows.nest(exps, vec![max, sum, last], index))
 }
 
 /// Each element by `f(x - max, sum(exp(x - max)))`.

@@ -3,19 +3,11 @@
 //! All use one order: numbers by value, -0 equal to +0, NaN above every number and equal to itself. Equal elements keep their
 //! order, also when descending.
 
-use super::attrs::{OptInt, StdString, attrs};
-use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::attrs::{OptInt, StdString};
 use super::index::require_same_dim;
-use super::lower::{Call, Lower};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, Results, ValueId};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{AttrField, Fuse, OpDef};
+use crate::prelude::*;
 use rayon::prelude::*;
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema};
 use relayc_ir::kernel::{self, Routine};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim};
 use std::cmp::Ordering;
 
 attrs! {

@@ -1,18 +1,10 @@
 //! Moves elements between the spatial axes and the channels or the batch, in blocks.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
 use super::gather_lowering::{constant, copy, counted, read};
-use super::layout::{Layout, layout_attr};
-use super::lower::{AxisMap, Call, Lower, Read, Source, Table, Template, lane, tabled};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
+use super::lower::{lane, tabled};
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Body};
-use relayc_ir::types::{Arith, Dim, SymbolOp, Symbols};
+use relayc_ir::types::{Arith, Symbols};
 
 attrs! {
     "relay.attrs.SubPixelAttrs" =>
@@ -59,7 +51,7 @@ pub(crate) const SPACE_TO_DEPTH: OpDef = OpDef {
         "C3: block_size >= 1, and the dimensions of the result are int64",
         "C4: blocks of the layout divide the dimensions of the result",
     ],
-    rel: space_to_depth_rel,
+    rel: |cx| depth_rel(cx, (SymbolOp::Mul, SymbolOp::FloorDiv)),
     eval: space_to_depth_eval,
     lower: Some(Lower::Nest(|call| depth_nest(call, true))),
     fuse: Some(Fuse::Injective),
@@ -126,10 +118,6 @@ pub(crate) const BATCH_TO_SPACE_ND: OpDef = OpDef {
 };
 
 // ---- Depth ----
-
-fn space_to_depth_rel(cx: &mut RelCx) -> RelResult {
-    depth_rel(cx, (SymbolOp::Mul, SymbolOp::FloorDiv))
-}
 
 fn depth_to_space_rel(cx: &mut RelCx) -> RelResult {
     let mode = SubPixelAttrs::read(cx.attrs).mode;

@@ -3,15 +3,11 @@
 //!
 //! `sparse_indptr` and `sparse_indices` are checked before anything is computed; an index out of range traps (`E0501`).
 
-use super::attrs::{StdString, attrs};
-use super::eval::{EvalCx, EvalResult, Outputs, Trap};
+use super::attrs::StdString;
 use super::index::{outside, position, require_ints, require_same_dim};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy, require_same_dtype};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::tensor::{Acc, Real, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use super::rel::require_same_dtype;
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Real};
 
 attrs! {
     "relay.attrs.SparseDenseAttrs" =>

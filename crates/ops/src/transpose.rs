@@ -1,12 +1,6 @@
 //! Permutes axes, or reverses positions.
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{Call, Lower};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{Fault, RelCx, RelResult, Shape};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
+use crate::prelude::*;
 use relayc_ir::kernel::View;
 
 attrs! {

@@ -1,19 +1,11 @@
 //! Upsampling: resizes images along the spatial axes by factors instead of sizes.
 
-use super::attrs::attrs;
 use super::blocks::{self, Blocks};
 use super::choice::one_of;
-use super::def::{Fixed, KnownFacts};
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::layout::{Layout, layout_attr};
-use super::lower::{Call, Lower, Template};
-use super::onnx::{Onnx, OnnxCx, OnnxResult};
-use super::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
 use super::resize::{Sampling, resized, resized_onnx, sampled};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrValue};
-use relayc_ir::types::{DType, Dim, SymbolKind, SymbolOp, Symbols};
+use crate::prelude::*;
+use crate::window::{DHW, HW};
+use relayc_ir::types::{SymbolKind, Symbols};
 
 attrs! {
     "relay.attrs.UpSamplingAttrs" =>
@@ -129,9 +121,6 @@ pub(crate) const DYN_UPSAMPLING3D: OpDef = OpDef {
     fixed: Some(|known| with_scales(known, &UPSAMPLING3D, 3)),
     ..UPSAMPLING3D
 };
-
-const HW: &str = "HW";
-const DHW: &str = "DHW";
 
 /// The attributes that both types share.
 struct Plan {

@@ -1,14 +1,12 @@
 //! Operators that TVM's compiler for its virtual machine writes: memory, compiled functions, shapes. All except a mark are
 //! internal to its passes and have no evaluation.
 
-use super::OpDef;
 use super::annotation::{any_type_rel, operand};
-use super::attrs::{Constant, Dims, DimsOrNone, EnvFunc, ObjectMap, ObjectOf, VirtualDevice, attrs};
+use super::attrs::{Constant, Dims, DimsOrNone, EnvFunc, ObjectMap, ObjectOf, VirtualDevice};
 use super::create::SHAPE_OF;
-use super::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy, require_tensor_dtype};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::types::{DType, Dim, Ty, TyData};
+use super::rel::require_tensor_dtype;
+use crate::prelude::*;
+use relayc_ir::types::{Ty, TyData};
 
 attrs! {
     "relay.attrs.AllocStorageAttrs" =>

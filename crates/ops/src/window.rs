@@ -5,6 +5,26 @@ use relayc_base::text::count;
 use relayc_ir::types::{Dim, SymbolOp, Symbols};
 use std::ops::Range;
 
+/// The spatial axes, by their number less one.
+pub(crate) const SPATIAL: [&str; 3] = [W, HW, DHW];
+pub(crate) const W: &str = "W";
+pub(crate) const HW: &str = "HW";
+pub(crate) const DHW: &str = "DHW";
+
+/// The layouts of data with these axes.
+pub(crate) const LAYOUT: [&str; 3] = ["NCW", "NCHW", "NCDHW"];
+
+/// The documentation of `padding`, by the number of spatial axes less one.
+pub(crate) const PADDING_DOC: [&str; 3] = [
+    "The padding: for both sides, or (left, right).",
+    "The padding: for all sides, or (height, width), or (top, left, bottom, right).",
+    "The padding: for all sides, or (depth, height, width), or all values before, then all after.",
+];
+
+/// The documentation of a window's size.
+pub(crate) const WINDOW_DOC: [&str; 3] =
+    ["The window: width.", "The window: height, width.", "The window: depth, height, width."];
+
 /// A window along one axis. Position `o` covers the inputs `o * stride + k * dilation - before` for `k` in `0..kernel`; inputs
 /// outside the data are padding. All sums are computed in i128, where nothing overflows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

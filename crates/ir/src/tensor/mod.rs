@@ -47,61 +47,11 @@ pub use with_array;
 /// As [`with_array!`], for the elements by dtype, borrowed or borrowed mutably.
 #[macro_export]
 macro_rules! with_data {
-    ($data:expr, |$array:ident $(: $T:ident)?| $body:expr) => {
-        match $data {
-            $crate::tensor::Data::Bool($array) => {
-                $(type $T = bool;)?
-                $body
-            }
-            $crate::tensor::Data::I8($array) => {
-                $(type $T = i8;)?
-                $body
-            }
-            $crate::tensor::Data::I16($array) => {
-                $(type $T = i16;)?
-                $body
-            }
-            $crate::tensor::Data::I32($array) => {
-                $(type $T = i32;)?
-                $body
-            }
-            $crate::tensor::Data::I64($array) => {
-                $(type $T = i64;)?
-                $body
-            }
-            $crate::tensor::Data::U8($array) => {
-                $(type $T = u8;)?
-                $body
-            }
-            $crate::tensor::Data::U16($array) => {
-                $(type $T = u16;)?
-                $body
-            }
-            $crate::tensor::Data::U32($array) => {
-                $(type $T = u32;)?
-                $body
-            }
-            $crate::tensor::Data::U64($array) => {
-                $(type $T = u64;)?
-                $body
-            }
-            $crate::tensor::Data::F16($array) => {
-                $(type $T = $crate::tensor::f16;)?
-                $body
-            }
-            $crate::tensor::Data::BF16($array) => {
-                $(type $T = $crate::tensor::bf16;)?
-                $body
-            }
-            $crate::tensor::Data::F32($array) => {
-                $(type $T = f32;)?
-                $body
-            }
-            $crate::tensor::Data::F64($array) => {
-                $(type $T = f64;)?
-                $body
-            }
-        }
+    ($data:expr, |$array:ident| $body:expr) => {
+        $crate::with_data!($data, |$array: T| $body)
+    };
+    ($data:expr, |$array:ident: $T:ident| $body:expr) => {
+        $crate::each_dtype!(data_arms, ($data), $array, $T, ($body))
     };
 }
 pub use with_data;
@@ -110,64 +60,51 @@ pub use with_data;
 #[macro_export]
 macro_rules! with_dtype {
     ($dtype:expr, |$T:ident| $body:expr) => {
+        $crate::each_dtype!(dtype_arms, ($dtype), $T, ($body))
+    };
+}
+pub use with_dtype;
+
+/// Calls a macro with some arguments and the dtypes of tensors: the variant of [`Data`], the dtype and the element type of each.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! each_dtype {
+    ($arms:ident, $($args:tt),*) => {
+        $crate::$arms! {
+            $($args),*;
+            Bool BOOL bool, I8 I8 i8, I16 I16 i16, I32 I32 i32, I64 I64 i64, U8 U8 u8, U16 U16 u16, U32 U32 u32, U64 U64 u64,
+            F16 F16 $crate::tensor::f16, BF16 BF16 $crate::tensor::bf16, F32 F32 f32, F64 F64 f64
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! data_arms {
+    (($data:expr), $array:ident, $T:ident, ($body:expr); $($variant:ident $dtype:ident $ty:ty),*) => {
+        match $data {
+            $($crate::tensor::Data::$variant($array) => {
+                #[allow(dead_code, reason = "not every expression names the type")]
+                type $T = $ty;
+                $body
+            })*
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dtype_arms {
+    (($dtype:expr), $T:ident, ($body:expr); $($variant:ident $name:ident $ty:ty),*) => {
         match $dtype {
-            $crate::types::DType::BOOL => {
-                type $T = bool;
+            $($crate::types::DType::$name => {
+                type $T = $ty;
                 Some($body)
-            }
-            $crate::types::DType::I8 => {
-                type $T = i8;
-                Some($body)
-            }
-            $crate::types::DType::I16 => {
-                type $T = i16;
-                Some($body)
-            }
-            $crate::types::DType::I32 => {
-                type $T = i32;
-                Some($body)
-            }
-            $crate::types::DType::I64 => {
-                type $T = i64;
-                Some($body)
-            }
-            $crate::types::DType::U8 => {
-                type $T = u8;
-                Some($body)
-            }
-            $crate::types::DType::U16 => {
-                type $T = u16;
-                Some($body)
-            }
-            $crate::types::DType::U32 => {
-                type $T = u32;
-                Some($body)
-            }
-            $crate::types::DType::U64 => {
-                type $T = u64;
-                Some($body)
-            }
-            $crate::types::DType::F16 => {
-                type $T = $crate::tensor::f16;
-                Some($body)
-            }
-            $crate::types::DType::BF16 => {
-                type $T = $crate::tensor::bf16;
-                Some($body)
-            }
-            $crate::types::DType::F32 => {
-                type $T = f32;
-                Some($body)
-            }
-            $crate::types::DType::F64 => {
-                type $T = f64;
-                Some($body)
-            }
+            })*
             _ => None,
         }
     };
 }
-pub use with_dtype;
 
 /// A tensor. Cloning shares the elements.
 #[derive(Clone, Debug, PartialEq)]

@@ -3,10 +3,9 @@
 use super::eval::{self, Sizes};
 use super::read_deformable;
 use super::rel::{self, letters, require_positive};
-use crate::eval::{EvalCx, EvalResult};
-use crate::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, require_float, require_same_dtype};
+use crate::prelude::*;
+use crate::rel::{require_float, require_same_dtype};
 use relayc_ir::tensor::Real;
-use relayc_ir::types::Dim;
 
 pub(super) fn deformable_rel(cx: &mut RelCx) -> RelResult {
     let (deformable_groups, attrs) = read_deformable(cx.attrs);

@@ -5,10 +5,9 @@
 
 use super::Conv2dAttrs;
 use super::rel::letters;
-use crate::eval::{EvalCx, EvalResult};
-use crate::layout::Layout;
+use crate::prelude::*;
 use crate::window::{self, Window};
-use relayc_ir::tensor::{Acc, Real, Tensor};
+use relayc_ir::tensor::{Acc, Real};
 use std::ops::Range;
 
 /// The geometry of windows that convolutions, their transposes and their gradients share.

@@ -3,12 +3,9 @@
 use super::Conv2dAttrs;
 use super::eval::{self, Sizes};
 use super::rel::require_positive;
-use crate::Shapes;
-use crate::eval::{EvalCx, EvalResult};
-use crate::layout::{Layout, layout_attr};
-use crate::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim};
+use crate::prelude::*;
 use crate::window;
-use relayc_ir::tensor::{Acc, Real, Tensor};
+use relayc_ir::tensor::{Acc, Real};
 
 pub(super) fn backward_weight_rel(cx: &mut RelCx) -> RelResult {
     let attrs = Conv2dAttrs::read(cx.attrs);

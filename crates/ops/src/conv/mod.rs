@@ -1,7 +1,7 @@
 //! Convolutions over one, two or three spatial axes: direct, transposed, their gradient, and deformable ones.
 //!
-//! The attribute types of one kind differ in their defaults only. So all are read as those of two axes, [`Conv2dAttrs`] and
-//! [`Conv2dTransposeAttrs`].
+//! The attribute types of one kind differ in their defaults only: [`Conv2dAttrs`] and [`Conv2dTransposeAttrs`] are those of any
+//! number of axes.
 
 mod deformable;
 mod eval;
@@ -14,161 +14,55 @@ mod transpose;
 pub(crate) use onnx::ONNX;
 pub(super) use product::{conv_product, depthwise_nest};
 
-use super::attrs::attrs;
 use super::blocks::{self, Blocks, Channels, Ends};
-use super::layout::Layout;
-use super::lower::Lower;
-use super::{Caution, Fuse, OpDef, Shapes};
-use relayc_ir::attrs::{Arg, AttrSchema, AttrValue};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use crate::window::{HW, LAYOUT, PADDING_DOC, SPATIAL};
+use relayc_ir::attrs::Field;
 
 attrs! {
-    "relay.attrs.Conv1DAttrs" =>
-    pub(crate) struct Conv1dAttrs {
-        /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1];
-        /// The padding: for both sides, or (left, right).
-        pub(crate) padding: Vec<i64> = &[0, 0];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1];
-        /// The number of independent groups of input and output channels.
-        pub(crate) groups: i64 = 1;
-        /// The output channels; `None` takes them from the weight.
-        pub(crate) channels: Option<i64> = None;
-        /// The window: width; `None` takes it from the weight.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
-        /// The axes of `data`.
-        pub(crate) data_layout: String = "NCW";
-        /// The axes of `weight`.
-        pub(crate) kernel_layout: String = "OIW";
-        /// The axes of the result; empty for those of `data`.
-        pub(crate) out_layout: String = "";
-        /// The dtype of the result; by default that of `data`.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
-    "relay.attrs.Conv2DAttrs" =>
+    ["relay.attrs.Conv1DAttrs", "relay.attrs.Conv2DAttrs", "relay.attrs.Conv3DAttrs"] =>
     pub struct Conv2dAttrs {
         /// The step from one window to the next.
-        pub strides: Vec<i64> = &[1, 1];
-        /// The padding: for all sides, or (height, width), or (top, left, bottom, right).
-        pub padding: Vec<i64> = &[0, 0];
+        pub strides: Vec<i64> = &[1; RANK];
+        // TVM gives the one axis a value for each side.
+        pub padding: Vec<i64> = if RANK == 1 { &[0; 2] } else { &[0; RANK] }, doc PADDING_DOC;
         /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1];
+        pub(crate) dilation: Vec<i64> = &[1; RANK];
         /// The number of independent groups of input and output channels.
         pub groups: i64 = 1;
         /// The output channels; `None` takes them from the weight.
         pub channels: Option<i64> = None;
-        /// The window: height, width; `None` takes it from the weight.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
+        pub(crate) kernel_size: Option<Vec<i64>> = None, doc KERNEL_DOC;
         /// The axes of `data`.
-        pub data_layout: String = "NCHW";
+        pub data_layout: String = LAYOUT[RANK - 1];
         /// The axes of `weight`.
-        pub kernel_layout: String = "OIHW";
+        pub kernel_layout: String = ["OIW", "OIHW", "OIDHW"][RANK - 1];
         /// The axes of the result; empty for those of `data`.
         pub out_layout: String = "";
         /// The dtype of the result; by default that of `data`.
         pub(crate) out_dtype: Option<DType> = None;
     }
 
-    "relay.attrs.Conv3DAttrs" =>
-    pub(crate) struct Conv3dAttrs {
-        /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1, 1, 1];
-        /// The padding: for all sides, or (depth, height, width), or all values before, then all after.
-        pub(crate) padding: Vec<i64> = &[0, 0, 0];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1, 1];
-        /// The number of independent groups of input and output channels.
-        pub(crate) groups: i64 = 1;
-        /// The output channels; `None` takes them from the weight.
-        pub(crate) channels: Option<i64> = None;
-        /// The window: depth, height, width; `None` takes it from the weight.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
-        /// The axes of `data`.
-        pub(crate) data_layout: String = "NCDHW";
-        /// The axes of `weight`.
-        pub(crate) kernel_layout: String = "OIDHW";
-        /// The axes of the result; empty for those of `data`.
-        pub(crate) out_layout: String = "";
-        /// The dtype of the result; by default that of `data`.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
-    "relay.attrs.Conv1DTransposeAttrs" =>
-    pub(crate) struct Conv1dTransposeAttrs {
-        /// The output channels; `None` takes them from the weight.
-        pub(crate) channels: Option<i64> = None;
-        /// The window: width; `None` takes it from the weight.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
-        /// The step from one window to the next, in the result.
-        pub(crate) strides: Vec<i64> = &[1];
-        /// The number of additional positions at the end of each axis of the result.
-        pub(crate) output_padding: Vec<i64> = &[0];
-        /// The positions to crop: from both sides, or (left, right).
-        pub(crate) padding: Vec<i64> = &[0];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1];
-        /// The number of independent groups of input and output channels.
-        pub(crate) groups: i64 = 1;
-        /// The axes of `data`.
-        pub(crate) data_layout: String = "NCW";
-        /// The axes of `weight`.
-        pub(crate) kernel_layout: String = "IOW";
-        /// The axes of the result; empty for those of `data`.
-        pub(crate) out_layout: String = "";
-        /// The dtype of the result; by default that of `data`.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
-    "relay.attrs.Conv2DTransposeAttrs" =>
+    ["relay.attrs.Conv1DTransposeAttrs", "relay.attrs.Conv2DTransposeAttrs", "relay.attrs.Conv3DTransposeAttrs"] =>
     pub struct Conv2dTransposeAttrs {
         /// The output channels; `None` takes them from the weight.
         pub(crate) channels: Option<i64> = None;
-        /// The window: height, width; `None` takes it from the weight.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
+        pub(crate) kernel_size: Option<Vec<i64>> = None, doc KERNEL_DOC;
         /// The step from one window to the next, in the result.
-        pub(crate) strides: Vec<i64> = &[1, 1];
+        pub(crate) strides: Vec<i64> = &[1; RANK];
         /// The number of additional positions at the end of each axis of the result.
-        pub(crate) output_padding: Vec<i64> = &[0, 0];
-        /// The positions to crop: from all sides, or (height, width), or (top, left, bottom, right).
-        pub(crate) padding: Vec<i64> = &[0, 0];
+        pub(crate) output_padding: Vec<i64> = &[0; RANK];
+        pub(crate) padding: Vec<i64> = &[0; RANK], doc CROP_DOC;
         /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1];
+        pub(crate) dilation: Vec<i64> = &[1; RANK];
         /// The number of independent groups of input and output channels.
         pub groups: i64 = 1;
         /// The axes of `data`.
-        pub data_layout: String = "NCHW";
+        pub data_layout: String = LAYOUT[RANK - 1];
         /// The axes of `weight`.
-        pub kernel_layout: String = "IOHW";
+        pub kernel_layout: String = ["IOW", "IOHW", "IODHW"][RANK - 1];
         /// The axes of the result; empty for those of `data`.
         pub out_layout: String = "";
-        /// The dtype of the result; by default that of `data`.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
-    "relay.attrs.Conv3DTransposeAttrs" =>
-    pub(crate) struct Conv3dTransposeAttrs {
-        /// The output channels; `None` takes them from the weight.
-        pub(crate) channels: Option<i64> = None;
-        /// The window: depth, height, width; `None` takes it from the weight.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
-        /// The step from one window to the next, in the result.
-        pub(crate) strides: Vec<i64> = &[1, 1, 1];
-        /// The number of additional positions at the end of each axis of the result.
-        pub(crate) output_padding: Vec<i64> = &[0, 0, 0];
-        /// The positions to crop: from all sides, or (depth, height, width), or all values before, then all after.
-        pub(crate) padding: Vec<i64> = &[0, 0, 0];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1, 1];
-        /// The number of independent groups of input and output channels.
-        pub(crate) groups: i64 = 1;
-        /// The axes of `data`.
-        pub(crate) data_layout: String = "NCDHW";
-        /// The axes of `weight`.
-        pub(crate) kernel_layout: String = "IODHW";
-        /// The axes of the result; empty for those of `data`.
-        pub(crate) out_layout: String = "";
         /// The dtype of the result; by default that of `data`.
         pub(crate) out_dtype: Option<DType> = None;
     }
@@ -200,46 +94,73 @@ attrs! {
     }
 }
 
-/// The spatial axes, by their number.
-const W: &str = "W";
-pub(super) const HW: &str = "HW";
-const DHW: &str = "DHW";
-
-/// The rules of convolutions over any number of spatial axes.
-const CONV_RULES: &[&str] = &[
-    "C1: data_layout and out_layout are permutations of N, C and the spatial axes, blocks allowed",
-    "C2: kernel_layout is a permutation of O, I and the spatial axes, and G if groups > 1, blocks allowed",
-    "C3: data and weight have the axes of their layouts, blocks their size, and G the size groups",
-    "C4: strides, dilation and kernel_size have a value for each spatial axis, each >= 1",
-    "C5: padding has 1 value, or 1 or 2 for each spatial axis, each >= 0",
-    "C6: groups >= 1",
-    "C7: data.C == weight.I * groups, or weight.I == channels / groups where data.C == weight.O == groups",
-    "C8: weight.O == channels, channels >= 0",
-    "C9: channels % groups == 0",
-    "C10: the spatial axes of weight == kernel_size",
-    "C11: (in + padding - ((kernel - 1) * dilation + 1)) / strides + 1 >= 1 for each spatial axis, unless in is 0",
-    "C12: blocks divide the dimensions of the weight and of the result",
+/// The documentation of `kernel_size`, by the number of spatial axes less one.
+const KERNEL_DOC: [&str; 3] = [
+    "The window: width; `None` takes it from the weight.",
+    "The window: height, width; `None` takes it from the weight.",
+    "The window: depth, height, width; `None` takes it from the weight.",
 ];
 
-/// Multiplies windows of the data by the weight.
-pub const CONV2D: OpDef = OpDef {
-    name: "nn.conv2d",
-    doc: "In the layouts NCHW and OIHW: `out[n, o, y, x] = sum over i, h, w of data[n, g * I + i, y * strides[0] + h * dilation[0] \
-          - top, x * strides[1] + w * dilation[1] - left] * weight[o, i, h, w]`, where `g` is the group of `o` and padding is 0. \
-          The axes `H` and `W` of the result have `floor((in + padding - ((kernel - 1) * dilation + 1)) / strides) + 1` elements. \
-          Operands are converted to the result's dtype first. A depthwise weight may have several outputs for each channel on \
-          its axis `I`; a weight with an axis `G` has the outputs of one group on `O` (`src/relay/op/nn/convolution.cc`).",
-    args: &[Arg::tensor("data"), Arg::tensor("weight")],
-    attrs: Some(Conv2dAttrs::SCHEMA),
-    rules: CONV_RULES,
-    rel: |cx| rel::conv_rel(cx, HW),
-    blocks: Some(Blocks::Product(conv_blocks)),
-    eval: |cx| eval::conv_eval(cx, HW),
-    lower: Some(Lower::Windows(|call| product::conv_product(call, HW), |call| product::depthwise_nest(call, HW))),
-    fuse: Some(Fuse::OutEWiseFusable),
-    macs: Some(|shapes| conv_macs(shapes, HW)),
-    ..OpDef::BASE
-};
+/// The documentation of `padding` of a transposed convolution, likewise.
+const CROP_DOC: [&str; 3] = [
+    "The positions to crop: from both sides, or (left, right).",
+    "The positions to crop: from all sides, or (height, width), or (top, left, bottom, right).",
+    "The positions to crop: from all sides, or (depth, height, width), or all values before, then all after.",
+];
+
+const OPERANDS: &[Arg] = &[Arg::tensor("data"), Arg::tensor("weight")];
+
+/// Multiplies windows of the data by the weight, over `RANK` spatial axes.
+const fn conv<const RANK: usize>(name: &'static str, doc: &'static str) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: OPERANDS,
+        attrs: Some(Conv2dAttrs::schema::<RANK>()),
+        rules: &[
+            "C1: data_layout and out_layout are permutations of N, C and the spatial axes, blocks allowed",
+            "C2: kernel_layout is a permutation of O, I and the spatial axes, and G if groups > 1, blocks allowed",
+            "C3: data and weight have the axes of their layouts, blocks their size, and G the size groups",
+            "C4: strides, dilation and kernel_size have a value for each spatial axis, each >= 1",
+            "C5: padding has 1 value, or 1 or 2 for each spatial axis, each >= 0",
+            "C6: groups >= 1",
+            "C7: data.C == weight.I * groups, or weight.I == channels / groups where data.C == weight.O == groups",
+            "C8: weight.O == channels, channels >= 0",
+            "C9: channels % groups == 0",
+            "C10: the spatial axes of weight == kernel_size",
+            "C11: (in + padding - ((kernel - 1) * dilation + 1)) / strides + 1 >= 1 for each spatial axis, unless in is 0",
+            "C12: blocks divide the dimensions of the weight and of the result",
+        ],
+        rel: |cx| rel::conv_rel(cx, SPATIAL[RANK - 1]),
+        blocks: Some(Blocks::Product(conv_blocks)),
+        eval: |cx| eval::conv_eval(cx, SPATIAL[RANK - 1]),
+        lower: Some(Lower::Windows(
+            |call| product::conv_product(call, SPATIAL[RANK - 1]),
+            |call| product::depthwise_nest(call, SPATIAL[RANK - 1]),
+        )),
+        fuse: Some(Fuse::OutEWiseFusable),
+        macs: Some(|shapes| macs(shapes, &Conv2dAttrs::read(shapes.attrs), SPATIAL[RANK - 1], 1)),
+        ..OpDef::BASE
+    }
+}
+
+pub const CONV2D: OpDef = conv::<2>(
+    "nn.conv2d",
+    "In the layouts NCHW and OIHW: `out[n, o, y, x] = sum over i, h, w of data[n, g * I + i, y * strides[0] + h * dilation[0] \
+     - top, x * strides[1] + w * dilation[1] - left] * weight[o, i, h, w]`, where `g` is the group of `o` and padding is 0. \
+     The axes `H` and `W` of the result have `floor((in + padding - ((kernel - 1) * dilation + 1)) / strides) + 1` elements. \
+     Operands are converted to the result's dtype first. A depthwise weight may have several outputs for each channel on \
+     its axis `I`; a weight with an axis `G` has the outputs of one group on `O` (`src/relay/op/nn/convolution.cc`).",
+);
+
+pub const CONV1D: OpDef = conv::<1>(
+    "nn.conv1d",
+    "As `nn.conv2d`, along the one axis `W`: `out[n, o, x] = sum over i, w of data[n, g * I + i, x * strides[0] + w * \
+     dilation[0] - left] * weight[o, i, w]` (`src/relay/op/nn/convolution.cc`).",
+);
+
+pub const CONV3D: OpDef =
+    conv::<3>("nn.conv3d", "As `nn.conv2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/convolution.cc`).");
 
 /// Blocks of channels, which groups must not cut; a depthwise convolution has the blocks of its data.
 fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: Ends) -> Option<Vec<AttrValue>> {
@@ -259,31 +180,6 @@ fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: End
     Some(attrs)
 }
 
-/// As [`CONV2D`], over one spatial axis.
-pub const CONV1D: OpDef = OpDef {
-    name: "nn.conv1d",
-    doc: "As `nn.conv2d`, along the one axis `W`: `out[n, o, x] = sum over i, w of data[n, g * I + i, x * strides[0] + w * \
-          dilation[0] - left] * weight[o, i, w]` (`src/relay/op/nn/convolution.cc`).",
-    attrs: Some(Conv1dAttrs::SCHEMA),
-    rel: |cx| rel::conv_rel(cx, W),
-    eval: |cx| eval::conv_eval(cx, W),
-    lower: Some(Lower::Windows(|call| product::conv_product(call, W), |call| product::depthwise_nest(call, W))),
-    macs: Some(|shapes| conv_macs(shapes, W)),
-    ..CONV2D
-};
-
-/// As [`CONV2D`], over three spatial axes.
-pub const CONV3D: OpDef = OpDef {
-    name: "nn.conv3d",
-    doc: "As `nn.conv2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/convolution.cc`).",
-    attrs: Some(Conv3dAttrs::SCHEMA),
-    rel: |cx| rel::conv_rel(cx, DHW),
-    eval: |cx| eval::conv_eval(cx, DHW),
-    lower: Some(Lower::Windows(|call| product::conv_product(call, DHW), |call| product::depthwise_nest(call, DHW))),
-    macs: Some(|shapes| conv_macs(shapes, DHW)),
-    ..CONV2D
-};
-
 /// A depthwise [`CONV2D`] in blocks of channels, as TVM's passes write it.
 pub(crate) const CONTRIB_DEPTHWISE_CONV2D_NCHWC: OpDef = OpDef {
     name: "nn.contrib_depthwise_conv2d_NCHWc",
@@ -292,64 +188,55 @@ pub(crate) const CONTRIB_DEPTHWISE_CONV2D_NCHWC: OpDef = OpDef {
     ..CONV2D
 };
 
-/// The gradient of a convolution with respect to its data: spreads each element over a window.
-pub const CONV2D_TRANSPOSE: OpDef = OpDef {
-    name: "nn.conv2d_transpose",
-    doc: "In the layouts NCHW and IOHW: each `data[n, i, y, x] * weight[i, o, h, w]` is added to `out[n, g * O + o, y * strides[0] \
-          + h * dilation[0] - top, x * strides[1] + w * dilation[1] - left]` where that exists; `g` is the group of `i`. The axes \
-          `H` and `W` of the result have `(in - 1) * strides + (kernel - 1) * dilation + 1 - padding + output_padding` elements, \
-          none where `in` is 0. Operands are converted to the result's dtype first. Without `channels`, the type has those of \
-          one group, as in TVM; such a call in groups does not run (`src/relay/op/nn/convolution.cc`).",
-    args: &[Arg::tensor("data"), Arg::tensor("weight")],
-    attrs: Some(Conv2dTransposeAttrs::SCHEMA),
-    rules: &[
-        "C1: data_layout and out_layout are permutations of N, C and the spatial axes, blocks allowed",
-        "C2: kernel_layout is a permutation of O, I and the spatial axes, and G if groups > 1, blocks allowed",
-        "C3: data and weight have the axes of their layouts, blocks their size, and G the size groups",
-        "C4: strides, dilation and kernel_size have a value for each spatial axis, each >= 1",
-        "C5: padding has 1 value, or 1 or 2 for each spatial axis, output_padding 1 or more for each (the rest is ignored), all >= 0",
-        "C6: groups >= 1",
-        "C7: data.C == weight.I, data.C % groups == 0",
-        "C8: channels == weight.O * groups, channels >= 0",
-        "C9: channels % groups == 0",
-        "C10: the spatial axes of weight == kernel_size",
-        "C11: (in - 1) * strides + (kernel - 1) * dilation + 1 - padding + output_padding >= 0 for each spatial axis, unless in is 0",
-        "C12: blocks divide the dimensions of the weight and of the result",
-    ],
-    rel: |cx| transpose::transpose_rel(cx, HW),
-    eval: |cx| transpose::transpose_eval(cx, HW),
-    lower: Some(Lower::Product(|call| product::transpose_product(call, HW))),
-    caution: Some(|attrs| transpose_caution(attrs, HW)),
-    fuse: Some(Fuse::OutEWiseFusable),
-    macs: Some(|shapes| transpose_macs(shapes, HW)),
-    ..OpDef::BASE
-};
+/// The gradient of a convolution with respect to its data: spreads each element over a window, over `RANK` spatial axes.
+const fn conv_transpose<const RANK: usize>(name: &'static str, doc: &'static str) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: OPERANDS,
+        attrs: Some(Conv2dTransposeAttrs::schema::<RANK>()),
+        rules: &[
+            "C1: data_layout and out_layout are permutations of N, C and the spatial axes, blocks allowed",
+            "C2: kernel_layout is a permutation of O, I and the spatial axes, and G if groups > 1, blocks allowed",
+            "C3: data and weight have the axes of their layouts, blocks their size, and G the size groups",
+            "C4: strides, dilation and kernel_size have a value for each spatial axis, each >= 1",
+            "C5: padding has 1 value, or 1 or 2 for each spatial axis, output_padding 1 or more for each (the rest is ignored), all >= 0",
+            "C6: groups >= 1",
+            "C7: data.C == weight.I, data.C % groups == 0",
+            "C8: channels == weight.O * groups, channels >= 0",
+            "C9: channels % groups == 0",
+            "C10: the spatial axes of weight == kernel_size",
+            "C11: (in - 1) * strides + (kernel - 1) * dilation + 1 - padding + output_padding >= 0 for each spatial axis, unless in is 0",
+            "C12: blocks divide the dimensions of the weight and of the result",
+        ],
+        rel: |cx| transpose::transpose_rel(cx, SPATIAL[RANK - 1]),
+        eval: |cx| transpose::transpose_eval(cx, SPATIAL[RANK - 1]),
+        lower: Some(Lower::Product(|call| product::transpose_product(call, SPATIAL[RANK - 1]))),
+        caution: Some(|attrs| transpose_caution(attrs, RANK)),
+        fuse: Some(Fuse::OutEWiseFusable),
+        macs: Some(|shapes| macs(shapes, &read_transpose(shapes.attrs).1, SPATIAL[RANK - 1], 1)),
+        ..OpDef::BASE
+    }
+}
 
-/// As [`CONV2D_TRANSPOSE`], over one spatial axis.
-pub const CONV1D_TRANSPOSE: OpDef = OpDef {
-    name: "nn.conv1d_transpose",
-    doc: "As `nn.conv2d_transpose`, along the one axis `W` (`src/relay/op/nn/convolution.cc`).",
-    attrs: Some(Conv1dTransposeAttrs::SCHEMA),
-    rel: |cx| transpose::transpose_rel(cx, W),
-    eval: |cx| transpose::transpose_eval(cx, W),
-    lower: Some(Lower::Product(|call| product::transpose_product(call, W))),
-    caution: Some(|attrs| transpose_caution(attrs, W)),
-    macs: Some(|shapes| transpose_macs(shapes, W)),
-    ..CONV2D_TRANSPOSE
-};
+pub const CONV2D_TRANSPOSE: OpDef = conv_transpose::<2>(
+    "nn.conv2d_transpose",
+    "In the layouts NCHW and IOHW: each `data[n, i, y, x] * weight[i, o, h, w]` is added to `out[n, g * O + o, y * strides[0] \
+     + h * dilation[0] - top, x * strides[1] + w * dilation[1] - left]` where that exists; `g` is the group of `i`. The axes \
+     `H` and `W` of the result have `(in - 1) * strides + (kernel - 1) * dilation + 1 - padding + output_padding` elements, \
+     none where `in` is 0. Operands are converted to the result's dtype first. Without `channels`, the type has those of \
+     one group, as in TVM; such a call in groups does not run (`src/relay/op/nn/convolution.cc`).",
+);
 
-/// As [`CONV2D_TRANSPOSE`], over three spatial axes.
-pub const CONV3D_TRANSPOSE: OpDef = OpDef {
-    name: "nn.conv3d_transpose",
-    doc: "As `nn.conv2d_transpose`, along the axes `D`, `H` and `W` (`src/relay/op/nn/convolution.cc`).",
-    attrs: Some(Conv3dTransposeAttrs::SCHEMA),
-    rel: |cx| transpose::transpose_rel(cx, DHW),
-    eval: |cx| transpose::transpose_eval(cx, DHW),
-    lower: Some(Lower::Product(|call| product::transpose_product(call, DHW))),
-    caution: Some(|attrs| transpose_caution(attrs, DHW)),
-    macs: Some(|shapes| transpose_macs(shapes, DHW)),
-    ..CONV2D_TRANSPOSE
-};
+pub const CONV1D_TRANSPOSE: OpDef = conv_transpose::<1>(
+    "nn.conv1d_transpose",
+    "As `nn.conv2d_transpose`, along the one axis `W` (`src/relay/op/nn/convolution.cc`).",
+);
+
+pub const CONV3D_TRANSPOSE: OpDef = conv_transpose::<3>(
+    "nn.conv3d_transpose",
+    "As `nn.conv2d_transpose`, along the axes `D`, `H` and `W` (`src/relay/op/nn/convolution.cc`).",
+);
 
 /// The gradient of a convolution with respect to its weight.
 pub(crate) const CONV2D_BACKWARD_WEIGHT: OpDef = OpDef {
@@ -415,36 +302,11 @@ pub(crate) const DEFORMABLE_CONV2D: OpDef = OpDef {
 
 /// The attributes of a transposed convolution: those of a convolution, and `output_padding`.
 fn read_transpose(values: &[AttrValue]) -> (Vec<i64>, Conv2dAttrs) {
-    let Conv2dTransposeAttrs {
-        channels,
-        kernel_size,
-        strides,
-        output_padding,
-        padding,
-        dilation,
-        groups,
-        data_layout,
-        kernel_layout,
-        out_layout,
-        out_dtype,
-    } = Conv2dTransposeAttrs::read(values);
-    let attrs = Conv2dAttrs {
-        strides,
-        padding,
-        dilation,
-        groups,
-        channels,
-        kernel_size,
-        data_layout,
-        kernel_layout,
-        out_layout,
-        out_dtype,
-    };
-    (output_padding, attrs)
+    (Conv2dTransposeAttrs::read(values).output_padding, Conv2dAttrs::read_of(Conv2dTransposeAttrs::schema::<2>(), values))
 }
 
-fn transpose_caution(attrs: &[AttrValue], spatial: &str) -> Option<Caution> {
-    let (values, axes) = (read_transpose(attrs).0.len(), spatial.len());
+fn transpose_caution(attrs: &[AttrValue], axes: usize) -> Option<Caution> {
+    let values = read_transpose(attrs).0.len();
     (values > axes).then(|| Caution {
         attr: "output_padding",
         message: format!("{values} values for {}", count_axes(axes)),
@@ -459,40 +321,15 @@ fn count_axes(n: usize) -> String {
 
 /// The attributes of a deformable convolution: those of a convolution, and `deformable_groups`.
 fn read_deformable(values: &[AttrValue]) -> (i64, Conv2dAttrs) {
-    let DeformableConv2dAttrs {
-        strides,
-        padding,
-        dilation,
-        deformable_groups,
-        groups,
-        channels,
-        kernel_size,
-        data_layout,
-        kernel_layout,
-        out_layout,
-        out_dtype,
-    } = DeformableConv2dAttrs::read(values);
-    let attrs = Conv2dAttrs {
-        strides,
-        padding,
-        dilation,
-        groups,
-        channels,
-        kernel_size,
-        data_layout,
-        kernel_layout,
-        out_layout,
-        out_dtype,
-    };
-    (deformable_groups, attrs)
+    (DeformableConv2dAttrs::read(values).deformable_groups, Conv2dAttrs::read_of(DeformableConv2dAttrs::SCHEMA, values))
 }
 
-fn conv_macs(shapes: &Shapes, spatial: &str) -> u128 {
-    macs(shapes, &Conv2dAttrs::read(shapes.attrs), spatial, 1)
-}
-
-fn transpose_macs(shapes: &Shapes, spatial: &str) -> u128 {
-    macs(shapes, &read_transpose(shapes.attrs).1, spatial, 1)
+impl Conv2dAttrs {
+    /// Reads the values of another attribute type, which has all of these fields.
+    pub(crate) fn read_of(schema: &AttrSchema, values: &[AttrValue]) -> Conv2dAttrs {
+        let value = |field: &Field| values[schema.position(field.name).expect("a field of a convolution")].clone();
+        Conv2dAttrs::read(&Conv2dAttrs::schema::<2>().fields.iter().map(value).collect::<Vec<_>>())
+    }
 }
 
 /// For each element of the result, a window over the input channels of a group (`src/relay/analysis/mac_count.cc`, which

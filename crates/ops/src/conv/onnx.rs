@@ -1,11 +1,10 @@
 //! Exports convolutions to ONNX, which supports floats, channels first.
 
 use super::rel::letters;
-use super::{
-    CONV1D, CONV1D_TRANSPOSE, CONV2D, CONV2D_TRANSPOSE, CONV3D, CONV3D_TRANSPOSE, Conv2dAttrs, DHW, HW, W, read_transpose,
-};
-use crate::layout::Layout;
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId, pads};
+use super::{CONV1D, CONV1D_TRANSPOSE, CONV2D, CONV2D_TRANSPOSE, CONV3D, CONV3D_TRANSPOSE, Conv2dAttrs, read_transpose};
+use crate::onnx::pads;
+use crate::prelude::*;
+use crate::window::{DHW, HW, W};
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (CONV1D.name, Onnx::Nodes(|cx| conv_onnx(cx, W))),

@@ -4,11 +4,10 @@
 //! the window that fall on elements of the data.
 
 use super::{Conv2dAttrs, read_transpose};
-use crate::layout::Layout;
-use crate::lower::{self, AxisMap, Call, Product, Read, Source, Template};
+use crate::lower::{self, Product, stored};
+use crate::prelude::*;
 use crate::window::{self, Window};
-use relayc_ir::kernel::{BinaryOp, Body, Clip, ReduceDim, Reduction, Stage, Store};
-use relayc_ir::types::DType;
+use relayc_ir::kernel::{Clip, ReduceDim, Reduction, Stage};
 
 /// The parts of a convolution that its kind does not change.
 struct Parts {
@@ -225,7 +224,7 @@ pub(crate) fn depthwise_nest(call: &Call, spatial: &str) -> Option<Template> {
     let folds = Stage { each: true, body, reductions: vec![(product, Reduction::Sum)], stores: vec![] };
     let mut body = Body::new();
     let val = body.folded(0);
-    let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+    let last = stored(body, val);
     let reads = vec![Read::of(Source::Arg(0), index), Read::of(Source::Arg(1), weight)];
     let outs = vec![(0..rank).map(AxisMap::of).collect()];
     Some(Template { dims: out.clone(), reduce, reads, stages: vec![folds, last], outs, ..Template::default() })

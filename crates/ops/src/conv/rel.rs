@@ -1,10 +1,8 @@
 //! The type relations of convolutions, over any number of spatial axes.
 
 use super::Conv2dAttrs;
-use crate::layout::{Layout, layout_attr};
-use crate::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, Stop, TensorTy};
+use crate::prelude::*;
 use crate::window::{self, Window};
-use relayc_ir::types::{DType, Dim, SymbolOp};
 
 /// The attributes after parsing.
 pub(super) struct Conv {

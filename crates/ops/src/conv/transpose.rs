@@ -4,12 +4,9 @@ use super::Conv2dAttrs;
 use super::eval::{self, Sizes};
 use super::read_transpose;
 use super::rel::{self, Conv, Kernel, letters};
-use crate::eval::{EvalCx, EvalResult, Trap};
-use crate::rel::{DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, Stop};
-use relayc_base::diag::codes;
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::tensor::{Acc, Real, Tensor};
-use relayc_ir::types::{DType, Dim};
+use relayc_ir::tensor::{Acc, Real};
 
 pub(super) fn transpose_rel(cx: &mut RelCx, spatial: &'static str) -> RelResult {
     let (output_padding, attrs) = read_transpose(cx.attrs);

@@ -2,15 +2,9 @@
 
 mod fft;
 
-use crate::attrs::{OptBool, attrs};
-use crate::eval::{EvalCx, EvalResult, Outputs, Trap};
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, Results, ValueId};
-use crate::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use crate::{Fuse, OpDef};
+use crate::attrs::OptBool;
+use crate::prelude::*;
 use fft::{Complex, Fft};
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, SymbolOp};
 
 attrs! {
     "relay.attrs.DFTAttrs" =>

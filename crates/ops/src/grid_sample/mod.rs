@@ -2,18 +2,11 @@
 
 mod nest;
 
-use super::attrs::{Dims, attrs};
+use super::attrs::Dims;
 use super::choice::one_of;
-use super::eval::{EvalCx, EvalResult};
 use super::interpolation::{self, Point, Taps};
-use super::layout::{Layout, layout_attr};
-use super::lower::Lower;
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::tensor::{Acc, Float, Tensor};
-use relayc_ir::types::Dim;
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Float};
 use smallvec::SmallVec;
 
 attrs! {

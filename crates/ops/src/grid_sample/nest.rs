@@ -3,9 +3,8 @@
 use super::{AffineGridAttrs, GridSampleAttrs, letters};
 use crate::gather_lowering::{is_float, read};
 use crate::interpolation_lowering::{Interpolation, Tap};
-use crate::layout::Layout;
-use crate::lower::{AxisMap, Call, Read, Source, Table, Template, tabled};
-use relayc_ir::kernel::{BinaryOp, Body, Cmp, UnaryOp, Val};
+use crate::lower::tabled;
+use crate::prelude::*;
 
 pub(super) fn affine_grid(call: &Call) -> Option<Template> {
     is_float(call, 0)?;

@@ -4,16 +4,9 @@
 
 mod nest;
 
-use super::attrs::{OptInt, attrs};
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::Lower;
-use super::onnx::{Onnx, OnnxCx, OnnxResult, ValueId};
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, DTypeCode};
+use super::attrs::OptInt;
+use crate::prelude::*;
+use relayc_ir::types::DTypeCode;
 
 attrs! {
     "relay.attrs.TakeAttrs" =>

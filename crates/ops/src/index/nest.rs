@@ -1,9 +1,8 @@
 //! Lowers gathers to loop nests: reads indices as positions, and the elements at these positions.
 
 use super::{GatherAttrs, GatherNdAttrs, OneHotAttrs, TakeAttrs};
-use crate::lower::{AxisMap, Call, IndexMode, Positions, Read, Source, Table, Template, lane, tabled};
-use relayc_ir::kernel::{BinaryOp, Body, Cmp, Val};
-use relayc_ir::types::DType;
+use crate::lower::{IndexMode, Positions, lane, tabled};
+use crate::prelude::*;
 
 /// A read of operand `arg`, whose elements count along an axis of this length, as a position there.
 fn position(

@@ -1,18 +1,11 @@
 //! Normalisation by the data's own mean and variance, or by its norm: layers, groups, instances, l2.
 
-use super::OpDef;
 mod nest;
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::Lower;
 use super::norm::channel_arg;
 use super::norm::{channels_first_onnx, channels_onnx};
-use super::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
-use super::rel::{self, Fault, RelCx, RelResult, TensorTy};
-use relayc_ir::attrs::Arg;
-use relayc_ir::tensor::{Acc, Real, Sum, Tensor, float_max};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Real, Sum, float_max};
 
 attrs! {
     "relay.attrs.LayerNormAttrs" =>

@@ -5,8 +5,9 @@
 
 use super::{GroupNormAttrs, InstanceNormAttrs, L2NormalizeAttrs, LayerNormAttrs};
 use crate::gather_lowering::{counted, is_float};
-use crate::lower::{AxisMap, Call, Read, Rows, Source, Template};
-use relayc_ir::kernel::{BinaryOp, Body, Reduction, Stage, Store, UnaryOp, Val};
+use crate::lower::Rows;
+use crate::prelude::*;
+use relayc_ir::kernel::{Reduction, Stage, Store};
 
 pub(super) fn layer_norm(call: &Call) -> Option<Template> {
     let LayerNormAttrs { axis, epsilon, center, scale } = LayerNormAttrs::read(call.attrs);
@@ -105,7 +106,6 @@ pub(super) fn l2_normalize(call: &Call) -> Option<Template> {
     let length = body.un(UnaryOp::Sqrt, sum);
     let val = body.bin(BinaryOp::Div, x, length);
     let last = Stage { each: true, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
-    let reads = vec![Read::of(Source::Arg(0), rows.index.clone())];
-    let stages = vec![squares, last];
-    Some(Template { dims: rows.dims, reduce: rows.reduce, reads, stages, outs: vec![rows.index], ..Template::default() })
+    let index = rows.index.clone();
+    Some(rows.nest(vec![], vec![squares, last], index))
 }

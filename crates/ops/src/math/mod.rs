@@ -4,15 +4,10 @@ mod onnx;
 
 pub(crate) use onnx::ONNX;
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult};
-use super::lower::{Lower, Scalar, no_kernel};
-use super::rel::{self, RelCx, RelResult};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val};
-use relayc_ir::tensor::{Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use super::lower::no_kernel;
+use crate::prelude::*;
+use relayc_ir::kernel::Instr;
+use relayc_ir::tensor::{float_max, float_min};
 use std::f64::consts::LN_2;
 
 attrs! {
@@ -25,45 +20,14 @@ attrs! {
     }
 }
 
-const OPERANDS: &[Arg] = &[Arg::tensor("data")];
-
-/// A function of one operand of any dtype.
-pub(super) const fn unary(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    OpDef {
-        name,
-        doc,
-        args: OPERANDS,
-        rel: rel::identity,
-        eval,
-        fuse: Some(Fuse::ElemWise),
-        lower: Some(Lower::Scalar(lower)),
-        ..OpDef::BASE
-    }
-}
-
 /// A function of one operand that only floats have.
-const fn float(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    OpDef { rules: &["C1: dtype(data) is a float"], rel: rel::float_identity, ..unary(name, doc, eval, lower) }
+const fn float(name: &'static str, doc: &'static str, eval: Eval, lower: LowerScalar) -> OpDef {
+    OpDef { rules: &["C1: dtype(data) is a float"], rel: rel::float_identity, ..OpDef::unary(name, doc, eval, lower) }
 }
 
 /// A property of each element, as bool.
-const fn test(
-    name: &'static str,
-    doc: &'static str,
-    eval: fn(&EvalCx) -> EvalResult,
-    lower: fn(&mut Scalar) -> Option<Val>,
-) -> OpDef {
-    OpDef { rel: test_rel, ..unary(name, doc, eval, lower) }
+const fn test(name: &'static str, doc: &'static str, eval: Eval, lower: LowerScalar) -> OpDef {
+    OpDef { rel: test_rel, ..OpDef::unary(name, doc, eval, lower) }
 }
 
 fn test_rel(cx: &mut RelCx) -> RelResult {
@@ -76,14 +40,6 @@ fn isnan_scalar(s: &mut Scalar) -> Option<Val> {
         return Some(always(s, false));
     }
     Some(s.body.cmp(Cmp::Ne, s.args[0], s.args[0]))
-}
-
-fn isinf_scalar(s: &mut Scalar) -> Option<Val> {
-    magnitude(s, Cmp::Eq)
-}
-
-fn isfinite_scalar(s: &mut Scalar) -> Option<Val> {
-    magnitude(s, Cmp::Lt)
 }
 
 /// One Bool for every element.
@@ -114,7 +70,6 @@ pub const SQRT: OpDef = float(
     |s| s.float(UnaryOp::Sqrt),
 );
 
-/// `1 / √x`.
 pub(crate) const RSQRT: OpDef = float(
     "rsqrt",
     "One divided by the square root (`src/relay/op/tensor/unary.cc`).",
@@ -122,7 +77,6 @@ pub(crate) const RSQRT: OpDef = float(
     |s| s.float(UnaryOp::Rsqrt),
 );
 
-/// `e^x`.
 pub(crate) const EXP: OpDef = float(
     "exp",
     "`e` to the power of `x` (`src/relay/op/tensor/unary.cc`).",
@@ -130,7 +84,6 @@ pub(crate) const EXP: OpDef = float(
     |s| s.float(UnaryOp::Exp),
 );
 
-/// `e^x`, which TVM computes approximately.
 pub(crate) const FAST_EXP: OpDef = float(
     "fast_exp",
     "`e` to the power of `x`. TVM approximates; here it is `exp` (`src/relay/op/tensor/unary.cc`).",
@@ -138,7 +91,6 @@ pub(crate) const FAST_EXP: OpDef = float(
     |s| s.float(UnaryOp::Exp),
 );
 
-/// `ln x`.
 pub(crate) const LOG: OpDef = float(
     "log",
     "The natural logarithm; NaN below zero (`src/relay/op/tensor/unary.cc`).",
@@ -146,7 +98,6 @@ pub(crate) const LOG: OpDef = float(
     |s| s.float(UnaryOp::Log),
 );
 
-/// `log₂ x`.
 pub(crate) const LOG2: OpDef = float(
     "log2",
     "The logarithm to base 2; NaN below zero (`src/relay/op/tensor/unary.cc`).",
@@ -154,7 +105,6 @@ pub(crate) const LOG2: OpDef = float(
     |s| s.float(UnaryOp::Log2),
 );
 
-/// `log₁₀ x`.
 pub(crate) const LOG10: OpDef = float(
     "log10",
     "The logarithm to base 10; NaN below zero (`src/relay/op/tensor/unary.cc`).",
@@ -178,7 +128,6 @@ pub const TANH: OpDef = float(
     |s| s.float(UnaryOp::Tanh),
 );
 
-/// The hyperbolic tangent, which TVM computes approximately.
 pub(crate) const FAST_TANH: OpDef = float(
     "fast_tanh",
     "The hyperbolic tangent. TVM approximates; here it is `tanh` (`src/relay/op/tensor/unary.cc`).",
@@ -186,11 +135,9 @@ pub(crate) const FAST_TANH: OpDef = float(
     |s| s.float(UnaryOp::Tanh),
 );
 
-/// The sine.
 pub(crate) const SIN: OpDef =
     float("sin", "The sine, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sin), |s| s.float(UnaryOp::Sin));
 
-/// The cosine.
 pub(crate) const COS: OpDef = float(
     "cos",
     "The cosine, of radians (`src/relay/op/tensor/unary.cc`).",
@@ -198,11 +145,9 @@ pub(crate) const COS: OpDef = float(
     |s| s.float(UnaryOp::Cos),
 );
 
-/// The tangent.
 pub(crate) const TAN: OpDef =
     float("tan", "The tangent, of radians (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::tan), no_kernel);
 
-/// The inverse sine.
 pub(crate) const ASIN: OpDef = float(
     "asin",
     "The inverse of the sine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
@@ -210,7 +155,6 @@ pub(crate) const ASIN: OpDef = float(
     no_kernel,
 );
 
-/// The inverse cosine.
 pub(crate) const ACOS: OpDef = float(
     "acos",
     "The inverse of the cosine; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
@@ -218,19 +162,15 @@ pub(crate) const ACOS: OpDef = float(
     no_kernel,
 );
 
-/// The inverse tangent.
 pub(crate) const ATAN: OpDef =
     float("atan", "The inverse of the tangent (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::atan), no_kernel);
 
-/// The hyperbolic sine.
 pub(crate) const SINH: OpDef =
     float("sinh", "The hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::sinh), no_kernel);
 
-/// The hyperbolic cosine.
 pub(crate) const COSH: OpDef =
     float("cosh", "The hyperbolic cosine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, f64::cosh), no_kernel);
 
-/// The inverse hyperbolic sine.
 pub(crate) const ASINH: OpDef =
     float("asinh", "The inverse of the hyperbolic sine (`src/relay/op/tensor/unary.cc`).", |cx| floats(cx, asinh), no_kernel);
 
@@ -242,7 +182,6 @@ fn asinh(x: f64) -> f64 {
     if x.abs() < LARGE { x.asinh() } else { (x.abs().ln() + LN_2).copysign(x) }
 }
 
-/// The inverse hyperbolic cosine.
 pub(crate) const ACOSH: OpDef = float(
     "acosh",
     "The inverse of the hyperbolic cosine; NaN below 1 (`src/relay/op/tensor/unary.cc`).",
@@ -255,7 +194,6 @@ fn acosh(x: f64) -> f64 {
     if x < LARGE { x.acosh() } else { x.ln() + LN_2 }
 }
 
-/// The inverse hyperbolic tangent.
 pub(crate) const ATANH: OpDef = float(
     "atanh",
     "The inverse of the hyperbolic tangent; NaN outside -1…1 (`src/relay/op/tensor/unary.cc`).",
@@ -263,7 +201,6 @@ pub(crate) const ATANH: OpDef = float(
     no_kernel,
 );
 
-/// The error function.
 pub(crate) const ERF: OpDef = float(
     "erf",
     "The error function, `2/√π ∫₀ˣ e^-t² dt` (`src/relay/op/tensor/unary.cc`).",
@@ -271,7 +208,6 @@ pub(crate) const ERF: OpDef = float(
     |s| s.float(UnaryOp::Erf),
 );
 
-/// The error function, which TVM computes approximately.
 pub(crate) const FAST_ERF: OpDef = float(
     "fast_erf",
     "The error function. TVM approximates; here it is `erf` (`src/relay/op/tensor/unary.cc`).",
@@ -294,8 +230,7 @@ pub(crate) fn erf(x: f64) -> f64 {
     std::f64::consts::FRAC_2_SQRT_PI * (-x * x).exp() * sum
 }
 
-/// `|x|`.
-pub(crate) const ABS: OpDef = unary(
+pub(crate) const ABS: OpDef = OpDef::unary(
     "abs",
     "The absolute value; that of the least integer is itself (`src/relay/op/tensor/unary.cc`).",
     |cx| cx.map(f64::abs, i128::abs),
@@ -303,15 +238,14 @@ pub(crate) const ABS: OpDef = unary(
 );
 
 /// `-x`.
-pub const NEGATIVE: OpDef = unary(
+pub const NEGATIVE: OpDef = OpDef::unary(
     "negative",
     "`-x`; integers wrap (`src/relay/op/tensor/unary.cc`).",
     |cx| cx.map(|x| -x, |x| -x),
     |s| s.number(UnaryOp::Neg),
 );
 
-/// The sign.
-pub(crate) const SIGN: OpDef = unary(
+pub(crate) const SIGN: OpDef = OpDef::unary(
     "sign",
     "-1, 0 or 1 by the sign of `x`; 0 for NaN (`src/relay/op/tensor/unary.cc`).",
     |cx| cx.map(|x| f64::from(i8::from(x > 0.0) - i8::from(x < 0.0)), i128::signum),
@@ -330,47 +264,41 @@ fn sign_scalar(s: &mut Scalar) -> Option<Val> {
     Some(s.body.select(above, one, down))
 }
 
-/// Rounds down.
-pub(crate) const FLOOR: OpDef = unary(
+pub(crate) const FLOOR: OpDef = OpDef::unary(
     "floor",
     "Rounds downwards; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::floor),
     |s| s.rounded(UnaryOp::Floor),
 );
 
-/// Rounds up.
-pub(crate) const CEIL: OpDef = unary(
+pub(crate) const CEIL: OpDef = OpDef::unary(
     "ceil",
     "Rounds upwards; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::ceil),
     |s| s.rounded(UnaryOp::Ceil),
 );
 
-/// Rounds towards zero.
-pub(crate) const TRUNC: OpDef = unary(
+pub(crate) const TRUNC: OpDef = OpDef::unary(
     "trunc",
     "Rounds towards zero; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::trunc),
     |s| s.rounded(UnaryOp::Trunc),
 );
 
-/// Rounds to the nearest integer.
-pub(crate) const ROUND: OpDef = unary(
+pub(crate) const ROUND: OpDef = OpDef::unary(
     "round",
     "Rounds to the nearest integer, halves away from zero; integers stay (`src/relay/op/tensor/unary.cc`).",
     |cx| floats(cx, f64::round),
     |s| s.rounded(UnaryOp::Round),
 );
 
-/// Copies the operand.
-pub(crate) const COPY: OpDef = unary(
+pub(crate) const COPY: OpDef = OpDef::unary(
     "copy",
     "The operand, unchanged (`src/relay/op/tensor/unary.cc`).",
     |cx| Ok(cx.tensor(0).clone().into()),
     |s| Some(s.args[0]),
 );
 
-/// Tests for NaN.
 pub(crate) const ISNAN: OpDef = test(
     "isnan",
     "Whether each element is NaN, as bool; no integer is (`src/relay/op/tensor/unary.cc`).",
@@ -378,26 +306,24 @@ pub(crate) const ISNAN: OpDef = test(
     isnan_scalar,
 );
 
-/// Tests for finite values.
 pub(crate) const ISFINITE: OpDef = test(
     "isfinite",
     "Whether each element is finite, as bool; every integer is (`src/relay/op/tensor/unary.cc`).",
     |cx| Ok(cx.tensor(0).test(f64::is_finite, |_| true).into()),
-    isfinite_scalar,
+    |s| magnitude(s, Cmp::Lt),
 );
 
-/// Tests for infinities.
 pub(crate) const ISINF: OpDef = test(
     "isinf",
     "Whether each element is infinite, as bool; no integer is (`src/relay/op/tensor/unary.cc`).",
     |cx| Ok(cx.tensor(0).test(f64::is_infinite, |_| false).into()),
-    isinf_scalar,
+    |s| magnitude(s, Cmp::Eq),
 );
 
 /// Clamps to a range.
 pub const CLIP: OpDef = OpDef {
     attrs: Some(ClipAttrs::SCHEMA),
-    ..unary(
+    ..OpDef::unary(
         "clip",
         "`max(min(x, a_max), a_min)`, with the bounds converted to the operand's dtype as `cast` does; NaN stays NaN \
          (`src/relay/op/tensor/unary.cc`).",

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::arith::truncated_onnx;
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
+use crate::prelude::*;
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SQRT.name, Onnx::Node("Sqrt", DTypeClass::Floats)),

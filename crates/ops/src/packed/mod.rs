@@ -4,61 +4,30 @@
 mod nchwc;
 mod rel;
 
-use super::attrs::attrs;
 use super::conv::{self, Conv2dAttrs};
-use super::lower::Lower;
 use super::qnn::DensePackAttrs;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::types::{DType, Dim};
+use crate::prelude::*;
+use crate::window::{DHW, HW, LAYOUT, PADDING_DOC, WINDOW_DOC};
 
 attrs! {
-    "relay.attrs.Conv2DWinogradAttrs" =>
-    pub(crate) struct Conv2dWinogradAttrs {
-        /// The height and width of a tile of the result.
-        pub(crate) tile_size: i64;
+    // There is none for one axis.
+    ["", "relay.attrs.Conv2DWinogradAttrs", "relay.attrs.Conv3DWinogradAttrs"] =>
+    pub(crate) struct WinogradAttrs {
+        pub(crate) tile_size: i64, doc TILE_DOC;
         /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1, 1];
-        /// The padding: for all sides, or (height, width), or (top, left, bottom, right).
-        pub(crate) padding: Vec<i64> = &[0, 0];
+        pub(crate) strides: Vec<i64> = &[1; RANK];
+        pub(crate) padding: Vec<i64> = &[0; RANK], doc PADDING_DOC;
         /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1];
+        pub(crate) dilation: Vec<i64> = &[1; RANK];
         /// The number of independent groups of input and output channels.
         pub(crate) groups: i64 = 1;
         /// The output channels.
         pub(crate) channels: Option<i64> = None;
-        /// The window: height, width.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
+        pub(crate) kernel_size: Option<Vec<i64>> = None, doc WINDOW_DOC;
         /// The axes of `data`.
-        pub(crate) data_layout: String = "NCHW";
+        pub(crate) data_layout: String = LAYOUT[RANK - 1];
         /// The axes of the weight before it was transformed.
-        pub(crate) kernel_layout: String = "OIHW";
-        /// The axes of the result; empty for those of `data`.
-        pub(crate) out_layout: String = "";
-        /// The dtype of the result; by default that of `data`.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
-    "relay.attrs.Conv3DWinogradAttrs" =>
-    pub(crate) struct Conv3dWinogradAttrs {
-        /// The depth, height and width of a tile of the result.
-        pub(crate) tile_size: i64;
-        /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1, 1, 1];
-        /// The padding: for all sides, or (depth, height, width), or all values before, then all after.
-        pub(crate) padding: Vec<i64> = &[0, 0, 0];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1, 1];
-        /// The number of independent groups of input and output channels.
-        pub(crate) groups: i64 = 1;
-        /// The output channels.
-        pub(crate) channels: Option<i64> = None;
-        /// The window: depth, height, width.
-        pub(crate) kernel_size: Option<Vec<i64>> = None;
-        /// The axes of `data`.
-        pub(crate) data_layout: String = "NCDHW";
-        /// The axes of the weight before it was transformed.
-        pub(crate) kernel_layout: String = "OIDHW";
+        pub(crate) kernel_layout: String = ["OIW", "OIHW", "OIDHW"][RANK - 1];
         /// The axes of the result; empty for those of `data`.
         pub(crate) out_layout: String = "";
         /// The dtype of the result; by default that of `data`.
@@ -152,6 +121,10 @@ attrs! {
 
 // ---- Convolutions ----
 
+/// The documentation of `tile_size`, by the number of spatial axes less one.
+const TILE_DOC: [&str; 3] =
+    ["", "The height and width of a tile of the result.", "The depth, height and width of a tile of the result."];
+
 /// A convolution in blocks of channels.
 pub(crate) const NCHWC: OpDef = OpDef {
     name: "nn.contrib_conv2d_NCHWc",
@@ -159,7 +132,7 @@ pub(crate) const NCHWC: OpDef = OpDef {
           its shape must be one of `kernel_layout`, or, if that has no blocks, of `OIHWxiyo` or `OIHWxiyozi` with the blocks of \
           `weight` (`src/relay/op/nn/convolution.cc`, `Conv2DWinogradRel`; `python/tvm/topi/x86/conv2d.py`).",
     args: &[Arg::tensor("data"), Arg::tensor("weight")],
-    attrs: Some(Conv2dAttrs::SCHEMA),
+    attrs: Some(Conv2dAttrs::schema::<2>()),
     rules: &[
         "C1: data_layout and out_layout are permutations of N, C and the spatial axes, blocks allowed",
         "C2: kernel_layout is a permutation of O, I and the spatial axes, blocks allowed",
@@ -193,7 +166,7 @@ pub(crate) const WINOGRAD2D: OpDef = OpDef {
     name: "nn.contrib_conv2d_winograd_without_weight_transform",
     doc: "`nn.conv2d` by Winograd's algorithm, with `weight` as `nn.contrib_conv2d_winograd_weight_transform` makes it; any \
           shape of it is accepted (`src/relay/op/nn/convolution.cc`, `Conv2DWinogradRel`).",
-    attrs: Some(Conv2dWinogradAttrs::SCHEMA),
+    attrs: Some(WinogradAttrs::schema::<2>()),
     rel: |cx| rel::conv_rel(cx, &rel::without_tile(cx.attrs), HW),
     ..GEMM
 };
@@ -203,13 +176,10 @@ pub(crate) const WINOGRAD3D: OpDef = OpDef {
     name: "nn.contrib_conv3d_winograd_without_weight_transform",
     doc: "`nn.conv3d` by Winograd's algorithm, with `weight` as `nn.contrib_conv3d_winograd_weight_transform` makes it; any \
           shape of it is accepted (`src/relay/op/nn/convolution.cc`, `Conv3DWinogradRel`).",
-    attrs: Some(Conv3dWinogradAttrs::SCHEMA),
+    attrs: Some(WinogradAttrs::schema::<3>()),
     rel: |cx| rel::conv_rel(cx, &rel::without_tile(cx.attrs), DHW),
     ..GEMM
 };
-
-const HW: &str = "HW";
-const DHW: &str = "DHW";
 
 // ---- Weights ----
 

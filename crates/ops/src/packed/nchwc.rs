@@ -5,11 +5,7 @@
 //! the shape supplies the blocks that the layout omits; then the rules of `nn.conv2d` apply.
 
 use crate::conv::{CONV2D, Conv2dAttrs};
-use crate::eval::{EvalCx, EvalResult};
-use crate::layout::Layout;
-use crate::lower::Call;
-use crate::rel::{RelCx, Stop};
-use relayc_ir::attrs::AttrValue;
+use crate::prelude::*;
 use relayc_ir::types::{Solver, Ty, Types};
 
 /// The attributes of the equivalent `nn.conv2d`, given the shape of the weight.
@@ -22,7 +18,7 @@ fn as_conv2d(attrs: &[AttrValue], weight: &[i64]) -> Vec<AttrValue> {
         _ => return attrs,
     };
     let is_whole = Layout::parse(&written).is_ok_and(|written| written.rank() == 4);
-    if let Some(at) = Conv2dAttrs::SCHEMA.position("kernel_layout").filter(|_| is_whole) {
+    if let Some(at) = Conv2dAttrs::schema::<2>().position("kernel_layout").filter(|_| is_whole) {
         attrs[at] = AttrValue::str(&layout);
     }
     attrs

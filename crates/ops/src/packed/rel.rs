@@ -5,13 +5,10 @@ use super::{
     WinogradTransformAttrs,
 };
 use crate::conv::Conv2dAttrs;
-use crate::layout::layout_attr;
+use crate::prelude::*;
 use crate::qnn::DensePackAttrs;
-use crate::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy, require_tensor_dtype};
+use crate::rel::require_tensor_dtype;
 use crate::window::{self, Window};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::AttrValue;
-use relayc_ir::types::{Dim, SymbolOp};
 
 /// Sets the result's type, which does not depend on `weight`.
 pub(super) fn conv_rel(cx: &mut RelCx, attrs: &Conv2dAttrs, spatial: &str) -> RelResult {

@@ -1,11 +1,9 @@
 //! Evaluates pools.
 
 use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, GlobalPool2dAttrs, MaxPool2dAttrs};
-use crate::eval::{EvalCx, EvalResult};
-use crate::layout::Layout;
+use crate::prelude::*;
 use crate::window::{self, Cover};
-use relayc_ir::tensor::{Acc, Array, Element, Real, Tensor};
-use relayc_ir::types::DType;
+use relayc_ir::tensor::{Acc, Array, Element, Real};
 
 pub(super) fn max_pool(cx: &EvalCx, spatial: &str) -> EvalResult {
     Ok(max_over(cx.tensor(0), &moves(&MaxPool2dAttrs::read(cx.attrs), cx.tensor(0), spatial)).into())

@@ -2,8 +2,8 @@
 
 use super::MaxPool2dAttrs;
 use super::eval::{Move, moves};
-use crate::eval::{EvalCx, EvalResult};
-use relayc_ir::tensor::{Acc, Real, Tensor};
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Real};
 
 pub(super) fn max_pool_grad(cx: &EvalCx) -> EvalResult {
     let (grad, data) = (cx.tensor(0), cx.tensor(1));

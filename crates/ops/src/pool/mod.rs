@@ -1,7 +1,6 @@
 //! Pooling: the maximum or the mean of windows over the spatial axes, and the gradients of both.
 //!
-//! The attribute types of one kind differ in their defaults only, so all are read as those of two axes. The attributes of means
-//! begin with those of maxima.
+//! The attributes of means begin with those of maxima.
 
 mod eval;
 mod grad;
@@ -12,125 +11,42 @@ mod tabled;
 
 pub(crate) use onnx::ONNX;
 
-use super::attrs::{DimsOrNone, attrs};
+use super::attrs::DimsOrNone;
 use super::blocks::{self, Blocks};
-use super::lower::Lower;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
+use crate::prelude::*;
+use crate::window::{LAYOUT, PADDING_DOC, SPATIAL, WINDOW_DOC};
 
 attrs! {
-    "relay.attrs.MaxPool1DAttrs" =>
-    pub(crate) struct MaxPool1dAttrs {
-        /// The window: width.
-        pub(crate) pool_size: Vec<i64>;
-        /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1];
-        /// The padding: for both sides, or (left, right).
-        pub(crate) padding: Vec<i64> = &[0];
-        /// The axes of `data`; `W` is pooled.
-        pub(crate) layout: String = "NCW";
-        /// The same as `layout`, or empty.
-        pub(crate) out_layout: String = "";
-        /// Whether the last window may extend beyond the end.
-        pub(crate) ceil_mode: bool = false;
-    }
-
-    "relay.attrs.MaxPool2DAttrs" =>
+    ["relay.attrs.MaxPool1DAttrs", "relay.attrs.MaxPool2DAttrs", "relay.attrs.MaxPool3DAttrs"] =>
     pub struct MaxPool2dAttrs {
-        /// The window: height, width.
-        pub pool_size: Vec<i64>;
+        pub pool_size: Vec<i64>, doc WINDOW_DOC;
         /// The step from one window to the next.
-        pub strides: Vec<i64> = &[1, 1];
+        pub strides: Vec<i64> = &[1; RANK];
         /// The distance between neighbouring elements of the window.
-        pub dilation: Vec<i64> = &[1, 1];
-        /// The padding: for all sides, or (height, width), or (top, left, bottom, right).
-        pub padding: Vec<i64> = &[0, 0];
-        /// The axes of `data`; `H` and `W` are pooled.
-        pub layout: String = "NCHW";
+        pub dilation: Vec<i64> = &[1; RANK];
+        pub padding: Vec<i64> = &[0; RANK], doc PADDING_DOC;
+        pub layout: String = LAYOUT[RANK - 1], doc LAYOUT_DOC;
         /// The same as `layout`, or empty.
         pub(crate) out_layout: String = "";
         /// Whether the last window may extend beyond the end.
         pub ceil_mode: bool = false;
     }
 
-    "relay.attrs.MaxPool3DAttrs" =>
-    pub(crate) struct MaxPool3dAttrs {
-        /// The window: depth, height, width.
-        pub(crate) pool_size: Vec<i64>;
-        /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1, 1, 1];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1, 1];
-        /// The padding: for all sides, or (depth, height, width), or all values before, then all after.
-        pub(crate) padding: Vec<i64> = &[0, 0, 0];
-        /// The axes of `data`; `D`, `H` and `W` are pooled.
-        pub(crate) layout: String = "NCDHW";
-        /// The same as `layout`, or empty.
-        pub(crate) out_layout: String = "";
-        /// Whether the last window may extend beyond the end.
-        pub(crate) ceil_mode: bool = false;
-    }
-
-    "relay.attrs.AvgPool1DAttrs" =>
-    pub(crate) struct AvgPool1dAttrs {
-        /// The window: width.
-        pub(crate) pool_size: Vec<i64>;
-        /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1];
-        /// The padding: for both sides, or (left, right).
-        pub(crate) padding: Vec<i64> = &[0];
-        /// The axes of `data`; `W` is pooled.
-        pub(crate) layout: String = "NCW";
-        /// The same as `layout`, or empty.
-        pub(crate) out_layout: String = "";
-        /// Whether the last window may extend beyond the end.
-        pub(crate) ceil_mode: bool = false;
-        /// Whether padding counts as elements with the value 0.
-        pub(crate) count_include_pad: bool = false;
-    }
-
-    "relay.attrs.AvgPool2DAttrs" =>
+    ["relay.attrs.AvgPool1DAttrs", "relay.attrs.AvgPool2DAttrs", "relay.attrs.AvgPool3DAttrs"] =>
     pub struct AvgPool2dAttrs {
-        /// The window: height, width.
-        pub(crate) pool_size: Vec<i64>;
+        pub(crate) pool_size: Vec<i64>, doc WINDOW_DOC;
         /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1, 1];
+        pub(crate) strides: Vec<i64> = &[1; RANK];
         /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1];
-        /// The padding: for all sides, or (height, width), or (top, left, bottom, right).
-        pub padding: Vec<i64> = &[0, 0];
-        /// The axes of `data`; `H` and `W` are pooled.
-        pub layout: String = "NCHW";
+        pub(crate) dilation: Vec<i64> = &[1; RANK];
+        pub padding: Vec<i64> = &[0; RANK], doc PADDING_DOC;
+        pub layout: String = LAYOUT[RANK - 1], doc LAYOUT_DOC;
         /// The same as `layout`, or empty.
         pub(crate) out_layout: String = "";
         /// Whether the last window may extend beyond the end.
         pub(crate) ceil_mode: bool = false;
         /// Whether padding counts as elements with the value 0.
         pub count_include_pad: bool = false;
-    }
-
-    "relay.attrs.AvgPool3DAttrs" =>
-    pub(crate) struct AvgPool3dAttrs {
-        /// The window: depth, height, width.
-        pub(crate) pool_size: Vec<i64>;
-        /// The step from one window to the next.
-        pub(crate) strides: Vec<i64> = &[1, 1, 1];
-        /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1, 1, 1];
-        /// The padding: for all sides, or (depth, height, width), or all values before, then all after.
-        pub(crate) padding: Vec<i64> = &[0, 0, 0];
-        /// The axes of `data`; `D`, `H` and `W` are pooled.
-        pub(crate) layout: String = "NCDHW";
-        /// The same as `layout`, or empty.
-        pub(crate) out_layout: String = "";
-        /// Whether the last window may extend beyond the end.
-        pub(crate) ceil_mode: bool = false;
-        /// Whether padding counts as elements with the value 0.
-        pub(crate) count_include_pad: bool = false;
     }
 
     "relay.attrs.GlobalPool2DAttrs" =>
@@ -141,131 +57,99 @@ attrs! {
         pub(crate) out_layout: String = "";
     }
 
-    "relay.attrs.AdaptivePool1DAttrs" =>
-    pub(crate) struct AdaptivePool1dAttrs {
-        /// The pooled axes of the result: one; none, or `None`, leaves them as they are.
-        pub(crate) output_size: DimsOrNone = Some(&[]);
-        /// The axes of `data`; `W` is pooled.
-        pub(crate) layout: String = "NCW";
-        /// The same as `layout`, or empty.
-        pub(crate) out_layout: String = "";
-    }
-
-    "relay.attrs.AdaptivePool2DAttrs" =>
+    ["relay.attrs.AdaptivePool1DAttrs", "relay.attrs.AdaptivePool2DAttrs", "relay.attrs.AdaptivePool3DAttrs"] =>
     pub(crate) struct AdaptivePool2dAttrs {
-        /// The pooled axes of the result: one value for all, or height, width; none, or `None`, leaves them as
-        /// they are.
-        pub(crate) output_size: DimsOrNone = Some(&[]);
-        /// The axes of `data`; `H` and `W` are pooled.
-        pub(crate) layout: String = "NCHW";
-        /// The same as `layout`, or empty.
-        pub(crate) out_layout: String = "";
-    }
-
-    "relay.attrs.AdaptivePool3DAttrs" =>
-    pub(crate) struct AdaptivePool3dAttrs {
-        /// The pooled axes of the result: one value for all, or depth, height, width; none, or `None`, leaves them as
-        /// they are.
-        pub(crate) output_size: DimsOrNone = Some(&[]);
-        /// The axes of `data`; `D`, `H` and `W` are pooled.
-        pub(crate) layout: String = "NCDHW";
+        pub(crate) output_size: DimsOrNone = Some(&[]), doc OUTPUT_SIZE_DOC;
+        pub(crate) layout: String = LAYOUT[RANK - 1], doc LAYOUT_DOC;
         /// The same as `layout`, or empty.
         pub(crate) out_layout: String = "";
     }
 }
 
-/// The spatial axes, by their number.
-const W: &str = "W";
-const HW: &str = "HW";
-const DHW: &str = "DHW";
-
-/// The rules of pools with a window.
-const POOL_RULES: &[&str] = &[
-    "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",
-    "C2: rank(data) is the number of axes of layout",
-    "C3: pool_size, strides and dilation have a value for each spatial axis, each >= 1",
-    "C4: padding has 1 value, or 1 or 2 for each spatial axis, each >= 0",
-    "C5: (in + padding - ((pool_size - 1) * dilation + 1)) / strides + 1 >= 1 for each spatial axis, unless in is 0",
+/// The documentation of `layout`, by the number of pooled axes less one.
+const LAYOUT_DOC: [&str; 3] = [
+    "The axes of `data`; `W` is pooled.",
+    "The axes of `data`; `H` and `W` are pooled.",
+    "The axes of `data`; `D`, `H` and `W` are pooled.",
 ];
 
-/// The maximum of each window.
-pub const MAX_POOL2D: OpDef = OpDef {
-    name: "nn.max_pool2d",
-    doc: "The largest of the elements a window covers, for each position of it; NaN wins, padding does not count, and a window \
-          over nothing but padding gives the dtype's least number. The axes `H` and `W` of the result have \
-          `floor((in + padding - ((pool_size - 1) * dilation + 1)) / strides) + 1` elements, with `ceil_mode` the ceiling \
-          (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
-    args: &[Arg::tensor("data")],
-    attrs: Some(MaxPool2dAttrs::SCHEMA),
-    rules: POOL_RULES,
-    rel: |cx| rel::pool_rel(cx, HW),
-    blocks: Some(Blocks::Same(blocks::named)),
-    eval: |cx| eval::max_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::max_pool(call, HW).or_else(|| tabled::pool(call, HW, false)))),
-    fuse: Some(Fuse::OutEWiseFusable),
-    ..OpDef::BASE
-};
+/// The documentation of `output_size`, likewise.
+const OUTPUT_SIZE_DOC: [&str; 3] = [
+    "The pooled axes of the result: one; none, or `None`, leaves them as they are.",
+    "The pooled axes of the result: one value for all, or height, width; none, or `None`, leaves them as they are.",
+    "The pooled axes of the result: one value for all, or depth, height, width; none, or `None`, leaves them as they are.",
+];
 
-/// As [`MAX_POOL2D`], over one spatial axis.
-pub const MAX_POOL1D: OpDef = OpDef {
-    name: "nn.max_pool1d",
-    doc: "As `nn.max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
-    attrs: Some(MaxPool1dAttrs::SCHEMA),
-    rel: |cx| rel::pool_rel(cx, W),
-    eval: |cx| eval::max_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::max_pool(call, W).or_else(|| tabled::pool(call, W, false)))),
-    ..MAX_POOL2D
-};
+/// The maximum of each window, over `RANK` spatial axes.
+const fn max_pool<const RANK: usize>(name: &'static str, doc: &'static str) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: DATA,
+        attrs: Some(MaxPool2dAttrs::schema::<RANK>()),
+        rules: &[
+            "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",
+            "C2: rank(data) is the number of axes of layout",
+            "C3: pool_size, strides and dilation have a value for each spatial axis, each >= 1",
+            "C4: padding has 1 value, or 1 or 2 for each spatial axis, each >= 0",
+            "C5: (in + padding - ((pool_size - 1) * dilation + 1)) / strides + 1 >= 1 for each spatial axis, unless in is 0",
+        ],
+        rel: |cx| rel::pool_rel(cx, SPATIAL[RANK - 1]),
+        blocks: Some(Blocks::Same(blocks::named)),
+        eval: |cx| eval::max_pool(cx, SPATIAL[RANK - 1]),
+        lower: Some(Lower::Nest(|call| {
+            nest::max_pool(call, SPATIAL[RANK - 1]).or_else(|| tabled::pool(call, SPATIAL[RANK - 1], false))
+        })),
+        fuse: Some(Fuse::OutEWiseFusable),
+        ..OpDef::BASE
+    }
+}
 
-/// As [`MAX_POOL2D`], over three spatial axes.
-pub const MAX_POOL3D: OpDef = OpDef {
-    name: "nn.max_pool3d",
-    doc: "As `nn.max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
-    attrs: Some(MaxPool3dAttrs::SCHEMA),
-    rel: |cx| rel::pool_rel(cx, DHW),
-    eval: |cx| eval::max_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::max_pool(call, DHW).or_else(|| tabled::pool(call, DHW, false)))),
-    ..MAX_POOL2D
-};
+pub const MAX_POOL2D: OpDef = max_pool::<2>(
+    "nn.max_pool2d",
+    "The largest of the elements a window covers, for each position of it; NaN wins, padding does not count, and a window \
+     over nothing but padding gives the dtype's least number. The axes `H` and `W` of the result have \
+     `floor((in + padding - ((pool_size - 1) * dilation + 1)) / strides) + 1` elements, with `ceil_mode` the ceiling \
+     (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
+);
 
-/// The mean of each window.
-pub const AVG_POOL2D: OpDef = OpDef {
-    name: "nn.avg_pool2d",
-    doc: "The mean of the elements a window covers, for each position of it. Padding is not counted, unless `count_include_pad` \
-          counts it as zeros; a window over nothing gives 0. Integers are divided towards zero. The result's shape is that of \
-          `nn.max_pool2d` (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
-    attrs: Some(AvgPool2dAttrs::SCHEMA),
-    eval: |cx| eval::avg_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::avg_pool(call, HW).or_else(|| tabled::pool(call, HW, true)))),
-    ..MAX_POOL2D
-};
+pub const MAX_POOL1D: OpDef =
+    max_pool::<1>("nn.max_pool1d", "As `nn.max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).");
 
-/// As [`AVG_POOL2D`], over one spatial axis.
-pub const AVG_POOL1D: OpDef = OpDef {
-    name: "nn.avg_pool1d",
-    doc: "As `nn.avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
-    attrs: Some(AvgPool1dAttrs::SCHEMA),
-    eval: |cx| eval::avg_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::avg_pool(call, W).or_else(|| tabled::pool(call, W, true)))),
-    ..MAX_POOL1D
-};
+pub const MAX_POOL3D: OpDef =
+    max_pool::<3>("nn.max_pool3d", "As `nn.max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).");
 
-/// As [`AVG_POOL2D`], over three spatial axes.
-pub const AVG_POOL3D: OpDef = OpDef {
-    name: "nn.avg_pool3d",
-    doc: "As `nn.avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
-    attrs: Some(AvgPool3dAttrs::SCHEMA),
-    eval: |cx| eval::avg_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::avg_pool(call, DHW).or_else(|| tabled::pool(call, DHW, true)))),
-    ..MAX_POOL3D
-};
+/// The mean of each window, over `RANK` spatial axes.
+const fn avg_pool<const RANK: usize>(name: &'static str, doc: &'static str) -> OpDef {
+    OpDef {
+        attrs: Some(AvgPool2dAttrs::schema::<RANK>()),
+        eval: |cx| eval::avg_pool(cx, SPATIAL[RANK - 1]),
+        lower: Some(Lower::Nest(|call| {
+            nest::avg_pool(call, SPATIAL[RANK - 1]).or_else(|| tabled::pool(call, SPATIAL[RANK - 1], true))
+        })),
+        ..max_pool::<RANK>(name, doc)
+    }
+}
+
+pub const AVG_POOL2D: OpDef = avg_pool::<2>(
+    "nn.avg_pool2d",
+    "The mean of the elements a window covers, for each position of it. Padding is not counted, unless `count_include_pad` \
+     counts it as zeros; a window over nothing gives 0. Integers are divided towards zero. The result's shape is that of \
+     `nn.max_pool2d` (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
+);
+
+pub const AVG_POOL1D: OpDef =
+    avg_pool::<1>("nn.avg_pool1d", "As `nn.avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).");
+
+pub const AVG_POOL3D: OpDef =
+    avg_pool::<3>("nn.avg_pool3d", "As `nn.avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).");
 
 /// The mean over all of `H` and `W`.
 pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
     name: "nn.global_avg_pool2d",
     doc: "The mean of the elements along `H` and `W`, which have one element in the result; 0 where there are none. Integers are \
           divided towards zero (`src/relay/op/nn/pooling.cc`).",
-    args: &[Arg::tensor("data")],
+    args: DATA,
     attrs: Some(GlobalPool2dAttrs::SCHEMA),
     rules: &[
         "C1: layout has the axes H and W, not in blocks, and out_layout is the same or empty",
@@ -289,76 +173,72 @@ pub const GLOBAL_MAX_POOL2D: OpDef = OpDef {
     ..GLOBAL_AVG_POOL2D
 };
 
-/// The mean of windows whose number is the size of the result.
-pub(crate) const ADAPTIVE_AVG_POOL2D: OpDef = OpDef {
-    name: "nn.adaptive_avg_pool2d",
-    doc: "The mean of the elements of each window along `H` and `W`, of which there are `output_size`: window `i` of `n` covers the \
-          elements from `floor(i * in / n)` to before `ceil((i + 1) * in / n)`. A window over nothing gives 0; integers are divided \
-          towards zero (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
-    args: &[Arg::tensor("data")],
-    attrs: Some(AdaptivePool2dAttrs::SCHEMA),
-    rules: &[
-        "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",
-        "C2: rank(data) is the number of axes of layout",
-        "C3: output_size is null, or has no value, 1 value or 1 for each spatial axis, each a number >= 0",
-    ],
-    rel: |cx| rel::adaptive_pool_rel(cx, HW),
-    blocks: Some(Blocks::Same(blocks::named)),
-    eval: |cx| eval::adaptive_avg_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, true).or_else(|| tabled::adaptive(call, HW, true)))),
-    fuse: Some(Fuse::OutEWiseFusable),
-    ..OpDef::BASE
-};
+/// The mean of windows whose number is the size of the result, over `RANK` spatial axes.
+const fn adaptive_avg_pool<const RANK: usize>(name: &'static str, doc: &'static str) -> OpDef {
+    OpDef {
+        name,
+        doc,
+        args: DATA,
+        attrs: Some(AdaptivePool2dAttrs::schema::<RANK>()),
+        rules: &[
+            "C1: layout has the spatial axes, not in blocks, and out_layout is the same or empty",
+            "C2: rank(data) is the number of axes of layout",
+            "C3: output_size is null, or has no value, 1 value or 1 for each spatial axis, each a number >= 0",
+        ],
+        rel: |cx| rel::adaptive_pool_rel(cx, SPATIAL[RANK - 1]),
+        blocks: Some(Blocks::Same(blocks::named)),
+        eval: |cx| eval::adaptive_avg_pool(cx, SPATIAL[RANK - 1]),
+        lower: Some(Lower::Nest(|call| {
+            nest::adaptive_pool(call, SPATIAL[RANK - 1], true).or_else(|| tabled::adaptive(call, SPATIAL[RANK - 1], true))
+        })),
+        fuse: Some(Fuse::OutEWiseFusable),
+        ..OpDef::BASE
+    }
+}
 
-/// As [`ADAPTIVE_AVG_POOL2D`], over one spatial axis.
-pub(crate) const ADAPTIVE_AVG_POOL1D: OpDef = OpDef {
-    name: "nn.adaptive_avg_pool1d",
-    doc: "As `nn.adaptive_avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
-    attrs: Some(AdaptivePool1dAttrs::SCHEMA),
-    rel: |cx| rel::adaptive_pool_rel(cx, W),
-    eval: |cx| eval::adaptive_avg_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, true).or_else(|| tabled::adaptive(call, W, true)))),
-    ..ADAPTIVE_AVG_POOL2D
-};
+pub(crate) const ADAPTIVE_AVG_POOL2D: OpDef = adaptive_avg_pool::<2>(
+    "nn.adaptive_avg_pool2d",
+    "The mean of the elements of each window along `H` and `W`, of which there are `output_size`: window `i` of `n` covers the \
+     elements from `floor(i * in / n)` to before `ceil((i + 1) * in / n)`. A window over nothing gives 0; integers are divided \
+     towards zero (`src/relay/op/nn/pooling.cc`, `include/tvm/topi/nn/pooling.h`).",
+);
 
-/// As [`ADAPTIVE_AVG_POOL2D`], over three spatial axes.
-pub(crate) const ADAPTIVE_AVG_POOL3D: OpDef = OpDef {
-    name: "nn.adaptive_avg_pool3d",
-    doc: "As `nn.adaptive_avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
-    attrs: Some(AdaptivePool3dAttrs::SCHEMA),
-    rel: |cx| rel::adaptive_pool_rel(cx, DHW),
-    eval: |cx| eval::adaptive_avg_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, true).or_else(|| tabled::adaptive(call, DHW, true)))),
-    ..ADAPTIVE_AVG_POOL2D
-};
+pub(crate) const ADAPTIVE_AVG_POOL1D: OpDef = adaptive_avg_pool::<1>(
+    "nn.adaptive_avg_pool1d",
+    "As `nn.adaptive_avg_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
+);
 
-/// The maximum of windows whose number is the size of the result.
-pub(crate) const ADAPTIVE_MAX_POOL2D: OpDef = OpDef {
-    name: "nn.adaptive_max_pool2d",
-    doc: "The largest element of each of the windows of `nn.adaptive_avg_pool2d`; NaN wins, and a window over nothing gives the \
-          dtype's least number (`src/relay/op/nn/pooling.cc`).",
-    eval: |cx| eval::adaptive_max_pool(cx, HW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, HW, false).or_else(|| tabled::adaptive(call, HW, false)))),
-    ..ADAPTIVE_AVG_POOL2D
-};
+pub(crate) const ADAPTIVE_AVG_POOL3D: OpDef = adaptive_avg_pool::<3>(
+    "nn.adaptive_avg_pool3d",
+    "As `nn.adaptive_avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
+);
 
-/// As [`ADAPTIVE_MAX_POOL2D`], over one spatial axis.
-pub(crate) const ADAPTIVE_MAX_POOL1D: OpDef = OpDef {
-    name: "nn.adaptive_max_pool1d",
-    doc: "As `nn.adaptive_max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
-    eval: |cx| eval::adaptive_max_pool(cx, W),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, W, false).or_else(|| tabled::adaptive(call, W, false)))),
-    ..ADAPTIVE_AVG_POOL1D
-};
+/// The maximum of windows whose number is the size of the result, over `RANK` spatial axes.
+const fn adaptive_max_pool<const RANK: usize>(name: &'static str, doc: &'static str) -> OpDef {
+    OpDef {
+        eval: |cx| eval::adaptive_max_pool(cx, SPATIAL[RANK - 1]),
+        lower: Some(Lower::Nest(|call| {
+            nest::adaptive_pool(call, SPATIAL[RANK - 1], false).or_else(|| tabled::adaptive(call, SPATIAL[RANK - 1], false))
+        })),
+        ..adaptive_avg_pool::<RANK>(name, doc)
+    }
+}
 
-/// As [`ADAPTIVE_MAX_POOL2D`], over three spatial axes.
-pub(crate) const ADAPTIVE_MAX_POOL3D: OpDef = OpDef {
-    name: "nn.adaptive_max_pool3d",
-    doc: "As `nn.adaptive_max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
-    eval: |cx| eval::adaptive_max_pool(cx, DHW),
-    lower: Some(Lower::Nest(|call| nest::adaptive_pool(call, DHW, false).or_else(|| tabled::adaptive(call, DHW, false)))),
-    ..ADAPTIVE_AVG_POOL3D
-};
+pub(crate) const ADAPTIVE_MAX_POOL2D: OpDef = adaptive_max_pool::<2>(
+    "nn.adaptive_max_pool2d",
+    "The largest element of each of the windows of `nn.adaptive_avg_pool2d`; NaN wins, and a window over nothing gives the \
+     dtype's least number (`src/relay/op/nn/pooling.cc`).",
+);
+
+pub(crate) const ADAPTIVE_MAX_POOL1D: OpDef = adaptive_max_pool::<1>(
+    "nn.adaptive_max_pool1d",
+    "As `nn.adaptive_max_pool2d`, along the one axis `W` (`src/relay/op/nn/pooling.cc`).",
+);
+
+pub(crate) const ADAPTIVE_MAX_POOL3D: OpDef = adaptive_max_pool::<3>(
+    "nn.adaptive_max_pool3d",
+    "As `nn.adaptive_max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
+);
 
 /// The gradient of the maximum of each window.
 pub(crate) const MAX_POOL2D_GRAD: OpDef = OpDef {
@@ -367,7 +247,7 @@ pub(crate) const MAX_POOL2D_GRAD: OpDef = OpDef {
           place of the largest element the window covers: the first NaN, or the first of the largest. The rest is 0. TVM's \
           registration calls the operands `data` and `grad`, but the gradient comes first (`src/relay/op/nn/pooling.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("grad")],
-    attrs: Some(MaxPool2dAttrs::SCHEMA),
+    attrs: Some(MaxPool2dAttrs::schema::<2>()),
     rules: &[
         "C1: layout has the axes H and W, not in blocks, and out_layout is the same or empty",
         "C2: the rank of operand 1 is the number of axes of layout",
@@ -415,22 +295,12 @@ pub(crate) const FAMILY: &[OpDef] = &[
 mod tests {
     use super::*;
 
-    /// Reading all attribute types of a kind as one of them relies on this.
+    /// Reading the attributes of means as those of maxima relies on this.
     #[test]
-    fn attribute_types_of_a_kind_have_the_same_fields() {
+    fn attributes_of_means_begin_with_those_of_maxima() {
         let fields = |def: &OpDef| -> Vec<_> {
             def.attrs.expect("pools have attributes").fields.iter().map(|field| (field.name, field.kind)).collect()
         };
-        for [own, read] in [
-            [MAX_POOL1D, MAX_POOL2D],
-            [MAX_POOL3D, MAX_POOL2D],
-            [AVG_POOL1D, AVG_POOL2D],
-            [AVG_POOL3D, AVG_POOL2D],
-            [ADAPTIVE_AVG_POOL1D, ADAPTIVE_AVG_POOL2D],
-            [ADAPTIVE_AVG_POOL3D, ADAPTIVE_AVG_POOL2D],
-        ] {
-            assert_eq!(fields(&own), fields(&read), "{}", own.name);
-        }
         assert!(fields(&AVG_POOL2D).starts_with(&fields(&MAX_POOL2D)));
     }
 }

@@ -3,10 +3,10 @@
 //! Padding takes no memory: windows are clipped to the data. A pool with a window entirely outside the data has no kernel here.
 
 use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, GlobalPool2dAttrs, MaxPool2dAttrs};
-use crate::layout::Layout;
-use crate::lower::{self, AxisMap, Call, Read, Source, Template};
+use crate::lower::{self, stored};
+use crate::prelude::*;
 use crate::window::{self, Window};
-use relayc_ir::kernel::{BinaryOp, Body, Clip, Instr, ReduceDim, Reduction, ScalarType, Stage, Store};
+use relayc_ir::kernel::{Clip, Instr, ReduceDim, Reduction, Stage};
 
 pub(super) fn max_pool(call: &Call, spatial: &str) -> Option<Template> {
     pool(call, &MaxPool2dAttrs::read(call.attrs), spatial, None)
@@ -103,7 +103,7 @@ fn windows(call: &Call, pooled: &[(usize, Window)], mean: Option<bool>) -> Optio
         val = body.bin(BinaryOp::Div, val, n);
     }
     let val = lower::converted(&mut body, val, summing, lane);
-    let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+    let last = stored(body, val);
     let reads = vec![Read::of(Source::Arg(0), index)];
     let outs = vec![(0..rank).map(AxisMap::of).collect()];
     Some(Template { dims: out.shape.clone(), reduce, reads, stages: vec![folds, last], outs, ..Template::default() })

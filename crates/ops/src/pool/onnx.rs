@@ -2,12 +2,11 @@
 
 use super::{
     ADAPTIVE_AVG_POOL1D, ADAPTIVE_AVG_POOL2D, ADAPTIVE_AVG_POOL3D, ADAPTIVE_MAX_POOL1D, ADAPTIVE_MAX_POOL2D, ADAPTIVE_MAX_POOL3D,
-    AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, AdaptivePool2dAttrs, AvgPool2dAttrs, DHW, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D,
-    GlobalPool2dAttrs, HW, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs, W,
+    AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, AdaptivePool2dAttrs, AvgPool2dAttrs, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D,
+    GlobalPool2dAttrs, MAX_POOL1D, MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs,
 };
-use crate::layout::Layout;
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
-use crate::window::{self, Window};
+use crate::prelude::*;
+use crate::window::{self, DHW, HW, W, Window};
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (MAX_POOL1D.name, Onnx::Nodes(|cx| max_pool_onnx(cx, W))),

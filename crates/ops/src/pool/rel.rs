@@ -1,10 +1,8 @@
 //! The type relations of pools.
 
 use super::{AdaptivePool2dAttrs, GlobalPool2dAttrs, MaxPool2dAttrs};
-use crate::layout::{Layout, layout_attr};
-use crate::rel::{DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
+use crate::prelude::*;
 use crate::window;
-use relayc_ir::types::Dim;
 
 pub(super) fn pool_rel(cx: &mut RelCx, spatial: &'static str) -> RelResult {
     let data = cx.tensor(0)?;

@@ -4,10 +4,10 @@
 
 use super::{AdaptivePool2dAttrs, AvgPool2dAttrs, MaxPool2dAttrs};
 use crate::gather_lowering::{is_float, read};
-use crate::layout::Layout;
-use crate::lower::{self, AxisMap, Call, Read, Source, Table, Template};
+use crate::lower;
+use crate::prelude::*;
 use crate::window::{self, Cover};
-use relayc_ir::kernel::{BinaryOp, Body, Cmp, ReduceDim, Reduction, Stage, Store, Val};
+use relayc_ir::kernel::{ReduceDim, Reduction, Stage, Store};
 
 /// The elements that the positions along an axis of the operand cover.
 struct Covered {

@@ -6,16 +6,14 @@ use super::requantize::{Output, to_dtype, to_int32};
 use super::{BroadcastAttrs, DequantizeAttrs, LeakyReluAttrs, QuantizeAttrs, SoftmaxAttrs};
 use crate::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::dense::DENSE;
-use crate::eval::{ArgValue, EvalCx, EvalResult, OutTy, Outputs, Trap};
+use crate::eval::{ArgValue, OutTy};
 use crate::fixed_point::int32s;
 use crate::join::CONCATENATE;
-use crate::layout::Layout;
 use crate::matmul::BATCH_MATMUL;
 use crate::pool::AVG_POOL2D;
-use relayc_base::diag::codes;
+use crate::prelude::*;
 use relayc_ir::kernel::FixedPoint;
-use relayc_ir::tensor::{Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use relayc_ir::tensor::{float_max, float_min};
 
 pub(super) fn quantize_eval(cx: &EvalCx) -> EvalResult {
     let attrs = QuantizeAttrs::read(cx.attrs);
@@ -70,7 +68,7 @@ fn shifted(data: &Tensor, zero_points: &Tensor, axis: i64, dtype: DType) -> Resu
 }
 
 /// Another operator's evaluation with these operands, for a result of this call's shape and of a dtype.
-fn evaluate(cx: &EvalCx, eval: fn(&EvalCx) -> EvalResult, args: &[ArgValue], dtype: DType) -> Result<Tensor, Trap> {
+fn evaluate(cx: &EvalCx, eval: Eval, args: &[ArgValue], dtype: DType) -> Result<Tensor, Trap> {
     let out = [OutTy { shape: cx.out_shape().to_vec(), dtype }];
     match eval(&EvalCx { args, out: &out, ..*cx })? {
         Outputs::One(tensor) => Ok(tensor),
@@ -79,7 +77,7 @@ fn evaluate(cx: &EvalCx, eval: fn(&EvalCx) -> EvalResult, args: &[ArgValue], dty
 }
 
 /// Applies a float function to the dequantized data, and quantizes the result.
-pub(super) fn by_floats(cx: &EvalCx, function: fn(&EvalCx) -> EvalResult) -> EvalResult {
+pub(super) fn by_floats(cx: &EvalCx, function: Eval) -> EvalResult {
     let x = dequantize(cx.tensor(0), cx.tensor(1), cx.tensor(2), -1, DType::F32)?;
     let y = evaluate(cx, function, &[ArgValue::Tensor(x)], DType::F32)?;
     Ok(quantize(&y, cx.tensor(3), cx.tensor(4), -1, cx.out_dtype())?.into())
@@ -181,7 +179,7 @@ pub(super) fn concatenate_eval(cx: &EvalCx) -> EvalResult {
 }
 
 /// An operator on two operands without their zero points, which are operands 2 and 3. Those of the second run along an axis.
-fn shifted_product(cx: &EvalCx, eval: fn(&EvalCx) -> EvalResult, axis: i64) -> EvalResult {
+fn shifted_product(cx: &EvalCx, eval: Eval, axis: i64) -> EvalResult {
     let dtype = cx.out_dtype();
     let lhs = shifted(cx.tensor(0), cx.tensor(2), -1, dtype)?;
     let rhs = shifted(cx.tensor(1), cx.tensor(3), axis, dtype)?;

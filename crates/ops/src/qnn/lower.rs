@@ -2,12 +2,13 @@
 
 use super::rel::from_end;
 use super::{BroadcastAttrs, DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
-use crate::conv::{Conv2dAttrs, HW, conv_product};
+use crate::conv::{Conv2dAttrs, conv_product};
 use crate::dense::dense_product;
-use crate::lower::{self, Call, Lower, Scalar};
+use crate::lower;
 use crate::matmul::batch_matmul_product;
-use relayc_ir::kernel::{BinaryOp, Cmp, FixedPoint, Instr, Lines, Requantize, Routine, ScalarType, UnaryOp, Val};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use crate::window::HW;
+use relayc_ir::kernel::{FixedPoint, Instr, Lines, Requantize, Routine};
 
 pub(super) const QUANTIZE: Lower = Lower::Along(|call, _| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
 pub(super) const DEQUANTIZE: Lower =

@@ -18,16 +18,13 @@ mod unary;
 pub(crate) use onnx::ONNX;
 
 use super::activation::LeakyReluAttrs;
-use super::attrs::attrs;
 use super::conv::{CONV2D, CONV2D_TRANSPOSE};
 use super::dense::DENSE;
 use super::join::CONCATENATE;
 use super::matmul::BATCH_MATMUL;
 use super::pool::AVG_POOL2D;
 use super::softmax::SoftmaxAttrs;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::Arg;
-use relayc_ir::types::{DType, Dim};
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.QuantizeAttrs" =>

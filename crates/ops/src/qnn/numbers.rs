@@ -1,9 +1,6 @@
 //! Scales and zero points of the elements of a tensor, and the ranges of quantized dtypes.
 
-use crate::eval::Trap;
-use relayc_base::diag::codes;
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use crate::prelude::*;
 
 /// Which of some numbers belongs to an element: one for all, or one for each position of an axis.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,7 @@
 //! exported.
 
 use super::{DEQUANTIZE, DequantizeAttrs};
-use crate::onnx::{Onnx, OnnxCx, OnnxResult};
-use relayc_ir::types::DType;
+use crate::prelude::*;
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(DEQUANTIZE.name, Onnx::Nodes(dequantize_onnx))];
 

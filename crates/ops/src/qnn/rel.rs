@@ -6,13 +6,10 @@ use super::{BroadcastAttrs, DensePackAttrs, DequantizeAttrs, LeakyReluAttrs, Qua
 use crate::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::dense::{DENSE, DenseAttrs};
 use crate::join::CONCATENATE;
-use crate::layout::Layout;
 use crate::matmul::{BATCH_MATMUL, BatchMatmulAttrs};
 use crate::pool::AVG_POOL2D;
-use crate::rel::{self, DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape, TensorTy};
-use relayc_base::diag::codes;
+use crate::prelude::*;
 use relayc_base::text::join_words;
-use relayc_ir::types::{DType, Dim, SymbolOp};
 
 /// The dtypes of quantized tensors.
 const QUANTIZED: &[DType] = &[DType::I8, DType::U8, DType::I16, DType::U16, DType::I32];

@@ -2,11 +2,8 @@
 
 use super::RequantizeAttrs;
 use super::numbers::{Numbers, limited};
-use crate::eval::{EvalCx, EvalResult, Trap};
-use relayc_base::diag::codes;
+use crate::prelude::*;
 use relayc_ir::kernel::FixedPoint;
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
 
 /// The rounding of halves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

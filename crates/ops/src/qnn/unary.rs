@@ -1,12 +1,11 @@
 //! Functions of one quantized tensor: dequantizes to floats, applies the function, and quantizes.
 
 use super::{eval, rel, unary_args};
-use crate::eval::{EvalCx, EvalResult};
-use crate::{Fuse, OpDef, activation, math};
-use relayc_ir::attrs::Arg;
+use crate::prelude::*;
+use crate::{activation, math};
 
 /// A function of each element, by way of real numbers.
-const fn unary(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult) -> OpDef {
+const fn unary(name: &'static str, doc: &'static str, eval: Eval) -> OpDef {
     OpDef {
         name,
         doc,
@@ -21,56 +20,48 @@ const fn unary(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalR
 
 const UNARY_ARGS: &[Arg] = &unary_args("scale", "zero_point");
 
-/// `abs`.
 pub(crate) const ABS: OpDef = unary(
     "qnn.abs",
     "`qnn.quantize` of `abs` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
     |cx| eval::by_floats(cx, math::ABS.eval),
 );
 
-/// `erf`.
 pub(crate) const ERF: OpDef = unary(
     "qnn.erf",
     "`qnn.quantize` of `erf` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
     |cx| eval::by_floats(cx, math::ERF.eval),
 );
 
-/// `exp`.
 pub(crate) const EXP: OpDef = unary(
     "qnn.exp",
     "`qnn.quantize` of `exp` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
     |cx| eval::by_floats(cx, math::EXP.eval),
 );
 
-/// `log`.
 pub(crate) const LOG: OpDef = unary(
     "qnn.log",
     "`qnn.quantize` of `log` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
     |cx| eval::by_floats(cx, math::LOG.eval),
 );
 
-/// `rsqrt`.
 pub(crate) const RSQRT: OpDef = unary(
     "qnn.rsqrt",
     "`qnn.quantize` of `rsqrt` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
     |cx| eval::by_floats(cx, math::RSQRT.eval),
 );
 
-/// `sigmoid`.
 pub(crate) const SIGMOID: OpDef = unary(
     "qnn.sigmoid",
     "`qnn.quantize` of `sigmoid` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
     |cx| eval::by_floats(cx, math::SIGMOID.eval),
 );
 
-/// `sqrt`.
 pub(crate) const SQRT: OpDef = unary(
     "qnn.sqrt",
     "`qnn.quantize` of `sqrt` of `qnn.dequantize` of each element (`src/relay/qnn/op/unary_elementwise_op.cc`).",
     |cx| eval::by_floats(cx, math::SQRT.eval),
 );
 
-/// `tanh`.
 pub(crate) const TANH: OpDef = OpDef {
     fuse: Some(Fuse::ElemWise),
     ..unary(
@@ -80,7 +71,6 @@ pub(crate) const TANH: OpDef = OpDef {
     )
 };
 
-/// `x * min(max(x + 3, 0), 6) / 6`.
 pub(crate) const HARDSWISH: OpDef = unary(
     "qnn.hardswish",
     "`qnn.quantize` of `x * min(max(x + 3, 0), 6) / 6` in float32, where `x` is `qnn.dequantize` of the element \

@@ -5,16 +5,9 @@ mod onnx;
 
 pub(crate) use onnx::ONNX;
 
-use super::attrs::attrs;
-use super::eval::{EvalCx, EvalResult, Trap};
-use super::lower::Lower;
-use super::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::Arg;
+use crate::prelude::*;
 use relayc_ir::kernel::Reduction::{Max, Min, Product as Times, Sum as Plus};
-use relayc_ir::tensor::{Product, RowReduction, Sum, Tensor, float_max, float_min};
-use relayc_ir::types::DType;
+use relayc_ir::tensor::{Product, RowReduction, Sum, float_max, float_min};
 
 attrs! {
     "relay.attrs.ReduceAttrs" =>
@@ -52,16 +45,14 @@ attrs! {
     }
 }
 
-const OPERANDS: &[Arg] = &[Arg::tensor("data")];
-
 const C1: &str = "C1: each axis is in -rank(data)…rank(data)-1";
 const C2: &str = "C2: no axis is named twice";
 
-const fn reduction(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult, lower: Option<Lower>) -> OpDef {
+const fn reduction(name: &'static str, doc: &'static str, eval: Eval, lower: Option<Lower>) -> OpDef {
     OpDef {
         name,
         doc,
-        args: OPERANDS,
+        args: DATA,
         attrs: Some(ReduceAttrs::SCHEMA),
         rules: &[C1, C2],
         rel: reduce_rel,
@@ -107,33 +98,22 @@ fn reduced(data: &TensorTy, axes: &[usize], keepdims: bool) -> Shape {
     (0..data.rank()).filter_map(keep).collect()
 }
 
-/// The sum.
 pub(crate) const SUM: OpDef = reduction(
     "sum",
     "The sum along the axes. f16 and bf16 are summed in f32; integers wrap; of bool it is `or`; of nothing it is 0 \
      (`src/relay/op/tensor/reduce.cc`).",
-    sum_eval,
+    fold::<Sum>,
     Some(Lower::Nest(|call| nest::reduction(call, Plus, false))),
 );
 
-fn sum_eval(cx: &EvalCx) -> EvalResult {
-    fold::<Sum>(cx)
-}
-
-/// The product.
 pub(crate) const PROD: OpDef = reduction(
     "prod",
     "The product along the axes. f16 and bf16 are multiplied in f32; integers wrap; of bool it is `and`; of nothing it is 1 \
      (`src/relay/op/tensor/reduce.cc`).",
-    prod_eval,
+    fold::<Product>,
     Some(Lower::Nest(|call| nest::reduction(call, Times, false))),
 );
 
-fn prod_eval(cx: &EvalCx) -> EvalResult {
-    fold::<Product>(cx)
-}
-
-/// The mean.
 pub(crate) const MEAN: OpDef = reduction(
     "mean",
     "The sum along the axes divided by the number of elements. f16 and bf16 compute in f32; integers wrap and divide towards \
@@ -162,7 +142,6 @@ fn averaged(cx: &EvalCx, data: &Tensor, axes: &[usize], count: f64) -> EvalResul
     Ok(in_shape(cx, mean))
 }
 
-/// The variance.
 pub(crate) const VARIANCE: OpDef = OpDef {
     name: "variance",
     doc: "The sum of `(data - mean)²` along the axes divided by the number of elements, or by one less if `unbiased`. `mean` \
@@ -214,7 +193,7 @@ fn variance_eval(cx: &EvalCx) -> EvalResult {
     averaged(cx, &squares, &axes, count)
 }
 
-const fn extreme(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult, lower: Option<Lower>) -> OpDef {
+const fn extreme(name: &'static str, doc: &'static str, eval: Eval, lower: Option<Lower>) -> OpDef {
     OpDef { rules: &[C1, C2, SOMETHING], rel: extreme_rel, ..reduction(name, doc, eval, lower) }
 }
 
@@ -239,29 +218,19 @@ fn require_elements(cx: &RelCx, rule: &'static str, data: &TensorTy, axes: &[usi
     })
 }
 
-/// The maximum.
 pub(crate) const MAX: OpDef = extreme(
     "max",
     "The largest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
-    max_eval,
+    |cx| combine(cx, float_max, Ord::max),
     Some(Lower::Nest(|call| nest::reduction(call, Max, false))),
 );
 
-fn max_eval(cx: &EvalCx) -> EvalResult {
-    combine(cx, float_max, Ord::max)
-}
-
-/// The minimum.
 pub(crate) const MIN: OpDef = extreme(
     "min",
     "The smallest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
-    min_eval,
+    |cx| combine(cx, float_min, Ord::min),
     Some(Lower::Nest(|call| nest::reduction(call, Min, false))),
 );
-
-fn min_eval(cx: &EvalCx) -> EvalResult {
-    combine(cx, float_min, Ord::min)
-}
 
 fn combine(cx: &EvalCx, float: fn(f64, f64) -> f64, int: fn(i128, i128) -> i128) -> EvalResult {
     let result = cx.tensor(0).combine(&axes(cx), float, int);
@@ -272,31 +241,21 @@ fn nothing() -> Trap {
     Trap::new(codes::E0503, "a reduction over no elements")
 }
 
-/// Whether all elements are true.
 pub(crate) const ALL: OpDef = reduction(
     "all",
     "Whether all elements along the axes are true, which is all but 0; of nothing it is true \
      (`src/relay/op/tensor/reduce.cc`).",
-    all_eval,
+    truth::<Product>,
     Some(Lower::Nest(|call| nest::truth(call, Min))),
 );
 
-fn all_eval(cx: &EvalCx) -> EvalResult {
-    truth::<Product>(cx)
-}
-
-/// Whether any element is true.
 pub(crate) const ANY: OpDef = reduction(
     "any",
     "Whether any element along the axes is true, which is all but 0; of nothing it is false \
      (`src/relay/op/tensor/reduce.cc`).",
-    any_eval,
+    truth::<Sum>,
     Some(Lower::Nest(|call| nest::truth(call, Max))),
 );
-
-fn any_eval(cx: &EvalCx) -> EvalResult {
-    truth::<Sum>(cx)
-}
 
 /// As [`fold`], of truth values.
 fn truth<F: RowReduction>(cx: &EvalCx) -> EvalResult {
@@ -305,7 +264,7 @@ fn truth<F: RowReduction>(cx: &EvalCx) -> EvalResult {
     Ok(in_shape(cx, folded.cast(cx.out_dtype()).expect("the operand's dtype")))
 }
 
-const fn position(name: &'static str, doc: &'static str, eval: fn(&EvalCx) -> EvalResult, lower: Option<Lower>) -> OpDef {
+const fn position(name: &'static str, doc: &'static str, eval: Eval, lower: Option<Lower>) -> OpDef {
     OpDef {
         attrs: Some(ArgReduceAttrs::SCHEMA),
         rules: &[C1, C2, SOMETHING, "C4: 1 <= rank(data)"],
@@ -325,7 +284,6 @@ fn position_rel(cx: &mut RelCx) -> RelResult {
     require_elements(cx, "C3", &data, &axes)
 }
 
-/// The position of the maximum.
 pub(crate) const ARGMAX: OpDef = position(
     "argmax",
     "The position of the largest element along the axes, counted in row-major order: the first NaN, else the first of the \
@@ -341,7 +299,6 @@ fn argmax_eval(cx: &EvalCx) -> EvalResult {
     }
 }
 
-/// The position of the minimum.
 pub(crate) const ARGMIN: OpDef = position(
     "argmin",
     "The position of the smallest element along the axes, counted in row-major order: the first NaN, else the first of the \

@@ -2,10 +2,9 @@
 
 use super::{ArgReduceAttrs, ReduceAttrs, VarianceAttrs, reduced_axes};
 use crate::gather_lowering::read;
-use crate::lower::{AxisMap, Call, Read, Rows, Source, Table, Template, constant, converted, lane, summing};
-use relayc_ir::kernel::{BinaryOp, Body, Cmp, Reduction, ScalarType, Stage, Store, UnaryOp, Val};
-use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use crate::lower::{Rows, constant, converted, lane, stored, summing};
+use crate::prelude::*;
+use relayc_ir::kernel::{Reduction, Stage};
 
 /// The reduction of each row, divided by its length for a mean.
 pub(super) fn reduction(call: &Call, fold: Reduction, mean: bool) -> Option<Template> {
@@ -36,19 +35,7 @@ pub(super) fn reduction(call: &Call, fold: Reduction, mean: bool) -> Option<Temp
         }
     };
     let out = rows.reduced(&axes, attrs.keepdims);
-    let reads = vec![Read::of(Source::Arg(0), rows.index)];
-    Some(Template {
-        dims: rows.dims,
-        reduce: rows.reduce,
-        reads,
-        stages: vec![folds, last],
-        outs: vec![out],
-        ..Template::default()
-    })
-}
-
-fn stored(body: Body, val: Val) -> Stage {
-    Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] }
+    Some(rows.nest(vec![], vec![folds, last], out))
 }
 
 /// A number of a lane.
@@ -98,15 +85,7 @@ pub(super) fn variance(call: &Call) -> Option<Template> {
     let repeated = |(axis, index): (usize, &AxisMap)| if mean.shape[axis] == 1 { AxisMap::zero() } else { index.clone() };
     let means = rows.index.iter().enumerate().map(repeated).collect();
     let out = rows.reduced(&axes, attrs.keepdims);
-    let reads = vec![Read::of(Source::Arg(0), rows.index), Read::of(Source::Arg(1), means)];
-    Some(Template {
-        dims: rows.dims,
-        reduce: rows.reduce,
-        reads,
-        stages: vec![folds, last],
-        outs: vec![out],
-        ..Template::default()
-    })
+    Some(rows.nest(vec![Read::of(Source::Arg(1), means)], vec![folds, last], out))
 }
 
 /// Whether all elements are true, as the minimum of 0 and 1; whether any is, as the maximum.
@@ -131,16 +110,8 @@ pub(super) fn truth(call: &Call, fold: Reduction) -> Option<Template> {
         ScalarType::Bool => truth,
         _ => body.un(UnaryOp::To(lane), truth),
     };
-    let last = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
-    let reads = vec![Read::of(Source::Arg(0), rows.index)];
-    Some(Template {
-        dims: rows.dims,
-        reduce: rows.reduce,
-        reads,
-        stages: vec![folds, last],
-        outs: vec![out],
-        ..Template::default()
-    })
+    let last = stored(body, val);
+    Some(rows.nest(vec![], vec![folds, last], out))
 }
 
 fn is_true(body: &mut Body, x: Val, lane: ScalarType) -> Option<Val> {
@@ -197,7 +168,7 @@ pub(super) fn position(call: &Call, extreme: Reduction) -> Option<Template> {
         let (is_nan, turned) = (body.cmp(Cmp::Ne, best, best), body.bin(BinaryOp::Sub, most, val));
         val = body.select(is_nan, turned, val);
     }
-    let third = Stage { each: false, body, reductions: vec![], stores: vec![Store { val, write: 0 }] };
+    let third = stored(body, val);
     template.stages = vec![first, second, third];
     template.outs = vec![rows.reduced(&axes, attrs.keepdims)];
     Some(template)

@@ -1,7 +1,7 @@
 //! Exports reductions to ONNX.
 
 use super::*;
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult, ValueId};
+use crate::prelude::*;
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SUM.name, Onnx::Nodes(|cx| fold_onnx(cx, "ReduceSum"))),

@@ -1,14 +1,9 @@
 //! Evaluates resizing: computes the coordinates of each axis, then interpolates.
 
 use super::{BOX, CropAndResizeAttrs, RESIZE2D, Resize, Sampling};
-use crate::eval::{EvalCx, EvalResult, Trap};
 use crate::interpolation::{self, Point, Taps};
-use crate::layout::Layout;
-use crate::{Fixed, KnownFacts};
-use relayc_base::diag::codes;
-use relayc_ir::attrs::AttrValue;
-use relayc_ir::tensor::{Acc, Float, Tensor};
-use relayc_ir::types::DType;
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Float};
 use smallvec::SmallVec;
 
 /// Planes of the data that are sampled at the same coordinates.
@@ -239,7 +234,7 @@ pub(super) fn crop_and_resize_eval(cx: &EvalCx) -> EvalResult {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{CROP_AND_RESIZE, METHODS, MODES, RESIZE1D, Resize2dAttrs};
+    use super::super::{CROP_AND_RESIZE, METHODS, MODES, RESIZE1D, ResizeAttrs};
     use super::*;
     use crate::eval::ArgValue;
     use crate::trial::{Trial, call};
@@ -286,7 +281,7 @@ mod tests {
         let dynamic = |size: Vec<i64>| {
             let args = [&data, &Tensor::from_vec(&[2], size), &roi].map(|arg| ArgValue::Tensor(arg.clone()));
             let attrs: Vec<AttrValue> =
-                Resize2dAttrs::SCHEMA.fields.iter().map(|field| field.default.expect("all have one")()).collect();
+                ResizeAttrs::schema::<2>().fields.iter().map(|field| field.default.expect("all have one")()).collect();
             dyn_resize2d_eval(&EvalCx { args: &args, attrs: &attrs, out: &[], max_bytes: 1 << 20 }).map_err(|trap| trap.code)
         };
         assert!(dynamic(vec![2, 3]).is_ok());

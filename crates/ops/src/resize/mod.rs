@@ -10,72 +10,17 @@ pub(crate) use nest::sampled;
 pub(crate) use onnx::ONNX;
 pub(crate) use onnx::resized_onnx;
 
-use super::attrs::{Dims, Floats, attrs};
+use super::attrs::{Dims, Floats};
 use super::blocks::{self, Blocks};
-use super::layout::{Layout, layout_attr};
-use super::lower::Lower;
-use super::rel::RelResult;
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::{Arg, AttrValue};
-use relayc_ir::types::{DType, Dim};
+use crate::prelude::*;
+use crate::window::LAYOUT;
 
 attrs! {
-    "relay.attrs.Resize1DAttrs" =>
-    pub(crate) struct Resize1dAttrs {
-        /// The width of the result.
-        pub(crate) size: Dims = None;
-        /// The region of the data for `tf_crop_and_resize`: start and end, as fractions of the width.
-        pub(crate) roi: Floats = None;
-        /// The axes of `data`; `W` is resized.
-        pub(crate) layout: String = "NCW";
-        /// `nearest_neighbor`, `linear` or `cubic`.
-        pub(crate) method: String = "linear";
-        /// The rule that maps a position in the result to a coordinate in the data.
-        pub(crate) coordinate_transformation_mode: String = "half_pixel";
-        /// The rounding of coordinates by `nearest_neighbor`; empty for `round` with `align_corners`, else `floor`.
-        pub(crate) rounding_method: String = "round";
-        /// The coefficient of the cubic convolution.
-        pub(crate) cubic_alpha: f64 = -0.5;
-        /// Whether cubic interpolation ignores elements outside the data; otherwise the border continues.
-        pub(crate) cubic_exclude: i64 = 0;
-        /// The value outside the data for `tf_crop_and_resize`.
-        pub(crate) extrapolation_value: f64 = 0.0;
-        /// The dtype of the result; by default that of `data`.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
-    "relay.attrs.Resize2DAttrs" =>
-    pub(crate) struct Resize2dAttrs {
-        /// The height and width of the result.
-        pub(crate) size: Dims = None;
-        /// The region of the data for `tf_crop_and_resize`, as fractions: top, left, bottom, right.
-        pub(crate) roi: Floats = None;
-        /// The axes of `data`; `H` and `W` are resized.
-        pub(crate) layout: String = "NCHW";
-        /// `nearest_neighbor`, `linear` or `cubic`.
-        pub(crate) method: String = "linear";
-        /// The rule that maps a position in the result to a coordinate in the data.
-        pub(crate) coordinate_transformation_mode: String = "half_pixel";
-        /// The rounding of coordinates by `nearest_neighbor`; empty for `round` with `align_corners`, else `floor`.
-        pub(crate) rounding_method: String = "round";
-        /// The coefficient of the cubic convolution.
-        pub(crate) cubic_alpha: f64 = -0.5;
-        /// Whether cubic interpolation ignores elements outside the data; otherwise the border continues.
-        pub(crate) cubic_exclude: i64 = 0;
-        /// The value outside the data for `tf_crop_and_resize`.
-        pub(crate) extrapolation_value: f64 = 0.0;
-        /// The dtype of the result; by default that of `data`.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
-    "relay.attrs.Resize3DAttrs" =>
-    pub(crate) struct Resize3dAttrs {
-        /// The depth, height and width of the result.
-        pub(crate) size: Dims = None;
-        /// The region of the data for `tf_crop_and_resize`, as fractions: three starts, then three ends.
-        pub(crate) roi: Floats = None;
-        /// The axes of `data`; `D`, `H` and `W` are resized.
-        pub(crate) layout: String = "NCDHW";
+    ["relay.attrs.Resize1DAttrs", "relay.attrs.Resize2DAttrs", "relay.attrs.Resize3DAttrs"] =>
+    pub(crate) struct ResizeAttrs {
+        pub(crate) size: Dims = None, doc SIZE_DOC;
+        pub(crate) roi: Floats = None, doc ROI_DOC;
+        pub(crate) layout: String = LAYOUT[RANK - 1], doc LAYOUT_DOC;
         /// `nearest_neighbor`, `linear` or `cubic`.
         pub(crate) method: String = "linear";
         /// The rule that maps a position in the result to a coordinate in the data.
@@ -107,6 +52,33 @@ attrs! {
     }
 }
 
+/// The documentation of attributes, by the number of resized axes less one.
+const SIZE_DOC: [&str; 3] =
+    ["The width of the result.", "The height and width of the result.", "The depth, height and width of the result."];
+const ROI_DOC: [&str; 3] = [
+    "The region of the data for `tf_crop_and_resize`: start and end, as fractions of the width.",
+    "The region of the data for `tf_crop_and_resize`, as fractions: top, left, bottom, right.",
+    "The region of the data for `tf_crop_and_resize`, as fractions: three starts, then three ends.",
+];
+const LAYOUT_DOC: [&str; 3] = [
+    "The axes of `data`; `W` is resized.",
+    "The axes of `data`; `H` and `W` are resized.",
+    "The axes of `data`; `D`, `H` and `W` are resized.",
+];
+
+/// Resizes `RANK` axes.
+const fn resize<const RANK: usize>() -> OpDef {
+    OpDef {
+        args: DATA,
+        attrs: Some(ResizeAttrs::schema::<RANK>()),
+        rel: |cx| rel::resize_rel(cx, &Resize::of(LAYOUT[RANK - 1], cx.attrs)),
+        eval: |cx| eval::resize_eval(cx, &Resize::of(LAYOUT[RANK - 1], cx.attrs)),
+        lower: Some(Lower::Nest(|call| nest::resize(call, &Resize::of(LAYOUT[RANK - 1], call.attrs)))),
+        fuse: Some(Fuse::Injective),
+        ..OpDef::BASE
+    }
+}
+
 /// Resizes the width.
 pub(crate) const RESIZE1D: OpDef = OpDef {
     name: "image.resize1d",
@@ -117,8 +89,6 @@ pub(crate) const RESIZE1D: OpDef = OpDef {
           which gives `extrapolation_value` outside of the data. Other coordinates outside find the border. Floats are \
           computed in float32, or float64 of float64 and integers (`src/relay/op/image/resize.cc`, \
           `python/tvm/topi/image/resize.py`).",
-    args: &[Arg::tensor("data")],
-    attrs: Some(Resize1dAttrs::SCHEMA),
     rules: &[
         "C1: layout is a permutation of N, C and W, blocks allowed",
         "C2: data has the axes of layout, and blocks their size",
@@ -130,11 +100,7 @@ pub(crate) const RESIZE1D: OpDef = OpDef {
         "C7: rounding_method is \"round\", \"round_prefer_floor\", \"round_prefer_ceil\", \"floor\", \"ceil\" or empty",
         "C8: blocks divide the dimensions of the result",
     ],
-    rel: |cx| rel::resize_rel(cx, &Resize::of("NCW", cx.attrs)),
-    eval: |cx| eval::resize_eval(cx, &Resize::of("NCW", cx.attrs)),
-    lower: Some(Lower::Nest(|call| nest::resize(call, &Resize::of("NCW", call.attrs)))),
-    fuse: Some(Fuse::Injective),
-    ..OpDef::BASE
+    ..resize::<1>()
 };
 
 /// Resizes height and width.
@@ -142,7 +108,6 @@ pub(crate) const RESIZE2D: OpDef = OpDef {
     name: "image.resize2d",
     doc: "As `image.resize1d`, along `H` and `W`. With `asymmetric`, `nearest_neighbor` divides positions by a whole ratio of \
           the sizes as integers, whatever the rounding (`src/relay/op/image/resize.cc`, `python/tvm/topi/image/resize.py`).",
-    attrs: Some(Resize2dAttrs::SCHEMA),
     rules: &[
         "C1: layout is a permutation of N, C, H and W, blocks allowed",
         "C2: data has the axes of layout, and blocks their size",
@@ -153,11 +118,8 @@ pub(crate) const RESIZE2D: OpDef = OpDef {
         RESIZE1D.rules[6],
         RESIZE1D.rules[7],
     ],
-    rel: |cx| rel::resize_rel(cx, &Resize::of("NCHW", cx.attrs)),
     blocks: Some(Blocks::Same(blocks::named)),
-    eval: |cx| eval::resize_eval(cx, &Resize::of("NCHW", cx.attrs)),
-    lower: Some(Lower::Nest(|call| nest::resize(call, &Resize::of("NCHW", call.attrs)))),
-    ..RESIZE1D
+    ..resize::<2>()
 };
 
 /// Resizes depth, height and width.
@@ -166,7 +128,6 @@ pub(crate) const RESIZE3D: OpDef = OpDef {
     // TVM reads `roi` from the last axis on, forgets to look outside along `D`, and excludes along `D` by the width: slips
     // of its file, where this follows its documentation and the other two operators.
     doc: "As `image.resize1d`, along `D`, `H` and `W` (`src/relay/op/image/resize.cc`, `python/tvm/topi/image/resize.py`).",
-    attrs: Some(Resize3dAttrs::SCHEMA),
     rules: &[
         "C1: layout is a permutation of N, C, D, H and W, blocks allowed",
         "C2: data has the axes of layout, and blocks their size",
@@ -177,10 +138,7 @@ pub(crate) const RESIZE3D: OpDef = OpDef {
         RESIZE1D.rules[6],
         RESIZE1D.rules[7],
     ],
-    rel: |cx| rel::resize_rel(cx, &Resize::of("NCDHW", cx.attrs)),
-    eval: |cx| eval::resize_eval(cx, &Resize::of("NCDHW", cx.attrs)),
-    lower: Some(Lower::Nest(|call| nest::resize(call, &Resize::of("NCDHW", call.attrs)))),
-    ..RESIZE1D
+    ..resize::<3>()
 };
 
 /// Resizes height and width to an operand's values.
@@ -189,7 +147,7 @@ pub(crate) const DYN_RESIZE2D: OpDef = OpDef {
     doc: "As `image.resize2d`, with the operands `size` and `roi` in the place of the attributes, which are ignored \
           (`src/relay/op/dyn/image/resize.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("size"), Arg::tensor("roi")],
-    attrs: Some(Resize2dAttrs::SCHEMA),
+    attrs: Some(ResizeAttrs::schema::<2>()),
     rules: &[
         "C1: layout is a permutation of N, C, H and W, blocks allowed",
         "C2: data has the axes of layout, and blocks their size",
@@ -263,9 +221,8 @@ pub(crate) struct Sampling {
 }
 
 impl Resize {
-    /// The three attribute types have the same fields.
     fn of(letters: &'static str, values: &[AttrValue]) -> Resize {
-        let attrs = Resize2dAttrs::read(values);
+        let attrs = ResizeAttrs::read(values);
         let sampling = Sampling {
             method: attrs.method.to_lowercase(),
             ends: attrs.coordinate_transformation_mode == "tf_crop_and_resize",

@@ -4,10 +4,8 @@ use super::{Resize, Sampling};
 use crate::gather_lowering::{AxisOrigin, Fill, gather, is_float, read};
 use crate::interpolation::Taps;
 use crate::interpolation_lowering::{Interpolation, Tap};
-use crate::layout::Layout;
-use crate::lower::{AxisMap, Call, Read, Table, Template, tabled};
-use relayc_ir::kernel::{BinaryOp, Body};
-use relayc_ir::types::DType;
+use crate::lower::tabled;
+use crate::prelude::*;
 
 pub(super) fn resize(call: &Call, resize: &Resize) -> Option<Template> {
     sampled(call, &resize.layout, &resize.letters[2..], resize.roi.as_deref().unwrap_or_default(), &resize.sampling)

@@ -1,9 +1,7 @@
 //! Exports resizing to ONNX: for floats, and for other dtypes if no element is interpolated.
 
 use super::{RESIZE1D, RESIZE2D, RESIZE3D, Resize, Sampling};
-use crate::layout::Layout;
-use crate::onnx::{Onnx, OnnxCx, OnnxResult};
-use relayc_ir::tensor::Tensor;
+use crate::prelude::*;
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (RESIZE1D.name, Onnx::Nodes(|cx| resize_onnx(cx, "NCW"))),

@@ -2,10 +2,8 @@
 
 use super::{BOX_METHODS, CropAndResizeAttrs, METHODS, MODES, ROUNDINGS, Resize, Sampling};
 use crate::choice::one_of;
-use crate::layout::layout_attr;
-use crate::rel::{DimOrigin, Fault, RelCx, RelResult, SDim};
+use crate::prelude::*;
 use relayc_base::text::count;
-use relayc_ir::types::Dim;
 
 /// The words among the attributes: `C5` to `C7`.
 fn require_words(cx: &RelCx, sampling: &Sampling) -> RelResult {

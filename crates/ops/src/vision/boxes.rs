@@ -1,10 +1,8 @@
 //! Boxes of the single shot detector: computes priors, and applies predictions to them.
 
 use super::{MultiBoxPriorAttrs, MultiBoxTransformLocAttrs, require_shape};
-use crate::eval::{EvalCx, EvalResult, Outputs};
-use crate::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use relayc_ir::tensor::{Acc, Float, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Float};
 
 pub(super) fn multibox_prior_rel(cx: &mut RelCx) -> RelResult {
     let attrs = MultiBoxPriorAttrs::read(cx.attrs);

@@ -8,11 +8,8 @@ mod roi;
 
 pub(crate) use onnx::ONNX;
 
-use super::attrs::{Dims, StdString, attrs};
-use super::rel::{Fault, RelCx, RelResult, TensorTy};
-use super::{Fuse, OpDef};
-use relayc_ir::attrs::{Arg, AttrSchema};
-use relayc_ir::types::Dim;
+use super::attrs::{Dims, StdString};
+use crate::prelude::*;
 
 attrs! {
     "relay.attrs.MultiBoxPriorAttrs" =>

@@ -2,11 +2,8 @@
 
 use super::{AllClassNmsAttrs, GetValidCountsAttrs, NonMaximumSuppressionAttrs, RegularNmsAttrs, require_shape, require_single};
 use crate::choice::one_of;
-use crate::eval::{EvalCx, EvalResult, Outputs, Trap};
-use crate::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape, TensorTy};
-use relayc_base::diag::codes;
-use relayc_ir::tensor::{Acc, Float, Tensor};
-use relayc_ir::types::{DType, Dim, SymbolOp};
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Float};
 
 /// Requires fields of a box, which is the last axis of `data`, to be there: `rule`. An optional one may be negative.
 fn require_fields(cx: &RelCx, rule: &'static str, data: &TensorTy, fields: &[(&'static str, i64, i64, bool)]) -> RelResult {

@@ -1,8 +1,7 @@
 //! Exports regions of interest to ONNX. One of its two operators takes the image indices as a separate input.
 
 use super::{ROI_ALIGN, ROI_POOL, RoiAlignAttrs, RoiPoolAttrs};
-use crate::onnx::{DTypeClass, Onnx, OnnxCx, OnnxResult};
-use relayc_ir::types::{DType, Dim};
+use crate::prelude::*;
 
 pub(crate) const ONNX: &[(&str, Onnx)] =
     &[(ROI_ALIGN.name, Onnx::Nodes(roi_align_onnx)), (ROI_POOL.name, Onnx::Nodes(roi_pool_onnx))];

@@ -1,10 +1,8 @@
 //! Proposals of regions: moves anchors at every position by a network's predictions, and keeps the best.
 
 use super::{ProposalAttrs, require_shape};
-use crate::eval::{EvalCx, EvalResult};
-use crate::rel::{self, DimOrigin, Fault, RelCx, RelResult, SDim, Shape};
-use relayc_ir::tensor::{Acc, Float, Tensor};
-use relayc_ir::types::{Dim, SymbolOp};
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Float};
 
 pub(super) fn proposal_rel(cx: &mut RelCx) -> RelResult {
     let attrs = ProposalAttrs::read(cx.attrs);

@@ -2,13 +2,9 @@
 
 use super::{RoiAlignAttrs, RoiPoolAttrs, YoloReorgAttrs, require_shape};
 use crate::choice::one_of;
-use crate::eval::{EvalCx, EvalResult, Trap};
 use crate::interpolation::{self, Taps};
-use crate::layout::Layout;
-use crate::rel::{self, DimOrigin, Fault, Place, RelCx, RelResult, SDim, Shape};
-use relayc_base::diag::codes;
-use relayc_ir::tensor::{Acc, Float, Tensor};
-use relayc_ir::types::{Dim, SymbolOp};
+use crate::prelude::*;
+use relayc_ir::tensor::{Acc, Float};
 use smallvec::smallvec;
 
 /// The most points read in one bin: a region may be as large as a float.
