@@ -200,7 +200,7 @@ fn unbind(console: &Console, args: &Unbind) -> Result<u8, u8> {
     let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
     let mut program = checked(console, &args.file, &how)?;
     let unbound = params::unbind(&mut program, &args.entry).map_err(|wrong| console.files(&[wrong], &program.sources))?;
-    let content = tensors::making_of(&args.params, tensors::Format::Params, &unbound.weights);
+    let content = tensors::making_of(&args.params, tensors::params::FORMAT, &unbound.weights);
     let mut files = vec![(args.params.as_path(), content)];
     files.extend(args.output.as_deref().map(|path| (path, Content::Bytes(unbound.text.as_bytes()))));
     sys::write_all(files).map_err(|wrong| said(console, &[wrong]))?;
