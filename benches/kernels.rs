@@ -23,7 +23,7 @@ use relayc_exec::microbenchmark::Microbenchmark;
 use relayc_exec::plan::{Traffic, traffic};
 use relayc_exec::program::PlanSession;
 use relayc_ir::tensor::Tensor;
-use relayc_weights::{Format, encode};
+use relayc_weights::{encode, npz};
 use std::time::{Duration, Instant};
 
 /// What a layer's time is held against.
@@ -178,7 +178,7 @@ impl Ready {
         let mut random = fastrand::Rng::with_seed(1);
         let weights =
             layer.weights.iter().map(|(name, shape)| ((*name).to_owned(), Tensor::from_fn(shape, |_| random.f32() - 0.5)));
-        let bytes = encode(Format::Npz, "weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
+        let bytes = encode(npz::FORMAT, "weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
         std::fs::write(&file, bytes).expect("the folder can be written");
         bind_weights(&mut program, "main", &[file]).expect("the weights fit");
         let settings = Settings { level: 3, isa, threads, accuracy: layer.accuracy, machine: Machine::Native, fault: None };

@@ -1,6 +1,6 @@
 //! `relayc build`: compiles a program to a shared object that needs neither relayc nor a compiler.
 
-use super::{Console, Reading, compiled, exit};
+use super::{Console, Reading, compiled, exit, weight_files};
 use crate::engine::build::{self, BuildOutputs, Request};
 use crate::engine::compile::{Isa, Machine, Policy, Settings};
 use crate::engine::fault_injection::Fault;
@@ -9,7 +9,7 @@ use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::export::{self, GraphFile};
 use relayc_driver::optimise::{self, MAX_LEVEL};
 use relayc_driver::run::Limits;
-use relayc_driver::{self as driver, Phase, Program, ReadOptions};
+use relayc_driver::{Phase, Program};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
@@ -30,8 +30,7 @@ pub struct Args {
     /// The function to build.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights to put into the shared object: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = weight_files("Weights to put into the shared object"))]
     params: Vec<PathBuf>,
     /// The size of a dynamic dimension `?`: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
@@ -95,31 +94,17 @@ enum What {
     Params,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     // What is built goes to others, who would not know.
     if let Some(words) = Fault::wanted().map_or_else(Some, |fault| fault.map(Fault::summary)) {
-        console.words(&format!("error: nothing is built: {words}\n"));
-        return exit::USAGE;
+        return Err(console.usage(format_args!("nothing is built: {words}")));
     }
-    let settings = match args.settings() {
-        Ok(settings) => settings,
-        Err(words) => {
-            console.words(&format!("error: {words}\n"));
-            return exit::USAGE;
-        }
-    };
-    let how = ReadOptions { set: args.set.clone(), entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
-    let mut program = driver::check_file(&args.file, Phase::Main, &how);
-    console.diagnostics(&program.diagnostics, &program.sources);
-    if program.has_errors() {
-        return exit::of(&program.diagnostics);
-    }
+    let settings = args.settings().map_err(|words| console.usage(words))?;
+    let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.lacking(&program, &args.entry, &args.params);
     let files = super::progress::spin(console, "building", || files(args, settings, &mut program));
-    match files.and_then(|files| write(args, &files)) {
-        Ok(()) => exit::FINE,
-        Err(diagnostics) => console.files(&diagnostics, &program.sources),
-    }
+    files.and_then(|files| write(args, &files)).map_err(|wrong| console.files(&wrong, &program.sources))?;
+    Ok(exit::FINE)
 }
 
 impl Args {

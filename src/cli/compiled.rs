@@ -1,6 +1,6 @@
 //! Arguments and steps shared by commands that compile a program: the program, its weights and inputs, the machine.
 
-use super::{Console, Reading, exit};
+use super::{Console, Reading, Values, exit};
 use crate::engine::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
 use crate::engine::emit as code;
 use crate::engine::fault_injection::Fault;
@@ -13,7 +13,7 @@ use relayc_driver::optimise::{self, MAX_LEVEL};
 use relayc_driver::run::Limits;
 use relayc_driver::specialise;
 use relayc_driver::timings::Timings;
-use relayc_driver::{self as driver, Phase, Program, ReadOptions, show};
+use relayc_driver::{Phase, Program, ReadOptions, show};
 use relayc_sys as sys;
 use std::path::PathBuf;
 
@@ -27,18 +27,8 @@ pub struct Given {
     /// The function to run.
     #[arg(long, value_name = "NAME", default_value = "main")]
     pub entry: String,
-    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
-    #[arg(long, value_name = "FILE")]
-    pub params: Vec<PathBuf>,
-    /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
-    #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
-    pub input: Vec<String>,
-    /// Inputs by parameter name: .npz, .params or .safetensors.
-    #[arg(long, value_name = "FILE")]
-    pub inputs: Option<PathBuf>,
-    /// A filling for parameters without other values: `zeros`, `ones`, `rand[:seed=N]`.
-    #[arg(long, value_name = "FILLING")]
-    pub fill: Option<String>,
+    #[command(flatten)]
+    pub values: Values,
     /// The size of a dynamic dimension `?`: parameter, axis, number.
     #[arg(long, value_name = "NAME.AXIS=N")]
     pub set: Vec<String>,
@@ -95,15 +85,7 @@ impl TargetName {
 
 impl Given {
     pub fn requests(&self) -> Requests {
-        Requests {
-            params: self.params.clone(),
-            inputs: self.input.clone(),
-            inputs_file: self.inputs.clone(),
-            fill: self.fill.clone(),
-            set: self.set.clone(),
-            max_memory: self.max_memory,
-            packed: Default::default(),
-        }
+        Requests { set: self.set.clone(), max_memory: self.max_memory, ..self.values.requests() }
     }
 
     /// Prints the time of each step to a compiled program, if requested.
@@ -140,8 +122,7 @@ impl Given {
             let own = own.to_string_lossy();
             let threads = number(&own).filter(|&n| n <= MAX_THREADS).map(Some);
             return threads.ok_or_else(|| {
-                console.words(&format!("error: RELAYC_NUM_THREADS is `{own}`: expected a number from 1 to {MAX_THREADS}\n"));
-                exit::USAGE
+                console.usage(format_args!("RELAYC_NUM_THREADS is `{own}`: expected a number from 1 to {MAX_THREADS}"))
             });
         }
         // Others' variable: a number for each level of nesting, of which the first is meant; what is no number is theirs to refuse.
@@ -165,10 +146,7 @@ impl Given {
             let settings = Settings::of(self.target.machine(), self.level, threads)?;
             Ok(settings.map(|settings| Settings { accuracy, fault, ..settings }))
         });
-        settings.map_err(|words: String| {
-            console.words(&format!("error: {words}\n"));
-            exit::USAGE
-        })
+        settings.map_err(|words| console.usage(words))
     }
 
     /// The program at a stage of compilation, as text. The exit code on failure, after reporting it.
@@ -186,8 +164,9 @@ impl Given {
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         let mut program = self.checked(console)?;
         let sources = program.sources.clone();
-        console.lacking(&program, &self.entry, &self.params);
-        optimise::bind_weights(&mut program, &self.entry, &self.params).map_err(|wrong| console.files(&wrong, &sources))?;
+        console.lacking(&program, &self.entry, &self.values.params);
+        optimise::bind_weights(&mut program, &self.entry, &self.values.params)
+            .map_err(|wrong| console.files(&wrong, &sources))?;
         // What is set is in the types by now.
         let requests = Requests { set: vec![], ..self.requests() };
         let sized = match stage {
@@ -213,8 +192,8 @@ impl Given {
     /// Plans a checked program with weights as constants, and emits its code. The exit code on failure, after reporting it.
     pub fn assembled(&self, console: &Console, mut program: Program) -> Result<Planned, u8> {
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
-        console.lacking(&program, &self.entry, &self.params);
-        let bound = optimise::bind_weights(&mut program, &self.entry, &self.params);
+        console.lacking(&program, &self.entry, &self.values.params);
+        let bound = optimise::bind_weights(&mut program, &self.entry, &self.values.params);
         bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
         let Program { module, timings, .. } = &mut program;
         match compile::assembled(module, &self.entry, &settings, &self.limits(), timings) {
@@ -230,22 +209,18 @@ impl Given {
     }
 
     fn emit_ir(&self, console: &Console, until: Phase) -> Result<String, u8> {
-        let program = driver::check_file(&self.file, until, &self.how());
-        console.diagnostics(&program.diagnostics, &program.sources);
-        let options = show::Options { types: until > Phase::Resolve, meta: false, exact: false };
-        if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(show::print(&program, options)) }
+        let program = console.checked(&self.file, until, &self.how())?;
+        Ok(show::print(&program, show::Options { types: until > Phase::Resolve, meta: false, exact: false }))
     }
 
     /// The options for reading the program.
     pub fn how(&self) -> ReadOptions {
-        ReadOptions { set: self.set.clone(), entry: self.entry.clone(), ..ReadOptions::of(self.reading.dialect()) }
+        self.reading.how(&self.entry, &self.set)
     }
 
     /// Reads and checks the program, with dimensions set. The exit code on errors, after reporting them.
     fn checked(&self, console: &Console) -> Result<Program, u8> {
-        let program = driver::check_file(&self.file, Phase::Main, &self.how());
-        console.diagnostics(&program.diagnostics, &program.sources);
-        if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
+        console.checked(&self.file, Phase::Main, &self.how())
     }
 
     /// Reads, checks, binds weights as constants, and compiles. The exit code on failure, after reporting it.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 /// Compare two programs, or the tensors of two files; exit 1 if they differ.
 ///
-/// Programs are compared by what they compute, function by function. Files of tensors are .params, .npz, .safetensors, .npy and
+/// Programs are compared by what they compute, function by function. Files of tensors are weight files (`relayc params`), .npy and
 /// images; `FILE:NAME` is one tensor of a file.
 #[derive(clap::Args)]
 pub struct Args {

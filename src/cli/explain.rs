@@ -1,6 +1,6 @@
 //! `relayc explain`: prints the page of a diagnostic code.
 
-use super::{Console, exit};
+use super::Console;
 use relayc_base::diag::Code;
 use relayc_base::diag::codes::ALL;
 use relayc_base::text::nearest;
@@ -28,8 +28,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
             let upper = wanted.to_ascii_uppercase();
             let near = nearest(&upper, ALL.iter().map(|code| code.id()));
             let hint = near.map_or("`relayc explain` lists all".to_owned(), |near| format!("there is `{near}`"));
-            console.words(&format!("error: there is no code `{wanted}`: {hint}\n"));
-            exit::USAGE
+            console.usage(format_args!("there is no code `{wanted}`: {hint}"))
         }
     }
 }

@@ -1,11 +1,11 @@
 //! `relayc export`: writes a program in another format.
 
-use super::{Console, Reading, exit};
+use super::{Console, Reading, exit, weight_files};
 use clap::ValueEnum;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
 use relayc_driver::optimise::MAX_LEVEL;
-use relayc_driver::{self as driver, Phase, ReadOptions, export};
+use relayc_driver::{Phase, Program, export};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 
@@ -29,8 +29,7 @@ pub struct Args {
     /// The function to export.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = weight_files("Weights"))]
     params: Vec<PathBuf>,
     /// The .params file for the constants of a graph; `--to graph-json` only.
     #[arg(long, value_name = "FILE")]
@@ -51,29 +50,20 @@ enum Target {
     GraphJson,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     if args.to == Target::Onnx && (args.params_out.is_some() || args.level.is_some()) {
-        console.words("error: `--params-out` and `-O` are for `--to graph-json`: weights become part of an ONNX model\n");
-        return exit::USAGE;
+        return Err(console.usage("`--params-out` and `-O` are for `--to graph-json`: weights become part of an ONNX model"));
     }
-    let how = ReadOptions { set: args.set.clone(), entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
-    let mut program = driver::check_file(&args.file, Phase::Main, &how);
-    console.diagnostics(&program.diagnostics, &program.sources);
-    if program.has_errors() {
-        return exit::of(&program.diagnostics);
-    }
+    let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.lacking(&program, &args.entry, &args.params);
     let written = match args.to {
         Target::Onnx => write_onnx(console, args, &program),
         Target::GraphJson => write_graph(console, args, &mut program),
     };
-    written.unwrap_or_else(|diagnostics| {
-        console.diagnostics(&diagnostics, &program.sources);
-        exit::of_files(&diagnostics)
-    })
+    written.map_err(|wrong| console.files(&wrong, &program.sources))
 }
 
-fn write_onnx(console: &Console, args: &Args, program: &driver::Program) -> Result<u8, Vec<Diagnostic>> {
+fn write_onnx(console: &Console, args: &Args, program: &Program) -> Result<u8, Vec<Diagnostic>> {
     let model = export::to_onnx(program, &args.entry, &args.params)?;
     sys::write_atomic(&[(&args.output, &model.bytes)]).map_err(|error| vec![error])?;
     if console.verbose {
@@ -83,15 +73,15 @@ fn write_onnx(console: &Console, args: &Args, program: &driver::Program) -> Resu
     Ok(exit::FINE)
 }
 
-fn write_graph(console: &Console, args: &Args, program: &mut driver::Program) -> Result<u8, Vec<Diagnostic>> {
+fn write_graph(console: &Console, args: &Args, program: &mut Program) -> Result<u8, Vec<Diagnostic>> {
     let graph = export::to_graph_json(program, &args.entry, &args.params, args.level.unwrap_or(MAX_LEVEL))?;
     let mut files: Vec<(&Path, &[u8])> = vec![(&args.output, graph.json.as_bytes())];
     match (&args.params_out, &graph.constants) {
         (Some(path), Some(constants)) => files.push((path, constants)),
         (Some(_), None) => console.words("note: the graph has no constants, so `--params-out` is not written\n"),
         (None, Some(_)) => {
-            console.words("error: the graph takes its constants as inputs: `--params-out FILE.params` names a file for them\n");
-            return Ok(exit::USAGE);
+            let words = "the graph takes its constants as inputs: `--params-out FILE.params` names a file for them";
+            return Ok(console.usage(words));
         }
         (None, None) => {}
     }

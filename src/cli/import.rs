@@ -1,6 +1,6 @@
 //! `relayc import`: turns a model of another format into a program.
 
-use super::{Console, exit};
+use super::{Console, exit, named_tensors};
 use relayc_driver::import::{self, Request};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
@@ -17,8 +17,7 @@ pub struct Args {
     /// The text to write; standard output without it.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The weight file to write: .params, .npz or .safetensors; without it the weights are in the text.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = format!("The weight file to write: {}; without it the weights are in the text", named_tensors()))]
     params: Option<PathBuf>,
     /// The weights of a network of MXNet; may be repeated.
     #[arg(long, value_name = "FILE")]

@@ -37,10 +37,13 @@ use clap::{Parser, Subcommand, ValueEnum};
 use relayc_base::Sources;
 use relayc_base::diag::render::{self, Format};
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_driver::{self as driver, Dialect, Program, ReadOptions};
+use relayc_base::text::join_words;
+use relayc_driver::bind::Requests;
+use relayc_driver::tensors::Format as TensorFormat;
+use relayc_driver::{self as driver, Dialect, Phase, Program, ReadOptions};
 use relayc_sys as sys;
 use std::io::IsTerminal;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -83,6 +86,48 @@ impl Reading {
     fn dialect(&self) -> Dialect {
         if self.compat { Dialect::Old } else { Dialect::Today }
     }
+
+    /// The options for reading a program with this entry and these sizes of dynamic dimensions.
+    fn how(&self, entry: &str, set: &[String]) -> ReadOptions {
+        ReadOptions { set: set.to_vec(), entry: entry.to_owned(), ..ReadOptions::of(self.dialect()) }
+    }
+}
+
+/// Weights and inputs for a program's parameters.
+#[derive(clap::Args)]
+pub(crate) struct Values {
+    #[arg(long, value_name = "FILE", help = weight_files("Weights"))]
+    params: Vec<PathBuf>,
+    /// One input: `@x.npy`, `@b.npz:key`, `@pic.png:imagenet`, `1x3xf32=[1,2,3]`, `1x3xf32=0.5`, `zeros`, `ones`, `rand:seed=7`.
+    #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
+    input: Vec<String>,
+    #[arg(long, value_name = "FILE", help = format!("Inputs by parameter name: {}", named_tensors()))]
+    inputs: Option<PathBuf>,
+    /// A filling for parameters without other values: `zeros`, `ones`, `rand[:seed=N]`.
+    #[arg(long, value_name = "FILLING")]
+    fill: Option<String>,
+}
+
+impl Values {
+    fn requests(&self) -> Requests {
+        Requests {
+            params: self.params.clone(),
+            inputs: self.input.clone(),
+            inputs_file: self.inputs.clone(),
+            fill: self.fill.clone(),
+            ..Requests::default()
+        }
+    }
+}
+
+/// The extensions of files of named tensors, for helps.
+fn named_tensors() -> String {
+    join_words(&TensorFormat::extensions(), "or")
+}
+
+/// The help of `--params`.
+fn weight_files(what: &str) -> String {
+    format!("{what}: {}. May be repeated; the last file with a name wins", named_tensors())
 }
 
 /// Sizes for dynamic dimensions.
@@ -98,7 +143,7 @@ pub(crate) struct Setting {
 
 impl Setting {
     fn how(&self, reading: &Reading) -> ReadOptions {
-        ReadOptions { set: self.set.clone(), entry: self.entry.clone(), ..ReadOptions::of(reading.dialect()) }
+        reading.how(&self.entry, &self.set)
     }
 }
 
@@ -206,6 +251,19 @@ impl Console {
         exit::of_files(diagnostics)
     }
 
+    /// Reports wrong usage; returns the exit code.
+    pub fn usage(&self, wrong: impl std::fmt::Display) -> u8 {
+        self.words(&format!("error: {wrong}\n"));
+        exit::USAGE
+    }
+
+    /// Reads and checks a program. The exit code on errors, after reporting them.
+    pub fn checked(&self, file: &Path, until: Phase, how: &ReadOptions) -> Result<Program, u8> {
+        let program = driver::check_file(file, until, how);
+        self.diagnostics(&program.diagnostics, &program.sources);
+        if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
+    }
+
     /// Warns about parameters of an archive's program that stay inputs, because their weights are missing.
     pub fn lacking(&self, program: &Program, entry: &str, params: &[PathBuf]) {
         self.diagnostics(driver::left_open(program, entry, params).as_slice(), &program.sources);
@@ -265,22 +323,22 @@ pub fn main() -> ExitCode {
         Command::Check(args) => check::run(&console, &args),
         Command::Print(args) => print::run(&console, &args),
         Command::Fmt(args) => fmt::run(&console, &args),
-        Command::Run(args) => run::run(&console, &args),
+        Command::Run(args) => run::run(&console, &args).unwrap_or_else(|code| code),
         Command::Model(args) => model::run(&console, &args),
         Command::Import(args) => import::run(&console, &args),
-        Command::Export(args) => export::run(&console, &args),
+        Command::Export(args) => export::run(&console, &args).unwrap_or_else(|code| code),
         Command::Inspect(args) => inspect::run(&console, &args),
         Command::Ops(args) => ops::run(&console, &args),
-        Command::Opt(args) => opt::run(&console, &args),
+        Command::Opt(args) => opt::run(&console, &args).unwrap_or_else(|code| code),
         Command::Params(args) => params::run(&console, &args),
         Command::Diff(args) => diff::run(&console, &args),
         #[cfg(feature = "jit")]
-        Command::Build(args) => build::run(&console, &args),
+        Command::Build(args) => build::run(&console, &args).unwrap_or_else(|code| code),
         #[cfg(feature = "jit")]
         Command::Bench(args) => bench::run(&console, &args),
         #[cfg(feature = "jit")]
         Command::Profile(args) => profile::run(&console, &args),
-        Command::Reduce(args) => reduce::run(&console, &args),
+        Command::Reduce(args) => reduce::run(&console, &args).unwrap_or_else(|code| code),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),
         #[cfg(feature = "jit")]

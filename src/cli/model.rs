@@ -2,7 +2,7 @@
 
 use super::{Console, exit};
 use relayc_driver::model::{self, ModelError};
-use relayc_driver::tensors::{self, Format};
+use relayc_driver::tensors::{self, params};
 use relayc_sys::{self as sys, Content};
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ fn write(console: &Console, name: &str, flags: &[String]) -> Result<(), ModelErr
     let mut files: Vec<(&Path, Content)> = Vec::new();
     files.extend(target.text.as_deref().map(|path| (path, Content::Bytes(model.text.as_bytes()))));
     if let (Some(path), Some(weights)) = (&target.params, &model.weights) {
-        files.push((path, tensors::making_of(path, Format::Params, weights)));
+        files.push((path, tensors::making_of(path, params::FORMAT, weights)));
     }
     sys::write_all(files).map_err(found)?;
     if target.text.is_none() {

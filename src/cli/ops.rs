@@ -1,6 +1,6 @@
 //! `relayc ops`: prints the manual of the operators.
 
-use super::{Console, exit};
+use super::Console;
 use relayc_base::text::shortened;
 use relayc_driver::manual;
 
@@ -20,8 +20,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
         Ok(found) => found,
         Err(near) => {
             let hint = near.map_or("`relayc ops` lists all".to_owned(), |near| format!("there is `{near}`"));
-            console.words(&format!("error: there is no operator `{wanted}`: {hint}\n"));
-            return exit::USAGE;
+            return console.usage(format_args!("there is no operator `{wanted}`: {hint}"));
         }
     };
     console.data(&if console.is_json() {

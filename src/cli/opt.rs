@@ -1,7 +1,7 @@
 //! `relayc opt`: runs passes, and shows the result and the effect of each.
 
 use super::compiled::TargetName;
-use super::{Console, Reading, exit};
+use super::{Console, Reading, exit, weight_files};
 use crate::engine::compile;
 use relayc_base::diag::Diagnostic;
 use relayc_driver::optimise::{self, MAX_LEVEL, PassPlan, PassPrinting, Target};
@@ -28,8 +28,7 @@ pub struct Args {
     /// Run only these passes, in this order; `relayc passes` lists them.
     #[arg(long, value_name = "PASS,…", value_delimiter = ',', conflicts_with = "level")]
     passes: Option<Vec<String>>,
-    /// Weights to turn into constants first: .params, .npz or .safetensors; may be repeated.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = weight_files("Weights to turn into constants first"))]
     params: Vec<PathBuf>,
     /// The machine to optimise for.
     #[arg(long, value_enum, default_value_t = TargetName::Native)]
@@ -57,28 +56,12 @@ pub struct Args {
     exact: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
-    let (how, shown) = match asked(args) {
-        Ok(asked) => asked,
-        Err(why) => {
-            console.words(&format!("error: {why}\n"));
-            return exit::USAGE;
-        }
-    };
-    let reading = driver::ReadOptions {
-        set: args.set.clone(),
-        entry: args.entry.clone(),
-        ..driver::ReadOptions::of(args.reading.dialect())
-    };
-    let mut program = driver::check_file(&args.file, optimise::UNTIL, &reading);
-    console.diagnostics(&program.diagnostics, &program.sources);
-    if program.has_errors() {
-        return exit::of(&program.diagnostics);
-    }
-    match optimised(console, args, &mut program, &how, &shown) {
-        Ok(()) => exit::FINE,
-        Err(diagnostics) => console.files(&diagnostics, &program.sources),
-    }
+pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
+    let (how, shown) = asked(args).map_err(|why| console.usage(why))?;
+    let mut program = console.checked(&args.file, optimise::UNTIL, &args.reading.how(&args.entry, &args.set))?;
+    let done = optimised(console, args, &mut program, &how, &shown);
+    done.map_err(|wrong| console.files(&wrong, &program.sources))?;
+    Ok(exit::FINE)
 }
 
 /// The target machine. Errors: an invalid environment variable, in words.

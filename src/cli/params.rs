@@ -1,17 +1,17 @@
 //! `relayc params`: lists, reads, converts and compares weight files.
 
-use super::{Console, Reading, exit};
+use super::{Console, Reading, exit, named_tensors, weight_files};
 use clap::Subcommand;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
 use relayc_driver::outputs::Tolerance;
-use relayc_driver::{self as driver, Phase, Program, ReadOptions, compare, params, tensors};
+use relayc_driver::{self as driver, Phase, ReadOptions, compare, params, tensors};
 use relayc_sys::{self as sys, Content};
 use std::path::PathBuf;
 
-/// List, read, convert and compare weight files (.params, .npz, .safetensors), or make them part of a program.
 #[derive(clap::Args)]
+#[command(about = format!("List, read, convert and compare weight files ({}), or make them part of a program", named_tensors()))]
 pub struct Args {
     #[command(subcommand)]
     action: Action,
@@ -48,8 +48,7 @@ struct Ls {
 struct Get {
     file: PathBuf,
     name: String,
-    /// Write the tensor: .npy, or .npz, .params or .safetensors under its name.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help = format!("Write the tensor: .npy, or {} under its name", named_tensors()))]
     output: Option<PathBuf>,
 }
 
@@ -57,8 +56,7 @@ struct Get {
 #[derive(clap::Args)]
 struct Convert {
     from: PathBuf,
-    /// The file to write; its name gives the format: .params, .npz or .safetensors.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help = format!("The file to write; its name gives the format: {}", named_tensors()))]
     output: PathBuf,
 }
 
@@ -95,8 +93,7 @@ struct Bind {
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
-    #[arg(long, value_name = "FILE", required = true)]
+    #[arg(long, value_name = "FILE", required = true, help = weight_files("Weights"))]
     params: Vec<PathBuf>,
     /// The function with the parameters.
     #[arg(long, value_name = "NAME", default_value = "main")]
@@ -113,8 +110,7 @@ struct Unbind {
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// The weights to write: .params, .npz or .safetensors.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = format!("The weights to write: {}", named_tensors()))]
     params: PathBuf,
     /// The function with the constants.
     #[arg(long, value_name = "NAME", default_value = "main")]
@@ -141,16 +137,9 @@ fn said(console: &Console, wrong: &[Diagnostic]) -> u8 {
     console.files(wrong, &Sources::default())
 }
 
-/// Reads and checks a program. The exit code on failure, after reporting it.
-fn checked(console: &Console, file: &std::path::Path, how: &ReadOptions) -> Result<Program, u8> {
-    let program = driver::check_file(file, Phase::Main, how);
-    console.diagnostics(&program.diagnostics, &program.sources);
-    if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
-}
-
 fn ls(console: &Console, args: &Ls) -> Result<u8, u8> {
     let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(driver::Dialect::Today) };
-    let program = args.program.as_ref().map(|file| checked(console, file, &how)).transpose()?;
+    let program = args.program.as_ref().map(|file| console.checked(file, Phase::Main, &how)).transpose()?;
     let program = program.as_ref().map(|program| (program, args.entry.as_str()));
     let listing = params::list(&args.files, program).map_err(|wrong| said(console, &wrong))?;
     let text = if args.json || console.is_json() { format!("{}\n", listing.json()) } else { listing.text() };
@@ -182,8 +171,7 @@ fn diff(args: &Diff) -> Result<u8, Diagnostic> {
 }
 
 fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
-    let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
-    let mut program = checked(console, &args.file, &how)?;
+    let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let bound = params::bind(&mut program, &args.entry, &args.params).map_err(|wrong| console.files(&wrong, &program.sources))?;
     let written = match &args.output {
         Some(path) => sys::write_atomic(&[(path, bound.text.as_bytes())]),
@@ -197,10 +185,9 @@ fn bind(console: &Console, args: &Bind) -> Result<u8, u8> {
 }
 
 fn unbind(console: &Console, args: &Unbind) -> Result<u8, u8> {
-    let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
-    let mut program = checked(console, &args.file, &how)?;
+    let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let unbound = params::unbind(&mut program, &args.entry).map_err(|wrong| console.files(&[wrong], &program.sources))?;
-    let content = tensors::making_of(&args.params, tensors::Format::Params, &unbound.weights);
+    let content = tensors::making_of(&args.params, tensors::params::FORMAT, &unbound.weights);
     let mut files = vec![(args.params.as_path(), content)];
     files.extend(args.output.as_deref().map(|path| (path, Content::Bytes(unbound.text.as_bytes()))));
     sys::write_all(files).map_err(|wrong| said(console, &[wrong]))?;

@@ -1,12 +1,12 @@
 //! `relayc reduce`: finds the smallest program with which a command still succeeds.
 
-use super::{Console, Reading, exit, seconds};
+use super::{Console, Reading, Values, exit, seconds};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, thousands};
 use relayc_driver::bind::{self, Requests};
 use relayc_driver::outputs::Named;
 use relayc_driver::reduce::{self, Bounds, Candidate, Counts, Outcome, Property, Size};
-use relayc_driver::{self as driver, Phase, Program, ReadOptions, outputs, run};
+use relayc_driver::{Phase, Program, outputs, run};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -26,18 +26,8 @@ pub struct Args {
     /// The function to make smaller, with the functions that it calls.
     #[arg(long, value_name = "NAME", default_value = "main")]
     entry: String,
-    /// Weights: .params, .npz or .safetensors. May be repeated; the last file with a name wins.
-    #[arg(long, value_name = "FILE")]
-    params: Vec<PathBuf>,
-    /// One input, as `relayc run` takes it.
-    #[arg(short = 'i', long = "input", value_name = "NAME=SPEC")]
-    input: Vec<String>,
-    /// Inputs by parameter name: .npz, .params or .safetensors.
-    #[arg(long, value_name = "FILE")]
-    inputs: Option<PathBuf>,
-    /// A filling for parameters without other values: `zeros`, `ones`, `rand[:seed=N]`.
-    #[arg(long, value_name = "FILLING")]
-    fill: Option<String>,
+    #[command(flatten)]
+    values: Values,
     /// The file for the smallest program so far, with its values beside it as .npz. Without it the smallest program is printed.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -62,18 +52,10 @@ pub struct Args {
 const PROGRAM: &str = "{}";
 const INPUTS: &str = "{inputs}";
 
-pub fn run(console: &Console, args: &Args) -> u8 {
-    let how = ReadOptions { entry: args.entry.clone(), ..ReadOptions::of(args.reading.dialect()) };
-    let program = driver::check_file(&args.file, Phase::Main, &how);
-    console.diagnostics(&program.diagnostics, &program.sources);
-    if program.has_errors() {
-        return exit::of(&program.diagnostics);
-    }
+pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
+    let program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let sources = program.sources.clone();
-    match reduced(console, args, program) {
-        Ok(code) => code,
-        Err(diagnostics) => console.files(&diagnostics, &sources),
-    }
+    reduced(console, args, program).map_err(|wrong| console.files(&wrong, &sources))
 }
 
 fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, Vec<Diagnostic>> {
@@ -86,16 +68,15 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
             }
             false => "the parameters have values, and the command does not take them: write `--inputs {inputs}` in it",
         };
-        console.words(&format!("error: {words}\n"));
-        return Ok(exit::USAGE);
+        return Ok(console.usage(words));
     }
     if let Some(output) = &args.output {
         let values = values.is_some().then(|| values_path(output));
         if values.as_ref() == Some(output) {
             let shown = output.display();
-            let words = format!("`{shown}` is where the values go: the program needs another name, such as `-o small.relay`");
-            console.words(&format!("error: {words}\n"));
-            return Ok(exit::USAGE);
+            let words =
+                format_args!("`{shown}` is where the values go: the program needs another name, such as `-o small.relay`");
+            return Ok(console.usage(words));
         }
         let written: Vec<&Path> = [output].into_iter().chain(&values).map(PathBuf::as_path).collect();
         sys::replaces_none(&written, &read(args), "the smallest program is made from").map_err(|error| vec![error])?;
@@ -111,20 +92,13 @@ fn reduced(console: &Console, args: &Args, mut program: Program) -> Result<u8, V
 /// The values of all parameters, if the command line gives any, with the weights that came with the program if the command takes
 /// values.
 fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Option<Named>, Vec<Diagnostic>> {
-    let Args { params, input, inputs, fill, .. } = args;
+    let Values { params, input, inputs, fill } = &args.values;
     let given = !params.is_empty() || !input.is_empty() || inputs.is_some() || fill.is_some();
     if !given && (program.packed.weights.is_empty() || !takes_inputs) {
         return Ok(None);
     }
     let entry = run::entry(&program.module, &args.entry).map_err(|error| vec![error])?;
-    let requests = Requests {
-        params: params.clone(),
-        inputs: input.clone(),
-        inputs_file: inputs.clone(),
-        fill: fill.clone(),
-        packed: std::mem::take(&mut program.packed),
-        ..Requests::default()
-    };
+    let requests = Requests { packed: std::mem::take(&mut program.packed), ..args.values.requests() };
     let bound = bind::bind(&entry.slots, &program.module.types, &requests)?;
     let named = entry.slots.iter().zip(&bound).flat_map(|(slot, value)| bind::leaves::flatten(&slot.name, value));
     Ok(Some(named.collect()))
@@ -132,8 +106,9 @@ fn values(args: &Args, program: &mut Program, takes_inputs: bool) -> Result<Opti
 
 /// The input files.
 fn read(args: &Args) -> Vec<&Path> {
-    let files = args.input.iter().filter_map(|text| bind::file_of(text));
-    [&args.file].into_iter().chain(&args.params).chain(&args.inputs).map(PathBuf::as_path).chain(files).collect()
+    let Values { params, input, inputs, .. } = &args.values;
+    let files = input.iter().filter_map(|text| bind::file_of(text));
+    [&args.file].into_iter().chain(params).chain(inputs).map(PathBuf::as_path).chain(files).collect()
 }
 
 fn finish(console: &Console, args: &Args, test: &Command, outcome: &Outcome) -> Result<(), Diagnostic> {

@@ -4,7 +4,7 @@
 mod artifact;
 
 use super::deadline::{self, FailureReporter};
-use super::{Console, compiled, exit, progress, seconds};
+use super::{Console, compiled, exit, named_tensors, progress, seconds};
 use crate::engine::compile::{self, Refused, Settings};
 use crate::engine::cross_check;
 use crate::engine::steps as compiled_steps;
@@ -18,7 +18,7 @@ use relayc_driver::optimise;
 use relayc_driver::outputs::{self, Named, OutputRequests, Tolerance};
 use relayc_driver::run::{self, Entry, Limits, Outcome};
 use relayc_driver::steps::{self, StepSelection, Steps};
-use relayc_driver::{self as driver, Phase, Program, ReadOptions, top};
+use relayc_driver::{Phase, Program, ReadOptions, top};
 use relayc_sys as sys;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,8 +32,7 @@ pub struct Args {
     /// Write one output.
     #[arg(short = 'o', long = "output", value_name = "NAME=@FILE.npy")]
     output: Vec<String>,
-    /// Write all outputs: .npz, .params or .safetensors.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help = format!("Write all outputs: {}", named_tensors()))]
     outputs: Option<PathBuf>,
     /// Compare an output with an expected value; exit 1 if it differs.
     #[arg(long, value_name = "NAME=SPEC")]
@@ -89,53 +88,42 @@ enum Engine {
     Both,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let start = Instant::now();
     if inspect::is_elf(&args.program.file) {
         #[cfg(feature = "jit")]
-        return artifact::run(console, args, start);
+        return Ok(artifact::run(console, args, start));
         #[cfg(not(feature = "jit"))]
-        return console.files(&[super::no_artifacts(&args.program.file)], &Sources::default());
+        return Err(console.files(&[super::no_artifacts(&args.program.file)], &Sources::default()));
     }
     if let Some(stage) = args.emit {
-        return match args.program.emit(console, stage).map(|text| sys::stdout(&text)) {
-            Ok(Ok(())) => exit::FINE,
-            Ok(Err(diagnostic)) => console.files(&[diagnostic], &Sources::default()),
-            Err(code) => code,
-        };
+        return Ok(console.data(&args.program.emit(console, stage)?));
     }
     if args.engine == Engine::Both && args.wants_outputs() {
-        console.words("error: `--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect` and `--top` are for one engine\n");
-        return exit::USAGE;
+        return Err(console.usage(
+            "`--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect` and `--top` are for one engine",
+        ));
     }
     let settings = match args.engine {
         Engine::Interp => args.program.settings_to_show(console),
         Engine::Jit | Engine::Both => args.program.settings(console),
-    };
-    let (settings, threads) = match settings.and_then(|settings| Ok((settings, args.program.threads_wanted(console)?))) {
-        Ok(found) => found,
-        Err(code) => return code,
-    };
-    if let Some(threads) = threads {
+    }?;
+    if let Some(threads) = args.program.threads_wanted(console)? {
         // The pool is made once in a process, and this is the first use of it.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
     let until = if args.engine != Engine::Interp { Phase::Main } else { Phase::Infer };
-    let mut program = driver::check_file(&args.program.file, until, &ReadOptions::of(args.program.reading.dialect()));
-    console.diagnostics(&program.diagnostics, &program.sources);
-    if program.has_errors() {
-        return exit::of(&program.diagnostics);
-    }
+    let mut program = console.checked(&args.program.file, until, &ReadOptions::of(args.program.reading.dialect()))?;
     let sources = program.sources.clone();
     let result = seers(args, &program).and_then(|seers| {
         let (entry, bound) = prepare(args, &mut program)?;
         execute(console, args, settings.as_ref(), program, &Running { entry, seers, sources: &sources, start }, bound)
     });
     match result {
-        Ok(()) => exit::FINE,
+        Ok(()) => Ok(exit::FINE),
         Err(Failed { diagnostics, running }) => {
             console.diagnostics(&diagnostics, &sources);
-            if running { exit::of_run(&diagnostics) } else { exit::of_files(&diagnostics) }
+            Err(if running { exit::of_run(&diagnostics) } else { exit::of_files(&diagnostics) })
         }
     }
 }

@@ -76,10 +76,7 @@ pub fn run(console: &Console, args: &Args) -> u8 {
 /// Draws the program; returns the exit code. Errors: the exit code, after reporting the error.
 fn drawn(console: &Console, args: &Args) -> Result<u8, u8> {
     let given = &args.program;
-    let passes = args.passes.as_ref().map(|names| passes_of(names)).transpose().map_err(|why| {
-        console.words(&format!("error: {why}\n"));
-        exit::USAGE
-    })?;
+    let passes = args.passes.as_ref().map(|names| passes_of(names)).transpose().map_err(|why| console.usage(why))?;
     let mut program = driver::check_file(&given.file, Phase::Main, &given.how());
     // What is wrong can be drawn, but neither optimised nor compiled.
     if passes.is_none() && !args.profile && !args.plan {

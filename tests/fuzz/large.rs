@@ -12,9 +12,9 @@ pub type File = (&'static str, &'static [&'static str], fn() -> Vec<u8>);
 pub const FILES: [File; 11] = [
     ("params", &["tensors"], || formats::params::write(&scalars(700_000))),
     ("safetensors", &["tensors"], || {
-        formats::encode(formats::Format::Safetensors, "w", &scalars(700_000)).expect("a file can be written")
+        formats::encode(formats::safetensors::FORMAT, "w", &scalars(700_000)).expect("a file can be written")
     }),
-    ("npz", &["tensors"], || formats::encode(formats::Format::Npz, "w", &scalars(65_536)).expect("a file can be written")),
+    ("npz", &["tensors"], || formats::encode(formats::npz::FORMAT, "w", &scalars(65_536)).expect("a file can be written")),
     ("tar", &["tensors", "a package"], tar),
     ("mxnet params", &["tensors"], mxnet_params),
     ("graph of nodes", &["a graph"], || graph(200_000, 1)),

@@ -278,9 +278,9 @@ pub fn fmt_idempotent(choices: &[u8]) {
 /// Files of tensors of any bytes are read or refused, and take no more memory than their size warrants.
 pub fn load_tensors(bytes: &[u8]) {
     within(bytes.len(), || drop(formats::read_tensors("random", bytes)));
-    within(bytes.len(), || drop(formats::params::read("random", bytes)));
-    within(bytes.len(), || drop(formats::npz::read("random", bytes)));
-    within(bytes.len(), || drop(formats::safetensors::read("random", bytes)));
+    within(bytes.len(), || drop(formats::params::FORMAT.read("random", bytes)));
+    within(bytes.len(), || drop(formats::npz::FORMAT.read("random", bytes)));
+    within(bytes.len(), || drop(formats::safetensors::FORMAT.read("random", bytes)));
     within(bytes.len(), || drop(formats::read_npy("random", bytes)));
 }
 
@@ -292,9 +292,9 @@ pub fn load_mutated(choices: &[u8]) {
         let entries = [("a".to_owned(), tensor.clone()), ("b.weight".to_owned(), tensor.clone())];
         vec![
             formats::params::write(&entries),
-            formats::encode(formats::Format::Npz, "base", &entries)
+            formats::encode(formats::npz::FORMAT, "base", &entries)
                 .unwrap_or_else(|_| panic!("two small tensors can be written")),
-            formats::encode(formats::Format::Safetensors, "base", &entries)
+            formats::encode(formats::safetensors::FORMAT, "base", &entries)
                 .unwrap_or_else(|_| panic!("two small tensors can be written")),
             relayc_ir::tensor::npy::write(&tensor),
         ]
@@ -352,7 +352,7 @@ pub fn load_mxnet_params(choices: &[u8]) {
     static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let files = FILES.get_or_init(|| vec![data("net-0000.params")]);
     for bytes in [choices, &mutated(files, choices)] {
-        within(bytes.len(), || drop(relayc_weights::mxnet::read("random", bytes)));
+        within(bytes.len(), || drop(relayc_weights::mxnet::FORMAT.read("random", bytes)));
         within(bytes.len(), || drop(formats::read_tensors("random", bytes)));
     }
 }

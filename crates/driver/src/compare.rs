@@ -17,7 +17,7 @@ use relayc_ir::tensor::compare::{Comparison, Incomparable, Tolerance, compare};
 use relayc_ir::tensor::text::type_text;
 use relayc_ir::types::Dim;
 use relayc_weights as formats;
-use relayc_weights::{TensorFile, images};
+use relayc_weights::{Kind, TensorFile, images, tar};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -31,62 +31,42 @@ pub struct Differences {
 
 /// One side of a comparison of tensors.
 enum Side {
-    /// `.params`, `.npz`, `.safetensors`.
     Named(tensors::File),
     /// A `.npy` file, the pixels of an image, one entry of a file.
     One(Tensor),
 }
 
-/// The apparent kind of a path.
-enum Kind {
-    Entry,
-    Picture,
-    Named,
-    Npy,
-    Other,
-}
-
-/// The kind of a path, by the first bytes of the file and then by its name; `FILE:KEY` is an entry of a file.
-fn kind_of(path: &Path) -> Result<(Kind, Option<FileBytes>), Diagnostic> {
+/// The kind of a file of tensors, with its bytes. An archive stands for the program in it.
+fn kind_of(path: &Path) -> Result<Option<(Kind, FileBytes)>, Diagnostic> {
     let name = path.display().to_string();
-    if entry_of(&name).is_some() && !path.exists() {
-        return Ok((Kind::Entry, None));
-    }
     let held = FileBytes::open(path)?;
     let start = held.start(&name)?;
-    let is_npy = || path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
-    let kind = if images::is_picture(&start) {
-        Kind::Picture
-    } else if formats::is_named(&name, &start) && !relayc_weights::tar::is_tar(&start) {
-        // An archive stands for the program in it.
-        Kind::Named
-    } else if formats::is_npy(&start) || is_npy() {
-        Kind::Npy
-    } else {
-        Kind::Other
-    };
-    Ok((kind, Some(held)))
+    let kind = Kind::of(&name, &start).filter(|_| !tar::is_tar(&start));
+    Ok(kind.map(|kind| (kind, held)))
 }
 
-/// `FILE:KEY`.
-fn entry_of(name: &str) -> Option<(&str, &str)> {
-    name.rsplit_once(':').filter(|(file, key)| !file.is_empty() && !key.is_empty())
+/// `FILE:KEY`, unless it is a file itself.
+fn entry_of(path: &Path) -> Option<(&str, &str)> {
+    let entry = path.to_str()?.rsplit_once(':').filter(|(file, key)| !file.is_empty() && !key.is_empty());
+    entry.filter(|_| !path.exists())
 }
 
 /// Whether a path names tensors, valid or not.
 pub fn is_of_tensors(path: &Path) -> bool {
-    path.to_str() != Some("-") && kind_of(path).is_ok_and(|(kind, _)| !matches!(kind, Kind::Other))
+    path.to_str() != Some("-") && (entry_of(path).is_some() || kind_of(path).is_ok_and(|kind| kind.is_some()))
 }
 
 /// The tensors of a path. Errors: those of the file, E0722 for a file that seems to have no tensors.
 fn side_of(path: &Path) -> Result<Side, Diagnostic> {
     let name = path.display().to_string();
-    match (kind_of(path)?, entry_of(&name)) {
-        ((Kind::Entry, _), Some((file, key))) => super::params::get(Path::new(file), key).map(Side::One),
-        ((Kind::Picture, Some(held)), _) => images::pixels(&name, &held.whole()?).map(Side::One),
-        ((Kind::Named, Some(held)), _) => TensorFile::open(&name, held).map(Side::Named),
-        ((Kind::Npy, Some(held)), _) => formats::read_npy(&name, &held.whole()?).map(Side::One),
-        _ => Err(errors::no_tensors(&name)),
+    if let Some((file, key)) = entry_of(path) {
+        return super::params::get(Path::new(file), key).map(Side::One);
+    }
+    match kind_of(path)? {
+        Some((Kind::Picture, held)) => images::pixels(&name, &held.whole()?).map(Side::One),
+        Some((Kind::Named, held)) => TensorFile::open(&name, held).map(Side::Named),
+        Some((Kind::Npy, held)) => formats::read_npy(&name, &held.whole()?).map(Side::One),
+        None => Err(errors::no_tensors(&name)),
     }
 }
 

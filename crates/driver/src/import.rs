@@ -20,7 +20,7 @@ use relayc_ir::types::DType;
 use relayc_ops as ops;
 use relayc_sys as sys;
 use relayc_weights as formats;
-use relayc_weights::{Format, Named};
+use relayc_weights::{Format, Named, params};
 use std::path::{Path, PathBuf};
 
 /// The model to import, and the options.
@@ -166,7 +166,7 @@ fn checked(made: import::Imported, request: &Request, origin: Origin) -> Result<
 /// store.
 fn weight_file(path: &Path, weights: &Named) -> Result<Vec<u8>, Diagnostic> {
     let name = path.display().to_string();
-    formats::encode(Format::of_name(&name).unwrap_or(Format::Params), &name, weights)
+    formats::encode(Format::of_name(&name).unwrap_or(params::FORMAT), &name, weights)
 }
 
 /// Adds to a message of inference the node that it concerns.

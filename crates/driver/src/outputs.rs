@@ -16,7 +16,7 @@ use relayc_ir::tensor::compare::compare;
 use relayc_ir::tensor::{Tensor, npy};
 use relayc_ir::types::{Ty, Types};
 use relayc_sys::{self as sys, Content};
-use relayc_weights::Format;
+use relayc_weights::npz;
 use std::path::{Path, PathBuf};
 
 /// The name of the result.
@@ -62,15 +62,15 @@ pub fn write(outputs: &Named, requests: &OutputRequests, steps: Option<(&Path, &
         files.push((path, Content::Made(Box::new(move |out| npy::write_to(tensor, out).map(Ok)))));
     }
     if let Some(path) = &requests.all {
-        files.push((path, tensors::making_of(path, Format::Npz, outputs)));
+        files.push((path, tensors::making_of(path, npz::FORMAT, outputs)));
     }
-    files.extend(steps.map(|(path, steps)| (path, tensors::making_of(path, Format::Npz, steps))));
+    files.extend(steps.map(|(path, steps)| (path, tensors::making_of(path, npz::FORMAT, steps))));
     sys::write_all(files).map_err(|error| vec![error])
 }
 
 /// Writes named tensors to a file, and optionally a text beside it: both or none. Errors: E0702.
 pub fn write_tensors(tensors: &Named, path: &Path, text: Option<(&Path, &str)>) -> Result<(), Diagnostic> {
-    let mut files = vec![(path, tensors::making_of(path, Format::Npz, tensors))];
+    let mut files = vec![(path, tensors::making_of(path, npz::FORMAT, tensors))];
     files.extend(text.map(|(path, text)| (path, Content::Bytes(text.as_bytes()))));
     sys::write_all(files)
 }

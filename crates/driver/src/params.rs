@@ -137,7 +137,7 @@ pub fn save(path: &Path, name: &str, tensor: Tensor) -> Result<(), Diagnostic> {
     let named = [(name.to_owned(), tensor)];
     let content = match Format::of_name(&path.display().to_string()) {
         Some(format) => tensors::making_of(path, format, &named),
-        None if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) => {
+        None if relayc_weights::is_npy_name(&path.display().to_string()) => {
             Content::Made(Box::new(|out| npy::write_to(&named[0].1, out).map(Ok)))
         }
         None => return Err(errors::no_format_of_one(&path.display().to_string())),

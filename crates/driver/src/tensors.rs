@@ -6,8 +6,8 @@ use relayc_base::diag::Diagnostic;
 use relayc_ir::tensor::Tensor;
 use relayc_sys::{self as sys, Content, Opened};
 use relayc_weights as formats;
-pub use relayc_weights::Format;
 use relayc_weights::{Bytes, Planned, TensorFile, TensorSource};
+pub use relayc_weights::{Format, params};
 use std::io::{Error, Result as IoResult};
 use std::path::Path;
 

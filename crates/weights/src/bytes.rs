@@ -3,10 +3,11 @@
 //! A file is read, not mapped: a mapped file that somebody shortens meanwhile kills the process at the next touch of a page
 //! that is gone, a read one comes back short.
 
-use super::errors;
 use super::stream::Stream;
+use super::{MAX_NAME, errors};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{u64_of, usize_of};
+use relayc_ir::tensor::binary::{BinaryError, Source};
 use std::io::{BufReader, Error, ErrorKind, Read, Result as IoResult};
 
 /// The bytes of a file, wherever they are.
@@ -85,4 +86,42 @@ pub(super) fn read_at(name: &str, bytes: &dyn Bytes, at: u64, out: &mut [u8]) ->
         }
         _ => bytes.failed(&error),
     })
+}
+
+/// All bytes of a file.
+pub(super) fn whole(name: &str, bytes: &dyn Bytes) -> Result<Vec<u8>, Diagnostic> {
+    let size = usize_of(bytes.size());
+    let mut whole = Vec::new();
+    whole.try_reserve_exact(size).map_err(|_| errors::no_memory(name, size))?;
+    whole.resize(size, 0);
+    read_at(name, bytes, 0, &mut whole)?;
+    Ok(whole)
+}
+
+/// Reads the number of entries, called `what`: at most `most`, each of at least `smallest` bytes. Errors: E0703, E0804.
+pub(super) fn count(name: &str, source: &mut impl Source, what: &str, most: usize, smallest: u64) -> Result<u64, Diagnostic> {
+    let at = source.offset();
+    let count = source.u64(&format!("the number of {what}")).map_err(|error| errors::binary(name, &error))?;
+    if count > u64_of(most) {
+        return Err(errors::entry_limit(name, at, format_args!("{count} {what}, the limit is {most}")));
+    }
+    if count.saturating_mul(smallest) > source.remaining() {
+        return Err(errors::malformed(name, at, format_args!("{count} {what}, more than the file has room for")));
+    }
+    Ok(count)
+}
+
+/// Reads a tensor's name: a u64 length and the bytes. Errors: E0703, E0804.
+pub(super) fn entry_name(file: &str, source: &mut impl Source) -> Result<String, Diagnostic> {
+    let named = |error: BinaryError| errors::binary(file, &error);
+    let at = source.offset();
+    let length = source.u64("the length of a name").map_err(named)?;
+    if length > u64_of(MAX_NAME) {
+        return Err(errors::entry_limit(file, at, format_args!("a name of {length} bytes, the limit is {MAX_NAME}")));
+    }
+    let at = source.offset();
+    source.expect(length, "a name").map_err(named)?;
+    let mut text = vec![0; usize_of(length)];
+    source.fill(&mut text, "a name").map_err(named)?;
+    String::from_utf8(text).map_err(|_| errors::malformed(file, at, "a name that is not UTF-8"))
 }

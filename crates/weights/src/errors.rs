@@ -1,5 +1,6 @@
 //! Diagnostics for unsound files. Each names the file and, if known, the byte.
 
+use super::Format;
 use indexmap::IndexMap;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words, nearest, thousands};
@@ -83,8 +84,10 @@ pub(crate) fn npy(name: &str, entry: Option<&str>, error: NpyError) -> Diagnosti
 
 /// Neither bytes nor name identify a format of named tensors.
 pub(crate) fn unknown_format(name: &str) -> Diagnostic {
+    let of = |format: Format| format.library.map_or(format.to_string(), |library| format!("{format} ({library})"));
+    let known: Vec<String> = Format::writable().map(of).collect();
     Diagnostic::new(codes::E0703, format!("`{name}`: no format of named tensors that relayc knows"))
-        .help("weights are read from .params (TVM), .npz (NumPy) and .safetensors files")
+        .help(format!("weights are read from {} files", join_words(&known, "and")))
 }
 
 /// A `.npy` file, which has no names, where names are needed.

@@ -42,8 +42,11 @@ pub use supply::{Planned, TensorSource};
 pub use write::{encode, write_tensors};
 
 use relayc_base::diag::Diagnostic;
+use relayc_base::text::join_words;
 use relayc_ir::tensor::{Tensor, npy};
 use rustc_hash::{FxBuildHasher, FxHashSet};
+use std::io::Write;
+use supply::Supply;
 
 /// Tensors by name, in file order.
 pub type Named = Vec<(String, Tensor)>;
@@ -57,50 +60,61 @@ pub fn repeated<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Option<usi
     names.enumerate().find_map(|(at, name)| (!before.insert(name)).then_some(at))
 }
 
-/// A format of named tensors.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
-    /// TVM's format.
-    Params,
-    /// NumPy's format.
-    Npz,
-    /// Hugging Face's format.
-    Safetensors,
+/// A format of named tensors. Its file declares all of it; [`FORMATS`] lists them.
+#[derive(Clone, Copy, Debug)]
+pub struct Format {
+    /// The extension without a dot.
+    extension: &'static str,
+    /// The library that the format belongs to, where the extension does not say.
+    library: Option<&'static str>,
+    /// Whether a file starts as one of this format does.
+    starts: fn(&[u8]) -> bool,
+    /// Reads the list of tensors. Errors: E0703, and E0803 and E0804 for limits.
+    index: fn(&str, &dyn Bytes) -> Result<Vec<Item>, Diagnostic>,
+    /// `None` for a format that is only read; the extension of a name never selects it.
+    writer: Option<Writer>,
 }
 
-impl Format {
-    pub const ALL: [Format; 3] = [Format::Params, Format::Npz, Format::Safetensors];
+/// How files of a format are written, and what they can hold.
+#[derive(Clone, Copy, Debug)]
+struct Writer {
+    /// Maximum number of tensors in a file.
+    max_tensors: usize,
+    /// Maximum length of a tensor's name.
+    max_name: usize,
+    /// The name that no tensor can have.
+    reserved: Option<&'static str>,
+    /// Writes tensors one after the other.
+    write: fn(&[Planned], &mut Supply, &mut dyn Write) -> std::io::Result<()>,
+}
 
-    /// The extension without a dot.
-    pub(crate) fn extension(self) -> &'static str {
-        match self {
-            Format::Params => "params",
-            Format::Npz => "npz",
-            Format::Safetensors => "safetensors",
-        }
+/// All formats, in the order in which their first bytes are tried.
+const FORMATS: [Format; 5] = [tar::FORMAT, mxnet::FORMAT, params::FORMAT, npz::FORMAT, safetensors::FORMAT];
+
+impl Format {
+    /// The formats that can be written.
+    pub fn writable() -> impl Iterator<Item = Format> {
+        FORMATS.into_iter().filter(|format| format.writer.is_some())
+    }
+
+    /// The extensions of the files that can be written: `.params`.
+    pub fn extensions() -> Vec<String> {
+        Format::writable().map(|format| format.to_string()).collect()
     }
 
     /// The format that the extension of a name states.
     pub fn of_name(name: &str) -> Option<Format> {
         let extension = name.rsplit_once('.').map_or("", |(_, extension)| extension);
-        Format::ALL.into_iter().find(|format| extension.eq_ignore_ascii_case(format.extension()))
+        Format::writable().find(|format| extension.eq_ignore_ascii_case(format.extension))
     }
 
     /// The format of a file that starts with these bytes.
-    pub(crate) fn of_start(start: &[u8]) -> Option<Format> {
-        if params::is_params(start) {
-            Some(Format::Params)
-        } else if npz::is_npz(start) {
-            Some(Format::Npz)
-        } else if safetensors::is_safetensors(start) {
-            Some(Format::Safetensors)
-        } else {
-            None
-        }
+    fn of_start(start: &[u8]) -> Option<Format> {
+        FORMATS.into_iter().find(|format| (format.starts)(start))
     }
 
     /// The format of a file, by its first bytes, then by the extension of its name. Errors: E0703 if neither is known.
-    pub(crate) fn of(name: &str, start: &[u8]) -> Result<Format, Diagnostic> {
+    fn of(name: &str, start: &[u8]) -> Result<Format, Diagnostic> {
         match Format::of_start(start) {
             Some(format) => Ok(format),
             None if is_npy(start) => Err(errors::nameless(name)),
@@ -108,38 +122,50 @@ impl Format {
         }
     }
 
-    /// Maximum number of tensors in a file.
-    fn max_tensors(self) -> usize {
-        match self {
-            Format::Params => params::MAX_ENTRIES,
-            Format::Npz => archive::MAX_ENTRIES,
-            Format::Safetensors => safetensors::MAX_ENTRIES,
-        }
-    }
-
-    /// Maximum length of a tensor's name; archive entries append an extension.
-    fn max_name(self) -> usize {
-        MAX_NAME.saturating_sub(if self == Format::Npz { npz::EXTENSION.len() } else { 0 })
-    }
-
-    /// Whether the format reserves this name.
-    fn reserves(self, name: &str) -> bool {
-        self == Format::Safetensors && name == safetensors::METADATA
+    /// Reads all tensors of a file of this format, in file order. Errors: E0703, and E0803 and E0804 for limits; each names the
+    /// byte if it is known.
+    pub fn read(self, name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
+        TensorFile::open_as(self, name, bytes)?.read_all()
     }
 }
 
 impl std::fmt::Display for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, ".{}", self.extension())
+        write!(f, ".{}", self.extension)
     }
 }
 
-/// Whether a file is one of named tensors, by its first bytes or else by its name.
-pub fn is_named(name: &str, start: &[u8]) -> bool {
-    tar::is_tar(start)
-        || mxnet::is_params(start)
-        || Format::of_start(start).is_some()
-        || (Format::of_name(name).is_some() && !is_npy(start))
+/// What a file of tensors holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    Picture,
+    Named,
+    /// One tensor without a name.
+    Npy,
+}
+
+impl Kind {
+    /// The kind of a file, by its first bytes, then by the extension of its name.
+    pub fn of(name: &str, start: &[u8]) -> Option<Kind> {
+        match start {
+            _ if images::is_picture(start) => Some(Kind::Picture),
+            _ if Format::of_start(start).is_some() => Some(Kind::Named),
+            _ if is_npy(start) => Some(Kind::Npy),
+            _ if Format::of_name(name).is_some() => Some(Kind::Named),
+            _ => is_npy_name(name).then_some(Kind::Npy),
+        }
+    }
+
+    /// The extensions of files of all kinds, in words.
+    pub fn extensions() -> String {
+        let others = [".npy", ".png", ".jpg"].map(str::to_owned);
+        join_words(&[Format::extensions(), others.into()].concat(), "and")
+    }
+}
+
+/// Whether a name has the extension of a `.npy` file.
+pub fn is_npy_name(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, extension)| extension.eq_ignore_ascii_case("npy"))
 }
 
 /// Reads a file of named tensors. Errors: those of [`TensorFile::open`].
@@ -153,7 +179,7 @@ pub fn read_npy(name: &str, bytes: &[u8]) -> Result<Tensor, Diagnostic> {
 }
 
 /// Whether the bytes start as a `.npy` file does.
-pub fn is_npy(bytes: &[u8]) -> bool {
+fn is_npy(bytes: &[u8]) -> bool {
     bytes.starts_with(b"\x93NUMPY")
 }
 
@@ -167,7 +193,7 @@ mod tests {
 
     #[test]
     fn the_first_bytes_decide_before_the_extension() {
-        for format in Format::ALL {
+        for format in Format::writable() {
             let bytes = encode(format, "w", &one()).expect("small");
             for name in ["w", "w.npz", "w.params", "w.SafeTensors", "w.txt"] {
                 assert_eq!(read_tensors(name, &bytes), Ok(one()), "{format} as {name}");
@@ -180,7 +206,7 @@ mod tests {
         let words = |name: &str, bytes: &[u8]| read_tensors(name, bytes).expect_err("not a weight file").message;
         assert!(words("w.txt", b"{}").contains("no format of named tensors"));
         assert!(words("w.npy", &npy::write(&Tensor::scalar(1f32))).contains("without a name"));
-        for format in Format::ALL {
+        for format in Format::writable() {
             assert!(words(&format!("w{format}"), b"hello").contains("byte"));
         }
         assert!(words("", b"").contains("no format"));
@@ -193,9 +219,9 @@ mod tests {
             .rev()
             .map(|dtype| (format!("{dtype}/\"\\\u{e9}"), Tensor::random(dtype, &[2, 3], 1, "x").expect("small")))
             .collect();
-        for first in Format::ALL {
+        for first in Format::writable() {
             let bytes = encode(first, "w", &entries).expect("small");
-            for second in Format::ALL {
+            for second in Format::writable() {
                 let there = encode(second, "w", &read_tensors("w", &bytes).expect("sound")).expect("small");
                 let back = encode(first, "w", &read_tensors("w", &there).expect("sound")).expect("small");
                 assert!(back == bytes, "{first} to {second} and back");
@@ -207,27 +233,28 @@ mod tests {
     fn names_that_cannot_be_written() {
         let twice = [one().remove(0), one().remove(0)];
         let reserved = [("__metadata__".to_owned(), Tensor::scalar(1f32))];
-        for format in Format::ALL {
+        for format in Format::writable() {
             let said = encode(format, "w", &twice).expect_err("two of one name");
             assert!(said.code == relayc_base::diag::codes::E0702 && said.message.contains("two tensors are named `w`"));
-            assert_eq!(encode(format, "w", &reserved).is_err(), format == Format::Safetensors);
+            assert_eq!(encode(format, "w", &reserved).is_err(), format.extension == "safetensors");
         }
     }
 
     /// A file that is written can be read again; otherwise writing fails.
     #[test]
     fn limits_hold_for_what_is_written() {
-        for format in Format::ALL {
+        for format in Format::writable() {
             let named = |n: usize| vec![("n".repeat(n), Tensor::scalar(1f32))];
-            let longest = encode(format, "w", &named(format.max_name())).expect("a longest name");
-            assert_eq!(read_tensors("w", &longest), Ok(named(format.max_name())), "{format}");
-            let said = encode(format, "w", &named(format.max_name() + 1)).expect_err("a longer one");
+            let max_name = format.writer.expect("writable").max_name;
+            let longest = encode(format, "w", &named(max_name)).expect("a longest name");
+            assert_eq!(read_tensors("w", &longest), Ok(named(max_name)), "{format}");
+            let said = encode(format, "w", &named(max_name + 1)).expect_err("a longer one");
             assert!(said.code == relayc_base::diag::codes::E0702 && said.message.contains("a name of"), "{}", said.message);
         }
         let many = |n: usize| (0..n).map(|i| (i.to_string(), Tensor::scalar(1u8))).collect::<Named>();
-        let said = encode(Format::Npz, "w", &many(65_537)).expect_err("too many");
+        let said = encode(npz::FORMAT, "w", &many(65_537)).expect_err("too many");
         assert!(said.message.contains("65537 tensors, a .npz file holds at most 65536"), "{}", said.message);
-        let most = encode(Format::Npz, "w", &many(65_536)).expect("as many as there may be");
+        let most = encode(npz::FORMAT, "w", &many(65_536)).expect("as many as there may be");
         assert_eq!(read_tensors("w", &most).map(|all| all.len()), Ok(65_536));
     }
 
@@ -237,7 +264,7 @@ mod tests {
         let write = |tensor: Result<Tensor, Diagnostic>| {
             let mut tensor = Some(tensor);
             let mut give = |_| tensor.take().expect("asked once");
-            write_tensors(Format::Params, "w", &planned, &mut give, &mut Vec::new()).expect("memory")
+            write_tensors(params::FORMAT, "w", &planned, &mut give, &mut Vec::new()).expect("memory")
         };
         assert_eq!(write(Ok(Tensor::scalar(2f32))), Ok(()));
         assert!(write(Ok(Tensor::scalar(2f64))).expect_err("another").message.contains("no longer"));

@@ -4,16 +4,18 @@
 //! bytes. An array begins with its version, or in the oldest version with its rank. Then come dimensions, device, dtype number
 //! and elements. The device is where the array was; the file contains the elements in any case. Sparse arrays are refused.
 
-use crate::bytes::{Bytes, checked, fields};
-use crate::file::TensorFile;
+use crate::bytes::{Bytes, checked, count, entry_name, fields};
 use crate::item::{Item, Place};
-use crate::{MAX_NAME, Named, errors};
+use crate::{Format, errors};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{u64_of, usize_of};
 use relayc_ir::tensor::binary::{self, BinaryError, Head, Source};
 use relayc_ir::tensor::size::MAX_RANK;
 use relayc_ir::types::DType;
 use rustc_hash::FxHashSet;
+
+/// Names are read without `arg:` and `aux:`.
+pub const FORMAT: Format = Format { extension: "params", library: Some("MXNet"), starts: is_params, index, writer: None };
 
 const FILE_MAGIC: u64 = 0x112;
 
@@ -26,7 +28,7 @@ const V3: u32 = 0xf993_faca;
 
 /// Maximum number of arrays. Networks have some hundreds; a file of this many small ones would take many times its size in
 /// memory.
-const MAX_ENTRIES: u64 = 65_536;
+const MAX_ENTRIES: usize = 65_536;
 
 /// Minimum bytes of an array and its name: rank, one dimension, device, dtype; the name's length.
 const MIN_ENTRY: u64 = 4 + 4 + 8 + 4 + 8;
@@ -42,20 +44,15 @@ const DEVICES: [i32; 4] = [1, 2, 3, 5];
 const KINDS: [&str; 2] = ["arg:", "aux:"];
 
 /// Whether the bytes start as a `.params` file of MXNet does.
-pub(crate) fn is_params(bytes: &[u8]) -> bool {
+fn is_params(bytes: &[u8]) -> bool {
     bytes.starts_with(&[FILE_MAGIC.to_le_bytes(), [0; 8]].concat())
 }
 
-/// Reads all tensors in file order, with names without `arg:` and `aux:`. Errors: E0703, and E0803 and E0804 for limits, each
-/// with the byte.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    TensorFile::new(name, bytes, "params", index(name, &bytes)?).read_all()
-}
-
-/// Reads the list of tensors; their names follow all elements. Errors: those of [`read`].
-pub(crate) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
+/// Reads the list of tensors; their names follow all elements. Errors: those of [`Format::read`].
+fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
     let mut start = fields(bytes, 0, HEAD);
-    let count = count(name, &mut start);
+    let magic = start.magic(FILE_MAGIC, "a .params file of MXNet").map_err(|error| errors::binary(name, &error));
+    let count = magic.and_then(|()| count(name, &mut start, "arrays", MAX_ENTRIES, MIN_ENTRY));
     let mut at = start.offset();
     let count = checked(bytes, &start, count)?;
     let mut items = Vec::with_capacity(usize_of(count));
@@ -73,16 +70,6 @@ pub(crate) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnost
     Ok(items)
 }
 
-/// Reads the number of arrays, which precedes them.
-fn count(name: &str, source: &mut impl Source) -> Result<u64, Diagnostic> {
-    let named = |error: BinaryError| errors::binary(name, &error);
-    source.magic(FILE_MAGIC, "a .params file of MXNet").map_err(named)?;
-    let at = source.offset();
-    let count = source.u64("the number of arrays").map_err(named)?;
-    check_count(name, at, count, source.remaining())?;
-    Ok(count)
-}
-
 /// Reads the names of the arrays, which end the file.
 fn names(name: &str, source: &mut impl Source, items: &mut [Item]) -> Result<(), Diagnostic> {
     let at = source.offset();
@@ -93,7 +80,8 @@ fn names(name: &str, source: &mut impl Source, items: &mut [Item]) -> Result<(),
     let mut names = FxHashSet::default();
     for item in items {
         let at = source.offset();
-        item.name = entry_name(name, source)?;
+        let text = entry_name(name, source)?;
+        item.name = KINDS.iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(&text).to_owned();
         if !names.insert(item.name.clone()) {
             return Err(errors::duplicate(name, at, &relayc_base::text::escape_control(&item.name)));
         }
@@ -102,32 +90,6 @@ fn names(name: &str, source: &mut impl Source, items: &mut [Item]) -> Result<(),
         0 => Ok(()),
         n => Err(errors::malformed(name, source.offset(), format_args!("{n} bytes after the last name"))),
     }
-}
-
-fn check_count(name: &str, at: usize, count: u64, remaining: u64) -> Result<(), Diagnostic> {
-    if count > MAX_ENTRIES {
-        return Err(errors::entry_limit(name, at, format_args!("{count} arrays, the limit is {MAX_ENTRIES}")));
-    }
-    if count.saturating_mul(MIN_ENTRY) > remaining {
-        return Err(errors::malformed(name, at, format_args!("{count} arrays, more than the file has room for")));
-    }
-    Ok(())
-}
-
-fn entry_name(file: &str, source: &mut impl Source) -> Result<String, Diagnostic> {
-    let named = |error: BinaryError| errors::binary(file, &error);
-    let at = source.offset();
-    let length = source.u64("the length of a name").map_err(named)?;
-    if length > u64_of(MAX_NAME) {
-        return Err(errors::entry_limit(file, at, format_args!("a name of {length} bytes, the limit is {MAX_NAME}")));
-    }
-    let at = source.offset();
-    source.expect(length, "a name").map_err(named)?;
-    let mut text = vec![0; usize_of(length)];
-    source.fill(&mut text, "a name").map_err(named)?;
-    let text = str::from_utf8(&text).map_err(|_| errors::malformed(file, at, "a name that is not UTF-8"))?;
-    let plain = KINDS.iter().find_map(|kind| text.strip_prefix(kind)).unwrap_or(text);
-    Ok(plain.to_owned())
 }
 
 fn i32_of(source: &mut impl Source, what: &str) -> Result<i32, BinaryError> {
@@ -232,7 +194,7 @@ mod tests {
     }
 
     fn refused(bytes: &[u8], code: Code, words: &str) {
-        let error = read("w", bytes).expect_err(words);
+        let error = FORMAT.read("w", bytes).expect_err(words);
         assert_eq!(error.code, code, "{words}: {}", error.message);
         assert!(error.message.contains(words), "{} should say {words}", error.message);
     }
@@ -247,7 +209,7 @@ mod tests {
         let oldest = [2u32, 1, 1, 1, 0, 0].iter().flat_map(|field| field.to_le_bytes()).collect();
         let bytes = file(&[second, third, first, floats(oldest, &[5.0])], &["arg:a", "aux:b", "c", "arg:d.weight"]);
         assert!(is_params(&bytes));
-        let found = read("w", &bytes).expect("sound");
+        let found = FORMAT.read("w", &bytes).expect("sound");
         let expected = [
             ("a", Tensor::from_vec(&[2], vec![1f32, 2.0])),
             ("b", Tensor::scalar(7f32)),
@@ -276,7 +238,7 @@ mod tests {
         ]) {
             let tensor = Tensor::random(dtype, &[2, 3], 1, "x").expect("small");
             let array = [head(V2, 0, &[2, 3], 1, number), tensor.to_le_bytes()].concat();
-            assert_eq!(read("w", &file(&[array], &["a"])), Ok(vec![("a".to_owned(), tensor)]), "{dtype}");
+            assert_eq!(FORMAT.read("w", &file(&[array], &["a"])), Ok(vec![("a".to_owned(), tensor)]), "{dtype}");
         }
     }
 
@@ -309,7 +271,7 @@ mod tests {
         refused(&few, codes::E0703, "room for");
         let whole = one(sound);
         for cut in 0..whole.len() {
-            assert!(read("w", &whole[..cut]).is_err(), "cut at {cut}");
+            assert!(FORMAT.read("w", &whole[..cut]).is_err(), "cut at {cut}");
         }
     }
 }

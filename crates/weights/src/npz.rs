@@ -6,11 +6,10 @@
 
 use super::archive::{self, CENTRAL, END, END_64, Entry, LOCAL, LOCATOR_64};
 use super::bytes::Bytes;
-use super::file::TensorFile;
 use super::item::{Item, Place};
 use super::supply::{Planned, Supply};
 use super::unpack::Unpacking;
-use super::{Format, Named, errors};
+use super::{Format, MAX_NAME, Writer, errors};
 use flate2::Crc;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::u64_of;
@@ -19,18 +18,27 @@ use relayc_ir::tensor::npy::{self, NpyHeader};
 use relayc_ir::tensor::size::MAX_BYTES;
 use std::io::{Result as IoResult, Write};
 
+pub const FORMAT: Format = Format {
+    extension: "npz",
+    library: Some("NumPy"),
+    starts: is_npz,
+    index,
+    writer: Some(Writer {
+        max_tensors: archive::MAX_ENTRIES,
+        // The entry's name has the extension too.
+        max_name: MAX_NAME.saturating_sub(EXTENSION.len()),
+        reserved: None,
+        write: write_each,
+    }),
+};
+
 /// Whether the bytes start like a zip archive, which may be empty.
-pub(crate) fn is_npz(bytes: &[u8]) -> bool {
+fn is_npz(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
 
-/// Reads all tensors. Errors: E0703, and E0803 and E0804 for limits; each names the byte.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    TensorFile::new(name, bytes, Format::Npz.extension(), index(name, &bytes)?).read_all()
-}
-
-/// Reads the list of tensors. Errors: those of [`read`].
-pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
+/// Reads the list of tensors. Errors: those of [`Format::read`].
+fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
     let entries = archive::entries(name, bytes)?;
     let total = entries.iter().fold(0u64, |total, entry| total.saturating_add(entry.size));
     if total > MAX_BYTES {
@@ -50,10 +58,10 @@ pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnost
 }
 
 /// What stands behind the name of a tensor in that of its entry.
-pub(super) const EXTENSION: &str = ".npy";
+const EXTENSION: &str = ".npy";
 
 /// Writes tensors one after the other, then the directory.
-pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> IoResult<()> {
+fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> IoResult<()> {
     let (mut directory, mut at) = (Vec::new(), 0u64);
     for (i, Planned { name, head }) in planned.iter().enumerate() {
         let Some(tensor) = supply.take(i) else { return Ok(()) };

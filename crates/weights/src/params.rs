@@ -5,16 +5,23 @@
 //!
 //! Names are written in the given order, so a file from TVM is reproduced byte for byte.
 
-use super::bytes::{Bytes, checked, fields};
-use super::file::TensorFile;
+use super::bytes::{Bytes, checked, count, entry_name, fields};
 use super::item::{Item, Place, about};
 use super::supply::{Planned, Supply};
-use super::{Format, MAX_NAME, Named, errors, repeated};
+use super::{Format, MAX_NAME, Writer, errors, repeated};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{u64_of, usize_of};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::binary::{self, BinaryError, Source};
 use std::io::Write;
+
+pub const FORMAT: Format = Format {
+    extension: "params",
+    library: Some("TVM"),
+    starts: is_params,
+    index,
+    writer: Some(Writer { max_tensors: MAX_ENTRIES, max_name: MAX_NAME, reserved: None, write: write_each }),
+};
 
 const FILE_MAGIC: u64 = 0xF7E5_8D4F_0504_9CB7;
 
@@ -32,16 +39,11 @@ const NAMES: usize = 64 << 10;
 const HEAD: usize = 320;
 
 /// Whether the bytes start as a `.params` file does.
-pub(crate) fn is_params(bytes: &[u8]) -> bool {
+fn is_params(bytes: &[u8]) -> bool {
     bytes.starts_with(&FILE_MAGIC.to_le_bytes())
 }
 
-/// Reads all tensors. Errors: E0703, and E0803 and E0804 for limits; each names the byte.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    TensorFile::new(name, bytes, Format::Params.extension(), index(name, &bytes)?).read_all()
-}
-
-/// Reads the list of tensors. Errors: those of [`read`].
+/// Reads the list of tensors. Errors: those of [`Format::read`].
 pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
     let mut start = fields(bytes, 0, NAMES);
     let read = all_names(name, &mut start);
@@ -66,14 +68,7 @@ pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnost
 fn all_names(name: &str, source: &mut impl Source) -> Result<Vec<String>, Diagnostic> {
     let named = |error: BinaryError| errors::binary(name, &error);
     source.magic(FILE_MAGIC, "a .params file").map_err(named)?;
-    let at = source.offset();
-    let count = source.u64("the number of names").map_err(named)?;
-    if count > u64_of(MAX_ENTRIES) {
-        return Err(errors::entry_limit(name, at, format_args!("{count} names, the limit is {MAX_ENTRIES}")));
-    }
-    if count.saturating_mul(MIN_ENTRY) > source.remaining() {
-        return Err(errors::malformed(name, at, format_args!("{count} names, more than the file has room for")));
-    }
+    let count = count(name, source, "names", MAX_ENTRIES, MIN_ENTRY)?;
     let names = names(name, source, count)?;
     let at = source.offset();
     let n_tensors = source.u64("the number of tensors").map_err(named)?;
@@ -84,21 +79,10 @@ fn all_names(name: &str, source: &mut impl Source) -> Result<Vec<String>, Diagno
 }
 
 fn names(file: &str, source: &mut impl Source, count: u64) -> Result<Vec<String>, Diagnostic> {
-    let named = |error: BinaryError| errors::binary(file, &error);
     let first = source.offset();
     let mut names: Vec<String> = Vec::with_capacity(usize_of(count));
     for _ in 0..count {
-        let at = source.offset();
-        let length = source.u64("the length of a name").map_err(named)?;
-        if length > u64_of(MAX_NAME) {
-            return Err(errors::entry_limit(file, at, format_args!("a name of {length} bytes, the limit is {MAX_NAME}")));
-        }
-        let start = source.offset();
-        source.expect(length, "a name").map_err(named)?;
-        let mut text = vec![0; usize_of(length)];
-        source.fill(&mut text, "a name").map_err(named)?;
-        let text = String::from_utf8(text).map_err(|_| errors::malformed(file, start, "a name that is not UTF-8"))?;
-        names.push(text);
+        names.push(entry_name(file, source)?);
     }
     if let Some((before, twice)) =
         repeated(names.iter().map(String::as_str)).and_then(|at| Some((names.get(..at)?, names.get(at)?)))
@@ -119,7 +103,7 @@ pub fn write(entries: &[(String, Tensor)]) -> Vec<u8> {
 }
 
 /// Writes tensors one after the other.
-pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> std::io::Result<()> {
     out.write_all(&names_bytes(planned.iter().map(|planned| planned.name.as_str()), planned.len()))?;
     for i in 0..planned.len() {
         let Some(tensor) = supply.take(i) else { return Ok(()) };

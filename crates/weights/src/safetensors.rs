@@ -12,10 +12,9 @@
 //! one name. The tests compare both directions with it.
 
 use super::bytes::{Bytes, checked, fields};
-use super::file::TensorFile;
 use super::item::{Item, Place};
 use super::supply::{Planned, Supply};
-use super::{Format, MAX_NAME, Named, errors, repeated};
+use super::{Format, MAX_NAME, Writer, errors, repeated};
 use relayc_base::diag::Diagnostic;
 use relayc_base::{u64_of, usize_of};
 use relayc_ir::tensor::binary::{Head, Source};
@@ -26,14 +25,22 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::Write;
 
+pub const FORMAT: Format = Format {
+    extension: "safetensors",
+    library: None,
+    starts: is_safetensors,
+    index,
+    writer: Some(Writer { max_tensors: MAX_ENTRIES, max_name: MAX_NAME, reserved: Some(METADATA), write: write_each }),
+};
+
 /// The key of a header that is not a tensor.
-pub(super) const METADATA: &str = "__metadata__";
+const METADATA: &str = "__metadata__";
 
 /// Maximum length of the header: the limit of the reference library.
 const MAX_HEADER: u64 = 100_000_000;
 
 /// Maximum number of tensors, equal to that of `.params` files (reliability 2).
-pub(super) const MAX_ENTRIES: usize = super::params::MAX_ENTRIES;
+const MAX_ENTRIES: usize = super::params::MAX_ENTRIES;
 
 /// Start of the header.
 const START: u64 = 8;
@@ -56,18 +63,13 @@ const DTYPES: [(&str, DType); 13] = [
 ];
 
 /// Whether the bytes start like a `.safetensors` file: with a length, then `{`.
-pub(crate) fn is_safetensors(bytes: &[u8]) -> bool {
+fn is_safetensors(bytes: &[u8]) -> bool {
     let length = bytes.first_chunk::<8>().map(|length| u64::from_le_bytes(*length));
     length.is_some_and(|length| (2..=MAX_HEADER).contains(&length)) && bytes.get(8) == Some(&b'{')
 }
 
-/// Reads all tensors in header order. Errors: E0703, and E0803 and E0804 for limits.
-pub fn read(name: &str, bytes: &[u8]) -> Result<Named, Diagnostic> {
-    TensorFile::new(name, bytes, Format::Safetensors.extension(), index(name, &bytes)?).read_all()
-}
-
-/// Reads the list of tensors. Errors: those of [`read`].
-pub(super) fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
+/// Reads the list of tensors. Errors: those of [`Format::read`].
+fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
     let mut source = fields(bytes, 0, 0);
     let text = header_text(name, &mut source);
     let text = checked(bytes, &source, text)?;
@@ -291,7 +293,7 @@ impl<'de> Deserialize<'de> for Shape {
 }
 
 /// Writes the header, then tensors one after the other, wide elements first.
-pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> std::io::Result<()> {
+fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn Write) -> std::io::Result<()> {
     let mut order: Vec<(usize, &Planned)> = planned.iter().enumerate().collect();
     order.sort_by_key(|(_, planned)| std::cmp::Reverse(planned.head.dtype.bytes()));
     let mut ranges = vec![(0, 0); planned.len()];
@@ -313,7 +315,7 @@ pub(super) fn write_each(planned: &[Planned], supply: &mut Supply, out: &mut dyn
     // The elements start at a multiple of 8, as the reference library has it.
     text.resize(text.len().next_multiple_of(8), b' ');
     if u64_of(text.len()) > MAX_HEADER {
-        supply.refuse(format_args!("a header of {} bytes, a .safetensors file has at most {MAX_HEADER}", text.len()));
+        supply.refuse(format_args!("a header of {} bytes, a {FORMAT} file has at most {MAX_HEADER}", text.len()));
         return Ok(());
     }
     out.write_all(&u64_of(text.len()).to_le_bytes())?;

@@ -62,7 +62,7 @@ impl<R: Read> Source for Stream<R> {
 #[cfg(test)]
 mod tests {
     use crate::Bytes;
-    use crate::{Format, TensorFile, encode, errors, read_tensors};
+    use crate::{TensorFile, encode, errors, npz, params, read_tensors, safetensors};
     use relayc_base::diag::{Diagnostic, codes};
     use relayc_ir::tensor::Tensor;
     use std::io::{Error, ErrorKind};
@@ -71,7 +71,8 @@ mod tests {
     fn files() -> Vec<(&'static str, Vec<u8>)> {
         let big = Tensor::from_fn(&[300, 100], |i| i as f32);
         let tensors = [("big".into(), big.clone()), ("flags".into(), Tensor::from_vec(&[3], vec![true, false, true]))];
-        let [params, npz, safetensors] = Format::ALL.map(|format| encode(format, "w", &tensors).expect("small"));
+        let formats = [params::FORMAT, npz::FORMAT, safetensors::FORMAT];
+        let [params, npz, safetensors] = formats.map(|format| encode(format, "w", &tensors).expect("small"));
         let mut tar = tar::Builder::new(vec![]);
         let mut header = tar::Header::new_ustar();
         header.set_size(params.len() as u64);

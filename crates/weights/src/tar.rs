@@ -4,14 +4,18 @@
 //! files, a second file of one name, and bytes after the end. A library parses the headers; the sizes that it reports are
 //! compared with the existing bytes.
 
+use crate::bytes::{Bytes, whole};
 use crate::file::TensorFile;
 use crate::item::Item;
-use crate::{MAX_NAME, Named, errors, params, repeated};
+use crate::{Format, MAX_NAME, Named, errors, params, repeated};
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::escape_control;
 use relayc_base::usize_of;
 use rustc_hash::FxHashSet;
 use tar::EntryType;
+
+/// The tensors of an archive are those of the `.params` files in it.
+pub(crate) const FORMAT: Format = Format { extension: "tar", library: None, starts: is_tar, index, writer: None };
 
 /// The limit of reliability 2, as for `.npz`.
 const MAX_ENTRIES: usize = 65_536;
@@ -140,8 +144,8 @@ fn entry_name(name: &str, at: usize, path: &[u8]) -> Result<String, Diagnostic> 
 }
 
 /// The list of tensors in the weight files of an archive. Errors: E0703, E0803 and E0804.
-pub(crate) fn index(name: &str, bytes: &[u8]) -> Result<Vec<Item>, Diagnostic> {
-    items(name, &Archive::read(name, bytes)?)
+fn index(name: &str, bytes: &dyn Bytes) -> Result<Vec<Item>, Diagnostic> {
+    items(name, &Archive::read(name, &whole(name, bytes)?)?)
 }
 
 fn items(name: &str, archive: &Archive) -> Result<Vec<Item>, Diagnostic> {
@@ -167,7 +171,7 @@ fn items(name: &str, archive: &Archive) -> Result<Vec<Item>, Diagnostic> {
 
 /// The tensors of the weight files of an archive. Errors: E0703, E0803 and E0804.
 pub fn weights(name: &str, archive: &Archive) -> Result<Named, Diagnostic> {
-    TensorFile::new(name, archive.bytes(), "tar", items(name, archive)?).read_all()
+    TensorFile::new(name, archive.bytes(), FORMAT.extension, items(name, archive)?).read_all()
 }
 
 /// A file of an archive, for messages.

@@ -1,7 +1,7 @@
 //! Writes files of named tensors, one tensor after the other, so that at most one of them need be in memory.
 
 use super::supply::{Planned, Supply, TensorSource, refused};
-use super::{Format, npz, params, repeated, safetensors};
+use super::{Format, Writer, repeated};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::tensor::Tensor;
 use std::io::Write;
@@ -16,34 +16,32 @@ pub fn write_tensors(
     give: &mut TensorSource,
     out: &mut dyn Write,
 ) -> std::io::Result<Result<(), Diagnostic>> {
-    if let Err(words) = fits(format, planned) {
-        return Ok(Err(refused(name, words)));
-    }
+    let writer = match fits(format, planned) {
+        Ok(writer) => writer,
+        Err(words) => return Ok(Err(refused(name, words))),
+    };
     let mut supply = Supply::new(name, planned, give);
-    match format {
-        Format::Params => params::write_each(planned, &mut supply, out),
-        Format::Npz => npz::write_each(planned, &mut supply, out),
-        Format::Safetensors => safetensors::write_each(planned, &mut supply, out),
-    }?;
+    (writer.write)(planned, &mut supply, out)?;
     Ok(supply.finish())
 }
 
-/// Checks that a file of the format can hold these tensors and be read again. Errors: why not.
-fn fits(format: Format, planned: &[Planned]) -> Result<(), String> {
-    let (n, most) = (planned.len(), format.max_tensors());
-    if n > most {
-        return Err(format!("{n} tensors, a {format} file holds at most {most}"));
+/// The writer of a format whose files can hold these tensors and be read again. Errors: why not.
+fn fits(format: Format, planned: &[Planned]) -> Result<Writer, String> {
+    let writer = format.writer.ok_or_else(|| format!("{format} files are only read"))?;
+    let (n, max_tensors, max_name) = (planned.len(), writer.max_tensors, writer.max_name);
+    if n > max_tensors {
+        return Err(format!("{n} tensors, a {format} file holds at most {max_tensors}"));
     }
     let names = || planned.iter().map(|planned| planned.name.as_str());
     if let Some(twice) = repeated(names()).and_then(|at| names().nth(at)) {
         return Err(format!("two tensors are named `{twice}`"));
     }
-    if let Some(reserved) = names().find(|name| format.reserves(name)) {
+    if let Some(reserved) = names().find(|&name| writer.reserved == Some(name)) {
         return Err(format!("a tensor is named `{reserved}`, which {format} files keep for themselves"));
     }
-    match names().find(|name| name.len() > format.max_name()) {
-        Some(long) => Err(format!("a name of {} bytes, {format} files have at most {}", long.len(), format.max_name())),
-        None => Ok(()),
+    match names().find(|name| name.len() > max_name) {
+        Some(long) => Err(format!("a name of {} bytes, {format} files have at most {max_name}", long.len())),
+        None => Ok(writer),
     }
 }
 

@@ -13,8 +13,8 @@ use std::time::Instant;
 
 pub fn run(console: &Console, args: &Args, start: Instant) -> u8 {
     if let Some(flag) = meaningless(args) {
-        console.words(&format!("error: `{flag}` is for programs in text: an artifact is compiled already, its weights inside\n"));
-        return exit::USAGE;
+        return console
+            .usage(format_args!("`{flag}` is for programs in text: an artifact is compiled already, its weights inside"));
     }
     let threads = match args.program.threads_wanted(console) {
         Ok(threads) => threads.unwrap_or(0),
@@ -33,7 +33,7 @@ pub fn run(console: &Console, args: &Args, start: Instant) -> u8 {
 fn meaningless(args: &Args) -> Option<&'static str> {
     let program = &args.program;
     let given = [
-        (!program.params.is_empty(), "--params"),
+        (!program.values.params.is_empty(), "--params"),
         (!program.set.is_empty(), "--set"),
         (program.reading.compat, "--compat"),
         (program.entry != "main", "--entry"),

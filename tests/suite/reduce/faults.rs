@@ -17,7 +17,8 @@ fn operators(text: &str) -> Vec<String> {
 
 /// Weights as they are after training: no shift of a channel is 0.
 fn shifted(weights: &Path) {
-    let mut named = params::read("weights", &std::fs::read(weights).expect("they were written")).expect("they are weights");
+    let mut named =
+        params::FORMAT.read("weights", &std::fs::read(weights).expect("they were written")).expect("they are weights");
     for (name, tensor) in named.iter_mut().filter(|(name, _)| name.ends_with("beta")) {
         *tensor = Tensor::random(tensor.dtype(), &[tensor.len() as i64], 1, name).expect("a vector of floats");
     }

@@ -8,6 +8,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::text::short_name;
 use relayc_ir::types::{Dim, Types};
 use relayc_weights::images::PRESETS;
+use relayc_weights::{Format, Kind};
 
 /// Up to this many missing parameters get a message each; more share one.
 const FEW: usize = 3;
@@ -111,7 +112,7 @@ pub(crate) fn no_preset(text: &str, path: &str) -> Diagnostic {
 /// E0703: neither tensors nor an image.
 pub(crate) fn unknown_file(path: &str) -> Diagnostic {
     Diagnostic::new(codes::E0703, format!("`{path}`: no format that relayc knows"))
-        .help("inputs are read from .npy, .npz, .params, .safetensors, .png and .jpg files")
+        .help(format!("inputs are read from {} files", Kind::extensions()))
 }
 
 /// The forms of an input, with the parameter's own type filled in.
@@ -159,7 +160,7 @@ pub(crate) fn missing(leaves: &[&Leaf], unused: &[(String, String)]) -> Vec<Diag
         }
     }
     let error = error
-        .help("--params FILE reads weights from a .params, .npz or .safetensors file")
+        .help(format!("--params FILE reads weights from a {} file", join_words(&Format::extensions(), "or")))
         .help("--fill rand:seed=0 fills every missing parameter with random numbers");
     vec![error]
 }

@@ -9,8 +9,8 @@ use relayc_ir::tensor::size::SizeError;
 use relayc_ir::tensor::text::{Literal, LiteralError};
 use relayc_ir::types::dims_of;
 use relayc_weights as formats;
-use relayc_weights::TensorFile;
 use relayc_weights::images::{self, Preset};
+use relayc_weights::{Kind, TensorFile};
 use rustc_hash::FxHashMap;
 use std::path::Path;
 
@@ -117,15 +117,11 @@ impl Files {
 fn content_of(path: &str) -> Result<Content, Diagnostic> {
     let held = FileBytes::open(Path::new(path))?;
     let start = held.start(path)?;
-    let is_npy = || Path::new(path).extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"));
-    if images::is_picture(&start) {
-        Ok(Content::Picture(held.whole()?))
-    } else if formats::is_named(path, &start) {
-        TensorFile::open(path, held).map(Content::Named)
-    } else if formats::is_npy(&start) || is_npy() {
-        formats::read_npy(path, &held.whole()?).map(Content::One)
-    } else {
-        Err(errors::unknown_file(path))
+    match Kind::of(path, &start) {
+        Some(Kind::Picture) => Ok(Content::Picture(held.whole()?)),
+        Some(Kind::Named) => TensorFile::open(path, held).map(Content::Named),
+        Some(Kind::Npy) => formats::read_npy(path, &held.whole()?).map(Content::One),
+        None => Err(errors::unknown_file(path)),
     }
 }
 

@@ -4,7 +4,7 @@ use super::*;
 use relayc_base::diag::Code;
 use relayc_ir::tensor::npy;
 use relayc_ir::types::DType;
-use relayc_weights::{Format, encode, params};
+use relayc_weights::{encode, npz, params};
 
 /// `x: Tensor[(1, 3), float32]`, `n: int32`, `pair: (float32, Tensor[(2,), bool])`, `open: Tensor[(?, 2), float32]`.
 struct Entry {
@@ -96,7 +96,7 @@ fn every_form_of_an_input() {
     let x = Tensor::from_vec(&[1, 3], vec![1f32, 2.0, 3.0]);
     let named = vec![("x".to_owned(), x.clone()), ("y".to_owned(), x.clone())];
     let npy = entry.file("x.npy", npy::write(&x));
-    let npz = entry.file("b.npz", encode(Format::Npz, "b", &named).expect("small"));
+    let npz = entry.file("b.npz", encode(npz::FORMAT, "b", &named).expect("small"));
     let params = entry.file("w.params", params::write(&named[1..]));
     let inputs = [
         "x=1x3xf32=[1,2,3]".to_owned(),
@@ -139,7 +139,7 @@ fn later_sources_win() {
     let of = |value: f32| Tensor::from_vec(&[1, 3], vec![value; 3]);
     let file = |name: &str, value: f32| entry.file(name, params::write(&[("x".into(), of(value)), ("unused".into(), of(0.0))]));
     let (one, two) = (file("1.params", 1.0), file("2.params", 2.0));
-    let three = entry.file("3.npz", encode(Format::Npz, "3", &[("x".into(), of(3.0))]).expect("small"));
+    let three = entry.file("3.npz", encode(npz::FORMAT, "3", &[("x".into(), of(3.0))]).expect("small"));
     let mut requests = Requests { params: vec![one.into(), two.into()], ..filled() };
     let value = |requests: &Requests| tensor(&entry.bind(requests).expect("bound")[0]).to_f64s()[0];
     assert_eq!(value(&requests), 2.0);
@@ -208,12 +208,12 @@ fn a_transposed_picture_is_recognised() {
 fn names_that_bind_to_nothing() {
     let entry = Entry::new();
     says(&entry.refused(&["opn=zeros"], codes::E0706, "`opn`"), codes::E0706, "did you mean `open`?");
-    let path = entry.file("b.npz", encode(Format::Npz, "b", &[("pare.0".into(), Tensor::scalar(1f32))]).expect("small"));
+    let path = entry.file("b.npz", encode(npz::FORMAT, "b", &[("pare.0".into(), Tensor::scalar(1f32))]).expect("small"));
     let requests = Requests { inputs_file: Some(path.clone().into()), ..filled() };
     says(&entry.bind(&requests).expect_err("no parameter")[0], codes::E0706, "did you mean `pair.0`?");
     says(&entry.refused(&[&format!("x=@{path}:pare.1")], codes::E0706, "no entry `pare.1`"), codes::E0706, "`pare.0`");
     let many: Vec<(String, Tensor)> = (0..20).map(|i| (format!("name{i}"), Tensor::scalar(1f32))).collect();
-    let many = entry.file("many.npz", encode(Format::Npz, "many", &many).expect("small"));
+    let many = entry.file("many.npz", encode(npz::FORMAT, "many", &many).expect("small"));
     let requests = Requests { inputs_file: Some(many.into()), ..filled() };
     let errors = entry.bind(&requests).expect_err("no parameters");
     says(&errors[0], codes::E0706, "one of 20 such names");
@@ -235,7 +235,7 @@ fn specifications_that_are_not_understood() {
     entry.refused(&[&format!("x={npy}")], codes::E0707, "written with `@`");
     entry.refused(&[&format!("x=@{npy}:key")], codes::E0707, "no entries");
     let two = [("a".to_owned(), Tensor::scalar(1f32)), ("b".to_owned(), Tensor::scalar(1f32))];
-    let npz = entry.file("b.npz", encode(Format::Npz, "b", &two).expect("small"));
+    let npz = entry.file("b.npz", encode(npz::FORMAT, "b", &two).expect("small"));
     says(&entry.refused(&[&format!("x=@{npz}")], codes::E0707, "which entry"), codes::E0707, "`a` and `b`");
     let requests = Requests { fill: Some("noise".into()), ..filled() };
     says(&entry.bind(&requests).expect_err("no filling")[0], codes::E0707, "--fill noise");

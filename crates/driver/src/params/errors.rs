@@ -18,7 +18,7 @@ pub(crate) fn no_format_of_one(name: &str) -> Diagnostic {
 }
 
 fn says_none(name: &str, what: &str, more: &[&str]) -> Diagnostic {
-    let named = Format::ALL.iter().map(|format| format!("`{format}`"));
+    let named = Format::writable().map(|format| format!("`{format}`"));
     let known: Vec<String> = more.iter().map(|&more| more.to_owned()).chain(named).collect();
     Diagnostic::new(codes::E0721, format!("the name `{name}` says no format of {what}"))
         .help(format!("end it in {}", join_words(&known, "or")))

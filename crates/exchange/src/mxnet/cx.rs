@@ -8,7 +8,6 @@ use crate::onnx::import::build::{Builder, Val, axis_of};
 use crate::onnx::import::errors::Refusal;
 use relayc_base::text::{escape_control, shortened};
 use relayc_ir::attrs::AttrValue;
-use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Dim};
 use rustc_hash::FxHashSet;
 
@@ -172,8 +171,7 @@ impl Cx<'_> {
 
     /// A constant of rank 0.
     pub(crate) fn scalar(&mut self, dtype: DType, value: f64) -> Result {
-        let tensor = Tensor::full(dtype, &[], value).ok_or_else(|| Refusal::unsupported(format!("a scalar of {dtype}")))?;
-        Ok(self.b.constant(tensor))
+        self.b.scalar(dtype, value)
     }
 
     /// A scalar of the dtype of an operand.

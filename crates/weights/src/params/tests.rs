@@ -1,6 +1,7 @@
 //! Tests each rule of the `.params` reader with a file it accepts and one it rejects.
 
 use super::*;
+use crate::Named;
 use proptest::prelude::*;
 use relayc_base::diag::codes;
 use relayc_ir::types::DType;
@@ -41,7 +42,7 @@ mod at {
 fn changed(at: usize, bytes: &[u8]) -> Diagnostic {
     let mut file = file();
     file[at..at + bytes.len()].copy_from_slice(bytes);
-    read("w.params", &file).expect_err("a broken rule")
+    FORMAT.read("w.params", &file).expect_err("a broken rule")
 }
 
 fn refused(at: usize, bytes: &[u8], words: &str) {
@@ -52,7 +53,7 @@ fn refused(at: usize, bytes: &[u8], words: &str) {
 
 #[test]
 fn a_file_comes_back_byte_for_byte() {
-    let entries = read("w.params", &file()).expect("a sound file");
+    let entries = FORMAT.read("w.params", &file()).expect("a sound file");
     assert_eq!(entries, [("w".to_owned(), Tensor::from_vec(&[2], vec![1.5f32, -2.5]))]);
     assert_eq!(write(&entries), file());
 }
@@ -69,8 +70,8 @@ fn every_dtype_round_trips_in_the_given_order() {
             })
         })
         .collect();
-    assert_eq!(read("all.params", &write(&entries)), Ok(entries));
-    assert_eq!(read("none.params", &write(&[])), Ok(vec![]));
+    assert_eq!(FORMAT.read("all.params", &write(&entries)), Ok(entries));
+    assert_eq!(FORMAT.read("none.params", &write(&[])), Ok(vec![]));
 }
 
 #[test]
@@ -108,25 +109,25 @@ fn limits_have_their_own_codes() {
 fn what_must_not_be_there() {
     let mut longer = file();
     longer.push(0);
-    assert!(read("w.params", &longer).expect_err("a byte too many").message.contains("1 bytes after the last tensor"));
+    assert!(FORMAT.read("w.params", &longer).expect_err("a byte too many").message.contains("1 bytes after the last tensor"));
     let x = Tensor::scalar(0f32);
     let twice = write(&[("w".to_owned(), x.clone()), ("w".to_owned(), x)]);
-    assert!(read("w.params", &twice).expect_err("two of one name").message.contains("a second entry named `w`"));
+    assert!(FORMAT.read("w.params", &twice).expect_err("two of one name").message.contains("a second entry named `w`"));
     let mut not_bool = write(&[("w".to_owned(), Tensor::scalar(true))]);
     *not_bool.last_mut().expect("an element") = 2;
-    assert!(read("w.params", &not_bool).expect_err("no bool").message.contains("neither 0 nor 1"));
+    assert!(FORMAT.read("w.params", &not_bool).expect_err("no bool").message.contains("neither 0 nor 1"));
 }
 
 #[test]
 fn a_longest_name_is_accepted() {
     let entries = vec![("n".repeat(4096), Tensor::scalar(0u8))];
-    assert_eq!(read("w.params", &write(&entries)), Ok(entries));
+    assert_eq!(FORMAT.read("w.params", &write(&entries)), Ok(entries));
 }
 
 #[test]
 fn every_truncation_is_an_error() {
     for end in 0..file().len() {
-        assert!(read("w.params", &file()[..end]).is_err(), "cut at {end}");
+        assert!(FORMAT.read("w.params", &file()[..end]).is_err(), "cut at {end}");
     }
 }
 
@@ -135,10 +136,10 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(body in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = read("w.params", &body);
+        let _ = FORMAT.read("w.params", &body);
         let mut with_magic = FILE_MAGIC.to_le_bytes().to_vec();
         with_magic.extend_from_slice(&body);
-        let _ = read("w.params", &with_magic);
+        let _ = FORMAT.read("w.params", &with_magic);
     }
 
     #[test]
@@ -148,6 +149,6 @@ proptest! {
             let at = at % bytes.len();
             bytes[at] = byte;
         }
-        let _ = read("w.params", &bytes);
+        let _ = FORMAT.read("w.params", &bytes);
     }
 }

@@ -2,12 +2,13 @@
 
 use super::*;
 use crate::encode;
+use crate::{Named, TensorFile};
 use proptest::prelude::*;
 use relayc_base::diag::{Code, codes};
 use relayc_ir::tensor::Tensor;
 
 fn write(name: &str, entries: &[(String, Tensor)]) -> Result<Vec<u8>, Diagnostic> {
-    encode(Format::Safetensors, name, entries)
+    encode(FORMAT, name, entries)
 }
 
 /// A file with this header and these elements.
@@ -32,14 +33,14 @@ fn refused(from: &str, to: &str, words: &str) -> Diagnostic {
 }
 
 fn refused_file(bytes: &[u8], words: &str) -> Diagnostic {
-    let error = read("w.safetensors", bytes).expect_err(words);
+    let error = FORMAT.read("w.safetensors", bytes).expect_err(words);
     assert!(error.message.contains(words), "{} should say `{words}`", error.message);
     error
 }
 
 #[test]
 fn a_file_is_read() {
-    assert_eq!(read("w", &file(W, ELEMENTS)), Ok(w()));
+    assert_eq!(FORMAT.read("w", &file(W, ELEMENTS)), Ok(w()));
     // Spaces at the end, fields in another order, an escape, metadata.
     for header in [
         format!("{W}   "),
@@ -47,10 +48,10 @@ fn a_file_is_read() {
         r#"{"\u0077":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}"#.into(),
         format!(r#"{{"__metadata__":{{"format":"pt","n\n":"\""}},{}"#, &W[1..]),
     ] {
-        assert_eq!(read("w", &file(&header, ELEMENTS)), Ok(w()), "{header}");
+        assert_eq!(FORMAT.read("w", &file(&header, ELEMENTS)), Ok(w()), "{header}");
     }
-    assert_eq!(read("none", &file("{}", &[])), Ok(vec![]));
-    assert_eq!(read("none", &write("none", &[]).expect("nothing")), Ok(vec![]));
+    assert_eq!(FORMAT.read("none", &file("{}", &[])), Ok(vec![]));
+    assert_eq!(FORMAT.read("none", &write("none", &[]).expect("nothing")), Ok(vec![]));
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn every_dtype_round_trips_in_the_given_order() {
         })
         .collect();
     let bytes = write("all", &entries).expect("small");
-    assert_eq!(read("all", &bytes), Ok(entries));
+    assert_eq!(FORMAT.read("all", &bytes), Ok(entries));
     // Every tensor starts at a multiple of its width.
     let file = TensorFile::open("all", &bytes[..]).expect("sound");
     for item in file.items() {
@@ -86,7 +87,7 @@ fn the_library_reads_and_writes_the_same() {
     // What they write comes back byte for byte.
     let views = theirs.tensors();
     let theirs = ::safetensors::serialize(views, None).expect("small");
-    let read = read("theirs", &theirs).expect("their file");
+    let read = FORMAT.read("theirs", &theirs).expect("their file");
     assert_eq!(read.len(), 3);
     assert!(write("theirs", &read).expect("small") == theirs);
 }
@@ -147,9 +148,9 @@ fn tensors_fill_the_file() {
         let header = format!(r#"{{"a":{},"b":{}}}"#, entry(first), entry(second));
         file(&header, &vec![7; n])
     };
-    assert!(read("w", &two("0,4", "4,8", 8)).is_ok());
+    assert!(FORMAT.read("w", &two("0,4", "4,8", 8)).is_ok());
     // Their order in the file is not that of the header.
-    assert_eq!(read("w", &two("4,8", "0,4", 8)).expect("sound")[0].0, "a");
+    assert_eq!(FORMAT.read("w", &two("4,8", "0,4", 8)).expect("sound")[0].0, "a");
     refused_file(&two("0,4", "5,9", 9), "no tensor has the bytes from 4 to 5");
     refused_file(&two("1,5", "5,9", 9), "no tensor has the bytes from 0 to 1");
     refused_file(&two("0,4", "3,7", 7), "several tensors have the bytes from 3 to 4");
@@ -162,7 +163,7 @@ fn tensors_fill_the_file() {
         );
         file(&header, &[7; 4])
     };
-    assert!(read("w", &empty(0)).is_ok() && read("w", &empty(4)).is_ok());
+    assert!(FORMAT.read("w", &empty(0)).is_ok() && FORMAT.read("w", &empty(4)).is_ok());
     refused_file(&empty(2), "several tensors have");
 }
 
@@ -171,10 +172,13 @@ fn names_differ_and_are_short() {
     let twice = format!("{},{}", &W[..W.len() - 1], &W[1..]);
     refused_file(&file(&twice, ELEMENTS), "a second entry named `w`");
     let named = |n: usize| file(&W.replace("\"w\"", &format!("\"{}\"", "n".repeat(n))), ELEMENTS);
-    assert!(read("w", &named(4096)).is_ok());
+    assert!(FORMAT.read("w", &named(4096)).is_ok());
     let code: Code = refused_file(&named(4097), "a name of 4097 bytes").code;
     assert_eq!(code, codes::E0804);
-    assert_eq!(read("w", &file(&W.replace("\"w\"", "\"../../etc/passwd\""), ELEMENTS)).expect("a key")[0].0, "../../etc/passwd");
+    assert_eq!(
+        FORMAT.read("w", &file(&W.replace("\"w\"", "\"../../etc/passwd\""), ELEMENTS)).expect("a key")[0].0,
+        "../../etc/passwd"
+    );
 }
 
 #[test]
@@ -189,7 +193,7 @@ fn too_many_tensors_are_refused() {
 fn every_truncation_is_an_error() {
     let bytes = file(W, ELEMENTS);
     for end in 0..bytes.len() {
-        assert!(read("w.safetensors", &bytes[..end]).is_err(), "cut at {end}");
+        assert!(FORMAT.read("w.safetensors", &bytes[..end]).is_err(), "cut at {end}");
     }
 }
 
@@ -198,9 +202,9 @@ proptest! {
 
     #[test]
     fn random_bytes_never_panic(body in proptest::collection::vec(any::<u8>(), 0..200), header in ".{0,80}") {
-        let _ = read("w", &body);
-        let _ = read("w", &file(&header, &body));
-        let _ = read("w", &file(&format!("{{{header}"), &body));
+        let _ = FORMAT.read("w", &body);
+        let _ = FORMAT.read("w", &file(&header, &body));
+        let _ = FORMAT.read("w", &file(&format!("{{{header}"), &body));
     }
 
     #[test]
@@ -210,6 +214,6 @@ proptest! {
             let at = at % bytes.len();
             bytes[at] = byte;
         }
-        let _ = read("w", &bytes);
+        let _ = FORMAT.read("w", &bytes);
     }
 }

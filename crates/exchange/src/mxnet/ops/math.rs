@@ -4,6 +4,8 @@ use super::super::cx::{Cx, Result};
 use super::{Operator, op};
 use crate::onnx::import::build::Val;
 use crate::onnx::import::errors::Refusal;
+use crate::onnx::import::formula::{Formula, call};
+use crate::onnx::import::ops::curves;
 use relayc_ir::attrs::AttrValue;
 
 pub(crate) const FAMILY: &[Operator] = &[
@@ -29,16 +31,15 @@ pub(crate) const FAMILY: &[Operator] = &[
     op(&["tanh"], |cx| unary(cx, "tanh")),
     op(&["square"], |cx| {
         let data = cx.one()?;
-        cx.call("multiply", &[data, data], &[])
+        cx.b.formula(data, data * data)
     }),
     op(&["reciprocal"], |cx| {
         let data = cx.one()?;
-        let one = cx.scalar_like(data, 1.0)?;
-        cx.call("divide", &[one, data], &[])
+        cx.b.formula(data, 1.0 / data)
     }),
     op(&["softsign"], |cx| {
         let data = cx.one()?;
-        softsign(cx, data)
+        cx.b.formula(data, softsign(data))
     }),
     // Two operands of one shape, or broadcast; the names of version 0.8 have capitals.
     op(&["elemwise_add", "_plus", "_Plus", "_add", "broadcast_add", "broadcast_plus", "_grad_add"], |cx| binary(cx, "add")),
@@ -139,23 +140,13 @@ fn clip(cx: &mut Cx) -> Result {
 }
 
 /// `x / (1 + |x|)`.
-fn softsign(cx: &mut Cx, data: Val) -> Result {
-    let one = cx.scalar_like(data, 1.0)?;
-    let size = cx.call("abs", &[data], &[])?;
-    let below = cx.call("add", &[one, size], &[])?;
-    cx.call("divide", &[data, below], &[])
+fn softsign(x: Val) -> Formula {
+    x / (1.0 + call("abs", x))
 }
 
 /// `log(1 + exp(x))`, in a form that does not overflow: `log(1 + exp(-|x|)) + relu(x)`.
-fn softrelu(cx: &mut Cx, data: Val) -> Result {
-    let one = cx.scalar_like(data, 1.0)?;
-    let size = cx.call("abs", &[data], &[])?;
-    let minus = cx.call("negative", &[size], &[])?;
-    let power = cx.call("exp", &[minus], &[])?;
-    let sum = cx.call("add", &[one, power], &[])?;
-    let log = cx.call("log", &[sum], &[])?;
-    let relu = cx.call("nn.relu", &[data], &[])?;
-    cx.call("add", &[log, relu], &[])
+fn softrelu(x: Val) -> Formula {
+    call("log", 1.0 + call("exp", call("negative", call("abs", x)))) + call("nn.relu", x)
 }
 
 fn activation(cx: &mut Cx) -> Result {
@@ -165,8 +156,8 @@ fn activation(cx: &mut Cx) -> Result {
         "relu" => cx.call("nn.relu", &[data], &[]),
         "sigmoid" => cx.call("sigmoid", &[data], &[]),
         "tanh" => cx.call("tanh", &[data], &[]),
-        "softrelu" => softrelu(cx, data),
-        "softsign" => softsign(cx, data),
+        "softrelu" => cx.b.formula(data, softrelu(data)),
+        "softsign" => cx.b.formula(data, softsign(data)),
         other => Err(Refusal::unsupported(format!("`act_type={}`", relayc_base::text::escape_control(other)))),
     }
 }
@@ -185,51 +176,23 @@ fn leaky_relu(cx: &mut Cx) -> Result {
             let alpha = cx.input(1)?;
             cx.call("nn.prelu", &[data, alpha], &[])
         }
-        "elu" => elu(cx, data, slope, 1.0),
+        "elu" => cx.b.formula(data, elu(data, slope)),
         // As it is defined, `scale * elu(x, alpha)`.
-        "selu" => elu(cx, data, 1.673_263_242_354_377_2, 1.050_700_987_355_480_5),
-        "gelu" => gelu(cx, data),
+        "selu" => cx.b.formula(data, elu(data, 1.673_263_242_354_377_2) * 1.050_700_987_355_480_5),
+        "gelu" => cx.b.formula(data, data * 0.5 * (1.0 + call("erf", data / std::f64::consts::SQRT_2))),
         other => Err(Refusal::unsupported(format!("`act_type={}`", relayc_base::text::escape_control(other)))),
     }
 }
 
-/// `scale * (relu(x) - alpha * relu(1 - exp(x)))`: only the second term remains below 0, only the first above.
-fn elu(cx: &mut Cx, data: Val, alpha: f64, scale: f64) -> Result {
-    let one = cx.scalar_like(data, 1.0)?;
-    let power = cx.call("exp", &[data], &[])?;
-    let below = cx.call("subtract", &[one, power], &[])?;
-    let below = cx.call("nn.relu", &[below], &[])?;
-    let alpha = cx.scalar_like(data, -alpha)?;
-    let below = cx.call("multiply", &[below, alpha], &[])?;
-    let above = cx.call("nn.relu", &[data], &[])?;
-    let sum = cx.call("add", &[below, above], &[])?;
-    if scale == 1.0 {
-        return Ok(sum);
-    }
-    let scale = cx.scalar_like(data, scale)?;
-    cx.call("multiply", &[sum, scale], &[])
+/// `relu(x) - alpha * relu(1 - exp(x))`: only the second term remains below 0, only the first above.
+fn elu(x: Val, alpha: f64) -> Formula {
+    call("nn.relu", 1.0 - call("exp", x)) * -alpha + call("nn.relu", x)
 }
 
-/// `x / 2 * (1 + erf(x / sqrt(2)))`.
-fn gelu(cx: &mut Cx, data: Val) -> Result {
-    let root = cx.scalar_like(data, std::f64::consts::SQRT_2)?;
-    let inside = cx.call("divide", &[data, root], &[])?;
-    let erf = cx.call("erf", &[inside], &[])?;
-    let one = cx.scalar_like(data, 1.0)?;
-    let sum = cx.call("add", &[one, erf], &[])?;
-    let half = cx.scalar_like(data, 0.5)?;
-    let half = cx.call("multiply", &[data, half], &[])?;
-    cx.call("multiply", &[half, sum], &[])
-}
-
-/// `clip(alpha * x + beta, 0, 1)`.
 fn hard_sigmoid(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let (alpha, beta) = (cx.float("alpha", 0.2)?, cx.float("beta", 0.5)?);
-    let (alpha, beta) = (cx.scalar_like(data, alpha)?, cx.scalar_like(data, beta)?);
-    let product = cx.call("multiply", &[data, alpha], &[])?;
-    let sum = cx.call("add", &[product, beta], &[])?;
-    cx.call("clip", &[sum], &[("a_min", AttrValue::float(0.0)), ("a_max", AttrValue::float(1.0))])
+    cx.b.formula(data, curves::hard_sigmoid(data, alpha, beta))
 }
 
 /// Applies softmax along axis 1. Without `multi_output`, the data must have two axes.
@@ -281,7 +244,6 @@ fn reduction(cx: &mut Cx, op: &str) -> Result {
 fn l2_normalization(cx: &mut Cx) -> Result {
     let data = cx.one()?;
     let eps = cx.float("eps", 1e-10)?;
-    let eps = cx.scalar_like(data, eps)?;
     let rank = i64::try_from(cx.rank(data)?).unwrap_or(i64::MAX);
     let axes: Vec<i64> = match cx.text("mode").unwrap_or("instance") {
         "instance" => (1..rank).collect(),
@@ -291,7 +253,5 @@ fn l2_normalization(cx: &mut Cx) -> Result {
     };
     let square = cx.call("multiply", &[data, data], &[])?;
     let sum = cx.call("sum", &[square], &[("axis", AttrValue::ints(&axes)), ("keepdims", AttrValue::Bool(true))])?;
-    let sum = cx.call("add", &[sum, eps], &[])?;
-    let norm = cx.call("sqrt", &[sum], &[])?;
-    cx.call("divide", &[data, norm], &[])
+    cx.b.formula(data, data / call("sqrt", sum + eps))
 }

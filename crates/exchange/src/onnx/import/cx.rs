@@ -256,8 +256,7 @@ impl<'a> Cx<'a> {
 
     /// A constant of rank 0, converted like `cast`.
     pub(crate) fn scalar(&mut self, dtype: DType, value: f64) -> Result {
-        let tensor = Tensor::full(dtype, &[], value).ok_or_else(|| Refusal::unsupported(format!("a scalar of {dtype}")))?;
-        Ok(self.b.constant(tensor))
+        self.b.scalar(dtype, value)
     }
 
     /// A constant vector of int64.

@@ -3,10 +3,7 @@
 //! A message of two bytes becomes a struct of hundreds, so a hostile file could grow a hundredfold. The scan walks the bytes
 //! with a stack, field by field, and charges every allocation of the decoder to a budget. Nothing is kept.
 
-use super::super::proto::{
-    AttributeProto, DimensionProto, FunctionProto, GraphProto, NodeProto, OperatorSetIdProto, SparseTensorProto,
-    StringStringEntryProto, TensorProto, ValueInfoProto,
-};
+use super::super::proto::{Field, Fields, ModelProto};
 use super::errors;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::thousands;
@@ -18,105 +15,17 @@ const MORE: u64 = 64 << 20;
 /// Maximum nesting of messages: the limit of the decoder.
 const MAX_DEPTH: usize = 100;
 
-/// A kind of message, identified by its fields that are messages or that grow.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Model,
-    OperatorSet,
-    Function,
-    Graph,
-    Node,
-    Attribute,
-    Tensor,
-    Entry,
-    Sparse,
-    ValueInfo,
-    Type,
-    TensorType,
-    Shape,
-    Dimension,
-}
-
-impl Kind {
-    /// Bytes of an allocated message, in a list or by itself.
-    fn size(self) -> usize {
-        match self {
-            Kind::OperatorSet => size_of::<OperatorSetIdProto>(),
-            Kind::Function => size_of::<FunctionProto>(),
-            Kind::Graph => size_of::<GraphProto>(),
-            Kind::Node => size_of::<NodeProto>(),
-            Kind::Attribute => size_of::<AttributeProto>(),
-            Kind::Tensor => size_of::<TensorProto>(),
-            Kind::Entry => size_of::<StringStringEntryProto>(),
-            Kind::Sparse => size_of::<SparseTensorProto>(),
-            Kind::ValueInfo => size_of::<ValueInfoProto>(),
-            Kind::Dimension => size_of::<DimensionProto>(),
-            // Parts of the structs that they are in.
-            Kind::Model | Kind::Type | Kind::TensorType | Kind::Shape => 0,
-        }
-    }
-}
-
-/// How the decoder treats a field.
-enum Field {
-    /// One message, allocated by itself or inlined in its struct.
-    One(Kind),
-    /// A list of messages.
-    Many(Kind),
-    /// A string or bytes.
-    Text,
-    /// A list of strings or bytes.
-    Texts,
-    /// A list of fixed-size numbers, with their size in the file and in memory.
-    Fixed(usize),
-    /// A list of variable-length numbers, with their size in memory.
-    Varints(usize),
-    /// A field that stays in place, or that is not read.
-    Nothing,
-}
-
-fn field(kind: Kind, number: u64) -> Field {
-    use Field::{Fixed, Many, Nothing, One, Text, Texts, Varints};
-    match (kind, number) {
-        (Kind::Model, 7) => One(Kind::Graph),
-        (Kind::Model, 8) | (Kind::Function, 9) => Many(Kind::OperatorSet),
-        (Kind::Model, 25) => Many(Kind::Function),
-        (Kind::Model, 2 | 3) | (Kind::OperatorSet, 1) | (Kind::Function, 1 | 10 | 13) | (Kind::Graph, 2) => Text,
-        (Kind::Function, 4..=6) | (Kind::Node, 1 | 2) | (Kind::Attribute, 9) | (Kind::Tensor, 6) => Texts,
-        (Kind::Function, 7) | (Kind::Graph, 1) => Many(Kind::Node),
-        (Kind::Function, 11) | (Kind::Node, 5) => Many(Kind::Attribute),
-        (Kind::Graph, 5) => Many(Kind::Tensor),
-        (Kind::Graph, 11..=13) => Many(Kind::ValueInfo),
-        (Kind::Graph, 15) => Many(Kind::Sparse),
-        (Kind::Node, 3 | 4 | 7 | 8) | (Kind::Attribute, 1 | 4 | 21) | (Kind::Tensor, 8) => Text,
-        (Kind::Attribute, 5) | (Kind::Sparse, 1 | 2) => One(Kind::Tensor),
-        (Kind::Attribute, 6) => One(Kind::Graph),
-        (Kind::Attribute, 22) => One(Kind::Sparse),
-        (Kind::Attribute, 7) | (Kind::Tensor, 4) => Fixed(4),
-        (Kind::Tensor, 10) => Fixed(8),
-        (Kind::Tensor, 5) => Varints(4),
-        (Kind::Attribute, 8) | (Kind::Tensor, 1 | 7 | 11) | (Kind::Sparse, 3) => Varints(8),
-        (Kind::Tensor, 13) => Many(Kind::Entry),
-        (Kind::Entry, 1 | 2) | (Kind::ValueInfo, 1) | (Kind::Dimension, 2) => Text,
-        (Kind::ValueInfo, 2) => One(Kind::Type),
-        (Kind::Type, 1) => One(Kind::TensorType),
-        (Kind::TensorType, 2) => One(Kind::Shape),
-        (Kind::Shape, 1) => Many(Kind::Dimension),
-        _ => Nothing,
-    }
-}
-
 /// A message being scanned.
 struct Open {
-    kind: Kind,
+    field: fn(u64) -> Field,
     end: usize,
     /// Number of items of its lists, by field number: no growing field has a greater one.
     items: [usize; 26],
 }
 
 impl Open {
-    fn new(kind: Kind, end: usize) -> Open {
-        Open { kind, end, items: [0; 26] }
+    fn new(field: fn(u64) -> Field, end: usize) -> Open {
+        Open { field, end, items: [0; 26] }
     }
 
     /// Growth of a list by `more` items of a size: to the next power of two, from four on.
@@ -139,7 +48,7 @@ fn bytes_of(n: usize) -> u64 {
 pub(crate) fn scan(model: &str, bytes: &[u8]) -> Result<(), Diagnostic> {
     let budget = bytes_of(bytes.len()).saturating_mul(TIMES).saturating_add(MORE);
     let mut taken = 0u64;
-    let mut open = vec![Open::new(Kind::Model, bytes.len())];
+    let mut open = vec![Open::new(ModelProto::field, bytes.len())];
     let mut at = 0;
     while let Some(message) = open.last_mut() {
         let end = message.end;
@@ -151,7 +60,7 @@ pub(crate) fn scan(model: &str, bytes: &[u8]) -> Result<(), Diagnostic> {
         at = after;
         let number = tag >> 3;
         let mut inner = None;
-        let more = match (tag & 7, field(message.kind, number)) {
+        let more = match (tag & 7, (message.field)(number)) {
             // One number of a list that is not packed, or no list.
             (0, of) => {
                 let Some((_, after)) = varint(bytes, at, end) else { return Ok(()) };
@@ -170,15 +79,15 @@ pub(crate) fn scan(model: &str, bytes: &[u8]) -> Result<(), Diagnostic> {
                 let text = bytes_of(length.max(8));
                 at = inside;
                 match of {
-                    Field::One(kind) => {
-                        inner = Some((kind, inside));
+                    Field::One(layout) => {
+                        inner = Some((layout.field, inside));
                         at = after;
-                        bytes_of(kind.size())
+                        bytes_of(layout.size)
                     }
-                    Field::Many(kind) => {
-                        inner = Some((kind, inside));
+                    Field::Many(layout) => {
+                        inner = Some((layout.field, inside));
                         at = after;
-                        message.grow(number, 1, kind.size())
+                        message.grow(number, 1, layout.size)
                     }
                     Field::Text => text,
                     Field::Texts => message.grow(number, 1, size_of::<String>()).saturating_add(text),
@@ -204,11 +113,11 @@ pub(crate) fn scan(model: &str, bytes: &[u8]) -> Result<(), Diagnostic> {
             let words = format!("more messages than fit into {} bytes of memory", thousands(budget));
             return Err(errors::too_many(model, at, words));
         }
-        if let Some((kind, end)) = inner {
+        if let Some((field, end)) = inner {
             if open.len() > MAX_DEPTH {
                 return Ok(());
             }
-            open.push(Open::new(kind, end));
+            open.push(Open::new(field, end));
         }
     }
     Ok(())

@@ -1,6 +1,7 @@
 //! Converts transformer operators since operator set 23: `Attention`, `RotaryEmbedding`, and `TensorScatter`, which writes into
 //! their caches.
 
+use super::super::formula::{call, call2, select};
 use super::building_blocks::*;
 use super::{Converter, op};
 
@@ -77,8 +78,7 @@ fn repeated(cx: &mut Cx, x: Val, times: i64) -> Result {
 fn scores(cx: &mut Cx, q: Val, k: Val, times: i64) -> Result {
     let size = f64::from(u32::try_from(cx.size(q, 3)?).unwrap_or(u32::MAX));
     let scale = cx.opt_float("scale")?.unwrap_or(1.0 / size.sqrt());
-    let root = cx.like(q, scale.sqrt())?;
-    let (q, k) = (cx.binary("multiply", q, root)?, cx.binary("multiply", k, root)?);
+    let (q, k) = (cx.b.formula(q, q * scale.sqrt())?, cx.b.formula(q, k * scale.sqrt())?);
     let turned = cx.transpose(k, &[0, 1, 3, 2])?;
     let turned = repeated(cx, turned, times)?;
     cx.matmul(q, turned)
@@ -97,10 +97,7 @@ fn masked(cx: &mut Cx, scores: Val) -> Result {
     }
     let mut scores = scores;
     if softcap != 0.0 {
-        let cap = cx.like(scores, softcap)?;
-        let share = cx.binary("divide", scores, cap)?;
-        let bent = cx.unary("tanh", share)?;
-        scores = cx.binary("multiply", bent, cap)?;
+        scores = cx.b.formula(scores, call("tanh", scores / softcap) * softcap)?;
     }
     if causal {
         if cx.opt(4).is_some() {
@@ -137,9 +134,7 @@ fn weights(cx: &mut Cx, scores: Val) -> Result {
         return Ok(shares);
     }
     let most = cx.reduce("max", scores, &[-1], true)?;
-    let (never, zero) = (cx.like(most, f64::NEG_INFINITY)?, cx.like(shares, 0.0)?);
-    let blind = cx.binary("equal", most, never)?;
-    cx.select(blind, zero, shares)
+    cx.b.formula(most, select(call2("equal", most, f64::NEG_INFINITY), 0.0, shares))
 }
 
 /// Rotates pairs of numbers by the angles of their positions: `(cos x - sin y, sin x + cos y)`.

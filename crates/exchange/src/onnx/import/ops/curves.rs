@@ -1,141 +1,82 @@
 //! Converts scalar functions without a Relay operator to formulas of existing ones.
 
+use super::super::formula::{Formula, call, call2, clip as clipped, select};
 use super::building_blocks::*;
 use super::{Converter, op};
 
-fn map(cx: &mut Cx, f: fn(&mut Cx, Val) -> Result) -> Results {
+fn map(cx: &mut Cx, f: fn(Val) -> Formula) -> Results {
     let x = cx.input(0)?;
-    one(f(cx, x)?)
+    one(cx.b.formula(x, f(x))?)
 }
 
-fn with_alpha(cx: &mut Cx, default: f32, f: fn(&mut Cx, Val, f64) -> Result) -> Results {
+fn with_alpha(cx: &mut Cx, default: f32, f: fn(Val, f64) -> Formula) -> Results {
     let (x, alpha) = (cx.input(0)?, cx.float("alpha", default)?);
-    one(f(cx, x, alpha)?)
+    one(cx.b.formula(x, f(x, alpha))?)
 }
 
-/// `exp(x) - 1`.
-fn exp_less_one(cx: &mut Cx, x: Val) -> Result {
-    let exp = cx.unary("exp", x)?;
-    let unit = cx.like(x, 1.0)?;
-    cx.binary("subtract", exp, unit)
-}
-
-fn times(cx: &mut Cx, x: Val, factor: f64) -> Result {
-    let factor = cx.like(x, factor)?;
-    cx.binary("multiply", x, factor)
-}
-
-fn plus(cx: &mut Cx, x: Val, term: f64) -> Result {
-    let term = cx.like(x, term)?;
-    cx.binary("add", x, term)
-}
-
-fn swish(cx: &mut Cx, x: Val, alpha: f64) -> Result {
-    let scaled = times(cx, x, alpha)?;
-    let share = cx.unary("sigmoid", scaled)?;
-    cx.binary("multiply", x, share)
+fn swish(x: Val, alpha: f64) -> Formula {
+    x * call("sigmoid", x * alpha)
 }
 
 /// `negative` where `x < 0`, else `x`.
-fn below_zero(cx: &mut Cx, x: Val, negative: Val) -> Result {
-    let zero = cx.like(x, 0.0)?;
-    let below = cx.binary("less", x, zero)?;
-    cx.select(below, negative, x)
+fn below_zero(x: Val, negative: Formula) -> Formula {
+    select(call2("less", x, 0.0), negative, x)
 }
 
-pub(crate) fn elu(cx: &mut Cx, x: Val, alpha: f64) -> Result {
-    let curve = exp_less_one(cx, x)?;
-    let curve = times(cx, curve, alpha)?;
-    below_zero(cx, x, curve)
+pub(crate) fn elu(x: Val, alpha: f64) -> Formula {
+    below_zero(x, (call("exp", x) - 1.0) * alpha)
 }
 
-fn celu(cx: &mut Cx, x: Val, alpha: f64) -> Result {
-    let scale = cx.like(x, alpha)?;
-    let scaled = cx.binary("divide", x, scale)?;
-    let curve = exp_less_one(cx, scaled)?;
-    let curve = times(cx, curve, alpha)?;
-    below_zero(cx, x, curve)
+fn celu(x: Val, alpha: f64) -> Formula {
+    below_zero(x, (call("exp", x / alpha) - 1.0) * alpha)
 }
 
 fn selu(cx: &mut Cx) -> Results {
     // Numbers of Klambauer et al. (2017), as float32 has them.
     let (alpha, gamma) = (cx.float("alpha", 1.673_263_2)?, cx.float("gamma", 1.050_701)?);
     let x = cx.input(0)?;
-    let elu = elu(cx, x, alpha)?;
-    one(times(cx, elu, gamma)?)
+    one(cx.b.formula(x, elu(x, alpha) * gamma)?)
 }
 
-pub(crate) fn hard_sigmoid(cx: &mut Cx, x: Val, alpha: f64, beta: f64) -> Result {
-    let x = times(cx, x, alpha)?;
-    let x = plus(cx, x, beta)?;
-    cx.call("clip", &[x], &[("a_min", AttrValue::float(0.0)), ("a_max", AttrValue::float(1.0))])
+pub(crate) fn hard_sigmoid(x: Val, alpha: f64, beta: f64) -> Formula {
+    clipped(x * alpha + beta, 0.0, 1.0)
 }
 
-fn hard_swish(cx: &mut Cx) -> Results {
-    let x = cx.input(0)?;
-    let share = hard_sigmoid(cx, x, 1.0 / 6.0, 0.5)?;
-    one(cx.binary("multiply", x, share)?)
+fn hard_swish(x: Val) -> Formula {
+    x * hard_sigmoid(x, 1.0 / 6.0, 0.5)
 }
 
 /// `log(1 + exp(x))`, in a form that does not overflow.
-pub(crate) fn softplus(cx: &mut Cx, x: Val) -> Result {
-    let size = cx.unary("abs", x)?;
-    let low = cx.unary("negative", size)?;
-    let exp = cx.unary("exp", low)?;
-    let sum = plus(cx, exp, 1.0)?;
-    let log = cx.unary("log", sum)?;
-    let positive = cx.unary("nn.relu", x)?;
-    cx.binary("add", positive, log)
+pub(crate) fn softplus(x: Val) -> Formula {
+    call("nn.relu", x) + call("log", call("exp", call("negative", call("abs", x))) + 1.0)
 }
 
-pub(crate) fn softsign(cx: &mut Cx, x: Val) -> Result {
-    let size = cx.unary("abs", x)?;
-    let sum = plus(cx, size, 1.0)?;
-    cx.binary("divide", x, sum)
+pub(crate) fn softsign(x: Val) -> Formula {
+    x / (call("abs", x) + 1.0)
 }
 
-fn mish(cx: &mut Cx) -> Results {
-    let x = cx.input(0)?;
-    let curve = softplus(cx, x)?;
-    let curve = cx.unary("tanh", curve)?;
-    one(cx.binary("multiply", x, curve)?)
+fn mish(x: Val) -> Formula {
+    x * call("tanh", softplus(x))
 }
 
 fn gelu(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     let curve = match &*cx.text("approximate", "none")? {
-        "none" => {
-            let scaled = times(cx, x, std::f64::consts::FRAC_1_SQRT_2)?;
-            cx.unary("erf", scaled)?
-        }
-        "tanh" => {
-            let square = cx.binary("multiply", x, x)?;
-            let cube = cx.binary("multiply", square, x)?;
-            let small = times(cx, cube, 0.044715)?;
-            let sum = cx.binary("add", x, small)?;
-            let scaled = times(cx, sum, (2.0 / std::f64::consts::PI).sqrt())?;
-            cx.unary("tanh", scaled)?
-        }
+        "none" => call("erf", x * std::f64::consts::FRAC_1_SQRT_2),
+        "tanh" => call("tanh", (x + x * x * x * 0.044715) * (2.0 / std::f64::consts::PI).sqrt()),
         other => return Err(refuse(format!("the approximation `{other}`"))),
     };
-    let curve = plus(cx, curve, 1.0)?;
-    let half = times(cx, x, 0.5)?;
-    one(cx.binary("multiply", half, curve)?)
+    one(cx.b.formula(x, x * 0.5 * (curve + 1.0))?)
 }
 
-pub(crate) fn thresholded_relu(cx: &mut Cx, x: Val, alpha: f64) -> Result {
-    let (limit, zero) = (cx.like(x, alpha)?, cx.like(x, 0.0)?);
-    let above = cx.binary("greater", x, limit)?;
-    cx.select(above, x, zero)
+pub(crate) fn thresholded_relu(x: Val, alpha: f64) -> Formula {
+    select(call2("greater", x, alpha), x, 0.0)
 }
 
 fn shrink(cx: &mut Cx) -> Results {
     let (x, lambd, bias) = (cx.input(0)?, cx.float("lambd", 0.5)?, cx.float("bias", 0.0)?);
-    let (low, high, zero) = (cx.like(x, -lambd)?, cx.like(x, lambd)?, cx.like(x, 0.0)?);
-    let (below, above) = (cx.binary("less", x, low)?, cx.binary("greater", x, high)?);
-    let (raised, lowered) = (plus(cx, x, bias)?, plus(cx, x, -bias)?);
-    let rest = cx.select(above, lowered, zero)?;
-    one(cx.select(below, raised, rest)?)
+    let lowered = select(call2("greater", x, lambd), x + -bias, 0.0);
+    one(cx.b.formula(x, select(call2("less", x, -lambd), x + bias, lowered))?)
 }
 
 fn is_inf(cx: &mut Cx) -> Results {
@@ -201,10 +142,10 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("Selu", &[6, 22], selu),
     op("HardSigmoid", &[6, 22], |cx| {
         let (x, alpha, beta) = (cx.input(0)?, cx.float("alpha", 0.2)?, cx.float("beta", 0.5)?);
-        one(hard_sigmoid(cx, x, alpha, beta)?)
+        one(cx.b.formula(x, hard_sigmoid(x, alpha, beta))?)
     }),
-    op("HardSwish", &[14, 22], hard_swish),
-    op("Mish", &[18, 22], mish),
+    op("HardSwish", &[14, 22], |cx| map(cx, hard_swish)),
+    op("Mish", &[18, 22], |cx| map(cx, mish)),
     op("Gelu", &[20], gelu),
     op("Swish", &[24], |cx| with_alpha(cx, 1.0, swish)),
     op("ThresholdedRelu", &[10, 22], |cx| with_alpha(cx, 1.0, thresholded_relu)),

@@ -13,7 +13,7 @@ mod constant;
 mod control;
 mod conv;
 mod counted;
-mod curves;
+pub(crate) mod curves;
 mod index;
 mod loss;
 mod matmul;

@@ -50,10 +50,8 @@ fn training(cx: &mut Cx, x: Val, operands: &[Val], epsilon: f64, momentum: f64) 
     let mut results = vec![cx.field(all, 0)?];
     for (running, now) in [(running_mean, mean), (running_var, var)] {
         let dtype = cx.dtype(running)?;
-        let (kept, new) = (cx.scalar(dtype, momentum)?, cx.scalar(dtype, 1.0 - momentum)?);
         let now = cx.cast(now, dtype)?;
-        let (kept, new) = (cx.binary("multiply", running, kept)?, cx.binary("multiply", now, new)?);
-        results.push(cx.binary("add", kept, new)?);
+        results.push(cx.b.formula(running, running * momentum + now * (1.0 - momentum))?);
     }
     Ok(results)
 }

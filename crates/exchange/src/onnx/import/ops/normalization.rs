@@ -1,5 +1,6 @@
 //! Converts other normalizations: numbers minus their mean, divided by their deviation, along some axes.
 
+use super::super::formula::call;
 use super::building_blocks::*;
 use super::{Converter, op};
 
@@ -43,11 +44,7 @@ fn layer_norm(cx: &mut Cx) -> Results {
     let (mean, diff) = centred(cx, wide, &axes)?;
     let squares = cx.binary("multiply", diff, diff)?;
     let variance = cx.reduce("mean", squares, &axes, true)?;
-    let epsilon = cx.like(variance, epsilon)?;
-    let above = cx.binary("add", variance, epsilon)?;
-    let deviation = cx.unary("sqrt", above)?;
-    let unit = cx.like(deviation, 1.0)?;
-    let inverse = cx.binary("divide", unit, deviation)?;
+    let inverse = cx.b.formula(variance, 1.0 / call("sqrt", variance + epsilon))?;
     let normal = cx.binary("multiply", diff, inverse)?;
     let normal = cx.cast(normal, dtype)?;
     let mut result = cx.binary("multiply", normal, scale)?;
@@ -66,10 +63,7 @@ fn rms_norm(cx: &mut Cx) -> Results {
     let wide = if dtype == DType::F64 { x } else { cx.cast(x, DType::F32)? };
     let squares = cx.binary("multiply", wide, wide)?;
     let mean = cx.reduce("mean", squares, &axes_from(axis, rank), true)?;
-    let epsilon = cx.like(mean, epsilon)?;
-    let above = cx.binary("add", mean, epsilon)?;
-    let root = cx.unary("sqrt", above)?;
-    let normal = cx.binary("divide", wide, root)?;
+    let normal = cx.b.formula(mean, wide / call("sqrt", mean + epsilon))?;
     let normal = cx.cast(normal, dtype)?;
     one(cx.binary("multiply", normal, scale)?)
 }
@@ -142,11 +136,8 @@ fn mean_variance(cx: &mut Cx) -> Results {
     let (_, diff) = centred(cx, x, &axes)?;
     let squares = cx.binary("multiply", diff, diff)?;
     let variance = cx.reduce("mean", squares, &axes, true)?;
-    let deviation = cx.unary("sqrt", variance)?;
     // The standard's own decomposition has this number, which keeps constants from becoming 0 / 0.
-    let least = cx.like(x, 1e-9)?;
-    let deviation = cx.binary("add", deviation, least)?;
-    one(cx.binary("divide", diff, deviation)?)
+    one(cx.b.formula(x, diff / (call("sqrt", variance) + 1e-9))?)
 }
 
 const STASH: &str = "statistics of another dtype than float32";

@@ -3,6 +3,7 @@
 //! ONNX rounds halves to even; Relay's `qnn` operators round them away from zero or upwards. So operators that end in rounding
 //! use Relay's plain operators. Contractions use `qnn.conv2d` where that is equivalent.
 
+use super::super::formula::{call, call2};
 use super::building_blocks::*;
 use super::conv;
 use super::{Converter, op};
@@ -118,13 +119,9 @@ fn dequantize_linear(cx: &mut Cx) -> Results {
 fn dynamic_quantize(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     let (max, min) = (cx.call("max", &[x], &[])?, cx.call("min", &[x], &[])?);
-    let zero = cx.like(x, 0.0)?;
-    let (max, min) = (cx.binary("maximum", max, zero)?, cx.binary("minimum", min, zero)?);
-    let range = cx.binary("subtract", max, min)?;
-    let steps = cx.like(x, 255.0)?;
-    let scale = cx.binary("divide", range, steps)?;
-    let low = cx.unary("negative", min)?;
-    let place = cx.binary("divide", low, scale)?;
+    let (max, min) = (cx.b.formula(x, call2("maximum", max, 0.0))?, cx.b.formula(x, call2("minimum", min, 0.0))?);
+    let scale = cx.b.formula(x, (max - min) / 255.0)?;
+    let place = cx.b.formula(x, call("negative", min) / scale)?;
     let zero_point = settled(cx, place, None, DType::U8)?;
     let y = quantized(cx, x, scale, Some(zero_point), DType::U8)?;
     Ok(vec![y, scale, zero_point])

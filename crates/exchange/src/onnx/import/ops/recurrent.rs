@@ -4,6 +4,7 @@
 //! One product for all steps computes the contributions of the inputs to all gates; each step adds that of the previous state.
 //! Sequences that end early keep their final state and give 0 afterwards.
 
+use super::super::formula::call;
 use super::building_blocks::*;
 use super::curves;
 use super::{Converter, op};
@@ -261,22 +262,13 @@ impl Direction {
             "tanh" => cx.unary("tanh", x),
             "relu" => cx.unary("nn.relu", x),
             "leakyrelu" => cx.call("nn.leaky_relu", &[x], &[("alpha", AttrValue::float(alpha.unwrap_or(0.01)))]),
-            "hardsigmoid" => curves::hard_sigmoid(cx, x, alpha.unwrap_or(0.2), beta.unwrap_or(0.5)),
-            "elu" => curves::elu(cx, x, alpha.unwrap_or(1.0)),
-            "softsign" => curves::softsign(cx, x),
-            "softplus" => curves::softplus(cx, x),
-            "thresholdedrelu" => curves::thresholded_relu(cx, x, alpha.unwrap_or(1.0)),
-            "affine" => {
-                let (alpha, beta) = (cx.like(x, alpha.unwrap_or(1.0))?, cx.like(x, beta.unwrap_or(0.0))?);
-                let x = cx.binary("multiply", x, alpha)?;
-                cx.binary("add", x, beta)
-            }
-            "scaledtanh" => {
-                let (alpha, beta) = (cx.like(x, alpha.unwrap_or(1.0))?, cx.like(x, beta.unwrap_or(1.0))?);
-                let x = cx.binary("multiply", x, beta)?;
-                let x = cx.unary("tanh", x)?;
-                cx.binary("multiply", x, alpha)
-            }
+            "hardsigmoid" => cx.b.formula(x, curves::hard_sigmoid(x, alpha.unwrap_or(0.2), beta.unwrap_or(0.5))),
+            "elu" => cx.b.formula(x, curves::elu(x, alpha.unwrap_or(1.0))),
+            "softsign" => cx.b.formula(x, curves::softsign(x)),
+            "softplus" => cx.b.formula(x, curves::softplus(x)),
+            "thresholdedrelu" => cx.b.formula(x, curves::thresholded_relu(x, alpha.unwrap_or(1.0))),
+            "affine" => cx.b.formula(x, x * alpha.unwrap_or(1.0) + beta.unwrap_or(0.0)),
+            "scaledtanh" => cx.b.formula(x, call("tanh", x * beta.unwrap_or(1.0)) * alpha.unwrap_or(1.0)),
             other => Err(refuse(format!("the function `{other}`"))),
         }
     }
@@ -293,8 +285,7 @@ impl Direction {
     /// Adds the cell's contribution to a gate.
     fn peep(&self, cx: &mut Cx, gate: Val, i: usize, c: Val) -> Result {
         let Some(peepholes) = self.peepholes else { return Ok(gate) };
-        let seen = cx.binary("multiply", c, peepholes[i])?;
-        cx.binary("add", gate, seen)
+        cx.b.formula(c, gate + c * peepholes[i])
     }
 }
 
@@ -315,16 +306,13 @@ fn lstm_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<S
     let i = of.peep(cx, gates[0], 0, before)?;
     let i = of.apply(cx, 0, i)?;
     let f = if of.input_forget {
-        let whole = cx.like(i, 1.0)?;
-        cx.binary("subtract", whole, i)?
+        cx.b.formula(i, 1.0 - i)?
     } else {
         let f = of.peep(cx, gates[2], 2, before)?;
         of.apply(cx, 0, f)?
     };
     let new = of.apply(cx, 1, gates[3])?;
-    let kept = cx.binary("multiply", f, before)?;
-    let added = cx.binary("multiply", i, new)?;
-    let c = cx.binary("add", kept, added)?;
+    let c = cx.b.formula(i, f * before + i * new)?;
     let o = of.peep(cx, gates[1], 1, c)?;
     let o = of.apply(cx, 0, o)?;
     let seen = of.function(cx, 2, c)?;
@@ -342,8 +330,7 @@ fn gru_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<St
         let recurred = cx.split(recurred, 3, -1)?;
         z = gate(cx, of, z_in, recurred[0])?;
         r = gate(cx, of, r_in, recurred[1])?;
-        let reset = cx.binary("multiply", r, recurred[2])?;
-        candidate = cx.binary("add", h_in, reset)?;
+        candidate = cx.b.formula(r, h_in + r * recurred[2])?;
     } else {
         let weights = cx.split(of.recurrence, 3, 0)?;
         let biases = match of.bias {
@@ -359,12 +346,7 @@ fn gru_step(cx: &mut Cx, of: &Direction, input: Val, state: &State) -> Result<St
         candidate = cx.binary("add", h_in, recurred)?;
     }
     let candidate = of.apply(cx, 1, candidate)?;
-    // (1 - z) * candidate + z * h
-    let whole = cx.like(z, 1.0)?;
-    let rest = cx.binary("subtract", whole, z)?;
-    let new = cx.binary("multiply", rest, candidate)?;
-    let old = cx.binary("multiply", z, h)?;
-    Ok(State { h: cx.binary("add", new, old)?, c: None })
+    Ok(State { h: cx.b.formula(z, (1.0 - z) * candidate + z * h)?, c: None })
 }
 
 fn gate(cx: &mut Cx, of: &Direction, input: Val, recurred: Val) -> Result {

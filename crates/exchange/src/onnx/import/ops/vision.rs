@@ -1,5 +1,6 @@
 //! Converts image regions and boxes: `GridSample`, `RoiAlign`, `MaxRoiPool`, `NonMaxSuppression`.
 
+use super::super::formula::{call2, select};
 use super::building_blocks::*;
 use super::{Converter, op};
 
@@ -55,8 +56,7 @@ fn roi_align(cx: &mut Cx) -> Results {
                 return Err(refuse("`half_pixel` without a `sampling_ratio`, of boxes that are small or that only a run knows"));
             }
             // The middle of the first element is at 0.5.
-            let half = cx.like(boxes, 0.5 / scale)?;
-            let boxes = cx.binary("subtract", boxes, half)?;
+            let boxes = cx.b.formula(boxes, boxes - 0.5 / scale)?;
             aligned(cx, x, boxes, pictures, &points)
         }
         other => Err(refuse(format!("the coordinates `{other}`"))),
@@ -127,8 +127,7 @@ fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points)
             let of_x = cx.expand_dims(of_x, 3, 1)?;
             let at = cx.binary("add", line, x)?;
             let found = cx.call("take", &[table, at], &[("axis", int(0)), ("mode", AttrValue::str("clip"))])?;
-            let weight = cx.binary("multiply", of_y, of_x)?;
-            let share = cx.binary("multiply", found, weight)?;
+            let share = cx.b.formula(found, found * (of_y * of_x))?;
             sum = Some(match sum {
                 Some(sum) => cx.binary("add", sum, share)?,
                 None => share,
@@ -147,34 +146,25 @@ fn between(cx: &mut Cx, boxes: Val, axis: usize, bins: i64, length: i64, points:
     let side = |cx: &mut Cx, column: usize| -> Result {
         let column = i64::try_from(column).unwrap_or(i64::MAX);
         let side = cx.slice(boxes, 1, column, column.saturating_add(1))?;
-        let scale = cx.like(side, points.scale)?;
-        cx.binary("multiply", side, scale)
+        cx.b.formula(side, side * points.scale)
     };
     let (start, end) = (side(cx, axis)?, side(cx, axis.saturating_add(2))?);
-    let size = cx.binary("subtract", end, start)?;
     // The middles of equal parts of the box, of which each bin has `of_bin`.
     let n = bins.saturating_mul(points.of_bin);
     let parts = f64::from(u32::try_from(n).unwrap_or(u32::MAX));
     let middles = cx.put_numbers(&[n], dtype, |i| (f64::from(u32::try_from(i).unwrap_or(u32::MAX)) + 0.5) / parts)?;
-    let offsets = cx.binary("multiply", size, middles)?;
     // The middle of the first element is at 0.5.
-    let half = cx.like(start, 0.5)?;
-    let start = cx.binary("subtract", start, half)?;
-    let at = cx.binary("add", start, offsets)?;
+    let at = cx.b.formula(start, (start - 0.5) + (end - start) * middles)?;
     // Nothing is read further outside than one element; the border goes on up to there.
-    let bound = |cx: &mut Cx, bound: i64| cx.scalar(dtype, f64::from(u32::try_from(bound).unwrap_or(u32::MAX)));
-    let (below, beyond, last) = (cx.scalar(dtype, -1.0)?, bound(cx, length)?, bound(cx, length.saturating_sub(1))?);
-    let (above, within) = (cx.binary("greater_equal", at, below)?, cx.binary("less_equal", at, beyond)?);
-    let inside = cx.binary("logical_and", above, within)?;
-    let (zero, unit) = (cx.scalar(dtype, 0.0)?, cx.scalar(dtype, 1.0)?);
-    let at = cx.binary("maximum", at, zero)?;
-    let at = cx.binary("minimum", at, last)?;
+    let bound = |bound: i64| f64::from(u32::try_from(bound).unwrap_or(u32::MAX));
+    let (beyond, last) = (bound(length), bound(length.saturating_sub(1)));
+    let (above, within) = (call2("greater_equal", at, -1.0), call2("less_equal", at, beyond));
+    let inside = cx.b.formula(at, call2("logical_and", above, within))?;
+    let at = cx.b.formula(at, call2("minimum", call2("maximum", at, 0.0), last))?;
     let low = cx.unary("floor", at)?;
-    let next = cx.binary("add", low, unit)?;
-    let high = cx.binary("minimum", next, last)?;
+    let high = cx.b.formula(low, call2("minimum", low + 1.0, last))?;
     let rest = cx.binary("subtract", at, low)?;
-    let most = cx.binary("subtract", unit, rest)?;
-    let weights = [cx.select(inside, most, zero)?, cx.select(inside, rest, zero)?];
+    let weights = [cx.b.formula(rest, select(inside, 1.0 - rest, 0.0))?, cx.b.formula(rest, select(inside, rest, 0.0))?];
     Ok(Between { low: cx.cast(low, DType::I64)?, high: cx.cast(high, DType::I64)?, weights })
 }
 
@@ -213,11 +203,7 @@ fn non_max_suppression(cx: &mut Cx) -> Results {
 /// Converts boxes with a centre and a size to boxes with two corners.
 fn corners(cx: &mut Cx, boxes: Val) -> Result {
     let parts = cx.split(boxes, 4, 2)?;
-    let half = |cx: &mut Cx, size: Val| {
-        let two = cx.like(size, 2.0)?;
-        cx.binary("divide", size, two)
-    };
-    let (width, height) = (half(cx, parts[2])?, half(cx, parts[3])?);
+    let (width, height) = (cx.b.formula(boxes, parts[2] / 2.0)?, cx.b.formula(boxes, parts[3] / 2.0)?);
     let (left, top) = (cx.binary("subtract", parts[0], width)?, cx.binary("subtract", parts[1], height)?);
     let (right, bottom) = (cx.binary("add", parts[0], width)?, cx.binary("add", parts[1], height)?);
     cx.concatenate(&[top, left, bottom, right], 2)
