@@ -134,3 +134,12 @@ fn what_cannot_be_compiled_is_said() {
     assert_eq!(said, "error[E0601]: `@main` is not compiled: a dimension of `x`, Tensor[(?), float32], is not known");
     assert!(Network::read("no such file").is_err_and(|error| error.code() == "E0701"));
 }
+
+#[test]
+fn dynamic_dimensions_take_numbers() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(file.path(), "def @main(%x: Tensor[(?), float32]) { nn.relu(%x) }").expect("it can be written");
+    let sized = |set: &str| Network::read_with(file.path(), "main", &[set.to_owned()]);
+    assert!(sized("x.0=2").expect("the axis is there").compile(&Options::default()).is_ok());
+    assert!(sized("y.0=2").is_err());
+}

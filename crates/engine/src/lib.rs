@@ -19,4 +19,4 @@ mod step_times;
 pub mod steps;
 pub mod subgraphs;
 mod tap;
-pub mod trace;
+mod trace;

@@ -23,7 +23,7 @@ mod fold_scale_axis;
 mod fuse_ops;
 mod inline;
 mod partition;
-pub mod pipeline;
+mod pipeline;
 mod pool_before_conv;
 mod push_strides_up;
 pub mod regions;

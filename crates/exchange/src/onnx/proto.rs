@@ -192,7 +192,7 @@ pub mod attribute_type {
     pub const FLOATS: i32 = 6;
     pub const INTS: i32 = 7;
     pub const STRINGS: i32 = 8;
-    pub const SPARSE_TENSOR: i32 = 11;
+    pub(crate) const SPARSE_TENSOR: i32 = 11;
 }
 
 /// A message as the decoder allocates it.

@@ -12,7 +12,7 @@
 
 pub mod conv_transpose;
 pub mod grid;
-pub mod max_positions;
+pub(crate) mod max_positions;
 pub mod moving;
 pub mod resize;
 pub mod signal;
