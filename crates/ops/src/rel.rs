@@ -162,6 +162,8 @@ pub struct Fault {
 #[derive(Clone, PartialEq, Debug)]
 pub enum FaultHelp {
     Text(String),
+    /// Takes a field of a tuple; which one is not known here.
+    TakeField,
     /// Casts an operand.
     Cast {
         arg: usize,
@@ -326,7 +328,7 @@ impl<'a> RelCx<'a> {
                 let fault = Fault::new(codes::E0301, message).at(Place::arg(arg), "");
                 Err(match data {
                     relayc_ir::types::TyData::Tuple(fields) if !fields.is_empty() => {
-                        fault.help("take a field of it, as in `%t.0`")
+                        Fault { helps: vec![FaultHelp::TakeField], ..fault }
                     }
                     relayc_ir::types::TyData::Tensor { .. } => fault.help("write a tuple, as in `(%a, %b)` or `(%a,)`"),
                     _ => fault,

@@ -36,6 +36,14 @@ pub struct Help {
     pub edits: Vec<Edit>,
     /// Whether the edits are certainly what the author meant, so that a tool may apply them without asking.
     pub certain: bool,
+    /// Whether an edit found later says the same for the text at hand and replaces this help.
+    pub general: bool,
+}
+
+impl Help {
+    fn new(text: impl Into<String>, edits: Vec<Edit>) -> Help {
+        Help { text: text.into(), edits, certain: false, general: false }
+    }
 }
 
 /// Replaces the text of `span`.
@@ -110,14 +118,20 @@ impl Diagnostic {
     }
 
     pub fn help(mut self, text: impl Into<String>) -> Self {
-        self.helps.push(Help { text: text.into(), edits: vec![], certain: false });
+        self.helps.push(Help::new(text, vec![]));
+        self
+    }
+
+    /// Adds a help that an edit for the text at hand may replace.
+    pub fn general_help(mut self, text: impl Into<String>) -> Self {
+        self.helps.push(Help { general: true, ..Help::new(text, vec![]) });
         self
     }
 
     /// Adds a help that replaces the text of `span`.
     pub fn fix(mut self, text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         let edits = if span.is_none() { vec![] } else { vec![Edit { span, text: replacement.into() }] };
-        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self.helps.push(Help::new(text, edits));
         self
     }
 
@@ -132,7 +146,7 @@ impl Diagnostic {
     /// Adds a help with several edits.
     pub fn fix_all(mut self, text: impl Into<String>, edits: Vec<Edit>) -> Self {
         let edits = if edits.iter().any(|edit| edit.span.is_none()) { vec![] } else { edits };
-        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self.helps.push(Help::new(text, edits));
         self
     }
 

@@ -5,18 +5,18 @@ use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, Edit, codes};
 use relayc_base::text::{count, join_words};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Mismatch, StepKind, Ty, Types};
+use relayc_ir::types::{DType, Mismatch, StepKind, Ty, TyData, Types};
 use relayc_ir::{CtorId, ExprId, ExprKind, FuncId, Module, Operand, PatId, PatKind, VarId};
 use relayc_ops::OpDef;
 use relayc_ops::rel::{Fault, FaultHelp, FaultSubject, Place};
 
-/// The name of an expression in a message: its own, if it has one.
-pub(super) fn name_of(module: &Module, expr: ExprId) -> String {
+/// An expression's own name as a message shows it, if it has one.
+fn name_of(module: &Module, expr: ExprId) -> Option<String> {
     match module.exprs[expr].kind {
-        ExprKind::Var(var) => format!("`%{}`", module.vars[var].name),
-        ExprKind::Global(global) => format!("`@{}`", module.globals[global].name),
-        ExprKind::Ctor(ctor) => format!("`{}`", module.ctors[ctor].name),
-        _ => "this".to_owned(),
+        ExprKind::Var(var) => Some(format!("`%{}`", module.vars[var].name)),
+        ExprKind::Global(global) => Some(format!("`@{}`", module.globals[global].name)),
+        ExprKind::Ctor(ctor) => Some(format!("`{}`", module.ctors[ctor].name)),
+        _ => None,
     }
 }
 
@@ -57,10 +57,7 @@ fn missing_arguments(names: &[&str]) -> String {
 
 pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expected: usize) -> Diagnostic {
     let ExprKind::Call { args, .. } = module.exprs[call].kind else { unreachable!("only calls have an arity") };
-    let name = match name_of(module, callee) {
-        name if name == "this" => "the function".to_owned(),
-        name => name,
-    };
+    let name = name_of(module, callee).unwrap_or_else(|| "the function".to_owned());
     let message = format!("{name} takes {}, found {}", count(expected, "argument"), args.len());
     let diagnostic = Diagnostic::new(codes::E0302, message).at(module.exprs[callee].span, "called here");
     let diagnostic = match module.exprs[callee].kind {
@@ -145,7 +142,7 @@ pub(super) fn too_many_cases(span: Span) -> Diagnostic {
 
 pub(super) fn not_a_function(module: &Module, callee: ExprId, ty: Ty) -> Diagnostic {
     let message = format!("expected a function, found `{}`", module.types.text(ty));
-    let name = name_of(module, callee);
+    let name = name_of(module, callee).unwrap_or_else(|| "this".to_owned());
     let diagnostic =
         Diagnostic::new(codes::E0309, message).at(module.exprs[callee].span, format!("{name} is called, but is not a function"));
     match module.exprs[callee].kind {
@@ -185,11 +182,20 @@ pub(super) fn projection_of(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic
 
 pub(super) fn unknown_var(module: &Module, var: VarId, ty: Ty) -> Diagnostic {
     let decl = &module.vars[var];
-    let known = module.types.text(ty);
-    let nothing = known == "_";
-    let known = if nothing { "nothing says what it is".to_owned() } else { format!("only `{known}` is known") };
-    let diagnostic = Diagnostic::new(codes::E0306, format!("cannot infer the type of `%{}`", decl.name)).at(decl.span, known);
-    if nothing { diagnostic.help(format!("annotate it: `%{}: Tensor[(1, 16), float32]`", decl.name)) } else { diagnostic }
+    let message = format!("cannot infer the type of `%{}`", decl.name);
+    let diagnostic = Diagnostic::new(codes::E0306, message).at(decl.span, known_part(module, ty));
+    match module.types.data(ty) {
+        TyData::Hole(_) => diagnostic.help(format!("annotate it: `%{}: Tensor[(1, 16), float32]`", decl.name)),
+        _ => diagnostic,
+    }
+}
+
+/// The known part of a type that inference left open.
+fn known_part(module: &Module, ty: Ty) -> String {
+    match module.types.data(ty) {
+        TyData::Hole(_) => "nothing says what it is".to_owned(),
+        _ => format!("only `{}` is known", module.types.text(ty)),
+    }
 }
 
 pub(super) fn operator_value(module: &Module, expr: ExprId, name: &str, n_args: usize) -> Diagnostic {
@@ -202,9 +208,8 @@ pub(super) fn operator_value(module: &Module, expr: ExprId, name: &str, n_args: 
 }
 
 pub(super) fn unknown_expr(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic {
-    let known = module.types.text(ty);
-    let known = if known == "_" { "nothing says what it is".to_owned() } else { format!("only `{known}` is known") };
-    Diagnostic::new(codes::E0306, "cannot infer the type of this expression").at(module.exprs[expr].span, known)
+    let message = "cannot infer the type of this expression";
+    Diagnostic::new(codes::E0306, message).at(module.exprs[expr].span, known_part(module, ty))
 }
 
 pub(super) fn too_many_steps(module: &Module, expr: ExprId) -> Diagnostic {
@@ -354,6 +359,7 @@ impl Infer<'_> {
         for help in fault.helps {
             diagnostic = match help {
                 FaultHelp::Text(text) => diagnostic.help(text),
+                FaultHelp::TakeField => diagnostic.general_help("take a field of it, as in `%t.0`"),
                 FaultHelp::Cast { arg, dtype } => self.cast(diagnostic, call, arg, dtype),
                 FaultHelp::SetAttr { name, value } => self.set_attr(diagnostic, call, name, &value),
                 FaultHelp::SetNumber { name, from, to } => self.set_number(diagnostic, call, name, (from, to)),
@@ -436,9 +442,9 @@ impl Infer<'_> {
                 let operand_span = written.map_or(operand_span, |field| field.span);
                 let named = written.map_or(expr, |field| field.expr);
                 let name = match (name_of(self.module, named), field) {
-                    (name, None) if name == "this" => format!("`{role}`"),
-                    (name, Some(field)) if name == "this" || written.is_none() => format!("field {field} of `{role}`"),
-                    (name, _) => name,
+                    (None, None) => format!("`{role}`"),
+                    (name, Some(field)) if name.is_none() || written.is_none() => format!("field {field} of `{role}`"),
+                    (name, _) => name.unwrap_or_default(),
                 };
                 let axis = place.axis.map_or(String::new(), |axis| format!(", axis {axis}"));
                 (operand_span, format!("{name} is `{}`{axis}", self.module.types.text(ty)))

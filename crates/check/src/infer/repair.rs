@@ -123,9 +123,7 @@ impl Infer<'_> {
             let Some(fields) = self.module.types.as_tuple(ty).map(<[Ty]>::to_vec) else { continue };
             let fitting: Vec<usize> = (0..fields.len()).filter(|&i| self.holds_with(call, args, arg, fields[i])).collect();
             for &index in fitting.iter().take(3) {
-                if diagnostic.helps.iter().any(|help| help.edits.is_empty() && help.text.starts_with("take a field")) {
-                    diagnostic.helps.retain(|help| !help.text.starts_with("take a field"));
-                }
+                diagnostic.helps.retain(|help| !help.general);
                 diagnostic = self.project_help(diagnostic, operands[arg].span, index);
             }
         }

@@ -275,11 +275,13 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
     let diagnostic = Diagnostic::new(codes::E0403, format!("`{op}`: `{}` is {expected}, found `{text}`", field.name))
         .at(span, format!("expected {expected}"));
     match raw {
-        AttrValue::Int { .. } if expected.starts_with("a list of integers") => {
+        AttrValue::Int { .. } if matches!(field.kind, Kind::Ints | Kind::IntsOrNone | Kind::OptInts) => {
             let list = format!("[{}]", vec![text; n_values].join(", "));
             diagnostic.fix(format!("write a list: `{}={list}`", field.name), span, list)
         }
-        AttrValue::Float { value, .. } if value.fract() == 0.0 && expected.starts_with("an integer") => {
+        AttrValue::Float { value, .. }
+            if value.fract() == 0.0 && matches!(field.kind, Kind::Int | Kind::IndexExpr | Kind::OptInt | Kind::Object) =>
+        {
             diagnostic.fix(format!("write `{value}`"), span, value.to_string())
         }
         AttrValue::Str(inner) if inner.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-') => {
