@@ -53,6 +53,14 @@ pub struct Edit {
     pub text: String,
 }
 
+impl Edit {
+    /// Writes text before and behind `span`.
+    pub fn around(span: Span, before: &str, after: &str) -> Vec<Edit> {
+        let start = Span { end: span.start, ..span };
+        vec![Edit { span: start, text: before.to_owned() }, Edit { span: span.end_point(), text: after.to_owned() }]
+    }
+}
+
 /// An operator's equation that does not hold, with its numbers.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Equation {

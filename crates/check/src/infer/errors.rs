@@ -28,7 +28,7 @@ pub(super) fn operator_arity(module: &Module, call: ExprId, def: &OpDef) -> Diag
     // With too many arguments, the first that is too much; with too few, the name of the first that is missing.
     match module.items(args).get(names.len()) {
         Some(extra) => diagnostic = diagnostic.also(extra.span, "this argument is too much"),
-        None => diagnostic = diagnostic.also(closing(module, call), missing_arguments(&names[args.len()..])),
+        None => diagnostic = diagnostic.also(closing(module, call), missing_arguments(names[args.len()..].iter())),
     }
     diagnostic.help(format!("write `{}({})`", def.name, names.join(", ")))
 }
@@ -39,18 +39,14 @@ pub(super) fn tuple_arity(module: &Module, call: ExprId, def: &OpDef) -> Diagnos
     let message = format!("`{}` takes 1 argument, a tuple, found {}", def.name, args.len());
     let args = module.items(args);
     let span = args.iter().fold(Span::NONE, |all, arg| all.to(arg.span));
-    let mut diagnostic = Diagnostic::new(codes::E0302, message)
+    Diagnostic::new(codes::E0302, message)
         .at(module.exprs[callee].span, "called here")
         .also(span, "these are not in a tuple")
-        .fix(format!("put them into a tuple: `{}((…))`", def.name), Span { end: span.start, ..span }, "(");
-    if let Some(help) = diagnostic.helps.last_mut() {
-        help.edits.push(Edit { span: span.end_point(), text: ")".to_owned() });
-    }
-    diagnostic
+        .fix_all(format!("put them into a tuple: `{}((…))`", def.name), Edit::around(span, "(", ")"))
 }
 
-fn missing_arguments(names: &[&str]) -> String {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+fn missing_arguments(names: impl Iterator<Item = impl std::fmt::Display>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     let (noun, verb) = if names.len() == 1 { ("argument", "is") } else { ("arguments", "are") };
     format!("the {noun} {} {verb} missing", join_words(&names, "and"))
 }
@@ -70,8 +66,8 @@ pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expe
     match (module.items(args).get(expected), params.get(args.len()..)) {
         (Some(extra), _) => diagnostic.also(extra.span, "this argument is too much"),
         (None, Some(missing)) if !missing.is_empty() => {
-            let names: Vec<String> = missing.iter().map(|&var| format!("%{}", module.vars[var].name)).collect();
-            diagnostic.also(closing(module, call), missing_arguments(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+            let names = missing.iter().map(|&var| format!("%{}", module.vars[var].name));
+            diagnostic.also(closing(module, call), missing_arguments(names))
         }
         (None, None) if module.items(args).len() < expected => diagnostic.also(closing(module, call), "an argument is missing"),
         _ => diagnostic,
@@ -276,7 +272,7 @@ impl Infer<'_> {
         place: (Span, String),
     ) -> Diagnostic {
         let [expected, found, inner_expected, inner_found] =
-            [expected, found, mismatch.expected, mismatch.found].map(|ty| self.solver.resolve(&mut self.module.types, ty));
+            [expected, found, mismatch.expected, mismatch.found].map(|ty| self.resolve(ty));
         let text = |ty: Ty| self.module.types.text(ty);
         let mut diagnostic = Diagnostic::new(codes::E0301, format!("expected `{}`, found `{}`", text(expected), text(found)))
             .at(value.span, format!("this is `{}`", text(found)))
@@ -376,8 +372,7 @@ impl Infer<'_> {
             let [Some((literal, span)), Some((beside, _))] = [self.operand(call, other), self.operand(call, arg)] else {
                 continue;
             };
-            let ty = self.ty(beside);
-            let ty = self.solver.resolve(&mut self.module.types, ty);
+            let ty = self.resolved_ty(beside);
             let wanted = self.module.types.as_tensor(ty).map(|(_, dtype)| dtype);
             if let Some(wanted) = wanted.filter(|&wanted| self.is_literal_of(literal, wanted)) {
                 diagnostic = self.other_dtype(diagnostic, Operand { expr: literal, span }, wanted);
@@ -431,9 +426,7 @@ impl Infer<'_> {
             FaultSubject::Arg { arg, field } => {
                 let Some((expr, operand_span)) = self.operand(call, arg) else { return (span, String::new()) };
                 let role = def.args.get(arg).map_or("operand", |arg| arg.name);
-                let ty = self.ty(expr);
-                let ty = self.solver.resolve(&mut self.module.types, ty);
-                let ty = field.and_then(|field| self.module.types.as_tuple(ty)?.get(field).copied()).unwrap_or(ty);
+                let ty = self.operand_ty(expr, field);
                 // The field of a tuple that is written out has a place of its own.
                 let written = match (self.module.exprs[expr].kind, field) {
                     (ExprKind::Tuple(fields), Some(field)) => self.module.items(fields).get(field).copied(),
@@ -455,6 +448,12 @@ impl Infer<'_> {
     fn operand(&self, call: ExprId, arg: usize) -> Option<(ExprId, Span)> {
         let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return None };
         self.module.items(args).get(arg).map(|operand| (operand.expr, operand.span))
+    }
+
+    /// The type of an operand, or of its field.
+    fn operand_ty(&mut self, expr: ExprId, field: Option<usize>) -> Ty {
+        let ty = self.resolved_ty(expr);
+        field.and_then(|field| self.module.types.as_tuple(ty)?.get(field).copied()).unwrap_or(ty)
     }
 
     /// Where the variable at a place is declared or bound.
@@ -489,9 +488,7 @@ impl Infer<'_> {
     fn place_origin(&mut self, call: ExprId, place: Place, span: Span) -> Option<(Span, String)> {
         let (FaultSubject::Arg { arg, field }, Some(axis)) = (place.what, place.axis) else { return None };
         let (expr, _) = self.operand(call, arg)?;
-        let ty = self.ty(expr);
-        let ty = self.solver.resolve(&mut self.module.types, ty);
-        let ty = field.and_then(|field| self.module.types.as_tuple(ty)?.get(field).copied()).unwrap_or(ty);
+        let ty = self.operand_ty(expr, field);
         let dim = self.module.types.as_tensor(ty)?.0.get(axis).copied()?;
         let origin = self.origin(expr, field, axis)?;
         (origin.span != span).then(|| (origin.span, format!("{dim}: {}", origin.text)))

@@ -52,10 +52,11 @@ pub(super) fn unknown_global(name: &str, span: Span, meant: Hint) -> Diagnostic 
     }
 }
 
-pub(super) fn unknown_graph(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is not defined"))
+pub(super) fn unknown_graph(name: &str, span: Span, near: Option<&str>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is not defined"))
         .at(span, "not defined above")
-        .help(format!("define it first: `{name} = …;`"))
+        .help(format!("define it first: `{name} = …;`"));
+    suggest(diagnostic, near, span)
 }
 
 pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
@@ -75,8 +76,15 @@ pub(super) fn bare_variable(name: &str, span: Span) -> Diagnostic {
 /// `meant` is the operator that other frameworks call by this name, or one of nearly this name.
 pub(super) fn unknown_operator(name: &str, span: Span, meant: Option<&str>) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`")).at(span, "not an operator");
-    match meant {
-        _ if name == "true" || name == "false" => boolean(diagnostic, name, span),
+    match name {
+        "true" | "false" => boolean(diagnostic, name, span),
+        _ => suggest(diagnostic, meant, span),
+    }
+}
+
+/// Adds the spelling suggestion, if there is one.
+fn suggest(diagnostic: Diagnostic, near: Option<&str>, span: Span) -> Diagnostic {
+    match near {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic,
     }
@@ -185,10 +193,7 @@ pub(super) fn unknown_ctor(name: &str, span: Span, near: Option<&str>, below: Op
     }
     let diagnostic =
         Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`")).at(span, "not a constructor of any type");
-    match near {
-        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None => diagnostic,
-    }
+    suggest(diagnostic, near, span)
 }
 
 pub(super) fn negative_dim(value: i64, span: Span) -> Diagnostic {
