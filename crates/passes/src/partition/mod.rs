@@ -23,7 +23,7 @@
 
 mod find;
 
-use super::build::set_ty;
+use super::build::{ExprKey, set_ty};
 use super::fuse_ops::COMPILER;
 use super::rewrite::substitute;
 use super::{ON_REQUEST, Pass};
@@ -124,23 +124,7 @@ const OURS: &str = "relayc";
 struct Taken {
     params: Vec<VarId>,
     /// The mention of the parameter inside.
-    stands_for: FxHashMap<Key, ExprId>,
-}
-
-/// A value from outside; all mentions of a variable are one value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    Expr(ExprId),
-    Var(VarId),
-}
-
-impl Key {
-    pub(crate) fn of(module: &Module, expr: ExprId) -> Key {
-        match module.exprs[expr].kind {
-            ExprKind::Var(var) => Key::Var(var),
-            _ => Key::Expr(expr),
-        }
-    }
+    stands_for: FxHashMap<ExprKey, ExprId>,
 }
 
 impl Taken {
@@ -150,7 +134,7 @@ impl Taken {
         let mention = module.expr(span, ExprKind::Var(var));
         set_ty(module, mention, ty);
         self.params.push(var);
-        self.stands_for.insert(Key::of(module, arg), mention);
+        self.stands_for.insert(ExprKey::of(module, arg), mention);
     }
 
     fn operands(&mut self, module: &mut Module, list: Operands, inside: &dyn Fn(ExprId) -> bool) -> Operands {
@@ -165,7 +149,7 @@ impl Taken {
         if inside(expr) {
             return expr;
         }
-        let key = Key::of(module, expr);
+        let key = ExprKey::of(module, expr);
         if let Some(&mention) = self.stands_for.get(&key) {
             return mention;
         }
