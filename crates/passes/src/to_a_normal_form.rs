@@ -12,7 +12,7 @@
 //! ```
 
 use super::bindings::Bindings;
-use super::build::set_ty;
+use super::build::{bind, set_ty};
 use super::regions::{OUTERMOST, RegionId, Regions};
 use super::{ON_REQUEST, Pass, PassCx};
 use relayc_base::Idx;
@@ -143,11 +143,7 @@ impl Normal {
         let bindings = region.and_then(|region| self.bindings.remove(&region)).unwrap_or_default();
         let result = self.atom(module, result);
         let (span, ty) = (module.exprs[result].span, module.ty(result));
-        bindings.into_iter().rev().fold(result, |body, (var, value)| {
-            let binding = module.expr(span, ExprKind::Let { var, value, body });
-            set_ty(module, binding, ty);
-            binding
-        })
+        bind(module, span, ty, bindings.into_iter(), result)
     }
 
     /// Closes the regions of the roots.
