@@ -94,15 +94,20 @@ pub(crate) fn set_ty(module: &mut Module, expr: ExprId, ty: Ty) {
     module.expr_tys[expr] = Some(ty);
 }
 
+/// Builds an expression of a type.
+pub(crate) fn typed(module: &mut Module, span: Span, kind: ExprKind, ty: Ty) -> ExprId {
+    let expr = module.expr(span, kind);
+    set_ty(module, expr, ty);
+    expr
+}
+
 /// Builds a tuple with its type.
 pub(crate) fn tuple(module: &mut Module, span: Span, fields: &[ExprId]) -> ExprId {
     let tys: Vec<Ty> = fields.iter().map(|&field| module.ty(field)).collect();
     let fields: Vec<Operand> = fields.iter().map(|&expr| Operand { expr, span }).collect();
     let fields = module.operands(&fields);
-    let tuple = module.expr(span, ExprKind::Tuple(fields));
     let ty = module.types.tuple(&tys);
-    set_ty(module, tuple, ty);
-    tuple
+    typed(module, span, ExprKind::Tuple(fields), ty)
 }
 
 /// Binds variables in order around a body; each `let` gets the type `ty`.
@@ -113,11 +118,7 @@ pub(crate) fn bind(
     bindings: impl DoubleEndedIterator<Item = (VarId, ExprId)>,
     body: ExprId,
 ) -> ExprId {
-    bindings.rev().fold(body, |body, (var, value)| {
-        let binding = module.expr(span, ExprKind::Let { var, value, body });
-        set_ty(module, binding, ty);
-        binding
-    })
+    bindings.rev().fold(body, |body, (var, value)| typed(module, span, ExprKind::Let { var, value, body }, ty))
 }
 
 /// The operands of a call or tuple.

@@ -15,7 +15,7 @@
 //! ```
 
 use super::bindings::Bindings;
-use super::build::{args, attrs, set_ty, shape, tuple, value_of};
+use super::build::{args, attrs, shape, tuple, typed, value_of};
 use super::effects::Pure;
 use super::rewrite::{Replaced, rewrite_with};
 use super::{Pass, PassCx};
@@ -215,9 +215,8 @@ impl Fold<'_> {
     /// An operand with the type that its value has.
     fn retyped(&self, module: &mut Module, expr: ExprId, value: &ArgValue) -> ExprId {
         let ty = value.ty(&mut module.types);
-        let expr = module.expr(module.exprs[expr].span, module.exprs[expr].kind);
-        set_ty(module, expr, ty);
-        expr
+        let (span, kind) = (module.exprs[expr].span, module.exprs[expr].kind);
+        typed(module, span, kind, ty)
     }
 
     /// The result as a constant, or as a tuple of constants.

@@ -23,7 +23,7 @@
 
 mod find;
 
-use super::build::{ExprKey, set_ty};
+use super::build::{ExprKey, set_ty, typed};
 use super::fuse_ops::COMPILER;
 use super::rewrite::substitute;
 use super::{ON_REQUEST, Pass};
@@ -103,8 +103,7 @@ fn outline(module: &mut Module, part: &Subgraph, inside: &dyn Fn(ExprId) -> bool
     let callee = module.expr(span, ExprKind::Fn(func));
     let args: Vec<Operand> = part.args.iter().map(|&expr| Operand { expr, span: module.exprs[expr].span }).collect();
     let args = module.operands(&args);
-    let call = module.expr(span, ExprKind::Call { callee, args, attrs: None });
-    set_ty(module, call, ret);
+    let call = typed(module, span, ExprKind::Call { callee, args, attrs: None }, ret);
     for (index, &output) in part.outputs.iter().enumerate() {
         let value = match part.outputs.len() {
             1 => call,
@@ -131,8 +130,7 @@ impl Taken {
     fn param(&mut self, module: &mut Module, arg: ExprId) {
         let (span, ty) = (module.exprs[arg].span, module.ty(arg));
         let var = module.var(&format!("p{}", self.params.len()), Some(ty), span);
-        let mention = module.expr(span, ExprKind::Var(var));
-        set_ty(module, mention, ty);
+        let mention = typed(module, span, ExprKind::Var(var), ty);
         self.params.push(var);
         self.stands_for.insert(ExprKey::of(module, arg), mention);
     }
@@ -155,8 +153,7 @@ impl Taken {
         }
         // What is left is a constant: its value is shared, its expression is not.
         let (span, ty, kind) = (module.exprs[expr].span, module.ty(expr), module.exprs[expr].kind);
-        let own = module.expr(span, kind);
-        set_ty(module, own, ty);
+        let own = typed(module, span, kind, ty);
         self.stands_for.insert(key, own);
         own
     }
