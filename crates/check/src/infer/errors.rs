@@ -354,8 +354,8 @@ impl Infer<'_> {
         }
         for help in fault.helps {
             diagnostic = match help {
+                FaultHelp::Text(text) if fault.takes_field => diagnostic.general_help(text),
                 FaultHelp::Text(text) => diagnostic.help(text),
-                FaultHelp::TakeField => diagnostic.general_help("take a field of it, as in `%t.0`"),
                 FaultHelp::Cast { arg, dtype } => self.cast(diagnostic, call, arg, dtype),
                 FaultHelp::SetAttr { name, value } => self.set_attr(diagnostic, call, name, &value),
                 FaultHelp::SetNumber { name, from, to } => self.set_number(diagnostic, call, name, (from, to)),
