@@ -10,9 +10,8 @@ mod shapes;
 mod value;
 
 pub use lower::{LoweredModule, lower};
-pub(crate) use value::Cell;
-pub(crate) use value::Closure;
 pub use value::Value;
+pub(crate) use value::{Cell, Closure};
 
 use lower::{BlockId, CodeId, Instr, InstrKind, Slot};
 use relayc_base::Span;

@@ -31,8 +31,7 @@ fn bindings(module: &Module, pat: PatId, value: &Value) -> Option<Vec<Value>> {
 /// The value for a message: its constructor, if it has one.
 pub(super) fn preview(module: &Module, value: &Value) -> String {
     match value {
-        Value::Adt(ctor, fields) if fields.is_empty() => format!("`{}`", module.ctors[*ctor].name),
-        Value::Adt(ctor, _) => format!("`{}(…)`", module.ctors[*ctor].name),
+        Value::Adt(..) => format!("`{}`", outermost(module, value)),
         Value::Tuple(fields) => {
             let fields: Vec<String> = fields.iter().map(|field| outermost(module, field)).collect();
             format!("`({})`", fields.join(", "))

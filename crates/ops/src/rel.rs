@@ -154,6 +154,8 @@ pub struct Fault {
     /// The equation that does not hold, in the operator's words and in numbers.
     pub equation: Option<(String, String)>,
     pub helps: Vec<FaultHelp>,
+    /// Whether a field of a tuple may be meant: the advice to take one is general, an edit that names the field replaces it.
+    pub takes_field: bool,
     /// Whether TVM lacks this rule: the call has a type if the relation has set one, but cannot be computed.
     pub typed: bool,
 }
@@ -182,7 +184,17 @@ pub enum FaultHelp {
 
 impl Fault {
     pub(crate) fn new(code: Code, message: impl Into<String>) -> Fault {
-        Fault { code, trap: None, rule: "", message: message.into(), places: vec![], equation: None, helps: vec![], typed: false }
+        Fault {
+            code,
+            trap: None,
+            rule: "",
+            message: message.into(),
+            places: vec![],
+            equation: None,
+            helps: vec![],
+            takes_field: false,
+            typed: false,
+        }
     }
 
     /// A fault for operand shapes that do not fit the operator.
@@ -326,7 +338,7 @@ impl<'a> RelCx<'a> {
                 let fault = Fault::new(codes::E0301, message).at(Place::arg(arg), "");
                 Err(match data {
                     relayc_ir::types::TyData::Tuple(fields) if !fields.is_empty() => {
-                        fault.help("take a field of it, as in `%t.0`")
+                        Fault { takes_field: true, ..fault.help("take a field of it, as in `%t.0`") }
                     }
                     relayc_ir::types::TyData::Tensor { .. } => fault.help("write a tuple, as in `(%a, %b)` or `(%a,)`"),
                     _ => fault,

@@ -18,7 +18,7 @@
 //!                                  layout_transform(%2, src_layout="NCHW16c", dst_layout="NCHW")
 //! ```
 
-use super::build::{args, attrs, set_ty, shape, value_of};
+use super::build::{args, attrs, dtype, set_ty, shape, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::DType;
@@ -125,7 +125,7 @@ impl Alter<'_> {
         attrs: Vec<AttrValue>,
     ) -> Option<ExprId> {
         let mut args = args(module, expr);
-        if !args.iter().chain([&expr]).all(|&tensor| is_float32(module, tensor)) {
+        if !args.iter().chain([&expr]).all(|&tensor| dtype(module, tensor) == Some(DType::F32)) {
             return None;
         }
         if let Some(block) = data.block {
@@ -276,14 +276,10 @@ fn blocked_shape([n, c, h, w]: Nchw, block: i64) -> Vec<i64> {
     vec![n, c / block, h, w, block]
 }
 
-fn is_float32(module: &Module, expr: ExprId) -> bool {
-    module.types.as_tensor(module.ty(expr)).is_some_and(|(_, dtype)| dtype == DType::F32)
-}
-
 /// The types of expressions, for an operator's own rule.
 fn tensors(module: &Module, exprs: &[ExprId]) -> Option<Vec<lower::Tensor>> {
     let of = |&expr: &ExprId| {
-        let (_, dtype) = module.types.as_tensor(module.ty(expr))?;
+        let dtype = dtype(module, expr)?;
         let shape = shape(module, expr)?.into_iter().map(|dim| u64::try_from(dim).ok()).collect::<Option<_>>()?;
         Some(lower::Tensor { shape, dtype })
     };

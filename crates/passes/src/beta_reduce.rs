@@ -9,7 +9,7 @@
 //! ```
 
 use super::bindings::declared;
-use super::build::{args, set_ty};
+use super::build::{args, bind};
 use super::{Pass, PassCx};
 use relayc_base::Idx;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module};
@@ -46,10 +46,7 @@ fn reduce(module: &mut Module, call: ExprId, func: FuncId) {
     let (params, ret) = (module.funcs[func].params.clone(), module.funcs[func].ret);
     let body = declared(module, module.funcs[func].body, ret);
     let (span, ty) = (module.exprs[call].span, module.ty(call));
-    let bound = params.into_iter().zip(args(module, call)).rev().fold(body, |body, (var, value)| {
-        let binding = module.expr(span, ExprKind::Let { var, value, body });
-        set_ty(module, binding, ty);
-        binding
-    });
+    let bindings = params.into_iter().zip(args(module, call));
+    let bound = bind(module, span, ty, bindings, body);
     module.exprs[call].kind = module.exprs[bound].kind;
 }

@@ -3,8 +3,8 @@
 use relayc_base::Span;
 use relayc_ir::attrs::OpTable;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{Solver, Ty, dims_of};
-use relayc_ir::{AttrValue, Attrs, ExprId, ExprKind, Module, Operand, VarId};
+use relayc_ir::types::{DType, Solver, Ty, dims_of};
+use relayc_ir::{AttrValue, Attrs, ConstId, ExprId, ExprKind, Module, Object, Operand, VarId};
 use relayc_ops::rel::RelCx;
 use relayc_ops::{OpDef, Table};
 
@@ -26,7 +26,12 @@ impl PassCx<'_> {
 
     /// Whether an expression is a call of the operator `def`.
     pub(crate) fn calls(&self, module: &Module, expr: ExprId, def: &OpDef) -> bool {
-        self.called(module, expr).is_some_and(|called| called.name == def.name)
+        self.calls_any(module, expr, &[def])
+    }
+
+    /// Whether an expression is a call of one of these operators.
+    pub(crate) fn calls_any(&self, module: &Module, expr: ExprId, defs: &[&OpDef]) -> bool {
+        self.called(module, expr).is_some_and(|called| defs.iter().any(|def| def.name == called.name))
     }
 
     /// Builds a call of an operator with complete attributes, typed by its relation. The operands must have types.
@@ -89,6 +94,33 @@ pub(crate) fn set_ty(module: &mut Module, expr: ExprId, ty: Ty) {
     module.expr_tys[expr] = Some(ty);
 }
 
+/// Builds an expression of a type.
+pub(crate) fn typed(module: &mut Module, span: Span, kind: ExprKind, ty: Ty) -> ExprId {
+    let expr = module.expr(span, kind);
+    set_ty(module, expr, ty);
+    expr
+}
+
+/// Builds a tuple with its type.
+pub(crate) fn tuple(module: &mut Module, span: Span, fields: &[ExprId]) -> ExprId {
+    let tys: Vec<Ty> = fields.iter().map(|&field| module.ty(field)).collect();
+    let fields: Vec<Operand> = fields.iter().map(|&expr| Operand { expr, span }).collect();
+    let fields = module.operands(&fields);
+    let ty = module.types.tuple(&tys);
+    typed(module, span, ExprKind::Tuple(fields), ty)
+}
+
+/// Binds variables in order around a body; each `let` gets the type `ty`.
+pub(crate) fn bind(
+    module: &mut Module,
+    span: Span,
+    ty: Ty,
+    bindings: impl DoubleEndedIterator<Item = (VarId, ExprId)>,
+    body: ExprId,
+) -> ExprId {
+    bindings.rev().fold(body, |body, (var, value)| typed(module, span, ExprKind::Let { var, value, body }, ty))
+}
+
 /// The operands of a call or tuple.
 pub fn args(module: &Module, expr: ExprId) -> Vec<ExprId> {
     match module.exprs[expr].kind {
@@ -111,6 +143,25 @@ pub(crate) fn value_of(module: &Module, expr: ExprId) -> Option<&Tensor> {
         ExprKind::Const(id) => Some(&module.consts[id]),
         _ => None,
     }
+}
+
+/// The constants that attributes of calls and functions, and objects of the metadata section, mention.
+pub(crate) fn consts_of_attrs(module: &Module) -> impl Iterator<Item = ConstId> {
+    let of_calls = module.attrs.iter().flat_map(|attrs| &attrs.values);
+    let of_funcs = module.funcs.iter().flat_map(|func| func.attrs.iter().map(|(_, value)| value));
+    let of_attrs = of_calls.chain(of_funcs).filter_map(|value| match value {
+        AttrValue::Const(id, _) => Some(*id),
+        _ => None,
+    });
+    of_attrs.chain(module.objects.iter().filter_map(|object| match object {
+        Object::Const(id) => Some(*id),
+        _ => None,
+    }))
+}
+
+/// The dtype of a tensor.
+pub(crate) fn dtype(module: &Module, expr: ExprId) -> Option<DType> {
+    module.types.as_tensor(module.ty(expr)).map(|(_, dtype)| dtype)
 }
 
 /// The shape of a tensor, if all its dimensions are known.

@@ -14,7 +14,7 @@
 //! cast(cast(%x, "float32"), "float16")      →    cast(%x, "float16")    where %x: Tensor[…, int8]
 //! ```
 
-use super::build::{args, attrs, value_of};
+use super::build::{args, attrs, dtype, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::{DType, DTypeCode};
@@ -64,7 +64,6 @@ fn bias(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
 
 /// `cast(x, dtype(x)) == x`, and `cast(cast(x, a), b) == cast(x, b)` where `a` holds every value of `x`.
 fn conversion(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
-    let dtype = |module: &Module, expr: ExprId| module.types.as_tensor(module.ty(expr)).map(|(_, dtype)| dtype);
     if !cx.calls(module, expr, &CAST) {
         return None;
     }

@@ -13,7 +13,7 @@
 //!     →    %0 = split(nn.conv2d(%x, concat(W1, W2, W3)), …);  %0.0;  %0.1;  %0.2
 //! ```
 
-use super::build::{ExprKey, args, attrs, set_ty, shape, value_of};
+use super::build::{ExprKey, args, attrs, shape, typed, value_of};
 use super::regions::{RegionId, Regions};
 use super::rewrite::rewrite;
 use super::{ON_REQUEST, Pass, PassCx};
@@ -75,10 +75,8 @@ fn run(module: &mut Module, cx: &PassCx, def: &OpDef, kind: Kind) {
                 parts
             }
         };
-        let ty = module.ty(expr);
-        let part = module.expr(module.exprs[expr].span, ExprKind::Proj { tuple: parts, index: *at as i32 });
-        set_ty(module, part, ty);
-        Some(part)
+        let (span, ty) = (module.exprs[expr].span, module.ty(expr));
+        Some(typed(module, span, ExprKind::Proj { tuple: parts, index: *at as i32 }, ty))
     });
 }
 

@@ -81,16 +81,13 @@ struct Uses {
 
 impl Uses {
     fn count(module: &Module, order: &[ExprId]) -> Uses {
-        let mut uses = Uses { of_var: vec![0; module.vars.len()], of_expr: vec![0; module.exprs.len()] };
-        module.roots().iter().for_each(|root| uses.of_expr[root.index()] += 1);
-        let mut children = Vec::new();
+        let roots = module.roots();
+        let mut uses = Uses { of_var: vec![0; module.vars.len()], of_expr: module.use_counts(&roots) };
+        roots.iter().for_each(|root| uses.of_expr[root.index()] += 1);
         for &expr in order {
             if let ExprKind::Var(var) = module.exprs[expr].kind {
                 uses.of_var[var.index()] += 1;
             }
-            children.clear();
-            module.children(expr, &mut children);
-            children.iter().for_each(|child| uses.of_expr[child.index()] += 1);
         }
         uses
     }

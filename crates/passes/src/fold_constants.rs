@@ -15,7 +15,7 @@
 //! ```
 
 use super::bindings::Bindings;
-use super::build::{args, attrs, set_ty, shape, value_of};
+use super::build::{args, attrs, shape, tuple, typed, value_of};
 use super::effects::Pure;
 use super::rewrite::{Replaced, rewrite_with};
 use super::{Pass, PassCx};
@@ -23,7 +23,7 @@ use relayc_base::Idx;
 use relayc_ir::attrs::OpTable;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Ty, Types, checked_bytes, dims_of};
-use relayc_ir::{ExprId, ExprKind, Module, Operand, VarId};
+use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use relayc_ops::declarations::{CONV1D, CONV2D, CONV3D, LAYOUT_TRANSFORM, TRANSPOSE};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use relayc_ops::{Fixed, KnownFacts, OpDef};
@@ -69,13 +69,13 @@ fn packed_weights(module: &Module, cx: &PassCx, order: &[ExprId]) -> Vec<bool> {
     let roots = module.roots();
     let mut packed = vec![false; module.exprs.len()];
     for &expr in order {
-        let moves = cx.calls(module, expr, &TRANSPOSE) || cx.calls(module, expr, &LAYOUT_TRANSFORM);
+        let moves = cx.calls_any(module, expr, &[&TRANSPOSE, &LAYOUT_TRANSFORM]);
         let large = || bytes_of(&module.types, module.ty(expr)).is_some_and(|bytes| bytes > SMALL);
         packed[expr.index()] = moves && large();
     }
     let mut children = Vec::new();
     for &expr in order {
-        let is_conv = [CONV1D, CONV2D, CONV3D].iter().any(|conv| cx.calls(module, expr, conv));
+        let is_conv = cx.calls_any(module, expr, &[&CONV1D, &CONV2D, &CONV3D]);
         children.clear();
         module.children(expr, &mut children);
         // The children of a call are its callee, then its operands.
@@ -215,9 +215,8 @@ impl Fold<'_> {
     /// An operand with the type that its value has.
     fn retyped(&self, module: &mut Module, expr: ExprId, value: &ArgValue) -> ExprId {
         let ty = value.ty(&mut module.types);
-        let expr = module.expr(module.exprs[expr].span, module.exprs[expr].kind);
-        set_ty(module, expr, ty);
-        expr
+        let (span, kind) = (module.exprs[expr].span, module.exprs[expr].kind);
+        typed(module, span, kind, ty)
     }
 
     /// The result as a constant, or as a tuple of constants.
@@ -227,13 +226,7 @@ impl Fold<'_> {
             Outputs::One(tensor) => self.cx.constant(module, span, tensor),
             Outputs::Tuple(tensors) => {
                 let fields: Vec<ExprId> = tensors.into_iter().map(|tensor| self.cx.constant(module, span, tensor)).collect();
-                let tys: Vec<Ty> = fields.iter().map(|&field| module.ty(field)).collect();
-                let fields: Vec<Operand> = fields.into_iter().map(|expr| Operand { expr, span }).collect();
-                let fields = module.operands(&fields);
-                let tuple = module.expr(span, ExprKind::Tuple(fields));
-                let ty = module.types.tuple(&tys);
-                set_ty(module, tuple, ty);
-                tuple
+                tuple(module, span, &fields)
             }
         }
     }

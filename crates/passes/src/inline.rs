@@ -10,7 +10,7 @@
 //! ```
 
 use super::bindings::declared;
-use super::build::{args, set_ty};
+use super::build::{args, bind, set_ty};
 use super::{Pass, PassCx};
 use relayc_base::Idx;
 use relayc_ir::{
@@ -175,12 +175,7 @@ fn inline(module: &mut Module, call: ExprId, func: FuncId, left: &mut usize) -> 
     let ty = module.ty(call);
     let body = copy.exprs.get(&body).copied().unwrap_or(body);
     let body = declared(module, body, ret);
-    let bound = params.into_iter().zip(operands).rev().fold(body, |body, (var, value)| {
-        let binding = module.expr(span, ExprKind::Let { var, value, body });
-        set_ty(module, binding, ty);
-        binding
-    });
-    Some(bound)
+    Some(bind(module, span, ty, params.into_iter().zip(operands), body))
 }
 
 /// A copy under construction: the expressions and variables that replace those of the original.

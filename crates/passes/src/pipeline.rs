@@ -3,13 +3,14 @@
 //! A pass may leave a program that does not type. With checks on request, the program may also be malformed, or its functions may
 //! have other types. Each of these is a bug of relayc: the run stops with an error that names the pass.
 
+use super::build::consts_of_attrs;
 use super::{Pass, PassCx};
 use relayc_base::Idx;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_check::infer;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Solver, Ty};
-use relayc_ir::{AttrValue, ExprKind, Module, Object, Root, verify};
+use relayc_ir::{ExprKind, Module, Root, verify};
 use std::borrow::Cow;
 
 /// Callbacks between passes.
@@ -67,18 +68,7 @@ fn let_go(module: &mut Module) {
             mentioned[id.index()] = true;
         }
     }
-    let of_calls = module.attrs.iter().flat_map(|attrs| &attrs.values);
-    let of_funcs = module.funcs.iter().flat_map(|func| func.attrs.iter().map(|(_, value)| value));
-    for value in of_calls.chain(of_funcs) {
-        if let AttrValue::Const(id, _) = value {
-            mentioned[id.index()] = true;
-        }
-    }
-    for object in module.objects.iter() {
-        if let Object::Const(id) = object {
-            mentioned[id.index()] = true;
-        }
-    }
+    consts_of_attrs(module).for_each(|id| mentioned[id.index()] = true);
     for (id, mentioned) in module.consts.ids().zip(mentioned) {
         if !mentioned {
             module.consts[id] = Tensor::scalar(false);

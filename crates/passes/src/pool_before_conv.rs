@@ -10,7 +10,7 @@
 //!     →    nn.conv2d(nn.avg_pool2d(%x, pool_size=[2, 2], strides=[2, 2]), W, 1x1)
 //! ```
 
-use super::build::{args, attrs, shape};
+use super::build::{args, attrs, dtype, shape};
 use super::rewrite::rewrite;
 use super::users::Users;
 use super::{Pass, PassCx};
@@ -38,13 +38,12 @@ fn run(module: &mut Module, cx: &PassCx) {
 
 fn swap(module: &mut Module, cx: &PassCx, users: &Users, pool: ExprId) -> Option<ExprId> {
     let conv = *args(module, pool).first()?;
-    let is = |expr: ExprId, defs: &[&OpDef]| defs.iter().any(|def| cx.calls(module, expr, def));
-    if !PAIRS.iter().any(|(of, pools)| is(conv, &[of]) && is(pool, pools)) || !users.only(conv, pool) {
+    if !PAIRS.iter().any(|(of, pools)| cx.calls(module, conv, of) && cx.calls_any(module, pool, pools)) || !users.only(conv, pool)
+    {
         return None;
     }
-    let dtype = |expr: ExprId| module.types.as_tensor(module.ty(expr)).map(|(_, dtype)| dtype);
     let operands: [ExprId; 2] = args(module, conv).try_into().ok()?;
-    let one_dtype = dtype(operands[0]) == dtype(conv) && dtype(conv)?.is_float();
+    let one_dtype = dtype(module, operands[0]) == dtype(module, conv) && dtype(module, conv)?.is_float();
     let attrs_of_conv = Conv2dAttrs::read(attrs(module, conv));
     if !one_dtype || !is_point(module, &attrs_of_conv, operands[1]) || !shrinks(module, conv, pool)? {
         return None;

@@ -53,10 +53,6 @@ const POOLS: [&OpDef; 6] = [&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D, &AVG_POOL1D, 
 const UNARY: [&OpDef; 6] = [&RELU, &LEAKY_RELU, &CLIP, &SIGMOID, &TANH, &CAST];
 const BINARY: [&OpDef; 6] = [&ADD, &SUBTRACT, &MULTIPLY, &DIVIDE, &MAXIMUM, &MINIMUM];
 
-fn calls(module: &Module, cx: &PassCx, expr: ExprId, defs: &[&OpDef]) -> bool {
-    cx.called(module, expr).is_some_and(|called| defs.iter().any(|def| def.name == called.name))
-}
-
 /// A convolution or a pool, by its windows.
 struct Windows {
     /// The axes of operand 0 that they move along, and those of the result.
@@ -70,7 +66,7 @@ struct Windows {
 impl Windows {
     fn of(module: &Module, cx: &PassCx, expr: ExprId) -> Option<Windows> {
         let operands = args(module, expr);
-        if calls(module, cx, expr, &CONVS) {
+        if cx.calls_any(module, expr, &CONVS) {
             let attrs = Conv2dAttrs::read(attrs(module, expr));
             let axes = spatial_axes(&attrs.data_layout)?;
             let out_axes = if attrs.out_layout.is_empty() { axes.clone() } else { spatial_axes(&attrs.out_layout)? };
@@ -80,7 +76,7 @@ impl Windows {
             let single = point && attrs.padding.iter().all(|&padding| padding == 0);
             return Some(Windows { axes, out_axes, strides: attrs.strides, single });
         }
-        if calls(module, cx, expr, &POOLS) {
+        if cx.calls_any(module, expr, &POOLS) {
             let attrs = MaxPool2dAttrs::read(attrs(module, expr));
             let axes = spatial_axes(&attrs.layout)?;
             // A last window that reaches over the end is not one of the windows of twice the stride.
@@ -130,12 +126,12 @@ enum Reads {
 fn pointwise(module: &Module, cx: &PassCx, expr: ExprId, lattice: &Lattice) -> Option<Vec<Reads>> {
     let operands = args(module, expr);
     let out = shape(module, expr)?;
-    if calls(module, cx, expr, &UNARY) {
+    if cx.calls_any(module, expr, &UNARY) {
         return Some(vec![Reads::Positions]);
     }
-    let vector_axis = if calls(module, cx, expr, &[&BIAS_ADD]) {
+    let vector_axis = if cx.calls(module, expr, &BIAS_ADD) {
         Some(BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(out.len() as i64) as usize)
-    } else if calls(module, cx, expr, &[&PRELU]) {
+    } else if cx.calls(module, expr, &PRELU) {
         Some(PReluAttrs::read(attrs(module, expr)).axis as usize)
     } else {
         None
@@ -143,7 +139,7 @@ fn pointwise(module: &Module, cx: &PassCx, expr: ExprId, lattice: &Lattice) -> O
     if let Some(axis) = vector_axis {
         return lattice.iter().all(|(along, _)| *along != axis).then(|| vec![Reads::Positions, Reads::Everywhere]);
     }
-    if !calls(module, cx, expr, &BINARY) {
+    if !cx.calls_any(module, expr, &BINARY) {
         return None;
     }
     let reads = |&operand: &ExprId| {

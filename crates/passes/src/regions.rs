@@ -22,8 +22,6 @@ pub(crate) struct Regions {
     inside: FxHashMap<ExprId, RegionId>,
     /// The first is around all.
     nesting: Vec<Nested>,
-    /// Whether a `let` opens a region for its body.
-    lets: bool,
 }
 
 /// Where a region lies.
@@ -54,8 +52,7 @@ impl Regions {
 
     fn find(module: &Module, order: &[ExprId], lets: bool) -> Regions {
         let outermost = Nested { around: OUTERMOST, depth: 0, jump: OUTERMOST, home: OUTERMOST };
-        let mut regions =
-            Regions { of: vec![None; module.exprs.len()], inside: FxHashMap::default(), nesting: vec![outermost], lets };
+        let mut regions = Regions { of: vec![None; module.exprs.len()], inside: FxHashMap::default(), nesting: vec![outermost] };
         for root in module.roots() {
             regions.open(root, OUTERMOST, false);
         }
@@ -68,7 +65,7 @@ impl Regions {
             let n_here = match module.exprs[expr].kind {
                 ExprKind::Fn(_) => 0,
                 ExprKind::If { .. } | ExprKind::Match { .. } => 1,
-                ExprKind::Let { .. } if regions.lets => 1,
+                ExprKind::Let { .. } if lets => 1,
                 _ => children.len(),
             };
             children[..n_here].iter().for_each(|&child| regions.use_in(child, here));

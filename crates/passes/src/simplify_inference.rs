@@ -16,7 +16,7 @@
 //! %0.0                                                →    add(%0, shift)
 //! ```
 
-use super::build::{args, attrs, value_of};
+use super::build::{args, attrs, dtype, value_of};
 use super::effects::Pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
@@ -132,7 +132,8 @@ impl Norm {
             let value = Tensor::full(wide, &[], value).expect("tensors can hold floats");
             cx.constant(module, span, value)
         };
-        let [_, gamma, beta, mean, var] = self.operands.map(|operand| self.cast(module, cx, operand, wide));
+        let widened = |operand| if wide == self.dtype { operand } else { self.cast(module, cx, operand, wide) };
+        let [_, gamma, beta, mean, var] = self.operands.map(widened);
         let epsilon = scalar(module, self.options.epsilon);
         let var = call(module, &ADD, &[var, epsilon]);
         let deviation = call(module, &SQRT, &[var]);
@@ -144,22 +145,14 @@ impl Norm {
     }
 
     fn cast(&self, module: &mut Module, cx: &PassCx, expr: ExprId, dtype: DType) -> ExprId {
-        if dtype == self.dtype {
-            return expr;
-        }
         let schema = CAST.attrs.expect("a cast has a dtype");
         cx.call(module, self.span, &CAST, &[expr], schema.values(&[("dtype", AttrValue::DType(Some(dtype)))]))
     }
 
     /// A vector of the channels, in the operand's dtype, with as many axes behind it as the operand's channels have.
     fn spread(&self, module: &mut Module, cx: &PassCx, vector: ExprId) -> ExprId {
-        let narrow = module.types.as_tensor(module.ty(vector)).is_some_and(|(_, dtype)| dtype == self.dtype);
-        let schema = CAST.attrs.expect("a cast has a dtype");
-        let vector = if narrow {
-            vector
-        } else {
-            cx.call(module, self.span, &CAST, &[vector], schema.values(&[("dtype", AttrValue::DType(Some(self.dtype)))]))
-        };
+        let narrow = dtype(module, vector) == Some(self.dtype);
+        let vector = if narrow { vector } else { self.cast(module, cx, vector, self.dtype) };
         if self.n_after == 0 {
             return vector;
         }

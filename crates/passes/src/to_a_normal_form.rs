@@ -12,7 +12,7 @@
 //! ```
 
 use super::bindings::Bindings;
-use super::build::set_ty;
+use super::build::{bind, typed};
 use super::regions::{OUTERMOST, RegionId, Regions};
 use super::{ON_REQUEST, Pass, PassCx};
 use relayc_base::Idx;
@@ -122,15 +122,13 @@ impl Normal {
         }
         let (span, ty) = (module.exprs[expr].span, module.ty(expr));
         let kind = self.kind(module, expr);
-        let value = module.expr(span, kind);
-        set_ty(module, value, ty);
+        let value = typed(module, span, kind, ty);
         let var = match self.names.get(&expr) {
             Some(&var) => var,
             None => self.fresh(module, span),
         };
         self.bind(expr, var, value);
-        let mention = module.expr(span, ExprKind::Var(var));
-        set_ty(module, mention, ty);
+        let mention = typed(module, span, ExprKind::Var(var), ty);
         self.atoms[expr.index()] = Some(mention);
     }
 
@@ -143,11 +141,7 @@ impl Normal {
         let bindings = region.and_then(|region| self.bindings.remove(&region)).unwrap_or_default();
         let result = self.atom(module, result);
         let (span, ty) = (module.exprs[result].span, module.ty(result));
-        bindings.into_iter().rev().fold(result, |body, (var, value)| {
-            let binding = module.expr(span, ExprKind::Let { var, value, body });
-            set_ty(module, binding, ty);
-            binding
-        })
+        bind(module, span, ty, bindings.into_iter(), result)
     }
 
     /// Closes the regions of the roots.

@@ -36,6 +36,14 @@ pub struct Help {
     pub edits: Vec<Edit>,
     /// Whether the edits are certainly what the author meant, so that a tool may apply them without asking.
     pub certain: bool,
+    /// Whether an edit found later says the same for the text at hand and replaces this help.
+    pub general: bool,
+}
+
+impl Help {
+    fn new(text: impl Into<String>, edits: Vec<Edit>) -> Help {
+        Help { text: text.into(), edits, certain: false, general: false }
+    }
 }
 
 /// Replaces the text of `span`.
@@ -43,6 +51,14 @@ pub struct Help {
 pub struct Edit {
     pub span: Span,
     pub text: String,
+}
+
+impl Edit {
+    /// Writes text before and behind `span`.
+    pub fn around(span: Span, before: &str, after: &str) -> Vec<Edit> {
+        let start = Span { end: span.start, ..span };
+        vec![Edit { span: start, text: before.to_owned() }, Edit { span: span.end_point(), text: after.to_owned() }]
+    }
 }
 
 /// An operator's equation that does not hold, with its numbers.
@@ -110,14 +126,20 @@ impl Diagnostic {
     }
 
     pub fn help(mut self, text: impl Into<String>) -> Self {
-        self.helps.push(Help { text: text.into(), edits: vec![], certain: false });
+        self.helps.push(Help::new(text, vec![]));
+        self
+    }
+
+    /// Adds a help that an edit for the text at hand may replace.
+    pub fn general_help(mut self, text: impl Into<String>) -> Self {
+        self.helps.push(Help { general: true, ..Help::new(text, vec![]) });
         self
     }
 
     /// Adds a help that replaces the text of `span`.
     pub fn fix(mut self, text: impl Into<String>, span: Span, replacement: impl Into<String>) -> Self {
         let edits = if span.is_none() { vec![] } else { vec![Edit { span, text: replacement.into() }] };
-        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self.helps.push(Help::new(text, edits));
         self
     }
 
@@ -132,7 +154,7 @@ impl Diagnostic {
     /// Adds a help with several edits.
     pub fn fix_all(mut self, text: impl Into<String>, edits: Vec<Edit>) -> Self {
         let edits = if edits.iter().any(|edit| edit.span.is_none()) { vec![] } else { edits };
-        self.helps.push(Help { text: text.into(), edits, certain: false });
+        self.helps.push(Help::new(text, edits));
         self
     }
 

@@ -105,7 +105,7 @@ impl Infer<'_> {
                     all = ty;
                     continue;
                 }
-                let first_ty = self.solver.resolve(&mut self.module.types, expected);
+                let first_ty = self.resolve(expected);
                 let first_text = format!("the first clause is `{}`", self.module.types.text(first_ty));
                 let place = (self.module.exprs[self.final_value(first)].span, first_text);
                 let value = self.mention(self.final_value(body));

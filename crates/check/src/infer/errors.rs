@@ -5,18 +5,18 @@ use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, Edit, codes};
 use relayc_base::text::{count, join_words};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Mismatch, StepKind, Ty, Types};
+use relayc_ir::types::{DType, Mismatch, StepKind, Ty, TyData, Types};
 use relayc_ir::{CtorId, ExprId, ExprKind, FuncId, Module, Operand, PatId, PatKind, VarId};
 use relayc_ops::OpDef;
 use relayc_ops::rel::{Fault, FaultHelp, FaultSubject, Place};
 
-/// The name of an expression in a message: its own, if it has one.
-pub(super) fn name_of(module: &Module, expr: ExprId) -> String {
+/// An expression's own name as a message shows it, if it has one.
+fn name_of(module: &Module, expr: ExprId) -> Option<String> {
     match module.exprs[expr].kind {
-        ExprKind::Var(var) => format!("`%{}`", module.vars[var].name),
-        ExprKind::Global(global) => format!("`@{}`", module.globals[global].name),
-        ExprKind::Ctor(ctor) => format!("`{}`", module.ctors[ctor].name),
-        _ => "this".to_owned(),
+        ExprKind::Var(var) => Some(format!("`%{}`", module.vars[var].name)),
+        ExprKind::Global(global) => Some(format!("`@{}`", module.globals[global].name)),
+        ExprKind::Ctor(ctor) => Some(format!("`{}`", module.ctors[ctor].name)),
+        _ => None,
     }
 }
 
@@ -28,7 +28,7 @@ pub(super) fn operator_arity(module: &Module, call: ExprId, def: &OpDef) -> Diag
     // With too many arguments, the first that is too much; with too few, the name of the first that is missing.
     match module.items(args).get(names.len()) {
         Some(extra) => diagnostic = diagnostic.also(extra.span, "this argument is too much"),
-        None => diagnostic = diagnostic.also(closing(module, call), missing_arguments(&names[args.len()..])),
+        None => diagnostic = diagnostic.also(closing(module, call), missing_arguments(names[args.len()..].iter())),
     }
     diagnostic.help(format!("write `{}({})`", def.name, names.join(", ")))
 }
@@ -39,28 +39,21 @@ pub(super) fn tuple_arity(module: &Module, call: ExprId, def: &OpDef) -> Diagnos
     let message = format!("`{}` takes 1 argument, a tuple, found {}", def.name, args.len());
     let args = module.items(args);
     let span = args.iter().fold(Span::NONE, |all, arg| all.to(arg.span));
-    let mut diagnostic = Diagnostic::new(codes::E0302, message)
+    Diagnostic::new(codes::E0302, message)
         .at(module.exprs[callee].span, "called here")
         .also(span, "these are not in a tuple")
-        .fix(format!("put them into a tuple: `{}((…))`", def.name), Span { end: span.start, ..span }, "(");
-    if let Some(help) = diagnostic.helps.last_mut() {
-        help.edits.push(Edit { span: span.end_point(), text: ")".to_owned() });
-    }
-    diagnostic
+        .fix_all(format!("put them into a tuple: `{}((…))`", def.name), Edit::around(span, "(", ")"))
 }
 
-fn missing_arguments(names: &[&str]) -> String {
-    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+fn missing_arguments(names: impl Iterator<Item = impl std::fmt::Display>) -> String {
+    let names: Vec<String> = names.map(|name| format!("`{name}`")).collect();
     let (noun, verb) = if names.len() == 1 { ("argument", "is") } else { ("arguments", "are") };
     format!("the {noun} {} {verb} missing", join_words(&names, "and"))
 }
 
 pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expected: usize) -> Diagnostic {
     let ExprKind::Call { args, .. } = module.exprs[call].kind else { unreachable!("only calls have an arity") };
-    let name = match name_of(module, callee) {
-        name if name == "this" => "the function".to_owned(),
-        name => name,
-    };
+    let name = name_of(module, callee).unwrap_or_else(|| "the function".to_owned());
     let message = format!("{name} takes {}, found {}", count(expected, "argument"), args.len());
     let diagnostic = Diagnostic::new(codes::E0302, message).at(module.exprs[callee].span, "called here");
     let diagnostic = match module.exprs[callee].kind {
@@ -73,8 +66,8 @@ pub(super) fn function_arity(module: &Module, call: ExprId, callee: ExprId, expe
     match (module.items(args).get(expected), params.get(args.len()..)) {
         (Some(extra), _) => diagnostic.also(extra.span, "this argument is too much"),
         (None, Some(missing)) if !missing.is_empty() => {
-            let names: Vec<String> = missing.iter().map(|&var| format!("%{}", module.vars[var].name)).collect();
-            diagnostic.also(closing(module, call), missing_arguments(&names.iter().map(String::as_str).collect::<Vec<_>>()))
+            let names = missing.iter().map(|&var| format!("%{}", module.vars[var].name));
+            diagnostic.also(closing(module, call), missing_arguments(names))
         }
         (None, None) if module.items(args).len() < expected => diagnostic.also(closing(module, call), "an argument is missing"),
         _ => diagnostic,
@@ -145,7 +138,7 @@ pub(super) fn too_many_cases(span: Span) -> Diagnostic {
 
 pub(super) fn not_a_function(module: &Module, callee: ExprId, ty: Ty) -> Diagnostic {
     let message = format!("expected a function, found `{}`", module.types.text(ty));
-    let name = name_of(module, callee);
+    let name = name_of(module, callee).unwrap_or_else(|| "this".to_owned());
     let diagnostic =
         Diagnostic::new(codes::E0309, message).at(module.exprs[callee].span, format!("{name} is called, but is not a function"));
     match module.exprs[callee].kind {
@@ -185,11 +178,20 @@ pub(super) fn projection_of(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic
 
 pub(super) fn unknown_var(module: &Module, var: VarId, ty: Ty) -> Diagnostic {
     let decl = &module.vars[var];
-    let known = module.types.text(ty);
-    let nothing = known == "_";
-    let known = if nothing { "nothing says what it is".to_owned() } else { format!("only `{known}` is known") };
-    let diagnostic = Diagnostic::new(codes::E0306, format!("cannot infer the type of `%{}`", decl.name)).at(decl.span, known);
-    if nothing { diagnostic.help(format!("annotate it: `%{}: Tensor[(1, 16), float32]`", decl.name)) } else { diagnostic }
+    let message = format!("cannot infer the type of `%{}`", decl.name);
+    let diagnostic = Diagnostic::new(codes::E0306, message).at(decl.span, known_part(module, ty));
+    match module.types.data(ty) {
+        TyData::Hole(_) => diagnostic.help(format!("annotate it: `%{}: Tensor[(1, 16), float32]`", decl.name)),
+        _ => diagnostic,
+    }
+}
+
+/// The known part of a type that inference left open.
+fn known_part(module: &Module, ty: Ty) -> String {
+    match module.types.data(ty) {
+        TyData::Hole(_) => "nothing says what it is".to_owned(),
+        _ => format!("only `{}` is known", module.types.text(ty)),
+    }
 }
 
 pub(super) fn operator_value(module: &Module, expr: ExprId, name: &str, n_args: usize) -> Diagnostic {
@@ -202,9 +204,8 @@ pub(super) fn operator_value(module: &Module, expr: ExprId, name: &str, n_args: 
 }
 
 pub(super) fn unknown_expr(module: &Module, expr: ExprId, ty: Ty) -> Diagnostic {
-    let known = module.types.text(ty);
-    let known = if known == "_" { "nothing says what it is".to_owned() } else { format!("only `{known}` is known") };
-    Diagnostic::new(codes::E0306, "cannot infer the type of this expression").at(module.exprs[expr].span, known)
+    let message = "cannot infer the type of this expression";
+    Diagnostic::new(codes::E0306, message).at(module.exprs[expr].span, known_part(module, ty))
 }
 
 pub(super) fn too_many_steps(module: &Module, expr: ExprId) -> Diagnostic {
@@ -271,7 +272,7 @@ impl Infer<'_> {
         place: (Span, String),
     ) -> Diagnostic {
         let [expected, found, inner_expected, inner_found] =
-            [expected, found, mismatch.expected, mismatch.found].map(|ty| self.solver.resolve(&mut self.module.types, ty));
+            [expected, found, mismatch.expected, mismatch.found].map(|ty| self.resolve(ty));
         let text = |ty: Ty| self.module.types.text(ty);
         let mut diagnostic = Diagnostic::new(codes::E0301, format!("expected `{}`, found `{}`", text(expected), text(found)))
             .at(value.span, format!("this is `{}`", text(found)))
@@ -353,6 +354,7 @@ impl Infer<'_> {
         }
         for help in fault.helps {
             diagnostic = match help {
+                FaultHelp::Text(text) if fault.takes_field => diagnostic.general_help(text),
                 FaultHelp::Text(text) => diagnostic.help(text),
                 FaultHelp::Cast { arg, dtype } => self.cast(diagnostic, call, arg, dtype),
                 FaultHelp::SetAttr { name, value } => self.set_attr(diagnostic, call, name, &value),
@@ -370,8 +372,7 @@ impl Infer<'_> {
             let [Some((literal, span)), Some((beside, _))] = [self.operand(call, other), self.operand(call, arg)] else {
                 continue;
             };
-            let ty = self.ty(beside);
-            let ty = self.solver.resolve(&mut self.module.types, ty);
+            let ty = self.resolved_ty(beside);
             let wanted = self.module.types.as_tensor(ty).map(|(_, dtype)| dtype);
             if let Some(wanted) = wanted.filter(|&wanted| self.is_literal_of(literal, wanted)) {
                 diagnostic = self.other_dtype(diagnostic, Operand { expr: literal, span }, wanted);
@@ -425,9 +426,7 @@ impl Infer<'_> {
             FaultSubject::Arg { arg, field } => {
                 let Some((expr, operand_span)) = self.operand(call, arg) else { return (span, String::new()) };
                 let role = def.args.get(arg).map_or("operand", |arg| arg.name);
-                let ty = self.ty(expr);
-                let ty = self.solver.resolve(&mut self.module.types, ty);
-                let ty = field.and_then(|field| self.module.types.as_tuple(ty)?.get(field).copied()).unwrap_or(ty);
+                let ty = self.operand_ty(expr, field);
                 // The field of a tuple that is written out has a place of its own.
                 let written = match (self.module.exprs[expr].kind, field) {
                     (ExprKind::Tuple(fields), Some(field)) => self.module.items(fields).get(field).copied(),
@@ -436,9 +435,9 @@ impl Infer<'_> {
                 let operand_span = written.map_or(operand_span, |field| field.span);
                 let named = written.map_or(expr, |field| field.expr);
                 let name = match (name_of(self.module, named), field) {
-                    (name, None) if name == "this" => format!("`{role}`"),
-                    (name, Some(field)) if name == "this" || written.is_none() => format!("field {field} of `{role}`"),
-                    (name, _) => name,
+                    (None, None) => format!("`{role}`"),
+                    (name, Some(field)) if name.is_none() || written.is_none() => format!("field {field} of `{role}`"),
+                    (name, _) => name.unwrap_or_default(),
                 };
                 let axis = place.axis.map_or(String::new(), |axis| format!(", axis {axis}"));
                 (operand_span, format!("{name} is `{}`{axis}", self.module.types.text(ty)))
@@ -449,6 +448,12 @@ impl Infer<'_> {
     fn operand(&self, call: ExprId, arg: usize) -> Option<(ExprId, Span)> {
         let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return None };
         self.module.items(args).get(arg).map(|operand| (operand.expr, operand.span))
+    }
+
+    /// The type of an operand, or of its field.
+    fn operand_ty(&mut self, expr: ExprId, field: Option<usize>) -> Ty {
+        let ty = self.resolved_ty(expr);
+        field.and_then(|field| self.module.types.as_tuple(ty)?.get(field).copied()).unwrap_or(ty)
     }
 
     /// Where the variable at a place is declared or bound.
@@ -483,9 +488,7 @@ impl Infer<'_> {
     fn place_origin(&mut self, call: ExprId, place: Place, span: Span) -> Option<(Span, String)> {
         let (FaultSubject::Arg { arg, field }, Some(axis)) = (place.what, place.axis) else { return None };
         let (expr, _) = self.operand(call, arg)?;
-        let ty = self.ty(expr);
-        let ty = self.solver.resolve(&mut self.module.types, ty);
-        let ty = field.and_then(|field| self.module.types.as_tuple(ty)?.get(field).copied()).unwrap_or(ty);
+        let ty = self.operand_ty(expr, field);
         let dim = self.module.types.as_tensor(ty)?.0.get(axis).copied()?;
         let origin = self.origin(expr, field, axis)?;
         (origin.span != span).then(|| (origin.span, format!("{dim}: {}", origin.text)))

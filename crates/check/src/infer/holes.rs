@@ -60,12 +60,12 @@ impl Infer<'_> {
         self.report_holes();
         for expr in self.module.exprs.ids() {
             if let Some(ty) = self.tys[expr] {
-                self.tys[expr] = Some(self.solver.resolve(&mut self.module.types, ty));
+                self.tys[expr] = Some(self.resolve(ty));
             }
         }
         for var in self.module.vars.ids() {
             if let Some(ty) = self.var_tys[var] {
-                let ty = self.solver.resolve(&mut self.module.types, ty);
+                let ty = self.resolve(ty);
                 self.module.vars[var].checked_ty = Some(ty);
                 fill_in(&self.module.types, &mut self.module.vars[var].ty, ty);
             }
@@ -73,7 +73,7 @@ impl Infer<'_> {
         for func in self.module.funcs.ids() {
             let Some(ty) = self.fn_tys[func] else { continue };
             if let TyData::Fn { ret, .. } = *self.module.types.data(ty) {
-                let ret = self.solver.resolve(&mut self.module.types, ret);
+                let ret = self.resolve(ret);
                 fill_in(&self.module.types, &mut self.module.funcs[func].ret, ret);
             }
         }
@@ -110,7 +110,7 @@ impl Infer<'_> {
         for var in self.module.vars.ids() {
             let Some(ty) = self.var_tys[var] else { continue };
             if self.is_open(ty) {
-                let ty = self.solver.resolve(&mut self.module.types, ty);
+                let ty = self.resolve(ty);
                 self.diagnostics.push(errors::unknown_var(self.module, var, ty));
                 self.solver.poison(&mut self.module.types, ty);
                 self.wake();
@@ -122,7 +122,7 @@ impl Infer<'_> {
             if is_op || !self.is_open(ty) {
                 continue;
             }
-            let ty = self.solver.resolve(&mut self.module.types, ty);
+            let ty = self.resolve(ty);
             self.diagnostics.push(errors::unknown_expr(self.module, expr, ty));
             self.solver.poison(&mut self.module.types, ty);
             self.wake();
@@ -135,7 +135,7 @@ impl Infer<'_> {
         if !self.module.types.has_hole(ty) {
             return false;
         }
-        let mut stack = vec![self.solver.resolve(&mut self.module.types, ty)];
+        let mut stack = vec![self.resolve(ty)];
         let mut seen = FxHashSet::default();
         while let Some(ty) = stack.pop() {
             if !self.module.types.has_hole(ty) || !seen.insert(ty) {

@@ -15,8 +15,8 @@ mod repair;
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, IndexVec, Span};
 use relayc_ir::types::{DType, Solver, Ty, TyData};
-use relayc_ir::{ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
-use relayc_ops::rel::{RelCx, Stop};
+use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, GlobalId, Module, Operand, Root, VarId};
+use relayc_ops::rel::{Origins, RelCx, Stop};
 use relayc_ops::{OpDef, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -233,6 +233,17 @@ impl Infer<'_> {
         }
     }
 
+    /// A type with all that is known of its holes.
+    fn resolve(&mut self, ty: Ty) -> Ty {
+        self.solver.resolve(&mut self.module.types, ty)
+    }
+
+    /// The resolved type of an expression.
+    fn resolved_ty(&mut self, expr: ExprId) -> Ty {
+        let ty = self.ty(expr);
+        self.resolve(ty)
+    }
+
     /// The type of an expression that has been walked; a hole for one inside which it stands.
     fn ty(&mut self, expr: ExprId) -> Ty {
         if let Some(ty) = self.tys[expr] {
@@ -250,7 +261,7 @@ impl Infer<'_> {
             let declared = self.annotation(var).unwrap_or(self.module.vars[var].span);
             let place = (declared, "the variable is declared here".to_owned());
             let mut diagnostic = self.mismatch(mismatch, (expected, found), self.mention(value), place);
-            let found = self.solver.resolve(&mut self.module.types, found);
+            let found = self.resolve(found);
             if !self.module.types.has_hole(found) {
                 diagnostic = self.declare(diagnostic, var, found);
             }
@@ -271,7 +282,7 @@ impl Infer<'_> {
             let declared = self.module.funcs[func].ret_span;
             let place = (declared, "the result is declared here".to_owned());
             let mut diagnostic = self.mismatch(mismatch, (ret, found), value, place);
-            let found = self.solver.resolve(&mut self.module.types, found);
+            let found = self.resolve(found);
             if !declared.is_none() && !self.module.types.has_hole(found) {
                 let text = self.module.types.text(found);
                 diagnostic = diagnostic.fix(format!("or declare the result as `{text}`"), declared, text);
@@ -335,7 +346,7 @@ impl Infer<'_> {
             ExprKind::Call { callee, args, .. } => match self.module.exprs[callee].kind {
                 ExprKind::Op(op) if self.ops.def(op).args.len() == args.len() => self.attempt_new(expr),
                 ExprKind::Op(op) => {
-                    let diagnostic = match self.takes_tuple(expr, self.ops.def(op)) {
+                    let diagnostic = match self.takes_tuple(expr) {
                         true => errors::tuple_arity(self.module, expr, self.ops.def(op)),
                         false => {
                             let diagnostic = errors::operator_arity(self.module, expr, self.ops.def(op));
@@ -351,26 +362,21 @@ impl Infer<'_> {
     }
 
     /// Whether a call with too many arguments would be one with a tuple of them.
-    fn takes_tuple(&mut self, call: ExprId, def: &OpDef) -> bool {
-        let ExprKind::Call { args, .. } = self.module.exprs[call].kind else { return false };
-        if def.args.len() != 1 || args.len() < 2 || self.lacks_attrs(call) {
+    fn takes_tuple(&mut self, call: ExprId) -> bool {
+        let Some((def, fields)) = self.op_call(call) else { return false };
+        if def.args.len() != 1 || fields.len() < 2 || self.lacks_attrs(call) {
             return false;
         }
-        let fields: Vec<ExprId> = self.module.items(args).iter().map(|arg| arg.expr).collect();
-        let fields: Vec<Ty> = fields.into_iter().map(|field| self.ty(field)).collect();
         let tuple = self.module.types.tuple(&fields);
         let attrs = call_attrs(self.module, call).to_vec();
-        let out = self.fresh();
-        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, std::slice::from_ref(&tuple), out);
-        cx.objects = Some(&self.module.objects);
-        (def.rel)(&mut cx).is_ok()
+        self.relation_holds(def, &attrs, &[tuple])
     }
 
     fn exit_if(&mut self, expr: ExprId, cond: ExprId, then_branch: ExprId, else_branch: ExprId) -> Ty {
         let bool_ty = self.module.types.scalar(DType::BOOL);
         let found = self.ty(cond);
         if self.solver.unify(&mut self.module.types, bool_ty, found).is_err() {
-            let found = self.solver.resolve(&mut self.module.types, found);
+            let found = self.resolve(found);
             let diagnostic = errors::condition(self.module, cond, found);
             let diagnostic = self.convert(diagnostic, self.mention(cond), bool_ty, found);
             self.diagnostics.push(diagnostic);
@@ -381,7 +387,7 @@ impl Infer<'_> {
                 return ty;
             }
             let then_span = self.module.exprs[self.final_value(then_branch)].span;
-            let then_ty = self.solver.resolve(&mut self.module.types, expected);
+            let then_ty = self.resolve(expected);
             let place = (then_span, format!("the other branch is `{}`", self.module.types.text(then_ty)));
             let value = self.mention(self.final_value(else_branch));
             let diagnostic = self.mismatch(mismatch, (expected, found), value, place);
@@ -421,7 +427,7 @@ impl Infer<'_> {
                     if let Err(mismatch) = self.solver.unify(&mut self.module.types, param, found) {
                         let place = errors::parameter_place(self.module, callee, i);
                         let mut diagnostic = self.mismatch(mismatch, (param, found), args[i], place);
-                        let found = self.solver.resolve(&mut self.module.types, found);
+                        let found = self.resolve(found);
                         if let (Some(declared), false) = (self.parameter(callee, i), self.module.types.has_hole(found)) {
                             diagnostic = self.declare_as(diagnostic, "or declare the parameter", declared, found);
                         }
@@ -458,7 +464,7 @@ impl Infer<'_> {
         }
         let holes: FxHashMap<Ty, Ty> = type_params.iter().map(|&param| (param, self.fresh())).collect();
         let mut instance = |ty: Ty| {
-            let ty = self.solver.resolve(&mut self.module.types, ty);
+            let ty = self.resolve(ty);
             self.module.types.rewrite(ty, |_, ty| holes.get(&ty).copied())
         };
         (params.iter().map(|&ty| instance(ty)).collect(), instance(ret))
@@ -540,14 +546,25 @@ impl Infer<'_> {
         let holes: Vec<bool> = args.iter().map(|&ty| self.is_hole(ty)).collect();
         let out = self.ty(expr);
         let attrs = call_attrs(self.module, expr).to_vec();
-        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &args, out);
-        cx.objects = Some(&self.module.objects);
-        let result = (def.rel)(&mut cx);
-        let decided: Vec<usize> = cx.origins.args.iter().map(|(arg, _)| *arg).filter(|&arg| holes[arg]).collect();
-        for arg in decided {
+        let (result, origins) = self.run_relation(def, &attrs, &args, out);
+        for (arg, _) in origins.args.into_iter().filter(|(arg, _)| holes[*arg]) {
             self.remember_decision(expr, arg);
         }
         result
+    }
+
+    /// Runs an operator's relation; the origins are those found until it ended.
+    fn run_relation(&mut self, def: &OpDef, attrs: &[AttrValue], args: &[Ty], out: Ty) -> (Result<(), Stop>, Origins) {
+        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, attrs, args, out);
+        cx.objects = Some(&self.module.objects);
+        let result = (def.rel)(&mut cx);
+        (result, cx.origins)
+    }
+
+    /// Whether an operator's relation holds on these operand types, for some result.
+    fn relation_holds(&mut self, def: &OpDef, attrs: &[AttrValue], args: &[Ty]) -> bool {
+        let out = self.fresh();
+        self.run_relation(def, attrs, args, out).0.is_ok()
     }
 
     /// The operator and the operand types of a call of an operator.
@@ -612,7 +629,7 @@ impl Infer<'_> {
 }
 
 /// The attribute values of a call.
-fn call_attrs(module: &Module, expr: ExprId) -> &[relayc_ir::AttrValue] {
+fn call_attrs(module: &Module, expr: ExprId) -> &[AttrValue] {
     match module.exprs[expr].kind {
         ExprKind::Call { attrs: Some(attrs), .. } => &module.attrs[attrs].values,
         _ => &[],

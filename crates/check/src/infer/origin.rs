@@ -7,7 +7,7 @@ use super::repair::Site;
 use super::{Infer, call_attrs};
 use relayc_base::Span;
 use relayc_ir::{ExprId, ExprKind, VarId};
-use relayc_ops::rel::{DimOrigin, Origins, RelCx};
+use relayc_ops::rel::{DimOrigin, Origins};
 
 /// The place a dimension was decided, in words.
 pub(super) struct Origin {
@@ -97,7 +97,7 @@ impl Infer<'_> {
     pub(super) fn attr_span(&self, call: ExprId, name: &str) -> Span {
         let ExprKind::Call { attrs: Some(attrs), .. } = self.module.exprs[call].kind else { return Span::NONE };
         let schema = self.module.called_op(call).and_then(|op| self.ops.def(op).attrs);
-        let index = schema.and_then(|schema| schema.fields.iter().position(|field| field.name == name));
+        let index = schema.and_then(|schema| schema.position(name));
         index.map_or(Span::NONE, |index| self.module.attrs[attrs].span(index))
     }
 
@@ -125,10 +125,8 @@ impl Infer<'_> {
         let (def, args) = self.op_call(call).filter(|_| !self.lacks_attrs(call))?;
         let attrs = call_attrs(self.module, call).to_vec();
         let out = self.fresh();
-        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &args, out);
-        cx.objects = Some(&self.module.objects);
-        (def.rel)(&mut cx).ok()?;
-        Some(cx.origins)
+        let (result, origins) = self.run_relation(def, &attrs, &args, out);
+        result.ok().map(|()| origins)
     }
 }
 

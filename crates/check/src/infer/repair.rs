@@ -9,7 +9,7 @@ use relayc_base::diag::{Diagnostic, Edit};
 use relayc_base::text::nearest;
 use relayc_ir::types::{DType, Dim, Ty, TyData, Types};
 use relayc_ir::{AttrValue, ExprId, ExprKind, Operand, VarId};
-use relayc_ops::rel::{Fault, FaultSubject, Place, RelCx};
+use relayc_ops::rel::{Fault, FaultSubject, Place};
 
 /// Limit of messages with suggestions: nobody reads more, and trying takes time.
 const MAX_REPAIRED: usize = 50;
@@ -43,7 +43,7 @@ impl Infer<'_> {
         if self.text.is_empty() || self.diagnostics.len() >= MAX_REPAIRED || said {
             return diagnostic;
         }
-        let args: Vec<Ty> = args.into_iter().map(|ty| self.solver.resolve(&mut self.module.types, ty)).collect();
+        let args: Vec<Ty> = args.into_iter().map(|ty| self.resolve(ty)).collect();
         // Trying would give types to what is not known.
         if args.iter().any(|&ty| self.module.types.has_hole(ty)) {
             return diagnostic;
@@ -66,10 +66,7 @@ impl Infer<'_> {
             return false;
         }
         let attrs = attrs.map_or_else(|| call_attrs(self.module, call).to_vec(), <[AttrValue]>::to_vec);
-        let out = self.fresh();
-        let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, args, out);
-        cx.objects = Some(&self.module.objects);
-        (def.rel)(&mut cx).is_ok()
+        self.relation_holds(def, &attrs, args)
     }
 
     fn holds_with(&mut self, call: ExprId, args: &[Ty], arg: usize, ty: Ty) -> bool {
@@ -123,9 +120,7 @@ impl Infer<'_> {
             let Some(fields) = self.module.types.as_tuple(ty).map(<[Ty]>::to_vec) else { continue };
             let fitting: Vec<usize> = (0..fields.len()).filter(|&i| self.holds_with(call, args, arg, fields[i])).collect();
             for &index in fitting.iter().take(3) {
-                if diagnostic.helps.iter().any(|help| help.edits.is_empty() && help.text.starts_with("take a field")) {
-                    diagnostic.helps.retain(|help| !help.text.starts_with("take a field"));
-                }
+                diagnostic.helps.retain(|help| !help.general);
                 diagnostic = self.project_help(diagnostic, operands[arg].span, index);
             }
         }
@@ -169,7 +164,7 @@ impl Infer<'_> {
                 let Some(ty) = self.var_tys[other].filter(|_| nearest(&self.module.vars[var].name, name).is_some()) else {
                     continue;
                 };
-                let ty = self.solver.resolve(&mut self.module.types, ty);
+                let ty = self.resolve(ty);
                 if !self.module.types.has_hole(ty) && self.holds_with(call, args, arg, ty) {
                     near.push((other, ty));
                 }
@@ -225,19 +220,18 @@ impl Infer<'_> {
         if !self.holds_with(call, args, arg, hole) {
             return None;
         }
-        let ty = self.solver.resolve(&mut self.module.types, hole);
+        let ty = self.resolve(hole);
         (!self.module.types.has_hole(ty) && ty != args[arg]).then_some(ty)
     }
 
     /// Types that are one mistake away from an operand's: another dtype, another number, axes in another order, one more.
     fn types_near(&mut self, args: &[Ty], arg: usize, fault: &Fault) -> Vec<Ty> {
         let types = &mut self.module.types;
+        let tensors: Vec<(&[Dim], DType)> = args.iter().filter_map(|&ty| types.as_tensor(ty)).collect();
         let Some((shape, dtype)) = types.as_tensor(args[arg]).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
             return vec![];
         };
-        let others: Vec<(Vec<Dim>, DType)> =
-            args.iter().filter_map(|&ty| types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype))).collect();
-        let mut near: Vec<(Vec<Dim>, DType)> = others.iter().map(|(_, other)| (shape.clone(), *other)).collect();
+        let mut near: Vec<(Vec<Dim>, DType)> = tensors.into_iter().map(|(_, other)| (shape.clone(), other)).collect();
         if let [a, b] = shape[..] {
             near.push((vec![b, a], dtype));
         }
@@ -247,7 +241,7 @@ impl Infer<'_> {
         let of_arg = |place: &Place| matches!(place.what, FaultSubject::Arg { arg: at, field: None } if at == arg);
         let named = fault.places.iter().filter(|(place, _)| of_arg(place)).filter_map(|(place, _)| place.axis);
         let axes: Vec<usize> = named.chain(0..shape.len()).collect();
-        let numbers = numbers(fault, others.iter().flat_map(|(shape, _)| shape.iter().copied()));
+        let numbers = numbers(fault, types, args);
         for axis in axes.into_iter().filter(|&axis| axis < shape.len()) {
             for &number in &numbers {
                 let mut changed = shape.clone();
@@ -304,9 +298,7 @@ impl Infer<'_> {
             }
             let Some(site) = self.origin(operand.expr, None, axis).and_then(|origin| origin.site) else { continue };
             let Some((shape, dtype)) = self.module.types.as_tensor(args[arg]).map(|(s, d)| (s.to_vec(), d)) else { continue };
-            for number in
-                numbers(fault, args.iter().flat_map(|&ty| self.module.types.as_tensor(ty)).flat_map(|(s, _)| s.to_vec()))
-            {
+            for number in numbers(fault, &self.module.types, args) {
                 let mut changed = shape.clone();
                 changed[axis] = Dim::known(number);
                 let ty = self.module.types.tensor(&changed, dtype);
@@ -333,7 +325,7 @@ impl Infer<'_> {
             }
             Site::Var(var, axis) => {
                 let Some(ty) = self.var_tys[var] else { return diagnostic };
-                let ty = self.solver.resolve(&mut self.module.types, ty);
+                let ty = self.resolve(ty);
                 let Some((shape, dtype)) = self.module.types.as_tensor(ty).map(|(s, d)| (s.to_vec(), d)) else {
                     return diagnostic;
                 };
@@ -354,10 +346,7 @@ impl Infer<'_> {
             return diagnostic;
         }
         let wrap = |diagnostic: Diagnostic, before: &str, after: &str| {
-            let start = Span { end: value.span.start, ..value.span };
-            let edits = [(start, before), (value.span.end_point(), after)];
-            let edits = edits.into_iter().map(|(span, text)| Edit { span, text: text.to_owned() }).collect();
-            diagnostic.fix_all(format!("write `{before}…{after}`"), edits)
+            diagnostic.fix_all(format!("write `{before}…{after}`"), Edit::around(value.span, before, after))
         };
         match (self.module.types.data(expected).clone(), self.module.types.data(found).clone()) {
             (TyData::Tensor { shape: s, dtype: d }, TyData::Tensor { shape: t, dtype: e }) if s == t && d != e => {
@@ -408,10 +397,7 @@ impl Infer<'_> {
                 None => {
                     let after = format!(", dtype=\"{dtype}\")");
                     let title = format!("there is no implicit conversion: write `cast(…{after}`{there}");
-                    let start = Span { end: place.span.start, ..place.span };
-                    let edits =
-                        vec![Edit { span: start, text: "cast(".to_owned() }, Edit { span: place.span.end_point(), text: after }];
-                    diagnostic.fix_all(title, edits)
+                    diagnostic.fix_all(title, Edit::around(place.span, "cast(", &after))
                 }
             };
         }
@@ -448,7 +434,7 @@ impl Infer<'_> {
         (params, found): (&[Ty], &[Ty]),
         ret: Ty,
     ) -> Ty {
-        let [expected, actual] = [params[first], found[first]].map(|ty| self.solver.resolve(&mut self.module.types, ty));
+        let [expected, actual] = [params[first], found[first]].map(|ty| self.resolve(ty));
         let text = |ty: Ty| self.module.types.text(ty);
         let message = format!("expected `{}`, found `{}`", text(expected), text(actual));
         let place = super::errors::parameter_place(self.module, callee, first);
@@ -496,35 +482,27 @@ impl Infer<'_> {
             let same = params.iter().find(|&&var| self.module.vars[var].name == *wanted)?;
             return Some(format!("%{}", self.module.vars[*same].name));
         }
-        let def = self.module.called_op(call).map(|op| self.ops.def(op)).filter(|_| !self.lacks_attrs(call))?;
+        let (def, args) = self.op_call(call).filter(|_| !self.lacks_attrs(call))?;
+        let args: Vec<Ty> = args.into_iter().map(|ty| self.resolve(ty)).collect();
         let mut used = vec![false; self.module.vars.len()];
         for expr in self.module.exprs.iter() {
             if let ExprKind::Var(var) = expr.kind {
                 used[relayc_base::Idx::index(var)] = true;
             }
         }
-        let mut args: Vec<Ty> = Vec::new();
-        for operand in self.operands(call) {
-            let ty = self.ty(operand.expr);
-            args.push(self.solver.resolve(&mut self.module.types, ty));
-        }
         let attrs = call_attrs(self.module, call).to_vec();
-        let mut fitting = vec![];
+        // Of several that fit, the first in the order of the parameters.
         for var in params.into_iter().filter(|&var| !used[relayc_base::Idx::index(var)]) {
             let ty = self.var_ty(var);
             let tys: Vec<Ty> = args.iter().copied().chain([ty]).collect();
             if tys.len() != def.args.len() || tys.iter().any(|&ty| self.module.types.has_hole(ty)) {
                 continue;
             }
-            let out = self.fresh();
-            let mut cx = RelCx::new(&mut self.module.types, &mut self.solver, &attrs, &tys, out);
-            cx.objects = Some(&self.module.objects);
-            if (def.rel)(&mut cx).is_ok() {
-                fitting.push(format!("%{}", self.module.vars[var].name));
+            if self.relation_holds(def, &attrs, &tys) {
+                return Some(format!("%{}", self.module.vars[var].name));
             }
         }
-        // With several, the first in the order of the parameters.
-        fitting.into_iter().next()
+        None
     }
 
     /// Suggests the fields of a tuple if a missing one is taken.
@@ -546,8 +524,8 @@ impl Infer<'_> {
     }
 }
 
-/// Numbers that may make a rule hold: present ones, and products and quotients of those in its equation.
-fn numbers(fault: &Fault, dims: impl Iterator<Item = Dim>) -> Vec<i64> {
+/// Numbers that may make a rule hold: those of the operands' shapes, and products and quotients of those in its equation.
+fn numbers(fault: &Fault, types: &Types, args: &[Ty]) -> Vec<i64> {
     let values = fault.equation.as_ref().map_or("", |(_, values)| values);
     let written: Vec<i64> = values.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect();
     let mut all = written.clone();
@@ -557,7 +535,8 @@ fn numbers(fault: &Fault, dims: impl Iterator<Item = Dim>) -> Vec<i64> {
             all.extend(a.checked_mul(b).filter(|_| b > 1));
         }
     }
-    all.extend(dims.filter_map(Dim::value));
+    let dims = args.iter().filter_map(|&ty| types.as_tensor(ty)).flat_map(|(shape, _)| shape);
+    all.extend(dims.filter_map(|dim| dim.value()));
     let mut seen = rustc_hash::FxHashSet::default();
     all.retain(|&number| seen.insert(number));
     all.truncate(32);

@@ -88,10 +88,8 @@ impl Resolver<'_> {
             if key == TYPE_KEY {
                 continue;
             }
-            let Some(index) = schema.fields.iter().position(|field| field.name == key) else {
-                let near = self.ops.attr_elsewhere(&key).filter(|near| schema.fields.iter().any(|field| field.name == *near));
-                let whole = self.with_separator(attr.span);
-                self.diagnostics.push(errors::unknown_attr(name, &key, attr.key, schema, near, whole));
+            let Some(index) = schema.position(&key) else {
+                self.unknown_attr(name, &key, attr, schema);
                 failed = true;
                 continue;
             };
@@ -161,13 +159,10 @@ impl Resolver<'_> {
             let name = super::name_text(ast.text(attr.key));
             let (order, value) = match schema {
                 None => (0, self.raw_value(attr.value, 0)),
-                Some(schema) => match schema.fields.iter().position(|field| field.name == name) {
+                Some(schema) => match schema.position(&name) {
                     Some(index) => (index, self.field_value(&type_key, schema, &schema.fields[index], attr.value)),
                     None => {
-                        let near =
-                            self.ops.attr_elsewhere(&name).filter(|near| schema.fields.iter().any(|field| field.name == *near));
-                        let whole = self.with_separator(attr.span);
-                        self.diagnostics.push(errors::unknown_attr(&type_key, &name, attr.key, schema, near, whole));
+                        self.unknown_attr(&type_key, &name, attr, schema);
                         continue;
                     }
                 },
@@ -186,6 +181,12 @@ impl Resolver<'_> {
         let id = self.module.attrs.push(Attrs { values, spans });
         self.module.attr_names.insert(id, AttrNames { type_key: (&*type_key).into(), names });
         Some(id)
+    }
+
+    fn unknown_attr(&mut self, of: &str, name: &str, attr: &ast::Attr, schema: &AttrSchema) {
+        let near = self.ops.attr_elsewhere(name).filter(|near| schema.position(near).is_some());
+        let whole = self.with_separator(attr.span);
+        self.diagnostics.push(errors::unknown_attr(of, name, attr.key, schema, near, whole));
     }
 
     /// The attribute type of an operator with this type key.

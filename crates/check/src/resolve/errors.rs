@@ -52,10 +52,11 @@ pub(super) fn unknown_global(name: &str, span: Span, meant: Hint) -> Diagnostic 
     }
 }
 
-pub(super) fn unknown_graph(name: &str, span: Span) -> Diagnostic {
-    Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is not defined"))
+pub(super) fn unknown_graph(name: &str, span: Span, near: Option<&str>) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0203, format!("the graph variable `{name}` is not defined"))
         .at(span, "not defined above")
-        .help(format!("define it first: `{name} = …;`"))
+        .help(format!("define it first: `{name} = …;`"));
+    suggest(diagnostic, near, span)
 }
 
 pub(super) fn foreign_graph(name: &str, span: Span, value: Span) -> Diagnostic {
@@ -75,8 +76,15 @@ pub(super) fn bare_variable(name: &str, span: Span) -> Diagnostic {
 /// `meant` is the operator that other frameworks call by this name, or one of nearly this name.
 pub(super) fn unknown_operator(name: &str, span: Span, meant: Option<&str>) -> Diagnostic {
     let diagnostic = Diagnostic::new(codes::E0204, format!("there is no operator `{name}`")).at(span, "not an operator");
-    match meant {
-        _ if name == "true" || name == "false" => boolean(diagnostic, name, span),
+    match name {
+        "true" | "false" => boolean(diagnostic, name, span),
+        _ => suggest(diagnostic, meant, span),
+    }
+}
+
+/// Adds the spelling suggestion, if there is one.
+fn suggest(diagnostic: Diagnostic, near: Option<&str>, span: Span) -> Diagnostic {
+    match near {
         Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
         None => diagnostic,
     }
@@ -185,10 +193,7 @@ pub(super) fn unknown_ctor(name: &str, span: Span, near: Option<&str>, below: Op
     }
     let diagnostic =
         Diagnostic::new(codes::E0210, format!("there is no constructor `{name}`")).at(span, "not a constructor of any type");
-    match near {
-        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None => diagnostic,
-    }
+    suggest(diagnostic, near, span)
 }
 
 pub(super) fn negative_dim(value: i64, span: Span) -> Diagnostic {
@@ -275,11 +280,13 @@ pub(super) fn attr_kind(op: &str, field: &Field, text: &str, raw: &AttrValue, sp
     let diagnostic = Diagnostic::new(codes::E0403, format!("`{op}`: `{}` is {expected}, found `{text}`", field.name))
         .at(span, format!("expected {expected}"));
     match raw {
-        AttrValue::Int { .. } if expected.starts_with("a list of integers") => {
+        AttrValue::Int { .. } if matches!(field.kind, Kind::Ints | Kind::IntsOrNone | Kind::OptInts) => {
             let list = format!("[{}]", vec![text; n_values].join(", "));
             diagnostic.fix(format!("write a list: `{}={list}`", field.name), span, list)
         }
-        AttrValue::Float { value, .. } if value.fract() == 0.0 && expected.starts_with("an integer") => {
+        AttrValue::Float { value, .. }
+            if value.fract() == 0.0 && matches!(field.kind, Kind::Int | Kind::IndexExpr | Kind::OptInt | Kind::Object) =>
+        {
             diagnostic.fix(format!("write `{value}`"), span, value.to_string())
         }
         AttrValue::Str(inner) if inner.bytes().next().is_some_and(|b| b.is_ascii_alphanumeric() || b == b'-') => {

@@ -85,7 +85,7 @@ impl<'a> Resolver<'a> {
         }
         missing.sort_unstable_by_key(|mention| mention.start);
         for mention in missing {
-            self.diagnostics.push(errors::unknown_graph(self.ast.text(mention), mention));
+            self.diagnostics.push(errors::unknown_graph(self.ast.text(mention), mention, None));
         }
     }
 

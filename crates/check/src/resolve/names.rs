@@ -87,8 +87,7 @@ impl<'a> Resolver<'a> {
                 // One digit is near every other.
                 let has_near = name.len() > 2 && self.near.spend(self.graph.n_names());
                 let near = has_near.then(|| self.near.among_unordered(name, self.graph.names())).flatten();
-                let report = super::renamed::near_graph(errors::unknown_graph(name, span), near, span);
-                self.diagnostics.push(report);
+                self.diagnostics.push(errors::unknown_graph(name, span, near));
                 self.push_new(span, ExprKind::Error);
             }
         }

@@ -2,7 +2,7 @@
 
 use super::Resolver;
 use relayc_base::Span;
-use relayc_base::diag::{Code, Diagnostic, codes};
+use relayc_base::diag::{Code, codes};
 
 /// The kinds of names that can be confused with each other.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -79,13 +79,5 @@ impl Resolver<'_> {
     /// Whether a name is a constructor of a type whose definition was not taken, because its name was.
     fn is_lost_ctor(&self, name: Span) -> bool {
         self.lost_ctors.contains(self.ast.text(name))
-    }
-}
-
-/// Adds the spelling suggestion to an unknown name's report, if there is one.
-pub(super) fn near_graph(diagnostic: Diagnostic, near: Option<&str>, span: Span) -> Diagnostic {
-    match near {
-        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
-        None => diagnostic,
     }
 }

@@ -27,10 +27,10 @@ impl Fold<'_> {
     /// An addition of a float constant to a tensor of the result's shape: the tensor, and the constant.
     fn addition(&self, module: &Module, expr: ExprId) -> Option<(ExprId, Added)> {
         let [lhs, rhs] = self.args(module, expr).try_into().ok()?;
-        let vector = self.calls(module, expr, &[&BIAS_ADD]);
-        let (data, at, constant) = if vector || self.calls(module, expr, &[&SUBTRACT]) {
+        let vector = self.cx.calls(module, expr, &BIAS_ADD);
+        let (data, at, constant) = if vector || self.cx.calls(module, expr, &SUBTRACT) {
             (lhs, 1, value_of(module, rhs)?)
-        } else if self.calls(module, expr, &[&ADD]) {
+        } else if self.cx.calls(module, expr, &ADD) {
             match (value_of(module, lhs), value_of(module, rhs)) {
                 (None, Some(constant)) => (lhs, 1, constant),
                 (Some(constant), None) => (rhs, 0, constant),
@@ -43,7 +43,7 @@ impl Fold<'_> {
         if !constant.dtype().is_float() || Some(&shape) != open_shape(module, expr).as_ref() {
             return None;
         }
-        let negative = self.calls(module, expr, &[&SUBTRACT]);
+        let negative = self.cx.calls(module, expr, &SUBTRACT);
         let n_after = if vector {
             let axis = BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(shape.len() as i64) as usize;
             Some(shape.len() - axis - 1)

@@ -22,13 +22,13 @@ mod product;
 mod scale;
 mod walk;
 
-use super::build::{args, value_of};
+use super::build::{args, consts_of_attrs, dtype, value_of};
 use super::rewrite::rewrite_with;
 use super::users::Users;
 use super::{Pass, PassCx};
 use product::{Product, open_shape};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::{AttrValue, ConstId, ExprId, ExprKind, Module, Object, Operand};
+use relayc_ir::{ConstId, ExprId, ExprKind, Module, Operand};
 use relayc_ops::declarations::{DIVIDE, MULTIPLY};
 use rustc_hash::{FxHashMap, FxHashSet};
 use scale::Scale;
@@ -87,18 +87,7 @@ fn mentions(module: &Module, users: &Users, order: &[ExprId]) -> FxHashMap<Const
             *n_mentions.entry(id).or_default() += users.list(expr).len() + usize::from(users.is_result(expr));
         }
     }
-    let of_calls = module.attrs.iter().flat_map(|attrs| &attrs.values);
-    let of_funcs = module.funcs.iter().flat_map(|func| func.attrs.iter().map(|(_, value)| value));
-    for value in of_calls.chain(of_funcs) {
-        if let AttrValue::Const(id, _) = value {
-            *n_mentions.entry(*id).or_default() += 1;
-        }
-    }
-    for object in module.objects.iter() {
-        if let Object::Const(id) = object {
-            *n_mentions.entry(*id).or_default() += 1;
-        }
-    }
+    consts_of_attrs(module).for_each(|id| *n_mentions.entry(id).or_default() += 1);
     n_mentions
 }
 
@@ -160,14 +149,10 @@ impl Fold<'_> {
         self.bypassed.insert(expr, data);
     }
 
-    fn calls(&self, module: &Module, expr: ExprId, defs: &[&relayc_ops::OpDef]) -> bool {
-        self.cx.called(module, expr).is_some_and(|called| defs.iter().any(|def| def.name == called.name))
-    }
-
     /// A multiplication of a tensor by a constant for each channel: the tensor and the factors.
     fn multiplication(&self, module: &Module, expr: ExprId) -> Option<(ExprId, Scale)> {
-        let divides = self.calls(module, expr, &[&DIVIDE]);
-        if !divides && !self.calls(module, expr, &[&MULTIPLY]) {
+        let divides = self.cx.calls(module, expr, &DIVIDE);
+        if !divides && !self.cx.calls(module, expr, &MULTIPLY) {
             return None;
         }
         let [lhs, rhs] = self.args(module, expr).try_into().ok()?;
@@ -213,8 +198,7 @@ impl Fold<'_> {
             let pending = self.pending.get(&product);
             let all = pending.and_then(|pending| if of_outputs { pending.outputs.as_ref() } else { pending.inputs.as_ref() });
             let scale = Scale { shape: vec![factors.len()], factors: combined(all, factors) };
-            let dtype = module.types.as_tensor(module.ty(product)).map(|(_, dtype)| dtype);
-            if !dtype.is_some_and(|dtype| scale.is_moderate(dtype)) {
+            if !dtype(module, product).is_some_and(|dtype| scale.is_moderate(dtype)) {
                 return false;
             }
             products.push((product, scale.factors, of_outputs));

@@ -2,7 +2,7 @@
 
 use super::scale::Scale;
 use crate::PassCx;
-use crate::build::{args, attrs, value_of};
+use crate::build::{args, attrs, dtype, value_of};
 use relayc_ir::tensor::{RowFactors, Tensor};
 use relayc_ir::{ExprId, Module};
 use relayc_ops::declarations::{
@@ -54,13 +54,11 @@ pub(crate) struct Product {
 impl Product {
     /// Reads a call as a product with a constant float weight without conversion.
     pub(crate) fn of(module: &Module, cx: &PassCx, expr: ExprId) -> Option<Product> {
-        let def = cx.called(module, expr)?;
-        let is = |defs: &[&relayc_ops::OpDef]| defs.iter().any(|known| known.name == def.name);
+        let is = |defs: &[&relayc_ops::OpDef]| cx.calls_any(module, expr, defs);
         let operands = args(module, expr);
         let weight = value_of(module, *operands.get(1)?)?;
-        let dtype = |expr: ExprId| module.types.as_tensor(module.ty(expr)).map(|(_, dtype)| dtype);
         let data = open_shape(module, operands[0])?;
-        let one_dtype = dtype(operands[0]) == Some(weight.dtype()) && dtype(expr) == Some(weight.dtype());
+        let one_dtype = dtype(module, operands[0]) == Some(weight.dtype()) && dtype(module, expr) == Some(weight.dtype());
         if !one_dtype || !weight.dtype().is_float() {
             return None;
         }

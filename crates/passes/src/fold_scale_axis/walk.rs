@@ -90,7 +90,7 @@ impl Fold<'_> {
                     return false;
                 }
                 let user = self.users.list(expr)[at];
-                let ends = self.calls(module, user, &[&MULTIPLY]);
+                let ends = self.cx.calls(module, user, &MULTIPLY);
                 match self.step_on(module, expr, user, &scale, &mut work) {
                     None => return false,
                     Some(_) if ends && n_steps > MAX_STEPS_TO_FACTORS => return false,
@@ -105,7 +105,7 @@ impl Fold<'_> {
         if let Some(product) = self.product(module, expr) {
             return Some(Step::End(Change::Outputs(expr, product.outputs(scale)?)));
         }
-        if self.calls(module, expr, &[&CONCATENATE]) {
+        if self.cx.calls(module, expr, &CONCATENATE) {
             return self.concatenate_back(module, expr, scale);
         }
         self.step(module, expr, scale, Way::Back)
@@ -148,7 +148,7 @@ impl Fold<'_> {
     /// The operators that commute with a factor, in both directions. `scale` has the axes of the result on the way back, and of
     /// the operand on the way on.
     fn step(&self, module: &Module, expr: ExprId, scale: &Scale, way: Way) -> Option<Step> {
-        let is = |defs: &[&OpDef]| self.calls(module, expr, defs);
+        let is = |defs: &[&OpDef]| self.cx.calls_any(module, expr, defs);
         if is(&[&ADD, &SUBTRACT, &BIAS_ADD, &MULTIPLY]) {
             return self.arithmetic(module, expr, scale, way);
         }
@@ -184,7 +184,7 @@ impl Fold<'_> {
     /// `(x + c) * s == x * s + c * s`, `x * s + c == (x + c / s) * s`, and `(x * c) * s == x * (c * s)`.
     fn arithmetic(&self, module: &Module, expr: ExprId, scale: &Scale, way: Way) -> Option<Step> {
         let [lhs, rhs] = self.args(module, expr).try_into().ok()?;
-        let commutes = self.calls(module, expr, &[&ADD, &MULTIPLY]);
+        let commutes = self.cx.calls_any(module, expr, &[&ADD, &MULTIPLY]);
         let (data, at, constant) = match (value_of(module, lhs), value_of(module, rhs)) {
             (None, Some(constant)) => (lhs, 1, constant),
             (Some(constant), None) if commutes => (rhs, 0, constant),
@@ -194,9 +194,9 @@ impl Fold<'_> {
         if shape != open_shape(module, expr)? || !constant.dtype().is_float() {
             return None;
         }
-        let multiplies = self.calls(module, expr, &[&MULTIPLY]);
+        let multiplies = self.cx.calls(module, expr, &MULTIPLY);
         let factors = if way == Way::On && !multiplies { scale.clone().inverse() } else { scale.clone() };
-        let constant = if self.calls(module, expr, &[&BIAS_ADD]) {
+        let constant = if self.cx.calls(module, expr, &BIAS_ADD) {
             let axis = BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(shape.len() as i64) as usize;
             let channels = factors.channels(&[axis], &[constant.len()])?;
             Scale { shape: vec![constant.len()], factors: channels }.times(constant)?
@@ -215,7 +215,7 @@ impl Fold<'_> {
         if !scale.is_even_along(spatial_axes(&layout)) {
             return None;
         }
-        if self.calls(module, expr, &[&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D]) {
+        if self.cx.calls_any(module, expr, &[&MAX_POOL1D, &MAX_POOL2D, &MAX_POOL3D]) {
             let least = attrs.pool_size.iter().min().copied().unwrap_or(0);
             let over = if attrs.ceil_mode { attrs.strides.iter().max().copied().unwrap_or(1) - 1 } else { 0 };
             let covers = attrs.padding.iter().all(|&padding| padding.saturating_add(over) < least);
@@ -271,7 +271,7 @@ impl Fold<'_> {
 
     /// The factors of a concatenation if one part has factors; the others are not multiplied.
     fn concatenate_on(&self, module: &Module, expr: ExprId, tuple: ExprId, call: ExprId, scale: &Scale) -> Option<Scale> {
-        if !self.calls(module, call, &[&CONCATENATE]) {
+        if !self.cx.calls(module, call, &CONCATENATE) {
             return None;
         }
         let fields = self.args(module, tuple);

@@ -123,22 +123,7 @@ impl Graph {
 
 /// Whether an expression may be part of a group, or the operand of one.
 fn is_node(module: &Module, expr: ExprId) -> bool {
-    match module.exprs[expr].kind {
-        ExprKind::Call { .. } | ExprKind::Tuple(_) | ExprKind::Proj { .. } => true,
-        ExprKind::Error
-        | ExprKind::Const(_)
-        | ExprKind::Var(_)
-        | ExprKind::Global(_)
-        | ExprKind::Op(_)
-        | ExprKind::Fn(_)
-        | ExprKind::Let { .. }
-        | ExprKind::If { .. }
-        | ExprKind::Ctor(_)
-        | ExprKind::Match { .. }
-        | ExprKind::RefNew(_)
-        | ExprKind::RefRead(_)
-        | ExprKind::RefWrite { .. } => false,
-    }
+    matches!(module.exprs[expr].kind, ExprKind::Call { .. } | ExprKind::Tuple(_) | ExprKind::Proj { .. })
 }
 
 /// The class of a node, and whether it is a call of an operator.

@@ -26,7 +26,7 @@ mod partition;
 pub use explain::{Edge, explain};
 pub(super) use graph::{COMPILER, is_closed, is_static, is_tensor, is_tuple_of_tensors};
 
-use super::build::{ExprKey, set_ty, value_of};
+use super::build::{ExprKey, set_ty, typed, value_of};
 use super::effects::pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
@@ -136,8 +136,7 @@ impl Fuse {
             return inside;
         }
         let var = module.var(&format!("p{}", group.params.len()), Some(ty), span);
-        let inside = module.expr(span, ExprKind::Var(var));
-        set_ty(module, inside, ty);
+        let inside = typed(module, span, ExprKind::Var(var), ty);
         group.params.push(var);
         group.args.push((expr, inside));
         group.inside.insert(ExprKey::of(module, expr), inside);

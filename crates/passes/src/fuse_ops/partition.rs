@@ -161,15 +161,15 @@ impl Partition {
         Some(way)
     }
 
-    /// The first node on the way whose group is of a class that `allows` does not take.
-    fn blocked(&self, asked: &Asked, allows: impl Fn(Class, bool) -> bool) -> Result<(), Refusal> {
+    /// Allows the join unless the way has a node whose group is of a class that `allows` does not take.
+    fn unless_blocked(&self, asked: &Asked, allows: impl Fn(Class, bool) -> bool) -> Result<bool, Refusal> {
         for &on in asked.way {
             let class = self.class(on);
             if !allows(class, on == asked.dominator) {
                 return Err(Refusal::OnTheWay(on, class));
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Convolutions and their like: only elementwise uses come behind, and nothing on the way has one of its own.
@@ -180,8 +180,7 @@ impl Partition {
         if asked.class != Class::ElemWise {
             return Err(Refusal::NotElemWise(asked.class));
         }
-        self.blocked(asked, |class, _| class <= Class::Broadcast)?;
-        Ok(true)
+        self.unless_blocked(asked, |class, _| class <= Class::Broadcast)
     }
 
     /// Elementwise and broadcasting operators: into injective operators, reductions, and groups that have a convolution.
@@ -195,8 +194,7 @@ impl Partition {
         if asked.class > Class::CommReduce {
             return Err(Refusal::UsedAs(asked.class));
         }
-        self.blocked(asked, |class, last| class <= Class::Injective || (last && class <= Class::OutEWiseFusable))?;
-        Ok(true)
+        self.unless_blocked(asked, |class, last| class <= Class::Injective || (last && class <= Class::OutEWiseFusable))
     }
 
     /// Injective operators and tuples: into injective operators.
@@ -211,8 +209,7 @@ impl Partition {
         if self.groups[asked.dominator].class == Class::Tuple {
             return Err(Refusal::IntoTuple);
         }
-        self.blocked(asked, |class, _| class <= Class::Injective)?;
-        Ok(true)
+        self.unless_blocked(asked, |class, _| class <= Class::Injective)
     }
 
     /// Joins nodes that are at most injective to tuples that an injective operator has joined.
@@ -222,8 +219,7 @@ impl Partition {
         if !injective || self.groups[asked.dominator].class != Class::Tuple || !taken {
             return Ok(false);
         }
-        self.blocked(asked, |class, _| class <= Class::Injective)?;
-        Ok(true)
+        self.unless_blocked(asked, |class, _| class <= Class::Injective)
     }
 }
 

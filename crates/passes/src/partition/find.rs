@@ -1,6 +1,7 @@
 //! Finds the expressions that form each subgraph.
 
-use super::{DataDependent, Key};
+use super::DataDependent;
+use crate::build::ExprKey;
 use crate::fuse_ops::{COMPILER, is_closed, is_static, is_tensor, is_tuple_of_tensors};
 use crate::regions::{OUTERMOST, RegionId, Regions};
 use relayc_base::Idx;
@@ -271,7 +272,7 @@ fn connect(module: &Module, order: &[ExprId], members: Vec<Vec<ExprId>>, of: &mu
             children.clear();
             module.children(member, &mut children);
             for &child in children.iter().filter(|child| of[child.index()] != Some(at) && is_value(module, **child)) {
-                if seen.insert(Key::of(module, child)) {
+                if seen.insert(ExprKey::of(module, child)) {
                     args.push(child);
                 }
             }

@@ -23,7 +23,7 @@
 
 mod find;
 
-use super::build::set_ty;
+use super::build::{ExprKey, set_ty, typed};
 use super::fuse_ops::COMPILER;
 use super::rewrite::substitute;
 use super::{ON_REQUEST, Pass};
@@ -103,8 +103,7 @@ fn outline(module: &mut Module, part: &Subgraph, inside: &dyn Fn(ExprId) -> bool
     let callee = module.expr(span, ExprKind::Fn(func));
     let args: Vec<Operand> = part.args.iter().map(|&expr| Operand { expr, span: module.exprs[expr].span }).collect();
     let args = module.operands(&args);
-    let call = module.expr(span, ExprKind::Call { callee, args, attrs: None });
-    set_ty(module, call, ret);
+    let call = typed(module, span, ExprKind::Call { callee, args, attrs: None }, ret);
     for (index, &output) in part.outputs.iter().enumerate() {
         let value = match part.outputs.len() {
             1 => call,
@@ -124,33 +123,16 @@ const OURS: &str = "relayc";
 struct Taken {
     params: Vec<VarId>,
     /// The mention of the parameter inside.
-    stands_for: FxHashMap<Key, ExprId>,
-}
-
-/// A value from outside; all mentions of a variable are one value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
-    Expr(ExprId),
-    Var(VarId),
-}
-
-impl Key {
-    pub(crate) fn of(module: &Module, expr: ExprId) -> Key {
-        match module.exprs[expr].kind {
-            ExprKind::Var(var) => Key::Var(var),
-            _ => Key::Expr(expr),
-        }
-    }
+    stands_for: FxHashMap<ExprKey, ExprId>,
 }
 
 impl Taken {
     fn param(&mut self, module: &mut Module, arg: ExprId) {
         let (span, ty) = (module.exprs[arg].span, module.ty(arg));
         let var = module.var(&format!("p{}", self.params.len()), Some(ty), span);
-        let mention = module.expr(span, ExprKind::Var(var));
-        set_ty(module, mention, ty);
+        let mention = typed(module, span, ExprKind::Var(var), ty);
         self.params.push(var);
-        self.stands_for.insert(Key::of(module, arg), mention);
+        self.stands_for.insert(ExprKey::of(module, arg), mention);
     }
 
     fn operands(&mut self, module: &mut Module, list: Operands, inside: &dyn Fn(ExprId) -> bool) -> Operands {
@@ -165,14 +147,13 @@ impl Taken {
         if inside(expr) {
             return expr;
         }
-        let key = Key::of(module, expr);
+        let key = ExprKey::of(module, expr);
         if let Some(&mention) = self.stands_for.get(&key) {
             return mention;
         }
         // What is left is a constant: its value is shared, its expression is not.
         let (span, ty, kind) = (module.exprs[expr].span, module.ty(expr), module.exprs[expr].kind);
-        let own = module.expr(span, kind);
-        set_ty(module, own, ty);
+        let own = typed(module, span, kind, ty);
         self.stands_for.insert(key, own);
         own
     }

@@ -1,7 +1,7 @@
 //! Rules on arithmetic.
 
-use super::{Cx, dtype, operand, same_tensor};
-use crate::build::{args, attrs, shape, value_of};
+use super::{Cx, operand, same_tensor};
+use crate::build::{args, attrs, dtype, shape, value_of};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
@@ -20,13 +20,13 @@ const MAX_LOOKED_AT: usize = 1 << 16;
 /// Integers have only one zero.
 pub(crate) fn neutral(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     let one = |x: f64| x == 1.0;
-    let (is_neutral, commutes): (fn(f64) -> bool, bool) = if cx.is(module, expr, &[&MULTIPLY]) {
+    let (is_neutral, commutes): (fn(f64) -> bool, bool) = if cx.passes.calls(module, expr, &MULTIPLY) {
         (one, true)
-    } else if cx.is(module, expr, &[&DIVIDE, &POWER]) {
+    } else if cx.passes.calls_any(module, expr, &[&DIVIDE, &POWER]) {
         (one, false)
-    } else if cx.is(module, expr, &[&SUBTRACT]) {
+    } else if cx.passes.calls(module, expr, &SUBTRACT) {
         (|x| x == 0.0 && x.is_sign_positive(), false)
-    } else if cx.is(module, expr, &[&ADD]) {
+    } else if cx.passes.calls(module, expr, &ADD) {
         let float = dtype(module, expr)?.is_float();
         (if float { |x| x == 0.0 && x.is_sign_negative() } else { |x| x == 0.0 }, true)
     } else {
@@ -50,12 +50,13 @@ pub(crate) fn neutral(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<Expr
 /// `-(-x) == x`, `x - -y == x + y` and `x + -y == x - y`. Also `-x + y == y - x`, if one operand may be computed before the
 /// other. A change of sign is exact, and integers wrap either way.
 pub(crate) fn negated(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    let inside = |module: &Module, expr: ExprId| cx.is(module, expr, &[&NEGATIVE]).then(|| operand(module, expr)).flatten();
-    if cx.is(module, expr, &[&NEGATIVE]) {
+    let inside =
+        |module: &Module, expr: ExprId| cx.passes.calls(module, expr, &NEGATIVE).then(|| operand(module, expr)).flatten();
+    if cx.passes.calls(module, expr, &NEGATIVE) {
         return inside(module, operand(module, expr)?);
     }
-    let subtracts = cx.is(module, expr, &[&SUBTRACT]);
-    if !subtracts && !cx.is(module, expr, &[&ADD]) || dtype(module, expr)?.is_bool() {
+    let subtracts = cx.passes.calls(module, expr, &SUBTRACT);
+    if !subtracts && !cx.passes.calls(module, expr, &ADD) || dtype(module, expr)?.is_bool() {
         return None;
     }
     let [lhs, rhs] = args(module, expr).try_into().ok()?;
@@ -79,10 +80,10 @@ impl Limits {
     fn of(cx: &Cx, module: &Module, expr: ExprId) -> Option<Limits> {
         let data = operand(module, expr)?;
         let dtype = dtype(module, expr).filter(|dtype| dtype.is_float())?;
-        if cx.is(module, expr, &[&RELU]) {
+        if cx.passes.calls(module, expr, &RELU) {
             return Some(Limits { data, least: 0.0, most: f64::INFINITY });
         }
-        if !cx.is(module, expr, &[&CLIP]) {
+        if !cx.passes.calls(module, expr, &CLIP) {
             return None;
         }
         let attrs = ClipAttrs::read(attrs(module, expr));
@@ -115,7 +116,7 @@ pub(crate) fn limits(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprI
 /// `f(x, full(v)) == f(x, v)` where `x` has the result's shape: a scalar broadcasts. The shape operand of `zeros_like` and
 /// similar operators has no effect.
 pub(crate) fn one_value(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &BROADCASTING) {
+    if !cx.passes.calls_any(module, expr, &BROADCASTING) {
         return None;
     }
     let operands: [ExprId; 2] = args(module, expr).try_into().ok()?;
@@ -143,16 +144,16 @@ fn value_everywhere(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId
         return None;
     }
     let constant = |module: &mut Module, value: Tensor| Some(cx.passes.constant(module, span, value));
-    if cx.is(module, expr, &[&ZEROS, &ZEROS_LIKE]) {
+    if cx.passes.calls_any(module, expr, &[&ZEROS, &ZEROS_LIKE]) {
         return constant(module, Tensor::full(dtype, &[], 0.0)?);
     }
-    if cx.is(module, expr, &[&ONES, &ONES_LIKE]) {
+    if cx.passes.calls_any(module, expr, &[&ONES, &ONES_LIKE]) {
         return constant(module, Tensor::full(dtype, &[], 1.0)?);
     }
     let operands = args(module, expr);
-    let source = if cx.is(module, expr, &[&FULL, &BROADCAST_TO]) {
+    let source = if cx.passes.calls_any(module, expr, &[&FULL, &BROADCAST_TO]) {
         value_of(module, *operands.first()?)?
-    } else if cx.is(module, expr, &[&FULL_LIKE]) {
+    } else if cx.passes.calls(module, expr, &FULL_LIKE) {
         value_of(module, *operands.get(1)?)?
     } else {
         value_of(module, expr)?

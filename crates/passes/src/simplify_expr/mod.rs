@@ -21,7 +21,7 @@ use super::build::{args, attrs};
 use super::effects::Pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
-use relayc_ir::types::{DType, Ty};
+use relayc_ir::types::Ty;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
 
@@ -83,10 +83,6 @@ struct Cx<'a> {
 }
 
 impl Cx<'_> {
-    fn is(&self, module: &Module, expr: ExprId, defs: &[&OpDef]) -> bool {
-        self.passes.called(module, expr).is_some_and(|called| defs.iter().any(|def| def.name == called.name))
-    }
-
     /// A call with attributes, in the place of `expr`.
     fn call(&self, module: &mut Module, expr: ExprId, def: &OpDef, args: &[ExprId], set: &[(&str, AttrValue)]) -> Option<ExprId> {
         let values = def.attrs.map_or(vec![], |schema| schema.values(set));
@@ -124,10 +120,6 @@ fn operand(module: &Module, expr: ExprId) -> Option<ExprId> {
         [operand] => Some(operand),
         _ => None,
     }
-}
-
-fn dtype(module: &Module, expr: ExprId) -> Option<DType> {
-    module.types.as_tensor(module.ty(expr)).map(|(_, dtype)| dtype)
 }
 
 /// Whether both are certainly tensors of one shape and dtype.

@@ -32,11 +32,11 @@ pub(crate) fn idle(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId>
 
 /// `reshape(reshape(x, a), b) == reshape(x, b)`, and `x` if that is its shape: the elements stay in order.
 pub(crate) fn same_order(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &SAME_ORDER) {
+    if !cx.passes.calls_any(module, expr, &SAME_ORDER) {
         return None;
     }
     let inner = operand(module, expr)?;
-    let data = if cx.is(module, inner, &SAME_ORDER) { operand(module, inner)? } else { inner };
+    let data = if cx.passes.calls_any(module, inner, &SAME_ORDER) { operand(module, inner)? } else { inner };
     if same_tensor(module, module.ty(data), module.ty(expr)) {
         return Some(data);
     }
@@ -65,12 +65,12 @@ fn permutation(module: &Module, expr: ExprId) -> Option<Vec<usize>> {
 
 /// `transpose(transpose(x, a), b) == transpose(x, c)` with `c[i] == a[b[i]]`, and `x` if that moves nothing.
 pub(crate) fn transposed_twice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &[&TRANSPOSE]) {
+    if !cx.passes.calls(module, expr, &TRANSPOSE) {
         return None;
     }
     let inner = operand(module, expr)?;
     let outer_axes = permutation(module, expr)?;
-    let (data, axes) = if cx.is(module, inner, &[&TRANSPOSE]) {
+    let (data, axes) = if cx.passes.calls(module, inner, &TRANSPOSE) {
         let inner_axes = permutation(module, inner)?;
         (operand(module, inner)?, outer_axes.iter().map(|&axis| inner_axes[axis]).collect())
     } else {
@@ -90,7 +90,7 @@ pub(crate) fn transposed_twice(cx: &Cx, module: &mut Module, expr: ExprId) -> Op
 
 /// `transpose(x, axes) == reshape(x, …)` if only axes of length 1 change places.
 pub(crate) fn transposed_units(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &[&TRANSPOSE]) {
+    if !cx.passes.calls(module, expr, &TRANSPOSE) {
         return None;
     }
     let data = operand(module, expr)?;
@@ -102,7 +102,7 @@ pub(crate) fn transposed_units(cx: &Cx, module: &mut Module, expr: ExprId) -> Op
 /// `layout_transform(layout_transform(x, A, B), B, C) == layout_transform(x, A, C)` if `B` pads no axis, and `x` if `C` is `A`;
 /// `layout_transform(x, A, A) == x`.
 pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &[&LAYOUT_TRANSFORM]) {
+    if !cx.passes.calls(module, expr, &LAYOUT_TRANSFORM) {
         return None;
     }
     let inner = operand(module, expr)?;
@@ -110,7 +110,7 @@ pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
     if outer.src_layout == outer.dst_layout {
         return Some(inner);
     }
-    if !cx.is(module, inner, &[&LAYOUT_TRANSFORM]) {
+    if !cx.passes.calls(module, inner, &LAYOUT_TRANSFORM) {
         return None;
     }
     let data = operand(module, inner)?;
@@ -133,7 +133,7 @@ pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
 
 /// `concatenate((x,)) == x`.
 pub(crate) fn one_part(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &[&CONCATENATE]) {
+    if !cx.passes.calls(module, expr, &CONCATENATE) {
         return None;
     }
     let tuple = operand(module, expr)?;
@@ -142,7 +142,7 @@ pub(crate) fn one_part(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<Exp
 
 /// `strided_slice(x, …) == x` if it takes all positions in ascending order.
 pub(crate) fn whole_slice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &[&STRIDED_SLICE]) {
+    if !cx.passes.calls(module, expr, &STRIDED_SLICE) {
         return None;
     }
     let data = operand(module, expr)?;
@@ -154,7 +154,8 @@ pub(crate) fn whole_slice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
 
 /// `pad(x, v, 0) == x`, where `v` has no effect.
 pub(crate) fn no_padding(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    let nothing = cx.is(module, expr, &[&PAD]) && PadAttrs::read(attrs(module, expr)).pad_width.iter().flatten().all(|&n| n == 0);
+    let nothing =
+        cx.passes.calls(module, expr, &PAD) && PadAttrs::read(attrs(module, expr)).pad_width.iter().flatten().all(|&n| n == 0);
     let operands = args(module, expr);
     let (&data, values) = operands.split_first()?;
     (nothing && cx.pure.are(values)).then_some(data)

@@ -15,13 +15,13 @@ const MEANS: [&OpDef; 3] = [&AVG_POOL1D, &AVG_POOL2D, &AVG_POOL3D];
 /// `conv(pad(x, 0, p), W, padding=q) == conv(x, W, padding=p+q)`, because a convolution pads with 0. For a mean, `avg_pool(pad(x,
 /// 0, p)) == avg_pool(x, padding=p, count_include_pad=True)`, because the added positions count as elements.
 pub(crate) fn padded(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    let mean = cx.is(module, expr, &MEANS);
-    if !mean && !cx.is(module, expr, &CONVS) {
+    let mean = cx.passes.calls_any(module, expr, &MEANS);
+    if !mean && !cx.passes.calls_any(module, expr, &CONVS) {
         return None;
     }
     let mut operands = args(module, expr);
     let pad = *operands.first()?;
-    if !cx.is(module, pad, &[&PAD]) {
+    if !cx.passes.calls(module, pad, &PAD) {
         return None;
     }
     let [data, value] = args(module, pad).try_into().ok()?;
@@ -74,7 +74,7 @@ fn added(layout: &str, own: &[i64], more: &[Vec<i64>]) -> Option<Vec<i64>> {
 
 /// Whether an expression swaps the last two axes of its operand, and only those; then the operand.
 fn swapped(cx: &Cx, module: &Module, expr: ExprId) -> Option<ExprId> {
-    if !cx.is(module, expr, &[&TRANSPOSE]) {
+    if !cx.passes.calls(module, expr, &TRANSPOSE) {
         return None;
     }
     let rank = module.types.as_tensor(module.ty(expr))?.0.len();
@@ -87,10 +87,10 @@ fn swapped(cx: &Cx, module: &Module, expr: ExprId) -> Option<ExprId> {
 /// the product becomes `dense` again.
 pub(crate) fn transposed_operand(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     let [a, b] = args(module, expr).try_into().ok()?;
-    let batched = cx.is(module, expr, &[&BATCH_MATMUL]);
-    let (mut flags, dense) = if cx.is(module, expr, &[&DENSE]) {
+    let batched = cx.passes.calls(module, expr, &BATCH_MATMUL);
+    let (mut flags, dense) = if cx.passes.calls(module, expr, &DENSE) {
         ([false, true], true)
-    } else if cx.is(module, expr, &[&MATMUL]) {
+    } else if cx.passes.calls(module, expr, &MATMUL) {
         let attrs = MatmulAttrs::read(attrs(module, expr));
         ([attrs.transpose_a, attrs.transpose_b], false)
     } else if batched {
@@ -108,8 +108,9 @@ pub(crate) fn transposed_operand(cx: &Cx, module: &mut Module, expr: ExprId) -> 
             changed = true;
         }
     }
+    let [transpose_a, transpose_b] = [("transpose_a", AttrValue::Bool(flags[0])), ("transpose_b", AttrValue::Bool(flags[1]))];
     if batched {
-        let flags = [("transpose_a", AttrValue::Bool(flags[0])), ("transpose_b", AttrValue::Bool(flags[1]))];
+        let flags = [transpose_a, transpose_b];
         return if changed { cx.with_attrs(module, expr, &operands, &flags) } else { None };
     }
     let schema = if dense { DENSE.attrs? } else { MATMUL.attrs? };
@@ -126,7 +127,5 @@ pub(crate) fn transposed_operand(cx: &Cx, module: &mut Module, expr: ExprId) -> 
         return None;
     }
     let [units, out_dtype] = common;
-    let flags = [("transpose_a", AttrValue::Bool(flags[0])), ("transpose_b", AttrValue::Bool(flags[1]))];
-    let [transpose_a, transpose_b] = flags;
     cx.call(module, expr, &MATMUL, &operands, &[units, out_dtype, transpose_a, transpose_b])
 }
