@@ -30,7 +30,6 @@ pub trait OpTable: Sync {
     fn args(&self, op: OpId) -> Option<&'static [Arg]>;
 }
 
-/// An argument of an operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Arg {
     pub name: &'static str,
@@ -72,13 +71,11 @@ impl AttrSchema {
         self.fields.iter().map(value).collect()
     }
 
-    /// The index of an attribute's value.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
     }
 }
 
-/// One attribute.
 #[derive(Debug)]
 pub struct Field {
     pub name: &'static str,
@@ -121,7 +118,6 @@ pub enum Kind {
     /// A `std::string`, which metadata sections write in place.
     StdStr,
     DType,
-    /// A constant expression.
     Const,
     /// Any expression.
     Expr,
@@ -178,7 +174,6 @@ impl Kind {
     }
 }
 
-/// The value of an attribute.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AttrValue {
     /// `None`, `nullptr`.
@@ -200,7 +195,6 @@ pub enum AttrValue {
     List(Arc<[AttrValue]>),
     /// `?`.
     Any,
-    /// A symbolic dimension.
     Symbol(Symbol),
     /// An object that is kept as read, such as a device.
     Object(ObjectId),

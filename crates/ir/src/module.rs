@@ -16,7 +16,6 @@ pub enum Root {
     Expr(ExprId),
 }
 
-/// A program.
 #[derive(Clone, Debug)]
 pub struct Module {
     pub root: Root,
@@ -85,7 +84,6 @@ pub enum PatKind {
     Tuple(Pats),
 }
 
-/// A clause of a match.
 #[derive(Clone, Copy, Debug)]
 pub struct Clause {
     pub pat: PatId,
@@ -215,15 +213,12 @@ macro_rules! list_type {
 }
 
 list_type! {
-    /// A list of operands.
     Operands
 }
 list_type! {
-    /// The clauses of a match.
     Clauses
 }
 list_type! {
-    /// The patterns inside a pattern.
     Pats
 }
 

@@ -19,7 +19,6 @@ attrs! {
     }
 }
 
-/// `max(x, 0)`; NaN stays NaN.
 pub const RELU: OpDef = OpDef {
     name: "nn.relu",
     doc: "`max(x, 0)` of each element; NaN stays NaN. Shape and dtype are those of `data` (`src/relay/op/nn/nn.cc`).",
@@ -41,7 +40,6 @@ fn relu_eval(cx: &EvalCx) -> EvalResult {
     cx.map(|x| float_max(x, 0.0), |x| x.max(0))
 }
 
-/// `x` where `x > 0`, else `alpha * x`.
 pub const LEAKY_RELU: OpDef = OpDef {
     name: "nn.leaky_relu",
     doc: "`x` where `x > 0`, else `alpha * x`, with `alpha` cut to an integer where `data` holds integers. Shape \
@@ -93,7 +91,6 @@ fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
     cx.map(float, int)
 }
 
-/// `x` where `x > 0`, else the channel's slope times `x`.
 pub const PRELU: OpDef = OpDef {
     name: "nn.prelu",
     doc: "`x` where `x > 0`, else `alpha[i] * x` with `i` the index of `axis`. If the number of channels is `?`, a \
@@ -142,7 +139,6 @@ fn prelu_eval(cx: &EvalCx) -> EvalResult {
     Ok(slopes.expect("the relation required a slope for each channel").into())
 }
 
-/// `x * min(max(x + 3, 0), 6) / 6`.
 pub(crate) const HARDSWISH: OpDef = OpDef {
     name: "hardswish",
     doc: "`x * min(max(x + 3, 0), 6) / 6` of each element. Shape and dtype are those of `data`. TVM uses the name only for an \

@@ -70,7 +70,6 @@ impl Literal for () {
     }
 }
 
-/// A dtype, or TVM's void.
 impl Literal for Option<DType> {
     fn value(&self) -> AttrValue {
         AttrValue::DType(*self)
@@ -186,7 +185,6 @@ fn read_ints(value: &AttrValue) -> Option<Vec<i64>> {
     value.as_list().map(|items| items.iter().map(|item| item.as_int().unwrap_or(-1)).collect())
 }
 
-/// A list that is never `None`.
 impl AttrField for Vec<i64> {
     const KIND: Kind = Kind::Ints;
     type Literal = &'static [i64];
@@ -224,7 +222,6 @@ impl AttrField for Floats {
     }
 }
 
-/// A list of lists.
 impl AttrField for Vec<Vec<i64>> {
     const KIND: Kind = Kind::IntLists;
     type Literal = &'static [&'static [i64]];
@@ -234,7 +231,6 @@ impl AttrField for Vec<Vec<i64>> {
     }
 }
 
-/// A list or `None`.
 impl AttrField for Option<Vec<i64>> {
     const KIND: Kind = Kind::IntsOrNone;
     type Literal = Option<&'static [i64]>;

@@ -53,7 +53,6 @@ pub(crate) fn require_shape(cx: &RelCx, rule: &'static str, shape: &OptDims) -> 
 
 const SHAPE_RULE: &str = "C1: shape is a list of numbers, none negative";
 
-/// Zeros.
 pub const ZEROS: OpDef = OpDef {
     name: "zeros",
     doc: "A tensor of shape `shape` and dtype `dtype` with 0 everywhere (`src/relay/op/tensor/transform.cc`).",
@@ -66,7 +65,6 @@ pub const ZEROS: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Ones.
 pub const ONES: OpDef = OpDef {
     name: "ones",
     doc: "A tensor of shape `shape` and dtype `dtype` with 1 everywhere (`src/relay/op/tensor/transform.cc`).",
@@ -91,7 +89,6 @@ fn same(s: &mut Scalar, value: f64) -> Option<Val> {
     constant(s.body, &Tensor::full(s.call.out().dtype, &[], value)?)
 }
 
-/// Zeros like another tensor.
 pub const ZEROS_LIKE: OpDef = OpDef {
     name: "zeros_like",
     doc: "A tensor of the shape and the dtype of `data` with 0 everywhere (`src/relay/op/tensor/unary.cc`).",
@@ -103,7 +100,6 @@ pub const ZEROS_LIKE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Ones like another tensor.
 pub const ONES_LIKE: OpDef = OpDef {
     name: "ones_like",
     doc: "A tensor of the shape and the dtype of `data` with 1 everywhere (`src/relay/op/tensor/unary.cc`).",
@@ -112,7 +108,6 @@ pub const ONES_LIKE: OpDef = OpDef {
     ..ZEROS_LIKE
 };
 
-/// A tensor filled with one value.
 pub const FULL: OpDef = OpDef {
     name: "full",
     doc: "A tensor of shape `shape` with `fill_value` everywhere, converted to `dtype` if that is given \
@@ -136,7 +131,6 @@ fn full_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, dtype)
 }
 
-/// A tensor filled with one value, like another tensor.
 pub const FULL_LIKE: OpDef = OpDef {
     name: "full_like",
     doc: "A tensor of the shape and the dtype of `data` with `fill_value` everywhere (`src/relay/op/tensor/transform.cc`).",
@@ -160,7 +154,6 @@ fn spread(cx: &EvalCx, value: &Tensor) -> EvalResult {
     Ok(spread.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
-/// An arithmetic sequence.
 pub(crate) const ARANGE: OpDef = OpDef {
     name: "arange",
     doc: "The vector `start, start + step, …` of the `ceil((end - start) / step)` numbers before `end`. The attributes `start`, \
@@ -225,7 +218,6 @@ fn arange_eval(cx: &EvalCx) -> EvalResult {
     Ok(numbers.expect("a scalar broadcasts to any shape").into())
 }
 
-/// The number of elements of another tensor.
 pub(crate) const NDARRAY_SIZE: OpDef = OpDef {
     name: "ndarray_size",
     doc: "The number of elements of `data`, as a scalar of dtype `dtype` (`src/relay/op/tensor/unary.cc`).",
@@ -246,7 +238,6 @@ fn ndarray_size_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(Shape::new(), dtype)
 }
 
-/// The dimensions of another tensor.
 pub(crate) const SHAPE_OF: OpDef = OpDef {
     name: "shape_of",
     doc: "The dimensions of `data`, as a vector of dtype `dtype`; of a scalar, a scalar (`src/relay/op/tensor/unary.cc`).",

@@ -102,7 +102,6 @@ pub struct Shapes<'a> {
 }
 
 impl Shapes<'_> {
-    /// The number of elements of a shape.
     pub fn elements(shape: &[i64]) -> u128 {
         shape.iter().map(|&dim| dim.max(0) as u128).product()
     }

@@ -69,7 +69,6 @@ fn as_static(cx: &EvalCx, fixed: fn(&KnownFacts) -> Option<Fixed>, rank: usize) 
 
 const C1_SHAPE: &str = "C1: shape is a vector of numbers whose length is known, at most 32";
 
-/// Broadcasts to a computed shape.
 pub(crate) const DYN_BROADCAST_TO: OpDef = OpDef {
     name: "dyn.broadcast_to",
     doc: "`broadcast_to` with the values of the operand `shape`; the attributes are ignored \
@@ -94,7 +93,6 @@ fn dyn_broadcast_to_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&BROADCAST_TO, 1, vec![ints(known, 1)?, AttrValue::DType(None)])
 }
 
-/// Zeros of a computed shape.
 pub(crate) const DYN_ZEROS: OpDef = OpDef {
     name: "dyn.zeros",
     doc: "`zeros` in the shape whose dimensions are the values of the operand `shape`; the attribute of that name is ignored \
@@ -109,7 +107,6 @@ pub(crate) const DYN_ZEROS: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Ones of a computed shape.
 pub(crate) const DYN_ONES: OpDef = OpDef {
     name: "dyn.ones",
     doc: "`ones` in the shape whose dimensions are the values of the operand `shape`; the attribute of that name is ignored \
@@ -135,7 +132,6 @@ fn dyn_ones_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&ONES, 0, vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
-/// A tensor of a computed shape, filled with one value.
 pub(crate) const DYN_FULL: OpDef = OpDef {
     name: "dyn.full",
     doc: "`full` with the values of the operand `shape`; the attribute of that name is ignored \
@@ -163,7 +159,6 @@ fn dyn_full_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&FULL, 1, vec![ints(known, 1)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
-/// One-hot vectors of a computed length.
 pub(crate) const DYN_ONE_HOT: OpDef = OpDef {
     name: "dyn.one_hot",
     doc: "`one_hot` with the value of the operand `depth`; the attribute of that name is ignored \
@@ -203,7 +198,6 @@ fn dyn_one_hot_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&ONE_HOT, 3, vec![int(known, 3)?, AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)])
 }
 
-/// Reshapes to a computed shape.
 pub(crate) const DYN_RESHAPE: OpDef = OpDef {
     name: "dyn.reshape",
     doc: "`reshape` with the values of the operand `newshape`; the attribute of that name is ignored. The codes -2 and -4 change \
@@ -242,7 +236,6 @@ fn dyn_reshape_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&RESHAPE, 1, vec![ints(known, 1)?, AttrValue::Bool(ReshapeAttrs::read(known.attrs).allowzero)])
 }
 
-/// Removes computed axes.
 pub(crate) const DYN_SQUEEZE: OpDef = OpDef {
     name: "dyn.squeeze",
     doc: "`squeeze` with the values of the operand `axes`, all different; the attribute is ignored \
@@ -273,7 +266,6 @@ fn dyn_squeeze_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&SQUEEZE, 1, vec![ints(known, 1)?])
 }
 
-/// Inserts axes of dimension 1 at a computed position.
 pub(crate) const DYN_EXPAND_DIMS: OpDef = OpDef {
     name: "dyn.expand_dims",
     doc: "`expand_dims` with the value of the operand `axis` (`src/relay/op/dyn/tensor/transform.cc`).",
@@ -311,7 +303,6 @@ fn dyn_expand_dims_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&EXPAND_DIMS, 1, vec![int(known, 1)?, AttrValue::int(n)])
 }
 
-/// Slices between computed positions.
 pub(crate) const DYN_STRIDED_SLICE: OpDef = OpDef {
     name: "dyn.strided_slice",
     doc: "`strided_slice` of the first axes, with the values of the operands `begin`, `end` and `strides`; of the attributes \
@@ -361,7 +352,6 @@ fn dyn_strided_slice_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&STRIDED_SLICE, 1, vec![ints(known, 1)?, ints(known, 2)?, ints(known, 3)?, mode, AttrValue::None])
 }
 
-/// Repeats a tensor computed numbers of times.
 pub(crate) const DYN_TILE: OpDef = OpDef {
     name: "dyn.tile",
     doc: "`tile` with the values of the operand `reps`; the attribute of that name is ignored \

@@ -14,7 +14,6 @@ attrs! {
     }
 }
 
-/// The cross entropy of probabilities.
 pub(crate) const CROSS_ENTROPY: OpDef = OpDef {
     name: "nn.cross_entropy",
     doc: "`-sum(log(x) * y) / n` with `n` the number of rows, a scalar of the dtype of `x` (`src/relay/op/nn/nn.cc`, \
@@ -32,7 +31,6 @@ pub(crate) const CROSS_ENTROPY: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// The cross entropy of log probabilities.
 pub(crate) const CROSS_ENTROPY_WITH_LOGITS: OpDef = OpDef {
     name: "nn.cross_entropy_with_logits",
     doc: "`-sum(x * y) / n` with `n` the number of rows, a scalar of the dtype of `x` (`src/relay/op/nn/nn.cc`, \

@@ -30,7 +30,6 @@ attrs! {
     }
 }
 
-/// Multiplies by a matrix.
 pub const MATMUL: OpDef = OpDef {
     name: "nn.matmul",
     doc: "`out[…, m, n] = sum over k of tensor_a[…, m, k] * tensor_b[k, n]`; `transpose_a` swaps the last two axes of \
@@ -126,7 +125,6 @@ fn swap_last(tensor: &Tensor) -> Tensor {
     tensor.permute(&axes)
 }
 
-/// Multiplies pairs of matrices.
 pub const BATCH_MATMUL: OpDef = OpDef {
     name: "nn.batch_matmul",
     doc: "`out[b, m, n] = sum over k of tensor_a[b, m, k] * tensor_b[b, k, n]`; `transpose_a` and `transpose_b` swap the last \

@@ -44,7 +44,6 @@ const KEY_RULE: &str = "C1: key is a uint64 vector of 10";
 
 const SHAPE_RULE: &str = "C2: out_shape is a list of numbers, none negative";
 
-/// Generates random bits.
 pub(crate) const THREEFRY_GENERATE: OpDef = OpDef {
     name: "random.threefry_generate",
     doc: "The key for the next call, and a tensor of shape `out_shape` of random uint64 (`src/relay/op/random/kernel.cc`, \
@@ -59,7 +58,6 @@ pub(crate) const THREEFRY_GENERATE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// The shape of a key.
 fn key_shape() -> Shape {
     Shape::from_slice(&[SDim::known(10, DimOrigin::Op)])
 }
@@ -92,7 +90,6 @@ fn threefry_generate_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![next.tensor(), Tensor::from_vec(shape, bits)]))
 }
 
-/// Splits a key into two.
 pub(crate) const THREEFRY_SPLIT: OpDef = OpDef {
     name: "random.threefry_split",
     doc: "Two keys whose numbers are independent of each other and of those of `key`, which must not be used again \
@@ -116,7 +113,6 @@ fn threefry_split_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![left.tensor(), right.tensor()]))
 }
 
-/// Uniform numbers between two bounds.
 pub(crate) const UNIFORM: OpDef = OpDef {
     name: "random.uniform",
     doc: "The key for the next call, and a tensor of shape `out_shape` of numbers equally likely everywhere from `low` to below \
@@ -177,7 +173,6 @@ fn in_dtype(shape: &[usize], numbers: Vec<f64>, dtype: DType) -> Tensor {
     Tensor::from_vec(shape, numbers).cast(dtype).expect("the relation required f32 or f64")
 }
 
-/// Normally distributed numbers.
 pub(crate) const NORMAL: OpDef = OpDef {
     name: "random.normal",
     doc: "The key for the next call, and a tensor of shape `out_shape` of normally distributed numbers: `sqrt(-2 log(1 - u)) * \
@@ -214,7 +209,6 @@ fn normal_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![next.tensor(), in_dtype(shape, numbers, dtype)]))
 }
 
-/// Indices drawn by their probabilities.
 pub(crate) const MULTINOMIAL: OpDef = OpDef {
     name: "random.multinomial",
     doc: "The key for the next call, and for each row of `probs` (its last axis) `num_samples` int32 indices, each as likely as \

@@ -17,7 +17,6 @@ attrs! {
     }
 }
 
-/// Cumulative sums.
 pub(crate) const CUMSUM: OpDef = OpDef {
     name: "cumsum",
     doc: "The sum of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone if \
@@ -37,7 +36,6 @@ pub(crate) const CUMSUM: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Cumulative products.
 pub(crate) const CUMPROD: OpDef = OpDef {
     name: "cumprod",
     doc: "The product of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone \

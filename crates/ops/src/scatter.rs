@@ -71,7 +71,6 @@ fn require_reduction(
     })
 }
 
-/// Scatters elements by index along an axis.
 pub(crate) const SCATTER_ELEMENTS: OpDef = OpDef {
     name: "scatter_elements",
     doc: "`data` with `updates[i, j, k]` at `[i, indices[i, j, k], k]` for `axis` 1, and so on, for each index; updates without \
@@ -189,7 +188,6 @@ fn scattered(call: &Call, to: ScatterTarget, join: ScatterReduction) -> Option<R
     }))
 }
 
-/// The earlier name of `scatter_elements`, without reductions.
 pub(crate) const SCATTER: OpDef = OpDef {
     name: "scatter",
     doc: "`scatter_elements` with `reduction=\"update\"`. TVM had this operator up to 0.11; 0.14 knows only its name \
@@ -209,7 +207,6 @@ pub(crate) const SCATTER: OpDef = OpDef {
     ..SCATTER_ELEMENTS
 };
 
-/// Scatters elements or slices, each by several indices.
 pub(crate) const SCATTER_ND: OpDef = OpDef {
     name: "scatter_nd",
     doc: "`data` with updates: the first axes of `updates` are those of `indices` behind its first, whose column at each place \
@@ -291,7 +288,6 @@ fn scatter_nd_eval(cx: &EvalCx) -> EvalResult {
     Ok(put(join_named(&ScatterNdAttrs::read(cx.attrs).mode), data, updates, pairs).into())
 }
 
-/// Replaces a slice.
 pub(crate) const STRIDED_SET: OpDef = OpDef {
     name: "strided_set",
     doc: "`data` with `v` at the positions `begin`, `begin + stride`, … before `end` of each axis. Positions count from the end \

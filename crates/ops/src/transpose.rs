@@ -17,7 +17,6 @@ attrs! {
     }
 }
 
-/// Permutes axes.
 pub const TRANSPOSE: OpDef = OpDef {
     name: "transpose",
     doc: "Axis `i` of the result is axis `axes[i]` of `data`; the axes are reversed where `axes` is `None` \
@@ -96,7 +95,6 @@ fn transpose_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.permute(&attrs.permutation(data.rank())).into())
 }
 
-/// Reverses an axis.
 pub(crate) const REVERSE: OpDef = OpDef {
     name: "reverse",
     doc: "`data` with the positions along `axis` in reverse (`src/relay/op/tensor/transform.cc`).",

@@ -28,7 +28,6 @@ attrs! {
     }
 }
 
-/// The discrete Fourier transform.
 pub(crate) const DFT: OpDef = OpDef {
     name: "dft",
     doc: "The discrete Fourier transform of complex numbers along the last axis: `out[n] = sum(x[k] * exp(-2πi n k / N))`, or, \
@@ -84,7 +83,6 @@ fn stored(like: &Tensor, values: Vec<f64>, shape: &[usize]) -> Result<Tensor, Tr
     Tensor::from_vec(shape, values).cast(like.dtype()).ok_or_else(no_tensor)
 }
 
-/// The Fourier transforms of overlapping windows.
 pub(crate) const STFT: OpDef = OpDef {
     name: "stft",
     doc: "`out[b, f, t] = sum(window[k] * data[b, t * hop_length + k] * exp(-2πi f k / win_length))` for `k` below `win_length`, \
