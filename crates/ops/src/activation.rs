@@ -171,8 +171,6 @@ fn hardswish_eval(cx: &EvalCx) -> EvalResult {
     Ok(product.map(|x| x / 6.0, |x| x).into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (RELU.name, Onnx::Node("Relu", DTypeClass::Signed)),
     (LEAKY_RELU.name, Onnx::Nodes(leaky_relu_onnx)),

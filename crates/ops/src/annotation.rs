@@ -138,8 +138,6 @@ pub(super) fn operand(cx: &EvalCx) -> EvalResult {
     })
 }
 
-// ---- In ONNX ----
-
 /// Annotations do not change values, so they become no nodes.
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (COMPILER_BEGIN.name, Onnx::Nodes(mark_onnx)),

@@ -175,8 +175,6 @@ fn divided(cx: &EvalCx, float: impl Fn(f64, f64) -> f64, int: impl Fn(i128, i128
     cx.zip(float, int)
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (ADD.name, Onnx::Node("Add", DTypeClass::Numbers)),
     (SUBTRACT.name, Onnx::Node("Sub", DTypeClass::Numbers)),

@@ -357,8 +357,6 @@ fn repeat_nest(call: &Call) -> Option<Template> {
     copy(call, [&shape[..], &[times]].concat(), from, to)
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (BROADCAST_TO.name, Onnx::Nodes(broadcast_onnx)),
     (BROADCAST_TO_LIKE.name, Onnx::Nodes(broadcast_onnx)),

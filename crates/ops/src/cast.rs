@@ -110,8 +110,6 @@ fn reinterpret_eval(cx: &EvalCx) -> EvalResult {
     Ok(tensor.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(CAST.name, Onnx::Nodes(cast_onnx)), (CAST_LIKE.name, Onnx::Nodes(cast_onnx))];
 
 fn cast_onnx(cx: &mut OnnxCx) -> OnnxResult {

@@ -278,8 +278,6 @@ fn counts(cx: &EvalCx, counts: &[usize]) -> EvalResult {
     Ok(counts.cast(cx.out_dtype()).ok_or_else(trap)?.into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (ZEROS.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),
     (ONES.name, Onnx::Nodes(|cx| filled_onnx(cx, 1.0))),

@@ -235,8 +235,6 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(Shape::from_slice(&[data.dim(0), SDim::new(columns, from)]), data.dtype)
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (DENSE.name, Onnx::Nodes(dense_onnx)),
     (BIAS_ADD.name, Onnx::Nodes(bias_add_onnx)),

@@ -376,8 +376,6 @@ fn dyn_tile_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&TILE, 1, vec![ints(known, 1)?])
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (DYN_BROADCAST_TO.name, Onnx::Nodes(|cx| listed_onnx(cx, "Expand"))),
     (DYN_ZEROS.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),

@@ -315,8 +315,6 @@ fn offsets(shape: &[usize], steps: &[usize]) -> Vec<usize> {
     offsets
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(EINSUM.name, Onnx::Nodes(einsum_onnx))];
 
 fn einsum_onnx(cx: &mut OnnxCx) -> OnnxResult {

@@ -256,8 +256,6 @@ fn split_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(cx.out.iter().map(piece).collect()))
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (CONCATENATE.name, Onnx::Nodes(concatenate_onnx)),
     (STACK.name, Onnx::Nodes(stack_onnx)),

@@ -172,8 +172,6 @@ fn nll_loss<T: Real>(cx: &EvalCx) -> Result<Acc, Trap> {
     })
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(NLL_LOSS.name, Onnx::Nodes(nll_loss_onnx))];
 
 fn nll_loss_onnx(cx: &mut OnnxCx) -> OnnxResult {

@@ -219,8 +219,6 @@ fn batch_matmul_eval(cx: &EvalCx) -> EvalResult {
     Ok(Tensor::concat(&products, 0).unwrap_or_else(empty).into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] =
     &[(MATMUL.name, Onnx::Nodes(matmul_onnx)), (BATCH_MATMUL.name, Onnx::Nodes(batch_matmul_onnx))];
 

@@ -172,8 +172,6 @@ fn trilu_nest(call: &Call) -> Option<Template> {
     template.finish(body, val)
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(TRILU.name, Onnx::Nodes(trilu_onnx))];
 
 fn trilu_onnx(cx: &mut OnnxCx) -> OnnxResult {

@@ -257,8 +257,6 @@ fn dropout_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![data, mask]))
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (BATCH_NORM.name, Onnx::Nodes(batch_norm_onnx)),
     (LRN.name, Onnx::Nodes(lrn_onnx)),

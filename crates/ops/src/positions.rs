@@ -252,8 +252,6 @@ fn meshgrid_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vectors.iter().enumerate().map(spread).collect()))
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(ARGWHERE.name, Onnx::Nodes(argwhere_onnx))];
 
 /// A column for each element in ONNX, a row here.

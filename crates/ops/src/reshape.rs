@@ -428,8 +428,6 @@ fn expand_dims_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, data.dtype)
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (RESHAPE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
     (REVERSE_RESHAPE.name, Onnx::Nodes(|cx| cx.in_out_shape())),

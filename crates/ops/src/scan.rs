@@ -160,8 +160,6 @@ fn scan<T: Real, S: Step>(acc: &Acc, (length, inner): (usize, usize), exclusive:
     out
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(CUMSUM.name, Onnx::Nodes(cumsum_onnx))];
 
 fn cumsum_onnx(cx: &mut OnnxCx) -> OnnxResult {

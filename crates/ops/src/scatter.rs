@@ -366,8 +366,6 @@ fn walk(begin: Option<i128>, end: Option<i128>, stride: i128, length: usize) -> 
     Ok((begin, stride, (distance.max(0) + stride.abs() - 1) / stride.abs()))
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SCATTER_ELEMENTS.name, Onnx::Nodes(scatter_elements_onnx)),
     (SCATTER.name, Onnx::Nodes(|cx| elements_onnx(cx, ScatterAttrs::read(cx.attrs).axis, "update"))),

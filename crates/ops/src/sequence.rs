@@ -279,8 +279,6 @@ fn sliding_window_nest(call: &Call) -> Option<Template> {
     copy(call, out.clone(), (0..call.arg(0).shape.len()).map(of).collect(), (0..out.len()).map(AxisMap::of).collect())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(REVERSE_SEQUENCE.name, Onnx::Nodes(reverse_sequence_onnx))];
 
 /// Lengths that no sequence has are brought inside first.

@@ -182,8 +182,6 @@ fn strided_slice_eval(cx: &EvalCx) -> EvalResult {
     Ok(result.into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(STRIDED_SLICE.name, Onnx::Nodes(strided_slice_onnx))];
 
 fn strided_slice_onnx(cx: &mut OnnxCx) -> OnnxResult {

@@ -109,8 +109,6 @@ fn each_lane<T: Real>(mut array: Array<T>, axis: usize, f: fn(f64, f64) -> f64) 
     T::acc(array)
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SOFTMAX.name, Onnx::Nodes(|cx| softmax_onnx(cx, "Softmax"))),
     (FAST_SOFTMAX.name, Onnx::Nodes(|cx| softmax_onnx(cx, "Softmax"))),

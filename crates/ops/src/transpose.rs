@@ -129,8 +129,6 @@ fn reverse_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.take_range(axis, n as i64 - 1, -1, n).into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] =
     &[(TRANSPOSE.name, Onnx::Nodes(transpose_onnx)), (REVERSE.name, Onnx::Nodes(reverse_onnx))];
 

@@ -174,8 +174,6 @@ fn stft_eval(cx: &EvalCx) -> EvalResult {
     Ok(stored(data, values, out)?.into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(DFT.name, Onnx::Nodes(dft_onnx)), (STFT.name, Onnx::Nodes(stft_onnx))];
 
 /// Real and imaginary parts lie along a last axis, and an axis in front of the transform is a batch.

@@ -223,8 +223,6 @@ impl GridSampleAttrs {
     }
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(GRID_SAMPLE.name, Onnx::Nodes(grid_sample_onnx))];
 
 /// Coordinates lie along the last axis in ONNX, along the second here. On three axes it has them since operator set 20 only.

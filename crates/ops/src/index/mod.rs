@@ -384,8 +384,6 @@ fn slice_like_eval(cx: &EvalCx) -> EvalResult {
     Ok(cx.out_shape().iter().enumerate().fold(cx.tensor(0).clone(), cut).into())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (TAKE.name, Onnx::Nodes(take_onnx)),
     (GATHER.name, Onnx::Nodes(gather_onnx)),

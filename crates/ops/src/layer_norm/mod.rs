@@ -297,8 +297,6 @@ fn of_length_one<T: Real>(data: &Tensor, parts: &Parts, eps: f64) -> Acc {
     T::from_elements(data.shape(), out.collect())
 }
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (LAYER_NORM.name, Onnx::Nodes(layer_norm_onnx)),
     (GROUP_NORM.name, Onnx::Nodes(group_norm_onnx)),
