@@ -41,7 +41,6 @@ pub(crate) const SPARSE_TO_DENSE: OpDef = OpDef {
     ],
     rel: sparse_to_dense_rel,
     eval: |cx| dense(cx, cx.out_shape()),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -165,7 +164,6 @@ pub(crate) const SPARSE_FILL_EMPTY_ROWS: OpDef = OpDef {
     ],
     rel: sparse_fill_empty_rows_rel,
     eval: sparse_fill_empty_rows_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -169,7 +169,6 @@ pub(crate) const ARANGE: OpDef = OpDef {
     ],
     rel: arange_rel,
     eval: arange_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -247,7 +246,6 @@ pub(crate) const SHAPE_OF: OpDef = OpDef {
     rel: shape_of_rel,
     eval: |cx| counts(cx, cx.tensor(0).shape()),
     fixed: Some(shape_of_fixed),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

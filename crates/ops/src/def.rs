@@ -137,7 +137,7 @@ impl OpDef {
         }
     }
 
-    /// For `..OpDef::BASE`: no arguments, attributes or rules.
+    /// For `..OpDef::BASE`: no arguments, attributes or rules, and not fused.
     pub(crate) const BASE: OpDef = OpDef {
         name: "",
         doc: "",

@@ -27,7 +27,6 @@ pub(crate) const CROSS_ENTROPY: OpDef = OpDef {
     ],
     rel: cross_entropy_rel,
     eval: |cx| cross_entropy_eval(cx, f64::ln),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

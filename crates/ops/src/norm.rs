@@ -146,7 +146,6 @@ pub(crate) const LRN: OpDef = OpDef {
     eval: lrn_eval,
     lower: Some(Lower::Nest(lrn_nest)),
     caution: Some(lrn_caution),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -240,7 +239,6 @@ pub const DROPOUT: OpDef = OpDef {
     rules: &["C1: 0 <= rate <= 1"],
     rel: dropout_rel,
     eval: dropout_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -97,7 +97,6 @@ pub(crate) const ARGWHERE: OpDef = OpDef {
     args: &[Arg::tensor("condition")],
     rel: argwhere_rel,
     eval: argwhere_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -54,7 +54,6 @@ pub(crate) const THREEFRY_GENERATE: OpDef = OpDef {
     rel: threefry_generate_rel,
     eval: threefry_generate_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -99,7 +98,6 @@ pub(crate) const THREEFRY_SPLIT: OpDef = OpDef {
     rel: threefry_split_rel,
     eval: threefry_split_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -124,7 +122,6 @@ pub(crate) const UNIFORM: OpDef = OpDef {
     rel: uniform_rel,
     eval: uniform_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -220,7 +217,6 @@ pub(crate) const MULTINOMIAL: OpDef = OpDef {
     rel: multinomial_rel,
     eval: multinomial_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -32,7 +32,6 @@ pub(crate) const CUMSUM: OpDef = OpDef {
     rel: scan_rel,
     eval: |cx| scan_eval::<Sums>(cx),
     lower: Some(Lower::NestOr(|call| scan_nest(call, Reduction::Sum), |call| scan_routine(call, false))),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -91,7 +91,6 @@ pub(crate) const SCATTER_ELEMENTS: OpDef = OpDef {
     rel: scatter_elements_rel,
     eval: scatter_elements_eval,
     lower: Some(Lower::Routine(scatter_elements_routine)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -228,7 +227,6 @@ pub(crate) const SCATTER_ND: OpDef = OpDef {
     lower: Some(Lower::Routine(|call| {
         scattered(call, ScatterTarget::Places, join_named(&ScatterNdAttrs::read(call.attrs).mode))
     })),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

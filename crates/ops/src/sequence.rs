@@ -188,7 +188,6 @@ pub(crate) const SLIDING_WINDOW: OpDef = OpDef {
     rel: sliding_window_rel,
     eval: sliding_window_eval,
     lower: Some(Lower::Nest(sliding_window_nest)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -166,7 +166,6 @@ pub(crate) const SORT: OpDef = OpDef {
     rel: sort_rel,
     eval: sort_eval,
     lower: Some(Lower::Routine(sort_routine)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -199,7 +198,6 @@ pub(crate) const TOPK: OpDef = OpDef {
     rel: topk_rel,
     eval: topk_eval,
     lower: Some(Lower::Routine(topk_routine)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -349,7 +347,6 @@ pub(crate) const SEARCHSORTED: OpDef = OpDef {
     ],
     rel: searchsorted_rel,
     eval: searchsorted_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -406,7 +403,6 @@ pub(crate) const UNIQUE: OpDef = OpDef {
     rules: &["C1: rank(data) == 1"],
     rel: unique_rel,
     eval: unique_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

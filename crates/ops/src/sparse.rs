@@ -284,7 +284,6 @@ pub(crate) const SPARSE_ADD: OpDef = OpDef {
     ],
     rel: sparse_add_rel,
     eval: sparse_add_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

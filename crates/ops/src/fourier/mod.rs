@@ -44,7 +44,6 @@ pub(crate) const DFT: OpDef = OpDef {
     ],
     rel: dft_rel,
     eval: dft_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -100,7 +99,6 @@ pub(crate) const STFT: OpDef = OpDef {
     ],
     rel: stft_rel,
     eval: stft_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -303,7 +303,6 @@ pub(crate) const FIFO_BUFFER: OpDef = OpDef {
         "C4: data[axis] < buffer[axis]",
     ],
     rel: rel::fifo_buffer_rel,
-    fuse: Some(Fuse::Opaque),
     internal: true,
     ..OpDef::BASE
 };
