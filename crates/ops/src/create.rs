@@ -26,12 +26,6 @@ attrs! {
         pub(crate) dtype: Option<DType>;
     }
 
-    "relay.attrs.NdarraySizeAttrs" =>
-    pub(crate) struct NdarraySizeAttrs {
-        /// The dtype of the result.
-        pub(crate) dtype: Option<DType> = None;
-    }
-
     "relay.attrs.ShapeOfAttrs" =>
     pub(crate) struct ShapeOfAttrs {
         /// The dtype of the result.
@@ -221,7 +215,7 @@ pub(crate) const NDARRAY_SIZE: OpDef = OpDef {
     name: "ndarray_size",
     doc: "The number of elements of `data`, as a scalar of dtype `dtype` (`src/relay/op/tensor/unary.cc`).",
     args: &[Arg::tensor("data")],
-    attrs: Some(NdarraySizeAttrs::SCHEMA),
+    attrs: Some(&AttrSchema { type_key: "relay.attrs.NdarraySizeAttrs", ..*ShapeOfAttrs::SCHEMA }),
     rules: &["C1: dtype is the dtype of a tensor"],
     rel: ndarray_size_rel,
     eval: |cx| counts(cx, &[cx.tensor(0).len()]),
@@ -231,7 +225,7 @@ pub(crate) const NDARRAY_SIZE: OpDef = OpDef {
 };
 
 fn ndarray_size_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = NdarraySizeAttrs::read(cx.attrs);
+    let attrs = ShapeOfAttrs::read(cx.attrs);
     cx.tensor(0)?;
     let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
     cx.set_out(Shape::new(), dtype)
@@ -259,7 +253,7 @@ pub(super) fn shape_of_rel(cx: &mut RelCx) -> RelResult {
 
 fn ndarray_size_fixed(known: &KnownFacts) -> Option<Fixed> {
     let size = known.shapes[0].as_ref()?.iter().product::<i64>();
-    let size = Tensor::scalar(size).cast(NdarraySizeAttrs::read(known.attrs).dtype?);
+    let size = Tensor::scalar(size).cast(ShapeOfAttrs::read(known.attrs).dtype?);
     size.map(Fixed::Value)
 }
 

@@ -25,14 +25,6 @@ attrs! {
         pub(crate) out_dtype: Option<DType> = None;
     }
 
-    "relay.attrs.NormalAttrs" =>
-    pub(crate) struct NormalAttrs {
-        /// The shape of the numbers.
-        pub(crate) out_shape: Dims;
-        /// The dtype of the numbers.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
     "relay.attrs.MultinomialAttrs" =>
     pub(crate) struct MultinomialAttrs {
         /// The number of indices to draw from each row.
@@ -119,18 +111,14 @@ pub(crate) const UNIFORM: OpDef = OpDef {
     args: &[Arg::tensor("key"), Arg::tensor("low"), Arg::tensor("high")],
     attrs: Some(UniformAttrs::SCHEMA),
     rules: &[KEY_RULE, SHAPE_RULE, "C3: out_dtype is float32 or float64", "C4: low and high are scalars of dtype out_dtype"],
-    rel: uniform_rel,
+    rel: distribution_rel,
     eval: uniform_eval,
     random: true,
     ..OpDef::BASE
 };
 
-fn uniform_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = UniformAttrs::read(cx.attrs);
-    distribution_rel(cx, &attrs.out_shape, attrs.out_dtype)
-}
-
-fn distribution_rel(cx: &mut RelCx, shape: &Dims, dtype: Option<DType>) -> RelResult {
+fn distribution_rel(cx: &mut RelCx) -> RelResult {
+    let UniformAttrs { out_shape, out_dtype: dtype } = UniformAttrs::read(cx.attrs);
     cx.require("C3", matches!(dtype, Some(DType::F32 | DType::F64)), || {
         let found = dtype.map_or("none".to_owned(), |dtype| format!("`{dtype}`"));
         Fault::attr("out_dtype", format!("expected `float32` or `float64`, found {found}")).set_attr("out_dtype", "\"float32\"")
@@ -140,7 +128,7 @@ fn distribution_rel(cx: &mut RelCx, shape: &Dims, dtype: Option<DType>) -> RelRe
     for arg in [1, 2] {
         cx.set_arg("C4", arg, Shape::new(), dtype)?;
     }
-    let shape = require_shape(cx, shape)?;
+    let shape = require_shape(cx, &out_shape)?;
     cx.set_out_tuple(vec![(key_shape(), DType::U64), (shape, dtype)])
 }
 
@@ -176,17 +164,11 @@ pub(crate) const NORMAL: OpDef = OpDef {
           sin(2 pi v) * scale + mean`, the transform of Box and Muller, with `u` and `v` uniform below 1 \
           (`src/relay/op/random/kernel.cc`, `python/tvm/topi/random/kernel.py`).",
     args: &[Arg::tensor("key"), Arg::tensor("mean"), Arg::tensor("scale")],
-    attrs: Some(NormalAttrs::SCHEMA),
+    attrs: Some(&AttrSchema { type_key: "relay.attrs.NormalAttrs", ..*UniformAttrs::SCHEMA }),
     rules: &[KEY_RULE, SHAPE_RULE, "C3: out_dtype is float32 or float64", "C4: mean and scale are scalars of dtype out_dtype"],
-    rel: normal_rel,
     eval: normal_eval,
     ..UNIFORM
 };
-
-fn normal_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = NormalAttrs::read(cx.attrs);
-    distribution_rel(cx, &attrs.out_shape, attrs.out_dtype)
-}
 
 fn normal_eval(cx: &EvalCx) -> EvalResult {
     let (shape, dtype) = (&cx.out[1].shape, cx.out[1].dtype);

@@ -35,14 +35,6 @@ attrs! {
         pub(crate) axis: i64 = -1;
     }
 
-    "relay.attrs.DequantizeAttrs" =>
-    pub(crate) struct DequantizeAttrs {
-        /// The dtype of the result.
-        pub(crate) out_dtype: Option<DType>;
-        /// The axis along which scales and zero points run; a negative axis counts from the end.
-        pub(crate) axis: i64 = -1;
-    }
-
     "relay.attrs.RequantizeAttrs" =>
     pub(crate) struct RequantizeAttrs {
         /// The axis along which input scales and zero points run; a negative axis counts from the end.
@@ -121,7 +113,7 @@ pub(crate) const DEQUANTIZE: OpDef = OpDef {
           finite numbers of `out_dtype`. Scale and zero point are one for all elements, or one for each position of `axis` \
           (`src/relay/qnn/op/dequantize.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("input_scale"), Arg::tensor("input_zero_point")],
-    attrs: Some(DequantizeAttrs::SCHEMA),
+    attrs: Some(&AttrSchema { type_key: "relay.attrs.DequantizeAttrs", ..*QuantizeAttrs::SCHEMA }),
     rules: &[
         "C1: dtype(data) is int8, uint8, int16, uint16 or int32",
         "C2: out_dtype is float16 or float32",
@@ -189,7 +181,7 @@ pub(crate) const SIMULATED_DEQUANTIZE: OpDef = OpDef {
           numbers of a scale or zero point that is a vector repeat along `axis`; `out_dtype` is ignored \
           (`src/relay/qnn/op/simulated_dequantize.cc`, `python/tvm/topi/nn/qnn.py`).",
     args: &[Arg::tensor("data"), Arg::tensor("in_dtype"), Arg::tensor("input_scale"), Arg::tensor("input_zero_point")],
-    attrs: Some(DequantizeAttrs::SCHEMA),
+    attrs: DEQUANTIZE.attrs,
     rules: &[
         "C1: dtype(data) is a float",
         "C2: the operand that says the dtype is a scalar",
