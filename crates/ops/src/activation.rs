@@ -24,7 +24,7 @@ pub const RELU: OpDef = OpDef {
     doc: "`max(x, 0)` of each element; NaN stays NaN. Shape and dtype are those of `data` (`src/relay/op/nn/nn.cc`).",
     args: &[Arg::tensor("data")],
     rel: rel::identity,
-    eval: relu_eval,
+    eval: |cx| cx.map(|x| float_max(x, 0.0), |x| x.max(0)),
     fuse: Some(Fuse::ElemWise),
     lower: Some(Lower::Scalar(relu_scalar)),
     ..OpDef::BASE
@@ -34,10 +34,6 @@ fn relu_scalar(s: &mut Scalar) -> Option<Val> {
     (s.lane(0)? != ScalarType::Bool).then_some(())?;
     let zero = s.like(0, 0.0)?;
     Some(s.body.bin(BinaryOp::Max, s.args[0], zero))
-}
-
-fn relu_eval(cx: &EvalCx) -> EvalResult {
-    cx.map(|x| float_max(x, 0.0), |x| x.max(0))
 }
 
 pub const LEAKY_RELU: OpDef = OpDef {

@@ -109,10 +109,7 @@ pub(crate) const ON_DEVICE: OpDef = OpDef {
     doc: "`body`, of any type, to be computed on `virtual_device` (`src/relay/op/memory/on_device.cc`).",
     args: &[Arg::of("body", "Expr")],
     attrs: Some(OnDeviceAttrs::SCHEMA),
-    rel: any_type_rel,
-    eval: operand,
-    internal: true,
-    ..OpDef::BASE
+    ..COMPILER_BEGIN
 };
 
 /// The relation of TVM's `IdentityRel`, which admits tuples too (`src/relay/op/type_relations.cc`).
@@ -123,12 +120,9 @@ pub(super) fn any_type_rel(cx: &mut RelCx) -> RelResult {
 pub(crate) const DEVICE_COPY: OpDef = OpDef {
     name: "device_copy",
     doc: "`data`, copied from `src_virtual_device` to `dst_virtual_device` (`src/relay/op/memory/device_copy.cc`).",
-    args: &[Arg::tensor("data")],
     attrs: Some(DeviceCopyAttrs::SCHEMA),
     rel: rel::identity,
-    eval: operand,
-    internal: true,
-    ..OpDef::BASE
+    ..COMPILER_BEGIN
 };
 
 pub(super) fn operand(cx: &EvalCx) -> EvalResult {

@@ -76,14 +76,15 @@ pub(crate) const DYN_BROADCAST_TO: OpDef = OpDef {
     args: &[Arg::tensor("data"), Arg::tensor("shape")],
     attrs: Some(InitOpAttrs::SCHEMA),
     rules: &[C1_SHAPE],
-    rel: dyn_broadcast_to_rel,
+    rel: listed_rel,
     eval: |cx| as_static(cx, dyn_broadcast_to_fixed, cx.tensor(1).len()),
     fixed: Some(dyn_broadcast_to_fixed),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
 
-fn dyn_broadcast_to_rel(cx: &mut RelCx) -> RelResult {
+/// The data under a shape that operand 1 lists.
+fn listed_rel(cx: &mut RelCx) -> RelResult {
     let (data, shape) = (cx.tensor(0)?, cx.tensor(1)?);
     let rank = require_list(cx, "C1", &shape)?;
     cx.set_out(unknown(rank), data.dtype)
@@ -205,18 +206,12 @@ pub(crate) const DYN_RESHAPE: OpDef = OpDef {
     args: &[Arg::tensor("data"), Arg::tensor("newshape")],
     attrs: Some(ReshapeAttrs::SCHEMA),
     rules: &["C1: newshape is a vector of numbers whose length is known, at most 32"],
-    rel: dyn_reshape_rel,
+    rel: listed_rel,
     eval: dyn_reshape_eval,
     fixed: Some(dyn_reshape_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
-
-fn dyn_reshape_rel(cx: &mut RelCx) -> RelResult {
-    let (data, newshape) = (cx.tensor(0)?, cx.tensor(1)?);
-    let rank = require_list(cx, "C1", &newshape)?;
-    cx.set_out(unknown(rank), data.dtype)
-}
 
 fn dyn_reshape_eval(cx: &EvalCx) -> EvalResult {
     let newshape = cx.tensor(1).to_ints();

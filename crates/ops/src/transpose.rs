@@ -30,7 +30,7 @@ pub const TRANSPOSE: OpDef = OpDef {
     ],
     rel: transpose_rel,
     eval: transpose_eval,
-    lower: Some(Lower::View(transpose_view)),
+    lower: Some(Lower::View(|call, view| Some(view.transpose(&TransposeAttrs::read(call.attrs).permutation(view.rank()))))),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -84,10 +84,6 @@ impl TransposeAttrs {
             None => (0..rank).rev().collect(),
         }
     }
-}
-
-fn transpose_view(call: &Call, view: &View) -> Option<View> {
-    Some(view.transpose(&TransposeAttrs::read(call.attrs).permutation(view.rank())))
 }
 
 fn transpose_eval(cx: &EvalCx) -> EvalResult {
