@@ -130,46 +130,36 @@ pub enum Kind {
 impl Kind {
     /// The kind's name in the operator table of the specification.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Int | Kind::IndexExpr => "int",
-            Kind::OptInt => "int?",
-            Kind::Ints | Kind::IntsOrNone | Kind::Numbers => "int[]",
-            Kind::OptInts => "int[]?",
-            Kind::IntLists => "Array<Array<Integer>>",
-            Kind::Float => "float",
-            Kind::Floats => "Array<FloatImm>",
-            Kind::Bool => "bool",
-            Kind::OptBool => "bool?",
-            Kind::OptFloat => "float?",
-            Kind::Str | Kind::StdStr => "string",
-            Kind::DType => "dtype",
-            Kind::Const => "Constant",
-            Kind::Expr => "Expr",
-            Kind::ObjectOf(name) => name,
-            Kind::Object => "ObjectRef",
-        }
+        self.texts().0
     }
 
     /// The kind in words, for messages.
     pub fn words(self) -> &'static str {
+        self.texts().1
+    }
+
+    fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Int => "an integer",
-            Kind::IndexExpr | Kind::OptInt => "an integer or `None`",
-            Kind::Ints => "a list of integers",
-            Kind::IntsOrNone | Kind::OptInts => "a list of integers or `None`",
-            Kind::IntLists => "a list of lists of integers",
-            Kind::Float => "a number",
-            Kind::Floats | Kind::Numbers => "a list of numbers",
-            Kind::Bool => "`True` or `False`",
-            Kind::OptBool => "`True`, `False` or `None`",
-            Kind::OptFloat => "a number or `None`",
-            Kind::Str | Kind::StdStr => "a string",
-            Kind::DType => "a dtype in quotes",
-            Kind::Const => "a constant of the metadata section",
-            Kind::Expr => "an expression of the metadata section",
-            Kind::ObjectOf("VirtualDevice") => "a device of the metadata section",
-            Kind::ObjectOf(_) => "an object of the metadata section",
-            Kind::Object => "an integer or a list of integers",
+            Kind::Int => ("int", "an integer"),
+            Kind::IndexExpr => ("int", "an integer or `None`"),
+            Kind::OptInt => ("int?", "an integer or `None`"),
+            Kind::Ints => ("int[]", "a list of integers"),
+            Kind::IntsOrNone => ("int[]", "a list of integers or `None`"),
+            Kind::OptInts => ("int[]?", "a list of integers or `None`"),
+            Kind::IntLists => ("Array<Array<Integer>>", "a list of lists of integers"),
+            Kind::Float => ("float", "a number"),
+            Kind::Floats => ("Array<FloatImm>", "a list of numbers"),
+            Kind::Numbers => ("int[]", "a list of numbers"),
+            Kind::Bool => ("bool", "`True` or `False`"),
+            Kind::OptBool => ("bool?", "`True`, `False` or `None`"),
+            Kind::OptFloat => ("float?", "a number or `None`"),
+            Kind::Str | Kind::StdStr => ("string", "a string"),
+            Kind::DType => ("dtype", "a dtype in quotes"),
+            Kind::Const => ("Constant", "a constant of the metadata section"),
+            Kind::Expr => ("Expr", "an expression of the metadata section"),
+            Kind::ObjectOf(name @ "VirtualDevice") => (name, "a device of the metadata section"),
+            Kind::ObjectOf(name) => (name, "an object of the metadata section"),
+            Kind::Object => ("ObjectRef", "an integer or a list of integers"),
         }
     }
 }

@@ -181,8 +181,7 @@ pub struct Operand {
 }
 
 macro_rules! list_type {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
+    ($name:ident) => {
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub struct $name {
             start: u32,
@@ -212,15 +211,9 @@ macro_rules! list_type {
     };
 }
 
-list_type! {
-    Operands
-}
-list_type! {
-    Clauses
-}
-list_type! {
-    Pats
-}
+list_type!(Operands);
+list_type!(Clauses);
+list_type!(Pats);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExprKind {
