@@ -30,7 +30,6 @@ pub trait OpTable: Sync {
     fn args(&self, op: OpId) -> Option<&'static [Arg]>;
 }
 
-/// An argument of an operator.
 #[derive(Clone, Copy, Debug)]
 pub struct Arg {
     pub name: &'static str,
@@ -72,13 +71,11 @@ impl AttrSchema {
         self.fields.iter().map(value).collect()
     }
 
-    /// The index of an attribute's value.
     pub fn position(&self, name: &str) -> Option<usize> {
         self.fields.iter().position(|field| field.name == name)
     }
 }
 
-/// One attribute.
 #[derive(Debug)]
 pub struct Field {
     pub name: &'static str,
@@ -121,7 +118,6 @@ pub enum Kind {
     /// A `std::string`, which metadata sections write in place.
     StdStr,
     DType,
-    /// A constant expression.
     Const,
     /// Any expression.
     Expr,
@@ -134,51 +130,40 @@ pub enum Kind {
 impl Kind {
     /// The kind's name in the operator table of the specification.
     pub fn name(self) -> &'static str {
-        match self {
-            Kind::Int | Kind::IndexExpr => "int",
-            Kind::OptInt => "int?",
-            Kind::Ints | Kind::IntsOrNone | Kind::Numbers => "int[]",
-            Kind::OptInts => "int[]?",
-            Kind::IntLists => "Array<Array<Integer>>",
-            Kind::Float => "float",
-            Kind::Floats => "Array<FloatImm>",
-            Kind::Bool => "bool",
-            Kind::OptBool => "bool?",
-            Kind::OptFloat => "float?",
-            Kind::Str | Kind::StdStr => "string",
-            Kind::DType => "dtype",
-            Kind::Const => "Constant",
-            Kind::Expr => "Expr",
-            Kind::ObjectOf(name) => name,
-            Kind::Object => "ObjectRef",
-        }
+        self.texts().0
     }
 
     /// The kind in words, for messages.
     pub fn words(self) -> &'static str {
+        self.texts().1
+    }
+
+    fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Kind::Int => "an integer",
-            Kind::IndexExpr | Kind::OptInt => "an integer or `None`",
-            Kind::Ints => "a list of integers",
-            Kind::IntsOrNone | Kind::OptInts => "a list of integers or `None`",
-            Kind::IntLists => "a list of lists of integers",
-            Kind::Float => "a number",
-            Kind::Floats | Kind::Numbers => "a list of numbers",
-            Kind::Bool => "`True` or `False`",
-            Kind::OptBool => "`True`, `False` or `None`",
-            Kind::OptFloat => "a number or `None`",
-            Kind::Str | Kind::StdStr => "a string",
-            Kind::DType => "a dtype in quotes",
-            Kind::Const => "a constant of the metadata section",
-            Kind::Expr => "an expression of the metadata section",
-            Kind::ObjectOf("VirtualDevice") => "a device of the metadata section",
-            Kind::ObjectOf(_) => "an object of the metadata section",
-            Kind::Object => "an integer or a list of integers",
+            Kind::Int => ("int", "an integer"),
+            Kind::IndexExpr => ("int", "an integer or `None`"),
+            Kind::OptInt => ("int?", "an integer or `None`"),
+            Kind::Ints => ("int[]", "a list of integers"),
+            Kind::IntsOrNone => ("int[]", "a list of integers or `None`"),
+            Kind::OptInts => ("int[]?", "a list of integers or `None`"),
+            Kind::IntLists => ("Array<Array<Integer>>", "a list of lists of integers"),
+            Kind::Float => ("float", "a number"),
+            Kind::Floats => ("Array<FloatImm>", "a list of numbers"),
+            Kind::Numbers => ("int[]", "a list of numbers"),
+            Kind::Bool => ("bool", "`True` or `False`"),
+            Kind::OptBool => ("bool?", "`True`, `False` or `None`"),
+            Kind::OptFloat => ("float?", "a number or `None`"),
+            Kind::Str | Kind::StdStr => ("string", "a string"),
+            Kind::DType => ("dtype", "a dtype in quotes"),
+            Kind::Const => ("Constant", "a constant of the metadata section"),
+            Kind::Expr => ("Expr", "an expression of the metadata section"),
+            Kind::ObjectOf(name @ "VirtualDevice") => (name, "a device of the metadata section"),
+            Kind::ObjectOf(name) => (name, "an object of the metadata section"),
+            Kind::Object => ("ObjectRef", "an integer or a list of integers"),
         }
     }
 }
 
-/// The value of an attribute.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AttrValue {
     /// `None`, `nullptr`.
@@ -200,7 +185,6 @@ pub enum AttrValue {
     List(Arc<[AttrValue]>),
     /// `?`.
     Any,
-    /// A symbolic dimension.
     Symbol(Symbol),
     /// An object that is kept as read, such as a device.
     Object(ObjectId),

@@ -3,7 +3,6 @@
 use relayc_base::index_type;
 
 index_type! {
-    /// An expression.
     pub struct ExprId;
 }
 index_type! {
@@ -19,19 +18,15 @@ index_type! {
     pub struct GlobalId;
 }
 index_type! {
-    /// A constant.
     pub struct ConstId;
 }
 index_type! {
-    /// A data type.
     pub struct AdtId;
 }
 index_type! {
-    /// A constructor of a data type.
     pub struct CtorId;
 }
 index_type! {
-    /// A pattern.
     pub struct PatId;
 }
 index_type! {

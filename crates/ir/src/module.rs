@@ -16,7 +16,6 @@ pub enum Root {
     Expr(ExprId),
 }
 
-/// A program.
 #[derive(Clone, Debug)]
 pub struct Module {
     pub root: Root,
@@ -85,7 +84,6 @@ pub enum PatKind {
     Tuple(Pats),
 }
 
-/// A clause of a match.
 #[derive(Clone, Copy, Debug)]
 pub struct Clause {
     pub pat: PatId,
@@ -183,8 +181,7 @@ pub struct Operand {
 }
 
 macro_rules! list_type {
-    ($(#[$doc:meta])* $name:ident) => {
-        $(#[$doc])*
+    ($name:ident) => {
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
         pub struct $name {
             start: u32,
@@ -214,18 +211,9 @@ macro_rules! list_type {
     };
 }
 
-list_type! {
-    /// A list of operands.
-    Operands
-}
-list_type! {
-    /// The clauses of a match.
-    Clauses
-}
-list_type! {
-    /// The patterns inside a pattern.
-    Pats
-}
+list_type!(Operands);
+list_type!(Clauses);
+list_type!(Pats);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ExprKind {

@@ -54,10 +54,8 @@ impl Object {
     }
 }
 
-/// The type key of constants.
 pub const CONSTANT: &str = "relay.Constant";
 
-/// A field of a record.
 #[derive(Clone, PartialEq, Debug)]
 pub enum FieldValue {
     /// A number, a machine string or a dtype, as text.
@@ -73,7 +71,6 @@ pub struct Record {
     pub fields: &'static [(&'static str, Part)],
 }
 
-/// The content of a record's field.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Part {
     Text,

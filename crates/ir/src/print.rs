@@ -23,7 +23,6 @@ use relayc_base::{Idx, Span};
 use rustc_hash::FxHashMap;
 use section::Section;
 
-/// Printing options.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Options {
     /// Whether to print inferred types, as `/* ty=… */` comments.

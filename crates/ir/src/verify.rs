@@ -17,11 +17,9 @@ pub enum Violation {
     BoundTwice { var: VarId, at: Span },
 }
 
-/// A pending step of the walk.
 enum Step {
     Enter(ExprId, Span),
     Bind(VarId),
-    /// Unbinds a variable.
     Leave(VarId),
     /// Ends a scope: nodes visited in it must be checked again.
     Forget(usize),

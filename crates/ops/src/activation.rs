@@ -19,13 +19,12 @@ attrs! {
     }
 }
 
-/// `max(x, 0)`; NaN stays NaN.
 pub const RELU: OpDef = OpDef {
     name: "nn.relu",
     doc: "`max(x, 0)` of each element; NaN stays NaN. Shape and dtype are those of `data` (`src/relay/op/nn/nn.cc`).",
     args: &[Arg::tensor("data")],
     rel: rel::identity,
-    eval: relu_eval,
+    eval: |cx| cx.map(|x| float_max(x, 0.0), |x| x.max(0)),
     fuse: Some(Fuse::ElemWise),
     lower: Some(Lower::Scalar(relu_scalar)),
     ..OpDef::BASE
@@ -37,11 +36,6 @@ fn relu_scalar(s: &mut Scalar) -> Option<Val> {
     Some(s.body.bin(BinaryOp::Max, s.args[0], zero))
 }
 
-fn relu_eval(cx: &EvalCx) -> EvalResult {
-    cx.map(|x| float_max(x, 0.0), |x| x.max(0))
-}
-
-/// `x` where `x > 0`, else `alpha * x`.
 pub const LEAKY_RELU: OpDef = OpDef {
     name: "nn.leaky_relu",
     doc: "`x` where `x > 0`, else `alpha * x`, with `alpha` cut to an integer where `data` holds integers. Shape \
@@ -93,7 +87,6 @@ fn leaky_relu_eval(cx: &EvalCx) -> EvalResult {
     cx.map(float, int)
 }
 
-/// `x` where `x > 0`, else the channel's slope times `x`.
 pub const PRELU: OpDef = OpDef {
     name: "nn.prelu",
     doc: "`x` where `x > 0`, else `alpha[i] * x` with `i` the index of `axis`. If the number of channels is `?`, a \
@@ -142,7 +135,6 @@ fn prelu_eval(cx: &EvalCx) -> EvalResult {
     Ok(slopes.expect("the relation required a slope for each channel").into())
 }
 
-/// `x * min(max(x + 3, 0), 6) / 6`.
 pub(crate) const HARDSWISH: OpDef = OpDef {
     name: "hardswish",
     doc: "`x * min(max(x + 3, 0), 6) / 6` of each element. Shape and dtype are those of `data`. TVM uses the name only for an \
@@ -174,8 +166,6 @@ fn hardswish_eval(cx: &EvalCx) -> EvalResult {
     let product = x.zip(&gate, |x, gate| x * gate, |x, _| x).expect("two tensors of one shape");
     Ok(product.map(|x| x / 6.0, |x| x).into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (RELU.name, Onnx::Node("Relu", DTypeClass::Signed)),

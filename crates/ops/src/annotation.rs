@@ -43,7 +43,6 @@ attrs! {
     }
 }
 
-/// Marks the begin of a subgraph for another compiler.
 pub(crate) const COMPILER_BEGIN: OpDef = OpDef {
     name: "annotation.compiler_begin",
     doc: "`data`, entering a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
@@ -56,14 +55,12 @@ pub(crate) const COMPILER_BEGIN: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Marks the end of a subgraph for another compiler.
 pub(crate) const COMPILER_END: OpDef = OpDef {
     name: "annotation.compiler_end",
     doc: "`data`, leaving a part of the program that is for `compiler` (`src/relay/op/annotation/annotation.cc`).",
     ..COMPILER_BEGIN
 };
 
-/// Ends a fused group.
 pub(crate) const STOP_FUSION: OpDef = OpDef {
     name: "annotation.stop_fusion",
     doc: "`data`, which is not fused with its users (`src/relay/op/annotation/annotation.cc`).",
@@ -71,7 +68,6 @@ pub(crate) const STOP_FUSION: OpDef = OpDef {
     ..COMPILER_BEGIN
 };
 
-/// Marks the begin of bit packing.
 pub(crate) const BITPACK_START: OpDef = OpDef {
     name: "annotation.bitpack_start",
     doc: "`data`, from where on bits are to be packed (`src/relay/op/annotation/annotation.cc`).",
@@ -79,14 +75,12 @@ pub(crate) const BITPACK_START: OpDef = OpDef {
     ..COMPILER_BEGIN
 };
 
-/// Marks the end of bit packing.
 pub(crate) const BITPACK_END: OpDef = OpDef {
     name: "annotation.bitpack_end",
     doc: "`data`, up to where bits are to be packed (`src/relay/op/annotation/annotation.cc`).",
     ..BITPACK_START
 };
 
-/// Marks a value for conversion.
 pub(crate) const CAST_HINT: OpDef = OpDef {
     name: "annotation.cast_hint",
     doc: "`data`, which TVM's quantizer is to convert to `dtype`; its own dtype stays (`src/relay/op/annotation/annotation.cc`).",
@@ -94,7 +88,6 @@ pub(crate) const CAST_HINT: OpDef = OpDef {
     ..COMPILER_BEGIN
 };
 
-/// Marks a value to keep for the gradient.
 pub(crate) const CHECKPOINT: OpDef = OpDef {
     name: "annotation.checkpoint",
     doc: "`data`, kept for the gradient; the operators before it are computed again (`src/relay/op/annotation/annotation.cc`).",
@@ -102,7 +95,6 @@ pub(crate) const CHECKPOINT: OpDef = OpDef {
     ..COMPILER_BEGIN
 };
 
-/// Gives a function a number.
 pub(crate) const WITH_FUNCID: OpDef = OpDef {
     name: "annotation.with_funcid",
     doc: "`func`, a function, known to TVM's partial evaluator by the number `fid` (`src/relay/transforms/partial_eval.cc`).",
@@ -112,16 +104,12 @@ pub(crate) const WITH_FUNCID: OpDef = OpDef {
     ..COMPILER_BEGIN
 };
 
-/// Places a value on a device.
 pub(crate) const ON_DEVICE: OpDef = OpDef {
     name: "on_device",
     doc: "`body`, of any type, to be computed on `virtual_device` (`src/relay/op/memory/on_device.cc`).",
     args: &[Arg::of("body", "Expr")],
     attrs: Some(OnDeviceAttrs::SCHEMA),
-    rel: any_type_rel,
-    eval: operand,
-    internal: true,
-    ..OpDef::BASE
+    ..COMPILER_BEGIN
 };
 
 /// The relation of TVM's `IdentityRel`, which admits tuples too (`src/relay/op/type_relations.cc`).
@@ -129,16 +117,12 @@ pub(super) fn any_type_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out_to_arg(0)
 }
 
-/// Copies a value from one device to another.
 pub(crate) const DEVICE_COPY: OpDef = OpDef {
     name: "device_copy",
     doc: "`data`, copied from `src_virtual_device` to `dst_virtual_device` (`src/relay/op/memory/device_copy.cc`).",
-    args: &[Arg::tensor("data")],
     attrs: Some(DeviceCopyAttrs::SCHEMA),
     rel: rel::identity,
-    eval: operand,
-    internal: true,
-    ..OpDef::BASE
+    ..COMPILER_BEGIN
 };
 
 pub(super) fn operand(cx: &EvalCx) -> EvalResult {
@@ -147,8 +131,6 @@ pub(super) fn operand(cx: &EvalCx) -> EvalResult {
         ArgValue::Tuple(fields) => Outputs::Tuple(fields.clone()),
     })
 }
-
-// ---- In ONNX ----
 
 /// Annotations do not change values, so they become no nodes.
 pub(crate) const ONNX: &[(&str, Onnx)] = &[

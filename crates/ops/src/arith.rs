@@ -11,7 +11,6 @@ const fn division(name: &'static str, doc: &'static str, eval: Eval, lower: Lowe
     OpDef { lower: Some(Lower::Divided(lower)), ..OpDef::binary(name, doc, eval, lower) }
 }
 
-/// `lhs + rhs`.
 pub const ADD: OpDef = OpDef::binary(
     "add",
     "`lhs + rhs`, broadcast. Integers wrap; on bool it is `or` (`src/relay/op/tensor/binary.cc`).",
@@ -19,7 +18,6 @@ pub const ADD: OpDef = OpDef::binary(
     |s| s.numbers(BinaryOp::Add),
 );
 
-/// `lhs - rhs`.
 pub const SUBTRACT: OpDef = OpDef::binary(
     "subtract",
     "`lhs - rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).",
@@ -27,7 +25,6 @@ pub const SUBTRACT: OpDef = OpDef::binary(
     |s| s.numbers(BinaryOp::Sub),
 );
 
-/// `lhs * rhs`.
 pub const MULTIPLY: OpDef = OpDef::binary(
     "multiply",
     "`lhs * rhs`, broadcast. Integers wrap (`src/relay/op/tensor/binary.cc`).",
@@ -36,7 +33,6 @@ pub const MULTIPLY: OpDef = OpDef::binary(
     |s| s.numbers(BinaryOp::Mul),
 );
 
-/// `lhs / rhs`.
 pub const DIVIDE: OpDef = division(
     "divide",
     "`lhs / rhs`, broadcast. Integers round towards zero; a zero divisor traps (`src/relay/op/tensor/binary.cc`).",
@@ -44,7 +40,6 @@ pub const DIVIDE: OpDef = division(
     |s| s.divided(BinaryOp::Div, BinaryOp::TruncDiv),
 );
 
-/// As [`DIVIDE`], which truncates integers; this operator truncates floats too.
 pub(crate) const TRUNC_DIVIDE: OpDef = division(
     "trunc_divide",
     "`lhs / rhs` rounded towards zero, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
@@ -107,7 +102,6 @@ fn float_floor_mod(x: f64, y: f64) -> f64 {
     rest + if rest != 0.0 && (rest < 0.0) != (y < 0.0) { y } else { 0.0 }
 }
 
-/// `lhs` to the power of `rhs`.
 pub const POWER: OpDef = OpDef {
     rules: &[rel::BROADCAST_RULES[0], rel::BROADCAST_RULES[1], "C3: dtype(lhs) is a float"],
     rel: power_rel,
@@ -158,7 +152,6 @@ fn power_rel(cx: &mut RelCx) -> RelResult {
     rel::require_float(cx, "C3", &lhs)
 }
 
-/// The larger operand.
 pub const MAXIMUM: OpDef = OpDef::binary(
     "maximum",
     "The larger of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
@@ -166,7 +159,6 @@ pub const MAXIMUM: OpDef = OpDef::binary(
     |s| s.numbers(BinaryOp::Max),
 );
 
-/// The smaller operand.
 pub const MINIMUM: OpDef = OpDef::binary(
     "minimum",
     "The smaller of `lhs` and `rhs`, broadcast. NaN wins, and -0 < +0 (`src/relay/op/tensor/binary.cc`).",
@@ -182,8 +174,6 @@ fn divided(cx: &EvalCx, float: impl Fn(f64, f64) -> f64, int: impl Fn(i128, i128
     }
     cx.zip(float, int)
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (ADD.name, Onnx::Node("Add", DTypeClass::Numbers)),

@@ -26,55 +26,30 @@ pub(crate) fn value_of<T: AttrField>(literal: T::Literal) -> AttrValue {
     literal.value()
 }
 
-impl Literal for i64 {
-    fn value(&self) -> AttrValue {
-        AttrValue::int(*self)
-    }
+/// Implements [`Literal`]: `Type = |literal| value;`.
+macro_rules! literals {
+    ($($type:ty = |$literal:ident| $value:expr;)*) => {
+        $(
+            impl Literal for $type {
+                fn value(&self) -> AttrValue {
+                    let $literal = self;
+                    $value
+                }
+            }
+        )*
+    };
 }
 
-impl Literal for f64 {
-    fn value(&self) -> AttrValue {
-        AttrValue::float(*self)
-    }
-}
-
-/// Defaults of TVM's are `float`s, a tenth among them not the double that text means by `0.1f`.
-impl Literal for f32 {
-    fn value(&self) -> AttrValue {
-        AttrValue::Float { value: (*self).into(), bits: 32 }
-    }
-}
-
-impl Literal for bool {
-    fn value(&self) -> AttrValue {
-        AttrValue::Bool(*self)
-    }
-}
-
-impl Literal for &str {
-    fn value(&self) -> AttrValue {
-        AttrValue::str(self)
-    }
-}
-
-impl Literal for ObjectId {
-    fn value(&self) -> AttrValue {
-        AttrValue::Object(*self)
-    }
-}
-
-/// Null.
-impl Literal for () {
-    fn value(&self) -> AttrValue {
-        AttrValue::None
-    }
-}
-
-/// A dtype, or TVM's void.
-impl Literal for Option<DType> {
-    fn value(&self) -> AttrValue {
-        AttrValue::DType(*self)
-    }
+literals! {
+    i64 = |value| AttrValue::int(*value);
+    f64 = |value| AttrValue::float(*value);
+    // Defaults of TVM's are `float`s, a tenth among them not the double that text means by `0.1f`.
+    f32 = |value| AttrValue::Float { value: (*value).into(), bits: 32 };
+    bool = |value| AttrValue::Bool(*value);
+    &str = |text| AttrValue::str(text);
+    ObjectId = |object| AttrValue::Object(*object);
+    () = |_null| AttrValue::None;
+    Option<DType> = |dtype| AttrValue::DType(*dtype);
 }
 
 impl<T: Literal> Literal for Option<T> {
@@ -89,222 +64,29 @@ impl<T: Literal> Literal for &[T] {
     }
 }
 
-impl AttrField for i64 {
-    const KIND: Kind = Kind::Int;
-    type Literal = i64;
-
-    fn read(value: &AttrValue) -> i64 {
-        value.as_int().unwrap_or(0)
-    }
-}
-
-/// TVM's `IndexExpr`: `None` where it is null or `?`.
-impl AttrField for Option<i64> {
-    const KIND: Kind = Kind::IndexExpr;
-    type Literal = Option<i64>;
-
-    fn read(value: &AttrValue) -> Option<i64> {
-        value.as_int()
-    }
-}
-
 /// TVM's `Optional<Integer>`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct OptInt(pub Option<i64>);
-
-impl AttrField for OptInt {
-    const KIND: Kind = Kind::OptInt;
-    type Literal = Option<i64>;
-
-    fn read(value: &AttrValue) -> OptInt {
-        OptInt(value.as_int())
-    }
-}
-
-/// An `IndexExpr` that becomes a dimension: it keeps `?` and the width of its literal.
-impl AttrField for Option<Dim> {
-    const KIND: Kind = Kind::IndexExpr;
-    type Literal = Option<i64>;
-
-    fn read(value: &AttrValue) -> Option<Dim> {
-        match value {
-            AttrValue::Int { value, bits } => Some(Dim::Known { value: *value, wide: *bits == 64 }),
-            AttrValue::Any => Some(Dim::Any),
-            AttrValue::Symbol(symbol) => Some(Dim::Symbol(*symbol)),
-            _ => None,
-        }
-    }
-}
-
-impl AttrField for f64 {
-    const KIND: Kind = Kind::Float;
-    type Literal = f64;
-
-    fn read(value: &AttrValue) -> f64 {
-        match value {
-            AttrValue::Float { value, .. } => *value,
-            other => other.as_int().unwrap_or(0) as f64,
-        }
-    }
-}
-
-impl AttrField for bool {
-    const KIND: Kind = Kind::Bool;
-    type Literal = bool;
-
-    fn read(value: &AttrValue) -> bool {
-        value.as_int().is_some_and(|value| value != 0)
-    }
-}
-
-impl AttrField for String {
-    const KIND: Kind = Kind::Str;
-    type Literal = &'static str;
-
-    fn read(value: &AttrValue) -> String {
-        match value {
-            AttrValue::Str(text) => text.to_string(),
-            _ => String::new(),
-        }
-    }
-}
-
-impl AttrField for Option<DType> {
-    const KIND: Kind = Kind::DType;
-    type Literal = Option<DType>;
-
-    fn read(value: &AttrValue) -> Option<DType> {
-        match value {
-            AttrValue::DType(dtype) => *dtype,
-            _ => None,
-        }
-    }
-}
-
-/// The integers of a list value, `?` as -1.
-fn read_ints(value: &AttrValue) -> Option<Vec<i64>> {
-    value.as_list().map(|items| items.iter().map(|item| item.as_int().unwrap_or(-1)).collect())
-}
-
-/// A list that is never `None`.
-impl AttrField for Vec<i64> {
-    const KIND: Kind = Kind::Ints;
-    type Literal = &'static [i64];
-
-    fn read(value: &AttrValue) -> Vec<i64> {
-        read_ints(value).unwrap_or_default()
-    }
-}
-
-/// The floats of a list value; 0 for elements that are no numbers.
-fn read_floats(value: &AttrValue) -> Option<Vec<f64>> {
-    value.as_list().map(|items| items.iter().map(f64::read).collect())
-}
-
-/// A list of expressions that hold floats.
-impl AttrField for Vec<f64> {
-    const KIND: Kind = Kind::Numbers;
-    type Literal = &'static [f32];
-
-    fn read(value: &AttrValue) -> Vec<f64> {
-        read_floats(value).unwrap_or_default()
-    }
-}
 
 /// TVM's `Array<FloatImm>`, which may be null.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Floats(pub Option<Vec<f64>>);
 
-impl AttrField for Floats {
-    const KIND: Kind = Kind::Floats;
-    type Literal = Option<&'static [f32]>;
-
-    fn read(value: &AttrValue) -> Floats {
-        Floats(read_floats(value))
-    }
-}
-
-/// A list of lists.
-impl AttrField for Vec<Vec<i64>> {
-    const KIND: Kind = Kind::IntLists;
-    type Literal = &'static [&'static [i64]];
-
-    fn read(value: &AttrValue) -> Vec<Vec<i64>> {
-        value.as_list().unwrap_or_default().iter().map(|item| read_ints(item).unwrap_or_default()).collect()
-    }
-}
-
-/// A list or `None`.
-impl AttrField for Option<Vec<i64>> {
-    const KIND: Kind = Kind::IntsOrNone;
-    type Literal = Option<&'static [i64]>;
-
-    fn read(value: &AttrValue) -> Option<Vec<i64>> {
-        read_ints(value)
-    }
-}
-
 /// TVM's `Optional<Array<Integer>>`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OptInts(pub Option<Vec<i64>>);
-
-impl AttrField for OptInts {
-    const KIND: Kind = Kind::OptInts;
-    type Literal = Option<&'static [i64]>;
-
-    fn read(value: &AttrValue) -> OptInts {
-        OptInts(read_ints(value))
-    }
-}
-
-/// The integers of a list value as dimensions, which keep the width of their literals.
-fn read_dims(value: &AttrValue) -> Option<Vec<Dim>> {
-    let dim = |item: &AttrValue| match *item {
-        AttrValue::Int { value, bits } => Dim::Known { value, wide: bits == 64 },
-        AttrValue::Symbol(symbol) => Dim::Symbol(symbol),
-        _ => Dim::Any,
-    };
-    value.as_list().map(|items| items.iter().map(dim).collect())
-}
 
 /// A list whose numbers become dimensions of the result, or `None`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Dims(pub Option<Vec<Dim>>);
 
-impl AttrField for Dims {
-    const KIND: Kind = Kind::Ints;
-    type Literal = Option<&'static [i64]>;
-
-    fn read(value: &AttrValue) -> Dims {
-        Dims(read_dims(value))
-    }
-}
-
 /// As [`Dims`], for an array that may be null in TVM, which prints as `None`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct DimsOrNone(pub Option<Vec<Dim>>);
 
-impl AttrField for DimsOrNone {
-    const KIND: Kind = Kind::IntsOrNone;
-    type Literal = Option<&'static [i64]>;
-
-    fn read(value: &AttrValue) -> DimsOrNone {
-        DimsOrNone(read_dims(value))
-    }
-}
-
 /// As [`Dims`], for TVM's `Optional<Array<Integer>>`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct OptDims(pub Option<Vec<Dim>>);
-
-impl AttrField for OptDims {
-    const KIND: Kind = Kind::OptInts;
-    type Literal = Option<&'static [i64]>;
-
-    fn read(value: &AttrValue) -> OptDims {
-        OptDims(read_dims(value))
-    }
-}
 
 /// An integer or a list of integers, TVM's `ObjectRef` of `split`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -313,39 +95,107 @@ pub(crate) enum IntOrInts {
     Ints(Vec<i64>),
 }
 
-impl AttrField for IntOrInts {
-    const KIND: Kind = Kind::Object;
-    type Literal = i64;
-
-    fn read(value: &AttrValue) -> IntOrInts {
-        match read_ints(value) {
-            Some(items) => IntOrInts::Ints(items),
-            None => IntOrInts::Int(value.as_int().unwrap_or(0)),
-        }
-    }
-}
-
-/// TVM's `Optional<FloatImm>`.
-impl AttrField for Option<f64> {
-    const KIND: Kind = Kind::OptFloat;
-    type Literal = Option<f32>;
-
-    fn read(value: &AttrValue) -> Option<f64> {
-        (*value != AttrValue::None).then(|| f64::read(value))
-    }
-}
-
 /// A `std::string`, while `String` is TVM's string object; only metadata sections distinguish them.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct StdString(pub String);
 
-impl AttrField for StdString {
-    const KIND: Kind = Kind::StdStr;
-    type Literal = &'static str;
+/// The value of an expression, if it is a constant.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct ConstExpr(pub Option<Tensor>);
 
-    fn read(value: &AttrValue) -> StdString {
-        StdString(String::read(value))
+/// A constant expression, or null.
+#[derive(Clone, PartialEq, Debug)]
+pub(crate) struct Constant(pub Option<Tensor>);
+
+/// TVM's `Bool` object.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OptBool(pub Option<bool>);
+
+/// Implements [`AttrField`]: `Type = kind, type in which a default is written, |value| read;`.
+macro_rules! fields {
+    ($($type:ty = $kind:ident, $literal:ty, |$value:ident| $read:expr;)*) => {
+        $(
+            impl AttrField for $type {
+                const KIND: Kind = Kind::$kind;
+                type Literal = $literal;
+
+                fn read($value: &AttrValue) -> $type {
+                    $read
+                }
+            }
+        )*
+    };
+}
+
+fields! {
+    bool = Bool, bool, |value| value.as_int().is_some_and(|value| value != 0);
+    OptBool = OptBool, Option<bool>, |value| OptBool(value.as_int().map(|value| value != 0));
+    i64 = Int, i64, |value| value.as_int().unwrap_or(0);
+    // TVM's `IndexExpr`: `None` where it is null or `?`.
+    Option<i64> = IndexExpr, Option<i64>, |value| value.as_int();
+    OptInt = OptInt, Option<i64>, |value| OptInt(value.as_int());
+    // An `IndexExpr` that becomes a dimension: it keeps `?` and the width of its literal.
+    Option<Dim> = IndexExpr, Option<i64>, |value| read_dim(value);
+    f64 = Float, f64, |value| match value {
+        AttrValue::Float { value, .. } => *value,
+        other => other.as_int().unwrap_or(0) as f64,
+    };
+    // TVM's `Optional<FloatImm>`.
+    Option<f64> = OptFloat, Option<f32>, |value| (*value != AttrValue::None).then(|| f64::read(value));
+    String = Str, &'static str, |value| match value {
+        AttrValue::Str(text) => text.to_string(),
+        _ => String::new(),
+    };
+    StdString = StdStr, &'static str, |value| StdString(String::read(value));
+    Option<DType> = DType, Option<DType>, |value| match value {
+        AttrValue::DType(dtype) => *dtype,
+        _ => None,
+    };
+    Vec<i64> = Ints, &'static [i64], |value| read_ints(value).unwrap_or_default();
+    Option<Vec<i64>> = IntsOrNone, Option<&'static [i64]>, |value| read_ints(value);
+    OptInts = OptInts, Option<&'static [i64]>, |value| OptInts(read_ints(value));
+    Vec<Vec<i64>> = IntLists, &'static [&'static [i64]], |value| {
+        value.as_list().unwrap_or_default().iter().map(|item| read_ints(item).unwrap_or_default()).collect()
+    };
+    Dims = Ints, Option<&'static [i64]>, |value| Dims(read_dims(value));
+    DimsOrNone = IntsOrNone, Option<&'static [i64]>, |value| DimsOrNone(read_dims(value));
+    OptDims = OptInts, Option<&'static [i64]>, |value| OptDims(read_dims(value));
+    IntOrInts = Object, i64, |value| match read_ints(value) {
+        Some(items) => IntOrInts::Ints(items),
+        None => IntOrInts::Int(i64::read(value)),
+    };
+    // A list of expressions that hold floats.
+    Vec<f64> = Numbers, &'static [f32], |value| read_floats(value).unwrap_or_default();
+    Floats = Floats, Option<&'static [f32]>, |value| Floats(read_floats(value));
+    Constant = Const, (), |value| match value {
+        AttrValue::Const(_, tensor) => Constant(Some(tensor.clone())),
+        _ => Constant(None),
+    };
+    ConstExpr = Expr, (), |value| ConstExpr(Constant::read(value).0);
+}
+
+/// The integers of a list value, `?` as -1.
+fn read_ints(value: &AttrValue) -> Option<Vec<i64>> {
+    value.as_list().map(|items| items.iter().map(|item| item.as_int().unwrap_or(-1)).collect())
+}
+
+/// The floats of a list value; 0 for elements that are no numbers.
+fn read_floats(value: &AttrValue) -> Option<Vec<f64>> {
+    value.as_list().map(|items| items.iter().map(f64::read).collect())
+}
+
+fn read_dim(value: &AttrValue) -> Option<Dim> {
+    match *value {
+        AttrValue::Int { value, bits } => Some(Dim::Known { value, wide: bits == 64 }),
+        AttrValue::Any => Some(Dim::Any),
+        AttrValue::Symbol(symbol) => Some(Dim::Symbol(symbol)),
+        _ => None,
     }
+}
+
+/// The integers of a list value as dimensions, which keep the width of their literals.
+fn read_dims(value: &AttrValue) -> Option<Vec<Dim>> {
+    value.as_list().map(|items| items.iter().map(|item| read_dim(item).unwrap_or(Dim::Any)).collect())
 }
 
 /// A type of objects that are kept as read.
@@ -398,48 +248,6 @@ impl<T: ObjectType> AttrField for ObjectOf<T> {
             AttrValue::Object(object) => ObjectOf(Some(*object), PhantomData),
             _ => ObjectOf(None, PhantomData),
         }
-    }
-}
-
-/// The value of an expression, if it is a constant.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct ConstExpr(pub Option<Tensor>);
-
-impl AttrField for ConstExpr {
-    const KIND: Kind = Kind::Expr;
-    type Literal = ();
-
-    fn read(value: &AttrValue) -> ConstExpr {
-        ConstExpr(Constant::read(value).0)
-    }
-}
-
-/// A constant expression, or null.
-#[derive(Clone, PartialEq, Debug)]
-pub(crate) struct Constant(pub Option<Tensor>);
-
-impl AttrField for Constant {
-    const KIND: Kind = Kind::Const;
-    type Literal = ();
-
-    fn read(value: &AttrValue) -> Constant {
-        match value {
-            AttrValue::Const(_, tensor) => Constant(Some(tensor.clone())),
-            _ => Constant(None),
-        }
-    }
-}
-
-/// TVM's `Bool` object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct OptBool(pub Option<bool>);
-
-impl AttrField for OptBool {
-    const KIND: Kind = Kind::OptBool;
-    type Literal = Option<bool>;
-
-    fn read(value: &AttrValue) -> OptBool {
-        OptBool(value.as_int().map(|value| value != 0))
     }
 }
 

@@ -53,7 +53,6 @@ fn broadcast_eval(cx: &EvalCx) -> EvalResult {
     Ok(cx.tensor(0).broadcast_to(cx.out_shape()).expect("the relation required that it broadcasts").into())
 }
 
-/// Broadcasts to a shape.
 pub const BROADCAST_TO: OpDef = OpDef {
     name: "broadcast_to",
     doc: "`data` repeated along axes of dimension 1 and along new leading ones until it has the shape `shape`; its dtype stays, \
@@ -80,7 +79,6 @@ fn broadcast_to_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, data.dtype)
 }
 
-/// Broadcasts to the shape of another tensor.
 pub(crate) const BROADCAST_TO_LIKE: OpDef = OpDef {
     name: "broadcast_to_like",
     doc: "`data` repeated along axes of dimension 1 and along new leading ones until it has the shape of `broadcast_type` \
@@ -104,7 +102,6 @@ fn broadcast_to_like_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(like.dims(), data.dtype)
 }
 
-/// Sums to undo a broadcast, to the shape of another tensor.
 pub(crate) const COLLAPSE_SUM_LIKE: OpDef = OpDef {
     name: "collapse_sum_like",
     doc: "`data` summed along the axes that broadcasting the shape of `collapse_type` to that of `data` would repeat: the \
@@ -149,7 +146,6 @@ fn collapse_nest(call: &Call) -> Option<Template> {
     Some(Template::folded(rows.dims, rows.reduce, reads, Reduction::Sum, out))
 }
 
-/// Sums to undo a broadcast, to a shape that is an operand.
 pub(crate) const COLLAPSE_SUM_TO: OpDef = OpDef {
     name: "collapse_sum_to",
     doc: "`data` summed along the axes that broadcasting `shape` to the shape of `data` would repeat. The attribute `shape` says \
@@ -195,7 +191,6 @@ fn collapse_sum_to_eval(cx: &EvalCx) -> EvalResult {
     collapse(data, &target)
 }
 
-/// Selects elements of one of two operands by a condition.
 pub(crate) const WHERE: OpDef = OpDef {
     name: "where",
     doc: "The element of `x` where `condition` is not 0, else that of `y`; all three broadcast \
@@ -228,7 +223,6 @@ fn where_eval(cx: &EvalCx) -> EvalResult {
     Ok(Tensor::select(&wide(0), &wide(1), &wide(2)).expect("one shape and one dtype").into())
 }
 
-/// Repeats the whole tensor.
 pub(crate) const TILE: OpDef = OpDef {
     name: "tile",
     doc: "`data` repeated whole, `reps[i]` times along axis `i`; `reps` and the axes of `data` are aligned right, and the \
@@ -289,7 +283,6 @@ fn tile_eval(cx: &EvalCx) -> EvalResult {
     Ok(tiled.expect("the relation gave the shape").into())
 }
 
-/// Repeats each element.
 pub(crate) const REPEAT: OpDef = OpDef {
     name: "repeat",
     doc: "Each position along `axis` repeated `repeats` times in its place (`src/relay/op/tensor/transform.cc`).",
@@ -363,8 +356,6 @@ fn repeat_nest(call: &Call) -> Option<Template> {
     to[axis] = counted(&[(axis, shape[axis]), (shape.len(), times)]);
     copy(call, [&shape[..], &[times]].concat(), from, to)
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (BROADCAST_TO.name, Onnx::Nodes(broadcast_onnx)),

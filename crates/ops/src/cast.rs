@@ -11,7 +11,6 @@ attrs! {
     }
 }
 
-/// Converts to a dtype.
 pub const CAST: OpDef = OpDef {
     attrs: Some(CastAttrs::SCHEMA),
     rules: &["C1: dtype is the dtype of a tensor"],
@@ -58,7 +57,6 @@ fn cast_eval(cx: &EvalCx) -> EvalResult {
     cast_to(cx.tensor(0), cx.out_dtype())
 }
 
-/// Converts to the other operand's dtype.
 pub(crate) const CAST_LIKE: OpDef = OpDef {
     args: &[Arg::tensor("data"), Arg::tensor("dtype_like")],
     rel: cast_like_rel,
@@ -80,7 +78,6 @@ fn cast_to(data: &Tensor, dtype: DType) -> EvalResult {
     Ok(cast.ok_or_else(|| Trap::new(codes::E0506, format!("no tensor can hold `{dtype}` at run time")))?.into())
 }
 
-/// Reinterprets the bits as another dtype.
 pub(crate) const REINTERPRET: OpDef = OpDef {
     attrs: Some(CastAttrs::SCHEMA),
     rules: &["C1: dtype is the dtype of a tensor", "C2: bits(data) == bits(dtype)"],
@@ -112,8 +109,6 @@ fn reinterpret_eval(cx: &EvalCx) -> EvalResult {
     let tensor = Tensor::from_le_bytes(cx.out_dtype(), cx.out_shape(), &bytes);
     Ok(tensor.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(CAST.name, Onnx::Nodes(cast_onnx)), (CAST_LIKE.name, Onnx::Nodes(cast_onnx))];
 

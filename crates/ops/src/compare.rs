@@ -48,8 +48,6 @@ pub(crate) const GREATER_EQUAL: OpDef = compare(
     |s| s.compare(Cmp::Ge),
 );
 
-// ---- In ONNX ----
-
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (EQUAL.name, Onnx::Node("Equal", DTypeClass::Any)),
     (NOT_EQUAL.name, Onnx::Nodes(not_equal_onnx)),

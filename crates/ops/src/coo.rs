@@ -24,7 +24,6 @@ fn require_signed(cx: &RelCx, rule: &'static str, tensor: &TensorTy) -> RelResul
 
 // ---- To a dense tensor ----
 
-/// Writes values at indices, and one value elsewhere.
 pub(crate) const SPARSE_TO_DENSE: OpDef = OpDef {
     name: "sparse_to_dense",
     doc: "A tensor of shape `output_shape` with `sparse_values[i]` at the indices in row `i` of `sparse_indices` and \
@@ -42,7 +41,6 @@ pub(crate) const SPARSE_TO_DENSE: OpDef = OpDef {
     ],
     rel: sparse_to_dense_rel,
     eval: |cx| dense(cx, cx.out_shape()),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -80,7 +78,6 @@ fn require_columns(cx: &RelCx, columns: Option<i64>, rank: usize, place: super::
     })
 }
 
-/// The dense tensor of a shape.
 fn dense(cx: &EvalCx, shape: &[usize]) -> EvalResult {
     let (indices, values) = (cx.tensor(0), cx.tensor(1));
     let default = cx.tensor_as(2, values.dtype())?;
@@ -100,7 +97,6 @@ fn dense(cx: &EvalCx, shape: &[usize]) -> EvalResult {
     Ok(spread.scatter(values, pairs, |_, value| value, |_, value| value).expect("both have one dtype").into())
 }
 
-/// As [`SPARSE_TO_DENSE`], with the shape as an operand.
 pub(crate) const DYN_SPARSE_TO_DENSE: OpDef = OpDef {
     name: "dyn.sparse_to_dense",
     doc: "As `sparse_to_dense`, with the dimensions of the result an operand (`src/relay/op/dyn/tensor/transform.cc`).",
@@ -147,7 +143,6 @@ fn dyn_sparse_to_dense_eval(cx: &EvalCx) -> EvalResult {
 
 // ---- Sparse to sparse ----
 
-/// Gives each empty row a value.
 pub(crate) const SPARSE_FILL_EMPTY_ROWS: OpDef = OpDef {
     name: "sparse_fill_empty_rows",
     doc: "The sparse tensor of shape `dense_shape` with `default_value` at the beginning of each row that has no value, as a \
@@ -169,7 +164,6 @@ pub(crate) const SPARSE_FILL_EMPTY_ROWS: OpDef = OpDef {
     ],
     rel: sparse_fill_empty_rows_rel,
     eval: sparse_fill_empty_rows_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -228,7 +222,6 @@ fn sparse_fill_empty_rows_eval(cx: &EvalCx) -> EvalResult {
     ]))
 }
 
-/// Gives the same elements another shape.
 pub(crate) const SPARSE_RESHAPE: OpDef = OpDef {
     name: "sparse_reshape",
     doc: "The indices that `sparse_indices`, in a tensor of shape `prev_shape`, become where the elements in row-major order are \

@@ -26,7 +26,6 @@ attrs! {
     }
 }
 
-/// Compares patches with patches.
 pub(crate) const CORRELATION: OpDef = OpDef {
     name: "nn.correlation",
     doc: "With `r = max_displacement / stride2` (rounded down), `D = 2 * r + 1` and `K = kernel_size`: `out[n, (i + r) * D + j + r, y, x]` \

@@ -26,12 +26,6 @@ attrs! {
         pub(crate) dtype: Option<DType>;
     }
 
-    "relay.attrs.NdarraySizeAttrs" =>
-    pub(crate) struct NdarraySizeAttrs {
-        /// The dtype of the result.
-        pub(crate) dtype: Option<DType> = None;
-    }
-
     "relay.attrs.ShapeOfAttrs" =>
     pub(crate) struct ShapeOfAttrs {
         /// The dtype of the result.
@@ -53,7 +47,6 @@ pub(crate) fn require_shape(cx: &RelCx, rule: &'static str, shape: &OptDims) -> 
 
 const SHAPE_RULE: &str = "C1: shape is a list of numbers, none negative";
 
-/// Zeros.
 pub const ZEROS: OpDef = OpDef {
     name: "zeros",
     doc: "A tensor of shape `shape` and dtype `dtype` with 0 everywhere (`src/relay/op/tensor/transform.cc`).",
@@ -66,7 +59,6 @@ pub const ZEROS: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Ones.
 pub const ONES: OpDef = OpDef {
     name: "ones",
     doc: "A tensor of shape `shape` and dtype `dtype` with 1 everywhere (`src/relay/op/tensor/transform.cc`).",
@@ -91,7 +83,6 @@ fn same(s: &mut Scalar, value: f64) -> Option<Val> {
     constant(s.body, &Tensor::full(s.call.out().dtype, &[], value)?)
 }
 
-/// Zeros like another tensor.
 pub const ZEROS_LIKE: OpDef = OpDef {
     name: "zeros_like",
     doc: "A tensor of the shape and the dtype of `data` with 0 everywhere (`src/relay/op/tensor/unary.cc`).",
@@ -103,7 +94,6 @@ pub const ZEROS_LIKE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Ones like another tensor.
 pub const ONES_LIKE: OpDef = OpDef {
     name: "ones_like",
     doc: "A tensor of the shape and the dtype of `data` with 1 everywhere (`src/relay/op/tensor/unary.cc`).",
@@ -112,7 +102,6 @@ pub const ONES_LIKE: OpDef = OpDef {
     ..ZEROS_LIKE
 };
 
-/// A tensor filled with one value.
 pub const FULL: OpDef = OpDef {
     name: "full",
     doc: "A tensor of shape `shape` with `fill_value` everywhere, converted to `dtype` if that is given \
@@ -136,7 +125,6 @@ fn full_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, dtype)
 }
 
-/// A tensor filled with one value, like another tensor.
 pub const FULL_LIKE: OpDef = OpDef {
     name: "full_like",
     doc: "A tensor of the shape and the dtype of `data` with `fill_value` everywhere (`src/relay/op/tensor/transform.cc`).",
@@ -160,7 +148,6 @@ fn spread(cx: &EvalCx, value: &Tensor) -> EvalResult {
     Ok(spread.ok_or_else(|| Trap::no_tensor(cx.out_dtype()))?.into())
 }
 
-/// An arithmetic sequence.
 pub(crate) const ARANGE: OpDef = OpDef {
     name: "arange",
     doc: "The vector `start, start + step, …` of the `ceil((end - start) / step)` numbers before `end`. The attributes `start`, \
@@ -176,7 +163,6 @@ pub(crate) const ARANGE: OpDef = OpDef {
     ],
     rel: arange_rel,
     eval: arange_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -225,12 +211,11 @@ fn arange_eval(cx: &EvalCx) -> EvalResult {
     Ok(numbers.expect("a scalar broadcasts to any shape").into())
 }
 
-/// The number of elements of another tensor.
 pub(crate) const NDARRAY_SIZE: OpDef = OpDef {
     name: "ndarray_size",
     doc: "The number of elements of `data`, as a scalar of dtype `dtype` (`src/relay/op/tensor/unary.cc`).",
     args: &[Arg::tensor("data")],
-    attrs: Some(NdarraySizeAttrs::SCHEMA),
+    attrs: Some(&AttrSchema { type_key: "relay.attrs.NdarraySizeAttrs", ..*ShapeOfAttrs::SCHEMA }),
     rules: &["C1: dtype is the dtype of a tensor"],
     rel: ndarray_size_rel,
     eval: |cx| counts(cx, &[cx.tensor(0).len()]),
@@ -240,13 +225,12 @@ pub(crate) const NDARRAY_SIZE: OpDef = OpDef {
 };
 
 fn ndarray_size_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = NdarraySizeAttrs::read(cx.attrs);
+    let attrs = ShapeOfAttrs::read(cx.attrs);
     cx.tensor(0)?;
     let dtype = rel::require_tensor_dtype(cx, "C1", "dtype", attrs.dtype)?;
     cx.set_out(Shape::new(), dtype)
 }
 
-/// The dimensions of another tensor.
 pub(crate) const SHAPE_OF: OpDef = OpDef {
     name: "shape_of",
     doc: "The dimensions of `data`, as a vector of dtype `dtype`; of a scalar, a scalar (`src/relay/op/tensor/unary.cc`).",
@@ -256,7 +240,6 @@ pub(crate) const SHAPE_OF: OpDef = OpDef {
     rel: shape_of_rel,
     eval: |cx| counts(cx, cx.tensor(0).shape()),
     fixed: Some(shape_of_fixed),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -270,7 +253,7 @@ pub(super) fn shape_of_rel(cx: &mut RelCx) -> RelResult {
 
 fn ndarray_size_fixed(known: &KnownFacts) -> Option<Fixed> {
     let size = known.shapes[0].as_ref()?.iter().product::<i64>();
-    let size = Tensor::scalar(size).cast(NdarraySizeAttrs::read(known.attrs).dtype?);
+    let size = Tensor::scalar(size).cast(ShapeOfAttrs::read(known.attrs).dtype?);
     size.map(Fixed::Value)
 }
 
@@ -286,8 +269,6 @@ fn counts(cx: &EvalCx, counts: &[usize]) -> EvalResult {
     let trap = || Trap::no_tensor(cx.out_dtype());
     Ok(counts.cast(cx.out_dtype()).ok_or_else(trap)?.into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (ZEROS.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),

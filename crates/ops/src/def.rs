@@ -102,7 +102,6 @@ pub struct Shapes<'a> {
 }
 
 impl Shapes<'_> {
-    /// The number of elements of a shape.
     pub fn elements(shape: &[i64]) -> u128 {
         shape.iter().map(|&dim| dim.max(0) as u128).product()
     }
@@ -138,7 +137,7 @@ impl OpDef {
         }
     }
 
-    /// For `..OpDef::BASE`: no arguments, attributes or rules.
+    /// For `..OpDef::BASE`: no arguments, attributes or rules, and not fused.
     pub(crate) const BASE: OpDef = OpDef {
         name: "",
         doc: "",

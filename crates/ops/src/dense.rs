@@ -21,7 +21,6 @@ attrs! {
     }
 }
 
-/// `data * weight^T`.
 pub const DENSE: OpDef = OpDef {
     name: "nn.dense",
     doc: "`out[…, u] = sum over k of data[…, k] * weight[u, k]`: `data` is `(…, K)`, `weight` is `(units, K)`, the result is \
@@ -148,7 +147,6 @@ fn rows_times<T: Real>(data: &Acc, matrix: &Acc, out_shape: &[usize]) -> Acc {
     T::from_elements(out_shape, out)
 }
 
-/// `data + bias`, with the bias along one axis.
 pub const BIAS_ADD: OpDef = OpDef {
     name: "nn.bias_add",
     doc: "`out[…, i, …] = data[…, i, …] + bias[i]` with `i` the index of `axis`. Shape and dtype are those of `data` \
@@ -210,7 +208,6 @@ fn bias_add_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.zip(&bias, |x, b| x + b, |x, b| x + b).expect("the relation required a bias that fits").into())
 }
 
-/// Flattens all axes but the first.
 pub const BATCH_FLATTEN: OpDef = OpDef {
     name: "nn.batch_flatten",
     doc: "The elements of `data`, `(d0, d1, …, dn)`, in order under the shape `(d0, d1 * … * dn)` (`src/relay/op/nn/nn.cc`).",
@@ -237,8 +234,6 @@ fn batch_flatten_rel(cx: &mut RelCx) -> RelResult {
     let from = if data.rank() == 2 { data.dim(1).from } else { DimOrigin::Rule("C2") };
     cx.set_out(Shape::from_slice(&[data.dim(0), SDim::new(columns, from)]), data.dtype)
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (DENSE.name, Onnx::Nodes(dense_onnx)),

@@ -25,7 +25,6 @@ attrs! {
     }
 }
 
-/// The maximum over each window of the data plus the weight.
 pub(crate) const DILATION2D: OpDef = OpDef {
     name: "image.dilation2d",
     doc: "In the layouts NCHW and IHW: `out[n, c, y, x] = max over h, w of data[n, c, y * strides[0] + h * dilations[0] - top, \
@@ -84,7 +83,6 @@ fn dilation2d_rel(cx: &mut RelCx) -> RelResult {
 }
 
 impl Dilation2dAttrs {
-    /// The windows of both axes.
     fn windows(&self, kernel: [i64; 2]) -> Vec<Window> {
         window::windows(&kernel, &self.strides[..2], &self.dilations[..2], &self.padding)
     }

@@ -69,7 +69,6 @@ fn as_static(cx: &EvalCx, fixed: fn(&KnownFacts) -> Option<Fixed>, rank: usize) 
 
 const C1_SHAPE: &str = "C1: shape is a vector of numbers whose length is known, at most 32";
 
-/// Broadcasts to a computed shape.
 pub(crate) const DYN_BROADCAST_TO: OpDef = OpDef {
     name: "dyn.broadcast_to",
     doc: "`broadcast_to` with the values of the operand `shape`; the attributes are ignored \
@@ -77,14 +76,15 @@ pub(crate) const DYN_BROADCAST_TO: OpDef = OpDef {
     args: &[Arg::tensor("data"), Arg::tensor("shape")],
     attrs: Some(InitOpAttrs::SCHEMA),
     rules: &[C1_SHAPE],
-    rel: dyn_broadcast_to_rel,
+    rel: listed_rel,
     eval: |cx| as_static(cx, dyn_broadcast_to_fixed, cx.tensor(1).len()),
     fixed: Some(dyn_broadcast_to_fixed),
     fuse: Some(Fuse::Broadcast),
     ..OpDef::BASE
 };
 
-fn dyn_broadcast_to_rel(cx: &mut RelCx) -> RelResult {
+/// The data under a shape that operand 1 lists.
+fn listed_rel(cx: &mut RelCx) -> RelResult {
     let (data, shape) = (cx.tensor(0)?, cx.tensor(1)?);
     let rank = require_list(cx, "C1", &shape)?;
     cx.set_out(unknown(rank), data.dtype)
@@ -94,7 +94,6 @@ fn dyn_broadcast_to_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&BROADCAST_TO, 1, vec![ints(known, 1)?, AttrValue::DType(None)])
 }
 
-/// Zeros of a computed shape.
 pub(crate) const DYN_ZEROS: OpDef = OpDef {
     name: "dyn.zeros",
     doc: "`zeros` in the shape whose dimensions are the values of the operand `shape`; the attribute of that name is ignored \
@@ -109,7 +108,6 @@ pub(crate) const DYN_ZEROS: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Ones of a computed shape.
 pub(crate) const DYN_ONES: OpDef = OpDef {
     name: "dyn.ones",
     doc: "`ones` in the shape whose dimensions are the values of the operand `shape`; the attribute of that name is ignored \
@@ -135,7 +133,6 @@ fn dyn_ones_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&ONES, 0, vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
-/// A tensor of a computed shape, filled with one value.
 pub(crate) const DYN_FULL: OpDef = OpDef {
     name: "dyn.full",
     doc: "`full` with the values of the operand `shape`; the attribute of that name is ignored \
@@ -163,7 +160,6 @@ fn dyn_full_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&FULL, 1, vec![ints(known, 1)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
-/// One-hot vectors of a computed length.
 pub(crate) const DYN_ONE_HOT: OpDef = OpDef {
     name: "dyn.one_hot",
     doc: "`one_hot` with the value of the operand `depth`; the attribute of that name is ignored \
@@ -203,7 +199,6 @@ fn dyn_one_hot_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&ONE_HOT, 3, vec![int(known, 3)?, AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)])
 }
 
-/// Reshapes to a computed shape.
 pub(crate) const DYN_RESHAPE: OpDef = OpDef {
     name: "dyn.reshape",
     doc: "`reshape` with the values of the operand `newshape`; the attribute of that name is ignored. The codes -2 and -4 change \
@@ -211,18 +206,12 @@ pub(crate) const DYN_RESHAPE: OpDef = OpDef {
     args: &[Arg::tensor("data"), Arg::tensor("newshape")],
     attrs: Some(ReshapeAttrs::SCHEMA),
     rules: &["C1: newshape is a vector of numbers whose length is known, at most 32"],
-    rel: dyn_reshape_rel,
+    rel: listed_rel,
     eval: dyn_reshape_eval,
     fixed: Some(dyn_reshape_fixed),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
-
-fn dyn_reshape_rel(cx: &mut RelCx) -> RelResult {
-    let (data, newshape) = (cx.tensor(0)?, cx.tensor(1)?);
-    let rank = require_list(cx, "C1", &newshape)?;
-    cx.set_out(unknown(rank), data.dtype)
-}
 
 fn dyn_reshape_eval(cx: &EvalCx) -> EvalResult {
     let newshape = cx.tensor(1).to_ints();
@@ -242,7 +231,6 @@ fn dyn_reshape_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&RESHAPE, 1, vec![ints(known, 1)?, AttrValue::Bool(ReshapeAttrs::read(known.attrs).allowzero)])
 }
 
-/// Removes computed axes.
 pub(crate) const DYN_SQUEEZE: OpDef = OpDef {
     name: "dyn.squeeze",
     doc: "`squeeze` with the values of the operand `axes`, all different; the attribute is ignored \
@@ -273,7 +261,6 @@ fn dyn_squeeze_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&SQUEEZE, 1, vec![ints(known, 1)?])
 }
 
-/// Inserts axes of dimension 1 at a computed position.
 pub(crate) const DYN_EXPAND_DIMS: OpDef = OpDef {
     name: "dyn.expand_dims",
     doc: "`expand_dims` with the value of the operand `axis` (`src/relay/op/dyn/tensor/transform.cc`).",
@@ -311,7 +298,6 @@ fn dyn_expand_dims_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&EXPAND_DIMS, 1, vec![int(known, 1)?, AttrValue::int(n)])
 }
 
-/// Slices between computed positions.
 pub(crate) const DYN_STRIDED_SLICE: OpDef = OpDef {
     name: "dyn.strided_slice",
     doc: "`strided_slice` of the first axes, with the values of the operands `begin`, `end` and `strides`; of the attributes \
@@ -361,7 +347,6 @@ fn dyn_strided_slice_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&STRIDED_SLICE, 1, vec![ints(known, 1)?, ints(known, 2)?, ints(known, 3)?, mode, AttrValue::None])
 }
 
-/// Repeats a tensor computed numbers of times.
 pub(crate) const DYN_TILE: OpDef = OpDef {
     name: "dyn.tile",
     doc: "`tile` with the values of the operand `reps`; the attribute of that name is ignored \
@@ -385,8 +370,6 @@ fn dyn_tile_rel(cx: &mut RelCx) -> RelResult {
 fn dyn_tile_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&TILE, 1, vec![ints(known, 1)?])
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (DYN_BROADCAST_TO.name, Onnx::Nodes(|cx| listed_onnx(cx, "Expand"))),

@@ -24,7 +24,6 @@ enum Label {
     Name(char),
 }
 
-/// A parsed equation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 struct Equation {
     inputs: Vec<Vec<Label>>,
@@ -116,7 +115,6 @@ fn output_axes(equation: &Equation, inputs: &[Vec<Axis>]) -> Vec<Axis> {
     equation.output.iter().flat_map(of).collect()
 }
 
-/// The sum of products.
 pub(crate) const EINSUM: OpDef = OpDef {
     name: "einsum",
     doc: "For each index of the axes behind `->` in `equation`, the sum over all other axes of the product of the operands' \
@@ -316,8 +314,6 @@ fn offsets(shape: &[usize], steps: &[usize]) -> Vec<usize> {
     }
     offsets
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(EINSUM.name, Onnx::Nodes(einsum_onnx))];
 

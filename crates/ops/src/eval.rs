@@ -45,7 +45,6 @@ impl Trap {
     }
 }
 
-/// An operand's value.
 #[derive(Clone, Debug)]
 pub enum ArgValue {
     Tensor(Tensor),
@@ -53,7 +52,6 @@ pub enum ArgValue {
 }
 
 impl ArgValue {
-    /// The type of the value.
     pub fn ty(&self, types: &mut Types) -> Ty {
         let of = |types: &mut Types, tensor: &Tensor| {
             let shape: Vec<i64> = tensor.shape().iter().map(|&dim| dim as i64).collect();
@@ -69,7 +67,6 @@ impl ArgValue {
     }
 }
 
-/// The result of an operator.
 #[derive(Clone, Debug)]
 pub enum Outputs {
     One(Tensor),
@@ -106,7 +103,6 @@ pub struct EvalCx<'a> {
 }
 
 impl EvalCx<'_> {
-    /// A tensor operand.
     pub(crate) fn tensor(&self, arg: usize) -> &Tensor {
         match &self.args[arg] {
             ArgValue::Tensor(tensor) => tensor,
@@ -114,7 +110,6 @@ impl EvalCx<'_> {
         }
     }
 
-    /// A tuple operand.
     pub(crate) fn tuple(&self, arg: usize) -> &[Tensor] {
         match &self.args[arg] {
             ArgValue::Tuple(tensors) => tensors,

@@ -24,7 +24,6 @@ attrs! {
     }
 }
 
-/// Multiplies by one number.
 pub(crate) const FIXED_POINT_MULTIPLY: OpDef = OpDef {
     name: "fixed_point_multiply",
     doc: "`data * multiplier / 2^31 * 2^shift` of int32 elements, halves rounded up: the product is taken in wrapping int64 after \
@@ -73,7 +72,6 @@ pub(super) fn int32s(tensor: &Tensor) -> Vec<i32> {
     tensor.to_ints().into_iter().map(|x| x as i32).collect()
 }
 
-/// Multiplies by a number for each position of some axes.
 pub(crate) const FIXED_POINT_MULTIPLY_PER_AXIS: OpDef = OpDef {
     name: "fixed_point_multiply_per_axis",
     doc: "`data * fp_multiplier / 2^31 * 2^(left_shift - right_shift)` of int32 elements, where the multiplier and the shifts are \
@@ -92,7 +90,6 @@ pub(crate) const FIXED_POINT_MULTIPLY_PER_AXIS: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// The numbers of `axes`; `None` where they are none.
 fn axis_numbers(axes: &Dims) -> Option<Vec<i64>> {
     axes.0.as_ref()?.iter().copied().map(Dim::value).collect()
 }

@@ -66,7 +66,6 @@ pub(crate) fn gather(call: &Call, axes: &[AxisOrigin], fill: Fill) -> Option<Tem
     template.finish(body, val)
 }
 
-/// Adds a read to a template, and returns its value.
 pub(crate) fn read(template: &mut Template, body: &mut Body, read: Read) -> Val {
     template.reads.push(read);
     body.read(template.reads.len() - 1)

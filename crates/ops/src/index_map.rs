@@ -14,7 +14,6 @@ attrs! {
     }
 }
 
-/// Transforms one layout of the meta-schedule to another.
 pub(crate) const META_SCHEDULE_LAYOUT_TRANSFORM: OpDef = OpDef {
     name: "meta_schedule_layout_transform",
     doc: "`data` in the layout that the meta-schedule chose for a kernel; its passes insert the call. Each axis of the result is \
@@ -100,7 +99,6 @@ impl<'a> Map<'a> {
         self.last.iter().map(|id| id.and_then(|id| extents.get(&id).copied().flatten())).collect()
     }
 
-    /// An operation of two objects.
     fn operation(&self, id: ObjectId) -> Option<(&'static str, ObjectId, ObjectId)> {
         let Object::Record { record, fields } = &self.objects[id] else { return None };
         match &**fields {
@@ -111,7 +109,6 @@ impl<'a> Map<'a> {
         }
     }
 
-    /// An integer.
     fn number(&self, id: ObjectId) -> Option<i64> {
         match &self.objects[id] {
             Object::Record { record, fields } if record.type_key == "IntImm" => match fields.get(1) {

@@ -24,7 +24,6 @@ pub(crate) struct Interpolation {
 }
 
 impl Interpolation {
-    /// Computes the weighted sum.
     pub(crate) fn sum(&mut self, body: &mut Body) -> Val {
         for (axis, _) in &self.axes {
             self.index[*axis] = AxisMap::zero();

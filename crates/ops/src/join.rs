@@ -29,7 +29,6 @@ attrs! {
 /// The most pieces [`SPLIT`] makes.
 const MAX_SECTIONS: i64 = 65_536;
 
-/// Joins tensors along an axis.
 pub const CONCATENATE: OpDef = OpDef {
     name: "concatenate",
     doc: "The tensors of the tuple one after the other along `axis`; they agree in all other dimensions \
@@ -121,7 +120,6 @@ fn concatenate_eval(cx: &EvalCx) -> EvalResult {
     Ok(relayc_ir::tensor::Tensor::concat(data, axis).expect("the relation required tensors that fit").into())
 }
 
-/// Stacks tensors along a new axis.
 pub(crate) const STACK: OpDef = OpDef {
     name: "stack",
     doc: "The tensors of the tuple, all of one shape, side by side along a new axis (`src/relay/op/tensor/transform.cc`).",
@@ -163,7 +161,6 @@ fn stack_eval(cx: &EvalCx) -> EvalResult {
     Ok(stacked.expect("the relation required tensors of one shape").into())
 }
 
-/// Splits a tensor.
 pub const SPLIT: OpDef = OpDef {
     name: "split",
     doc: "A tuple of the pieces of `data` along `axis`: `indices_or_sections` is the number of equal pieces, or the list of \
@@ -258,8 +255,6 @@ fn split_eval(cx: &EvalCx) -> EvalResult {
     };
     Ok(Outputs::Tuple(cx.out.iter().map(piece).collect()))
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (CONCATENATE.name, Onnx::Nodes(concatenate_onnx)),

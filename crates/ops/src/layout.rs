@@ -58,7 +58,6 @@ impl Layout {
         Ok(layout)
     }
 
-    /// The number of axes, inner ones included.
     pub fn rank(&self) -> usize {
         self.parts.len()
     }

@@ -22,7 +22,6 @@ attrs! {
     }
 }
 
-/// Transforms one layout to another.
 pub const LAYOUT_TRANSFORM: OpDef = OpDef {
     name: "layout_transform",
     doc: "`data`, which is in `src_layout`, in `dst_layout`. An axis that is not a multiple of its blocks in `dst_layout` is \
@@ -206,7 +205,6 @@ fn filled_up(data: Tensor, shape: &[usize]) -> Tensor {
     data.pick(shape, 0.0, source)
 }
 
-/// Transforms one layout of the auto-scheduler to another.
 pub(crate) const AUTO_SCHEDULER_LAYOUT_TRANSFORM: OpDef = OpDef {
     name: "auto_scheduler_layout_transform",
     doc: "`data` in the layout that the auto-scheduler chose for a kernel; its passes insert the call \

@@ -14,7 +14,6 @@ attrs! {
     }
 }
 
-/// The cross entropy of probabilities.
 pub(crate) const CROSS_ENTROPY: OpDef = OpDef {
     name: "nn.cross_entropy",
     doc: "`-sum(log(x) * y) / n` with `n` the number of rows, a scalar of the dtype of `x` (`src/relay/op/nn/nn.cc`, \
@@ -28,11 +27,9 @@ pub(crate) const CROSS_ENTROPY: OpDef = OpDef {
     ],
     rel: cross_entropy_rel,
     eval: |cx| cross_entropy_eval(cx, f64::ln),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
-/// The cross entropy of log probabilities.
 pub(crate) const CROSS_ENTROPY_WITH_LOGITS: OpDef = OpDef {
     name: "nn.cross_entropy_with_logits",
     doc: "`-sum(x * y) / n` with `n` the number of rows, a scalar of the dtype of `x` (`src/relay/op/nn/nn.cc`, \
@@ -173,8 +170,6 @@ fn nll_loss<T: Real>(cx: &EvalCx) -> Result<Acc, Trap> {
         _ => T::from_elements(&[], vec![total(losses).div(total(chosen.iter().map(weight).collect()))]),
     })
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(NLL_LOSS.name, Onnx::Nodes(nll_loss_onnx))];
 

@@ -69,7 +69,6 @@ pub enum Lower {
     Join(fn(&Call) -> Option<usize>),
     /// Stacks the fields of the first operand along a new axis.
     Stack(fn(&Call) -> Option<usize>),
-    /// A loop nest.
     Nest(fn(&Call) -> Option<Template>),
     /// A routine that computes the results from dense operands.
     Routine(fn(&Call) -> Option<Routine>),
@@ -627,7 +626,6 @@ impl Product {
         (1, 1 + self.points.len(), 3 + self.points.len())
     }
 
-    /// The extents of all dimensions.
     pub fn extents(&self) -> Vec<u64> {
         let mut extents = vec![self.groups];
         extents.extend(&self.points);

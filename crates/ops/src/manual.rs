@@ -7,7 +7,6 @@ use relayc_base::text::{format_g, wrap};
 use relayc_ir::attrs::{AttrSchema, AttrValue, Field};
 use std::borrow::Cow;
 
-/// The width of a page.
 const WIDTH: usize = 120;
 
 /// The examples of all operators, by name: a copy of the goldens' first functions, made when relayc was built.
@@ -48,7 +47,6 @@ impl OpDef {
         self.doc[..end.map_or(self.doc.len(), |(at, _)| at)].trim_end()
     }
 
-    /// The page of the manual.
     pub fn page(&self) -> String {
         let mut page = format!("# {}\n\n{}\n{}", self.name, wrap(&self.signature(), WIDTH, "    "), wrap(self.doc, WIDTH, ""));
         if self.internal {

@@ -30,7 +30,6 @@ attrs! {
     }
 }
 
-/// Multiplies by a matrix.
 pub const MATMUL: OpDef = OpDef {
     name: "nn.matmul",
     doc: "`out[…, m, n] = sum over k of tensor_a[…, m, k] * tensor_b[k, n]`; `transpose_a` swaps the last two axes of \
@@ -126,7 +125,6 @@ fn swap_last(tensor: &Tensor) -> Tensor {
     tensor.permute(&axes)
 }
 
-/// Multiplies pairs of matrices.
 pub const BATCH_MATMUL: OpDef = OpDef {
     name: "nn.batch_matmul",
     doc: "`out[b, m, n] = sum over k of tensor_a[b, m, k] * tensor_b[b, k, n]`; `transpose_a` and `transpose_b` swap the last \
@@ -220,8 +218,6 @@ fn batch_matmul_eval(cx: &EvalCx) -> EvalResult {
     let empty = || Tensor::full(cx.out_dtype(), cx.out_shape(), 0.0).expect("a dtype that operands were converted to");
     Ok(Tensor::concat(&products, 0).unwrap_or_else(empty).into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] =
     &[(MATMUL.name, Onnx::Nodes(matmul_onnx)), (BATCH_MATMUL.name, Onnx::Nodes(batch_matmul_onnx))];

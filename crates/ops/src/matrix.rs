@@ -26,7 +26,6 @@ attrs! {
     }
 }
 
-/// Replaces diagonals.
 pub(crate) const MATRIX_SET_DIAG: OpDef = OpDef {
     name: "matrix_set_diag",
     doc: "`input` with the diagonals `k1` to `k2` of each matrix replaced by rows of `diagonal`, the highest first; if there is \
@@ -118,7 +117,6 @@ fn matrix_set_diag_eval(cx: &EvalCx) -> EvalResult {
     Ok(both.pick(input.shape(), 0.0, source).into())
 }
 
-/// Keeps a triangle and sets the rest to zero.
 pub(crate) const TRILU: OpDef = OpDef {
     name: "trilu",
     doc: "The elements of each matrix on diagonal `k` and above it if `upper`, on it and below it otherwise; 0 elsewhere. The \
@@ -173,8 +171,6 @@ fn trilu_nest(call: &Call) -> Option<Template> {
     let val = body.select(stays, x, zero);
     template.finish(body, val)
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(TRILU.name, Onnx::Nodes(trilu_onnx))];
 

@@ -40,7 +40,6 @@ attrs! {
     }
 }
 
-/// `(data - mean) / sqrt(var + epsilon) * gamma + beta`; the statistics are returned too.
 pub const BATCH_NORM: OpDef = OpDef {
     name: "nn.batch_norm",
     doc: "`out = (data - moving_mean) / sqrt(moving_var + epsilon) * gamma + beta`, each channel of `axis` with its own four \
@@ -134,7 +133,6 @@ fn each_channel<T: Real>(mut array: Array<T>, axis: usize, f: &dyn Fn(usize, f64
     T::acc(array)
 }
 
-/// Divides each element by a power of the sum of squares in its neighbourhood.
 pub(crate) const LRN: OpDef = OpDef {
     name: "nn.lrn",
     doc: "`out = data / (bias + alpha / size * sum(data^2))^beta`, the sum over the `size` neighbours along `axis` that begin \
@@ -148,7 +146,6 @@ pub(crate) const LRN: OpDef = OpDef {
     eval: lrn_eval,
     lower: Some(Lower::Nest(lrn_nest)),
     caution: Some(lrn_caution),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -233,7 +230,6 @@ fn each_neighbourhood<T: Real>(mut array: Array<T>, axis: usize, attrs: &LrnAttr
     T::acc(array)
 }
 
-/// Returns `data` at inference, with a mask of ones.
 pub const DROPOUT: OpDef = OpDef {
     name: "nn.dropout",
     doc: "At inference nothing is dropped: the result is the tuple of `data` and a mask of ones, both of the shape and dtype of \
@@ -243,7 +239,6 @@ pub const DROPOUT: OpDef = OpDef {
     rules: &["C1: 0 <= rate <= 1"],
     rel: dropout_rel,
     eval: dropout_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -259,8 +254,6 @@ fn dropout_eval(cx: &EvalCx) -> EvalResult {
     let mask = Tensor::full(data.dtype(), data.shape(), 1.0).expect("the dtype of a tensor");
     Ok(Outputs::Tuple(vec![data, mask]))
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (BATCH_NORM.name, Onnx::Nodes(batch_norm_onnx)),

@@ -83,7 +83,6 @@ pub struct Value {
     pub tensor: Option<Tensor>,
 }
 
-/// A node.
 #[derive(Clone, Debug)]
 pub struct Node {
     pub kind: &'static str,
@@ -93,7 +92,6 @@ pub struct Node {
     pub attrs: Vec<(&'static str, NodeAttr)>,
 }
 
-/// The value of a node's attribute.
 #[derive(Clone, PartialEq, Debug)]
 pub enum NodeAttr {
     Int(i64),
@@ -130,14 +128,12 @@ impl Graph {
         self.values.push(Value { name, ty, tensor })
     }
 
-    /// Adds a constant.
     pub fn constant(&mut self, wanted: &str, tensor: Tensor) -> ValueId {
         let dims = tensor.shape().iter().map(|&dim| Dim::known(dim as i64)).collect();
         self.value(wanted, Some((dims, tensor.dtype())), Some(tensor))
     }
 }
 
-/// An operand.
 #[derive(Clone, Debug)]
 pub enum Operand {
     Tensor(ValueId),
@@ -156,7 +152,6 @@ pub struct OnnxCx<'a> {
 }
 
 impl OnnxCx<'_> {
-    /// A tensor operand.
     pub fn tensor(&self, arg: usize) -> ValueId {
         match &self.args[arg] {
             Operand::Tensor(value) => *value,
@@ -164,7 +159,6 @@ impl OnnxCx<'_> {
         }
     }
 
-    /// The fields of a tuple operand.
     pub(crate) fn tuple(&self, arg: usize) -> &[ValueId] {
         match &self.args[arg] {
             Operand::Tuple(fields) => fields,
@@ -176,12 +170,10 @@ impl OnnxCx<'_> {
         self.graph.values[value].ty.as_ref().expect("operands have types")
     }
 
-    /// The dtype of a value.
     pub fn dtype(&self, value: ValueId) -> DType {
         self.ty(value).1
     }
 
-    /// The rank of a value.
     pub(crate) fn rank(&self, value: ValueId) -> usize {
         self.ty(value).0.len()
     }
@@ -263,7 +255,6 @@ impl OnnxCx<'_> {
         self.node("Transpose", &[value]).ints("perm", &axes).one()
     }
 
-    /// Broadcast to a shape.
     pub(crate) fn expanded(&mut self, value: ValueId, shape: &[i64]) -> ValueId {
         let shape = self.ints("shape", shape);
         self.node("Expand", &[value, shape]).one()

@@ -33,7 +33,6 @@ attrs! {
     }
 }
 
-/// Adds positions at the ends of axes.
 pub const PAD: OpDef = OpDef {
     name: "nn.pad",
     doc: "`data` with `pad_width[i][0]` positions before and `pad_width[i][1]` after axis `i`; negative widths take positions \
@@ -55,7 +54,6 @@ pub const PAD: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// As [`PAD`], by widths that are an operand.
 pub(crate) const DYN_PAD: OpDef = OpDef {
     name: "dyn.nn.pad",
     doc: "As `nn.pad`, with the widths in the rows of operand 1; the attribute `pad_width` is ignored \
@@ -73,7 +71,6 @@ pub(crate) const DYN_PAD: OpDef = OpDef {
     ..PAD
 };
 
-/// Adds mirrored elements at the ends of axes.
 pub(crate) const MIRROR_PAD: OpDef = OpDef {
     name: "nn.mirror_pad",
     doc: "`data` with `pad_width[i][0]` positions before and `pad_width[i][1]` after axis `i`, which hold what a mirror behind the \
@@ -93,7 +90,6 @@ pub(crate) const MIRROR_PAD: OpDef = OpDef {
     ..PAD
 };
 
-/// Inserts positions between elements.
 pub(crate) const DILATE: OpDef = OpDef {
     name: "nn.dilate",
     doc: "The elements of `x`, `strides[i]` apart along axis `i`, and `dilation_value` between them: `(x[i] - 1) * strides[i] + 1` \

@@ -18,7 +18,6 @@ attrs! {
     }
 }
 
-/// Gathers elements or slices by several tensors of indices.
 pub(crate) const ADV_INDEX: OpDef = OpDef {
     name: "adv_index",
     doc: "Of the tuple `(data, index0, index1, …)`: `out[i, j, k] = data[index0[i, j], index1[i, j], k]`, and so on, with the \
@@ -91,7 +90,6 @@ fn adv_index_nest(call: &Call) -> Option<Template> {
     template.finish(body, val)
 }
 
-/// The positions of elements that are not 0.
 pub(crate) const ARGWHERE: OpDef = OpDef {
     name: "argwhere",
     doc: "A row for each element of `condition` that is not 0, in row-major order: its indices, int32. The data determines how \
@@ -99,7 +97,6 @@ pub(crate) const ARGWHERE: OpDef = OpDef {
     args: &[Arg::tensor("condition")],
     rel: argwhere_rel,
     eval: argwhere_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -122,7 +119,6 @@ fn argwhere_eval(cx: &EvalCx) -> EvalResult {
     Ok(Tensor::from_fn(&[found.len(), rank], index).into())
 }
 
-/// Converts row-major positions to indices.
 pub(crate) const UNRAVEL_INDEX: OpDef = OpDef {
     name: "unravel_index",
     doc: "The indices, in a tensor of the dimensions `shape`, of the elements that `data` counts in row-major order: a column \
@@ -199,7 +195,6 @@ fn invert_permutation_eval(cx: &EvalCx) -> EvalResult {
     Ok(inverse.cast(data.dtype()).expect("the operand's dtype").into())
 }
 
-/// The coordinates of the points of a grid.
 pub(crate) const MESHGRID: OpDef = OpDef {
     name: "meshgrid",
     doc: "Of the tuple of vectors `(x0, x1, …)`, scalars being vectors of one element, a tuple of as many tensors of one shape: \
@@ -255,8 +250,6 @@ fn meshgrid_eval(cx: &EvalCx) -> EvalResult {
     };
     Ok(Outputs::Tuple(vectors.iter().enumerate().map(spread).collect()))
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(ARGWHERE.name, Onnx::Nodes(argwhere_onnx))];
 

@@ -25,14 +25,6 @@ attrs! {
         pub(crate) out_dtype: Option<DType> = None;
     }
 
-    "relay.attrs.NormalAttrs" =>
-    pub(crate) struct NormalAttrs {
-        /// The shape of the numbers.
-        pub(crate) out_shape: Dims;
-        /// The dtype of the numbers.
-        pub(crate) out_dtype: Option<DType> = None;
-    }
-
     "relay.attrs.MultinomialAttrs" =>
     pub(crate) struct MultinomialAttrs {
         /// The number of indices to draw from each row.
@@ -44,7 +36,6 @@ const KEY_RULE: &str = "C1: key is a uint64 vector of 10";
 
 const SHAPE_RULE: &str = "C2: out_shape is a list of numbers, none negative";
 
-/// Generates random bits.
 pub(crate) const THREEFRY_GENERATE: OpDef = OpDef {
     name: "random.threefry_generate",
     doc: "The key for the next call, and a tensor of shape `out_shape` of random uint64 (`src/relay/op/random/kernel.cc`, \
@@ -55,11 +46,9 @@ pub(crate) const THREEFRY_GENERATE: OpDef = OpDef {
     rel: threefry_generate_rel,
     eval: threefry_generate_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
-/// The shape of a key.
 fn key_shape() -> Shape {
     Shape::from_slice(&[SDim::known(10, DimOrigin::Op)])
 }
@@ -92,7 +81,6 @@ fn threefry_generate_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![next.tensor(), Tensor::from_vec(shape, bits)]))
 }
 
-/// Splits a key into two.
 pub(crate) const THREEFRY_SPLIT: OpDef = OpDef {
     name: "random.threefry_split",
     doc: "Two keys whose numbers are independent of each other and of those of `key`, which must not be used again \
@@ -102,7 +90,6 @@ pub(crate) const THREEFRY_SPLIT: OpDef = OpDef {
     rel: threefry_split_rel,
     eval: threefry_split_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -116,7 +103,6 @@ fn threefry_split_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![left.tensor(), right.tensor()]))
 }
 
-/// Uniform numbers between two bounds.
 pub(crate) const UNIFORM: OpDef = OpDef {
     name: "random.uniform",
     doc: "The key for the next call, and a tensor of shape `out_shape` of numbers equally likely everywhere from `low` to below \
@@ -125,19 +111,14 @@ pub(crate) const UNIFORM: OpDef = OpDef {
     args: &[Arg::tensor("key"), Arg::tensor("low"), Arg::tensor("high")],
     attrs: Some(UniformAttrs::SCHEMA),
     rules: &[KEY_RULE, SHAPE_RULE, "C3: out_dtype is float32 or float64", "C4: low and high are scalars of dtype out_dtype"],
-    rel: uniform_rel,
+    rel: distribution_rel,
     eval: uniform_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
-fn uniform_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = UniformAttrs::read(cx.attrs);
-    distribution_rel(cx, &attrs.out_shape, attrs.out_dtype)
-}
-
-fn distribution_rel(cx: &mut RelCx, shape: &Dims, dtype: Option<DType>) -> RelResult {
+fn distribution_rel(cx: &mut RelCx) -> RelResult {
+    let UniformAttrs { out_shape, out_dtype: dtype } = UniformAttrs::read(cx.attrs);
     cx.require("C3", matches!(dtype, Some(DType::F32 | DType::F64)), || {
         let found = dtype.map_or("none".to_owned(), |dtype| format!("`{dtype}`"));
         Fault::attr("out_dtype", format!("expected `float32` or `float64`, found {found}")).set_attr("out_dtype", "\"float32\"")
@@ -147,7 +128,7 @@ fn distribution_rel(cx: &mut RelCx, shape: &Dims, dtype: Option<DType>) -> RelRe
     for arg in [1, 2] {
         cx.set_arg("C4", arg, Shape::new(), dtype)?;
     }
-    let shape = require_shape(cx, shape)?;
+    let shape = require_shape(cx, &out_shape)?;
     cx.set_out_tuple(vec![(key_shape(), DType::U64), (shape, dtype)])
 }
 
@@ -177,24 +158,17 @@ fn in_dtype(shape: &[usize], numbers: Vec<f64>, dtype: DType) -> Tensor {
     Tensor::from_vec(shape, numbers).cast(dtype).expect("the relation required f32 or f64")
 }
 
-/// Normally distributed numbers.
 pub(crate) const NORMAL: OpDef = OpDef {
     name: "random.normal",
     doc: "The key for the next call, and a tensor of shape `out_shape` of normally distributed numbers: `sqrt(-2 log(1 - u)) * \
           sin(2 pi v) * scale + mean`, the transform of Box and Muller, with `u` and `v` uniform below 1 \
           (`src/relay/op/random/kernel.cc`, `python/tvm/topi/random/kernel.py`).",
     args: &[Arg::tensor("key"), Arg::tensor("mean"), Arg::tensor("scale")],
-    attrs: Some(NormalAttrs::SCHEMA),
+    attrs: Some(&AttrSchema { type_key: "relay.attrs.NormalAttrs", ..*UniformAttrs::SCHEMA }),
     rules: &[KEY_RULE, SHAPE_RULE, "C3: out_dtype is float32 or float64", "C4: mean and scale are scalars of dtype out_dtype"],
-    rel: normal_rel,
     eval: normal_eval,
     ..UNIFORM
 };
-
-fn normal_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = NormalAttrs::read(cx.attrs);
-    distribution_rel(cx, &attrs.out_shape, attrs.out_dtype)
-}
 
 fn normal_eval(cx: &EvalCx) -> EvalResult {
     let (shape, dtype) = (&cx.out[1].shape, cx.out[1].dtype);
@@ -214,7 +188,6 @@ fn normal_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![next.tensor(), in_dtype(shape, numbers, dtype)]))
 }
 
-/// Indices drawn by their probabilities.
 pub(crate) const MULTINOMIAL: OpDef = OpDef {
     name: "random.multinomial",
     doc: "The key for the next call, and for each row of `probs` (its last axis) `num_samples` int32 indices, each as likely as \
@@ -226,7 +199,6 @@ pub(crate) const MULTINOMIAL: OpDef = OpDef {
     rel: multinomial_rel,
     eval: multinomial_eval,
     random: true,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

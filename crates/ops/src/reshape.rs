@@ -47,7 +47,6 @@ fn reshape_eval(cx: &EvalCx) -> EvalResult {
     Ok(cx.tensor(0).reshape(cx.out_shape()).expect("the relation required as many elements").into())
 }
 
-/// Reshapes to a given shape.
 pub const RESHAPE: OpDef = OpDef {
     name: "reshape",
     doc: "The same elements in row-major order under the shape `newshape`, read from left to right against the dimensions of \
@@ -186,14 +185,12 @@ impl<'a> NewShape<'a> {
         Ok(self.data.dim(self.next - 1))
     }
 
-    /// 0 and -2.
     fn keep(&mut self, cx: &RelCx) -> RelResult {
         let dim = self.take(cx, 0)?;
         self.push(dim, true);
         Ok(())
     }
 
-    /// -3.
     fn merge(&mut self, cx: &mut RelCx) -> RelResult {
         let (a, b) = (self.take(cx, -3)?, self.take(cx, -3)?);
         let dim = match (a.value(), b.value()) {
@@ -277,7 +274,6 @@ fn unknown_code(cx: &RelCx, code: Dim) -> Stop {
     }
 }
 
-/// As [`RESHAPE`], with the shape read from the right.
 pub(crate) const REVERSE_RESHAPE: OpDef = OpDef {
     name: "contrib_reverse_reshape",
     doc: "As `reshape`, with `data`'s dimensions and `newshape` read from right to left (`src/relay/op/tensor/transform.cc`).",
@@ -303,7 +299,6 @@ fn reverse_reshape_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, data.dtype)
 }
 
-/// Reshapes to the shape of another tensor.
 pub(crate) const RESHAPE_LIKE: OpDef = OpDef {
     name: "reshape_like",
     doc: "The same elements in row-major order, with the axes `lhs_begin…lhs_end` of `data` replaced by the axes \
@@ -355,7 +350,6 @@ fn axes_between(
     Ok(begin as usize..end as usize)
 }
 
-/// Removes axes of dimension 1.
 pub const SQUEEZE: OpDef = OpDef {
     name: "squeeze",
     doc: "`data` without the axes `axis`, which have dimension 1; without all such axes where `axis` is `None` \
@@ -405,7 +399,6 @@ fn squeeze_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, data.dtype)
 }
 
-/// Inserts axes of dimension 1.
 pub const EXPAND_DIMS: OpDef = OpDef {
     name: "expand_dims",
     doc: "`data` with `num_newaxis` axes of dimension 1 inserted at `axis` (`src/relay/op/tensor/transform.cc`).",
@@ -434,8 +427,6 @@ fn expand_dims_rel(cx: &mut RelCx) -> RelResult {
     }
     cx.set_out(shape, data.dtype)
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (RESHAPE.name, Onnx::Nodes(|cx| cx.in_out_shape())),

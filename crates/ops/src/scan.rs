@@ -17,7 +17,6 @@ attrs! {
     }
 }
 
-/// Cumulative sums.
 pub(crate) const CUMSUM: OpDef = OpDef {
     name: "cumsum",
     doc: "The sum of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone if \
@@ -33,11 +32,9 @@ pub(crate) const CUMSUM: OpDef = OpDef {
     rel: scan_rel,
     eval: |cx| scan_eval::<Sums>(cx),
     lower: Some(Lower::NestOr(|call| scan_nest(call, Reduction::Sum), |call| scan_routine(call, false))),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
-/// Cumulative products.
 pub(crate) const CUMPROD: OpDef = OpDef {
     name: "cumprod",
     doc: "The product of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone \
@@ -161,8 +158,6 @@ fn scan<T: Real, S: Step>(acc: &Acc, (length, inner): (usize, usize), exclusive:
     }
     out
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(CUMSUM.name, Onnx::Nodes(cumsum_onnx))];
 

@@ -71,7 +71,6 @@ fn require_reduction(
     })
 }
 
-/// Scatters elements by index along an axis.
 pub(crate) const SCATTER_ELEMENTS: OpDef = OpDef {
     name: "scatter_elements",
     doc: "`data` with `updates[i, j, k]` at `[i, indices[i, j, k], k]` for `axis` 1, and so on, for each index; updates without \
@@ -92,7 +91,6 @@ pub(crate) const SCATTER_ELEMENTS: OpDef = OpDef {
     rel: scatter_elements_rel,
     eval: scatter_elements_eval,
     lower: Some(Lower::Routine(scatter_elements_routine)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -189,7 +187,6 @@ fn scattered(call: &Call, to: ScatterTarget, join: ScatterReduction) -> Option<R
     }))
 }
 
-/// The earlier name of `scatter_elements`, without reductions.
 pub(crate) const SCATTER: OpDef = OpDef {
     name: "scatter",
     doc: "`scatter_elements` with `reduction=\"update\"`. TVM had this operator up to 0.11; 0.14 knows only its name \
@@ -209,7 +206,6 @@ pub(crate) const SCATTER: OpDef = OpDef {
     ..SCATTER_ELEMENTS
 };
 
-/// Scatters elements or slices, each by several indices.
 pub(crate) const SCATTER_ND: OpDef = OpDef {
     name: "scatter_nd",
     doc: "`data` with updates: the first axes of `updates` are those of `indices` behind its first, whose column at each place \
@@ -231,7 +227,6 @@ pub(crate) const SCATTER_ND: OpDef = OpDef {
     lower: Some(Lower::Routine(|call| {
         scattered(call, ScatterTarget::Places, join_named(&ScatterNdAttrs::read(call.attrs).mode))
     })),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -291,7 +286,6 @@ fn scatter_nd_eval(cx: &EvalCx) -> EvalResult {
     Ok(put(join_named(&ScatterNdAttrs::read(cx.attrs).mode), data, updates, pairs).into())
 }
 
-/// Replaces a slice.
 pub(crate) const STRIDED_SET: OpDef = OpDef {
     name: "strided_set",
     doc: "`data` with `v` at the positions `begin`, `begin + stride`, … before `end` of each axis. Positions count from the end \
@@ -369,8 +363,6 @@ fn walk(begin: Option<i128>, end: Option<i128>, stride: i128, length: usize) -> 
     let distance = if stride > 0 { end - begin } else { begin - end };
     Ok((begin, stride, (distance.max(0) + stride.abs() - 1) / stride.abs()))
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SCATTER_ELEMENTS.name, Onnx::Nodes(scatter_elements_onnx)),

@@ -35,7 +35,6 @@ attrs! {
     }
 }
 
-/// Writes a value behind the end of each sequence.
 pub(crate) const SEQUENCE_MASK: OpDef = OpDef {
     name: "sequence_mask",
     doc: "`data` with `mask_value`, converted to its dtype, wherever the position along `axis`, converted to the dtype of \
@@ -104,7 +103,6 @@ fn sequence_mask_nest(call: &Call) -> Option<Template> {
     template.finish(body, val)
 }
 
-/// Reverses the beginning of each sequence.
 pub(crate) const REVERSE_SEQUENCE: OpDef = OpDef {
     name: "reverse_sequence",
     doc: "`data` with the first `seq_lengths[b]` positions of `seq_axis` in reverse order, for each position `b` of \
@@ -175,7 +173,6 @@ fn reverse_sequence_nest(call: &Call) -> Option<Template> {
     template.finish(body, val)
 }
 
-/// Collects all positions of a window.
 pub(crate) const SLIDING_WINDOW: OpDef = OpDef {
     name: "sliding_window",
     doc: "The positions of a window that moves by `strides` along `axis` and the axes after it: the axes before `axis`, then the \
@@ -191,7 +188,6 @@ pub(crate) const SLIDING_WINDOW: OpDef = OpDef {
     rel: sliding_window_rel,
     eval: sliding_window_eval,
     lower: Some(Lower::Nest(sliding_window_nest)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -281,8 +277,6 @@ fn sliding_window_nest(call: &Call) -> Option<Template> {
     let out = &call.out().shape;
     copy(call, out.clone(), (0..call.arg(0).shape.len()).map(of).collect(), (0..out.len()).map(AxisMap::of).collect())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(REVERSE_SEQUENCE.name, Onnx::Nodes(reverse_sequence_onnx))];
 

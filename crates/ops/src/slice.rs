@@ -22,7 +22,6 @@ attrs! {
     }
 }
 
-/// Takes a slice by steps.
 pub const STRIDED_SLICE: OpDef = OpDef {
     name: "strided_slice",
     doc: "The positions `begin`, `begin + stride`, … before `end` of each axis in `axes`, or of the first axes where that is \
@@ -182,8 +181,6 @@ fn strided_slice_eval(cx: &EvalCx) -> EvalResult {
     }
     Ok(result.into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(STRIDED_SLICE.name, Onnx::Nodes(strided_slice_onnx))];
 

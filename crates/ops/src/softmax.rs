@@ -13,7 +13,6 @@ attrs! {
     }
 }
 
-/// `exp(x) / sum(exp(x))` along an axis.
 pub(crate) const SOFTMAX: OpDef = OpDef {
     name: "nn.softmax",
     doc: "`exp(x - m) / sum(exp(x - m))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
@@ -28,7 +27,6 @@ pub(crate) const SOFTMAX: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// As [`SOFTMAX`]; kernels may compute it less exactly.
 pub(crate) const FAST_SOFTMAX: OpDef = OpDef {
     name: "nn.fast_softmax",
     doc: "`nn.softmax`, for which a kernel may take an approximation of `exp`; here it is exact. Shape and dtype are those of \
@@ -36,7 +34,6 @@ pub(crate) const FAST_SOFTMAX: OpDef = OpDef {
     ..SOFTMAX
 };
 
-/// `log(softmax(x))` along an axis.
 pub(crate) const LOG_SOFTMAX: OpDef = OpDef {
     name: "nn.log_softmax",
     doc: "`x - m - log(sum(exp(x - m)))` with `m = max(x)`, along `axis`. Shape and dtype are those of `data` \
@@ -111,8 +108,6 @@ fn each_lane<T: Real>(mut array: Array<T>, axis: usize, f: fn(f64, f64) -> f64) 
     });
     T::acc(array)
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SOFTMAX.name, Onnx::Nodes(|cx| softmax_onnx(cx, "Softmax"))),

@@ -131,7 +131,6 @@ fn as_dtype(positions: &Tensor, dtype: DType) -> Result<Tensor, Trap> {
 
 // ---- Sorting ----
 
-/// The original positions of sorted elements.
 pub(crate) const ARGSORT: OpDef = OpDef {
     name: "argsort",
     doc: "The positions along `axis` of the elements of `data` in sorted order, as `dtype`. Equal elements keep their order; \
@@ -157,7 +156,6 @@ fn argsort_eval(cx: &EvalCx) -> EvalResult {
     Ok(lines.positions(cx.out_dtype(), cx.out_shape(), lines.length)?.into())
 }
 
-/// Sorts elements.
 pub(crate) const SORT: OpDef = OpDef {
     name: "sort",
     doc: "The elements of `data` sorted along `axis`. Equal elements keep their order; NaN is above every number. `dtype` has \
@@ -168,7 +166,6 @@ pub(crate) const SORT: OpDef = OpDef {
     rel: sort_rel,
     eval: sort_eval,
     lower: Some(Lower::Routine(sort_routine)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -185,7 +182,6 @@ fn sort_eval(cx: &EvalCx) -> EvalResult {
     Ok(lines.values(data, data.shape(), lines.length).into())
 }
 
-/// The largest elements.
 pub(crate) const TOPK: OpDef = OpDef {
     name: "topk",
     doc: "The `k` largest elements along `axis`, largest first, or the smallest if `is_ascend`; all for `k` below 1. Of equal \
@@ -202,7 +198,6 @@ pub(crate) const TOPK: OpDef = OpDef {
     rel: topk_rel,
     eval: topk_eval,
     lower: Some(Lower::Routine(topk_routine)),
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -293,7 +288,6 @@ fn sorted(call: &Call, axis: i64, ascend: bool, take: u64, values: bool, positio
     Some(Routine::Sort(kernel::Sort { lines, dtype: data.dtype, take, descending: !ascend, values, positions }))
 }
 
-/// As [`TOPK`], with the number of elements as an operand.
 pub(crate) const DYN_TOPK: OpDef = OpDef {
     name: "dyn.topk",
     doc: "As `topk`, with `k` an operand of one element, converted to an integer; more than the length of the axis traps \
@@ -338,7 +332,6 @@ fn dyn_topk_eval(cx: &EvalCx) -> EvalResult {
 
 // ---- Searching ----
 
-/// Searches positions in a sorted sequence.
 pub(crate) const SEARCHSORTED: OpDef = OpDef {
     name: "searchsorted",
     doc: "For each element of `values`, the first position of the last axis of `sorted_sequence` whose element is not below it; \
@@ -354,7 +347,6 @@ pub(crate) const SEARCHSORTED: OpDef = OpDef {
     ],
     rel: searchsorted_rel,
     eval: searchsorted_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -400,7 +392,6 @@ fn searchsorted_eval(cx: &EvalCx) -> EvalResult {
 
 // ---- Different elements ----
 
-/// The distinct elements.
 pub(crate) const UNIQUE: OpDef = OpDef {
     name: "unique",
     doc: "The different elements of a vector of length n, and more, as a tuple: the elements, smallest first if `sorted`, else \
@@ -412,7 +403,6 @@ pub(crate) const UNIQUE: OpDef = OpDef {
     rules: &["C1: rank(data) == 1"],
     rel: unique_rel,
     eval: unique_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 

@@ -37,7 +37,6 @@ attrs! {
     }
 }
 
-/// Turns blocks of pixels into channels.
 pub(crate) const SPACE_TO_DEPTH: OpDef = OpDef {
     name: "nn.space_to_depth",
     doc: "In the layout NCHW, with `b = block_size`: `out[n, (h * b + w) * C + c, y, x] = data[n, c, y * b + h, x * b + w]`. `H` \
@@ -58,7 +57,6 @@ pub(crate) const SPACE_TO_DEPTH: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Turns channels into blocks of pixels.
 pub(crate) const DEPTH_TO_SPACE: OpDef = OpDef {
     name: "nn.depth_to_space",
     doc: "In the layout NCHW, with `b = block_size` and `C` the channels of the result: `out[n, c, y * b + h, x * b + w] = \
@@ -77,7 +75,6 @@ pub(crate) const DEPTH_TO_SPACE: OpDef = OpDef {
     ..SPACE_TO_DEPTH
 };
 
-/// Turns blocks of the spatial axes into images of the batch.
 pub(crate) const SPACE_TO_BATCH_ND: OpDef = OpDef {
     name: "nn.space_to_batch_nd",
     doc: "Pads the axes from 1 on by `paddings` with `pad_value`, then moves the place in each block to the batch: with the block \
@@ -98,7 +95,6 @@ pub(crate) const SPACE_TO_BATCH_ND: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Turns images of the batch into blocks of the spatial axes.
 pub(crate) const BATCH_TO_SPACE_ND: OpDef = OpDef {
     name: "nn.batch_to_space_nd",
     doc: "The inverse of `nn.space_to_batch_nd`: images of the batch become places in blocks along the axes from 1 on, then `crops` \

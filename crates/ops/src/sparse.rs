@@ -89,7 +89,6 @@ fn require_rows(cx: &mut RelCx, data: &TensorTy, from: usize) -> RelResult<Dim> 
 
 // ---- Products ----
 
-/// Multiplies a dense matrix by the transpose of a sparse one, or a sparse by the transpose of a dense one.
 pub(crate) const SPARSE_DENSE: OpDef = OpDef {
     name: "nn.sparse_dense",
     doc: "`out[i, j] = sum over k of dense_data[i, k] * sparse[j, k]`, or `sparse[i, k] * dense_data[j, k]` if `sparse_lhs`. The \
@@ -172,7 +171,6 @@ fn sums<T: Real>(dense: &Acc, sparse: &Acc, products: impl Iterator<Item = Produ
     T::from_elements(shape, out)
 }
 
-/// As `nn.sparse_dense`, with rows padded for other machines.
 pub(crate) const SPARSE_DENSE_PADDED: OpDef = OpDef {
     name: "nn.internal.sparse_dense_padded",
     doc: "The form of `nn.sparse_dense` that TVM's passes create for graphics processors: the same product, with rows padded to \
@@ -188,7 +186,6 @@ pub(crate) const SPARSE_DENSE_PADDED: OpDef = OpDef {
     ..SPARSE_DENSE
 };
 
-/// Convolution with a sparse weight.
 pub(crate) const SPARSE_CONV2D: OpDef = OpDef {
     name: "nn.sparse_conv2d",
     doc: "The two-dimensional convolution of `dense_data` with a sparse weight matrix of a row for each channel of the result, \
@@ -267,7 +264,6 @@ fn sparse_conv2d_eval(cx: &EvalCx) -> EvalResult {
 
 // ---- Sums and transposes ----
 
-/// Adds a dense matrix and a sparse one.
 pub(crate) const SPARSE_ADD: OpDef = OpDef {
     name: "nn.sparse_add",
     doc: "`dense_data` plus a sparse matrix of its shape, given by rows. Elements of one place are added in order \
@@ -288,7 +284,6 @@ pub(crate) const SPARSE_ADD: OpDef = OpDef {
     ],
     rel: sparse_add_rel,
     eval: sparse_add_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -320,7 +315,6 @@ fn sparse_add_eval(cx: &EvalCx) -> EvalResult {
     Ok(sum.expect("both have one dtype").into())
 }
 
-/// Transposes a square sparse matrix.
 pub(crate) const SPARSE_TRANSPOSE: OpDef = OpDef {
     name: "nn.sparse_transpose",
     doc: "The transpose of a square sparse matrix, both given by rows: the tuple of elements, their columns, and where rows \

@@ -17,7 +17,6 @@ attrs! {
     }
 }
 
-/// Permutes axes.
 pub const TRANSPOSE: OpDef = OpDef {
     name: "transpose",
     doc: "Axis `i` of the result is axis `axes[i]` of `data`; the axes are reversed where `axes` is `None` \
@@ -31,7 +30,7 @@ pub const TRANSPOSE: OpDef = OpDef {
     ],
     rel: transpose_rel,
     eval: transpose_eval,
-    lower: Some(Lower::View(transpose_view)),
+    lower: Some(Lower::View(|call, view| Some(view.transpose(&TransposeAttrs::read(call.attrs).permutation(view.rank()))))),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -87,16 +86,11 @@ impl TransposeAttrs {
     }
 }
 
-fn transpose_view(call: &Call, view: &View) -> Option<View> {
-    Some(view.transpose(&TransposeAttrs::read(call.attrs).permutation(view.rank())))
-}
-
 fn transpose_eval(cx: &EvalCx) -> EvalResult {
     let (data, attrs) = (cx.tensor(0), TransposeAttrs::read(cx.attrs));
     Ok(data.permute(&attrs.permutation(data.rank())).into())
 }
 
-/// Reverses an axis.
 pub(crate) const REVERSE: OpDef = OpDef {
     name: "reverse",
     doc: "`data` with the positions along `axis` in reverse (`src/relay/op/tensor/transform.cc`).",
@@ -130,8 +124,6 @@ fn reverse_eval(cx: &EvalCx) -> EvalResult {
     let n = data.shape()[axis];
     Ok(data.take_range(axis, n as i64 - 1, -1, n).into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] =
     &[(TRANSPOSE.name, Onnx::Nodes(transpose_onnx)), (REVERSE.name, Onnx::Nodes(reverse_onnx))];

@@ -39,7 +39,6 @@ attrs! {
     }
 }
 
-/// Resizes height and width by factors.
 pub(crate) const UPSAMPLING: OpDef = OpDef {
     name: "nn.upsampling",
     doc: "The axes `H` and `W` of the result have `round(in * scale)` elements, ties to even. Element `i` of `out` lies at `x = \
@@ -64,7 +63,6 @@ pub(crate) const UPSAMPLING: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// As [`UPSAMPLING`], over three spatial axes.
 pub(crate) const UPSAMPLING3D: OpDef = OpDef {
     name: "nn.upsampling3d",
     doc: "As `nn.upsampling`, along the axes `D`, `H` and `W`; element `i` of `out` lies at `(i + 0.5) * in / out - 0.5` (`half_pixel`), \
@@ -85,7 +83,6 @@ pub(crate) const UPSAMPLING3D: OpDef = OpDef {
     ..UPSAMPLING
 };
 
-/// As [`UPSAMPLING`], with factors as operands.
 pub(crate) const DYN_UPSAMPLING: OpDef = OpDef {
     name: "dyn.nn.upsampling",
     doc: "As `nn.upsampling`, with the scales as operands; ties are rounded away from zero (`src/relay/op/dyn/nn/upsampling.cc`).",
@@ -103,7 +100,6 @@ pub(crate) const DYN_UPSAMPLING: OpDef = OpDef {
     ..UPSAMPLING
 };
 
-/// As [`DYN_UPSAMPLING`], over three spatial axes.
 pub(crate) const DYN_UPSAMPLING3D: OpDef = OpDef {
     name: "dyn.nn.upsampling3d",
     doc: "As `nn.upsampling3d`, with the scales as operands; ties are rounded away from zero (`src/relay/op/dyn/nn/upsampling.cc`).",

@@ -54,7 +54,6 @@ attrs! {
     }
 }
 
-/// Allocates a region of memory.
 pub(crate) const ALLOC_STORAGE: OpDef = OpDef {
     name: "memory.alloc_storage",
     doc: "Memory of `size` bytes on `virtual_device`, for a tensor of shape `shape`; of the type `Storage[]`, which the program \
@@ -79,7 +78,6 @@ fn storage(cx: &mut RelCx) -> Ty {
     cx.types.intern(TyData::Adt { name: "Storage".into(), args: Box::default() })
 }
 
-/// Allocates a tensor in a region of memory.
 pub(crate) const ALLOC_TENSOR: OpDef = OpDef {
     name: "memory.alloc_tensor",
     doc: "A tensor in `storage`, `offset` bytes from its start; its shape is `const_shape`, or `assert_shape` where that is null \
@@ -131,7 +129,6 @@ fn dims(dims: Option<Vec<Dim>>, attr: &'static str) -> Shape {
     dims.into_iter().flatten().map(|dim| SDim::new(dim, DimOrigin::Attr(attr))).collect()
 }
 
-/// Ends the life of a variable.
 pub(crate) const KILL: OpDef = OpDef {
     name: "memory.kill",
     doc: "Gives back the memory of `to_free`, which nothing uses from there on (`src/relay/op/memory/memory.cc`).",
@@ -146,7 +143,6 @@ fn kill_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out_ty(nothing)
 }
 
-/// The dimensions of another tensor.
 pub(crate) const VM_SHAPE_OF: OpDef = OpDef {
     name: "vm.shape_of",
     doc: "As `shape_of`, by an instruction of the virtual machine (`src/relay/op/vm/vm.cc`).",
@@ -157,7 +153,6 @@ pub(crate) const VM_SHAPE_OF: OpDef = OpDef {
     ..SHAPE_OF
 };
 
-/// Calls compiled code.
 pub(crate) const INVOKE_TVM_OP: OpDef = OpDef {
     name: "vm.invoke_tvm_op",
     doc: "Runs the compiled function `op` on the tensors `ins` and writes its results into the tensors `outs` \
@@ -200,7 +195,6 @@ fn function(cx: &mut RelCx, rule: &'static str) -> RelResult<(Ty, Ty)> {
     }
 }
 
-/// Gives a tensor another shape.
 pub(crate) const RESHAPE_TENSOR: OpDef = OpDef {
     name: "vm.reshape_tensor",
     doc: "`data` with the shape `newshape`, whose dimensions the operand `shape` holds (`src/relay/op/vm/vm.cc`).",
@@ -224,7 +218,6 @@ fn reshape_tensor_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(shape, data.dtype)
 }
 
-/// Calls a function that is lowered to loops.
 pub(crate) const CALL_LOWERED: OpDef = OpDef {
     name: "call_lowered",
     doc: "The result of the lowered function `func` on the operands `call_args` (`src/relay/op/call/call.cc`).",
@@ -242,7 +235,6 @@ fn call_lowered_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out_ty(ret)
 }
 
-/// Marks a breakpoint.
 pub(crate) const DEBUG: OpDef = OpDef {
     name: "debug",
     doc: "`program`, of any type; TVM's debugger stops there (`src/relay/op/debug.cc`).",
@@ -254,7 +246,6 @@ pub(crate) const DEBUG: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// An entry of the metadata section inside TVM's parser.
 pub(crate) const META_REF: OpDef = OpDef {
     name: "parser.MetaRef",
     doc: "The placeholder of TVM's parser for `meta[node_type_key][node_index]`; no program contains it \

@@ -10,7 +10,6 @@ use relayc_base::{IndexVec, Span};
 use std::marker::PhantomData;
 
 index_type! {
-    /// An expression.
     pub struct ExprId;
 }
 index_type! {
@@ -22,15 +21,12 @@ index_type! {
     pub struct FuncId;
 }
 index_type! {
-    /// A type.
     pub struct TypeId;
 }
 index_type! {
-    /// A pattern.
     pub struct PatId;
 }
 index_type! {
-    /// An attribute value.
     pub struct ValueId;
 }
 
@@ -69,7 +65,6 @@ impl<T> std::fmt::Debug for List<T> {
     }
 }
 
-/// The content of a file.
 #[derive(Clone, Debug)]
 pub enum Root {
     /// Definitions, in text order; the usual case.
@@ -80,7 +75,6 @@ pub enum Root {
     Error,
 }
 
-/// A parsed file.
 #[derive(Clone, Debug)]
 pub struct Ast {
     pub source: std::sync::Arc<str>,
@@ -113,7 +107,6 @@ pub struct Ast {
     clause_pool: Vec<Clause>,
 }
 
-/// A definition of a module.
 #[derive(Clone, Debug)]
 pub enum Def {
     /// `def @name…`; the span covers the whole definition, `name` the global with its `@`.
@@ -247,7 +240,6 @@ pub enum ExprKind {
     },
 }
 
-/// An infix operator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum BinOp {
     Mul,
@@ -301,7 +293,6 @@ pub enum StmtKind {
     Expr(ExprId),
 }
 
-/// A clause of a match.
 #[derive(Clone, Copy, Debug)]
 pub struct Clause {
     pub span: Span,
@@ -432,12 +423,10 @@ impl Ast {
         }
     }
 
-    /// The source text under a span.
     pub fn text(&self, span: Span) -> &str {
         self.source.get(span.start as usize..span.end as usize).unwrap_or("")
     }
 
-    /// Stores a list.
     pub(crate) fn list<T: Pooled>(&mut self, items: &[T]) -> List<T> {
         let pool = T::pool_mut(self);
         let start = u32::try_from(pool.len()).expect("the source limit keeps pools below 2^32 entries");
@@ -445,7 +434,6 @@ impl Ast {
         List { start, len: items.len() as u32, of: PhantomData }
     }
 
-    /// The items of a list.
     pub fn items<T: Pooled>(&self, list: List<T>) -> &[T] {
         &T::pool(self)[list.range()]
     }

@@ -123,7 +123,6 @@ pub(super) fn mend(file: FileId, source: &str, tokens: &[Token], cut: Option<u32
     mender.out
 }
 
-/// An open bracket.
 #[derive(Clone, Copy)]
 struct Open {
     tok: Tok,
@@ -291,7 +290,6 @@ impl Mender<'_> {
         self.tok(at) == Some(Tok::Ident) && self.tok(at + 1) == Some(Tok::Assign)
     }
 
-    /// The first `n` open brackets.
     fn open_toks(&self, n: usize) -> Vec<Tok> {
         self.open[..n].iter().map(|open| open.tok).collect()
     }

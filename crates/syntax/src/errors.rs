@@ -381,20 +381,16 @@ pub(super) fn closed_too_early(place: Span, last: Span) -> Diagnostic {
 
 /// A closing bracket that no open one belongs to.
 pub(super) fn unopened(place: Span, text: &str) -> Diagnostic {
-    Diagnostic::new(E0103, format!("`{text}` closes nothing")).at(place, "no open bracket belongs to it").fix(
-        format!("remove the `{text}`"),
-        place,
-        "",
-    )
+    extra_bracket(place, text, "closes nothing", "no open bracket belongs to it")
 }
 
 /// An opening bracket too many.
 pub(super) fn extra_opener(place: Span, text: &str) -> Diagnostic {
-    Diagnostic::new(E0103, format!("`{text}` is never closed")).at(place, "no closing bracket belongs to it").fix(
-        format!("remove the `{text}`"),
-        place,
-        "",
-    )
+    extra_bracket(place, text, "is never closed", "no closing bracket belongs to it")
+}
+
+fn extra_bracket(place: Span, text: &str, mistake: &str, label: &str) -> Diagnostic {
+    Diagnostic::new(E0103, format!("`{text}` {mistake}")).at(place, label).fix(format!("remove the `{text}`"), place, "")
 }
 
 /// A closing bracket whose opening one was left out after the token `before`.

@@ -22,7 +22,6 @@ pub(crate) const MAX_TOKENS: usize = 32 << 20;
 /// How many lexical errors are kept; the rest is counted.
 const MAX_KEPT: usize = 1000;
 
-/// What the lexer found.
 #[derive(Clone, Default, Debug)]
 pub struct Lexed {
     pub tokens: Vec<Token>,
@@ -38,7 +37,6 @@ pub struct Lexed {
     pub(crate) cut: Option<u32>,
 }
 
-/// Splits a text into tokens.
 pub fn lex(file: FileId, source: &str) -> Lexed {
     let source = if source.len() > MAX_SOURCE { "" } else { source };
     let out = Lexed { tokens: Vec::with_capacity(source.len() / 4), ..Lexed::default() };

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-/// The width of an integer literal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IntWidth {
     I16,
@@ -13,7 +12,6 @@ pub enum IntWidth {
     I64,
 }
 
-/// The width of a float literal.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FloatWidth {
     F16,
@@ -41,7 +39,6 @@ impl FloatWidth {
     }
 }
 
-/// The mistake in a malformed number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NumberProblem {
     /// The digits make no number: `1.5.2f`, `1ef`.

@@ -36,7 +36,6 @@ pub fn parse(file: FileId, source: Arc<str>) -> (Ast, Vec<Diagnostic>) {
     parse_as(file, source, Dialect::Today)
 }
 
-/// Parses a text of a dialect.
 pub fn parse_as(file: FileId, source: Arc<str>, dialect: Dialect) -> (Ast, Vec<Diagnostic>) {
     let start = Span::new(file, 0, 0);
     if source.len() > MAX_SOURCE {
@@ -91,13 +90,11 @@ fn start_symbol(tokens: &[Token], version: Option<Span>) -> Option<Tok> {
     }
 }
 
-/// The JSON text of a metadata section.
 fn metadata_text(token: Token, file: FileId, source: &str) -> Span {
     let head = token.text(source).find([']', ':']).map_or(0, |end| end as u32 + 1);
     Span { start: token.start + head, ..token.span(file) }
 }
 
-/// The problems of a text.
 struct Problems {
     shown: Vec<Diagnostic>,
     /// Problems past those that were kept.

@@ -21,7 +21,6 @@ pub(super) struct Patch {
     pub(crate) put: Option<Tok>,
 }
 
-/// The content of an open bracket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     /// Definitions: the whole of a module.
@@ -38,7 +37,6 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Frame {
     kind: Kind,
-    /// The bracket.
     open: usize,
     /// The first token inside.
     first: usize,
@@ -89,7 +87,6 @@ impl<'t> Recovery<'t> {
         Recovery { tokens, source, partner: partners(tokens), frames, next: 0, patches: vec![], level: 0, quiet_until: 0 }
     }
 
-    /// All patches, in order.
     pub(crate) fn patches(&self) -> Vec<Patch> {
         let mut patches = self.patches.clone();
         patches.sort_by_key(|patch| (patch.start, patch.end));

@@ -42,7 +42,6 @@ pub(super) fn starts_statement(tokens: &[Token], at: usize, source: &str) -> boo
     binds(tokens, at) || (tokens.get(at).is_some_and(|token| STARTS.has(token.tok)) && starts_line(tokens, at, source))
 }
 
-/// Whether a binding begins at a token.
 pub(super) fn binds(tokens: &[Token], at: usize) -> bool {
     let tok = |i: usize| tokens.get(i).map(|token| token.tok);
     match tok(at) {
@@ -52,7 +51,6 @@ pub(super) fn binds(tokens: &[Token], at: usize) -> bool {
     }
 }
 
-/// Whether a line break stands before a token.
 pub(super) fn starts_line(tokens: &[Token], at: usize, source: &str) -> bool {
     let before = at.checked_sub(1).and_then(|i| tokens.get(i)).map_or(0, |token| token.end as usize);
     tokens.get(at).is_some_and(|token| source.get(before..token.start as usize).is_some_and(|gap| gap.contains('\n')))

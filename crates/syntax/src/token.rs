@@ -191,7 +191,6 @@ pub(crate) fn print(tokens: &[Token], source: &str) -> String {
     tokens.iter().map(line).collect()
 }
 
-/// A token and its byte range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Token {
     pub tok: Tok,
@@ -200,23 +199,19 @@ pub struct Token {
 }
 
 impl Token {
-    /// Its place in a file.
     pub fn span(self, file: FileId) -> Span {
         Span::new(file, self.start as usize, self.end as usize)
     }
 
-    /// Its text.
     pub fn text(self, source: &str) -> &str {
         source.get(self.start as usize..self.end as usize).unwrap_or("")
     }
 }
 
-/// A set of terminals.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct TokSet(u64);
 
 impl TokSet {
-    /// A set of these.
     pub(crate) const fn of(toks: &[Tok]) -> TokSet {
         let mut bits = 0;
         let mut i = 0;
@@ -239,7 +234,6 @@ impl TokSet {
         self.0 & 1 << tok as u8 != 0
     }
 
-    /// Whether it contains all of `other`.
     pub(crate) fn has_all(self, other: TokSet) -> bool {
         self.0 & other.0 == other.0
     }
@@ -254,7 +248,6 @@ impl TokSet {
     }
 }
 
-/// The infix operators.
 pub(crate) const OPERATORS: TokSet =
     TokSet::of(&[Tok::Star, Tok::Slash, Tok::Plus, Tok::Minus, Tok::Lt, Tok::Le, Tok::Gt, Tok::Ge, Tok::EqEq, Tok::NotEq]);
 

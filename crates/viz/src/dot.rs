@@ -5,7 +5,6 @@ use super::heat;
 use relayc_base::Idx;
 use std::fmt::Write;
 
-/// The text of a `.dot` file.
 pub fn dot(graph: &Graph) -> String {
     let items = graph.items();
     let mut out = String::from("digraph relay {\n");

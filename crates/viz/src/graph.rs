@@ -11,15 +11,30 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 index_type! {
-    /// A node.
     pub struct NodeId;
 }
 index_type! {
-    /// A group of nodes.
     pub struct GroupId;
 }
 
-/// The graph of a program.
+/// Declares an enum, with a name in files for each variant.
+macro_rules! named {
+    ($(#[$meta:meta])* $vis:vis enum $name:ident { $($(#[$doc:meta])* $variant:ident = $word:literal,)* }) => {
+        $(#[$meta])*
+        $vis enum $name {
+            $($(#[$doc])* $variant,)*
+        }
+
+        impl $name {
+            pub(crate) fn word(self) -> &'static str {
+                match self {
+                    $($name::$variant => $word,)*
+                }
+            }
+        }
+    };
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     pub nodes: IndexVec<NodeId, Node>,
@@ -30,78 +45,48 @@ pub struct Graph {
     pub links: Vec<Link>,
 }
 
-/// The kind of a node.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum NodeKind {
-    /// A parameter.
-    Input,
-    /// A function's result.
-    Output,
-    Operator,
-    /// A call of a function.
-    Call,
-    Constructor,
-    Tuple,
-    /// A function as a value.
-    Closure,
-    /// The decision of an `if` or a `match`.
-    Branch,
-    /// The result of the taken case.
-    Join,
-    /// A pattern that destructures a value.
-    Pattern,
-    /// A reference: made, read or written.
-    Reference,
-    /// An expression that was not understood.
-    Error,
-    /// A node outside the picture that flows into it.
-    Elsewhere,
-}
-
-impl NodeKind {
-    /// The name of the kind in files.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            NodeKind::Input => "input",
-            NodeKind::Output => "output",
-            NodeKind::Operator => "operator",
-            NodeKind::Call => "call",
-            NodeKind::Constructor => "constructor",
-            NodeKind::Tuple => "tuple",
-            NodeKind::Closure => "closure",
-            NodeKind::Branch => "branch",
-            NodeKind::Join => "join",
-            NodeKind::Pattern => "pattern",
-            NodeKind::Reference => "reference",
-            NodeKind::Error => "error",
-            NodeKind::Elsewhere => "elsewhere",
-        }
+named! {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    pub enum NodeKind {
+        /// A parameter.
+        Input = "input",
+        /// A function's result.
+        Output = "output",
+        Operator = "operator",
+        /// A call of a function.
+        Call = "call",
+        Constructor = "constructor",
+        Tuple = "tuple",
+        /// A function as a value.
+        Closure = "closure",
+        /// The decision of an `if` or a `match`.
+        Branch = "branch",
+        /// The result of the taken case.
+        Join = "join",
+        /// A pattern that destructures a value.
+        Pattern = "pattern",
+        /// A reference: made, read or written.
+        Reference = "reference",
+        /// An expression that was not understood.
+        Error = "error",
+        /// A node outside the picture that flows into it.
+        Elsewhere = "elsewhere",
     }
 }
 
-/// Colour families of operators, by their role in fusion.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Family {
-    /// Contractions: convolutions, dense layers.
-    Products,
-    /// Elementwise operators.
-    Elements,
-    /// Operators that move elements.
-    Moves,
-    Reduction,
-    /// Anything else.
-    Other,
-}
-
-impl Family {
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            Family::Products => "products",
-            Family::Elements => "elements",
-            Family::Moves => "moves",
-            Family::Reduction => "reduction",
-            Family::Other => "other",
-        }
+named! {
+    /// Colour families of operators, by their role in fusion.
+    #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+    pub(crate) enum Family {
+        /// Contractions: convolutions, dense layers.
+        Products = "products",
+        /// Elementwise operators.
+        Elements = "elements",
+        /// Operators that move elements.
+        Moves = "moves",
+        Reduction = "reduction",
+        /// Anything else.
+        Other = "other",
     }
 }
 
@@ -177,7 +162,6 @@ impl Amount {
 }
 
 impl Node {
-    /// The cost in words.
     pub(crate) fn figure(&self) -> Option<String> {
         self.heat?.amount.map(Amount::text)
     }
@@ -212,39 +196,25 @@ pub struct Link {
     pub(crate) label: String,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum GroupKind {
-    /// A function of the module.
-    Function,
-    /// A function literal at its call.
-    Inline,
-    /// A function literal that is one kernel.
-    Fused,
-    /// A function literal as a value.
-    Closure,
-    /// An `if` or a `match`.
-    Choice,
-    /// One of its cases.
-    Case,
-    /// Consecutive blocks of one structure.
-    Repeat,
-    /// One of those blocks.
-    Iteration,
-}
-
-impl GroupKind {
-    /// The name of the kind in files.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            GroupKind::Function => "function",
-            GroupKind::Inline => "inline",
-            GroupKind::Fused => "fused",
-            GroupKind::Closure => "closure",
-            GroupKind::Choice => "choice",
-            GroupKind::Case => "case",
-            GroupKind::Repeat => "repeat",
-            GroupKind::Iteration => "iteration",
-        }
+named! {
+    #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    pub enum GroupKind {
+        /// A function of the module.
+        Function = "function",
+        /// A function literal at its call.
+        Inline = "inline",
+        /// A function literal that is one kernel.
+        Fused = "fused",
+        /// A function literal as a value.
+        Closure = "closure",
+        /// An `if` or a `match`.
+        Choice = "choice",
+        /// One of its cases.
+        Case = "case",
+        /// Consecutive blocks of one structure.
+        Repeat = "repeat",
+        /// One of those blocks.
+        Iteration = "iteration",
     }
 }
 
@@ -258,7 +228,6 @@ pub struct Group {
     pub(crate) times: usize,
 }
 
-/// A direct member of a group.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) enum Item {
     Node(NodeId),

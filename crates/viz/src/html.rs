@@ -15,7 +15,6 @@ use std::collections::BTreeMap;
 
 /// The content of a page besides the graph.
 pub struct Page<'a> {
-    /// The program's name.
     pub title: &'a str,
     pub sources: &'a Sources,
     /// The quantity of the profile overlay, if there is one: `time`.
@@ -51,7 +50,6 @@ const SCRIPTS: [&str; 4] =
 /// Maximum length of source lines in characters.
 const MAX_LINE: usize = 400;
 
-/// The page.
 pub fn html(graph: &Graph, page: &Page) -> String {
     let items = graph.items();
     let data = data(graph, &items, page).to_string().replace('<', "\\u003c");

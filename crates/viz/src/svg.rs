@@ -35,7 +35,6 @@ pub(crate) fn lines(node: &Node) -> Vec<String> {
     lines
 }
 
-/// Width and height of a node.
 pub(crate) fn size(node: &Node) -> (f64, f64) {
     let lines = lines(node);
     let wide = |(at, line): (usize, &String)| line.chars().count() as f64 * if at == 0 { LARGE } else { SMALL };
@@ -44,7 +43,6 @@ pub(crate) fn size(node: &Node) -> (f64, f64) {
     ((own + 20.0).max(below + 4.0).max(56.0), 10.0 + LINE * lines.len() as f64)
 }
 
-/// A drawing under construction.
 struct Drawing<'a> {
     graph: &'a Graph,
     levels: IndexVec<GroupId, Level>,
@@ -54,7 +52,6 @@ struct Drawing<'a> {
     labels: String,
 }
 
-/// The picture.
 pub fn svg(graph: &Graph) -> String {
     let items = graph.items();
     let levels = Levels::new(graph, &items);

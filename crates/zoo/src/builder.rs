@@ -10,7 +10,6 @@ use relayc_ir::types::{DType, MAX_ELEMENTS, Ty, checked_elements};
 use relayc_ir::{AttrValue, Attrs, AttrsId, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
 use relayc_ops::table;
 
-/// A network under construction.
 pub(crate) struct Net {
     module: Module,
     /// The first error.
@@ -22,7 +21,6 @@ impl Net {
         Net { module: Module::new(), fault: None }
     }
 
-    /// A tensor type.
     pub(crate) fn tensor(&mut self, shape: &[i64], dtype: DType) -> Ty {
         if checked_elements(shape).is_none() {
             let message = format!("a tensor of the shape {shape:?} is too large");
@@ -63,7 +61,6 @@ impl Net {
         self.expr(ExprKind::Call { callee, args, attrs })
     }
 
-    /// A call of a function.
     pub(crate) fn apply(&mut self, callee: ExprId, args: &[ExprId]) -> ExprId {
         let args = self.operands(args);
         self.expr(ExprKind::Call { callee, args, attrs: None })
@@ -86,7 +83,6 @@ impl Net {
         })
     }
 
-    /// A function literal.
     pub(crate) fn func(&mut self, params: &[ExprId], ret: Ty, body: ExprId) -> ExprId {
         let params = params.iter().map(|&param| self.var_of(param)).collect();
         let func = self.module.funcs.push(new_func(params, Some(ret), body));

@@ -8,7 +8,6 @@ use relayc_base::text::{escape_control, join_words, nearest};
 use relayc_ir::Module;
 use relayc_ir::types::DType;
 
-/// A setting of a network.
 #[derive(Debug)]
 pub struct Flag {
     /// The name, without the leading dashes.
@@ -19,16 +18,13 @@ pub struct Flag {
     pub doc: &'static str,
 }
 
-/// The values that a flag takes.
 #[derive(Debug)]
 pub(crate) enum FlagKind {
     /// A number from 1 to the given one.
     Count(i64),
-    /// One of these numbers.
     OneOf(&'static [i64]),
     /// A number for each axis, separated by commas.
     Shape(&'static [&'static str]),
-    /// One of these words.
     Word(&'static [&'static str]),
     /// A switch: on if it is given, without a value.
     Switch,
@@ -109,7 +105,6 @@ enum Value {
     Switch(bool),
 }
 
-/// The values of a network's flags.
 #[derive(Clone, Debug)]
 pub struct Config {
     network: &'static Network,

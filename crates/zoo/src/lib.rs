@@ -51,7 +51,6 @@ const NETWORKS: &[&Network] = &[
     &vgg::NETWORK,
 ];
 
-/// A network of the zoo.
 #[derive(Debug)]
 pub struct Network {
     /// The name, as of TVM's module.
@@ -87,7 +86,6 @@ pub fn networks() -> &'static [&'static Network] {
     NETWORKS
 }
 
-/// Finds the network with this name.
 pub fn find(name: &str) -> Result<&'static Network, ZooError> {
     if let Some(network) = NETWORKS.iter().find(|network| network.name == name) {
         return Ok(network);

@@ -6,7 +6,6 @@
 const N: usize = 624;
 const M: usize = 397;
 
-/// The generator.
 pub(crate) struct Mt19937 {
     state: [u32; N],
     /// The doubles made from `state`, and how many of them are used.

@@ -16,7 +16,6 @@ index_type! {
     pub struct Val;
 }
 
-/// The type of a lane.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ScalarType {
     F32,
@@ -122,7 +121,6 @@ pub enum Widening {
     IntToFloat,
 }
 
-/// Unary functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum UnaryOp {
     /// Flips the sign bit; an integer wraps.
@@ -242,7 +240,6 @@ pub enum Cmp {
     Ge,
 }
 
-/// An instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Instr {
     /// The element that the kernel's read with this number loads.

@@ -25,7 +25,6 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The position of a column, in elements.
     pub fn offset(self, column: u64) -> i64 {
         (column / self.block) as i64 * self.outer + (column % self.block) as i64 * self.inner
     }

@@ -6,7 +6,6 @@
 /// The clock rate that converts cycles to time, the same for the plans of all kernels.
 pub(crate) const GHZ: f64 = 3.0;
 
-/// A choice and its reason.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Reason {
     /// The strategy with its parameters.
@@ -15,18 +14,15 @@ pub struct Reason {
     pub why: String,
     /// The estimate, in nanoseconds.
     pub ns: Option<f64>,
-    /// The alternatives considered.
     pub alternatives: Vec<Alternative>,
 }
 
-/// An alternative that was not chosen.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alternative {
     pub name: String,
     pub rejection: Rejection,
 }
 
-/// Why an alternative was not chosen.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rejection {
     /// The estimate, in nanoseconds.
@@ -44,7 +40,6 @@ impl Reason {
     }
 }
 
-/// Converts cycles to nanoseconds.
 pub fn ns_of_cycles(cycles: f64) -> f64 {
     cycles / GHZ
 }

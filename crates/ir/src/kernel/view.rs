@@ -28,7 +28,6 @@ impl View {
         self.dims.iter().product()
     }
 
-    /// Permutes the axes.
     pub fn transpose(&self, axes: &[usize]) -> View {
         View {
             dims: axes.iter().map(|&axis| self.dims[axis]).collect(),

@@ -8,7 +8,6 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use relayc_base::text::format_g_digits;
 
-/// A node of the section.
 pub(super) struct Node {
     type_key: String,
     body: Body,

@@ -44,7 +44,6 @@ enum Item<'a> {
     Type(Ty),
 }
 
-/// The entries so far.
 #[derive(Default)]
 pub(super) struct Section {
     /// By type key, each in the order of first mention.
@@ -195,7 +194,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A node and its children.
     fn node(&mut self, item: Item<'a>) -> (json::Node, Vec<Item<'a>>) {
         match item {
             Item::Null => (json::Node::new("", json::Body::Nothing), vec![]),

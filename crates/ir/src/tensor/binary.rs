@@ -187,13 +187,11 @@ pub fn head_of(source: &impl Source, shape: &[i64], dtype: DType) -> Result<Head
     Ok(Head { dtype, shape, size })
 }
 
-/// Reads one tensor.
 pub fn read(source: &mut impl Source) -> Result<Tensor, BinaryError> {
     let head = head(source)?;
     elements(source, &head)
 }
 
-/// Reads the elements of a tensor.
 fn fill(source: &mut impl Source, head: &Head, elements: &mut dyn Pending) -> Result<(), BinaryError> {
     let (at, size) = (source.offset(), head.size);
     let width = usize::try_from(head.dtype.bytes()).unwrap_or(usize::MAX);
@@ -233,7 +231,6 @@ fn dtype(source: &mut impl Source) -> Result<DType, BinaryError> {
     dtype.ok_or_else(|| error(at, format_args!("type code {code} of {bits} bits and {lanes} lanes, which no tensor can hold")))
 }
 
-/// Appends the tensor.
 pub fn write(tensor: &Tensor, out: &mut Vec<u8>) {
     // Memory takes whatever is written to it.
     let _ = write_to(tensor, out);

@@ -34,7 +34,6 @@ pub enum Incomparable {
     DType { got: DType, expected: DType },
 }
 
-/// The result of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
     pub n_elements: usize,
@@ -53,7 +52,6 @@ impl Comparison {
     }
 }
 
-/// One element of a comparison.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Worst {
     pub index: Vec<usize>,

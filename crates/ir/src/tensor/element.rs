@@ -4,7 +4,6 @@ use super::{Array, Data};
 use crate::types::DType;
 use half::{bf16, f16};
 
-/// One element of a tensor.
 pub trait Element: Copy + PartialEq + Send + Sync + std::fmt::Debug + 'static {
     const DTYPE: DType;
     const IS_FLOAT: bool;

@@ -174,7 +174,6 @@ impl Tensor {
         self.shape().len()
     }
 
-    /// The number of elements.
     pub fn len(&self) -> usize {
         with_array!(self, |array| array.len())
     }

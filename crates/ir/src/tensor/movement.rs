@@ -30,7 +30,6 @@ impl Tensor {
         Some((self.broadcast_to(&shape)?, other.broadcast_to(&shape)?))
     }
 
-    /// Broadcasts to a shape.
     pub fn broadcast_to(&self, shape: &[usize]) -> Option<Tensor> {
         if self.shape() == shape {
             return Some(self.clone());

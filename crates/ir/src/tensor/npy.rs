@@ -26,7 +26,6 @@ pub struct NpyError {
     pub words: String,
 }
 
-/// The kind of an [`NpyError`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum NpyFault {
     /// Not the format, or unsupported by tensors.
@@ -41,7 +40,6 @@ fn malformed(offset: usize, words: impl Into<String>) -> NpyError {
     NpyError { offset, fault: NpyFault::Malformed, words: words.into() }
 }
 
-/// The content of a header.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NpyHeader {
     pub dtype: DType,

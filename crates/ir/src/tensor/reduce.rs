@@ -53,7 +53,6 @@ impl Rows {
     }
 }
 
-/// Every row's result.
 fn reduce_rows<T: Element>(array: &Array<T>, axes: &[usize], f: fn(&[T]) -> T) -> Array<T> {
     let rows = Rows::of(array.shape(), axes);
     let elements = array.permuted(&rows.order);

@@ -83,7 +83,6 @@ impl<'a> Literal<'a> {
         Some(Literal { dtype, shape, value: value.trim() })
     }
 
-    /// The tensor.
     pub fn tensor(&self) -> Result<Tensor, LiteralError> {
         let (shape, _) = checked_size(&self.shape, self.dtype).map_err(LiteralError::Size)?;
         let tensor = if self.dtype.is_float() {

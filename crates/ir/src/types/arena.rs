@@ -52,7 +52,6 @@ pub enum TyData {
         name: Box<str>,
         args: Box<[Ty]>,
     },
-    /// An unknown type.
     Hole(HoleId),
 }
 
@@ -61,7 +60,6 @@ pub enum TyData {
 pub struct Types {
     set: IndexSet<TyData, FxBuildHasher>,
     has_hole: Vec<bool>,
-    /// The symbols of dimensions.
     pub symbols: Symbols,
     /// Holes that stand in annotations; a solver knows them from the start.
     n_written_holes: u32,
@@ -183,7 +181,6 @@ impl Types {
         false
     }
 
-    /// The fields, if it is a tuple type.
     pub fn as_tuple(&self, ty: Ty) -> Option<&[Ty]> {
         match self.data(ty) {
             TyData::Tuple(fields) => Some(fields),
@@ -255,6 +252,5 @@ impl Default for Types {
     }
 }
 
-/// A hole in a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HoleId(pub u32);

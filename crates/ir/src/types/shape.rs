@@ -13,7 +13,6 @@ index_type! {
     pub struct SymbolId;
 }
 
-/// A symbol as a dimension.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Symbol {
     pub id: SymbolId,
@@ -61,7 +60,6 @@ impl Dim {
         Dim::Known { value, wide: false }
     }
 
-    /// The number, if it is known.
     pub fn value(self) -> Option<i64> {
         match self {
             Dim::Known { value, .. } => Some(value),
@@ -69,7 +67,6 @@ impl Dim {
         }
     }
 
-    /// The symbol, if it is one.
     pub fn symbol(self) -> Option<Symbol> {
         match self {
             Dim::Symbol(symbol) => Some(symbol),

@@ -45,7 +45,6 @@ pub enum SymbolKind {
     },
 }
 
-/// An operation of two symbols.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SymbolOp {
     Add,
@@ -150,7 +149,6 @@ impl SharedOperand {
     }
 }
 
-/// The symbols of a module.
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
     nodes: IndexVec<SymbolId, Node>,
@@ -237,7 +235,6 @@ impl Symbols {
         }
     }
 
-    /// The operands of a node.
     fn parts(&self, id: SymbolId) -> Vec<SymbolId> {
         match self.kind(id) {
             SymbolKind::Binary { lhs, rhs, .. } => vec![*lhs, *rhs],

@@ -180,7 +180,6 @@ fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: End
     Some(attrs)
 }
 
-/// A depthwise [`CONV2D`] in blocks of channels, as TVM's passes write it.
 pub(crate) const CONTRIB_DEPTHWISE_CONV2D_NCHWC: OpDef = OpDef {
     name: "nn.contrib_depthwise_conv2d_NCHWc",
     doc: "`nn.conv2d` of one input channel for each group, in blocks of channels (`src/relay/op/nn/convolution.cc`).",
@@ -238,7 +237,6 @@ pub const CONV3D_TRANSPOSE: OpDef = conv_transpose::<3>(
     "As `nn.conv2d_transpose`, along the axes `D`, `H` and `W` (`src/relay/op/nn/convolution.cc`).",
 );
 
-/// The gradient of a convolution with respect to its weight.
 pub(crate) const CONV2D_BACKWARD_WEIGHT: OpDef = OpDef {
     name: "nn.conv2d_backward_weight",
     doc: "In the layouts NCHW, NCHW and OIHW: `out[o, i, h, w] = sum over n, y, x of grad[n, o, y, x] * data[n, g * I + i, y * \
@@ -267,7 +265,6 @@ pub(crate) const CONV2D_BACKWARD_WEIGHT: OpDef = OpDef {
     ..CONV2D
 };
 
-/// A convolution whose window points are displaced by an operand.
 pub(crate) const DEFORMABLE_CONV2D: OpDef = OpDef {
     name: "nn.deformable_conv2d",
     doc: "As `nn.conv2d`, but each point `(h, w)` of each window is moved: down by `offset[n, 2 * ((d * KH + h) * KW + w), y, x]` and \

@@ -131,7 +131,6 @@ pub(super) fn read(cx: &RelCx, attrs: Conv2dAttrs, spatial: &'static str, whole:
     Ok(Conv { attrs, spatial, data, weight, out, padding })
 }
 
-/// Requires an attribute to be at least 1.
 pub(super) fn require_positive(cx: &RelCx, rule: &'static str, attr: &'static str, value: i64) -> RelResult {
     cx.require(rule, value >= 1, || Fault::attr(attr, format!("expected at least 1, found {value}")))
 }
@@ -174,7 +173,6 @@ fn infer_weight(cx: &mut RelCx, conv: &Conv, data_c: SDim, arg: usize, dtype: DT
     Ok(Kernel { channels, size: attr_size(size) })
 }
 
-/// Sets the weight's type.
 pub(super) fn set_weight(cx: &mut RelCx, conv: &Conv, arg: usize, o: SDim, i: SDim, dtype: DType) -> RelResult {
     let mut dims = vec![o, i];
     dims.extend(attr_size(conv.attrs.kernel_size.as_deref().unwrap_or_default()));

@@ -80,7 +80,6 @@ fn known_weight(cx: &RelCx, conv: &Conv, data_c: SDim, weight: &Shape) -> RelRes
     Ok(Kernel { channels, size })
 }
 
-/// A spatial dimension of the result.
 fn result_dim(cx: &RelCx, conv: &Conv, at: usize, letter: char, input: SDim, kernel: SDim, more: i64) -> RelResult<SDim> {
     let (Some(size), Some(kernel)) = (input.value(), kernel.value()) else {
         return Ok(SDim::new(Dim::Any, DimOrigin::Rule("C11")));

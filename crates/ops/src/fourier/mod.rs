@@ -28,7 +28,6 @@ attrs! {
     }
 }
 
-/// The discrete Fourier transform.
 pub(crate) const DFT: OpDef = OpDef {
     name: "dft",
     doc: "The discrete Fourier transform of complex numbers along the last axis: `out[n] = sum(x[k] * exp(-2πi n k / N))`, or, \
@@ -45,7 +44,6 @@ pub(crate) const DFT: OpDef = OpDef {
     ],
     rel: dft_rel,
     eval: dft_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -84,7 +82,6 @@ fn stored(like: &Tensor, values: Vec<f64>, shape: &[usize]) -> Result<Tensor, Tr
     Tensor::from_vec(shape, values).cast(like.dtype()).ok_or_else(no_tensor)
 }
 
-/// The Fourier transforms of overlapping windows.
 pub(crate) const STFT: OpDef = OpDef {
     name: "stft",
     doc: "`out[b, f, t] = sum(window[k] * data[b, t * hop_length + k] * exp(-2πi f k / win_length))` for `k` below `win_length`, \
@@ -102,7 +99,6 @@ pub(crate) const STFT: OpDef = OpDef {
     ],
     rel: stft_rel,
     eval: stft_eval,
-    fuse: Some(Fuse::Opaque),
     ..OpDef::BASE
 };
 
@@ -175,8 +171,6 @@ fn stft_eval(cx: &EvalCx) -> EvalResult {
     }
     Ok(stored(data, values, out)?.into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(DFT.name, Onnx::Nodes(dft_onnx)), (STFT.name, Onnx::Nodes(stft_onnx))];
 

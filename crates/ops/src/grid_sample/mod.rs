@@ -29,7 +29,6 @@ attrs! {
     }
 }
 
-/// Applies an affine transformation to a grid of points.
 pub(crate) const AFFINE_GRID: OpDef = OpDef {
     name: "image.affine_grid",
     doc: "For each matrix of `data`, `out[n, :, i, j] = data[n] * (x, y, 1)`, where `y` and `x` run in equal steps from -1 to 1, \
@@ -84,7 +83,6 @@ fn affine_grid_eval(cx: &EvalCx) -> EvalResult {
     Ok(out.cast(ty.dtype).expect("the dtype of a tensor").into())
 }
 
-/// Samples data at given coordinates.
 pub(crate) const GRID_SAMPLE: OpDef = OpDef {
     name: "image.grid_sample",
     doc: "`out[n, c, y, x] = data[n, c, grid[n, 1, y, x], grid[n, 0, y, x]]`, where -1 and 1 are the ends of an axis (with \
@@ -224,8 +222,6 @@ impl GridSampleAttrs {
         if times % 2.0 == 0.0 { rest + start } else { length - rest + start }
     }
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(GRID_SAMPLE.name, Onnx::Nodes(grid_sample_onnx))];
 

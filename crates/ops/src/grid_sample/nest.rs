@@ -62,7 +62,6 @@ pub(super) fn grid_sample(call: &Call) -> Option<Template> {
     weighing.template.finish(body, val)
 }
 
-/// An axis of so many elements.
 struct Sampled<'a> {
     attrs: &'a GridSampleAttrs,
     size: i32,

@@ -50,7 +50,6 @@ attrs! {
     }
 }
 
-/// Requires a tensor of integers.
 pub(super) fn require_ints(cx: &RelCx, rule: &'static str, indices: &TensorTy) -> RelResult {
     cx.require(rule, indices.dtype.is_int(), || {
         Fault::dtype(format!("expected an integer dtype, found `{}`", indices.dtype)).at(indices.place(), "")
@@ -80,7 +79,6 @@ pub(super) fn position(index: i128, length: usize) -> Result<usize, Trap> {
     usize::try_from(index).ok().filter(|&at| at < length).ok_or_else(|| outside(index, length))
 }
 
-/// Gathers elements by index along an axis.
 pub(crate) const TAKE: OpDef = OpDef {
     name: "take",
     doc: "The positions `indices` along `axis` of `data`; the axes of `indices` take the place of that axis, except the first \
@@ -149,7 +147,6 @@ fn take_eval(cx: &EvalCx) -> EvalResult {
         .into())
 }
 
-/// Indices as positions of an axis.
 fn positions(indices: &Tensor, length: usize, mode: &str) -> Result<Vec<usize>, Trap> {
     let n = length as i128;
     let at = |index: i128| match mode {
@@ -161,7 +158,6 @@ fn positions(indices: &Tensor, length: usize, mode: &str) -> Result<Vec<usize>, 
     indices.to_ints().into_iter().map(at).collect()
 }
 
-/// Gathers each element by an index of its own along an axis.
 pub(crate) const GATHER: OpDef = OpDef {
     name: "gather",
     doc: "`out[i, j, k] = data[i, indices[i, j, k], k]` for `axis` 1, and so on: the shape is that of `indices`. An index \
@@ -207,7 +203,6 @@ fn gather_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.pick(cx.out_shape(), 0.0, source).into())
 }
 
-/// Gathers elements or slices, each by several indices.
 pub(crate) const GATHER_ND: OpDef = OpDef {
     name: "gather_nd",
     doc: "For each position of the axes of `indices` behind the first, the element or part of `data` that the column of \
@@ -278,7 +273,6 @@ fn gather_nd_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.pick(cx.out_shape(), 0.0, |i| Some(starts[i / part] * part + i % part)).into())
 }
 
-/// Writes one value at the index and another elsewhere.
 pub(crate) const ONE_HOT: OpDef = OpDef {
     name: "one_hot",
     doc: "A new axis of length `depth` with `on_value` at the position that `indices` names and `off_value` elsewhere, both \
@@ -341,7 +335,6 @@ fn one_hot_eval(cx: &EvalCx) -> EvalResult {
     Ok(both.pick(cx.out_shape(), 0.0, hot).into())
 }
 
-/// Crops to the shape of another tensor.
 pub(crate) const SLICE_LIKE: OpDef = OpDef {
     name: "slice_like",
     doc: "The first positions of `data` along `axes`, as many as `shape_like` has there (`src/relay/op/tensor/transform.cc`).",
@@ -390,8 +383,6 @@ fn slice_like_eval(cx: &EvalCx) -> EvalResult {
     };
     Ok(cx.out_shape().iter().enumerate().fold(cx.tensor(0).clone(), cut).into())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (TAKE.name, Onnx::Nodes(take_onnx)),

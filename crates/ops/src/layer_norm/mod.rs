@@ -62,7 +62,6 @@ const AXIS: &str = "C2: -rank(data) <= axis < rank(data)";
 const CHANNELS: &str = "C3: gamma and beta have the shape (data[axis],)";
 const DTYPES: &str = "C4: their dtype is dtype(data)";
 
-/// Normalises along one axis.
 pub(crate) const LAYER_NORM: OpDef = OpDef {
     name: "nn.layer_norm",
     doc: "`(data - mean) / sqrt(var + epsilon) * gamma + beta` with the mean and the variance along `axis`; without `scale` no \
@@ -103,7 +102,6 @@ fn layer_norm_eval(cx: &EvalCx) -> EvalResult {
     Ok(normalized(cx, &parts, epsilon, (scale, center)).into())
 }
 
-/// Normalises each group of channels.
 pub(crate) const GROUP_NORM: OpDef = OpDef {
     name: "nn.group_norm",
     doc: "`(data - mean) / sqrt(var + epsilon) * gamma + beta` with the mean and the variance of each of `num_groups` groups of \
@@ -146,7 +144,6 @@ fn group_norm_eval(cx: &EvalCx) -> EvalResult {
     Ok(normalized(cx, &parts, epsilon, (scale, center)).into())
 }
 
-/// Normalises each channel of each sample.
 pub(crate) const INSTANCE_NORM: OpDef = OpDef {
     name: "nn.instance_norm",
     doc: "`(data - mean) / sqrt(var + epsilon) * gamma + beta` with the mean and the variance of each channel of each sample, \
@@ -250,7 +247,6 @@ fn standardized<T: Real>(data: &Tensor, parts: &Parts, epsilon: f64, affine: imp
     T::from_elements(data.shape(), out.collect())
 }
 
-/// Divides by the l2 norm.
 pub(crate) const L2_NORMALIZE: OpDef = OpDef {
     name: "nn.l2_normalize",
     doc: "`data / sqrt(max(sum(data²), eps))`, the sum along the axes. Shape and dtype are those of `data` \
@@ -300,8 +296,6 @@ fn of_length_one<T: Real>(data: &Tensor, parts: &Parts, eps: f64) -> Acc {
     let out = values.into_iter().zip(parts.parts()).map(|(x, part)| T::from_f64(x.to_f64() / lengths[part]));
     T::from_elements(data.shape(), out.collect())
 }
-
-// ---- In ONNX ----
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (LAYER_NORM.name, Onnx::Nodes(layer_norm_onnx)),

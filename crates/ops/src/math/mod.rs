@@ -62,7 +62,6 @@ fn floats(cx: &EvalCx, f: fn(f64) -> f64) -> EvalResult {
     cx.map(f, |x| x)
 }
 
-/// `√x`.
 pub const SQRT: OpDef = float(
     "sqrt",
     "The square root; NaN below zero (`src/relay/op/tensor/unary.cc`).",
@@ -112,7 +111,6 @@ pub(crate) const LOG10: OpDef = float(
     |s| s.float(UnaryOp::Log10),
 );
 
-/// `1 / (1 + e^-x)`.
 pub const SIGMOID: OpDef = float(
     "sigmoid",
     "`1 / (1 + e^-x)` (`src/relay/op/tensor/unary.cc`).",
@@ -120,7 +118,6 @@ pub const SIGMOID: OpDef = float(
     |s| s.float(UnaryOp::Sigmoid),
 );
 
-/// The hyperbolic tangent.
 pub const TANH: OpDef = float(
     "tanh",
     "The hyperbolic tangent (`src/relay/op/tensor/unary.cc`).",
@@ -237,7 +234,6 @@ pub(crate) const ABS: OpDef = OpDef::unary(
     |s| s.number(UnaryOp::Abs),
 );
 
-/// `-x`.
 pub const NEGATIVE: OpDef = OpDef::unary(
     "negative",
     "`-x`; integers wrap (`src/relay/op/tensor/unary.cc`).",
@@ -320,7 +316,6 @@ pub(crate) const ISINF: OpDef = test(
     |s| magnitude(s, Cmp::Eq),
 );
 
-/// Clamps to a range.
 pub const CLIP: OpDef = OpDef {
     attrs: Some(ClipAttrs::SCHEMA),
     ..OpDef::unary(

@@ -125,7 +125,6 @@ attrs! {
 const TILE_DOC: [&str; 3] =
     ["", "The height and width of a tile of the result.", "The depth, height and width of a tile of the result."];
 
-/// A convolution in blocks of channels.
 pub(crate) const NCHWC: OpDef = OpDef {
     name: "nn.contrib_conv2d_NCHWc",
     doc: "`nn.conv2d` with `data` and `weight` in blocks of channels. The type relation accepts any shape of `weight`. To run, \
@@ -151,7 +150,6 @@ pub(crate) const NCHWC: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// A convolution as a matrix product.
 pub(crate) const GEMM: OpDef = OpDef {
     name: "nn.contrib_conv2d_gemm_without_weight_transform",
     doc: "`nn.conv2d` as a product of matrices, with `weight` as `nn.contrib_conv2d_gemm_weight_transform` makes it; any shape \
@@ -161,7 +159,6 @@ pub(crate) const GEMM: OpDef = OpDef {
     ..NCHWC
 };
 
-/// A convolution by Winograd's method.
 pub(crate) const WINOGRAD2D: OpDef = OpDef {
     name: "nn.contrib_conv2d_winograd_without_weight_transform",
     doc: "`nn.conv2d` by Winograd's algorithm, with `weight` as `nn.contrib_conv2d_winograd_weight_transform` makes it; any \
@@ -171,7 +168,6 @@ pub(crate) const WINOGRAD2D: OpDef = OpDef {
     ..GEMM
 };
 
-/// As [`WINOGRAD2D`], over three spatial axes.
 pub(crate) const WINOGRAD3D: OpDef = OpDef {
     name: "nn.contrib_conv3d_winograd_without_weight_transform",
     doc: "`nn.conv3d` by Winograd's algorithm, with `weight` as `nn.contrib_conv3d_winograd_weight_transform` makes it; any \
@@ -183,7 +179,6 @@ pub(crate) const WINOGRAD3D: OpDef = OpDef {
 
 // ---- Weights ----
 
-/// Transforms the weight for Winograd's method.
 pub(crate) const WINOGRAD2D_WEIGHT: OpDef = OpDef {
     name: "nn.contrib_conv2d_winograd_weight_transform",
     doc: "The weight `(O, I, H, W)` for Winograd's algorithm, `(tile_size + H - 1, tile_size + W - 1, O, I)` \
@@ -197,7 +192,6 @@ pub(crate) const WINOGRAD2D_WEIGHT: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// As [`WINOGRAD2D_WEIGHT`], over three spatial axes.
 pub(crate) const WINOGRAD3D_WEIGHT: OpDef = OpDef {
     name: "nn.contrib_conv3d_winograd_weight_transform",
     doc: "The weight `(O, I, D, H, W)` for Winograd's algorithm: each of the last axes grows by `tile_size - 1` and comes first, \
@@ -208,7 +202,6 @@ pub(crate) const WINOGRAD3D_WEIGHT: OpDef = OpDef {
     ..WINOGRAD2D_WEIGHT
 };
 
-/// Transforms the weight for NNPACK's convolution.
 pub(crate) const NNPACK_WEIGHT: OpDef = OpDef {
     name: "nn.contrib_conv2d_winograd_nnpack_weight_transform",
     doc: "The weight `(O, I, H, W)` for NNPACK's algorithms on tiles, `(O, I, 8, 8)` (`src/relay/op/nn/convolution.cc`).",
@@ -219,7 +212,6 @@ pub(crate) const NNPACK_WEIGHT: OpDef = OpDef {
     ..WINOGRAD2D_WEIGHT
 };
 
-/// Transforms the weight for a convolution as a matrix product.
 pub(crate) const GEMM_WEIGHT: OpDef = OpDef {
     name: "nn.contrib_conv2d_gemm_weight_transform",
     doc: "The weight `(H, W, I, O)` as a matrix of `O` rows and `K = H * W * I` columns, in tiles. With `O` padded to a multiple of \
@@ -232,7 +224,6 @@ pub(crate) const GEMM_WEIGHT: OpDef = OpDef {
     ..WINOGRAD2D_WEIGHT
 };
 
-/// `data * weight^T` with a weight in blocks of rows.
 pub(crate) const DENSE_PACK: OpDef = OpDef {
     name: "nn.contrib_dense_pack",
     doc: "`nn.dense` with `data` of `(B, K)` and a weight of `(N, K, n)`, or with one more axis; the result is `(B, N * n)` \
@@ -248,7 +239,6 @@ pub(crate) const DENSE_PACK: OpDef = OpDef {
 
 // ---- Bits ----
 
-/// Packs the bits of many elements into words.
 pub(crate) const BITPACK: OpDef = OpDef {
     name: "nn.bitpack",
     doc: "The low `bits` bits of the elements of `data`, those along `pack_axis` side by side in words of `pack_type`. The bits have an \
@@ -262,7 +252,6 @@ pub(crate) const BITPACK: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// A convolution of bits.
 pub(crate) const BITSERIAL_CONV2D: OpDef = OpDef {
     name: "nn.bitserial_conv2d",
     doc: "`nn.conv2d` of elements of few bits, a bit at a time; any shape of `weight` is accepted \
@@ -285,7 +274,6 @@ pub(crate) const BITSERIAL_CONV2D: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// A product with a weight matrix of bits.
 pub(crate) const BITSERIAL_DENSE: OpDef = OpDef {
     name: "nn.bitserial_dense",
     doc: "`nn.dense` of elements of few bits, a bit at a time; any shape of `weight` is accepted \
@@ -315,7 +303,6 @@ pub(crate) const FIFO_BUFFER: OpDef = OpDef {
         "C4: data[axis] < buffer[axis]",
     ],
     rel: rel::fifo_buffer_rel,
-    fuse: Some(Fuse::Opaque),
     internal: true,
     ..OpDef::BASE
 };

@@ -144,7 +144,6 @@ pub const AVG_POOL1D: OpDef =
 pub const AVG_POOL3D: OpDef =
     avg_pool::<3>("nn.avg_pool3d", "As `nn.avg_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).");
 
-/// The mean over all of `H` and `W`.
 pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
     name: "nn.global_avg_pool2d",
     doc: "The mean of the elements along `H` and `W`, which have one element in the result; 0 where there are none. Integers are \
@@ -163,7 +162,6 @@ pub const GLOBAL_AVG_POOL2D: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// The maximum over all of `H` and `W`.
 pub const GLOBAL_MAX_POOL2D: OpDef = OpDef {
     name: "nn.global_max_pool2d",
     doc: "The largest of the elements along `H` and `W`, which have one element in the result; NaN wins, and the dtype's least \
@@ -240,7 +238,6 @@ pub(crate) const ADAPTIVE_MAX_POOL3D: OpDef = adaptive_max_pool::<3>(
     "As `nn.adaptive_max_pool2d`, along the axes `D`, `H` and `W` (`src/relay/op/nn/pooling.cc`).",
 );
 
-/// The gradient of the maximum of each window.
 pub(crate) const MAX_POOL2D_GRAD: OpDef = OpDef {
     name: "nn.max_pool2d_grad",
     doc: "For each window of `nn.max_pool2d` over operand 1, adds its element of operand 0, the gradient of the result, to the \
@@ -262,7 +259,6 @@ pub(crate) const MAX_POOL2D_GRAD: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// The gradient of the mean of each window.
 pub(crate) const AVG_POOL2D_GRAD: OpDef = OpDef {
     name: "nn.avg_pool2d_grad",
     doc: "For each window of `nn.avg_pool2d` over operand 1, adds its element of operand 0, the gradient of the result, divided \

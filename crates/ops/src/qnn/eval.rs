@@ -3,7 +3,7 @@
 use super::numbers::{Numbers, limited, range};
 use super::rel::from_end;
 use super::requantize::{Output, to_dtype, to_int32};
-use super::{BroadcastAttrs, DequantizeAttrs, LeakyReluAttrs, QuantizeAttrs, SoftmaxAttrs};
+use super::{BroadcastAttrs, LeakyReluAttrs, QuantizeAttrs, SoftmaxAttrs};
 use crate::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::dense::DENSE;
 use crate::eval::{ArgValue, OutTy};
@@ -40,7 +40,7 @@ fn quantize(data: &Tensor, scales: &Tensor, zero_points: &Tensor, axis: i64, dty
 }
 
 pub(super) fn dequantize_eval(cx: &EvalCx) -> EvalResult {
-    let attrs = DequantizeAttrs::read(cx.attrs);
+    let attrs = QuantizeAttrs::read(cx.attrs);
     Ok(dequantize(cx.tensor(0), cx.tensor(1), cx.tensor(2), attrs.axis, cx.out_dtype())?.into())
 }
 
@@ -126,7 +126,7 @@ pub(super) fn simulated_dequantize_eval(cx: &EvalCx) -> EvalResult {
     if simulated_dtype(cx.tensor(1)).is_none() {
         return Ok(cx.tensor(0).clone().into());
     }
-    let axis = DequantizeAttrs::read(cx.attrs).axis;
+    let axis = QuantizeAttrs::read(cx.attrs).axis;
     simulated(cx, axis, |x, scale, zero_point, round| round(round(x - round(zero_point)) * scale))
 }
 

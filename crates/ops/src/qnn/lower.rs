@@ -1,7 +1,7 @@
 //! Lowers conversions of quantized tensors to bodies, with the same steps as their evaluation.
 
 use super::rel::from_end;
-use super::{BroadcastAttrs, DequantizeAttrs, QuantizeAttrs, RequantizeAttrs};
+use super::{BroadcastAttrs, QuantizeAttrs, RequantizeAttrs};
 use crate::conv::{Conv2dAttrs, conv_product};
 use crate::dense::dense_product;
 use crate::lower;
@@ -11,8 +11,7 @@ use crate::window::HW;
 use relayc_ir::kernel::{FixedPoint, Instr, Lines, Requantize, Routine};
 
 pub(super) const QUANTIZE: Lower = Lower::Along(|call, _| axis(call, QuantizeAttrs::read(call.attrs).axis), quantize_scalar);
-pub(super) const DEQUANTIZE: Lower =
-    Lower::Along(|call, _| axis(call, DequantizeAttrs::read(call.attrs).axis), dequantize_scalar);
+pub(super) const DEQUANTIZE: Lower = Lower::Along(|call, _| axis(call, QuantizeAttrs::read(call.attrs).axis), dequantize_scalar);
 pub(super) const REQUANTIZE: Lower =
     Lower::AlongOr(|call, _| axis(call, RequantizeAttrs::read(call.attrs).axis), requantize_scalar, requantize_routine);
 

@@ -35,14 +35,6 @@ attrs! {
         pub(crate) axis: i64 = -1;
     }
 
-    "relay.attrs.DequantizeAttrs" =>
-    pub(crate) struct DequantizeAttrs {
-        /// The dtype of the result.
-        pub(crate) out_dtype: Option<DType>;
-        /// The axis along which scales and zero points run; a negative axis counts from the end.
-        pub(crate) axis: i64 = -1;
-    }
-
     "relay.attrs.RequantizeAttrs" =>
     pub(crate) struct RequantizeAttrs {
         /// The axis along which input scales and zero points run; a negative axis counts from the end.
@@ -95,7 +87,6 @@ const fn rules<const N: usize>(first: &[&'static str], then: &[&'static str]) ->
     all
 }
 
-/// Quantizes real numbers.
 pub(crate) const QUANTIZE: OpDef = OpDef {
     name: "qnn.quantize",
     doc: "`round(data / output_scale) + output_zero_point` in float32, halves away from zero, limited to the range of \
@@ -116,14 +107,13 @@ pub(crate) const QUANTIZE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Dequantizes to real numbers.
 pub(crate) const DEQUANTIZE: OpDef = OpDef {
     name: "qnn.dequantize",
     doc: "`(data - input_zero_point) * input_scale`: the difference in wrapping int32, the product in float32, limited to the \
           finite numbers of `out_dtype`. Scale and zero point are one for all elements, or one for each position of `axis` \
           (`src/relay/qnn/op/dequantize.cc`).",
     args: &[Arg::tensor("data"), Arg::tensor("input_scale"), Arg::tensor("input_zero_point")],
-    attrs: Some(DequantizeAttrs::SCHEMA),
+    attrs: Some(&AttrSchema { type_key: "relay.attrs.DequantizeAttrs", ..*QuantizeAttrs::SCHEMA }),
     rules: &[
         "C1: dtype(data) is int8, uint8, int16, uint16 or int32",
         "C2: out_dtype is float16 or float32",
@@ -137,7 +127,6 @@ pub(crate) const DEQUANTIZE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Converts integers of one scale to another.
 pub(crate) const REQUANTIZE: OpDef = OpDef {
     name: "qnn.requantize",
     doc: "`round((data - input_zero_point) * input_scale / output_scale) + output_zero_point`, limited to the range of \
@@ -168,7 +157,6 @@ pub(crate) const REQUANTIZE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Quantization that keeps floats.
 pub(crate) const SIMULATED_QUANTIZE: OpDef = OpDef {
     name: "qnn.simulated_quantize",
     doc: "`round(data / output_scale) + output_zero_point`, limited to the range of a dtype, as floats. `out_dtype` says which: 1 is \
@@ -187,14 +175,13 @@ pub(crate) const SIMULATED_QUANTIZE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Dequantization of quantized floats.
 pub(crate) const SIMULATED_DEQUANTIZE: OpDef = OpDef {
     name: "qnn.simulated_dequantize",
     doc: "`(data - input_zero_point) * input_scale` of floats where `in_dtype` is 1, 2 or 3, `data` as it is otherwise. The \
           numbers of a scale or zero point that is a vector repeat along `axis`; `out_dtype` is ignored \
           (`src/relay/qnn/op/simulated_dequantize.cc`, `python/tvm/topi/nn/qnn.py`).",
     args: &[Arg::tensor("data"), Arg::tensor("in_dtype"), Arg::tensor("input_scale"), Arg::tensor("input_zero_point")],
-    attrs: Some(DequantizeAttrs::SCHEMA),
+    attrs: DEQUANTIZE.attrs,
     rules: &[
         "C1: dtype(data) is a float",
         "C2: the operand that says the dtype is a scalar",
@@ -227,7 +214,6 @@ const PAIR_RULES: &[&str] = &[
     "C6: output_scale is a float32 scalar, output_zero_point an int32 scalar",
 ];
 
-/// Adds quantized tensors.
 pub(crate) const ADD: OpDef = OpDef {
     name: "qnn.add",
     doc: "The sum of two quantized tensors, broadcast: both are requantized to the output's scale and zero point in int32 (as \
@@ -243,7 +229,6 @@ pub(crate) const ADD: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Subtracts quantized tensors.
 pub(crate) const SUBTRACT: OpDef = OpDef {
     name: "qnn.subtract",
     doc: "The difference of two quantized tensors, broadcast: both are requantized to the output's scale and zero point in int32 (as \
@@ -254,7 +239,6 @@ pub(crate) const SUBTRACT: OpDef = OpDef {
     ..ADD
 };
 
-/// Multiplies quantized tensors.
 pub(crate) const MUL: OpDef = OpDef {
     name: "qnn.mul",
     doc: "The product of two quantized tensors, broadcast: that of the differences from the zero points in int32, requantized (as \
@@ -266,7 +250,6 @@ pub(crate) const MUL: OpDef = OpDef {
     ..ADD
 };
 
-/// Joins quantized tensors along an axis.
 pub(crate) const QNN_CONCATENATE: OpDef = OpDef {
     name: "qnn.concatenate",
     doc: "The tensors of the tuple, each requantized to the output's scale and zero point (as `qnn.requantize` does by default), \
@@ -292,7 +275,6 @@ pub(crate) const QNN_CONCATENATE: OpDef = OpDef {
     ..CONCATENATE
 };
 
-/// `data * weight^T`.
 pub(crate) const QNN_DENSE: OpDef = OpDef {
     name: "qnn.dense",
     doc: "`nn.dense` of `data - input_zero_point` and `weight - weight_zero_point` in `out_dtype`; its scale is the product of \
@@ -320,7 +302,6 @@ pub(crate) const QNN_DENSE: OpDef = OpDef {
     ..DENSE
 };
 
-/// Multiplies pairs of matrices.
 pub(crate) const QNN_BATCH_MATMUL: OpDef = OpDef {
     name: "qnn.batch_matmul",
     doc: "`nn.batch_matmul` of `x - x_zero_point` and `y - y_zero_point` in int32; its scale is the product of the scales, which \
@@ -356,7 +337,6 @@ const WEIGHTED: &[Arg] = &[
     Arg::tensor("weight_zero_point"),
 ];
 
-/// Multiplies windows of the data by the weight.
 pub(crate) const QNN_CONV2D: OpDef = OpDef {
     name: "qnn.conv2d",
     doc: "`nn.conv2d` of `data - input_zero_point` and `weight - weight_zero_point` in `out_dtype`, so padding stands for 0; the \
@@ -379,7 +359,6 @@ pub(crate) const QNN_CONV2D: OpDef = OpDef {
     ..CONV2D
 };
 
-/// Transposed convolution of quantized tensors.
 pub(crate) const QNN_CONV2D_TRANSPOSE: OpDef = OpDef {
     name: "qnn.conv2d_transpose",
     doc: "`nn.conv2d_transpose` of `data - input_zero_point` and `weight - weight_zero_point`, both differences in wrapping \
@@ -415,7 +394,6 @@ const fn unary_args(scale: &'static str, zero_point: &'static str) -> [Arg; 5] {
     ]
 }
 
-/// The mean of each window.
 pub(crate) const QNN_AVG_POOL2D: OpDef = OpDef {
     name: "qnn.avg_pool2d",
     doc: "`nn.avg_pool2d` of `data` requantized to the output's scale and zero point in int32 (as `qnn.requantize` does by default), \
@@ -431,7 +409,6 @@ pub(crate) const QNN_AVG_POOL2D: OpDef = OpDef {
     ..AVG_POOL2D
 };
 
-/// Softmax of a quantized tensor.
 pub(crate) const SOFTMAX: OpDef = OpDef {
     name: "qnn.softmax",
     doc: "`nn.softmax` in int32 arithmetic alone: powers of two for those of `e`, with straight lines between them, after \
@@ -449,7 +426,6 @@ pub(crate) const SOFTMAX: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// `x` where `x > 0`, else `alpha * x`.
 pub(crate) const LEAKY_RELU: OpDef = OpDef {
     name: "qnn.leaky_relu",
     doc: "`data` requantized to the output's scale and zero point in int32 (as `qnn.requantize` does by default); where it is below \
@@ -468,7 +444,6 @@ pub(crate) const LEAKY_RELU: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// The product with a weight in blocks.
 pub(crate) const CONTRIB_DENSE_PACK: OpDef = OpDef {
     name: "qnn.contrib_dense_pack",
     doc: "`qnn.dense` with a weight of four axes, as TVM lays it out for a machine (`src/relay/qnn/op/dense.cc`).",
@@ -487,7 +462,6 @@ pub(crate) const CONTRIB_DENSE_PACK: OpDef = OpDef {
     ..QNN_DENSE
 };
 
-/// A mark of TVM's quantizer.
 pub(crate) const ANNOTATION_SIMULATED_QUANTIZE: OpDef = OpDef {
     name: "relay.op.annotation.simulated_quantize",
     doc: "`data`, to be quantized in a domain of scale `dom_scale` between `clip_min` and `clip_max` \

@@ -3,14 +3,14 @@
 //! ONNX's `QuantizeLinear` rounds halves to even, the operators here round them away from zero. So only dequantization is
 //! exported.
 
-use super::{DEQUANTIZE, DequantizeAttrs};
+use super::{DEQUANTIZE, QuantizeAttrs};
 use crate::prelude::*;
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[(DEQUANTIZE.name, Onnx::Nodes(dequantize_onnx))];
 
 /// The zero point has the dtype of the data in ONNX, so it must be known that it fits.
 fn dequantize_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    let (attrs, data, scale, zero_point) = (DequantizeAttrs::read(cx.attrs), cx.tensor(0), cx.tensor(1), cx.tensor(2));
+    let (attrs, data, scale, zero_point) = (QuantizeAttrs::read(cx.attrs), cx.tensor(0), cx.tensor(1), cx.tensor(2));
     let dtype = cx.dtype(data);
     if ![DType::I8, DType::U8].contains(&dtype) || cx.out_dtype() != DType::F32 {
         return Err(format!("`{dtype}` as `{}`, where ONNX takes 8 bits to float32", cx.out_dtype()));

@@ -2,7 +2,7 @@
 //!
 //! Scales are float32 and zero points int32: one number, or one for each position of an axis.
 
-use super::{BroadcastAttrs, DensePackAttrs, DequantizeAttrs, LeakyReluAttrs, QuantizeAttrs, RequantizeAttrs, SoftmaxAttrs};
+use super::{BroadcastAttrs, DensePackAttrs, LeakyReluAttrs, QuantizeAttrs, RequantizeAttrs, SoftmaxAttrs};
 use crate::conv::{CONV2D, CONV2D_TRANSPOSE, Conv2dAttrs, Conv2dTransposeAttrs};
 use crate::dense::{DENSE, DenseAttrs};
 use crate::join::CONCATENATE;
@@ -95,7 +95,7 @@ pub(super) fn quantize_rel(cx: &mut RelCx) -> RelResult {
 }
 
 pub(super) fn dequantize_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = DequantizeAttrs::read(cx.attrs);
+    let attrs = QuantizeAttrs::read(cx.attrs);
     let dtype = require_out_dtype(cx, "C2", attrs.out_dtype, &[DType::F16, DType::F32])?;
     let data = cx.tensor(0)?;
     require_dtype(cx, "C1", &data, QUANTIZED)?;
@@ -144,7 +144,7 @@ pub(super) fn simulated_rel(cx: &mut RelCx) -> RelResult {
 }
 
 pub(super) fn simulated_dequantize_rel(cx: &mut RelCx) -> RelResult {
-    let attrs = DequantizeAttrs::read(cx.attrs);
+    let attrs = QuantizeAttrs::read(cx.attrs);
     let data = cx.tensor(0)?;
     positions(cx, "C4", "axis", attrs.axis, &data)?;
     simulated_rel(cx)

@@ -5,7 +5,6 @@ use super::numbers::{Numbers, limited};
 use crate::prelude::*;
 use relayc_ir::kernel::FixedPoint;
 
-/// The rounding of halves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Rounding {
     Upward,
@@ -13,7 +12,6 @@ pub(super) enum Rounding {
     ToNearest,
 }
 
-/// The type of the computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Compute {
     Int64,

@@ -79,7 +79,6 @@ const fn resize<const RANK: usize>() -> OpDef {
     }
 }
 
-/// Resizes the width.
 pub(crate) const RESIZE1D: OpDef = OpDef {
     name: "image.resize1d",
     doc: "`data` with `size[0]` elements along `W`, each interpolated at a coordinate in the data. Position `x` of `out` along an \
@@ -103,7 +102,6 @@ pub(crate) const RESIZE1D: OpDef = OpDef {
     ..resize::<1>()
 };
 
-/// Resizes height and width.
 pub(crate) const RESIZE2D: OpDef = OpDef {
     name: "image.resize2d",
     doc: "As `image.resize1d`, along `H` and `W`. With `asymmetric`, `nearest_neighbor` divides positions by a whole ratio of \
@@ -122,7 +120,6 @@ pub(crate) const RESIZE2D: OpDef = OpDef {
     ..resize::<2>()
 };
 
-/// Resizes depth, height and width.
 pub(crate) const RESIZE3D: OpDef = OpDef {
     name: "image.resize3d",
     // TVM reads `roi` from the last axis on, forgets to look outside along `D`, and excludes along `D` by the width: slips
@@ -141,7 +138,6 @@ pub(crate) const RESIZE3D: OpDef = OpDef {
     ..resize::<3>()
 };
 
-/// Resizes height and width to an operand's values.
 pub(crate) const DYN_RESIZE2D: OpDef = OpDef {
     name: "dyn.image.resize2d",
     doc: "As `image.resize2d`, with the operands `size` and `roi` in the place of the attributes, which are ignored \
@@ -164,7 +160,6 @@ pub(crate) const DYN_RESIZE2D: OpDef = OpDef {
     ..RESIZE1D
 };
 
-/// Crops boxes out of images and resizes them to one size.
 pub(crate) const CROP_AND_RESIZE: OpDef = OpDef {
     name: "image.crop_and_resize",
     doc: "For each row `top, left, bottom, right` of `boxes`, as shares of height and width less one, that part of image \

@@ -137,7 +137,6 @@ attrs! {
     }
 }
 
-/// Generates boxes around the elements of an image.
 pub(crate) const MULTIBOX_PRIOR: OpDef = OpDef {
     name: "vision.multibox_prior",
     doc: "Round each position of `data`, whose elements do not count, boxes `left, top, right, bottom` as shares of the image: \
@@ -157,7 +156,6 @@ pub(crate) const MULTIBOX_PRIOR: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Converts predictions to boxes.
 pub(crate) const MULTIBOX_TRANSFORM_LOC: OpDef = OpDef {
     name: "vision.multibox_transform_loc",
     doc: "For each image, rows `class, probability, left, top, right, bottom` of the anchors whose most probable class is not \
@@ -177,7 +175,6 @@ pub(crate) const MULTIBOX_TRANSFORM_LOC: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Counts and collects boxes with a good score.
 pub(crate) const GET_VALID_COUNTS: OpDef = OpDef {
     name: "vision.get_valid_counts",
     doc: "For each image, how many rows of `data` have a score above `score_threshold` and a class, these rows, and their \
@@ -195,7 +192,6 @@ pub(crate) const GET_VALID_COUNTS: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Keeps boxes that overlap no better box.
 pub(crate) const NON_MAX_SUPPRESSION: OpDef = OpDef {
     name: "vision.non_max_suppression",
     doc: "The first `valid_count` boxes of each image by falling score; one that overlaps a better one of its class by at least \
@@ -222,7 +218,6 @@ pub(crate) const NON_MAX_SUPPRESSION: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Keeps boxes that overlap no better box of their class, for all classes.
 pub(crate) const ALL_CLASS_NON_MAX_SUPPRESSION: OpDef = OpDef {
     name: "vision.all_class_non_max_suppression",
     doc: "For each image and class, at most `max_output_boxes_per_class` boxes (if above 0) of a score above `score_threshold`, \
@@ -248,7 +243,6 @@ pub(crate) const ALL_CLASS_NON_MAX_SUPPRESSION: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Keeps the best boxes that overlap no better box of their class.
 pub(crate) const REGULAR_NON_MAX_SUPPRESSION: OpDef = OpDef {
     name: "vision.regular_non_max_suppression",
     doc: "For each image the `max_detections` boxes of the largest scores, at least `score_threshold`, that do not overlap a \
@@ -267,7 +261,6 @@ pub(crate) const REGULAR_NON_MAX_SUPPRESSION: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Interpolates regions of images.
 pub(crate) const ROI_ALIGN: OpDef = OpDef {
     name: "vision.roi_align",
     doc: "Each row `image, left, top, right, bottom` of `rois`, scaled by `spatial_scale`, cut into bins: the mean or the \
@@ -288,7 +281,6 @@ pub(crate) const ROI_ALIGN: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Takes the maximum in the cells of regions of images.
 pub(crate) const ROI_POOL: OpDef = OpDef {
     name: "vision.roi_pool",
     doc: "Each row `image, left, top, right, bottom` of `rois`, scaled by `spatial_scale` and rounded, cut into bins: the \
@@ -301,7 +293,6 @@ pub(crate) const ROI_POOL: OpDef = OpDef {
     ..ROI_ALIGN
 };
 
-/// Turns rows and columns into channels.
 pub(crate) const YOLO_REORG: OpDef = OpDef {
     name: "vision.yolo_reorg",
     // TVM counts pictures behind the first from another place (`include/tvm/topi/vision/reorg.h`), outside of the data.
@@ -322,7 +313,6 @@ pub(crate) const YOLO_REORG: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-/// Proposes boxes from a network's predictions.
 pub(crate) const PROPOSAL: OpDef = OpDef {
     name: "vision.proposal",
     doc: "For each image `rpn_post_nms_top_n` rows `image, left, top, right, bottom`: the anchors at each position moved by \

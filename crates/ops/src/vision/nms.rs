@@ -262,7 +262,6 @@ pub(super) fn all_class_eval(cx: &EvalCx) -> EvalResult {
     Ok(Outputs::Tuple(vec![rows, best, Tensor::from_vec(&[n], counts)]))
 }
 
-/// A box that stays.
 struct Chosen {
     picture: usize,
     class: usize,

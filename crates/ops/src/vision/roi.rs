@@ -49,7 +49,6 @@ struct Rois<'a, T> {
 }
 
 impl<T: Float> Rois<'_, T> {
-    /// A channel of an image.
     fn plane(&self, picture: usize, channel: usize) -> &[T] {
         let n = self.dims[0] * self.dims[1];
         &self.data[(picture * self.channels + channel) * n..][..n]

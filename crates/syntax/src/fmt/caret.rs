@@ -48,7 +48,6 @@ pub(crate) fn realign(source: &str, old: &Lexed, formatted: &str, new: &Lexed) -
     (out != *formatted.text).then_some(out)
 }
 
-/// A caret annotation.
 struct Caret<'s> {
     /// The text after the carets.
     about: &'s str,

@@ -13,7 +13,6 @@
 
 use super::comments::{is_line_comment, reindented};
 
-/// The maximum width of a line.
 pub(crate) const WIDTH: u32 = 100;
 
 /// The indentation of each level.
@@ -22,7 +21,6 @@ const STEP: u32 = 2;
 /// The maximum indentation: lines need room, and a text nested n deep must not grow with the square of n.
 const MAX_INDENT: u32 = 80;
 
-/// A piece of a document.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     /// A token, by its place in the source.
@@ -39,7 +37,6 @@ pub(crate) enum Item {
         end: u32,
         shift: Option<i32>,
     },
-    /// A possible line break.
     Line(Line),
     /// Text that is written only if the group is broken.
     IfBroken(&'static str),
@@ -52,7 +49,6 @@ pub(crate) enum Item {
     Dedent,
 }
 
-/// A possible line break.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Line {
     /// Whether it is a blank in a flat group; otherwise nothing.
@@ -65,7 +61,6 @@ pub(crate) struct Line {
     pub(crate) goes_on: bool,
 }
 
-/// A document being printed.
 pub(crate) struct Doc<'s> {
     source: &'s str,
     items: Vec<Item>,
@@ -111,7 +106,6 @@ impl<'s> Doc<'s> {
         }
     }
 
-    /// Whether nothing is written yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.items.is_empty() && self.out.is_empty()
     }
@@ -278,7 +272,6 @@ impl<'s> Doc<'s> {
     }
 }
 
-/// The width of a text in characters.
 fn width(text: &str) -> u32 {
     if text.is_ascii() { text.len() as u32 } else { text.chars().count() as u32 }
 }

@@ -10,7 +10,6 @@ use crate::lexer::lex;
 use crate::token::Tok;
 use relayc_base::Span;
 
-/// The whole file.
 pub(crate) fn file(ast: &Ast, out: &mut Ops) {
     if let Some(version) = ast.version {
         out.add(&[HARD, Op::Leaf(version)]);

@@ -117,7 +117,6 @@ impl<'o> List<'o> {
         List { out, close, comma, n: 0 }
     }
 
-    /// The list of parameters.
     pub(crate) fn parameters(out: &'o mut Ops) -> List<'o> {
         out.add(&[Op::OpeningLast(Tok::LParen)]);
         List { out, close: Tok::RParen, comma: Comma::IfBroken, n: 0 }

@@ -15,7 +15,6 @@ use relayc_base::Span;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Lost(pub u32);
 
-/// Writes a whole file.
 pub(crate) fn write(ast: &Ast, tokens: &[Token], comments: &[Span]) -> Result<String, Lost> {
     let source: &str = &ast.source;
     let writer = Writer {

@@ -30,7 +30,6 @@ pub struct Source<'a> {
     pub weights: bool,
 }
 
-/// The source of a value.
 #[derive(Clone, Debug)]
 enum Value {
     /// A node, or its field: `.0`.
@@ -43,7 +42,6 @@ enum Value {
     Named(String),
 }
 
-/// A step of the walk.
 enum Step {
     Enter(ExprId),
     Exit(ExprId),
@@ -331,7 +329,6 @@ impl Builder<'_> {
         self.operand(node, "", scrutinee);
     }
 
-    /// A field of a tuple.
     fn field(&mut self, tuple: ExprId, index: i32) -> Value {
         match self.value(tuple) {
             Value::Node(node, path) => Value::Node(node, format!("{path}.{index}")),

@@ -67,7 +67,6 @@ impl Scopes {
         Scopes { uses, ..Scopes::default() }
     }
 
-    /// The group of an expression.
     pub(crate) fn of(&self, expr: ExprId) -> GroupId {
         self.of[&expr]
     }

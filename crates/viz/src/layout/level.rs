@@ -27,7 +27,6 @@ pub(crate) struct Wire {
     pub(crate) value: Option<NodeId>,
     /// The label at its end.
     pub(crate) label: String,
-    /// Whether it goes backwards.
     pub(crate) back: bool,
 }
 
@@ -39,12 +38,10 @@ pub(crate) struct Level {
     pub(crate) wires: Vec<Wire>,
     /// The layout; its routes are those of the wires.
     pub(crate) layout: Layout,
-    /// Index of each part.
     at: FxHashMap<Part, usize>,
 }
 
 impl Level {
-    /// The slot of a port.
     pub(crate) fn port(&self, part: Part) -> Option<usize> {
         self.at.get(&part).copied()
     }

@@ -12,7 +12,6 @@ use relayc_base::IndexVec;
 use relayc_base::text::count;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// The default width of a terminal.
 pub const WIDTH: usize = 80;
 
 /// Maximum indentation of groups.
