@@ -7,7 +7,7 @@
 
 use relayc_base::diag::Diagnostic;
 
-pub mod compile {
+pub(crate) mod compile {
     //! The target instruction sets: none.
 
     use super::Diagnostic;
@@ -18,75 +18,75 @@ pub mod compile {
     use relayc_ir::Module;
 
     /// Why nothing is compiled.
-    pub const NO_MACHINE: &str = "this relayc was built without the feature `jit`";
+    pub(crate) const NO_MACHINE: &str = "this relayc was built without the feature `jit`";
 
     /// The largest number of threads that can be requested.
-    pub const MAX_THREADS: usize = 1024;
+    pub(crate) const MAX_THREADS: usize = 1024;
 
     /// A type without values.
     #[derive(Clone, Copy, Debug)]
-    pub enum Never {}
+    pub(crate) enum Never {}
 
     #[derive(Clone, Copy)]
-    pub enum Isa {
+    pub(crate) enum Isa {
         Avx2,
         Avx512,
     }
 
-    pub enum Machine {
+    pub(crate) enum Machine {
         Native,
         Common(Isa),
     }
 
     #[derive(Clone, Copy)]
-    pub enum Policy {
+    pub(crate) enum Policy {
         Fast,
         Strict,
     }
 
-    pub enum Refused {
+    pub(crate) enum Refused {
         Not(Reason),
         Wrong(Box<Diagnostic>),
     }
 
-    pub struct Reason;
+    pub(crate) struct Reason;
 
     impl Reason {
-        pub fn text(&self) -> &'static str {
+        pub(crate) fn text(&self) -> &'static str {
             NO_MACHINE
         }
     }
 
     /// The settings of the compiler: none.
     #[derive(Clone)]
-    pub struct Settings {
+    pub(crate) struct Settings {
         pub accuracy: Policy,
         pub fault: Option<super::fault_injection::Fault>,
         pub never: Never,
     }
 
     impl Settings {
-        pub fn of(machine: Machine, _level: u8, _threads: usize) -> Result<Option<Settings>, String> {
+        pub(crate) fn of(machine: Machine, _level: u8, _threads: usize) -> Result<Option<Settings>, String> {
             match machine {
                 Machine::Native | Machine::Common(Isa::Avx2 | Isa::Avx512) => Ok(None),
             }
         }
 
-        pub fn runs_here(&self) -> Result<(), Diagnostic> {
+        pub(crate) fn runs_here(&self) -> Result<(), Diagnostic> {
             match self.never {}
         }
     }
 
     /// The machine that passes optimise for here.
-    pub fn native_target() -> Result<Target, String> {
+    pub(crate) fn native_target() -> Result<Target, String> {
         Ok(Target::V3)
     }
 
-    pub struct Assembled {
+    pub(crate) struct Assembled {
         pub plan: Never,
     }
 
-    pub fn assembled(
+    pub(crate) fn assembled(
         _module: &mut Module,
         _entry: &str,
         settings: &Settings,
@@ -96,16 +96,16 @@ pub mod compile {
         match settings.never {}
     }
 
-    pub struct Compiled(pub Never);
+    pub(crate) struct Compiled(pub Never);
 
     impl Compiled {
-        pub fn outcome(&self, _args: &[Bound]) -> Result<Outcome, Box<Diagnostic>> {
+        pub(crate) fn outcome(&self, _args: &[Bound]) -> Result<Outcome, Box<Diagnostic>> {
             match self.0 {}
         }
     }
 }
 
-pub mod subgraphs {
+pub(crate) mod subgraphs {
     //! Subgraphs: none is compiled.
 
     use super::compile::{Compiled, Never, Refused, Settings};
@@ -115,49 +115,49 @@ pub mod subgraphs {
     use relayc_driver::run::{Limits, Outcome};
     use relayc_driver::timings::Timings;
 
-    pub enum CompileTrigger {
+    pub(crate) enum CompileTrigger {
         Called,
         ItPays,
         Compared,
     }
 
-    pub struct PartialProgram(Never);
+    pub(crate) struct PartialProgram(Never);
 
     impl PartialProgram {
-        pub fn carry_out(&self, _args: &[Bound]) -> Result<(), Box<Diagnostic>> {
+        pub(crate) fn carry_out(&self, _args: &[Bound]) -> Result<(), Box<Diagnostic>> {
             match self.0 {}
         }
 
-        pub fn agreement(&self) -> cross_check::Agreement {
+        pub(crate) fn agreement(&self) -> cross_check::Agreement {
             match self.0 {}
         }
 
-        pub fn summary(&self) -> String {
+        pub(crate) fn summary(&self) -> String {
             match self.0 {}
         }
     }
 
-    pub enum Prepared {
+    pub(crate) enum Prepared {
         Whole(Box<Compiled>),
         Partial(Box<PartialProgram>),
     }
 
     impl Prepared {
-        pub fn timings(&self) -> Option<&Timings> {
+        pub(crate) fn timings(&self) -> Option<&Timings> {
             match self {
                 Prepared::Whole(compiled) => match compiled.0 {},
                 Prepared::Partial(parts) => match parts.0 {},
             }
         }
 
-        pub fn outcome(&self, _args: &[Bound]) -> Result<Outcome, Box<Diagnostic>> {
+        pub(crate) fn outcome(&self, _args: &[Bound]) -> Result<Outcome, Box<Diagnostic>> {
             match self {
                 Prepared::Whole(compiled) => match compiled.0 {},
                 Prepared::Partial(parts) => match parts.0 {},
             }
         }
 
-        pub fn summary(&self) -> String {
+        pub(crate) fn summary(&self) -> String {
             match self {
                 Prepared::Whole(compiled) => match compiled.0 {},
                 Prepared::Partial(parts) => match parts.0 {},
@@ -165,7 +165,7 @@ pub mod subgraphs {
         }
     }
 
-    pub fn prepare(
+    pub(crate) fn prepare(
         _program: &Program,
         _entry: &str,
         _args: Option<&[Bound]>,
@@ -176,7 +176,7 @@ pub mod subgraphs {
         match settings.never {}
     }
 
-    pub fn prepare_taking(
+    pub(crate) fn prepare_taking(
         _program: &mut Program,
         _entry: &str,
         _args: Option<&[Bound]>,
@@ -188,28 +188,28 @@ pub mod subgraphs {
     }
 }
 
-pub mod cross_check {
+pub(crate) mod cross_check {
     //! Cross-checks: there is only one engine.
 
     use super::Diagnostic;
     use super::compile::{Compiled, Never};
     use relayc_driver::bind::Bound;
 
-    pub struct Agreement {
+    pub(crate) struct Agreement {
         pub groups: usize,
         never: Never,
     }
 
-    pub fn run(compiled: &Compiled, _args: &[Bound]) -> Result<Agreement, Box<Diagnostic>> {
+    pub(crate) fn run(compiled: &Compiled, _args: &[Bound]) -> Result<Agreement, Box<Diagnostic>> {
         match compiled.0 {}
     }
 
-    pub fn summary(agreement: &Agreement) -> String {
+    pub(crate) fn summary(agreement: &Agreement) -> String {
         match agreement.never {}
     }
 }
 
-pub mod emit {
+pub(crate) mod emit {
     //! Stages of code: there are none.
 
     use super::compile::{Refused, Settings};
@@ -217,14 +217,14 @@ pub mod emit {
     use relayc_driver::run::Limits;
 
     #[derive(Clone, Copy, PartialEq)]
-    pub enum Stage {
+    pub(crate) enum Stage {
         Groups,
         Plan,
         Kernels,
         Asm,
     }
 
-    pub fn stage(
+    pub(crate) fn stage(
         _program: &mut Program,
         _entry: &str,
         settings: &Settings,
@@ -235,26 +235,26 @@ pub mod emit {
     }
 }
 
-pub mod fault_injection {
+pub(crate) mod fault_injection {
     //! Deliberately wrong kernels: there are none.
 
     use super::compile::Never;
 
     #[derive(Clone, Copy)]
-    pub struct Fault(Never);
+    pub(crate) struct Fault(Never);
 
     impl Fault {
-        pub fn wanted() -> Result<Option<Fault>, String> {
+        pub(crate) fn wanted() -> Result<Option<Fault>, String> {
             Ok(None)
         }
 
-        pub fn summary(self) -> String {
+        pub(crate) fn summary(self) -> String {
             match self.0 {}
         }
     }
 }
 
-pub mod steps {
+pub(crate) mod steps {
     //! Traces of compiled runs: there are none.
 
     use super::compile::{Refused, Settings};
@@ -264,7 +264,7 @@ pub mod steps {
     use relayc_driver::steps::Steps;
     use std::sync::Arc;
 
-    pub fn compiled(
+    pub(crate) fn compiled(
         _program: &Program,
         _entry: &str,
         _args: &[Bound],
@@ -276,7 +276,7 @@ pub mod steps {
     }
 }
 
-pub mod profile_overlay {
+pub(crate) mod profile_overlay {
     //! Drawings of compiled programs: there are none.
 
     use super::Diagnostic;
@@ -288,7 +288,7 @@ pub mod profile_overlay {
     use relayc_viz::{Graph, Memory};
     use std::time::Duration;
 
-    pub fn times(
+    pub(crate) fn times(
         _graph: &mut Graph,
         prepared: &Prepared,
         _bound: &[Bound],
@@ -300,7 +300,7 @@ pub mod profile_overlay {
         Ok(())
     }
 
-    pub fn memory(_graph: &mut Graph, _module: &Module, plan: &Never, _sources: &Sources, _heat: bool) -> Memory {
+    pub(crate) fn memory(_graph: &mut Graph, _module: &Module, plan: &Never, _sources: &Sources, _heat: bool) -> Memory {
         match *plan {}
     }
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// Measure the latency of a program.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
     /// Seconds of warming up.
@@ -23,7 +23,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let start = std::time::Instant::now();
     let ready = match args.program.compile(console) {
         Ok(ready) => ready,

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// net.relay --params net.params -o net.so`, then `relayc run net.so`, or dlopen it. It is code: load it only if you trust who
 /// built it. `relayc inspect` shows its content without executing it.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
@@ -94,7 +94,7 @@ enum What {
     Params,
 }
 
-pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
+pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     // What is built goes to others, who would not know.
     if let Some(words) = Fault::wanted().map_or_else(Some, |fault| fault.map(Fault::summary)) {
         return Err(console.usage(format_args!("nothing is built: {words}")));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// Check programs: infer every shape, explain every mistake.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub struct Args {
     files: Vec<PathBuf>,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let levels = match levels(args) {
         Ok(levels) => levels,
         Err(message) => {

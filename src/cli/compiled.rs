@@ -19,7 +19,7 @@ use std::path::PathBuf;
 
 /// A program and its inputs.
 #[derive(clap::Args)]
-pub struct Given {
+pub(crate) struct Given {
     #[command(flatten)]
     pub reading: Reading,
     /// The program; `-` is standard input.
@@ -54,7 +54,7 @@ pub struct Given {
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-pub enum AccuracyName {
+pub(crate) enum AccuracyName {
     /// Within 1e-4 of an output's largest magnitude on a whole network.
     Fast,
     /// Sums in their written order.
@@ -62,7 +62,7 @@ pub enum AccuracyName {
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
-pub enum TargetName {
+pub(crate) enum TargetName {
     /// This machine.
     Native,
     /// AVX2 and FMA.
@@ -74,7 +74,7 @@ pub enum TargetName {
 }
 
 impl TargetName {
-    pub fn machine(self) -> Machine {
+    pub(crate) fn machine(self) -> Machine {
         match self {
             TargetName::Native => Machine::Native,
             TargetName::V3 => Machine::Common(Isa::Avx2),
@@ -84,25 +84,25 @@ impl TargetName {
 }
 
 impl Given {
-    pub fn requests(&self) -> Requests {
+    pub(crate) fn requests(&self) -> Requests {
         Requests { set: self.set.clone(), max_memory: self.max_memory, ..self.values.requests() }
     }
 
     /// Prints the time of each step to a compiled program, if requested.
-    pub fn say_times(&self, console: &Console, timings: &Timings) {
+    pub(crate) fn say_times(&self, console: &Console, timings: &Timings) {
         if self.time_passes {
             console.words(&timings.table());
         }
     }
 
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         let max_tensor_bytes = self.max_memory.unwrap_or_else(sys::default_memory_limit).min(Limits::default().max_tensor_bytes);
         Limits { max_tensor_bytes, ..Limits::default() }
     }
 
     /// The settings to compile for this machine and run; `None` if it cannot compile. The exit code for a target other than this
     /// machine or an invalid environment variable, after reporting it.
-    pub fn settings(&self, console: &Console) -> Result<Option<Settings>, u8> {
+    pub(crate) fn settings(&self, console: &Console) -> Result<Option<Settings>, u8> {
         let settings = self.settings_to_show(console)?;
         settings.as_ref().map_or(Ok(()), Settings::runs_here).map_err(|diagnostic| {
             console.diagnostics(std::slice::from_ref(&diagnostic), &Sources::default());
@@ -113,7 +113,7 @@ impl Given {
 
     /// The requested number of threads: from the flag, else from the environment. The exit code if relayc's variable is not a
     /// number of threads, after reporting it.
-    pub fn threads_wanted(&self, console: &Console) -> Result<Option<usize>, u8> {
+    pub(crate) fn threads_wanted(&self, console: &Console) -> Result<Option<usize>, u8> {
         if let Some(threads) = self.threads {
             return Ok(Some(usize::from(threads)));
         }
@@ -131,7 +131,7 @@ impl Given {
     }
 
     /// The settings to compile for any machine. Otherwise as [`Given::settings`].
-    pub fn settings_to_show(&self, console: &Console) -> Result<Option<Settings>, u8> {
+    pub(crate) fn settings_to_show(&self, console: &Console) -> Result<Option<Settings>, u8> {
         let threads = self.threads_wanted(console)?;
         let threads = threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
         let accuracy = match self.accuracy {
@@ -150,7 +150,7 @@ impl Given {
     }
 
     /// The program at a stage of compilation, as text. The exit code on failure, after reporting it.
-    pub fn emit(&self, console: &Console, stage: Stage) -> Result<String, u8> {
+    pub(crate) fn emit(&self, console: &Console, stage: Stage) -> Result<String, u8> {
         let stage = match stage {
             Stage::Tokens => return self.emit_reading(console, emit::Reading::Tokens),
             Stage::Ast => return self.emit_reading(console, emit::Reading::Ast),
@@ -190,7 +190,7 @@ impl Given {
     }
 
     /// Plans a checked program with weights as constants, and emits its code. The exit code on failure, after reporting it.
-    pub fn assembled(&self, console: &Console, mut program: Program) -> Result<Planned, u8> {
+    pub(crate) fn assembled(&self, console: &Console, mut program: Program) -> Result<Planned, u8> {
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         console.lacking(&program, &self.entry, &self.values.params);
         let bound = optimise::bind_weights(&mut program, &self.entry, &self.values.params);
@@ -214,7 +214,7 @@ impl Given {
     }
 
     /// The options for reading the program.
-    pub fn how(&self) -> ReadOptions {
+    pub(crate) fn how(&self) -> ReadOptions {
         self.reading.how(&self.entry, &self.set)
     }
 
@@ -225,24 +225,24 @@ impl Given {
 
     /// Reads, checks, binds weights as constants, and compiles. The exit code on failure, after reporting it.
     #[cfg(feature = "jit")]
-    pub fn compile(&self, console: &Console) -> Result<Ready, u8> {
+    pub(crate) fn compile(&self, console: &Console) -> Result<Ready, u8> {
         self.compile_when(console, CompileTrigger::ItPays)
     }
 
     /// As [`Given::compile`]; `when` applies to the subgraphs of a program that is not compiled as a whole.
     #[cfg(feature = "jit")]
-    pub fn compile_when(&self, console: &Console, when: CompileTrigger) -> Result<Ready, u8> {
+    pub(crate) fn compile_when(&self, console: &Console, when: CompileTrigger) -> Result<Ready, u8> {
         let settings = self.machine(console)?;
         self.compile_checked(console, self.checked(console)?, settings, when)
     }
 
     /// The settings to compile for this machine and run. The exit code if it cannot compile, after reporting it.
-    pub fn machine(&self, console: &Console) -> Result<Settings, u8> {
+    pub(crate) fn machine(&self, console: &Console) -> Result<Settings, u8> {
         self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))
     }
 
     /// As [`Given::compile_when`], for a program that has been read and checked.
-    pub fn compile_checked(
+    pub(crate) fn compile_checked(
         &self,
         console: &Console,
         mut program: Program,
@@ -292,7 +292,7 @@ impl Given {
 
 /// The stage that `--emit` shows.
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// The tokens of the text, with their places.
     Tokens,
     /// The nodes of the syntax tree.
@@ -312,7 +312,7 @@ pub enum Stage {
 }
 
 /// A compiled program and its inputs.
-pub struct Ready {
+pub(crate) struct Ready {
     pub prepared: Prepared,
     pub bound: Vec<Bound>,
     #[cfg(feature = "jit")]
@@ -324,7 +324,7 @@ pub struct Ready {
 }
 
 /// A planned program, and its plan.
-pub struct Planned {
+pub(crate) struct Planned {
     /// The optimised program.
     pub program: Program,
     pub all: Assembled,

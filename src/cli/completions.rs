@@ -7,11 +7,11 @@ use relayc_sys as sys;
 
 /// Write a script that completes commands and flags: `relayc completions bash > /etc/bash_completion.d/relayc`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     shell: Shell,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut super::Args::command(), "relayc", &mut script);
     match sys::stdout_bytes(&script) {

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 const GRACE: Duration = Duration::from_millis(20);
 
 /// Reports a failed run.
-pub struct FailureReporter<'a> {
+pub(crate) struct FailureReporter<'a> {
     pub console: &'a Console,
     pub sources: &'a Sources,
     /// Handles a failed run; returns the diagnostics to report.
@@ -25,7 +25,7 @@ pub struct FailureReporter<'a> {
 
 /// Runs the work of a run. If it exceeds its time, this function reports the failure and ends the process, and does not return.
 /// Errors: those of the work; E0805 if the time is over at its start or end.
-pub fn within<T>(
+pub(crate) fn within<T>(
     teller: &FailureReporter,
     limits: &Limits,
     work: impl FnOnce() -> Result<T, Diagnostic>,

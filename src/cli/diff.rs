@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Programs are compared by what they compute, function by function. Files of tensors are weight files (`relayc params`), .npy and
 /// images; `FILE:NAME` is one tensor of a file.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     reading: Reading,
     a: PathBuf,
@@ -25,7 +25,7 @@ pub struct Args {
     allowed: Allowed,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let found = if compare::is_of_tensors(&args.a) || compare::is_of_tensors(&args.b) {
         compare::tensors(&args.a, &args.b, args.allowed.tolerance()).map_err(|wrong| console.files(&[wrong], &Sources::default()))
     } else {

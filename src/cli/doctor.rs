@@ -7,7 +7,7 @@ use relayc_sys as sys;
 /// Show the machine as relayc sees and uses it: processor, caches, threads, memory, speed; exit 3 if relayc cannot compile for
 /// it.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Do not measure.
     #[arg(long)]
     no_probe: bool,
@@ -16,7 +16,7 @@ pub struct Args {
     json: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let found = doctor::find(!args.no_probe);
     let text = if args.json || console.is_json() { format!("{}\n", found.json()) } else { found.text() };
     match sys::stdout(&text) {

@@ -6,30 +6,30 @@
 
 use relayc_base::diag::Diagnostic;
 
-pub const FINE: u8 = 0;
+pub(crate) const FINE: u8 = 0;
 /// The program is wrong, or a test or an expectation failed.
-pub const PROGRAM: u8 = 1;
+pub(crate) const PROGRAM: u8 = 1;
 /// Wrong usage, or a file that cannot be read, written or understood.
-pub const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// The model failed while running.
-pub const FAILED: u8 = 3;
+pub(crate) const FAILED: u8 = 3;
 /// Interrupted.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 /// A bug in relayc.
-pub const BUG: u8 = 101;
+pub(crate) const BUG: u8 = 101;
 
 /// The exit code of a check with these diagnostics: the most serious one's.
-pub fn of(diagnostics: &[Diagnostic]) -> u8 {
+pub(crate) fn of(diagnostics: &[Diagnostic]) -> u8 {
     gravest(diagnostics, PROGRAM)
 }
 
 /// As [`of`], for a command that reads files other than programs: a limit concerns the file.
-pub fn of_files(diagnostics: &[Diagnostic]) -> u8 {
+pub(crate) fn of_files(diagnostics: &[Diagnostic]) -> u8 {
     gravest(diagnostics, USAGE)
 }
 
 /// As [`of`], for a command that runs a program: limits, and rules that fail on the actual shapes, concern the run.
-pub fn of_run(diagnostics: &[Diagnostic]) -> u8 {
+pub(crate) fn of_run(diagnostics: &[Diagnostic]) -> u8 {
     gravest(diagnostics, FAILED).max(if diagnostics.is_empty() { FINE } else { FAILED })
 }
 

@@ -7,7 +7,7 @@ use relayc_base::text::nearest;
 
 /// Explain a diagnostic code: its meaning, a wrong and a right program.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The code, such as `E0301`; without one, list all codes.
     code: Option<String>,
     /// Print the JSON Schema of `--message-format json`.
@@ -15,7 +15,7 @@ pub struct Args {
     schema: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     if args.schema {
         return console.data(relayc_base::diag::render::SCHEMA);
     }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 /// --params net.params`. The graph of TVM's graph executor has its weights in a second file: `--to graph-json -o net.json
 /// --params net.params --params-out graph.params`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
@@ -50,7 +50,7 @@ enum Target {
     GraphJson,
 }
 
-pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
+pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     if args.to == Target::Onnx && (args.params_out.is_some() || args.level.is_some()) {
         return Err(console.usage("`--params-out` and `-O` are for `--to graph-json`: weights become part of an ONNX model"));
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// Format programs in place, in one layout; everything the author wrote is kept, comments too.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The files; `-` is standard input, formatted to standard output.
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -26,7 +26,7 @@ pub struct Args {
     upgrade: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let mut code = exit::FINE;
     for path in &args.files {
         let mut sources = Sources::new();

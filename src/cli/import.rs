@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// names the model's node. A network of MXNet has its own weights in a second file: `relayc import net-symbol.json --weights
 /// net-0000.params --shape data=1,3,224,224 -o net.relay --params net.params`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The model: .onnx, a network of MXNet (-symbol.json), or an archive in Model Library Format (.tar).
     model: PathBuf,
     /// The text to write; standard output without it.
@@ -36,7 +36,7 @@ pub struct Args {
     external_data: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let request = Request {
         model: args.model.clone(),
         weights: args.weights.clone(),

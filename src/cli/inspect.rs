@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Artifacts of `relayc build` (`net.so`), graphs of TVM's graph executor (`net.json`), archives in Model Library Format and
 /// packages of TVMC (`net.tar`).
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The file.
     file: PathBuf,
     /// Weights to compare with the inputs of a graph; may be repeated.
@@ -33,7 +33,7 @@ pub struct Args {
     steps: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let inspected = match artifact(console, args) {
         Some(inspected) => inspected,
         None => inspect::inspect(&args.file, &args.params),

@@ -227,18 +227,18 @@ impl Console {
     }
 
     /// Whether messages are JSON.
-    pub fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.format == Format::Json
     }
 
     /// Prints diagnostics; with `-q` errors only.
-    pub fn diagnostics(&self, diagnostics: &[Diagnostic], sources: &Sources) {
+    pub(crate) fn diagnostics(&self, diagnostics: &[Diagnostic], sources: &Sources) {
         let shown: Vec<Diagnostic> = diagnostics.iter().filter(|d| d.is_error() || !self.quiet).cloned().collect();
         self.words(&render::render(&shown, sources, self.format, self.color));
     }
 
     /// Writes data to standard output; returns the exit code.
-    pub fn data(&self, text: &str) -> u8 {
+    pub(crate) fn data(&self, text: &str) -> u8 {
         match sys::stdout(text) {
             Ok(()) => exit::FINE,
             Err(wrong) => self.files(&[wrong], &Sources::default()),
@@ -246,45 +246,45 @@ impl Console {
     }
 
     /// Prints diagnostics of input files; returns the exit code.
-    pub fn files(&self, diagnostics: &[Diagnostic], sources: &Sources) -> u8 {
+    pub(crate) fn files(&self, diagnostics: &[Diagnostic], sources: &Sources) -> u8 {
         self.diagnostics(diagnostics, sources);
         exit::of_files(diagnostics)
     }
 
     /// Reports wrong usage; returns the exit code.
-    pub fn usage(&self, wrong: impl std::fmt::Display) -> u8 {
+    pub(crate) fn usage(&self, wrong: impl std::fmt::Display) -> u8 {
         self.words(&format!("error: {wrong}\n"));
         exit::USAGE
     }
 
     /// Reads and checks a program. The exit code on errors, after reporting them.
-    pub fn checked(&self, file: &Path, until: Phase, how: &ReadOptions) -> Result<Program, u8> {
+    pub(crate) fn checked(&self, file: &Path, until: Phase, how: &ReadOptions) -> Result<Program, u8> {
         let program = driver::check_file(file, until, how);
         self.diagnostics(&program.diagnostics, &program.sources);
         if program.has_errors() { Err(exit::of(&program.diagnostics)) } else { Ok(program) }
     }
 
     /// Warns about parameters of an archive's program that stay inputs, because their weights are missing.
-    pub fn lacking(&self, program: &Program, entry: &str, params: &[PathBuf]) {
+    pub(crate) fn lacking(&self, program: &Program, entry: &str, params: &[PathBuf]) {
         self.diagnostics(driver::left_open(program, entry, params).as_slice(), &program.sources);
     }
 
     /// Reports a fix by `--fix`.
-    pub fn fixed(&self, diagnostic: &Diagnostic, sources: &Sources) {
+    pub(crate) fn fixed(&self, diagnostic: &Diagnostic, sources: &Sources) {
         if !self.quiet {
             self.words(&render::fixed(diagnostic, sources, self.format));
         }
     }
 
     /// Writes the closing line.
-    pub fn summary(&self, diagnostics: &[Diagnostic], what: &str) {
+    pub(crate) fn summary(&self, diagnostics: &[Diagnostic], what: &str) {
         if !self.quiet {
             self.words(&render::summary(diagnostics, what, self.format));
         }
     }
 
     /// Writes text to standard error; a write error is ignored.
-    pub fn words(&self, text: &str) {
+    pub(crate) fn words(&self, text: &str) {
         words(text);
     }
 }
@@ -296,7 +296,7 @@ fn words(text: &str) {
 }
 
 /// Runs the command line.
-pub fn main() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     sys::own_process();
     let args = match Args::try_parse() {
         Ok(args) => args,

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// `relayc model resnet --layers 18 -o r.relay --params r.params`. Every network has flags of its own: `relayc model --list`
 /// shows them.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Show all networks with their flags and sizes.
     #[arg(long)]
     list: bool,
@@ -33,7 +33,7 @@ struct Target {
     help: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let result = match (args.list, &args.name) {
         (false, Some(name)) => write(console, name, &args.flags),
         _ => sys::stdout(&model::list()).map_err(|diagnostic| ModelError::Found(vec![diagnostic])),

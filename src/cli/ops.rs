@@ -9,12 +9,12 @@ const WIDTH: usize = 120;
 
 /// Show the manual of an operator: its signature, attributes, rules and an example.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// The operator, such as `nn.conv2d`; a part of a name lists the operators that contain it; without a name, list all.
     name: Option<String>,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let wanted = args.name.as_deref().unwrap_or("");
     let found = match manual::look_up(wanted) {
         Ok(found) => found,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Optimise a program, and print the result.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
@@ -56,7 +56,7 @@ pub struct Args {
     exact: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
+pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let (how, shown) = asked(args).map_err(|why| console.usage(why))?;
     let mut program = console.checked(&args.file, optimise::UNTIL, &args.reading.how(&args.entry, &args.set))?;
     let done = optimised(console, args, &mut program, &how, &shown);

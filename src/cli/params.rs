@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 #[derive(clap::Args)]
 #[command(about = format!("List, read, convert and compare weight files ({}), or make them part of a program", named_tensors()))]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     action: Action,
 }
@@ -81,7 +81,7 @@ pub(super) struct Allowed {
 }
 
 impl Allowed {
-    pub fn tolerance(&self) -> Tolerance {
+    pub(crate) fn tolerance(&self) -> Tolerance {
         Tolerance { rtol: self.rtol, atol: self.atol }
     }
 }
@@ -120,7 +120,7 @@ struct Unbind {
     output: Option<PathBuf>,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let done = match &args.action {
         Action::Ls(args) => ls(console, args),
         Action::Get(args) => get(args).map_err(|wrong| said(console, &[wrong])),

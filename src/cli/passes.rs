@@ -10,9 +10,9 @@ const WIDTH: usize = 120;
 
 /// List the passes of `relayc opt` in the order in which they run, with the lowest -O that runs each.
 #[derive(clap::Args)]
-pub struct Args {}
+pub(crate) struct Args {}
 
-pub fn run(console: &Console, _args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, _args: &Args) -> u8 {
     console.data(&list(console.is_json(), std::io::stdout().is_terminal()))
 }
 

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// Print a program as TVM v0.14.0 prints it.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     reading: Reading,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub struct Args {
     module: bool,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let until = match (args.module, args.types) {
         (true, _) => Phase::Main,
         (false, _) if !args.setting.set.is_empty() => Phase::Infer,

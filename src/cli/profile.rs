@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// Show the time of each group of a program, and how close it comes to the machine's limits.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
     /// Seconds of measuring.
@@ -35,7 +35,7 @@ enum Sort {
     Time,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let ready = match args.program.compile_when(console, CompileTrigger::Called) {
         Ok(ready) => ready,
         Err(code) => return code,

@@ -14,14 +14,14 @@ const TICK: Duration = Duration::from_millis(100);
 static SHOWN: Mutex<Option<ProgressBar>> = Mutex::new(None);
 
 /// Removes the spinner, if there is one.
-pub fn stop() {
+pub(crate) fn stop() {
     if let Some(bar) = SHOWN.lock().unwrap_or_else(PoisonError::into_inner).take() {
         bar.finish_and_clear();
     }
 }
 
 /// Does the work, and shows `what` if it takes longer than half a second.
-pub fn spin<T>(console: &Console, what: &'static str, work: impl FnOnce() -> T) -> T {
+pub(crate) fn spin<T>(console: &Console, what: &'static str, work: impl FnOnce() -> T) -> T {
     if console.quiet || !std::io::stderr().is_terminal() {
         return work();
     }

@@ -18,7 +18,7 @@ use std::time::Duration;
 /// --engine both` finds operators that are compiled wrongly. With `--params`, `-i`, `--inputs` or `--fill` the parameters have
 /// values, and an archive of them replaces `{inputs}`: `relayc run {} --inputs {inputs}`.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     reading: Reading,
     /// The program; `-` is standard input.
@@ -52,7 +52,7 @@ pub struct Args {
 const PROGRAM: &str = "{}";
 const INPUTS: &str = "{inputs}";
 
-pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
+pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &[]))?;
     let sources = program.sources.clone();
     reduced(console, args, program).map_err(|wrong| console.files(&wrong, &sources))

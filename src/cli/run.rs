@@ -26,7 +26,7 @@ use std::time::{Duration, Instant};
 
 /// Execute a program.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
     /// Write one output.
@@ -88,7 +88,7 @@ enum Engine {
     Both,
 }
 
-pub fn run(console: &Console, args: &Args) -> Result<u8, u8> {
+pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let start = Instant::now();
     if inspect::is_elf(&args.program.file) {
         #[cfg(feature = "jit")]

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 /// Run golden tests: programs whose comments state their expected results.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     /// Files, or folders with `.relay` files.
     #[arg(default_value = ".")]
     paths: Vec<PathBuf>,
@@ -36,7 +36,7 @@ pub struct Args {
     threads: Option<u16>,
 }
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let tests = match collect(args) {
         Ok(tests) => tests,
         Err(diagnostic) => return fail(console, diagnostic),

@@ -16,7 +16,7 @@ use std::time::Duration;
 ///
 /// `relayc viz net.relay` draws it in the terminal, `relayc viz net.relay -f html -o net.html` makes an interactive page.
 #[derive(clap::Args)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
     /// The format.
@@ -69,7 +69,7 @@ enum Format {
 /// The time of measuring.
 const MEASURED: Duration = Duration::from_millis(500);
 
-pub fn run(console: &Console, args: &Args) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     drawn(console, args).unwrap_or_else(|code| code)
 }
 

@@ -17,7 +17,7 @@ const OUTSIDE: &[&str] = &["relay-text ", "design ", "design.md", "reliability.m
 const FOLDERS: &[&str] = &["crates", "src", "tests", "grammar", "editors", "benches", "fuzz"];
 
 /// A citation: where it stands, the page and the number.
-pub struct Citation {
+pub(crate) struct Citation {
     pub at: String,
     pub page: &'static str,
     pub number: String,
@@ -40,7 +40,7 @@ fn numbers(mut rest: &str) -> Vec<String> {
 }
 
 /// The citations of a text.
-pub fn citations(path: &str, text: &str) -> Vec<Citation> {
+pub(crate) fn citations(path: &str, text: &str) -> Vec<Citation> {
     let mut found = Vec::new();
     for (number, line) in text.lines().enumerate() {
         for &(word, page) in CITED {
@@ -61,7 +61,7 @@ pub fn citations(path: &str, text: &str) -> Vec<Citation> {
 }
 
 /// The files under a folder that may cite.
-pub fn files(root: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders: Vec<PathBuf> = FOLDERS.iter().map(|folder| root.join(folder)).collect();
     while let Some(folder) = folders.pop() {
@@ -82,7 +82,7 @@ pub fn files(root: &Path) -> Vec<PathBuf> {
 }
 
 /// The citations of the repository that no heading answers.
-pub fn unresolved(root: &Path) -> Vec<String> {
+pub(crate) fn unresolved(root: &Path) -> Vec<String> {
     let headings: Vec<(&str, Vec<String>)> = CITED
         .iter()
         .map(|&(_, page)| {

@@ -26,7 +26,7 @@ const PHASES: &[(&str, &str)] = &[
 ];
 
 /// All generated pages: the path below `docs/src/` and the text.
-pub fn pages(relayc: &Path) -> BTreeMap<String, String> {
+pub(crate) fn pages(relayc: &Path) -> BTreeMap<String, String> {
     let relayc = Relayc(relayc);
     let mut pages = BTreeMap::from([("generated/commands.md".to_owned(), relayc.commands())]);
     relayc.operators(&mut pages);

@@ -33,7 +33,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// The identifiers of a page's headings; of equal ones the second has `-1` behind it.
-pub fn anchors(page: &Page) -> BTreeSet<String> {
+pub(crate) fn anchors(page: &Page) -> BTreeSet<String> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut id = |text: &str| {
         let slug = slug(&text.replace('`', ""));
@@ -45,7 +45,7 @@ pub fn anchors(page: &Page) -> BTreeSet<String> {
 }
 
 /// The links of `pages` (paths from the root, with their texts) that lead nowhere.
-pub fn broken(root: &Path, pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
+pub(crate) fn broken(root: &Path, pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
     let parsed: BTreeMap<&PathBuf, Page> = pages.iter().map(|(path, text)| (path, Page::parse(text))).collect();
     let anchors: BTreeMap<&PathBuf, BTreeSet<String>> = parsed.iter().map(|(path, page)| (*path, anchors(page))).collect();
     let diagnostics = pages.get(Path::new(DIAGNOSTICS)).map_or("", String::as_str);

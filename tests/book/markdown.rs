@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 /// A fenced block.
-pub struct Block {
+pub(crate) struct Block {
     /// The line of its opening fence, from 1.
     pub line: usize,
     /// The words behind the opening fence: the language first.
@@ -13,29 +13,29 @@ pub struct Block {
 }
 
 impl Block {
-    pub fn language(&self) -> &str {
+    pub(crate) fn language(&self) -> &str {
         self.words.first().map_or("", String::as_str)
     }
 
-    pub fn has(&self, word: &str) -> bool {
+    pub(crate) fn has(&self, word: &str) -> bool {
         self.words.iter().skip(1).any(|found| found == word)
     }
 
     /// The name of the file that the block is written to: `file=NAME`.
-    pub fn file(&self) -> Option<&str> {
+    pub(crate) fn file(&self) -> Option<&str> {
         self.words.iter().find_map(|word| word.strip_prefix("file="))
     }
 }
 
 /// A link of a page to another place.
-pub struct Link {
+pub(crate) struct Link {
     pub target: String,
     pub line: usize,
 }
 
 /// A page in parts.
 #[derive(Default)]
-pub struct Page {
+pub(crate) struct Page {
     pub blocks: Vec<Block>,
     /// The texts of the headings.
     pub headings: Vec<String>,
@@ -45,7 +45,7 @@ pub struct Page {
 }
 
 impl Page {
-    pub fn parse(text: &str) -> Page {
+    pub(crate) fn parse(text: &str) -> Page {
         let mut page = Page::default();
         // The fence that is open, with its length; a shorter one inside is text.
         let mut open: Option<(usize, Block)> = None;
@@ -95,7 +95,7 @@ impl Page {
 }
 
 /// The identifier that mdBook and code hosts give a heading: letters in lower case, blanks as hyphens, no punctuation.
-pub fn slug(heading: &str) -> String {
+pub(crate) fn slug(heading: &str) -> String {
     let keep = |c: char| match c {
         c if c.is_alphanumeric() || matches!(c, '_' | '-') => Some(c.to_lowercase().collect::<String>()),
         c if c.is_whitespace() => Some("-".to_owned()),

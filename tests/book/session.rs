@@ -30,7 +30,7 @@ struct Step {
 }
 
 /// Runs a page; gives its text with the outputs found, and what is not as the page says.
-pub fn run(text: &str, relayc: &Path, folder: &Path) -> (String, Vec<String>) {
+pub(crate) fn run(text: &str, relayc: &Path, folder: &Path) -> (String, Vec<String>) {
     let page = Page::parse(text);
     let shell = Shell { relayc, folder };
     let (mut blessed, mut copied, mut wrong) = (String::new(), 0, Vec::new());

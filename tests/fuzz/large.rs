@@ -7,9 +7,9 @@ use relayc_weights as formats;
 use std::fmt::Write;
 
 /// A file by its name, and the readers that accept it.
-pub type File = (&'static str, &'static [&'static str], fn() -> Vec<u8>);
+pub(crate) type File = (&'static str, &'static [&'static str], fn() -> Vec<u8>);
 
-pub const FILES: [File; 11] = [
+pub(crate) const FILES: [File; 11] = [
     ("params", &["tensors"], || formats::params::write(&scalars(700_000))),
     ("safetensors", &["tensors"], || {
         formats::encode(formats::safetensors::FORMAT, "w", &scalars(700_000)).expect("a file can be written")
@@ -35,9 +35,9 @@ pub const FILES: [File; 11] = [
 ];
 
 /// A reader by its name, which says whether it accepts the bytes.
-pub type Reader = (&'static str, fn(&[u8]) -> bool);
+pub(crate) type Reader = (&'static str, fn(&[u8]) -> bool);
 
-pub const READERS: [Reader; 4] = [
+pub(crate) const READERS: [Reader; 4] = [
     ("tensors", |bytes| formats::read_tensors("large", bytes).is_ok()),
     ("a graph", |bytes| relayc_exchange::graph_json::read("large", bytes).is_ok()),
     ("a package", |bytes| relayc_exchange::package::show("large", bytes).is_ok()),

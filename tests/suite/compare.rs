@@ -15,12 +15,12 @@ use relayc_engine::subgraphs::{CompileTrigger, Prepared, prepare};
 use rustc_hash::FxHashMap;
 
 /// The vector widths this machine has.
-pub fn isas() -> Vec<Isa> {
+pub(crate) fn isas() -> Vec<Isa> {
     [Isa::Avx2, Isa::Avx512].into_iter().filter(|&isa| Cpu::get().has(isa)).collect()
 }
 
 /// What the interpreter says of a call, to which compiled code is held.
-pub enum Reference {
+pub(crate) enum Reference {
     Near(BoundedValue),
     Failed(&'static str),
 }
@@ -29,7 +29,7 @@ pub enum Reference {
 const BRANCHING: f64 = 2e-6;
 
 /// The reference for a function of a program.
-pub fn reference(program: &Program, function: &str, args: &[Bound]) -> Reference {
+pub(crate) fn reference(program: &Program, function: &str, args: &[Bound]) -> Reference {
     let module = &program.module;
     let func = module.globals[module.find_global(function).expect("it was called before")].func;
     let values: FxHashMap<_, _> =
@@ -59,7 +59,7 @@ fn within(value: Bound) -> BoundedValue {
 }
 
 /// What came of a comparison.
-pub enum Verdict {
+pub(crate) enum Verdict {
     Agrees,
     /// So do its parts; what is left is interpreted.
     PartsAgree,
@@ -69,14 +69,14 @@ pub enum Verdict {
 }
 
 /// Compiles a function and holds its result to the reference.
-pub fn held(name: &str, text: &str, function: &str, settings: &Settings, calls: &[(Vec<Bound>, &Reference)]) -> Verdict {
+pub(crate) fn held(name: &str, text: &str, function: &str, settings: &Settings, calls: &[(Vec<Bound>, &Reference)]) -> Verdict {
     let shapes = |args: &[Bound]| tensors_in(args).into_iter().map(|tensor| tensor.shape().to_vec()).collect::<Vec<_>>();
     let same = |first: &&[Bound]| calls.iter().all(|(args, _)| shapes(args) == shapes(first));
     held_for(name, text, function, calls.first().map(|(args, _)| &args[..]).filter(same), settings, calls)
 }
 
 /// As [`held`], compiled for the shapes of these arguments, or for those that the types say.
-pub fn held_for(
+pub(crate) fn held_for(
     name: &str,
     text: &str,
     function: &str,
@@ -121,7 +121,7 @@ pub fn held_for(
 }
 
 /// The bytes of what a function gives compiled, or the code it fails with; `None` where it is not compiled.
-pub fn bytes(text: &str, settings: &Settings, args: &[Bound]) -> Option<Result<Vec<Vec<u8>>, &'static str>> {
+pub(crate) fn bytes(text: &str, settings: &Settings, args: &[Bound]) -> Option<Result<Vec<Vec<u8>>, &'static str>> {
     match compile(&check_text("x", text, UNTIL), "main", settings, Limits::default()) {
         Err(Refused::Not(_)) => None,
         Err(Refused::Wrong(diagnostic)) => Some(Err(diagnostic.code.id())),

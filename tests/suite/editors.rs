@@ -15,18 +15,18 @@ mod vim;
 
 use std::path::{Path, PathBuf};
 
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Says something on the terminal, whatever a test runner captures.
-pub fn say(words: &str) {
+pub(crate) fn say(words: &str) {
     use std::io::Write;
     writeln!(std::io::stderr(), "{words}").expect("the terminal can be written to");
 }
 
 /// What a program prints, `None` where it does not exist.
-pub fn output(command: &mut std::process::Command, input: &str) -> Option<std::process::Output> {
+pub(crate) fn output(command: &mut std::process::Command, input: &str) -> Option<std::process::Output> {
     use std::io::Write;
     use std::process::Stdio;
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
@@ -39,6 +39,6 @@ pub fn output(command: &mut std::process::Command, input: &str) -> Option<std::p
 }
 
 /// The paths one a line, for the scripts.
-pub fn lines(paths: &[PathBuf]) -> String {
+pub(crate) fn lines(paths: &[PathBuf]) -> String {
     paths.iter().map(|path| format!("{}\n", path.display())).collect()
 }

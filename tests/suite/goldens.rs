@@ -4,7 +4,7 @@ use crate::support::programs;
 use std::path::PathBuf;
 
 /// The programs with `// run:` lines that are right on purpose, and their text.
-pub fn programs() -> Vec<(PathBuf, String)> {
+pub(crate) fn programs() -> Vec<(PathBuf, String)> {
     let runs = |line: &str| line.starts_with("// test:") && (line.contains("interp") || line.contains("pass"));
     let read = |path: PathBuf| {
         let text = std::fs::read_to_string(&path).unwrap_or_default();

@@ -3,23 +3,24 @@
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 
-pub const INTS: [DType; 8] = [DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
-pub const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
+pub(crate) const INTS: [DType; 8] =
+    [DType::I8, DType::I16, DType::I32, DType::I64, DType::U8, DType::U16, DType::U32, DType::U64];
+pub(crate) const FLOATS: [DType; 4] = [DType::F16, DType::BF16, DType::F32, DType::F64];
 
 /// The least and the largest integer.
-pub fn limits(dtype: DType) -> (i128, i128) {
+pub(crate) fn limits(dtype: DType) -> (i128, i128) {
     let n = 1i128 << dtype.bits;
     if dtype.code == DTypeCode::Int { (-n / 2, n / 2 - 1) } else { (0, n - 1) }
 }
 
 /// The integer of the dtype that differs by a multiple of 2^bits.
-pub fn wrap(dtype: DType, value: i128) -> i128 {
+pub(crate) fn wrap(dtype: DType, value: i128) -> i128 {
     let (least, _) = limits(dtype);
     (value - least).rem_euclid(1 << dtype.bits) + least
 }
 
 /// All numbers of 8 bits, the corners of wider ones.
-pub fn int_grid(dtype: DType) -> Vec<i128> {
+pub(crate) fn int_grid(dtype: DType) -> Vec<i128> {
     let (least, most) = limits(dtype);
     if dtype.bits == 8 {
         return (least..=most).collect();
@@ -49,11 +50,11 @@ fn extremes(dtype: DType) -> [f64; 3] {
 }
 
 /// The largest number.
-pub fn most(dtype: DType) -> f64 {
+pub(crate) fn most(dtype: DType) -> f64 {
     extremes(dtype)[2]
 }
 
-pub fn float_grid(dtype: DType) -> Vec<f64> {
+pub(crate) fn float_grid(dtype: DType) -> Vec<f64> {
     let powers = [2f64.powi(24) - 1.0, 2f64.powi(24) + 1.0, 2f64.powi(31), 2f64.powi(63)];
     let all = [0.0, 1.0, f64::INFINITY].into_iter().chain(extremes(dtype)).chain(powers);
     let mut grid: Vec<f64> = all.flat_map(|x| [x, -x]).collect();
@@ -63,11 +64,11 @@ pub fn float_grid(dtype: DType) -> Vec<f64> {
     grid
 }
 
-pub fn floats(dtype: DType, values: &[f64]) -> Tensor {
+pub(crate) fn floats(dtype: DType, values: &[f64]) -> Tensor {
     Tensor::from_vec(&[values.len()], values.to_vec()).cast(dtype).expect("a float dtype")
 }
 
-pub fn ints(dtype: DType, values: &[i128]) -> Tensor {
+pub(crate) fn ints(dtype: DType, values: &[i128]) -> Tensor {
     macro_rules! of {
         ($ty:ty) => {
             Tensor::from_vec(&[values.len()], values.iter().map(|&x| <$ty>::try_from(x).expect("in range")).collect::<Vec<$ty>>())
@@ -86,12 +87,12 @@ pub fn ints(dtype: DType, values: &[i128]) -> Tensor {
 }
 
 /// The same number with the same sign; any NaN is NaN.
-pub fn same_bits(a: f64, b: f64) -> bool {
+pub(crate) fn same_bits(a: f64, b: f64) -> bool {
     a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
 }
 
 /// The nearest number of a 16-bit float, of two the one with an even fraction: found by going through them.
-pub fn nearest_half(dtype: DType, value: i128) -> f64 {
+pub(crate) fn nearest_half(dtype: DType, value: i128) -> f64 {
     let most = most(dtype);
     let digits = if dtype == DType::F16 { 11 } else { 8 };
     // Numbers of one size are `step` apart.

@@ -3,6 +3,7 @@
 //!
 //! Nothing here uses the crates that read text: written programs are valid by construction.
 
+#![allow(unreachable_pub, reason = "`fuzz/` compiles these files as a library")]
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub mod counted;

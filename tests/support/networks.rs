@@ -5,7 +5,7 @@ use relayc_driver::{Program, check_text, model};
 use relayc_weights::params;
 
 /// The networks of the zoo, at the sizes people use.
-pub const WHOLE: &[(&str, &str)] = &[
+pub(crate) const WHOLE: &[(&str, &str)] = &[
     ("mlp", ""),
     ("dqn", ""),
     ("resnet", ""),
@@ -25,7 +25,7 @@ pub const WHOLE: &[(&str, &str)] = &[
 ];
 
 /// A network with its initial weights as constants, as text would give it.
-pub fn network(name: &str, flags: &str) -> Program {
+pub(crate) fn network(name: &str, flags: &str) -> Program {
     let model = build(name, flags, Some(1));
     let folder = tempfile::tempdir().expect("a folder");
     let weights = folder.path().join("weights.params");
@@ -37,7 +37,7 @@ pub fn network(name: &str, flags: &str) -> Program {
 }
 
 /// A network whose weights are parameters.
-pub fn unbound(name: &str, flags: &str) -> Program {
+pub(crate) fn unbound(name: &str, flags: &str) -> Program {
     check_text(name, &build(name, flags, None).text, UNTIL)
 }
 

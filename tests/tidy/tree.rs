@@ -3,17 +3,17 @@
 use std::path::Path;
 
 /// The root of the repository.
-pub fn root() -> &'static Path {
+pub(crate) fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
 /// The content of a file, by its path from the root.
-pub fn read(path: &str) -> String {
+pub(crate) fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
 /// The paths from the root of all files under a folder with an extension (`""` for all), sorted.
-pub fn files(folder: &str, extension: &str) -> Vec<String> {
+pub(crate) fn files(folder: &str, extension: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
@@ -35,7 +35,7 @@ pub fn files(folder: &str, extension: &str) -> Vec<String> {
 }
 
 /// The Rust files of the command line and of every crate.
-pub fn sources() -> Vec<String> {
+pub(crate) fn sources() -> Vec<String> {
     [files("src", "rs"), files("crates", "rs")].concat()
 }
 
@@ -44,13 +44,13 @@ fn from_root(path: &Path) -> String {
 }
 
 /// Fails with a list, if there is anything in it.
-pub fn none(what: &str, found: Vec<String>) {
+pub(crate) fn none(what: &str, found: Vec<String>) {
     assert!(found.is_empty(), "{what}:\n  {}", found.join("\n  "));
 }
 
 /// A piece of Rust text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Piece {
+pub(crate) enum Piece {
     Code,
     Comment,
     /// A string or character literal, with its delimiters.
@@ -58,7 +58,7 @@ pub enum Piece {
 }
 
 /// Rust text cut into code, comments and literals.
-pub fn pieces(text: &str) -> Vec<(Piece, &str)> {
+pub(crate) fn pieces(text: &str) -> Vec<(Piece, &str)> {
     let mut pieces = Vec::new();
     let mut rest = text;
     let mut code = 0;
@@ -116,7 +116,7 @@ fn quoted(text: &str, mark: u8) -> usize {
 }
 
 /// The code of a source file: comments gone, literals empty, what only tests compile left out.
-pub fn code(text: &str) -> String {
+pub(crate) fn code(text: &str) -> String {
     let code: String = pieces(text)
         .into_iter()
         .map(|(piece, text)| match piece {
@@ -129,7 +129,7 @@ pub fn code(text: &str) -> String {
 }
 
 /// The string literals of a source file outside what only tests compile.
-pub fn literals(text: &str) -> Vec<String> {
+pub(crate) fn literals(text: &str) -> Vec<String> {
     let shipped = match text.find("#[cfg(test)]\nmod tests {") {
         Some(at) => &text[..at],
         None => text,

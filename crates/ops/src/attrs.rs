@@ -282,6 +282,8 @@ macro_rules! attrs {
                 $($(#[doc = $doc])* $field_vis $field: $ty,)*
             }
 
+            // The visibility of what is declared is that of its struct.
+            #[allow(unreachable_pub)]
             impl $name {
                 $crate::attrs::attrs!(@schema $key [$(relayc_ir::attrs::Field {
                     name: stringify!($field),

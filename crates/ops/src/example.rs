@@ -3,7 +3,7 @@
 //! `build.rs` uses this file too, so it uses nothing of the crate.
 
 /// The first function of a golden, with the surrounding lines up to the next empty one.
-pub fn first(golden: &str) -> &str {
+pub(crate) fn first(golden: &str) -> &str {
     let start = golden.find("\ndef @").map_or(0, |at| at + 1);
     let rest = &golden[start..];
     rest[..rest.find("\n\n").map_or(rest.len(), |at| at + 1)].trim_end()

@@ -6,6 +6,6 @@ mod linux;
 mod plain;
 
 #[cfg(feature = "linux")]
-pub use linux::Cursor;
+pub(crate) use linux::Cursor;
 #[cfg(not(feature = "linux"))]
-pub use plain::Cursor;
+pub(crate) use plain::Cursor;

@@ -31,7 +31,7 @@ pub enum Content<'a> {
 }
 
 /// Produces the bytes of a file.
-pub type Make<'a> = Box<dyn FnOnce(&mut dyn Write) -> std::io::Result<Result<(), Diagnostic>> + 'a>;
+pub(crate) type Make<'a> = Box<dyn FnOnce(&mut dyn Write) -> std::io::Result<Result<(), Diagnostic>> + 'a>;
 
 impl Content<'_> {
     fn write(self, out: &mut dyn Write) -> std::io::Result<Result<(), Diagnostic>> {

@@ -11,7 +11,7 @@ use relayc_driver::optimise::MAX_LEVEL;
 use relayc_driver::top;
 use std::time::Instant;
 
-pub fn run(console: &Console, args: &Args, start: Instant) -> u8 {
+pub(crate) fn run(console: &Console, args: &Args, start: Instant) -> u8 {
     if let Some(flag) = meaningless(args) {
         return console
             .usage(format_args!("`{flag}` is for programs in text: an artifact is compiled already, its weights inside"));

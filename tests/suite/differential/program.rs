@@ -13,7 +13,7 @@ use relayc_ir::types::DType;
 
 /// The dtypes of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub(super) enum Kind {
     F32,
     I32,
     Bool,
@@ -42,7 +42,7 @@ struct Value {
 
 /// How a program is written; all ways say the same.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Form {
+pub(super) enum Form {
     /// Bindings of the graph and `let`, as they come.
     Mixed,
     /// Everything bound by `let`.
@@ -58,7 +58,7 @@ pub enum Form {
 }
 
 /// A program as steps.
-pub struct Program {
+pub(super) struct Program {
     params: Vec<Value>,
     steps: Vec<(String, String, bool)>,
     outputs: Vec<String>,
@@ -78,7 +78,7 @@ struct Maker {
 
 impl Program {
     /// The program of a number, of so many steps.
-    pub fn new(seed: u64, n_steps: usize) -> Program {
+    pub(super) fn new(seed: u64, n_steps: usize) -> Program {
         let mut maker = Maker { random: Rng::with_seed(seed), params: vec![], values: vec![], steps: vec![] };
         let rank = [4, 4, 4, 2, 2, 3, 1, 5][maker.random.usize(..8)];
         let shape = maker.shape(rank);
@@ -101,11 +101,11 @@ impl Program {
     }
 
     /// How many steps the program of a number has.
-    pub fn n_steps(seed: u64) -> usize {
+    pub(super) fn n_steps(seed: u64) -> usize {
         Rng::with_seed(seed ^ 0x5eed).usize(1..12)
     }
 
-    pub fn text(&self, form: Form) -> String {
+    pub(super) fn text(&self, form: Form) -> String {
         let shape = |param: &Value| match form {
             Form::Open => vec!["?"; param.shape.len()].join(", "),
             _ => dims(&param.shape),
@@ -153,7 +153,7 @@ impl Program {
     }
 
     /// Values for the parameters.
-    pub fn args(&self) -> Vec<Bound> {
+    pub(super) fn args(&self) -> Vec<Bound> {
         let mut random = Rng::with_seed(self.seed ^ 0xa265);
         let value = |param: &Value| {
             Bound::Tensor(match param.kind {

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 /// What a byte belongs to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Class {
+pub(super) enum Class {
     None,
     Keyword,
     Boolean,
@@ -41,14 +41,14 @@ fn of(tok: Tok) -> Class {
 }
 
 /// A text and the class of each of its bytes.
-pub struct Program {
+pub(super) struct Program {
     pub path: PathBuf,
     pub text: String,
     pub classes: Vec<Class>,
 }
 
 /// The programs that lex without a complaint: those of the repository, and generated ones, which lie in `folder`.
-pub fn programs(folder: &std::path::Path) -> Vec<Program> {
+pub(super) fn programs(folder: &std::path::Path) -> Vec<Program> {
     let mut paths = programs::all();
     assert!(paths.len() > 300, "the programs of the repository: {}", paths.len());
     for seed in 1..=150 {
@@ -76,7 +76,7 @@ pub fn programs(folder: &std::path::Path) -> Vec<Program> {
 
 impl Program {
     /// Where an editor's classes differ from the lexer's; blanks between tokens have none.
-    pub fn difference(&self, found: &[Class]) -> Option<String> {
+    pub(super) fn difference(&self, found: &[Class]) -> Option<String> {
         let bytes = self.text.as_bytes();
         let differs = |&at: &usize| self.classes[at] != found[at] && !bytes[at].is_ascii_whitespace();
         let at = (0..bytes.len()).find(differs)?;
@@ -89,7 +89,7 @@ impl Program {
 }
 
 /// Reads what a script prints of programs, and compares: `file PATH`, then `START END NAME`.
-pub fn compare(programs: &[Program], printed: &str, class: impl Fn(&str) -> Class) {
+pub(super) fn compare(programs: &[Program], printed: &str, class: impl Fn(&str) -> Class) {
     let mut blocks = printed.split("file ").skip(1);
     let mut differences = Vec::new();
     for program in programs {

@@ -10,7 +10,7 @@ use relayc_driver::{Phase, check_text};
 use relayc_exchange::onnx::proto::*;
 
 /// An operand.
-pub enum In {
+pub(super) enum In {
     /// An input of the program, of a dtype of ONNX and a shape; a negative dimension is one that only a run knows.
     Data(i32, &'static [i64]),
     Floats(&'static [i64], &'static [f32]),
@@ -21,34 +21,34 @@ pub enum In {
 }
 use In::{Bytes, Data, Floats, Ints, Missing};
 
-pub const F32: i32 = 1;
+pub(super) const F32: i32 = 1;
 const U8: i32 = 2;
 const I8: i32 = 3;
 const I32: i32 = 6;
-pub const I64: i32 = 7;
-pub const BOOL: i32 = 9;
+pub(super) const I64: i32 = 7;
+pub(super) const BOOL: i32 = 9;
 
-pub fn attribute(name: &str, kind: i32) -> AttributeProto {
+pub(super) fn attribute(name: &str, kind: i32) -> AttributeProto {
     AttributeProto { name: Some(name.into()), r#type: Some(kind), ..AttributeProto::default() }
 }
 
-pub fn int(name: &str, value: i64) -> AttributeProto {
+pub(super) fn int(name: &str, value: i64) -> AttributeProto {
     AttributeProto { i: Some(value), ..attribute(name, attribute_type::INT) }
 }
 
-pub fn ints(name: &str, values: &[i64]) -> AttributeProto {
+pub(super) fn ints(name: &str, values: &[i64]) -> AttributeProto {
     AttributeProto { ints: values.to_vec(), ..attribute(name, attribute_type::INTS) }
 }
 
-pub fn float(name: &str, value: f32) -> AttributeProto {
+pub(super) fn float(name: &str, value: f32) -> AttributeProto {
     AttributeProto { f: Some(value), ..attribute(name, attribute_type::FLOAT) }
 }
 
-pub fn text(name: &str, value: &str) -> AttributeProto {
+pub(super) fn text(name: &str, value: &str) -> AttributeProto {
     AttributeProto { s: Some(value.as_bytes().to_vec()), ..attribute(name, attribute_type::STRING) }
 }
 
-pub fn tensor(name: &str, operand: &In) -> Option<TensorProto> {
+pub(super) fn tensor(name: &str, operand: &In) -> Option<TensorProto> {
     let of = |dims: &[i64], data_type: i32| TensorProto {
         dims: dims.to_vec(),
         data_type: Some(data_type),
@@ -96,7 +96,7 @@ fn model(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In],
     model.encode_to_vec()
 }
 
-pub fn imported(bytes: Vec<u8>) -> Outcome {
+pub(super) fn imported(bytes: Vec<u8>) -> Outcome {
     onnx_bytes(bytes, &Request { model: "m.onnx".into(), ..Request::default() })
 }
 

@@ -3,7 +3,7 @@
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::thousands;
 use relayc_weights::errors;
-pub use relayc_weights::errors::Refused;
+pub(super) use relayc_weights::errors::Refused;
 
 /// Reports everything that is refused, at once.
 pub(crate) fn refused(refused: &Refused) -> Diagnostic {

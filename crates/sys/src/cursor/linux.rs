@@ -5,11 +5,11 @@ use std::os::unix::fs::FileExt;
 
 /// Where reading a file has come to: the system keeps it.
 #[derive(Default)]
-pub struct Cursor(());
+pub(crate) struct Cursor(());
 
 impl Cursor {
     /// Fills `out` with the bytes of the file from `at` on.
-    pub fn read_at(&self, file: &File, at: u64, out: &mut [u8]) -> std::io::Result<()> {
+    pub(crate) fn read_at(&self, file: &File, at: u64, out: &mut [u8]) -> std::io::Result<()> {
         file.read_exact_at(out, at)
     }
 }

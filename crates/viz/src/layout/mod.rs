@@ -4,7 +4,7 @@
 //! (`place`, by Brandes and Köpf 2001). An edge over several ranks has a slot in each; edges of one source share slots as far
 //! as possible. A nested group is one node here: `level` lays out each group by itself. Absent: colours and text.
 
-pub mod level;
+pub(crate) mod level;
 mod order;
 mod place;
 mod rank;

@@ -3,7 +3,7 @@
 use super::{Kind, MOST, Maker, elements, list};
 
 impl Maker {
-    pub fn picks(&mut self) -> Option<()> {
+    pub(super) fn picks(&mut self) -> Option<()> {
         match self.random.u8(..9) {
             8 => self.ordered(),
             0 | 1 => self.take(),

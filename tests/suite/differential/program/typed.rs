@@ -17,7 +17,7 @@ fn kind(dtype: DType) -> Kind {
 }
 
 /// A value for a parameter: small numbers, and now and then the ends of the type.
-pub fn argument(random: &mut Rng, dtype: DType, shape: &[usize]) -> Tensor {
+pub(super) fn argument(random: &mut Rng, dtype: DType, shape: &[usize]) -> Tensor {
     if dtype.is_float() {
         return Tensor::from_fn(shape, |_| random.f32() * 4.0 - 2.0).cast(dtype).expect("a float");
     }

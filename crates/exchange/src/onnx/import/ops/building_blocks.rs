@@ -10,10 +10,10 @@ pub(crate) use super::super::cx::Results;
 pub(crate) use super::super::cx::positions;
 pub(crate) use super::super::errors::Refusal;
 use super::super::tensors;
-pub use relayc_ir::attrs::AttrValue;
-pub use relayc_ir::tensor::Tensor;
+pub(super) use relayc_ir::attrs::AttrValue;
+pub(super) use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::{Element, with_dtype};
-pub use relayc_ir::types::{DType, DTypeCode};
+pub(super) use relayc_ir::types::{DType, DTypeCode};
 
 /// Maximum magnitude of sizes, positions and the like.
 pub(crate) const MAX_NUMBER: i64 = 1 << 31;

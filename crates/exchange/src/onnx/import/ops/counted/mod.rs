@@ -10,11 +10,11 @@
               refused before; floats saturate"
 )]
 
-pub mod conv_transpose;
-pub mod grid;
+pub(super) mod conv_transpose;
+pub(super) mod grid;
 pub(crate) mod max_positions;
-pub mod moving;
-pub mod resize;
-pub mod signal;
+pub(super) mod moving;
+pub(super) mod resize;
+pub(super) mod signal;
 
 use super::{Converter, building_blocks, op, window};
