@@ -20,7 +20,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 lalrpop_util::lalrpop_mod!(
-    #[allow(clippy::all, clippy::pedantic, unused, reason = "generated code follows its own rules")]
+    #[allow(unreachable_pub, clippy::all, clippy::pedantic, unused, reason = "generated code follows its own rules")]
     grammar,
     "/relay.rs"
 );
