@@ -127,15 +127,12 @@ fn what_decides_on_code_names_no_instruction() {
     none("instructions above the seam", found);
 }
 
-/// The name that a line makes public, if it declares a function, a constant or a module. Types may have to be public because a
-/// signature names them.
+/// The name that a line makes public, if it declares a function or a constant. Types may have to be public because a signature
+/// names them, and what is `extern` is named by other languages.
 fn public_name(line: &str) -> Option<&str> {
-    let mut rest = line.trim_start().strip_prefix("pub ")?;
-    while let Some(after) = ["unsafe ", "extern \"\" ", "async "].iter().find_map(|word| rest.strip_prefix(word)) {
-        rest = after;
-    }
-    let kinds = ["const fn ", "fn ", "const ", "static ", "mod "];
-    let name = kinds.iter().find_map(|kind| rest.strip_prefix(kind))?;
+    let rest = line.trim_start().strip_prefix("pub ")?;
+    let rest = ["unsafe ", "async "].iter().find_map(|word| rest.strip_prefix(word)).unwrap_or(rest);
+    let name = ["const fn ", "fn ", "const ", "static "].iter().find_map(|kind| rest.strip_prefix(kind))?;
     name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
 }
 
