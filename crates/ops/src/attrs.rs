@@ -282,8 +282,7 @@ macro_rules! attrs {
                 $($(#[doc = $doc])* $field_vis $field: $ty,)*
             }
 
-            // The visibility of what is declared is that of its struct.
-            #[allow(unreachable_pub)]
+            #[allow(unreachable_pub, reason = "what can be seen of an attribute struct is decided by its own visibility")]
             impl $name {
                 $crate::attrs::attrs!(@schema $key [$(relayc_ir::attrs::Field {
                     name: stringify!($field),
