@@ -6,6 +6,7 @@ use relayc_base::diag::{Diagnostic, codes};
 use std::fmt::Display;
 use std::io::Cursor;
 use zune_jpeg::JpegDecoder;
+use zune_jpeg::errors::DecodeErrors;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
 use zune_jpeg::zune_core::options::DecoderOptions;
@@ -51,7 +52,10 @@ fn to_eight_bits(pair: &[u8]) -> u8 {
 }
 
 fn decode_jpeg(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
-    let unsound = |error| errors::unsound(name, error);
+    let unsound = |error| match error {
+        DecodeErrors::IoErrors(_) | DecodeErrors::ExhaustedData => errors::unsound(name, "unexpected end of file"),
+        error => errors::unsound(name, error.to_string().trim()),
+    };
     // The own limits come after the header, with an error of their own.
     let options = DecoderOptions::default().set_strict_mode(false).set_max_width(usize::MAX).set_max_height(usize::MAX);
     let mut decoder = JpegDecoder::new_with_options(ZCursor::new(bytes), options);
@@ -59,6 +63,12 @@ fn decode_jpeg(name: &str, bytes: &[u8]) -> Result<Image, Diagnostic> {
     let size = decoder.dimensions().unwrap_or((0, 0));
     let size = (u32::try_from(size.0).unwrap_or(u32::MAX), u32::try_from(size.1).unwrap_or(u32::MAX));
     let (width, height) = sides(name, size)?;
+    // The decoder fills up what is missing of the pixels. Between the start of a scan and the end of the image neither marker
+    // occurs: a zero follows each byte `ff` of a scan.
+    let last = |marker: [u8; 2]| bytes.windows(2).rposition(|pair| pair == marker);
+    if last([0xff, 0xd9]) < last([0xff, 0xda]) {
+        return Err(errors::unsound(name, "unexpected end of file"));
+    }
     let grey = decoder.input_colorspace() == Some(ColorSpace::Luma);
     decoder.set_options(options.jpeg_set_out_colorspace(if grey { ColorSpace::Luma } else { ColorSpace::RGB }));
     let raw = decoder.decode().map_err(unsound)?;

@@ -147,6 +147,10 @@ fn a_broken_file_is_refused() {
     for cut in 0..end {
         assert!(read("p.png", &bytes[..cut], Preset::Unit, &dims(&[3, 2, 4]), DType::F32).is_err(), "cut at {cut}");
     }
+    for cut in 3..JPEG.len() {
+        let read = read("p.jpg", &JPEG[..cut], Preset::Unit, &dims(&[3, 7, 9]), DType::F32);
+        assert!(read.is_err_and(|error| error.code == codes::E0703 && !error.message.ends_with('\n')), "cut at {cut}");
+    }
     refused(read("p.png", b"GIF89a", Preset::Unit, &dims(&[3, 2, 4]), DType::F32), codes::E0703, "neither a PNG");
 }
 
