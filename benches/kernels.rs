@@ -10,16 +10,15 @@
 //! network's arena, and so is the stream used for comparison. Contractions also run on two threads, alternating with one. The
 //! last lines give, for each kind, the harmonic mean and the minimum of the fractions and of the two-thread speedups.
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memmap2::{Advice, MmapMut};
 use relayc_codegen::cpu::Cpu;
+use relayc_codegen::microbenchmark::Microbenchmark;
 use relayc_codegen::pool::Pool;
 use relayc_driver::bind::{self, Bound, Requests};
 use relayc_driver::check_text;
 use relayc_driver::optimise::{UNTIL, bind_weights};
 use relayc_driver::run::{self, Limits};
 use relayc_engine::compile::{Compiled, Isa, Machine, Policy, Settings, compile};
-use relayc_exec::microbenchmark::Microbenchmark;
 use relayc_exec::plan::{Traffic, traffic};
 use relayc_exec::program::PlanSession;
 use relayc_ir::tensor::Tensor;
@@ -288,15 +287,13 @@ fn speedup(layer: &Layer, isa: Isa, one: &mut Ready) -> f64 {
     ratios[ratios.len() / 2]
 }
 
-fn kernels(criterion: &mut Criterion) {
+fn main() {
     let asked = std::env::args().skip(1).find(|arg| !arg.starts_with('-')).unwrap_or_default();
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut summary = vec![];
     for isa in Cpu::get().isas() {
         let machine =
             Machines { probe: Microbenchmark::new(isa).expect("it has code"), pool: Pool::new(1), start: Instant::now() };
-        let mut group = criterion.benchmark_group(format!("{isa:?}"));
-        group.sample_size(10).warm_up_time(Duration::from_millis(100)).measurement_time(Duration::from_millis(400));
         let (mut shares, mut speedups) = (Vec::<(&str, f64)>::new(), Vec::<(&str, f64)>::new());
         for layer in layers().into_iter().filter(|layer| format!("{isa:?}/{}", layer.name).contains(&asked)) {
             let mut ready = Ready::new(&layer, isa, 1);
@@ -323,12 +320,7 @@ fn kernels(criterion: &mut Criterion) {
                 (Kind::Stream, Some(share)) => shares.push(("bandwidth", share)),
                 _ => {}
             }
-            group.throughput(Throughput::Elements(ready.traffic(ready.step).ops.max(1)));
-            group.bench_function(&layer.name, |bencher| {
-                bencher.iter_custom(|times| (0..times).map(|_| ready.time()).sum());
-            });
         }
-        group.finish();
         let percent = |share: f64| format!("{:5.1} %", 100.0 * share);
         summary.extend(summed(isa, "", &shares, &percent));
         summary.extend(summed(isa, " on 2 threads", &speedups, &|faster| format!("{faster:.2} x")));
@@ -351,6 +343,3 @@ fn summed(isa: Isa, what: &str, all: &[(&str, f64)], say: &dyn Fn(f64) -> String
     };
     [DIRECT, WINOGRAD, "dense", "bandwidth"].into_iter().filter_map(of).collect()
 }
-
-criterion_group!(benches, kernels);
-criterion_main!(benches);

@@ -6,12 +6,14 @@
 mod program;
 
 use crate::compare::{Reference, Verdict, bytes, held, held_for, isas, reference};
+use crate::support::seeds::seeds;
 use program::{Form, Program};
 use relayc_driver::bind::Bound;
 use relayc_driver::check_text;
 use relayc_driver::optimise::UNTIL;
 use relayc_engine::compile::{Machine, Policy, Settings};
 use relayc_ir::tensor::Tensor;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// How a program of a number is compiled.
@@ -34,7 +36,7 @@ fn settings(seed: u64) -> [Settings; 2] {
 fn wrong(seed: u64, n_steps: usize) -> Option<String> {
     let program = Program::new(seed, n_steps);
     let text = program.text(Form::Mixed);
-    if range().is_some_and(|(from, to)| to == from + 1) {
+    if seeds(0).eq([seed]) {
         println!("{text}");
     }
     let checked = check_text("random", &text, UNTIL);
@@ -64,15 +66,9 @@ fn failure(seed: u64) -> Option<String> {
     Some(format!("program {seed}: {}", smaller.unwrap_or(whole)))
 }
 
-fn range() -> Option<(u64, u64)> {
-    let range = std::env::var("RELAYC_SEEDS").ok()?;
-    let (from, to) = range.split_once("..")?;
-    Some((from.parse().ok()?, to.parse().ok()?))
-}
-
 /// Runs a promise on the seeds below `count`, or on those of the range that the environment names.
 fn each(count: u64, promise: impl Fn(u64) -> Option<String> + Sync) {
-    let (from, to) = range().unwrap_or((0, count));
+    let Range { start: from, end: to } = seeds(count);
     let (next, done) = (AtomicU64::new(from), AtomicU64::new(0));
     let work = || {
         let mut found = vec![];

@@ -11,4 +11,5 @@ pub mod models;
 pub mod programs;
 pub mod promises;
 pub mod same;
+pub mod seeds;
 pub mod writer;

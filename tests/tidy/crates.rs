@@ -31,6 +31,23 @@ fn every_crate_says_what_it_is() {
     none("crates that do not say what they are", silent);
 }
 
+/// A dependency of tests may add no feature to a crate of the program: cargo would compile it, and all that needs it, a second time.
+#[test]
+fn tests_use_the_crates_that_the_program_is_made_of() {
+    let with_features = |more: &[&str]| -> BTreeSet<String> {
+        let mut cargo = std::process::Command::new(env!("CARGO"));
+        cargo.current_dir(root()).args(["tree", "--locked", "--offline", "--prefix", "none", "--format", "{p} {f}"]).args(more);
+        let output = cargo.output().expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let lines = String::from_utf8_lossy(&output.stdout).into_owned();
+        lines.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    };
+    let program = with_features(&["--edges", "normal,build"]);
+    let tests = with_features(&["--workspace", "--edges", "normal,build,dev"]);
+    assert!(program.len() > 50 && tests.len() > program.len(), "{} and {}", program.len(), tests.len());
+    none("crates of the program with other features under test", program.difference(&tests).cloned().collect());
+}
+
 /// The architecture page has a row for each crate, and no others.
 #[test]
 fn the_map_of_crates_is_the_tree() {

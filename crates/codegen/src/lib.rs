@@ -1,4 +1,4 @@
-//! Kernels as machine code: the assembler, executable memory, processor features.
+//! Kernels as machine code: the assembler, executable memory, processor features, and microbenchmarks of the machine.
 //!
 //! Promises: memory is never writable and executable at once, and an operand that cannot be encoded is an error, never wrong
 //! code. The crate knows kernels and machines. Absent: operators by name, files and the environment; the caller chooses the
@@ -15,7 +15,9 @@ pub mod cpu;
 pub mod legalize;
 mod machine;
 pub mod memory;
+pub mod microbenchmark;
 pub mod nest;
 pub mod pool;
-#[cfg(any(test, feature = "guard-pages"))]
-pub mod tests;
+pub mod region;
+#[cfg(test)]
+mod tests;

@@ -1,3 +1,3 @@
-//! Tools of tests, in this crate and in others that run kernels.
+//! Tools of tests that run kernels.
 
-pub mod guard_pages;
+pub(crate) mod guard_pages;

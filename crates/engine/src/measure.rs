@@ -5,10 +5,10 @@ use super::subgraphs::Prepared;
 use relayc_base::diag::Diagnostic;
 use relayc_codegen::asm::Isa;
 use relayc_codegen::cpu::Cpu;
+use relayc_codegen::microbenchmark::{Microbenchmark, set_sizes};
 use relayc_codegen::pool::Pool;
 use relayc_driver::bind::Bound;
 use relayc_driver::bind::tensors_in;
-use relayc_exec::microbenchmark::{Microbenchmark, set_sizes};
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 

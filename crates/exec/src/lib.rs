@@ -11,8 +11,6 @@ pub mod assemble;
 pub mod constants;
 mod index;
 pub mod listing;
-pub mod microbenchmark;
 pub mod plan;
 pub mod program;
-mod region;
 mod routine;

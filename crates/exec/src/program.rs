@@ -6,7 +6,6 @@
 use super::assemble::{Assembled, Launch, MoveCall, Packed, REGION_NS};
 use super::constants::{self, Constants, Keep};
 use super::index;
-use super::region::Region;
 use super::routine;
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Place, Plan, Scratch, Step, Work};
 use relayc_base::Idx;
@@ -15,6 +14,7 @@ use relayc_codegen::contraction::Source;
 use relayc_codegen::memory::Code;
 use relayc_codegen::nest::NestCode;
 use relayc_codegen::pool::{Pool, part};
+use relayc_codegen::region::Region;
 use relayc_ir::kernel::{Reason, View};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;

@@ -18,7 +18,7 @@ impl Asm {
     }
 
     /// Jumps if the condition holds.
-    pub fn jcc(&mut self, cond: Cond, target: Label) {
+    pub(crate) fn jcc(&mut self, cond: Cond, target: Label) {
         self.ops.extend([0x0f, 0x80 | cond as u8, 0, 0, 0, 0].iter());
         self.ops.dynamic_reloc(target.0, 0, 4, 0, RELATIVE_DWORD);
     }
@@ -46,7 +46,7 @@ impl Asm {
         }
     }
 
-    pub fn mov_rr(&mut self, dst: R, src: R) {
+    pub(crate) fn mov_rr(&mut self, dst: R, src: R) {
         dynasm!(self.ops ; .arch x64 ; mov Rq(dst), Rq(src));
     }
 
@@ -65,7 +65,7 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; add Rq(dst), Rq(src));
     }
 
-    pub fn add_ri(&mut self, dst: R, value: i32) {
+    pub(crate) fn add_ri(&mut self, dst: R, value: i32) {
         match i8::try_from(value) {
             Ok(value) => dynasm!(self.ops ; .arch x64 ; add Rq(dst), BYTE value),
             Err(_) => dynasm!(self.ops ; .arch x64 ; add Rq(dst), DWORD value),
@@ -76,7 +76,7 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; sub Rq(dst), Rq(src));
     }
 
-    pub fn sub_ri(&mut self, dst: R, value: i32) {
+    pub(crate) fn sub_ri(&mut self, dst: R, value: i32) {
         match i8::try_from(value) {
             Ok(value) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst), BYTE value),
             Err(_) => dynasm!(self.ops ; .arch x64 ; sub Rq(dst), DWORD value),
@@ -90,7 +90,7 @@ impl Asm {
         }
     }
 
-    pub fn cmp_rr(&mut self, a: R, b: R) {
+    pub(crate) fn cmp_rr(&mut self, a: R, b: R) {
         dynasm!(self.ops ; .arch x64 ; cmp Rq(a), Rq(b));
     }
 
@@ -110,7 +110,7 @@ impl Asm {
     }
 
     /// Zeroes a register by the shortest form; changes the flags.
-    pub fn zero_r(&mut self, dst: R) {
+    pub(crate) fn zero_r(&mut self, dst: R) {
         dynasm!(self.ops ; .arch x64 ; xor Rd(dst), Rd(dst));
     }
 
@@ -130,7 +130,7 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; inc Rq(r));
     }
 
-    pub fn dec(&mut self, r: R) {
+    pub(crate) fn dec(&mut self, r: R) {
         dynasm!(self.ops ; .arch x64 ; dec Rq(r));
     }
 
@@ -150,7 +150,7 @@ impl Asm {
         dynasm!(self.ops ; .arch x64 ; ret);
     }
 
-    pub fn vzeroupper(&mut self) {
+    pub(crate) fn vzeroupper(&mut self) {
         dynasm!(self.ops ; .arch x64 ; vzeroupper);
     }
 

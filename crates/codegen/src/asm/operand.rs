@@ -71,14 +71,14 @@ pub(crate) struct K(pub u8);
 pub struct R(pub u8);
 
 impl R {
-    pub const RAX: R = R(0);
-    pub const RCX: R = R(1);
-    pub const RDX: R = R(2);
+    pub(crate) const RAX: R = R(0);
+    pub(crate) const RCX: R = R(1);
+    pub(crate) const RDX: R = R(2);
     pub(crate) const RBX: R = R(3);
     pub(crate) const RSP: R = R(4);
     pub(crate) const RBP: R = R(5);
-    pub const RSI: R = R(6);
-    pub const RDI: R = R(7);
+    pub(crate) const RSI: R = R(6);
+    pub(crate) const RDI: R = R(7);
     pub(crate) const R8: R = R(8);
     pub(crate) const R9: R = R(9);
     pub(crate) const R10: R = R(10);

@@ -130,7 +130,7 @@ impl Asm {
     }
 
     /// Loads a constant into all lanes.
-    pub fn splat(&mut self, dst: V, value: f32) {
+    pub(crate) fn splat(&mut self, dst: V, value: f32) {
         self.splat_bits(dst, value.to_bits());
     }
 

@@ -24,7 +24,7 @@ const UNWRITTEN: u8 = 0xcd;
 
 /// Placement of a buffer in its pages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Side {
+pub(crate) enum Side {
     /// The first byte touches the lower guard page.
     Left,
     /// The last byte touches the upper guard page.
@@ -34,7 +34,7 @@ pub enum Side {
 }
 
 impl Side {
-    pub const ALL: [Side; 3] = [Side::Left, Side::Right, Side::Aligned];
+    pub(crate) const ALL: [Side; 3] = [Side::Left, Side::Right, Side::Aligned];
 }
 
 /// A type for which every bit pattern is a value.
@@ -42,7 +42,7 @@ impl Side {
 /// # Safety
 ///
 /// Every bit pattern is a value, and there is no padding.
-pub unsafe trait Plain: Copy + PartialEq + 'static {}
+pub(crate) unsafe trait Plain: Copy + PartialEq + 'static {}
 
 macro_rules! plain {
     ($($ty:ty)*) => {
@@ -54,7 +54,7 @@ macro_rules! plain {
 plain!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 
 /// A buffer between two guard pages.
-pub struct GuardedBuffer<T: Plain> {
+pub(crate) struct GuardedBuffer<T: Plain> {
     /// The mapping: guard page, pages, guard page.
     pages: *mut u8,
     n_pages: usize,
@@ -67,14 +67,14 @@ unsafe impl<T: Plain> Send for GuardedBuffer<T> {}
 
 impl<T: Plain> GuardedBuffer<T> {
     /// A writable copy of `values`. [`Fenced::read_only`] makes it an input.
-    pub fn new(values: &[T], side: Side) -> GuardedBuffer<T> {
+    pub(crate) fn new(values: &[T], side: Side) -> GuardedBuffer<T> {
         let mut fenced = GuardedBuffer::output(values.len(), side);
         fenced.values_mut().copy_from_slice(values);
         fenced
     }
 
     /// An output of `len` elements, every byte 0xcd.
-    pub fn output(len: usize, side: Side) -> GuardedBuffer<T> {
+    pub(crate) fn output(len: usize, side: Side) -> GuardedBuffer<T> {
         report_faults();
         let bytes = len * size_of::<T>();
         let slack = if side == Side::Aligned { 128 } else { 0 };
@@ -104,28 +104,28 @@ impl<T: Plain> GuardedBuffer<T> {
     }
 
     /// Makes every later write a fault.
-    pub fn read_only(self) -> GuardedBuffer<T> {
+    pub(crate) fn read_only(self) -> GuardedBuffer<T> {
         // SAFETY: the inner pages are ours.
         let failed = unsafe { libc::mprotect(self.pages.add(PAGE).cast(), self.inner_bytes(), libc::PROT_READ) };
         assert_eq!(failed, 0);
         self
     }
 
-    pub fn as_ptr(&self) -> *const T {
+    pub(crate) fn as_ptr(&self) -> *const T {
         self.at
     }
 
     /// The pointer through which kernels write; not after [`Fenced::read_only`].
-    pub fn as_mut_ptr(&self) -> *mut T {
+    pub(crate) fn as_mut_ptr(&self) -> *mut T {
         self.at
     }
 
     /// The address as an argument of [`call_checked`].
-    pub fn arg(&self) -> u64 {
+    pub(crate) fn arg(&self) -> u64 {
         self.at as u64
     }
 
-    pub fn values(&self) -> &[T] {
+    pub(crate) fn values(&self) -> &[T] {
         // SAFETY: `at` is aligned for `T`: pages are, and so are their ends less whole elements. The bytes are readable and
         // any bytes are values.
         unsafe { std::slice::from_raw_parts(self.at, self.len) }
@@ -137,7 +137,7 @@ impl<T: Plain> GuardedBuffer<T> {
     }
 
     /// The first element with 0xcd in every byte: an output that was not written.
-    pub fn unwritten(&self) -> Option<usize> {
+    pub(crate) fn unwritten(&self) -> Option<usize> {
         let size = size_of::<T>();
         // SAFETY: the bytes of `values`.
         let bytes = unsafe { std::slice::from_raw_parts(self.at.cast::<u8>(), self.len * size) };
@@ -145,7 +145,7 @@ impl<T: Plain> GuardedBuffer<T> {
     }
 
     /// Distance from the buffer of a changed slack byte: negative before its first byte, positive after its last.
-    pub fn overrun(&self) -> Option<isize> {
+    pub(crate) fn overrun(&self) -> Option<isize> {
         // SAFETY: the inner pages are readable as long as `self` lives.
         let inner = unsafe { std::slice::from_raw_parts(self.pages.add(PAGE), self.inner_bytes()) };
         let start = self.at as usize - inner.as_ptr() as usize;
@@ -175,7 +175,7 @@ thread_local! {
 }
 
 /// Records what runs on this thread, for the message of a fault: kernel, shape, side.
-pub fn running(case: impl Into<String>) {
+pub(crate) fn running(case: impl Into<String>) {
     CASE.with(|slot| *slot.borrow_mut() = case.into());
 }
 
@@ -234,7 +234,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void
 }
 
 /// Mappings of this process that are both writable and executable, as the system lists them. There must be none at any time.
-pub fn writable_and_executable() -> Vec<String> {
+pub(crate) fn writable_and_executable() -> Vec<String> {
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_else(|error| format!("0-0 rwxp: {error}"));
     let both = |line: &&str| line.split_whitespace().nth(1).is_some_and(|access| access.contains('w') && access.contains('x'));
     maps.lines().filter(both).map(str::to_owned).collect()
@@ -277,7 +277,7 @@ const KEPT: [u64; 6] = [
 /// # Safety
 ///
 /// `address` is a function that may be called this way, and `args` are the arguments it requires.
-pub unsafe fn call_checked(address: *const u8, args: &[u64]) -> Result<u64, String> {
+pub(crate) unsafe fn call_checked(address: *const u8, args: &[u64]) -> Result<u64, String> {
     report_faults();
     let mut six = [!0; 6];
     if args.len() > six.len() {

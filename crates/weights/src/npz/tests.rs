@@ -77,17 +77,21 @@ fn names_are_keys() {
     assert_eq!(FORMAT.read("w.npz", &write("w.npz", &entries).expect("small")), Ok(entries));
 }
 
+/// What NumPy 2.4 wrote by `savez` and `savez_compressed`: of every dtype a scalar, a vector, and an array by rows and by columns,
+/// each with its positions as elements.
 #[test]
-fn the_library_wrote_and_reads_the_same() {
-    let tensor = one().remove(0).1;
-    let mut npz = ndarray_npy::NpzWriter::new(Cursor::new(Vec::new()));
-    let array = ndarray::ArrayD::from_shape_vec(tensor.shape(), tensor.to_vec::<f32>().expect("float32")).expect("its elements");
-    npz.add_array("w", &array).expect("memory");
-    let bytes = npz.finish().expect("memory").into_inner();
-    assert_eq!(FORMAT.read("w.npz", &bytes), Ok(one()));
-    let mut theirs = ndarray_npy::NpzReader::new(Cursor::new(file())).expect("our archive");
-    let array: ndarray::ArrayD<f32> = theirs.by_name("w").expect("our entry");
-    assert_eq!(Tensor::from_vec(array.shape(), array.iter().copied().collect()), tensor);
+fn files_of_numpy_are_read_and_written_alike() {
+    let [stored, compressed] = [&include_bytes!("numpy.npz")[..], include_bytes!("numpy_compressed.npz")];
+    let entries = FORMAT.read("numpy.npz", stored).expect("what NumPy wrote");
+    assert_eq!(entries.len(), 12 * 4);
+    assert_eq!(FORMAT.read("numpy.npz", compressed).as_ref(), Ok(&entries));
+    for (name, tensor) in &entries {
+        let positions = Tensor::from_fn(tensor.shape(), |i| i as f64).cast(tensor.dtype()).expect("a tensor's dtype");
+        assert_eq!(tensor, &positions, "{name}");
+        let ours = npy::write(tensor);
+        let same = stored.windows(ours.len()).any(|bytes| bytes == ours);
+        assert_eq!(same, !name.ends_with("by columns"), "{name}: NumPy's own bytes");
+    }
 }
 
 #[test]

@@ -98,26 +98,6 @@ fn magic_and_version_are_checked() {
     assert_eq!(read(&version_2), Ok(Tensor::scalar(7u8)));
 }
 
-/// ndarray-npy, which shares no code with ours, reads and writes the same.
-#[test]
-fn the_library_agrees() {
-    use ndarray_npy::{ReadNpyExt, WriteNpyExt};
-    macro_rules! agree {
-        ($($T:ty),*) => {$(
-            for shape in [vec![], vec![3], vec![2, 1, 3]] {
-                let x = Tensor::from_fn(&shape, |i| <$T as crate::tensor::Element>::from_f64(i as f64));
-                let theirs = ndarray::ArrayD::<$T>::read_npy(write(&x).as_slice()).expect("our bytes");
-                assert_eq!(Tensor::from_vec(theirs.shape(), theirs.iter().copied().collect()), x);
-                let mut bytes = Vec::new();
-                theirs.reversed_axes().write_npy(&mut bytes).expect("written to memory");
-                let axes: Vec<usize> = (0..x.rank()).rev().collect();
-                assert_eq!(read(&bytes), Ok(x.permute(&axes)));
-            }
-        )*};
-    }
-    agree!(bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64);
-}
-
 #[test]
 fn a_bool_is_0_or_1() {
     assert_eq!(of("|b1", "False", "(2,)", &[0, 1]), Ok(Tensor::from_vec(&[2], vec![false, true])));

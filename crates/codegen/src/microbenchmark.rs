@@ -3,11 +3,11 @@
 //! The kernels come from relayc's own assembler, so a percentage of the limit compares like with like. The caller supplies the
 //! clock; a microbenchmark takes a few milliseconds. Absent: when to measure, and what to do with a figure.
 
-use super::region::Region;
-use relayc_codegen::asm::{Asm, Cond, Isa, Mem, R, V};
-use relayc_codegen::cpu::Cpu;
-use relayc_codegen::memory::{Code, CodeError, Function};
-use relayc_codegen::pool::{Pool, part};
+use crate::asm::{Asm, Cond, Isa, Mem, R, V};
+use crate::cpu::Cpu;
+use crate::memory::{Code, CodeError, Function};
+use crate::pool::{Pool, part};
+use crate::region::Region;
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -262,7 +262,7 @@ fn emit_stream(asm: &mut Asm) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use relayc_codegen::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
+    use crate::tests::guard_pages::{GuardedBuffer, Side, call_checked, running};
     use std::cell::Cell;
 
     #[test]

@@ -8,7 +8,7 @@ const PAGE: usize = 4096;
 
 /// A block of memory.
 #[derive(Debug)]
-pub(crate) struct Region {
+pub struct Region {
     map: Option<MmapMut>,
     start: *mut u8,
 }
@@ -22,7 +22,7 @@ unsafe impl Sync for Region {}
 const ALIGNMENT: usize = 64;
 
 impl Region {
-    pub(crate) fn new(bytes: usize) -> io::Result<Region> {
+    pub fn new(bytes: usize) -> io::Result<Region> {
         if bytes == 0 {
             return Ok(Region { map: None, start: std::ptr::without_provenance_mut(ALIGNMENT) });
         }
@@ -34,7 +34,7 @@ impl Region {
     }
 
     /// Returns the whole pages of a range to the system. The content of the range is lost.
-    pub(crate) fn release(&mut self, offset: usize, bytes: usize) {
+    pub fn release(&mut self, offset: usize, bytes: usize) {
         let Some(map) = &mut self.map else { return };
         let begin = offset.next_multiple_of(PAGE);
         let end = offset.saturating_add(bytes).min(map.len()) / PAGE * PAGE;
@@ -46,11 +46,11 @@ impl Region {
     }
 
     /// Address of the first byte, aligned to a cache line; for an empty region, an address valid for zero bytes.
-    pub(crate) fn start(&self) -> *mut u8 {
+    pub fn start(&self) -> *mut u8 {
         self.start
     }
 
-    pub(crate) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         self.map.as_ref().map_or(0, |map| map.len())
     }
 }
