@@ -9,7 +9,7 @@
 //! file of the reference library without metadata is reproduced byte for byte.
 //!
 //! Reading does not use that library, because it needs the whole file in memory and silently keeps the last of two tensors of
-//! one name. The tests compare both directions with it.
+//! one name. A test compares both directions with a file that it wrote.
 
 use super::bytes::{Bytes, checked, fields};
 use super::item::{Item, Place};

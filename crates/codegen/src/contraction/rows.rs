@@ -198,7 +198,8 @@ impl Rows<'_> {
     fn masked_fma(&self, asm: &mut Asm, sum: V, value: V, mem: Mem, mask: Option<Mask>) {
         let free = ROWS * self.sums.points();
         let other = V(free as u8);
-        if let (Some(mask), true) = (mask, other != value) {
+        assert!(other != value, "a schedule leaves a register for masked weights");
+        if let Some(mask) = mask {
             asm.load_tail(other, mask, mem);
             asm.fma(sum, value, other);
         }

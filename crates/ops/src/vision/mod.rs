@@ -139,7 +139,7 @@ attrs! {
 
 pub(crate) const MULTIBOX_PRIOR: OpDef = OpDef {
     name: "vision.multibox_prior",
-    doc: "Round each position of `data`, whose elements do not count, boxes `left, top, right, bottom` as shares of the image: \
+    doc: "Around each position of `data`, whose elements do not count, boxes `left, top, right, bottom` as shares of the image: \
           one for each of `sizes`, then one of `sizes[0]` for each of `ratios` but the first. A box is `size * height / width * \
           sqrt(ratio)` wide and `size / sqrt(ratio)` high (`src/relay/op/vision/multibox_op.cc`, \
           `python/tvm/topi/vision/ssd/multibox.py`).",

@@ -89,8 +89,10 @@ fn files_of_numpy_are_read_and_written_alike() {
         let positions = Tensor::from_fn(tensor.shape(), |i| i as f64).cast(tensor.dtype()).expect("a tensor's dtype");
         assert_eq!(tensor, &positions, "{name}");
         let ours = npy::write(tensor);
-        let same = stored.windows(ours.len()).any(|bytes| bytes == ours);
-        assert_eq!(same, !name.ends_with("by columns"), "{name}: NumPy's own bytes");
+        assert!(
+            stored.windows(ours.len()).any(|bytes| bytes == ours),
+            "{name}: not the bytes of the array that NumPy wrote by rows"
+        );
     }
 }
 
