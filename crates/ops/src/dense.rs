@@ -139,9 +139,7 @@ fn rows_times<T: Real>(data: &Acc, matrix: &Acc, out_shape: &[usize]) -> Acc {
     if !data.is_empty() && !out.is_empty() {
         let k = matrix.len() / units;
         T::each_part(&mut out, units, &|at, sums| {
-            for (&x, weights) in data[at * k..][..k].iter().zip(matrix.chunks(units)) {
-                sums.iter_mut().zip(weights).for_each(|(sum, &weight)| *sum = sum.add(x.mul(weight)));
-            }
+            T::add_products(sums, &data[at * k..][..k], &matrix);
         });
     }
     T::from_elements(out_shape, out)

@@ -45,6 +45,9 @@ pub trait Real: Element {
     /// Calls `f` with parts of `length` elements and their numbers, on the threads there are. The last part may be shorter.
     fn each_part(elements: &mut [Self], length: usize, f: &(dyn Fn(usize, &mut [Self]) + Sync));
 
+    /// Adds to each of `n` sums the products of the factors with its elements in the columns, `n` for each factor, in their order.
+    fn add_products(sums: &mut [Self], factors: &[Self], columns: &[Self]);
+
     /// Packs a result's elements in row-major order.
     fn from_elements(shape: &[usize], elements: Vec<Self>) -> Acc {
         Self::acc(Array::new(shape, elements))
@@ -103,6 +106,29 @@ macro_rules! real {
             fn each_part(elements: &mut [Self], length: usize, f: &(dyn Fn(usize, &mut [Self]) + Sync)) {
                 // No elements have no parts, of whatever length.
                 elements.par_chunks_mut(length.max(1)).enumerate().for_each(|(at, part)| f(at, part));
+            }
+
+            // Here rather than where sums are needed, because this crate is compiled for speed.
+            fn add_products(sums: &mut [Self], factors: &[Self], columns: &[Self]) {
+                let (n, mut column) = (sums.len(), 0);
+                let plus = |sum: Self, factor: Self, x: Self| Real::add(sum, Real::mul(factor, x));
+                // Four at a time: a sum is loaded and stored once for all of them.
+                for factors in factors.chunks(4) {
+                    let columns = &columns[column * n..][..factors.len() * n];
+                    column += factors.len();
+                    if let &[p, q, r, s] = factors {
+                        let (first, rest) = columns.split_at(n);
+                        let (second, rest) = rest.split_at(n);
+                        let (third, fourth) = (&rest[..n], &rest[n..][..n]);
+                        for (i, sum) in sums.iter_mut().enumerate() {
+                            *sum = plus(plus(plus(plus(*sum, p, first[i]), q, second[i]), r, third[i]), s, fourth[i]);
+                        }
+                    } else {
+                        for (&factor, column) in factors.iter().zip(columns.chunks(n)) {
+                            sums.iter_mut().zip(column).for_each(|(sum, &x)| *sum = plus(*sum, factor, x));
+                        }
+                    }
+                }
             }
 
             fn acc(array: Array<Self>) -> Acc {

@@ -164,7 +164,7 @@ fn chunk<T: Real>(sums: &mut [T], image: &[T], weight: &[T], outputs: usize, siz
             covered(column, &image[i * sizes.data_len()..][..sizes.data_len()], sizes, at, windows.start);
         }
         for (o, sums) in sums[..outputs * n].chunks_mut(n).enumerate() {
-            add_products(sums, &weight[o * weight_len + first..][..taps], &columns);
+            T::add_products(sums, &weight[o * weight_len + first..][..taps], &columns);
         }
     }
 }
@@ -180,29 +180,6 @@ fn covered<T: Real>(column: &mut [T], image: &[T], sizes: &Sizes, at: usize, sta
             column[from - start..to - start].iter_mut().zip(elements).for_each(|(column, &x)| *column = x);
         }
     });
-}
-
-/// Adds to each sum the products of the taps with its elements in the columns, which are as long as the sums.
-fn add_products<T: Real>(sums: &mut [T], taps: &[T], columns: &[T]) {
-    let n = sums.len();
-    let mut column = 0;
-    // Four at a time: a sum is loaded and stored once for all of them.
-    for taps in taps.chunks(4) {
-        let columns = &columns[column * n..][..taps.len() * n];
-        column += taps.len();
-        if let &[p, q, r, s] = taps {
-            let (first, rest) = columns.split_at(n);
-            let (second, rest) = rest.split_at(n);
-            let (third, fourth) = (&rest[..n], &rest[n..][..n]);
-            for (i, sum) in sums.iter_mut().enumerate() {
-                *sum = sum.add(p.mul(first[i])).add(q.mul(second[i])).add(r.mul(third[i])).add(s.mul(fourth[i]));
-            }
-        } else {
-            for (&tap, column) in taps.iter().zip(columns.chunks(n)) {
-                sums.iter_mut().zip(column).for_each(|(sum, &x)| *sum = sum.add(tap.mul(x)));
-            }
-        }
-    }
 }
 
 #[cfg(test)]
