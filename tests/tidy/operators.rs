@@ -38,13 +38,18 @@ fn specified() -> BTreeMap<String, Value> {
     table.into_iter().map(|op| (op["name"].as_str().expect("operators have names").to_owned(), op)).collect()
 }
 
+/// What the page of an operator of relayc alone says, which nothing of TVM specifies or measures.
+const OWN: &str = "TVM has no such operator";
+
 #[test]
 fn every_operator_is_declared_as_specified() {
     let specified = specified();
     let mut differences = Vec::new();
     for def in table().defs() {
         let Some(spec) = specified.get(def.name) else {
-            differences.push((def.name, "there is no such operator".to_owned()));
+            if !def.doc.contains(OWN) {
+                differences.push((def.name, format!("there is no such operator, and its page does not say `{OWN}`")));
+            }
             continue;
         };
         differences.extend(compare(def, spec).into_iter().map(|what| (def.name, what)));
@@ -251,7 +256,7 @@ fn what_tvm_was_not_asked_is_listed() {
         };
         asked.extend(calls.map(name));
     }
-    let unlisted = table().defs().iter().filter(|def| !def.internal && !asked.contains(def.name));
+    let unlisted = table().defs().iter().filter(|def| !def.internal && !def.doc.contains(OWN) && !asked.contains(def.name));
     let unlisted = unlisted.filter(|def| !UNMEASURED.contains(&def.name)).map(|def| def.name.to_owned());
     none("operators without a conformance case that UNMEASURED lacks", unlisted.collect());
     let listed = UNMEASURED.iter().filter(|name| asked.contains(**name));
