@@ -111,8 +111,9 @@ fn the_examples_of_every_page_are_true() {
 
 #[test]
 fn every_code_has_a_golden() {
-    let shown: String =
-        ["out", "console", "relay"].iter().flat_map(|kind| files("tests/golden", kind)).map(|path| read(&path)).collect();
+    // What a command line reads may be no text.
+    let goldens = ["out", "console", "relay"].iter().flat_map(|kind| files("tests/golden", kind));
+    let shown: String = goldens.filter(|path| !path.contains("/data/")).map(|path| read(&path)).collect();
     let missing = ALL.iter().map(|code| code.id()).filter(|id| !shown.contains(&format!("[{id}]")));
     let missing = missing.filter(|id| NOT_SHOWN.iter().all(|(not_shown, _)| not_shown != id));
     none("codes that no golden shows", missing.map(str::to_owned).collect());
