@@ -234,7 +234,7 @@ impl<'a> Resolver<'a> {
                 let name = string(section, node, "name")?;
                 let entries = section.entries(key);
                 let index = entries.iter().position(|&entry| entry == node.number).unwrap_or(entries.len());
-                let var = VarRef { is_size: key == "tir.SizeVar", index: u32::try_from(index).unwrap_or(u32::MAX) };
+                let var = VarRef::Entry { is_size: key == "tir.SizeVar", index: u32::try_from(index).unwrap_or(u32::MAX) };
                 return Ok(self.module.types.symbols.var(&name, dtype, var));
             }
             "IntImm" => SymbolKind::Int { value: section.required(node, "value")?.number("an integer")?, dtype },

@@ -6,6 +6,7 @@
 
 mod arena;
 mod dtype;
+mod normal;
 mod print;
 mod shape;
 mod solver;
@@ -16,7 +17,7 @@ pub use dtype::{DType, DTypeCode};
 pub(crate) use print::TypeNames;
 pub(crate) use shape::Symbol;
 pub use shape::{
-    Dim, MAX_ELEMENTS, MAX_RANK, SymbolId, VarRef, can_be_held, checked_bytes, checked_elements, dims_of, shape_text,
+    Dim, MAX_ELEMENTS, MAX_RANK, SizeName, SymbolId, VarRef, can_be_held, checked_bytes, checked_elements, dims_of, shape_text,
 };
 pub use solver::{Mismatch, Solver, StepKind};
 pub use symbol::{Arith, SymbolKind, SymbolOp, Symbols};

@@ -1,6 +1,8 @@
 //! Dimensions, and the only code that multiplies them.
 
 use relayc_base::index_type;
+use std::collections::BTreeSet;
+use std::sync::Mutex;
 
 /// The largest number of elements of one tensor (reliability 2).
 pub const MAX_ELEMENTS: u64 = 1 << 40;
@@ -24,23 +26,56 @@ pub struct Symbol {
     pub(crate) open: bool,
 }
 
-/// A variable as text mentions it: its key's entry in the metadata section it was read from.
+/// A variable as text mentions it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct VarRef {
-    /// `tir.SizeVar`: not negative.
-    pub is_size: bool,
-    pub index: u32,
+pub enum VarRef {
+    /// Its key's entry in the metadata section it was read from.
+    Entry {
+        /// `tir.SizeVar`: not negative.
+        is_size: bool,
+        index: u32,
+    },
+    /// A size by its name.
+    Named(SizeName),
 }
 
 impl VarRef {
-    pub(crate) fn type_key(self) -> &'static str {
-        if self.is_size { "tir.SizeVar" } else { "tir.Var" }
+    pub(crate) fn is_size(self) -> bool {
+        matches!(self, VarRef::Entry { is_size: true, .. } | VarRef::Named(_))
     }
 }
 
 impl std::fmt::Display for VarRef {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "meta[{}][{}]", self.type_key(), self.index)
+        match self {
+            VarRef::Entry { is_size: true, index } => write!(f, "meta[tir.SizeVar][{index}]"),
+            VarRef::Entry { is_size: false, index } => write!(f, "meta[tir.Var][{index}]"),
+            VarRef::Named(name) => f.write_str(name.as_str()),
+        }
+    }
+}
+
+/// The name of a size. Each name is kept once for as long as the process runs, so that a dimension is a small value that can be
+/// copied; the names are those of texts and models that were read.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SizeName(&'static str);
+
+impl SizeName {
+    pub fn new(name: &str) -> SizeName {
+        static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let mut names = NAMES.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        match names.get(name) {
+            Some(known) => SizeName(known),
+            None => {
+                let kept: &'static str = Box::leak(name.into());
+                names.insert(kept);
+                SizeName(kept)
+            }
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        self.0
     }
 }
 

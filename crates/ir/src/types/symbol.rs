@@ -1,11 +1,13 @@
 //! Symbolic dimensions: integer expressions over variables that get their values at run time, TVM's `tir`.
 //!
 //! As in TVM a symbol is a node with an identity, which metadata sections number. Two mentions of one entry are one symbol, and
-//! each expression that a relation builds is a node of its own. Equal nodes share a *class*; a variable is its own class. Symbols
-//! of one class are the same dimension, and unification merges them into one node ([`Symbols::merge`]).
+//! each expression that a relation builds is a node of its own. Nodes of one normal form ([`super::normal`]) share a *class*.
+//! Symbols of one class are the same dimension, and unification merges those that are written alike into one node
+//! ([`Symbols::merge`]).
 
 use super::DType;
-use super::shape::{Dim, Symbol, SymbolId, VarRef};
+use super::normal::{Atom, Atoms, Normal};
+use super::shape::{Dim, SizeName, Symbol, SymbolId, VarRef};
 use relayc_base::IndexVec;
 use rustc_hash::FxHashMap;
 
@@ -87,7 +89,7 @@ impl SymbolOp {
     }
 
     /// The result for two numbers; `None` where it has none or overflows.
-    fn fold(self, a: i64, b: i64) -> Option<i64> {
+    pub(super) fn fold(self, a: i64, b: i64) -> Option<i64> {
         let floor = |a: i64, b: i64| Some(a.checked_div(b)? - i64::from(a.checked_rem(b)? != 0 && (a < 0) != (b < 0)));
         match self {
             SymbolOp::Add => a.checked_add(b),
@@ -103,20 +105,10 @@ impl SymbolOp {
     }
 }
 
-/// The key by which two nodes are equal: their content, by the classes of their children.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Content {
-    Int(i64, DType),
-    Float(u64, DType),
-    Any,
-    Binary(SymbolOp, SymbolId, SymbolId, DType),
-    Cast(SymbolId, DType),
-    Call(Box<str>, Box<[SymbolId]>, DType),
-}
-
 #[derive(Clone, Debug)]
 struct Node {
     kind: SymbolKind,
+    normal: Normal,
     class: SymbolId,
     var: Option<VarRef>,
     open: bool,
@@ -152,24 +144,78 @@ impl SharedOperand {
 #[derive(Clone, Default, Debug)]
 pub struct Symbols {
     nodes: IndexVec<SymbolId, Node>,
-    classes: FxHashMap<Content, SymbolId>,
+    atoms: Atoms,
+    /// The first node of each normal form.
+    classes: FxHashMap<Normal, SymbolId>,
+    named: FxHashMap<SizeName, SymbolId>,
 }
 
 impl Symbols {
     /// Adds a variable, mentioned in text as `var`.
     pub fn var(&mut self, name: &str, dtype: DType, var: VarRef) -> SymbolId {
-        let kind = SymbolKind::Var { name: name.into(), dtype, is_size: var.is_size };
-        let class = self.nodes.next_id();
-        self.nodes.push(Node { kind, class, var: Some(var), open: false, merged: None })
+        let kind = SymbolKind::Var { name: name.into(), dtype, is_size: var.is_size() };
+        let normal = self.atoms.normal(Atom::Var(self.nodes.next_id()));
+        self.push(kind, normal, Some(var), false)
+    }
+
+    /// The size of a name, an int32: one variable in all of a module.
+    pub fn named(&mut self, name: &str) -> SymbolId {
+        let name = SizeName::new(name);
+        if let Some(&known) = self.named.get(&name) {
+            return known;
+        }
+        let id = self.var(name.as_str(), DType::I32, VarRef::Named(name));
+        self.named.insert(name, id);
+        id
+    }
+
+    /// The sizes that have names, in the order in which they were met.
+    pub fn all_named(&self) -> Vec<(SizeName, SymbolId)> {
+        let mut all: Vec<(SizeName, SymbolId)> = self.named.iter().map(|(&name, &id)| (name, id)).collect();
+        all.sort_by_key(|&(_, id)| id);
+        all
+    }
+
+    /// The dimension in its simplest form: a number or a variable, where it is one.
+    pub fn simplest(&self, dim: Dim) -> Dim {
+        let Dim::Symbol(symbol) = dim else { return dim };
+        match self.nodes[symbol.id].normal.value() {
+            Some(value) => Dim::known(value),
+            None => self.dim(symbol.class),
+        }
+    }
+
+    /// The value of a dimension, where `var` gives those of variables by their classes; `None` if one is missing, if it contains
+    /// a `?` or a float, if it divides by 0, and if it overflows.
+    pub fn evaluate(&self, dim: Dim, var: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
+        match dim {
+            Dim::Known { value, .. } => Some(value),
+            Dim::Any => None,
+            Dim::Symbol(symbol) => self.atoms.evaluate(&self.nodes[symbol.id].normal, var),
+        }
+    }
+
+    /// The variables of a dimension, by their classes, each once.
+    pub fn vars_of(&self, dim: Dim) -> Vec<SymbolId> {
+        let mut found = vec![];
+        if let Dim::Symbol(symbol) = dim {
+            self.atoms.vars(&self.nodes[symbol.id].normal, &mut found);
+        }
+        found
+    }
+
+    /// The dimension in the text that relayc reads, `2*batch + 1`; `None` if it has none: numbers and `?` have, of symbols those
+    /// that are computed from named sizes.
+    pub fn named_text(&self, symbol: Symbol) -> Option<String> {
+        let name = |id: SymbolId| match self.nodes[id].var {
+            Some(VarRef::Named(name)) => Some(name.as_str()),
+            _ => None,
+        };
+        self.atoms.text(&self.nodes[symbol.id].normal, &name)
     }
 
     /// Adds a node that is not a variable.
     pub fn node(&mut self, kind: SymbolKind) -> SymbolId {
-        let id = self.nodes.next_id();
-        let class = match self.content(&kind) {
-            Some(content) => *self.classes.entry(content).or_insert(id),
-            None => id,
-        };
         let open = |&id: &SymbolId| self.nodes[id].open;
         let open = match &kind {
             SymbolKind::Any => true,
@@ -178,22 +224,41 @@ impl Symbols {
             SymbolKind::Cast { value, .. } => open(value),
             SymbolKind::Call { args, .. } => args.iter().any(open),
         };
-        self.nodes.push(Node { kind, class, var: None, open, merged: None })
+        let normal = self.normal(&kind, open);
+        self.push(kind, normal, None, open)
     }
 
-    fn content(&self, kind: &SymbolKind) -> Option<Content> {
+    fn push(&mut self, kind: SymbolKind, normal: Normal, var: Option<VarRef>, open: bool) -> SymbolId {
+        let class = *self.classes.entry(normal.clone()).or_insert(self.nodes.next_id());
+        self.nodes.push(Node { kind, normal, class, var, open, merged: None })
+    }
+
+    /// The normal form. What contains `?`, and floats, have no arithmetic: `?` less `?` need not be 0.
+    fn normal(&mut self, kind: &SymbolKind, open: bool) -> Normal {
         let class = |id: SymbolId| self.nodes[id].class;
-        Some(match kind {
-            SymbolKind::Var { .. } => return None,
-            SymbolKind::Int { value, dtype } => Content::Int(*value, *dtype),
-            SymbolKind::Float { value, dtype } => Content::Float(value.to_bits(), *dtype),
-            SymbolKind::Any => Content::Any,
-            SymbolKind::Binary { op, lhs, rhs, dtype } => Content::Binary(*op, class(*lhs), class(*rhs), *dtype),
-            SymbolKind::Cast { value, dtype } => Content::Cast(class(*value), *dtype),
-            SymbolKind::Call { op, args, dtype } => {
-                Content::Call(op.clone(), args.iter().map(|&arg| class(arg)).collect(), *dtype)
+        let atom = match kind {
+            SymbolKind::Var { .. } => Atom::Var(self.nodes.next_id()),
+            SymbolKind::Int { value, .. } => return Normal::number(*value),
+            SymbolKind::Float { value, dtype } => Atom::Float(value.to_bits(), *dtype),
+            SymbolKind::Any => Atom::Any,
+            SymbolKind::Binary { op, lhs, rhs, dtype } => {
+                if dtype.is_int() && !open {
+                    let (lhs, rhs) = (self.nodes[*lhs].normal.clone(), self.nodes[*rhs].normal.clone());
+                    if let Some(normal) = self.atoms.arith(*op, &lhs, &rhs) {
+                        return normal;
+                    }
+                }
+                Atom::Binary(*op, class(*lhs), class(*rhs), *dtype)
             }
-        })
+            SymbolKind::Cast { value, dtype } => {
+                if dtype.is_int() && self.dtype(*value).is_int() && !open {
+                    return self.nodes[*value].normal.clone();
+                }
+                Atom::Cast(class(*value), *dtype)
+            }
+            SymbolKind::Call { op, args, dtype } => Atom::Call(op.clone(), args.iter().map(|&arg| class(arg)).collect(), *dtype),
+        };
+        self.atoms.normal(atom)
     }
 
     pub(crate) fn kind(&self, id: SymbolId) -> &SymbolKind {
@@ -222,12 +287,16 @@ impl Symbols {
         }
     }
 
-    /// Merges two symbols of one class, and their parts, into the older nodes; others stay separate.
+    /// Merges two symbols of one class that are written alike, and their parts, into the older nodes; others stay separate.
     pub(crate) fn merge(&mut self, a: Symbol, b: Symbol) {
         let mut pairs = vec![(a.id, b.id)];
         while let Some((a, b)) = pairs.pop() {
             let (a, b) = (self.find(a), self.find(b));
-            if a == b || self.nodes[a].class != self.nodes[b].class {
+            let alike = match (self.kind(a), self.kind(b)) {
+                (SymbolKind::Binary { op: a, .. }, SymbolKind::Binary { op: b, .. }) => a == b,
+                (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+            };
+            if a == b || !alike || self.nodes[a].class != self.nodes[b].class {
                 continue;
             }
             pairs.extend(self.parts(a).into_iter().zip(self.parts(b)));
@@ -316,6 +385,9 @@ impl Symbols {
             Node(SymbolId),
             Text(&'a str),
         }
+        if let Some(text) = self.named_text(symbol).filter(|text| text.len() <= MAX_TEXT) {
+            return text;
+        }
         let mut out = String::new();
         let mut stack = vec![Piece::Node(symbol.id)];
         while let Some(piece) = stack.pop() {
@@ -361,7 +433,7 @@ mod tests {
     use super::*;
 
     fn var(symbols: &mut Symbols, index: u32, dtype: DType) -> Dim {
-        let id = symbols.var("n", dtype, VarRef { is_size: false, index });
+        let id = symbols.var("n", dtype, VarRef::Entry { is_size: false, index });
         symbols.dim(id)
     }
 
