@@ -7,11 +7,14 @@
 use super::DType;
 use super::shape::SymbolId;
 use super::symbol::SymbolOp;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most terms of a sum and factors of a product; larger expressions are atoms.
 const MAX_TERMS: usize = 64;
 const MAX_FACTORS: usize = 16;
+
+/// The longest text of a part of a size; the text of parts that are shared can grow with every level.
+const MAX_TEXT: usize = 2000;
 
 /// The most quotients and bounds inside of each other; deeper expressions are atoms without arithmetic.
 const MAX_DEPTH: u8 = 32;
@@ -96,7 +99,9 @@ impl Normal {
         let mut out: Vec<Term> = vec![];
         for term in terms {
             match out.last_mut() {
-                Some(last) if last.factors == term.factors => last.coefficient = last.coefficient.checked_add(term.coefficient)?,
+                Some(last) if last.factors == term.factors => {
+                    last.coefficient = last.coefficient.checked_add(term.coefficient)?
+                }
                 _ => out.push(term),
             }
         }
@@ -262,39 +267,56 @@ impl Atoms {
     /// The value, where `var` gives those of variables; `None` if one is missing, for what is no arithmetic on sizes, for a
     /// division by 0, and if it overflows.
     pub(super) fn evaluate(&self, normal: &Normal, var: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {
+        self.value_of(normal, var, &mut FxHashMap::default())
+    }
+
+    /// `known` are the values of atoms so far: one may be mentioned very often.
+    fn value_of(
+        &self,
+        normal: &Normal,
+        var: &dyn Fn(SymbolId) -> Option<i64>,
+        known: &mut FxHashMap<AtomId, i64>,
+    ) -> Option<i64> {
         let mut sum = 0i64;
         for term in &normal.0 {
             let mut product = term.coefficient;
             for &factor in &term.factors {
-                // Recursion ends at [`MAX_DEPTH`].
-                let value = match self.get(factor) {
-                    Atom::Var(id) => var(*id)?,
-                    Atom::Quotient(a, b) => SymbolOp::FloorDiv.fold(self.evaluate(a, var)?, self.evaluate(b, var)?)?,
-                    Atom::Min(a, b) => self.evaluate(a, var)?.min(self.evaluate(b, var)?),
-                    Atom::Max(a, b) => self.evaluate(a, var)?.max(self.evaluate(b, var)?),
-                    Atom::Any | Atom::Float(..) | Atom::Binary(..) | Atom::Cast(..) | Atom::Call(..) => return None,
+                let value = match known.get(&factor) {
+                    Some(&value) => value,
+                    // Recursion ends at [`MAX_DEPTH`].
+                    None => match self.get(factor) {
+                        Atom::Var(id) => var(*id)?,
+                        Atom::Quotient(a, b) => {
+                            SymbolOp::FloorDiv.fold(self.value_of(a, var, known)?, self.value_of(b, var, known)?)?
+                        }
+                        Atom::Min(a, b) => self.value_of(a, var, known)?.min(self.value_of(b, var, known)?),
+                        Atom::Max(a, b) => self.value_of(a, var, known)?.max(self.value_of(b, var, known)?),
+                        Atom::Any | Atom::Float(..) | Atom::Binary(..) | Atom::Cast(..) | Atom::Call(..) => return None,
+                    },
                 };
+                known.insert(factor, value);
                 product = product.checked_mul(value)?;
             }
             sum = sum.checked_add(product)?;
         }
         Some(sum)
     }
-}
 
-impl Atoms {
     /// The variables of a normal form, each once.
-    pub(super) fn vars(&self, normal: &Normal, found: &mut Vec<SymbolId>) {
-        for &factor in normal.0.iter().flat_map(|term| &term.factors) {
-            match self.get(factor) {
-                Atom::Var(id) if !found.contains(id) => found.push(*id),
-                Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => {
-                    self.vars(a, found);
-                    self.vars(b, found);
+    pub(super) fn vars(&self, normal: &Normal) -> Vec<SymbolId> {
+        let (mut found, mut seen) = (vec![], FxHashSet::default());
+        let mut pending = vec![normal];
+        while let Some(normal) = pending.pop() {
+            for &factor in normal.0.iter().flat_map(|term| &term.factors) {
+                match self.get(factor) {
+                    _ if !seen.insert(factor) => {}
+                    Atom::Var(id) => found.push(*id),
+                    Atom::Quotient(a, b) | Atom::Min(a, b) | Atom::Max(a, b) => pending.extend([b, a]),
+                    _ => {}
                 }
-                _ => {}
             }
         }
+        found
     }
 }
 
@@ -302,7 +324,8 @@ impl Atoms {
 pub(super) type NameOf<'a> = &'a dyn Fn(SymbolId) -> Option<&'a str>;
 
 impl Atoms {
-    /// The normal form in text, as relayc reads it: `batch`, `2*n + 1`, `(h - 1)/2`, `min(a, b)`. `None` if it has no such form.
+    /// The normal form in text, as relayc reads it: `batch`, `2*n + 1`, `(h - 1)/2`, `min(a, b)`. `None` if it has no such form, or a
+    /// very long one.
     pub(super) fn text(&self, normal: &Normal, name: NameOf) -> Option<String> {
         let mut out = String::new();
         // A sum starts with what is added.
@@ -335,6 +358,9 @@ impl Atoms {
                 });
             }
             out.push_str(&factors.join("*"));
+            if out.len() > MAX_TEXT {
+                return None;
+            }
         }
         Some(out)
     }

@@ -197,11 +197,7 @@ impl Symbols {
 
     /// The variables of a dimension, by their classes, each once.
     pub fn vars_of(&self, dim: Dim) -> Vec<SymbolId> {
-        let mut found = vec![];
-        if let Dim::Symbol(symbol) = dim {
-            self.atoms.vars(&self.nodes[symbol.id].normal, &mut found);
-        }
-        found
+        dim.symbol().map_or(vec![], |symbol| self.atoms.vars(&self.nodes[symbol.id].normal))
     }
 
     /// The dimension in the text that relayc reads, `2*batch + 1`; `None` if it has none: numbers and `?` have, of symbols those
