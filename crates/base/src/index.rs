@@ -71,6 +71,10 @@ impl<I: Idx, T> IndexVec<I, T> {
         self.items.is_empty()
     }
 
+    pub fn iter_mut(&mut self) -> std::slice::IterMut<'_, T> {
+        self.items.iter_mut()
+    }
+
     pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }

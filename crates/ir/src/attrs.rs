@@ -138,6 +138,12 @@ impl Kind {
         self.texts().1
     }
 
+    /// Whether its integers may be sizes that a run knows.
+    pub fn holds_sizes(self) -> bool {
+        use Kind::{IndexExpr, IntLists, Ints, IntsOrNone, Numbers, Object, OptInt, OptInts};
+        matches!(self, IndexExpr | OptInt | Ints | IntsOrNone | OptInts | IntLists | Numbers | Object)
+    }
+
     fn texts(self) -> (&'static str, &'static str) {
         match self {
             Kind::Int => ("int", "an integer"),

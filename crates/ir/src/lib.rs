@@ -11,6 +11,7 @@ pub mod kernel;
 mod module;
 pub mod object;
 pub mod print;
+pub mod sizes;
 pub mod tensor;
 pub mod types;
 pub mod verify;

@@ -348,7 +348,7 @@ pub enum TypeKind {
     Meta,
 }
 
-/// A dimension: an integer literal, `?` or a meta reference; the text is the span's.
+/// A dimension. The text of an integer literal, of `?` and of a meta reference is the span's.
 #[derive(Clone, Copy, Debug)]
 pub struct Dim {
     pub span: Span,
@@ -360,6 +360,8 @@ pub enum DimKind {
     Int,
     Any,
     Meta,
+    /// A size: names, integers, `+`, `-`, `*`, `/`, parentheses and calls.
+    Size(ExprId),
     /// Recovered from a syntax error that has been reported.
     Error,
 }

@@ -4,8 +4,8 @@
 //! Precedence of infix operators is resolved here, from a flat list, without recursion.
 
 use super::ast::{
-    Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, ExprId, ExprKind, Func, FuncId, Param, Pat, PatId,
-    PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
+    Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, DimKind, ExprId, ExprKind, Func, FuncId, Param, Pat,
+    PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
 };
 use super::errors;
 use relayc_base::diag::Diagnostic;
@@ -335,6 +335,20 @@ impl Builder {
     pub(crate) fn tensor_type(&mut self, start: u32, shape: Vec<Dim>, dtype: Span, end: u32) -> TypeId {
         let shape = self.ast.list(&shape);
         self.ty(start, TypeKind::Tensor { shape, dtype }, end)
+    }
+
+    pub(crate) fn size_dim(&self, size: ExprId) -> Dim {
+        Dim { span: self.ast.exprs[size].span, kind: DimKind::Size(size) }
+    }
+
+    pub(crate) fn size_chain_dim(&mut self, chain: Chain) -> Dim {
+        let size = self.chain(chain);
+        self.size_dim(size)
+    }
+
+    pub(crate) fn size_call(&mut self, start: u32, name: Span, args: Vec<ExprId>, end: u32) -> ExprId {
+        let callee = self.name(name);
+        self.call(start, callee, (args, vec![]), end)
     }
 
     pub(crate) fn tuple_type(&mut self, start: u32, fields: Vec<TypeId>, end: u32) -> TypeId {

@@ -158,7 +158,7 @@ impl Resolver<'_> {
         for attr in written.iter().filter(|attr| ast.text(attr.key) != TYPE_KEY) {
             let name = super::name_text(ast.text(attr.key));
             let (order, value) = match schema {
-                None => (0, self.raw_value(attr.value, 0)),
+                None => (0, self.raw_value(attr.value, 0, false)),
                 Some(schema) => match schema.position(&name) {
                     Some(index) => (index, self.field_value(&type_key, schema, &schema.fields[index], attr.value)),
                     None => {
@@ -201,14 +201,14 @@ impl Resolver<'_> {
 
     /// The value of an attribute, converted to the kind of its field.
     fn field_value(&mut self, op: &str, schema: &AttrSchema, field: &Field, value: ast::ValueId) -> Result<AttrValue, ()> {
-        let raw = self.raw_value(value, 0)?;
+        let raw = self.raw_value(value, 0, field.kind.holds_sizes())?;
         let span = self.ast.values[value].span;
         let text = self.ast.text(span);
         checked((op, schema), field, &raw, text, span).map_err(|report| self.diagnostics.push(report))
     }
 
-    /// The value as written, whatever field it is for.
-    pub(super) fn raw_value(&mut self, value: ast::ValueId, depth: usize) -> Result<AttrValue, ()> {
+    /// The value as written, whatever field it is for; `sizes` if it may hold sizes.
+    pub(super) fn raw_value(&mut self, value: ast::ValueId, depth: usize, sizes: bool) -> Result<AttrValue, ()> {
         let ast = self.ast;
         let ast::AttrValue { span, kind } = ast.values[value];
         if depth > MAX_LIST_DEPTH {
@@ -221,16 +221,16 @@ impl Resolver<'_> {
             AttrValueKind::Str => Ok(AttrValue::str(&literal::unescape_string(ast.text(span)))),
             AttrValueKind::List(items) => {
                 let items: Result<Vec<AttrValue>, ()> =
-                    ast.items(items).iter().map(|&item| self.raw_value(item, depth + 1)).collect();
+                    ast.items(items).iter().map(|&item| self.raw_value(item, depth + 1, sizes)).collect();
                 Ok(AttrValue::List(items?.into()))
             }
-            AttrValueKind::Paren(inner) => self.raw_value(inner, depth + 1),
+            AttrValueKind::Paren(inner) => self.raw_value(inner, depth + 1, sizes),
             AttrValueKind::Error => Err(()),
-            AttrValueKind::Expr(expr) => self.expr_value(expr, span),
+            AttrValueKind::Expr(expr) => self.expr_value(expr, span, sizes),
         }
     }
 
-    fn expr_value(&mut self, mut expr: ast::ExprId, span: Span) -> Result<AttrValue, ()> {
+    fn expr_value(&mut self, mut expr: ast::ExprId, span: Span, sizes: bool) -> Result<AttrValue, ()> {
         while let ExprKind::Paren(inner) = self.ast.exprs[expr].kind {
             expr = inner;
         }
@@ -247,7 +247,15 @@ impl Resolver<'_> {
             ExprKind::Name if matches!(text, "None" | "nullptr") => Ok(AttrValue::None),
             ExprKind::Error => Err(()),
             _ => {
-                self.diagnostics.push(errors::attr_not_a_value(text, span));
+                if let Some(size) = sizes.then(|| self.size_value(expr)).flatten() {
+                    return size;
+                }
+                let n_names = if sizes { self.size_names().len() } else { 0 };
+                let search = self.near.spend(n_names);
+                let names = if sizes { self.size_names() } else { &[] };
+                let near = search.then(|| relayc_base::text::nearest(text, names.iter().copied())).flatten();
+                let report = errors::attr_not_a_size(text, span, names, near);
+                self.diagnostics.push(report);
                 Err(())
             }
         }
@@ -258,7 +266,7 @@ impl Resolver<'_> {
         let mut out: Vec<(Box<str>, AttrValue)> = Vec::new();
         for attr in self.ast.items(attrs) {
             let key = super::name_text(self.ast.text(attr.key));
-            let Ok(value) = self.raw_value(attr.value, 0) else { continue };
+            let Ok(value) = self.raw_value(attr.value, 0, false) else { continue };
             let value = without_bools(value);
             match out.iter_mut().find(|(name, _)| **name == *key) {
                 Some(entry) => entry.1 = value,

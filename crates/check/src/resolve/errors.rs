@@ -202,6 +202,34 @@ pub(super) fn negative_dim(value: i64, span: Span) -> Diagnostic {
         .help("an unknown dimension is written `?`")
 }
 
+pub(super) fn no_size(text: &str, span: Span) -> Diagnostic {
+    let message = if text.is_empty() { "expected a size beside `/`".to_owned() } else { format!("`{text}` is not a size") };
+    Diagnostic::new(codes::E0310, message)
+        .at(span, "expected a size")
+        .help("a size is computed from names and integers with `+`, `-`, `*`, `/`, `min` and `max`")
+}
+
+pub(super) fn no_size_function(name: &str, span: Span) -> Diagnostic {
+    let diagnostic =
+        Diagnostic::new(codes::E0204, format!("sizes have no function `{name}`")).at(span, "not a function of sizes");
+    match nearest(name, ["min", "max"]) {
+        Some(near) => diagnostic.fix(format!("there is `{near}`"), span, near),
+        None => diagnostic.help("the functions of sizes are `min` and `max`"),
+    }
+}
+
+pub(super) fn size_arguments(name: &str, n: usize, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0302, format!("`{name}` of sizes takes 2 arguments, found {n}")).at(span, format!("{n} written here"))
+}
+
+pub(super) fn size_divided_by_zero(span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0310, "a size is divided by 0").at(span, "this is 0")
+}
+
+pub(super) fn size_overflows(text: &str, span: Span) -> Diagnostic {
+    Diagnostic::new(codes::E0310, format!("`{text}` is too large for a size")).at(span, "over 64 bits")
+}
+
 pub(super) fn tensor_too_large(text: &str, span: Span) -> Diagnostic {
     Diagnostic::new(codes::E0803, format!("`{text}` is larger than a tensor can be"))
         .at(span, "too many elements")
@@ -396,6 +424,25 @@ pub(super) fn attr_not_a_value(text: &str, span: Span) -> Diagnostic {
         }
         _ if is_name => diagnostic.fix(format!("strings and dtypes stand in quotes: `\"{text}\"`"), span, format!("\"{text}\"")),
         _ => diagnostic,
+    }
+}
+
+/// A value that is no size, where one could stand; `names` are those of the file, `near` one nearly of this name.
+pub(super) fn attr_not_a_size(text: &str, span: Span, names: &[&str], near: Option<&str>) -> Diagnostic {
+    let diagnostic = attr_not_a_value(text, span);
+    if names.is_empty() {
+        return diagnostic;
+    }
+    let Diagnostic { code, message, .. } = diagnostic;
+    let diagnostic = Diagnostic::new(code, message).at(span, "attributes are literals, lists, strings or sizes");
+    match near {
+        Some(near) => diagnostic.fix(format!("there is the size `{near}`"), span, near),
+        None => {
+            const LISTED: usize = 8;
+            let listed: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+            let more = if names.len() > LISTED { ", …" } else { "" };
+            diagnostic.note(format!("the sizes in the types of this file are {}{more}", join_words(&listed, "and")))
+        }
     }
 }
 

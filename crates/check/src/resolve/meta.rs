@@ -232,6 +232,10 @@ impl<'a> Resolver<'a> {
         let kind = match node.type_key.as_str() {
             key @ ("tir.Var" | "tir.SizeVar") => {
                 let name = string(section, node, "name")?;
+                // A name is one size in the whole file.
+                if dtype.is_int() && self.size_names().binary_search(&name.as_str()).is_ok() {
+                    return Ok(self.module.types.symbols.named(&name));
+                }
                 let entries = section.entries(key);
                 let index = entries.iter().position(|&entry| entry == node.number).unwrap_or(entries.len());
                 let var = VarRef::Entry { is_size: key == "tir.SizeVar", index: u32::try_from(index).unwrap_or(u32::MAX) };
@@ -440,7 +444,7 @@ impl<'a> Resolver<'a> {
     /// Reads the braces after a parameter: its device; anything else has no meaning, as in TVM.
     pub(super) fn param_attrs(&mut self, var: VarId, attrs: ast::List<ast::Attr>) {
         for attr in self.ast.items(attrs).iter().filter(|attr| self.ast.text(attr.key) == "virtual_device") {
-            if let Ok(AttrValue::Object(device)) = self.raw_value(attr.value, 0) {
+            if let Ok(AttrValue::Object(device)) = self.raw_value(attr.value, 0, false) {
                 self.module.var_devices.insert(var, device);
             }
         }

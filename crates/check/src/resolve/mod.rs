@@ -12,6 +12,7 @@ mod names;
 mod renamed;
 mod scope;
 mod section;
+mod sizes;
 mod types;
 
 use relayc_base::Span;
@@ -52,6 +53,7 @@ pub fn resolve(ast: &Ast, ops: &dyn OpTable) -> (Module, Vec<Diagnostic>) {
         lost_ctors: FxHashSet::default(),
         n_hidden: 0,
         near: SpellingSearch::default(),
+        size_names: std::cell::OnceCell::new(),
     };
     resolver.read_metadata();
     resolver.run();
@@ -127,6 +129,8 @@ struct Resolver<'a> {
     n_hidden: usize,
     /// Finds spelling suggestions for unknown names, within one limit for all.
     near: SpellingSearch,
+    /// The names of the sizes in types, once an attribute or the metadata section asks for them.
+    size_names: std::cell::OnceCell<Vec<&'a str>>,
 }
 
 impl<'a> Resolver<'a> {

@@ -132,6 +132,14 @@ impl<'a> Resolver<'a> {
                     Ok((value, width)) => Dim::Known { value, wide: width == literal::IntWidth::I64 },
                     Err(_) => return Ty::ERROR,
                 },
+                DimKind::Size(size) => match self.size(size) {
+                    Ok(Dim::Known { value, .. }) if value < 0 => {
+                        self.diagnostics.push(errors::negative_dim(value, dim.span));
+                        return Ty::ERROR;
+                    }
+                    Ok(size) => size,
+                    Err(()) => return Ty::ERROR,
+                },
                 DimKind::Meta => match self.meta_dim(dim.span) {
                     Some(dim) => dim,
                     None => return Ty::ERROR,

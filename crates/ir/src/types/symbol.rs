@@ -6,8 +6,9 @@
 //! ([`Symbols::merge`]).
 
 use super::DType;
-use super::normal::{Atom, Atoms, Normal};
+use super::normal::{Atom, Atoms, NameOf, Normal};
 use super::shape::{Dim, SizeName, Symbol, SymbolId, VarRef};
+use crate::sizes::is_size_name;
 use relayc_base::IndexVec;
 use rustc_hash::FxHashMap;
 
@@ -208,6 +209,98 @@ impl Symbols {
             _ => None,
         };
         self.atoms.text(&self.nodes[symbol.id].normal, &name)
+    }
+
+    /// Whether there are variables.
+    pub(crate) fn has_vars(&self) -> bool {
+        self.nodes.iter().any(|node| matches!(node.kind, SymbolKind::Var { .. }))
+    }
+
+    /// The names of variables, by their classes, that text can write: identifiers that only one has.
+    pub(crate) fn names(&self) -> FxHashMap<SymbolId, &str> {
+        let mut owners: FxHashMap<&str, Option<SymbolId>> = FxHashMap::default();
+        for (id, node) in self.nodes.iter_ids() {
+            let SymbolKind::Var { name, dtype, .. } = &node.kind else { continue };
+            if dtype.is_int() && is_size_name(name) && node.merged.is_none() {
+                owners.entry(name).and_modify(|owner| *owner = None).or_insert(Some(id));
+            }
+        }
+        owners.into_iter().filter_map(|(name, id)| Some((self.nodes[id?].class, name))).collect()
+    }
+
+    /// As [`Symbols::named_text`], with the variables that `name` knows. `None` also for what is negative whatever the sizes are.
+    pub(crate) fn text_with(&self, symbol: Symbol, name: NameOf) -> Option<String> {
+        let normal = &self.nodes[symbol.id].normal;
+        if normal.value().is_some_and(|value| value < 0) { None } else { self.atoms.text(normal, name) }
+    }
+
+    /// The symbol with numbers for some variables, which are given by their classes. Once no variable is left it is a number, or
+    /// `?` if it cannot be computed.
+    pub(crate) fn substitute(&mut self, symbol: Symbol, values: &FxHashMap<SymbolId, i64>) -> Dim {
+        let wide = self.dtype(symbol.id) == DType::I64;
+        if let Some(value) = self.atoms.evaluate(&self.nodes[symbol.id].normal, &|id| values.get(&id).copied()) {
+            return Dim::Known { value, wide };
+        }
+        // Each part before what is made of it, and whether variables are left in it.
+        let mut done: FxHashMap<SymbolId, (Dim, bool)> = FxHashMap::default();
+        let mut stack = vec![(symbol.id, false)];
+        while let Some((id, parts_done)) = stack.pop() {
+            if done.contains_key(&id) {
+                continue;
+            }
+            let parts = self.parts(id);
+            if !parts_done && !parts.is_empty() {
+                stack.push((id, true));
+                stack.extend(parts.into_iter().map(|part| (part, false)));
+                continue;
+            }
+            let new = self.with_parts(id, &parts, &done, values);
+            done.insert(id, new);
+        }
+        match done[&symbol.id] {
+            (new @ Dim::Symbol(_), true) | (new @ (Dim::Known { .. } | Dim::Any), _) => new,
+            (Dim::Symbol(_), false) => Dim::Any,
+        }
+    }
+
+    /// A node with other parts, and whether it has variables.
+    fn with_parts(
+        &mut self,
+        id: SymbolId,
+        parts: &[SymbolId],
+        done: &FxHashMap<SymbolId, (Dim, bool)>,
+        values: &FxHashMap<SymbolId, i64>,
+    ) -> (Dim, bool) {
+        let open = parts.iter().any(|part| done[part].1);
+        if parts.iter().all(|part| done[part].0 == self.dim(*part)) && !matches!(self.kind(id), SymbolKind::Var { .. }) {
+            return (self.dim(id), open);
+        }
+        let dim = match self.kind(id).clone() {
+            SymbolKind::Var { dtype, .. } => match values.get(&self.nodes[id].class) {
+                Some(&value) => return (Dim::Known { value, wide: dtype == DType::I64 }, false),
+                None => return (self.dim(id), true),
+            },
+            SymbolKind::Binary { op, lhs, rhs, .. } => self.built(op, done[&lhs].0, done[&rhs].0),
+            SymbolKind::Cast { value, dtype } => match done[&value].0 {
+                Dim::Known { value, .. } if dtype.is_int() => Dim::Known { value, wide: dtype == DType::I64 },
+                Dim::Known { value, .. } => {
+                    let id = self.node(SymbolKind::Float { value: value as f64, dtype });
+                    self.dim(id)
+                }
+                Dim::Symbol(symbol) => {
+                    let id = self.node(SymbolKind::Cast { value: symbol.id, dtype });
+                    self.dim(id)
+                }
+                Dim::Any => Dim::Any,
+            },
+            SymbolKind::Call { op, args, dtype } => {
+                let args = args.iter().map(|arg| self.operand(done[arg].0, self.dtype(*arg))).collect();
+                let id = self.node(SymbolKind::Call { op, args, dtype });
+                self.dim(id)
+            }
+            SymbolKind::Int { .. } | SymbolKind::Float { .. } | SymbolKind::Any => self.dim(id),
+        };
+        (dim, open)
     }
 
     /// Adds a node that is not a variable.

@@ -3,8 +3,8 @@
 
 use super::ops::{BLANK, Comma, HARD, List, Op, Ops, SOFT};
 use crate::ast::{
-    Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, Expr, ExprId, ExprKind, Func, FuncId, List as Nodes,
-    Param, Pat, PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
+    Ast, Attr, AttrValue, AttrValueKind, BinOp, Clause, Ctor, Def, Dim, DimKind, Expr, ExprId, ExprKind, Func, FuncId,
+    List as Nodes, Param, Pat, PatId, PatKind, Root, Stmt, StmtId, StmtKind, Type, TypeId, TypeKind, ValueId,
 };
 use crate::lexer::lex;
 use crate::token::Tok;
@@ -126,7 +126,7 @@ pub(crate) fn value(ast: &Ast, id: ValueId, out: &mut Ops) {
             List::new(out, Tok::LBracket, Tok::RBracket, Comma::IfBroken).all(items);
         }
         AttrValueKind::Paren(inside) => out.enclosed(Tok::LParen, Op::Value(inside), Tok::RParen),
-        AttrValueKind::Expr(expr) => out.add(&[Op::Expr(expr)]),
+        AttrValueKind::Expr(expr) => out.add(&[Op::Size(expr)]),
         AttrValueKind::Error => {}
     }
 }
@@ -321,6 +321,43 @@ pub(crate) fn pat(ast: &Ast, id: PatId, out: &mut Ops) {
 
 // ---- Types ----
 
+/// A size on one line: `2*n + 1`, `min(a, b)/2`. What is no size is an expression.
+pub(crate) fn size(ast: &Ast, id: ExprId, out: &mut Ops) {
+    match ast.exprs[id].kind {
+        ExprKind::Paren(inside) => {
+            out.add(&[Op::Tok(Tok::LParen), Op::Size(inside), Op::Tok(Tok::RParen)]);
+        }
+        ExprKind::Binary { op: op @ (BinOp::Add | BinOp::Sub), op_span: _, lhs, rhs } => {
+            out.add(&[Op::Size(lhs), Op::Space, Op::Tok(sign(op)), Op::Space, Op::Size(rhs)]);
+        }
+        // A slash that touches a name belongs to it.
+        ExprKind::Binary { op: BinOp::Div, op_span: _, lhs, rhs } if ends_in_name(ast, lhs) => {
+            out.add(&[Op::Size(lhs), Op::Space, Op::Tok(Tok::Slash), Op::Space, Op::Size(rhs)]);
+        }
+        ExprKind::Binary { op: op @ (BinOp::Mul | BinOp::Div), op_span: _, lhs, rhs } => {
+            out.add(&[Op::Size(lhs), Op::Tok(sign(op)), Op::Size(rhs)]);
+        }
+        // A meta reference as the last argument is laid out with care for its comma.
+        ExprKind::Call { callee, args, attrs }
+            if attrs.is_empty()
+                && ast.items(args).last().is_some_and(|&last| !matches!(ast.exprs[last].kind, ExprKind::Meta)) =>
+        {
+            out.add(&[Op::Expr(callee)]);
+            let args = ast.items(args).iter().map(|&arg| Op::Size(arg));
+            List::new(out, Tok::LParen, Tok::RParen, Comma::IfBroken).all(args);
+        }
+        _ => expr(ast, id, out),
+    }
+}
+
+/// Whether the last token of a size is a name.
+fn ends_in_name(ast: &Ast, mut id: ExprId) -> bool {
+    while let ExprKind::Binary { rhs, .. } = ast.exprs[id].kind {
+        id = rhs;
+    }
+    matches!(ast.exprs[id].kind, ExprKind::Name)
+}
+
 fn types(ast: &Ast, list: Nodes<TypeId>) -> impl Iterator<Item = Op> {
     ast.items(list).iter().map(|&item| Op::Type(item))
 }
@@ -332,7 +369,10 @@ pub(crate) fn ty(ast: &Ast, id: TypeId, out: &mut Ops) {
         TypeKind::Infer | TypeKind::Meta => out.add(&[Op::Leaf(span)]),
         TypeKind::Tensor { shape, dtype } => {
             out.add(&[Op::Tok(Tok::Tensor), Op::Opening(Tok::LBracket), SOFT]);
-            let dims = ast.items(shape).iter().map(|&Dim { span, kind: _ }| Op::Leaf(span));
+            let dims = ast.items(shape).iter().map(|&Dim { span, kind }| match kind {
+                DimKind::Size(size) => Op::Size(size),
+                DimKind::Int | DimKind::Any | DimKind::Meta | DimKind::Error => Op::Leaf(span),
+            });
             List::new(out, Tok::LParen, Tok::RParen, Comma::IfBroken).all(dims);
             out.add(&[Op::Comma, BLANK, Op::Leaf(dtype)]);
             out.add(&[Op::Closing { tok: Tok::RBracket, comma: Comma::Never, hard: false }]);

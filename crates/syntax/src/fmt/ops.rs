@@ -60,6 +60,8 @@ pub(crate) enum Op {
     Indent,
     Dedent,
     Expr(ExprId),
+    /// A size, in a dimension or an attribute.
+    Size(ExprId),
     /// An operand on the left of an infix operator of the same precedence: no group of its own.
     Operand(ExprId),
     Stmt(StmtId),

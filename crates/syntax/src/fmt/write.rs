@@ -58,6 +58,7 @@ impl<'s> Writer<'s> {
             let Some(op) = stack.pop() else { break };
             match op {
                 Op::Expr(id) => nodes::expr(ast, id, &mut ops),
+                Op::Size(id) => nodes::size(ast, id, &mut ops),
                 Op::Operand(id) => nodes::operand(ast, id, &mut ops),
                 Op::Stmt(id) => nodes::stmt(ast, id, &mut ops),
                 Op::Func(id) => nodes::func(ast, id, &mut ops),
@@ -104,7 +105,7 @@ impl<'s> Writer<'s> {
             Op::Close => self.doc.push(Item::Close),
             Op::Indent => self.doc.push(Item::Indent),
             Op::Dedent => self.doc.push(Item::Dedent),
-            Op::Expr(_) | Op::Operand(_) | Op::Stmt(_) | Op::Func(_) | Op::Type(_) | Op::Pat(_) | Op::Value(_) => {}
+            Op::Expr(_) | Op::Size(_) | Op::Operand(_) | Op::Stmt(_) | Op::Func(_) | Op::Type(_) | Op::Pat(_) | Op::Value(_) => {}
         }
         Ok(())
     }
