@@ -53,7 +53,7 @@ fn checked(program: Program) -> Result<Program, Error> {
 /// # Ok::<(), relayc::Error>(())
 /// ```
 pub fn print(program: &Program, types: bool) -> String {
-    show::print(program, show::Options { types, meta: true, exact: false })
+    show::print(program, show::Options { types, meta: true, exact: false, dim_names: false })
 }
 
 /// The text as `relayc fmt` writes it; comments stay with what they are about. Errors: all syntax errors, and a text that would become

@@ -210,7 +210,8 @@ impl Given {
 
     fn emit_ir(&self, console: &Console, until: Phase) -> Result<String, u8> {
         let program = console.checked(&self.file, until, &self.how())?;
-        Ok(show::print(&program, show::Options { types: until > Phase::Resolve, meta: false, exact: false }))
+        let dim_names = show::names_sizes(&program.module);
+        Ok(show::print(&program, show::Options { types: until > Phase::Resolve, meta: false, exact: false, dim_names }))
     }
 
     /// The options for reading the program.

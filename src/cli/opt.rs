@@ -54,6 +54,9 @@ pub(crate) struct Args {
     /// Print floats with enough digits to read them back exactly; TVM prints six.
     #[arg(long)]
     exact: bool,
+    /// Print sizes by their names, such as `2*batch`, where they have one; always so if the program names sizes.
+    #[arg(long)]
+    dim_names: bool,
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
@@ -114,7 +117,8 @@ fn optimised(
     }
     console.lacking(program, &args.entry, &args.params);
     optimise::bind_weights(program, &args.entry, &args.params)?;
-    let options = show::Options { types: true, meta: args.meta, exact: args.exact };
+    let dim_names = args.dim_names || show::names_sizes(&program.module);
+    let options = show::Options { types: true, meta: args.meta, exact: args.exact, dim_names };
     let text = optimise::text(program, how, shown, options).map_err(|error| vec![error])?;
     if args.time_passes {
         console.words(&program.timings.table());

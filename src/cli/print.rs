@@ -24,6 +24,9 @@ pub(crate) struct Args {
     /// Print floats with enough digits to read them back exactly; TVM prints six.
     #[arg(long)]
     exact: bool,
+    /// Print sizes by their names, such as `2*batch`, where they have one; TVM cannot read that.
+    #[arg(long)]
+    dim_names: bool,
     /// Print a bare expression as `@main` of a module, with its free variables as parameters.
     #[arg(long)]
     module: bool,
@@ -47,7 +50,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     if program.has_errors() {
         return exit::of(&program.diagnostics);
     }
-    match sys::stdout(&show::print(&program, show::Options { types: args.types, meta: args.meta, exact: args.exact })) {
+    let options = show::Options { types: args.types, meta: args.meta, exact: args.exact, dim_names: args.dim_names };
+    match sys::stdout(&show::print(&program, options)) {
         Ok(()) => exit::FINE,
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&diagnostic), &program.sources);

@@ -33,14 +33,14 @@ fn every_form_of_every_network_reads_back() {
         let Ok(mut module) = Config::new(network).build() else { continue };
         n_networks += 1;
         for (form, module) in forms(&module) {
-            let options = Options { types: false, meta: false, exact: false };
+            let options = Options { types: false, meta: false, exact: false, dim_names: false };
             let text = print(&module, ops::table(), options);
             assert!(text.lines().any(|line| line.starts_with(form)), "{form}: {text:.80}");
             assert_reads_back(network.name, form, &text, Phase::Resolve, options);
         }
         assert!(relayc_check::infer::infer(&mut module, ops::table()).is_empty(), "{}", network.name);
         for (form, module) in forms(&module).into_iter().take(1) {
-            let options = Options { types: true, meta: false, exact: false };
+            let options = Options { types: true, meta: false, exact: false, dim_names: false };
             assert_reads_back(network.name, form, &print(&module, ops::table(), options), Phase::Infer, options);
         }
     }

@@ -14,7 +14,7 @@ fn printed_networks_give_no_warning() {
         n_networks += 1;
         assert!(infer(&mut module, ops::table()).is_empty(), "{}", network.name);
         for types in [false, true] {
-            let text = print(&module, ops::table(), Options { types, meta: false, exact: false });
+            let text = print(&module, ops::table(), Options { types, meta: false, exact: false, dim_names: false });
             let said = check_text(network.name, &text, Phase::Lint).diagnostics;
             let said: Vec<_> = said.iter().map(|d| &d.message).collect();
             assert!(said.is_empty(), "{}: {said:?}", network.name);

@@ -110,7 +110,7 @@ proptest! {
     #[test]
     fn printing_keeps_the_meaning(text in programs(Purpose::Run)) {
         let program = right(&text, Phase::Infer);
-        let again = right(&show::print(&program, show::Options { types: true, meta: true, exact: false }), Phase::Infer);
+        let again = right(&show::print(&program, show::Options { types: true, meta: true, exact: false, dim_names: false }), Phase::Infer);
         prop_assert_eq!(value_of_main(&program), value_of_main(&again), "{}", text);
     }
 }
@@ -289,7 +289,8 @@ fn attributes_read_back(values: &[f64]) -> Result<(), String> {
     for value in values.iter().filter(|value| value.is_finite()) {
         let text = format!("free_var %x: Tensor[(2), float32];\nclip(%x, a_min={value:e}f64, a_max=1f)");
         for exact in [false, true] {
-            let print = |program: &Program| show::print(program, show::Options { types: false, meta: true, exact });
+            let print =
+                |program: &Program| show::print(program, show::Options { types: false, meta: true, exact, dim_names: false });
             let printed = print(&check_text("attribute", &text, Phase::Infer));
             let again = check_text("printed", &printed, Phase::Infer);
             let said: Vec<&String> = again.diagnostics.iter().map(|diagnostic| &diagnostic.message).collect();

@@ -30,7 +30,8 @@ fn texts_are_tvms() {
         let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
         let command: Vec<&str> = json["model"].as_array().expect("words").iter().filter_map(|word| word.as_str()).collect();
         let expected = std::fs::read_to_string(path.with_extension("relay")).expect("a file");
-        let found = print(&typed(&command.join(" ")), table(), Options { types: true, meta: false, exact: false });
+        let found =
+            print(&typed(&command.join(" ")), table(), Options { types: true, meta: false, exact: false, dim_names: false });
         for (line, (found, expected)) in (1..).zip(found.lines().zip(expected.lines())) {
             assert_eq!(found, expected, "{}, line {line}", path.display());
         }

@@ -434,7 +434,7 @@ fn head(text: &str) -> &str {
 /// What of the promise a text breaks; the error says with which text. With the types if they are wanted.
 pub fn round_trip(text: &str, types: bool) -> Result<(), String> {
     let until = if types { Phase::Infer } else { Phase::Resolve };
-    let options = show::Options { types, meta: true, exact: false };
+    let options = show::Options { types, meta: true, exact: false, dim_names: false };
     let first = check_text("written", text, until);
     if let Some(said) = errors(&first) {
         return Err(format!("{}\n--- is wrong\n{said}", head(text)));

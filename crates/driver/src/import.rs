@@ -7,7 +7,7 @@
 mod archive;
 mod mxnet;
 
-use super::bind;
+use super::{bind, show};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, thousands};
 use relayc_base::{Sources, Span};
@@ -154,7 +154,7 @@ fn checked(made: import::Imported, request: &Request, origin: Origin) -> Result<
             return Err(vec![too_large_for_text(&request.model, embedded)]);
         }
     }
-    let options = Options { types: false, meta: true, exact: true };
+    let options = Options { types: false, meta: true, exact: true, dim_names: show::names_sizes(&module) };
     let span = |span: Span| origin(span).map(|name| format!("{name}:0:0"));
     let text = print::print_with_origins(&module, ops::table(), options, &span);
     let told = told(&inputs, &outputs, &weights);

@@ -49,7 +49,7 @@ pub fn build(name: &str, flags: &[String], seed: Option<u32>) -> Result<Model, M
     if !diagnostics.is_empty() {
         return Err(ModelError::Found(diagnostics));
     }
-    let text = print::print(&module, ops::table(), Options { types: true, meta: false, exact: false });
+    let text = print::print(&module, ops::table(), Options { types: true, meta: false, exact: false, dim_names: false });
     let shapes = zoo::params_of(&module)?;
     let weights = seed.map(|seed| zoo::weights(&shapes, network.rule, seed)).transpose()?;
     Ok(Model { text, weights, size: size_of(&module, &shapes) })

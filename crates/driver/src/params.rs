@@ -193,7 +193,7 @@ pub fn bind(program: &mut Program, entry: &str, files: &[PathBuf]) -> Result<Bou
 }
 
 /// How to print a program for others to run: as TVM prints it with types and metadata, floats exactly.
-const PRINTED: show::Options = show::Options { types: true, meta: true, exact: true };
+const PRINTED: show::Options = show::Options { types: true, meta: true, exact: true, dim_names: false };
 
 /// A program with constants moved out.
 pub struct Unbound {

@@ -2,13 +2,18 @@
 
 use super::Program;
 use relayc_base::Span;
-use relayc_ir::print;
 pub use relayc_ir::print::Options;
+use relayc_ir::{Module, print};
 use relayc_ops as ops;
 
 /// The canonical text, optionally with the inferred types as comments and the metadata section.
 pub fn print(program: &Program, options: Options) -> String {
     print::print(&program.module, ops::table(), options)
+}
+
+/// Whether the program names sizes: what relayc writes of it for people and for itself has the names then.
+pub fn names_sizes(module: &Module) -> bool {
+    !module.types.symbols.all_named().is_empty()
 }
 
 /// The types of the expressions and bound variables exactly at a place, each once and sorted.

@@ -29,7 +29,7 @@ pub enum Stage {
 pub fn stage(program: &mut Program, entry: &str, settings: &Settings, limits: &Limits, stage: Stage) -> Result<String, Refused> {
     let wrong = |error| Refused::Wrong(Box::new(error));
     if stage == Stage::Groups {
-        let options = Options { types: true, meta: false, exact: false };
+        let options = Options { types: true, meta: false, exact: false, dim_names: false };
         return optimise::text(program, &compile::how(entry, settings), &PassPrinting::default(), options).map_err(wrong);
     }
     let show = |module: &Module, all: &Assembled| staged(stage, &program.sources, module, all);

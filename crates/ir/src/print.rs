@@ -16,11 +16,11 @@ use super::attrs::{AttrValue, Field, Kind, OpTable};
 use super::object::{FieldValue, Object, ObjectId};
 use super::{AttrsId, ExprId, ExprKind, FuncId, Module, Root, VarId};
 use crate::tensor::{Data, Tensor};
-use crate::types::{HoleId, Symbol, Ty, TypeNames};
+use crate::types::{HoleId, Symbol, SymbolId, Ty, TypeNames};
 use nest::Nest;
 use relayc_base::text::{format_exact, format_g};
 use relayc_base::{Idx, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use section::Section;
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +31,8 @@ pub struct Options {
     pub meta: bool,
     /// Whether to print floats with the fewest digits that read back to the same value, if TVM's six digits do not.
     pub exact: bool,
+    /// Whether to write sizes by their names, `2*batch`, where text can (language 3.1).
+    pub dim_names: bool,
 }
 
 /// The comment that replaces an omitted metadata section (`src/relay/printer/text_printer.cc`).
@@ -162,6 +164,7 @@ struct Printer<'a> {
     names: FxHashMap<String, u32>,
     n_temps: u32,
     section: Section,
+    sizes: SizeNames<'a>,
     buffers: Vec<String>,
     results: Vec<String>,
     steps: Vec<Step>,
@@ -183,6 +186,7 @@ impl<'a> Printer<'a> {
             names: FxHashMap::default(),
             n_temps: 0,
             section: Section::default(),
+            sizes: if options.dim_names { SizeNames::of(module) } else { SizeNames::default() },
             buffers: vec![],
             results: vec![],
             steps: vec![],
@@ -393,18 +397,19 @@ impl<'a> Printer<'a> {
     }
 
     fn ty(&mut self, ty: Ty) -> String {
-        struct Names<'b>(&'b Module, &'b mut Section);
+        struct Names<'b>(&'b Module, &'b mut Section, &'b SizeNames<'b>);
         impl TypeNames for Names<'_> {
             fn hole(&mut self, id: HoleId) -> String {
                 self.1.hole(id)
             }
 
             fn symbol(&mut self, symbol: Symbol) -> String {
-                self.1.symbol(self.0, symbol.id)
+                let named = self.2.in_type(self.0, symbol);
+                named.unwrap_or_else(|| self.1.symbol(self.0, symbol.id))
             }
         }
         let mut out = String::new();
-        self.module.types.print(ty, &mut Names(self.module, &mut self.section), &mut out);
+        self.module.types.print(ty, &mut Names(self.module, &mut self.section, &self.sizes), &mut out);
         out
     }
 
@@ -509,8 +514,23 @@ impl<'a> Printer<'a> {
         match (field.kind, value) {
             (Kind::Int, AttrValue::Int { value, .. }) => value.to_string(),
             (Kind::Float, AttrValue::Float { value, .. }) => self.double(*value, "f"),
+            (kind, value) if self.options.dim_names && kind.holds_sizes() => self.size_text(value),
             _ => self.object_text(value),
         }
+    }
+
+    /// A value that may hold sizes, with their names.
+    fn size_text(&mut self, value: &AttrValue) -> String {
+        let named = match value {
+            AttrValue::Symbol(symbol) => self.sizes.in_attr(self.module, *symbol),
+            // Lists nest no deeper than kinds of attributes.
+            AttrValue::List(items) => {
+                let items: Vec<String> = items.iter().map(|item| self.size_text(item)).collect();
+                Some(format!("[{}]", items.join(", ")))
+            }
+            _ => None,
+        };
+        named.unwrap_or_else(|| self.object_text(value))
     }
 
     /// An attribute value that carries its own type.
@@ -539,6 +559,35 @@ impl<'a> Printer<'a> {
             // Unlike as an operand, a constant is never written in place here.
             AttrValue::Const(id, _) => self.section.constant(*id, None),
         }
+    }
+}
+
+/// The names that sizes are written by.
+#[derive(Default)]
+struct SizeNames<'a> {
+    names: FxHashMap<SymbolId, &'a str>,
+    /// The sizes in annotations: only those can be named in attributes.
+    annotated: FxHashSet<SymbolId>,
+}
+
+impl<'a> SizeNames<'a> {
+    fn of(module: &'a Module) -> Self {
+        let names = module.size_names();
+        let annotated = if names.is_empty() { FxHashSet::default() } else { module.annotated_sizes() };
+        SizeNames { names, annotated }
+    }
+
+    /// A size as a type has it; `None` if it has no name.
+    fn in_type(&self, module: &Module, symbol: Symbol) -> Option<String> {
+        module.types.symbols.text_with(symbol, &|id| self.names.get(&id).copied())
+    }
+
+    /// A size as an attribute has it: in parentheses, unless it is a name or a number.
+    fn in_attr(&self, module: &Module, symbol: Symbol) -> Option<String> {
+        let name = |id: SymbolId| self.names.get(&id).copied().filter(|_| self.annotated.contains(&id));
+        let text = module.types.symbols.text_with(symbol, &name)?;
+        let plain = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        Some(if plain { text } else { format!("({text})") })
     }
 }
 

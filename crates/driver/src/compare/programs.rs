@@ -39,7 +39,8 @@ impl<'p> Side<'p> {
 
 /// Compares the canonical texts, line by line.
 pub fn texts(a: Side, b: Side) -> Differences {
-    let print = |side: Side| show::print(side.program, show::Options { types: false, meta: false, exact: true });
+    let print =
+        |side: Side| show::print(side.program, show::Options { types: false, meta: false, exact: true, dim_names: false });
     let (from, to) = (print(a), print(b));
     Differences { same: from == to, text: diff::unified((a.name, &from), (b.name, &to)) }
 }

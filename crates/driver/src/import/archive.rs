@@ -18,7 +18,7 @@ pub(super) fn import(request: &Request) -> Outcome {
     let weights = request.params.as_deref().map(|path| weight_file(path, &packed.weights)).transpose();
     let weights = weights.map_err(|error| diagnostics.push(error)).unwrap_or_default();
     let imported = (!relayc_base::diag::has_errors(&diagnostics)).then(|| {
-        let text = show::print(&program, show::Options { types: false, meta: true, exact: true });
+        let text = show::print(&program, show::Options { types: false, meta: true, exact: true, dim_names: false });
         Imported { text, weights, told: format!("{}\n", count(packed.weights.len(), "weight")) }
     });
     Outcome { sources: program.sources, diagnostics, imported }

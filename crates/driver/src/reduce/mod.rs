@@ -170,7 +170,7 @@ fn renamed(values: Named, before: &[String], program: &Program, entry: &str) -> 
 const NAME: &str = "candidate.relay";
 
 fn text_of(module: &Module) -> String {
-    print(module, ops::table(), Options { types: false, meta: true, exact: true })
+    print(module, ops::table(), Options { types: false, meta: true, exact: true, dim_names: false })
 }
 
 /// Hashes a candidate, equally on every machine.

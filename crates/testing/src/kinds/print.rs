@@ -19,7 +19,7 @@ impl Kind for Print {
         let until = if self.types { Phase::InferModule } else { Phase::Resolve };
         let program = check_text(case.name, case.text, until);
         without_errors(&program)?;
-        let options = Options { types: self.types, meta: true, exact: false };
+        let options = Options { types: self.types, meta: true, exact: false, dim_names: false };
         let printed = print(&program, options);
         let again = check_text("printed", &printed, until);
         without_errors(&again)?;

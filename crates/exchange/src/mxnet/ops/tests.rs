@@ -310,7 +310,11 @@ fn imported(op: &str, attrs: &str, shapes: &str, heads: &[usize]) -> std::result
     let how = Import { name: "net", file: FileId(0), shapes: &[], weights: vec![], as_params: true };
     match import(text.as_bytes(), how).1 {
         Ok(imported) => {
-            let text = print(&imported.module, relayc_ops::table(), Options { types: false, meta: true, exact: false });
+            let text = print(
+                &imported.module,
+                relayc_ops::table(),
+                Options { types: false, meta: true, exact: false, dim_names: false },
+            );
             let body = text.split_once("{\n").and_then(|(_, rest)| rest.split_once("\n}")).expect("a function").0;
             Ok(body.split_whitespace().collect::<Vec<_>>().join(" "))
         }
