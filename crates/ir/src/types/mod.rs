@@ -7,6 +7,7 @@
 mod arena;
 mod dtype;
 mod normal;
+mod op;
 mod print;
 mod shape;
 mod solver;
@@ -14,10 +15,11 @@ mod symbol;
 
 pub use arena::{HoleId, MAX_DEPTH, MAX_LEAVES, Ty, TyData, Types};
 pub use dtype::{DType, DTypeCode};
+pub use op::SymbolOp;
 pub(crate) use print::TypeNames;
 pub(crate) use shape::Symbol;
 pub use shape::{
     Dim, MAX_ELEMENTS, MAX_RANK, SizeName, SymbolId, VarRef, can_be_held, checked_bytes, checked_elements, dims_of, shape_text,
 };
 pub use solver::{Mismatch, Solver, StepKind};
-pub use symbol::{Arith, SymbolKind, SymbolOp, Symbols};
+pub use symbol::{Arith, SymbolKind, Symbols};

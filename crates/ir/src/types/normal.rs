@@ -5,8 +5,8 @@
 //! them quotients that do not divide. Absent: floats and `?`, of which [`super::Symbols`] makes atoms too.
 
 use super::DType;
+use super::op::SymbolOp;
 use super::shape::SymbolId;
-use super::symbol::SymbolOp;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The most terms of a sum and factors of a product; larger expressions are atoms.

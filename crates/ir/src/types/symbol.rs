@@ -7,6 +7,7 @@
 
 use super::DType;
 use super::normal::{Atom, Atoms, NameOf, Normal};
+use super::op::SymbolOp;
 use super::shape::{Dim, SizeName, Symbol, SymbolId, VarRef};
 use crate::sizes::is_size_name;
 use relayc_base::IndexVec;
@@ -46,64 +47,6 @@ pub enum SymbolKind {
         args: Box<[SymbolId]>,
         dtype: DType,
     },
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SymbolOp {
-    Add,
-    Sub,
-    Mul,
-    Div,
-    Mod,
-    FloorDiv,
-    FloorMod,
-    Min,
-    Max,
-}
-
-impl SymbolOp {
-    pub const ALL: [SymbolOp; 9] = [
-        SymbolOp::Add,
-        SymbolOp::Sub,
-        SymbolOp::Mul,
-        SymbolOp::Div,
-        SymbolOp::Mod,
-        SymbolOp::FloorDiv,
-        SymbolOp::FloorMod,
-        SymbolOp::Min,
-        SymbolOp::Max,
-    ];
-
-    /// TVM's name of the node type.
-    pub fn type_key(self) -> &'static str {
-        match self {
-            SymbolOp::Add => "tir.Add",
-            SymbolOp::Sub => "tir.Sub",
-            SymbolOp::Mul => "tir.Mul",
-            SymbolOp::Div => "tir.Div",
-            SymbolOp::Mod => "tir.Mod",
-            SymbolOp::FloorDiv => "tir.FloorDiv",
-            SymbolOp::FloorMod => "tir.FloorMod",
-            SymbolOp::Min => "tir.Min",
-            SymbolOp::Max => "tir.Max",
-        }
-    }
-
-    /// The result for two numbers; `None` where it has none or overflows.
-    pub(super) fn fold(self, a: i64, b: i64) -> Option<i64> {
-        let floor = |a: i64, b: i64| Some(a.checked_div(b)? - i64::from(a.checked_rem(b)? != 0 && (a < 0) != (b < 0)));
-        match self {
-            SymbolOp::Add => a.checked_add(b),
-            SymbolOp::Sub => a.checked_sub(b),
-            SymbolOp::Mul => a.checked_mul(b),
-            SymbolOp::Div => a.checked_div(b),
-            SymbolOp::Mod => a.checked_rem(b),
-            SymbolOp::FloorDiv => floor(a, b),
-            SymbolOp::FloorMod => a.checked_sub(floor(a, b)?.checked_mul(b)?),
-            SymbolOp::Min => Some(a.min(b)),
-            SymbolOp::Max => Some(a.max(b)),
-        }
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -203,7 +146,7 @@ impl Symbols {
 
     /// The dimension in the text that relayc reads, `2*batch + 1`; `None` if it has none: numbers and `?` have, of symbols those
     /// that are computed from named sizes.
-    pub fn named_text(&self, symbol: Symbol) -> Option<String> {
+    pub(crate) fn named_text(&self, symbol: Symbol) -> Option<String> {
         let name = |id: SymbolId| match self.nodes[id].var {
             Some(VarRef::Named(name)) => Some(name.as_str()),
             _ => None,
@@ -301,6 +244,11 @@ impl Symbols {
             SymbolKind::Int { .. } | SymbolKind::Float { .. } | SymbolKind::Any => self.dim(id),
         };
         (dim, open)
+    }
+
+    /// The dimension for a message.
+    pub fn text_of(&self, dim: Dim) -> String {
+        dim.symbol().map_or_else(|| dim.to_string(), |symbol| self.text(symbol))
     }
 
     /// Adds a node that is not a variable.
