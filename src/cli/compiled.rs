@@ -29,8 +29,8 @@ pub(crate) struct Given {
     pub entry: String,
     #[command(flatten)]
     pub values: Values,
-    /// The size of a dynamic dimension `?`: parameter, axis, number.
-    #[arg(long, value_name = "NAME.AXIS=N")]
+    /// The size of a dynamic dimension: parameter, axis, number; or the name of a size and its number.
+    #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
     pub set: Vec<String>,
     /// The level of optimisation, from 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]

@@ -37,8 +37,8 @@ pub(crate) struct Args {
     /// The level of optimisation before the program becomes a graph, from 0 to 3; `--to graph-json` only.
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: Option<u8>,
-    /// The size of a dynamic dimension `?`: parameter, axis, number.
-    #[arg(long, value_name = "NAME.AXIS=N")]
+    /// The size of a dynamic dimension: parameter, axis, number; or the name of a size and its number.
+    #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
     set: Vec<String>,
 }
 

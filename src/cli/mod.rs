@@ -133,8 +133,8 @@ fn weight_files(what: &str) -> String {
 /// Sizes for dynamic dimensions.
 #[derive(clap::Args)]
 pub(crate) struct Setting {
-    /// The size of a dynamic dimension `?`, which makes the program static: parameter, axis, number.
-    #[arg(long, value_name = "NAME.AXIS=N")]
+    /// The size of a dynamic dimension, which makes the program static: parameter, axis, number; or the name of a size and its number.
+    #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
     set: Vec<String>,
     /// The function whose parameters `--set` refers to.
     #[arg(long, value_name = "NAME", default_value = "main", requires = "set")]

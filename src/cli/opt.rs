@@ -16,8 +16,8 @@ pub(crate) struct Args {
     reading: Reading,
     /// The program; `-` is standard input.
     file: PathBuf,
-    /// The size of a dynamic dimension `?`, which makes the program static: parameter, axis, number.
-    #[arg(long, value_name = "NAME.AXIS=N")]
+    /// The size of a dynamic dimension, which makes the program static: parameter, axis, number; or the name of a size and its number.
+    #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
     set: Vec<String>,
     /// The entry function; other functions may be removed.
     #[arg(long, value_name = "NAME", default_value = "main")]

@@ -113,7 +113,12 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     }
     let until = if args.engine != Engine::Interp { Phase::Main } else { Phase::Infer };
-    let mut program = console.checked(&args.program.file, until, &ReadOptions::of(args.program.reading.dialect()))?;
+    // Sizes that are set by their names are those of the whole program; axes are those of the inputs.
+    let how = match args.program.set.iter().any(|setting| bind::size_setting(setting).is_some()) {
+        true => args.program.how(),
+        false => ReadOptions::of(args.program.reading.dialect()),
+    };
+    let mut program = console.checked(&args.program.file, until, &how)?;
     let sources = program.sources.clone();
     let result = seers(args, &program).and_then(|seers| {
         let (entry, bound) = prepare(args, &mut program)?;

@@ -6,6 +6,7 @@
 //! A parameter is named without its `%`; the fields of a tuple parameter are `name.0`, `name.1`, nested `name.0.1`. Entries of a
 //! weight file without a parameter are ignored, since one file may serve several entry functions. A name without a parameter in
 //! `--inputs` or `-i` is E0706. `--set NAME.AXIS=N` fixes a dynamic dimension; one that is not fixed takes the size from a file.
+//! Dimensions that name one size have one number in all inputs.
 
 pub(super) mod errors;
 pub mod leaves;
@@ -13,13 +14,15 @@ pub(super) mod source;
 
 pub(super) use errors::short;
 
+use super::sizes::solve;
 use super::tensors;
 use leaves::Leaf;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
+use relayc_ir::sizes::SizeValues;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::size::checked_size;
-use relayc_ir::types::{DType, Dim, Ty, Types, dims_of};
+use relayc_ir::types::{DType, Dim, Symbols, Ty, Types, dims_of};
 use relayc_sys as sys;
 use relayc_weights::Named;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -45,7 +48,7 @@ pub struct Requests {
     pub inputs_file: Option<PathBuf>,
     /// `--fill zeros|ones|rand[:seed=N]`.
     pub fill: Option<String>,
-    /// `--set NAME.AXIS=N`.
+    /// `--set NAME.AXIS=N` and `--set SIZE=N`.
     pub set: Vec<String>,
     /// `--max-memory`, in bytes; without it [`sys::default_memory_limit`].
     pub max_memory: Option<u64>,
@@ -111,10 +114,8 @@ pub(crate) fn bind_telling(
     for slot in slots {
         leaves.extend(leaves::leaves(&slot.name, slot.ty, types).map_err(|error| vec![errors::no_data(slot, types, error)])?);
     }
-    let mut binder = Binder::new(leaves, requests);
-    for setting in &requests.set {
-        binder.errors.extend(carry_out(&mut binder.leaves, setting).err());
-    }
+    let mut binder = Binder::new(leaves, &types.symbols, requests);
+    binder.carry_out(&requests.set);
     binder.take_packed(&requests.packed);
     binder.read_params(&requests.params);
     binder.read_inputs(requests.inputs_file.as_ref());
@@ -140,7 +141,7 @@ pub(crate) fn weights(
     let tensors = slots.iter().filter(|slot| types.as_tensor(slot.ty).is_some());
     // A tensor is one leaf.
     let leaves = tensors.filter_map(|slot| leaves::leaves(&slot.name, slot.ty, types).ok()).flatten().collect();
-    let mut binder = Binder::new(leaves, &Requests::default());
+    let mut binder = Binder::new(leaves, &types.symbols, &Requests::default());
     binder.take_packed(packed);
     binder.read_params(params);
     let names: Vec<String> =
@@ -167,18 +168,29 @@ pub(crate) fn constant(text: &str) -> Result<(String, Tensor), Diagnostic> {
     if matches!(source, Source::Filling(_)) {
         return Err(wrong("it does not say a shape"));
     }
-    let leaf = Leaf { name: name.trim().to_owned(), dims: vec![], dtype: DType::F32 };
+    let leaf = Leaf::new(name.trim().to_owned(), vec![], DType::F32);
     let tensor = Files::default().tensor(&source, &leaf, text)?;
     Ok((leaf.name, tensor))
 }
 
-/// `NAME.AXIS=N`: gives a dimension of one of the tensors a number.
-pub(super) fn carry_out(leaves: &mut [Leaf], setting: &str) -> Result<(), Diagnostic> {
+/// `SIZE=N`: the name of a size and its number, if that is one.
+pub fn size_setting(setting: &str) -> Option<(&str, Option<i64>)> {
+    let (name, n) = setting.split_once('=').filter(|(name, _)| !name.contains('.'))?;
+    Some((name.trim(), n.trim().parse().ok().filter(|&n| n >= 0)))
+}
+
+/// `NAME.AXIS=N`: the name of a tensor, an axis and its number.
+pub(super) fn axis_setting(setting: &str) -> Result<(&str, usize, i64), Diagnostic> {
     let parsed = setting.split_once('=').and_then(|(place, n)| {
         let (name, axis) = place.rsplit_once('.')?;
         Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n.parse::<i64>().ok().filter(|&n| n >= 0)?))
     });
-    let (name, axis, n) = parsed.ok_or_else(|| errors::bad_setting(setting, "it is not NAME.AXIS=N"))?;
+    parsed.ok_or_else(|| errors::bad_setting(setting, "it is neither NAME.AXIS=N nor SIZE=N"))
+}
+
+/// Gives a dimension of one of the tensors a number. Returns what it was.
+pub(super) fn carry_out(leaves: &mut [Leaf], setting: &str) -> Result<(Dim, i64), Diagnostic> {
+    let (name, axis, n) = axis_setting(setting)?;
     let Some(at) = leaves.iter().position(|leaf| leaf.name == name) else {
         return Err(errors::unknown_name(name, "--set", leaves.iter().map(|leaf| leaf.name.as_str())));
     };
@@ -188,9 +200,9 @@ pub(super) fn carry_out(leaves: &mut [Leaf], setting: &str) -> Result<(), Diagno
         Some(Dim::Known { value, .. }) if value != n => {
             Err(errors::bad_setting(setting, &format!("axis {axis} of `{name}` is {value}")))
         }
-        Some(_) => {
+        Some(dim) => {
             leaf.dims[axis] = Dim::known(n);
-            Ok(())
+            Ok((dim, n))
         }
     }
 }
@@ -206,8 +218,9 @@ struct Given {
     is_weight: bool,
 }
 
-struct Binder {
+struct Binder<'t> {
     leaves: Vec<Leaf>,
+    symbols: &'t Symbols,
     by_name: FxHashMap<String, usize>,
     given: Vec<Option<Given>>,
     /// Leaves with a reported error: they are not reported as missing again.
@@ -225,8 +238,8 @@ struct Binder {
     errors: Vec<Diagnostic>,
 }
 
-impl Binder {
-    fn new(leaves: Vec<Leaf>, requests: &Requests) -> Binder {
+impl<'t> Binder<'t> {
+    fn new(leaves: Vec<Leaf>, symbols: &'t Symbols, requests: &Requests) -> Binder<'t> {
         let mut by_name = FxHashMap::default();
         for (i, leaf) in leaves.iter().enumerate() {
             by_name.entry(leaf.name.clone()).or_insert(i);
@@ -235,6 +248,7 @@ impl Binder {
             given: vec![None; leaves.len()],
             reported: vec![false; leaves.len()],
             leaves,
+            symbols,
             by_name,
             unused: vec![],
             files: Files::default(),
@@ -404,6 +418,10 @@ impl Binder {
         let Some(filling) = Filling::parse(text).map(Source::Filling) else {
             return self.errors.push(errors::bad_filling(text));
         };
+        // Contradictions are reported at the end.
+        if !self.settle_sizes(&missing) {
+            return;
+        }
         for leaf in missing {
             let memory = self.check_memory(leaf, &filling);
             match memory.and_then(|()| self.files.tensor(&filling, &self.leaves[leaf], "--fill")) {
@@ -411,6 +429,53 @@ impl Binder {
                 Err(error) => self.report(leaf, error),
             }
         }
+    }
+
+    /// Gives dimensions the numbers that are set, and with them all that are the same size. A size that is set by its name has
+    /// its number in the program and its types by now.
+    fn carry_out(&mut self, settings: &[String]) {
+        let (mut facts, mut of_fact) = (vec![], vec![]);
+        for setting in settings.iter().filter(|setting| size_setting(setting).is_none()) {
+            match carry_out(&mut self.leaves, setting) {
+                Ok(fact) => {
+                    facts.push(fact);
+                    of_fact.push(setting.as_str());
+                }
+                Err(wrong) => self.errors.push(wrong),
+            }
+        }
+        match solve(self.symbols, &facts) {
+            Ok(values) => (0..self.leaves.len()).for_each(|leaf| self.settle(leaf, &values)),
+            Err(wrong) => self.errors.push(errors::settings_disagree(&wrong, |at| of_fact[at])),
+        }
+    }
+
+    /// Gives the dimensions of a leaf their numbers.
+    fn settle(&mut self, leaf: usize, values: &SizeValues) {
+        if values.is_empty() {
+            return;
+        }
+        for dim in self.leaves[leaf].dims.iter_mut().filter(|dim| dim.symbol().is_some()) {
+            let number = self.symbols.evaluate(*dim, &|id| values.get(&id).copied()).filter(|&number| number >= 0);
+            *dim = number.map_or(*dim, Dim::known);
+        }
+    }
+
+    /// The dimensions of the tensors given so far, each with the number it has there and its leaf.
+    fn facts(&self) -> (Vec<(Dim, i64)>, Vec<usize>) {
+        let given = self.leaves.iter().zip(&self.given).enumerate();
+        let given = given.filter_map(|(at, (leaf, given))| Some((at, leaf, &given.as_ref()?.tensor)));
+        let fitting = given.filter(|(_, leaf, tensor)| leaf.accepts(tensor));
+        let dims = fitting
+            .flat_map(|(at, leaf, tensor)| leaf.dims.iter().zip(tensor.shape()).map(move |(&dim, &n)| ((dim, n as i64), at)));
+        dims.filter(|((dim, _), _)| dim.symbol().is_some()).unzip()
+    }
+
+    /// Gives leaves without a tensor the sizes that the others have, unless those contradict each other.
+    fn settle_sizes(&mut self, missing: &[usize]) -> bool {
+        let Ok(values) = solve(self.symbols, &self.facts().0) else { return false };
+        missing.iter().for_each(|&leaf| self.settle(leaf, &values));
+        true
     }
 
     /// Reports missing parameters, unless a failed file or a misspelt name may explain them: that mistake comes first.
@@ -425,6 +490,14 @@ impl Binder {
 
     /// Checks every tensor against its parameter.
     fn finish(mut self) -> Result<Vec<Tensor>, Vec<Diagnostic>> {
+        let (facts, of_fact) = self.facts();
+        if let Err(wrong) = solve(self.symbols, &facts) {
+            let origin = |at: usize| {
+                let leaf = of_fact[at];
+                (&self.leaves[leaf], self.given[leaf].as_ref().map_or("", |given| given.from.as_str()))
+            };
+            self.errors.push(errors::inputs_disagree(&wrong, origin(wrong.first), origin(wrong.second)));
+        }
         let mut tensors = Vec::with_capacity(self.leaves.len());
         for (leaf, given) in self.leaves.iter().zip(self.given) {
             let Some(given) = given else { continue };

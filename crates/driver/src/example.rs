@@ -270,7 +270,7 @@ impl<'a> Runner<'a> {
         if file.is_none() && Filling::parse(word).is_none() {
             return tensor(shape, dtype, node);
         }
-        let leaf = Leaf { name: name.to_owned(), dims: shape.to_vec(), dtype };
+        let leaf = Leaf::new(name.to_owned(), shape.to_vec(), dtype);
         let spec = file.as_deref().unwrap_or(word);
         let found = self.files.borrow_mut().tensor(&Source::parse(spec)?, &leaf, word);
         let found = found.map_err(|diagnostic| diagnostic.message)?;

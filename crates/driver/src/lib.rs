@@ -23,6 +23,8 @@ pub mod params;
 pub mod reduce;
 pub mod run;
 pub mod show;
+pub mod sized;
+mod sizes;
 pub mod specialise;
 pub mod steps;
 pub mod tensors;

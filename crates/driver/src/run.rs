@@ -6,6 +6,7 @@ pub use relayc_interp::Limits;
 
 use super::Program;
 use super::bind::{Bound, Slot};
+use super::sized::sized;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::nearest;
 use relayc_interp::{Interp, Value, ValueObserver, lower};
@@ -121,7 +122,8 @@ fn value(
     limits: Limits,
     witness: Option<&dyn ValueObserver>,
 ) -> Result<Value, Diagnostic> {
-    let module = &program.module;
+    let sized = sized(&program.module, &entry.slots, &args);
+    let module = sized.as_ref().unwrap_or(&program.module);
     let lowered = lower(module);
     let mut interp = Interp::new(module, ops::table(), &lowered, limits).seen_by(witness);
     let mut args: Vec<Value> = args.into_iter().map(to_value).collect();

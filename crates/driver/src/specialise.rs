@@ -1,10 +1,13 @@
-//! `--set NAME.AXIS=N`: makes a dynamic program static by fixing dimensions of the entry's parameters.
+//! `--set NAME.AXIS=N` and `--set SIZE=N`: makes a dynamic program static by fixing dimensions of the entry's parameters, and the
+//! sizes that have names.
 //!
+//! A size gets its number in all types and attributes of the program ([`Module::substitute_sizes`]).
 //! Operators with tensors as attributes become those with numbers, if the numbers can be derived. [`infer::infer_sized`] finds
 //! the types: annotations of results and of `let` with dynamic dimensions are removed. Parameters of other functions keep their
 //! types, since other callers may exist.
 
 use super::bind::{self, Requests, Slot, leaves};
+use super::sizes::solve;
 use super::{Program, run};
 use relayc_base::diag::{self, Diagnostic};
 use relayc_check::infer;
@@ -30,6 +33,10 @@ pub(crate) fn specialise(module: &mut Module, entry: &str, settings: &[String]) 
         },
         Root::Expr(_) => (module.free_vars(), None),
     };
+    let wrong = set_sizes(module, &vars, settings);
+    if !wrong.is_empty() {
+        return wrong;
+    }
     let params: Vec<(VarId, Ty)> = vars.into_iter().filter_map(|var| Some((var, module.vars[var].ty?))).collect();
     let mut all = Vec::new();
     let mut typed = Vec::new();
@@ -39,7 +46,8 @@ pub(crate) fn specialise(module: &mut Module, entry: &str, settings: &[String]) 
         typed.push((var, ty, found.len()));
         all.extend(found);
     }
-    let wrong: Vec<Diagnostic> = settings.iter().filter_map(|setting| bind::carry_out(&mut all, setting).err()).collect();
+    let of_axes = settings.iter().filter(|setting| bind::size_setting(setting).is_none());
+    let wrong: Vec<Diagnostic> = of_axes.filter_map(|setting| bind::carry_out(&mut all, setting).err()).collect();
     if !wrong.is_empty() {
         return wrong;
     }
@@ -52,6 +60,53 @@ pub(crate) fn specialise(module: &mut Module, entry: &str, settings: &[String]) 
     forget_open(module, func);
     passes::dynamic_to_static(module, ops::table());
     vec![]
+}
+
+/// Gives the sizes that settings determine their numbers, in all of the program. Settings that cannot be understood are left to
+/// [`bind::carry_out`]. Errors: E0706 for an unknown size, E0707 for settings that contradict each other.
+fn set_sizes(module: &mut Module, params: &[VarId], settings: &[String]) -> Vec<Diagnostic> {
+    let mut wrong = vec![];
+    let mut facts: Vec<(Dim, i64)> = vec![];
+    let mut of_fact: Vec<&str> = vec![];
+    let names = module.size_names();
+    let symbols = &module.types.symbols;
+    for setting in settings {
+        if let Some((name, n)) = bind::size_setting(setting) {
+            match (names.iter().find(|(_, known)| **known == name), n) {
+                (_, None) => wrong.push(bind::errors::bad_setting(setting, "a size is a number of at least 0")),
+                (None, _) => {
+                    let mut known: Vec<&str> = names.values().copied().collect();
+                    known.sort_unstable();
+                    wrong.push(bind::errors::unknown_size(name, known));
+                }
+                (Some((&id, _)), Some(n)) => {
+                    facts.push((symbols.dim(id), n));
+                    of_fact.push(setting);
+                }
+            }
+        } else if let Ok((name, axis, n)) = bind::axis_setting(setting) {
+            let of_var = |&var: &VarId| leaves::leaves(&module.vars[var].name, module.vars[var].ty?, &module.types).ok();
+            let leaf = params.iter().filter_map(of_var).flatten().find(|leaf| leaf.name == name);
+            if let Some(dim) = leaf.and_then(|leaf| leaf.dims.get(axis).copied()) {
+                facts.push((dim, n));
+                of_fact.push(setting);
+            }
+        }
+    }
+    if !wrong.is_empty() {
+        return wrong;
+    }
+    let values = match solve(symbols, &facts) {
+        Ok(values) => values,
+        Err(wrong) => return vec![bind::errors::settings_disagree(&wrong, |at| of_fact[at])],
+    };
+    if values.is_empty() {
+        return vec![];
+    }
+    match module.substitute_sizes(&values) {
+        Ok(()) => vec![],
+        Err(negative) => vec![bind::errors::negative_size(&negative, &of_fact)],
+    }
 }
 
 /// Sets the dynamic dimensions of an entry's parameters to the sizes of the given inputs, for commands that do not run it. A
@@ -100,6 +155,13 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
     }
     if found.iter().flatten().all(|dim| dim.value().is_some()) {
         return true;
+    }
+    let pairs = found.iter().zip(shapes).flat_map(|(dims, shape)| dims.iter().copied().zip(*shape));
+    let facts: Vec<(Dim, i64)> = pairs.map(|(dim, &n)| (dim, n as i64)).collect();
+    match solve(&module.types.symbols, &facts) {
+        Ok(values) if values.is_empty() => {}
+        Ok(values) if module.substitute_sizes(&values).is_ok() => {}
+        _ => return false,
     }
     for (dims, shape) in found.iter_mut().zip(shapes) {
         // What is known keeps the width of its literal.

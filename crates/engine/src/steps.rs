@@ -3,7 +3,7 @@
 //! The driver defines steps, and how they are shown and saved (`relayc_driver::steps`).
 
 use crate::compile::{Refused, Settings};
-use crate::subgraphs::PartialProgram;
+use crate::subgraphs::{PartialProgram, with_sizes};
 use crate::tap;
 use relayc_driver::Program;
 use relayc_driver::bind::{Bound, tensors_in};
@@ -37,7 +37,8 @@ pub fn compiled(
             tap::run(steps, &compiled, &taps, &mut session, args).map_err(Refused::Wrong)?
         }
         Err(Refused::Not(reason)) => {
-            let partial = PartialProgram::seen(program.module.clone(), entry, settings, limits.clone(), steps.clone())?;
+            let partial =
+                PartialProgram::seen(with_sizes(program, entry, Some(args)), entry, settings, limits.clone(), steps.clone())?;
             if partial.is_empty() {
                 return Err(Refused::Not(reason));
             }

@@ -33,7 +33,8 @@ use relayc_driver::Program;
 use relayc_driver::bind::Bound;
 use relayc_driver::bind::tensors_in;
 use relayc_driver::optimise::{self, PassPlan};
-use relayc_driver::run::{Limits, Outcome, no_entry, to_bound, to_value};
+use relayc_driver::run::{self, Limits, Outcome, no_entry, to_bound, to_value};
+use relayc_driver::sized::sized;
 use relayc_driver::specialise::to_shapes;
 use relayc_driver::steps::Steps;
 use relayc_driver::timings::Timings;
@@ -84,11 +85,18 @@ pub fn prepare(
     match whole {
         Ok(compiled) => Ok(Prepared::Whole(Box::new(compiled))),
         Err(Refused::Not(reason)) => {
-            let partial = PartialProgram::new(program.module.clone(), entry, settings, limits, when)?;
+            let partial = PartialProgram::new(with_sizes(program, entry, args), entry, settings, limits, when)?;
             if partial.subgraphs.is_empty() { Err(Refused::Not(reason)) } else { Ok(Prepared::Partial(Box::new(partial))) }
         }
         Err(wrong) => Err(wrong),
     }
+}
+
+/// The module of a program with the sizes of the arguments, which tell what no operand of a subgraph may.
+pub(crate) fn with_sizes(program: &Program, entry: &str, args: Option<&[Bound]>) -> Module {
+    let found = run::entry(&program.module, entry).ok();
+    let sized = found.zip(args).and_then(|(found, args)| sized(&program.module, &found.slots, args));
+    sized.unwrap_or_else(|| program.module.clone())
 }
 
 /// Like [`prepare`], but consumes the program: if it is certain to be compiled as a whole, its weights are taken

@@ -2,8 +2,10 @@
 
 use super::Slot;
 use super::leaves::{Leaf, NoLeaves};
+use crate::sizes::Contradiction;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, join_words, nearest, shortened, thousands};
+use relayc_ir::sizes::{NegativeSize, is_size_name};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::text::short_name;
 use relayc_ir::types::{Dim, Types};
@@ -74,6 +76,52 @@ pub(crate) fn bad_input(text: &str, words: &str) -> Diagnostic {
 pub(crate) fn bad_setting(setting: &str, words: &str) -> Diagnostic {
     Diagnostic::new(codes::E0707, format!("cannot carry out `--set {}`: {words}", short(setting)))
         .help("`--set data.0=8` makes axis 0 of parameter `data` 8 where its type has `?`")
+        .help("`--set batch=8` makes the size `batch` 8")
+}
+
+/// E0706: a setting of a size that no dimension names.
+pub(crate) fn unknown_size(name: &str, names: Vec<&str>) -> Diagnostic {
+    let error = Diagnostic::new(codes::E0706, format!("--set names `{name}`, which is no size of the program"));
+    with_names(error, name, "sizes", names.into_iter())
+}
+
+/// E0707: settings that give one size two numbers; `setting` gives the text of one.
+pub(crate) fn settings_disagree<'a>(wrong: &Contradiction, setting: impl Fn(usize) -> &'a str) -> Diagnostic {
+    let (first, second) = (setting(wrong.first), setting(wrong.second));
+    let (dim, found) = (&wrong.dim, wrong.found);
+    match wrong.expected {
+        Some(expected) if first != second => {
+            let message = format!("`--set {}` contradicts `--set {}`", short(second), short(first));
+            Diagnostic::new(codes::E0707, message).note(format!("the size `{dim}` would be {expected} and {found}"))
+        }
+        _ => bad_setting(second, &format!("the size `{dim}` cannot be {found}")),
+    }
+}
+
+/// E0707: settings with which a dimension becomes negative.
+pub(crate) fn negative_size(negative: &NegativeSize, settings: &[&str]) -> Diagnostic {
+    let settings: Vec<String> = settings.iter().take(LISTED).map(|setting| format!("`--set {}`", short(setting))).collect();
+    let message = format!("the size `{}` is {} with {}", negative.text, negative.value, join_words(&settings, "and"));
+    Diagnostic::new(codes::E0707, message)
+}
+
+/// E0705: two inputs that give one size two numbers, or one whose size no number fits.
+pub(crate) fn inputs_disagree(wrong: &Contradiction, first: (&Leaf, &str), second: (&Leaf, &str)) -> Diagnostic {
+    let Contradiction { dim, expected, found, .. } = wrong;
+    let error = match expected {
+        Some(expected) if first.0.name != second.0.name => {
+            let message = format!("parameters `{}` and `{}` disagree about the size `{dim}`", first.0.name, second.0.name);
+            Diagnostic::new(codes::E0705, message)
+                .note(format!("it is {expected} with {} for `{}`", first.1, first.0.name))
+                .note(format!("it is {found} with {} for `{}`", second.1, second.0.name))
+        }
+        Some(expected) => {
+            let message = format!("parameter `{}` contradicts itself about the size `{dim}`", second.0.name);
+            Diagnostic::new(codes::E0705, message).note(format!("it is {expected} and {found} with {}", second.1))
+        }
+        None => Diagnostic::new(codes::E0705, format!("the size `{dim}` of `{}` cannot be {found}", second.0.name)),
+    };
+    error.help(format!("give inputs of one size for `{dim}`"))
 }
 
 /// E0707 for `--fill`.
@@ -141,10 +189,16 @@ pub(crate) fn open_dimension(leaf: &Leaf) -> Diagnostic {
         .iter()
         .enumerate()
         .filter(|(_, dim)| dim.value().is_none())
-        .map(|(axis, _)| format!("--set {}.{axis}=1", leaf.name))
+        .map(|(axis, dim)| format!("--set {}=1", settable(leaf, axis, *dim)))
         .collect();
     Diagnostic::new(codes::E0704, format!("the size of `{}` is missing: it is {}", leaf.name, leaf.type_text()))
         .help(settings.join(" "))
+}
+
+/// A dimension as `--set` names it: by its size, if it is one with a name.
+fn settable(leaf: &Leaf, axis: usize, dim: Dim) -> String {
+    let name = dim.to_string();
+    if is_size_name(&name) { name } else { format!("{}.{axis}", leaf.name) }
 }
 
 /// E0704: one for each missing parameter, or one for all if there are many.
@@ -176,7 +230,7 @@ fn missing_one(leaf: &Leaf, unused: &[(String, String)]) -> Diagnostic {
         .iter()
         .enumerate()
         .filter(|(_, dim)| dim.value().is_none())
-        .map(|(axis, _)| format!(" --set {name}.{axis}=1"))
+        .map(|(axis, dim)| format!(" --set {}=1", settable(leaf, axis, *dim)))
         .collect();
     error = error.help(format!("-i {name}=zeros{settings}"));
     if is_picture(leaf) {

@@ -2,7 +2,6 @@
 
 use super::Bound;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::tensor::text::type_text;
 use relayc_ir::types::{DType, Dim, MAX_LEAVES, Ty, TyData, Types};
 
 /// One tensor of a parameter.
@@ -10,6 +9,8 @@ use relayc_ir::types::{DType, Dim, MAX_LEAVES, Ty, TyData, Types};
 pub struct Leaf {
     pub name: String,
     pub dims: Vec<Dim>,
+    /// The dimensions as the type has them, for messages.
+    texts: Vec<String>,
     pub dtype: DType,
 }
 
@@ -17,7 +18,13 @@ impl Leaf {
     /// The leaf a tensor fits exactly.
     pub(crate) fn of(name: &str, tensor: &Tensor) -> Leaf {
         let dims = tensor.shape().iter().map(|&dim| Dim::known(dim as i64)).collect();
-        Leaf { name: name.to_owned(), dims, dtype: tensor.dtype() }
+        Leaf::new(name.to_owned(), dims, tensor.dtype())
+    }
+
+    /// A leaf without sizes.
+    pub(crate) fn new(name: String, dims: Vec<Dim>, dtype: DType) -> Leaf {
+        let texts = dims.iter().map(Dim::to_string).collect();
+        Leaf { name, dims, texts, dtype }
     }
 
     /// Whether the tensor has its type; a dynamic dimension takes any number.
@@ -32,7 +39,9 @@ impl Leaf {
     }
 
     pub fn type_text(&self) -> String {
-        type_text(&self.dims, self.dtype)
+        let text = |(dim, text): (&Dim, &String)| if dim.value().is_some() { dim.to_string() } else { text.clone() };
+        let dims: Vec<String> = self.dims.iter().zip(&self.texts).map(text).collect();
+        if dims.is_empty() { self.dtype.to_string() } else { format!("Tensor[({}), {}]", dims.join(", "), self.dtype) }
     }
 }
 
@@ -56,7 +65,10 @@ pub fn leaves(name: &str, ty: Ty, types: &Types) -> Result<Vec<Leaf>, NoLeaves> 
             return Err(NoLeaves::TooMany);
         }
         match types.data(ty) {
-            TyData::Tensor { shape, dtype } => out.push(Leaf { name, dims: shape.to_vec(), dtype: *dtype }),
+            TyData::Tensor { shape, dtype } => {
+                let texts = shape.iter().map(|&dim| types.symbols.text_of(dim)).collect();
+                out.push(Leaf { name, dims: shape.to_vec(), texts, dtype: *dtype });
+            }
             TyData::Tuple(fields) if fields.len() <= MAX_LEAVES => {
                 stack.extend(fields.iter().enumerate().rev().map(|(i, &field)| (format!("{name}.{i}"), field)));
             }
