@@ -108,7 +108,21 @@ module.exports = grammar({
     type: ($) => choice($.tensor_type, $.tuple_type, $.function_type, $.reference_type, $.named_type, $.inferred_type, $.meta_type),
     tensor_type: ($) => seq("Tensor", "[", $.shape, ",", field("dtype", $.identifier), "]"),
     shape: ($) => seq("(", optional(list($._dimension)), ")"),
-    _dimension: ($) => choice($.number, $.unknown, $.meta),
+    _dimension: ($) => choice($._size, $.unknown, $.meta),
+    // A slash that touches a name is a part of it, which relayc takes apart.
+    _size: ($) => choice($.number, $.size_name, $.size_call, $.size_binary, $.parenthesized_size),
+    size_name: ($) => $.identifier,
+    size_call: ($) => prec(10, seq(field("function", $.identifier), "(", optional(list($._size)), ")")),
+    size_binary: ($) =>
+      choice(
+        ...[
+          [4, ["*", "/"]],
+          [3, ["+", "-"]],
+        ].map(([level, signs]) =>
+          prec.left(level, seq(field("left", $._size), field("operator", choice(...signs)), field("right", $._size))),
+        ),
+      ),
+    parenthesized_size: ($) => seq("(", $._size, ")"),
     unknown: () => "?",
     tuple_type: ($) => seq("(", optional(list($.type)), ")"),
     function_type: ($) => seq("fn", optional($.type_parameters), "(", optional(list($.type)), ")", $._arrow, field("result", $.type)),

@@ -26,6 +26,9 @@
 ((name) @constructor (#match? @constructor "^[A-Z]"))
 (name) @function.builtin
 (binary operator: _ @operator)
+(size_binary operator: _ @operator)
+(size_name) @variable.parameter
+(size_call function: (identifier) @function.builtin)
 ["=" "=>" "->"] @operator
 ["(" ")" "[" "]" "{" "}"] @punctuation.bracket
 ["," ";" ":" "."] @punctuation.delimiter

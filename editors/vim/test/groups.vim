@@ -14,8 +14,8 @@ for s:path in readfile($RELAY_TEXTS)
     let s:text = getline(s:line)
     let [s:word, s:start, s:end] = ['', 0, 0]
     while 1
-      " A word or a sign has one group; asking for each byte takes many times longer.
-      let [s:word, s:start, s:end] = matchstrpos(s:text, '[A-Za-z0-9_][A-Za-z0-9_/]*\|[^A-Za-z0-9_ \t\r]', s:end)
+      " A word or a sign has one group, and no number has a slash; asking for each byte takes many times longer.
+      let [s:word, s:start, s:end] = matchstrpos(s:text, '[A-Za-z_][A-Za-z0-9_/]*\|[0-9][A-Za-z0-9_]*\|[^A-Za-z0-9_ \t\r]', s:end)
       if s:start < 0
         break
       endif
