@@ -28,6 +28,7 @@ mod properties;
 mod reduce;
 mod roundtrip;
 mod schema;
+mod sizes;
 mod specified;
 mod stress;
 mod viz;
