@@ -147,7 +147,7 @@ impl Network {
             return Err(NotPartially::Nothing);
         }
         let slots = entry.slots.iter().map(|slot| slot.ty).collect();
-        let code = Code::Partial { partial: Box::new(partial), slots, types: module.types.clone() };
+        let code = Code::Partial { partial: Box::new(partial), slots, types: Box::new(module.types.clone()) };
         Ok(Inner { code, inputs: inputs.concat(), outputs })
     }
 }
@@ -223,7 +223,7 @@ enum Code {
     Partial {
         partial: Box<PartialProgram>,
         slots: Vec<Ty>,
-        types: Types,
+        types: Box<Types>,
     },
 }
 

@@ -350,7 +350,7 @@ mod tests {
         use crate::types::{SymbolOp, VarRef};
         let mut types = Types::new();
         let var = |types: &mut Types, index| {
-            let id = types.symbols.var("n", DType::I32, VarRef { is_size: true, index });
+            let id = types.symbols.var("n", DType::I32, VarRef::Entry { is_size: true, index });
             types.symbols.dim(id)
         };
         let (n, m) = (var(&mut types, 0), var(&mut types, 1));
