@@ -90,6 +90,7 @@ pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnost
         let message = format!("expected {}, found {}", count(slots.len(), "argument"), args.len());
         return Err(Diagnostic::new(codes::E0705, message));
     }
+    let (mut facts, mut of_fact) = (vec![], vec![]);
     for (slot, arg) in slots.iter().zip(args) {
         let takes = leaves::leaves(&slot.name, slot.ty, types).map_err(|why| errors::no_data(slot, types, why))?;
         let given = leaves::flatten(&slot.name, arg);
@@ -100,8 +101,19 @@ pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnost
         if let Some((leaf, (_, tensor))) = takes.iter().zip(&given).find(|(leaf, (_, tensor))| !leaf.accepts(tensor)) {
             return Err(errors::wrong_type(leaf, tensor, "the argument"));
         }
+        for (leaf, (_, tensor)) in takes.iter().zip(&given) {
+            let sizes = leaf.dims.iter().zip(tensor.shape()).filter(|(dim, _)| dim.symbol().is_some());
+            for (&dim, &n) in sizes {
+                facts.push((dim, n as i64));
+                of_fact.push(leaf.clone());
+            }
+        }
     }
-    Ok(())
+    let origin = |at: usize| (&of_fact[at], "the argument");
+    match solve(&types.symbols, &facts) {
+        Ok(_) => Ok(()),
+        Err(wrong) => Err(errors::inputs_disagree(&wrong, origin(wrong.first), origin(wrong.second))),
+    }
 }
 
 /// As [`bind`]; also returns the names of the tensors that weight files gave and no later source replaced.

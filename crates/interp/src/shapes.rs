@@ -85,7 +85,7 @@ pub(crate) fn disagree(types: &Types, ty: Ty, outputs: &Outputs) -> Option<Trap>
         let fits = |(dim, &n): (&Dim, &usize)| dim.value().is_none_or(|dim| dim == n as i64);
         let agrees = shape.len() == tensor.rank() && shape.iter().zip(tensor.shape()).all(fits);
         let found: Vec<Dim> = tensor.shape().iter().map(|&n| Dim::known(n as i64)).collect();
-        (!agrees).then(|| format!("expected a result of shape {}, found {}", shape_text(shape), shape_text(&found)))
+        (!agrees).then(|| format!("expected a result of shape {}, found {}", types.shape_text(shape), shape_text(&found)))
     };
     let message = fields(types, &ty).iter().zip(tensors).find_map(|(&ty, tensor)| contradicts(ty, tensor))?;
     Some(Trap::new(codes::E0308, message))

@@ -2,7 +2,7 @@
 
 use relayc_base::text::{escape_control, format_g, shortened};
 use relayc_ir::print::{self, literal, quoted};
-use relayc_ir::types::{DType, DTypeCode, Ty, TyData, shape_text};
+use relayc_ir::types::{DType, DTypeCode, Ty, TyData};
 use relayc_ir::{AttrSchema, AttrValue, ConstId, Module, PatId};
 
 /// Makes a program text safe to display: one line, no control characters.
@@ -18,7 +18,7 @@ pub(crate) fn ty(module: &Module, ty: Ty) -> String {
     let types = &module.types;
     let one = |ty: Ty| match types.data(ty) {
         TyData::Tensor { shape, dtype } if shape.is_empty() => self::dtype(*dtype),
-        TyData::Tensor { shape, dtype } => format!("{} {}", shape_text(shape), self::dtype(*dtype)),
+        TyData::Tensor { shape, dtype } => format!("{} {}", types.shape_text(shape), self::dtype(*dtype)),
         TyData::Error | TyData::Hole(_) => String::new(),
         TyData::Fn { .. } => "fn".to_owned(),
         _ => tame(&shortened(&types.text(ty), MAX_TYPE)),

@@ -39,9 +39,13 @@ impl Leaf {
     }
 
     pub fn type_text(&self) -> String {
+        if self.dims.is_empty() { self.dtype.to_string() } else { format!("Tensor[{}, {}]", self.shape_text(), self.dtype) }
+    }
+
+    pub(crate) fn shape_text(&self) -> String {
         let text = |(dim, text): (&Dim, &String)| if dim.value().is_some() { dim.to_string() } else { text.clone() };
         let dims: Vec<String> = self.dims.iter().zip(&self.texts).map(text).collect();
-        if dims.is_empty() { self.dtype.to_string() } else { format!("Tensor[({}), {}]", dims.join(", "), self.dtype) }
+        format!("({})", dims.join(", "))
     }
 }
 

@@ -67,7 +67,7 @@ fn cells(row: &Row) -> Cells {
 fn missing_cells(missing: &Missing) -> Cells {
     let Missing { leaf, near } = missing;
     let near = near.as_ref().map_or(String::new(), |near| format!("there is `{}`", shown(near)));
-    [shown(&leaf.name), shape_text(&leaf.dims), leaf.dtype.to_string(), String::new(), near]
+    [shown(&leaf.name), leaf.shape_text(), leaf.dtype.to_string(), String::new(), near]
 }
 
 /// Aligns columns by their widest cells, except for names, which may be very long; bytes are right-aligned.

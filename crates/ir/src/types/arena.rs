@@ -181,6 +181,12 @@ impl Types {
         false
     }
 
+    /// As [`super::shape_text`], with the text of every size.
+    pub fn shape_text(&self, shape: &[Dim]) -> String {
+        let dims: Vec<String> = shape.iter().map(|&dim| self.symbols.text_of(dim)).collect();
+        format!("({})", dims.join(", "))
+    }
+
     pub fn as_tuple(&self, ty: Ty) -> Option<&[Ty]> {
         match self.data(ty) {
             TyData::Tuple(fields) => Some(fields),
