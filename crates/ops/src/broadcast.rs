@@ -28,7 +28,7 @@ attrs! {
 /// Requires `small` to broadcast to exactly `large`; `names` names the two for messages.
 fn require_fits(cx: &RelCx, rule: &'static str, names: (&str, &str), small: &Shape, large: &Shape) -> RelResult {
     let fault = || {
-        let message = format!("shape {} does not broadcast to {}", rel::dims_text(small), rel::dims_text(large));
+        let message = format!("shape {} does not broadcast to {}", rel::dims_text(cx, small), rel::dims_text(cx, large));
         Fault::new(codes::E0304, message)
     };
     cx.require(rule, small.len() <= large.len(), || fault().at(place(small), "").at(place(large), ""))?;

@@ -508,11 +508,12 @@ pub(crate) fn broadcast_dims(cx: &RelCx, rule: &'static str, lhs: &Shape, rhs: &
         (Some((a, x)), Some((b, y))) => {
             let joined = broadcast_dim(x, y);
             cx.require(rule, joined.is_some(), || {
-                let message = format!("shapes {} and {} do not broadcast", dims_text(lhs), dims_text(rhs));
+                let message = format!("shapes {} and {} do not broadcast", dims_text(cx, lhs), dims_text(cx, rhs));
+                let size = |dim: SDim| cx.types.symbols.text_of(dim.dim);
                 let fault = Fault::new(codes::E0304, message)
                     .at(y.place(), "")
                     .at(x.place(), "")
-                    .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{} and {}", x.dim, y.dim));
+                    .equation(format!("lhs[{a}] == rhs[{b}], or one of them 1"), format!("{} and {}", size(x), size(y)));
                 match aligning_axes(lhs, rhs) {
                     Some((axis, n)) => fault.help(format!(
                         "shapes are aligned at their last axes; for axis {axis} write `expand_dims(…, axis=1, num_newaxis={n})`"
@@ -530,9 +531,9 @@ pub(crate) fn broadcast_dims(cx: &RelCx, rule: &'static str, lhs: &Shape, rhs: &
 }
 
 /// The dimensions as text: `(1, 3, 224, 224)`.
-pub(crate) fn dims_text(shape: &Shape) -> String {
+pub(crate) fn dims_text(cx: &RelCx, shape: &Shape) -> String {
     let dims: SmallVec<[Dim; 6]> = shape.iter().map(|dim| dim.dim).collect();
-    shape_text(&dims)
+    cx.types.shape_text(&dims)
 }
 
 /// The rules that [`broadcast`] and [`broadcast_compare`] cite.

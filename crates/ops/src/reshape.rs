@@ -105,7 +105,7 @@ fn require_same_elements(
         return Ok(());
     };
     cx.require(rule, old == new, || {
-        let message = format!("cannot give {old} elements the shape {}", rel::dims_text(shape));
+        let message = format!("cannot give {old} elements the shape {}", rel::dims_text(cx, shape));
         places(Fault::shape(message).equation("product(data) == product(newshape)", format!("{old} == {new}")))
     })
 }

@@ -253,7 +253,7 @@ fn difference(types: &Types, expected: Ty, found: Ty) -> Option<String> {
         return Some(format!("the ranks differ: {} and {}", s.len(), t.len()));
     }
     let axis = differing_axis(types, expected, found)?;
-    Some(format!("they differ in axis {axis}: {} and {}", s[axis], t[axis]))
+    Some(format!("they differ in axis {axis}: {} and {}", types.symbols.text_of(s[axis]), types.symbols.text_of(t[axis])))
 }
 
 /// The first axis in which two tensor types of one rank disagree.
@@ -292,7 +292,8 @@ impl Infer<'_> {
                 && let Some(origin) = self.origin(value.expr, None, axis)
                 && diagnostic.labels.iter().all(|label| label.span != origin.span)
             {
-                let dim = self.module.types.as_tensor(inner_found).map_or(String::new(), |(shape, _)| shape[axis].to_string());
+                let types = &self.module.types;
+                let dim = types.as_tensor(inner_found).map_or(String::new(), |(shape, _)| types.symbols.text_of(shape[axis]));
                 diagnostic = diagnostic.also(origin.span, format!("{dim}: {}", origin.text));
             }
         }
@@ -490,6 +491,7 @@ impl Infer<'_> {
         let (expr, _) = self.operand(call, arg)?;
         let ty = self.operand_ty(expr, field);
         let dim = self.module.types.as_tensor(ty)?.0.get(axis).copied()?;
+        let dim = self.module.types.symbols.text_of(dim);
         let origin = self.origin(expr, field, axis)?;
         (origin.span != span).then(|| (origin.span, format!("{dim}: {}", origin.text)))
     }
