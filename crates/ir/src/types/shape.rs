@@ -24,6 +24,8 @@ pub struct Symbol {
     pub(crate) var: Option<VarRef>,
     /// Whether it contains a `?`.
     pub(crate) open: bool,
+    /// Whether it is computed from named sizes and numbers alone.
+    pub(crate) named: bool,
 }
 
 /// A variable as text mentions it.
@@ -116,6 +118,16 @@ impl Dim {
             Dim::Symbol(symbol) => symbol.open,
             Dim::Known { .. } => false,
         }
+    }
+
+    /// Whether it is a named size, or computed from such alone: an extension over TVM, whose rules it need not follow.
+    pub fn is_named(self) -> bool {
+        matches!(self, Dim::Symbol(Symbol { named: true, .. }))
+    }
+
+    /// Whether it is a variable, not computed.
+    pub fn is_var(self) -> bool {
+        matches!(self, Dim::Symbol(Symbol { var: Some(_), .. }))
     }
 
     /// Whether the two can be equal at run time. Two variables are different dimensions, as in TVM (`type_solver.cc`); an

@@ -56,6 +56,7 @@ struct Node {
     class: SymbolId,
     var: Option<VarRef>,
     open: bool,
+    named: bool,
     /// The older node that unification made this one.
     merged: Option<SymbolId>,
 }
@@ -113,6 +114,14 @@ impl Symbols {
         id
     }
 
+    /// The name of a dimension that is a named size itself.
+    pub fn name_of(&self, dim: Dim) -> Option<SizeName> {
+        match dim.symbol()?.var? {
+            VarRef::Named(name) => Some(name),
+            VarRef::Entry { .. } => None,
+        }
+    }
+
     /// The sizes that have names, in the order in which they were met.
     pub fn all_named(&self) -> Vec<(SizeName, SymbolId)> {
         let mut all: Vec<(SizeName, SymbolId)> = self.named.iter().map(|(&name, &id)| (name, id)).collect();
@@ -120,13 +129,9 @@ impl Symbols {
         all
     }
 
-    /// The dimension in its simplest form: a number or a variable, where it is one.
-    pub fn simplest(&self, dim: Dim) -> Dim {
-        let Dim::Symbol(symbol) = dim else { return dim };
-        match self.nodes[symbol.id].normal.value() {
-            Some(value) => Dim::known(value),
-            None => self.dim(symbol.class),
-        }
+    /// The one dimension that stands for all of a class: a number, if that is what they are.
+    fn simplest(&self, class: SymbolId) -> Dim {
+        self.nodes[class].normal.value().map_or_else(|| self.dim(class), Dim::known)
     }
 
     /// The value of a dimension, where `var` gives those of variables by their classes; `None` if one is missing, if it contains
@@ -267,7 +272,15 @@ impl Symbols {
 
     fn push(&mut self, kind: SymbolKind, normal: Normal, var: Option<VarRef>, open: bool) -> SymbolId {
         let class = *self.classes.entry(normal.clone()).or_insert(self.nodes.next_id());
-        self.nodes.push(Node { kind, normal, class, var, open, merged: None })
+        let part = |id: SymbolId| self.nodes[id].named;
+        let named = match &kind {
+            SymbolKind::Var { .. } => matches!(var, Some(VarRef::Named(_))),
+            SymbolKind::Int { .. } => true,
+            SymbolKind::Binary { lhs, rhs, dtype, .. } => dtype.is_int() && part(*lhs) && part(*rhs),
+            SymbolKind::Cast { value, dtype } => dtype.is_int() && part(*value),
+            SymbolKind::Float { .. } | SymbolKind::Any | SymbolKind::Call { .. } => false,
+        };
+        self.nodes.push(Node { kind, normal, class, var, open, named, merged: None })
     }
 
     /// The normal form. What contains `?`, and floats, have no arithmetic: `?` less `?` need not be 0.
@@ -320,7 +333,7 @@ impl Symbols {
         match node.kind {
             SymbolKind::Int { value, dtype } => Dim::Known { value, wide: dtype == DType::I64 },
             SymbolKind::Any => Dim::Any,
-            _ => Dim::Symbol(Symbol { id, class: node.class, var: node.var, open: node.open }),
+            _ => Dim::Symbol(Symbol { id, class: node.class, var: node.var, open: node.open, named: node.named }),
         }
     }
 
@@ -359,7 +372,8 @@ impl Symbols {
     }
 
     /// `lhs op rhs` as TVM's operators build it (`src/tir/op/op.cc`). Numbers are computed, no-ops are removed, and the narrower
-    /// side is cast to the wider type. `?` if a side is `?` or the result does not fit.
+    /// side is cast to the wider type. `?` if a side is `?` or the result does not fit. What is computed from named sizes, which
+    /// TVM does not have, is simplified: equal ones are one dimension.
     pub fn arith(&mut self, op: SymbolOp, lhs: Dim, rhs: Dim) -> Dim {
         match (op, lhs.value(), rhs.value()) {
             (_, Some(a), Some(b)) => {
@@ -387,7 +401,10 @@ impl Symbols {
         let dtype = self.dim_dtype(lhs).max(self.dim_dtype(rhs));
         let (lhs, rhs) = (self.operand(lhs, dtype), self.operand(rhs, dtype));
         let id = self.node(SymbolKind::Binary { op, lhs, rhs, dtype });
-        self.dim(id)
+        match self.nodes[id].named {
+            true => self.simplest(self.nodes[id].class),
+            false => self.dim(id),
+        }
     }
 
     /// Starts several operations with the same right side.
