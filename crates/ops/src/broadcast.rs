@@ -242,12 +242,17 @@ fn tile_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     let reps = attrs.reps.0.unwrap_or_default();
     for rep in &reps {
-        cx.require("C1", rep.value() > Some(0), || Fault::attr("reps", format!("expected at least 1, found {rep}")))?;
+        cx.require("C1", rep.is_named() || rep.value() > Some(0), || Fault::attr("reps", format!("expected at least 1, found {rep}")))?;
     }
     let rank = data.rank().max(reps.len());
-    let dim = |i: usize| {
+    let mut dim = |i: usize| {
         let own = (i + data.rank()).checked_sub(rank).map(|axis| data.dim(axis));
         match (own, (i + reps.len()).checked_sub(rank).map(|at| reps[at])) {
+            (Some(own), Some(rep)) if own.dim.is_named() || rep.is_named() => {
+                let dim = cx.types.symbols.arith(SymbolOp::Mul, own.dim, rep);
+                Ok(SDim::new(dim, DimOrigin::Rule("C2")))
+            }
+            (Some(own), None) if own.dim.is_named() => Ok(own),
             // TVM forgets symbols here.
             (Some(own), _) if own.value().is_none() => Ok(SDim::new(Dim::Any, own.from)),
             (Some(own), None) => Ok(own),
@@ -255,7 +260,7 @@ fn tile_rel(cx: &mut RelCx) -> RelResult {
             (None, rep) => Ok(SDim::new(rep.unwrap_or(Dim::known(1)), DimOrigin::Attr("reps"))),
         }
     };
-    let shape: RelResult<Shape> = (0..rank).map(dim).collect();
+    let shape: RelResult<Shape> = (0..rank).map(&mut dim).collect();
     cx.set_out(shape?, data.dtype)
 }
 

@@ -481,7 +481,8 @@ pub(crate) fn require_tensor_dtype(cx: &RelCx, rule: &'static str, attr: &'stati
 }
 
 /// One dimension of a broadcast: `1` yields to the other, then `?` and what is computed from one do, and all others must be equal
-/// (`src/relay/op/type_relations.cc`, which knows only the numbers for what is computed from `?`).
+/// (`src/relay/op/type_relations.cc`, which knows only the numbers for what is computed from `?`). What is computed from named
+/// sizes yields to numbers and to names; two names are two sizes.
 pub(crate) fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
     match (a, b) {
         _ if a.value() == Some(1) => Some(b),
@@ -491,8 +492,19 @@ pub(crate) fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
         _ if a.dim.same(b.dim) => Some(a),
         _ if a.dim.is_open() => Some(b),
         _ if b.dim.is_open() => Some(a),
+        // One of two sizes may be 1 at run time, which only shows then.
+        _ if a.value().is_some() && b.dim.is_named() => Some(a),
+        _ if b.value().is_some() && a.dim.is_named() => Some(b),
+        _ if a.dim.is_named() && b.dim.is_named() && !(a.dim.is_var() && b.dim.is_var()) => {
+            Some(if b.dim.is_var() { b } else { a })
+        }
         _ => None,
     }
+}
+
+/// [`broadcast_dim`] for dimensions alone.
+pub fn broadcast_dims_of(a: Dim, b: Dim) -> Option<Dim> {
+    broadcast_dim(SDim::new(a, DimOrigin::Op), SDim::new(b, DimOrigin::Op)).map(|dim| dim.dim)
 }
 
 /// The shape to which two operands broadcast, aligned right. The fault cites `rule`.

@@ -57,7 +57,7 @@ pub const RESHAPE: OpDef = OpDef {
     args: DATA,
     attrs: Some(ReshapeAttrs::SCHEMA),
     rules: &[
-        "C1: newshape holds numbers and the codes 0, -1, -2, -3, -4",
+        "C1: newshape holds numbers, named sizes and the codes 0, -1, -2, -3, -4",
         "C2: -1 stands at most once, apart from those behind -4",
         "C3: 0, -3 and -4 find the dimensions of data that they keep, merge and split",
         "C4: -4 stands before two numbers, at most one of them -1, whose product is the dimension it splits",
@@ -160,6 +160,10 @@ impl<'a> NewShape<'a> {
                     reading.push(SDim::new(code, DimOrigin::Attr("newshape")), false);
                     reading.next += 1;
                 }
+                None if code.is_named() => {
+                    reading.push(SDim::new(code, DimOrigin::Attr("newshape")), false);
+                    reading.next += 1;
+                }
                 _ => return Err(unknown_code(cx, code)),
             }
             cx.require("C1", reading.out.len() <= MAX_RANK, || {
@@ -236,7 +240,7 @@ impl<'a> NewShape<'a> {
     }
 
     /// Gives -1 its value.
-    fn finish(mut self, cx: &RelCx) -> RelResult<Shape> {
+    fn finish(mut self, cx: &mut RelCx) -> RelResult<Shape> {
         let Some(rest) = self.rest else { return Ok(self.out) };
         let left: Vec<SDim> = (0..self.data.rank()).filter(|&axis| !self.spent[axis]).map(|axis| self.data.dim(axis)).collect();
         let right: Vec<SDim> = self.out.iter().zip(&self.fixed).filter(|(_, fixed)| !**fixed).map(|(dim, _)| *dim).collect();
@@ -253,6 +257,15 @@ impl<'a> NewShape<'a> {
             })?;
             let value = i64::try_from(number / divisor).ok();
             self.out[rest].dim = value.map_or(Dim::Any, |value| Dim::Known { value, wide });
+            return Ok(self.out);
+        }
+        if left.iter().chain(&right).all(|dim| dim.value().is_some() || dim.dim.is_named()) {
+            let symbols = &mut cx.types.symbols;
+            let mut product = |dims: &[SDim]| {
+                dims.iter().fold(Dim::known(1), |n, dim| symbols.arith(SymbolOp::Mul, n, dim.dim))
+            };
+            let (number, divisor) = (product(&left), product(&right));
+            self.out[rest].dim = symbols.arith(SymbolOp::FloorDiv, number, divisor);
             return Ok(self.out);
         }
         // One symbol among numbers that cancel is itself the answer.

@@ -1,10 +1,12 @@
 //! Slices tensors by steps along axes.
 
-use super::attrs::OptInts;
+use super::attrs::{OptDims, OptInts};
 use super::blocks::{Blocks, Channels};
+use crate::attrs::AttrField;
 use crate::prelude::*;
 use relayc_base::text::count;
 use relayc_ir::kernel::View;
+use relayc_ir::types::Symbols;
 
 attrs! {
     "relay.attrs.StridedSliceAttrs" =>
@@ -108,7 +110,16 @@ fn strided_slice_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     require_slices(cx, &attrs, data.rank())?;
     let mut shape = data.dims();
+    let named = NamedBounds::read(cx.attrs);
     for (i, slice) in axis_slices(&attrs, data.rank()).into_iter().enumerate() {
+        let dim = data.shape[slice.axis];
+        let bounds = named.at(i);
+        if slice.stride > 0 && attrs.slice_mode == "end" && (bounds.is_some() || dim.is_named()) {
+            let (begin, end) = bounds.unwrap_or((Dim::known(slice.begin), Dim::known(slice.end)));
+            let taken = named_count(&mut cx.types.symbols, dim, begin, end, slice.stride);
+            shape[slice.axis] = SDim::new(taken, DimOrigin::Rule("C5"));
+            continue;
+        }
         let Some(length) = data.shape[slice.axis].value() else {
             shape[slice.axis] = SDim::new(Dim::Any, DimOrigin::Rule("C5"));
             continue;
@@ -126,6 +137,45 @@ fn strided_slice_rel(cx: &mut RelCx) -> RelResult {
         }
     }
     cx.set_out(shape, data.dtype)
+}
+
+/// Bounds among which are named sizes; axes of these are counted by [`named_count`].
+struct NamedBounds {
+    begin: Vec<Dim>,
+    end: Vec<Dim>,
+}
+
+impl NamedBounds {
+    fn read(attrs: &[AttrValue]) -> NamedBounds {
+        let list = |at: usize| attrs.get(at).map(|value| OptDims::read(value).0.unwrap_or_default()).unwrap_or_default();
+        NamedBounds { begin: list(0), end: list(1) }
+    }
+
+    /// The bounds of a slice, if one is a named size.
+    fn at(&self, i: usize) -> Option<(Dim, Dim)> {
+        let (begin, end) = (*self.begin.get(i)?, *self.end.get(i)?);
+        let number = |dim: Dim| dim.value().is_some() || dim.is_named();
+        (number(begin) && number(end) && (begin.is_named() || end.is_named())).then_some((begin, end))
+    }
+}
+
+/// The number of positions from `begin` to `end` in steps forward, for an axis whose length or bounds are named sizes. Both bounds
+/// lie within the axis, or a run finds that they do not; but an end may lie behind it. `?` for an axis of unknown length.
+fn named_count(symbols: &mut Symbols, length: Dim, begin: Dim, end: Dim, stride: i64) -> Dim {
+    let from_end = |symbols: &mut Symbols, at: Dim| match at.value() {
+        Some(number) if number < 0 => symbols.arith(SymbolOp::Add, length, at),
+        _ => at,
+    };
+    let (begin, end) = (from_end(symbols, begin), from_end(symbols, end));
+    let end = match end.value() {
+        Some(number) if number >= i64::from(i32::MAX) => length,
+        // A size that is 0 here is found by the run.
+        Some(1) if length.is_var() => Dim::known(1),
+        _ => symbols.arith(SymbolOp::Min, end, length),
+    };
+    let distance = symbols.arith(SymbolOp::Sub, end, begin);
+    let rounded = symbols.arith(SymbolOp::Add, distance, Dim::known(stride - 1));
+    symbols.arith(SymbolOp::FloorDiv, rounded, Dim::known(stride))
 }
 
 /// The rules on the attributes alone.

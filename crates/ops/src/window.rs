@@ -158,13 +158,17 @@ pub(crate) fn windows(kernel: &[i64], strides: &[i64], dilation: &[i64], padding
 /// The number of positions of a window along an input axis; `None` stands for a window of unknown size. At least one position is
 /// required unless the axis is empty: `rule`, which is also the result's origin. `letter` names the axis.
 pub(crate) fn out_dim(
-    cx: &RelCx,
+    cx: &mut RelCx,
     rule: &'static str,
     letter: char,
     input: SDim,
     window: Option<Window>,
     ceil: bool,
 ) -> RelResult<SDim> {
+    if let (Some(window), true) = (&window, input.dim.is_named()) {
+        let dim = symbolic_out(&mut cx.types.symbols, input.dim, window, ceil);
+        return Ok(SDim::new(dim, DimOrigin::Rule(rule)));
+    }
     let (Some(size), Some(window)) = (input.value(), window) else {
         return Ok(SDim::new(Dim::Any, DimOrigin::Rule(rule)));
     };

@@ -53,7 +53,7 @@ impl Conv {
     }
 
     /// The number of windows along each spatial axis: `C11`.
-    pub(crate) fn positions(&self, cx: &RelCx, data: &[SDim], kernel: &Kernel) -> RelResult<Shape> {
+    pub(crate) fn positions(&self, cx: &mut RelCx, data: &[SDim], kernel: &Kernel) -> RelResult<Shape> {
         let along = |(at, letter): (usize, char)| {
             let window = kernel.size[at].value().map(|kernel| self.window(at, kernel));
             window::out_dim(cx, "C11", letter, data[at], window, false)
