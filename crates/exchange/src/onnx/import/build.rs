@@ -1,15 +1,15 @@
 //! Builds the program: calls have types at once, and cheap calls of constants are folded at once.
 //!
 //! A call's type relation runs when the call is made. So a converter can query shapes, and a broken rule is reported at the
-//! node that breaks it. Small computations on constants are folded: the shape arithmetic of exporters becomes attributes. A
-//! vector of integers may be partially known (the shape of a tensor of any batch). Operators that only move elements track
-//! which elements are known.
+//! node that breaks it. Small computations on constants are folded: the shape arithmetic of exporters becomes attributes. Sizes
+//! that have names take part in it: the elements of a shape are numbers and expressions of sizes, which integer arithmetic and
+//! operators that only move elements carry on.
 
 use super::errors::Refusal;
 use relayc_base::{IndexVec, Span};
 use relayc_ir::attrs::{AttrValue, OpTable};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, Solver, Ty, checked_elements, dims_of};
+use relayc_ir::types::{DType, Dim, SizeName, Solver, SymbolOp, Ty, checked_elements, dims_of};
 use relayc_ir::{Attrs, ConstId, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use relayc_ops::rel::{RelCx, Stop};
@@ -46,17 +46,58 @@ pub(crate) fn axis_of(axis: i64, rank: usize) -> Result<usize, Refusal> {
     at.ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
 }
 
+/// What is known of an element of a vector of integers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Element {
+    /// A number or an expression of sizes.
+    Size(Dim),
+    /// A dimension that only a run knows: of a value, along an axis.
+    Axis(Val, usize),
+    Unknown,
+}
+
+impl Element {
+    fn of(dim: Dim) -> Element {
+        if dim.value().is_some() || dim.is_named() { Element::Size(dim) } else { Element::Unknown }
+    }
+
+    fn size(self) -> Option<Dim> {
+        match self {
+            Element::Size(dim) => Some(dim),
+            Element::Axis(..) | Element::Unknown => None,
+        }
+    }
+
+    fn number(self) -> Option<i64> {
+        self.size().and_then(Dim::value)
+    }
+}
+
+/// Whether two elements are equal, as 0 or 1, where that is known: a size is not negative.
+fn equal(a: Element, b: Element) -> Element {
+    let number = |is: bool| Element::Size(Dim::known(i64::from(is)));
+    match (a, b) {
+        (Element::Size(a), Element::Size(b)) if a.same(b) => number(true),
+        (Element::Size(a), Element::Size(b)) => match (a.value(), b.value()) {
+            (Some(_), Some(_)) => number(false),
+            (Some(value), None) if value < 0 && b.is_var() => number(false),
+            (None, Some(value)) if value < 0 && a.is_var() => number(false),
+            _ => Element::Unknown,
+        },
+        _ => Element::Unknown,
+    }
+}
+
 pub(crate) struct Builder {
     pub(crate) module: Module,
     ops: &'static Table,
     callees: FxHashMap<OpId, ExprId>,
     /// The place of the current node.
     pub(crate) span: Span,
-    /// Partially known vectors of integers: the elements, and a code for each. 0 means unknown, 1 known, and from 2 on the
-    /// index of a dimension below.
-    partial: FxHashMap<ExprId, (Tensor, Tensor)>,
-    /// Dimensions known only at run time: a value and an axis.
-    dimensions: Vec<(Val, usize)>,
+    /// The elements of integers that are not constants, in row-major order.
+    partial: FxHashMap<ExprId, Vec<Element>>,
+    /// Two names of sizes that a call requires to be one, if it was refused for that.
+    pub(crate) conflict: Option<(SizeName, SizeName)>,
     /// Bytes of constants made so far, and their limit.
     made: u64,
     max_made: u64,
@@ -70,7 +111,7 @@ impl Builder {
             callees: FxHashMap::default(),
             span: Span::NONE,
             partial: FxHashMap::default(),
-            dimensions: vec![],
+            conflict: None,
             made: 0,
             max_made: MORE,
         }
@@ -149,20 +190,21 @@ impl Builder {
 
     /// The known elements of a vector of integers; all for a constant.
     pub(crate) fn known_elements(&self, val: Val) -> Option<Vec<Option<i64>>> {
-        let int = |value: i128| i64::try_from(value).ok();
-        if let Some(value) = self.known(val) {
-            return Some(value.to_ints().into_iter().map(int).collect());
-        }
-        let (values, mask) = self.partial.get(&val.0)?;
-        let pairs = values.to_ints().into_iter().zip(mask.to_ints());
-        Some(pairs.map(|(value, known)| int(value).filter(|_| known == 1)).collect())
+        Some(self.elements(val)?.into_iter().map(Element::number).collect())
     }
 
-    /// The elements of a vector of integers that are run-time dimensions of other values: value and axis.
-    pub(crate) fn dimensions(&self, val: Val) -> Vec<Option<(Val, usize)>> {
-        let Some((_, mask)) = self.partial.get(&val.0) else { return vec![] };
-        let of = |known: i128| self.dimensions.get(usize::try_from(known.checked_sub(2)?).ok()?).copied();
-        mask.to_ints().into_iter().map(of).collect()
+    /// The elements of a vector of integers, if all are numbers or sizes.
+    pub(crate) fn known_sizes(&self, val: Val) -> Option<Vec<Dim>> {
+        self.elements(val)?.into_iter().map(Element::size).collect()
+    }
+
+    /// What is known of the elements of an operand; `None` if nothing is.
+    pub(crate) fn elements(&self, val: Val) -> Option<Vec<Element>> {
+        if let Some(value) = self.known(val) {
+            let int = |value: i128| i64::try_from(value).map_or(Element::Unknown, |value| Element::Size(Dim::known(value)));
+            return Some(value.to_ints().into_iter().map(int).collect());
+        }
+        self.partial.get(&val.0).cloned()
     }
 
     pub(crate) fn constant(&mut self, value: Tensor) -> Val {
@@ -243,9 +285,12 @@ impl Builder {
         if let Some(fixed) = self.fixed(def, args, &attrs)? {
             return Ok(fixed);
         }
-        let partial = self.partial_result(def, args, &attrs).filter(|(values, _)| {
-            values.len() <= FREE || self.charge_elements(values.len().saturating_mul(2), DType::I64).is_ok()
+        let partial = self.partial_result(def, args, &attrs, ty).filter(|elements| {
+            elements.len() <= FREE || self.charge_elements(elements.len().saturating_mul(2), DType::I64).is_ok()
         });
+        if let Some(value) = partial.as_ref().and_then(|elements| self.all_numbers(elements, ty)) {
+            return Ok(self.constant(value));
+        }
         let callee = match self.callees.get(&id) {
             Some(&callee) => callee,
             None => {
@@ -263,6 +308,14 @@ impl Builder {
         Ok(call)
     }
 
+    /// The constant of a type whose elements are all numbers.
+    fn all_numbers(&self, elements: &[Element], ty: Ty) -> Option<Tensor> {
+        let numbers: Vec<i64> = elements.iter().map(|element| element.number()).collect::<Option<_>>()?;
+        let out = self.out_types(ty)?;
+        let [OutTy { shape, dtype }] = &out[..] else { return None };
+        Tensor::from_vec(shape, numbers).cast(*dtype)
+    }
+
     /// The type of a call, from the operator's relation.
     fn relate(&mut self, def: &OpDef, args: &[Val], attrs: &[AttrValue]) -> Result<Ty, Refusal> {
         if args.len() != def.args.len() {
@@ -275,7 +328,10 @@ impl Builder {
         let mut cx = RelCx::new(&mut self.module.types, &mut solver, attrs, &tys, out);
         match (def.rel)(&mut cx) {
             Ok(()) => {}
-            Err(Stop::Fault(fault)) => return Err(Refusal::fault(def, *fault)),
+            Err(Stop::Fault(fault)) => {
+                self.conflict = self.conflict.or_else(|| self.two_names(args));
+                return Err(Refusal::fault(def, *fault));
+            }
             Err(Stop::NotYet | Stop::Poisoned) => {
                 return Err(Refusal::wrong(format!("the type of a call of `{}` is not known", def.name)));
             }
@@ -287,6 +343,22 @@ impl Builder {
         }
     }
 
+    /// [`Builder::names_at`] for the shapes of operands.
+    fn two_names(&self, args: &[Val]) -> Option<(SizeName, SizeName)> {
+        let fields = |ty: Ty| self.module.types.as_tuple(ty).map_or(vec![ty], <[Ty]>::to_vec);
+        let tys = args.iter().flat_map(|&arg| fields(self.ty(arg)));
+        let shapes: Vec<&[Dim]> = tys.filter_map(|ty| self.module.types.as_tensor(ty)).map(|(shape, _)| shape).collect();
+        self.names_at(&shapes)
+    }
+
+    /// Two different names that stand in one place of shapes, aligned right.
+    fn names_at(&self, shapes: &[&[Dim]]) -> Option<(SizeName, SizeName)> {
+        let name = |dim: &Dim| self.module.types.symbols.name_of(*dim);
+        let pairs = shapes.iter().enumerate().flat_map(|(i, a)| shapes.iter().skip(i).map(move |b| (a, b)));
+        let mut names = pairs.flat_map(|(a, b)| a.iter().rev().zip(b.iter().rev())).map(|(a, b)| (name(a), name(b)));
+        names.find_map(|(a, b)| a.zip(b).filter(|(a, b)| a != b))
+    }
+
     /// The tensors of a type, if all their dimensions are known.
     fn out_types(&self, ty: Ty) -> Option<Vec<OutTy>> {
         let types = &self.module.types;
@@ -296,6 +368,13 @@ impl Builder {
             Some(OutTy { shape: shape?, dtype })
         };
         types.as_tuple(ty).unwrap_or(&[ty]).iter().map(of).collect()
+    }
+
+    /// Whether a type has dimensions that are computed from named sizes: constants do not decide the result.
+    fn has_sizes(&self, ty: Ty) -> bool {
+        let types = &self.module.types;
+        let is_sized = |&ty: &Ty| types.as_tensor(ty).is_some_and(|(shape, _)| shape.iter().any(|dim| dim.is_named()));
+        types.as_tuple(ty).unwrap_or(&[ty]).iter().any(is_sized)
     }
 
     fn arg_value(&self, val: Val) -> Option<ArgValue> {
@@ -310,7 +389,7 @@ impl Builder {
     fn compute(&mut self, def: &OpDef, args: &[Val], attrs: &[AttrValue], ty: Ty) -> Option<Val> {
         // Nothing is as well made by the call that makes it.
         let nothing = args.is_empty() && self.out_types(ty).is_some_and(|out| out.iter().any(|out| out.shape.contains(&0)));
-        if def.internal || def.random || nothing {
+        if def.internal || def.random || nothing || self.has_sizes(ty) {
             return None;
         }
         let values: Vec<ArgValue> = args.iter().map(|&arg| self.arg_value(arg)).collect::<Option<_>>()?;
@@ -369,19 +448,9 @@ impl Builder {
 
     // ---- What is known in part ----
 
-    /// Records that the elements of a vector of integers are the dimensions of a value.
-    pub(crate) fn set_dimensions(&mut self, val: Val, of: Val, dims: &[Option<i64>]) {
-        let mut mask = vec![];
-        for (axis, dim) in dims.iter().enumerate() {
-            if dim.is_none() {
-                self.dimensions.push((of, axis));
-            }
-            let last = i64::try_from(self.dimensions.len()).unwrap_or(i64::MAX);
-            mask.push(if dim.is_some() { 1 } else { last.saturating_add(1) });
-        }
-        let values = dims.iter().map(|dim| dim.unwrap_or(0)).collect();
-        let n = [dims.len()];
-        self.partial.insert(val.0, (Tensor::from_vec(&n, values), Tensor::from_vec(&n, mask)));
+    /// Records what the elements of a value are, in row-major order.
+    pub(crate) fn set_elements(&mut self, val: Val, elements: Vec<Element>) {
+        self.partial.insert(val.0, elements);
     }
 
     /// Makes a variable known as far as its value.
@@ -391,40 +460,116 @@ impl Builder {
         }
     }
 
-    /// Elements and mask of a partially or wholly known operand.
-    fn elements_and_mask(&self, val: Val) -> Option<(Tensor, Tensor)> {
-        if let Some(value) = self.known(val) {
-            let mask = Tensor::full(DType::I64, value.shape(), 1.0)?;
-            return Some((value.cast(DType::I64)?, mask));
+    /// What is known of the elements of a call's result of this type.
+    fn partial_result(&mut self, def: &OpDef, args: &[Val], attrs: &[AttrValue], ty: Ty) -> Option<Vec<Element>> {
+        if self.partial.is_empty() && def.name != "ndarray_size" {
+            return None;
         }
-        self.partial.get(&val.0).cloned()
+        let (shape, dtype) = self.module.types.as_tensor(ty)?;
+        let n = checked_elements(&dims_of(shape)?).filter(|&n| n <= MAX_INTS)?;
+        if !dtype.is_int() && !dtype.is_bool() {
+            return None;
+        }
+        let moved = self.moved(def, args, attrs);
+        let elements = moved.or_else(|| self.computed(def, args, usize::try_from(n).ok()?))?;
+        (u64::try_from(elements.len()) == Ok(n)).then_some(elements)
     }
 
-    /// Applies operators that move elements to the mask as well.
-    fn partial_result(&self, def: &OpDef, args: &[Val], attrs: &[AttrValue]) -> Option<(Tensor, Tensor)> {
+    /// The result of an operator that only moves elements: it is applied to their numbers.
+    fn moved(&self, def: &OpDef, args: &[Val], attrs: &[AttrValue]) -> Option<Vec<Element>> {
         let (&first, rest) = args.split_first()?;
-        if def.name == "cast" {
-            let to_int = matches!(attrs.first(), Some(AttrValue::DType(Some(dtype))) if dtype.is_int());
-            return self.partial.get(&first.0).cloned().filter(|_| to_int);
-        }
-        if !MOVING.contains(&def.name) || (self.partial.is_empty()) {
+        if !MOVING.contains(&def.name) {
             return None;
         }
         let rest: Vec<ArgValue> = rest.iter().map(|&arg| self.arg_value(arg)).collect::<Option<_>>()?;
-        let of = |pick: fn((Tensor, Tensor)) -> Tensor| {
-            let first = match self.module.exprs[first.0].kind {
-                ExprKind::Tuple(fields) => {
-                    let fields = self.module.items(fields).iter();
-                    let fields = fields.map(|field| self.elements_and_mask(Val(field.expr)).map(pick));
-                    ArgValue::Tuple(fields.collect::<Option<_>>()?)
-                }
-                _ => ArgValue::Tensor(pick(self.elements_and_mask(first)?)),
-            };
-            let args: Vec<ArgValue> = std::iter::once(first).chain(rest.iter().cloned()).collect();
-            evaluate(def, &args, attrs)
+        let mut all: Vec<Element> = vec![];
+        let mut numbered = |val: Val| {
+            let (shape, _) = self.tensor_ty(val)?;
+            let shape: Option<Vec<usize>> = dims_of(shape)?.into_iter().map(|dim| usize::try_from(dim).ok()).collect();
+            let elements = self.elements(val)?;
+            let start = i64::try_from(all.len()).ok()?;
+            let numbers: Vec<i64> = (start..).take(elements.len()).collect();
+            all.extend(elements);
+            Some(Tensor::from_vec(&shape?, numbers))
         };
-        let (values, mask) = (of(|both| both.0)?, of(|both| both.1)?);
-        (u64::try_from(values.len()).ok()? <= MAX_INTS).then_some((values, mask))
+        let first = match self.module.exprs[first.0].kind {
+            ExprKind::Tuple(fields) => {
+                let fields = self.module.items(fields).iter().map(|field| numbered(Val(field.expr)));
+                ArgValue::Tuple(fields.collect::<Option<_>>()?)
+            }
+            _ => ArgValue::Tensor(numbered(first)?),
+        };
+        let args: Vec<ArgValue> = std::iter::once(first).chain(rest).collect();
+        let numbers = evaluate(def, &args, attrs)?.to_ints();
+        numbers.into_iter().map(|number| all.get(usize::try_from(number).ok()?).copied()).collect()
+    }
+
+    /// The `n` results of arithmetic on elements.
+    fn computed(&mut self, def: &OpDef, args: &[Val], n: usize) -> Option<Vec<Element>> {
+        if def.name == "ndarray_size" {
+            let dims = self.shape(*args.first()?).ok()?;
+            return Some(vec![self.product(dims.into_iter().map(Element::of))]);
+        }
+        let operands: Vec<Vec<Element>> = args.iter().map(|&arg| self.elements(arg)).collect::<Option<_>>()?;
+        if def.name == "prod" && n == 1 {
+            let all = operands.into_iter().next()?;
+            return Some(vec![self.product(all)]);
+        }
+        if operands.iter().any(|operand| operand.len() != n && operand.len() != 1) {
+            return None;
+        }
+        let at = |operand: usize, i: usize| operands.get(operand)?.get(if operands[operand].len() == 1 { 0 } else { i }).copied();
+        let mut results = vec![];
+        for i in 0..n {
+            let x = at(0, i)?;
+            results.push(match def.name {
+                "cast" => x,
+                "where" => match x.number() {
+                    Some(0) => at(2, i)?,
+                    Some(_) => at(1, i)?,
+                    None => Element::Unknown,
+                },
+                "negative" => self.arith(SymbolOp::Sub, Element::Size(Dim::known(0)), x),
+                "equal" => equal(x, at(1, i)?),
+                "add" => self.arith(SymbolOp::Add, x, at(1, i)?),
+                "subtract" => self.arith(SymbolOp::Sub, x, at(1, i)?),
+                "multiply" => self.arith(SymbolOp::Mul, x, at(1, i)?),
+                // Sizes are not negative: the directions of rounding agree.
+                "divide" | "floor_divide" => self.arith(SymbolOp::FloorDiv, x, at(1, i)?),
+                "mod" | "floor_mod" => self.arith(SymbolOp::FloorMod, x, at(1, i)?),
+                "maximum" => self.arith(SymbolOp::Max, x, at(1, i)?),
+                "minimum" => self.arith(SymbolOp::Min, x, at(1, i)?),
+                _ => return None,
+            });
+        }
+        Some(results)
+    }
+
+    fn arith(&mut self, op: SymbolOp, a: Element, b: Element) -> Element {
+        let (Some(a), Some(b)) = (a.size(), b.size()) else { return Element::Unknown };
+        Element::of(self.size_arith(op, a, b))
+    }
+
+    fn product(&mut self, all: impl IntoIterator<Item = Element>) -> Element {
+        all.into_iter().fold(Element::Size(Dim::known(1)), |n, element| self.arith(SymbolOp::Mul, n, element))
+    }
+
+    /// The broadcast shape of two shapes of numbers and sizes; `None` if they do not broadcast.
+    pub(crate) fn broadcast(&mut self, a: &[Dim], b: &[Dim]) -> Option<Vec<Dim>> {
+        let rank = a.len().max(b.len());
+        let at = |dims: &[Dim], axis: usize| {
+            axis.saturating_add(dims.len()).checked_sub(rank).and_then(|axis| dims.get(axis).copied()).unwrap_or(Dim::known(1))
+        };
+        let joined = (0..rank).map(|axis| ops::rel::broadcast_dims_of(at(a, axis), at(b, axis))).collect();
+        if let (None, Some((a, b))) = (&joined, self.names_at(&[a, b])) {
+            self.conflict = self.conflict.or(Some((a, b)));
+        }
+        joined
+    }
+
+    /// Computes with sizes; `?` if one is not known.
+    pub(crate) fn size_arith(&mut self, op: SymbolOp, a: Dim, b: Dim) -> Dim {
+        self.module.types.symbols.arith(op, a, b)
     }
 
     // ---- Functions and control ----

@@ -4,12 +4,12 @@
 //! attributes are read.
 
 use super::super::proto::{AttributeProto, NodeProto, attribute_type};
-use super::build::{Builder, Val, axis_of};
+use super::build::{Builder, Element, Val, axis_of};
 use super::errors::{Refusal, shown};
 use super::tensors::{Gate, Unread};
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, dims_of};
+use relayc_ir::types::{DType, Dim, SymbolOp, dims_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) type Result<T = Val> = std::result::Result<T, Refusal>;
@@ -116,6 +116,16 @@ impl<'a> Cx<'a> {
     /// The integers of an operand, if all are known.
     pub(crate) fn known_ints(&self, val: Val) -> Option<Vec<i64>> {
         self.b.known_elements(val)?.into_iter().collect()
+    }
+
+    /// The elements of an operand, if all are numbers or sizes.
+    pub(crate) fn known_sizes(&self, val: Val) -> Option<Vec<Dim>> {
+        self.b.known_sizes(val)
+    }
+
+    /// The dimensions of a tensor, if all are numbers or sizes.
+    pub(crate) fn sized(&self, val: Val) -> Result<Option<Vec<Dim>>> {
+        Ok(Some(self.shape(val)?).filter(|shape| shape.iter().all(|dim| dim.value().is_some() || dim.is_named())))
     }
 
     /// Like [`Cx::known_ints`], for an operand that must be known.
@@ -280,6 +290,54 @@ impl<'a> Cx<'a> {
         }
     }
 
+    /// Reshapes a value to these dimensions, numbers and sizes.
+    pub(crate) fn reshape_to_dims(&mut self, val: Val, dims: &[Dim]) -> Result {
+        if self.shape(val)?.iter().zip(dims).filter(|(a, b)| a.same(**b)).count() == dims.len().max(self.rank(val)?) {
+            return Ok(val);
+        }
+        let from = self.shape(val)?;
+        let codes = self.codes(&from, dims);
+        let newshape = codes.as_deref().map_or_else(|| dims_attr(dims), AttrValue::ints);
+        self.call("reshape", &[val], &[("newshape", newshape), ("allowzero", AttrValue::Bool(codes.is_none()))])
+    }
+
+    /// The codes of a reshape, with which a shape has no sizes in it: it keeps, merges and splits dimensions one after another.
+    fn codes(&mut self, from: &[Dim], to: &[Dim]) -> Option<Vec<i64>> {
+        let (mut from, mut to) = (from, to);
+        let mut codes = vec![];
+        loop {
+            let mut merges = |a: Dim, b: Dim, whole: Dim| self.b.size_arith(SymbolOp::Mul, a, b).same(whole);
+            match (from, to) {
+                ([], []) => return Some(codes),
+                ([own, behind @ ..], [dim, rest @ ..]) if own.same(*dim) => {
+                    codes.push(dim.value().filter(|&dim| dim > 0).unwrap_or(0));
+                    (from, to) = (behind, rest);
+                }
+                ([a, b, behind @ ..], [dim, rest @ ..]) if merges(*a, *b, *dim) => {
+                    codes.push(-3);
+                    (from, to) = (behind, rest);
+                }
+                ([own, behind @ ..], [a, b, rest @ ..]) if merges(*a, *b, *own) => {
+                    let factor = |dim: &Dim| dim.value().filter(|&dim| dim > 0);
+                    codes.extend(match (factor(a), factor(b)) {
+                        (Some(a), Some(b)) => [-4, a, b],
+                        (Some(a), None) => [-4, a, -1],
+                        (None, Some(b)) => [-4, -1, b],
+                        (None, None) => return None,
+                    });
+                    (from, to) = (behind, rest);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Reshapes a value whose first `kept` dimensions stay; -1 is the remaining dimension.
+    pub(crate) fn reshape_behind(&mut self, val: Val, kept: usize, behind: &[i64]) -> Result {
+        let codes = [vec![0; kept].as_slice(), behind].concat();
+        self.call("reshape", &[val], &[("newshape", AttrValue::ints(&codes))])
+    }
+
     /// Reshapes a value; -1 is the remaining dimension, and 0 a dimension of 0.
     pub(crate) fn reshape(&mut self, val: Val, shape: &[i64]) -> Result {
         if dims_of(&self.shape(val)?).as_deref() == Some(shape) {
@@ -339,10 +397,19 @@ impl<'a> Cx<'a> {
 
     /// The dimensions of a tensor, as a vector of int64.
     pub(crate) fn shape_of(&mut self, val: Val) -> Result {
-        let elements: Vec<Option<i64>> = self.shape(val)?.into_iter().map(Dim::value).collect();
+        let dims = self.shape(val)?;
+        if dims.is_empty() {
+            // Relay's operator gives a scalar here.
+            return Ok(self.int_list(&[]));
+        }
         let shape = self.call("shape_of", &[val], &[("dtype", AttrValue::DType(Some(DType::I64)))])?;
         if self.known(shape).is_none() {
-            self.b.set_dimensions(shape, val, &elements);
+            let element = |(axis, dim): (usize, Dim)| match dim {
+                Dim::Known { .. } => Element::Size(dim),
+                _ if dim.is_named() => Element::Size(dim),
+                _ => Element::Axis(val, axis),
+            };
+            self.b.set_elements(shape, dims.into_iter().enumerate().map(element).collect());
         }
         Ok(shape)
     }
@@ -357,6 +424,16 @@ pub(crate) fn understood(attrs: &Attributes, is: impl Fn(&str) -> bool) -> Resul
         true => Ok(()),
         false => Err(Refusal::unsupported(format!("attributes that are not understood: {}", unread.join(", ")))),
     }
+}
+
+/// Dimensions as the value of an attribute. Those that only a run knows are `?`.
+pub(crate) fn dims_attr(dims: &[Dim]) -> AttrValue {
+    let value = |dim: &Dim| match *dim {
+        Dim::Known { value, .. } => AttrValue::int(value),
+        Dim::Symbol(symbol) => AttrValue::Symbol(symbol),
+        Dim::Any => AttrValue::Any,
+    };
+    AttrValue::List(dims.iter().map(value).collect())
 }
 
 /// Positions as the value of an attribute.

@@ -17,6 +17,7 @@ use super::listing::Listing;
 use super::names::Names;
 use super::ops::{self, Conversion, Converter};
 use super::plan::{cost_of_model, cost_of_node};
+use super::sizes::Sizes;
 use super::tensors::Gate;
 use super::walk::{NoType, Walk, attributes};
 use super::{Import, Shapes};
@@ -44,13 +45,20 @@ pub(crate) struct Walked<'a> {
     pub(crate) left_open: Option<Diagnostic>,
 }
 
+/// Why a model was not converted.
+pub(crate) struct Failed {
+    pub(crate) errors: Vec<Diagnostic>,
+    /// The sizes with which it may be: two names are one.
+    pub(crate) again: Option<Sizes>,
+}
+
 /// Converts a checked model, from a file of `bytes` bytes. Errors come with the listing that they point into.
 pub(crate) fn walk<'a>(
     request: &'a Import<'a>,
     model: &'a ModelProto,
     file_size: u64,
-    shapes: &Shapes,
-) -> (Listing, Result<Walked<'a>, Vec<Diagnostic>>) {
+    sizes: Sizes,
+) -> (Listing, Result<Walked<'a>, Failed>) {
     let mut b = Builder::new();
     b.set_file_size(file_size);
     let (poison, absent) = (b.poison(), b.poison());
@@ -68,6 +76,7 @@ pub(crate) fn walk<'a>(
         wrong: vec![],
         said: FxHashSet::default(),
         names: Names::default(),
+        sizes,
         inputs: vec![],
         opened: FxHashSet::default(),
         weights: vec![],
@@ -77,11 +86,14 @@ pub(crate) fn walk<'a>(
         poison,
         absent,
     };
-    let result = walk.main(model, shapes);
+    let result = walk.main(model, request.shapes);
     let listing = std::mem::replace(&mut walk.listing, Listing::new(request.file));
     match result {
         Ok((outputs, lets, left_open)) => (listing, Ok(Walked { walk, outputs, lets, left_open })),
-        Err(errors) => (listing, Err(errors)),
+        Err(errors) => {
+            let again = walk.b.conflict.and_then(|(a, b)| walk.sizes.unite(a, b).then_some(walk.sizes));
+            (listing, Err(Failed { errors, again }))
+        }
     }
 }
 
@@ -132,12 +144,13 @@ impl<'a> Walk<'a> {
             .filter(|(_, name)| !names().any(|input| input == *name))
             .map(|(flag, name)| errors::no_input(flag, name, names()))
             .collect();
+        self.narrow(&inputs, shapes);
         for input in &inputs {
             let name = input.name.as_deref().unwrap_or_default();
             let wanted = shapes.iter().find(|(wanted, _)| wanted == name).map(|(_, shape)| shape.as_slice());
             let span = self.listing.add_value("input", name);
             self.b.span = span;
-            let value = match self.declared_ty(input.r#type.as_ref(), wanted) {
+            let value = match self.declared_ty(input.r#type.as_ref(), wanted).map(|ty| self.with_sizes(input, ty)) {
                 Ok(ty) => match constants.iter().find(|(given, _)| given == name) {
                     Some((_, value)) => self.given(name, value, ty).unwrap_or_else(|error| {
                         found.push(error);

@@ -22,6 +22,7 @@ pub(crate) mod names;
 pub(crate) mod ops;
 mod plan;
 mod scan;
+mod sizes;
 mod tensors;
 mod walk;
 
@@ -30,7 +31,7 @@ pub use tensors::Outside;
 pub(crate) use tensors::ReadOutside;
 
 use super::proto::ModelProto;
-use graph::Walked;
+use graph::{Failed, Walked};
 use prost::Message;
 use prost::bytes::Bytes;
 use relayc_base::diag::Diagnostic;
@@ -39,6 +40,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, ExprKind, Module, VarId, print};
 use relayc_weights::Named;
 use rustc_hash::FxHashSet;
+use sizes::Sizes;
 use std::sync::Arc;
 
 /// Shapes of inputs by their names in the model; `None` is a dynamic dimension.
@@ -108,11 +110,15 @@ pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<D
         Ok(model) => model,
         Err(error) => return (nothing(), Err(vec![error])),
     };
-    let (listing, walked) = graph::walk(request, &model, file_size, request.shapes);
+    let (mut listing, mut walked) = graph::walk(request, &model, file_size, Sizes::default());
+    while let Err(Failed { again: Some(sizes), .. }) = &mut walked {
+        let sizes = std::mem::take(sizes);
+        (listing, walked) = graph::walk(request, &model, file_size, sizes);
+    }
     let text = Text { text: listing.text, starts: listing.lines };
     let outputs = model.graph.iter().flat_map(|graph| &graph.output).map(|output| output.name.clone().unwrap_or_default());
     let outputs: Vec<String> = outputs.collect();
-    let result = walked.and_then(|walked| finish(walked, outputs, request, &text));
+    let result = walked.map_err(|failed| failed.errors).and_then(|walked| finish(walked, outputs, request, &text));
     (text, result)
 }
 

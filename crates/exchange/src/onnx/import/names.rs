@@ -28,7 +28,7 @@ impl Names {
 /// Maximum length of names.
 const MAX_NAME: usize = 200;
 
-fn plain(wanted: &str) -> String {
+pub(crate) fn plain(wanted: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let text: String = wanted.chars().take(MAX_NAME).map(letter).collect();
     let text = text.trim_start_matches('_');

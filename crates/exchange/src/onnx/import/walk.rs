@@ -10,6 +10,7 @@ use super::errors::{self, Refusal, Unsupported, shown};
 use super::frame::{Frame, Opsets, Plan};
 use super::listing::{Listing, kind_of, name_of};
 use super::names::Names;
+use super::sizes::Sizes;
 use super::tensors::Gate;
 use crate::onnx::proto::FunctionProto;
 use relayc_base::Span;
@@ -40,6 +41,7 @@ pub(crate) struct Walk<'a> {
     /// The nodes of which it was said why they are not imported.
     pub(crate) said: FxHashSet<*const NodeProto>,
     pub(crate) names: Names,
+    pub(crate) sizes: Sizes,
     /// The parameters of the program that are inputs, and what they are called in the model.
     pub(crate) inputs: Vec<(VarId, String)>,
     /// Those of them that stand for results of nodes which cannot be imported.

@@ -13,11 +13,12 @@ struct Heads {
 
 /// Reshapes to `(batch, heads, length, size)`.
 fn by_heads(cx: &mut Cx, x: Val, name: &'static str) -> Result<(Val, Heads)> {
-    match cx.sizes(x)?[..] {
-        [_, n, _, _] => Ok((x, Heads { n, packed: false })),
-        [batch, length, hidden] => {
+    match cx.rank(x)? {
+        4 => Ok((x, Heads { n: cx.size(x, 1)?, packed: false })),
+        3 => {
             let n = cx.required_int(name)?;
-            let apart = cx.reshape(x, &[batch, length, n, part(hidden, n)?])?;
+            let size = part(cx.size(x, 2)?, n)?;
+            let apart = cx.reshape_behind(x, 2, &[n, size])?;
             Ok((cx.transpose(apart, &[0, 2, 1, 3])?, Heads { n, packed: true }))
         }
         _ => Err(Refusal::wrong("an operand that has neither three axes nor four")),
@@ -53,9 +54,9 @@ fn attention(cx: &mut Cx) -> Results {
     let v_of_each = repeated(cx, v, part(heads.n, kv_heads.n)?)?;
     let mut y = cx.matmul(weights, v_of_each)?;
     if heads.packed {
-        let &[batch, _, length, size] = &cx.sizes(y)?[..] else { return Err(refuse("a result that has not four axes")) };
+        let size = cx.size(y, 3)?;
         let apart = cx.transpose(y, &[0, 2, 1, 3])?;
-        y = cx.reshape(apart, &[batch, length, heads.n.saturating_mul(size)])?;
+        y = cx.reshape_behind(apart, 2, &[heads.n.saturating_mul(size)])?;
     }
     // What the fourth result is has changed for the numbers between these.
     let seen = match (cx.int("qk_matmul_output_mode", 0)?, cx.wants(3)) {
@@ -86,11 +87,8 @@ fn scores(cx: &mut Cx, q: Val, k: Val, times: i64) -> Result {
 
 /// Adds the mask to the scores, or replaces them by minus infinity where it is false.
 fn masked(cx: &mut Cx, scores: Val) -> Result {
-    let (shape, dtype) = (cx.sizes(scores)?, cx.dtype(scores)?);
-    let (queries, keys) = match shape[..] {
-        [_, _, queries, keys] => (queries, keys),
-        _ => return Err(refuse("scores that have not four axes")),
-    };
+    let (shape, dtype) = (cx.shape(scores)?, cx.dtype(scores)?);
+    let &[_, _, _, of_keys] = &shape[..] else { return Err(refuse("scores that have not four axes")) };
     let (mask, causal, softcap) = (cx.opt(3), cx.flag("is_causal", false)?, cx.float("softcap", 0.0)?);
     if softcap != 0.0 && (mask.is_some() || causal) {
         return Err(refuse("`softcap` and a mask, which releases of the standard put in different orders"));
@@ -103,6 +101,7 @@ fn masked(cx: &mut Cx, scores: Val) -> Result {
         if cx.opt(4).is_some() {
             return Err(refuse("`is_causal` and a past, which releases of the standard align in different ways"));
         }
+        let (queries, keys) = (cx.size(scores, 2)?, cx.size(scores, 3)?);
         let width = usize::try_from(keys).unwrap_or(usize::MAX);
         let later = |at: usize| at.checked_rem(width).zip(at.checked_div(width)).is_some_and(|(key, query)| key > query);
         let mask = cx.put_numbers(&[queries, keys], dtype, |at| if later(at) { f64::NEG_INFINITY } else { 0.0 })?;
@@ -110,7 +109,8 @@ fn masked(cx: &mut Cx, scores: Val) -> Result {
     }
     let Some(mask) = mask else { return Ok(scores) };
     let last = cx.rank(mask)?.checked_sub(1).ok_or_else(|| refuse("a mask without an axis"))?;
-    if ![1, keys].contains(&cx.size(mask, last)?) {
+    let seen = cx.shape(mask)?[last];
+    if seen.value() != Some(1) && !seen.same(of_keys) {
         return Err(refuse("a mask that is shorter than the keys"));
     }
     if cx.dtype(mask)?.is_bool() {
@@ -140,12 +140,13 @@ fn weights(cx: &mut Cx, scores: Val) -> Result {
 /// Rotates pairs of numbers by the angles of their positions: `(cos x - sin y, sin x + cos y)`.
 fn rotary(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
-    let shape = cx.sizes(x)?;
-    let (apart, heads_axis) = match shape[..] {
-        [_, _, _, _] => (x, 1),
-        [batch, length, hidden] => {
+    let packed = cx.rank(x)? == 3;
+    let (apart, heads_axis) = match cx.rank(x)? {
+        4 => (x, 1),
+        3 => {
             let n = cx.required_int("num_heads")?;
-            (cx.reshape(x, &[batch, length, n, part(hidden, n)?])?, 2)
+            let size = part(cx.size(x, 2)?, n)?;
+            (cx.reshape_behind(x, 2, &[n, size])?, 2)
         }
         _ => return Err(Refusal::wrong("an operand that has neither three axes nor four")),
     };
@@ -167,9 +168,8 @@ fn rotary(cx: &mut Cx) -> Results {
     // Both numbers of a pair lie side by side, or a half apart.
     let together = cx.flag("interleaved", false)?;
     let moved = cx.slice(apart, 3, 0, turned)?;
-    let &[a, b, c, _] = &cx.sizes(moved)?[..] else { return Err(refuse("numbers without heads")) };
-    let (pairs, axis) = if together { ([a, b, c, half, 2], 4) } else { ([a, b, c, 2, half], 3) };
-    let pairs = cx.reshape(moved, &pairs)?;
+    let (pairs, axis) = if together { ([half, 2], 4) } else { ([2, half], 3) };
+    let pairs = cx.reshape_behind(moved, 3, &pairs)?;
     let (first, second) = (cx.at(pairs, 0, axis)?, cx.at(pairs, 1, axis)?);
     let cross = |cx: &mut Cx, op: &str, f: Val, g: Val| -> Result {
         let (left, right) = (cx.binary("multiply", f, first)?, cx.binary("multiply", g, second)?);
@@ -177,10 +177,10 @@ fn rotary(cx: &mut Cx) -> Results {
     };
     let (real, imaginary) = (cross(cx, "subtract", cos, sin)?, cross(cx, "add", sin, cos)?);
     let both = cx.stack(&[real, imaginary], axis)?;
-    let moved = cx.reshape(both, &[a, b, c, turned])?;
+    let moved = cx.reshape_behind(both, 3, &[turned])?;
     let rest = cx.slice(apart, 3, turned, size)?;
     let all = if turned == size { moved } else { cx.concatenate(&[moved, rest], 3)? };
-    one(cx.reshape(all, &shape)?)
+    one(if packed { cx.reshape_behind(all, 2, &[-1])? } else { all })
 }
 
 /// Writes numbers into a cache along an axis, starting at a separate position for each element of the batch.

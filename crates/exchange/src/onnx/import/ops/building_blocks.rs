@@ -7,6 +7,7 @@ pub(crate) use super::super::build::Val;
 pub(crate) use super::super::cx::Cx;
 pub(crate) use super::super::cx::Result;
 pub(crate) use super::super::cx::Results;
+pub(crate) use super::super::cx::dims_attr;
 pub(crate) use super::super::cx::positions;
 pub(crate) use super::super::errors::Refusal;
 use super::super::tensors;

@@ -1,11 +1,11 @@
 //! Converts constants and operators on shapes alone.
 
-use super::super::cx::{Cx, Result, Results};
+use super::super::cx::{Cx, Result, Results, dims_attr};
 use super::super::errors::Refusal;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::DType;
+use relayc_ir::types::{DType, Dim};
 
 fn constant(cx: &mut Cx) -> Results {
     type Read = fn(&mut Cx<'_>, &'static str) -> Result<Option<Tensor>>;
@@ -50,8 +50,9 @@ impl Cx<'_> {
         dtype: DType,
     ) -> super::super::cx::Result {
         let dtype = ("dtype", AttrValue::DType(Some(dtype)));
-        match self.known_ints(shape).or_else(|| self.declared.first().cloned().flatten()) {
-            Some(dims) => self.call("full", &[value], &[("shape", AttrValue::ints(&dims)), dtype]),
+        let declared = || Some(self.declared.first()?.as_ref()?.iter().map(|&dim| Dim::known(dim)).collect());
+        match self.known_sizes(shape).or_else(declared) {
+            Some(dims) => self.call("full", &[value], &[("shape", dims_attr(&dims)), dtype]),
             None => self.call("dyn.full", &[value, shape], &[("shape", AttrValue::ints(&[])), dtype]),
         }
     }

@@ -1,7 +1,7 @@
 //! Converts matrix products.
 
 use super::super::build::Val;
-use super::super::cx::{Cx, Result, Results};
+use super::super::cx::{Cx, Result, Results, dims_attr};
 use super::super::errors::Refusal;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
@@ -61,30 +61,30 @@ impl Cx<'_> {
         {
             return self.call("nn.batch_matmul", &[a, b], &attrs);
         }
-        let (Some(dims_a), Some(dims_b)) = (dims_of(batch_a.0), dims_of(batch_b.0)) else {
+        let known = |dims: &[Dim]| dims.iter().all(|dim| dim.value().is_some() || dim.is_named());
+        if !known(&shape_a) || !known(&shape_b) {
             return self.open_batches(a, b);
-        };
-        let batch = broadcast(&dims_a, &dims_b)
-            .ok_or_else(|| Refusal::wrong(format!("batches {dims_a:?} and {dims_b:?} do not broadcast")))?;
-        let (m, k, n) = (batch_a.1.first().copied(), batch_a.1.last().copied(), batch_b.1.last().copied());
-        let flat = |cx: &mut Self, val: Val, dims: &[i64], rows: Option<Dim>, columns: Option<Dim>| -> Result {
-            let (Some(rows), Some(columns)) = (rows.and_then(Dim::value), columns.and_then(Dim::value)) else {
-                return Err(Refusal::unsupported("matrices of a size that is not known before running; `--shape` sets it"));
-            };
+        }
+        let batch = self.b.broadcast(batch_a.0, batch_b.0).ok_or_else(|| {
+            let text = relayc_ir::types::shape_text;
+            Refusal::wrong(format!("batches {} and {} do not broadcast", text(batch_a.0), text(batch_b.0)))
+        })?;
+        let (&[m, k], &[_, n]) = (batch_a.1, batch_b.1) else { return Err(Refusal::wrong("the product of no matrices")) };
+        let n_batch = self.product(&batch);
+        let flat = |cx: &mut Self, val: Val, own: &[Dim], [rows, columns]: [Dim; 2]| -> Result {
             let mut val = val;
-            if dims != batch.as_slice() {
-                let whole: Vec<i64> = batch.iter().copied().chain([rows, columns]).collect();
-                val = cx.call("broadcast_to", &[val], &[("shape", AttrValue::ints(&whole))])?;
+            let same = own.len() == batch.len() && own.iter().zip(&batch).all(|(a, b)| a.same(*b));
+            if !same {
+                let whole: Vec<Dim> = batch.iter().copied().chain([rows, columns]).collect();
+                val = cx.call("broadcast_to", &[val], &[("shape", dims_attr(&whole))])?;
             }
-            let n: i64 = batch.iter().fold(1, |n, &dim| n.saturating_mul(dim));
-            cx.reshape(val, &[n, rows, columns])
+            cx.reshape_to_dims(val, &[n_batch, rows, columns])
         };
-        let flat_a = flat(self, a, &dims_a, m, k)?;
-        let flat_b = flat(self, b, &dims_b, k, n)?;
+        let flat_a = flat(self, a, batch_a.0, [m, k])?;
+        let flat_b = flat(self, b, batch_b.0, [batch_b.1[0], n])?;
         let product = self.call("nn.batch_matmul", &[flat_a, flat_b], &attrs)?;
-        let (m, n) = (m.and_then(Dim::value).unwrap_or(1), n.and_then(Dim::value).unwrap_or(1));
-        let whole: Vec<i64> = batch.iter().copied().chain([m, n]).collect();
-        self.reshape(product, &whole)
+        let whole: Vec<Dim> = batch.iter().copied().chain([m, n]).collect();
+        self.reshape_to_dims(product, &whole)
     }
 
     /// The same with an unknown batch dimension: both batches must be equal. With two batch axes, only their product would be
@@ -120,19 +120,6 @@ impl Cx<'_> {
         let whole = self.concatenate(&[batch, matrix], 0)?;
         self.reshape_to(product, whole, false)
     }
-}
-
-/// The broadcast shape of two shapes.
-fn broadcast(a: &[i64], b: &[i64]) -> Option<Vec<i64>> {
-    let rank = a.len().max(b.len());
-    let at = |dims: &[i64], axis: usize| {
-        axis.saturating_add(dims.len()).checked_sub(rank).and_then(|axis| dims.get(axis).copied()).unwrap_or(1)
-    };
-    let join = |axis: usize| match (at(a, axis), at(b, axis)) {
-        (1, dim) | (dim, 1) => Some(dim),
-        (a, b) => (a == b).then_some(a),
-    };
-    (0..rank).map(join).collect()
 }
 
 /// `alpha * a * b + beta * c`.

@@ -8,6 +8,7 @@ use super::super::formula::call;
 use super::building_blocks::*;
 use super::curves;
 use super::{Converter, op};
+use relayc_ir::types::Dim;
 
 /// The properties in which the three differ.
 struct Cell {
@@ -54,7 +55,7 @@ struct Function {
 /// The properties that all directions share.
 struct Shared {
     steps: usize,
-    batch: i64,
+    batch: Dim,
     dtype: DType,
     /// `(batch, 1)`, int32.
     lengths: Option<Val>,
@@ -68,15 +69,15 @@ fn recurrent(cx: &mut Cx, cell: &Cell) -> Results {
     if batch_first {
         x = cx.transpose(x, &[1, 0, 2])?;
     }
-    let shape = cx.sizes(x)?;
-    let &[steps, batch, _] = &shape[..] else { return Err(refuse("an operand that has not three axes")) };
-    let steps = usize::try_from(steps).ok().filter(|&steps| steps <= MAX_STEPS);
+    let shape = cx.shape(x)?;
+    let &[_, batch, _] = &shape[..] else { return Err(refuse("an operand that has not three axes")) };
+    let steps = usize::try_from(cx.size(x, 0)?).ok().filter(|&steps| steps <= MAX_STEPS);
     let steps = steps.ok_or_else(|| refuse(format!("more than {MAX_STEPS} steps, each of which would be written out")))?;
     let hidden = cx.size(cx.input(2)?, 2)?;
     let lengths = match cx.opt(4) {
         Some(lengths) => {
             let lengths = cx.cast(lengths, DType::I32)?;
-            Some(cx.reshape(lengths, &[batch, 1])?)
+            Some(cx.expand_dims(lengths, 1, 1)?)
         }
         None => None,
     };
@@ -143,7 +144,10 @@ fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: 
             let initial = if cx.int("layout", 0)? != 0 { cx.transpose(initial, &[1, 0, 2])? } else { initial };
             part(cx, initial, i)
         }
-        None => cx.zeros(&[shared.batch, hidden], shared.dtype),
+        None => {
+            let shape = dims_attr(&[shared.batch, Dim::known(hidden)]);
+            cx.call("zeros", &[], &[("shape", shape), ("dtype", AttrValue::DType(Some(shared.dtype)))])
+        }
     };
     let mut state = State { h: start(cx, 5)?, c: None };
     if cell.gates == 4 {
@@ -175,7 +179,7 @@ fn reversed(cx: &mut Cx, shared: &Shared, x: Val) -> Result {
     match shared.lengths {
         None => cx.call("reverse", &[x], &[("axis", AttrValue::int(0))]),
         Some(lengths) => {
-            let lengths = cx.reshape(lengths, &[shared.batch])?;
+            let lengths = cx.squeeze(lengths, &[1])?;
             cx.call("reverse_sequence", &[x, lengths], &[("seq_axis", AttrValue::int(0)), ("batch_axis", AttrValue::int(1))])
         }
     }

@@ -139,11 +139,12 @@ fn along_axis(cx: &mut Cx, op: impl Fn(&mut Cx, Val, i64) -> Result) -> Results 
     if axis.saturating_add(1) == rank {
         return one(op(cx, x, -1)?);
     }
-    let shape = cx.sizes(x)?;
+    let shape = cx.sized(x)?.ok_or_else(|| refuse(SHAPE))?;
     let (before, behind) = shape.split_at(axis);
-    let flat = cx.reshape(x, &[product(before), product(behind)])?;
+    let flat = [cx.product(before), cx.product(behind)];
+    let flat = cx.reshape_to_dims(x, &flat)?;
     let result = op(cx, flat, 1)?;
-    one(cx.reshape(result, &shape)?)
+    one(cx.reshape_to_dims(result, &shape)?)
 }
 
 const AXES: &str = "axes that only a run knows";

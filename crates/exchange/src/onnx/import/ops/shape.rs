@@ -1,11 +1,11 @@
 //! Converts shape operators: reshape, transpose, concatenate, and shapes as values.
 
-use super::super::build::Val;
+use super::super::build::{Element, Val};
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
-use relayc_ir::types::{DType, dims_of};
+use relayc_ir::types::{DType, Dim, SymbolOp, dims_of};
 
 fn reshape(cx: &mut Cx) -> Results {
     let (x, shape) = (cx.input(0)?, cx.input(1)?);
@@ -16,11 +16,15 @@ fn reshape(cx: &mut Cx) -> Results {
 impl Cx<'_> {
     /// Reshapes `x` to a shape that is an operand. A dimension of 0 means that of `x`, unless `zeros`.
     pub(crate) fn reshape_to(&mut self, x: Val, shape: Val, zeros: bool) -> Result {
-        let sources = self.b.dimensions(shape);
-        let known = self.b.known_elements(shape).and_then(|elements| {
+        let from = self.shape(x)?;
+        let known = self.b.elements(shape).and_then(|elements| {
             // A dimension of `x` itself in its own place is kept, which 0 says.
-            let kept = |at: usize| !zeros && sources.get(at).copied().flatten() == Some((x, at));
-            let code = |(at, element): (usize, Option<i64>)| element.or_else(|| kept(at).then_some(0));
+            let code = |(at, element): (usize, Element)| match element {
+                Element::Size(dim) if dim.value().is_some() => dim.value(),
+                Element::Size(dim) => (!zeros && from.get(at).is_some_and(|own| own.same(dim))).then_some(0),
+                Element::Axis(of, axis) => (!zeros && (of, axis) == (x, at)).then_some(0),
+                Element::Unknown => None,
+            };
             let codes: Vec<Option<i64>> = elements.into_iter().enumerate().map(code).collect();
             // One dimension that is not known is what remains, if nothing else is.
             let unknown = codes.iter().filter(|code| code.is_none()).count();
@@ -28,12 +32,42 @@ impl Cx<'_> {
             fits.then(|| codes.into_iter().map(|code| code.unwrap_or(-1)).collect::<Vec<i64>>())
         });
         let zero = ("allowzero", AttrValue::Bool(zeros));
+        // Sizes that no code says stand in the shape themselves.
+        if known.is_none()
+            && let Some(dims) = self.sizes_to(x, shape, zeros)?
+        {
+            return self.reshape_to_dims(x, &dims);
+        }
         match known
             .or_else(|| self.declared.first().cloned().flatten().filter(|_| self.node.op_type.as_deref() == Some("Reshape")))
         {
             Some(dims) => self.call("reshape", &[x], &[("newshape", AttrValue::ints(&dims)), zero]),
             None => self.call("dyn.reshape", &[x, shape], &[("newshape", AttrValue::ints(&[])), zero]),
         }
+    }
+}
+
+impl Cx<'_> {
+    /// The dimensions that a reshape of `x` gives, if all are numbers or sizes.
+    fn sizes_to(&mut self, x: Val, shape: Val, zeros: bool) -> Result<Option<Vec<Dim>>> {
+        let from = self.shape(x)?;
+        let Some(mut dims) = self.known_sizes(shape) else { return Ok(None) };
+        if !zeros {
+            for (dim, own) in dims.iter_mut().zip(&from).filter(|(dim, _)| dim.value() == Some(0)) {
+                *dim = *own;
+            }
+        }
+        if let Some(rest) = dims.iter().position(|dim| dim.value() == Some(-1)) {
+            let others: Vec<Dim> = dims.iter().enumerate().filter(|&(at, _)| at != rest).map(|(_, dim)| *dim).collect();
+            let (all, others) = (self.product(&from), self.product(&others));
+            dims[rest] = self.b.size_arith(SymbolOp::FloorDiv, all, others);
+        }
+        Ok(Some(dims).filter(|dims| dims.iter().all(|dim| dim.value().is_some_and(|dim| dim >= 0) || dim.is_named())))
+    }
+
+    /// The product of dimensions; `?` if one is not known.
+    pub(crate) fn product(&mut self, dims: &[Dim]) -> Dim {
+        dims.iter().fold(Dim::known(1), |n, &dim| self.b.size_arith(SymbolOp::Mul, n, dim))
     }
 }
 
@@ -64,6 +98,11 @@ fn flatten(cx: &mut Cx) -> Results {
     let at = if axis == i64::try_from(rank).unwrap_or(i64::MAX) { rank } else { cx.axis(axis, rank)? };
     if at == 1 && rank > 1 {
         return Ok(vec![cx.unary("nn.batch_flatten", x)?]);
+    }
+    if let Some(shape) = cx.sized(x)? {
+        let (front, back) = shape.split_at(at);
+        let dims = [cx.product(front), cx.product(back)];
+        return Ok(vec![cx.reshape_to_dims(x, &dims)?]);
     }
     let shape = cx.shape(x)?;
     let product =

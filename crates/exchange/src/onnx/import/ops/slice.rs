@@ -1,11 +1,11 @@
 //! Converts slices and `Gather`: parts of tensors, by steps along axes and by positions.
 
 use super::super::build::Val;
-use super::super::cx::{Cx, Result, Results, positions};
+use super::super::cx::{Cx, Result, Results, dims_attr, positions};
 use super::super::errors::Refusal;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
-use relayc_ir::types::DType;
+use relayc_ir::types::{DType, Dim};
 
 /// Bounds are attributes in operator set 1, operands since 10.
 fn slice(cx: &mut Cx) -> Results {
@@ -38,6 +38,19 @@ fn slice(cx: &mut Cx) -> Results {
     let known = [Some(starts), Some(ends), steps].map(|list| list.map_or(Some(vec![1; n]), |list| cx.known_ints(list)));
     if let [Some(starts), Some(ends), Some(steps)] = known {
         return Ok(vec![known_slice(cx, x, (&starts, &ends, &steps), &axes)?]);
+    }
+    if let (Some(begin), Some(end)) = (cx.known_sizes(starts), cx.known_sizes(ends))
+        && let Some(steps) = steps.map_or(Some(vec![1; n]), |steps| cx.known_ints(steps))
+        && steps.iter().all(|&step| step > 0)
+        && [begin.len(), end.len(), steps.len()] == [n; 3]
+    {
+        let limited = |dims: &[Dim]| {
+            let limited = |&dim: &Dim| dim.value().map_or(dim, |value| Dim::known(value.max(-i64::MAX)));
+            dims_attr(&dims.iter().map(limited).collect::<Vec<Dim>>())
+        };
+        let (begin, end) = (("begin", limited(&begin)), ("end", limited(&end)));
+        let attrs = [begin, end, ("strides", AttrValue::ints(&steps)), ("axes", positions(&axes))];
+        return Ok(vec![cx.call("strided_slice", &[x], &attrs)?]);
     }
     let ones = cx.int_list(&vec![1; n]);
     Ok(vec![open_slice(cx, x, [starts, ends, steps.unwrap_or(ones)], &axes)?])

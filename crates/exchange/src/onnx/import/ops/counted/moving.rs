@@ -3,6 +3,7 @@
 
 use super::building_blocks::*;
 use super::{Converter, op};
+use relayc_ir::types::{Dim, SymbolOp, dims_of};
 
 /// Widths are an attribute up to operator set 10, then an operand; since operator set 18 they may cover only some axes.
 fn pad(cx: &mut Cx) -> Results {
@@ -204,8 +205,8 @@ fn max_unpool(cx: &mut Cx) -> Results {
 
 fn tile(cx: &mut Cx) -> Results {
     let (x, times) = (cx.input(0)?, cx.input(1)?);
-    one(match cx.known_small(times, "repetitions")? {
-        Some(times) => cx.call("tile", &[x], &[("reps", ints(&times))])?,
+    one(match cx.known_sizes(times) {
+        Some(times) => cx.call("tile", &[x], &[("reps", dims_attr(&times))])?,
         None => cx.call("dyn.tile", &[x, times], &[("reps", AttrValue::List([].into()))])?,
     })
 }
@@ -214,19 +215,19 @@ fn tile(cx: &mut Cx) -> Results {
 fn expand(cx: &mut Cx) -> Results {
     let (x, shape) = (cx.input(0)?, cx.input(1)?);
     let rank = cx.rank(x)?;
-    if let Some(wanted) = cx.known_small(shape, "a shape")? {
-        if wanted.len() >= rank && !wanted.contains(&1) {
+    if let Some(wanted) = cx.known_sizes(shape) {
+        if wanted.len() >= rank && wanted.iter().all(|dim| dim.value().is_some_and(|dim| dim != 1)) {
             // No dimension of the data stays, whatever it is.
-            return one(cx.call("broadcast_to", &[x], &[("shape", ints(&wanted))])?);
+            return one(cx.call("broadcast_to", &[x], &[("shape", dims_attr(&wanted))])?);
         }
-        let dims = cx.dims(x)?;
-        let n = wanted.len().max(rank);
-        let at = |dims: &[i64], i: usize| (i + dims.len()).checked_sub(n).map_or(1, |i| dims[i]);
-        let full: Vec<i64> = (0..n).map(|i| if at(&dims, i) == 1 { at(&wanted, i) } else { at(&dims, i) }).collect();
-        if full == dims {
-            return one(x);
+        if let Some(dims) = cx.sized(x)?
+            && let Some(full) = cx.b.broadcast(&dims, &wanted)
+        {
+            if full.len() == rank && full.iter().zip(&dims).all(|(a, b)| a.same(*b)) {
+                return one(x);
+            }
+            return one(cx.call("broadcast_to", &[x], &[("shape", dims_attr(&full))])?);
         }
-        return one(cx.call("broadcast_to", &[x], &[("shape", ints(&full))])?);
     }
     let n_wanted = cx.size(shape, 0)?;
     let n = n_wanted.max(rank as i64);
@@ -234,10 +235,12 @@ fn expand(cx: &mut Cx) -> Results {
         return Err(refuse(format!("a shape of {n} axes")));
     }
     let ones = |n: i64| Tensor::from_vec(&[n as usize], vec![1i64; n as usize]);
-    let dims = cx.dims(x)?;
-    let dims: Vec<i64> = std::iter::repeat_n(1, (n - rank as i64) as usize).chain(dims).collect();
-    let dims = cx.put(Tensor::from_vec(&[dims.len()], dims))?;
-    let mut wanted = shape;
+    let mut dims = cx.shape_of(x)?;
+    if n > rank as i64 {
+        let front = cx.put(ones(n - rank as i64))?;
+        dims = cx.concatenate(&[front, dims], 0)?;
+    }
+    let mut wanted = cx.cast(shape, DType::I64)?;
     if n_wanted < n {
         let front = cx.put(ones(n - n_wanted))?;
         wanted = cx.concatenate(&[front, wanted], 0)?;
@@ -260,13 +263,24 @@ fn trilu(cx: &mut Cx) -> Results {
 
 fn eye_like(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
-    let shape = cx.sizes(x)?;
-    let &[rows, columns] = &shape[..] else { return Err(refuse("an operand that is no matrix")) };
+    if cx.rank(x)? != 2 {
+        return Err(refuse("an operand that is no matrix"));
+    }
     let dtype = match cx.opt_int("dtype")? {
         Some(code) => cx.dtype_of(code)?,
         None => cx.dtype(x)?,
     };
     let k = cx.int("k", 0)?;
+    let shape = cx.shape(x)?;
+    let Some(&[rows, columns]) = dims_of(&shape).as_deref() else {
+        // What lies neither above nor below the diagonal.
+        let ones = cx.unary("ones_like", x)?;
+        let ones = cx.cast(ones, dtype)?;
+        let k = cx.put(Tensor::scalar(k))?;
+        let half = |cx: &mut Cx, x: Val, upper: bool| cx.call("trilu", &[x, k], &[("upper", AttrValue::Bool(upper))]);
+        let upper = half(cx, ones, true)?;
+        return one(half(cx, upper, false)?);
+    };
     let mark = |at: usize| {
         let at = at as i64;
         f64::from(u8::from(at % columns == (at / columns).saturating_add(k)))
@@ -279,11 +293,17 @@ fn range(cx: &mut Cx) -> Results {
     let bounds = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
     let dtype = cx.dtype(bounds[0])?;
     if bounds.iter().any(|&bound| cx.known(bound).is_none()) {
+        let length = if dtype.is_int() { range_length(cx, bounds) } else { None };
         let bounds = bounds.map(|bound| cx.scalar_of(bound));
         let bounds = bounds.into_iter().collect::<Result<Vec<Val>>>()?;
         let none = [("start", AttrValue::None), ("stop", AttrValue::None), ("step", AttrValue::None)];
         let attrs = [&none[..], &[("dtype", AttrValue::DType(Some(dtype)))]].concat();
-        return one(cx.call("arange", &bounds, &attrs)?);
+        let range = cx.call("arange", &bounds, &attrs)?;
+        return one(match length {
+            // The same, whose length the type says.
+            Some(length) => cx.reshape_to_dims(range, &[length])?,
+            None => range,
+        });
     }
     if dtype.is_int() {
         return whole_range(cx, dtype);
@@ -295,6 +315,16 @@ fn range(cx: &mut Cx) -> Results {
         return Err(refuse(format!("a range from {start} to {limit} by {delta}")));
     }
     one(cx.put_numbers(&[n as i64], dtype, |i| start + i as f64 * delta)?)
+}
+
+/// The length of a range whose bounds are sizes.
+fn range_length(cx: &mut Cx, bounds: [Val; 3]) -> Option<Dim> {
+    let [start, limit, delta] = bounds.map(|bound| cx.known_sizes(bound).and_then(|sizes| sizes.first().copied()));
+    let (start, limit, delta) = (start?, limit?, delta?.value().filter(|&delta| delta > 0)?);
+    let distance = cx.b.size_arith(SymbolOp::Sub, limit, start);
+    let rounded = cx.b.size_arith(SymbolOp::Add, distance, Dim::known(delta - 1));
+    let length = cx.b.size_arith(SymbolOp::FloorDiv, rounded, Dim::known(delta));
+    length.is_named().then_some(length)
 }
 
 /// A range of integers, which a float would round from 2^53 on.

@@ -7,6 +7,7 @@
 
 use super::building_blocks::*;
 use super::{Converter, op};
+use relayc_ir::types::{Dim, SymbolOp, dims_of};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Mode {
@@ -53,8 +54,18 @@ fn upsample(cx: &mut Cx) -> Results {
     let scales = if cx.version < 9 { cx.floats("scales")?.unwrap_or_default() } else { cx.given_floats(1, "scales")? };
     let name = cx.text("mode", "nearest")?;
     let how = How { mode: mode(&name)?, coordinates: "asymmetric".into(), nearest: "floor".into(), ..How::plain() };
-    let axes = scaled(cx, x, &scales, &[], &[])?;
-    one(resized(cx, x, &how, axes)?)
+    one(by_scales(cx, x, &how, &scales)?)
+}
+
+/// Resizes all axes by scales.
+fn by_scales(cx: &mut Cx, x: Val, how: &How, scales: &[f64]) -> Result {
+    match open_scaled(cx, x, scales, &[])? {
+        Some(to) => open_picture(cx, x, how, &to)?.ok_or_else(|| refuse(OPEN)),
+        None => {
+            let axes = scaled(cx, x, scales, &[], &[])?;
+            resized(cx, x, how, axes)
+        }
+    }
 }
 
 impl How {
@@ -79,8 +90,7 @@ fn resize(cx: &mut Cx) -> Results {
     if cx.version < 11 {
         let how = How { mode, coordinates: "asymmetric".into(), nearest: "floor".into(), ..How::plain() };
         let scales = cx.given_floats(1, "scales")?;
-        let axes = scaled(cx, x, &scales, &[], &[])?;
-        return one(resized(cx, x, &how, axes)?);
+        return one(by_scales(cx, x, &how, &scales)?);
     }
     let how = How {
         mode,
@@ -101,9 +111,21 @@ fn resize(cx: &mut Cx) -> Results {
         Some(sizes) => cx.dims(sizes)?.first().is_some_and(|&n| n > 0),
         None => false,
     };
+    let to = open_sizes(cx, x, has_sizes, &chosen)?;
+    if let Some(to) = to {
+        let plain = roi.is_empty() && policy == "stretch";
+        return one(if plain { open_picture(cx, x, &how, &to)? } else { None }.ok_or_else(|| refuse(OPEN))?);
+    }
     let axes = if has_sizes {
-        let sizes = cx.given(3, "sizes")?;
-        sized(cx, x, &sizes, &chosen, &roi, &policy)?
+        let sizes = cx.known_sizes(cx.input(3)?).ok_or_else(|| refuse("sizes that only a run knows"))?;
+        // What stays as it is need not be known.
+        let all = axes_of(cx, x, &chosen, sizes.len())?;
+        let shape = cx.shape(x)?;
+        let stays = |(at, to): (&usize, &Dim)| roi.is_empty() && policy == "stretch" && to.is_named() && to.same(shape[*at]);
+        let changed = all.iter().zip(&sizes).filter(|&pair| !stays(pair));
+        let (axes, sizes): (Vec<usize>, Vec<Dim>) = changed.map(|(&at, &to)| (at, to)).unzip();
+        let sizes = dims_of(&sizes).ok_or_else(|| refuse("sizes that only a run knows"))?;
+        sized(cx, x, &sizes, &axes, &roi, &policy)?
     } else {
         let scales = cx.given_floats(2, "scales")?;
         scaled(cx, x, &scales, &chosen, &roi)?
@@ -132,17 +154,69 @@ fn roi_of(roi: &[f64], i: usize, n: usize) -> Result<(f64, f64)> {
 
 fn scaled(cx: &Cx, x: Val, scales: &[f64], chosen: &[i64], roi: &[f64]) -> Result<Vec<Axis>> {
     let axes = axes_of(cx, x, chosen, scales.len())?;
+    // What stays as it is need not be known.
+    let stays = |i: usize, at: usize| scales[i] == 1.0 && roi.is_empty() && cx.size(x, at).is_err();
     let axis = |(i, &at): (usize, &usize)| {
         let (from, scale) = (cx.size(x, at)?, scales[i]);
         // Scales are float32, and so is the product: ten elements by 0.7 are seven.
         let to = (from as f32 * scale as f32).floor() as i64;
         Ok(Axis { at, from, to, scale, roi: roi_of(roi, i, scales.len())? })
     };
-    axes.iter().enumerate().map(axis).collect()
+    axes.iter().enumerate().filter(|&(i, &at)| !stays(i, at)).map(axis).collect()
 }
 
-fn sized(cx: &Cx, x: Val, sizes: &[i64], chosen: &[i64], roi: &[f64], policy: &str) -> Result<Vec<Axis>> {
-    let axes = axes_of(cx, x, chosen, sizes.len())?;
+const OPEN: &str = "an image of unknown size, unless `image.resize2d` or its siblings mean the same";
+
+/// The new dimensions of all axes, if some of those that change are named sizes.
+fn open_sizes(cx: &mut Cx, x: Val, has_sizes: bool, chosen: &[i64]) -> Result<Option<Vec<Dim>>> {
+    if !has_sizes {
+        let scales = cx.given_floats(2, "scales")?;
+        return open_scaled(cx, x, &scales, chosen);
+    }
+    let Some(sizes) = cx.known_sizes(cx.input(3)?) else { return Ok(None) };
+    let mut to = cx.shape(x)?;
+    let mut open = false;
+    for (&at, &size) in axes_of(cx, x, chosen, sizes.len())?.iter().zip(&sizes) {
+        open |= !size.same(to[at]) && (size.is_named() || to[at].is_named());
+        to[at] = size;
+    }
+    Ok(open.then_some(to))
+}
+
+/// The same of scales that are whole numbers or divide by such.
+fn open_scaled(cx: &mut Cx, x: Val, scales: &[f64], chosen: &[i64]) -> Result<Option<Vec<Dim>>> {
+    let mut to = cx.shape(x)?;
+    let mut open = false;
+    for (&at, &scale) in axes_of(cx, x, chosen, scales.len())?.iter().zip(scales).filter(|(_, scale)| **scale != 1.0) {
+        open |= to[at].is_named();
+        let whole = |scale: f64| (scale >= 1.0 && scale.fract() == 0.0 && scale < 1e6).then_some(scale as i64);
+        to[at] = match (whole(scale), whole(1.0 / scale)) {
+            (Some(times), _) => cx.b.size_arith(SymbolOp::Mul, to[at], Dim::known(times)),
+            (_, Some(parts)) => cx.b.size_arith(SymbolOp::FloorDiv, to[at], Dim::known(parts)),
+            _ => return Ok(None),
+        };
+    }
+    Ok(open.then_some(to))
+}
+
+/// One call of `image.resize2d` or its siblings for an image whose size is a named one, if it means the same.
+fn open_picture(cx: &mut Cx, x: Val, how: &How, to: &[Dim]) -> Result<Option<Val>> {
+    let from = cx.shape(x)?;
+    let changed: Vec<usize> = (0..from.len()).filter(|&at| !from[at].same(to[at])).collect();
+    let mut times = vec![];
+    for &at in &changed {
+        let quotient = cx.b.size_arith(SymbolOp::FloorDiv, to[at], from[at]);
+        times.push(quotient.value().filter(|_| cx.b.size_arith(SymbolOp::Mul, from[at], quotient).same(to[at])));
+    }
+    let all = to.iter().all(|dim| dim.value().is_some() || dim.is_named());
+    let spatial = all && changed.iter().all(|&at| at >= 2);
+    match spatial && is_picture(cx, x, how, times.iter().all(Option::is_some))? {
+        true => picture(cx, x, how, &to[2..]).map(Some),
+        false => Ok(None),
+    }
+}
+
+fn sized(cx: &Cx, x: Val, sizes: &[i64], axes: &[usize], roi: &[f64], policy: &str) -> Result<Vec<Axis>> {
     let from: Vec<i64> = axes.iter().map(|&at| cx.size(x, at)).collect::<Result<_>>()?;
     let scales = sizes.iter().zip(&from).map(|(&to, &from)| to as f64 / from as f64);
     // One scale for all, with which every size is at most, or at least, what was asked for.
@@ -187,33 +261,42 @@ fn resized(cx: &mut Cx, x: Val, how: &How, axes: Vec<Axis>) -> Result {
 
 /// One call of `image.resize2d` or its siblings, if it means the same.
 fn as_picture(cx: &mut Cx, x: Val, how: &How, axes: &[Axis]) -> Result<Option<Val>> {
-    let rank = cx.rank(x)?;
-    let spatial = (3..=5).contains(&rank) && axes.iter().all(|axis| axis.at >= 2);
+    let spatial = axes.iter().all(|axis| axis.at >= 2);
     let exact = axes.iter().all(|axis| axis.to as f64 == axis.from as f64 * axis.scale);
     let whole = axes.iter().all(|axis| axis.to % axis.from == 0);
+    if !spatial || !exact || !is_picture(cx, x, how, whole)? {
+        return Ok(None);
+    }
+    let mut size = cx.shape(x)?.split_off(2);
+    for axis in axes {
+        size[axis.at - 2] = Dim::known(axis.to);
+    }
+    picture(cx, x, how, &size).map(Some)
+}
+
+/// Whether `image.resize2d` or a sibling means the same, for factors that are exact, and `whole` or not.
+fn is_picture(cx: &Cx, x: Val, how: &How, whole: bool) -> Result<bool> {
+    let rank = cx.rank(x)?;
     let fits = match how.mode {
         // Ties of roundings are left to whole factors, where both say the same.
         Mode::Nearest => whole && how.coordinates == "asymmetric" && how.nearest == "floor",
         Mode::Linear => matches!(&*how.coordinates, "half_pixel" | "align_corners" | "asymmetric"),
         Mode::Cubic => rank == 4 && matches!(&*how.coordinates, "half_pixel" | "align_corners" | "asymmetric"),
     };
-    let half = cx.dtype(x)?.is_float();
-    if !spatial || !exact || !fits || how.antialias || !half {
-        return Ok(None);
-    }
-    let mut size = cx.sizes(x)?.split_off(2);
-    for axis in axes {
-        size[axis.at - 2] = axis.to;
-    }
-    let (op, layout) = [("image.resize1d", "NCW"), ("image.resize2d", "NCHW"), ("image.resize3d", "NCDHW")][rank - 3];
+    Ok((3..=5).contains(&rank) && fits && !how.antialias && cx.dtype(x)?.is_float())
+}
+
+/// The call of `image.resize2d` or a sibling.
+fn picture(cx: &mut Cx, x: Val, how: &How, size: &[Dim]) -> Result {
+    let (op, layout) = [("image.resize1d", "NCW"), ("image.resize2d", "NCHW"), ("image.resize3d", "NCDHW")][size.len() - 1];
     let method = match how.mode {
         Mode::Nearest => "nearest_neighbor",
         Mode::Linear => "linear",
         Mode::Cubic => "cubic",
     };
-    let zeros: Vec<AttrValue> = size.iter().chain(&size).map(|_| AttrValue::Float { value: 0.0, bits: 32 }).collect();
+    let zeros: Vec<AttrValue> = size.iter().chain(size).map(|_| AttrValue::Float { value: 0.0, bits: 32 }).collect();
     let attrs = [
-        ("size", ints(&size)),
+        ("size", dims_attr(size)),
         ("roi", AttrValue::List(zeros.into())),
         ("layout", AttrValue::str(layout)),
         ("method", AttrValue::str(method)),
@@ -222,7 +305,7 @@ fn as_picture(cx: &mut Cx, x: Val, how: &How, axes: &[Axis]) -> Result<Option<Va
         ("cubic_alpha", AttrValue::float(how.cubic_a)),
         ("cubic_exclude", AttrValue::int(i64::from(how.exclude_outside))),
     ];
-    Ok(Some(cx.call(op, &[x], &attrs)?))
+    cx.call(op, &[x], &attrs)
 }
 
 impl Axis {

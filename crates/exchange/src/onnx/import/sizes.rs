@@ -1,0 +1,194 @@
+//! The sizes of a model: each dynamic dimension of its inputs has a name, by which equal ones are known to be equal.
+//!
+//! The name is the model's own (`dim_param`), which may be an expression, or made of the input and the axis. A number that is
+//! wanted for one dimension holds for all of its name. Names that a node requires to be one size become one: the import starts
+//! again with the first of them.
+
+use super::super::proto::{DimensionProto, ValueInfoProto};
+use super::Shapes;
+use super::build::Builder;
+use super::names::plain;
+use super::walk::Walk;
+use relayc_ir::types::{Dim, SizeName, SymbolOp, Ty};
+use rustc_hash::FxHashMap;
+
+/// What is known of the names of sizes before the import.
+#[derive(Clone, Default)]
+pub(crate) struct Sizes {
+    /// Names that are one size with another.
+    same: FxHashMap<SizeName, SizeName>,
+    /// Names whose numbers are wanted.
+    numbers: FxHashMap<SizeName, i64>,
+}
+
+impl Sizes {
+    /// Makes two names one. Returns whether they were two.
+    pub(crate) fn unite(&mut self, a: SizeName, b: SizeName) -> bool {
+        let (a, b) = (self.root(a), self.root(b));
+        a != b && self.same.insert(b, a).is_none()
+    }
+
+    fn root(&self, mut name: SizeName) -> SizeName {
+        while let Some(&other) = self.same.get(&name) {
+            name = other;
+        }
+        name
+    }
+
+    /// The number that is wanted for a name, or the named size.
+    fn dim(&self, b: &mut Builder, name: &str) -> Dim {
+        let name = self.root(SizeName::new(name));
+        match self.numbers.get(&name) {
+            Some(&number) => Dim::known(number),
+            None => {
+                let symbols = &mut b.module.types.symbols;
+                let id = symbols.named(name.as_str());
+                symbols.dim(id)
+            }
+        }
+    }
+}
+
+fn dimensions(input: &ValueInfoProto) -> &[DimensionProto] {
+    let shape = input.r#type.as_ref().and_then(|ty| ty.tensor_type.as_ref()?.shape.as_ref());
+    shape.map_or(&[], |shape| &shape.dim)
+}
+
+/// A name as Relay text has it, where it is no word of the language.
+fn size_name(text: &str) -> String {
+    const WORDS: [&str; 15] = [
+        "def", "extern", "fn", "free_var", "if", "else", "let", "match", "type", "ref", "min", "max", "True", "False", "None",
+    ];
+    let name = plain(text);
+    if WORDS.contains(&name.as_str()) || name == "Tensor" || name == "meta" { format!("{name}_") } else { name }
+}
+
+impl Walk<'_> {
+    /// Notes the numbers that are wanted for names. The last of two is taken, and contradicts the first where both are checked.
+    pub(crate) fn narrow(&mut self, inputs: &[&ValueInfoProto], shapes: &Shapes) {
+        for input in inputs {
+            let wanted = shapes.iter().find(|(name, _)| Some(name) == input.name.as_ref());
+            for (dim, wanted) in dimensions(input).iter().zip(wanted.map_or(&[][..], |(_, wanted)| wanted)) {
+                if let (Some(text), Some(number)) = (&dim.dim_param, wanted) {
+                    let root = self.sizes.root(SizeName::new(&size_name(text)));
+                    self.sizes.numbers.insert(root, *number);
+                }
+            }
+        }
+    }
+
+    /// The type of an input, with sizes for its dynamic dimensions.
+    pub(crate) fn with_sizes(&mut self, input: &ValueInfoProto, ty: Ty) -> Ty {
+        let Some((mut dims, dtype)) = self.b.module.types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
+            return ty;
+        };
+        let said = dimensions(input);
+        for (axis, dim) in dims.iter_mut().enumerate().filter(|(_, dim)| dim.value().is_none()) {
+            *dim = match said.get(axis).and_then(|said| said.dim_param.as_deref()).filter(|text| !text.is_empty()) {
+                Some(text) => Expression::read(text, &self.sizes, &mut self.b)
+                    .unwrap_or_else(|| self.sizes.dim(&mut self.b, &size_name(text))),
+                None => {
+                    let name = format!("{}_{axis}", input.name.as_deref().unwrap_or_default());
+                    self.sizes.dim(&mut self.b, &size_name(&name))
+                }
+            };
+        }
+        self.b.module.types.tensor(&dims, dtype)
+    }
+}
+
+/// A `dim_param` that is an expression: `past_length + 1`.
+struct Expression<'a> {
+    left: &'a str,
+    sizes: &'a Sizes,
+    b: &'a mut Builder,
+    depth: usize,
+}
+
+impl<'a> Expression<'a> {
+    /// Nothing for a text that is none.
+    fn read(text: &'a str, sizes: &'a Sizes, b: &'a mut Builder) -> Option<Dim> {
+        let mut expression = Expression { left: text, sizes, b, depth: 0 };
+        let dim = expression.sum()?;
+        (expression.left.trim().is_empty() && dim != Dim::Any).then_some(dim)
+    }
+
+    fn take(&mut self, what: &str) -> bool {
+        self.left = self.left.trim_start();
+        match self.left.strip_prefix(what) {
+            Some(left) => {
+                self.left = left;
+                true
+            }
+            None => false,
+        }
+    }
+
+    fn sum(&mut self) -> Option<Dim> {
+        let mut sum = self.product()?;
+        loop {
+            let op = match () {
+                () if self.take("+") => SymbolOp::Add,
+                () if self.take("-") => SymbolOp::Sub,
+                () => return Some(sum),
+            };
+            let next = self.product()?;
+            sum = self.b.size_arith(op, sum, next);
+        }
+    }
+
+    fn product(&mut self) -> Option<Dim> {
+        let mut product = self.factor()?;
+        loop {
+            let op = match () {
+                () if self.take("*") => SymbolOp::Mul,
+                () if self.take("//") || self.take("/") => SymbolOp::FloorDiv,
+                () => return Some(product),
+            };
+            let next = self.factor()?;
+            product = self.b.size_arith(op, product, next);
+        }
+    }
+
+    fn factor(&mut self) -> Option<Dim> {
+        const MAX_DEPTH: usize = 16;
+        if self.take("(") {
+            self.depth = self.depth.saturating_add(1);
+            let inner = if self.depth > MAX_DEPTH { None } else { self.sum() };
+            return inner.filter(|_| self.take(")"));
+        }
+        let text = self.left.trim_start();
+        let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
+        let (word, left) = text.split_at(end);
+        self.left = left;
+        if let Ok(number) = word.parse() {
+            return Some(Dim::known(number));
+        }
+        let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+        is_name.then(|| self.sizes.dim(self.b, &size_name(word)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_expressions_of_a_model() {
+        let (mut sizes, mut b) = (Sizes::default(), Builder::new());
+        sizes.unite(SizeName::new("seq"), SizeName::new("seq_2"));
+        sizes.numbers.insert(SizeName::new("batch"), 4);
+        let mut read = |text: &str| {
+            let dim = Expression::read(text, &sizes, &mut b)?;
+            Some(dim.symbol().map_or(dim.to_string(), |symbol| b.module.types.symbols.named_text(symbol).expect("a text")))
+        };
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(read("past_length + 1"), some("past_length + 1"));
+        assert_eq!(read("2 * (seq_2 - 1) + seq"), some("3*seq - 2"));
+        assert_eq!(read("batch*8"), some("32"));
+        assert_eq!(read("type"), some("type_"));
+        for text in ["", "seq +", "floor(h / 2)", "data.0", "(((((((((((((((((h", "99999999999999999999"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}
