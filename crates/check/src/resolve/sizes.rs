@@ -45,10 +45,7 @@ impl<'a> Resolver<'a> {
                 Step::Enter(id) => self.enter_size(id, &mut steps)?,
             }
         }
-        // What is a number whatever the sizes are is one.
-        let size = values.pop().ok_or(())?;
-        let simple = self.module.types.symbols.simplest(size);
-        Ok(if simple.value().is_some() { simple } else { size })
+        values.pop().ok_or(())
     }
 
     /// Pushes the steps of a node.

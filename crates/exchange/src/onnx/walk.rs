@@ -9,7 +9,7 @@ use super::Export;
 use super::errors::{self, Refused};
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
-use relayc_ir::attrs::{OpId, OpTable};
+use relayc_ir::attrs::{AttrValue, OpId, OpTable};
 use relayc_ir::types::{DType, Dim, Ty, TyData};
 use relayc_ir::{AttrsId, ExprId, ExprKind, FuncId, Module, VarId};
 use relayc_ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, ValueId, dtype_code};
@@ -430,6 +430,11 @@ impl Walk<'_> {
         let name = self.name(expr, self.ops.name(op));
         let first = self.graph.values.next_id();
         let attrs = attrs.map_or(&[][..], |attrs| &self.module.attrs[attrs].values);
+        if let Some(size) = attrs.iter().find_map(named_size)
+            && self.ops.name(op) != "reshape"
+        {
+            return Err(Some(format!("the size `{size}` in an attribute, which `--set` makes a number")));
+        }
         let mut cx = OnnxCx { graph: &mut self.graph, attrs, args: &args, out: &out, name: &name };
         let Results(results) = match form {
             Onnx::Nodes(nodes) => nodes(&mut cx).map_err(Some)?,
@@ -507,4 +512,13 @@ fn remove_dead(graph: &mut Graph, outputs: &[ValueId]) {
     }
     kept.reverse();
     graph.nodes = kept;
+}
+
+/// A named size in the value of an attribute.
+fn named_size(value: &AttrValue) -> Option<Dim> {
+    match value {
+        AttrValue::List(items) => items.iter().find_map(named_size),
+        AttrValue::Symbol(symbol) => Some(Dim::Symbol(*symbol)),
+        _ => None,
+    }
 }

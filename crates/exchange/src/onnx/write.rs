@@ -96,11 +96,15 @@ fn value_info(value: &Value) -> ValueInfoProto {
     ValueInfoProto { name: Some(value.name.clone()), r#type: Some(ty) }
 }
 
-/// An unknown dimension, named as `--set` names it.
+/// An unknown dimension by its own name, or named as `--set` names it.
 fn dimension(name: &str, axis: usize, dim: &Dim) -> DimensionProto {
     match dim.value() {
         Some(value) => DimensionProto { dim_value: Some(value), dim_param: None },
-        None => DimensionProto { dim_value: None, dim_param: Some(format!("{name}.{axis}")) },
+        None => {
+            let is_name = dim.is_named() && dim.is_var();
+            let name = if is_name { dim.to_string() } else { format!("{name}.{axis}") };
+            DimensionProto { dim_value: None, dim_param: Some(name) }
+        }
     }
 }
 
