@@ -13,14 +13,15 @@ use super::Program;
 use super::bind::Bound;
 use super::bind::leaves::Leaf;
 use super::bind::source::{Files, Filling, Source};
-use super::run::to_bound;
+use super::run::{entry, to_bound};
+use super::sized::sized;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_interp::{self as interp, Interp, Limits, Value};
-use relayc_ir::VarId;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::compare::{Incomparable, Tolerance, compare};
 use relayc_ir::tensor::text::Literal;
 use relayc_ir::types::{DType, Dim, Ty};
+use relayc_ir::{Module, VarId};
 use relayc_ops as ops;
 use std::cell::RefCell;
 use std::path::PathBuf;
@@ -196,7 +197,21 @@ impl<'a> Runner<'a> {
         let args = self.values(example)?;
         let module = &self.program.module;
         let global = module.find_global(&example.function).expect("its arguments were read");
+        if let Some(module) = self.sized(example, &args) {
+            let lowered = interp::lower(&module);
+            return Ok(Interp::new(&module, ops::table(), &lowered, Limits::default()).call_global(global, args));
+        }
         Ok(Interp::new(module, ops::table(), &self.lowered, Limits::default()).call_global(global, args))
+    }
+
+    /// The program with the sizes of these arguments, if it has any.
+    fn sized(&self, example: &Example, args: &[Value]) -> Option<Module> {
+        let module = &self.program.module;
+        if !module.has_sizes() {
+            return None;
+        }
+        let bound: Vec<Bound> = args.iter().map(|value| to_bound(value.clone()).ok()).collect::<Option<_>>()?;
+        sized(module, &entry(module, &example.function).ok()?.slots, &bound)
     }
 
     /// The arguments of an example's call. `Err` if it cannot be made.

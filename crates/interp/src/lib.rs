@@ -309,6 +309,10 @@ impl<'a> Interp<'a> {
             ExprKind::Call { attrs: Some(attrs), .. } => &*self.module.attrs[attrs].values,
             _ => &[],
         };
+        if let Some(size) = attrs.iter().find_map(relayc_ir::AttrValue::named_size) {
+            let message = format!("the size `{size}` has no number: no argument of the run determines it");
+            return Err(self.fail(expr, Trap::new(codes::E0506, message)));
+        }
         let expected = self.module.ty(expr);
         let types = &self.module.types;
         let static_out = shapes::as_typed(self.module, expr, &args).then(|| shapes::out_types(types, expected)).flatten();

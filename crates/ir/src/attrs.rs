@@ -3,7 +3,7 @@
 use super::ids::ConstId;
 use super::object::ObjectId;
 use crate::tensor::Tensor;
-use crate::types::{DType, Symbol};
+use crate::types::{DType, Dim, Symbol};
 use relayc_base::index_type;
 use std::sync::Arc;
 
@@ -228,6 +228,15 @@ impl AttrValue {
     pub fn as_list(&self) -> Option<&[AttrValue]> {
         match self {
             AttrValue::List(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// A named size in the value. Only a run knows its number: the value must not be read before.
+    pub fn named_size(&self) -> Option<Dim> {
+        match self {
+            AttrValue::List(items) => items.iter().find_map(AttrValue::named_size),
+            AttrValue::Symbol(symbol) => Some(Dim::Symbol(*symbol)).filter(|dim| dim.is_named()),
             _ => None,
         }
     }

@@ -242,7 +242,9 @@ fn tile_rel(cx: &mut RelCx) -> RelResult {
     let data = cx.tensor(0)?;
     let reps = attrs.reps.0.unwrap_or_default();
     for rep in &reps {
-        cx.require("C1", rep.is_named() || rep.value() > Some(0), || Fault::attr("reps", format!("expected at least 1, found {rep}")))?;
+        cx.require("C1", rep.is_named() || rep.value() > Some(0), || {
+            Fault::attr("reps", format!("expected at least 1, found {rep}"))
+        })?;
     }
     let rank = data.rank().max(reps.len());
     let mut dim = |i: usize| {

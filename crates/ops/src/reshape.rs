@@ -261,9 +261,7 @@ impl<'a> NewShape<'a> {
         }
         if left.iter().chain(&right).all(|dim| dim.value().is_some() || dim.dim.is_named()) {
             let symbols = &mut cx.types.symbols;
-            let mut product = |dims: &[SDim]| {
-                dims.iter().fold(Dim::known(1), |n, dim| symbols.arith(SymbolOp::Mul, n, dim.dim))
-            };
+            let mut product = |dims: &[SDim]| dims.iter().fold(Dim::known(1), |n, dim| symbols.arith(SymbolOp::Mul, n, dim.dim));
             let (number, divisor) = (product(&left), product(&right));
             self.out[rest].dim = symbols.arith(SymbolOp::FloorDiv, number, divisor);
             return Ok(self.out);

@@ -184,6 +184,9 @@ impl Walk<'_> {
     /// The result's value, where it is small and all operands are known.
     fn compute(&mut self, expr: ExprId, def: &OpDef, args: &[ExprId], attrs: &[relayc_ir::AttrValue]) {
         let Some(args) = args.iter().map(|&arg| self.arg_value(arg)).collect::<Option<Vec<ArgValue>>>() else { return };
+        if attrs.iter().any(|value| value.named_size().is_some()) {
+            return;
+        }
         let ty = self.ty(expr);
         let Some((dims, dtype)) = self.module.types.as_tensor(ty).and_then(|(shape, dtype)| Some((dims_of(shape)?, dtype)))
         else {

@@ -430,7 +430,7 @@ impl Walk<'_> {
         let name = self.name(expr, self.ops.name(op));
         let first = self.graph.values.next_id();
         let attrs = attrs.map_or(&[][..], |attrs| &self.module.attrs[attrs].values);
-        if let Some(size) = attrs.iter().find_map(named_size)
+        if let Some(size) = attrs.iter().find_map(AttrValue::named_size)
             && self.ops.name(op) != "reshape"
         {
             return Err(Some(format!("the size `{size}` in an attribute, which `--set` makes a number")));
@@ -512,13 +512,4 @@ fn remove_dead(graph: &mut Graph, outputs: &[ValueId]) {
     }
     kept.reverse();
     graph.nodes = kept;
-}
-
-/// A named size in the value of an attribute.
-fn named_size(value: &AttrValue) -> Option<Dim> {
-    match value {
-        AttrValue::List(items) => items.iter().find_map(named_size),
-        AttrValue::Symbol(symbol) => Some(Dim::Symbol(*symbol)),
-        _ => None,
-    }
 }

@@ -202,7 +202,9 @@ impl Lowering<'_> {
         let call = Call { attrs, args: &types, outs: &outs };
         self.call = expr;
         let refused = self.refused() > 1;
-        let lowered = if refused { None } else { self.lowered(expr, op, &call, &args) };
+        // The interpreter says that no argument determines a size.
+        let sized = attrs.iter().any(|value| value.named_size().is_some());
+        let lowered = if refused || sized { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),
             None => {

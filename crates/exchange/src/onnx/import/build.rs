@@ -370,13 +370,6 @@ impl Builder {
         types.as_tuple(ty).unwrap_or(&[ty]).iter().map(of).collect()
     }
 
-    /// Whether a type has dimensions that are computed from named sizes: constants do not decide the result.
-    fn has_sizes(&self, ty: Ty) -> bool {
-        let types = &self.module.types;
-        let is_sized = |&ty: &Ty| types.as_tensor(ty).is_some_and(|(shape, _)| shape.iter().any(|dim| dim.is_named()));
-        types.as_tuple(ty).unwrap_or(&[ty]).iter().any(is_sized)
-    }
-
     fn arg_value(&self, val: Val) -> Option<ArgValue> {
         if let ExprKind::Tuple(fields) = self.module.exprs[val.0].kind {
             let fields = self.module.items(fields).iter().map(|field| self.known(Val(field.expr)).cloned());
@@ -389,7 +382,8 @@ impl Builder {
     fn compute(&mut self, def: &OpDef, args: &[Val], attrs: &[AttrValue], ty: Ty) -> Option<Val> {
         // Nothing is as well made by the call that makes it.
         let nothing = args.is_empty() && self.out_types(ty).is_some_and(|out| out.iter().any(|out| out.shape.contains(&0)));
-        if def.internal || def.random || nothing || self.has_sizes(ty) {
+        let sized = attrs.iter().any(|value| value.named_size().is_some());
+        if def.internal || def.random || nothing || sized {
             return None;
         }
         let values: Vec<ArgValue> = args.iter().map(|&arg| self.arg_value(arg)).collect::<Option<_>>()?;

@@ -56,9 +56,8 @@ fn dimensions(input: &ValueInfoProto) -> &[DimensionProto] {
 
 /// A name as Relay text has it, where it is no word of the language.
 fn size_name(text: &str) -> String {
-    const WORDS: [&str; 15] = [
-        "def", "extern", "fn", "free_var", "if", "else", "let", "match", "type", "ref", "min", "max", "True", "False", "None",
-    ];
+    const WORDS: [&str; 15] =
+        ["def", "extern", "fn", "free_var", "if", "else", "let", "match", "type", "ref", "min", "max", "True", "False", "None"];
     let name = plain(text);
     if WORDS.contains(&name.as_str()) || name == "Tensor" || name == "meta" { format!("{name}_") } else { name }
 }
