@@ -201,6 +201,10 @@ fn common(cx: &mut RelCx, axis: Axis, a: SDim, b: SDim) -> RelResult<SDim> {
             })?;
             if x == 1 { b } else { a }
         }
+        // A named size is the number, or 1, which only shows at run time.
+        (Some(x), None, _) if x != 1 && b.dim.is_named() => a,
+        (None, Some(y), _) if y != 1 && a.dim.is_named() => b,
+        (None, None, _) if a.dim.is_named() && a.dim.same(b.dim) => a,
         (Some(1), None, _) | (Some(_), None, Axis::Name(_)) | (None, Some(_), Axis::Rest(_)) => b,
         (None, Some(1), _) | (None, Some(_), Axis::Name(_)) | (Some(_), None, Axis::Rest(_)) => a,
         (None, None, Axis::Rest(_)) if a.dim == b.dim => a,

@@ -72,7 +72,7 @@ fn model(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In],
         initializer.extend(tensor(&name(i), operand));
         if let Data(dtype, dims) = operand {
             let dim = |&dim: &i64| match dim < 0 {
-                true => DimensionProto { dim_value: None, dim_param: Some(format!("n{dim}")) },
+                true => DimensionProto { dim_value: None, dim_param: Some(format!("n{}", -dim)) },
                 false => DimensionProto { dim_value: Some(dim), dim_param: None },
             };
             let shape = Some(TensorShapeProto { dim: dims.iter().map(dim).collect() });
@@ -511,7 +511,11 @@ fn boxes_of_half_pixels() {
 fn open_batches() {
     let line = "@main([[[[1]]], [[[2]]]], [[[[3]]], [[[5]]]]) == [[[[3]]], [[[10]]]]";
     gives("MatMul", 13, &[], &[Data(F32, &[-1, 1, 1, 1]), Data(F32, &[-1, 1, 1, 1])], 1, line);
-    refused("MatMul", 13, &[], &[Data(F32, &[-1, -2, 1, 1]), Data(F32, &[-1, -2, 1, 1])], "batches that broadcast");
+    gives("MatMul", 13, &[], &[Data(F32, &[-1, -2, 1, 1]), Data(F32, &[-1, -2, 1, 1])], 1, line);
+    // Two names that have to be one size, in batches and inside of a product.
+    gives("MatMul", 13, &[], &[Data(F32, &[-1, 1, 1, 1]), Data(F32, &[-2, 1, 1, 1])], 1, line);
+    let line = "@main([[1, 10]], [[1, 2], [3, 4]]) == [[31, 42]]";
+    gives("MatMul", 13, &[], &[Data(F32, &[1, -1]), Data(F32, &[-2, 2])], 1, line);
 }
 
 /// Queries of 0 look at all keys alike.

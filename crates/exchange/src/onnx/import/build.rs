@@ -9,7 +9,7 @@ use super::errors::Refusal;
 use relayc_base::{IndexVec, Span};
 use relayc_ir::attrs::{AttrValue, OpTable};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, SizeName, Solver, SymbolOp, Ty, checked_elements, dims_of};
+use relayc_ir::types::{DType, Dim, SizeName, Solver, SymbolOp, Ty, Types, checked_elements, dims_of};
 use relayc_ir::{Attrs, ConstId, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use relayc_ops::rel::{RelCx, Stop};
@@ -27,6 +27,9 @@ const MAX_FLOATS: u64 = 1 << 8;
 
 /// Folded results up to this size do not count: dimensions and the like.
 const FREE: usize = 64;
+
+/// The most pairs of names that are tried.
+const MAX_PAIRS: usize = 64;
 
 /// Limit for constants that the file does not contain: this many times the file's bytes, plus a fixed number of bytes.
 const TIMES: u64 = 4;
@@ -329,7 +332,7 @@ impl Builder {
         match (def.rel)(&mut cx) {
             Ok(()) => {}
             Err(Stop::Fault(fault)) => {
-                self.conflict = self.conflict.or_else(|| self.two_names(args));
+                self.conflict = self.conflict.or_else(|| self.two_names(args)).or_else(|| self.named_alike(def, args, attrs));
                 return Err(Refusal::fault(def, *fault));
             }
             Err(Stop::NotYet | Stop::Poisoned) => {
@@ -341,6 +344,11 @@ impl Builder {
             true => Err(Refusal::wrong(format!("the type of a call of `{}` is not known", def.name))),
             false => Ok(ty),
         }
+    }
+
+    /// Notes that two dimensions are one size, where both have names.
+    pub(crate) fn must_be_one(&mut self, a: Dim, b: Dim) {
+        self.conflict = self.conflict.or_else(|| self.names_at(&[&[a], &[b]]));
     }
 
     /// [`Builder::names_at`] for the shapes of operands.
@@ -357,6 +365,32 @@ impl Builder {
         let pairs = shapes.iter().enumerate().flat_map(|(i, a)| shapes.iter().skip(i).map(move |b| (a, b)));
         let mut names = pairs.flat_map(|(a, b)| a.iter().rev().zip(b.iter().rev())).map(|(a, b)| (name(a), name(b)));
         names.find_map(|(a, b)| a.zip(b).filter(|(a, b)| a != b))
+    }
+
+    /// Two names of the operands' dimensions with which the call would follow the operator's rules if they were one.
+    fn named_alike(&mut self, def: &OpDef, args: &[Val], attrs: &[AttrValue]) -> Option<(SizeName, SizeName)> {
+        let types = &mut self.module.types;
+        let tys: Vec<Ty> = args.iter().map(|arg| self.module.expr_tys[arg.0].unwrap_or(Ty::ERROR)).collect();
+        let mut found: Vec<Dim> = vec![];
+        for &ty in &tys {
+            let Some((shape, _)) = types.as_tensor(ty) else { continue };
+            found.extend(shape.iter().filter(|dim| types.symbols.name_of(**dim).is_some()));
+        }
+        found.dedup();
+        let pairs = found.iter().enumerate().flat_map(|(i, &a)| found.iter().skip(i).map(move |&b| (a, b)));
+        let pairs: Vec<(Dim, Dim)> = pairs.filter(|(a, b)| !a.same(*b)).take(MAX_PAIRS).collect();
+        pairs.into_iter().find_map(|(a, b)| {
+            let alike = |types: &mut Types, ty: Ty| {
+                let Some((shape, dtype)) = types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype)) else { return ty };
+                let shape: Vec<Dim> = shape.into_iter().map(|dim| if dim.same(b) { a } else { dim }).collect();
+                types.tensor(&shape, dtype)
+            };
+            let tys: Vec<Ty> = tys.iter().map(|&ty| alike(types, ty)).collect();
+            let mut solver = Solver::with_written(types);
+            let out = solver.fresh(types);
+            let holds = (def.rel)(&mut RelCx::new(types, &mut solver, attrs, &tys, out)).is_ok();
+            types.symbols.name_of(a).zip(types.symbols.name_of(b)).filter(|_| holds)
+        })
     }
 
     /// The tensors of a type, if all their dimensions are known.

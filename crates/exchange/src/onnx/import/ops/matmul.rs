@@ -32,6 +32,7 @@ impl Cx<'_> {
         if let (Some(of_a), Some(of_b)) = inner
             && !of_a.compatible(of_b)
         {
+            self.b.must_be_one(of_a, of_b);
             return Err(Refusal::wrong(format!("a product of rows of {of_a} and columns of {of_b}")));
         }
         let product = if shape_b.len() == 2 {
