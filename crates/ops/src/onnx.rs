@@ -208,14 +208,19 @@ impl OnnxCx<'_> {
         self.node(kind, &[data]).one()
     }
 
-    /// Reshapes the first operand to the result's shape, which may have one unknown dimension.
+    /// Reshapes the first operand to the result's shape, which may have one unknown dimension beside sizes that stay in their
+    /// places.
     pub(crate) fn in_out_shape(&mut self) -> OnnxResult {
-        let unknown = self.out[0].0.iter().filter(|dim| dim.value().is_none()).count();
-        if unknown > 1 {
+        let (data, out) = (self.tensor(0), &self.out[0].0);
+        let own = &self.ty(data).0;
+        // In ONNX 0 keeps a dimension.
+        let keeps = !out.iter().any(|dim| dim.value() == Some(0));
+        let stays = |at: usize, dim: &Dim| keeps && own.get(at).is_some_and(|own| own.same(*dim));
+        let code = |(at, dim): (usize, &Dim)| dim.value().unwrap_or(if stays(at, dim) { 0 } else { -1 });
+        let shape: Vec<i64> = out.iter().enumerate().map(code).collect();
+        if shape.iter().filter(|&&dim| dim == -1).count() > 1 {
             return Err("a shape of which several dimensions are not known before running".into());
         }
-        let shape: Vec<i64> = self.out[0].0.iter().map(|dim| dim.value().unwrap_or(-1)).collect();
-        let data = self.tensor(0);
         Ok(self.reshaped(data, &shape).into())
     }
 

@@ -171,6 +171,7 @@ impl<'a> Expression<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use relayc_ir::types::DType;
 
     #[test]
     fn names_and_expressions_of_a_model() {
@@ -179,9 +180,10 @@ mod tests {
         sizes.numbers.insert(SizeName::new("batch"), 4);
         let mut read = |text: &str| {
             let dim = Expression::read(text, &sizes, &mut b)?;
-            Some(dim.symbol().map_or(dim.to_string(), |symbol| b.module.types.symbols.named_text(symbol).expect("a text")))
+            let ty = b.module.types.tensor(&[dim], DType::F32);
+            Some(b.module.types.text(ty))
         };
-        let some = |text: &str| Some(text.to_owned());
+        let some = |text: &str| Some(format!("Tensor[({text}), float32]"));
         assert_eq!(read("past_length + 1"), some("past_length + 1"));
         assert_eq!(read("2 * (seq_2 - 1) + seq"), some("3*seq - 2"));
         assert_eq!(read("batch*8"), some("32"));

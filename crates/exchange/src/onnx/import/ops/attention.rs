@@ -219,11 +219,11 @@ fn tensor_scatter(cx: &mut Cx) -> Results {
     one(cx.call("scatter_elements", &[cache, at, update], &attrs)?)
 }
 
-const ATTENTION: &str = "dimensions that are not known before running; a mask shorter than the keys; windows of keys; \
+const ATTENTION: &str = "an unknown number of heads or of numbers in one; a mask shorter than the keys; windows of keys; \
                          `nonpad_kv_seqlen`; `softcap` with a mask; `is_causal` with a past";
 
 pub(crate) const FAMILY: &[Converter] = &[
     op("Attention", &[23, 24, 25], attention).but(ATTENTION),
-    op("RotaryEmbedding", &[23], rotary).but("dimensions that are not known before running"),
+    op("RotaryEmbedding", &[23], rotary).but("an unknown number of heads or of numbers in one"),
     op("TensorScatter", &[24], tensor_scatter).but("an update of unknown shape"),
 ];

@@ -157,5 +157,5 @@ fn gemm(cx: &mut Cx) -> Results {
 
 pub(crate) const FAMILY: &[Converter] = &[
     op("Gemm", &[7, 9, 11, 13], gemm),
-    op("MatMul", &[1, 9, 13], matmul).but("batches that broadcast and are not known before running"),
+    op("MatMul", &[1, 9, 13], matmul).but("batches of sizes that only data decides, if they broadcast"),
 ];

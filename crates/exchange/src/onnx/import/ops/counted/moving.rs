@@ -361,7 +361,7 @@ pub(crate) const FAMILY: &[Converter] = &[
     op("Col2Im", &[18], col2im).but("shapes that only a run knows"),
     op("MaxUnpool", &[9, 11, 22], max_unpool).but("a shape that only a run knows"),
     op("Tile", &[6, 13], tile),
-    op("Expand", &[8, 13], expand).but("an operand of unknown shape"),
+    op("Expand", &[8, 13], expand),
     op("Trilu", &[14], trilu),
     op("EyeLike", &[9, 22], eye_like),
     op("Range", &[11], range),
