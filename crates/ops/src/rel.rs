@@ -8,7 +8,7 @@ use relayc_base::IndexVec;
 use relayc_base::diag::{Code, codes};
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::object::{Object, ObjectId};
-use relayc_ir::types::{DType, DTypeCode, Dim, MAX_ELEMENTS, MAX_RANK, Solver, Ty, Types, checked_elements, shape_text};
+use relayc_ir::types::{DType, DTypeCode, Dim, MAX_ELEMENTS, MAX_RANK, Solver, Symbols, Ty, Types, checked_elements, shape_text};
 use smallvec::SmallVec;
 
 /// Why a relation stopped.
@@ -503,8 +503,9 @@ pub(crate) fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
 }
 
 /// [`broadcast_dim`] for dimensions alone.
-pub fn broadcast_dims_of(a: Dim, b: Dim) -> Option<Dim> {
-    broadcast_dim(SDim::new(a, DimOrigin::Op), SDim::new(b, DimOrigin::Op)).map(|dim| dim.dim)
+pub fn broadcast_dims_of(symbols: &Symbols, a: Dim, b: Dim) -> Option<Dim> {
+    let joined = broadcast_dim(SDim::new(a, DimOrigin::Op), SDim::new(b, DimOrigin::Op)).map(|dim| dim.dim);
+    joined.filter(|_| !symbols.differ(a, b))
 }
 
 /// The shape to which two operands broadcast, aligned right. The fault cites `rule`.
@@ -518,7 +519,7 @@ pub(crate) fn broadcast_dims(cx: &RelCx, rule: &'static str, lhs: &Shape, rhs: &
     let at = |shape: &Shape, i: usize| (i + shape.len()).checked_sub(rank).map(|axis| (axis, shape[axis]));
     let join = |i: usize| match (at(lhs, i), at(rhs, i)) {
         (Some((a, x)), Some((b, y))) => {
-            let joined = broadcast_dim(x, y);
+            let joined = broadcast_dim(x, y).filter(|_| !cx.types.symbols.differ(x.dim, y.dim));
             cx.require(rule, joined.is_some(), || {
                 let message = format!("shapes {} and {} do not broadcast", dims_text(cx, lhs), dims_text(cx, rhs));
                 let size = |dim: SDim| cx.types.symbols.text_of(dim.dim);

@@ -12,8 +12,11 @@ const HEAD: &str = "\
 
 ## How a model is imported
 
-- Shapes are inferred and the arithmetic of shapes is computed. A shape that is static in the model is static in the program; a
-  dynamic dimension becomes `?`.
+- Shapes are inferred and the arithmetic of shapes is computed. A shape that is static in the model is static in the program.
+- A dynamic dimension of an input becomes a [named size](../reference/language.md): the model's own name, or the input's with the
+  number of the axis. Results have sizes computed from these, so a program of any batch, length or image has no `dyn.*` call where
+  the sizes decide. `--shape` narrows: a number for one dimension holds for all of its name. Two names that a node requires to be
+  one size become one.
 - Each call names in a comment the node that it comes from. Messages and profiles name it too.
 - All nodes that cannot be imported are reported at once, and nothing is written. With `--keep-going` their results become inputs of
   the program.
@@ -25,7 +28,7 @@ const HEAD: &str = "\
 
 | flag | effect |
 |---|---|
-| `--shape NAME=1,3,224,224` | gives an input a shape |
+| `--shape NAME=1,3,224,224` | gives an input a shape; `?` keeps a dimension dynamic |
 | `-i NAME=SPEC` | makes an input a constant, where a shape or an axis depends on it |
 | `--external-data` | reads tensors from other files of the model's folder |
 | `--keep-going` | makes results of unsupported nodes inputs |

@@ -113,7 +113,7 @@ impl Normal {
         Normal::sum(self.0.iter().chain(&other.0).cloned())
     }
 
-    fn minus(&self, other: &Normal) -> Option<Normal> {
+    pub(super) fn minus(&self, other: &Normal) -> Option<Normal> {
         self.plus(&other.times(&Normal::number(-1))?)
     }
 

@@ -134,6 +134,13 @@ impl Symbols {
         self.nodes[class].normal.value().map_or_else(|| self.dim(class), Dim::known)
     }
 
+    /// Whether two dimensions that are computed from named sizes differ by a number, whatever the sizes are.
+    pub fn differ(&self, a: Dim, b: Dim) -> bool {
+        let (Some(a), Some(b)) = (a.symbol(), b.symbol()) else { return false };
+        let difference = self.nodes[a.id].normal.minus(&self.nodes[b.id].normal);
+        a.named && b.named && difference.and_then(|difference| difference.value()).is_some_and(|number| number != 0)
+    }
+
     /// The value of a dimension, where `var` gives those of variables by their classes; `None` if one is missing, if it contains
     /// a `?` or a float, if it divides by 0, and if it overflows.
     pub fn evaluate(&self, dim: Dim, var: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {

@@ -588,7 +588,8 @@ impl Builder {
         let at = |dims: &[Dim], axis: usize| {
             axis.saturating_add(dims.len()).checked_sub(rank).and_then(|axis| dims.get(axis).copied()).unwrap_or(Dim::known(1))
         };
-        let joined = (0..rank).map(|axis| ops::rel::broadcast_dims_of(at(a, axis), at(b, axis))).collect();
+        let joined =
+            (0..rank).map(|axis| ops::rel::broadcast_dims_of(&self.module.types.symbols, at(a, axis), at(b, axis))).collect();
         if let (None, Some((a, b))) = (&joined, self.names_at(&[a, b])) {
             self.conflict = self.conflict.or(Some((a, b)));
         }

@@ -144,13 +144,13 @@ impl<'a> Walk<'a> {
             .filter(|(_, name)| !names().any(|input| input == *name))
             .map(|(flag, name)| errors::no_input(flag, name, names()))
             .collect();
-        self.narrow(&inputs, shapes);
+        self.sizes.narrow(&inputs, shapes);
         for input in &inputs {
             let name = input.name.as_deref().unwrap_or_default();
             let wanted = shapes.iter().find(|(wanted, _)| wanted == name).map(|(_, shape)| shape.as_slice());
             let span = self.listing.add_value("input", name);
             self.b.span = span;
-            let value = match self.declared_ty(input.r#type.as_ref(), wanted).map(|ty| self.with_sizes(input, ty)) {
+            let value = match self.declared_ty(input.r#type.as_ref(), wanted).map(|ty| self.sizes.typed(&mut self.b, input, ty)) {
                 Ok(ty) => match constants.iter().find(|(given, _)| given == name) {
                     Some((_, value)) => self.given(name, value, ty).unwrap_or_else(|error| {
                         found.push(error);

@@ -8,7 +8,6 @@ use super::super::proto::{DimensionProto, ValueInfoProto};
 use super::Shapes;
 use super::build::Builder;
 use super::names::plain;
-use super::walk::Walk;
 use relayc_ir::types::{Dim, SizeName, SymbolOp, Ty};
 use rustc_hash::FxHashMap;
 
@@ -33,6 +32,40 @@ impl Sizes {
             name = other;
         }
         name
+    }
+
+    /// Notes the numbers that are wanted for names. The last of two is taken, and contradicts the first where both are checked.
+    pub(crate) fn narrow(&mut self, inputs: &[&ValueInfoProto], shapes: &Shapes) {
+        for input in inputs {
+            let wanted = shapes.iter().find(|(name, _)| Some(name) == input.name.as_ref());
+            for (dim, wanted) in dimensions(input).iter().zip(wanted.map_or(&[][..], |(_, wanted)| wanted)) {
+                if let (Some(text), Some(number)) = (&dim.dim_param, wanted) {
+                    let root = self.root(SizeName::new(&size_name(text)));
+                    self.numbers.insert(root, *number);
+                }
+            }
+        }
+    }
+
+    /// The type of an input, with sizes for its dynamic dimensions.
+    pub(crate) fn typed(&self, b: &mut Builder, input: &ValueInfoProto, ty: Ty) -> Ty {
+        let Some((mut dims, dtype)) = b.module.types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
+            return ty;
+        };
+        let said = dimensions(input);
+        for (axis, dim) in dims.iter_mut().enumerate().filter(|(_, dim)| dim.value().is_none()) {
+            *dim = match said.get(axis).and_then(|said| said.dim_param.as_deref()).filter(|text| !text.is_empty()) {
+                Some(text) => match Expression::read(text, self, b) {
+                    Some(dim) => dim,
+                    None => self.dim(b, &size_name(text)),
+                },
+                None => {
+                    let name = format!("{}_{axis}", input.name.as_deref().unwrap_or_default());
+                    self.dim(b, &size_name(&name))
+                }
+            };
+        }
+        b.module.types.tensor(&dims, dtype)
     }
 
     /// The number that is wanted for a name, or the named size.
@@ -60,40 +93,6 @@ fn size_name(text: &str) -> String {
         ["def", "extern", "fn", "free_var", "if", "else", "let", "match", "type", "ref", "min", "max", "True", "False", "None"];
     let name = plain(text);
     if WORDS.contains(&name.as_str()) || name == "Tensor" || name == "meta" { format!("{name}_") } else { name }
-}
-
-impl Walk<'_> {
-    /// Notes the numbers that are wanted for names. The last of two is taken, and contradicts the first where both are checked.
-    pub(crate) fn narrow(&mut self, inputs: &[&ValueInfoProto], shapes: &Shapes) {
-        for input in inputs {
-            let wanted = shapes.iter().find(|(name, _)| Some(name) == input.name.as_ref());
-            for (dim, wanted) in dimensions(input).iter().zip(wanted.map_or(&[][..], |(_, wanted)| wanted)) {
-                if let (Some(text), Some(number)) = (&dim.dim_param, wanted) {
-                    let root = self.sizes.root(SizeName::new(&size_name(text)));
-                    self.sizes.numbers.insert(root, *number);
-                }
-            }
-        }
-    }
-
-    /// The type of an input, with sizes for its dynamic dimensions.
-    pub(crate) fn with_sizes(&mut self, input: &ValueInfoProto, ty: Ty) -> Ty {
-        let Some((mut dims, dtype)) = self.b.module.types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
-            return ty;
-        };
-        let said = dimensions(input);
-        for (axis, dim) in dims.iter_mut().enumerate().filter(|(_, dim)| dim.value().is_none()) {
-            *dim = match said.get(axis).and_then(|said| said.dim_param.as_deref()).filter(|text| !text.is_empty()) {
-                Some(text) => Expression::read(text, &self.sizes, &mut self.b)
-                    .unwrap_or_else(|| self.sizes.dim(&mut self.b, &size_name(text))),
-                None => {
-                    let name = format!("{}_{axis}", input.name.as_deref().unwrap_or_default());
-                    self.sizes.dim(&mut self.b, &size_name(&name))
-                }
-            };
-        }
-        self.b.module.types.tensor(&dims, dtype)
-    }
 }
 
 /// A `dim_param` that is an expression: `past_length + 1`.
