@@ -7,8 +7,8 @@ use super::sizes::solve;
 use relayc_ir::Module;
 use relayc_ir::types::Dim;
 
-/// The module with the sizes of these arguments, which are values of the slots, in its types and attributes. `None` if it has no sizes, or the
-/// arguments do not determine any, or contradict the types; a run shows what is wrong then.
+/// The module with the sizes of these arguments, which are values of the slots, in its types and attributes. `None` if it has no
+/// sizes, or the arguments do not determine any, or contradict the types; a run shows what is wrong then.
 pub fn sized(module: &Module, slots: &[Slot], args: &[Bound]) -> Option<Module> {
     if !module.has_sizes() {
         return None;

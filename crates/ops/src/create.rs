@@ -33,7 +33,8 @@ attrs! {
     }
 }
 
-/// Requires `shape` to be given (`C1`), of numbers that are not negative and of named sizes, and returns it as dimensions that come from the attribute.
+/// Requires `shape` to be given (`C1`), of numbers that are not negative and of named sizes, and returns it as dimensions that come
+/// from the attribute.
 pub(crate) fn require_shape(cx: &RelCx, rule: &'static str, shape: &OptDims) -> RelResult<Shape> {
     cx.require(rule, shape.0.is_some(), || Fault::attr("shape", "expected a shape, found none"))?;
     let dims: Shape = shape.0.iter().flatten().map(|&dim| SDim::new(dim, DimOrigin::Attr("shape"))).collect();

@@ -8,6 +8,7 @@ use super::super::proto::{DimensionProto, ValueInfoProto};
 use super::Shapes;
 use super::build::Builder;
 use super::names::plain;
+use relayc_ir::sizes::is_size_name;
 use relayc_ir::types::{Dim, SizeName, SymbolOp, Ty};
 use rustc_hash::FxHashMap;
 
@@ -87,12 +88,13 @@ fn dimensions(input: &ValueInfoProto) -> &[DimensionProto] {
     shape.map_or(&[], |shape| &shape.dim)
 }
 
-/// A name as Relay text has it, where it is no word of the language.
+/// A name by which text can write a size.
 fn size_name(text: &str) -> String {
-    const WORDS: [&str; 15] =
-        ["def", "extern", "fn", "free_var", "if", "else", "let", "match", "type", "ref", "min", "max", "True", "False", "None"];
-    let name = plain(text);
-    if WORDS.contains(&name.as_str()) || name == "Tensor" || name == "meta" { format!("{name}_") } else { name }
+    let mut name = plain(text);
+    while !is_size_name(&name) {
+        name.push('_');
+    }
+    name
 }
 
 /// A `dim_param` that is an expression: `past_length + 1`.
@@ -186,7 +188,8 @@ mod tests {
         assert_eq!(read("past_length + 1"), some("past_length + 1"));
         assert_eq!(read("2 * (seq_2 - 1) + seq"), some("3*seq - 2"));
         assert_eq!(read("batch*8"), some("32"));
-        assert_eq!(read("type"), some("type_"));
+        assert_eq!(read("type + true"), some("type_ + true_"));
+        assert_eq!(size_name("inff16"), "inff16_");
         for text in ["", "seq +", "floor(h / 2)", "data.0", "(((((((((((((((((h", "99999999999999999999"] {
             assert_eq!(read(text), None, "{text}");
         }
