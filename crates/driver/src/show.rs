@@ -13,7 +13,7 @@ pub fn print(program: &Program, options: Options) -> String {
 
 /// Whether the program names sizes: what relayc writes of it for people and for itself has the names then.
 pub fn names_sizes(module: &Module) -> bool {
-    !module.types.symbols.all_named().is_empty()
+    module.types.symbols.has_named()
 }
 
 /// The types of the expressions and bound variables exactly at a place, each once and sorted.

@@ -165,7 +165,7 @@ fn batch_matmul_rel(cx: &mut RelCx) -> RelResult {
 
 /// The larger batch; not known where one of them is not.
 fn batch_dim(cx: &RelCx, a: SDim, b: SDim) -> RelResult<SDim> {
-    let joined = broadcast_dim(a, b);
+    let joined = broadcast_dim(&cx.types.symbols, a, b);
     cx.require("C2", joined.is_some(), || {
         Fault::shape(format!("batches of {} and of {} do not go together", a.dim, b.dim))
             .at(b.place(), "")

@@ -482,8 +482,8 @@ pub(crate) fn require_tensor_dtype(cx: &RelCx, rule: &'static str, attr: &'stati
 
 /// One dimension of a broadcast: `1` yields to the other, then `?` and what is computed from one do, and all others must be equal
 /// (`src/relay/op/type_relations.cc`, which knows only the numbers for what is computed from `?`). What is computed from named
-/// sizes yields to numbers and to names; two names are two sizes.
-pub(crate) fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
+/// sizes yields to numbers and to names; two names are two sizes, and so are those that differ by a number.
+pub(crate) fn broadcast_dim(symbols: &Symbols, a: SDim, b: SDim) -> Option<SDim> {
     match (a, b) {
         _ if a.value() == Some(1) => Some(b),
         _ if b.value() == Some(1) => Some(a),
@@ -495,6 +495,7 @@ pub(crate) fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
         // One of two sizes may be 1 at run time, which only shows then.
         _ if a.value().is_some() && b.dim.is_named() => Some(a),
         _ if b.value().is_some() && a.dim.is_named() => Some(b),
+        _ if symbols.differ(a.dim, b.dim) => None,
         _ if a.dim.is_named() && b.dim.is_named() && !(a.dim.is_var() && b.dim.is_var()) => {
             Some(if b.dim.is_var() { b } else { a })
         }
@@ -504,8 +505,7 @@ pub(crate) fn broadcast_dim(a: SDim, b: SDim) -> Option<SDim> {
 
 /// [`broadcast_dim`] for dimensions alone.
 pub fn broadcast_dims_of(symbols: &Symbols, a: Dim, b: Dim) -> Option<Dim> {
-    let joined = broadcast_dim(SDim::new(a, DimOrigin::Op), SDim::new(b, DimOrigin::Op)).map(|dim| dim.dim);
-    joined.filter(|_| !symbols.differ(a, b))
+    broadcast_dim(symbols, SDim::new(a, DimOrigin::Op), SDim::new(b, DimOrigin::Op)).map(|dim| dim.dim)
 }
 
 /// The shape to which two operands broadcast, aligned right. The fault cites `rule`.
@@ -519,7 +519,7 @@ pub(crate) fn broadcast_dims(cx: &RelCx, rule: &'static str, lhs: &Shape, rhs: &
     let at = |shape: &Shape, i: usize| (i + shape.len()).checked_sub(rank).map(|axis| (axis, shape[axis]));
     let join = |i: usize| match (at(lhs, i), at(rhs, i)) {
         (Some((a, x)), Some((b, y))) => {
-            let joined = broadcast_dim(x, y).filter(|_| !cx.types.symbols.differ(x.dim, y.dim));
+            let joined = broadcast_dim(&cx.types.symbols, x, y);
             cx.require(rule, joined.is_some(), || {
                 let message = format!("shapes {} and {} do not broadcast", dims_text(cx, lhs), dims_text(cx, rhs));
                 let size = |dim: SDim| cx.types.symbols.text_of(dim.dim);

@@ -259,7 +259,7 @@ impl<'a> NewShape<'a> {
             self.out[rest].dim = value.map_or(Dim::Any, |value| Dim::Known { value, wide });
             return Ok(self.out);
         }
-        if left.iter().chain(&right).all(|dim| dim.value().is_some() || dim.dim.is_named()) {
+        if left.iter().chain(&right).all(|dim| dim.dim.is_sized()) {
             let symbols = &mut cx.types.symbols;
             let mut product = |dims: &[SDim]| dims.iter().fold(Dim::known(1), |n, dim| symbols.arith(SymbolOp::Mul, n, dim.dim));
             let (number, divisor) = (product(&left), product(&right));

@@ -154,8 +154,7 @@ impl NamedBounds {
     /// The bounds of a slice, if one is a named size.
     fn at(&self, i: usize) -> Option<(Dim, Dim)> {
         let (begin, end) = (*self.begin.get(i)?, *self.end.get(i)?);
-        let number = |dim: Dim| dim.value().is_some() || dim.is_named();
-        (number(begin) && number(end) && (begin.is_named() || end.is_named())).then_some((begin, end))
+        (begin.is_sized() && end.is_sized() && (begin.is_named() || end.is_named())).then_some((begin, end))
     }
 }
 

@@ -125,6 +125,11 @@ impl Dim {
         matches!(self, Dim::Symbol(Symbol { named: true, .. }))
     }
 
+    /// Whether its size is known, as a number or by names.
+    pub fn is_sized(self) -> bool {
+        self.value().is_some() || self.is_named()
+    }
+
     /// Whether it is a variable, not computed.
     pub fn is_var(self) -> bool {
         matches!(self, Dim::Symbol(Symbol { var: Some(_), .. }))

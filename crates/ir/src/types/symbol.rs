@@ -122,11 +122,9 @@ impl Symbols {
         }
     }
 
-    /// The sizes that have names, in the order in which they were met.
-    pub fn all_named(&self) -> Vec<(SizeName, SymbolId)> {
-        let mut all: Vec<(SizeName, SymbolId)> = self.named.iter().map(|(&name, &id)| (name, id)).collect();
-        all.sort_by_key(|&(_, id)| id);
-        all
+    /// Whether there is a named size.
+    pub fn has_named(&self) -> bool {
+        !self.named.is_empty()
     }
 
     /// The one dimension that stands for all of a class: a number, if that is what they are.

@@ -61,7 +61,7 @@ pub(crate) enum Element {
 
 impl Element {
     fn of(dim: Dim) -> Element {
-        if dim.value().is_some() || dim.is_named() { Element::Size(dim) } else { Element::Unknown }
+        if dim.is_sized() { Element::Size(dim) } else { Element::Unknown }
     }
 
     fn size(self) -> Option<Dim> {

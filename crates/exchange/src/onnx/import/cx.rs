@@ -125,7 +125,7 @@ impl<'a> Cx<'a> {
 
     /// The dimensions of a tensor, if all are numbers or sizes.
     pub(crate) fn sized(&self, val: Val) -> Result<Option<Vec<Dim>>> {
-        Ok(Some(self.shape(val)?).filter(|shape| shape.iter().all(|dim| dim.value().is_some() || dim.is_named())))
+        Ok(Some(self.shape(val)?).filter(|shape| shape.iter().all(|dim| dim.is_sized())))
     }
 
     /// Like [`Cx::known_ints`], for an operand that must be known.

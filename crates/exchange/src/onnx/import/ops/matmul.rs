@@ -62,7 +62,7 @@ impl Cx<'_> {
         {
             return self.call("nn.batch_matmul", &[a, b], &attrs);
         }
-        let known = |dims: &[Dim]| dims.iter().all(|dim| dim.value().is_some() || dim.is_named());
+        let known = |dims: &[Dim]| dims.iter().all(|dim| dim.is_sized());
         if !known(&shape_a) || !known(&shape_b) {
             return self.open_batches(a, b);
         }

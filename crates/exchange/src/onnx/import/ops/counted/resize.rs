@@ -208,7 +208,7 @@ fn open_picture(cx: &mut Cx, x: Val, how: &How, to: &[Dim]) -> Result<Option<Val
         let quotient = cx.b.size_arith(SymbolOp::FloorDiv, to[at], from[at]);
         times.push(quotient.value().filter(|_| cx.b.size_arith(SymbolOp::Mul, from[at], quotient).same(to[at])));
     }
-    let all = to.iter().all(|dim| dim.value().is_some() || dim.is_named());
+    let all = to.iter().all(|dim| dim.is_sized());
     let spatial = all && changed.iter().all(|&at| at >= 2);
     match spatial && is_picture(cx, x, how, times.iter().all(Option::is_some))? {
         true => picture(cx, x, how, &to[2..]).map(Some),
