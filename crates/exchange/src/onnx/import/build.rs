@@ -64,7 +64,7 @@ impl Element {
         if dim.is_sized() { Element::Size(dim) } else { Element::Unknown }
     }
 
-    fn size(self) -> Option<Dim> {
+    pub(crate) fn size(self) -> Option<Dim> {
         match self {
             Element::Size(dim) => Some(dim),
             Element::Axis(..) | Element::Unknown => None,
@@ -514,7 +514,9 @@ impl Builder {
         let mut numbered = |val: Val| {
             let (shape, _) = self.tensor_ty(val)?;
             let shape: Option<Vec<usize>> = dims_of(shape)?.into_iter().map(|dim| usize::try_from(dim).ok()).collect();
-            let elements = self.elements(val)?;
+            // One of several may be known, or one of the elements of each.
+            let n = shape.iter().flatten().product();
+            let elements = self.elements(val).or_else(|| (n <= FREE).then(|| vec![Element::Unknown; n]))?;
             let start = i64::try_from(all.len()).ok()?;
             let numbers: Vec<i64> = (start..).take(elements.len()).collect();
             all.extend(elements);
@@ -633,6 +635,15 @@ impl Builder {
         self.expr(ExprKind::Fn(func), ty)
     }
 
+    /// A function that calls itself with `next` after `lets`, while its parameter `go` holds: then its result is `done`.
+    pub(crate) fn recursion(&mut self, myself: Val, params: &[VarId], go: Val, turn: Turn, ret: Ty) -> Val {
+        let again = self.apply(myself, &turn.next, ret);
+        let again = self.bind_all(turn.lets, again);
+        let done = self.together(&turn.done);
+        let branch = self.branch(go, again, done, ret);
+        self.function(params, ret, branch)
+    }
+
     /// Leaves the type of a variable to inference.
     pub(crate) fn forget_ty(&mut self, var: VarId) {
         self.module.vars[var].ty = None;
@@ -678,6 +689,15 @@ impl Builder {
         self.module.expr_tys = IndexVec::new();
         self.module
     }
+}
+
+/// A turn of a function that calls itself.
+pub(crate) struct Turn {
+    pub(crate) lets: Vec<(VarId, Val)>,
+    /// The arguments of the next turn.
+    pub(crate) next: Vec<Val>,
+    /// What the last turn gives.
+    pub(crate) done: Vec<Val>,
 }
 
 /// The single result tensor of a call; `None` if it fails.

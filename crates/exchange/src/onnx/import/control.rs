@@ -14,7 +14,7 @@
 //! body is converted again.
 
 use super::super::proto::{AttributeProto, GraphProto, NodeProto, TypeProto};
-use super::build::{Val, axis_of};
+use super::build::{Turn, Val, axis_of};
 use super::cx::{Attributes, understood};
 use super::declared::declared;
 use super::errors::Refusal;
@@ -485,11 +485,7 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
     let go_on = goes_on(walk, next, trip, whole.cond.map_or(yes, |_| cond))?;
     let values = carried.iter().copied().chain(scans.iter().map(|scan| scan.more));
     let args: Vec<Val> = [next, go_on].into_iter().chain(values).collect();
-    let again = walk.b.apply(myself, &args, ret);
-    let again = walk.b.bind_all(body.lets, again);
-    let done = walk.b.together(&done);
-    let branch = walk.b.branch(go, again, done, ret);
-    let function = walk.b.function(&params, ret, branch);
+    let function = walk.b.recursion(myself, &params, go, Turn { lets: body.lets, next: args, done }, ret);
     walk.extend_lets(at, vec![(loop_var, function)]);
     // The first.
     let zero = walk.b.constant(Tensor::scalar(0i64));

@@ -6,7 +6,9 @@
 use super::super::proto::{AttributeProto, NodeProto, attribute_type};
 use super::build::{Builder, Element, Val, axis_of};
 use super::errors::{Refusal, shown};
+use super::names::Names;
 use super::tensors::{Gate, Unread};
+use relayc_ir::VarId;
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Dim, SymbolOp, dims_of};
@@ -35,6 +37,9 @@ pub(crate) struct Cx<'a> {
     pub(crate) declared: Vec<Option<Vec<i64>>>,
     pub(crate) attrs: &'a Attributes<'a>,
     pub(crate) read: FxHashSet<&'static str>,
+    pub(crate) names: &'a mut Names,
+    /// What is bound to variables on the way, in order.
+    pub(crate) lets: Vec<(VarId, Val)>,
 }
 
 impl<'a> Cx<'a> {

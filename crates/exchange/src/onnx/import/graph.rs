@@ -232,9 +232,13 @@ impl<'a> Walk<'a> {
                 let declared = node.output.iter().map(shape).collect();
                 match converter.how {
                     Conversion::Node(convert) => {
-                        let (gate, b, tensors, read) = (self.gate, &mut self.b, &mut self.tensors, FxHashSet::default());
-                        let mut cx = Cx { b, node, gate, tensors, inputs, version, declared, attrs: &attrs, read };
-                        convert(&mut cx).and_then(|results| cx.all_read().map(|()| results))
+                        let (gate, b, tensors, names) = (self.gate, &mut self.b, &mut self.tensors, &mut self.names);
+                        let (read, lets) = (FxHashSet::default(), vec![]);
+                        let mut cx = Cx { b, node, gate, tensors, inputs, version, declared, attrs: &attrs, read, names, lets };
+                        let results = convert(&mut cx).and_then(|results| cx.all_read().map(|()| results));
+                        let lets = cx.lets;
+                        self.extend_lets(at, lets);
+                        results
                     }
                     Conversion::Control(start) => match start(self, Site { at, node, span }, &inputs, &attrs) {
                         Ok(Started::Frames) => return Ok(()),

@@ -24,6 +24,7 @@ mod plan;
 mod scan;
 mod sizes;
 mod tensors;
+mod turns;
 mod walk;
 
 pub use ops::{refused, table};

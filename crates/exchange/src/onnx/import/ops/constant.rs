@@ -5,7 +5,7 @@ use super::super::errors::Refusal;
 use super::{Converter, op};
 use relayc_ir::AttrValue;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim};
+use relayc_ir::types::{DType, Dim, dims_of};
 
 fn constant(cx: &mut Cx) -> Results {
     type Read = fn(&mut Cx<'_>, &'static str) -> Result<Option<Tensor>>;
@@ -53,7 +53,34 @@ impl Cx<'_> {
         let declared = || Some(self.declared.first()?.as_ref()?.iter().map(|&dim| Dim::known(dim)).collect());
         match self.known_sizes(shape).or_else(declared) {
             Some(dims) => self.call("full", &[value], &[("shape", dims_attr(&dims)), dtype]),
-            None => self.call("dyn.full", &[value, shape], &[("shape", AttrValue::ints(&[])), dtype]),
+            None => {
+                let full = self.call("dyn.full", &[value, shape], &[("shape", AttrValue::ints(&[])), dtype])?;
+                self.narrowed(full, shape)
+            }
+        }
+    }
+}
+
+impl Cx<'_> {
+    /// A tensor whose shape is that of an operand, with the dimensions that are known of it in its type. The type says what a
+    /// reshape to them can: all dimensions but one.
+    pub(crate) fn narrowed(
+        &mut self,
+        val: super::super::build::Val,
+        shape: super::super::build::Val,
+    ) -> super::super::cx::Result {
+        let Some(elements) = self.b.elements(shape) else { return Ok(val) };
+        let dims: Vec<Option<Dim>> = elements.iter().map(|element| element.size()).collect();
+        let positive = |dim: &&Dim| dim.value().is_none_or(|dim| dim > 0);
+        match dims.len() > 1 && dims.iter().flatten().filter(positive).count() == dims.len().saturating_sub(1) {
+            true => {
+                let dims: Vec<Dim> = dims.into_iter().map(|dim| dim.unwrap_or(Dim::known(-1))).collect();
+                match dims_of(&dims) {
+                    Some(dims) => self.reshape(val, &dims),
+                    None => self.reshape_to_dims(val, &dims),
+                }
+            }
+            false => Ok(val),
         }
     }
 }

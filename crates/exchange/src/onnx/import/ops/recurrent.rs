@@ -1,5 +1,5 @@
-//! Converts `LSTM`, `GRU` and `RNN`, unrolled step by step like TVM's importer: a program of calls that have kernels. The
-//! number of steps must be known.
+//! Converts `LSTM`, `GRU` and `RNN`, unrolled step by step like TVM's importer: a program of calls that have kernels. Where only
+//! a run knows the number of steps, a function makes one and calls itself.
 //!
 //! One product for all steps computes the contributions of the inputs to all gates; each step adds that of the previous state.
 //! Sequences that end early keep their final state and give 0 afterwards.
@@ -54,7 +54,8 @@ struct Function {
 
 /// The properties that all directions share.
 struct Shared {
-    steps: usize,
+    /// A number, or what only a run knows.
+    steps: Dim,
     batch: Dim,
     dtype: DType,
     /// `(batch, 1)`, int32.
@@ -70,9 +71,7 @@ fn recurrent(cx: &mut Cx, cell: &Cell) -> Results {
         x = cx.transpose(x, &[1, 0, 2])?;
     }
     let shape = cx.shape(x)?;
-    let &[_, batch, _] = &shape[..] else { return Err(refuse("an operand that has not three axes")) };
-    let steps = usize::try_from(cx.size(x, 0)?).ok().filter(|&steps| steps <= MAX_STEPS);
-    let steps = steps.ok_or_else(|| refuse(format!("more than {MAX_STEPS} steps, each of which would be written out")))?;
+    let &[steps, batch, _] = &shape[..] else { return Err(refuse("an operand that has not three axes")) };
     let hidden = cx.size(cx.input(2)?, 2)?;
     let lengths = match cx.opt(4) {
         Some(lengths) => {
@@ -108,8 +107,8 @@ fn signed(n: usize) -> i64 {
     i64::try_from(n).unwrap_or(i64::MAX)
 }
 
-/// Maximum number of steps; each step is several calls, so longer programs are impractical.
-const MAX_STEPS: usize = 4096;
+/// Maximum number of steps that are written out; each is several calls, so longer programs are impractical.
+const MAX_STEPS: i64 = 4096;
 
 /// Converts one direction: the states of all steps `(steps, batch, hidden)`, and the last.
 fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: usize, reverse: bool) -> Result<(Val, State)> {
@@ -153,17 +152,66 @@ fn direction(cx: &mut Cx, cell: &Cell, shared: &Shared, x: Val, hidden: i64, i: 
     if cell.gates == 4 {
         state.c = Some(start(cx, 6)?);
     }
-    let mut all = vec![];
-    for step in 0..shared.steps {
-        let input = cx.at(inputs, signed(step), 0)?;
-        let next = (cell.step)(cx, &direction, input, &state)?;
-        let (next, shown) = ended(cx, shared, step, next, &state)?;
-        state = next;
-        all.push(shown);
-    }
-    let states = cx.stack(&all, 0)?;
+    let written_out = shared.steps.value().filter(|&steps| steps <= MAX_STEPS);
+    let states = match written_out {
+        Some(steps) => {
+            let mut all = vec![];
+            for step in 0..steps {
+                let at = cx.constant(Tensor::scalar(step));
+                let (next, shown) = one_step(cx, cell, shared, &direction, inputs, at, &state)?;
+                state = next;
+                all.push(shown);
+            }
+            cx.stack(&all, 0)?
+        }
+        None => {
+            let (last, states) = looped(cx, cell, shared, direction, inputs, &state)?;
+            state = last;
+            states
+        }
+    };
     let states = if reverse { reversed(cx, shared, states)? } else { states };
     Ok((states, state))
+}
+
+/// One step, at a position that is an int64.
+fn one_step(
+    cx: &mut Cx,
+    cell: &Cell,
+    shared: &Shared,
+    of: &Direction,
+    inputs: Val,
+    at: Val,
+    state: &State,
+) -> Result<(State, Val)> {
+    let input = cx.call("take", &[inputs, at], &[("axis", AttrValue::int(0)), ("mode", AttrValue::str("fast"))])?;
+    let next = (cell.step)(cx, of, input, state)?;
+    ended(cx, shared, at, next, state)
+}
+
+/// The last state, and the states of all steps, of as many as a run finds.
+fn looped(cx: &mut Cx, cell: &Cell, shared: &Shared, of: Direction, inputs: Val, state: &State) -> Result<(State, Val)> {
+    let shape = cx.shape_of(inputs)?;
+    let steps = cx.at(shape, 0, 0)?;
+    let inputs = cx.bound("inputs", inputs);
+    let lengths = shared.lengths.map(|lengths| cx.bound("lengths", lengths));
+    let of = Direction {
+        recurrence: cx.bound("recurrence", of.recurrence),
+        bias: of.bias.map(|bias| cx.bound("bias", bias)),
+        peepholes: of.peepholes.map(|all| all.map(|peephole| cx.bound("peephole", peephole))),
+        ..of
+    };
+    let shared = Shared { lengths, ..*shared };
+    let init: Vec<Val> = std::iter::once(state.h).chain(state.c).collect();
+    let of_values = |values: &[Val]| State { h: values[0], c: values.get(1).copied() };
+    let dims = [shared.batch, Dim::known(of.hidden)];
+    let (last, states) = cx.turns(steps, &init, (&dims, shared.dtype), |cx, at, values| {
+        let (next, shown) = one_step(cx, cell, &shared, &of, inputs, at, &of_values(values))?;
+        Ok((std::iter::once(next.h).chain(next.c).collect(), shown))
+    })?;
+    // There are as many states as inputs.
+    let states = if shared.steps.is_sized() { cx.reshape_to_dims(states, &[shared.steps, dims[0], dims[1]])? } else { states };
+    Ok((of_values(&last), states))
 }
 
 /// The part of a tensor that belongs to one direction.
@@ -186,9 +234,9 @@ fn reversed(cx: &mut Cx, shared: &Shared, x: Val) -> Result {
 }
 
 /// The state after a step, and its output: ended sequences keep the previous state, and give 0.
-fn ended(cx: &mut Cx, shared: &Shared, step: usize, next: State, before: &State) -> Result<(State, Val)> {
+fn ended(cx: &mut Cx, shared: &Shared, at: Val, next: State, before: &State) -> Result<(State, Val)> {
     let Some(lengths) = shared.lengths else { return Ok((next, next.h)) };
-    let at = cx.put(Tensor::scalar(i32::try_from(step).unwrap_or(i32::MAX)))?;
+    let at = cx.cast(at, DType::I32)?;
     let goes_on = cx.binary("less", at, lengths)?;
     let zero = cx.like(next.h, 0.0)?;
     let shown = cx.select(goes_on, next.h, zero)?;
@@ -358,10 +406,8 @@ fn gate(cx: &mut Cx, of: &Direction, input: Val, recurred: Val) -> Result {
     of.apply(cx, 0, sum)
 }
 
-const LENGTH: &str = "a length that is not known before running";
-
 pub(crate) const FAMILY: &[Converter] = &[
-    op("LSTM", &[7, 14, 22], |cx| recurrent(cx, &LSTM)).but(LENGTH),
-    op("GRU", &[7, 14, 22], |cx| recurrent(cx, &GRU)).but(LENGTH),
-    op("RNN", &[7, 14, 22], |cx| recurrent(cx, &RNN)).but(LENGTH),
+    op("LSTM", &[7, 14, 22], |cx| recurrent(cx, &LSTM)),
+    op("GRU", &[7, 14, 22], |cx| recurrent(cx, &GRU)),
+    op("RNN", &[7, 14, 22], |cx| recurrent(cx, &RNN)),
 ];

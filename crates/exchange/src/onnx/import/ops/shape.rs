@@ -112,7 +112,17 @@ fn flatten(cx: &mut Cx) -> Results {
         (Some(front), Some(back)) => [front, back],
         (Some(front), None) if front > 0 => [front, -1],
         (None, Some(back)) if back > 0 => [-1, back],
-        _ => return Err(Refusal::unsupported("dimensions that are not known before running on both sides; `--shape` sets them")),
+        _ => {
+            let all = cx.shape_of(x)?;
+            let mut product = |begin: usize, end: usize| {
+                let (begin, end) = (i64::try_from(begin).unwrap_or(i64::MAX), i64::try_from(end).unwrap_or(i64::MAX));
+                let dims = cx.slice(all, 0, begin, end)?;
+                cx.reduce("prod", dims, &[0], true)
+            };
+            let products = [product(0, at)?, product(at, rank)?];
+            let shape = cx.concatenate(&products, 0)?;
+            return Ok(vec![cx.reshape_to(x, shape, true)?]);
+        }
     };
     Ok(vec![cx.reshape(x, &dims)?])
 }

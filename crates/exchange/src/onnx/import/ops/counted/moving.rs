@@ -248,7 +248,8 @@ fn expand(cx: &mut Cx) -> Results {
     let unit = cx.like(dims, 1.0)?;
     let open = cx.binary("equal", dims, unit)?;
     let full = cx.select(open, wanted, dims)?;
-    one(cx.call("dyn.broadcast_to", &[x, full], &[("shape", AttrValue::None)])?)
+    let result = cx.call("dyn.broadcast_to", &[x, full], &[("shape", AttrValue::None)])?;
+    one(cx.narrowed(result, full)?)
 }
 
 fn trilu(cx: &mut Cx) -> Results {

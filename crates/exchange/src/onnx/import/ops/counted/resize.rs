@@ -5,6 +5,7 @@
 //! a `take` of the nearest elements, or a product with a matrix with a row of weights for each new position. The weights are
 //! the sums of the standard's reference (`onnx/reference/ops/op_resize.py`), computed during the import.
 
+use super::super::super::build::Element;
 use super::building_blocks::*;
 use super::{Converter, op};
 use relayc_ir::types::{Dim, SymbolOp, dims_of};
@@ -117,14 +118,17 @@ fn resize(cx: &mut Cx) -> Results {
         return one(if plain { open_picture(cx, x, &how, &to)? } else { None }.ok_or_else(|| refuse(OPEN))?);
     }
     let axes = if has_sizes {
-        let sizes = cx.known_sizes(cx.input(3)?).ok_or_else(|| refuse("sizes that only a run knows"))?;
+        let Some(sizes) = cx.known_sizes(cx.input(3)?) else {
+            let plain = roi.is_empty() && policy == "stretch" && chosen.is_empty();
+            return one(if plain { found_picture(cx, x, &how)? } else { None }.ok_or_else(|| refuse(FOUND))?);
+        };
         // What stays as it is need not be known.
         let all = axes_of(cx, x, &chosen, sizes.len())?;
         let shape = cx.shape(x)?;
         let stays = |(at, to): (&usize, &Dim)| roi.is_empty() && policy == "stretch" && to.is_named() && to.same(shape[*at]);
         let changed = all.iter().zip(&sizes).filter(|&pair| !stays(pair));
         let (axes, sizes): (Vec<usize>, Vec<Dim>) = changed.map(|(&at, &to)| (at, to)).unzip();
-        let sizes = dims_of(&sizes).ok_or_else(|| refuse("sizes that only a run knows"))?;
+        let sizes = dims_of(&sizes).ok_or_else(|| refuse(FOUND))?;
         sized(cx, x, &sizes, &axes, &roi, &policy)?
     } else {
         let scales = cx.given_floats(2, "scales")?;
@@ -164,6 +168,8 @@ fn scaled(cx: &Cx, x: Val, scales: &[f64], chosen: &[i64], roi: &[f64]) -> Resul
     };
     axes.iter().enumerate().filter(|&(i, &at)| !stays(i, at)).map(axis).collect()
 }
+
+const FOUND: &str = "sizes that only a run knows, unless `dyn.image.resize2d` means the same";
 
 const OPEN: &str = "an image of unknown size, unless `image.resize2d` or its siblings mean the same";
 
@@ -214,6 +220,25 @@ fn open_picture(cx: &mut Cx, x: Val, how: &How, to: &[Dim]) -> Result<Option<Val
         true => picture(cx, x, how, &to[2..]).map(Some),
         false => Ok(None),
     }
+}
+
+/// One call of `dyn.image.resize2d` to a height and width that only a run knows, if it means the same.
+fn found_picture(cx: &mut Cx, x: Val, how: &How) -> Result<Option<Val>> {
+    let sizes = cx.input(3)?;
+    let Some(elements) = cx.b.elements(sizes) else { return Ok(None) };
+    let from = cx.shape(x)?;
+    let stays = |at: usize| match (elements.get(at), from.get(at)) {
+        (Some(Element::Size(size)), Some(own)) => size.same(*own),
+        (Some(&Element::Axis(of, axis)), _) => (of, axis) == (x, at),
+        _ => false,
+    };
+    if elements.len() != 4 || from.len() != 4 || !stays(0) || !stays(1) || !is_picture(cx, x, how, false)? {
+        return Ok(None);
+    }
+    let size = cx.slice(sizes, 0, 2, 4)?;
+    let roi = cx.put(Tensor::from_vec(&[4], vec![0f32; 4]))?;
+    let attrs = resize_attrs(how, "NCHW");
+    cx.call("dyn.image.resize2d", &[x, size, roi], &attrs).map(Some)
 }
 
 fn sized(cx: &Cx, x: Val, sizes: &[i64], axes: &[usize], roi: &[f64], policy: &str) -> Result<Vec<Axis>> {
@@ -289,23 +314,28 @@ fn is_picture(cx: &Cx, x: Val, how: &How, whole: bool) -> Result<bool> {
 /// The call of `image.resize2d` or a sibling.
 fn picture(cx: &mut Cx, x: Val, how: &How, size: &[Dim]) -> Result {
     let (op, layout) = [("image.resize1d", "NCW"), ("image.resize2d", "NCHW"), ("image.resize3d", "NCDHW")][size.len() - 1];
+    let zeros: Vec<AttrValue> = size.iter().chain(size).map(|_| AttrValue::Float { value: 0.0, bits: 32 }).collect();
+    let [layout, method, transformation, rounding, alpha, exclude] = resize_attrs(how, layout);
+    let size = ("size", dims_attr(size));
+    let roi = ("roi", AttrValue::List(zeros.into()));
+    cx.call(op, &[x], &[size, roi, layout, method, transformation, rounding, alpha, exclude])
+}
+
+/// The attributes that say how, for all operators of resizing.
+fn resize_attrs(how: &How, layout: &str) -> [(&'static str, AttrValue); 6] {
     let method = match how.mode {
         Mode::Nearest => "nearest_neighbor",
         Mode::Linear => "linear",
         Mode::Cubic => "cubic",
     };
-    let zeros: Vec<AttrValue> = size.iter().chain(size).map(|_| AttrValue::Float { value: 0.0, bits: 32 }).collect();
-    let attrs = [
-        ("size", dims_attr(size)),
-        ("roi", AttrValue::List(zeros.into())),
+    [
         ("layout", AttrValue::str(layout)),
         ("method", AttrValue::str(method)),
         ("coordinate_transformation_mode", AttrValue::str(&how.coordinates)),
         ("rounding_method", AttrValue::str(if how.mode == Mode::Nearest { "floor" } else { "" })),
         ("cubic_alpha", AttrValue::float(how.cubic_a)),
         ("cubic_exclude", AttrValue::int(i64::from(how.exclude_outside))),
-    ];
-    cx.call(op, &[x], &attrs)
+    ]
 }
 
 impl Axis {
