@@ -141,22 +141,53 @@ fn made(
 
 type Origin<'a> = &'a dyn Fn(Span) -> Option<String>;
 
+/// An ONNX model where a program is expected.
+pub(crate) struct Model {
+    /// The program that `relayc import` writes.
+    pub(crate) text: String,
+    /// By the names of its parameters.
+    pub(crate) weights: Named,
+    pub(crate) inputs: Vec<String>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// Reads an ONNX model as a program. Errors: as [`import`].
+pub(crate) fn read_onnx(name: &str, bytes: Vec<u8>, sources: &mut Sources) -> Result<Model, Vec<Diagnostic>> {
+    let file = sources.next_id();
+    let how = Import { name, file, shapes: &[], constants: &[], keep_going: false, as_params: true, outside: None };
+    let (listing, imported) = import::import(bytes, &how);
+    sources.add(name, listing.text.as_str());
+    let mut made = imported?;
+    let text = printed(&mut made, &|span| listing.name_at(span).map(str::to_owned))?;
+    let inputs = made.inputs.into_iter().map(|(ours, _)| ours).collect();
+    Ok(Model { text, weights: made.weights, inputs, warnings: made.warnings })
+}
+
 /// Infers and prints the program.
-fn checked(made: import::Imported, request: &Request, origin: Origin) -> Result<(Imported, Vec<Diagnostic>), Vec<Diagnostic>> {
-    let import::Imported { mut module, weights, inputs, outputs, warnings } = made;
-    let wrong = infer::infer(&mut module, ops::table());
+fn printed(made: &mut import::Imported, origin: Origin) -> Result<String, Vec<Diagnostic>> {
+    let wrong = infer::infer(&mut made.module, ops::table());
     if relayc_base::diag::has_errors(&wrong) {
         return Err(wrong.into_iter().map(|diagnostic| named(diagnostic, origin)).collect());
     }
+    let options = Options { types: false, meta: true, exact: true, dim_names: show::names_sizes(&made.module) };
+    let span = |span: Span| origin(span).map(|name| format!("{name}:0:0"));
+    Ok(print::print_with_origins(&made.module, ops::table(), options, &span))
+}
+
+/// The program as requested.
+fn checked(
+    mut made: import::Imported,
+    request: &Request,
+    origin: Origin,
+) -> Result<(Imported, Vec<Diagnostic>), Vec<Diagnostic>> {
     if request.params.is_none() {
-        let embedded: u64 = module.consts.iter().map(|value| value.len() as u64 * value.dtype().bytes()).sum();
+        let embedded: u64 = made.module.consts.iter().map(|value| value.len() as u64 * value.dtype().bytes()).sum();
         if embedded > MAX_EMBEDDED {
             return Err(vec![too_large_for_text(&request.model, embedded)]);
         }
     }
-    let options = Options { types: false, meta: true, exact: true, dim_names: show::names_sizes(&module) };
-    let span = |span: Span| origin(span).map(|name| format!("{name}:0:0"));
-    let text = print::print_with_origins(&module, ops::table(), options, &span);
+    let text = printed(&mut made, origin)?;
+    let import::Imported { weights, inputs, outputs, warnings, .. } = made;
     let told = told(&inputs, &outputs, &weights);
     let weights = request.params.as_deref().map(|path| weight_file(path, &weights)).transpose().map_err(|error| vec![error])?;
     Ok((Imported { text, weights, told }, warnings))

@@ -100,7 +100,8 @@ pub enum Phase {
     Lint,
 }
 
-/// Reads and checks a file; `-` is standard input. An archive in Model Library Format gives its program with its weights.
+/// Reads and checks a file; `-` is standard input. An archive in Model Library Format gives its program with its weights, and so
+/// does an ONNX model.
 pub fn check_file(path: &Path, until: Phase, how: &ReadOptions) -> Program {
     let mut sources = Sources::new();
     let mut timings = Timings::default();
@@ -115,7 +116,8 @@ pub fn check_file(path: &Path, until: Phase, how: &ReadOptions) -> Program {
         }
     };
     let mut program = check(sources, file, until, how, timings);
-    if let Some(package) = package {
+    if let Some(mut package) = package {
+        program.diagnostics.append(&mut package.warnings);
         // TVM leaves the version line out there.
         program.diagnostics.retain(|diagnostic| diagnostic.code != codes::W0001);
         if matches!(until, Phase::Infer | Phase::Main) && !program.has_errors() {

@@ -1,4 +1,4 @@
-//! Reads programs from archives: the text, and the parameters that the archive's weights belong to.
+//! Reads programs that come with weights: of archives, with the parameters that an archive's weights belong to, and of ONNX models.
 //!
 //! A model in Model Library Format has the program as given to TVM. It also has the constants of TVM's graph, called `p0`, `p1`,
 //! … in the order in which the graph uses them. If TVM changed only their number of axes, they are the weights in the program's
@@ -27,17 +27,26 @@ pub(super) struct Package {
     weights: Named,
     /// The inputs of its graph.
     inputs: Option<FxHashSet<String>>,
+    /// What was said while it was read.
+    pub(crate) warnings: Vec<Diagnostic>,
 }
 
-/// Opens the program of an archive; `None` for an unreadable file or one that is no archive. Errors: as [`package::read`], and
-/// E0005 for its text.
+/// Opens the program of an archive or of an ONNX model; `None` for an unreadable file or another one. Errors: as
+/// [`package::read`] and E0005 for its text, or as [`import`](super::import::import).
 pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>, Vec<Diagnostic>> {
+    let one = |diagnostic| vec![diagnostic];
+    let name = path.display().to_string();
+    if path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("onnx")) {
+        let bytes = sys::read_file(path, sys::MODEL_LIMIT).map_err(one)?;
+        let model = super::import::read_onnx(&name, bytes, sources)?;
+        let file = sources.add(format!("{name}:program"), model.text);
+        let inputs = Some(model.inputs.into_iter().collect());
+        return Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: model.warnings }));
+    }
     let Ok(file) = sys::open_file(path, sys::DATA_LIMIT) else { return Ok(None) };
     if !file.start::<512>().is_ok_and(|start| relayc_weights::tar::is_tar(&start)) {
         return Ok(None);
     }
-    let one = |diagnostic| vec![diagnostic];
-    let name = path.display().to_string();
     let model = package::read(&name, &file.whole().map_err(one)?).map_err(one)?;
     let (text, reports) = syntax::decode(sources.next_id(), &model.text);
     let file = sources.add(format!("{name}:{}", model.text_name), text);
@@ -45,7 +54,7 @@ pub(super) fn open(path: &Path, sources: &mut Sources) -> Result<Option<Package>
         return Err(reports);
     }
     let inputs = model.graph.map(|graph| graph.inputs().map(|(_, name)| name.to_owned()).collect());
-    Ok(Some(Package { file, name, weights: model.weights, inputs }))
+    Ok(Some(Package { file, name, weights: model.weights, inputs, warnings: vec![] }))
 }
 
 impl Package {
