@@ -8,7 +8,8 @@ const HEAD: &str = "\
 # ONNX
 
 `relayc import model.onnx -o net.relay --params net.params` turns an ONNX model into a Relay program and its weights.
-`relayc export net.relay --to onnx -o net.onnx --params net.params` writes a model of operator set 17.
+`relayc export net.relay --to onnx -o net.onnx --params net.params` writes a model of operator set 17. `run`, `bench`, `profile`,
+`check`, `viz`, `diff` and `build` take a `.onnx` file as it is: they read it as the program that `import` writes, with its weights.
 
 ## How a model is imported
 
@@ -22,6 +23,7 @@ const HEAD: &str = "\
   the program.
 - Functions of the model are inlined.
 - An `If` with a known condition becomes its branch, any other an `if`.
+- `LSTM`, `GRU` and `RNN` are written out step by step; where only a run knows the length, a function makes one step and calls itself.
 - A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other
   becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its body, as the standard
   says.
