@@ -365,16 +365,16 @@ fn repeat_nest(call: &Call) -> Option<Template> {
 }
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
-    (BROADCAST_TO.name, Onnx::Nodes(broadcast_onnx)),
+    (BROADCAST_TO.name, Onnx::Sized(broadcast_onnx)),
     (BROADCAST_TO_LIKE.name, Onnx::Nodes(broadcast_onnx)),
     (WHERE.name, Onnx::Nodes(where_onnx)),
-    (TILE.name, Onnx::Nodes(tile_onnx)),
+    (TILE.name, Onnx::Sized(tile_onnx)),
     (REPEAT.name, Onnx::Nodes(repeat_onnx)),
 ];
 
 fn broadcast_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    let (data, shape) = (cx.tensor(0), cx.out_shape()?);
-    Ok(cx.expanded(data, &shape).into())
+    let (data, dims) = (cx.tensor(0), cx.out[0].0.clone());
+    Ok(cx.expanded_to(data, &dims)?.into())
 }
 
 fn where_onnx(cx: &mut OnnxCx) -> OnnxResult {
@@ -384,14 +384,17 @@ fn where_onnx(cx: &mut OnnxCx) -> OnnxResult {
 }
 
 fn tile_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    let data = cx.tensor(0);
-    let (shape, out) = (cx.shape(data)?, cx.out_shape()?);
-    let added = out.len() - shape.len();
-    let wide: Vec<i64> = std::iter::repeat_n(1, added).chain(shape).collect();
-    let times: Vec<i64> = out.iter().zip(&wide).map(|(out, dim)| out.checked_div(*dim).unwrap_or(1)).collect();
-    let data = if added > 0 { cx.reshaped(data, &wide) } else { data };
-    let times = cx.ints("repeats", &times);
-    Ok(cx.node("Tile", &[data, times]).one().into())
+    let (data, reps) = (cx.tensor(0), TileAttrs::read(cx.attrs).reps.0.unwrap_or_default());
+    let (rank, out_rank) = (cx.rank(data), cx.out[0].0.len());
+    let mut wide = data;
+    if out_rank > rank {
+        let axes: Vec<i64> = (0..(out_rank - rank) as i64).collect();
+        let axes = cx.ints("axes", &axes);
+        wide = cx.node("Unsqueeze", &[data, axes]).one();
+    }
+    let ones = std::iter::repeat_n(Dim::known(1), out_rank - reps.len());
+    let times = cx.dims("repeats", &ones.chain(reps).collect::<Vec<Dim>>())?;
+    Ok(cx.node("Tile", &[wide, times]).one().into())
 }
 
 fn repeat_onnx(cx: &mut OnnxCx) -> OnnxResult {

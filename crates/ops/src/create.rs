@@ -272,11 +272,11 @@ fn counts(cx: &EvalCx, counts: &[usize]) -> EvalResult {
 }
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
-    (ZEROS.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),
-    (ONES.name, Onnx::Nodes(|cx| filled_onnx(cx, 1.0))),
+    (ZEROS.name, Onnx::Sized(|cx| filled_onnx(cx, 0.0))),
+    (ONES.name, Onnx::Sized(|cx| filled_onnx(cx, 1.0))),
     (ZEROS_LIKE.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),
     (ONES_LIKE.name, Onnx::Nodes(|cx| filled_onnx(cx, 1.0))),
-    (FULL.name, Onnx::Nodes(|cx| spread_onnx(cx, 0))),
+    (FULL.name, Onnx::Sized(|cx| spread_onnx(cx, 0))),
     (FULL_LIKE.name, Onnx::Nodes(|cx| spread_onnx(cx, 1))),
     (ARANGE.name, Onnx::Nodes(arange_onnx)),
     (NDARRAY_SIZE.name, Onnx::Nodes(|cx| count_onnx(cx, "Size"))),
@@ -287,7 +287,11 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
 const CONSTANT_ONNX: i64 = 4096;
 
 fn filled_onnx(cx: &mut OnnxCx, value: f64) -> OnnxResult {
-    let (shape, dtype) = (cx.out_shape()?, cx.out_dtype());
+    let dtype = cx.out_dtype();
+    let Ok(shape) = cx.out_shape() else {
+        let (value, dims) = (cx.scalar("value", dtype, value)?, cx.out[0].0.clone());
+        return Ok(cx.expanded_to(value, &dims)?.into());
+    };
     if shape.iter().try_fold(1i64, |n, &dim| n.checked_mul(dim)).is_some_and(|n| n <= CONSTANT_ONNX) {
         let sizes: Vec<usize> = shape.iter().map(|&dim| dim as usize).collect();
         let tensor = Tensor::full(dtype, &sizes, value).ok_or_else(|| format!("`{dtype}`, which no tensor can hold"))?;
@@ -298,8 +302,8 @@ fn filled_onnx(cx: &mut OnnxCx, value: f64) -> OnnxResult {
 }
 
 fn spread_onnx(cx: &mut OnnxCx, arg: usize) -> OnnxResult {
-    let (value, shape) = (cx.operand_as_out(arg)?, cx.out_shape()?);
-    Ok(cx.expanded(value, &shape).into())
+    let (value, dims) = (cx.operand_as_out(arg)?, cx.out[0].0.clone());
+    Ok(cx.expanded_to(value, &dims)?.into())
 }
 
 /// Range has few dtypes.

@@ -5,12 +5,16 @@
 //! programs and writes bytes, without knowledge of operators. Nodes belong to operator set [`OPSET`]. Calls without an exact
 //! translation are refused, with the reason in words.
 
+mod sizes;
+
+pub use sizes::Sizes;
+
 use super::window;
 use relayc_base::IndexVec;
 use relayc_base::index_type;
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, DTypeCode, Dim, dims_of};
+use relayc_ir::types::{DType, DTypeCode, Dim, Symbols, dims_of};
 use rustc_hash::FxHashMap;
 
 /// The ONNX operator set of the nodes: the first with layer normalisation, and old enough for every runtime.
@@ -28,6 +32,8 @@ pub enum Onnx {
     Node(&'static str, DTypeClass),
     /// The nodes that a function adds.
     Nodes(fn(&mut OnnxCx) -> OnnxResult),
+    /// As [`Onnx::Nodes`], of a function that understands sizes with names in the call's attributes.
+    Sized(fn(&mut OnnxCx) -> OnnxResult),
 }
 
 /// The dtypes for which an ONNX node is defined.
@@ -149,6 +155,8 @@ pub struct OnnxCx<'a> {
     pub out: &'a [(Vec<Dim>, DType)],
     /// The call's name in the text, after which values are named.
     pub name: &'a str,
+    pub symbols: &'a Symbols,
+    pub sizes: &'a mut Sizes,
 }
 
 impl OnnxCx<'_> {
@@ -176,6 +184,11 @@ impl OnnxCx<'_> {
 
     pub(crate) fn rank(&self, value: ValueId) -> usize {
         self.ty(value).0.len()
+    }
+
+    /// The dimensions of a value.
+    pub(crate) fn axes(&self, value: ValueId) -> &[Dim] {
+        &self.ty(value).0
     }
 
     /// The shape of a value; refused if a dimension is unknown.
@@ -219,9 +232,14 @@ impl OnnxCx<'_> {
         let code = |(at, dim): (usize, &Dim)| dim.value().unwrap_or(if stays(at, dim) { 0 } else { -1 });
         let shape: Vec<i64> = out.iter().enumerate().map(code).collect();
         if shape.iter().filter(|&&dim| dim == -1).count() > 1 {
-            return Err("a shape of which several dimensions are not known before running".into());
+            let out = out.clone();
+            return Ok(self.reshaped_to(data, &out)?.into());
         }
-        Ok(self.reshaped(data, &shape).into())
+        if !keeps {
+            return Ok(self.reshaped(data, &shape).into());
+        }
+        let shape = self.ints("shape", &shape);
+        Ok(self.node("Reshape", &[data, shape]).one().into())
     }
 
     /// Starts a node with these inputs.

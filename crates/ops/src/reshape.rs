@@ -440,8 +440,8 @@ fn expand_dims_rel(cx: &mut RelCx) -> RelResult {
 }
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
-    (RESHAPE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
-    (REVERSE_RESHAPE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
+    (RESHAPE.name, Onnx::Sized(|cx| cx.in_out_shape())),
+    (REVERSE_RESHAPE.name, Onnx::Sized(|cx| cx.in_out_shape())),
     (RESHAPE_LIKE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
     (SQUEEZE.name, Onnx::Nodes(squeeze_onnx)),
     (EXPAND_DIMS.name, Onnx::Nodes(expand_dims_onnx)),

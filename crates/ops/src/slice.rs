@@ -231,31 +231,43 @@ fn strided_slice_eval(cx: &EvalCx) -> EvalResult {
     Ok(result.into())
 }
 
-pub(crate) const ONNX: &[(&str, Onnx)] = &[(STRIDED_SLICE.name, Onnx::Nodes(strided_slice_onnx))];
+pub(crate) const ONNX: &[(&str, Onnx)] = &[(STRIDED_SLICE.name, Onnx::Sized(strided_slice_onnx))];
 
 fn strided_slice_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (attrs, data) = (StridedSliceAttrs::read(cx.attrs), cx.tensor(0));
     let slices = axis_slices(&attrs, cx.rank(data));
+    let named = NamedBounds::read(cx.attrs);
     let (mut starts, mut ends, mut axes, mut steps) = (vec![], vec![], vec![], vec![]);
-    for slice in slices {
+    for (i, slice) in slices.into_iter().enumerate() {
+        let bounds = named.at(i);
+        let open = bounds.is_some() || cx.dim(data, slice.axis).is_err();
+        // Forward, and without a number of positions, ONNX limits bounds to the axis in the same way.
+        if open && slice.stride > 0 && (attrs.slice_mode == "end" || slice.begin >= 0) {
+            let (begin, end) = bounds.unwrap_or((Dim::known(slice.begin), Dim::known(slice.end)));
+            starts.push(begin);
+            ends.push(end);
+            axes.push(slice.axis as i64);
+            steps.push(slice.stride);
+            continue;
+        }
         let length = cx.dim(data, slice.axis)?;
         let (begin, count) = slice.on(length).ok_or("a begin behind its end")?;
         if (begin, count, slice.stride) == (0, length, 1) {
             continue;
         }
         let end = count.saturating_mul(slice.stride).saturating_add(begin);
-        starts.push(begin);
+        starts.push(Dim::known(begin));
         // Before the first position there is no number: -1 is the last.
-        ends.push(if end < 0 { i64::MIN } else { end });
+        ends.push(Dim::known(if end < 0 { i64::MIN } else { end }));
         axes.push(slice.axis as i64);
         steps.push(slice.stride);
     }
     if axes.is_empty() {
         return Ok(data.into());
     }
-    let inputs = [("starts", starts), ("ends", ends), ("axes", axes), ("steps", steps)];
-    let inputs = inputs.map(|(what, values)| cx.ints(what, &values));
-    Ok(cx.node("Slice", &[data, inputs[0], inputs[1], inputs[2], inputs[3]]).one().into())
+    let (starts, ends) = (cx.dims("starts", &starts)?, cx.dims("ends", &ends)?);
+    let (axes, steps) = (cx.ints("axes", &axes), cx.ints("steps", &steps));
+    Ok(cx.node("Slice", &[data, starts, ends, axes, steps]).one().into())
 }
 
 pub(crate) const FAMILY: &[OpDef] = &[STRIDED_SLICE];

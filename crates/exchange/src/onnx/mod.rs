@@ -43,7 +43,7 @@ pub struct Model {
 
 /// Exports a function as a model. Errors: E0708 for everything that ONNX cannot express; E0804 and E0805 for limits.
 pub fn export(export: Export) -> Result<Model, Diagnostic> {
-    let name = export.name;
+    let (name, symbols) = (export.name, &export.module.types.symbols);
     let graph = walk::walk(export)?;
-    write::model(name, graph)
+    write::model(name, graph, symbols)
 }

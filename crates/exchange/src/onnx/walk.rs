@@ -12,7 +12,7 @@ use relayc_base::diag::Diagnostic;
 use relayc_ir::attrs::{AttrValue, OpId, OpTable};
 use relayc_ir::types::{DType, Dim, Ty, TyData};
 use relayc_ir::{AttrsId, ExprId, ExprKind, FuncId, Module, VarId};
-use relayc_ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, ValueId, dtype_code};
+use relayc_ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, Sizes, ValueId, dtype_code};
 use relayc_ops::{self as ops, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -76,6 +76,7 @@ struct Walk<'a> {
     ops: &'static Table,
     graph: Graph,
     inputs: Vec<ValueId>,
+    sizes: Sizes,
     scopes: Vec<Scope>,
     tuples: Vec<Vec<Val>>,
     /// The values of `let` variables.
@@ -95,6 +96,7 @@ pub(crate) fn walk(mut export: Export) -> Result<Finished, Diagnostic> {
         ops: ops::table(),
         graph: Graph::default(),
         inputs: vec![],
+        sizes: Sizes::default(),
         scopes: vec![],
         tuples: vec![],
         lets: FxHashMap::default(),
@@ -103,6 +105,7 @@ pub(crate) fn walk(mut export: Export) -> Result<Finished, Diagnostic> {
         refused: Refused::default(),
     };
     let args = walk.params(weights);
+    walk.sizes = Sizes::new(&walk.inputs);
     let result = walk.run(args)?;
     let outputs = walk.outputs(result);
     if !walk.refused.is_empty() {
@@ -431,13 +434,15 @@ impl Walk<'_> {
         let first = self.graph.values.next_id();
         let attrs = attrs.map_or(&[][..], |attrs| &self.module.attrs[attrs].values);
         if let Some(size) = attrs.iter().find_map(AttrValue::named_size)
-            && self.ops.name(op) != "reshape"
+            && !matches!(form, Onnx::Sized(_))
         {
+            let size = self.module.types.symbols.text_of(size);
             return Err(Some(format!("the size `{size}` in an attribute, which `--set` makes a number")));
         }
-        let mut cx = OnnxCx { graph: &mut self.graph, attrs, args: &args, out: &out, name: &name };
+        let (graph, symbols, sizes) = (&mut self.graph, &self.module.types.symbols, &mut self.sizes);
+        let mut cx = OnnxCx { graph, attrs, args: &args, out: &out, name: &name, symbols, sizes };
         let Results(results) = match form {
-            Onnx::Nodes(nodes) => nodes(&mut cx).map_err(Some)?,
+            Onnx::Nodes(nodes) | Onnx::Sized(nodes) => nodes(&mut cx).map_err(Some)?,
             Onnx::Node(kind, of) => {
                 let inputs: Vec<ValueId> = (0..args.len()).map(|arg| cx.tensor(arg)).collect();
                 let dtype = inputs.first().map(|&input| cx.dtype(input));

@@ -10,7 +10,7 @@ use super::walk::Finished;
 use prost::Message;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim};
+use relayc_ir::types::{DType, Dim, Symbols};
 use relayc_ops::onnx::{Graph, Node, NodeAttr, OPSET, Value, ValueId, dtype_code};
 use rustc_hash::FxHashSet;
 
@@ -21,11 +21,11 @@ const IR_VERSION: i64 = 8;
 const MAX_BYTES: usize = 0x7fff_ffff;
 
 /// The bytes of the file. Errors: E0804 for too many.
-pub(crate) fn model(name: &str, finished: Finished) -> Result<Model, Diagnostic> {
+pub(crate) fn model(name: &str, finished: Finished, symbols: &Symbols) -> Result<Model, Diagnostic> {
     let Finished { mut graph, inputs, outputs } = finished;
     let used: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect();
     let node = graph.nodes.iter().map(|node| node_proto(&graph, node)).collect::<Vec<_>>();
-    let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&graph.values[id])).collect::<Vec<_>>();
+    let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&graph.values[id], symbols)).collect::<Vec<_>>();
     let (input, output) = (of(&inputs), of(&outputs));
     let ends: FxHashSet<ValueId> = outputs.iter().copied().collect();
     let between = graph.nodes.iter().flat_map(|node| &node.outputs).filter(|id| !ends.contains(id));
@@ -87,22 +87,21 @@ fn attribute(name: &str, value: &NodeAttr) -> AttributeProto {
     }
 }
 
-fn value_info(value: &Value) -> ValueInfoProto {
+fn value_info(value: &Value, symbols: &Symbols) -> ValueInfoProto {
     let tensor_type = value.ty.as_ref().map(|(dims, dtype)| {
-        let dim = dims.iter().enumerate().map(|(axis, dim)| dimension(&value.name, axis, dim)).collect();
+        let dim = dims.iter().enumerate().map(|(axis, dim)| dimension(&value.name, axis, *dim, symbols)).collect();
         TensorTypeProto { elem_type: Some(code(*dtype)), shape: Some(TensorShapeProto { dim }) }
     });
     let ty = TypeProto { tensor_type, ..TypeProto::default() };
     ValueInfoProto { name: Some(value.name.clone()), r#type: Some(ty) }
 }
 
-/// An unknown dimension by its own name, or named as `--set` names it.
-fn dimension(name: &str, axis: usize, dim: &Dim) -> DimensionProto {
+/// A dimension of named sizes as text writes it, which the import reads; another unknown one named as `--set` names it.
+fn dimension(name: &str, axis: usize, dim: Dim, symbols: &Symbols) -> DimensionProto {
     match dim.value() {
         Some(value) => DimensionProto { dim_value: Some(value), dim_param: None },
         None => {
-            let is_name = dim.is_named() && dim.is_var();
-            let name = if is_name { dim.to_string() } else { format!("{name}.{axis}") };
+            let name = if dim.is_named() { symbols.text_of(dim) } else { format!("{name}.{axis}") };
             DimensionProto { dim_value: None, dim_param: Some(name) }
         }
     }

@@ -316,7 +316,7 @@ impl Symbols {
         self.atoms.normal(atom)
     }
 
-    pub(crate) fn kind(&self, id: SymbolId) -> &SymbolKind {
+    pub fn kind(&self, id: SymbolId) -> &SymbolKind {
         &self.nodes[id].kind
     }
 

@@ -420,7 +420,17 @@ fn take_onnx(cx: &mut OnnxCx) -> OnnxResult {
         values.is_some_and(|values| values.iter().all(|&index| (0..i128::from(length)).contains(&index)))
     };
     let fast = attrs.mode == "fast" || length.as_ref().is_ok_and(|&length| inside(length));
-    if !fast {
+    if !fast && let (Err(_), Some(axis)) = (&length, attrs.axis) {
+        let length = cx.length(data, axis.rem_euclid(cx.rank(data) as i64) as usize);
+        let length = cx.as_scalar(length, dtype)?;
+        indices = if attrs.mode == "wrap" {
+            cx.node("Mod", &[indices, length]).one()
+        } else {
+            let (first, one) = (cx.scalar("first", dtype, 0.0)?, cx.scalar("one", dtype, 1.0)?);
+            let last = cx.node("Sub", &[length, one]).one();
+            cx.node("Clip", &[indices, first, last]).one()
+        };
+    } else if !fast {
         let length = length?;
         indices = if attrs.mode == "wrap" {
             let length = cx.scalar("length", dtype, length as f64)?;

@@ -2,11 +2,12 @@
 
 use super::{RESIZE1D, RESIZE2D, RESIZE3D, Resize, Sampling};
 use crate::prelude::*;
+use relayc_ir::types::dims_of;
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
-    (RESIZE1D.name, Onnx::Nodes(|cx| resize_onnx(cx, "NCW"))),
-    (RESIZE2D.name, Onnx::Nodes(|cx| resize_onnx(cx, "NCHW"))),
-    (RESIZE3D.name, Onnx::Nodes(|cx| resize_onnx(cx, "NCDHW"))),
+    (RESIZE1D.name, Onnx::Sized(|cx| resize_onnx(cx, "NCW"))),
+    (RESIZE2D.name, Onnx::Sized(|cx| resize_onnx(cx, "NCHW"))),
+    (RESIZE3D.name, Onnx::Sized(|cx| resize_onnx(cx, "NCDHW"))),
 ];
 
 fn resize_onnx(cx: &mut OnnxCx, letters: &'static str) -> OnnxResult {
@@ -23,10 +24,10 @@ pub(crate) fn resized_onnx(
 ) -> OnnxResult {
     let order = Layout::parse(layout).ok().and_then(|read| read.order(letters)).ok_or_else(|| format!("the layout {layout}"))?;
     let back: Vec<usize> = (0..order.len()).map(|at| order.iter().position(|&axis| axis == at).unwrap_or(at)).collect();
-    let (data, to) = (cx.tensor(0), cx.out_shape()?);
-    let (dtype, from) = (cx.dtype(data), cx.shape(data)?);
-    let [from, to] = [from, to].map(|shape| order.iter().map(|&axis| shape[axis]).collect::<Vec<i64>>());
-    if from.iter().chain(&to).any(|&dim| dim == 0) {
+    let (data, to) = (cx.tensor(0), &cx.out[0].0);
+    let (dtype, from) = (cx.dtype(data), cx.axes(data));
+    let [from, to] = [from, to].map(|shape| order.iter().map(|&axis| shape[axis]).collect::<Vec<Dim>>());
+    if from.iter().chain(&to).any(|dim| dim.value() == Some(0)) {
         return Err("a picture without elements".into());
     }
     let mode = match sampling.method.as_str() {
@@ -40,7 +41,7 @@ pub(crate) fn resized_onnx(
     }
     let rounding = rounding(sampling, &from[2..], &to[2..])?;
     let data = cx.transposed(data, &order);
-    let sizes = cx.ints("sizes", &to);
+    let sizes = cx.dims("sizes", &to)?;
     let roi = sampling.ends.then(|| {
         let share = |at: usize| roi.and_then(|roi| roi.get(at)).map_or(0.0, |&value| value as f32);
         let n = letters.len() - 2;
@@ -65,7 +66,7 @@ pub(crate) fn resized_onnx(
 }
 
 /// How a coordinate becomes a position, in ONNX's words.
-fn rounding(sampling: &Sampling, from: &[i64], to: &[i64]) -> Result<&'static str, String> {
+fn rounding(sampling: &Sampling, from: &[Dim], to: &[Dim]) -> Result<&'static str, String> {
     let rounding = match (sampling.rounding.as_str(), sampling.mode.as_str()) {
         ("", "align_corners") | ("round" | "round_prefer_ceil", _) => "round_prefer_ceil",
         ("", _) | ("floor", _) => "floor",
@@ -76,8 +77,9 @@ fn rounding(sampling: &Sampling, from: &[i64], to: &[i64]) -> Result<&'static st
     if !sampling.whole_ratios || sampling.mode != "asymmetric" || rounding == "floor" {
         return Ok(rounding);
     }
+    let (from, to) = dims_of(from).zip(dims_of(to)).ok_or("positions that are rounded by sizes that only a run knows")?;
     let whole = |(&from, &to): (&i64, &i64)| from > 0 && to % from == 0;
-    let n_whole = from.iter().zip(to).filter(|pair| whole(*pair)).count();
+    let n_whole = from.iter().zip(&to).filter(|pair| whole(*pair)).count();
     match n_whole {
         0 => Ok(rounding),
         n if n == from.len() => Ok("floor"),
