@@ -8,8 +8,9 @@ use super::rows::{FEW_POINTS, NEAR_WEIGHTS};
 use super::winograd;
 use super::{ContractionCode, Work, compile, depthwise, rows};
 use crate::asm::{Asm, Isa};
-use crate::legalize::legalize;
-use relayc_ir::kernel::{Contraction, Depthwise, Kernel, Reason, ScalarType, Target, Winograd};
+use crate::legalize::widths::{LegalizedStage, machined};
+use crate::legalize::{legalize, rounded_later};
+use relayc_ir::kernel::{Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
 use relayc_runtime::contraction::Sum;
 use relayc_runtime::split::Piece;
 
@@ -206,6 +207,14 @@ impl Compiled {
 /// The same contraction with a body of machine primitives.
 pub(crate) fn primitive(contract: &Contraction, isa: Isa) -> Contraction {
     let reads = vec![ScalarType::F32; 1 + contract.operands.len()];
-    let (body, results) = legalize(&contract.body, &reads, &[contract.result], isa == Isa::Avx512);
+    let stores = vec![Store { val: contract.result, write: 0 }];
+    let stage = Stage { each: true, body: contract.body.clone(), reductions: vec![], stores };
+    let lanes = contract.body.lanes(&reads);
+    let (body, result) = match machined(&stage, &lanes, &[], isa == Isa::Avx512) {
+        Some(LegalizedStage { body, stores, .. }) if !stores.is_empty() => (body, stores[0].val),
+        _ => (stage.body, contract.result),
+    };
+    let (body, result) = rounded_later(&body, result);
+    let (body, results) = legalize(&body, &reads, &[result], isa == Isa::Avx512);
     Contraction { body, result: results[0], ..contract.clone() }
 }

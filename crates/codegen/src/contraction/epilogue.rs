@@ -262,6 +262,11 @@ impl<'a> Evaluation<'a> {
             (UnaryOp::TruncToInt, _) => self.map(a, |asm, dst, src| asm.cvt_f2i_trunc(dst, src)),
             (UnaryOp::NearestToInt, _) => self.map(a, |asm, dst, src| asm.cvt_f2i_nearest(dst, src)),
             (UnaryOp::ToFloat, _) => self.map(a, |asm, dst, src| asm.cvt_i2f(dst, src)),
+            (UnaryOp::ThroughF16, _) => self.map(a, |asm, dst, src| {
+                let width = asm.isa().width();
+                asm.vector(&forms::VCVTPS2PH, width, src, V(0), dst, Some(0));
+                asm.vector(&forms::VCVTPH2PS, width, dst, V(0), dst, None);
+            }),
             (UnaryOp::Bits | UnaryOp::FromBits, _) => self.map(a, |asm, dst, src| {
                 if dst != src {
                     asm.mov(dst, src);

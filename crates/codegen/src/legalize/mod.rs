@@ -18,6 +18,7 @@ pub mod widths;
 pub(crate) mod tests;
 
 use builder::BodyBuilder;
+use half::{bf16, f16};
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
 
 /// Rewrites `body` into primitive instructions, drops those that no value of `results` needs, and returns the new `results`.
@@ -31,11 +32,13 @@ pub(crate) fn legalize(body: &Body, reads: &[ScalarType], results: &[Val], scale
 pub(crate) fn legalize_typed(body: &Body, lanes: &[ScalarType], results: &[Val], scale: bool) -> (Body, Vec<Val>) {
     let mut make = BodyBuilder::new(scale);
     let mut map: Vec<Val> = Vec::with_capacity(body.instrs.len());
-    let needed = needed(body, results);
+    let (needed, halves) = (needed(body, results), halves(body));
     for (at, &instr) in body.instrs.iter().enumerate() {
         let val = match instr {
             // Never looked at again.
             _ if !needed[at] => Val(0),
+            Instr::Unary(UnaryOp::ThroughF16, a) if halves[a.0 as usize].0 => map[a.0 as usize],
+            Instr::Unary(UnaryOp::ThroughBF16, a) if halves[a.0 as usize].1 => map[a.0 as usize],
             Instr::Unary(op, a) => unary(&mut make, op, map[a.0 as usize]),
             Instr::Binary(op, a, b) => binary(&mut make, op, map[a.0 as usize], map[b.0 as usize], lanes[a.0 as usize]),
             _ => make.push(instr.map(|val| map[val.0 as usize])),
@@ -44,6 +47,49 @@ pub(crate) fn legalize_typed(body: &Body, lanes: &[ScalarType], results: &[Val],
     }
     let results: Vec<Val> = results.iter().map(|val| map[val.0 as usize]).collect();
     pruned(&make.finish(), &results)
+}
+
+/// A body of an epilogue without the rounding of the sum itself to a 16-bit float, where what is made of it is rounded anyway.
+///
+/// A sum may be off by half a unit of the last place (reliability 5, class R), which is what its rounding adds.
+pub(crate) fn rounded_later(body: &Body, result: Val) -> (Body, Val) {
+    let mut later = Body::new();
+    let mut map: Vec<Val> = Vec::with_capacity(body.instrs.len());
+    for &instr in &body.instrs {
+        map.push(match instr {
+            Instr::Unary(UnaryOp::ThroughF16 | UnaryOp::ThroughBF16, a) if body.instrs[a.0 as usize] == Instr::Read(0) => {
+                map[a.0 as usize]
+            }
+            _ => later.push(instr.map(|val| map[val.0 as usize])),
+        });
+    }
+    let of_result = map[result.0 as usize];
+    match halves(&later)[of_result.0 as usize] == halves(body)[result.0 as usize] {
+        true => (later, of_result),
+        false => (body.clone(), result),
+    }
+}
+
+/// Whether each value is a number of F16, and whether it is one of BF16, as far as the body shows it.
+fn halves(body: &Body) -> Vec<(bool, bool)> {
+    let mut halves: Vec<(bool, bool)> = Vec::with_capacity(body.instrs.len());
+    for &instr in &body.instrs {
+        let of = |val: Val| halves[val.0 as usize];
+        let both = |a: Val, b: Val| (of(a).0 && of(b).0, of(a).1 && of(b).1);
+        halves.push(match instr {
+            Instr::Unary(UnaryOp::ThroughF16, a) => (true, of(a).1),
+            Instr::Unary(UnaryOp::ThroughBF16, a) => (of(a).0, true),
+            Instr::Unary(UnaryOp::Neg | UnaryOp::Abs, a) => of(a),
+            Instr::Binary(BinaryOp::Max | BinaryOp::Min | BinaryOp::MaxSecond | BinaryOp::MinSecond, a, b) => both(a, b),
+            Instr::Select(_, a, b) => both(a, b),
+            Instr::Const(bits, ScalarType::F32) => {
+                let value = f32::from_bits(bits as u32);
+                (f16::from_f32(value).to_f32() == value, bf16::from_f32(value).to_f32() == value)
+            }
+            _ => (false, false),
+        });
+    }
+    halves
 }
 
 /// The instructions that `results` depend on.
@@ -108,6 +154,7 @@ fn unary(make: &mut BodyBuilder, op: UnaryOp, x: Val) -> Val {
         UnaryOp::Round => round(make, x),
         UnaryOp::Sign => sign(make, x),
         UnaryOp::SaturateToInt => saturate(make, x),
+        UnaryOp::ThroughBF16 => through_bf16(make, x),
     }
 }
 
@@ -165,6 +212,20 @@ fn saturate(make: &mut BodyBuilder, x: Val) -> Val {
     let (large, number) = (make.cmp(Cmp::Ge, x, limit), make.cmp(Cmp::Eq, x, x));
     let whole = make.select(large, greatest, whole);
     make.select(number, whole, zero)
+}
+
+/// Adds to the bits that are cut off a half less one, and one more where what stays is odd.
+fn through_bf16(make: &mut BodyBuilder, x: Val) -> Val {
+    let (bits, place, one) = (make.un(UnaryOp::Bits, x), make.i32(16), make.i32(1));
+    let (half, kept) = (make.i32(0x7fff), make.i32(-0x1_0000));
+    let shifted = make.bin(BinaryOp::ShrUnsigned, bits, place);
+    let odd = make.and(shifted, one);
+    let sum = make.add(bits, half);
+    let sum = make.add(sum, odd);
+    let cut = make.and(sum, kept);
+    let (near, nan) = (make.un(UnaryOp::FromBits, cut), make.f32(f32::NAN));
+    let number = make.cmp(Cmp::Eq, x, x);
+    make.select(number, near, nan)
 }
 
 /// Takes the machine's maximum with operands in both orders and joins the results.

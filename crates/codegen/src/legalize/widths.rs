@@ -252,22 +252,9 @@ impl Widths {
 
     /// Rounds an F32 to the nearest number of a narrower float type.
     fn round(&mut self, val: Val, lane: ScalarType) -> Val {
-        let make = &mut self.make;
         match lane {
-            ScalarType::F16 => make.un(UnaryOp::ThroughF16, val),
-            ScalarType::BF16 => {
-                // Added to what is cut off: a half less one, and one more where what stays is odd.
-                let (bits, place, one) = (make.un(UnaryOp::Bits, val), make.i32(16), make.i32(1));
-                let (half, kept) = (make.i32(0x7fff), make.i32(-0x1_0000));
-                let shifted = make.bin(BinaryOp::ShrUnsigned, bits, place);
-                let odd = make.and(shifted, one);
-                let sum = make.add(bits, half);
-                let sum = make.add(sum, odd);
-                let cut = make.and(sum, kept);
-                let (near, nan) = (make.un(UnaryOp::FromBits, cut), make.f32(f32::NAN));
-                let number = make.cmp(Cmp::Eq, val, val);
-                make.select(number, near, nan)
-            }
+            ScalarType::F16 => self.make.un(UnaryOp::ThroughF16, val),
+            ScalarType::BF16 => self.make.un(UnaryOp::ThroughBF16, val),
             _ => val,
         }
     }

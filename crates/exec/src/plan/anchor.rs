@@ -33,6 +33,11 @@ fn often(template: &Template, arg: usize, elements: u64) -> bool {
     points.saturating_mul(picks as u64) > elements
 }
 
+/// Whether a template reads what an earlier stage stored in the result.
+fn keeps(template: &Template) -> bool {
+    template.reads.iter().any(|read| matches!(read.source, ReadSource::Out(_)))
+}
+
 /// Whether a template only moves or selects 64-bit elements, and computes nothing with them.
 fn only_moved(template: &Template, inputs: &[Lazy], is_index: &dyn Fn(usize) -> bool) -> bool {
     let is_wide = |read: u16| match template.reads[usize::from(read)].source {
@@ -246,11 +251,7 @@ impl Lowering<'_> {
             && !others.is_empty()
         {
             for &anchor in others {
-                let raw = Lazy::load(Load {
-                    source: Source::Anchor(anchor),
-                    dtype: self.anchors[anchor].dtype,
-                    view: View::dense(&self.anchors[anchor].dims),
-                });
+                let raw = self.raw(anchor);
                 let place = self.emit(&raw);
                 self.anchors[anchor].stored = Some(place);
             }
@@ -259,6 +260,10 @@ impl Lowering<'_> {
         match anchors.last() {
             None => self.store_elements(&lazy, buffer, view),
             Some(&anchor) => match self.anchors[anchor].kind.clone() {
+                // What a nest keeps in its result for later must be of the result's dtype.
+                Kind::Nests(templates) if lazy.dtype != self.anchors[anchor].dtype && templates.iter().any(keeps) => {
+                    self.store_in_order(anchor, &lazy, buffer, view);
+                }
                 Kind::Nests(templates) => {
                     templates.iter().for_each(|template| self.store_nest(anchor, template, &lazy, buffer, view));
                 }
@@ -421,26 +426,67 @@ impl Lowering<'_> {
     }
 
     fn store_products(&mut self, anchor: usize, products: &[Product], after: &Lazy, buffer: BufferId, view: &View) {
+        let after = &self.with_wide_loads(after);
         let fits = products.iter().all(|product| {
             let (_, columns, sum) = product.first();
             let (own, _) = strides(&product.out, view, sum + product.sum.len());
             (own[columns + 1] == 1 || product.columns[1] == 1) && is_f32(after)
         });
         if !fits {
-            // In an order that suits the kernel first.
-            let raw = Lazy::load(Load {
-                source: Source::Anchor(anchor),
-                dtype: DType::F32,
-                view: View::dense(&self.anchors[anchor].dims),
-            });
-            let place = self.emit(&raw);
-            self.anchors[anchor].stored = Some(place);
-            let after = self.with_stored(after);
-            return self.store_elements(&after, buffer, view);
+            return self.store_in_order(anchor, after, buffer, view);
         }
         for product in products {
             self.store_product(anchor, product, after, buffer, view);
         }
+    }
+
+    /// The computation with F32 in memory in place of 16-bit floats, of which an epilogue reads none.
+    fn with_wide_loads(&mut self, after: &Lazy) -> Lazy {
+        let mut wide = after.clone();
+        wide.body = Body::new();
+        let mut reads = vec![];
+        for (at, load) in wide.loads.iter_mut().enumerate() {
+            let read = wide.body.read(at);
+            let lane = ScalarType::of(load.dtype).filter(|&lane| is_half(lane) && matches!(load.source, Source::Buffer(_)));
+            reads.push(lane.map_or(read, |lane| wide.body.un(UnaryOp::To(lane), read)));
+            if lane.is_some() {
+                *load = self.wide_load(load);
+            }
+        }
+        wide.result = wide.body.append(&after.body, &reads, after.result);
+        wide
+    }
+
+    /// The same elements as F32 in memory, each once.
+    fn wide_load(&mut self, load: &Load) -> Load {
+        let mut once = load.clone();
+        for (dim, stride) in once.view.dims.iter_mut().zip(&once.view.strides) {
+            *dim = if *stride == 0 { 1 } else { *dim };
+        }
+        let mut lazy = Lazy::load(once);
+        lazy.result = lazy.body.un(UnaryOp::To(ScalarType::F32), lazy.result);
+        (lazy.dtype, lazy.ops) = (DType::F32, vec!["cast"]);
+        let (buffer, mut view) = self.emit(&lazy);
+        for ((dim, stride), own) in view.dims.iter_mut().zip(&mut view.strides).zip(load.view.dims.iter().zip(&load.view.strides))
+        {
+            (*dim, *stride) = (*own.0, if *own.1 == 0 { 0 } else { *stride });
+        }
+        Load { source: Source::Buffer(buffer), dtype: DType::F32, view }
+    }
+
+    /// Stores an anchor's own result first, in an order that suits its kernel, then the computation on it.
+    fn store_in_order(&mut self, anchor: usize, after: &Lazy, buffer: BufferId, view: &View) {
+        let raw = self.raw(anchor);
+        let place = self.emit(&raw);
+        self.anchors[anchor].stored = Some(place);
+        let after = self.with_stored(after);
+        self.store_elements(&after, buffer, view);
+    }
+
+    /// The result of an anchor as it is.
+    fn raw(&self, anchor: usize) -> Lazy {
+        let Anchor { dtype, dims, .. } = &self.anchors[anchor];
+        Lazy::load(Load { source: Source::Anchor(anchor), dtype: *dtype, view: View::dense(dims) })
     }
 
     fn store_product(&mut self, anchor: usize, product: &Product, after: &Lazy, buffer: BufferId, view: &View) {
@@ -530,14 +576,26 @@ impl Anchor {
     }
 }
 
-/// Whether a contraction can run the computation as its epilogue: F32, with comparisons and selections.
+/// Whether a contraction can run the computation as its epilogue: of F32 to F32, with comparisons and selections, and with
+/// 16-bit floats on the way.
 fn is_f32(after: &Lazy) -> bool {
     let reads: Vec<ScalarType> = after.loads.iter().filter_map(|load| ScalarType::of(load.dtype)).collect();
+    let lanes = after.body.lanes(&reads);
+    let held = |lane: ScalarType| lane.is_plain() || is_half(lane);
+    let float = |lane: ScalarType| lane == ScalarType::F32 || is_half(lane);
     reads.iter().all(|&lane| lane == ScalarType::F32)
         && after.dtype == DType::F32
-        && after.body.lanes(&reads).iter().all(|lane| lane.is_plain())
-        // No condition comes from outside of its body.
-        && !after.body.instrs.iter().any(|instr| matches!(instr, Instr::Unary(UnaryOp::To(_), _) | Instr::Const(_, ScalarType::Bool)))
+        && lanes.iter().all(|&lane| held(lane))
+        && !after.body.instrs.iter().any(|instr| match *instr {
+            Instr::Unary(UnaryOp::To(to), a) => !float(to) || !float(lanes[a.0 as usize]),
+            // No condition comes from outside of its body.
+            Instr::Const(_, lane) => lane == ScalarType::Bool,
+            _ => false,
+        })
+}
+
+fn is_half(lane: ScalarType) -> bool {
+    lane == ScalarType::F16 || lane == ScalarType::BF16
 }
 
 /// Whether the columns of the data are contiguous.

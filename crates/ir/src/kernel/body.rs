@@ -151,6 +151,8 @@ pub enum UnaryOp {
     BoolToInt,
     /// F32 to the nearest F16 and back.
     ThroughF16,
+    /// F32 to the nearest BF16 and back.
+    ThroughBF16,
     /// The lower (0) or the upper (1) half of the lanes, widened.
     Widen(Widening, u8),
     /// `e^x`, within 2 ULP.
