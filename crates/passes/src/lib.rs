@@ -21,6 +21,7 @@ mod eliminate_common_subexpr;
 mod fold_constants;
 mod fold_scale_axis;
 mod fuse_ops;
+mod half_compute_legalize;
 mod inline;
 mod partition;
 mod pipeline;
@@ -76,6 +77,7 @@ const PASSES: &[Pass] = &[
     combine_parallel::DENSE_PASS,
     pool_before_conv::PASS,
     push_strides_up::PASS,
+    half_compute_legalize::PASS,
     alter_op_layout::PASS,
     fold_constants::PASS,
     dead_code::PASS,

@@ -4,9 +4,10 @@
 
 use super::request::{def, described};
 use relayc_ir::kernel::{BinaryOp, Body, Instr, Reduction, UnaryOp, Val};
+use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
 use relayc_ops::Table;
-use relayc_ops::lower::{Call, Lower, Scalar, Template};
+use relayc_ops::lower::{Call, Lower, Scalar, Template, Tensor};
 
 /// How far elements of a kernel's result may differ from those of the operator, given the same operands.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -28,7 +29,7 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
         return Accuracy::Mixed(1);
     }
     let rule = def.and_then(|def| def.lower.as_ref());
-    let said = |of: &dyn Fn(&Call) -> Option<Accuracy>| described(module, call, |call| of(call)).map(|(_, said)| said);
+    let said = |of: &dyn Fn(&Call) -> Option<Accuracy>| described(module, call, |call| in_f32(call, of)).map(|(_, said)| said);
     match rule {
         None
         | Some(
@@ -54,6 +55,16 @@ pub fn accuracy(module: &Module, ops: &Table, call: ExprId) -> Accuracy {
         }
     }
     .unwrap_or(Accuracy::Exact)
+}
+
+/// What is said of a call with float32 for 16-bit floats, on which its kernels compute.
+fn in_f32(call: &Call, of: &dyn Fn(&Call) -> Option<Accuracy>) -> Option<Accuracy> {
+    let wide = |tensors: &[Tensor]| -> Vec<Tensor> {
+        let dtype = |dtype| if dtype == DType::F16 || dtype == DType::BF16 { DType::F32 } else { dtype };
+        tensors.iter().map(|one| Tensor { shape: one.shape.clone(), dtype: dtype(one.dtype) }).collect()
+    };
+    let (args, outs): (Vec<_>, _) = (call.args.iter().map(|tensors| wide(tensors)).collect(), wide(call.outs));
+    of(&Call { attrs: call.attrs, args: &args, outs: &outs })
 }
 
 /// The ULPs that functions contribute, and the number of other roundings.
