@@ -91,6 +91,7 @@ impl Maker {
                 (format!("{name}({x}, {y})"), own)
             }
             12 | 13 => return self.typed_reduction(&x, &shape, dtype),
+            _ if dtype == DType::F16 || dtype == DType::BF16 => return self.half_chain(&x, &shape, dtype),
             _ => return self.typed_dense(&x, &shape, dtype),
         };
         self.bind(text, shape, out);
@@ -104,6 +105,42 @@ impl Maker {
         let names = if dtype.is_float() { ["max", "min", "max", "min"] } else { ["sum", "prod", "max", "mean"] };
         let name = names[self.random.usize(..4)];
         self.bind(format!("{name}({x}, axis=[{axis}])"), out, kind(dtype));
+        Some(())
+    }
+
+    /// A sum of 16-bit floats and what may follow it in its kernel, in float32 at last.
+    fn half_chain(&mut self, x: &str, shape: &[usize], dtype: DType) -> Option<()> {
+        let own = kind(dtype);
+        let units = 1 + self.random.usize(..40);
+        let (mut text, out) = match *shape {
+            [rows, width] => {
+                let w = self.param(vec![units, width], own);
+                (format!("nn.dense({x}, {w}, units={units})"), vec![rows, units])
+            }
+            [batch, rows, width] => {
+                let w = self.param(vec![batch, units, width], own);
+                (format!("nn.batch_matmul({x}, {w}, transpose_b=True)"), vec![batch, rows, units])
+            }
+            [n, channels, height, width] => {
+                let side = [1, 3][self.random.usize(..2)];
+                let w = self.param(vec![units, channels, side, side], own);
+                let (pad, out) = (side / 2, vec![n, units, height, width]);
+                (format!("nn.conv2d({x}, {w}, padding=[{pad}, {pad}], channels={units}, kernel_size=[{side}, {side}])"), out)
+            }
+            _ => return None,
+        };
+        (elements(&out) <= MOST).then_some(())?;
+        for _ in 0..self.random.usize(..4) {
+            text = match self.random.u8(..7) {
+                0 | 1 => format!("add({text}, {})", self.param(vec![out[out.len() - 1]], own)),
+                2 => format!("multiply({text}, {})", self.param(vec![1], own)),
+                3 => format!("nn.relu({text})"),
+                4 => format!("clip({text}, a_min=-1f, a_max=5f)"),
+                5 => format!("tanh({text})"),
+                _ => format!("nn.softmax({text})"),
+            };
+        }
+        self.bind(format!("cast({text}, dtype=\"float32\")"), out, Kind::F32);
         Some(())
     }
 
