@@ -195,9 +195,11 @@ pub fn size_setting(setting: &str) -> Option<(&str, Option<i64>)> {
 pub(super) fn axis_setting(setting: &str) -> Result<(&str, usize, i64), Diagnostic> {
     let parsed = setting.split_once('=').and_then(|(place, n)| {
         let (name, axis) = place.rsplit_once('.')?;
-        Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n.parse::<i64>().ok().filter(|&n| n >= 0)?))
+        Some((name.trim_start_matches('%'), axis.parse::<usize>().ok()?, n))
     });
-    parsed.ok_or_else(|| errors::bad_setting(setting, "it is neither NAME.AXIS=N nor SIZE=N"))
+    let (name, axis, n) = parsed.ok_or_else(|| errors::bad_setting(setting, "it is neither NAME.AXIS=N nor SIZE=N"))?;
+    let n = n.trim().parse().ok().filter(|&n| n >= 0);
+    Ok((name, axis, n.ok_or_else(|| errors::bad_setting(setting, errors::NO_SIZE))?))
 }
 
 /// Gives a dimension of one of the tensors a number. Returns what it was.

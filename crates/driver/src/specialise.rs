@@ -73,7 +73,7 @@ fn set_sizes(module: &mut Module, params: &[VarId], settings: &[String]) -> Vec<
     for setting in settings {
         if let Some((name, n)) = bind::size_setting(setting) {
             match (names.iter().find(|(_, known)| **known == name), n) {
-                (_, None) => wrong.push(bind::errors::bad_setting(setting, "a size is a number of at least 0")),
+                (_, None) => wrong.push(bind::errors::bad_setting(setting, bind::errors::NO_SIZE)),
                 (None, _) => {
                     let mut known: Vec<&str> = names.values().copied().collect();
                     known.sort_unstable();

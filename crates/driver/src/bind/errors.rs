@@ -72,6 +72,9 @@ pub(crate) fn bad_input(text: &str, words: &str) -> Diagnostic {
     Diagnostic::new(codes::E0707, format!("cannot understand `{}`: {words}", short(text)))
 }
 
+/// What a number is that no size can be.
+pub(crate) const NO_SIZE: &str = "a size is a number of at least 0, and below 2^63";
+
 /// E0707 for `--set`.
 pub(crate) fn bad_setting(setting: &str, words: &str) -> Diagnostic {
     Diagnostic::new(codes::E0707, format!("cannot carry out `--set {}`: {words}", short(setting)))
