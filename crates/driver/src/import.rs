@@ -103,6 +103,10 @@ pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
         Ok(shapes) => shapes,
         Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
     };
+    if let Some(at) = (1..shapes.len()).find(|&at| shapes[..at].iter().any(|(name, _)| *name == shapes[at].0)) {
+        let error = bad_shape(&request.shapes[at], "another `--shape` names this input");
+        return Outcome { sources, diagnostics: vec![error], imported: None };
+    }
     let constants = match request.inputs.iter().map(|input| bind::constant(input)).collect::<Result<Vec<_>, _>>() {
         Ok(constants) => constants,
         Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
@@ -187,8 +191,8 @@ fn checked(
         }
     }
     let text = printed(&mut made, origin)?;
-    let import::Imported { weights, inputs, outputs, warnings, .. } = made;
-    let told = told(&inputs, &outputs, &weights);
+    let import::Imported { weights, inputs, outputs, united, warnings, .. } = made;
+    let told = told(&inputs, &outputs, &united, &weights);
     let weights = request.params.as_deref().map(|path| weight_file(path, &weights)).transpose().map_err(|error| vec![error])?;
     Ok((Imported { text, weights, told }, warnings))
 }
@@ -209,7 +213,7 @@ fn named(diagnostic: Diagnostic, origin: Origin) -> Diagnostic {
 }
 
 /// The summary for `-v`: names that changed in the program.
-fn told(inputs: &[(String, String)], outputs: &[String], weights: &Named) -> String {
+fn told(inputs: &[(String, String)], outputs: &[String], united: &[(String, String)], weights: &Named) -> String {
     let mut out = String::new();
     for (ours, theirs) in inputs {
         out.push_str(&format!("input %{ours} is `{theirs}`\n"));
@@ -217,6 +221,9 @@ fn told(inputs: &[(String, String)], outputs: &[String], weights: &Named) -> Str
     for (at, theirs) in outputs.iter().enumerate() {
         let ours = if outputs.len() == 1 { "out".to_owned() } else { format!("out.{at}") };
         out.push_str(&format!("result {ours} is `{theirs}`\n"));
+    }
+    for (gone, kept) in united {
+        out.push_str(&format!("size `{gone}` is `{kept}`, as nodes need them to be equal\n"));
     }
     out + &format!("{}\n", count(weights.len(), "weight"))
 }

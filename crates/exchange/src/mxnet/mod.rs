@@ -325,7 +325,7 @@ impl<'a> Walk<'a> {
         let outputs = self.symbol.heads.iter().filter_map(|head| self.symbol.nodes.get(head.node));
         let outputs = outputs.map(|node| format!("{}_output", node.name)).collect();
         let module = self.b.finish(params, body);
-        Imported { module, weights, inputs, outputs, warnings: vec![] }
+        Imported { module, weights, inputs, outputs, united: vec![], warnings: vec![] }
     }
 }
 

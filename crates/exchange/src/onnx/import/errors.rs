@@ -214,6 +214,14 @@ pub(crate) fn no_input<'a>(flag: &str, name: &str, inputs: impl Iterator<Item = 
     }
 }
 
+/// Two numbers for a size of the model, each with the input whose `--shape` gives it.
+pub(crate) fn shapes_disagree(size: &str, first: (&str, i64), second: (&str, i64)) -> Diagnostic {
+    let shape = |input: &str| format!("`--shape {}=…`", shown(input));
+    let message = format!("{} and {} disagree about the size `{size}`", shape(first.0), shape(second.0));
+    let of = |(input, n): (&str, i64)| format!("it is {n} with {}", shape(input));
+    Diagnostic::new(codes::E0705, message).note(of(first)).note(of(second))
+}
+
 /// A constant for an input of another declared type.
 pub(crate) fn other_constant(name: &str, found: &Tensor, dims: &[Dim], dtype: DType) -> Diagnostic {
     let known: Vec<Dim> = found.shape().iter().map(|&dim| i64::try_from(dim).map_or(Dim::Any, Dim::known)).collect();

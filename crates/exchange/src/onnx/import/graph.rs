@@ -144,7 +144,7 @@ impl<'a> Walk<'a> {
             .filter(|(_, name)| !names().any(|input| input == *name))
             .map(|(flag, name)| errors::no_input(flag, name, names()))
             .collect();
-        self.sizes.narrow(&inputs, shapes);
+        found.extend(self.sizes.narrow(&inputs, shapes));
         for input in &inputs {
             let name = input.name.as_deref().unwrap_or_default();
             let wanted = shapes.iter().find(|(wanted, _)| wanted == name).map(|(_, shape)| shape.as_slice());

@@ -74,6 +74,8 @@ pub struct Imported {
     pub inputs: Vec<(String, String)>,
     /// The model's names of the results.
     pub outputs: Vec<String>,
+    /// Names of sizes that the model has and the program has not, each with the name that it has instead.
+    pub united: Vec<(String, String)>,
     /// Warnings.
     pub warnings: Vec<Diagnostic>,
 }
@@ -179,8 +181,9 @@ fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -
     }
     let name_of = |var: VarId| walk.b.module.vars[var].name.to_string();
     let inputs = walk.inputs.iter().map(|(var, name)| (name_of(*var), name.clone())).collect();
+    let united = walk.sizes.united();
     let module = walk.b.finish(params, body);
-    Ok(Imported { module, weights, inputs, outputs, warnings: left_open.into_iter().collect() })
+    Ok(Imported { module, weights, inputs, outputs, united, warnings: left_open.into_iter().collect() })
 }
 
 /// Makes a constant a parameter, and records its original name if that differs; literals stay.

@@ -7,7 +7,9 @@
 use super::super::proto::{DimensionProto, ValueInfoProto};
 use super::Shapes;
 use super::build::Builder;
+use super::errors;
 use super::names::plain;
+use relayc_base::diag::Diagnostic;
 use relayc_ir::sizes::is_size_name;
 use relayc_ir::types::{Dim, SizeName, SymbolOp, Ty};
 use rustc_hash::FxHashMap;
@@ -28,6 +30,14 @@ impl Sizes {
         a != b && self.same.insert(b, a).is_none()
     }
 
+    /// The names that are given up, each with the one that is kept, in alphabetical order.
+    pub(crate) fn united(&self) -> Vec<(String, String)> {
+        let text = |name: SizeName| name.as_str().to_owned();
+        let mut all: Vec<_> = self.same.keys().map(|&name| (text(name), text(self.root(name)))).collect();
+        all.sort_unstable();
+        all
+    }
+
     fn root(&self, mut name: SizeName) -> SizeName {
         while let Some(&other) = self.same.get(&name) {
             name = other;
@@ -35,17 +45,26 @@ impl Sizes {
         name
     }
 
-    /// Notes the numbers that are wanted for names. The last of two is taken, and contradicts the first where both are checked.
-    pub(crate) fn narrow(&mut self, inputs: &[&ValueInfoProto], shapes: &Shapes) {
+    /// Notes the numbers that are wanted for names. Errors: two numbers for one name.
+    pub(crate) fn narrow(&mut self, inputs: &[&ValueInfoProto], shapes: &Shapes) -> Vec<Diagnostic> {
+        let (mut first, mut wrong): (FxHashMap<SizeName, &str>, _) = (FxHashMap::default(), vec![]);
         for input in inputs {
             let wanted = shapes.iter().find(|(name, _)| Some(name) == input.name.as_ref());
             for (dim, wanted) in dimensions(input).iter().zip(wanted.map_or(&[][..], |(_, wanted)| wanted)) {
                 if let (Some(text), Some(number)) = (&dim.dim_param, wanted) {
                     let root = self.root(SizeName::new(&size_name(text)));
-                    self.numbers.insert(root, *number);
+                    let input = input.name.as_deref().unwrap_or_default();
+                    let before = *first.entry(root).or_insert(input);
+                    match self.numbers.insert(root, *number) {
+                        Some(other) if other != *number => {
+                            wrong.push(errors::shapes_disagree(root.as_str(), (before, other), (input, *number)));
+                        }
+                        _ => {}
+                    }
                 }
             }
         }
+        wrong
     }
 
     /// The type of an input, with sizes for its dynamic dimensions.
