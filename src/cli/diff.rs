@@ -1,16 +1,19 @@
 //! `relayc diff`: compares two programs, or the tensors of two files.
 
 use super::params::Allowed;
-use super::{Console, Reading, exit};
+use super::{Console, Reading, exit, weight_files};
 use relayc_base::Sources;
+use relayc_driver::bind::{self, Requests};
+use relayc_driver::compare::values::{self, Allowed as Bounds, Runs};
 use relayc_driver::compare::{self, Differences, programs};
+use relayc_driver::run::Limits;
 use relayc_driver::{self as driver, Phase, ReadOptions};
 use relayc_sys as sys;
 use std::path::PathBuf;
 
 /// Compare two programs, or the tensors of two files; exit 1 if they differ.
 ///
-/// Programs are compared by what they compute, function by function. Files of tensors are weight files (`relayc params`), .npy and
+/// Programs are compared by their definitions, function by function, or with `--run` by their results. Files of tensors are weight files (`relayc params`), .npy and
 /// images; `FILE:NAME` is one tensor of a file.
 #[derive(clap::Args)]
 pub(crate) struct Args {
@@ -21,6 +24,18 @@ pub(crate) struct Args {
     /// Compare the canonical texts of programs, line by line.
     #[arg(long)]
     text: bool,
+    /// Run both programs on the interpreter, N times on random inputs, and compare what they compute: floats within 1e-4 of an output's
+    /// largest magnitude, unless `--rtol` or `--atol` is given.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "text")]
+    run: Option<u64>,
+    /// The function to run.
+    #[arg(long, value_name = "NAME", default_value = "main", requires = "run")]
+    entry: String,
+    #[arg(long, value_name = "FILE", requires = "run", help = weight_files("Weights of both programs"))]
+    params: Vec<PathBuf>,
+    /// The size of a dynamic dimension, which is random otherwise.
+    #[arg(long, value_name = "NAME.AXIS=N|SIZE=N", requires = "run")]
+    set: Vec<String>,
     #[command(flatten)]
     allowed: Allowed,
 }
@@ -42,7 +57,13 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
 }
 
 fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {
-    let how = ReadOptions::of(args.reading.dialect());
+    // Sizes that are set by their names are those of the whole program; axes are those of the inputs.
+    let sized = args.set.iter().any(|setting| bind::size_setting(setting).is_some());
+    let set = if sized { args.set.as_slice() } else { &[] };
+    let how = match args.run {
+        Some(_) => args.reading.how(&args.entry, set),
+        None => ReadOptions::of(args.reading.dialect()),
+    };
     let read = |file| {
         let program = driver::check_file(file, Phase::Main, &how);
         console.diagnostics(&program.diagnostics, &program.sources);
@@ -58,5 +79,11 @@ fn of_programs(console: &Console, args: &Args) -> Result<Differences, u8> {
     let (a_name, b_name) = (args.a.display().to_string(), args.b.display().to_string());
     let a = programs::Side { name: &a_name, program: &from };
     let b = programs::Side { name: &b_name, program: &to };
-    Ok(if args.text { programs::texts(a, b) } else { programs::programs(a, b) })
+    let Some(n) = args.run else {
+        return Ok(if args.text { programs::texts(a, b) } else { programs::programs(a, b) });
+    };
+    let requests = Requests { params: args.params.clone(), set: args.set.clone(), ..Requests::default() };
+    let allowed = args.allowed.given().map_or(Bounds::OfScale, Bounds::Each);
+    let runs = Runs { entry: &args.entry, n, requests: &requests, allowed, limits: &Limits::default() };
+    values::runs(a, b, &runs).map_err(|wrong| console.files(&wrong, &from.sources))
 }

@@ -72,17 +72,23 @@ struct Diff {
 /// The allowed difference of floats: `|a - b| <= atol + rtol * |b|`.
 #[derive(clap::Args)]
 pub(super) struct Allowed {
-    /// The relative tolerance of floats.
-    #[arg(long, default_value_t = 0.0)]
-    rtol: f64,
-    /// The absolute tolerance of floats.
-    #[arg(long, default_value_t = 0.0)]
-    atol: f64,
+    /// The relative tolerance of floats; 0 if neither is given.
+    #[arg(long)]
+    rtol: Option<f64>,
+    /// The absolute tolerance of floats; 0 if neither is given.
+    #[arg(long)]
+    atol: Option<f64>,
 }
 
 impl Allowed {
     pub(crate) fn tolerance(&self) -> Tolerance {
-        Tolerance { rtol: self.rtol, atol: self.atol }
+        self.given().unwrap_or(Tolerance { rtol: 0.0, atol: 0.0 })
+    }
+
+    /// The tolerance, if the command line gives one.
+    pub(crate) fn given(&self) -> Option<Tolerance> {
+        let given = self.rtol.is_some() || self.atol.is_some();
+        given.then(|| Tolerance { rtol: self.rtol.unwrap_or(0.0), atol: self.atol.unwrap_or(0.0) })
     }
 }
 

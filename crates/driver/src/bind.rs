@@ -83,6 +83,22 @@ pub fn bind(slots: &[Slot], types: &Types, requests: &Requests) -> Result<Vec<Bo
     Ok(bind_telling(slots, types, requests)?.0)
 }
 
+/// The filling of a seed. Floats have both signs with every second one; with the others they are positive, as logarithms need them.
+pub(crate) fn filling_of(seed: u64) -> String {
+    format!("rand:seed={seed}{}", if seed.is_multiple_of(2) { ":signed" } else { "" })
+}
+
+/// As [`bind_telling`], with random values of a seed for what no source gives, and numbers of the seed for dimensions that nothing
+/// determines.
+pub(crate) fn bind_seeded(
+    slots: &[Slot],
+    types: &Types,
+    requests: &Requests,
+    seed: u64,
+) -> Result<(Vec<Bound>, FxHashSet<String>), Vec<Diagnostic>> {
+    bind_choosing(slots, types, &Requests { fill: Some(filling_of(seed)), ..requests.clone() }, Some(seed))
+}
+
 /// Checks values against the types of the slots, in order. Errors: E0704 for a slot that is no tensor or tuple of tensors, E0705 for a
 /// value of another type or a wrong number of values.
 pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnostic> {
@@ -122,6 +138,16 @@ pub(crate) fn bind_telling(
     types: &Types,
     requests: &Requests,
 ) -> Result<(Vec<Bound>, FxHashSet<String>), Vec<Diagnostic>> {
+    bind_choosing(slots, types, requests, None)
+}
+
+/// As [`bind_telling`]; a seed chooses the numbers of dimensions that nothing determines.
+fn bind_choosing(
+    slots: &[Slot],
+    types: &Types,
+    requests: &Requests,
+    seed: Option<u64>,
+) -> Result<(Vec<Bound>, FxHashSet<String>), Vec<Diagnostic>> {
     let mut leaves = Vec::new();
     for slot in slots {
         leaves.extend(leaves::leaves(&slot.name, slot.ty, types).map_err(|error| vec![errors::no_data(slot, types, error)])?);
@@ -133,6 +159,9 @@ pub(crate) fn bind_telling(
     binder.read_inputs(requests.inputs_file.as_ref());
     for input in &requests.inputs {
         binder.input(input);
+    }
+    if let Some(seed) = seed {
+        binder.choose_sizes(seed);
     }
     binder.fill_missing(requests.fill.as_deref());
     let is_weight = |given: &Option<Given>| given.as_ref().is_some_and(|given| given.is_weight);
@@ -472,6 +501,22 @@ impl<'t> Binder<'t> {
         for dim in self.leaves[leaf].dims.iter_mut().filter(|dim| dim.symbol().is_some()) {
             let number = self.symbols.evaluate(*dim, &|id| values.get(&id).copied()).filter(|&number| number >= 0);
             *dim = number.map_or(*dim, Dim::known);
+        }
+    }
+
+    /// Gives the dimensions of missing tensors that nothing determines numbers: the same to all that are one size, and to all without
+    /// a name, which often have to agree.
+    fn choose_sizes(&mut self, seed: u64) {
+        let number = |at: usize| 2 + (seed.wrapping_add(at as u64) % 4) as i64;
+        // Contradictions are reported at the end.
+        let mut values = solve(self.symbols, &self.facts().0).unwrap_or_default();
+        for leaf in (0..self.leaves.len()).filter(|&leaf| self.given[leaf].is_none()).collect::<Vec<_>>() {
+            for id in self.leaves[leaf].dims.iter().flat_map(|&dim| self.symbols.vars_of(dim)) {
+                let next = number(values.len());
+                values.entry(id).or_insert(next);
+            }
+            self.settle(leaf, &values);
+            self.leaves[leaf].dims.iter_mut().filter(|dim| matches!(dim, Dim::Any)).for_each(|dim| *dim = Dim::known(number(0)));
         }
     }
 

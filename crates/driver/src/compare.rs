@@ -7,6 +7,7 @@ mod errors;
 mod lines;
 mod nodes;
 pub mod programs;
+pub mod values;
 
 use super::params::shown;
 use super::tensors::{self, FileBytes};

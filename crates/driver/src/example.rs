@@ -13,9 +13,10 @@ use super::Program;
 use super::bind::Bound;
 use super::bind::leaves::Leaf;
 use super::bind::source::{Files, Filling, Source};
+use super::compare::values::{Allowed, agree};
 use super::run::{entry, to_bound};
 use super::sized::sized;
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::Diagnostic;
 use relayc_interp::{self as interp, Interp, Limits, Value};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::tensor::compare::{Incomparable, Tolerance, compare};
@@ -251,15 +252,8 @@ impl<'a> Runner<'a> {
     /// Checks that another form of the program gives the same outcome for a call: the same failure, equal integers, and floats
     /// within 1e-4 of the output's scale, which allows for folded factors. `Err` says how they differ.
     pub fn same(&self, other: &Runner, example: &Example) -> Result<(), String> {
-        match (self.call(example)?, other.call(example)?) {
-            (Ok(before), Ok(after)) => same_value(&before, &after),
-            (Err(before), Err(after)) if before.code == after.code => Ok(()),
-            (Err(before), Err(after)) => Err(format!("it failed with {}, now with {}", before.message, after.message)),
-            // Which operator notices a value that its type did not allow is not said by the language.
-            (Err(before), Ok(_)) if before.code == codes::E0308 => Ok(()),
-            (Ok(_), Err(after)) => Err(format!("now it fails: {}", after.message)),
-            (Err(before), Ok(_)) => Err(format!("now it does not fail: {}", before.message)),
-        }
+        let (before, after) = (self.call(example)?, other.call(example)?);
+        agree((&self.program.module, &before), (&other.program.module, &after), Allowed::OfScale)
     }
 
     /// A written value as a value of a type.
@@ -373,31 +367,6 @@ fn nesting<'a>(node: &'a Node, words: &mut Vec<&'a str>) -> Result<Vec<i64>, Str
             Ok(dims)
         }
     }
-}
-
-/// Compares two values. Functions and references are not compared.
-fn same_value(before: &Value, after: &Value) -> Result<(), String> {
-    let (Some(before), Some(after)) = (before.tensors(), after.tensors()) else { return Ok(()) };
-    if before.len() != after.len() {
-        return Err(format!("there were {} tensors, now {}", before.len(), after.len()));
-    }
-    for ((name, before), (_, after)) in before.iter().zip(&after) {
-        let scale = before.to_f64s().into_iter().filter(|x| x.is_finite()).fold(0.0, |scale: f64, x| scale.max(x.abs()));
-        let tolerance = Tolerance { rtol: 0.0, atol: if before.dtype().is_float() { 1e-4 * scale } else { 0.0 } };
-        match compare(after, before, tolerance) {
-            Ok(comparison) if comparison.agrees() => {}
-            _ => {
-                return Err(format!(
-                    "output {name:?}: it was {} {}, now {} {}",
-                    before.type_text(),
-                    before.preview(),
-                    after.type_text(),
-                    after.preview()
-                ));
-            }
-        }
-    }
-    Ok(())
 }
 
 fn preview(value: &Value) -> String {

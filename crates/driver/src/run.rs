@@ -101,7 +101,12 @@ pub fn interpret(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Lim
 
 /// As [`interpret`]; the result may contain anything but functions and references.
 pub fn outcome(program: &Program, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Outcome, Diagnostic> {
-    Outcome::of(value(program, entry, args, limits, None)?, &program.module, entry.ret)
+    Outcome::of(answer(&program.module, entry, args, limits)?, &program.module, entry.ret)
+}
+
+/// As [`interpret`], with the result as it is.
+pub(crate) fn answer(module: &Module, entry: &Entry, args: Vec<Bound>, limits: Limits) -> Result<Value, Diagnostic> {
+    value(module, entry, args, limits, None)
 }
 
 /// As [`interpret`], with an observer, for a result that is data. Errors: also those of the observer.
@@ -112,18 +117,18 @@ pub(crate) fn interpret_seen(
     limits: Limits,
     witness: Option<&dyn ValueObserver>,
 ) -> Result<Bound, Diagnostic> {
-    to_bound(value(program, entry, args, limits, witness)?)
+    to_bound(value(&program.module, entry, args, limits, witness)?)
 }
 
 fn value(
-    program: &Program,
+    module: &Module,
     entry: &Entry,
     args: Vec<Bound>,
     limits: Limits,
     witness: Option<&dyn ValueObserver>,
 ) -> Result<Value, Diagnostic> {
-    let sized = sized(&program.module, &entry.slots, &args);
-    let module = sized.as_ref().unwrap_or(&program.module);
+    let sized = sized(module, &entry.slots, &args);
+    let module = sized.as_ref().unwrap_or(module);
     let lowered = lower(module);
     let mut interp = Interp::new(module, ops::table(), &lowered, limits).seen_by(witness);
     let mut args: Vec<Value> = args.into_iter().map(to_value).collect();

@@ -19,20 +19,25 @@ use std::path::Path;
 pub(crate) enum Filling {
     Zeros,
     Ones,
-    /// Random numbers with this seed, different for each name (`Tensor::random`).
+    /// Random numbers with this seed, different for each name (`Tensor::random`); `signed` floats are from -2 to 2.
     Random {
         seed: u64,
+        signed: bool,
     },
 }
 
 impl Filling {
-    /// `zeros`, `ones`, `rand` (seed 0), `rand:seed=N`.
+    /// `zeros`, `ones`, `rand` (seed 0), `rand:seed=N`, `rand:seed=N:signed`.
     pub(crate) fn parse(text: &str) -> Option<Filling> {
         match text {
             "zeros" => Some(Filling::Zeros),
             "ones" => Some(Filling::Ones),
-            "rand" => Some(Filling::Random { seed: 0 }),
-            _ => Some(Filling::Random { seed: text.strip_prefix("rand:seed=")?.parse().ok()? }),
+            "rand" => Some(Filling::Random { seed: 0, signed: false }),
+            _ => {
+                let seed = text.strip_prefix("rand:seed=")?;
+                let unsigned = seed.strip_suffix(":signed");
+                Some(Filling::Random { seed: unsigned.unwrap_or(seed).parse().ok()?, signed: unsigned.is_some() })
+            }
         }
     }
 }
@@ -139,8 +144,14 @@ fn entry_of(file: &tensors::File, key: Option<&str>, leaf: &Leaf, text: &str) ->
 fn fill(filling: Filling, leaf: &Leaf) -> Result<Tensor, Diagnostic> {
     let dims = dims_of(&leaf.dims).ok_or_else(|| errors::open_dimension(leaf))?;
     let value = match filling {
-        Filling::Random { seed } => {
-            return Tensor::random(leaf.dtype, &dims, seed, &leaf.name).map_err(|_| errors::too_large(&leaf.name));
+        Filling::Random { seed, signed } => {
+            let tensor = Tensor::random(leaf.dtype, &dims, seed, &leaf.name).map_err(|_| errors::too_large(&leaf.name))?;
+            if !signed || !leaf.dtype.is_float() {
+                return Ok(tensor);
+            }
+            let values = tensor.to_f64s();
+            let wider = Tensor::from_fn(tensor.shape(), |at| 4.0 * values[at] - 2.0);
+            return Ok(wider.cast(leaf.dtype).expect("the tensor's dtype"));
         }
         Filling::Zeros => 0.0,
         Filling::Ones => 1.0,

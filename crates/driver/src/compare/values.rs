@@ -1,0 +1,203 @@
+//! Compares what two programs compute, or two forms of one program, on the same inputs.
+//!
+//! Two answers agree if both are failures of one code, or values that agree: integers exactly, floats within a tolerance, values of data
+//! types by the names of their constructors. Functions and references are not compared.
+
+use super::Differences;
+use super::programs::Side;
+use crate::bind::leaves::{self, Leaf};
+use crate::bind::{self, Bound, Requests, Slot};
+use crate::run::{self, Entry};
+use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::count;
+use relayc_interp::{Limits, Value};
+use relayc_ir::Module;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::tensor::compare::{Tolerance, compare};
+use relayc_ir::types::Types;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::fmt::Write;
+
+/// What a program computed, or how it failed.
+pub(crate) type Answer = Result<Value, Box<Diagnostic>>;
+
+/// How far floats may lie apart.
+#[derive(Clone, Copy, Debug)]
+pub enum Allowed {
+    /// 1e-4 of the first tensor's largest magnitude: what `--accuracy fast` promises of a whole network.
+    OfScale,
+    Each(Tolerance),
+}
+
+impl Allowed {
+    /// The tolerance for a tensor that should equal `expected`.
+    fn of(self, expected: &Tensor) -> Tolerance {
+        match self {
+            Allowed::Each(tolerance) => tolerance,
+            Allowed::OfScale if !expected.dtype().is_float() => Tolerance { rtol: 0.0, atol: 0.0 },
+            Allowed::OfScale => {
+                let finite = expected.to_f64s().into_iter().filter(|x| x.is_finite());
+                Tolerance { rtol: 0.0, atol: 1e-4 * finite.fold(0.0, |scale: f64, x| scale.max(x.abs())) }
+            }
+        }
+    }
+}
+
+/// Checks that two answers, each of a program, agree. `Err` says how they differ.
+pub(crate) fn agree(a: (&Module, &Answer), b: (&Module, &Answer), allowed: Allowed) -> Result<(), String> {
+    match (a.1, b.1) {
+        (Ok(from), Ok(to)) => values((a.0, from), (b.0, to), allowed),
+        (Err(from), Err(to)) if from.code == to.code => Ok(()),
+        (Err(from), Err(to)) => Err(format!("it failed with {}, now with {}", from.message, to.message)),
+        // Which operator notices a value that its type did not allow is not said by the language.
+        (Err(from), Ok(_)) if from.code == codes::E0308 => Ok(()),
+        (Ok(_), Err(to)) => Err(format!("now it fails: {}", to.message)),
+        (Err(from), Ok(_)) => Err(format!("now it does not fail: {}", from.message)),
+    }
+}
+
+/// Compares two values, in the order of their fields. How tuples nest does not count: some formats have only one level.
+fn values(a: (&Module, &Value), b: (&Module, &Value), allowed: Allowed) -> Result<(), String> {
+    let mut left = vec![("out".to_owned(), a.1, b.1)];
+    while let Some((name, from, to)) = left.pop() {
+        let (from, to) = (flat(&name, from), flat(&name, to));
+        if from.len() != to.len() {
+            return Err(format!("`{name}` had {}, now {}", count(from.len(), "field"), to.len()));
+        }
+        for ((name, from), (_, to)) in from.into_iter().zip(to) {
+            match (from, to) {
+                (Value::Tensor(from), Value::Tensor(to)) => {
+                    tensors(from, to, allowed).map_err(|how| format!("`{name}`: {how}"))?;
+                }
+                (Value::Adt(this, from), Value::Adt(that, to)) => {
+                    let names = [&a.0.ctors[*this].name, &b.0.ctors[*that].name];
+                    if names[0] != names[1] || from.len() != to.len() {
+                        return Err(format!("`{name}`: it was `{}`, now `{}`", names[0], names[1]));
+                    }
+                    let pairs = from.iter().zip(to.iter()).enumerate();
+                    left.extend(pairs.map(|(at, (from, to))| (format!("{name}.{at}"), from, to)));
+                }
+                (Value::Closure(_), Value::Closure(_)) | (Value::Cell(_), Value::Cell(_)) => {}
+                _ => return Err(format!("`{name}` is a value of another type")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The values in nested tuples, in order, each with its name.
+fn flat<'v>(name: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
+    let (mut out, mut left) = (vec![], vec![(name.to_owned(), value)]);
+    while let Some((name, value)) = left.pop() {
+        match value {
+            Value::Tuple(fields) => {
+                left.extend(fields.iter().enumerate().rev().map(|(at, field)| (format!("{name}.{at}"), field)));
+            }
+            _ => out.push((name, value)),
+        }
+    }
+    out
+}
+
+fn tensors(from: &Tensor, to: &Tensor, allowed: Allowed) -> Result<(), String> {
+    match compare(to, from, allowed.of(from)) {
+        Ok(comparison) if comparison.agrees() => Ok(()),
+        Ok(comparison) => {
+            let worst = comparison.worst.as_ref().map_or(String::new(), |worst| {
+                format!(", most at {:?}: it was {}, now {}, off by {:.3e}", worst.index, worst.expected, worst.got, worst.abs)
+            });
+            Err(format!("{} of {} differ{worst}", comparison.n_mismatches, count(comparison.n_elements, "element")))
+        }
+        Err(_) => Err(format!("it was {}, now {}", from.type_text(), to.type_text())),
+    }
+}
+
+/// The runs of a comparison.
+pub struct Runs<'a> {
+    pub entry: &'a str,
+    /// How many; their seeds count from 1.
+    pub n: u64,
+    /// The weights, and the sizes that are set; everything else is random.
+    pub requests: &'a Requests,
+    pub allowed: Allowed,
+    pub limits: &'a Limits,
+}
+
+/// Compares what an entry of two programs computes on random inputs. Stops at the first difference, which names the seed.
+///
+/// A tensor of the second program's parameters is that of the first with its name, or its weight; those left on both sides are paired in
+/// order. Errors: E0704 for one without a partner, E0202 for an unknown entry, and those of [`bind::bind`].
+pub fn runs(a: Side, b: Side, how: &Runs) -> Result<Differences, Vec<Diagnostic>> {
+    let one = |error| vec![error];
+    let entries =
+        [run::entry(&a.program.module, how.entry).map_err(one)?, run::entry(&b.program.module, how.entry).map_err(one)?];
+    let mut failed = 0;
+    for seed in 1..=how.n {
+        let (inputs, weights) =
+            bind::bind_seeded(&entries[0].slots, &a.program.module.types, &with_packed(how.requests, a), seed)?;
+        let again = again(&entries[0].slots, &a.program.module.types, &inputs, seed);
+        let differs = |why: &str| {
+            let text = format!("@{}: {why}\n    from {} to {}, with `{again}`\n", how.entry, a.name, b.name);
+            Ok(Differences { same: false, text })
+        };
+        let given = given(&entries, (&inputs, &weights), &with_packed(how.requests, b), b)?;
+        if let Err(wrong) = bind::fit(&entries[1].slots, &b.program.module.types, &given) {
+            return differs(&wrong.message);
+        }
+        let answers = [answer(a, &entries[0], inputs, how.limits), answer(b, &entries[1], given, how.limits)];
+        failed += u64::from(answers.iter().all(Result::is_err));
+        if let Err(why) = agree((&a.program.module, &answers[0]), (&b.program.module, &answers[1]), how.allowed) {
+            return differs(&why);
+        }
+    }
+    let failed = if failed > 0 { format!("; {failed} fail on both sides") } else { String::new() };
+    Ok(Differences { same: true, text: format!("{}, no difference{failed}\n", count(how.n as usize, "run")) })
+}
+
+/// The options of `relayc run` that make inputs of a seed again, with their sizes.
+fn again(slots: &[Slot], types: &Types, inputs: &[Bound], seed: u64) -> String {
+    let mut text = format!("--fill {}", bind::filling_of(seed));
+    let leaves = slots.iter().flat_map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
+    for (leaf, tensor) in leaves.zip(bind::tensors_in(inputs)) {
+        for (axis, (_, n)) in leaf.dims.iter().zip(tensor.shape()).enumerate().filter(|(_, (dim, _))| dim.value().is_none()) {
+            let _ = write!(text, " --set {}.{axis}={n}", leaf.name);
+        }
+    }
+    text
+}
+
+fn answer(of: Side, entry: &Entry, args: Vec<Bound>, limits: &Limits) -> Answer {
+    run::answer(&of.program.module, entry, args, limits.clone()).map_err(Box::new)
+}
+
+fn with_packed(requests: &Requests, side: Side) -> Requests {
+    Requests { packed: side.program.packed.clone(), ..requests.clone() }
+}
+
+/// The second program's arguments, from those of the first and the names of its weights.
+fn given(
+    entries: &[Entry; 2],
+    (inputs, weights): (&[Bound], &FxHashSet<String>),
+    requests: &Requests,
+    b: Side,
+) -> Result<Vec<Bound>, Vec<Diagnostic>> {
+    let [from, to] = entries;
+    let types = &b.program.module.types;
+    let own = bind::weights(&to.slots, types, &requests.params, &requests.packed)?;
+    let of_slot = |slot: &Slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default();
+    let names: FxHashSet<String> = to.slots.iter().flat_map(of_slot).map(|leaf| leaf.name).collect();
+    let given = from.slots.iter().zip(inputs).flat_map(|(slot, value)| leaves::flatten(&slot.name, value));
+    let (known, left): (Vec<_>, Vec<_>) = given.partition(|(name, _)| names.contains(name));
+    let known: FxHashMap<String, Tensor> = known.into_iter().collect();
+    let mut left = left.into_iter().filter(|(name, _)| !weights.contains(name)).map(|(_, tensor)| tensor);
+    let argument = |slot: &Slot| {
+        let tensor = |leaf: Leaf| known.get(&leaf.name).or_else(|| own.get(&leaf.name)).cloned().or_else(|| left.next());
+        let tensors: Option<Vec<Tensor>> = of_slot(slot).into_iter().map(tensor).collect();
+        match tensors {
+            Some(tensors) => Ok(leaves::assemble(slot.ty, types, &mut tensors.into_iter())),
+            // It says what is missing.
+            None => Ok(bind::bind(std::slice::from_ref(slot), types, requests)?.swap_remove(0)),
+        }
+    };
+    to.slots.iter().map(argument).collect()
+}
