@@ -3,8 +3,10 @@
 use super::compiled::TargetName;
 use super::{Console, Reading, exit, weight_files};
 use crate::engine::compile;
+use clap::ValueEnum;
 use relayc_base::diag::Diagnostic;
-use relayc_driver::optimise::{self, MAX_LEVEL, PassPlan, PassPrinting, Target};
+use relayc_driver::bind::Requests;
+use relayc_driver::optimise::{self, Answers, MAX_LEVEL, PassPlan, PassPrinting, Target};
 use relayc_driver::{self as driver, Program, show};
 use relayc_sys as sys;
 use std::path::PathBuf;
@@ -33,9 +35,12 @@ pub(crate) struct Args {
     /// The machine to optimise for.
     #[arg(long, value_enum, default_value_t = TargetName::Native)]
     target: TargetName,
-    /// Check the program's invariants and types after each pass.
-    #[arg(long)]
-    verify_each: bool,
+    /// Check the program after each pass.
+    #[arg(long, value_enum, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "types")]
+    verify_each: Option<Verified>,
+    /// An input for `--verify-each=values`; what is missing is random. May be repeated.
+    #[arg(short, long, value_name = "NAME=SPEC", requires = "verify_each")]
+    input: Vec<String>,
     /// Print the program after a pass, or after `all`, instead of the result; may be repeated.
     #[arg(long, value_name = "PASS")]
     print_after: Vec<String>,
@@ -57,6 +62,14 @@ pub(crate) struct Args {
     /// Print sizes by their names, such as `2*batch`, where they have one; always so if the program names sizes.
     #[arg(long)]
     dim_names: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Verified {
+    /// Its invariants, and the types of its functions.
+    Types,
+    /// Also what the entry computes on the interpreter.
+    Values,
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
@@ -101,7 +114,7 @@ fn asked(args: &Args) -> Result<(PassPlan, PassPrinting), String> {
         return Err(format!("`--explain-fusion`: `{}` is not among the passes that run", optimise::FUSION));
     }
     let shown = PassPrinting { after, changed: args.print_changed, fusion: args.explain_fusion };
-    Ok((PassPlan { verify: args.verify_each, entry: Some(args.entry.clone()), ..how }, shown))
+    Ok((PassPlan { verify: args.verify_each.is_some(), entry: Some(args.entry.clone()), ..how }, shown))
 }
 
 fn optimised(
@@ -117,9 +130,12 @@ fn optimised(
     }
     console.lacking(program, &args.entry, &args.params);
     optimise::bind_weights(program, &args.entry, &args.params)?;
+    let values = args.verify_each == Some(Verified::Values);
+    let requests = Requests { inputs: args.input.clone(), ..Requests::default() };
+    let answers = values.then(|| Answers::new(&program.module, &args.entry, &requests)).transpose()?;
     let dim_names = args.dim_names || show::names_sizes(&program.module);
     let options = show::Options { types: true, meta: args.meta, exact: args.exact, dim_names };
-    let text = optimise::text(program, how, shown, options).map_err(|error| vec![error])?;
+    let text = optimise::text(program, how, shown, options, answers).map_err(|error| vec![error])?;
     if args.time_passes {
         console.words(&program.timings.table());
     }

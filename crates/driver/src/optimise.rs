@@ -1,7 +1,8 @@
 //! Optimises a program: chooses the passes for a machine, runs them and reports their work.
 
 use super::bind::{self, Bound, Requests, Slot};
-use super::run::{self, Entry};
+use super::compare::values::{Allowed, Answer, agree};
+use super::run::{self, Entry, Limits};
 use super::show::{self, Options};
 use super::timings::Stopwatch;
 use super::{Phase, Program};
@@ -150,9 +151,17 @@ impl PassPrinting {
 }
 
 /// Optimises a program. Returns the result as text, or the requested reports in its place.
-pub fn text(program: &mut Program, how: &PassPlan, shown: &PassPrinting, options: Options) -> Result<String, Diagnostic> {
+///
+/// With `answers`, each pass must keep them. Errors: E0901 for a pass that broke the program.
+pub fn text(
+    program: &mut Program,
+    how: &PassPlan,
+    shown: &PassPrinting,
+    options: Options,
+    answers: Option<Answers>,
+) -> Result<String, Diagnostic> {
     let before = if shown.changed { show::print(program, options) } else { String::new() };
-    let mut showing = Showing { shown, options, sources: &program.sources, before, out: String::new() };
+    let mut showing = Showing { shown, options, sources: &program.sources, before, out: String::new(), answers };
     optimise(&mut program.module, how, &mut Stopwatch::new(&mut program.timings, &mut showing))?;
     let shown_text = showing.out;
     Ok(if shown.anything() { shown_text } else { show::print(program, options) })
@@ -166,6 +175,50 @@ struct Showing<'a> {
     /// The text before the pass.
     before: String,
     out: String,
+    answers: Option<Answers>,
+}
+
+/// The inputs of an entry, and what it computes from them on the interpreter.
+pub struct Answers {
+    entry: String,
+    inputs: Vec<Vec<Bound>>,
+    before: (Module, Vec<Answer>),
+}
+
+/// The seeds of inputs, if none are given.
+const SEEDS: u64 = 3;
+
+impl Answers {
+    /// Runs an entry of a checked program: on the given inputs, where random values of one seed are what is missing, or on random
+    /// inputs only. Errors: E0202 for an unknown entry, and those of [`bind::bind`].
+    pub fn new(module: &Module, entry: &str, requests: &Requests) -> Result<Answers, Vec<Diagnostic>> {
+        let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
+        let seeds = 1..=if requests.inputs.is_empty() { SEEDS } else { 1 };
+        let inputs =
+            seeds.map(|seed| Ok(bind::bind_seeded(&slots, &module.types, requests, seed)?.0)).collect::<Result<_, Vec<_>>>()?;
+        let mut answers = Answers { entry: entry.to_owned(), inputs, before: (module.clone(), vec![]) };
+        answers.before.1 = answers.of(module);
+        Ok(answers)
+    }
+
+    fn of(&self, module: &Module) -> Vec<Answer> {
+        let run = |inputs: &Vec<Bound>| {
+            let entry = run::entry(module, &self.entry)?;
+            run::answer(module, &entry, inputs.clone(), Limits::default())
+        };
+        self.inputs.iter().map(|inputs| run(inputs).map_err(Box::new)).collect()
+    }
+
+    /// Runs the entry again after a pass. Errors: E0901 for the first output that differs.
+    fn check(&mut self, pass: &Pass, module: &Module) -> Result<(), Box<Diagnostic>> {
+        let after = self.of(module);
+        for (before, now) in self.before.1.iter().zip(&after) {
+            agree((&self.before.0, before), (module, now), Allowed::OfScale)
+                .map_err(|why| passes::broken(pass, &format!("the result of `@{}` has changed, {why}", self.entry)))?;
+        }
+        self.before = (module.clone(), after);
+        Ok(())
+    }
 }
 
 impl Showing<'_> {
@@ -197,10 +250,13 @@ impl Observer for Showing<'_> {
         }
     }
 
-    fn after(&mut self, pass: &Pass, module: &Module) {
+    fn after(&mut self, pass: &Pass, module: &Module) -> Result<(), Box<Diagnostic>> {
+        if let Some(answers) = &mut self.answers {
+            answers.check(pass, module)?;
+        }
         let wanted = self.shown.after.contains(&pass.name);
         if !self.shown.changed && !wanted {
-            return;
+            return Ok(());
         }
         let text = print(module, ops::table(), self.options);
         if self.shown.changed && text != self.before {
@@ -211,5 +267,6 @@ impl Observer for Showing<'_> {
             self.out.push_str(&format!("// after {}\n{text}", pass.name));
         }
         self.before = text;
+        Ok(())
     }
 }

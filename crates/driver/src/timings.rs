@@ -1,5 +1,6 @@
 //! Measures the time of each step from a file to a running program, for `--time-passes`.
 
+use relayc_base::diag::Diagnostic;
 use relayc_ir::Module;
 use relayc_passes::{Observer, Pass};
 use serde_json::{Value, json};
@@ -73,9 +74,9 @@ impl Observer for Stopwatch<'_> {
         self.begun = Instant::now();
     }
 
-    fn after(&mut self, pass: &Pass, module: &Module) {
+    fn after(&mut self, pass: &Pass, module: &Module) -> Result<(), Box<Diagnostic>> {
         self.timings.add(pass.name, self.begun.elapsed());
-        self.inner.after(pass, module);
+        self.inner.after(pass, module)
     }
 }
 

@@ -30,7 +30,7 @@ pub fn stage(program: &mut Program, entry: &str, settings: &Settings, limits: &L
     let wrong = |error| Refused::Wrong(Box::new(error));
     if stage == Stage::Groups {
         let options = Options { types: true, meta: false, exact: false, dim_names: false };
-        return optimise::text(program, &compile::how(entry, settings), &PassPrinting::default(), options).map_err(wrong);
+        return optimise::text(program, &compile::how(entry, settings), &PassPrinting::default(), options, None).map_err(wrong);
     }
     let show = |module: &Module, all: &Assembled| staged(stage, &program.sources, module, all);
     let mut module = program.module.clone();

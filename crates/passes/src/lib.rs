@@ -40,7 +40,7 @@ pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
 pub use fuse_ops::{Edge, explain as explain_fusion};
 pub use partition::{DataDependent, partition};
-pub use pipeline::{Observer, Settings, run};
+pub use pipeline::{Observer, Settings, broken, run};
 
 use relayc_ir::Module;
 

@@ -18,8 +18,10 @@ pub trait Observer {
     /// The module is typed.
     fn before(&mut self, _pass: &Pass, _module: &Module) {}
 
-    /// The module has been rewritten and is typed again.
-    fn after(&mut self, _pass: &Pass, _module: &Module) {}
+    /// The module has been rewritten and is typed again. An error stops the run.
+    fn after(&mut self, _pass: &Pass, _module: &Module) -> Result<(), Box<Diagnostic>> {
+        Ok(())
+    }
 }
 
 /// Observes nothing.
@@ -49,7 +51,7 @@ pub fn run(
         if settings.verify {
             check(module, pass, &types_before)?;
         }
-        observer.after(pass, module);
+        observer.after(pass, module)?;
     }
     Ok(())
 }
@@ -111,7 +113,8 @@ fn check(module: &mut Module, pass: &Pass, types_before: &[(Cow<'static, str>, V
     Ok(())
 }
 
-fn broken(pass: &Pass, why: &str) -> Box<Diagnostic> {
+/// The error for a pass that broke the program.
+pub fn broken(pass: &Pass, why: &str) -> Box<Diagnostic> {
     let diagnostic = Diagnostic::new(codes::E0901, format!("the pass `{}` broke the program: {why}", pass.name));
     Box::new(
         diagnostic
