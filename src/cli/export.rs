@@ -37,6 +37,10 @@ pub(crate) struct Args {
     /// The level of optimisation before the program becomes a graph, from 0 to 3; `--to graph-json` only.
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: Option<u8>,
+    /// Read the model back, and compare what it computes with what the program computes, on random inputs; `--to onnx` only. If they
+    /// differ, nothing is written.
+    #[arg(long)]
+    verify: bool,
     /// The size of a dynamic dimension: parameter, axis, number; or the name of a size and its number.
     #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
     set: Vec<String>,
@@ -54,6 +58,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     if args.to == Target::Onnx && (args.params_out.is_some() || args.level.is_some()) {
         return Err(console.usage("`--params-out` and `-O` are for `--to graph-json`: weights become part of an ONNX model"));
     }
+    if args.to != Target::Onnx && args.verify {
+        return Err(console.usage("`--verify` is for `--to onnx`: a graph does not contain its functions"));
+    }
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.lacking(&program, &args.entry, &args.params);
     let written = match args.to {
@@ -65,6 +72,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
 
 fn write_onnx(console: &Console, args: &Args, program: &Program) -> Result<u8, Vec<Diagnostic>> {
     let model = export::to_onnx(program, &args.entry, &args.params)?;
+    if args.verify {
+        export::verify(program, &args.entry, &args.params, &model)?;
+    }
     sys::write_atomic(&[(&args.output, &model.bytes)]).map_err(|error| vec![error])?;
     if console.verbose {
         let (nodes, inputs) = (count(model.n_nodes, "node"), count(model.n_inputs, "input"));

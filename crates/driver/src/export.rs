@@ -1,11 +1,16 @@
 //! Exports a function to another format.
 
+use super::bind::{Packed, Requests};
+use super::compare::programs::Side;
+use super::compare::values::{self, Allowed, Runs};
 use super::optimise::{self, PassPlan, Target};
-use super::{Program, bind, run};
-use relayc_base::diag::Diagnostic;
+use super::run::Limits;
+use super::{Phase, Program, bind, check_text, import, run};
+use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::{Sources, Span};
 use relayc_exchange::graph_json;
 use relayc_exchange::onnx::{self, Export, Model};
+use relayc_weights::TensorFile;
 use relayc_weights::params as params_file;
 use std::path::PathBuf;
 
@@ -21,6 +26,49 @@ pub fn to_onnx(program: &Program, entry: &str, params: &[PathBuf]) -> Result<Mod
     let names = |span: Span| bound_name(&program.sources, span);
     let export = Export { module, func: module.globals[global].func, name: entry, weights, names: &names };
     onnx::export(export).map_err(|error| vec![error])
+}
+
+/// Runs that [`verify`] compares.
+const VERIFYING_RUNS: u64 = 3;
+
+/// Imports a model made by [`to_onnx`], and compares what it computes with what the program computes, on random inputs.
+///
+/// Errors: E0901 if they differ, or if the model cannot be imported; those of [`bind::weights`] and of [`bind::bind`].
+pub fn verify(program: &Program, entry: &str, params: &[PathBuf], model: &Model) -> Result<(), Vec<Diagnostic>> {
+    let back = imported(model).map_err(|why| vec![not_the_same(&format!("it is not read back: {why}"))])?;
+    // Its only function is named for an entry.
+    let mut original = program.clone();
+    if let Some(global) = original.module.find_global(entry) {
+        original.module.globals[global].name = "main".into();
+    }
+    let requests = Requests { params: params.to_vec(), ..Requests::default() };
+    let limits = Limits::default();
+    let how = Runs { entry: "main", n: VERIFYING_RUNS, requests: &requests, allowed: Allowed::OfScale, limits: &limits };
+    let sides = [Side { name: "the program", program: &original }, Side { name: "the model", program: &back }];
+    let found = values::runs(sides[0], sides[1], &how)?;
+    if found.same { Ok(()) } else { Err(vec![not_the_same(found.text.trim_end())]) }
+}
+
+/// The program of a model. Errors: the first message of the import.
+fn imported(model: &Model) -> Result<Program, String> {
+    const WEIGHTS: &str = "model.params";
+    let request = import::Request { params: Some(WEIGHTS.into()), ..import::Request::default() };
+    let made = import::onnx_bytes(model.bytes.clone(), &request);
+    let wrong = made.diagnostics.iter().find(|said| said.is_error()).map(|said| said.message.clone());
+    let made = made.imported.ok_or_else(|| wrong.unwrap_or_default())?;
+    let mut program = check_text("model", &made.text, Phase::Main);
+    if let Some(error) = program.diagnostics.iter().find(|said| said.is_error()) {
+        return Err(error.message.clone());
+    }
+    let bytes = made.weights.unwrap_or_else(no_constants);
+    let weights = TensorFile::open(WEIGHTS, bytes.as_slice()).and_then(|file| file.read_all()).map_err(|error| error.message)?;
+    program.packed = Packed { from: WEIGHTS.to_owned(), weights, ..Packed::default() };
+    Ok(program)
+}
+
+fn not_the_same(why: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0901, format!("the model does not compute what the program computes: {why}"))
+        .note("this is a bug in relayc, not in your program; nothing was written")
 }
 
 /// A graph of TVM's graph executor.
@@ -73,6 +121,17 @@ fn bound_name(sources: &Sources, span: Span) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_model_that_computes_something_else_is_refused() {
+        let program = |body: &str| check_text("x", &format!("def @main(%x: Tensor[(?, 3), float32]) {{ {body} }}"), Phase::Main);
+        let model = |program: &Program| to_onnx(program, "main", &[]).expect("ONNX can say it");
+        let (one, other) = (program("nn.relu(%x)"), program("tanh(%x)"));
+        assert_eq!(verify(&one, "main", &[], &model(&one)), Ok(()));
+        let refused = verify(&one, "main", &[], &model(&other)).expect_err("they differ").remove(0);
+        assert_eq!(refused.code, codes::E0901);
+        assert!(refused.message.contains("`out`: "), "{}", refused.message);
+    }
 
     #[test]
     fn names_stand_before_the_equals_sign() {

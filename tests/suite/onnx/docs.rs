@@ -8,7 +8,8 @@ const HEAD: &str = "\
 # ONNX
 
 `relayc import model.onnx -o net.relay --params net.params` turns an ONNX model into a Relay program and its weights.
-`relayc export net.relay --to onnx -o net.onnx --params net.params` writes a model of operator set 17. `run`, `bench`, `profile`,
+`relayc export net.relay --to onnx -o net.onnx --params net.params` writes a model of operator set 17. With `--verify` the
+model is read back and run beside the program on random inputs; if they differ, nothing is written. `run`, `bench`, `profile`,
 `check`, `viz`, `diff` and `build` take a `.onnx` file as it is: they read it as the program that `import` writes, with its weights.
 
 ## How a model is imported
@@ -17,7 +18,7 @@ const HEAD: &str = "\
 - A dynamic dimension of an input becomes a [named size](../reference/language.md): the model's own name, or the input's with the
   number of the axis. Results have sizes computed from these, so a program of any batch, length or image has no `dyn.*` call where
   the sizes decide. `--shape` narrows: a number for one dimension holds for all of its name. Two names that a node requires to be
-  one size become one.
+  one size become one; `-v` says which.
 - Each call names in a comment the node that it comes from. Messages and profiles name it too.
 - All nodes that cannot be imported are reported at once, and nothing is written. With `--keep-going` their results become inputs of
   the program.
