@@ -6,6 +6,7 @@ use crate::engine::compile::{Isa, Machine, Policy, Settings};
 use crate::engine::fault_injection::Fault;
 use clap::ValueEnum;
 use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::text::thousands;
 use relayc_driver::export::{self, GraphFile};
 use relayc_driver::optimise::{self, MAX_LEVEL};
 use relayc_driver::run::Limits;
@@ -102,8 +103,15 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let settings = args.settings().map_err(|words| console.usage(words))?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
     console.lacking(&program, &args.entry, &args.params);
-    let files = super::progress::spin(console, "building", || files(args, settings, &mut program));
-    files.and_then(|files| write(args, &files)).map_err(|wrong| console.files(&wrong, &program.sources))?;
+    let made = super::progress::spin(console, "building", || files(args, settings, &mut program));
+    let at_load = made.and_then(|Made { files, at_load }| write(args, &files).map(|()| at_load));
+    let at_load = at_load.map_err(|wrong| console.files(&wrong, &program.sources))?;
+    if at_load > 0 && !console.quiet {
+        console.words(&format!(
+            "note: an instance takes {} bytes for weights that it packs when it is created\n",
+            thousands(at_load)
+        ));
+    }
     Ok(exit::FINE)
 }
 
@@ -120,7 +128,13 @@ impl Args {
     }
 }
 
-fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<Vec<(PathBuf, Vec<u8>)>, Vec<Diagnostic>> {
+/// The files to write, and the bytes of weights that an instance packs.
+struct Made {
+    files: Vec<(PathBuf, Vec<u8>)>,
+    at_load: u64,
+}
+
+fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<Made, Vec<Diagnostic>> {
     let Some(stem) = args.output.file_stem().and_then(|stem| stem.to_str()).filter(|stem| !stem.is_empty()) else {
         let message = format!("`{}` names no file", args.output.display());
         return Err(vec![Diagnostic::new(codes::E0702, message).help("-o net.so")]);
@@ -134,7 +148,7 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
         object: args.emit.contains(&What::Obj),
         name: stem.to_owned(),
     };
-    let BuildOutputs { so, object, header, graph, asm } = build::build(program, &request)?;
+    let BuildOutputs { so, object, header, graph, at_load, asm } = build::build(program, &request)?;
     let beside = |extension: &str| args.output.with_file_name(format!("{stem}.{extension}"));
     let mut files: Vec<(PathBuf, Vec<u8>)> = vec![];
     let mut add = |what: What, path: PathBuf, bytes: Vec<u8>| {
@@ -151,7 +165,7 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
         add(What::GraphJson, beside("json"), json.into_bytes());
         add(What::Params, beside("params"), constants.unwrap_or_else(export::no_constants));
     }
-    Ok(files)
+    Ok(Made { files, at_load })
 }
 
 fn write(args: &Args, files: &[(PathBuf, Vec<u8>)]) -> Result<(), Vec<Diagnostic>> {

@@ -91,8 +91,14 @@ impl Artifact {
             let Target { level, code_bytes, weight_bytes, arena_bytes, n_steps, .. } = target;
             let [code, weights, arena] = [code_bytes, weight_bytes, arena_bytes].map(|&bytes| thousands(bytes));
             let steps = count(*n_steps, "step");
-            let _ =
-                writeln!(out, "target  x86-64-v{level}: {steps}, {code} bytes of code, {weights} of weights, {arena} of arena");
+            let at_load = match target.at_load_bytes {
+                0 => String::new(),
+                bytes => format!(", {} packed at load", thousands(bytes)),
+            };
+            let _ = writeln!(
+                out,
+                "target  x86-64-v{level}: {steps}, {code} bytes of code, {weights} of weights{at_load}, {arena} of arena"
+            );
         }
         let lines = source.lines().count();
         let _ = writeln!(out, "source  {} (`--source` prints it)", count(lines, "line"));
@@ -109,6 +115,7 @@ impl Artifact {
                 "steps": target.n_steps,
                 "code_bytes": target.code_bytes,
                 "weight_bytes": target.weight_bytes,
+                "at_load_bytes": target.at_load_bytes,
                 "arena_bytes": target.arena_bytes,
                 "thread_scratch_bytes": target.thread_scratch_bytes,
             })

@@ -58,6 +58,8 @@ pub struct BuildOutputs {
     pub header: String,
     /// The graph of TVM's graph executor, or why that executor cannot run the program.
     pub graph: Result<GraphFile, Vec<Diagnostic>>,
+    /// The most bytes of weights that an instance packs when it is created.
+    pub at_load: u64,
     /// The code of each target as text with the target's name, if requested.
     pub asm: Vec<(&'static str, String)>,
 }
@@ -86,9 +88,10 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
         }
         ports = (ports_of(&inputs, &assembled.plan, true), ports_of(&outputs, &assembled.plan, false));
         let listing = listing(&assembled, &|expr| relayc_driver::emit::origin(&program.sources, &module, expr));
-        let constants = compile::constants(&mut module, &assembled.plan, Keep::Read);
+        // The image has some weights unpacked.
+        let constants = compile::constants(&mut module, &assembled.plan, Keep::All);
         let eval = Eval { module: &module, limits: &request.limits };
-        let loaded = jit::CompiledPlan::load(assembled, constants, Keep::Read, &eval).map_err(|error| match error {
+        let loaded = jit::CompiledPlan::load(assembled, constants, Keep::All, &eval).map_err(|error| match error {
             jit::LoadError::Failed(diagnostic) => one(*diagnostic),
             jit::LoadError::Memory(_) => one(Diagnostic::new(codes::E0803, format!("the weights are too large: {error}"))),
         })?;
@@ -100,11 +103,12 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
     let graph = graph(program, request, level);
     let json = graph.as_ref().map_or("", |graph| &graph.json);
     let facts = ImageFacts { entry: &request.entry, source, graph: json, inputs: &inputs, outputs: &outputs };
+    let at_load = writer.at_load();
     let image = writer.finish(&facts);
     let bug = |words: String| one(Diagnostic::new(codes::E0901, words));
     let so = artifact::write(TEMPLATE, MARKER, &image.bytes, image.code.len() as u64).map_err(bug)?;
     let object = request.object.then(|| artifact::object(OBJECT, SYMBOL, &image.bytes)).transpose().map_err(bug)?;
-    Ok(BuildOutputs { so, object, header: header::text(&request.name, &facts), graph, asm })
+    Ok(BuildOutputs { so, object, header: header::text(&request.name, &facts), graph, at_load, asm })
 }
 
 /// The settings of each target, the best one last. Errors: E0602 if there is none.

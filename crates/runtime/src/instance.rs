@@ -156,7 +156,7 @@ impl<'a> Instance<'a> {
         let target = image.target(level, runs).ok_or(NoInstance::Machine)?;
         let mut heap = Heap::new();
         let crew = Crew::start(n_threads, threads, &mut heap);
-        let memory = crew.as_ref().and_then(|crew| Memory::of(&image, target, crew.pool.n_threads(), &mut heap));
+        let memory = crew.as_ref().and_then(|crew| Memory::of(&image, target, crew.pool, &mut heap));
         match (crew, memory) {
             (Some(crew), Some(memory)) => {
                 let level = image.word(target + 8 * target::LEVEL as u64) as u32;
@@ -255,8 +255,9 @@ impl Crew {
 }
 
 impl<'a> Memory<'a> {
-    /// `None` without memory.
-    fn of(image: &Image<'a>, target: u64, n_threads: usize, heap: &mut Heap) -> Option<Memory<'a>> {
+    /// Packs the weights that the image has unpacked. `None` without memory.
+    fn of(image: &Image<'a>, target: u64, pool: &Pool, heap: &mut Heap) -> Option<Memory<'a>> {
+        let n_threads = pool.n_threads();
         let word = |at: usize| image.word(target + 8 * at as u64);
         let arena = heap.bytes(word(target::ARENA) as usize)?;
         let more = n_threads.saturating_sub(word(target::THREADS) as usize);
@@ -282,7 +283,7 @@ impl<'a> Memory<'a> {
         for (step, &at) in steps.iter_mut().zip(list) {
             // SAFETY: the image has the step's words.
             let mut words = unsafe { Words::at(image.start, at) };
-            *step = Step::read(&mut words, &means, buffers, n_threads, heap)?;
+            *step = Step::read(&mut words, &means, buffers, pool, heap)?;
         }
         Some(Memory { means, steps, inputs, outputs })
     }

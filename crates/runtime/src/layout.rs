@@ -8,7 +8,7 @@
 pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 
 /// The version of this layout and of the meaning of step words.
-pub const VERSION: u64 = 2;
+pub const VERSION: u64 = 3;
 
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 1;
@@ -80,7 +80,9 @@ pub mod target {
     pub const WEIGHTS: usize = 9;
     /// Text: a line for each step, with its operators and its kernel.
     pub const LISTING: usize = 10;
-    pub const WORDS: usize = 12;
+    /// Bytes of weights that an instance packs for itself.
+    pub const AT_LOAD: usize = 12;
+    pub const WORDS: usize = 13;
 }
 
 /// Location of a buffer.
@@ -119,6 +121,8 @@ pub mod weights {
     pub const AS_KEPT: u64 = 1;
     /// In a buffer, packed in every run.
     pub const EACH_RUN: u64 = 2;
+    /// Unpacked, at an offset of the image; an instance packs them when it is created.
+    pub const AT_LOAD: u64 = 3;
 }
 
 /// The method of a contraction.

@@ -58,41 +58,82 @@ impl<'a> Packing<'a> {
         let to = packed.wrapping_add(part * self.part_len + group * self.group_len);
         // SAFETY: the caller promises that the element is there, at any byte.
         let element = |at: i64| unsafe { source.wrapping_offset(4 * at as isize).cast::<f32>().read_unaligned() };
+        // Products lie in each other's way in the caches, so whole lines go there.
+        let mut lines = [[0f32; LINE]; MOST_PRODUCTS];
         for (at, step) in self.steps.iter().enumerate() {
-            for lane in 0..width {
-                let to = to.wrapping_add(at * width + lane);
-                let base = columns.get(lane).map(|column| base + step + column);
-                match self.tiles {
+            let to = to.wrapping_add(at * width);
+            let base = base + step;
+            let Some([outputs, product, rows, across]) = self.tiles else {
+                for lane in 0..width {
+                    let value = columns.get(lane).map_or(0.0, |column| element(base + column));
                     // SAFETY: the place is one of this piece.
-                    None => unsafe { to.write(base.map_or(0.0, element)) },
-                    Some([outputs, product, rows, across]) => {
-                        let tap = |i: i64, j: i64| base.map_or(0.0, |base| f64::from(element(base + i * rows + j * across)));
-                        // SAFETY: as above, one place in each product.
-                        let write = |at: usize, value: f64| unsafe { to.wrapping_add(at * product as usize).write(value as f32) };
-                        match outputs {
-                            2 => transform(tap, filter_two, write),
-                            3 => transform(tap, filter_three, write),
-                            4 => transform(tap, filter_four, write),
-                            _ => transform(tap, filter_five, write),
-                        }
-                    }
+                    unsafe { to.wrapping_add(lane).write(value) };
+                }
+                continue;
+            };
+            for first in (0..width).step_by(LINE) {
+                let n = LINE.min(width - first);
+                let columns = &columns[first.min(columns.len())..columns.len().min(first + n)];
+                if columns.len() < n {
+                    // Columns that are missing are zeros.
+                    lines = [[0f32; LINE]; MOST_PRODUCTS];
+                }
+                let tap = |column: i64, i: usize, j: usize| element(base + column + i as i64 * rows + j as i64 * across).into();
+                let products = match outputs {
+                    2 => transform(columns, tap, filter_two, &mut lines),
+                    3 => transform(columns, tap, filter_three, &mut lines),
+                    4 => transform(columns, tap, filter_four, &mut lines),
+                    _ => transform(columns, tap, filter_five, &mut lines),
+                };
+                for (at, line) in lines[..products].iter().enumerate() {
+                    let to = to.wrapping_add(at * product as usize + first);
+                    // SAFETY: the place is one of this piece, in each product.
+                    unsafe { core::ptr::copy_nonoverlapping(line.as_ptr(), to, n) };
                 }
             }
         }
     }
 }
 
-/// `G·g·Gᵀ`.
+/// Number of columns whose filters are transformed before they are stored.
+const LINE: usize = 32;
+
+/// Number of products of tiles of 4×4 outputs of windows of 3×3.
+const MOST_PRODUCTS: usize = 36;
+
+/// Number of columns that are transformed side by side; the lanes of a vector are a multiple.
+const LANES: usize = 8;
+
+/// `G·g·Gᵀ` of the filters of some columns, a line for each product. Returns the number of products.
 fn transform<const R: usize, const N: usize>(
-    tap: impl Fn(i64, i64) -> f64,
-    filter: fn([f64; R]) -> [f64; N],
-    write: impl Fn(usize, f64),
-) {
-    let columns: [[f64; N]; R] = core::array::from_fn(|j| filter(core::array::from_fn(|i| tap(i as i64, j as i64))));
-    for i in 0..N {
-        let row = filter(columns.map(|column| column[i]));
-        row.into_iter().enumerate().for_each(|(j, value)| write(i * N + j, value));
+    columns: &[i64],
+    tap: impl Fn(i64, usize, usize) -> f64,
+    filter: impl Fn([f64; R]) -> [f64; N],
+    lines: &mut [[f32; LINE]; MOST_PRODUCTS],
+) -> usize {
+    for (first, columns) in columns.chunks(LANES).enumerate() {
+        let first = first * LANES;
+        let mut taps = [[[0f64; LANES]; R]; R];
+        for (lane, &column) in columns.iter().enumerate() {
+            for (i, row) in taps.iter_mut().enumerate() {
+                row.iter_mut().enumerate().for_each(|(j, taps)| taps[lane] = tap(column, i, j));
+            }
+        }
+        let mut half = [[[0f64; LANES]; R]; N];
+        for j in 0..R {
+            for lane in 0..LANES {
+                let made = filter(core::array::from_fn(|i| taps[i][j][lane]));
+                half.iter_mut().zip(made).for_each(|(half, made)| half[j][lane] = made);
+            }
+        }
+        for (half, lines) in half.iter().zip(lines.chunks_mut(N)) {
+            for lane in 0..LANES {
+                let made = filter(core::array::from_fn(|j| half[j][lane]));
+                lines.iter_mut().zip(made).for_each(|(line, made)| line[first + lane] = made as f32);
+            }
+        }
     }
+    N * N
 }
 
 /// `G·g` for tiles of 2×2 outputs of windows of 3×3.

@@ -110,12 +110,12 @@ enum Weights<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// Reads a step; `None` without memory.
+    /// Reads a step, and packs its weights if the image has them unpacked; `None` without memory. No region of the pool runs.
     pub(crate) fn read(
         words: &mut Words<'a>,
         means: &StepContext,
         buffers: &[*mut u8],
-        threads: usize,
+        pool: &Pool,
         heap: &mut Heap,
     ) -> Option<Step<'a>> {
         let buffer = |words: &mut Words| buffers[words.number()];
@@ -145,7 +145,7 @@ impl<'a> Step<'a> {
                 let (n_items, alone) = (words.number(), words.word() != 0);
                 Step::Nest { entry, n_items, alone, args: args(words, buffers, heap)? }
             }
-            kind::CONTRACT => Step::Contraction(ContractionCall::read(words, means, buffers, threads, heap)?),
+            kind::CONTRACT => Step::Contraction(ContractionCall::read(words, means, buffers, pool, heap)?),
             _ => Step::Nothing,
         })
     }
@@ -203,7 +203,7 @@ impl<'a> ContractionCall<'a> {
         words: &mut Words<'a>,
         means: &StepContext,
         buffers: &[*mut u8],
-        threads: usize,
+        pool: &Pool,
         heap: &mut Heap,
     ) -> Option<ContractionCall<'a>> {
         let args = args(words, buffers, heap)?;
@@ -212,12 +212,20 @@ impl<'a> ContractionCall<'a> {
         let weights = match words.word() {
             weights::PACKED => Weights::At(means.image.wrapping_add(words.number())),
             weights::EACH_RUN => Weights::EachRun(buffers[words.number()], Packing::read(words)),
+            weights::AT_LOAD => {
+                let source = means.image.wrapping_add(words.number());
+                let packed = heap.bytes(words.number())?;
+                let packing = Packing::read(words);
+                // SAFETY: the image has the weights, the new memory has room for them packed, and no region runs.
+                unsafe { pack(&packing, source, packed, pool, pool.n_threads()) };
+                Weights::At(packed)
+            }
             _ => Weights::At(core::ptr::null()),
         };
         let work = contraction::work(words);
         // SAFETY: the words name places of their own image.
         let sum = Sum::read(words, unsafe { Words::at(means.image, 0) });
-        let threads = if alone { 1 } else { threads };
+        let threads = if alone { 1 } else { pool.n_threads() };
         let mut n = 0;
         work.split(threads, |_, _| n += 1);
         let pieces = heap.take(n, Piece::NONE)?;
@@ -243,14 +251,8 @@ impl<'a> ContractionCall<'a> {
         // SAFETY: no step runs inside of another.
         let each = |share: Task| unsafe { pool.run(n_shares, share) };
         if let Weights::EachRun(source, packing) = self.weights {
-            let (source, to) = (Apart(source), Apart(self.scratch.start.cast::<f32>()));
-            let packing = Apart(packing);
-            each(&|number| {
-                for piece in part(packing.get().n_pieces(), number, n_shares) {
-                    // SAFETY: the scratch memory has room for them, and each piece is packed in one share.
-                    unsafe { packing.get().pack(*source.get(), *to.get(), piece) };
-                }
-            });
+            // SAFETY: the scratch memory has room for them; as above.
+            unsafe { pack(&packing, source, self.scratch.start, pool, n_shares) };
         }
         each(&|number| {
             let (this, means) = shared.get();
@@ -265,6 +267,22 @@ impl<'a> ContractionCall<'a> {
             }
         });
     }
+}
+
+/// Packs weights, in some shares.
+///
+/// # Safety
+/// The source has every element that the packing names, `packed` has room for all pieces, and no region of the pool runs.
+unsafe fn pack(packing: &Packing, source: *const u8, packed: *mut u8, pool: &Pool, n_shares: usize) {
+    let (source, packed, packing) = (Apart(source), Apart(packed.cast::<f32>()), Apart(packing));
+    let share = |number| {
+        for piece in part(packing.get().n_pieces(), number, n_shares) {
+            // SAFETY: as the caller says; each piece is packed in one share.
+            unsafe { packing.get().pack(*source.get(), *packed.get(), piece) };
+        }
+    };
+    // SAFETY: as the caller says.
+    unsafe { pool.run(n_shares, &share) };
 }
 
 impl Positions<'_> {

@@ -33,6 +33,8 @@ pub struct Target {
     pub arena_bytes: u64,
     pub thread_scratch_bytes: u64,
     pub weight_bytes: u64,
+    /// Bytes of weights that each instance packs for itself.
+    pub at_load_bytes: u64,
     pub n_steps: usize,
     /// A line for each step.
     pub listing: String,
@@ -249,6 +251,7 @@ impl<'a> Record<'a> {
             arena_bytes: self.word(target::ARENA),
             thread_scratch_bytes: self.word(target::THREAD_SCRATCH),
             weight_bytes: self.word(target::WEIGHTS),
+            at_load_bytes: self.word(target::AT_LOAD),
             n_steps: n_steps as usize,
             listing: self.text(target::LISTING, "a target's listing")?,
         })

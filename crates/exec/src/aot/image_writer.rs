@@ -61,7 +61,7 @@ impl ImageWriter {
     ///
     /// No step of the program may need `fallback` to compute; `fallback` supplies the messages of failing operators.
     pub fn target(&mut self, level: u64, program: &CompiledPlan, listing: &str, fallback: &dyn Fallback) {
-        let mut one = Target { out: self, program, fallback, weights: 0 };
+        let mut one = Target { out: self, program, fallback, weights: 0, at_load: 0 };
         let buffers = one.buffers();
         let mut steps = vec![];
         for (at, step) in program.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
@@ -69,7 +69,7 @@ impl ImageWriter {
                 steps.push(one.out.put(&words) as i64);
             }
         }
-        let n_bytes = one.weights;
+        let (n_bytes, at_load) = (one.weights, one.at_load);
         let n_buffers = (buffers.len() / 2) as u64;
         let buffers = self.put(&buffers);
         let mut words = vec![];
@@ -88,9 +88,15 @@ impl ImageWriter {
         words[target::N_BUFFERS] = n_buffers;
         words[target::STEPS] = steps;
         words[target::WEIGHTS] = n_bytes;
+        words[target::AT_LOAD] = at_load;
         [words[target::LISTING], words[target::LISTING + 1]] = [listing, listing_bytes];
         self.targets.push(words);
         self.codes.push(code);
+    }
+
+    /// The most bytes of weights that an instance packs for itself.
+    pub fn at_load(&self) -> u64 {
+        self.targets.iter().map(|words| words[target::AT_LOAD]).max().unwrap_or(0)
     }
 
     /// Completes the image.
@@ -188,7 +194,14 @@ struct Target<'a> {
     fallback: &'a dyn Fallback,
     /// Number of bytes of constants.
     weights: u64,
+    /// Number of bytes of weights that instances pack.
+    at_load: u64,
 }
+
+/// Each instance packs weights that are smaller unpacked than this part of what they are packed: transformed for Winograd's method they are
+/// 16/9 to 4 times as large. Few bytes are packed in the image.
+const AT_LOAD: f64 = 0.9;
+const AT_LOAD_BYTES: usize = 64 << 10;
 
 impl Target<'_> {
     /// Location of each buffer.
@@ -206,13 +219,17 @@ impl Target<'_> {
             Place::Output(at) => [place::OUTPUT, at as u64],
             Place::Arena(offset) => [place::ARENA, offset],
             _ if !read[id.index()] => [place::IMAGE, 0],
-            Place::Const(_) | Place::Table(_) => [place::IMAGE, self.constant(self.program.constants.address(id), buffer)],
-            Place::Kept(offset) => [place::IMAGE, self.constant(self.program.kept.start().wrapping_add(offset as usize), buffer)],
+            Place::Const(_) | Place::Table(_) | Place::Kept(_) => [place::IMAGE, self.constant(id, buffer)],
         };
         plan.buffers.iter_ids().flat_map(place).collect()
     }
 
-    fn constant(&mut self, address: *const u8, buffer: &Buffer) -> u64 {
+    /// Writes a constant, or a value that is computed once.
+    fn constant(&mut self, id: BufferId, buffer: &Buffer) -> u64 {
+        let address = match buffer.place {
+            Place::Kept(offset) => self.program.kept.start().wrapping_add(offset as usize),
+            _ => self.program.constants.address(id),
+        };
         self.tensor(address, buffer.bytes() as usize)
     }
 
@@ -262,22 +279,29 @@ impl Target<'_> {
                 let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
                 words.extend([at, shared, own, threads]);
                 let weight = work.contract().map_or(0, |kernel| kernel.weight.0);
-                self.contract(code, *packed, arg(weight), &mut words);
+                self.contract(code, *packed, step.args[weight], &mut words);
             }
             _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
         }
         Some(words)
     }
 
-    fn contract(&mut self, code: &Compiled, packed: Packed, weight: u64, words: &mut Vec<u64>) {
+    fn contract(&mut self, code: &Compiled, packed: Packed, weight: BufferId, words: &mut Vec<u64>) {
+        let buffer = &self.program.plan.buffers[weight];
+        let packed_bytes = 4 * code.packed_len();
         match packed {
+            Packed::Kept(_) if packed_bytes >= AT_LOAD_BYTES && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 => {
+                words.extend([weights::AT_LOAD, self.constant(weight, buffer), packed_bytes as u64]);
+                self.at_load += packed_bytes as u64;
+                code.flatten_packing(words);
+            }
             Packed::Kept(at) => {
                 let address = self.program.packed.start().wrapping_add(4 * at);
-                words.extend([weights::PACKED, self.tensor(address, 4 * code.packed_len())]);
+                words.extend([weights::PACKED, self.tensor(address, packed_bytes)]);
             }
             Packed::AsKept => words.push(weights::AS_KEPT),
             Packed::Scratch => {
-                words.extend([weights::EACH_RUN, weight]);
+                words.extend([weights::EACH_RUN, weight.index() as u64]);
                 code.flatten_packing(words);
             }
         }
