@@ -25,6 +25,7 @@ use relayc_exec::assemble::{Assembled, Launch};
 use relayc_exec::constants::Keep;
 use relayc_exec::plan::{self, Work};
 use relayc_exec::program::{self as jit, Fallback};
+use relayc_ir::kernel::Routine;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, Module};
 use relayc_runtime::layout::MARKER;
@@ -139,6 +140,8 @@ fn assembled(
     let without: Vec<(&'static str, ExprId)> = steps()
         .filter(|(step, _)| !step.once)
         .filter_map(|(step, _)| match &step.work {
+            // The runtime of artifacts sorts.
+            Work::Routine(Routine::Sort(_), _) => None,
             Work::Fallback(call) | Work::Routine(_, call) => Some((step.ops.last().copied().unwrap_or("an operator"), call.call)),
             _ => None,
         })

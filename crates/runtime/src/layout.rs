@@ -103,6 +103,7 @@ pub mod kind {
     pub const GUARD: u64 = 3;
     pub const NEST: u64 = 4;
     pub const CONTRACT: u64 = 5;
+    pub const SORT: u64 = 6;
 }
 
 /// Treatment of an index out of range.

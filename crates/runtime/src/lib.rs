@@ -21,6 +21,7 @@ pub mod pack;
 pub mod pool;
 pub mod processor;
 pub mod region;
+pub mod sort;
 pub mod split;
 pub mod step;
 pub mod system;

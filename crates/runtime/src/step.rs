@@ -6,6 +6,7 @@ use super::layout::{MAX_RANK, kind, outside, weights};
 use super::pack::Packing;
 use super::pool::Pool;
 use super::region::Task;
+use super::sort::Sort;
 use super::split::{Piece, part};
 use super::system::Heap;
 use super::words::Words;
@@ -70,6 +71,18 @@ pub(crate) enum Step<'a> {
     Guard { at: *mut u8, code: u32, message: [u64; 2] },
     Nest { entry: Nest, args: Args<'a>, n_items: usize, alone: bool },
     Contraction(ContractionCall<'a>),
+    Sort(SortCall),
+}
+
+/// A sort with its buffers; a result that nothing takes has no address.
+#[derive(Clone, Copy)]
+pub(crate) struct SortCall {
+    sort: Sort,
+    data: *mut u8,
+    values: *mut u8,
+    positions: *mut u8,
+    scratch: Scratch,
+    alone: bool,
 }
 
 /// Converts integers to positions inside axes.
@@ -146,6 +159,12 @@ impl<'a> Step<'a> {
                 Step::Nest { entry, n_items, alone, args: args(words, buffers, heap)? }
             }
             kind::CONTRACT => Step::Contraction(ContractionCall::read(words, means, buffers, pool, heap)?),
+            kind::SORT => {
+                let mut buffer = || words.number().checked_sub(1).map_or(core::ptr::null_mut(), |number| buffers[number]);
+                let [data, values, positions] = core::array::from_fn(|_| buffer());
+                let (alone, scratch) = (words.word() != 0, Scratch::read(words, means));
+                Step::Sort(SortCall { sort: Sort::read(words), data, values, positions, scratch, alone })
+            }
             _ => Step::Nothing,
         })
     }
@@ -193,6 +212,8 @@ impl<'a> Step<'a> {
             }
             // SAFETY: as this function.
             Step::Contraction(contract) => unsafe { contract.run(means, pool) },
+            // SAFETY: as this function.
+            Step::Sort(call) => unsafe { call.run(pool) },
         }
         Ok(())
     }
@@ -266,6 +287,24 @@ impl<'a> ContractionCall<'a> {
                 unsafe { this.sum.run(means.code, this.args, packed, own, piece) };
             }
         });
+    }
+}
+
+impl SortCall {
+    /// # Safety
+    /// Like [`Step::run`].
+    unsafe fn run(&self, pool: &Pool) {
+        let n_shares = if self.alone { 1 } else { pool.n_threads().clamp(1, self.sort.n_lines.max(1)) };
+        let call = Apart(self);
+        let share = |number| {
+            let SortCall { sort, data, values, positions, scratch, .. } = call.get();
+            for line in part(sort.n_lines, number, n_shares) {
+                // SAFETY: the buffers hold the lines, which are different in each share, as is the scratch memory.
+                unsafe { sort.line(line, *data, *values, *positions, scratch.own(number)) };
+            }
+        };
+        // SAFETY: no step runs inside of another.
+        unsafe { pool.run(n_shares, &share) };
     }
 }
 

@@ -10,6 +10,7 @@ use crate::program::{CompiledPlan, Fallback};
 use relayc_base::Idx;
 use relayc_codegen::contraction::Compiled;
 use relayc_codegen::contraction::encode::list;
+use relayc_ir::kernel::Routine;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, place, port, target, weights};
 use rustc_hash::FxHashMap;
@@ -280,6 +281,15 @@ impl Target<'_> {
                 words.extend([at, shared, own, threads]);
                 let weight = work.contract().map_or(0, |kernel| kernel.weight.0);
                 self.contract(code, *packed, step.args[weight], &mut words);
+            }
+            (Launch::Routine(Routine::Sort(sort)), _) => {
+                // A result that nothing takes is no argument.
+                let positions = 1 + usize::from(sort.values);
+                let place = |at: usize, is_there: bool| if is_there { arg(at) + 1 } else { 0 };
+                words.extend([kind::SORT, place(0, true), place(1, sort.values), place(positions, sort.positions.is_some())]);
+                let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
+                words.extend([u64::from(launch.shares(2) == 1), at, shared, own, threads]);
+                words.extend(crate::routine::sort::of_kernel(sort).words());
             }
             _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
         }

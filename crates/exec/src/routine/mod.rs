@@ -7,7 +7,7 @@
 mod requantize;
 mod scan;
 mod scatter;
-mod sort;
+pub(crate) mod sort;
 
 use relayc_codegen::pool::{Pool, part};
 use relayc_ir::kernel::Routine;
@@ -61,6 +61,12 @@ impl Bytes {
         unsafe { self.start.cast::<T>().add(at).write_unaligned(value) };
     }
 
+    /// These bytes, which are so many.
+    fn holding(self, len: usize) -> Bytes {
+        assert!(self.len >= len, "the lines of the tensor");
+        self
+    }
+
     /// Copies the bytes of another tensor of the same size.
     fn copy_from(self, other: Bytes) {
         assert!(self.len == other.len, "tensors of one size");
@@ -92,7 +98,7 @@ impl RoutineContext<'_> {
 /// Number of bytes of scratch memory for each thread.
 pub(crate) fn scratch_bytes(routine: &Routine) -> u64 {
     match routine {
-        Routine::Sort(sort) => sort.lines.length * sort::key_bytes(sort.dtype),
+        Routine::Sort(sort) => sort::of_kernel(sort).scratch_bytes(),
         Routine::Requantize(work) => requantize::scratch_bytes(work),
         Routine::Scatter(_) | Routine::Scan(_) => 0,
     }

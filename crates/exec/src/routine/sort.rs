@@ -1,150 +1,47 @@
-//! Sorts lines by integer keys that have the order of the elements, followed by the position.
-//!
-//! So equal elements keep their order, and no comparison reads the data again.
+//! Sorts as the runtime's, which artifacts run too.
 
 use super::{Bytes, RoutineContext};
 use relayc_ir::kernel::Sort;
-use relayc_ir::tensor::{Element, with_dtype};
 use relayc_ir::types::{DType, DTypeCode};
+use relayc_runtime::sort;
 
-/// Bytes of an element with its position.
-pub(super) fn key_bytes(dtype: DType) -> u64 {
-    if is_short(dtype) { 8 } else { 16 }
-}
-
-/// Whether an element fits 32 bits.
-fn is_short(dtype: DType) -> bool {
-    dtype.bits <= 32
-}
-
-pub(super) fn run(sort: &Sort, args: &[Bytes], means: &RoutineContext) {
-    let known = with_dtype!(sort.dtype, |T| means.lines(sort.lines.count(), &|line, scratch| {
-        let n = sort.lines.length as usize;
-        // SAFETY: the scratch memory of this thread has room for as many keys, at a multiple of a cache line.
-        unsafe {
-            match is_short(sort.dtype) {
-                true => of_line::<T, u64>(sort, args, line, std::slice::from_raw_parts_mut(scratch.cast(), n)),
-                false => of_line::<T, u128>(sort, args, line, std::slice::from_raw_parts_mut(scratch.cast(), n)),
-            }
-        }
-    }));
-    debug_assert!(known.is_some(), "the plan has tensors of this dtype");
-}
-
-/// An element's sort key, and its position in its line.
-trait Key: Ord + Copy {
-    fn new(order: u64, at: usize) -> Self;
-    fn at(self) -> usize;
-}
-
-impl Key for u64 {
-    fn new(order: u64, at: usize) -> u64 {
-        order << 32 | at as u64
-    }
-
-    fn at(self) -> usize {
-        (self & u64::from(u32::MAX)) as usize
+/// The sort of a kernel.
+pub(crate) fn of_kernel(kernel: &Sort) -> sort::Sort {
+    let Sort { lines, dtype, take, descending, positions, .. } = *kernel;
+    sort::Sort {
+        n_lines: lines.count() as usize,
+        length: lines.length as usize,
+        inner: lines.inner as usize,
+        take: take as usize,
+        descending,
+        element: number(dtype),
+        position: number(positions.unwrap_or(DType::I32)),
     }
 }
 
-impl Key for u128 {
-    fn new(order: u64, at: usize) -> u128 {
-        u128::from(order) << 64 | at as u128
-    }
-
-    fn at(self) -> usize {
-        self as u64 as usize
-    }
+/// Bytes of a number, and what they mean.
+fn number(dtype: DType) -> (usize, sort::Number) {
+    let number = match dtype {
+        DType::F16 => sort::Number::Float(10),
+        DType::BF16 => sort::Number::Float(7),
+        DType::F32 => sort::Number::Float(23),
+        DType::F64 => sort::Number::Float(52),
+        dtype if dtype.is_bool() => sort::Number::Bool,
+        dtype if dtype.code == DTypeCode::Int => sort::Number::Signed,
+        _ => sort::Number::Unsigned,
+    };
+    (dtype.bytes() as usize, number)
 }
 
-/// A number that orders elements, within the bits of the element's width.
-fn order<T: Element>(x: T) -> u64 {
-    // What is negative goes from its greatest bits down, what is not lies above.
-    let of_bits = |bits: u64, sign: u64| if bits & sign != 0 { !bits & (sign << 1).wrapping_sub(1) } else { bits | sign };
-    match (T::IS_FLOAT, is_short(T::DTYPE)) {
-        (true, _) if x.to_f64().is_nan() => {
-            if is_short(T::DTYPE) {
-                u64::from(u32::MAX)
-            } else {
-                u64::MAX
-            }
-        }
-        // Of two zeros there is one.
-        (true, true) => of_bits(u64::from((x.to_f64() as f32 + 0.0).to_bits()), 1 << 31),
-        (true, false) => of_bits((x.to_f64() + 0.0).to_bits(), 1 << 63),
-        (false, short) => {
-            let signed = T::DTYPE.code == DTypeCode::Int;
-            let half = if short { 1i128 << 31 } else { 1 << 63 };
-            (x.to_int() + if signed { half } else { 0 }) as u64
-        }
-    }
-}
-
-fn of_line<T: Element, K: Key>(sort: &Sort, args: &[Bytes], line: usize, keys: &mut [K]) {
-    let (n, inner, take) = (sort.lines.length as usize, sort.lines.inner as usize, sort.take as usize);
-    let (first, step) = (line / inner * n * inner + line % inner, inner);
-    let all = if is_short(T::DTYPE) { u64::from(u32::MAX) } else { u64::MAX };
-    for (at, key) in keys.iter_mut().enumerate() {
-        let order = order::<T>(args[0].get(first + at * step));
-        *key = K::new(if sort.descending { all - order } else { order }, at);
-    }
-    if take == 0 {
-        return;
-    }
-    if take < n {
-        keys.select_nth_unstable(take - 1);
-    }
-    let keys = &mut keys[..take];
-    keys.sort_unstable();
-    let to = line / inner * take * inner + line % inner;
-    if sort.values {
-        keys.iter()
-            .enumerate()
-            .for_each(|(place, key)| args[1].put::<T>(to + place * step, args[0].get(first + key.at() * step)));
-    }
-    if let Some(dtype) = sort.positions {
-        let positions = args[1 + usize::from(sort.values)];
-        let known = with_dtype!(dtype, |P| {
-            let put = |(place, key): (usize, &K)| positions.put::<P>(to + place * step, P::from_int(key.at() as i128));
-            keys.iter().enumerate().for_each(put)
-        });
-        debug_assert!(known.is_some(), "the plan has tensors of this dtype");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_ordered_as_they_are() {
-        fn ascending<T: Element>(values: &[T]) {
-            let orders: Vec<u64> = values.iter().map(|&x| order(x)).collect();
-            assert!(orders.windows(2).all(|pair| pair[0] < pair[1]), "{values:?} {orders:?}");
-        }
-        ascending(&[
-            f32::NEG_INFINITY,
-            f32::MIN,
-            -1.0,
-            -f32::MIN_POSITIVE,
-            -1e-45,
-            0.0,
-            1e-45,
-            1.0,
-            f32::MAX,
-            f32::INFINITY,
-            f32::NAN,
-        ]);
-        ascending(&[f64::NEG_INFINITY, -1e300, -1.0, -5e-324, 0.0, 5e-324, 1.0, f64::INFINITY, f64::NAN]);
-        ascending(&[half::f16::NEG_INFINITY, half::f16::from_f32(-1.0), half::f16::ZERO, half::f16::INFINITY, half::f16::NAN]);
-        ascending(&[i8::MIN, -1, 0, 1, i8::MAX]);
-        ascending(&[i32::MIN, -1, 0, 1, i32::MAX]);
-        ascending(&[i64::MIN, -1, 0, 1, i64::MAX]);
-        ascending(&[0u8, 1, u8::MAX]);
-        ascending(&[0u32, 1, 1 << 31, u32::MAX]);
-        ascending(&[0u64, 1, 1 << 63, u64::MAX]);
-        ascending(&[false, true]);
-        assert_eq!((order(-0.0f32), order(-0.0f64)), (order(0.0f32), order(0.0f64)));
-        assert_eq!(order(f32::NAN), order(-f32::NAN));
-    }
+pub(super) fn run(kernel: &Sort, args: &[Bytes], means: &RoutineContext) {
+    let sort = of_kernel(kernel);
+    let (elements, taken) = (sort.n_lines * sort.length, sort.n_lines * sort.take);
+    let values = kernel.values.then(|| args[1].holding(taken * sort.element.0));
+    let positions = kernel.positions.map(|_| args[1 + usize::from(kernel.values)].holding(taken * sort.position.0));
+    let start = |bytes: Option<Bytes>| bytes.map_or(std::ptr::null_mut(), |bytes| bytes.start);
+    let (data, values, positions) = (args[0].holding(elements * sort.element.0), values, positions);
+    means.lines(kernel.lines.count(), &|line, scratch| {
+        // SAFETY: the tensors have room for all lines, and the scratch memory of this task for the keys of one.
+        unsafe { sort.line(line, start(Some(data)), start(values), start(positions), scratch) };
+    });
 }
