@@ -43,9 +43,9 @@ const MAX_BLOCK: i64 = 2048;
 /// Tensors with so few channels stay as they are.
 const FEW_CHANNELS: i64 = 4;
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let mut alter = Alter { cx, blocked: FxHashMap::default(), vars: FxHashMap::default() };
-    rewrite(module, |module, expr| alter.visit(module, expr));
+    rewrite(module, |module, expr| alter.visit(module, expr))
 }
 
 struct Alter<'a> {

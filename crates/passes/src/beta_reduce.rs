@@ -21,14 +21,17 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, _: &PassCx) {
+fn run(module: &mut Module, _: &PassCx) -> bool {
     let roots = module.roots();
     let mentions = module.use_counts(&roots);
+    let mut any = false;
     for call in module.post_order(&roots) {
         if let Some(func) = literal(module, call, &mentions) {
             reduce(module, call, func);
+            any = true;
         }
     }
+    any
 }
 
 /// The literal that a call is the only one to mention.

@@ -28,8 +28,8 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, cx: &PassCx) {
-    rewrite(module, |module, expr| bias(module, cx, expr).or_else(|| conversion(module, cx, expr)));
+fn run(module: &mut Module, cx: &PassCx) -> bool {
+    rewrite(module, |module, expr| bias(module, cx, expr).or_else(|| conversion(module, cx, expr)))
 }
 
 /// `bias_add(x, b, axis) == x + expand_dims(b, 1, n)`, with `n` axes behind `axis`.

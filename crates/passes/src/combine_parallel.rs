@@ -47,7 +47,7 @@ type Common = (RegionId, Vec<usize>, String);
 /// The axis of the result along which the outputs lie, and what else counts; `None` for what cannot be combined.
 type Kind = fn(&Module, ExprId, &Tensor) -> Option<(usize, String)>;
 
-fn run(module: &mut Module, cx: &PassCx, def: &OpDef, kind: Kind) {
+fn run(module: &mut Module, cx: &PassCx, def: &OpDef, kind: Kind) -> bool {
     let order = module.post_order(&module.roots());
     let regions = Regions::of(module, &order);
     let mut groups: FxHashMap<(ExprKey, Common), Vec<ExprId>> = FxHashMap::default();
@@ -77,7 +77,7 @@ fn run(module: &mut Module, cx: &PassCx, def: &OpDef, kind: Kind) {
         };
         let (span, ty) = (module.exprs[expr].span, module.ty(expr));
         Some(typed(module, span, ExprKind::Proj { tuple: parts, index: *at as i32 }, ty))
-    });
+    })
 }
 
 /// One product with all weights of a group, in the place of the first, cut into its parts.

@@ -25,14 +25,13 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, cx: &PassCx) {
-    if let Some(entry) = cx.entry.and_then(|name| module.find_global(name)) {
-        drop_globals(module, entry);
-    }
-    drop_lets(module);
+fn run(module: &mut Module, cx: &PassCx) -> bool {
+    let entry = cx.entry.and_then(|name| module.find_global(name));
+    let globals = entry.is_some_and(|entry| drop_globals(module, entry));
+    drop_lets(module) || globals
 }
 
-fn drop_globals(module: &mut Module, entry: GlobalId) {
+fn drop_globals(module: &mut Module, entry: GlobalId) -> bool {
     let mut used = vec![false; module.globals.len()];
     let mut left = vec![entry];
     while let Some(global) = left.pop() {
@@ -46,7 +45,7 @@ fn drop_globals(module: &mut Module, entry: GlobalId) {
         }));
     }
     if used.iter().all(|&used| used) {
-        return;
+        return false;
     }
     let mut kept = IndexVec::new();
     let mut numbers: Vec<Option<GlobalId>> = Vec::new();
@@ -60,9 +59,10 @@ fn drop_globals(module: &mut Module, entry: GlobalId) {
             module.exprs[expr].kind = numbers[global.index()].map_or(ExprKind::Error, ExprKind::Global);
         }
     }
+    true
 }
 
-fn drop_lets(module: &mut Module) {
+fn drop_lets(module: &mut Module) -> bool {
     let order = module.post_order(&module.roots());
     let uses = Uses::count(module, &order);
     let droppable = droppable(module, &order);
@@ -70,7 +70,7 @@ fn drop_lets(module: &mut Module) {
     rewrite(module, |module, expr| match module.exprs[expr].kind {
         ExprKind::Let { body, .. } if dead[expr.index()] => Some(body),
         _ => None,
-    });
+    })
 }
 
 /// How often variables and expressions are mentioned.

@@ -27,6 +27,11 @@ const MAX_ELEMENTS: usize = 1024;
 
 /// Rewrites a module before inference. A module with errors stays as it is.
 pub fn dynamic_to_static(module: &mut Module, ops: &Table) {
+    // Only an operator that may be another one becomes one.
+    let may = |expr: ExprId| module.called_op(expr).is_some_and(|op| ops.def(op).fixed.is_some());
+    if !module.post_order(&module.roots()).into_iter().any(may) {
+        return;
+    }
     let mut typed = module.clone();
     if diag::has_errors(&infer::infer_sized(&mut typed, ops, "")) {
         return;

@@ -44,7 +44,7 @@ enum Key {
     Call(RegionId, OpId, Vec<ExprId>, u64),
 }
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let order = module.post_order(&module.roots());
     let regions = Regions::of(module, &order);
     // The first expression of each kind; several calls where their attributes have one hash.
@@ -67,7 +67,7 @@ fn run(module: &mut Module, cx: &PassCx) {
                 None
             }
         }
-    });
+    })
 }
 
 fn key(module: &Module, cx: &PassCx, regions: &Regions, same: &[Option<ExprId>], expr: ExprId) -> Option<Key> {

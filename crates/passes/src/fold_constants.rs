@@ -46,13 +46,13 @@ const MAX_ALL: u64 = 256 << 20;
 const SMALL: u64 = 64 << 10;
 const MAX_GROWTH: u64 = 4;
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let order = module.post_order(&module.roots());
     let pure = Pure::of(module, &order);
     let bindings = Bindings::of(module, &order);
     let packed = packed_weights(module, cx, &order);
     let mut fold = Fold { cx, lets: lets(module, &order), bindings, packed, pure, left: MAX_ALL };
-    rewrite_with(module, |module, replaced, expr| fold.visit(module, replaced, expr));
+    rewrite_with(module, |module, replaced, expr| fold.visit(module, replaced, expr))
 }
 
 /// What `let` binds variables to.

@@ -29,14 +29,14 @@ pub(crate) const PASS: Pass = Pass {
 /// How many expressions copies may add.
 const MAX_COPIED: usize = 1 << 20;
 
-fn run(module: &mut Module, _: &PassCx) {
+fn run(module: &mut Module, _: &PassCx) -> bool {
     if module.globals.len() < 2 {
-        return;
+        return false;
     }
     let calls = Calls::of(module);
     let wanted: Vec<GlobalId> = calls.callees_first.iter().copied().filter(|&global| calls.wanted(module, global)).collect();
     if wanted.is_empty() {
-        return;
+        return false;
     }
     let wanted: FxHashSet<GlobalId> = wanted.into_iter().collect();
     let mut left = MAX_COPIED;
@@ -50,6 +50,7 @@ fn run(module: &mut Module, _: &PassCx) {
             }
         }
     }
+    true
 }
 
 /// The global function that an expression calls.

@@ -2,7 +2,7 @@
 //! example.
 //!
 //! A pass gets a typed module without errors. It may leave new expressions without types, because [`run`] infers again after each
-//! pass. It must keep the answer of every function that is left, and the types of the functions that a caller can name. A new
+//! pass that changed something. It must keep the answer of every function that is left, and the types of the functions that a caller can name. A new
 //! expression has the span of the expression it replaces, so that a profile can name the line that a kernel came from.
 //!
 //! Facts about operators are absent from this crate: they are declared with the operators.
@@ -52,7 +52,8 @@ pub struct Pass {
     pub doc: &'static str,
     /// The lowest `-O` that runs it; [`ON_REQUEST`] if only `--passes` does.
     pub level: u8,
-    pub run: fn(&mut Module, &PassCx),
+    /// Returns false if it left the program as it was, with all its types.
+    pub run: fn(&mut Module, &PassCx) -> bool,
 }
 
 /// The level of a pass that belongs to no level of `-O`.
@@ -109,11 +110,16 @@ pub fn of_level(level: u8) -> Vec<&'static Pass> {
     PASSES.iter().filter(|pass| pass.level <= level).collect()
 }
 
+/// The passes of a level for a program whose sizes are known later: those that choose neither layouts nor groups.
+pub fn before_sizes(level: u8) -> Vec<&'static Pass> {
+    let own = [alter_op_layout::PASS.name, fuse_ops::PASS.name];
+    of_level(level).into_iter().filter(|pass| !own.contains(&pass.name)).collect()
+}
+
 /// The passes of a level for a program whose subgraphs are compiled one by one: those that must see more than one subgraph.
 /// Layouts and groups are chosen within each subgraph.
 pub fn before_partition(level: u8) -> Vec<&'static Pass> {
-    let own = [alter_op_layout::PASS.name, fuse_ops::PASS.name];
-    let mut passes: Vec<&Pass> = PASSES.iter().filter(|pass| pass.level <= level && !own.contains(&pass.name)).collect();
+    let mut passes = before_sizes(level);
     // Dataflow is followed along shared expressions.
     if passes.iter().all(|pass| pass.name != to_graph_normal_form::PASS.name) {
         passes.push(&to_graph_normal_form::PASS);

@@ -1,4 +1,4 @@
-//! Runs passes one after the other and infers types again after each.
+//! Runs passes one after the other and infers types again after each that changed something.
 //!
 //! A pass may leave a program that does not type. With checks on request, the program may also be malformed, or its functions may
 //! have other types. Each of these is a bug of relayc: the run stops with an error that names the pass.
@@ -45,9 +45,10 @@ pub fn run(
     let types_before = if settings.verify { types_of(module) } else { vec![] };
     for pass in passes {
         observer.before(pass, module);
-        (pass.run)(module, cx);
-        retype(module, cx, pass)?;
-        let_go(module);
+        if (pass.run)(module, cx) {
+            retype(module, cx, pass)?;
+            let_go(module);
+        }
         if settings.verify {
             check(module, pass, &types_before)?;
         }

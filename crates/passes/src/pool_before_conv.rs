@@ -31,9 +31,9 @@ pub(crate) const PASS: Pass = Pass {
 const PAIRS: [(&OpDef, &[&OpDef]); 3] =
     [(&CONV1D, &[&AVG_POOL1D]), (&CONV2D, &[&AVG_POOL2D, &GLOBAL_AVG_POOL2D]), (&CONV3D, &[&AVG_POOL3D])];
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let (users, _) = Users::of(module);
-    rewrite(module, |module, expr| swap(module, cx, &users, expr));
+    rewrite(module, |module, expr| swap(module, cx, &users, expr))
 }
 
 fn swap(module: &mut Module, cx: &PassCx, users: &Users, pool: ExprId) -> Option<ExprId> {

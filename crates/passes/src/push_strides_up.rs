@@ -37,15 +37,17 @@ pub(crate) const PASS: Pass = Pass {
 /// The axes of a tensor with the stride at which they are read; no axis occurs twice, and no stride is 1.
 type Lattice = Vec<(usize, i64)>;
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let (users, order) = Users::of(module);
     let lattices = Reader { cx, module, users: &users }.lattices(&order);
     let edit = |expr: ExprId| Some((expr, edit(module, cx, &lattices, expr)?));
     let edits: Vec<(ExprId, Edit)> = order.into_iter().filter_map(edit).collect();
     let mut push = Push { cx, slices: FxHashMap::default() };
+    let any = !edits.is_empty();
     for (expr, edit) in edits {
         push.apply(module, expr, edit);
     }
+    any
 }
 
 const CONVS: [&OpDef; 3] = [&CONV1D, &CONV2D, &CONV3D];

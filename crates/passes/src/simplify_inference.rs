@@ -38,7 +38,7 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let mut pure = Pure::of(module, &module.post_order(&module.roots()));
     // The tuples that stand in the place of calls, and whether nothing is lost where only another field than the first is used.
     let mut made: FxHashMap<ExprId, bool> = FxHashMap::default();
@@ -65,7 +65,7 @@ fn run(module: &mut Module, cx: &PassCx) {
             Some(tuple)
         }
         _ => None,
-    });
+    })
 }
 
 /// `dropout(x) == (x, ones_like(x))`.

@@ -27,12 +27,12 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, _: &PassCx) {
+fn run(module: &mut Module, _: &PassCx) -> bool {
     let roots = module.roots();
     let order = module.evaluation_order(&roots);
     let regions = Regions::of(module, &module.post_order(&roots));
     if order.iter().any(|&expr| !is_atom(module, expr) && regions.region(expr) == OUTERMOST) {
-        return;
+        return false;
     }
     let mut names: FxHashMap<ExprId, VarId> = FxHashMap::default();
     let mut aliases: FxHashMap<VarId, ExprId> = FxHashMap::default();
@@ -74,6 +74,7 @@ fn run(module: &mut Module, _: &PassCx) {
         }
     }
     normal.finish(module);
+    true
 }
 
 /// Whether an expression needs no name.

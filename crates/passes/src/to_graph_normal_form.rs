@@ -26,7 +26,7 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, _: &PassCx) {
+fn run(module: &mut Module, _: &PassCx) -> bool {
     let order = module.post_order(&module.roots());
     let pure = pure(module, &order);
     let captured = captured(module, &order);
@@ -43,7 +43,7 @@ fn run(module: &mut Module, _: &PassCx) {
         ExprKind::Var(var) => shared.get(&var).map(|&value| replaced.get(value)),
         ExprKind::Let { var, body, .. } => shared.contains_key(&var).then_some(body),
         _ => None,
-    });
+    })
 }
 
 /// The variables that a function inside of the one that binds them mentions.

@@ -51,7 +51,7 @@ const STEPS_AT_LEAST: usize = 100_000;
 /// Weights up to so many elements are scaled even where another product has them too.
 const SMALL_WEIGHT: usize = 1 << 12;
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let (users, order) = Users::of(module);
     let n_mentions = mentions(module, &users, &order);
     let steps_left = STEPS_EACH * order.len() + STEPS_AT_LEAST;
@@ -74,9 +74,10 @@ fn run(module: &mut Module, cx: &PassCx) {
         }
     }
     fold.merge_biases(module, &order);
+    let scales = !fold.pending.is_empty();
     fold.scale_weights(module, &order);
     let bypassed = fold.bypassed;
-    rewrite_with(module, |_, replaced, expr| bypassed.get(&expr).map(|&data| replaced.get(data)));
+    rewrite_with(module, |_, replaced, expr| bypassed.get(&expr).map(|&data| replaced.get(data))) || scales
 }
 
 /// How often each constant is mentioned, by attributes too.

@@ -44,14 +44,14 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let graph = Graph::of(module, cx.ops);
     let partition = Partition::of(&graph);
     let order = module.post_order(&module.roots());
     let pure = pure(module, &order);
     let turns = module.first_met(&module.roots());
     let mut fuse = Fuse { graph, partition, groups: FxHashMap::default(), stands_for: FxHashMap::default(), pure, turns };
-    rewrite(module, |module, expr| fuse.visit(module, expr));
+    rewrite(module, |module, expr| fuse.visit(module, expr))
 }
 
 struct Fuse {

@@ -57,7 +57,7 @@ const RULES: &[Rule] = &[
 /// How often one expression is rewritten at most; every rule shortens, so this is never reached.
 const MAX_ROUNDS: usize = 1000;
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let order = module.post_order(&module.roots());
     let mut cx = Cx { passes: cx, pure: Pure::of(module, &order) };
     rewrite(module, |module, expr| {
@@ -72,7 +72,7 @@ fn run(module: &mut Module, cx: &PassCx) {
             }
         }
         (now != expr).then_some(now)
-    });
+    })
 }
 
 /// The context of the rules.
