@@ -67,6 +67,26 @@
 //! # Ok::<(), relayc::Error>(())
 //! ```
 //!
+//! A program with open dimensions, such as `Tensor[(batch, seq), int64]`, is an `OpenExecutable`. Its session compiles each size at its
+//! first call, and looks it up later; all sizes share the packed weights, and the memory of the session:
+//!
+//! ```
+//! # #[cfg(feature = "jit")] {
+//! use relayc::{Network, Options, bytes_of, bytes_of_mut};
+//!
+//! let network = Network::parse("net.relay", "def @main(%x: Tensor[(n, 2), float32]) { sum(%x, axis=[1]) }")?;
+//! let executable = network.compile_open(&Options { sizes: 16, ..Options::default() })?;
+//! let mut session = executable.session();
+//! for n in [1, 5, 1] {
+//!     let (x, mut out) = (vec![0.5f32; 2 * n], vec![0f32; n]);
+//!     session.at(&[&[n as u64, 2]])?.run(&[bytes_of(&x)], &mut [bytes_of_mut(&mut out)])?;
+//!     assert!(out.iter().all(|&out| out == 1.0));
+//! }
+//! assert_eq!(executable.n_sizes(), 2);
+//! # }
+//! # Ok::<(), relayc::Error>(())
+//! ```
+//!
 //! # Crates
 //!
 //! Each step is a crate that can be used alone: `relayc-syntax`, `relayc-check`, `relayc-interp`, `relayc-codegen` have an example each.
@@ -88,3 +108,5 @@ pub use text::{check, check_file, format, interpret, parse, print};
 pub use relayc_engine::compile::{Isa, Machine, Policy};
 #[cfg(feature = "jit")]
 pub use relayc_engine::library::{Executable, Network, Number, Options, Port, Session, bytes_of, bytes_of_mut};
+#[cfg(feature = "jit")]
+pub use relayc_engine::open::{OpenExecutable, OpenPort, OpenSession};

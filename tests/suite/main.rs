@@ -53,6 +53,8 @@ mod many;
 #[cfg(feature = "jit")]
 mod networks;
 #[cfg(feature = "jit")]
+mod open;
+#[cfg(feature = "jit")]
 mod routines;
 #[cfg(feature = "jit")]
 mod stages;

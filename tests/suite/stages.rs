@@ -40,8 +40,9 @@ fn listings_are_of_all_the_bytes() {
             let all = code(&text, isa, Policy::Fast);
             let mut end = 0;
             for (step, range) in all.ranges.iter().enumerate() {
-                assert_eq!(range.start, end, "steps follow one another");
-                end = range.end;
+                let again = !range.is_empty() && all.ranges[..step].contains(range);
+                assert!(again || range.start == end, "steps follow one another, or have the code of an equal one");
+                end = end.max(range.end);
                 let listing = listing::step(&all, step);
                 assert!(!listing.contains("(bad)"), "{listing}");
                 assert_eq!(listing.is_empty(), range.is_empty());

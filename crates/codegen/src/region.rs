@@ -21,10 +21,17 @@ unsafe impl Sync for Region {}
 /// Alignment of an empty region, on which all users of regions may rely.
 const ALIGNMENT: usize = 64;
 
+impl Default for Region {
+    /// A region without memory.
+    fn default() -> Region {
+        Region { map: None, start: std::ptr::without_provenance_mut(ALIGNMENT) }
+    }
+}
+
 impl Region {
     pub fn new(bytes: usize) -> io::Result<Region> {
         if bytes == 0 {
-            return Ok(Region { map: None, start: std::ptr::without_provenance_mut(ALIGNMENT) });
+            return Ok(Region::default());
         }
         let mut map = MmapMut::map_anon(bytes)?;
         // Large pages are a wish: without them everything works as well.

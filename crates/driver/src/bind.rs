@@ -99,6 +99,40 @@ pub(crate) fn bind_seeded(
     bind_choosing(slots, types, &Requests { fill: Some(filling_of(seed)), ..requests.clone() }, Some(seed))
 }
 
+/// Checks the shapes of the slots' leaves, in order. Errors: as [`fit`].
+pub fn fit_shapes(slots: &[Slot], types: &Types, shapes: &[&[usize]]) -> Result<(), Diagnostic> {
+    let mut takes = vec![];
+    for slot in slots {
+        takes.extend(leaves::leaves(&slot.name, slot.ty, types).map_err(|why| errors::no_data(slot, types, why))?);
+    }
+    if takes.len() != shapes.len() {
+        let message = format!("expected the shapes of {}, found {}", count(takes.len(), "input"), shapes.len());
+        return Err(Diagnostic::new(codes::E0705, message));
+    }
+    if let Some((leaf, shape)) = takes.iter().zip(shapes).find(|(leaf, shape)| !leaf.takes(leaf.dtype, shape)) {
+        let shape: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        let message = format!("`{}` is {}, the argument has the shape ({})", leaf.name, leaf.type_text(), shape.join(", "));
+        return Err(Diagnostic::new(codes::E0705, message));
+    }
+    agree(types, takes.into_iter().zip(shapes.iter().copied()))
+}
+
+/// Whether the sizes of the arguments agree, given their shapes.
+fn agree<'a>(types: &Types, leaves: impl Iterator<Item = (Leaf, &'a [usize])>) -> Result<(), Diagnostic> {
+    let (mut facts, mut of_fact) = (vec![], vec![]);
+    for (leaf, shape) in leaves {
+        for (&dim, &n) in leaf.dims.iter().zip(shape).filter(|(dim, _)| dim.symbol().is_some()) {
+            facts.push((dim, n as i64));
+            of_fact.push(leaf.clone());
+        }
+    }
+    let origin = |at: usize| (&of_fact[at], "the argument");
+    match solve(&types.symbols, &facts) {
+        Ok(_) => Ok(()),
+        Err(wrong) => Err(errors::inputs_disagree(&wrong, origin(wrong.first), origin(wrong.second))),
+    }
+}
+
 /// Checks values against the types of the slots, in order. Errors: E0704 for a slot that is no tensor or tuple of tensors, E0705 for a
 /// value of another type or a wrong number of values.
 pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnostic> {
@@ -106,7 +140,7 @@ pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnost
         let message = format!("expected {}, found {}", count(slots.len(), "argument"), args.len());
         return Err(Diagnostic::new(codes::E0705, message));
     }
-    let (mut facts, mut of_fact) = (vec![], vec![]);
+    let mut all = vec![];
     for (slot, arg) in slots.iter().zip(args) {
         let takes = leaves::leaves(&slot.name, slot.ty, types).map_err(|why| errors::no_data(slot, types, why))?;
         let given = leaves::flatten(&slot.name, arg);
@@ -117,19 +151,9 @@ pub fn fit(slots: &[Slot], types: &Types, args: &[Bound]) -> Result<(), Diagnost
         if let Some((leaf, (_, tensor))) = takes.iter().zip(&given).find(|(leaf, (_, tensor))| !leaf.accepts(tensor)) {
             return Err(errors::wrong_type(leaf, tensor, "the argument"));
         }
-        for (leaf, (_, tensor)) in takes.iter().zip(&given) {
-            let sizes = leaf.dims.iter().zip(tensor.shape()).filter(|(dim, _)| dim.symbol().is_some());
-            for (&dim, &n) in sizes {
-                facts.push((dim, n as i64));
-                of_fact.push(leaf.clone());
-            }
-        }
+        all.extend(takes.into_iter().zip(given.into_iter().map(|(_, tensor)| tensor)));
     }
-    let origin = |at: usize| (&of_fact[at], "the argument");
-    match solve(&types.symbols, &facts) {
-        Ok(_) => Ok(()),
-        Err(wrong) => Err(errors::inputs_disagree(&wrong, origin(wrong.first), origin(wrong.second))),
-    }
+    agree(types, all.iter().map(|(leaf, tensor)| (leaf.clone(), tensor.shape())))
 }
 
 /// As [`bind`]; also returns the names of the tensors that weight files gave and no later source replaced.
@@ -474,10 +498,20 @@ impl<'t> Binder<'t> {
         }
     }
 
-    /// Gives dimensions the numbers that are set, and with them all that are the same size. A size that is set by its name has
-    /// its number in the program and its types by now.
+    /// Gives dimensions the numbers that are set, and with them all that are the same size. A size that is set by its name and
+    /// that no parameter has any more got its number in the program and its types before.
     fn carry_out(&mut self, settings: &[String]) {
         let (mut facts, mut of_fact) = (vec![], vec![]);
+        let open: FxHashSet<_> =
+            self.leaves.iter().flat_map(|leaf| &leaf.dims).flat_map(|&dim| self.symbols.vars_of(dim)).collect();
+        let names = self.symbols.names();
+        for setting in settings {
+            let Some((name, Some(n))) = size_setting(setting) else { continue };
+            if let Some(&id) = open.iter().find(|id| names.get(*id) == Some(&name)) {
+                facts.push((self.symbols.dim(id), n));
+                of_fact.push(setting.as_str());
+            }
+        }
         for setting in settings.iter().filter(|setting| size_setting(setting).is_none()) {
             match carry_out(&mut self.leaves, setting) {
                 Ok(fact) => {

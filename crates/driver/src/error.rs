@@ -27,6 +27,11 @@ impl Error {
         Error::new(vec![diagnostic], &Sources::new())
     }
 
+    /// The errors, and accompanying warnings, in text order.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
     /// The code of the first error, such as `E0301`.
     pub fn code(&self) -> &'static str {
         self.diagnostics.iter().find(|d| d.is_error()).map_or("", |d| d.code.id())

@@ -92,7 +92,7 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
         // The image has some weights unpacked.
         let constants = compile::constants(&mut module, &assembled.plan, Keep::All);
         let eval = Eval { module: &module, limits: &request.limits };
-        let loaded = jit::CompiledPlan::load(assembled, constants, Keep::All, &eval).map_err(|error| match error {
+        let loaded = jit::CompiledPlan::load(assembled, constants, Keep::All, None, &eval).map_err(|error| match error {
             jit::LoadError::Failed(diagnostic) => one(*diagnostic),
             jit::LoadError::Memory(_) => one(Diagnostic::new(codes::E0803, format!("the weights are too large: {error}"))),
         })?;

@@ -19,6 +19,7 @@ use relayc_exec::constants::Keep;
 pub use relayc_exec::listing::target_name;
 use relayc_exec::plan::{self, NotCompiled, Place, Plan};
 use relayc_exec::program::{self as jit, LoadError, PlanSession, TraceCallback};
+use relayc_exec::shared_weights::SharedWeights;
 use relayc_interp::{self as interp, Value};
 use relayc_ir::kernel::Target;
 use relayc_ir::tensor::{Data, Tensor};
@@ -158,12 +159,13 @@ pub(crate) fn how(entry: &str, settings: &Settings) -> PassPlan {
 /// Optimizes a module and plans its entry. The module becomes the optimized one.
 #[cfg(test)]
 pub(crate) fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
-    plan_timed(module, entry, settings, &mut Timings::default())
+    plan_timed(module, &how(entry, settings), settings, &mut Timings::default())
 }
 
-fn plan_timed(module: &mut Module, entry: &str, settings: &Settings, timings: &mut Timings) -> Result<Plan, Refused> {
-    let optimised = optimise::optimise(module, &how(entry, settings), &mut Stopwatch::new(timings, &mut ()));
+fn plan_timed(module: &mut Module, passes: &PassPlan, settings: &Settings, timings: &mut Timings) -> Result<Plan, Refused> {
+    let optimised = optimise::optimise(module, passes, &mut Stopwatch::new(timings, &mut ()));
     optimised.map_err(|error| Refused::Wrong(Box::new(error)))?;
+    let entry = passes.entry.as_deref().unwrap_or_default();
     timings.time("plan", || planned(module, entry, settings, &[]))
 }
 
@@ -186,12 +188,25 @@ pub fn assembled(
     limits: &Limits,
     timings: &mut Timings,
 ) -> Result<Assembled, Refused> {
-    let mut plan = plan_timed(module, entry, settings, timings)?;
+    assembled_to(module, &how(entry, settings), settings, limits, false, timings)
+}
+
+/// Like [`assembled`], by other passes; `share` as in [`assemble`].
+fn assembled_to(
+    module: &mut Module,
+    passes: &PassPlan,
+    settings: &Settings,
+    limits: &Limits,
+    share: bool,
+    timings: &mut Timings,
+) -> Result<Assembled, Refused> {
+    let entry = passes.entry.as_deref().unwrap_or_default();
+    let mut plan = plan_timed(module, passes, settings, timings)?;
     let mut refusals = vec![];
     loop {
         check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
-        match timings.time("code", || assemble(plan, settings.isa, &settings.target())) {
+        match timings.time("code", || assemble(plan, settings.isa, &settings.target(), share)) {
             // What the machine has no code for gets other code, then is left to its evaluation.
             Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < 2 => {
                 refusals.push(origins[step]);
@@ -234,15 +249,28 @@ pub(super) fn compile_module(
     limits: Limits,
     keep: Keep,
 ) -> Result<Compiled, Refused> {
+    compile_to(module, &how(entry, settings), settings, limits, keep, None)
+}
+
+/// Like [`compile_module`], by other passes, and with weights that are shared with other sizes of the program.
+pub(super) fn compile_to(
+    module: &mut Module,
+    passes: &PassPlan,
+    settings: &Settings,
+    limits: Limits,
+    keep: Keep,
+    shared: Option<&SharedWeights>,
+) -> Result<Compiled, Refused> {
     let mut timings = Timings::default();
-    let assembled = assembled(module, entry, settings, &limits, &mut timings)?;
+    let entry = passes.entry.as_deref().unwrap_or_default();
+    let assembled = assembled_to(module, passes, settings, &limits, shared.is_some(), &mut timings)?;
     if keep == Keep::Read {
         // What has read, checked, optimised and planned the program is done, and the most memory is needed from here on.
         sys::give_back_code();
     }
     let constants = constants(module, &assembled.plan, keep);
     let eval = Eval { module, limits: &limits };
-    match timings.time("packing", || jit::CompiledPlan::load(assembled, constants, keep, &eval)) {
+    match timings.time("packing", || jit::CompiledPlan::load(assembled, constants, keep, shared, &eval)) {
         Ok(loaded) => {
             if keep == Keep::Read {
                 sys::give_back_free_memory();
@@ -326,6 +354,11 @@ impl Compiled {
         PlanSession::new(self.program.clone(), self.threads).map_err(too_large)
     }
 
+    /// A session that runs in the workspaces it enters, with as many threads as these have.
+    pub(crate) fn session_without_memory(&self) -> PlanSession {
+        PlanSession::without_memory(self.program.clone(), self.threads)
+    }
+
     /// Like [`Compiled::session`], on a shared thread pool.
     pub fn session_on(&self, pool: Arc<Pool>) -> Result<PlanSession, Box<Diagnostic>> {
         PlanSession::on(self.program.clone(), pool).map_err(too_large)
@@ -382,7 +415,7 @@ impl Compiled {
     }
 }
 
-fn too_large(error: LoadError) -> Box<Diagnostic> {
+pub(crate) fn too_large(error: LoadError) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(codes::E0803, format!("the tensors of the program are too large: {error}")))
 }
 

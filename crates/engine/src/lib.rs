@@ -13,6 +13,7 @@ pub mod error_budget;
 pub mod fault_injection;
 pub mod library;
 pub mod measure;
+pub mod open;
 pub mod profile;
 pub mod profile_overlay;
 mod step_times;

@@ -20,6 +20,7 @@ pub use relayc_driver::error::Error;
 use relayc_driver::run::{self, Entry, Limits};
 use relayc_driver::{Phase, Program, ReadOptions, check_file, check_text_as, optimise, outputs};
 use relayc_exec::program as jit;
+use relayc_ir::Module;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Ty, Types};
 pub use relayc_sys::{Number, bytes_of, bytes_of_mut};
@@ -47,18 +48,22 @@ pub struct Options {
     pub accuracy: Policy,
     /// The target machine; this machine must be able to run its code.
     pub machine: Machine,
+    /// For how many sizes of its inputs an [`OpenExecutable`](super::open::OpenExecutable) keeps its code, at least one. An encoder of twelve layers takes about
+    /// 1.5 MB for each, besides its weights.
+    pub sizes: usize,
 }
 
 impl Default for Options {
-    /// `@main`, full optimization, one thread, this machine.
+    /// `@main`, full optimization, one thread, this machine, 128 sizes.
     fn default() -> Options {
-        Options { entry: "main".into(), level: optimise::MAX_LEVEL, threads: 1, accuracy: Policy::Fast, machine: Machine::Native }
+        let (level, accuracy, machine) = (optimise::MAX_LEVEL, Policy::Fast, Machine::Native);
+        Options { entry: "main".into(), level, threads: 1, accuracy, machine, sizes: 128 }
     }
 }
 
 /// A read and checked program with its bound weights.
 pub struct Network {
-    program: Program,
+    pub(super) program: Program,
 }
 
 impl Network {
@@ -102,54 +107,29 @@ impl Network {
     ///
     /// A program that branches or has dynamic dimensions inside is compiled by subgraphs while it runs, as soon as that pays
     /// ([`Executable::is_whole`]). Errors: E0601, in words, if nothing can be compiled, or if an input or output is not a
-    /// tensor or has `?` dimensions. [`Network::read_with`] can set these.
+    /// tensor or has dimensions without a number. [`Network::read_with`] can set these, and `Network::compile_open` leaves them
+    /// to each call.
     pub fn compile(&self, options: &Options) -> Result<Executable, Error> {
-        let wrong = |diagnostic| Error::new(vec![diagnostic], &self.program.sources);
-        let settings = Settings::of(options.machine, options.level.min(optimise::MAX_LEVEL), options.threads.max(1));
-        let settings = settings.map_err(|words| wrong(Diagnostic::new(codes::E0602, words)))?;
-        let settings = settings.ok_or_else(|| refused(&self.program.sources, options, compile::NO_MACHINE))?;
-        let settings = Settings { accuracy: options.accuracy, ..settings };
-        settings.runs_here().map_err(wrong)?;
-        let entry = run::entry(&self.program.module, &options.entry).map_err(wrong)?;
+        let sources = &self.program.sources;
+        let settings = settings(options, sources)?;
         // Tensors are shared, and the weights that are packed go with the network.
         let mut module = self.program.module.clone();
-        match compile::compile_taking(&mut module, &options.entry, &settings, Limits::default()) {
-            Ok(compiled) => {
-                let types = &self.program.module.types;
-                let names = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
-                let inputs: Vec<String> = names.flatten().map(|leaf| leaf.name).collect();
-                let outputs = outputs::result_names(entry.ret, types);
-                Ok(Executable { inner: Arc::new(Inner::whole(compiled, inputs, outputs)) })
-            }
-            Err(Refused::Wrong(diagnostic)) => Err(wrong(*diagnostic)),
-            Err(Refused::Not(reason)) => {
-                let inner = self.partially_compiled(&entry, options, &settings).map_err(|refused| match refused {
-                    NotPartially::Nothing => self::refused(&self.program.sources, options, reason.text()),
-                    NotPartially::Port(words) => self::refused(&self.program.sources, options, &words),
-                    NotPartially::Wrong(diagnostic) => wrong(*diagnostic),
-                })?;
-                Ok(Executable { inner: Arc::new(inner) })
-            }
-        }
+        let inner = Inner::compiled(&self.program.module, &options.entry, &settings, || {
+            compile::compile_taking(&mut module, &options.entry, &settings, Limits::default())
+        });
+        Ok(Executable { inner: Arc::new(inner.map_err(|diagnostic| Error::new(vec![*diagnostic], sources))?) })
     }
+}
 
-    /// The entry as an executable that compiles its subgraphs while it runs.
-    fn partially_compiled(&self, entry: &Entry, options: &Options, settings: &Settings) -> Result<Inner, NotPartially> {
-        let module = &self.program.module;
-        let inputs = entry.slots.iter().map(|slot| ports(&slot.name, slot.ty, &module.types)).collect::<Result<Vec<_>, _>>()?;
-        let outputs = ports("out", entry.ret, &module.types)?;
-        let partial = PartialProgram::new(module.clone(), &options.entry, settings, Limits::default(), CompileTrigger::ItPays);
-        let partial = partial.map_err(|refused| match refused {
-            Refused::Wrong(diagnostic) => NotPartially::Wrong(diagnostic),
-            Refused::Not(_) => NotPartially::Nothing,
-        })?;
-        if partial.is_empty() {
-            return Err(NotPartially::Nothing);
-        }
-        let slots = entry.slots.iter().map(|slot| slot.ty).collect();
-        let code = Code::Partial { partial: Box::new(partial), slots, types: Box::new(module.types.clone()) };
-        Ok(Inner { code, inputs: inputs.concat(), outputs })
-    }
+/// The settings of compilation for this machine. Errors: E0601 and E0602.
+pub(super) fn settings(options: &Options, sources: &Sources) -> Result<Settings, Error> {
+    let wrong = |diagnostic| Error::new(vec![diagnostic], sources);
+    let settings = Settings::of(options.machine, options.level.min(optimise::MAX_LEVEL), options.threads.max(1));
+    let settings = settings.map_err(|words| wrong(Diagnostic::new(codes::E0602, words)))?;
+    let settings = settings.ok_or_else(|| wrong(refused(&options.entry, compile::NO_MACHINE)))?;
+    let settings = Settings { accuracy: options.accuracy, ..settings };
+    settings.runs_here().map_err(wrong)?;
+    Ok(settings)
 }
 
 /// Why an entry cannot run by subgraphs.
@@ -161,9 +141,8 @@ enum NotPartially {
     Wrong(Box<Diagnostic>),
 }
 
-fn refused(sources: &Sources, options: &Options, reason: &str) -> Error {
-    let message = format!("`@{}` is not compiled: {reason}", options.entry);
-    Error::new(vec![Diagnostic::new(codes::E0601, message)], sources)
+pub(super) fn refused(entry: &str, reason: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0601, format!("`@{entry}` is not compiled: {reason}"))
 }
 
 /// The tensors of a type, whose dimensions must be known.
@@ -211,7 +190,7 @@ pub struct Executable {
     inner: Arc<Inner>,
 }
 
-struct Inner {
+pub(super) struct Inner {
     code: Code,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
@@ -228,6 +207,56 @@ enum Code {
 }
 
 impl Inner {
+    /// An entry of a module, compiled as a whole by `whole`, otherwise by subgraphs while it runs.
+    pub(super) fn compiled(
+        module: &Module,
+        name: &str,
+        settings: &Settings,
+        whole: impl FnOnce() -> Result<Compiled, Refused>,
+    ) -> Result<Inner, Box<Diagnostic>> {
+        let entry = run::entry(module, name)?;
+        let reason = match whole() {
+            Ok(compiled) => {
+                let types = &module.types;
+                let names = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
+                let inputs: Vec<String> = names.flatten().map(|leaf| leaf.name).collect();
+                return Ok(Inner::whole(compiled, inputs, outputs::result_names(entry.ret, types)));
+            }
+            Err(Refused::Wrong(diagnostic)) => return Err(diagnostic),
+            Err(Refused::Not(reason)) => reason,
+        };
+        Inner::partial(module, &entry, name, settings).map_err(|not| match not {
+            NotPartially::Nothing => Box::new(refused(name, reason.text())),
+            NotPartially::Port(words) => Box::new(refused(name, &words)),
+            NotPartially::Wrong(diagnostic) => diagnostic,
+        })
+    }
+
+    /// The entry compiled by subgraphs while it runs.
+    fn partial(module: &Module, entry: &Entry, name: &str, settings: &Settings) -> Result<Inner, NotPartially> {
+        let inputs = entry.slots.iter().map(|slot| ports(&slot.name, slot.ty, &module.types)).collect::<Result<Vec<_>, _>>()?;
+        let outputs = ports("out", entry.ret, &module.types)?;
+        let partial = PartialProgram::new(module.clone(), name, settings, Limits::default(), CompileTrigger::ItPays);
+        let partial = partial.map_err(|refused| match refused {
+            Refused::Wrong(diagnostic) => NotPartially::Wrong(diagnostic),
+            Refused::Not(_) => NotPartially::Nothing,
+        })?;
+        if partial.is_empty() {
+            return Err(NotPartially::Nothing);
+        }
+        let slots = entry.slots.iter().map(|slot| slot.ty).collect();
+        let code = Code::Partial { partial: Box::new(partial), slots, types: Box::new(module.types.clone()) };
+        Ok(Inner { code, inputs: inputs.concat(), outputs })
+    }
+
+    /// A session without memory of its own, if all of it is compiled; subgraphs have theirs.
+    pub(super) fn session_without_memory(&self) -> Option<jit::PlanSession> {
+        match &self.code {
+            Code::Whole(compiled) => Some(compiled.session_without_memory()),
+            Code::Partial { .. } => None,
+        }
+    }
+
     fn whole(compiled: Compiled, inputs: Vec<String>, outputs: Vec<String>) -> Inner {
         let plan = &compiled.program.plan;
         let port = |(name, &id): (String, &_)| {
@@ -290,12 +319,22 @@ impl Executable {
 /// # Ok::<(), relayc::Error>(())
 /// ```
 pub struct Session {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
     /// The session of a program compiled as a whole; subgraphs have their own.
-    session: Option<jit::PlanSession>,
+    pub(super) session: Option<jit::PlanSession>,
 }
 
 impl Session {
+    /// The inputs of a run, in order.
+    pub fn inputs(&self) -> &[Port] {
+        &self.inner.inputs
+    }
+
+    /// The outputs of a run, in order.
+    pub fn outputs(&self) -> &[Port] {
+        &self.inner.outputs
+    }
+
     /// Runs once: reads the inputs, writes the outputs.
     ///
     /// Each buffer has the number of bytes of its [`Port`] and the alignment of its dtype; [`bytes_of`] and [`bytes_of_mut`]

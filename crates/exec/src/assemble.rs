@@ -6,17 +6,36 @@
 use super::routine;
 use crate::plan::{self, Move, Place, Plan, Scratch, Step, Work};
 use relayc_codegen::asm::{Asm, AsmError, Isa, Mark};
-use relayc_codegen::contraction::Compiled;
+use relayc_codegen::contraction::{Compiled, Weights};
 use relayc_codegen::nest::{self, NestCode};
+use relayc_codegen::region::Region;
 use relayc_ir::kernel::{Kernel, Reason, Routine, Target};
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// Weights in the memory of the program that has packed them.
+#[derive(Clone, Debug)]
+pub struct PackedWeights {
+    pub(crate) region: Arc<Region>,
+    /// Position of the first element.
+    pub(crate) at: usize,
+}
+
+impl PackedWeights {
+    pub(crate) fn start(&self) -> *const f32 {
+        (self.region.start() as *const f32).wrapping_add(self.at)
+    }
+}
 
 /// Location of the packed weights of a contraction.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub enum Packed {
     /// At an element of the program's packed weights.
     Kept(usize),
+    /// Among those that another program has packed.
+    Shared(PackedWeights),
     /// The contraction reads them unpacked.
     AsKept,
     /// In the session's memory, packed anew in each run.
@@ -24,7 +43,7 @@ pub enum Packed {
 }
 
 /// A move in bytes; contiguous elements move together.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct MoveCall {
     /// First byte and step of each dimension, of the source and of the destination.
     pub(crate) offsets: [i64; 2],
@@ -52,7 +71,7 @@ impl MoveCall {
 }
 
 /// How a step is launched.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub enum Launch {
     Fill,
     Move(MoveCall),
@@ -61,7 +80,7 @@ pub enum Launch {
     Guard,
     Routine(Routine),
     Nest(NestCode),
-    Contraction(Box<Compiled>, Packed),
+    Contraction(Arc<Compiled>, Packed),
 }
 
 impl Launch {
@@ -133,17 +152,18 @@ pub struct Assembled {
     /// Comments on positions of the code.
     pub(crate) marks: Vec<Mark>,
     pub launches: Vec<Launch>,
-    /// For each step, the reason for its kernel, and the range of its code.
+    /// For each step, the reason for its kernel, and the range of its code, which steps with equal kernels share.
     pub reasons: Vec<Reason>,
     pub ranges: Vec<Range<usize>>,
     /// Number of elements of packed weights.
     pub(crate) packed_len: usize,
 }
 
-/// Emits the code of every step, and assigns each its scratch memory in the plan's arena.
+/// Emits the code of every step, and assigns each its scratch memory in the plan's arena. Equal kernels have their code once: a
+/// network repeats its layers. `share` says whether other sizes of the program share its packed weights.
 ///
 /// Errors: the step without code, and the plan, which is to be made without it.
-pub fn assemble(mut plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, NoCode> {
+pub fn assemble(mut plan: Plan, isa: Isa, target: &Target, share: bool) -> Result<Assembled, NoCode> {
     let mut asm = Asm::new(isa);
     let mut all = Assembled {
         plan: Plan::default(),
@@ -155,12 +175,21 @@ pub fn assemble(mut plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, 
         ranges: vec![],
         packed_len: 0,
     };
+    let mut emitted: FxHashMap<(&Kernel, Weights), usize> = FxHashMap::default();
     for (at, step) in plan.steps.iter().enumerate() {
-        let start = asm.here();
-        let (launch, reason) = all.step(&plan, step, target, &mut asm).ok_or(NoCode::Step(at))?;
+        let (start, kernel) = (asm.here(), kernel(&plan, step, share));
+        let equal = kernel.and_then(|kernel| emitted.get(&kernel).copied());
+        let (launch, reason, range) = match equal {
+            Some(equal) => (all.again(equal), all.reasons[equal].clone(), all.ranges[equal].clone()),
+            None => {
+                let (launch, reason) = all.step(step, kernel, target, &mut asm).ok_or(NoCode::Step(at))?;
+                emitted.extend(kernel.map(|kernel| (kernel, at)));
+                (launch, reason, start..asm.here())
+            }
+        };
         all.launches.push(launch);
         all.reasons.push(reason);
-        all.ranges.push(start..asm.here());
+        all.ranges.push(range);
     }
     all.pool_start = asm.pool_start();
     all.marks = asm.marks().to_vec();
@@ -171,8 +200,36 @@ pub fn assemble(mut plan: Plan, isa: Isa, target: &Target) -> Result<Assembled, 
     Ok(all)
 }
 
+/// The kernel of a step, and what its weights are: what its code depends on.
+fn kernel<'a>(plan: &'a Plan, step: &'a Step, share: bool) -> Option<(&'a Kernel, Weights)> {
+    let Work::Kernel(kernel) = &step.work else { return None };
+    let weights = |id| match plan.buffers[id].place {
+        Place::Const(_) | Place::Kept(_) if share => Weights::Shared,
+        Place::Const(_) | Place::Kept(_) => Weights::Own,
+        _ => Weights::Computed,
+    };
+    Some((kernel, kernel.contract().map_or(Weights::Computed, |contract| weights(step.args[contract.weight.0]))))
+}
+
 impl Assembled {
-    fn step(&mut self, plan: &Plan, step: &Step, target: &Target, asm: &mut Asm) -> Option<(Launch, Reason)> {
+    /// The launch of a step whose kernel equals that of an earlier one, with weights of its own.
+    fn again(&mut self, equal: usize) -> Launch {
+        match self.launches[equal].clone() {
+            Launch::Contraction(code, packed) => {
+                let packed = self.packed(matches!(packed, Packed::Kept(_)), &code);
+                Launch::Contraction(code, packed)
+            }
+            launch => launch,
+        }
+    }
+
+    fn step(
+        &mut self,
+        step: &Step,
+        kernel: Option<(&Kernel, Weights)>,
+        target: &Target,
+        asm: &mut Asm,
+    ) -> Option<(Launch, Reason)> {
         Some(match &step.work {
             Work::Fill(fill) => {
                 let why = format!("{} stretches that windows read beside the tensor", fill.stretches.len());
@@ -190,23 +247,25 @@ impl Assembled {
                 (Launch::Routine(work.clone()), Reason::only(name, why))
             }
             Work::Fallback(call) => (Launch::Fallback, Reason::only("evaluation", call.why.words())),
-            Work::Kernel(Kernel::Nest(kernel)) => {
-                let code = nest::compile(asm, kernel)?;
+            Work::Kernel(Kernel::Nest(nest)) => {
+                let code = nest::compile(asm, nest)?;
                 let reason = code.reason.clone();
                 (Launch::Nest(code), reason)
             }
-            Work::Kernel(kernel) => {
-                let contract = kernel.contract()?;
-                let constant = matches!(plan.buffers[step.args[contract.weight.0]].place, Place::Const(_) | Place::Kept(_));
-                let (mut code, reason) = Compiled::of(kernel, constant, target, asm)?;
-                let packed = self.packed(constant, &mut code);
-                (Launch::Contraction(Box::new(code), packed), reason)
+            Work::Kernel(_) => {
+                let (kernel, weights) = kernel?;
+                let (mut code, reason) = Compiled::of(kernel, weights, target, asm)?;
+                if weights == Weights::Computed && code.is_packed() {
+                    code.prepare_pieces();
+                }
+                let packed = self.packed(weights != Weights::Computed, &code);
+                (Launch::Contraction(Arc::new(code), packed), reason)
             }
         })
     }
 
     /// Assigns the location of a step's packed weights; `constant` weights are kept.
-    fn packed(&mut self, constant: bool, code: &mut Compiled) -> Packed {
+    fn packed(&mut self, constant: bool, code: &Compiled) -> Packed {
         let bytes = packed_bytes(code);
         if !code.is_packed() {
             Packed::AsKept
@@ -214,7 +273,6 @@ impl Assembled {
             self.packed_len += bytes / 4;
             Packed::Kept(self.packed_len - bytes / 4)
         } else {
-            code.prepare_pieces();
             Packed::Scratch
         }
     }

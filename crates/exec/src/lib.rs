@@ -14,3 +14,4 @@ pub mod listing;
 pub mod plan;
 pub mod program;
 mod routine;
+pub mod shared_weights;

@@ -7,6 +7,7 @@ use super::assemble::{Assembled, Launch, MoveCall, Packed, REGION_NS};
 use super::constants::{self, Constants, Keep};
 use super::index;
 use super::routine;
+use super::shared_weights::SharedWeights;
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Place, Plan, Scratch, Step, Work};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
@@ -61,31 +62,41 @@ pub struct CompiledPlan {
     pub(super) constants: Constants,
     /// Memory of values that are computed once.
     pub(super) kept: Region,
-    pub(super) packed: Region,
+    /// The weights that this program has packed.
+    packed: Arc<Region>,
 }
 
 impl CompiledPlan {
     /// Maps the code, computes the values that are computed once, and packs weights.
     ///
-    /// Each of the `constants` is freed once packed, unless it is to be kept or has another owner.
+    /// Each of the `constants` is freed once packed, unless it is to be kept or has another owner. Weights that other programs have
+    /// packed alike are `shared`, and those that are packed here become so; loading waits for them.
     pub fn load(
         assembled: Assembled,
         constants: FxHashMap<ConstId, Tensor>,
         keep: Keep,
+        shared: Option<&SharedWeights>,
         fallback: &dyn Fallback,
     ) -> Result<CompiledPlan, LoadError> {
-        let Assembled { plan, bytes, launches, reasons, packed_len, .. } = assembled;
+        let Assembled { plan, bytes, mut launches, reasons, mut packed_len, .. } = assembled;
+        let mut shared = shared.map(SharedWeights::open);
+        if let Some(shared) = &mut shared {
+            packed_len = shared.find(&plan, &constants, &mut launches);
+        }
         let code = Code::from_bytes(&bytes).map_err(LoadError::Memory)?;
         // It may be more than what packing needs.
         drop(bytes);
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
-        let packed = Region::new(4 * packed_len).map_err(LoadError::Memory)?;
+        let packed = Arc::new(Region::new(4 * packed_len).map_err(LoadError::Memory)?);
         let constants = Constants::new(&plan, &launches, constants, keep);
         let mut program = CompiledPlan { plan, code, launches, reasons, constants, kept, packed };
         let of_once = program.plan.steps.iter().zip(&program.plan.scratch).filter(|(step, _)| step.once);
         let scratch = of_once.map(|(_, scratch)| scratch.shared + scratch.own).max().unwrap_or(0);
         let scratch = Region::new(scratch as usize).map_err(LoadError::Memory)?;
         program.once(&scratch, fallback).map_err(LoadError::Failed)?;
+        if let Some(shared) = shared {
+            shared.add(&program.packed);
+        }
         Ok(program)
     }
 
@@ -141,6 +152,15 @@ impl CompiledPlan {
             Place::Arena(offset) => arena.map_or(std::ptr::null_mut(), |arena| arena.start().wrapping_add(offset as usize)),
         };
         self.plan.buffers.iter_ids().map(&mut of).collect()
+    }
+
+    /// The address of weights that were packed before the first run; null for others.
+    pub(super) fn packed_weights(&self, packed: &Packed) -> *const f32 {
+        match packed {
+            Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
+            Packed::Shared(weights) => weights.start(),
+            Packed::AsKept | Packed::Scratch => std::ptr::null(),
+        }
     }
 
     fn launch(
@@ -217,7 +237,7 @@ impl CompiledPlan {
                 let kernel = work.contract().expect("a launch is made from its step");
                 let weights = match packed {
                     Packed::AsKept => std::ptr::null(),
-                    Packed::Kept(at) => (self.packed.start() as *const f32).wrapping_add(*at),
+                    Packed::Kept(_) | Packed::Shared(_) => self.packed_weights(packed),
                     Packed::Scratch => {
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
                         let start = scratch.start as *mut f32;
@@ -442,11 +462,42 @@ impl Memory<'_> {
     }
 }
 
+/// The memory and the threads of runs. Sessions of several programs may use it one after the other.
+pub struct Workspace {
+    memory: Region,
+    pool: Arc<Pool>,
+}
+
+impl Workspace {
+    /// A workspace that gets its memory from the sessions that use it.
+    pub fn new(pool: Arc<Pool>) -> Workspace {
+        Workspace { memory: Region::default(), pool }
+    }
+
+    /// Number of bytes of its memory.
+    pub fn bytes(&self) -> usize {
+        self.memory.bytes()
+    }
+
+    /// Grows to at least this many bytes, by a quarter at least, so that sizes which rise by one do not ask the system each time.
+    fn grow(&mut self, bytes: usize) -> Result<(), LoadError> {
+        let has = self.memory.bytes();
+        if has < bytes {
+            // The old memory goes first: between runs it holds nothing.
+            self.memory = Region::default();
+            self.memory = Region::new(bytes.max(has + has / 4)).map_err(LoadError::Memory)?;
+        }
+        Ok(())
+    }
+}
+
 /// State that consecutive runs reuse.
 pub struct PlanSession {
     program: Arc<CompiledPlan>,
-    memory: Region,
-    pool: Arc<Pool>,
+    /// Absent while another session has it.
+    workspace: Option<Workspace>,
+    /// Start of the memory that the addresses are in.
+    start: *mut u8,
     /// The pieces of each thread, for each step.
     pieces: Vec<Vec<Vec<Piece>>>,
     /// The address of each buffer and of each step's arguments, and the positions to which a run writes those of inputs and
@@ -483,9 +534,14 @@ impl PlanSession {
 
     /// A session on a shared thread pool; its runs wait for those of others.
     pub fn on(program: Arc<CompiledPlan>, pool: Arc<Pool>) -> Result<PlanSession, LoadError> {
-        let threads = pool.n_threads();
-        let bytes = program.plan.arena_bytes + program.beyond_bytes(threads);
-        let memory = Region::new(bytes as usize).map_err(LoadError::Memory)?;
+        let mut session = PlanSession::without_memory(program, pool.n_threads());
+        session.enter(&mut Some(Workspace::new(pool)))?;
+        Ok(session)
+    }
+
+    /// A session that runs with this many threads once it has a workspace ([`PlanSession::enter`]).
+    pub fn without_memory(program: Arc<CompiledPlan>, threads: usize) -> PlanSession {
+        let memory = Region::default();
         let pieces = program.launches.iter().map(|launch| split(launch, threads)).collect();
         let addresses = program.addresses(Some(&memory), &[], &mut []);
         let of = |step: &Step| step.args.iter().map(|&id| addresses[id.index()]).collect();
@@ -501,7 +557,34 @@ impl PlanSession {
             _ => None,
         };
         let ports = program.plan.buffers.ids().zip(users).filter_map(port).collect();
-        Ok(PlanSession { memory, pool, pieces, addresses, args, ports, program })
+        PlanSession { workspace: None, start: memory.start(), pieces, addresses, args, ports, program }
+    }
+
+    /// Takes a workspace with as many threads as the session, whose memory grows to what a run needs. Errors: the system gives
+    /// none; the workspace is then left where it was, without memory.
+    pub fn enter(&mut self, workspace: &mut Option<Workspace>) -> Result<(), LoadError> {
+        let Some(taken) = workspace else { return Ok(()) };
+        let bytes = self.program.plan.arena_bytes + self.program.beyond_bytes(taken.pool.n_threads());
+        taken.grow(bytes as usize)?;
+        if taken.memory.start() != self.start {
+            self.start = taken.memory.start();
+            self.addresses = self.program.addresses(Some(&taken.memory), &[], &mut []);
+            for (args, step) in self.args.iter_mut().zip(&self.program.plan.steps) {
+                args.iter_mut().zip(&step.args).for_each(|(arg, id)| *arg = self.addresses[id.index()]);
+            }
+        }
+        self.workspace = workspace.take();
+        Ok(())
+    }
+
+    /// Its workspace, if it has one.
+    pub fn workspace(&self) -> Option<&Workspace> {
+        self.workspace.as_ref()
+    }
+
+    /// Gives up its workspace.
+    pub fn leave(&mut self) -> Option<Workspace> {
+        self.workspace.take()
     }
 
     /// Runs the plan from the leaves of its inputs to those of its outputs, each with as many bytes as its type states.
@@ -521,6 +604,7 @@ impl PlanSession {
     ) -> Result<(), Box<Diagnostic>> {
         let program = &*self.program;
         let plan = &program.plan;
+        let workspace = self.workspace.as_ref().expect("a session has a workspace when it runs");
         let fits =
             |ids: &[BufferId], at: usize, len: usize| ids.get(at).is_some_and(|&id| plan.buffers[id].bytes() as usize == len);
         let right = plan.inputs.len() == inputs.len()
@@ -539,13 +623,13 @@ impl PlanSession {
                 self.args[step][arg] = address;
             }
         }
-        let arena = self.memory.start();
+        let arena = workspace.memory.start();
         let memory = Memory { program, addresses: &self.addresses };
         for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
             if !step.once {
                 before(at, &memory)?;
                 let scratch = scratch_in(arena, plan.scratch[at], arena.wrapping_add(plan.arena_bytes as usize));
-                let means = Means { scratch, fallback, pool: &self.pool };
+                let means = Means { scratch, fallback, pool: &workspace.pool };
                 program.launch(step, launch, &self.args[at], &self.pieces[at], &means)?;
             }
         }

@@ -6,13 +6,33 @@ use super::pack::{Element, Packer, Source};
 use super::reason;
 use super::rows::{FEW_POINTS, NEAR_WEIGHTS};
 use super::winograd;
-use super::{ContractionCode, Work, compile, depthwise, rows};
+use super::winograd::Size;
+use super::{ContractionCode, Packing, Wanted, Work, compile_with, depthwise, rows};
 use crate::asm::{Asm, Isa};
 use crate::legalize::widths::{LegalizedStage, machined};
 use crate::legalize::{legalize, rounded_later};
 use relayc_ir::kernel::{Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
 use relayc_runtime::contraction::Sum;
 use relayc_runtime::split::Piece;
+
+/// When the weights of a contraction are known, and who reads them packed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Weights {
+    /// Only a run knows them.
+    Computed,
+    /// Constants, packed for this contraction as is best for its points.
+    Own,
+    /// Constants, packed alike for any number of points, for contractions that differ in nothing else.
+    Shared,
+}
+
+/// What packed weights depend on, besides the elements of their source.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct WeightLayout {
+    packing: Packing,
+    /// The transform of Winograd's method, and the steps of its windows.
+    tiles: Option<(Size, [i64; 2])>,
+}
 
 /// A contraction with its code.
 #[derive(Clone, Debug)]
@@ -40,12 +60,13 @@ impl Compiled {
 
     /// Emits the code of a kernel, and returns the reason for its method.
     ///
-    /// `None` for loop nests and for contractions without code. Weights that are `constant` are packed before the first run.
-    pub fn of(kernel: &Kernel, constant: bool, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
+    /// `None` for loop nests and for contractions without code. Constant weights are packed before the first run. The bits of the
+    /// result do not depend on whether they are shared.
+    pub fn of(kernel: &Kernel, weights: Weights, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
         let target = &Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
         match kernel {
             Kernel::Nest(_) => None,
-            Kernel::Contraction(contract) => Compiled::direct(&primitive(contract, asm.isa()), constant, target, asm),
+            Kernel::Contraction(contract) => Compiled::direct(&primitive(contract, asm.isa()), weights, target, asm),
             Kernel::Depthwise(own) => {
                 let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
                 let code = depthwise::compile(&own, target, asm)?;
@@ -53,18 +74,19 @@ impl Compiled {
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 let contract = primitive(contract, asm.isa());
-                let weighed = winograd::weigh(&contract, *tile, constant, target);
+                let weighed = winograd::weigh(&contract, *tile, weights != Weights::Computed, target);
                 if let Some(tiles) = weighed.best.and_then(|size| winograd::compile(&contract, size, target, asm)) {
                     let reason = reason::winograd(&tiles, &contract, &weighed);
                     return Some((tiles.into(), reason));
                 }
-                let (code, reason) = Compiled::direct(&contract, constant, target, asm)?;
+                let (code, reason) = Compiled::direct(&contract, weights, target, asm)?;
                 Some((code, reason::not_winograd(reason, &contract, &weighed)))
             }
         }
     }
 
-    fn direct(contract: &Contraction, constant: bool, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
+    fn direct(contract: &Contraction, weights: Weights, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
+        let constant = weights != Weights::Computed;
         let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
         let packs = constant && 4 * contract.columns * contract.sum.iter().map(|dim| dim.extent).product::<u64>() <= NEAR_WEIGHTS;
         if points <= FEW_POINTS
@@ -73,7 +95,8 @@ impl Compiled {
         {
             return Some((code.into(), reason::rows(contract, constant, target)));
         }
-        let code = compile(contract, target, asm)?;
+        let code =
+            compile_with(contract, target, asm, if weights == Weights::Shared { Wanted::AnyPoints } else { Wanted::Best })?;
         let mut reason = reason::direct(&code, target);
         if points <= FEW_POINTS {
             reason.alternatives.push(reason::no_rows(packs));
@@ -94,6 +117,17 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => direct.packing.elements() as usize,
             Code::Tiles(tiles) => tiles.filters.elements() as usize,
+        }
+    }
+
+    /// What its packed weights depend on.
+    pub fn weight_layout(&self) -> WeightLayout {
+        match &self.code {
+            Code::Direct(direct) => WeightLayout { packing: direct.packing.of_weights(), tiles: None },
+            Code::Tiles(tiles) => {
+                let filters = &tiles.filters;
+                WeightLayout { packing: filters.packing.of_weights(), tiles: Some((filters.size, filters.taps)) }
+            }
         }
     }
 

@@ -28,7 +28,7 @@ mod sum;
 pub mod winograd;
 
 pub(crate) use choose::Choice;
-pub use compiled::Compiled;
+pub use compiled::{Compiled, WeightLayout, Weights};
 pub(crate) use pack::Packing;
 pub use pack::Source;
 pub(crate) use points::Cut;
@@ -83,24 +83,41 @@ struct Place {
     groups: Vec<i64>,
 }
 
-/// Emits the code of a contraction. `None` without a reason: the plan then takes another kernel.
-pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
-    compile_with(contract, target, asm, None)
+/// Which tile a contraction gets.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted {
+    /// The best one for its points.
+    Best,
+    /// The best one among those whose columns suit any number of points.
+    AnyPoints,
+    This(Choice),
 }
 
-/// Like [`compile`], with a tile of the caller's choice.
-pub(crate) fn compile_with(
-    contract: &Contraction,
-    target: &Target,
-    asm: &mut Asm,
-    forced: Option<Choice>,
-) -> Option<ContractionCode> {
+/// Points for which the columns of a tile are chosen that any number of points shares.
+const MANY_POINTS: u64 = 128;
+
+/// Emits the code of a contraction. `None` without a reason: the plan then takes another kernel.
+#[cfg(test)]
+pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
+    compile_with(contract, target, asm, Wanted::Best)
+}
+
+/// Emits the code of a contraction, with the wanted tile. `None` without a reason: the plan then takes another kernel.
+pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut Asm, wanted: Wanted) -> Option<ContractionCode> {
     let narrowed = narrow(contract, asm.isa().lanes());
     let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
     let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
-    let mut weighed = if forced.is_some() { vec![] } else { choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target) };
-    let mut choice = forced.unwrap_or_else(|| choose::best(&weighed));
+    let mut weighed = match wanted {
+        Wanted::This(_) => vec![],
+        Wanted::Best => choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target),
+        Wanted::AnyPoints => {
+            let vectors = vectors_of_any(contract, &plan);
+            let all = choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target);
+            all.into_iter().filter(|one| one.choice.vectors == vectors).collect()
+        }
+    };
+    let mut choice = if let Wanted::This(choice) = wanted { choice } else { choose::best(&weighed) };
     let mut streams = plan.streams(choice.vectors);
     if streams.is_none() {
         // Vectors do not lie evenly: one at a time.
@@ -115,6 +132,13 @@ pub(crate) fn compile_with(
     let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
     weighed.iter_mut().for_each(|one| one.cycles = with_weights(contract, one.cycles, &plan.target));
     Some(ContractionCode { tile: Some(choice), weighed, ..plan.finish(packing, tiles, entries) })
+}
+
+/// The column vectors of a tile, chosen without the contraction's own points and their input.
+fn vectors_of_any(contract: &Contraction, plan: &Plan) -> usize {
+    let sum = choose::Sum::of(&contract.sum, &[], 0, &plan.target);
+    let points = PointDim { extent: MANY_POINTS, steps: vec![0; 1 + plan.views.len()] };
+    choose::choose(&[points], plan.n_vectors, sum, &plan.target).vectors
 }
 
 /// The modelled cycles of a contraction, which `winograd` and the plan compare.

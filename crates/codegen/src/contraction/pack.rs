@@ -39,7 +39,7 @@ impl Element for [u8; 4] {
 }
 
 /// How the weights of a contraction are packed.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Packing {
     /// Number of independent parts, and the step from one to the next in the source. Parts that share their weights count as
     /// one.
@@ -124,6 +124,11 @@ impl Packing {
     /// The offsets of all reduction steps in the source, in order.
     pub(crate) fn source_steps(&self) -> Vec<i64> {
         offsets(&self.sum, |dim| dim.other)
+    }
+
+    /// The same packing without what it does not depend on: the input that the weights are multiplied with.
+    pub(crate) fn of_weights(&self) -> Packing {
+        Packing { sum: self.sum.iter().map(|dim| ContractionDim { input: 0, ..*dim }).collect(), ..self.clone() }
     }
 
     /// Whether every element of the source is within `len` elements.

@@ -43,9 +43,13 @@ impl Leaf {
     }
 
     pub(crate) fn shape_text(&self) -> String {
+        format!("({})", self.dim_texts().join(", "))
+    }
+
+    /// Each dimension as text.
+    pub fn dim_texts(&self) -> Vec<String> {
         let text = |(dim, text): (&Dim, &String)| if dim.value().is_some() { dim.to_string() } else { text.clone() };
-        let dims: Vec<String> = self.dims.iter().zip(&self.texts).map(text).collect();
-        format!("({})", dims.join(", "))
+        self.dims.iter().zip(&self.texts).map(text).collect()
     }
 }
 

@@ -280,7 +280,7 @@ impl Target<'_> {
                 let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
                 words.extend([at, shared, own, threads]);
                 let weight = work.contract().map_or(0, |kernel| kernel.weight.0);
-                self.contract(code, *packed, step.args[weight], &mut words);
+                self.contract(code, packed, step.args[weight], &mut words);
             }
             (Launch::Routine(Routine::Sort(sort)), _) => {
                 // A result that nothing takes is no argument.
@@ -296,17 +296,18 @@ impl Target<'_> {
         Some(words)
     }
 
-    fn contract(&mut self, code: &Compiled, packed: Packed, weight: BufferId, words: &mut Vec<u64>) {
+    fn contract(&mut self, code: &Compiled, packed: &Packed, weight: BufferId, words: &mut Vec<u64>) {
         let buffer = &self.program.plan.buffers[weight];
         let packed_bytes = 4 * code.packed_len();
         match packed {
-            Packed::Kept(_) if packed_bytes >= AT_LOAD_BYTES && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 => {
+            Packed::Kept(_) | Packed::Shared(_)
+                if packed_bytes >= AT_LOAD_BYTES && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 => {
                 words.extend([weights::AT_LOAD, self.constant(weight, buffer), packed_bytes as u64]);
                 self.at_load += packed_bytes as u64;
                 code.flatten_packing(words);
             }
-            Packed::Kept(at) => {
-                let address = self.program.packed.start().wrapping_add(4 * at);
+            Packed::Kept(_) | Packed::Shared(_) => {
+                let address = self.program.packed_weights(packed).cast();
                 words.extend([weights::PACKED, self.tensor(address, packed_bytes)]);
             }
             Packed::AsKept => words.push(weights::AS_KEPT),

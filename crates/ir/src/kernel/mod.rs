@@ -24,7 +24,7 @@ pub use target::Target;
 pub use view::View;
 
 /// The computation of one launch.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Kernel {
     Nest(Nest),
     Contraction(Contraction),

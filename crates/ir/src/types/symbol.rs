@@ -170,7 +170,7 @@ impl Symbols {
     }
 
     /// The names of variables, by their classes, that text can write: identifiers that only one has.
-    pub(crate) fn names(&self) -> FxHashMap<SymbolId, &str> {
+    pub fn names(&self) -> FxHashMap<SymbolId, &str> {
         let mut owners: FxHashMap<&str, Option<SymbolId>> = FxHashMap::default();
         for (id, node) in self.nodes.iter_ids() {
             let SymbolKind::Var { name, dtype, .. } = &node.kind else { continue };

@@ -7,7 +7,7 @@ use relayc_ir::kernel::ContractionDim;
 use relayc_runtime::pack::{filter_five, filter_four, filter_three, filter_two};
 
 /// How filters are transformed and packed: as the weights of `products` independent products, one after another.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Filters {
     pub(crate) size: Size,
     /// The packing of one product. Its reduction is over the channels, with the filters' steps in the source.

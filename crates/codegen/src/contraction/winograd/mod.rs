@@ -22,7 +22,7 @@ use super::emit::LINE;
 use super::epilogue::Epilogue;
 use super::points::{Cut, Parts, PointDim, Shape};
 use super::schedule::Work;
-use super::{ContractionCode, Packing, Place, Plan, compile_with, places};
+use super::{ContractionCode, Packing, Place, Plan, Wanted, compile_with, places};
 use crate::asm::Asm;
 use relayc_ir::kernel::{Body, Columns, Contraction, ContractionDim, Instr, Target, Val};
 use std::ops::Range;
@@ -358,7 +358,7 @@ fn products(
     let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths();
     let compile = |(_, length): (u64, u64)| {
         let product = product(length, layout, parsed, contract, target.lanes);
-        compile_with(&product, target, asm, Some(cut(length, vectors, target)))
+        compile_with(&product, target, asm, Wanted::This(cut(length, vectors, target)))
     };
     lengths.into_iter().filter(|(count, _)| *count > 0).map(compile).collect()
 }

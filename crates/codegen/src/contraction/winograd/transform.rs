@@ -13,7 +13,7 @@ use crate::contraction::points::Shape;
 use crate::contraction::registers::{INPUT, SPARE, TABLE, WEIGHTS};
 
 /// A transform, by the number of outputs of a tile along one side: even for 3×3 windows, odd for 2×2 windows.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Size {
     Two,
     Three,

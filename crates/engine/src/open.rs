@@ -1,0 +1,277 @@
+//! Executables of programs with open dimensions: compiled once for each size of their inputs, when a call comes with it.
+//!
+//! * *Before sizes are known*, the passes run that see more than layouts and groups. So constants are folded once, and every size
+//!   starts from the same tensors.
+//! * *A size* is the shapes of all inputs. Its program is the open one with numbers for its dimensions, compiled like any other,
+//!   and gives the same bytes as if these had been in its text. It is kept, up to [`super::library::Options::sizes`] of them,
+//!   and the least recently used goes first. A call with a size that is kept looks it up, and does nothing else.
+//! * *Weights* are packed once for all sizes (`relayc_exec::shared_weights`).
+//! * *Memory* of runs belongs to a session, and grows to what its largest size needs.
+//!
+//! Whoever calls first with a size compiles it; who comes meanwhile with the same size waits, with another one that is kept runs.
+//! A size that is refused leaves nothing behind. Absent: buckets of sizes; each has code of its own.
+
+use super::compile::{self, Settings};
+use super::library::{Error, Inner, Network, Options, Session, refused, settings};
+use relayc_base::Sources;
+use relayc_base::diag::Diagnostic;
+use relayc_codegen::pool::Pool;
+use relayc_driver::Program;
+use relayc_driver::bind::{Slot, fit_shapes, leaves};
+use relayc_driver::optimise::{self, PassPlan};
+use relayc_driver::run::{self, Limits};
+use relayc_driver::specialise::to_shapes;
+use relayc_exec::constants::Keep;
+use relayc_exec::plan::NotCompiled;
+use relayc_exec::program::{PlanSession, Workspace};
+use relayc_exec::shared_weights::SharedWeights;
+use relayc_ir::Module;
+use relayc_ir::types::DType;
+use relayc_passes as passes;
+use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// An entry for inputs of any size, with the code of the sizes that it was called with. Clones share it.
+///
+/// ```
+/// # use relayc_engine::library as relayc;
+/// use relayc::{bytes_of, bytes_of_mut};
+///
+/// let network = relayc::Network::parse("net.relay", "def @main(%x: Tensor[(n, 2), float32]) { sum(%x, axis=[1]) }")?;
+/// let executable = network.compile_open(&relayc::Options::default())?;
+/// assert_eq!(executable.inputs()[0].dims, ["n", "2"]);
+///
+/// let mut session = executable.session();
+/// for n in [1, 3, 1] {
+///     let (x, mut out) = (vec![0.5f32; 2 * n], vec![0f32; n]);
+///     let session = session.at(&[&[n as u64, 2]])?;
+///     assert_eq!(session.outputs()[0].shape, [n as u64]);
+///     session.run(&[bytes_of(&x)], &mut [bytes_of_mut(&mut out)])?;
+///     assert!(out.iter().all(|&out| out == 1.0));
+/// }
+/// assert_eq!(executable.n_sizes(), 2);
+/// # Ok::<(), relayc::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct OpenExecutable {
+    open: Arc<Open>,
+}
+
+/// An input whose dimensions a call gives.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OpenPort {
+    /// As in [`super::library::Port`].
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: DType,
+    /// The extent of each axis: a number, the name of a size, an expression of such names, or `?`.
+    pub dims: Vec<String>,
+}
+
+struct Open {
+    sources: Sources,
+    /// Optimized as far as it can be without sizes.
+    module: Module,
+    entry: String,
+    slots: Vec<Slot>,
+    inputs: Vec<OpenPort>,
+    settings: Settings,
+    weights: SharedWeights,
+    cache: Mutex<Cache>,
+    max_sizes: usize,
+}
+
+/// The shapes of the inputs in order, each preceded by its rank.
+type Key = Box<[u64]>;
+
+#[derive(Default)]
+struct Cache {
+    sizes: FxHashMap<Key, Kept>,
+    /// Counter of calls.
+    now: u64,
+}
+
+/// A size, which its first caller compiles.
+struct Kept {
+    size: Arc<Mutex<Option<Arc<Size>>>>,
+    used: u64,
+}
+
+/// The program of a size, and sessions that no caller uses.
+struct Size {
+    inner: Arc<Inner>,
+    idle: Mutex<Vec<PlanSession>>,
+}
+
+impl Network {
+    /// Compiles an entry whose inputs have dimensions that each call gives, and which may be known as well.
+    ///
+    /// Its code is made once for each size, its weights are packed once for all of them. Errors: those of [`Network::compile`]
+    /// that do not depend on sizes.
+    pub fn compile_open(&self, options: &Options) -> Result<OpenExecutable, Error> {
+        OpenExecutable::of(&self.program, options, settings(options, &self.program.sources)?)
+    }
+}
+
+impl OpenExecutable {
+    fn of(program: &Program, options: &Options, settings: Settings) -> Result<OpenExecutable, Error> {
+        let sources = program.sources.clone();
+        let wrong = |diagnostic| Error::new(vec![diagnostic], &program.sources);
+        let slots = run::entry(&program.module, &options.entry).map_err(wrong)?.slots;
+        let mut inputs = vec![];
+        for slot in &slots {
+            let leaves = leaves::leaves(&slot.name, slot.ty, &program.module.types).map_err(|_| {
+                wrong(refused(&options.entry, &format!("`{}` is neither a tensor nor a tuple of tensors", slot.name)))
+            })?;
+            inputs.extend(leaves.into_iter().map(|leaf| OpenPort { dims: leaf.dim_texts(), name: leaf.name, dtype: leaf.dtype }));
+        }
+        let mut module = program.module.clone();
+        let how = PassPlan { passes: passes::before_sizes(settings.level), ..compile::how(&options.entry, &settings) };
+        optimise::optimise(&mut module, &how, &mut ()).map_err(wrong)?;
+        let slots = run::entry(&module, &options.entry).map_err(wrong)?.slots;
+        let weights = SharedWeights::of(module.consts.iter());
+        let (entry, max_sizes) = (options.entry.clone(), options.sizes.max(1));
+        let open = Open { sources, module, entry, slots, inputs, settings, weights, cache: Mutex::default(), max_sizes };
+        Ok(OpenExecutable { open: Arc::new(open) })
+    }
+
+    /// The inputs of a run, in order.
+    pub fn inputs(&self) -> &[OpenPort] {
+        &self.open.inputs
+    }
+
+    /// Starts threads for runs. Sessions are independent of each other.
+    pub fn session(&self) -> OpenSession {
+        let workspace = Workspace::new(Arc::new(Pool::new(self.open.settings.threads)));
+        OpenSession { open: self.open.clone(), workspace: Some(workspace), key: vec![], current: None }
+    }
+
+    /// Number of sizes whose code is kept.
+    pub fn n_sizes(&self) -> usize {
+        self.open.cache().sizes.len()
+    }
+
+    /// Bytes of the packed weights that sizes share.
+    pub fn weight_bytes(&self) -> u64 {
+        self.open.weights.bytes()
+    }
+}
+
+impl Open {
+    fn cache(&self) -> MutexGuard<'_, Cache> {
+        locked(&self.cache)
+    }
+
+    /// The program of a size, compiled at its first call.
+    fn size(&self, key: &[u64], shapes: &[&[u64]]) -> Result<Arc<Size>, Error> {
+        let place = self.cache().place(key, self.max_sizes);
+        let mut size = locked(&place);
+        if let Some(size) = &*size {
+            return Ok(size.clone());
+        }
+        let compiled = self.compiled(shapes).map_err(|diagnostic| {
+            self.cache().sizes.remove(key);
+            Error::new(vec![*diagnostic], &self.sources)
+        })?;
+        let compiled = Arc::new(Size { inner: Arc::new(compiled), idle: Mutex::default() });
+        *size = Some(compiled.clone());
+        Ok(compiled)
+    }
+
+    fn compiled(&self, shapes: &[&[u64]]) -> Result<Inner, Box<Diagnostic>> {
+        let shapes: Vec<Vec<usize>> = shapes.iter().map(|shape| shape.iter().map(|&dim| dim as usize).collect()).collect();
+        let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
+        fit_shapes(&self.slots, &self.module.types, &shapes)?;
+        let mut module = self.module.clone();
+        let global = module.find_global(&self.entry).ok_or_else(|| run::no_entry(&module, &self.entry))?;
+        let func = module.globals[global].func;
+        if !to_shapes(&mut module, func, &shapes) {
+            return Err(Box::new(refused(&self.entry, NotCompiled::UnknownShape.text())));
+        }
+        let how = compile::how(&self.entry, &self.settings);
+        let mut own = module.clone();
+        Inner::compiled(&module, &self.entry, &self.settings, || {
+            compile::compile_to(&mut own, &how, &self.settings, Limits::default(), Keep::All, Some(&self.weights))
+        })
+    }
+}
+
+impl Cache {
+    /// The place of a size. A new one takes that of the least recently used, if there are `max` of them.
+    fn place(&mut self, key: &[u64], max: usize) -> Arc<Mutex<Option<Arc<Size>>>> {
+        self.now += 1;
+        if let Some(kept) = self.sizes.get_mut(key) {
+            kept.used = self.now;
+            return kept.size.clone();
+        }
+        while self.sizes.len() >= max {
+            let oldest = self.sizes.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| key.clone());
+            oldest.map(|oldest| self.sizes.remove(&oldest));
+        }
+        let kept = Kept { size: Arc::default(), used: self.now };
+        let size = kept.size.clone();
+        self.sizes.insert(key.into(), kept);
+        size
+    }
+}
+
+/// Runs one after the other, of any sizes, in the same memory and threads.
+pub struct OpenSession {
+    open: Arc<Open>,
+    /// Absent while the session of a size has it.
+    workspace: Option<Workspace>,
+    /// The size of the last call, and its session.
+    key: Vec<u64>,
+    current: Option<(Arc<Size>, Session)>,
+}
+
+impl OpenSession {
+    /// The session for inputs of these shapes; a tuple has one for each of its fields. Its first call compiles, later ones look it
+    /// up. The session is valid until the next call, and holds no values between runs.
+    ///
+    /// Errors: E0705 for shapes that contradict the types or each other, E0601 if nothing can be compiled for them, E0803 if the
+    /// system lacks memory. The session can be used after them.
+    pub fn at(&mut self, shapes: &[&[u64]]) -> Result<&mut Session, Error> {
+        let numbers = || shapes.iter().flat_map(|shape| [shape.len() as u64].into_iter().chain(shape.iter().copied()));
+        if self.current.is_none() || !numbers().eq(self.key.iter().copied()) {
+            self.leave();
+            self.key.clear();
+            self.key.extend(numbers());
+            let size = self.open.size(&self.key, shapes)?;
+            let idle = locked(&size.idle).pop();
+            let mut session = idle.or_else(|| size.inner.session_without_memory());
+            if let Some(session) = &mut session {
+                session.enter(&mut self.workspace).map_err(|error| Error::said(*compile::too_large(error)))?;
+            }
+            let session = Session { inner: size.inner.clone(), session };
+            self.current = Some((size, session));
+        }
+        Ok(&mut self.current.as_mut().expect("it was set").1)
+    }
+
+    /// Bytes of the memory of runs.
+    pub fn bytes(&self) -> usize {
+        let own = self.workspace.as_ref().map(Workspace::bytes);
+        let lent = self.current.as_ref().and_then(|(_, session)| Some(session.session.as_ref()?.workspace()?.bytes()));
+        own.or(lent).unwrap_or(0)
+    }
+
+    /// Puts the session of the last size where any caller finds it.
+    fn leave(&mut self) {
+        if let Some((size, Session { session: Some(mut session), .. })) = self.current.take() {
+            self.workspace = session.leave();
+            locked(&size.idle).push(session);
+        }
+    }
+}
+
+impl Drop for OpenSession {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+/// What a panic elsewhere left is as whole as before it: changes are single.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
