@@ -1,5 +1,7 @@
 //! `relayc bench`: measures the latency of a compiled program over many runs.
 
+mod sizes;
+
 use super::compiled::{self, Ready};
 use super::{Console, exit, seconds};
 use crate::engine::measure::{self, MachineLimits, Times};
@@ -8,6 +10,9 @@ use serde_json::json;
 use std::time::Duration;
 
 /// Measure the latency of a program.
+///
+/// `--set` takes several sizes as well: `--set seq=16,64` calls the program with each in turn, `--set seq=16..512` with sizes drawn
+/// from the range. Its code is made at the first call with a size, its weights are packed once.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -24,6 +29,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
+    if sizes::several(&args.program.set) {
+        return sizes::run(console, args);
+    }
     let start = std::time::Instant::now();
     let ready = match args.program.compile(console) {
         Ok(ready) => ready,

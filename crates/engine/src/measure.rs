@@ -1,6 +1,8 @@
 //! Measures compiled programs, and the machine they run on.
 
 use super::compile::{Settings, bytes};
+use super::library::Error;
+use super::open::OpenSession;
 use super::subgraphs::Prepared;
 use relayc_base::diag::Diagnostic;
 use relayc_codegen::asm::Isa;
@@ -9,6 +11,7 @@ use relayc_codegen::microbenchmark::{Microbenchmark, set_sizes};
 use relayc_codegen::pool::Pool;
 use relayc_driver::bind::Bound;
 use relayc_driver::bind::tensors_in;
+use relayc_sys as sys;
 use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
@@ -70,6 +73,12 @@ pub struct Times {
 }
 
 impl Times {
+    /// Of times in any order.
+    pub fn of(mut times: Vec<f64>) -> Times {
+        times.sort_by(f64::total_cmp);
+        Times { sorted: times }
+    }
+
     /// The quantile of the times at `share`.
     pub fn at(&self, share: f64) -> f64 {
         let last = self.sorted.len().saturating_sub(1);
@@ -94,6 +103,32 @@ pub fn latency(prepared: &Prepared, bound: &[Bound], warmup: Duration, measure: 
     }
 }
 
+/// Times of one call of an open program: of finding or making the code of its size, and of its run.
+pub struct CallTimes {
+    pub at: Duration,
+    pub run: Duration,
+}
+
+/// Calls an open program once. Errors: as [`OpenSession::at`], and the trap of an operator.
+pub fn call(session: &mut OpenSession, bound: &[Bound]) -> Result<CallTimes, Error> {
+    let tensors = tensors_in(bound);
+    let shapes: Vec<Vec<u64>> = tensors.iter().map(|tensor| tensor.shape().iter().map(|&dim| dim as u64).collect()).collect();
+    let shapes: Vec<&[u64]> = shapes.iter().map(Vec::as_slice).collect();
+    let begin = Instant::now();
+    let session = session.at(&shapes)?;
+    let at = begin.elapsed();
+    let inputs: Vec<Cow<[u8]>> = tensors.into_iter().map(bytes).collect();
+    let inputs: Vec<&[u8]> = inputs.iter().map(AsRef::as_ref).collect();
+    // Whole words, to which every dtype is aligned.
+    let mut outputs: Vec<Vec<u64>> = session.outputs().iter().map(|port| vec![0; port.bytes.div_ceil(8)]).collect();
+    let lengths: Vec<usize> = session.outputs().iter().map(|port| port.bytes).collect();
+    let room = outputs.iter_mut().zip(lengths).map(|(words, bytes)| &mut sys::bytes_of_mut(words)[..bytes]);
+    let mut room: Vec<&mut [u8]> = room.collect();
+    let begin = Instant::now();
+    session.run(&inputs, &mut room)?;
+    Ok(CallTimes { at, run: begin.elapsed() })
+}
+
 fn timed(
     warmup: Duration,
     measure: Duration,
@@ -112,6 +147,5 @@ fn timed(
         run()?;
         times.push(begin.elapsed().as_secs_f64() * 1e3);
     }
-    times.sort_by(f64::total_cmp);
-    Ok(Times { sorted: times })
+    Ok(Times::of(times))
 }

@@ -1,0 +1,205 @@
+//! `relayc bench --set SIZE=…` with several sizes: calls of one open program with each of them.
+//!
+//! A list `16,64,128` is gone through in order, again and again; from a range `16..512` sizes are drawn, the same ones each time.
+
+use super::super::{Console, exit};
+use super::Args;
+use crate::engine::library::{Error, Network, Options};
+use crate::engine::measure::{self, CallTimes, Times};
+use crate::engine::open::{OpenExecutable, OpenSession};
+use relayc_base::random::SplitMix64;
+use relayc_driver::bind::{self, Bound, Requests, Slot};
+use relayc_driver::{Phase, optimise, run};
+use relayc_ir::types::Types;
+use relayc_sys as sys;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// What a setting gives a dimension in each call.
+struct Setting<'a> {
+    /// What stands before `=`.
+    what: &'a str,
+    sizes: Sizes,
+}
+
+enum Sizes {
+    List(Vec<u64>),
+    /// From the first to the last.
+    Range(u64, u64),
+}
+
+impl Sizes {
+    fn of(text: &str) -> Option<Sizes> {
+        let number = |text: &str| text.trim().parse::<u64>().ok();
+        match text.split_once("..") {
+            Some((first, last)) => {
+                let (first, last) = (number(first)?, number(last)?);
+                (first <= last).then_some(Sizes::Range(first, last))
+            }
+            None => text.split(',').map(number).collect::<Option<_>>().map(Sizes::List),
+        }
+    }
+
+    fn at(&self, call: usize, random: &mut SplitMix64) -> u64 {
+        match self {
+            Sizes::List(sizes) => sizes[call % sizes.len()],
+            Sizes::Range(first, last) => first + random.next_u64() % (last - first + 1),
+        }
+    }
+}
+
+/// Whether a setting names more than one size.
+fn is_several(setting: &str) -> bool {
+    setting.split_once('=').is_some_and(|(_, sizes)| sizes.contains("..") || sizes.contains(','))
+}
+
+pub(super) fn several(settings: &[String]) -> bool {
+    settings.iter().any(|setting| is_several(setting))
+}
+
+pub(super) fn run(console: &Console, args: &Args) -> u8 {
+    match measured(console, args) {
+        Ok(text) => match sys::stdout(&text) {
+            Ok(()) => exit::FINE,
+            Err(diagnostic) => console.files(&[diagnostic], &Default::default()),
+        },
+        Err(code) => code,
+    }
+}
+
+/// The figures as text. The exit code on failure, after reporting it.
+fn measured(console: &Console, args: &Args) -> Result<String, u8> {
+    let given = &args.program;
+    let (several, fixed): (Vec<String>, Vec<String>) = given.set.iter().cloned().partition(|setting| is_several(setting));
+    let mut settings = vec![];
+    for setting in &several {
+        let parsed = setting.split_once('=').and_then(|(what, sizes)| Some(Setting { what, sizes: Sizes::of(sizes)? }));
+        let wrong = || console.usage(format_args!("`--set {setting}`: expected sizes as `16,64,128` or `16..512`"));
+        settings.push(parsed.ok_or_else(wrong)?);
+    }
+    let machine = given.machine(console)?;
+    let start = Instant::now();
+    let mut program = console.checked(&given.file, Phase::Main, &given.reading.how(&given.entry, &fixed))?;
+    let sources = program.sources.clone();
+    console.lacking(&program, &given.entry, &given.values.params);
+    optimise::bind_weights(&mut program, &given.entry, &given.values.params).map_err(|wrong| console.files(&wrong, &sources))?;
+    let slots = run::entry(&program.module, &given.entry).map_err(|wrong| console.files(&[wrong], &sources))?.slots;
+    let types = program.module.types.clone();
+    let requests = Requests { params: vec![], ..given.requests() };
+    let failed = |error: Error| {
+        console.diagnostics(error.diagnostics(), &sources);
+        exit::of_run(error.diagnostics())
+    };
+    let options = Options {
+        entry: given.entry.clone(),
+        level: given.level,
+        threads: machine.threads,
+        accuracy: machine.accuracy,
+        machine: machine.machine,
+        ..Options::default()
+    };
+    let open = Network::checked(program).and_then(|network| network.compile_open(&options)).map_err(failed)?;
+    let ready_ms = start.elapsed().as_secs_f64() * 1e3;
+    let mut calls =
+        Calls { session: open.session(), settings, slots, types, requests, random: SplitMix64::new(0, "sizes"), n: 0 };
+    let (mut figures, start) = (Figures::default(), Instant::now());
+    while start.elapsed() < args.seconds || figures.n_calls < 3 {
+        let (size, bound) = calls.next().map_err(|wrong| console.files(&wrong, &sources))?;
+        let times = measure::call(&mut calls.session, &bound).map_err(failed)?;
+        figures.add(size, &times);
+    }
+    Ok(figures.text(args.json, ready_ms, &open, &calls.session))
+}
+
+/// The calls, one after the other.
+struct Calls<'a> {
+    session: OpenSession,
+    settings: Vec<Setting<'a>>,
+    slots: Vec<Slot>,
+    types: Types,
+    requests: Requests,
+    random: SplitMix64,
+    n: usize,
+}
+
+impl Calls<'_> {
+    /// The sizes of the next call, as settings, and its arguments.
+    fn next(&mut self) -> Result<(String, Vec<Bound>), Vec<relayc_base::diag::Diagnostic>> {
+        let Calls { settings, random, n, .. } = self;
+        let set: Vec<String> =
+            settings.iter().map(|setting| format!("{}={}", setting.what, setting.sizes.at(*n, random))).collect();
+        *n += 1;
+        let size = set.join(" ");
+        let bound = bind::bind(&self.slots, &self.types, &Requests { set, ..self.requests.clone() })?;
+        Ok((size, bound))
+    }
+}
+
+/// The times of all calls, in milliseconds.
+#[derive(Default)]
+struct Figures {
+    n_calls: usize,
+    /// Of each size's first call, and of its later ones.
+    sizes: BTreeMap<String, (f64, Vec<f64>)>,
+    /// Of looking up a size that is known.
+    lookups: Vec<f64>,
+}
+
+/// Most sizes that have a line of their own.
+const MOST_LINES: usize = 16;
+
+impl Figures {
+    fn add(&mut self, size: String, times: &CallTimes) {
+        let [at, run] = [times.at, times.run].map(|time| time.as_secs_f64() * 1e3);
+        self.n_calls += 1;
+        match self.sizes.get_mut(&size) {
+            Some((_, later)) => {
+                later.push(at + run);
+                self.lookups.push(at);
+            }
+            None => {
+                self.sizes.insert(size, (at + run, vec![]));
+            }
+        }
+    }
+
+    fn text(self, as_json: bool, ready_ms: f64, open: &OpenExecutable, session: &OpenSession) -> String {
+        let (n_calls, n_sizes) = (self.n_calls, self.sizes.len());
+        let later: Vec<f64> = self.sizes.values().flat_map(|(_, later)| later.iter().copied()).collect();
+        let (first, later) = (Times::of(self.sizes.values().map(|(first, _)| *first).collect()), Times::of(later));
+        let lookup = Times::of(self.lookups).at(0.5) * 1e3;
+        let (weights, arena) = (open.weight_bytes(), session.bytes());
+        if as_json {
+            let value = json!({
+                "schema": "relayc.bench_sizes/1",
+                "calls": n_calls,
+                "sizes": n_sizes,
+                "first_p50_ms": first.at(0.5),
+                "first_max_ms": first.at(1.0),
+                "p50_ms": later.at(0.5),
+                "p90_ms": later.at(0.9),
+                "lookup_p50_us": lookup,
+                "weight_bytes": weights,
+                "arena_bytes": arena,
+                "ready_ms": ready_ms,
+            });
+            return format!("{value}\n");
+        }
+        let line = |(size, (first, later)): (String, (f64, Vec<f64>))| {
+            let later = Times::of(later);
+            format!("{size}: first {first:.3} ms, then p50 {:.3} ms  min {:.3} ms\n", later.at(0.5), later.at(0.0))
+        };
+        let lines: String = if n_sizes > MOST_LINES { String::new() } else { self.sizes.into_iter().map(line).collect() };
+        format!(
+            "{lines}{n_calls} calls of {n_sizes} sizes: first p50 {:.3} ms  max {:.3} ms, then p50 {:.3} ms  p90 {:.3} ms\n\
+             lookup p50 {lookup:.2} us\nweights {:.1} MB packed once, memory of runs {:.1} MB\nready after {ready_ms:.1} ms\n",
+            first.at(0.5),
+            first.at(1.0),
+            later.at(0.5),
+            later.at(0.9),
+            weights as f64 / 1e6,
+            arena as f64 / 1e6,
+        )
+    }
+}
