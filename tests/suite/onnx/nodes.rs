@@ -63,7 +63,7 @@ pub(super) fn tensor(name: &str, operand: &In) -> Option<TensorProto> {
     }
 }
 
-/// A model of one node.
+/// A model of one node; its operator has its domain and a dot in front, if that is not ONNX's own.
 fn model(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In], n_results: usize) -> Vec<u8> {
     let name = |i: usize| format!("x{i}");
     let (mut input, mut initializer, mut names) = (vec![], vec![], vec![]);
@@ -82,16 +82,21 @@ fn model(kind: &str, opset: i64, attributes: &[AttributeProto], operands: &[In],
         }
     }
     let results: Vec<String> = (0..n_results).map(|i| format!("y{i}")).collect();
+    let (domain, kind) = match kind.rsplit_once('.') {
+        Some((domain, kind)) => (Some(domain.to_owned()), kind),
+        None => (None, kind),
+    };
     let node = NodeProto {
         input: names,
         output: results.clone(),
+        domain: domain.clone(),
         op_type: Some(kind.to_owned()),
         attribute: attributes.to_vec(),
         ..NodeProto::default()
     };
     let output = results.into_iter().map(|name| ValueInfoProto { name: Some(name), r#type: None }).collect();
     let graph = GraphProto { node: vec![node], input, output, initializer, ..GraphProto::default() };
-    let opset = OperatorSetIdProto { domain: None, version: Some(opset) };
+    let opset = OperatorSetIdProto { domain, version: Some(opset) };
     let model = ModelProto { ir_version: Some(8), graph: Some(graph), opset_import: vec![opset], ..ModelProto::default() };
     model.encode_to_vec()
 }
@@ -355,6 +360,60 @@ fn quantized_numbers() {
     let operands = [x(), one(), Bytes(U8, &[], &[0]), w(), half, Bytes(U8, &[], &[0]), one(), Bytes(U8, &[], &[10])];
     // 1.5 and 4.5 lie between two numbers.
     gives("QLinearConv", 10, &[], &operands, 1, "@main([1, 2, 3, 0]) == [[[[12, 13], [14, 10]]]]");
+}
+
+/// What ONNX Runtime 1.32 gives for these numbers on x86-64.
+#[test]
+fn quantized_by_onnx_runtime() {
+    let number = |value: &'static [f32]| Floats(&[], value);
+    let zero = |value: &'static [u8]| Bytes(U8, &[], value);
+    let half = || [number(&[0.5]), zero(&[1])];
+    let [x, y] = [|| Data(U8, &[4]), || Data(U8, &[4])];
+    let pair = || {
+        let ([a_scale, a_zero], [b_scale, b_zero]) = (half(), [number(&[0.25]), zero(&[2])]);
+        [x(), a_scale, a_zero, y(), b_scale, b_zero, number(&[1.0]), zero(&[3])]
+    };
+    // The zero point is added before the sum is rounded: 3.5 and 4.5 become 4.
+    let line = "@main([2, 4, 255, 0], [2, 2, 255, 0]) == [4, 4, 193, 2]";
+    gives("com.microsoft.QLinearAdd", 1, &[], &pair(), 1, line);
+    gives("com.microsoft.QLinearMul", 1, &[], &pair(), 1, "@main([2, 4, 255, 0], [6, 6, 255, 0]) == [4, 4, 255, 3]");
+    let line = "@main([True, False, True, False], [2, 4, 255, 0], [2, 6, 255, 9]) == [3, 4, 130, 5]";
+    let [a, a_scale, a_zero, b, b_scale, b_zero, to, to_zero] = pair();
+    let chosen = [Data(BOOL, &[4]), a, a_scale, a_zero, b, b_scale, b_zero, to, to_zero];
+    gives("com.microsoft.QLinearWhere", 1, &[], &chosen, 1, line);
+    let [scale, zero_point] = half();
+    let joined = [scale, zero_point, x(), number(&[0.5]), zero(&[1]), y(), number(&[1.0]), zero(&[0])];
+    let line = "@main([2, 4, 255, 0], [0, 1, 2, 200]) == [2, 4, 255, 0, 1, 3, 5, 255]";
+    gives("com.microsoft.QLinearConcat", 1, &[int("axis", 0)], &joined, 1, line);
+    refused("com.microsoft.QLinearConcat", 1, &[], &joined, "`axis` is missing");
+    let one = |x: In, to: In, to_zero: In| {
+        let [scale, zero_point] = half();
+        [x, scale, zero_point, to, to_zero]
+    };
+    let share = || one(x(), number(&[0.00390625]), zero(&[0]));
+    gives("com.microsoft.QLinearSigmoid", 1, &[], &share(), 1, "@main([1, 3, 255, 0]) == [128, 187, 255, 97]");
+    let leaky = one(x(), number(&[0.25]), zero(&[10]));
+    gives("com.microsoft.QLinearLeakyRelu", 1, &[float("alpha", 0.5)], &leaky, 1, "@main([1, 3, 100, 0]) == [10, 14, 208, 9]");
+    let softmax = || [int("axis", -1), int("opset", 13)];
+    gives("com.microsoft.QLinearSoftmax", 1, &softmax(), &share(), 1, "@main([1, 1, 3, 0]) == [48, 48, 131, 29]");
+    let image = || Data(U8, &[1, 1, 2, 2]);
+    let pooled = || one(image(), number(&[1.0]), zero(&[4]));
+    gives("com.microsoft.QLinearGlobalAveragePool", 1, &[], &pooled(), 1, "@main([1, 2, 3, 6]) == [[[[5]]]]");
+    let window = [ints("kernel_shape", &[2, 1])];
+    gives("com.microsoft.QLinearAveragePool", 1, &window, &pooled(), 1, "@main([1, 2, 3, 6]) == [[[[4, 6]]]]");
+    refused("com.microsoft.QLinearAveragePool", 1, &[int("channels_last", 1)], &pooled(), "channels_last");
+    let rows = || [Data(U8, &[1, 2]), number(&[0.5]), zero(&[1])];
+    let weights = || [Bytes(I8, &[2, 2], &[1, 2, 255, 3]), Floats(&[2], &[0.5, 0.25]), Bytes(I8, &[2], &[0, 0])];
+    let ([a, a_scale, a_zero], [b, b_scale, b_zero]) = (rows(), weights());
+    let bias = Bytes(I32, &[2], &[1, 0, 0, 0, 2, 0, 0, 0]);
+    let gemm = [a, a_scale, a_zero, b, b_scale, b_zero, bias, number(&[0.5]), zero(&[7])];
+    gives("com.microsoft.QGemm", 1, &[], &gemm, 1, "@main([3, 9]) == [[5, 15]]");
+    let ([a, a_scale, a_zero], [b, b_scale, b_zero]) = (rows(), weights());
+    let floats = [a, b, a_scale, b_scale, a_zero, b_zero, Floats(&[2], &[1.0, 2.0])];
+    gives("com.microsoft.MatMulIntegerToFloat", 1, &[], &floats, 1, "@main([3, 9]) == [[-0.5, 5.5]]");
+    let [b, b_scale, b_zero] = weights();
+    let dynamic = [Data(F32, &[1, 2]), b, b_scale, b_zero, Floats(&[2], &[1.0, 2.0])];
+    gives("com.microsoft.DynamicQuantizeMatMul", 1, &[], &dynamic, 1, "@main([0, 255]) == [[-126.5, 193.25]]");
 }
 
 /// One number of state; weights 1, and a half for the state before.

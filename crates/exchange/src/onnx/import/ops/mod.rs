@@ -17,6 +17,7 @@ pub(crate) mod curves;
 mod index;
 mod loss;
 mod matmul;
+mod microsoft;
 mod norm;
 mod normalization;
 mod optional;
@@ -59,6 +60,7 @@ const FAMILIES: &[&[Converter]] = &[
     index::FAMILY,
     loss::FAMILY,
     matmul::FAMILY,
+    microsoft::FAMILY,
     norm::FAMILY,
     normalization::FAMILY,
     optional::FAMILY,

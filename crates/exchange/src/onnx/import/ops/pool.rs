@@ -1,5 +1,6 @@
 //! Converts pooling over windows and over all elements.
 
+use super::super::build::Val;
 use super::super::cx::{Cx, Result, Results};
 use super::super::errors::Refusal;
 use super::building_blocks::axes_from;
@@ -68,14 +69,19 @@ fn max_pool(cx: &mut Cx) -> Results {
 }
 
 fn average_pool(cx: &mut Cx) -> Results {
+    let x = cx.input(0)?;
+    Ok(vec![averages(cx, x)?])
+}
+
+/// The means over the windows of the node's attributes, of a tensor with the shape of its first operand.
+pub(super) fn averages(cx: &mut Cx, x: Val) -> Result {
     let (pool, include_pad) = (pool(cx, AVERAGE, false)?, cx.flag("count_include_pad", false)?);
     if pool.wider && include_pad {
         return Err(Refusal::unsupported("padding that counts, where `ceil_mode` leaves windows out and others reach over it"));
     }
     let mut attrs = pool.attrs();
     attrs.push(("count_include_pad", AttrValue::Bool(include_pad)));
-    let x = cx.input(0)?;
-    Ok(vec![cx.call(pool.relay, &[x], &attrs)?])
+    cx.call(pool.relay, &[x], &attrs)
 }
 
 /// The norm of each window: the mean of the powers, counting padding, times the number of elements.
@@ -97,7 +103,7 @@ fn lp_pool(cx: &mut Cx) -> Results {
 }
 
 /// The axes after batch and channels; there must be at least one.
-fn spatial_axes(rank: usize) -> Result<Vec<i64>> {
+pub(super) fn spatial_axes(rank: usize) -> Result<Vec<i64>> {
     match rank {
         0..=2 => Err(Refusal::wrong(format!("an operand of rank {rank}, which has no spatial axes"))),
         _ => Ok(axes_from(2, rank)),

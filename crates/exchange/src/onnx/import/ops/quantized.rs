@@ -9,7 +9,7 @@ use super::conv;
 use super::{Converter, op};
 
 /// A scale or zero point: a scalar stays, a vector is reshaped to broadcast along `axis` of a tensor of rank `rank`.
-fn along(cx: &mut Cx, value: Val, axis: usize, rank: usize) -> Result {
+pub(super) fn along(cx: &mut Cx, value: Val, axis: usize, rank: usize) -> Result {
     match cx.rank(value)? {
         0 => Ok(value),
         1 if cx.dim(value, 0)? == 1 => cx.reshape(value, &[]),
@@ -24,7 +24,7 @@ fn along(cx: &mut Cx, value: Val, axis: usize, rank: usize) -> Result {
 }
 
 /// `round(x / scale) + zero_point`, clamped to the dtype.
-fn quantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>, dtype: DType) -> Result {
+pub(super) fn quantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>, dtype: DType) -> Result {
     let wide = if cx.dtype(x)? == DType::F64 { DType::F64 } else { DType::F32 };
     let (x, scale) = (cx.cast(x, wide)?, cx.cast(scale, wide)?);
     let quotient = cx.binary("divide", x, scale)?;
@@ -32,9 +32,13 @@ fn quantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>, dtype: DT
 }
 
 /// Rounds a float, adds the zero point, and clamps the sum to the dtype.
-fn settled(cx: &mut Cx, x: Val, zero_point: Option<Val>, dtype: DType) -> Result {
+pub(super) fn settled(cx: &mut Cx, x: Val, zero_point: Option<Val>, dtype: DType) -> Result {
     let wide = cx.dtype(x)?;
-    let mut x = cx.round_even(x)?;
+    // Behind 1.5 * 2^23, a float32 has no place for a fraction, so the sum is rounded, with halves to even. What is too large for
+    // this stays too large for the dtype.
+    let places = cx.scalar(wide, 1.5 * if wide == DType::F64 { 2f64.powi(52) } else { 2f64.powi(23) })?;
+    let x = cx.binary("add", x, places)?;
+    let mut x = cx.binary("subtract", x, places)?;
     if let Some(zero_point) = zero_point {
         let zero_point = cx.cast(zero_point, wide)?;
         x = cx.binary("add", x, zero_point)?;
@@ -73,7 +77,7 @@ fn named_dtype(cx: &mut Cx, name: &'static str) -> Result<Option<DType>> {
     }
 }
 
-fn quantize_linear(cx: &mut Cx) -> Results {
+pub(super) fn quantize_linear(cx: &mut Cx) -> Results {
     let (x, zero_point) = (cx.input(0)?, cx.opt(2));
     // Of 8-bit floats only.
     cx.ignore("saturate");
@@ -95,7 +99,7 @@ fn quantize_linear(cx: &mut Cx) -> Results {
 }
 
 /// `(x - zero_point) * scale`, in the scale's dtype.
-fn dequantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>) -> Result {
+pub(super) fn dequantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>) -> Result {
     let dtype = cx.dtype(scale)?;
     let mut wide = cx.cast(x, DType::I32)?;
     if let Some(zero_point) = zero_point {
@@ -106,7 +110,7 @@ fn dequantized(cx: &mut Cx, x: Val, scale: Val, zero_point: Option<Val>) -> Resu
     cx.binary("multiply", wide, scale)
 }
 
-fn dequantize_linear(cx: &mut Cx) -> Results {
+pub(super) fn dequantize_linear(cx: &mut Cx) -> Results {
     let x = cx.input(0)?;
     let dtype = named_dtype(cx, "output_dtype")?;
     let (scale, zero_point) = scale_and_zero(cx, x)?;
@@ -117,6 +121,11 @@ fn dequantize_linear(cx: &mut Cx) -> Results {
 }
 
 fn dynamic_quantize(cx: &mut Cx) -> Results {
+    Ok(dynamic_quantized(cx)?.into())
+}
+
+/// The first operand in uint8 by its own range, with scale and zero point.
+pub(super) fn dynamic_quantized(cx: &mut Cx) -> Result<[Val; 3]> {
     let x = cx.input(0)?;
     let (max, min) = (cx.call("max", &[x], &[])?, cx.call("min", &[x], &[])?);
     let (max, min) = (cx.b.formula(x, call2("maximum", max, 0.0))?, cx.b.formula(x, call2("minimum", min, 0.0))?);
@@ -124,11 +133,11 @@ fn dynamic_quantize(cx: &mut Cx) -> Results {
     let place = cx.b.formula(x, call("negative", min) / scale)?;
     let zero_point = settled(cx, place, None, DType::U8)?;
     let y = quantized(cx, x, scale, Some(zero_point), DType::U8)?;
-    Ok(vec![y, scale, zero_point])
+    Ok([y, scale, zero_point])
 }
 
 /// Converts to int32 and subtracts the zero point, which may have one value for each row or column.
-fn centred(cx: &mut Cx, x: Val, zero_point: Option<Val>, axis: usize) -> Result {
+pub(super) fn centred(cx: &mut Cx, x: Val, zero_point: Option<Val>, axis: usize) -> Result {
     let wide = cx.cast(x, DType::I32)?;
     let Some(zero_point) = zero_point else { return Ok(wide) };
     let rank = cx.rank(x)?;
@@ -138,7 +147,7 @@ fn centred(cx: &mut Cx, x: Val, zero_point: Option<Val>, axis: usize) -> Result 
 }
 
 /// The product of two matrices or batches of them, in int32.
-fn product(cx: &mut Cx, a: (Val, Option<Val>), b: (Val, Option<Val>)) -> Result {
+pub(super) fn product(cx: &mut Cx, a: (Val, Option<Val>), b: (Val, Option<Val>)) -> Result {
     let rows = cx.rank(a.0)?.saturating_sub(2);
     let columns = cx.rank(b.0)?.saturating_sub(1);
     let a = centred(cx, a.0, a.1, rows)?;

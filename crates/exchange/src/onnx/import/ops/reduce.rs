@@ -113,11 +113,13 @@ fn running(cx: &mut Cx, op: &str) -> Results {
 
 /// Up to operator set 12 the axes from `axis` on are one, and `axis` defaults to 1; later it defaults to the last.
 fn softmax(cx: &mut Cx, op: &'static str) -> Results {
-    along_axis(cx, |cx, x, axis| cx.call(op, &[x], &[("axis", AttrValue::int(axis))]))
+    let (x, version) = (cx.input(0)?, cx.version);
+    one(along_axis(cx, x, version, |cx, x, axis| cx.call(op, &[x], &[("axis", AttrValue::int(axis))]))?)
 }
 
 fn hardmax(cx: &mut Cx) -> Results {
-    along_axis(cx, |cx, x, axis| {
+    let (x, version) = (cx.input(0)?, cx.version);
+    one(along_axis(cx, x, version, |cx, x, axis| {
         let (rank, dtype) = (cx.rank(x)?, cx.dtype(x)?);
         let axis = cx.axis(axis, rank)?;
         let n = cx.dim(x, axis)?;
@@ -125,26 +127,26 @@ fn hardmax(cx: &mut Cx) -> Results {
         let (on, off) = (cx.like(x, 1.0)?, cx.like(x, 0.0)?);
         let attrs = [("depth", AttrValue::int(n)), ("axis", int(axis)), ("dtype", AttrValue::DType(Some(dtype)))];
         cx.call("one_hot", &[best, on, off], &attrs)
-    })
+    })?)
 }
 
-fn along_axis(cx: &mut Cx, op: impl Fn(&mut Cx, Val, i64) -> Result) -> Results {
-    let x = cx.input(0)?;
-    if cx.version >= 13 {
+/// An operation along the node's `axis`. Before operator set 13, that axis and all behind it are one.
+pub(super) fn along_axis(cx: &mut Cx, x: Val, version: i64, op: impl Fn(&mut Cx, Val, i64) -> Result) -> Result {
+    if version >= 13 {
         let axis = cx.int("axis", -1)?;
-        return one(op(cx, x, axis)?);
+        return op(cx, x, axis);
     }
     let rank = cx.rank(x)?;
     let axis = cx.axis_attr("axis", 1, rank)?;
     if axis.saturating_add(1) == rank {
-        return one(op(cx, x, -1)?);
+        return op(cx, x, -1);
     }
     let shape = cx.sized(x)?.ok_or_else(|| refuse(SHAPE))?;
     let (before, behind) = shape.split_at(axis);
     let flat = [cx.product(before), cx.product(behind)];
     let flat = cx.reshape_to_dims(x, &flat)?;
     let result = op(cx, flat, 1)?;
-    one(cx.reshape_to_dims(result, &shape)?)
+    cx.reshape_to_dims(result, &shape)
 }
 
 const AXES: &str = "axes that only a run knows";
