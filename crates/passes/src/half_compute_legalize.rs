@@ -37,7 +37,7 @@ pub(crate) const PASS: Pass = Pass {
     run,
 };
 
-fn run(module: &mut Module, cx: &PassCx) {
+fn run(module: &mut Module, cx: &PassCx) -> bool {
     let mut legalize = Legalize { cx, wide: FxHashMap::default(), split: FxHashSet::default() };
     rewrite(module, |module, expr| match module.exprs[expr].kind {
         ExprKind::Proj { tuple, index } if legalize.split.contains(&tuple) => {
@@ -45,7 +45,7 @@ fn run(module: &mut Module, cx: &PassCx) {
         }
         ExprKind::Call { .. } => legalize.call(module, expr),
         _ => None,
-    });
+    })
 }
 
 struct Legalize<'a> {
