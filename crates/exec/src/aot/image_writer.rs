@@ -301,7 +301,8 @@ impl Target<'_> {
         let packed_bytes = 4 * code.packed_len();
         match packed {
             Packed::Kept(_) | Packed::Shared(_)
-                if packed_bytes >= AT_LOAD_BYTES && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 => {
+                if packed_bytes >= AT_LOAD_BYTES && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 =>
+            {
                 words.extend([weights::AT_LOAD, self.constant(weight, buffer), packed_bytes as u64]);
                 self.at_load += packed_bytes as u64;
                 code.flatten_packing(words);
