@@ -106,7 +106,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let made = super::progress::spin(console, "building", || files(args, settings, &mut program));
     let at_load = made.and_then(|Made { files, at_load }| write(args, &files).map(|()| at_load));
     let at_load = at_load.map_err(|wrong| console.files(&wrong, &program.sources))?;
-    if at_load > 0 && !console.quiet {
+    if at_load >= WORTH_A_NOTE && !console.quiet {
         console.words(&format!(
             "note: an instance takes {} bytes for weights that it packs when it is created\n",
             thousands(at_load)
@@ -127,6 +127,9 @@ impl Args {
         all.map(|settings| Ok(Settings { accuracy, ..settings? })).collect()
     }
 }
+
+/// From how many bytes on an instance's own weights are said.
+const WORTH_A_NOTE: u64 = 1 << 20;
 
 /// The files to write, and the bytes of weights that an instance packs.
 struct Made {
