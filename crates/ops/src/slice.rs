@@ -158,21 +158,32 @@ impl NamedBounds {
     }
 }
 
-/// The number of positions from `begin` to `end` in steps forward, for an axis whose length or bounds are named sizes. Both bounds
-/// lie within the axis, or a run finds that they do not; but an end may lie behind it. `?` for an axis of unknown length.
+/// The number of positions from `begin` to `end` in steps forward, for an axis whose length or bounds are named sizes. A begin may
+/// lie before the axis and an end behind it, where both do not count from the end; a run finds other bounds outside, and a size of
+/// 0 of which one position is taken. `?` for an axis of unknown length.
 fn named_count(symbols: &mut Symbols, length: Dim, begin: Dim, end: Dim, stride: i64) -> Dim {
-    let from_end = |symbols: &mut Symbols, at: Dim| match at.value() {
-        Some(number) if number < 0 => symbols.arith(SymbolOp::Add, length, at),
-        _ => at,
+    let from_end = |at: Dim| at.value().filter(|&number| number < 0);
+    let whole = end.value().is_some_and(|number| number >= i64::from(i32::MAX));
+    let distance = match (from_end(begin), from_end(end)) {
+        (Some(-1), _) if whole => Dim::known(1),
+        (Some(last), _) if whole => symbols.arith(SymbolOp::Min, Dim::known(last.saturating_neg()), length),
+        (from, to) => {
+            let begin = match from {
+                Some(from) => {
+                    let begin = symbols.arith(SymbolOp::Add, length, Dim::known(from));
+                    if to.is_some() { begin } else { symbols.arith(SymbolOp::Max, begin, Dim::known(0)) }
+                }
+                None => begin,
+            };
+            let end = match (to, end.value()) {
+                (Some(to), _) => symbols.arith(SymbolOp::Add, length, Dim::known(to)),
+                _ if whole => length,
+                (None, Some(1)) if length.is_var() => Dim::known(1),
+                _ => symbols.arith(SymbolOp::Min, end, length),
+            };
+            symbols.arith(SymbolOp::Sub, end, begin)
+        }
     };
-    let (begin, end) = (from_end(symbols, begin), from_end(symbols, end));
-    let end = match end.value() {
-        Some(number) if number >= i64::from(i32::MAX) => length,
-        // A size that is 0 here is found by the run.
-        Some(1) if length.is_var() => Dim::known(1),
-        _ => symbols.arith(SymbolOp::Min, end, length),
-    };
-    let distance = symbols.arith(SymbolOp::Sub, end, begin);
     let rounded = symbols.arith(SymbolOp::Add, distance, Dim::known(stride - 1));
     symbols.arith(SymbolOp::FloorDiv, rounded, Dim::known(stride))
 }
