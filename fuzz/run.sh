@@ -32,7 +32,7 @@ case $name in
 lex_bytes | parse_bytes) seeds="golden/errors golden/fmt golden/infer golden/language golden/mistakes golden/ops golden/print" ;;
 load_onnx_bytes) seeds=golden/cli/data ;;
 type_mutated | draw_mutated | run_extremes | load_mutated | load_artifact | load_onnx_mutated | load_onnx_structured) options="-len_control=0 -max_len=128" ;;
-load_graph_json | load_tar | load_mxnet_json | load_mxnet_params)
+load_graph_json | load_tar | load_darknet_cfg | load_mxnet_json | load_mxnet_params)
     # Both what stands there and choices.
     seeds=golden/cli/data
     options="-len_control=0"

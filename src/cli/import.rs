@@ -9,17 +9,18 @@ use std::path::{Path, PathBuf};
 ///
 /// The weights go to a file of their own: `relayc import net.onnx -o net.relay --params net.params`. A comment after each call
 /// names the model's node. A network of MXNet has its own weights in a second file: `relayc import net-symbol.json --weights
-/// net-0000.params --shape data=1,3,224,224 -o net.relay --params net.params`.
+/// net-0000.params --shape data=1,3,224,224 -o net.relay --params net.params`. So has one of Darknet: `relayc import yolov3.cfg
+/// --weights yolov3.weights -o yolov3.relay --params yolov3.params`.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The model: .onnx, a network of MXNet (-symbol.json), or an archive in Model Library Format (.tar).
+    /// The model: .onnx, a network of MXNet (-symbol.json) or Darknet (.cfg), or an archive in Model Library Format (.tar).
     model: PathBuf,
     /// The text to write; standard output without it.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     #[arg(long, value_name = "FILE", help = format!("The weight file to write: {}; without it the weights are in the text", named_tensors()))]
     params: Option<PathBuf>,
-    /// The weights of a network of MXNet; may be repeated.
+    /// The weights of a network of MXNet or Darknet; may be repeated for MXNet.
     #[arg(long, value_name = "FILE")]
     weights: Vec<PathBuf>,
     /// The shape of an input with dynamic dimensions; `?` keeps one dynamic. May be repeated.

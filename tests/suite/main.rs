@@ -43,6 +43,7 @@ mod compare;
 #[cfg(feature = "jit")]
 mod corners_compiled;
 #[cfg(feature = "jit")]
+mod darknet;
 mod differential;
 #[cfg(feature = "jit")]
 mod engines;

@@ -48,6 +48,7 @@ pub const PROMISES: &[Promise] = &[
     ("load_tar", load_tar),
     #[cfg(feature = "jit")]
     ("load_artifact", load_artifact),
+    ("load_darknet_cfg", load_darknet_cfg),
     ("load_mxnet_json", load_mxnet_json),
     ("load_mxnet_params", load_mxnet_params),
     ("load_onnx_bytes", load_onnx_bytes),
@@ -324,6 +325,28 @@ pub fn load_tar(choices: &[u8]) {
         within(bytes.len(), || drop(relayc_exchange::package::read("random", bytes)));
         within(bytes.len(), || drop(formats::read_tensors("random", bytes)));
         within(bytes.len(), || drop(relayc_exchange::package::show("random", bytes)));
+    }
+}
+
+/// Networks of Darknet that were damaged become programs or are refused, with weights and without.
+pub fn load_darknet_cfg(choices: &[u8]) {
+    static FILES: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let files = FILES.get_or_init(|| ["net.cfg", "layers.cfg", "recurrent.cfg"].map(data).to_vec());
+    let weights = data("net.weights");
+    for bytes in [choices, &mutated(files, choices)] {
+        within(bytes.len(), || relayc_exchange::kind(bytes));
+        for weights in [None, Some(("random", &weights[..])), Some(("random", choices))] {
+            let request =
+                relayc_exchange::darknet::Import { name: "random", file: FileId(0), shapes: &[], weights, as_params: true };
+            let (listing, imported) = within(bytes.len(), || relayc_exchange::darknet::import(bytes, &request));
+            match imported {
+                Ok(imported) => assert_eq!(imported.module.globals.len(), 1),
+                Err(diagnostics) => {
+                    assert!(!diagnostics.is_empty());
+                    places_lie_in(&listing.text, &diagnostics);
+                }
+            }
+        }
     }
 }
 

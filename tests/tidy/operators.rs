@@ -356,8 +356,13 @@ fn contributing_shows_a_real_operator() {
 const INFIX: &str = "crates/syntax/src/ast.rs";
 
 /// Where operators are declared, and where programs are written of them: networks, and models of other formats.
-const WRITERS: [&str; 4] =
-    ["crates/ops/src/", "crates/zoo/src/", "crates/exchange/src/onnx/import/", "crates/exchange/src/mxnet/"];
+const WRITERS: [&str; 5] = [
+    "crates/ops/src/",
+    "crates/zoo/src/",
+    "crates/exchange/src/onnx/import/",
+    "crates/exchange/src/mxnet/",
+    "crates/exchange/src/darknet/",
+];
 
 #[test]
 fn operator_names_are_written_where_programs_are() {

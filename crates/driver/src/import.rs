@@ -5,6 +5,7 @@
 //! the output of TVM's importer.
 
 mod archive;
+mod darknet;
 mod mxnet;
 
 use super::{bind, show};
@@ -27,7 +28,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub model: PathBuf,
-    /// The weights of an MXNet network.
+    /// The weights of a network of MXNet or Darknet.
     pub weights: Vec<PathBuf>,
     /// The weight file to write; without it the weights are in the text.
     pub params: Option<PathBuf>,
@@ -67,8 +68,8 @@ impl Outcome {
 
 /// Imports a model of the format detected from its bytes, ONNX by default.
 ///
-/// Errors are diagnostics of the outcome: those of [`import::import`] and [`mxnet::import`](relayc_exchange::mxnet::import),
-/// E0701 for the file, E0707 for a malformed shape, E0725 for a model that cannot be imported, E0804 for weights that do not fit
+/// Errors are diagnostics of the outcome: those of [`import::import`], [`mxnet::import`](relayc_exchange::mxnet::import) and
+/// [`darknet::import`](relayc_exchange::darknet::import), E0701 for the file, E0707 for a malformed shape, E0725 for a model that cannot be imported, E0804 for weights that do not fit
 /// into a text.
 pub fn import(request: &Request) -> Outcome {
     let bytes = match sys::read_file(&request.model, sys::MODEL_LIMIT) {
@@ -76,9 +77,9 @@ pub fn import(request: &Request) -> Outcome {
         Err(error) => return Outcome::refused(error),
     };
     let kind = relayc_exchange::kind(&bytes);
-    if !request.weights.is_empty() && kind != Some(Kind::MxnetSymbol) {
+    if !request.weights.is_empty() && !matches!(kind, Some(Kind::MxnetSymbol | Kind::DarknetCfg)) {
         return Outcome::refused(
-            Diagnostic::new(codes::E0707, "`--weights` is for networks of MXNet, whose weights are in a second file")
+            Diagnostic::new(codes::E0707, "`--weights` is for networks of MXNet and Darknet, whose weights are in a second file")
                 .help("`--params FILE` says where the weights of the program go"),
         );
     }
@@ -89,6 +90,7 @@ pub fn import(request: &Request) -> Outcome {
     match kind {
         None => onnx_bytes(bytes, request),
         Some(Kind::MxnetSymbol) => mxnet::import(&bytes, request),
+        Some(Kind::DarknetCfg) => darknet::import(&bytes, request),
         Some(Kind::Archive) => archive::import(request),
         Some(kind @ (Kind::GraphJson | Kind::Json | Kind::Elf)) => {
             Outcome::refused(super::no_program(&request.model.display().to_string(), kind, &bytes))

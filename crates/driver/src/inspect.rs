@@ -21,7 +21,7 @@ pub fn inspect(path: &Path, params: &[PathBuf]) -> Result<Inspected, Diagnostic>
     match relayc_exchange::kind(&bytes) {
         Some(Kind::GraphJson) => graph(&name, &bytes, params),
         Some(Kind::Archive) => Ok(Inspected { text: package::show(&name, &bytes)?, wrong: vec![] }),
-        Some(Kind::MxnetSymbol | Kind::Json | Kind::Elf) | None => {
+        Some(Kind::MxnetSymbol | Kind::DarknetCfg | Kind::Json | Kind::Elf) | None => {
             Err(Diagnostic::new(codes::E0703, format!("`{name}`: no compiled file that relayc knows"))
                 .help("`relayc print` and `relayc check` show programs"))
         }

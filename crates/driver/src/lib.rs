@@ -229,6 +229,8 @@ fn no_program(name: &str, kind: Kind, bytes: &[u8]) -> Diagnostic {
         Kind::MxnetSymbol => no_program("a network of MXNet").help(format!(
             "make a program of it: `relayc import {name} --weights NET-0000.params -o NET.relay --params NET.params`"
         )),
+        Kind::DarknetCfg => no_program("a network of Darknet")
+            .help(format!("make a program of it: `relayc import {name} --weights NET.weights -o NET.relay --params NET.params`")),
         Kind::Archive => no_program("an archive").help("`relayc print ARCHIVE` writes the program in it, if there is one"),
         Kind::Elf => no_program("machine code")
             .help(format!("`relayc run {name}` runs what `relayc build` wrote, `relayc inspect {name}` shows what is in it")),

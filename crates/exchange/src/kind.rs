@@ -10,6 +10,8 @@ pub enum Kind {
     GraphJson,
     /// A network of MXNet, `…-symbol.json`.
     MxnetSymbol,
+    /// A network of Darknet, `….cfg`.
+    DarknetCfg,
     /// Other JSON, or a file that looks like it.
     Json,
     /// A tar archive.
@@ -26,6 +28,9 @@ pub fn kind(bytes: &[u8]) -> Option<Kind> {
     if artifact::is_elf(bytes) {
         return Some(Kind::Elf);
     }
+    if begins_with_section(bytes) {
+        return Some(Kind::DarknetCfg);
+    }
     // No Relay text begins with a brace and a string.
     let mut start = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes).iter().filter(|byte| !byte.is_ascii_whitespace());
     if (start.next(), start.next()) != (Some(&b'{'), Some(&b'"')) {
@@ -33,6 +38,25 @@ pub fn kind(bytes: &[u8]) -> Option<Kind> {
     }
     let top = Json::new("", bytes).and_then(|json| json.object("object")).ok();
     Some(top.map_or(Kind::Json, |top| kind_of(&top)))
+}
+
+/// Whether the first line that is no comment is `[word]`: no Relay text has such a line first. Comments begin with `#` or `;`,
+/// where Relay has only `#[`.
+fn begins_with_section(bytes: &[u8]) -> bool {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let lines = bytes.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+    let first = lines.into_iter().find(|line| match line {
+        [] | [b';', ..] => false,
+        [b'#', rest @ ..] => rest.first() == Some(&b'['),
+        _ => true,
+    });
+    let inside = first
+        .and_then(|line| line.strip_prefix(b"["))
+        .and_then(|line| line.split(|&byte| byte == b']').next().filter(|inside| inside.len() < line.len()));
+    inside.is_some_and(|inside| {
+        inside.trim_ascii().first().is_some_and(u8::is_ascii_alphabetic)
+            && inside.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' '))
+    })
 }
 
 fn kind_of(top: &Object) -> Kind {
@@ -55,6 +79,9 @@ mod tests {
         assert_eq!(kind(b"\x7fELF\x02\x01\x01"), Some(Kind::Elf));
         assert_eq!(kind(b" {\n \"nodes\": "), Some(Kind::Json));
         assert_eq!(kind(b"{\"a\": 1}"), Some(Kind::Json));
+        assert_eq!(kind(b"# a network\r\n\r\n; of Darknet\n[net]\nwidth=1"), Some(Kind::DarknetCfg));
+        assert_eq!(kind(b"[net"), None);
+        assert_eq!(kind(b"[1, 2]"), None);
         assert_eq!(kind(b"{\"nodes\": [], \"heads\": []}"), Some(Kind::MxnetSymbol));
         assert_eq!(
             kind(b"{\"nodes\": [], \"heads\": [], \"attrs\": {\"mxnet_version\": [\"int\", 10700]}}"),

@@ -1,4 +1,4 @@
-//! Converts programs and models of other formats: ONNX, MXNet, TVM's graph JSON and Model Library Format, compiled artifacts.
+//! Converts programs and models of other formats: ONNX, MXNet, Darknet, TVM's graph JSON and Model Library Format, compiled artifacts.
 //!
 //! Promises: every reader treats its bytes as hostile (reliability 10), and reports everything that cannot be converted at
 //! once. Absent: opening files; a name is only for messages.
@@ -16,6 +16,7 @@
 )]
 
 pub mod artifact;
+pub mod darknet;
 pub mod graph_json;
 mod json;
 mod kind;
