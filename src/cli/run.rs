@@ -13,6 +13,8 @@ use clap::ValueEnum;
 use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::bind::{self, Bound, Requests};
+use relayc_driver::detect::{self, View};
+use relayc_driver::draw;
 use relayc_driver::inspect;
 use relayc_driver::optimise;
 use relayc_driver::outputs::{self, Named, OutputRequests, Tolerance};
@@ -26,6 +28,7 @@ use std::time::{Duration, Instant};
 
 /// Execute a program.
 #[derive(clap::Args)]
+#[command(group(clap::ArgGroup::new("classes").args(["top", "detect"]).multiple(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     program: compiled::Given,
@@ -47,8 +50,20 @@ pub(crate) struct Args {
     #[arg(long, value_name = "K")]
     top: Option<usize>,
     /// The file with the names of the classes, one a line.
-    #[arg(long, value_name = "FILE", requires = "top")]
+    #[arg(long, value_name = "FILE", requires = "classes")]
     labels: Option<PathBuf>,
+    /// Show what is detected: the score, the left, top, right and bottom pixel, and the class of each box.
+    #[arg(long, value_enum, value_name = "HEAD", conflicts_with = "top")]
+    detect: Option<Head>,
+    /// The score that a box of `--detect` exceeds; 0.5 without it.
+    #[arg(long, value_name = "SCORE", requires = "detect", value_parser = part)]
+    threshold: Option<f64>,
+    /// How much two boxes of a class may overlap, intersection over union; 0.45 for `yolo`, any for `boxes`.
+    #[arg(long, value_name = "OVERLAP", requires = "detect", value_parser = part)]
+    nms: Option<f64>,
+    /// Draw the boxes of `--detect` on the picture of the input, as a .png file.
+    #[arg(long, value_name = "FILE", requires = "detect")]
+    draw: Option<PathBuf>,
     /// The engine that executes the program.
     #[arg(long, value_enum, default_value_t = Engine::Jit)]
     engine: Engine,
@@ -74,8 +89,36 @@ pub(crate) struct Args {
 impl Args {
     /// Whether the result is needed in another form than text.
     fn wants_outputs(&self) -> bool {
-        !self.output.is_empty() || self.outputs.is_some() || !self.expect.is_empty() || self.top.is_some()
+        !self.output.is_empty()
+            || self.outputs.is_some()
+            || !self.expect.is_empty()
+            || self.top.is_some()
+            || self.detect.is_some()
     }
+
+    /// What the input shows, if it is needed.
+    fn view(&self, bound: &[Bound]) -> Result<Option<View>, Diagnostic> {
+        let view = self.detect.map(|_| View::of(&self.program.requests().inputs, bound)).transpose()?;
+        if let (Some(view), Some(_)) = (&view, &self.draw) {
+            view.pixels()?;
+        }
+        Ok(view)
+    }
+}
+
+/// A number from 0 to 1.
+fn part(text: &str) -> Result<f64, String> {
+    let number = text.parse::<f64>().ok().filter(|number| (0.0..=1.0).contains(number));
+    number.ok_or_else(|| "expected a number from 0 to 1".to_owned())
+}
+
+/// How results become boxes.
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Head {
+    /// Layers of Darknet, with what `relayc import` gives beside them.
+    Yolo,
+    /// Boxes, scores and labels, as SSD and R-CNN networks of torchvision give them.
+    Boxes,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -101,7 +144,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     }
     if args.engine == Engine::Both && args.wants_outputs() {
         return Err(console.usage(
-            "`--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect` and `--top` are for one engine",
+            "`--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect`, `--top` and `--detect` are for one engine",
         ));
     }
     let settings = match args.engine {
@@ -122,7 +165,8 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let sources = program.sources.clone();
     let result = seers(args, &program).and_then(|seers| {
         let (entry, bound) = prepare(args, &mut program)?;
-        execute(console, args, settings.as_ref(), program, &Running { entry, seers, sources: &sources, start }, bound)
+        let view = args.view(&bound)?;
+        execute(console, args, settings.as_ref(), program, &Running { entry, seers, sources: &sources, start, view }, bound)
     });
     match result {
         Ok(()) => Ok(exit::FINE),
@@ -173,6 +217,7 @@ struct Running<'a> {
     seers: Vec<(Engine, Arc<Steps>)>,
     sources: &'a Sources,
     start: Instant,
+    view: Option<View>,
 }
 
 /// The traces of each engine that runs; none if no trace is requested.
@@ -253,13 +298,19 @@ fn execute(
         Outcome::Text(text, _) if !args.wants_outputs() => return Ok(sys::stdout(&text)?),
         other => other.data().map_err(|why| failed(*why))?,
     };
-    finish(args, &outputs::named(&result), saved(args, &steps), labels.as_deref())
+    finish(args, &outputs::named(&result), saved(args, &steps), &Shown { labels: labels.as_deref(), view: running.view.as_ref() })
+}
+
+/// What results are shown with.
+struct Shown<'a> {
+    labels: Option<&'a [String]>,
+    view: Option<&'a View>,
 }
 
 /// Checks, writes and shows a result, with the traced steps if they are kept.
-fn finish(args: &Args, named: &Named, steps: Option<(&Path, &Named)>, labels: Option<&[String]>) -> Result<(), Failed> {
+fn finish(args: &Args, named: &Named, steps: Option<(&Path, &Named)>, shown: &Shown) -> Result<(), Failed> {
     outputs::write(named, &output_requests(args), steps).map_err(Failed::before)?;
-    show(args, named, labels)?;
+    show(args, named, shown)?;
     let differences = outputs::check_expectations(named, &args.expect, Tolerance { rtol: args.rtol, atol: args.atol });
     if differences.is_empty() { Ok(()) } else { Err(Failed::before(differences)) }
 }
@@ -430,8 +481,27 @@ fn compared(
     }
 }
 
+/// Prints what is detected, and draws it.
+fn show_detections(args: &Args, named: &Named, head: Head, view: &View, labels: Option<&[String]>) -> Result<(), Diagnostic> {
+    let head = match head {
+        Head::Yolo => detect::Head::Yolo,
+        Head::Boxes => detect::Head::Boxes,
+    };
+    let found =
+        detect::detections(named, view, &detect::Request { head, threshold: args.threshold.unwrap_or(0.5), nms: args.nms })?;
+    if let Some(path) = &args.draw {
+        let picture = draw::png(&path.display().to_string(), &view.pixels()?, &found, labels)?;
+        sys::write_atomic(&[(path, &picture)])?;
+    }
+    sys::stdout(&detect::table(&found, labels))
+}
+
 /// Prints to standard output: the best classes, or the outputs unless they were written to files.
-fn show(args: &Args, named: &Named, labels: Option<&[String]>) -> Result<(), Diagnostic> {
+fn show(args: &Args, named: &Named, shown: &Shown) -> Result<(), Diagnostic> {
+    let labels = shown.labels;
+    if let (Some(head), Some(view)) = (args.detect, shown.view) {
+        return show_detections(args, named, head, view, labels);
+    }
     if let Some(k) = args.top {
         let Some((name, output)) = named.first() else {
             return Err(Diagnostic::new(codes::E0705, "there is no output to rank"));

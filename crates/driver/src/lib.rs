@@ -5,6 +5,8 @@
 
 pub mod bind;
 pub mod compare;
+pub mod detect;
+pub mod draw;
 pub mod emit;
 pub mod error;
 pub mod example;

@@ -5,7 +5,7 @@
 //! is the image's own.
 //!
 //! Resizing is a triangle filter as wide as the reduction, Pillow's `BILINEAR`; grey is Pillow's `L` (ITU-R 601). The whole
-//! image is used without cropping. Transparency and a rotation noted in the file are ignored.
+//! image is used without cropping; the preset `letterbox` keeps its proportions, the others do not. Transparency and a rotation noted in the file are ignored.
 
 mod decode;
 mod resize;
@@ -25,14 +25,17 @@ pub enum Preset {
     Imagenet,
     /// 0 to 1, RGB or grey.
     Unit,
+    /// 0 to 1, RGB, in its proportions in the middle, with 0.5 above and below or at the sides: the input of Darknet.
+    Letterbox,
     /// 0 to 1, grey, 28×28: the digits of MNIST. Fits every shape of 784 elements.
     Grey28,
 }
 
 /// Every preset with a line for messages.
-pub const PRESETS: [(&str, &str); 3] = [
+pub const PRESETS: [(&str, &str); 4] = [
     ("imagenet", "RGB, less the mean 123.68, 116.779, 103.939, divided by 58.393, 57.12, 57.375"),
     ("unit", "RGB or grey by the number of channels, from 0 to 1"),
+    ("letterbox", "RGB from 0 to 1, in its proportions, with 0.5 around it"),
     ("grey28", "grey, 28x28, from 0 to 1"),
 ];
 
@@ -50,6 +53,7 @@ impl Preset {
         match name {
             "imagenet" => Ok(Preset::Imagenet),
             "unit" => Ok(Preset::Unit),
+            "letterbox" => Ok(Preset::Letterbox),
             "grey28" => Ok(Preset::Grey28),
             _ => Err(errors::unknown_preset(name, &PRESETS)),
         }
@@ -90,8 +94,14 @@ pub fn read(name: &str, bytes: &[u8], preset: Preset, shape: &[Dim], dtype: DTyp
     let (width, height) = (frame.width.unwrap_or(image.width), frame.height.unwrap_or(image.height));
     check_work(name, image.width, width, height)?;
     let image = if frame.channels == 1 { to_grey(&image) } else { image };
-    let image = resize(image, width, height);
-    let values = to_values(&image, preset, frame);
+    let values = match preset {
+        Preset::Letterbox => {
+            let (inner_width, inner_height) = letterbox([image.width, image.height], [width, height]);
+            let inner = resize(image, inner_width, inner_height);
+            letterboxed(&to_values(&inner, preset, frame), &inner, (width, height), frame)
+        }
+        Preset::Imagenet | Preset::Unit | Preset::Grey28 => to_values(&resize(image, width, height), preset, frame),
+    };
     let dims = final_shape(shape, width, height, frame, preset);
     let error = |words: &str| errors::no_picture(name, words);
     let (dims, _) = checked_size(&dims, dtype).map_err(|words| error(&words.to_string()))?;
@@ -105,6 +115,47 @@ pub fn read(name: &str, bytes: &[u8], preset: Preset, shape: &[Dim], dtype: DTyp
 pub fn pixels(name: &str, bytes: &[u8]) -> Result<Tensor, Diagnostic> {
     let image = decode(name, bytes)?;
     Ok(Tensor::from_vec(&[image.height, image.width, image.channels], image.values))
+}
+
+/// Pixels as a PNG file: RGB, height, width and channels. Errors: E0702.
+pub fn write_png(name: &str, pixels: &Tensor) -> Result<Vec<u8>, Diagnostic> {
+    let error = |words: &dyn std::fmt::Display| Diagnostic::new(codes::E0702, format!("`{name}`: {words}"));
+    let side = |axis: usize| pixels.shape().get(axis).and_then(|&side| u32::try_from(side).ok());
+    let (Some(height), Some(width), Some(3)) = (side(0), side(1), side(2)) else { return Err(error(&"no picture")) };
+    let values: Vec<u8> = pixels.to_ints().into_iter().map(|value| u8::try_from(value).unwrap_or(u8::MAX)).collect();
+    let mut bytes = vec![];
+    let mut encoder = png::Encoder::new(&mut bytes, width, height);
+    encoder.set_color(png::ColorType::Rgb);
+    encoder.set_depth(png::BitDepth::Eight);
+    let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&values));
+    written.map_err(|words| error(&words))?;
+    Ok(bytes)
+}
+
+/// The size, width and height, of an image in its proportions inside of another, with the rounding of Darknet.
+pub fn letterbox([width, height]: [usize; 2], [to_width, to_height]: [usize; 2]) -> (usize, usize) {
+    let scaled = |a: usize, b: usize, by: usize| a.saturating_mul(b).checked_div(by).unwrap_or(0).max(1);
+    match to_width.saturating_mul(height) < to_height.saturating_mul(width) {
+        true => (to_width, scaled(height, to_width, width)),
+        false => (scaled(width, to_height, height), to_height),
+    }
+}
+
+/// The values of an image in the middle of a frame of 0.5.
+fn letterboxed(values: &[f32], inner: &Image, (width, height): (usize, usize), frame: Frame) -> Vec<f32> {
+    let planes = if frame.channels_last { 1 } else { inner.channels };
+    // Numbers of a pixel that lie together.
+    let together = inner.channels.checked_div(planes).unwrap_or(1);
+    let (row, inner_row) = (width.saturating_mul(together), inner.width.saturating_mul(together));
+    let (top, left) = (height.saturating_sub(inner.height) / 2, (width.saturating_sub(inner.width) / 2).saturating_mul(together));
+    let mut out = vec![0.5; row.saturating_mul(height).saturating_mul(planes)];
+    let plane = inner_row.saturating_mul(inner.height);
+    for (to, from) in out.chunks_mut(row.saturating_mul(height).max(1)).zip(values.chunks(plane.max(1))) {
+        for (to, from) in to.chunks_mut(row.max(1)).skip(top).zip(from.chunks(inner_row.max(1))) {
+            to.iter_mut().skip(left).zip(from).for_each(|(to, from)| *to = *from);
+        }
+    }
+    out
 }
 
 /// The layout of a shape.
@@ -173,7 +224,7 @@ fn to_values(image: &Image, preset: Preset, frame: Frame) -> Vec<f32> {
             let (mean, std) = MEAN.get(channel).zip(STD.get(channel)).unwrap_or((&0.0, &1.0));
             (f32::from(raw) - mean) / std
         }
-        Preset::Unit | Preset::Grey28 => f32::from(raw) / 255.0,
+        Preset::Unit | Preset::Letterbox | Preset::Grey28 => f32::from(raw) / 255.0,
     };
     let channels = 0..image.channels;
     if frame.channels_last {

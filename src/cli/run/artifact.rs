@@ -1,6 +1,6 @@
 //! `relayc run` for artifacts of `relayc build`: parses no text and compiles nothing.
 
-use super::{Args, Engine, Failed, finish, limits, output_requests};
+use super::{Args, Engine, Failed, Shown, finish, limits, output_requests};
 use crate::cli::compiled::AccuracyName;
 use crate::cli::deadline::{self, FailureReporter};
 use crate::cli::{Console, exit};
@@ -57,6 +57,7 @@ fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Re
         return Err(Failed::before(wrong));
     }
     let bound = artifact.bind(&args.program.requests()).map_err(Failed::before)?;
+    let view = args.view(&bound)?;
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let loaded = artifact.load()?;
     let ready = Instant::now();
@@ -75,5 +76,5 @@ fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Re
         let threads = relayc_base::text::count(ran.threads, "thread");
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, artifact for {target}, {threads}\n"));
     }
-    finish(args, &ran.outputs, None, labels.as_deref())
+    finish(args, &ran.outputs, None, &Shown { labels: labels.as_deref(), view: view.as_ref() })
 }
