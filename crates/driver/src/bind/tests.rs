@@ -239,7 +239,8 @@ fn specifications_that_are_not_understood() {
     says(&entry.refused(&[&format!("x=@{npz}")], codes::E0707, "which entry"), codes::E0707, "`a` and `b`");
     let requests = Requests { fill: Some("noise".into()), ..filled() };
     says(&entry.bind(&requests).expect_err("no filling")[0], codes::E0707, "--fill noise");
-    for (setting, words) in [("open", "NAME.AXIS=N"), ("open.0=-1", "NAME.AXIS=N"), ("open.2=1", "`open` is"), ("x.1=4", "is 3")]
+    for (setting, words) in
+        [("open", "NAME.AXIS=N"), ("open.0=-1", "a size is a number"), ("open.2=1", "`open` is"), ("x.1=4", "is 3")]
     {
         let requests = Requests { set: vec![setting.into()], fill: Some("zeros".into()), ..Requests::default() };
         let errors = entry.bind(&requests).expect_err(setting);

@@ -269,7 +269,7 @@ impl<'a> Walk<'a> {
         let named: Vec<String> = weights.iter().map(own).collect();
         let weights: Named = named.into_iter().zip(weights.into_iter().filter_map(|param| param.value)).collect();
         let module = self.b.finish(params, body);
-        Imported { module, weights, inputs, outputs, warnings: vec![] }
+        Imported { module, weights, inputs, outputs, united: vec![], warnings: vec![] }
     }
 }
 
