@@ -44,6 +44,7 @@ mod compare;
 mod corners_compiled;
 #[cfg(feature = "jit")]
 mod darknet;
+#[cfg(feature = "jit")]
 mod differential;
 #[cfg(feature = "jit")]
 mod engines;
