@@ -3,6 +3,7 @@
 use super::asm::forms::{self, Form};
 use super::asm::{IPred, Pred};
 use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType};
+use relayc_ir::types::DType;
 
 /// The instruction of an operation on lanes of this type, and whether to exchange its operands for a better form.
 pub(crate) fn machine_op(op: BinaryOp, lane: ScalarType) -> Option<(&'static Form, bool)> {
@@ -51,5 +52,16 @@ pub(crate) fn predicates(op: Cmp) -> (Pred, IPred) {
         Cmp::Le => (Pred::Le, IPred::Le),
         Cmp::Gt => (Pred::Gt, IPred::Gt),
         Cmp::Ge => (Pred::Ge, IPred::Ge),
+    }
+}
+
+/// The form that extends elements of a dtype to lanes.
+pub(crate) fn extending(dtype: DType) -> &'static Form {
+    match dtype {
+        DType::I8 => &forms::VPMOVSXBD,
+        DType::I16 => &forms::VPMOVSXWD,
+        DType::F16 => &forms::VCVTPH2PS,
+        _ if dtype.bytes() == 1 => &forms::VPMOVZXBD,
+        _ => &forms::VPMOVZXWD,
     }
 }

@@ -17,7 +17,7 @@ pub use relayc_exec::assemble::Assembled;
 use relayc_exec::assemble::{NoCode, assemble};
 use relayc_exec::constants::Keep;
 pub use relayc_exec::listing::target_name;
-use relayc_exec::plan::{self, NotCompiled, Place, Plan};
+use relayc_exec::plan::{self, Means, NotCompiled, Place, Plan};
 use relayc_exec::program::{self as jit, LoadError, PlanSession, TraceCallback};
 use relayc_exec::shared_weights::SharedWeights;
 use relayc_interp::{self as interp, Value};
@@ -108,6 +108,16 @@ impl Settings {
             .help("`--target native` compiles for it; `--emit asm` shows code for another machine"))
     }
 
+    /// What kernels may be made of. A common machine with AVX-512 has no products of bytes.
+    fn means(&self) -> Means {
+        Means { tile: self.accuracy.tile(), dot_products: self.dot_products(), narrow_epilogues: self.isa == Isa::Avx512 }
+    }
+
+    /// Whether code may use the machine's products of four bytes.
+    fn dot_products(&self) -> bool {
+        self.isa == Isa::Avx512 && self.machine == Machine::Native && Cpu::get().vnni
+    }
+
     pub(crate) fn target(&self) -> Target {
         match (self.machine, self.isa) {
             (Machine::Native, isa) => Cpu::get().target(isa, self.threads),
@@ -153,7 +163,11 @@ pub enum Refused {
 
 /// The pass configuration for an entry.
 pub(crate) fn how(entry: &str, settings: &Settings) -> PassPlan {
-    PassPlan { entry: Some(entry.to_owned()), ..PassPlan::level(settings.level, target_of(settings.isa)) }
+    PassPlan {
+        entry: Some(entry.to_owned()),
+        dot_products: settings.dot_products(),
+        ..PassPlan::level(settings.level, target_of(settings.isa))
+    }
 }
 
 /// Optimizes a module and plans its entry. The module becomes the optimized one.
@@ -173,7 +187,7 @@ fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
     let func = module.globals[global].func;
     require_possible(module, func).map_err(Refused::Wrong)?;
-    let mut plan = plan::plan(module, ops::table(), func, refusals, settings.accuracy.tile()).map_err(Refused::Not)?;
+    let mut plan = plan::plan(module, ops::table(), func, refusals, settings.means()).map_err(Refused::Not)?;
     if let Some(fault) = settings.fault {
         fault.put_into(&mut plan);
     }

@@ -112,7 +112,7 @@ impl CompiledPlan {
                 let len = code.packed_len();
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
                 let packed = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
-                let n = self.plan.buffers[id].elements as usize;
+                let n = self.plan.buffers[id].bytes() as usize / 4;
                 let leaves = !step.once && self.constants.is_last(id);
                 let (constants, kept) = (&mut self.constants, &mut self.kept);
                 let mut source = Leaving { address, n, leaves, id, place: &self.plan.buffers[id].place, constants, kept };
@@ -137,7 +137,7 @@ impl CompiledPlan {
 
     /// The elements of a buffer as f32 bytes; a caller's buffer may be unaligned.
     fn source(&self, buffer: BufferId, address: *const u8) -> &[[u8; 4]] {
-        let elements = self.plan.buffers[buffer].elements as usize;
+        let elements = self.plan.buffers[buffer].bytes() as usize / 4;
         // SAFETY: `addresses` gave the address of this buffer, which has so many elements of four bytes.
         unsafe { slice_at(address as *const [u8; 4], elements) }
     }
@@ -347,7 +347,7 @@ impl CompiledPlan {
 /// Weights that are freed while they are packed, if nothing else reads them.
 struct Leaving<'a> {
     address: *const u8,
-    /// Number of f32 elements.
+    /// Number of elements of four bytes: floats, or words of bytes.
     n: usize,
     leaves: bool,
     id: BufferId,

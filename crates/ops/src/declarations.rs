@@ -23,6 +23,7 @@ pub use super::pool::{
     AVG_POOL1D, AVG_POOL2D, AVG_POOL3D, AvgPool2dAttrs, GLOBAL_AVG_POOL2D, GLOBAL_MAX_POOL2D, GlobalPool2dAttrs, MAX_POOL1D,
     MAX_POOL2D, MAX_POOL3D, MaxPool2dAttrs,
 };
+pub use super::qnn::{DEQUANTIZE, QNN_CONV2D, QNN_DENSE, QUANTIZE, QuantizeAttrs};
 pub use super::reshape::{EXPAND_DIMS, RESHAPE, SQUEEZE};
 pub use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
 pub use super::transpose::{TRANSPOSE, TransposeAttrs};

@@ -7,7 +7,7 @@ attrs! {
     "relay.attrs.TransposeAttrs" =>
     pub struct TransposeAttrs {
         /// For each axis of the result, the axis of `data`; negative axes count from the end. `None` reverses all axes.
-        pub(crate) axes: Option<Vec<i64>>;
+        pub axes: Option<Vec<i64>>;
     }
 
     "relay.attrs.ReverseAttrs" =>

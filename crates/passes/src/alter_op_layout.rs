@@ -9,7 +9,7 @@
 //! operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where height and width are 1, a `reshape` replaces the
 //! transform and no element moves.
 //!
-//! Does not rewrite other dtypes than float32, other layouts than `NCHW`, 1D and 3D convolutions, or transposed convolutions.
+//! Does not rewrite other dtypes than float32 and products of bytes, other layouts than `NCHW`, 1D and 3D convolutions, or transposed convolutions.
 //!
 //! ```text
 //! %0 = nn.conv2d(%x, %w, …);       %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW16c");
@@ -70,7 +70,12 @@ impl Alter<'_> {
         let (call, block) = match (def.blocks, &def.lower) {
             (Some(Blocks::Product(of)), _) => {
                 let data = nchw(module, *args(module, expr).first()?)?;
-                let (data, out) = (self.channels(data[1]), self.channels(out[1]));
+                let mut data = self.channels(data[1]);
+                // A word of bytes, whose products are added at once.
+                if dtype(module, expr) == Some(DType::I32) && data.count == FEW_CHANNELS {
+                    data.block = Some(FEW_CHANNELS);
+                }
+                let out = self.channels(out[1]);
                 let attrs = of(def.attrs?, attrs(module, expr), Ends { data, out })?;
                 (self.product(module, expr, def, data, attrs)?, out.block)
             }
@@ -125,7 +130,10 @@ impl Alter<'_> {
         attrs: Vec<AttrValue>,
     ) -> Option<ExprId> {
         let mut args = args(module, expr);
-        if !args.iter().chain([&expr]).all(|&tensor| dtype(module, tensor) == Some(DType::F32)) {
+        let dtypes = args.iter().chain([&expr]).map(|&tensor| dtype(module, tensor)).collect::<Option<Vec<DType>>>()?;
+        let weights = dtypes.get(1).is_some_and(|dtype| [DType::I8, DType::I32].contains(dtype));
+        let bytes = self.cx.dot_products && weights && [dtypes.first(), dtypes.last()] == [Some(&DType::U8), Some(&DType::I32)];
+        if !bytes && dtypes.iter().any(|&dtype| dtype != DType::F32) {
             return None;
         }
         if let Some(block) = data.block {
@@ -263,7 +271,9 @@ impl Alter<'_> {
 fn is_elementwise(module: &Module, expr: ExprId, def: &OpDef, lower: Option<&Lower>) -> bool {
     let operands = args(module, expr);
     let keeps_shape = operands.len() == 1 && shape(module, operands[0]) == shape(module, expr);
-    matches!(lower, Some(Lower::Scalar(_))) || (def.fuse == Some(Fuse::ElemWise) && keeps_shape)
+    let by_numbers = || operands[1..].iter().all(|&operand| shape(module, operand).is_some_and(|shape| shape.is_empty()));
+    let along = matches!(lower, Some(Lower::Along(..) | Lower::AlongOr(..))) && by_numbers();
+    along || matches!(lower, Some(Lower::Scalar(_))) || (def.fuse == Some(Fuse::ElemWise) && keeps_shape)
 }
 
 /// The shape of a tensor of four axes, none of them empty.

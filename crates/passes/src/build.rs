@@ -14,6 +14,8 @@ pub struct PassCx<'a> {
     pub ops: &'a Table,
     /// The number of floats in a vector of the target: 8 or 16.
     pub lanes: usize,
+    /// Whether the target has products of four bytes and their sum.
+    pub dot_products: bool,
     /// The function at which execution starts, if there is exactly one.
     pub entry: Option<&'a str>,
 }

@@ -18,6 +18,7 @@ mod dead_code;
 mod dynamic_to_static;
 mod effects;
 mod eliminate_common_subexpr;
+mod fake_quantization;
 mod fold_constants;
 mod fold_scale_axis;
 mod fuse_ops;
@@ -68,6 +69,7 @@ const PASSES: &[Pass] = &[
     beta_reduce::PASS,
     to_a_normal_form::PASS,
     to_graph_normal_form::PASS,
+    fake_quantization::PASS,
     simplify_inference::PASS,
     fold_constants::PASS,
     simplify_expr::PASS,

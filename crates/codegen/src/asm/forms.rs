@@ -304,6 +304,10 @@ forms! {
     VPADDD = Form::new("vpaddd", P66, M0F, 0xfe).both();
     VPSUBD = Form::new("vpsubd", P66, M0F, 0xfa).both();
     VPMULLD = Form::new("vpmulld", P66, M0F38, 0x40).both();
+    // Adds the sums of four products of bytes, unsigned in the second operand and signed in the third (AVX512-VNNI).
+    VPDPBUSD = Form::new("vpdpbusd", P66, M0F38, 0x50).evex(0);
+    // The same with two products of 16 bits, both signed.
+    VPDPWSSD = Form::new("vpdpwssd", P66, M0F38, 0x52).evex(0);
     VPHADDD = Form::new("vphaddd", P66, M0F38, 0x02).vex(0).widths(X | Y);
     VPMAXSD = Form::new("vpmaxsd", P66, M0F38, 0x3d).both();
     VPMINSD = Form::new("vpminsd", P66, M0F38, 0x39).both();

@@ -13,7 +13,7 @@
 //! tile does not divide give more tiles.
 
 use super::points::{Cut, PointDim, extents, sizes};
-use relayc_ir::kernel::{ContractionDim, Target};
+use relayc_ir::kernel::{ContractionDim, Factors, Target};
 
 /// A tile, and how the points are cut into tiles.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,16 +35,19 @@ pub(crate) enum Feed {
 }
 
 /// How a tile is fed; `None` if it does not fit the registers.
-pub(crate) fn feed(points: u64, vectors: u64, target: &Target) -> Option<Feed> {
+///
+/// A product of bytes does not embed its input: the operand that may lie in memory is the signed one, which the weights are.
+pub(crate) fn feed(points: u64, vectors: u64, factors: Factors, target: &Target) -> Option<Feed> {
     let registers = target.registers as u64;
     let sums = points * vectors;
     let kept = points.min(vectors);
+    let embeds = target.lanes == 16 && factors == Factors::Floats;
     match () {
         // A broadcast of its own is used once with one vector of columns.
-        () if vectors == 1 && target.lanes == 16 => (sums + vectors <= registers).then_some(Feed::Embedded),
+        () if vectors == 1 && embeds => (sums + vectors <= registers).then_some(Feed::Embedded),
         () if sums + kept < registers && vectors <= points => Some(Feed::KeepWeights),
         () if sums + kept < registers => Some(Feed::KeepInput),
-        () if target.lanes == 16 && sums + vectors <= registers => Some(Feed::Embedded),
+        () if embeds && sums + vectors <= registers => Some(Feed::Embedded),
         () => None,
     }
 }
@@ -53,6 +56,7 @@ pub(crate) fn feed(points: u64, vectors: u64, target: &Target) -> Option<Feed> {
 /// point.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Sum {
+    pub(crate) factors: Factors,
     pub(crate) steps: u64,
     pub(crate) fresh: f64,
     pub(crate) input: f64,
@@ -75,7 +79,7 @@ impl Sum {
     ///
     /// `p` points a step `r` apart, each with `e` steps of the sum `d` apart, lie on a line of pitch `gcd(r, d)`. Points share
     /// input if this line has fewer positions than `p·e`.
-    pub(crate) fn of(dims: &[ContractionDim], points: &[PointDim], input_bytes: u64, target: &Target) -> Sum {
+    pub(crate) fn of(factors: Factors, dims: &[ContractionDim], points: &[PointDim], input_bytes: u64, target: &Target) -> Sum {
         let steps = dims.iter().map(|dim| dim.extent).product();
         let (extent, row) = points.last().map_or((1.0, 0), |dim| (dim.extent.min(14) as f64, dim.steps[0].unsigned_abs()));
         let share = |dim: &ContractionDim| {
@@ -90,7 +94,7 @@ impl Sum {
             () if row > stretch.max(16) => FAR_GAPS_BYTES,
             () => FAR_BYTES,
         };
-        Sum { steps, fresh, input: fresh * 4.0 / bytes }
+        Sum { factors, steps, fresh, input: fresh * 4.0 / bytes }
     }
 }
 
@@ -104,7 +108,7 @@ fn gcd(a: u64, b: u64) -> u64 {
 
 /// The cycles of one tile.
 pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) -> Option<f64> {
-    let feed = feed(points, vectors, target)?;
+    let feed = feed(points, vectors, sum.factors, target)?;
     let sums = (points * vectors) as f64;
     let (loads, instructions) = match feed {
         Feed::Embedded => (sums + vectors as f64, sums + vectors as f64),
@@ -151,7 +155,7 @@ pub(crate) fn weigh(dims: &[PointDim], n_vectors: u64, sum: Sum, target: &Target
     let (_, rows, _) = extents(dims);
     let mut weighed: Vec<CostedChoice> = Vec::new();
     for vectors in 1..=n_vectors.min(MOST_VECTORS) {
-        let fits = |points: &u64| feed(*points, vectors, target).is_some();
+        let fits = |points: &u64| feed(*points, vectors, sum.factors, target).is_some();
         let Some(most) = (1..target.registers as u64).rev().find(fits) else { continue };
         let heights = 1..=rows.min(MOST_ROWS);
         let mut best: Option<CostedChoice> = None;
@@ -209,7 +213,7 @@ mod tests {
     use super::*;
 
     fn sum(steps: u64) -> Sum {
-        Sum { steps, fresh: 0.4, input: 0.01 }
+        Sum { factors: Factors::Floats, steps, fresh: 0.4, input: 0.01 }
     }
 
     fn plane(height: u64, width: u64) -> [PointDim; 2] {
@@ -246,9 +250,9 @@ mod tests {
                     let dims = super::super::points::merge(plane(height, width).to_vec());
                     let choice = choose(&dims, vectors, sum(27), &target);
                     for (_, points) in sizes(&dims, choice.cut) {
-                        assert!(feed(points, choice.vectors as u64, &target).is_some(), "{choice:?}");
+                        assert!(feed(points, choice.vectors as u64, Factors::Floats, &target).is_some(), "{choice:?}");
                         let rest = vectors % choice.vectors as u64;
-                        assert!(rest == 0 || feed(points, rest, &target).is_some(), "{choice:?}");
+                        assert!(rest == 0 || feed(points, rest, Factors::Floats, &target).is_some(), "{choice:?}");
                     }
                 }
             }

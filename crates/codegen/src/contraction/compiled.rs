@@ -9,7 +9,7 @@ use super::winograd;
 use super::winograd::Size;
 use super::{ContractionCode, Packing, Wanted, Work, compile_with, depthwise, rows};
 use crate::asm::{Asm, Isa};
-use crate::legalize::widths::{LegalizedStage, machined};
+use crate::legalize::widths::{LegalizedStage, machine, machined};
 use crate::legalize::{legalize, rounded_later};
 use relayc_ir::kernel::{Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
 use relayc_runtime::contraction::Sum;
@@ -240,7 +240,8 @@ impl Compiled {
 
 /// The same contraction with a body of machine primitives.
 pub(crate) fn primitive(contract: &Contraction, isa: Isa) -> Contraction {
-    let reads = vec![ScalarType::F32; 1 + contract.operands.len()];
+    let operands = contract.operands.iter().filter_map(|operand| ScalarType::of(operand.dtype));
+    let reads: Vec<ScalarType> = [contract.factors.sum()].into_iter().chain(operands).collect();
     let stores = vec![Store { val: contract.result, write: 0 }];
     let stage = Stage { each: true, body: contract.body.clone(), reductions: vec![], stores };
     let lanes = contract.body.lanes(&reads);
@@ -249,6 +250,7 @@ pub(crate) fn primitive(contract: &Contraction, isa: Isa) -> Contraction {
         _ => (stage.body, contract.result),
     };
     let (body, result) = rounded_later(&body, result);
-    let (body, results) = legalize(&body, &reads, &[result], isa == Isa::Avx512);
+    let held: Vec<ScalarType> = reads.into_iter().map(machine).collect();
+    let (body, results) = legalize(&body, &held, &[result], isa == Isa::Avx512);
     Contraction { body, result: results[0], ..contract.clone() }
 }

@@ -11,8 +11,10 @@ use super::pack::offsets;
 use super::points::{Cut, Tiles, extents, sizes};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
-use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V};
-use relayc_ir::kernel::{ContractionDim, Depthwise, Target};
+use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V, forms};
+use crate::machine::extending;
+use relayc_ir::kernel::{Contraction, Depthwise, Factors, Target};
+use relayc_ir::types::DType;
 
 /// Maximum number of unrolled taps; for more, a loop goes over the window's first dimension.
 const MOST_TAPS: u64 = 256;
@@ -25,17 +27,18 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     let plan = Plan::of(contract, target, asm.isa())?;
     let lanes = plan.target.lanes;
     let streams_of = plan.streams(1)?;
-    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams_of };
+    let epilogue = plan.epilogue(&streams_of);
     let input_columns = normal(depthwise.input_columns, contract.columns);
-    if streams(&[input_columns], 1, plan.n_vectors, lanes)?[0].lanes != Lanes::Vector {
+    if streams(&[input_columns], &[DType::F32], 1, plan.n_vectors, lanes)?[0].lanes != Lanes::Vector {
         return None;
     }
     let packing = packing(contract, lanes, 1);
-    let taps = Taps::of(&contract.sum)?;
+    let taps = Taps::of(contract)?;
     let tiles = plan.tiles(&epilogue, cut(&plan, packing.steps()), asm.isa())?;
-    let entries = code(&tiles, &epilogue, &packing, &taps, asm)?;
+    let entries = code(&tiles, &epilogue, &packing, (&taps, contract.factors), asm)?;
     let mut found = plan.finish(packing, tiles, entries);
-    found.input.groups = (0..plan.n_vectors).map(|group| 4 * input_columns.offset(group * lanes as u64)).collect();
+    let size = contract.factors.input_bytes() as i64;
+    found.input.groups = (0..plan.n_vectors).map(|group| size * input_columns.offset(group * lanes as u64)).collect();
     Some(found)
 }
 
@@ -49,13 +52,14 @@ struct Taps {
 
 impl Taps {
     /// `None` if an iteration would be too long, or too far from the next.
-    fn of(sum: &[ContractionDim]) -> Option<Taps> {
+    fn of(contract: &Contraction) -> Option<Taps> {
+        let sum = &contract.sum;
         let whole: u64 = sum.iter().map(|dim| dim.extent).product();
         let first = sum.iter().position(|dim| dim.extent > 1).filter(|_| whole > MOST_TAPS);
         let Some(first) = first else { return Some(Taps { offsets: offsets(sum, |dim| dim.input), rounds: 1, step: 0 }) };
         let (dim, inner) = (sum[first], &sum[first + 1..]);
         (whole / dim.extent <= MOST_TAPS).then_some(())?;
-        let step = i32::try_from(dim.input.checked_mul(4)?).ok()?;
+        let step = i32::try_from(dim.input.checked_mul(contract.factors.input_bytes() as i64)?).ok()?;
         Some(Taps { offsets: offsets(inner, |dim| dim.input), rounds: dim.extent, step })
     }
 }
@@ -75,11 +79,17 @@ fn cut(plan: &Plan, taps: u64) -> Cut {
     cuts.min_by_key(tiles).unwrap_or(Cut { rows: 1, most })
 }
 
-fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &Taps, asm: &mut Asm) -> Option<Entries> {
+fn code(
+    tiles: &Tiles,
+    epilogue: &Epilogue,
+    packing: &Packing,
+    (taps, factors): (&Taps, Factors),
+    asm: &mut Asm,
+) -> Option<Entries> {
     let entry = |shape: &super::points::Shape| {
         each_variant(packing, asm, |asm, vectors, tail| {
             asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
-            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps }.emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps, factors }.emit(asm);
             Some(())
         })
     };
@@ -91,6 +101,7 @@ fn code(tiles: &Tiles, epilogue: &Epilogue, packing: &Packing, taps: &Taps, asm:
 struct Window<'a> {
     sums: Sums<'a>,
     taps: &'a Taps,
+    factors: Factors,
 }
 
 /// Counter of iterations; the epilogue sets its pointers after them.
@@ -150,7 +161,23 @@ impl Window<'_> {
     }
 
     fn load(&self, asm: &mut Asm, dst: V, offset: i64, mask: Option<Mask>) {
-        asm.load_tail(dst, mask, Mem::at(INPUT, (4 * offset) as i32 - bias(asm.isa())));
+        let from = Mem::at(INPUT, (self.factors.input_bytes() as i64 * offset) as i32 - bias(asm.isa()));
+        if self.factors != Factors::Widened {
+            return asm.load_tail(dst, mask, from);
+        }
+        if let Some(Mask::K(mask)) = mask {
+            asm.under(mask, true);
+        }
+        asm.vector(extending(DType::U8), asm.isa().width(), dst, V(0), from, None);
+    }
+
+    /// Adds the product of a weight and an input to a sum. The upper 16 bits of a lane that holds a byte are zero, so that their
+    /// product adds nothing.
+    fn add(&self, asm: &mut Asm, sum: V, weight: V, input: V) {
+        match self.factors {
+            Factors::Widened => asm.op3(&forms::VPDPWSSD, sum, weight, input),
+            Factors::Floats | Factors::Bytes => asm.fma(sum, weight, input),
+        }
     }
 
     fn by_input(&self, asm: &mut Asm, touches: &[(i64, usize, usize)], mask: Option<Mask>) {
@@ -162,7 +189,7 @@ impl Window<'_> {
         for vector in touches.chunk_by(|a, b| a.0 == b.0) {
             self.load(asm, value, vector[0].0, mask);
             for &(_, point, tap) in vector {
-                asm.fma(self.sums.register(point, 0), value, self.sums.extra(1 + tap));
+                self.add(asm, self.sums.register(point, 0), self.sums.extra(1 + tap), value);
             }
         }
     }
@@ -186,9 +213,9 @@ impl Window<'_> {
             asm.load(weight, Mem::at(WEIGHTS, (tap * bytes) as i32));
             for (at, point) in self.sums.shape.iter().enumerate() {
                 let sum = self.sums.register(at, 0);
-                if mask.is_some() {
+                if mask.is_some() || self.factors == Factors::Widened {
                     self.load(asm, value, point[0] + offset, mask);
-                    asm.fma(sum, weight, value);
+                    self.add(asm, sum, weight, value);
                 } else {
                     asm.fma(sum, weight, Mem::at(INPUT, (4 * (point[0] + offset)) as i32 - bias(asm.isa())));
                 }

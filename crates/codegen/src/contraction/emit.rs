@@ -9,7 +9,8 @@ use super::choose::Feed;
 use super::epilogue::{self, Sums};
 use super::registers::{COUNT, FRAME, INPUT, SPARE, TABLE, TAIL, WEIGHTS};
 use super::sum::SumLoops;
-use crate::asm::{Asm, Cond, Isa, Label, Mask, Mem, R, Rm, V};
+use crate::asm::{Asm, Cond, Isa, Label, Mask, Mem, R, Rm, V, forms};
+use relayc_ir::kernel::Factors;
 
 /// How far the next tile's input is from this one's.
 const NEXT_TILE: R = R::R14;
@@ -34,6 +35,7 @@ pub(crate) enum Ahead {
 pub(crate) struct TileCode<'a> {
     pub(crate) sums: Sums<'a>,
     pub(crate) feed: Feed,
+    pub(crate) factors: Factors,
     pub(crate) sum: &'a SumLoops,
     /// Number of cache lines of the next weights that each iteration of the innermost loop prefetches.
     pub(crate) next_lines: usize,
@@ -178,7 +180,7 @@ impl TileCode<'_> {
             let input = self.input(asm, point, offset);
             asm.bcast(value, input);
             for vector in 0..self.sums.vectors {
-                asm.fma(self.sums.register(point, vector), value, self.sums.extra(vector));
+                self.add(asm, self.sums.register(point, vector), value, self.sums.extra(vector));
             }
         }
     }
@@ -193,8 +195,16 @@ impl TileCode<'_> {
             let weights = self.weights(asm, step, vector);
             asm.load(value, weights);
             for point in 0..self.sums.points() {
-                asm.fma(self.sums.register(point, vector), self.sums.extra(point), value);
+                self.add(asm, self.sums.register(point, vector), self.sums.extra(point), value);
             }
+        }
+    }
+
+    /// Adds the product of an input and weights to a sum.
+    fn add(&self, asm: &mut Asm, sum: V, input: V, weights: V) {
+        match self.factors {
+            Factors::Bytes => asm.op3(&forms::VPDPBUSD, sum, input, weights),
+            Factors::Floats | Factors::Widened => asm.fma(sum, input, weights),
         }
     }
 

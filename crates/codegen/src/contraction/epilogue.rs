@@ -4,11 +4,13 @@
 //! stack and it runs with all registers. If these do not suffice either, the kernel does not exist.
 
 use super::points::Shape;
-use super::registers::{SPARE, TAIL};
+use super::registers::{INPUT, SPARE, TAIL};
 use crate::asm::forms::{self, Form};
-use crate::asm::{Asm, Isa, K, Mask, Mem, R, Rm, Round, V};
-use crate::machine::{machine_op, predicates};
+use crate::asm::{Asm, Isa, K, Mask, Mem, R, Rm, Round, V, Width};
+use crate::legalize::widths::machine;
+use crate::machine::{extending, machine_op, predicates};
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
+use relayc_ir::types::DType;
 
 /// How the columns of a stream map to lanes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -25,12 +27,27 @@ pub(crate) struct Stream {
     pub(crate) lanes: Lanes,
     /// Step from one column vector of a tile to the next, in elements.
     pub(crate) vector: i64,
+    pub(crate) dtype: DType,
+}
+
+impl Stream {
+    /// Bytes of an element.
+    pub(crate) fn bytes(&self) -> i64 {
+        self.dtype.bytes() as i64
+    }
+
+    /// Whether its elements are lanes as they are in memory.
+    fn is_plain(&self) -> bool {
+        self.dtype.bits == 32
+    }
 }
 
 /// A body and its streams.
 pub(crate) struct Epilogue<'a> {
     pub(crate) body: &'a Body,
     pub(crate) result: Val,
+    /// The type of the sums.
+    pub(crate) sum: ScalarType,
     pub(crate) streams: &'a [Stream],
 }
 
@@ -43,7 +60,9 @@ impl Epilogue<'_> {
     /// Whether code exists for it, for whole vectors and for partial ones.
     pub(crate) fn possible(&self, isa: Isa) -> bool {
         let fits = |masked| self.fits(isa.regs(), isa, false, masked);
-        self.streams.len() <= SPARE.len() && fits(false) && fits(true)
+        // AVX2 has no instruction that compacts lanes or masks bytes.
+        let held = isa == Isa::Avx512 || self.streams.iter().all(Stream::is_plain);
+        held && self.streams.len() <= SPARE.len() && fits(false) && fits(true)
     }
 
     /// Whether the body fits into `n_free` registers beside the sums. In a `masked` vector, operands that could stay in memory
@@ -152,7 +171,7 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
             let operand = |at: usize| {
                 let stream = &tile.epilogue.streams[at];
                 let element = tile.shape[point][at + 1] + vector as i64 * stream.vector;
-                Mem::at(SPARE[at], (4 * element) as i32)
+                Mem::at(SPARE[at], (stream.bytes() * element) as i32)
             };
             let memory: Vec<Mem> = (0..tile.epilogue.streams.len()).map(operand).collect();
             let mut evaluation = Evaluation::new(tile.epilogue, asm, free.clone(), sum, mask);
@@ -160,7 +179,13 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
             let Some(result) = evaluation.run() else {
                 return asm.refuse(WHAT, "its registers do not suffice, although they did when it was tried");
             };
-            asm.store_tail(memory[0], mask, result);
+            match (tile.epilogue.streams[0].is_plain(), mask) {
+                (true, mask) => asm.store_tail(memory[0], mask, result),
+                (false, Some(Mask::K(mask))) => {
+                    asm.under(mask, false).vector(&forms::VPMOVDB, isa.width(), result, V(0), memory[0], None);
+                }
+                (false, _) => asm.vector(&forms::VPMOVDB, isa.width(), result, V(0), memory[0], None),
+            }
         }
     }
 }
@@ -208,7 +233,9 @@ impl<'a> Evaluation<'a> {
             }
         }
         let memory = vec![Mem::at(R::RSP, 0); epilogue.streams.len()];
-        let lanes = epilogue.body.lanes(&vec![ScalarType::F32; 1 + epilogue.streams.len()]);
+        let operands = epilogue.streams[1..].iter().filter_map(|stream| ScalarType::of(stream.dtype).map(machine));
+        let reads: Vec<ScalarType> = [epilogue.sum].into_iter().chain(operands).collect();
+        let lanes = epilogue.body.lanes(&reads);
         // The first opmask means none, the second is the tail's.
         let free_masks = (2..8).rev().map(K).collect();
         Evaluation { epilogue, asm, free, free_masks, mask, lanes, memory, places: vec![Place::Nowhere; n], uses, sum }
@@ -449,6 +476,7 @@ impl<'a> Evaluation<'a> {
             Place::Memory(Rm::Mem(mem)) => self.asm.load(register, mem),
             Place::Memory(Rm::Bcast(mem)) => self.asm.bcast(register, mem),
             Place::Memory(Rm::Reg(from)) => self.asm.mov(register, from),
+            Place::Operand(operand) if !self.epilogue.streams[operand].is_plain() => self.load_bytes(register, operand),
             Place::Operand(operand) => match self.lanes(operand) {
                 Lanes::Splat => self.asm.bcast(register, self.memory[operand]),
                 Lanes::Vector => self.asm.load_tail(register, self.mask, self.memory[operand]),
@@ -458,12 +486,31 @@ impl<'a> Evaluation<'a> {
         Some(register)
     }
 
+    /// Loads bytes into lanes.
+    fn load_bytes(&mut self, register: V, operand: usize) {
+        let stream = &self.epilogue.streams[operand];
+        let (form, width, from) = (extending(stream.dtype), self.asm.isa().width(), self.memory[operand]);
+        if stream.lanes == Lanes::Splat {
+            // The pointer of the input, which the next tile sets again.
+            self.asm.load_byte(INPUT, from);
+            self.asm.vector(&forms::VMOVD_FROM_R, Width::X, register, V(0), V(INPUT.0), None);
+            self.asm.vector(form, Width::X, register, V(0), register, None);
+            return self.asm.bcast_lane0(register, register);
+        }
+        if let Some(Mask::K(mask)) = self.mask {
+            self.asm.under(mask, true);
+        }
+        self.asm.vector(form, width, register, V(0), from, None);
+    }
+
     /// A value as the last operand of an instruction: in memory where that is allowed.
     fn operand(&mut self, val: Val) -> Option<Rm> {
         let at = val.0 as usize;
         match (self.places[at], self.mask) {
             (Place::Memory(rm), _) if self.uses[at] == 1 || matches!(rm, Rm::Bcast(_)) => Some(rm),
-            (Place::Operand(operand), None) if self.uses[at] == 1 && self.lanes(operand) == Lanes::Vector => {
+            (Place::Operand(operand), None)
+                if self.uses[at] == 1 && self.lanes(operand) == Lanes::Vector && self.epilogue.streams[operand].is_plain() =>
+            {
                 Some(Rm::Mem(self.memory[operand]))
             }
             _ => self.register(val).map(Rm::Reg),

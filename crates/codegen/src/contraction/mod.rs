@@ -43,7 +43,8 @@ use epilogue::{Epilogue, Lanes, Stream, Sums};
 use pack::Packer;
 use points::{PointDim, Tiles};
 use registers::SPARE;
-use relayc_ir::kernel::{Columns, Contraction, ContractionDim, Operand, Target};
+use relayc_ir::kernel::{Columns, Contraction, ContractionDim, Factors, Operand, Target};
+use relayc_ir::types::DType;
 use sum::SumLoops;
 
 /// A contraction with its code.
@@ -104,10 +105,11 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
 
 /// Emits the code of a contraction, with the wanted tile. `None` without a reason: the plan then takes another kernel.
 pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut Asm, wanted: Wanted) -> Option<ContractionCode> {
+    (contract.factors != Factors::Widened).then_some(())?;
     let narrowed = narrow(contract, asm.isa().lanes());
     let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
-    let sum = choose::Sum::of(&contract.sum, &plan.dims, input_bytes(contract), &plan.target);
+    let sum = choose::Sum::of(contract.factors, &contract.sum, &plan.dims, input_bytes(contract), &plan.target);
     let mut weighed = match wanted {
         Wanted::This(_) => vec![],
         Wanted::Best => choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target),
@@ -126,7 +128,7 @@ pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut As
         streams = plan.streams(1);
     }
     let streams = streams?;
-    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
+    let epilogue = plan.epilogue(&streams);
     let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
     let packing = packing(contract, plan.target.lanes, choice.vectors);
     let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
@@ -136,7 +138,7 @@ pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut As
 
 /// The column vectors of a tile, chosen without the contraction's own points and their input.
 fn vectors_of_any(contract: &Contraction, plan: &Plan) -> usize {
-    let sum = choose::Sum::of(&contract.sum, &[], 0, &plan.target);
+    let sum = choose::Sum::of(contract.factors, &contract.sum, &[], 0, &plan.target);
     let points = PointDim { extent: MANY_POINTS, steps: vec![0; 1 + plan.views.len()] };
     choose::choose(&[points], plan.n_vectors, sum, &plan.target).vectors
 }
@@ -145,7 +147,7 @@ fn vectors_of_any(contract: &Contraction, plan: &Plan) -> usize {
 pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Option<f64> {
     let dims = points::merge(point_dims(contract)?);
     let n_vectors = contract.columns.div_ceil(target.lanes as u64);
-    let sum = choose::Sum::of(&contract.sum, &dims, input_bytes(contract), target);
+    let sum = choose::Sum::of(contract.factors, &contract.sum, &dims, input_bytes(contract), target);
     let choice = choose::choose(&dims, n_vectors, sum, target);
     let arithmetic = choose::cycles(&dims, choice.cut, choice.vectors as u64, n_vectors, sum, target)?;
     Some(with_weights(contract, arithmetic, target))
@@ -205,8 +207,9 @@ fn narrow(contract: &Contraction, lanes: usize) -> Option<Contraction> {
 /// The inputs for cutting a contraction into tiles.
 struct Plan<'a> {
     contract: &'a Contraction,
-    /// Locations of the columns of the output and the operands.
+    /// Locations of the columns of the output and the operands, and their dtypes.
     views: Vec<Columns>,
+    dtypes: Vec<DType>,
     dims: Vec<PointDim>,
     n_vectors: u64,
     target: Target,
@@ -221,13 +224,16 @@ struct Entries {
 
 impl<'a> Plan<'a> {
     fn of(contract: &'a Contraction, target: &Target, isa: Isa) -> Option<Plan<'a>> {
+        (contract.factors == Factors::Floats || isa == Isa::Avx512).then_some(())?;
         let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
         if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
             return None;
         }
         let views = [contract.out_columns].into_iter().chain(contract.operands.iter().map(|operand| operand.columns));
+        let dtypes = [contract.dtype].into_iter().chain(contract.operands.iter().map(|operand| operand.dtype));
         Some(Plan {
             contract,
+            dtypes: dtypes.collect(),
             views: views.map(|view| normal(view, contract.columns)).collect(),
             dims: points::merge(point_dims(contract)?),
             n_vectors: contract.columns.div_ceil(isa.lanes() as u64),
@@ -237,30 +243,48 @@ impl<'a> Plan<'a> {
 
     /// The streams of the epilogue; `None` if no code exists for them.
     fn streams(&self, vectors: usize) -> Option<Vec<Stream>> {
-        let streams = streams(&self.views, vectors, self.n_vectors, self.target.lanes)?;
+        let streams = streams(&self.views, &self.dtypes, vectors, self.n_vectors, self.target.lanes)?;
         (streams[0].lanes == Lanes::Vector).then_some(streams)
+    }
+
+    fn epilogue<'s>(&'s self, streams: &'s [Stream]) -> Epilogue<'s> {
+        Epilogue { body: &self.contract.body, result: self.contract.result, sum: self.contract.factors.sum(), streams }
+    }
+
+    /// The bytes of an element of the input, then of each stream of the epilogue.
+    fn sizes(&self) -> Vec<i64> {
+        [self.contract.factors.input_bytes() as i64]
+            .into_iter()
+            .chain(self.dtypes.iter().map(|dtype| dtype.bytes() as i64))
+            .collect()
     }
 
     fn tiles(&self, epilogue: &Epilogue, cut: Cut, isa: Isa) -> Option<Tiles> {
         epilogue.possible(isa).then_some(())?;
-        points::cut(&self.dims, epilogue.n_streams(), cut)
+        points::cut(&self.dims, &self.sizes(), cut)
     }
 
     fn finish(&self, packing: Packing, tiles: Tiles, entries: Entries) -> ContractionCode {
         let contract = self.contract;
+        let size = contract.factors.input_bytes() as i64;
         let work = work(contract, &tiles, &packing);
         ContractionCode {
             weights: None,
             weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
             bands_at_once: work.bands_at_once(self.target.l2),
-            flops: 2 * contract.groups * work.bands.iter().sum::<u64>() * contract.columns * packing.steps(),
+            flops: 2
+                * contract.factors.products()
+                * contract.groups
+                * work.bands.iter().sum::<u64>()
+                * contract.columns
+                * packing.steps(),
             input: Place {
                 arg: contract.input.0,
-                offset: 4 * contract.input.1,
-                part: 4 * contract.group_steps[0],
+                offset: size * contract.input.1,
+                part: size * contract.group_steps[0],
                 groups: vec![0; work.groups.len()],
             },
-            streams: places(contract, &self.views, &packing),
+            streams: places(contract, &self.views, &self.dtypes, &packing),
             packer: None,
             packing,
             work,
@@ -318,8 +342,8 @@ fn normal(view: Columns, columns: u64) -> Columns {
 /// The streams of tiles of `vectors` column vectors.
 ///
 /// `None` if the columns of a vector are not contiguous, groups differ, or the vectors of a group are too far apart.
-fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> Option<Vec<Stream>> {
-    let stream = |view: &Columns| {
+fn streams(views: &[Columns], dtypes: &[DType], vectors: usize, n_vectors: u64, lanes: usize) -> Option<Vec<Stream>> {
+    let stream = |(view, &dtype): (&Columns, &DType)| {
         let whole = view.block >= n_vectors * lanes as u64 || view.outer == 0 && view.inner == 0;
         let kind = match view.inner {
             1 => Lanes::Vector,
@@ -339,9 +363,9 @@ fn streams(views: &[Columns], vectors: usize, n_vectors: u64, lanes: usize) -> O
         });
         // How far a tile's vectors reach is part of a displacement.
         let near = step.checked_mul(vectors as i64)?.unsigned_abs() < NEAR;
-        (even && near).then_some(Stream { lanes: kind, vector: step })
+        (even && near).then_some(Stream { lanes: kind, vector: step, dtype })
     };
-    views.iter().map(stream).collect()
+    views.iter().zip(dtypes).map(stream).collect()
 }
 
 fn packing(contract: &Contraction, lanes: usize, vectors: usize) -> Packing {
@@ -372,7 +396,7 @@ fn code(
     for shape in &tiles.shapes {
         let mut next = None;
         entries.push(each_variant(packing, asm, |asm, vectors, tail| {
-            let feed = choose::feed(shape.len() as u64, vectors as u64, target)?;
+            let feed = choose::feed(shape.len() as u64, vectors as u64, contract.factors, target)?;
             let per_step = shape.len() * vectors + shape.len() + vectors;
             let sum = SumLoops::of(&contract.sum, (CODE_INSTRUCTIONS / per_step as u64).clamp(16, 32));
             if sum.loops.len() > SPARE.len() {
@@ -383,7 +407,7 @@ fn code(
             next.get_or_insert((sum.rounds() as usize * next_lines * LINE) as i64);
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
             let sums = Sums { shape, vectors, tail, limit: None, epilogue };
-            TileCode { sums, feed, sum: &sum, next_lines, ahead }.emit(asm);
+            TileCode { sums, feed, factors: contract.factors, sum: &sum, next_lines, ahead }.emit(asm);
             Some(())
         })?);
         next_bytes.push(next?);
@@ -445,17 +469,20 @@ fn ahead(sums: usize, sum: &SumLoops, fresh: f64, target: &Target) -> Ahead {
 /// Approximate maximum number of instructions of a body without a loop, so that it stays in the cache of decoded instructions.
 const CODE_INSTRUCTIONS: u64 = 1400;
 
-fn places(contract: &Contraction, views: &[Columns], packing: &Packing) -> Vec<Place> {
+fn places(contract: &Contraction, views: &[Columns], dtypes: &[DType], packing: &Packing) -> Vec<Place> {
     let group_columns = (packing.lanes * packing.vectors) as u64;
-    let place = |arg: usize, offset: i64, part: i64, view: Columns| Place {
-        arg,
-        offset: 4 * offset,
-        part: 4 * part,
-        groups: (0..packing.n_groups()).map(|group| 4 * view.offset(group * group_columns)).collect(),
+    let out = (contract.out.0, contract.out.1, contract.group_steps[2]);
+    let operands = contract.operands.iter().map(|one| (one.arg, one.offset, one.group));
+    let place = |((arg, offset, part), (view, dtype)): ((usize, i64, i64), (&Columns, &DType))| {
+        let size = dtype.bytes() as i64;
+        Place {
+            arg,
+            offset: size * offset,
+            part: size * part,
+            groups: (0..packing.n_groups()).map(|group| size * view.offset(group * group_columns)).collect(),
+        }
     };
-    let out = place(contract.out.0, contract.out.1, contract.group_steps[2], views[0]);
-    let operands = contract.operands.iter().zip(&views[1..]);
-    [out].into_iter().chain(operands.map(|(one, view)| place(one.arg, one.offset, one.group, *view))).collect()
+    [out].into_iter().chain(operands).zip(views.iter().zip(dtypes)).map(place).collect()
 }
 
 /// Bytes from the first element of the input to the last, or all bytes read if that is less. Counted twice, because lines come
@@ -463,7 +490,7 @@ fn places(contract: &Contraction, views: &[Columns], packing: &Packing) -> Vec<P
 fn input_bytes(contract: &Contraction) -> u64 {
     let reach = |dims: &[ContractionDim]| dims.iter().map(|dim| (dim.extent - 1) * dim.input.unsigned_abs()).sum::<u64>();
     let reads: u64 = contract.points.iter().chain(&contract.sum).map(|dim| dim.extent).product();
-    4 * (reach(&contract.points) + reach(&contract.sum) + 1).min(2 * reads)
+    contract.factors.input_bytes() * (reach(&contract.points) + reach(&contract.sum) + 1).min(2 * reads)
 }
 
 fn work(contract: &Contraction, tiles: &Tiles, packing: &Packing) -> Work {

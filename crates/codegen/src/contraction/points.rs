@@ -128,7 +128,10 @@ const MOST_TILES: u64 = 1 << 20;
 const MOST_BANDS: u64 = 64;
 
 /// Cuts the points; `None` if there are too many, or if offsets exceed 63 bits.
-pub(crate) fn cut(dims: &[PointDim], n_streams: usize, cut: Cut) -> Option<Tiles> {
+///
+/// `sizes_of` has the bytes of an element of each stream.
+pub(crate) fn cut(dims: &[PointDim], sizes_of: &[i64], cut: Cut) -> Option<Tiles> {
+    let n_streams = sizes_of.len();
     if sizes(dims, cut).iter().map(|(count, _)| count).sum::<u64>() > MOST_TILES {
         return None;
     }
@@ -161,7 +164,7 @@ pub(crate) fn cut(dims: &[PointDim], n_streams: usize, cut: Cut) -> Option<Tiles
             }
         }
         found.sort_by_key(|(shape, _)| *shape);
-        tiles.band((first..first + count).map(|at| bundle(at).1).sum(), found)?;
+        tiles.band((first..first + count).map(|at| bundle(at).1).sum(), found, sizes_of)?;
     }
     tiles.n_tiles = tiles.table.len() / n_streams;
     tiles.table.extend_from_within(tiles.table.len() - n_streams..);
@@ -176,13 +179,13 @@ impl Tiles {
         })
     }
 
-    fn band(&mut self, points: u64, found: Vec<(usize, Vec<i64>)>) -> Option<()> {
-        let n_streams = found.first()?.1.len();
+    fn band(&mut self, points: u64, found: Vec<(usize, Vec<i64>)>, sizes_of: &[i64]) -> Option<()> {
+        let n_streams = sizes_of.len();
         let mut runs: Vec<Run> = Vec::new();
         for (shape, base) in found {
             let tile = self.table.len() / n_streams;
-            for element in base {
-                self.table.push(element.checked_mul(4)?);
+            for (element, size) in base.into_iter().zip(sizes_of) {
+                self.table.push(element.checked_mul(*size)?);
             }
             match runs.last_mut() {
                 Some(run) if run.shape == shape => run.end = tile + 1,
@@ -245,7 +248,7 @@ mod tests {
     #[test]
     fn a_tile_spans_short_rows() {
         let dims = [dim(7, 144, 112), dim(7, 16, 16)];
-        let tiles = cut(&dims, 2, Cut { rows: 2, most: 14 }).unwrap();
+        let tiles = cut(&dims, &[4, 4], Cut { rows: 2, most: 14 }).unwrap();
         assert_eq!(tiles.shapes.len(), 2);
         assert_eq!(tiles.shapes[0].len(), 14);
         assert_eq!(tiles.shapes[0][7], [144, 112]);

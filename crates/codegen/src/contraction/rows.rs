@@ -5,12 +5,12 @@
 //! Weights are not packed.
 
 use super::emit::{bias, each_tile};
-use super::epilogue::{Epilogue, Sums};
+use super::epilogue::Sums;
 use super::points::Cut;
 use super::registers::{INPUT, SPARE, WEIGHTS};
 use super::{ContractionCode, Entries, Place, Plan, each_variant, normal, packing};
 use crate::asm::{Asm, Cond, Isa, K, Mask, Mem, R, Rm, V, Width, forms};
-use relayc_ir::kernel::{Contraction, Target};
+use relayc_ir::kernel::{Contraction, Factors, Target};
 
 /// Number of rows that are read side by side.
 const ROWS: usize = 4;
@@ -27,6 +27,7 @@ fn most_points(isa: Isa) -> u64 {
 /// Emits the code; `None` if rows or points are not contiguous, or if there are too many points.
 pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
     let isa = asm.isa();
+    (contract.factors == Factors::Floats).then_some(())?;
     let plan = Plan::of(contract, target, isa)?;
     let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
     let dims: Vec<_> = contract.sum.iter().filter(|dim| dim.extent > 1).collect();
@@ -44,7 +45,7 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
         return None;
     }
     let streams = plan.streams(1)?;
-    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
+    let epilogue = plan.epilogue(&streams);
     let (_, height, _) = super::points::extents(&plan.dims);
     let tiles = plan.tiles(&epilogue, Cut { rows: height, most: points }, isa)?;
     let packing = packing(contract, plan.target.lanes, 1);

@@ -2,6 +2,8 @@
 //!
 //! Tests run on both instruction sets, with guards around the memory that kernels may write.
 
+mod bytes;
+
 use super::compiled::primitive;
 use super::winograd::Size;
 use super::*;
@@ -11,6 +13,7 @@ use crate::legalize::tests::evaluate::evaluate;
 use crate::memory::Code;
 use crate::tests::guard_pages::{GuardedBuffer, Side, running};
 use relayc_ir::kernel::{BinaryOp, Body, ContractionDim, Depthwise, Instr, ScalarType, UnaryOp, Val};
+use relayc_ir::types::DType;
 use relayc_runtime::words::Words;
 
 /// Content of outputs before a kernel runs; no kernel computes it.
@@ -207,6 +210,8 @@ impl Conv {
         let taps = self.kernel[0] * self.kernel[1];
         let columns = Columns { block: o, outer: out_plane as i64, inner: 1 };
         Contraction {
+            factors: Factors::Floats,
+            dtype: DType::F32,
             groups: 1,
             group_steps: [0; 3],
             points: vec![
@@ -240,7 +245,7 @@ fn decorate(contract: &mut Contraction, choice: u32) {
     let points = vec![0; contract.points.len()];
     let operand = |contract: &mut Contraction, group: i64, points: Vec<i64>, columns: Columns| {
         let arg = 3 + contract.operands.len();
-        contract.operands.push(Operand { arg, offset: 0, group, points, columns });
+        contract.operands.push(Operand { arg, offset: 0, group, points, columns, dtype: DType::F32 });
         contract.operands.len()
     };
     if choice & 1 != 0 {
@@ -335,6 +340,8 @@ fn convolutions_are_chains_of_multiply_adds() {
 fn product(groups: u64, m: u64, n: u64, k: u64, by_rows: bool) -> Contraction {
     let (weight_step, weight_column) = if by_rows { (1, k as i64) } else { (n, 1) };
     Contraction {
+        factors: Factors::Floats,
+        dtype: DType::F32,
         groups,
         group_steps: [(m * k) as i64, (n * k) as i64, (m * n) as i64],
         points: vec![dim(m, k, n)],
@@ -386,7 +393,7 @@ fn what_is_empty_or_too_far_has_no_code() {
 fn vectors_of_a_tile_lie_near_each_other() {
     let blocks = |plane: i64| Columns { block: 16, outer: 16 * plane, inner: 1 };
     for (plane, vectors, near) in [(500_000, 8, true), (5_000_000, 8, false), (5_000_000, 2, true), (-5_000_000, 8, false)] {
-        assert_eq!(streams(&[blocks(plane)], vectors, 8, 16).is_some(), near, "{plane} {vectors}");
+        assert_eq!(streams(&[blocks(plane)], &[DType::F32], vectors, 8, 16).is_some(), near, "{plane} {vectors}");
     }
 }
 
@@ -396,7 +403,7 @@ fn tiles_of_every_size_compute_the_same() {
     for isa in isas() {
         let lanes = isa.lanes() as u64;
         for vectors in 1..=8 {
-            for most in (1..=31).filter(|&most| choose::feed(most, vectors, &target(isa)).is_some()) {
+            for most in (1..=31).filter(|&most| choose::feed(most, vectors, Factors::Floats, &target(isa)).is_some()) {
                 let cut = Cut { rows: rng.u64(1..4), most };
                 let size = [rng.u64(1..6), rng.u64(1..20)];
                 let units = rng.u64(1..3 * vectors * lanes);

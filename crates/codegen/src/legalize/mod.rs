@@ -39,6 +39,13 @@ pub(crate) fn legalize_typed(body: &Body, lanes: &[ScalarType], results: &[Val],
             _ if !needed[at] => Val(0),
             Instr::Unary(UnaryOp::ThroughF16, a) if halves[a.0 as usize].0 => map[a.0 as usize],
             Instr::Unary(UnaryOp::ThroughBF16, a) if halves[a.0 as usize].1 => map[a.0 as usize],
+            Instr::Unary(UnaryOp::TruncToInt, a) => {
+                let whole = match make.instr(map[a.0 as usize]) {
+                    Instr::Unary(UnaryOp::Trunc, x) => x,
+                    _ => map[a.0 as usize],
+                };
+                make.un(UnaryOp::TruncToInt, whole)
+            }
             Instr::Unary(op, a) => unary(&mut make, op, map[a.0 as usize]),
             Instr::Binary(op, a, b) => binary(&mut make, op, map[a.0 as usize], map[b.0 as usize], lanes[a.0 as usize]),
             _ => make.push(instr.map(|val| map[val.0 as usize])),

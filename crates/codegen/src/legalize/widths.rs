@@ -226,12 +226,22 @@ impl Widths {
     }
 
     /// What is stored for a register.
+    ///
+    /// A store of a narrow integer takes the low bits, so that what wraps it is left out.
     fn stored(&mut self, val: Val, lane: ScalarType) -> Val {
         if lane != ScalarType::BF16 {
-            return val;
+            return match (lane.int_bits(), self.make.instr(val)) {
+                (Some((8 | 16, false)), Instr::Binary(BinaryOp::And, a, mask)) if self.is_mask(mask, lane) => a,
+                _ => val,
+            };
         }
         let (bits, place) = (self.make.un(UnaryOp::Bits, val), self.make.i32(16));
         self.make.bin(BinaryOp::ShrUnsigned, bits, place)
+    }
+
+    /// Whether a constant has the bits of a narrow integer set, and no others.
+    fn is_mask(&self, val: Val, lane: ScalarType) -> bool {
+        lane.int_bits().is_some_and(|(bits, _)| self.make.instr(val) == Instr::Const((1 << bits) - 1, ScalarType::I32))
     }
 
     /// Wraps an I32 to a narrower integer.

@@ -5,20 +5,10 @@
 
 use super::access::Lanes;
 use super::state::{Gen, SCRATCH};
-use crate::asm::forms::{self, Form};
+use crate::asm::forms;
 use crate::asm::{Isa, Mask, Mem, R, V, Width};
+use crate::machine::extending;
 use relayc_ir::types::DType;
-
-/// The form that extends elements of a dtype to lanes.
-fn extending(dtype: DType) -> &'static Form {
-    match dtype {
-        DType::I8 => &forms::VPMOVSXBD,
-        DType::I16 => &forms::VPMOVSXWD,
-        DType::F16 => &forms::VCVTPH2PS,
-        _ if dtype.bytes() == 1 => &forms::VPMOVZXBD,
-        _ => &forms::VPMOVZXWD,
-    }
-}
 
 /// A byte shuffle that compacts the low bytes of each doubleword in 16 bytes.
 fn low_bytes(bytes: u8) -> Vec<u8> {

@@ -118,7 +118,8 @@ impl Change {
 
     fn pass(&mut self, entry: &str, name: &str) -> Option<()> {
         let pass = passes::find(name)?;
-        let cx = PassCx { ops: relayc_ops::table(), lanes: optimise::Target::V3.lanes(), entry: Some(entry) };
+        let cx =
+            PassCx { ops: relayc_ops::table(), lanes: optimise::Target::V3.lanes(), dot_products: false, entry: Some(entry) };
         (pass.run)(&mut self.module, &cx);
         self.entry = self.module.find_global(entry)?;
         Some(())

@@ -6,8 +6,8 @@ use super::request::margins;
 use super::{BufferId, Move, Place, Step, Work};
 use relayc_ir::ExprId;
 use relayc_ir::kernel::{
-    Access, BinaryOp, Body, Columns, Contraction, ContractionDim, Depthwise, Instr, Kernel, Nest, Operand, ScalarType, Stage,
-    Store, UnaryOp, Val, View, Winograd,
+    Access, BYTES, BinaryOp, Body, Columns, Contraction, ContractionDim, Depthwise, Factors, Instr, Kernel, Nest, Operand,
+    ScalarType, Stage, Store, UnaryOp, Val, View, Winograd,
 };
 use relayc_ir::types::DType;
 use relayc_ops::OpDef;
@@ -174,14 +174,24 @@ impl Lowering<'_> {
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
         let lanes = [ScalarType::of(call.arg(0).dtype)?, ScalarType::of(call.arg(1).dtype)?];
         let out = ScalarType::of(call.out().dtype)?;
-        // Channels that do not lie side by side fill no vectors; a nest has its lanes along the window then.
-        let held = |product: &Product| self.refused() == 0 && (!product.depthwise || side_by_side(product, &placed[data_arg]));
-        let kind = if [lanes[0], lanes[1], out] == [ScalarType::F32; 3] && products.iter().all(held) {
-            Kind::Products(products)
-        } else {
-            Kind::Nests(products.iter().map(|product| product.nest(lanes, out)).collect())
-        };
+        let bytes = self.means.dot_products && [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I8, ScalarType::I32];
+        let strided = |product: &Product| !in_whole_words(&product.data, &placed[data_arg], product);
+        if bytes && products.iter().any(strided) {
+            placed[data_arg] = self.copied(&placed[data_arg]);
+        }
         placed[data_arg] = self.with_margins(&placed[data_arg], &wanted, 0);
+        // Channels that do not lie side by side fill no vectors; a nest has its lanes along the window then.
+        let held = |product: &Product| match [lanes[0], lanes[1], out] {
+            [ScalarType::F32, ScalarType::F32, ScalarType::F32] => !product.depthwise || side_by_side(product, &placed[data_arg]),
+            [ScalarType::U8, ScalarType::I32, ScalarType::I32] => {
+                self.means.dot_products && product.depthwise && data_arg == 0 && side_by_side(product, &placed[0])
+            }
+            _ => bytes && data_arg == 0 && by_words(product, &placed[0], &placed[1]),
+        };
+        let kind = match self.refused() == 0 && products.iter().all(held) {
+            true => Kind::Products(products),
+            false => Kind::Nests(products.iter().map(|product| product.nest(lanes, out)).collect()),
+        };
         Some(self.anchor(kind, placed, op, call.out()))
     }
 
@@ -430,7 +440,7 @@ impl Lowering<'_> {
         let fits = products.iter().all(|product| {
             let (_, columns, sum) = product.first();
             let (own, _) = strides(&product.out, view, sum + product.sum.len());
-            (own[columns + 1] == 1 || product.columns[1] == 1) && is_f32(after)
+            (own[columns + 1] == 1 || product.columns[1] == 1) && is_epilogue(after, self.means.narrow_epilogues)
         });
         if !fits {
             return self.store_in_order(anchor, after, buffer, view);
@@ -503,6 +513,18 @@ impl Lowering<'_> {
         let (data, data_offset) = strides(&product.data, &data_view, n_dims);
         let (weight, weight_offset) = strides(&product.weight, &weight_view, n_dims);
         let (out, out_offset) = strides(&product.out, view, n_dims);
+        let factors = match self.anchors[anchor].dtype == DType::I32 {
+            true if product.depthwise => Factors::Widened,
+            true => Factors::Bytes,
+            false => Factors::Floats,
+        };
+        let by = if factors == Factors::Bytes { BYTES as i64 } else { 1 };
+        let (data, data_offset) = in_words(&data, data_offset, by);
+        let (weight, weight_offset) = in_words(&weight, weight_offset, by);
+        let mut extents = product.sum.clone();
+        if let Some(last) = extents.last_mut() {
+            *last /= by as u64;
+        }
         let input = (args.add(data_buffer, false), data_offset);
         let weight_at = (args.add(weight_buffer, false), weight_offset);
         let out_at = (args.add(buffer, true), out_offset);
@@ -515,6 +537,7 @@ impl Lowering<'_> {
                 let (strides, offset) = strides(&product.out, &load.view, n_dims);
                 let operand = Operand {
                     arg: args.add(source, false),
+                    dtype: load.dtype,
                     offset,
                     group: strides[0],
                     points: strides[points..columns].to_vec(),
@@ -530,11 +553,13 @@ impl Lowering<'_> {
         let body = on_sums(&body);
         let dim = |at: usize, extent: u64, other: &[i64]| ContractionDim { extent, input: data[at], other: other[at] };
         let contract = Contraction {
+            factors,
+            dtype: after.dtype,
             groups: product.groups,
             group_steps: [data[0], weight[0], out[0]],
             points: product.points.iter().enumerate().map(|(at, &extent)| dim(points + at, extent, &out)).collect(),
             columns: product.columns[0] * product.columns[1],
-            sum: product.sum.iter().enumerate().map(|(at, &extent)| dim(sum + at, extent, &weight)).collect(),
+            sum: extents.iter().enumerate().map(|(at, &extent)| dim(sum + at, extent, &weight)).collect(),
             weight_columns: columns_of(&weight),
             out_columns: columns_of(&out),
             input,
@@ -550,8 +575,8 @@ impl Lowering<'_> {
         let kernel = match product.depthwise {
             true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
             // Whether it is worth it, and possible at all, the code generator knows.
-            false if self.tile > 0 && product.points.len() == 3 && product.sum.len() == 4 => {
-                Kernel::Winograd(Winograd { contract, tile: self.tile })
+            false if self.means.tile > 0 && factors == Factors::Floats && product.points.len() == 3 && product.sum.len() == 4 => {
+                Kernel::Winograd(Winograd { contract, tile: self.means.tile })
             }
             false => Kernel::Contraction(contract),
         };
@@ -577,17 +602,19 @@ impl Anchor {
 }
 
 /// Whether a contraction can run the computation as its epilogue: of F32 to F32, with comparisons and selections, and with
-/// 16-bit floats on the way.
-fn is_f32(after: &Lazy) -> bool {
+/// 16-bit floats on the way. With `narrow`, integers of 8 and 32 bits are read, computed and stored too.
+fn is_epilogue(after: &Lazy, narrow: bool) -> bool {
     let reads: Vec<ScalarType> = after.loads.iter().filter_map(|load| ScalarType::of(load.dtype)).collect();
     let lanes = after.body.lanes(&reads);
-    let held = |lane: ScalarType| lane.is_plain() || is_half(lane);
-    let float = |lane: ScalarType| lane == ScalarType::F32 || is_half(lane);
-    reads.iter().all(|&lane| lane == ScalarType::F32)
-        && after.dtype == DType::F32
+    let byte = |lane: ScalarType| narrow && matches!(lane, ScalarType::I8 | ScalarType::U8);
+    let held = |lane: ScalarType| lane.is_plain() || is_half(lane) || byte(lane);
+    let stored = |lane: ScalarType| lane == ScalarType::F32 || narrow && lane == ScalarType::I32 || byte(lane);
+    let number = |lane: ScalarType| stored(lane) || is_half(lane);
+    reads.iter().all(|&lane| stored(lane))
+        && ScalarType::of(after.dtype).is_some_and(stored)
         && lanes.iter().all(|&lane| held(lane))
         && !after.body.instrs.iter().any(|instr| match *instr {
-            Instr::Unary(UnaryOp::To(to), a) => !float(to) || !float(lanes[a.0 as usize]),
+            Instr::Unary(UnaryOp::To(to), a) => !number(to) || !number(lanes[a.0 as usize]),
             // No condition comes from outside of its body.
             Instr::Const(_, lane) => lane == ScalarType::Bool,
             _ => false,
@@ -596,6 +623,30 @@ fn is_f32(after: &Lazy) -> bool {
 
 fn is_half(lane: ScalarType) -> bool {
     lane == ScalarType::F16 || lane == ScalarType::BF16
+}
+
+/// Whether the sum of a product of bytes goes along contiguous words of both operands.
+fn by_words(product: &Product, data: &Lazy, weight: &Lazy) -> bool {
+    let whole = product.sum.last().is_some_and(|extent| extent.is_multiple_of(BYTES));
+    whole
+        && !product.depthwise
+        && in_whole_words(&product.data, data, product)
+        && in_whole_words(&product.weight, weight, product)
+}
+
+/// Whether bytes lie along the last dimension of the sum, and everything else in whole words.
+fn in_whole_words(axes: &[AxisMap], of: &Lazy, product: &Product) -> bool {
+    let (_, _, sum) = product.first();
+    let Some(load) = of.plain() else { return false };
+    let (strides, offset) = strides(axes, &load.view, sum + product.sum.len());
+    let (last, others) = strides.split_last().expect("a sum has a dimension");
+    *last == 1 && others.iter().chain([&offset]).all(|step| step % BYTES as i64 == 0)
+}
+
+/// Strides and an offset in words of `by` elements, where the last dimension counts words.
+fn in_words(strides: &[i64], offset: i64, by: i64) -> (Vec<i64>, i64) {
+    let (last, others) = strides.split_last().expect("a sum has a dimension");
+    (others.iter().map(|step| step / by).chain([*last]).collect(), offset / by)
 }
 
 /// Whether the columns of the data are contiguous.

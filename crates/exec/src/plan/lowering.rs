@@ -10,12 +10,23 @@ use relayc_ops::Table;
 use relayc_ops::lower::{Product, Template};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+/// What kernels may be made of.
+#[derive(Clone, Copy, Debug)]
+pub struct Means {
+    /// The largest tile of Winograd's method, in results a side; 0 disables it.
+    pub tile: u64,
+    /// Whether the machine has products of four bytes and their sum.
+    pub dot_products: bool,
+    /// Whether epilogues of contractions read and store integers of 8 bits.
+    pub narrow_epilogues: bool,
+}
+
 /// The work on one function.
 pub(crate) struct Lowering<'a> {
     pub(crate) module: &'a Module,
     pub(crate) ops: &'a Table,
     pub(crate) refusals: &'a [ExprId],
-    pub(crate) tile: u64,
+    pub(crate) means: Means,
     pub(crate) plan: Plan,
     pub(crate) anchors: Vec<Anchor>,
     pub(crate) requests: Requests,

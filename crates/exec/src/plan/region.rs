@@ -1,7 +1,7 @@
 //! Plans a function's dataflow group by group.
 
 use super::group::{Lazy, Load, Source, Value};
-use super::lowering::Lowering;
+use super::lowering::{Lowering, Means};
 use super::not_compiled::NotCompiled;
 use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, def};
@@ -15,10 +15,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`. Where buffers
 /// lie is not known yet ([`super::arrange`]).
-/// Convolutions may be computed by Winograd's method with tiles of up to `tile` results a side. `refusals` are the calls and
+/// `refusals` are the calls and
 /// groups for which there was no code, as often as there was none: they get nests in place of sums of products, then the operators'
 /// evaluation. Errors: what keeps it from being compiled.
-pub fn plan(module: &Module, ops: &Table, func: FuncId, refusals: &[ExprId], tile: u64) -> Result<Plan, NotCompiled> {
+pub fn plan(module: &Module, ops: &Table, func: FuncId, refusals: &[ExprId], means: Means) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
     shallow(module, module.ty(body))?;
@@ -29,7 +29,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, refusals: &[ExprId], til
         module,
         ops,
         refusals,
-        tile,
+        means,
         plan: Plan::default(),
         anchors: vec![],
         requests,

@@ -4,7 +4,8 @@
 //! input one element at a time for all columns of a tile, and the weights as vectors of columns. A convolution is a contraction
 //! for any window, stride and dilation, if its padding is part of the input's buffer.
 
-use super::body::{Body, Val};
+use super::body::{Body, ScalarType, Val};
+use crate::types::DType;
 
 /// A dimension of the points, or of the sum.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,10 +31,52 @@ impl Columns {
     }
 }
 
+/// What the elements of input and weights are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Factors {
+    /// F32, whose sum is F32.
+    Floats,
+    /// Words of four integers of 8 bits, unsigned in the input and signed in the weights. The sum of their four products is I32.
+    Bytes,
+    /// Unsigned integers of 8 bits in the input, each a lane, and I32 of 16 bits in the weights. Of depthwise sums, which are I32.
+    Widened,
+}
+
+impl Factors {
+    /// The type of the sum.
+    pub fn sum(self) -> ScalarType {
+        match self {
+            Factors::Floats => ScalarType::F32,
+            Factors::Bytes | Factors::Widened => ScalarType::I32,
+        }
+    }
+
+    /// The products of two elements.
+    pub fn products(self) -> u64 {
+        match self {
+            Factors::Floats | Factors::Widened => 1,
+            Factors::Bytes => BYTES,
+        }
+    }
+
+    /// The bytes of an element of the input.
+    pub fn input_bytes(self) -> u64 {
+        match self {
+            Factors::Floats | Factors::Bytes => 4,
+            Factors::Widened => 1,
+        }
+    }
+}
+
+/// The bytes of a word of [`Factors::Bytes`].
+pub const BYTES: u64 = 4;
+
 /// An operand that the body reads besides the sum.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Operand {
     pub arg: usize,
+    /// F32, I32, I8 or U8.
+    pub dtype: DType,
     pub offset: i64,
     /// The stride from one group to the next.
     pub group: i64,
@@ -42,9 +85,12 @@ pub struct Operand {
     pub columns: Columns,
 }
 
-/// A contraction, and the body applied to each sum before it is stored. Everything is F32.
+/// A contraction, and the body applied to each sum before it is stored.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Contraction {
+    pub factors: Factors,
+    /// The dtype of the output: F32, I32, I8 or U8.
+    pub dtype: DType,
     /// The number of independent groups. `group_steps` are the strides between them in input, weights and output, in elements.
     pub groups: u64,
     pub group_steps: [i64; 3],

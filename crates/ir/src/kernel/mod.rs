@@ -15,7 +15,7 @@ mod target;
 mod view;
 
 pub use body::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
-pub use contraction::{Columns, Contraction, ContractionDim, Depthwise, Operand, Winograd};
+pub use contraction::{BYTES, Columns, Contraction, ContractionDim, Depthwise, Factors, Operand, Winograd};
 pub use fixed_point::{FixedPoint, multiply_shift};
 pub use nest::{Access, Clip, Nest, ReduceDim, Reduction, Stage, Store};
 pub use reason::{Alternative, Reason, Rejection, ns_of_cycles};

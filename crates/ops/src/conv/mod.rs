@@ -167,7 +167,7 @@ fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: End
     let Conv2dAttrs { groups, kernel_layout, .. } = Conv2dAttrs::read(attrs);
     let whole = |channels: Channels| channels.block.is_some_and(|block| channels.count / groups % block == 0);
     let depthwise = groups == data.count && data == out;
-    if kernel_layout != "OIHW" || !(groups == 1 || depthwise || (whole(data) && whole(out))) {
+    if !["OIHW", "OHWI"].contains(&kernel_layout.as_str()) || !(groups == 1 || depthwise || (whole(data) && whole(out))) {
         return None;
     }
     let (data_layout, out_layout) = (schema.position("data_layout")?, schema.position("out_layout")?);

@@ -104,7 +104,13 @@ fn range(dtype: DType) -> Option<(i32, i32)> {
 fn quantize_scalar(s: &mut Scalar) -> Option<Val> {
     let out = s.call.out().dtype;
     let (least, greatest) = range(out)?;
-    let quotient = s.body.bin(BinaryOp::Div, s.args[0], s.args[1]);
+    let quotient = match number(s, 1) {
+        Some(1.0) => s.args[0],
+        _ => s.body.bin(BinaryOp::Div, s.args[0], s.args[1]),
+    };
+    if let Some(zero) = integer(s, 2).filter(|_| out.bits < 32) {
+        return quantize_by_number(s, quotient, zero, (least, greatest));
+    }
     let (rounded, zero) = (s.body.un(UnaryOp::Round, quotient), s.body.un(UnaryOp::ToFloat, s.args[2]));
     let y = s.body.bin(BinaryOp::Add, rounded, zero);
     let (least, greatest) = (s.body.f32(least as f32), s.body.f32(greatest as f32));
@@ -113,6 +119,39 @@ fn quantize_scalar(s: &mut Scalar) -> Option<Val> {
     let y = s.body.select(below, y, greatest);
     let y = s.body.bin(BinaryOp::Max, y, least);
     Some(s.body.un(UnaryOp::To(lower::lane(out)?), y))
+}
+
+/// With a zero point that is a number of the program: limits come first, so that the integer is in a register as soon as there is one.
+fn quantize_by_number(s: &mut Scalar, quotient: Val, zero: i32, (least, greatest): (i32, i32)) -> Option<Val> {
+    let limit = |end: i32| i64::from(end) - i64::from(zero);
+    let (low, high) = (limit(least), limit(greatest));
+    // Floats that are these integers.
+    (low.abs().max(high.abs()) < 1 << 24).then_some(())?;
+    let (low_end, high_end) = (s.body.f32(low as f32), s.body.f32(high as f32));
+    // The second operand, where the first is NaN, which is the greatest number.
+    let y = s.body.bin(BinaryOp::MinSecond, quotient, high_end);
+    let y = s.body.bin(BinaryOp::MaxSecond, y, low_end);
+    let y = if low >= 0 {
+        // As `round` does, without a sign.
+        let half = s.body.f32(0.5f32.next_down());
+        s.body.bin(BinaryOp::Add, y, half)
+    } else {
+        s.body.un(UnaryOp::Round, y)
+    };
+    let mut whole = s.body.un(UnaryOp::TruncToInt, y);
+    if zero != 0 {
+        let zero = s.body.i32(zero);
+        whole = s.body.bin(BinaryOp::Add, whole, zero);
+    }
+    Some(s.body.un(UnaryOp::To(lower::lane(s.call.out().dtype)?), whole))
+}
+
+/// The integer that an operand is, an I32 of the program.
+fn integer(s: &Scalar, arg: usize) -> Option<i32> {
+    match s.body.instrs[s.args[arg].0 as usize] {
+        Instr::Const(bits, ScalarType::I32) => Some(bits as u32 as i32),
+        _ => None,
+    }
 }
 
 fn dequantize_scalar(s: &mut Scalar) -> Option<Val> {

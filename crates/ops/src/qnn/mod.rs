@@ -28,11 +28,11 @@ use crate::prelude::*;
 
 attrs! {
     "relay.attrs.QuantizeAttrs" =>
-    pub(crate) struct QuantizeAttrs {
+    pub struct QuantizeAttrs {
         /// The dtype of the result.
         pub(crate) out_dtype: Option<DType>;
         /// The axis along which scales and zero points run; a negative axis counts from the end.
-        pub(crate) axis: i64 = -1;
+        pub axis: i64 = -1;
     }
 
     "relay.attrs.RequantizeAttrs" =>
@@ -87,7 +87,7 @@ const fn rules<const N: usize>(first: &[&'static str], then: &[&'static str]) ->
     all
 }
 
-pub(crate) const QUANTIZE: OpDef = OpDef {
+pub const QUANTIZE: OpDef = OpDef {
     name: "qnn.quantize",
     doc: "`round(data / output_scale) + output_zero_point` in float32, halves away from zero, limited to the range of \
           `out_dtype` and converted to it; NaN becomes the greatest number, as in TVM. Scale and zero point are one for all \
@@ -107,7 +107,7 @@ pub(crate) const QUANTIZE: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const DEQUANTIZE: OpDef = OpDef {
+pub const DEQUANTIZE: OpDef = OpDef {
     name: "qnn.dequantize",
     doc: "`(data - input_zero_point) * input_scale`: the difference in wrapping int32, the product in float32, limited to the \
           finite numbers of `out_dtype`. Scale and zero point are one for all elements, or one for each position of `axis` \
@@ -275,7 +275,7 @@ pub(crate) const QNN_CONCATENATE: OpDef = OpDef {
     ..CONCATENATE
 };
 
-pub(crate) const QNN_DENSE: OpDef = OpDef {
+pub const QNN_DENSE: OpDef = OpDef {
     name: "qnn.dense",
     doc: "`nn.dense` of `data - input_zero_point` and `weight - weight_zero_point` in `out_dtype`; its scale is the product of \
           the scales, which are ignored. Operands: data, weight, their zero points, their scales (`src/relay/qnn/op/dense.cc`).",
@@ -337,7 +337,7 @@ const WEIGHTED: &[Arg] = &[
     Arg::tensor("weight_zero_point"),
 ];
 
-pub(crate) const QNN_CONV2D: OpDef = OpDef {
+pub const QNN_CONV2D: OpDef = OpDef {
     name: "qnn.conv2d",
     doc: "`nn.conv2d` of `data - input_zero_point` and `weight - weight_zero_point` in `out_dtype`, so padding stands for 0; the \
           result's scale is the product of the scales, which are ignored. Operands: data, weight, their zero points, their \

@@ -40,7 +40,12 @@ impl Fold<'_> {
             return None;
         };
         let shape = open_shape(module, data)?;
-        if !constant.dtype().is_float() || Some(&shape) != open_shape(module, expr).as_ref() {
+        // A number with no bits behind the point rounds what it is added to, as quantization wants.
+        let rounds = |number: f64| number.abs() >= 4_194_304.0;
+        if !constant.dtype().is_float()
+            || constant.to_f64s().into_iter().any(rounds)
+            || Some(&shape) != open_shape(module, expr).as_ref()
+        {
             return None;
         }
         let negative = self.cx.calls(module, expr, &SUBTRACT);

@@ -24,7 +24,8 @@ use super::points::{Cut, Parts, PointDim, Shape};
 use super::schedule::Work;
 use super::{ContractionCode, Packing, Place, Plan, Wanted, compile_with, places};
 use crate::asm::Asm;
-use relayc_ir::kernel::{Body, Columns, Contraction, ContractionDim, Instr, Target, Val};
+use relayc_ir::kernel::{Body, Columns, Contraction, ContractionDim, Factors, Instr, Target, Val};
+use relayc_ir::types::DType;
 use std::ops::Range;
 use transform::{Input, RUN};
 
@@ -183,7 +184,7 @@ pub(crate) fn compile(contract: &Contraction, size: Size, target: &Target, asm: 
     let plan = Plan::of(contract, target, isa)?;
     let parsed = Parsed::of(contract, plan.target.lanes).ok().filter(|parsed| parsed.allows(size))?;
     let streams = plan.streams(1)?;
-    let epilogue = Epilogue { body: &contract.body, result: contract.result, streams: &streams };
+    let epilogue = plan.epilogue(&streams);
     epilogue.possible(isa).then_some(())?;
     let grid = Grid::of(contract, size)?;
     let lanes = plan.target.lanes;
@@ -231,7 +232,7 @@ pub(crate) fn compile(contract: &Contraction, size: Size, target: &Target, asm: 
         products,
         input: Place { arg: contract.input.0, offset: 4 * contract.input.1, part: 0, groups: Vec::new() },
         // Of single vectors of columns.
-        streams: places(contract, &plan.views, &Packing { vectors: 1, ..packing.clone() }),
+        streams: places(contract, &plan.views, &plan.dtypes, &Packing { vectors: 1, ..packing.clone() }),
         steps,
         groups_at_once: layout.groups_at_once as usize,
         window: parsed.window.side * parsed.window.stride,
@@ -315,14 +316,17 @@ pub(crate) fn cycles(contract: &Contraction, size: Size, target: &Target) -> Res
 /// The tile of the products' code: equal parts of a block, as large as registers allow.
 fn cut(tiles: u64, vectors: u64, target: &Target) -> Choice {
     let most = (1..target.registers as u64).rev().find(|points| {
-        matches!(choose::feed(*points, vectors, target), Some(choose::Feed::KeepWeights | choose::Feed::KeepInput))
+        matches!(
+            choose::feed(*points, vectors, Factors::Floats, target),
+            Some(choose::Feed::KeepWeights | choose::Feed::KeepInput)
+        )
     });
     Choice { cut: Cut { rows: 1, most: most.unwrap_or(1).min(tiles) }, vectors: vectors as usize }
 }
 
 /// Number of column vectors of the products' tiles that gives the fewest cycles for a block.
 fn vectors(tiles: u64, channels: u64, n_vectors: u64, target: &Target) -> u64 {
-    let sum = choose::Sum { steps: channels, fresh: 1.0, input: 0.01 };
+    let sum = choose::Sum { factors: Factors::Floats, steps: channels, fresh: 1.0, input: 0.01 };
     let cycles = |vectors: &u64| {
         let Choice { cut, .. } = cut(tiles, *vectors, target);
         let dims = [PointDim { extent: tiles, steps: Vec::new() }];
@@ -368,6 +372,8 @@ fn product(length: u64, layout: &Layout, parsed: &Parsed, contract: &Contraction
     let lanes = lanes as i64;
     let plane = layout.tiles as i64 * lanes;
     Contraction {
+        factors: Factors::Floats,
+        dtype: DType::F32,
         groups: 1,
         group_steps: [0; 3],
         points: vec![ContractionDim { extent: length, input: lanes, other: lanes }],
@@ -405,7 +411,7 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
         let length = tiles.div_ceil(*blocks);
         let vectors = vectors(length, channels, columns / target.lanes as u64, target);
         let Choice { cut, .. } = cut(length, vectors, target);
-        let sum = choose::Sum { steps: channels, fresh: 1.0, input: 0.01 };
+        let sum = choose::Sum { factors: Factors::Floats, steps: channels, fresh: 1.0, input: 0.01 };
         let dims = [PointDim { extent: length, steps: Vec::new() }];
         let arithmetic = choose::cycles(&dims, cut, vectors, columns / target.lanes as u64, sum, target);
         let groups = (columns / target.lanes as u64).div_ceil(vectors);
@@ -513,7 +519,8 @@ impl Kinds<'_> {
             let [read, write] = self.entries(rows, columns, input, product, asm);
             let scratch = 4 * (at * lanes) as i64;
             add(&mut block.inputs, read, [place[0].checked_mul(4)?, scratch].into_iter());
-            add(&mut block.outputs, write, [scratch].into_iter().chain(place[1..].iter().map(|place| 4 * place)));
+            let streams = place[1..].iter().zip(self.epilogue.streams);
+            add(&mut block.outputs, write, [scratch].into_iter().chain(streams.map(|(place, stream)| stream.bytes() * place)));
         }
         Some(block)
     }

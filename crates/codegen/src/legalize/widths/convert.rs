@@ -1,10 +1,13 @@
 //! Conversions between number types, with the corner cases of reliability 4.
 
 use super::{LaneValue, Widths};
-use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType, UnaryOp, Val, Widening};
+use relayc_ir::kernel::{BinaryOp, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
 
 /// `1.5·2^52`: adding it to a whole number below `2^51` leaves that number in the low bits.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
+
+/// Number of instructions behind a conversion that are looked at for bounds: an activation's two limits, a rounding, and two limits.
+const BOUNDED_BY: u32 = 7;
 
 /// The bits of `2^52` and `2^84`, whose last bits are worth `1` and `2^32`.
 const LOW: i64 = 0x4330_0000_0000_0000;
@@ -180,14 +183,53 @@ impl Widths {
             let double = self.widen(Widening::Float, x.one()?);
             return self.float_to_int(double, ScalarType::F64, to);
         }
-        let (x, make) = (x.one()?, &mut self.make);
+        let x = x.one()?;
         let least = if signed { -(2f32.powi(bits as i32 - 1)) } else { 0.0 };
-        let (low, high, zero) = (make.f32(least), make.f32(least + 2f32.powi(bits as i32) - 1.0), make.f32(0.0));
+        let greatest = least + 2f32.powi(bits as i32) - 1.0;
+        let (lowest, highest) = self.bounds(x, BOUNDED_BY);
+        if lowest >= least && highest <= greatest {
+            // The low bits of what a NaN becomes are zeros.
+            let whole = self.make.un(UnaryOp::TruncToInt, x);
+            return Some(LaneValue::One(self.wrap(whole, to)));
+        }
+        let make = &mut self.make;
+        let (low, high, zero) = (make.f32(least), make.f32(greatest), make.f32(0.0));
         let number = make.cmp(Cmp::Eq, x, x);
         let x = make.select(number, x, zero);
         let x = make.bin(BinaryOp::MaxSecond, x, low);
         let x = make.bin(BinaryOp::MinSecond, x, high);
         Some(LaneValue::One(make.un(UnaryOp::TruncToInt, x)))
+    }
+
+    /// The least and the greatest number that an F32 may be, if it is no NaN, as far as its last `depth` instructions say.
+    fn bounds(&self, x: Val, depth: u32) -> (f32, f32) {
+        let unbounded = (f32::NEG_INFINITY, f32::INFINITY);
+        let Some(depth) = depth.checked_sub(1) else { return unbounded };
+        match self.make.instr(x) {
+            Instr::Const(bits, ScalarType::F32) => (f32::from_bits(bits as u32), f32::from_bits(bits as u32)),
+            Instr::Unary(UnaryOp::Trunc, a) => {
+                let (low, high) = self.bounds(a, depth);
+                (low.trunc(), high.trunc())
+            }
+            Instr::Binary(BinaryOp::Min | BinaryOp::MinSecond, a, b) => {
+                let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
+                (a.0.min(b.0), a.1.min(b.1))
+            }
+            Instr::Binary(BinaryOp::Max | BinaryOp::MaxSecond, a, b) => {
+                let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
+                (a.0.max(b.0), a.1.max(b.1))
+            }
+            // Rounding keeps the order.
+            Instr::Binary(BinaryOp::Add, a, b) => {
+                let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
+                (a.0 + b.0, a.1 + b.1)
+            }
+            Instr::Binary(BinaryOp::Sub, a, b) => {
+                let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
+                (a.0 - b.1, a.1 - b.0)
+            }
+            _ => unbounded,
+        }
     }
 
     /// Replaces NaN by 0.

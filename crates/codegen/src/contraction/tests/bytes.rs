@@ -1,0 +1,147 @@
+//! Compares random products of bytes with plain code, bit for bit, between guard pages.
+
+use super::*;
+use relayc_ir::kernel::BYTES;
+
+/// `[m, 4k] x [n, 4k]` of bytes with an int32 for each column, a byte for each element and a byte for all added, scaled and limited
+/// to a byte.
+fn product_of_bytes(m: u64, n: u64, k: u64, dtype: DType) -> Contraction {
+    let mut body = Body::new();
+    let (sum, bias, residual, common) = (body.read(0), body.read(1), body.read(2), body.read(3));
+    let sum = body.bin(BinaryOp::Add, sum, bias);
+    let float = body.un(UnaryOp::ToFloat, sum);
+    let scale = body.f32(1.0 / 64.0);
+    let float = body.bin(BinaryOp::Mul, float, scale);
+    let residual = body.un(UnaryOp::To(ScalarType::F32), residual);
+    let float = body.bin(BinaryOp::Add, float, residual);
+    let common = body.un(UnaryOp::To(ScalarType::F32), common);
+    let float = body.bin(BinaryOp::Add, float, common);
+    let result = body.un(UnaryOp::To(ScalarType::of(dtype).unwrap()), float);
+    let rows = Columns { block: n, outer: 0, inner: 1 };
+    Contraction {
+        factors: Factors::Bytes,
+        dtype,
+        weight_columns: Columns { block: n, outer: 0, inner: k as i64 },
+        operands: vec![
+            Operand { arg: 3, dtype: DType::I32, offset: 0, group: 0, points: vec![0], columns: rows },
+            Operand { arg: 4, dtype, offset: 0, group: 0, points: vec![n as i64], columns: rows },
+            Operand { arg: 5, dtype, offset: 0, group: 0, points: vec![0], columns: Columns { inner: 0, ..rows } },
+        ],
+        body,
+        result,
+        ..product(1, m, n, k, true)
+    }
+}
+
+/// The bits of a number limited to 8 bits.
+fn limited(number: f32, dtype: DType) -> u8 {
+    if dtype == DType::I8 { number as i8 as u8 } else { number as u8 }
+}
+
+fn value(byte: u8, dtype: DType) -> i32 {
+    if dtype == DType::I8 { i32::from(byte as i8) } else { i32::from(byte) }
+}
+
+#[test]
+fn products_of_bytes_are_exact() {
+    if !Cpu::get().vnni {
+        return;
+    }
+    let mut rng = fastrand::Rng::with_seed(3);
+    for n in 1..60 {
+        let (m, k, dtype) = (rng.u64(1..40), rng.u64(1..30), [DType::U8, DType::I8][n as usize % 2]);
+        let contract = primitive(&product_of_bytes(m, n, k, dtype), Isa::Avx512);
+        let mut asm = Asm::new(Isa::Avx512);
+        let compiled = compile_with(&contract, &target(Isa::Avx512), &mut asm, Wanted::Best).expect("there is code for it");
+        let code = Code::new(asm).unwrap();
+        let (length, side) = ((BYTES * k) as usize, Side::ALL[rng.usize(0..3)]);
+        let mut bytes = |n: u64| (0..n).map(|_| rng.u8(..)).collect::<Vec<u8>>();
+        let (input, weights, residual) = (bytes(m * BYTES * k), bytes(n * BYTES * k), bytes(m * n));
+        let common = bytes(1);
+        let bias: Vec<i32> = (0..n).map(|_| rng.i32(-9999..9999)).collect();
+        let words: Vec<[u8; 4]> = weights.chunks_exact(4).map(|word| word.try_into().unwrap()).collect();
+        let mut packed = vec![0f32; compiled.packing.elements() as usize];
+        assert!(compiled.packing.pack(&words, &mut packed));
+        let out = GuardedBuffer::<u8>::output((m * n) as usize, side);
+        let (input_at, bias_at) = (GuardedBuffer::new(&input, side).read_only(), GuardedBuffer::new(&bias, side).read_only());
+        let residual_at = GuardedBuffer::new(&residual, side).read_only();
+        let packed = GuardedBuffer::new(&packed, side).read_only();
+        let common_at = GuardedBuffer::new(&common, side).read_only();
+        let pointers: [*mut u8; 6] = [
+            input_at.as_mut_ptr(),
+            std::ptr::null_mut(),
+            out.as_mut_ptr(),
+            bias_at.as_mut_ptr().cast(),
+            residual_at.as_mut_ptr(),
+            common_at.as_mut_ptr(),
+        ];
+        running(format!("{contract:?}"));
+        let whole = Compiled::from(compiled);
+        for piece in whole.split(2).into_iter().flatten() {
+            // SAFETY: the machine has these instructions, and the arguments are as long as the views reach.
+            unsafe {
+                whole.sum().run(code.address(0).unwrap(), &pointers, packed.as_ptr().cast(), std::ptr::null_mut(), &piece);
+            }
+        }
+        for (at, found) in out.values().iter().enumerate() {
+            let (row, column) = (at / n as usize, at % n as usize);
+            let products = input[row * length..][..length].iter().zip(&weights[column * length..][..length]);
+            let sum: i32 = products.map(|(&x, &w)| i32::from(x) * i32::from(w as i8)).sum::<i32>() + bias[column];
+            let number = sum as f32 / 64.0 + value(residual[at], dtype) as f32 + value(common[0], dtype) as f32;
+            assert_eq!(*found, limited(number, dtype), "{at} of {m}x{n}x{k}");
+        }
+    }
+}
+
+#[test]
+fn depthwise_windows_of_bytes_are_exact() {
+    if !Cpu::get().vnni {
+        return;
+    }
+    let mut rng = fastrand::Rng::with_seed(4);
+    for channels in 1..50u64 {
+        let (size, taps) = (rng.u64(1..12), rng.u64(1..5));
+        let (rows, columns) = (size + taps - 1, size + taps - 1);
+        let contract = Contraction {
+            factors: Factors::Widened,
+            dtype: DType::I32,
+            points: vec![dim(size, columns * channels, size * channels), dim(size, channels, channels)],
+            sum: vec![dim(taps, columns * channels, taps), dim(taps, channels, 1)],
+            weight_columns: Columns { block: channels, outer: 0, inner: (taps * taps) as i64 },
+            ..product(1, 1, channels, 1, true)
+        };
+        let input_columns = Columns { block: channels, outer: 0, inner: 1 };
+        let mut asm = Asm::new(Isa::Avx512);
+        let depthwise = Depthwise { contract: primitive(&contract, Isa::Avx512), input_columns };
+        let compiled = depthwise::compile(&depthwise, &target(Isa::Avx512), &mut asm).expect("there is code for it");
+        let code = Code::new(asm).unwrap();
+        let side = Side::ALL[rng.usize(0..3)];
+        let input: Vec<u8> = (0..rows * columns * channels).map(|_| rng.u8(..)).collect();
+        let weights: Vec<i32> = (0..channels * taps * taps).map(|_| rng.i8(..).into()).collect();
+        let words: Vec<[u8; 4]> = weights.iter().map(|weight| weight.to_ne_bytes()).collect();
+        let mut packed = vec![0f32; compiled.packing.elements() as usize];
+        assert!(compiled.packing.pack(&words, &mut packed));
+        let out = GuardedBuffer::<i32>::output((size * size * channels) as usize, side);
+        let (input_at, packed) = (GuardedBuffer::new(&input, side).read_only(), GuardedBuffer::new(&packed, side).read_only());
+        let pointers: [*mut u8; 3] = [input_at.as_mut_ptr(), std::ptr::null_mut(), out.as_mut_ptr().cast()];
+        running(format!("{contract:?}"));
+        let whole = Compiled::from(compiled);
+        for piece in whole.split(2).into_iter().flatten() {
+            // SAFETY: the machine has these instructions, and the arguments are as long as the views reach.
+            unsafe {
+                whole.sum().run(code.address(0).unwrap(), &pointers, packed.as_ptr().cast(), std::ptr::null_mut(), &piece);
+            }
+        }
+        let mut at = 0;
+        each(&[size, size, channels], |p| {
+            let mut sum = 0;
+            each(&[taps, taps], |k| {
+                let place = ((p[0] + k[0]) * columns + p[1] + k[1]) * channels + p[2];
+                let weight = weights[((p[2] * taps + k[0]) * taps + k[1]) as usize];
+                sum += i32::from(input[place as usize]) * weight;
+            });
+            assert_eq!(out.values()[at], sum, "{p:?} of {size}x{size}x{channels}, window {taps}");
+            at += 1;
+        });
+    }
+}

@@ -1,0 +1,52 @@
+//! Has products of dequantized tensors multiply the integers: TVM's `FakeQuantizationToInteger`
+//! (`src/relay/transforms/fake_quantization_to_integer.cc`), for the products that the machine has instructions for.
+//!
+//! A quantized network of ONNX or of a framework says `dequantize`, a product in float32, `quantize`. Where data and weights are
+//! integers of 8 bits, the sum of their products is computed in int32, without any rounding, and scaled once. The same holds for
+//! products of int32 that hold such integers, as `QLinearConv` and `MatMulInteger` are written.
+//!
+//! The rewrite is sound because `Σ sx·(x - zx) · sw·(w - zw) = sx·sw · (Σ x·w' - zx · Σ w')` for constants `w' = w - zw`, and
+//! because 16 bits of a product and `2^31 / 2^15` terms of a sum overflow nothing. It rounds less than the sum in float32 did, so
+//! a number that lies between two integers may be quantized to the other one. The factor of a quantization, `1 / scale`, is then
+//! multiplied into the constants before it (`scale`), and signed tensors are held as unsigned ones (`unsigned`), which is what the
+//! instruction wants.
+//!
+//! Does not rewrite products with weights that are not constant, convolutions in groups of several channels, other windows than those of two axes, and
+//! anything where the machine has no products of bytes.
+//!
+//! ```text
+//! %2 = multiply(cast(subtract(cast(%x, "int32"), 3), "float32"), 0.1f);      %0 = nn.conv2d(%x, w, …, out_dtype="int32");
+//! %3 = multiply(cast(%w, "float32"), 0.02f);                             →   %1 = add(%0, -3 · Σ w);
+//! nn.conv2d(%2, %3, …)                                                       multiply(cast(%1, "float32"), 0.002f)
+//! ```
+
+mod find;
+mod product;
+mod scale;
+mod unsigned;
+
+use super::rewrite::rewrite;
+use super::users::Users;
+use super::{Pass, PassCx};
+use relayc_ir::Module;
+
+pub(crate) const PASS: Pass = Pass {
+    name: "fake-quantization-to-integer",
+    doc: "Has products of dequantized 8-bit integers multiply the integers, and scales their sums once. Only for machines with \
+          products of bytes.",
+    level: 3,
+    run,
+};
+
+fn run(module: &mut Module, cx: &PassCx) -> bool {
+    if !cx.dot_products {
+        return false;
+    }
+    let mut products = product::Products::new(cx);
+    let any = rewrite(module, |module, expr| products.visit(module, expr));
+    if any {
+        let (users, _) = Users::of(module);
+        rewrite(module, |module, expr| scale::quantized(module, cx, &users, expr));
+    }
+    any
+}

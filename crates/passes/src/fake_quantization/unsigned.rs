@@ -1,0 +1,202 @@
+//! Signed tensors of 8 bits as unsigned ones, 128 more: the machine multiplies unsigned data by signed weights.
+//!
+//! A tensor is made unsigned where it is quantized, so that no conversion is left. Operators that move elements, and maxima,
+//! work on the unsigned tensor.
+
+use super::super::PassCx;
+use super::super::build::{args, attrs, dtype};
+use super::find::{self, Dequantized};
+use relayc_base::Span;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::DType;
+use relayc_ir::{AttrValue, ExprId, Module};
+use relayc_ops::OpDef;
+use relayc_ops::declarations::{
+    ADD, CAST, CLIP, ClipAttrs, DEQUANTIZE, DIVIDE, EXPAND_DIMS, MAX_POOL2D, QUANTIZE, RESHAPE, SQUEEZE, SUBTRACT, TRANSPOSE,
+};
+use rustc_hash::FxHashMap;
+
+/// How much greater the unsigned integers are.
+pub(super) const SHIFT: i64 = 128;
+
+/// A number whose sum with another rounds that to an integer, as a float32 has no bits behind the point there: `1.5 * 2^23`.
+pub(super) const ROUNDING: f64 = 12_582_912.0;
+
+/// Operators on whose operand each element of the result is an element.
+const MOVING: [&OpDef; 5] = [&MAX_POOL2D, &RESHAPE, &TRANSPOSE, &SQUEEZE, &EXPAND_DIMS];
+
+pub(super) struct Unsigned<'a> {
+    cx: &'a PassCx<'a>,
+    /// The unsigned tensors, by the signed ones.
+    known: FxHashMap<ExprId, ExprId>,
+}
+
+/// A quantization: `round(x / scale) + zero`, limited to a dtype of 8 bits.
+#[derive(Clone, Copy)]
+struct Quantization {
+    x: ExprId,
+    scale: f64,
+    zero: i64,
+}
+
+impl<'a> Unsigned<'a> {
+    pub(super) fn new(cx: &'a PassCx<'a>) -> Unsigned<'a> {
+        Unsigned { cx, known: FxHashMap::default() }
+    }
+
+    /// An unsigned tensor, and how much greater it is.
+    pub(super) fn of(&mut self, module: &mut Module, span: Span, q: ExprId) -> Option<(ExprId, i64)> {
+        if dtype(module, q)? == DType::U8 {
+            return Some((q, 0));
+        }
+        if let Some(made) = self.made(module, q) {
+            return Some((made, SHIFT));
+        }
+        let wide = self.cast(module, span, q, DType::I16)?;
+        let shift = self.cx.constant(module, span, Tensor::scalar(SHIFT as i16));
+        let sum = self.cx.typed_call(module, span, &ADD, &[wide, shift], vec![])?;
+        let unsigned = self.cast(module, span, sum, DType::U8)?;
+        self.known.insert(q, unsigned);
+        Some((unsigned, SHIFT))
+    }
+
+    /// A conversion or a dequantization of a signed tensor, of the unsigned one in its place.
+    pub(super) fn widened(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
+        let operands = args(module, expr);
+        let &q = operands.first()?;
+        let converts = self.cx.calls(module, expr, &CAST) && dtype(module, expr) == Some(DType::I32);
+        (converts || self.cx.calls(module, expr, &DEQUANTIZE)).then_some(())?;
+        (dtype(module, q) == Some(DType::I8)).then_some(())?;
+        let span = module.exprs[expr].span;
+        if converts {
+            let unsigned = self.made(module, q)?;
+            let wide = self.cast(module, span, unsigned, DType::I32)?;
+            let shift = self.cx.constant(module, span, Tensor::scalar(SHIFT as i32));
+            return self.cx.typed_call(module, span, &SUBTRACT, &[wide, shift], vec![]);
+        }
+        let zero = find::number(module, *operands.get(2)?)? as i64 + SHIFT;
+        let unsigned = self.made(module, q)?;
+        let zero = self.cx.constant(module, span, Tensor::scalar(i32::try_from(zero).ok()?));
+        let values = attrs(module, expr).to_vec();
+        self.cx.typed_call(module, span, &DEQUANTIZE, &[unsigned, operands[1], zero], values)
+    }
+
+    /// The operand of a dequantization that a quantization with the same numbers undoes, moved as it was between the two.
+    pub(super) fn skipped(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
+        (dtype(module, expr)? == DType::U8).then_some(())?;
+        let of = quantization(module, self.cx, expr)?;
+        self.undone(module, of, of.zero)
+    }
+
+    fn undone(&mut self, module: &mut Module, of: Quantization, zero: i64) -> Option<ExprId> {
+        let moved = self.cx.calls_any(module, of.x, &MOVING);
+        let from = if moved { *args(module, of.x).first()? } else { of.x };
+        let Dequantized { widened, scale } = find::dequantized(module, self.cx, from)?;
+        let same = dtype(module, widened.q) == Some(DType::U8)
+            && find::number(module, scale) == Some(of.scale)
+            && widened.zero.other.is_none()
+            && widened.zero.number == zero;
+        same.then_some(())?;
+        if !moved {
+            return Some(widened.q);
+        }
+        self.moved(module, of.x, widened.q)
+    }
+
+    /// The same operator on another tensor.
+    fn moved(&self, module: &mut Module, expr: ExprId, of: ExprId) -> Option<ExprId> {
+        let (span, def, values) = (module.exprs[expr].span, self.cx.called(module, expr)?, attrs(module, expr).to_vec());
+        self.cx.typed_call(module, span, def, &[of], values)
+    }
+
+    /// The unsigned tensor in the place of a signed one, if it is made as that was.
+    fn made(&mut self, module: &mut Module, q: ExprId) -> Option<ExprId> {
+        if let Some(&known) = self.known.get(&q) {
+            return Some(known);
+        }
+        let span = module.exprs[q].span;
+        let of = quantization(module, self.cx, q);
+        let unsigned = match of.and_then(|of| self.undone(module, of, of.zero + SHIFT)) {
+            Some(undone) => undone,
+            None if self.cx.calls_any(module, q, &MOVING) => {
+                let from = self.made(module, *args(module, q).first()?)?;
+                self.moved(module, q, from)?
+            }
+            None if self.cx.calls(module, q, &QUANTIZE) => {
+                let operands = args(module, q);
+                let zero = i32::try_from(find::number(module, operands[2])? as i64 + SHIFT).ok()?;
+                let zero = self.cx.constant(module, span, Tensor::scalar(zero));
+                let mut values = attrs(module, q).to_vec();
+                values[QUANTIZE.attrs?.position("out_dtype")?] = AttrValue::DType(Some(DType::U8));
+                self.cx.typed_call(module, span, &QUANTIZE, &[operands[0], operands[1], zero], values)?
+            }
+            None => {
+                of?;
+                self.limited(module, q)?
+            }
+        };
+        self.known.insert(q, unsigned);
+        Some(unsigned)
+    }
+
+    /// `cast(clip(y, …), "int8")` as `cast(clip(y + 128, …), "uint8")`.
+    fn limited(&self, module: &mut Module, q: ExprId) -> Option<ExprId> {
+        let span = module.exprs[q].span;
+        let clip = *args(module, q).first()?;
+        let (y, limits) = (*args(module, clip).first()?, ClipAttrs::read(attrs(module, clip)));
+        let shift = SHIFT as f64;
+        let (x, zero) = match (self.cx.calls(module, y, &ADD), &args(module, y)[..]) {
+            (true, &[x, zero]) => match find::number(module, zero) {
+                Some(number) if number.abs() <= shift => (x, number),
+                _ => (y, 0.0),
+            },
+            _ => (y, 0.0),
+        };
+        let zero = self.cx.constant(module, span, Tensor::scalar((zero + shift) as f32));
+        let sum = self.cx.typed_call(module, span, &ADD, &[x, zero], vec![])?;
+        let ends = [("a_min", limits.a_min), ("a_max", limits.a_max)]
+            .map(|(end, value)| (end, AttrValue::Float { value: value + shift, bits: 32 }));
+        let clip = self.cx.typed_call(module, span, &CLIP, &[sum], CLIP.attrs?.values(&ends))?;
+        self.cast(module, span, clip, DType::U8)
+    }
+
+    fn cast(&self, module: &mut Module, span: Span, data: ExprId, to: DType) -> Option<ExprId> {
+        let values = CAST.attrs?.values(&[("dtype", AttrValue::DType(Some(to)))]);
+        self.cx.typed_call(module, span, &CAST, &[data], values)
+    }
+}
+
+/// The quantization to 8 bits that an expression is, as `qnn.quantize` or in the steps of ONNX.
+fn quantization(module: &Module, cx: &PassCx, expr: ExprId) -> Option<Quantization> {
+    let (least, greatest) = match dtype(module, expr)? {
+        DType::I8 => (-128.0, 127.0),
+        DType::U8 => (0.0, 255.0),
+        _ => return None,
+    };
+    if cx.calls(module, expr, &QUANTIZE) {
+        let &[x, scale, zero] = &args(module, expr)[..] else { return None };
+        return Some(Quantization { x, scale: find::number(module, scale)?, zero: find::number(module, zero)? as i64 });
+    }
+    let (quotient, zero) = rounded(module, cx, expr, (least, greatest))?;
+    cx.calls(module, quotient, &DIVIDE).then_some(())?;
+    let &[x, scale] = &args(module, quotient)[..] else { return None };
+    Some(Quantization { x, scale: find::number(module, scale)?, zero })
+}
+
+/// The number that a conversion to integers rounds, limits to exactly these and adds a zero point to, and that.
+pub(super) fn rounded(module: &Module, cx: &PassCx, expr: ExprId, (least, greatest): (f64, f64)) -> Option<(ExprId, i64)> {
+    let within = |expr: ExprId, def: &OpDef| if cx.calls(module, expr, def) { Some(args(module, expr)) } else { None };
+    let clip = *within(expr, &CAST)?.first()?;
+    let sum = *within(clip, &CLIP)?.first()?;
+    let limits = ClipAttrs::read(attrs(module, clip));
+    (limits.a_min == least && limits.a_max == greatest).then_some(())?;
+    let (rounded, zero) = match within(sum, &ADD).as_deref() {
+        Some(&[rounded, zero]) => (rounded, find::number(module, zero)?),
+        _ => (sum, 0.0),
+    };
+    let is_rounding = |number: ExprId| find::number(module, number) == Some(ROUNDING);
+    let &[shifted, back] = &within(rounded, &SUBTRACT)?[..] else { return None };
+    let &[number, there] = &within(shifted, &ADD)?[..] else { return None };
+    let whole = zero.fract() == 0.0 && zero.abs() <= 255.0;
+    (is_rounding(back) && is_rounding(there) && whole).then_some((number, zero as i64))
+}
