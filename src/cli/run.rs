@@ -199,7 +199,7 @@ impl From<Diagnostic> for Failed {
 fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Failed> {
     let entry = run::entry(&program.module, &args.program.entry)?;
     let requests = output_requests(args);
-    let wrong = requests.check(&outputs::result_names(entry.ret, &program.module.types));
+    let wrong = requests.check(&entry.results);
     if !wrong.is_empty() {
         return Err(Failed::before(wrong));
     }
@@ -298,7 +298,8 @@ fn execute(
         Outcome::Text(text, _) if !args.wants_outputs() => return Ok(sys::stdout(&text)?),
         other => other.data().map_err(|why| failed(*why))?,
     };
-    finish(args, &outputs::named(&result), saved(args, &steps), &Shown { labels: labels.as_deref(), view: running.view.as_ref() })
+    let named = outputs::named(&running.entry.results, &result);
+    finish(args, &named, saved(args, &steps), &Shown { labels: labels.as_deref(), view: running.view.as_ref() })
 }
 
 /// What results are shown with.

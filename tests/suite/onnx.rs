@@ -7,6 +7,7 @@
 mod control;
 mod docs;
 mod import;
+mod names;
 mod nodes;
 
 use crate::support;
@@ -47,13 +48,14 @@ fn sound(graph: &GraphProto) -> Result<(), String> {
             return Err(format!("the {what} {found:?} has no name of its own"));
         }
     }
+    let mut nodes = BTreeSet::from([None]);
     for node in &graph.node {
         let kind = node.op_type.as_deref().unwrap_or_default();
         if let Some(early) = node.input.iter().find(|input| !input.is_empty() && !made.contains(input.as_str())) {
             return Err(format!("{kind} takes {early:?} before it is made"));
         }
-        if node.output.is_empty() || kind.is_empty() || node.name.as_ref() != node.output.first() {
-            return Err(format!("a node {node:?}"));
+        if node.output.is_empty() || kind.is_empty() || !nodes.insert(node.name.as_deref().filter(|name| !name.is_empty())) {
+            return Err(format!("a node without a name of its own: {node:?}"));
         }
         for output in &node.output {
             if output.is_empty() || !made.insert(output) {

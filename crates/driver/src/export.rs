@@ -5,7 +5,7 @@ use super::compare::programs::Side;
 use super::compare::values::{self, Allowed, Runs};
 use super::optimise::{self, PassPlan, Target};
 use super::run::Limits;
-use super::{Phase, Program, bind, check_text, import, run};
+use super::{Phase, Program, bind, check_text, emit, import, run};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::{Sources, Span};
 use relayc_exchange::graph_json;
@@ -21,10 +21,12 @@ use std::path::PathBuf;
 pub fn to_onnx(program: &Program, entry: &str, params: &[PathBuf]) -> Result<Model, Vec<Diagnostic>> {
     let module = &program.module;
     let Some(global) = module.find_global(entry) else { return Err(vec![run::no_entry(module, entry)]) };
-    let slots = run::entry(module, entry).map_err(|error| vec![error])?.slots;
-    let weights = bind::weights(&slots, &module.types, params, &program.packed)?;
+    let found = run::entry(module, entry).map_err(|error| vec![error])?;
+    let weights = bind::weights(&found.slots, &module.types, params, &program.packed)?;
     let names = |span: Span| bound_name(&program.sources, span);
-    let export = Export { module, func: module.globals[global].func, name: entry, weights, names: &names };
+    let origins = |span: Span| emit::imported_from(&program.sources, span).map(str::to_owned);
+    let (func, results) = (module.globals[global].func, &found.results);
+    let export = Export { module, func, name: entry, weights, results, names: &names, origins: &origins };
     onnx::export(export).map_err(|error| vec![error])
 }
 

@@ -8,7 +8,7 @@ mod archive;
 mod darknet;
 mod mxnet;
 
-use super::{bind, show};
+use super::{bind, run, show};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::{count, thousands};
 use relayc_base::{Sources, Span};
@@ -193,8 +193,8 @@ fn checked(
         }
     }
     let text = printed(&mut made, origin)?;
-    let import::Imported { weights, inputs, outputs, united, warnings, .. } = made;
-    let told = told(&inputs, &outputs, &united, &weights);
+    let told = told(&made);
+    let import::Imported { weights, warnings, .. } = made;
     let weights = request.params.as_deref().map(|path| weight_file(path, &weights)).transpose().map_err(|error| vec![error])?;
     Ok((Imported { text, weights, told }, warnings))
 }
@@ -215,13 +215,14 @@ fn named(diagnostic: Diagnostic, origin: Origin) -> Diagnostic {
 }
 
 /// The summary for `-v`: names that changed in the program.
-fn told(inputs: &[(String, String)], outputs: &[String], united: &[(String, String)], weights: &Named) -> String {
+fn told(made: &import::Imported) -> String {
+    let import::Imported { module, weights, inputs, outputs, united, .. } = made;
     let mut out = String::new();
     for (ours, theirs) in inputs {
         out.push_str(&format!("input %{ours} is `{theirs}`\n"));
     }
-    for (at, theirs) in outputs.iter().enumerate() {
-        let ours = if outputs.len() == 1 { "out".to_owned() } else { format!("out.{at}") };
+    let named = run::entry(module, "main").map_or(vec![], |entry| entry.results);
+    for (ours, theirs) in named.iter().zip(outputs) {
         out.push_str(&format!("result {ours} is `{theirs}`\n"));
     }
     for (gone, kept) in united {

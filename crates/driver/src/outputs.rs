@@ -1,6 +1,7 @@
 //! Handles a result: names its tensors, writes files (`-o`, `--outputs`), checks expectations (`--expect`).
 //!
-//! The result is `out`, the fields of a tuple `out.0`, `out.1`, nested `out.0.1`.
+//! The result is `out`, the fields of a tuple `out.0`, `out.1`, nested `out.0.1`, unless the function's attribute
+//! `output_tensor_names` names all tensors.
 
 mod errors;
 
@@ -22,14 +23,23 @@ use std::path::{Path, PathBuf};
 /// The name of the result.
 const RESULT: &str = "out";
 
-/// The tensors of a result, left to right.
-pub fn named(value: &Bound) -> Named {
-    leaves::flatten(RESULT, value)
+/// The tensors of a result, left to right, with the names of the entry's results.
+pub fn named(names: &[String], value: &Bound) -> Named {
+    let tensors = leaves::flatten(RESULT, value);
+    match names.len() == tensors.len() {
+        true => names.iter().cloned().zip(tensors.into_iter().map(|(_, tensor)| tensor)).collect(),
+        false => tensors,
+    }
 }
 
-/// The names of a result of this type; empty if it is neither a tensor nor a tuple of tensors.
-pub fn result_names(ty: Ty, types: &Types) -> Vec<String> {
-    leaves::leaves(RESULT, ty, types).map_or(vec![], |leaves| leaves.into_iter().map(|leaf| leaf.name).collect())
+/// The names of a result of this type: those that its function says, if there is one for each tensor. Empty if it is neither a
+/// tensor nor a tuple of tensors.
+pub(crate) fn result_names(said: Option<Vec<&str>>, ty: Ty, types: &Types) -> Vec<String> {
+    let names = leaves::leaves(RESULT, ty, types).map_or(vec![], |leaves| leaves.into_iter().map(|leaf| leaf.name).collect());
+    match said {
+        Some(said) if said.len() == names.len() => said.into_iter().map(str::to_owned).collect(),
+        _ => names,
+    }
 }
 
 /// The command line's requests for output files, as written.
@@ -134,11 +144,14 @@ mod tests {
         let x = types.tensor_of(&[2], relayc_ir::types::DType::F32);
         let pair = types.tuple(&[x, x]);
         let nested = types.tuple(&[pair, x]);
-        assert_eq!(result_names(x, &types), ["out"]);
-        assert_eq!(result_names(nested, &types), ["out.0.0", "out.0.1", "out.1"]);
+        assert_eq!(result_names(None, x, &types), ["out"]);
+        assert_eq!(result_names(Some(vec!["y"]), x, &types), ["y"]);
+        assert_eq!(result_names(Some(vec!["y"]), nested, &types), ["out.0.0", "out.0.1", "out.1"]);
         let x = Bound::Tensor(Tensor::scalar(1f32));
         let value = Bound::Tuple(vec![Bound::Tuple(vec![x.clone(), x.clone()]), x]);
-        assert_eq!(named(&value).into_iter().map(|(name, _)| name).collect::<Vec<_>>(), result_names(nested, &types));
+        let names = |known: &[String]| named(known, &value).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        assert_eq!(names(&[]), result_names(None, nested, &types));
+        assert_eq!(names(&["a".into(), "b".into(), "c".into()]), ["a", "b", "c"]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ pub use relayc_interp::Limits;
 
 use super::Program;
 use super::bind::{Bound, Slot};
+use super::outputs;
 use super::sized::sized;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::nearest;
@@ -21,6 +22,8 @@ pub struct Entry {
     /// The parameters, in order.
     pub slots: Vec<Slot>,
     pub ret: Ty,
+    /// The names of the result's tensors, left to right; empty if it is no data.
+    pub results: Vec<String>,
     /// How many of the slots are free variables of a bare expression; the rest are its parameters if it is a function.
     n_free: usize,
 }
@@ -29,23 +32,28 @@ pub struct Entry {
 /// function, the parameters. Errors: E0202 for an unknown name.
 pub fn entry(module: &Module, name: &str) -> Result<Entry, Diagnostic> {
     let slots = |vars: &[VarId]| vars.iter().map(|&var| slot(module, var)).collect::<Vec<_>>();
-    let of_func = |func: FuncId| (slots(&module.funcs[func].params), module.funcs[func].ret.unwrap_or(Ty::ERROR));
+    let of_func = |func: FuncId| {
+        let func = &module.funcs[func];
+        (slots(&func.params), func.ret.unwrap_or(Ty::ERROR), func.output_names())
+    };
     match module.root {
         Root::Globals => {
             let Some(global) = module.find_global(name) else {
                 return Err(no_entry(module, name));
             };
-            let (slots, ret) = of_func(module.globals[global].func);
-            Ok(Entry { global: Some(global), slots, ret, n_free: 0 })
+            let (slots, ret, names) = of_func(module.globals[global].func);
+            let results = outputs::result_names(names, ret, &module.types);
+            Ok(Entry { global: Some(global), slots, ret, results, n_free: 0 })
         }
         Root::Expr(expr) => {
             let free = module.free_vars();
-            let (params, ret) = match module.exprs[expr].kind {
+            let (params, ret, names) = match module.exprs[expr].kind {
                 ExprKind::Fn(func) => of_func(func),
-                _ => (vec![], module.ty(expr)),
+                _ => (vec![], module.ty(expr), None),
             };
             let slots = slots(&free).into_iter().chain(params).collect();
-            Ok(Entry { global: None, slots, ret, n_free: free.len() })
+            let results = outputs::result_names(names, ret, &module.types);
+            Ok(Entry { global: None, slots, ret, results, n_free: free.len() })
         }
     }
 }

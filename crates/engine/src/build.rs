@@ -15,7 +15,6 @@ use relayc_codegen::cpu::level_of;
 use relayc_driver::Program;
 use relayc_driver::bind::{Packed, leaves};
 use relayc_driver::export::{self, GraphFile};
-use relayc_driver::outputs;
 use relayc_driver::run::{self, Limits};
 use relayc_driver::timings::Timings;
 use relayc_exchange::artifact;
@@ -75,7 +74,7 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
     let types = &program.module.types;
     let names = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
     let inputs: Vec<String> = names.flatten().map(|leaf| leaf.name).collect();
-    let outputs = outputs::result_names(entry.ret, types);
+    let outputs = entry.results.clone();
     let mut writer = ImageWriter::new();
     let (mut ports, mut asm) = ((vec![], vec![]), vec![]);
     let targets = targets(request).map_err(one)?;

@@ -18,7 +18,7 @@ use relayc_driver::bind::Bound;
 use relayc_driver::bind::leaves::{self, Leaf};
 pub use relayc_driver::error::Error;
 use relayc_driver::run::{self, Entry, Limits};
-use relayc_driver::{Phase, Program, ReadOptions, check_file, check_text_as, optimise, outputs};
+use relayc_driver::{Phase, Program, ReadOptions, check_file, check_text_as, optimise};
 use relayc_exec::program as jit;
 use relayc_ir::Module;
 use relayc_ir::tensor::Tensor;
@@ -220,7 +220,7 @@ impl Inner {
                 let types = &module.types;
                 let names = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
                 let inputs: Vec<String> = names.flatten().map(|leaf| leaf.name).collect();
-                return Ok(Inner::whole(compiled, inputs, outputs::result_names(entry.ret, types)));
+                return Ok(Inner::whole(compiled, inputs, entry.results.clone()));
             }
             Err(Refused::Wrong(diagnostic)) => return Err(diagnostic),
             Err(Refused::Not(reason)) => reason,
@@ -235,7 +235,8 @@ impl Inner {
     /// The entry compiled by subgraphs while it runs.
     fn partial(module: &Module, entry: &Entry, name: &str, settings: &Settings) -> Result<Inner, NotPartially> {
         let inputs = entry.slots.iter().map(|slot| ports(&slot.name, slot.ty, &module.types)).collect::<Result<Vec<_>, _>>()?;
-        let outputs = ports("out", entry.ret, &module.types)?;
+        let mut outputs = ports("out", entry.ret, &module.types)?;
+        outputs.iter_mut().zip(&entry.results).for_each(|(port, name)| port.name.clone_from(name));
         let partial = PartialProgram::new(module.clone(), name, settings, Limits::default(), CompileTrigger::ItPays);
         let partial = partial.map_err(|refused| match refused {
             Refused::Wrong(diagnostic) => NotPartially::Wrong(diagnostic),

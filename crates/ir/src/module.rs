@@ -6,7 +6,7 @@ use super::object::{Object, ObjectId};
 use crate::tensor::Tensor;
 use crate::types::{Ty, Types};
 use relayc_base::{IndexVec, Span};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What the module is made of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +116,28 @@ pub struct Func {
 /// The attribute that marks a function as one fused group.
 pub const PRIMITIVE: &str = "Primitive";
 
+/// The attribute that names the tensors of a function's result, as importers of TVM call it.
+pub const OUTPUT_NAMES: &str = "output_tensor_names";
+
+/// Whether these can be the names of a result's tensors: distinct, and what a file and a C string can hold.
+pub fn are_output_names(names: &[&str]) -> bool {
+    let mut known = FxHashSet::default();
+    !names.is_empty() && names.iter().all(|name| !name.is_empty() && !name.chars().any(char::is_control) && known.insert(*name))
+}
+
 impl Func {
+    /// The names of the result's tensors, where an attribute says them.
+    pub fn output_names(&self) -> Option<Vec<&str>> {
+        let (_, value) = self.attrs.iter().find(|(name, _)| &**name == OUTPUT_NAMES)?;
+        let AttrValue::List(names) = value else { return None };
+        let mut all = vec![];
+        for name in names.iter() {
+            let AttrValue::Str(name) = name else { return None };
+            all.push(&**name);
+        }
+        Some(all).filter(|all| are_output_names(all))
+    }
+
     /// Whether it is one fused group.
     pub fn is_primitive(&self) -> bool {
         self.attrs.iter().any(|(name, value)| &**name == PRIMITIVE && value.as_int().is_some_and(|value| value != 0))

@@ -92,6 +92,8 @@ pub struct Value {
 #[derive(Clone, Debug)]
 pub struct Node {
     pub kind: &'static str,
+    /// The wanted name; without one a node is called as its first output.
+    pub name: Option<String>,
     /// The inputs; `None` stands for an omitted optional input.
     pub inputs: Vec<Option<ValueId>>,
     pub outputs: Vec<ValueId>,
@@ -106,27 +108,37 @@ pub enum NodeAttr {
     Str(String),
 }
 
+/// Names that are taken, each with the last number that was put behind it.
+#[derive(Default)]
+pub struct TakenNames(FxHashMap<String, u32>);
+
+impl TakenNames {
+    /// Takes the name itself, or with a number behind it if it is taken.
+    pub fn free(&mut self, wanted: &str) -> String {
+        let mut times = self.0.get(wanted).copied().unwrap_or(0);
+        let mut name = wanted.to_owned();
+        while self.0.contains_key(&name) {
+            times += 1;
+            name = format!("{wanted}_{times}");
+        }
+        self.0.insert(name.clone(), 1);
+        self.0.insert(wanted.to_owned(), times.max(1));
+        name
+    }
+}
+
 /// A growing graph: nodes follow the nodes that they use.
 #[derive(Default)]
 pub struct Graph {
     pub values: IndexVec<ValueId, Value>,
     pub nodes: Vec<Node>,
-    /// Every name that is taken, with the last number that was put behind it.
-    names: FxHashMap<String, u32>,
+    names: TakenNames,
 }
 
 impl Graph {
-    /// Returns the name itself, or appends a number if it is taken.
+    /// A name of a value: the wanted one, or with a number behind it if it is taken.
     pub fn free_name(&mut self, wanted: &str) -> String {
-        let mut times = self.names.get(wanted).copied().unwrap_or(0);
-        let mut name = wanted.to_owned();
-        while self.names.contains_key(&name) {
-            times += 1;
-            name = format!("{wanted}_{times}");
-        }
-        self.names.insert(name.clone(), 1);
-        self.names.insert(wanted.to_owned(), times.max(1));
-        name
+        self.names.free(wanted)
     }
 
     pub fn value(&mut self, wanted: &str, ty: Option<(Vec<Dim>, DType)>, tensor: Option<Tensor>) -> ValueId {
@@ -245,12 +257,20 @@ impl OnnxCx<'_> {
     /// Starts a node with these inputs.
     pub fn node<'c>(&'c mut self, kind: &'static str, inputs: &[ValueId]) -> NodeBuilder<'c> {
         let inputs = inputs.iter().copied().map(Some).collect();
-        NodeBuilder { graph: self.graph, name: self.name, node: Node { kind, inputs, outputs: vec![], attrs: vec![] } }
+        NodeBuilder {
+            graph: self.graph,
+            name: self.name,
+            node: Node { kind, name: None, inputs, outputs: vec![], attrs: vec![] },
+        }
     }
 
     /// As [`OnnxCx::node`], with optional inputs omitted.
     pub(crate) fn node_of<'c>(&'c mut self, kind: &'static str, inputs: Vec<Option<ValueId>>) -> NodeBuilder<'c> {
-        NodeBuilder { graph: self.graph, name: self.name, node: Node { kind, inputs, outputs: vec![], attrs: vec![] } }
+        NodeBuilder {
+            graph: self.graph,
+            name: self.name,
+            node: Node { kind, name: None, inputs, outputs: vec![], attrs: vec![] },
+        }
     }
 
     /// Adds a constant, named after its purpose.
@@ -405,8 +425,8 @@ mod tests {
 
     #[test]
     fn names_stay_apart() {
-        let mut graph = Graph::default();
-        let names: Vec<String> = ["x", "x", "x_2", "x"].iter().map(|name| graph.free_name(name)).collect();
+        let mut taken = TakenNames::default();
+        let names: Vec<String> = ["x", "x", "x_2", "x"].iter().map(|name| taken.free(name)).collect();
         assert_eq!(names, ["x", "x_2", "x_2_2", "x_3"]);
     }
 

@@ -20,6 +20,8 @@ model is read back and run beside the program on random inputs; if they differ, 
   the sizes decide. `--shape` narrows: a number for one dimension holds for all of its name. Two names that a node requires to be
   one size become one; `-v` says which.
 - Each call names in a comment the node that it comes from. Messages and profiles name it too.
+- Results keep their names, in the attribute `output_tensor_names` of the function. `export` gives inputs, weights, nodes and results
+  the names of the model again.
 - All nodes that cannot be imported are reported at once, and nothing is written. With `--keep-going` their results become inputs of
   the program.
 - Functions of the model are inlined.

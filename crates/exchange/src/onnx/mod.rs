@@ -1,7 +1,8 @@
 //! Exports programs as ONNX models for other runtimes, and imports models.
 //!
 //! `walk.rs` walks a program and asks each operator for its nodes (`ops::onnx`); `write.rs` encodes them as the messages of
-//! `proto.rs`. Values computed from given weights become initializers, other parameters inputs; names are those of the text.
+//! `proto.rs`. Values computed from given weights become initializers, other parameters inputs. Names are those of the model that
+//! the program was imported from, as far as the text says them, otherwise those of the text.
 //! Everything that ONNX cannot express is found before anything is written, and reported at once. `import/` converts models to
 //! programs. Absent: the ONNX nodes of any operator of relayc.
 
@@ -28,8 +29,12 @@ pub struct Export<'a> {
     pub name: &'a str,
     /// Values of tensor parameters, by their names without `%`.
     pub weights: FxHashMap<String, Tensor>,
+    /// The names of the result's tensors, left to right.
+    pub results: &'a [String],
     /// The graph variable that binds an expression, by its place in the text.
     pub names: &'a dyn Fn(Span) -> Option<String>,
+    /// What the model that the program was imported from calls the node, the input or the tensor at a place in the text.
+    pub origins: &'a dyn Fn(Span) -> Option<String>,
 }
 
 /// An exported model.

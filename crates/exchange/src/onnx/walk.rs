@@ -7,12 +7,13 @@
 
 use super::Export;
 use super::errors::{self, Refused};
+use super::import::names::is_name_of;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::attrs::{AttrValue, OpId, OpTable};
 use relayc_ir::types::{DType, Dim, Ty, TyData};
 use relayc_ir::{AttrsId, ExprId, ExprKind, FuncId, Module, VarId};
-use relayc_ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, Sizes, ValueId, dtype_code};
+use relayc_ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, Sizes, Value, ValueId, dtype_code};
 use relayc_ops::{self as ops, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -85,6 +86,8 @@ struct Walk<'a> {
     names: FxHashMap<ExprId, VarId>,
     orders: FxHashMap<FuncId, Rc<[ExprId]>>,
     refused: Refused,
+    /// The names that are kept for the result's tensors.
+    results: Vec<String>,
 }
 
 /// Walks a function. Errors: E0708 for everything that ONNX cannot express, E0805 for too many function calls.
@@ -103,8 +106,11 @@ pub(crate) fn walk(mut export: Export) -> Result<Finished, Diagnostic> {
         names: FxHashMap::default(),
         orders: FxHashMap::default(),
         refused: Refused::default(),
+        results: vec![],
     };
     let args = walk.params(weights);
+    // What is in between gives way to them.
+    walk.results = export.results.iter().map(|name| walk.graph.free_name(name)).collect();
     walk.sizes = Sizes::new(&walk.inputs);
     let result = walk.run(args)?;
     let outputs = walk.outputs(result);
@@ -142,10 +148,13 @@ impl Walk<'_> {
         for &var in params {
             let var = &module.vars[var];
             let first = self.graph.values.next_id();
+            // A comment of another tool may name anything.
+            let name = (self.export.origins)(var.span).filter(|origin| is_name_of(&var.name, origin));
+            let name = name.unwrap_or_else(|| var.name.to_string());
             args.push(match weights.remove(&*var.name) {
-                Some(tensor) => Val::Tensor(self.graph.constant(&var.name, tensor)),
+                Some(tensor) => Val::Tensor(self.graph.constant(&name, tensor)),
                 None => {
-                    let val = self.fresh_all(&var.name, var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR));
+                    let val = self.fresh_all(&name, var.checked_ty.or(var.ty).unwrap_or(Ty::ERROR));
                     self.inputs.extend(self.graph.values.ids().filter(|id| id.0 >= first.0));
                     val.unwrap_or_else(|| {
                         self.refuse(
@@ -197,21 +206,25 @@ impl Walk<'_> {
         self.tuples.get(tuple).map_or(&[], Vec::as_slice)
     }
 
-    /// The tensors of the result with their names: `out`, or `out.0` and so on for a tuple.
+    /// The tensors of the result with their names.
     fn outputs(&mut self, result: Val) -> Vec<(String, ValueId)> {
         let mut out = Vec::new();
-        let mut stack = vec![("out".to_owned(), result, 0usize)];
+        let mut stack = vec![(result, 0usize)];
         let span = self.module.exprs[self.module.funcs[self.export.func].body].span;
-        while let Some((name, val, depth)) = stack.pop() {
+        while let Some((val, depth)) = stack.pop() {
             if depth > MAX_DEPTH || out.len().saturating_add(stack.len()) > MAX_LEAVES {
                 self.refuse("the result", format!("tuples deeper than {MAX_DEPTH}, or of more than {MAX_LEAVES} tensors"), span);
                 break;
             }
             match val {
-                Val::Tensor(value) => out.push((name, value)),
+                Val::Tensor(value) => {
+                    let name = self.results.get(out.len()).cloned();
+                    let name = name.unwrap_or_else(|| self.graph.free_name(&format!("out.{}", out.len())));
+                    out.push((name, value));
+                }
                 Val::Tuple(tuple) => {
-                    let fields = self.fields(tuple).iter().enumerate().rev();
-                    stack.extend(fields.map(|(i, &field)| (format!("{name}.{i}"), field, depth.saturating_add(1))));
+                    let fields = self.fields(tuple).iter().rev();
+                    stack.extend(fields.map(|&field| (field, depth.saturating_add(1))));
                 }
                 // What was refused before is silent.
                 Val::Nothing if !self.refused.is_empty() => {}
@@ -396,13 +409,24 @@ impl Walk<'_> {
         self.fresh_all("refused", self.module.ty(expr)).unwrap_or(Val::Nothing)
     }
 
-    /// The name of a value: that of the `let` or graph variable that binds it, otherwise a description.
+    /// The name of a value: that of the node it was imported from, or of the `let` or graph variable that binds it, otherwise a
+    /// description.
     fn name(&self, expr: ExprId, otherwise: &str) -> String {
+        if let Some(origin) = self.origin(expr) {
+            return origin;
+        }
         if let Some(&var) = self.names.get(&expr) {
             return format!("%{}", self.module.vars[var].name);
         }
         let bound = (self.export.names)(self.module.exprs[expr].span);
         bound.unwrap_or_else(|| otherwise.rsplit('.').next().unwrap_or(otherwise).to_owned())
+    }
+
+    /// The name of the node that a call was imported from.
+    fn origin(&self, expr: ExprId) -> Option<String> {
+        let expr = &self.module.exprs[expr];
+        let is_call = matches!(expr.kind, ExprKind::Call { .. });
+        (self.export.origins)(expr.span).filter(|origin| is_call && !origin.is_empty())
     }
 
     // ---- Operators ----
@@ -431,7 +455,7 @@ impl Walk<'_> {
         let out = out.ok_or_else(|| Some("its result is not known to be a tensor".to_owned()))?;
         let args = operands.into_iter().map(|val| self.operand(val)).collect::<Option<Vec<Operand>>>().ok_or(None)?;
         let name = self.name(expr, self.ops.name(op));
-        let first = self.graph.values.next_id();
+        let (first, first_node) = (self.graph.values.next_id(), self.graph.nodes.len());
         let attrs = attrs.map_or(&[][..], |attrs| &self.module.attrs[attrs].values);
         if let Some(size) = attrs.iter().find_map(AttrValue::named_size)
             && !matches!(form, Onnx::Sized(_))
@@ -458,6 +482,12 @@ impl Walk<'_> {
                 let value = &mut self.graph.values[result];
                 (value.name, value.ty) = (free, Some(ty));
             }
+        }
+        // The node of the result has the name of the node that the call was imported from.
+        let origin = self.origin(expr);
+        let mut made = self.graph.nodes.iter_mut().skip(first_node);
+        if let Some(node) = made.find(|node| results.first().is_some_and(|result| node.outputs.contains(result))) {
+            node.name = origin;
         }
         let fields: Vec<Val> = results.into_iter().map(Val::Tensor).collect();
         Ok(match (self.module.types.as_tuple(self.module.ty(expr)), fields.first()) {
@@ -493,12 +523,18 @@ fn named_outputs(graph: &mut Graph, outputs: Vec<(String, ValueId)>) -> Vec<Valu
     let mut named = Vec::new();
     for (name, value) in outputs {
         if own.remove(&value) {
-            graph.values[value].name = graph.free_name(&name);
+            graph.values[value].name = name;
             named.push(value);
         } else {
             let ty = graph.values[value].ty.clone();
-            let copy = graph.value(&name, ty, None);
-            graph.nodes.push(Node { kind: "Identity", inputs: vec![Some(value)], outputs: vec![copy], attrs: vec![] });
+            let copy = graph.values.push(Value { name, ty, tensor: None });
+            graph.nodes.push(Node {
+                kind: "Identity",
+                name: None,
+                inputs: vec![Some(value)],
+                outputs: vec![copy],
+                attrs: vec![],
+            });
             named.push(copy);
         }
     }

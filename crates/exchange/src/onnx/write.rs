@@ -11,7 +11,7 @@ use prost::Message;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Dim, Symbols};
-use relayc_ops::onnx::{Graph, Node, NodeAttr, OPSET, Value, ValueId, dtype_code};
+use relayc_ops::onnx::{Graph, Node, NodeAttr, OPSET, TakenNames, Value, ValueId, dtype_code};
 use rustc_hash::FxHashSet;
 
 /// The version of the format that [`OPSET`] came with.
@@ -24,7 +24,8 @@ const MAX_BYTES: usize = 0x7fff_ffff;
 pub(crate) fn model(name: &str, finished: Finished, symbols: &Symbols) -> Result<Model, Diagnostic> {
     let Finished { mut graph, inputs, outputs } = finished;
     let used: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect();
-    let node = graph.nodes.iter().map(|node| node_proto(&graph, node)).collect::<Vec<_>>();
+    let names = node_names(&graph);
+    let node = graph.nodes.iter().zip(names).map(|(node, name)| node_proto(&graph, node, name)).collect::<Vec<_>>();
     let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&graph.values[id], symbols)).collect::<Vec<_>>();
     let (input, output) = (of(&inputs), of(&outputs));
     let ends: FxHashSet<ValueId> = outputs.iter().copied().collect();
@@ -61,14 +62,20 @@ fn code(dtype: DType) -> i32 {
     dtype_code(dtype).ok().and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
 }
 
-fn node_proto(graph: &Graph, node: &Node) -> NodeProto {
+/// The names of the nodes, which are distinct. Where a node became several, the first has its name.
+fn node_names(graph: &Graph) -> Vec<String> {
+    let mut taken = TakenNames::default();
+    let wanted: Vec<Option<String>> = graph.nodes.iter().map(|node| Some(taken.free(node.name.as_deref()?))).collect();
+    let first = |node: &Node| node.outputs.first().map_or("", |&output| &graph.values[output].name);
+    graph.nodes.iter().zip(wanted).map(|(node, name)| name.unwrap_or_else(|| taken.free(first(node)))).collect()
+}
+
+fn node_proto(graph: &Graph, node: &Node, own: String) -> NodeProto {
     let name = |id: &ValueId| graph.values[*id].name.clone();
-    let output: Vec<String> = node.outputs.iter().map(name).collect();
     NodeProto {
         input: node.inputs.iter().map(|input| input.as_ref().map_or(String::new(), name)).collect(),
-        // A node is called as its first result.
-        name: output.first().cloned(),
-        output,
+        name: Some(own),
+        output: node.outputs.iter().map(name).collect(),
         op_type: Some(node.kind.to_owned()),
         attribute: node.attrs.iter().map(|(name, value)| attribute(name, value)).collect(),
         ..NodeProto::default()

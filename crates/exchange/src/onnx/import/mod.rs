@@ -37,8 +37,9 @@ use prost::Message;
 use prost::bytes::Bytes;
 use relayc_base::diag::Diagnostic;
 use relayc_base::{FileId, Idx, Span};
+use relayc_ir::attrs::AttrValue;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::{ExprId, ExprKind, Module, VarId, print};
+use relayc_ir::{ExprId, ExprKind, Module, OUTPUT_NAMES, VarId, are_output_names, print};
 use relayc_weights::Named;
 use rustc_hash::FxHashSet;
 use sizes::Sizes;
@@ -182,8 +183,24 @@ fn finish(walked: Walked, outputs: Vec<String>, request: &Import, text: &Text) -
     let name_of = |var: VarId| walk.b.module.vars[var].name.to_string();
     let inputs = walk.inputs.iter().map(|(var, name)| (name_of(*var), name.clone())).collect();
     let united = walk.sizes.united();
-    let module = walk.b.finish(params, body);
+    let mut module = walk.b.finish(params, body);
+    name_outputs(&mut module, &outputs);
     Ok(Imported { module, weights, inputs, outputs, united, warnings: left_open.into_iter().collect() })
+}
+
+/// Says the names of the results in an attribute of the only function, unless they are those that results have without it.
+fn name_outputs(module: &mut Module, outputs: &[String]) {
+    let names: Vec<&str> = outputs.iter().map(String::as_str).collect();
+    let usual = match names.len() {
+        1 => vec!["out".to_owned()],
+        n => (0..n).map(|at| format!("out.{at}")).collect(),
+    };
+    if names != usual && are_output_names(&names) {
+        let names = AttrValue::List(names.into_iter().map(AttrValue::str).collect());
+        for global in module.globals.iter() {
+            module.funcs[global.func].attrs.push((OUTPUT_NAMES.into(), names.clone()));
+        }
+    }
 }
 
 /// Makes a constant a parameter, and records its original name if that differs; literals stay.

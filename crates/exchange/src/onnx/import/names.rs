@@ -35,6 +35,12 @@ pub(crate) fn plain(wanted: &str) -> String {
     if text.starts_with(|c: char| c.is_ascii_alphabetic()) { text.to_owned() } else { format!("v{text}") }
 }
 
+/// Whether a name of Relay text can be what [`Names::free`] made of a name of a model.
+pub(crate) fn is_name_of(text: &str, model: &str) -> bool {
+    let number = |behind: &str| behind.is_empty() || behind.strip_prefix('_').is_some_and(|n| n.parse::<usize>().is_ok());
+    text.strip_prefix(&*plain(model)).is_some_and(number)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -44,6 +50,7 @@ mod tests {
         let mut names = Names::default();
         let found: Vec<String> =
             ["x", "layer1.0/conv:0", "x", "0", "", "x_1", "__ü", "x"].iter().map(|name| names.free(name)).collect();
+        assert!(is_name_of("pair_0", "pair.0") && is_name_of("x_2", "x") && !is_name_of("x_y", "x") && !is_name_of("y", "x"));
         assert_eq!(found, ["x", "layer1_0_conv_0", "x_1", "v0", "v", "x_1_1", "v_1", "x_2"]);
     }
 }
