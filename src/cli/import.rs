@@ -23,7 +23,8 @@ pub(crate) struct Args {
     /// The weights of a network of MXNet or Darknet; may be repeated for MXNet.
     #[arg(long, value_name = "FILE")]
     weights: Vec<PathBuf>,
-    /// The shape of an input with dynamic dimensions; `?` keeps one dynamic. May be repeated.
+    /// The shape of an input: numbers, names of sizes, `?` for a dimension of any size. Opens what a model of ONNX fixes. May be
+    /// repeated.
     #[arg(long, value_name = "NAME=DIMS")]
     shape: Vec<String>,
     /// The known value of an input, which becomes part of the program: `axes=2xi64=[0, 1]`, `axes=@axes.npy`. May be repeated.

@@ -7,6 +7,7 @@
 mod archive;
 mod darknet;
 mod mxnet;
+mod shape;
 
 use super::{bind, run, show};
 use relayc_base::diag::{Diagnostic, codes};
@@ -16,8 +17,6 @@ use relayc_check::infer;
 use relayc_exchange::Kind;
 use relayc_exchange::onnx::import::{self, Import, Outside};
 use relayc_ir::print::{self, Options};
-use relayc_ir::tensor::size::checked_size;
-use relayc_ir::types::DType;
 use relayc_ops as ops;
 use relayc_sys as sys;
 use relayc_weights as formats;
@@ -100,15 +99,11 @@ pub fn import(request: &Request) -> Outcome {
 
 /// Imports an ONNX model from its bytes.
 pub fn onnx_bytes(bytes: Vec<u8>, request: &Request) -> Outcome {
-    let sources = Sources::new();
-    let shapes = match request.shapes.iter().map(|shape| parse_shape(shape)).collect::<Result<Vec<_>, _>>() {
+    let mut sources = Sources::new();
+    let shapes = match shape::parse_all(&request.shapes, &mut sources) {
         Ok(shapes) => shapes,
         Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
     };
-    if let Some(at) = (1..shapes.len()).find(|&at| shapes[..at].iter().any(|(name, _)| *name == shapes[at].0)) {
-        let error = bad_shape(&request.shapes[at], "another `--shape` names this input");
-        return Outcome { sources, diagnostics: vec![error], imported: None };
-    }
     let constants = match request.inputs.iter().map(|input| bind::constant(input)).collect::<Result<Vec<_>, _>>() {
         Ok(constants) => constants,
         Err(error) => return Outcome { sources, diagnostics: vec![error], imported: None },
@@ -138,7 +133,14 @@ fn made(
     request: &Request,
 ) -> Outcome {
     sources.add(name, listing.text.as_str());
-    let made = imported.and_then(|imported| checked(imported, request, &|span| listing.name_at(span).map(str::to_owned)));
+    let made = imported.and_then(|imported| {
+        let doubtful = shape::followed(&imported, &listing);
+        if !doubtful.is_empty() {
+            return Err(listing.refusals(doubtful));
+        }
+        let made = checked(imported, request, &|span| listing.name_at(span).map(str::to_owned));
+        made.map_err(|wrong| listing.refusals(wrong))
+    });
     match made {
         Ok((imported, warnings)) => Outcome { sources, diagnostics: warnings, imported: Some(imported) },
         Err(diagnostics) => Outcome { sources, diagnostics, imported: None },
@@ -231,45 +233,8 @@ fn told(made: &import::Imported) -> String {
     out + &format!("{}\n", count(weights.len(), "weight"))
 }
 
-/// Parses `NAME=1,3,224,224`; `?` is a dynamic dimension. The name may contain `=`.
-fn parse_shape(text: &str) -> Result<(String, Vec<Option<i64>>), Diagnostic> {
-    let parsed = text.rsplit_once('=').and_then(|(name, dims)| {
-        let dim = |dim: &str| match dim.trim() {
-            "?" => Some(None),
-            dim => dim.parse::<i64>().ok().filter(|&dim| dim >= 0).map(Some),
-        };
-        let dims = dims.trim();
-        let dims = if dims.is_empty() { Some(vec![]) } else { dims.split(',').map(dim).collect::<Option<Vec<_>>>() };
-        Some((name.to_owned(), dims?)).filter(|(name, _)| !name.is_empty())
-    });
-    let known: Vec<i64> = parsed.iter().flat_map(|(_, dims)| dims.iter().flatten().copied()).collect();
-    if parsed.is_some() && checked_size(&known, DType::I8).is_err() {
-        return Err(bad_shape(text, "no tensor is that large"));
-    }
-    parsed.ok_or_else(|| bad_shape(text, "it is not NAME=1,3,224,224"))
-}
-
-fn bad_shape(text: &str, why: &str) -> Diagnostic {
-    Diagnostic::new(codes::E0707, format!("`--shape {text}`: {why}"))
-        .help("write the input's name and its dimensions, `?` for one that stays open: `--shape data=1,3,224,224`")
-}
-
 fn too_large_for_text(model: &Path, bytes: u64) -> Diagnostic {
     let message =
         format!("`{}`: weights of {} bytes, in a text at most {}", model.display(), thousands(bytes), thousands(MAX_EMBEDDED));
     Diagnostic::new(codes::E0804, message).help("write them to a file: `--params net.params`")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_are_read() {
-        assert_eq!(parse_shape("data=1,3, 224,?"), Ok(("data".into(), vec![Some(1), Some(3), Some(224), None])));
-        assert_eq!(parse_shape("a=b="), Ok(("a=b".into(), vec![])));
-        for wrong in ["data", "=1", "x=1,,2", "x=-1", "x=1.5", "x=9223372036854775807,9223372036854775807"] {
-            assert_eq!(parse_shape(wrong).expect_err(wrong).code, codes::E0707);
-        }
-    }
 }

@@ -17,8 +17,11 @@ model is read back and run beside the program on random inputs; if they differ, 
 - Shapes are inferred and the arithmetic of shapes is computed. A shape that is static in the model is static in the program.
 - A dynamic dimension of an input becomes a [named size](../reference/language.md): the model's own name, or the input's with the
   number of the axis. Results have sizes computed from these, so a program of any batch, length or image has no `dyn.*` call where
-  the sizes decide. `--shape` narrows: a number for one dimension holds for all of its name. Two names that a node requires to be
-  one size become one; `-v` says which.
+  the sizes decide. Two names that a node requires to be one size become one; `-v` says which.
+- `--shape` gives dimensions other sizes than the model does: a number, a name, or `?` for an open one without a name. A number or a
+  name for a dimension that is open in the model holds for all of its name. Where the model fixes the dimension, as `x` of shape
+  (1, 3, 224, 224), `--shape x=batch,3,224,224` makes a program of any batch, if nothing in the model hangs on its number: a size that
+  is baked into a constant, such as the shape of a `Reshape`, is an error that names the node.
 - Each call names in a comment the node that it comes from. Messages and profiles name it too.
 - Results keep their names, in the attribute `output_tensor_names` of the function. `export` gives inputs, weights, nodes and results
   the names of the model again.
@@ -33,7 +36,7 @@ model is read back and run beside the program on random inputs; if they differ, 
 
 | flag | effect |
 |---|---|
-| `--shape NAME=1,3,224,224` | gives an input a shape; `?` keeps a dimension dynamic |
+| `--shape NAME=batch,3,224,224` | gives an input a shape of numbers and names; `?` is a dimension of any size |
 | `-i NAME=SPEC` | makes an input a constant, where a shape or an axis depends on it |
 | `--external-data` | reads tensors from other files of the model's folder |
 | `--keep-going` | makes results of unsupported nodes inputs |

@@ -1,6 +1,6 @@
 //! Imports a Darknet network, with weights from another file.
 
-use super::{Outcome, Request, made, parse_shape};
+use super::{Outcome, Request, made, shape};
 use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_exchange::darknet::{self, Import};
@@ -8,8 +8,7 @@ use relayc_sys as sys;
 
 pub(super) fn import(bytes: &[u8], request: &Request) -> Outcome {
     let sources = Sources::new();
-    let shapes = request.shapes.iter().map(|shape| parse_shape(shape)).collect::<Result<Vec<_>, _>>();
-    let read = shapes.and_then(|shapes| Ok((shapes, weights(request)?)));
+    let read = shape::numbers(&request.shapes).and_then(|shapes| Ok((shapes, weights(request)?)));
     let (shapes, weights) = match read {
         Ok(read) => read,
         Err(error) => return Outcome::refused(error),

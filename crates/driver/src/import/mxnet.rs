@@ -1,6 +1,6 @@
 //! Imports an MXNet network, with weights from other files.
 
-use super::{Outcome, Request, made, parse_shape};
+use super::{Outcome, Request, made, shape};
 use crate::tensors;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
@@ -9,8 +9,7 @@ use relayc_weights::Named;
 
 pub(super) fn import(bytes: &[u8], request: &Request) -> Outcome {
     let sources = Sources::new();
-    let shapes = request.shapes.iter().map(|shape| parse_shape(shape)).collect::<Result<Vec<_>, _>>();
-    let read = shapes.and_then(|shapes| Ok((shapes, weights(request)?)));
+    let read = shape::numbers(&request.shapes).and_then(|shapes| Ok((shapes, weights(request)?)));
     let (shapes, weights) = match read {
         Ok(read) => read,
         Err(error) => return Outcome::refused(error),

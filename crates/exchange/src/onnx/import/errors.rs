@@ -230,8 +230,26 @@ pub(crate) fn other_constant(name: &str, found: &Tensor, dims: &[Dim], dtype: DT
         .help("give it the dtype and the shape that the model says")
 }
 
-/// A `--shape` that contradicts the model.
+/// A `--shape` that contradicts a network of another format.
 pub(crate) fn other_shape(name: &str, wanted: &str, found: &str) -> Diagnostic {
-    let message = format!("`--shape {}={wanted}`: the model says {found}", shown(name));
-    Diagnostic::new(codes::E0705, message).help("only dimensions that the model leaves open can be set")
+    contradicted(name, wanted, found).help("only dimensions that the model leaves open can be set")
+}
+
+/// A `--shape` of another rank than the model's.
+pub(crate) fn other_rank(name: &str, wanted: &str, found: &str) -> Diagnostic {
+    contradicted(name, wanted, found).help("give as many dimensions as the model has")
+}
+
+fn contradicted(name: &str, wanted: &str, found: &str) -> Diagnostic {
+    Diagnostic::new(codes::E0705, format!("`--shape {}={wanted}`: the model says {found}", shown(name)))
+}
+
+/// Adds what to do about a size that is baked into a model.
+pub(crate) fn with_baked_helps(diagnostic: Diagnostic, is_constant: bool) -> Diagnostic {
+    match is_constant {
+        true => diagnostic.help("export the model with a dynamic dimension here, or leave it as the model has it"),
+        false => {
+            diagnostic.help("give other inputs of the same size a `--shape` too, or leave the dimension as the model has it")
+        }
+    }
 }

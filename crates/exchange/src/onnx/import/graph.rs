@@ -6,6 +6,7 @@
 //! have no value, but their kinds are checked nonetheless.
 
 use super::super::proto::{GraphProto, NodeProto, ValueInfoProto};
+use super::Import;
 use super::build::{Builder, Val};
 use super::check::{self, callee_of, domain_of, subgraphs};
 use super::control;
@@ -20,7 +21,7 @@ use super::plan::{cost_of_model, cost_of_node};
 use super::sizes::Sizes;
 use super::tensors::Gate;
 use super::walk::{NoType, Walk, attributes};
-use super::{Import, Shapes};
+use super::wanted::WantedShape;
 use crate::onnx::proto::ModelProto;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -58,6 +59,7 @@ pub(crate) fn walk<'a>(
     model: &'a ModelProto,
     file_size: u64,
     sizes: Sizes,
+    shapes: &[WantedShape],
 ) -> (Listing, Result<Walked<'a>, Failed>) {
     let mut b = Builder::new();
     b.set_file_size(file_size);
@@ -86,7 +88,7 @@ pub(crate) fn walk<'a>(
         poison,
         absent,
     };
-    let result = walk.main(model, request.shapes);
+    let result = walk.main(model, shapes);
     let listing = std::mem::replace(&mut walk.listing, Listing::new(request.file));
     match result {
         Ok((outputs, lets, left_open)) => (listing, Ok(Walked { walk, outputs, lets, left_open })),
@@ -103,7 +105,7 @@ type Ended = (Vec<Val>, Vec<(VarId, Val)>);
 type Main = (Vec<Val>, Vec<(VarId, Val)>, Option<Diagnostic>);
 
 impl<'a> Walk<'a> {
-    fn main(&mut self, model: &'a ModelProto, shapes: &Shapes) -> Result<Main, Vec<Diagnostic>> {
+    fn main(&mut self, model: &'a ModelProto, shapes: &[WantedShape]) -> Result<Main, Vec<Diagnostic>> {
         let one = |error| vec![error];
         let opsets = check::opsets(self.request.name, &model.opset_import).map_err(one)?;
         let Some(graph) = &model.graph else { return Err(one(errors::structure(self.request.name, "a model without a graph"))) };
@@ -134,12 +136,17 @@ impl<'a> Walk<'a> {
     // ---- Frames ----
 
     /// The inputs of the main graph that have no default become parameters.
-    fn main_inputs(&mut self, graph: &'a GraphProto, shapes: &Shapes, frame: &mut Frame<'a>) -> Result<(), Vec<Diagnostic>> {
+    fn main_inputs(
+        &mut self,
+        graph: &'a GraphProto,
+        shapes: &[WantedShape],
+        frame: &mut Frame<'a>,
+    ) -> Result<(), Vec<Diagnostic>> {
         let free = |input: &&'a ValueInfoProto| !frame.values.contains_key(input.name.as_deref().unwrap_or_default());
         let inputs: Vec<&ValueInfoProto> = graph.input.iter().filter(free).collect();
         let names = || inputs.iter().map(|input| input.name.as_deref().unwrap_or_default());
         let constants = self.request.constants;
-        let said = shapes.iter().map(|(name, _)| ("--shape", name)).chain(constants.iter().map(|(name, _)| ("-i", name)));
+        let said = shapes.iter().map(|shape| ("--shape", &shape.name)).chain(constants.iter().map(|(name, _)| ("-i", name)));
         let mut found: Vec<Diagnostic> = said
             .filter(|(_, name)| !names().any(|input| input == *name))
             .map(|(flag, name)| errors::no_input(flag, name, names()))
@@ -147,10 +154,13 @@ impl<'a> Walk<'a> {
         found.extend(self.sizes.narrow(&inputs, shapes));
         for input in &inputs {
             let name = input.name.as_deref().unwrap_or_default();
-            let wanted = shapes.iter().find(|(wanted, _)| wanted == name).map(|(_, shape)| shape.as_slice());
+            let wanted = shapes.iter().find(|shape| shape.name == name);
             let span = self.listing.add_value("input", name);
             self.b.span = span;
-            let value = match self.declared_ty(input.r#type.as_ref(), wanted).map(|ty| self.sizes.typed(&mut self.b, input, ty)) {
+            let value = match self
+                .declared_ty(input.r#type.as_ref(), wanted)
+                .map(|ty| self.sizes.typed(&mut self.b, input, wanted, ty))
+            {
                 Ok(ty) => match constants.iter().find(|(given, _)| given == name) {
                     Some((_, value)) => self.given(name, value, ty).unwrap_or_else(|error| {
                         found.push(error);
@@ -163,7 +173,7 @@ impl<'a> Walk<'a> {
                     self.poison
                 }
                 Err(NoType::Contradicted { wanted, model }) => {
-                    found.push(errors::other_shape(name, &wanted, &model));
+                    found.push(errors::other_rank(name, &wanted, &model));
                     self.poison
                 }
             };

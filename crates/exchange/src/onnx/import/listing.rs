@@ -41,6 +41,11 @@ impl Listing {
         (span, true)
     }
 
+    /// The place of a node, if it is listed.
+    pub(crate) fn place(&self, node: &NodeProto) -> Option<Span> {
+        self.places.get(&std::ptr::from_ref(node)).copied()
+    }
+
     /// Whether a node is listed.
     pub(crate) fn has(&self, node: &NodeProto) -> bool {
         self.places.contains_key(&std::ptr::from_ref(node))

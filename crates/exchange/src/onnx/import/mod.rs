@@ -8,6 +8,7 @@
 //! Everything that cannot be imported is found before anything is made, and reported at once. Absent: opening files, inference
 //! of the whole, and printing.
 
+mod baked;
 pub(crate) mod build;
 mod check;
 mod control;
@@ -26,12 +27,15 @@ mod sizes;
 mod tensors;
 mod turns;
 mod walk;
+mod wanted;
 
 pub use ops::{refused, table};
 pub use tensors::Outside;
 pub(crate) use tensors::ReadOutside;
+pub use wanted::{WantedDim, WantedShape, Widened};
 
 use super::proto::ModelProto;
+use baked::Baked;
 use graph::{Failed, Walked};
 use prost::Message;
 use prost::bytes::Bytes;
@@ -44,8 +48,9 @@ use relayc_weights::Named;
 use rustc_hash::FxHashSet;
 use sizes::Sizes;
 use std::sync::Arc;
+use tensors::Gate;
 
-/// Shapes of inputs by their names in the model; `None` is a dynamic dimension.
+/// Shapes of inputs by their names in a model of another format; `None` is a dynamic dimension.
 pub(crate) type Shapes = [(String, Vec<Option<i64>>)];
 
 /// A request to import.
@@ -54,7 +59,7 @@ pub struct Import<'a> {
     pub name: &'a str,
     /// The file number of its listing.
     pub file: FileId,
-    pub shapes: &'a Shapes,
+    pub shapes: &'a [WantedShape],
     /// Values of inputs by their names in the model; they become constants of the program.
     pub constants: &'a [(String, Tensor)],
     /// Whether the results of unsupported nodes become inputs of the program.
@@ -85,21 +90,41 @@ pub struct Imported {
 pub struct Text {
     pub text: String,
     starts: Vec<(u32, Arc<str>)>,
+    baked: Option<Baked>,
 }
 
 impl Text {
     /// A text, with the start of each line and the name of its node.
     pub(crate) fn new(text: String, starts: Vec<(u32, Arc<str>)>) -> Text {
-        Text { text, starts }
+        Text { text, starts, baked: None }
     }
 
     /// The name of the node at a place of the text.
     pub fn name_at(&self, span: Span) -> Option<&str> {
+        self.line_at(span).map(|(_, name)| &**name)
+    }
+
+    fn line_at(&self, span: Span) -> Option<&(u32, Arc<str>)> {
         if span.is_none() {
             return None;
         }
-        let at = self.starts.partition_point(|(start, _)| *start <= span.start).checked_sub(1)?;
-        self.starts.get(at).map(|(_, name)| &**name)
+        self.starts.get(self.starts.partition_point(|(start, _)| *start <= span.start).checked_sub(1)?)
+    }
+
+    /// The dimensions of inputs that the model fixes and that are others in the program.
+    pub fn widened(&self) -> &[Widened] {
+        self.baked.as_ref().map_or(&[], Baked::widened)
+    }
+
+    /// The refusals in place of errors of a program that was widened: E0705 for the nodes in whose constants sizes are. The errors
+    /// themselves where no node is found.
+    pub fn refusals(&self, found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        let instead = |found: &Diagnostic| self.baked.as_ref()?.instead(self.line_at(found.span())?.0, found);
+        // One reason leads to many errors.
+        match found.iter().find_map(instead) {
+            Some(refusal) => vec![refusal],
+            None => found,
+        }
     }
 }
 
@@ -108,18 +133,34 @@ impl Text {
 /// Errors: E0703 for an unsound model, E0715 for all unsupported nodes, E0716 for nodes that break a rule, E0717 for tensors in
 /// other files, E0705 and E0706 for shapes that do not fit the inputs, E0803 to E0805 for limits.
 pub fn import(bytes: Vec<u8>, request: &Import) -> (Text, Result<Imported, Vec<Diagnostic>>) {
-    let nothing = || Text { text: String::new(), starts: vec![] };
     let file_size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    let model = match decode(bytes, request) {
+    let mut model = match decode(bytes, request) {
         Ok(model) => model,
-        Err(error) => return (nothing(), Err(vec![error])),
+        Err(error) => return (Text::new(String::new(), vec![]), Err(vec![error])),
     };
-    let (mut listing, mut walked) = graph::walk(request, &model, file_size, Sizes::default());
-    while let Err(Failed { again: Some(sizes), .. }) = &mut walked {
-        let sizes = std::mem::take(sizes);
-        (listing, walked) = graph::walk(request, &model, file_size, sizes);
+    let widened = wanted::widened(&model, request.shapes);
+    if !widened.is_empty() {
+        wanted::forget_declared(&mut model);
     }
-    let text = Text { text: listing.text, starts: listing.lines };
+    let model = model;
+    let walk = |shapes: &[WantedShape]| {
+        let (mut listing, mut walked) = graph::walk(request, &model, file_size, Sizes::default(), shapes);
+        while let Err(Failed { again: Some(sizes), .. }) = &mut walked {
+            let sizes = std::mem::take(sizes);
+            (listing, walked) = graph::walk(request, &model, file_size, sizes, shapes);
+        }
+        (listing, walked)
+    };
+    let (listing, mut walked) = walk(request.shapes);
+    let gate = Gate { model: request.name, outside: request.outside };
+    let baked = (!widened.is_empty()).then(|| Baked::of(&model, widened.clone(), gate, &listing));
+    let text = Text { text: listing.text, starts: listing.lines, baked };
+    if let Err(failed) = &mut walked
+        && !widened.is_empty()
+        && walk(&wanted::narrowed(request.shapes, &widened)).1.is_ok()
+    {
+        failed.errors = text.refusals(std::mem::take(&mut failed.errors));
+    }
     let outputs = model.graph.iter().flat_map(|graph| &graph.output).map(|output| output.name.clone().unwrap_or_default());
     let outputs: Vec<String> = outputs.collect();
     let result = walked.map_err(|failed| failed.errors).and_then(|walked| finish(walked, outputs, request, &text));

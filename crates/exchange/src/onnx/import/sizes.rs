@@ -5,14 +5,14 @@
 //! again with the first of them.
 
 use super::super::proto::{DimensionProto, ValueInfoProto};
-use super::Shapes;
 use super::build::Builder;
 use super::errors;
 use super::names::plain;
+use super::wanted::{WantedDim, WantedShape};
 use relayc_base::diag::Diagnostic;
 use relayc_ir::sizes::is_size_name;
 use relayc_ir::types::{Dim, SizeName, SymbolOp, Ty};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What is known of the names of sizes before the import.
 #[derive(Clone, Default)]
@@ -21,6 +21,8 @@ pub(crate) struct Sizes {
     same: FxHashMap<SizeName, SizeName>,
     /// Names whose numbers are wanted.
     numbers: FxHashMap<SizeName, i64>,
+    /// Names in place of which others are wanted.
+    renamed: FxHashSet<SizeName>,
 }
 
 impl Sizes {
@@ -30,10 +32,11 @@ impl Sizes {
         a != b && self.same.insert(b, a).is_none()
     }
 
-    /// The names that are given up, each with the one that is kept, in alphabetical order.
+    /// The names that are given up as nodes need it, each with the one that is kept, in alphabetical order.
     pub(crate) fn united(&self) -> Vec<(String, String)> {
         let text = |name: SizeName| name.as_str().to_owned();
-        let mut all: Vec<_> = self.same.keys().map(|&name| (text(name), text(self.root(name)))).collect();
+        let gone = self.same.keys().filter(|name| !self.renamed.contains(*name));
+        let mut all: Vec<_> = gone.map(|&name| (text(name), text(self.root(name)))).collect();
         all.sort_unstable();
         all
     }
@@ -45,41 +48,60 @@ impl Sizes {
         name
     }
 
-    /// Notes the numbers that are wanted for names. Errors: two numbers for one name.
-    pub(crate) fn narrow(&mut self, inputs: &[&ValueInfoProto], shapes: &Shapes) -> Vec<Diagnostic> {
-        let (mut first, mut wrong): (FxHashMap<SizeName, &str>, _) = (FxHashMap::default(), vec![]);
-        for input in inputs {
-            let wanted = shapes.iter().find(|(name, _)| Some(name) == input.name.as_ref());
-            for (dim, wanted) in dimensions(input).iter().zip(wanted.map_or(&[][..], |(_, wanted)| wanted)) {
-                if let (Some(text), Some(number)) = (&dim.dim_param, wanted) {
-                    let root = self.root(SizeName::new(&size_name(text)));
-                    let input = input.name.as_deref().unwrap_or_default();
-                    let before = *first.entry(root).or_insert(input);
-                    match self.numbers.insert(root, *number) {
-                        Some(other) if other != *number => {
-                            wrong.push(errors::shapes_disagree(root.as_str(), (before, other), (input, *number)));
-                        }
-                        _ => {}
-                    }
+    /// Notes the numbers and the names that are wanted for names. Errors: two numbers for one name.
+    pub(crate) fn narrow(&mut self, inputs: &[&ValueInfoProto], shapes: &[WantedShape]) -> Vec<Diagnostic> {
+        let wanted = |input: &ValueInfoProto| shapes.iter().find(|shape| Some(&shape.name) == input.name.as_ref());
+        let pairs: Vec<(&str, &str, &WantedDim)> = inputs
+            .iter()
+            .flat_map(|input| {
+                let said = dimensions(input).iter().zip(wanted(input).map_or(&[][..], |shape| &shape.dims));
+                let name = input.name.as_deref().unwrap_or_default();
+                said.filter_map(move |(dim, wanted)| {
+                    Some((name, dim.dim_param.as_deref().filter(|text| !text.is_empty())?, wanted))
+                })
+            })
+            .collect();
+        for (_, text, wanted) in &pairs {
+            // The name of an expression is the wanted one in its place alone.
+            if let WantedDim::Name(name) = wanted
+                && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+            {
+                let gone = SizeName::new(&size_name(text));
+                if self.unite(SizeName::new(name), gone) {
+                    self.renamed.insert(gone);
                 }
+            }
+        }
+        let (mut first, mut wrong): (FxHashMap<SizeName, &str>, _) = (FxHashMap::default(), vec![]);
+        for (input, text, wanted) in pairs {
+            let WantedDim::Size(number) = *wanted else { continue };
+            let root = self.root(SizeName::new(&size_name(text)));
+            let before = *first.entry(root).or_insert(input);
+            match self.numbers.insert(root, number) {
+                Some(other) if other != number => {
+                    wrong.push(errors::shapes_disagree(root.as_str(), (before, other), (input, number)));
+                }
+                _ => {}
             }
         }
         wrong
     }
 
     /// The type of an input, with sizes for its dynamic dimensions.
-    pub(crate) fn typed(&self, b: &mut Builder, input: &ValueInfoProto, ty: Ty) -> Ty {
+    pub(crate) fn typed(&self, b: &mut Builder, input: &ValueInfoProto, wanted: Option<&WantedShape>, ty: Ty) -> Ty {
         let Some((mut dims, dtype)) = b.module.types.as_tensor(ty).map(|(shape, dtype)| (shape.to_vec(), dtype)) else {
             return ty;
         };
         let said = dimensions(input);
         for (axis, dim) in dims.iter_mut().enumerate().filter(|(_, dim)| dim.value().is_none()) {
-            *dim = match said.get(axis).and_then(|said| said.dim_param.as_deref()).filter(|text| !text.is_empty()) {
-                Some(text) => match Expression::read(text, self, b) {
+            let text = said.get(axis).and_then(|said| said.dim_param.as_deref()).filter(|text| !text.is_empty());
+            *dim = match (wanted.and_then(|wanted| wanted.dims.get(axis)), text) {
+                (Some(WantedDim::Name(name)), _) => self.dim(b, name),
+                (_, Some(text)) => match Expression::read(text, self, b) {
                     Some(dim) => dim,
                     None => self.dim(b, &size_name(text)),
                 },
-                None => {
+                (_, None) => {
                     let name = format!("{}_{axis}", input.name.as_deref().unwrap_or_default());
                     self.dim(b, &size_name(&name))
                 }

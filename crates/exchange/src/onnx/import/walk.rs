@@ -12,6 +12,7 @@ use super::listing::{Listing, kind_of, name_of};
 use super::names::Names;
 use super::sizes::Sizes;
 use super::tensors::Gate;
+use super::wanted::WantedShape;
 use crate::onnx::proto::FunctionProto;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
@@ -80,21 +81,18 @@ impl<'a> Walk<'a> {
     }
 
     /// The type that the model declares, with the dimensions that are wanted.
-    pub(crate) fn declared_ty(&mut self, ty: Option<&TypeProto>, wanted: Option<&[Option<i64>]>) -> Result<Ty, NoType> {
+    pub(crate) fn declared_ty(&mut self, ty: Option<&TypeProto>, wanted: Option<&WantedShape>) -> Result<Ty, NoType> {
         let (dims, dtype) = declared(ty).map_err(NoType::Unsupported)?;
         let dims = match (dims, wanted) {
             (Some(dims), None) => dims,
-            (None, Some(wanted)) => wanted.iter().map(|dim| dim.map_or(Dim::Any, Dim::known)).collect(),
+            (None, Some(wanted)) => wanted.dims.iter().map(|dim| dim.size().map_or(Dim::Any, Dim::known)).collect(),
             (None, None) => return Err(NoType::Unsupported("the model does not say its rank; `--shape` does".to_owned())),
             (Some(dims), Some(wanted)) => {
-                let fits =
-                    |(dim, wanted): (&Dim, &Option<i64>)| dim.value().is_none() || wanted.is_none() || dim.value() == *wanted;
-                if dims.len() != wanted.len() || !dims.iter().zip(wanted).all(fits) {
-                    let text = |dim: &Option<i64>| dim.map_or("?".to_owned(), |dim| dim.to_string());
-                    let wanted: Vec<String> = wanted.iter().map(text).collect();
-                    return Err(NoType::Contradicted { wanted: wanted.join(","), model: relayc_ir::types::shape_text(&dims) });
+                if dims.len() != wanted.dims.len() {
+                    return Err(NoType::Contradicted { wanted: wanted.text(), model: relayc_ir::types::shape_text(&dims) });
                 }
-                dims.iter().zip(wanted).map(|(&dim, wanted)| wanted.map_or(dim, Dim::known)).collect()
+                // A size that is open, or has another name than the model's, is named afterwards.
+                dims.iter().zip(&wanted.dims).map(|(_, wanted)| wanted.size().map_or(Dim::Any, Dim::known)).collect()
             }
         };
         Ok(self.b.module.types.tensor(&dims, dtype))
