@@ -8,9 +8,10 @@ mod program;
 use crate::compare::{Reference, Verdict, bytes, held, held_for, isas, reference};
 use crate::support::seeds::seeds;
 use program::{Form, Program};
-use relayc_driver::bind::Bound;
+use relayc_driver::bind::{Bound, tensors_in};
 use relayc_driver::check_text;
 use relayc_driver::optimise::UNTIL;
+use relayc_driver::run::{Limits, entry, interpret};
 use relayc_engine::compile::{Machine, Policy, Settings};
 use relayc_ir::tensor::Tensor;
 use std::ops::Range;
@@ -160,4 +161,97 @@ fn in_parts(seed: u64) -> Option<String> {
 #[test]
 fn programs_in_parts_give_the_same() {
     each(800, in_parts);
+}
+
+/// For each number that becomes a name, the numbers of the runs.
+type Names = Vec<(usize, Vec<usize>)>;
+
+/// A choice of sizes.
+fn choice(random: &mut fastrand::Rng, numbers: &[usize]) -> Names {
+    let mut numbers = numbers.to_vec();
+    random.shuffle(&mut numbers);
+    numbers.truncate(random.usize(1..4));
+    numbers.into_iter().map(|number| (number, (0..N_SIZES).map(|_| random.usize(1..2 * number + 1)).collect())).collect()
+}
+
+/// The sizes of a program that is run at several, besides those that it was made with.
+const N_SIZES: usize = 3;
+
+/// A program with names for some sizes that the checker accepts.
+fn with_names(program: &Program, random: &mut fastrand::Rng) -> Option<(String, Names)> {
+    const TRIES: usize = 4;
+    let numbers = program.numbers();
+    (0..TRIES).filter(|_| !numbers.is_empty()).find_map(|_| {
+        let names = choice(random, &numbers);
+        let named = |size: usize| {
+            let is_named = names.iter().any(|(number, _)| *number == size);
+            if is_named { format!("n{size}") } else { size.to_string() }
+        };
+        let text = program.sized(&named);
+        (!check_text("random", &text, UNTIL).has_errors()).then_some((text, names))
+    })
+}
+
+/// The shapes and the bytes of a value.
+fn raw(value: &Bound) -> Vec<(Vec<usize>, Vec<u8>)> {
+    let tensors = tensors_in(std::slice::from_ref(value));
+    tensors.into_iter().map(|tensor| (tensor.shape().to_vec(), tensor.to_le_bytes())).collect()
+}
+
+/// What is wrong with a program of any size: at each size it gives what the program of these numbers gives.
+fn of_any_size(seed: u64, n_right: &AtomicU64) -> Option<String> {
+    let program = Program::new(seed, Program::n_steps(seed));
+    let mut random = fastrand::Rng::with_seed(seed ^ 0x517e);
+    let (text, names) = with_names(&program, &mut random)?;
+    let open = check_text("random", &text, UNTIL);
+    let open_entry = entry(&open.module, "main").expect("it has an entry");
+    let mut runs: Vec<(Vec<Bound>, Reference)> = vec![];
+    for run in 0..=N_SIZES {
+        let sizes: Vec<(usize, usize)> =
+            names.iter().map(|(number, sizes)| (*number, run.checked_sub(1).map_or(*number, |run| sizes[run]))).collect();
+        let size = |dim: usize| sizes.iter().find(|(number, _)| *number == dim).map_or(dim, |(_, size)| *size);
+        let (numbered, args) = (program.sized(&|dim| size(dim).to_string()), program.args_of(&size));
+        let found = interpret(&open, &open_entry, args.clone(), Limits::default());
+        let numbered = check_text("random", &numbered, UNTIL);
+        if numbered.has_errors() {
+            // What the sizes do not fit fails when it is run, and does nothing else.
+            let nothing = Reference::Failed("E0308");
+            let _ = held_for("random", &text, "main", Some(&args), &settings(seed)[0], &[(args.clone(), &nothing)]);
+            continue;
+        }
+        let numbered_entry = entry(&numbered.module, "main").expect("it has an entry");
+        let expected = interpret(&numbered, &numbered_entry, args.clone(), Limits::default());
+        let same = match (&found, &expected) {
+            (Ok(found), Ok(expected)) => raw(found) == raw(expected),
+            (Err(found), Err(expected)) => found.code == expected.code,
+            _ => false,
+        };
+        if !same {
+            let code =
+                |of: &Result<Bound, _>| of.as_ref().err().map(|error: &relayc_base::diag::Diagnostic| error.message.clone());
+            return Some(format!(
+                "program {seed} at {sizes:?}: {:?}, of these numbers {:?}\n{text}",
+                code(&found),
+                code(&expected)
+            ));
+        }
+        n_right.fetch_add(1, Ordering::Relaxed);
+        let near = reference(&numbered, "main", &args);
+        runs.push((args, near));
+    }
+    let [settings, _] = settings(seed);
+    runs.into_iter().find_map(|(args, near)| {
+        match held_for("random", &text, "main", Some(&args), &settings, &[(args.clone(), &near)]) {
+            Verdict::Differs(why) => Some(format!("program {seed} at -O{}: {why}\n{text}", settings.level)),
+            _ => None,
+        }
+    })
+}
+
+#[test]
+fn programs_of_any_size_give_the_same() {
+    let n_right = AtomicU64::new(0);
+    each(2000, |seed| of_any_size(seed, &n_right));
+    println!("{} runs", n_right.load(Ordering::Relaxed));
+    assert!(!seeds(2000).eq(0..2000) || n_right.into_inner() > 1000, "too few programs run at other sizes");
 }

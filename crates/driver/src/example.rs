@@ -198,7 +198,11 @@ impl<'a> Runner<'a> {
         let args = self.values(example)?;
         let module = &self.program.module;
         let global = module.find_global(&example.function).expect("its arguments were read");
-        if let Some(module) = self.sized(example, &args) {
+        let sized = match self.sized(example, &args) {
+            Ok(sized) => sized,
+            Err(wrong) => return Ok(Err(wrong)),
+        };
+        if let Some(module) = sized {
             let lowered = interp::lower(&module);
             return Ok(Interp::new(&module, ops::table(), &lowered, Limits::default()).call_global(global, args));
         }
@@ -206,13 +210,13 @@ impl<'a> Runner<'a> {
     }
 
     /// The program with the sizes of these arguments, if it has any.
-    fn sized(&self, example: &Example, args: &[Value]) -> Option<Module> {
+    fn sized(&self, example: &Example, args: &[Value]) -> Result<Option<Module>, Box<Diagnostic>> {
         let module = &self.program.module;
-        if !module.has_sizes() {
-            return None;
+        let bound: Option<Vec<Bound>> = args.iter().map(|value| to_bound(value.clone()).ok()).collect();
+        match (bound, entry(module, &example.function)) {
+            (Some(bound), Ok(entry)) if module.has_sizes() => sized(module, entry.callee(module), &bound),
+            _ => Ok(None),
         }
-        let bound: Vec<Bound> = args.iter().map(|value| to_bound(value.clone()).ok()).collect::<Option<_>>()?;
-        sized(module, &entry(module, &example.function).ok()?.slots, &bound)
     }
 
     /// The arguments of an example's call. `Err` if it cannot be made.

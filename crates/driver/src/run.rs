@@ -28,6 +28,13 @@ pub struct Entry {
     n_free: usize,
 }
 
+impl Entry {
+    /// The function, if it is one of the module, and its parameters.
+    pub fn callee(&self, module: &Module) -> (Option<FuncId>, &[Slot]) {
+        (self.global.map(|global| module.globals[global].func), &self.slots)
+    }
+}
+
 /// Finds an entry of a checked program. A bare expression is its own entry: its inputs are its free variables and, if it is a
 /// function, the parameters. Errors: E0202 for an unknown name.
 pub fn entry(module: &Module, name: &str) -> Result<Entry, Diagnostic> {
@@ -135,7 +142,7 @@ fn value(
     limits: Limits,
     witness: Option<&dyn ValueObserver>,
 ) -> Result<Value, Diagnostic> {
-    let sized = sized(module, &entry.slots, &args);
+    let sized = sized(module, entry.callee(module), &args).map_err(|wrong| *wrong)?;
     let module = sized.as_ref().unwrap_or(module);
     let lowered = lower(module);
     let mut interp = Interp::new(module, ops::table(), &lowered, limits).seen_by(witness);

@@ -7,6 +7,7 @@
 //! types, since other callers may exist.
 
 use super::bind::{self, Requests, Slot, leaves};
+use super::sized::forget_open;
 use super::sizes::solve;
 use super::{Program, run};
 use relayc_base::diag::{self, Diagnostic};
@@ -15,7 +16,6 @@ use relayc_ir::types::{Dim, Ty, Types};
 use relayc_ir::{FuncId, Module, Root, VarId};
 use relayc_ops as ops;
 use relayc_passes as passes;
-use rustc_hash::FxHashSet;
 
 /// Applies settings to the parameters of `@entry`, or to the free variables of a bare expression, before inference. Errors: E0706
 /// for an unknown parameter, E0707 for a malformed or impossible setting, E0202 for an unknown function.
@@ -156,6 +156,7 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
     if found.iter().flatten().all(|dim| dim.value().is_some()) {
         return true;
     }
+    forget_open(module, Some(func));
     let pairs = found.iter().zip(shapes).flat_map(|(dims, shape)| dims.iter().copied().zip(*shape));
     let facts: Vec<(Dim, i64)> = pairs.map(|(dim, &n)| (dim, n as i64)).collect();
     match solve(&module.types.symbols, &facts) {
@@ -174,7 +175,6 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
         module.vars[var].ty = Some(ty);
         module.vars[var].checked_ty = Some(ty);
     }
-    forget_open(module, Some(func));
     passes::dynamic_to_static(module, ops::table());
     !diag::has_errors(&infer::reinfer(module, ops::table()))
 }
@@ -190,19 +190,5 @@ pub(super) fn with_shapes(types: &mut Types, ty: Ty, shapes: &mut impl Iterator<
             let dtype = types.as_tensor(ty).expect("a leaf is a tensor").1;
             types.tensor(&shapes.next().expect("a shape for every leaf"), dtype)
         }
-    }
-}
-
-/// Removes annotations with dynamic dimensions.
-fn forget_open(module: &mut Module, entry: Option<FuncId>) {
-    let params: FxHashSet<VarId> = module.funcs.iter().flat_map(|func| func.params.iter().copied()).collect();
-    let is_open = |types: &Types, ty: Option<Ty>| ty.is_some_and(|ty| types.has_open(ty));
-    for var in module.vars.ids() {
-        if !params.contains(&var) && is_open(&module.types, module.vars[var].ty) {
-            module.vars[var].ty = None;
-        }
-    }
-    if let Some(entry) = entry.filter(|&entry| is_open(&module.types, module.funcs[entry].ret)) {
-        module.funcs[entry].ret = None;
     }
 }

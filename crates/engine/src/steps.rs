@@ -37,8 +37,8 @@ pub fn compiled(
             tap::run(steps, &compiled, &taps, &mut session, args).map_err(Refused::Wrong)?
         }
         Err(Refused::Not(reason)) => {
-            let partial =
-                PartialProgram::seen(with_sizes(program, entry, Some(args)), entry, settings, limits.clone(), steps.clone())?;
+            let sized = with_sizes(program, entry, Some(args)).map_err(Refused::Wrong)?;
+            let partial = PartialProgram::seen(sized, entry, settings, limits.clone(), steps.clone())?;
             if partial.is_empty() {
                 return Err(Refused::Not(reason));
             }

@@ -85,18 +85,20 @@ pub fn prepare(
     match whole {
         Ok(compiled) => Ok(Prepared::Whole(Box::new(compiled))),
         Err(Refused::Not(reason)) => {
-            let partial = PartialProgram::new(with_sizes(program, entry, args), entry, settings, limits, when)?;
+            let sized = with_sizes(program, entry, args).map_err(Refused::Wrong)?;
+            let partial = PartialProgram::new(sized, entry, settings, limits, when)?;
             if partial.subgraphs.is_empty() { Err(Refused::Not(reason)) } else { Ok(Prepared::Partial(Box::new(partial))) }
         }
         Err(wrong) => Err(wrong),
     }
 }
 
-/// The module of a program with the sizes of the arguments, which tell what no operand of a subgraph may.
-pub(crate) fn with_sizes(program: &Program, entry: &str, args: Option<&[Bound]>) -> Module {
+/// The module of a program with the sizes of the arguments, which tell what no operand of a subgraph may. Errors: those of
+/// [`sized`].
+pub(crate) fn with_sizes(program: &Program, entry: &str, args: Option<&[Bound]>) -> Result<Module, Box<Diagnostic>> {
     let found = run::entry(&program.module, entry).ok();
-    let sized = found.zip(args).and_then(|(found, args)| sized(&program.module, &found.slots, args));
-    sized.unwrap_or_else(|| program.module.clone())
+    let sized = found.zip(args).map_or(Ok(None), |(found, args)| sized(&program.module, found.callee(&program.module), args));
+    Ok(sized?.unwrap_or_else(|| program.module.clone()))
 }
 
 /// Like [`prepare`], but consumes the program: if it is certain to be compiled as a whole, its weights are taken

@@ -26,6 +26,14 @@ struct Substitution<'v> {
     negative: Option<NegativeSize>,
 }
 
+/// Who said a type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum From {
+    Text,
+    /// What is negative may be 0 in truth, such as the length of a slice that begins behind the end.
+    Inference,
+}
+
 impl Substitution<'_> {
     fn dim(&mut self, symbols: &mut Symbols, dim: Dim) -> Dim {
         let Dim::Symbol(symbol) = dim else { return dim };
@@ -39,7 +47,7 @@ impl Substitution<'_> {
         }
     }
 
-    fn ty(&mut self, types: &mut Types, ty: Ty) -> Ty {
+    fn ty(&mut self, types: &mut Types, ty: Ty, from: From) -> Ty {
         if !types.has_open(ty) {
             return ty;
         }
@@ -51,10 +59,14 @@ impl Substitution<'_> {
             let mut new = Vec::with_capacity(shape.len());
             for dim in shape {
                 let number = self.dim(&mut types.symbols, dim);
-                if let (Some(value @ ..0), Dim::Symbol(symbol)) = (number.value(), dim) {
-                    self.negative.get_or_insert_with(|| NegativeSize { text: types.symbols.text(symbol), value });
-                }
-                new.push(number);
+                new.push(match (number.value(), dim) {
+                    (Some(..0), Dim::Symbol(_)) if from == From::Inference => Dim::Any,
+                    (Some(value @ ..0), Dim::Symbol(symbol)) => {
+                        self.negative.get_or_insert_with(|| NegativeSize { text: types.symbols.text(symbol), value });
+                        number
+                    }
+                    _ => number,
+                });
             }
             Some(types.tensor(&new, dtype))
         })
@@ -90,29 +102,36 @@ fn has_size(value: &AttrValue) -> bool {
 
 impl Module {
     /// Gives sizes their numbers in all types and attributes. A dimension that has all its numbers becomes one, or `?` if it
-    /// cannot be computed. Errors: a dimension of a type that becomes negative; the module must not be used then.
+    /// cannot be computed, or was inferred and becomes negative: inference finds it anew. Errors: a dimension of a type in the text
+    /// that becomes negative; the module must not be used then.
     pub fn substitute_sizes(&mut self, values: &SizeValues) -> Result<(), NegativeSize> {
         let mut all = Substitution { values, done: FxHashMap::default(), negative: None };
-        let mut new_tys: FxHashMap<Ty, Ty> = FxHashMap::default();
+        let mut new_tys: FxHashMap<(Ty, From), Ty> = FxHashMap::default();
         let types = &mut self.types;
-        let mut change = |ty: &mut Ty| {
-            *ty = match new_tys.get(ty) {
+        let mut change = |ty: &mut Ty, from: From| {
+            *ty = match new_tys.get(&(*ty, from)) {
                 Some(&new) => new,
                 None => {
-                    let new = all.ty(types, *ty);
-                    new_tys.insert(*ty, new);
+                    let new = all.ty(types, *ty, from);
+                    new_tys.insert((*ty, from), new);
                     new
                 }
             };
         };
-        for var in self.vars.iter_mut() {
-            var.ty.iter_mut().chain(&mut var.checked_ty).for_each(&mut change);
+        // Inference completes annotations, but those of parameters.
+        let completed = if self.expr_tys.is_empty() { From::Text } else { From::Inference };
+        let params: FxHashSet<VarId> = self.funcs.iter().flat_map(|func| func.params.iter().copied()).collect();
+        for var in self.vars.ids() {
+            let from = if params.contains(&var) { From::Text } else { completed };
+            let var = &mut self.vars[var];
+            var.ty.iter_mut().for_each(|ty| change(ty, from));
+            var.checked_ty.iter_mut().for_each(|ty| change(ty, completed));
         }
-        self.funcs.iter_mut().flat_map(|func| &mut func.ret).for_each(&mut change);
+        self.funcs.iter_mut().flat_map(|func| &mut func.ret).for_each(|ty| change(ty, completed));
         for ctor in self.ctors.iter_mut() {
-            ctor.inputs.iter_mut().chain([&mut ctor.ty]).for_each(&mut change);
+            ctor.inputs.iter_mut().chain([&mut ctor.ty]).for_each(|ty| change(ty, From::Text));
         }
-        self.expr_tys.iter_mut().flatten().for_each(&mut change);
+        self.expr_tys.iter_mut().flatten().for_each(|ty| change(ty, From::Inference));
         let symbols = &mut self.types.symbols;
         let of_calls = self.attrs.iter_mut().flat_map(|attrs| attrs.values.iter_mut());
         let of_funcs = self.funcs.iter_mut().flat_map(|func| func.attrs.iter_mut().map(|(_, value)| value));

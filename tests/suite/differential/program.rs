@@ -4,6 +4,7 @@
 //! A seed determines a program. With fewer steps it is a prefix of the same program, which is how failures are reduced.
 
 mod picks;
+mod sizes;
 mod typed;
 
 use fastrand::Rng;
@@ -106,10 +107,28 @@ impl Program {
     }
 
     pub(super) fn text(&self, form: Form) -> String {
-        let shape = |param: &Value| match form {
-            Form::Open => vec!["?"; param.shape.len()].join(", "),
-            _ => dims(&param.shape),
-        };
+        let dim = |dim: usize| if form == Form::Open { "?".to_owned() } else { dim.to_string() };
+        self.text_with(form, &dim)
+    }
+
+    /// The program with its sizes written otherwise, each number of a parameter's shape and of an attribute that is a shape.
+    pub(super) fn sized(&self, dim: &dyn Fn(usize) -> String) -> String {
+        let steps =
+            self.steps.iter().map(|(name, value, is_let)| (name.clone(), sizes::rewritten(value, dim), *is_let)).collect();
+        let (params, outputs) = (self.params.clone(), self.outputs.clone());
+        Program { params, steps, outputs, seed: self.seed }.text_with(Form::Mixed, dim)
+    }
+
+    /// The numbers in the shapes of parameters that can be sizes with names, each once.
+    pub(super) fn numbers(&self) -> Vec<usize> {
+        let mut numbers: Vec<usize> = self.params.iter().flat_map(|param| param.shape.clone()).filter(|&dim| dim > 1).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    fn text_with(&self, form: Form, dim: &dyn Fn(usize) -> String) -> String {
+        let shape = |param: &Value| param.shape.iter().map(|&size| dim(size)).collect::<Vec<_>>().join(", ");
         let typed = |param: &Value| format!("{}: Tensor[({}), {}]", param.name, shape(param), param.kind.name());
         let mut params: Vec<String> = self.params.iter().map(typed).collect();
         let names: Vec<&str> = self.params.iter().map(|param| &*param.name).collect();
@@ -154,13 +173,19 @@ impl Program {
 
     /// Values for the parameters.
     pub(super) fn args(&self) -> Vec<Bound> {
+        self.args_of(&|dim| dim)
+    }
+
+    /// As [`Program::args`], of other sizes.
+    pub(super) fn args_of(&self, dim: &dyn Fn(usize) -> usize) -> Vec<Bound> {
         let mut random = Rng::with_seed(self.seed ^ 0xa265);
         let value = |param: &Value| {
+            let shape: Vec<usize> = param.shape.iter().map(|&size| dim(size)).collect();
             Bound::Tensor(match param.kind {
-                Kind::F32 => Tensor::from_fn(&param.shape, |_| random.f32() * 4.0 - 2.0),
-                Kind::I32 => Tensor::from_fn(&param.shape, |_| random.i32(-9..10)),
-                Kind::Bool => Tensor::from_fn(&param.shape, |_| random.bool()),
-                Kind::Typed(dtype) => typed::argument(&mut random, dtype, &param.shape),
+                Kind::F32 => Tensor::from_fn(&shape, |_| random.f32() * 4.0 - 2.0),
+                Kind::I32 => Tensor::from_fn(&shape, |_| random.i32(-9..10)),
+                Kind::Bool => Tensor::from_fn(&shape, |_| random.bool()),
+                Kind::Typed(dtype) => typed::argument(&mut random, dtype, &shape),
             })
         };
         self.params.iter().map(value).collect()
@@ -201,13 +226,6 @@ fn renamed(text: &str) -> String {
         before = c;
     }
     out
-}
-
-fn dims(shape: &[usize]) -> String {
-    match shape {
-        [one] => format!("{one}"),
-        _ => shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
-    }
 }
 
 fn list(numbers: &[usize]) -> String {
