@@ -163,6 +163,42 @@ fn programs_in_parts_give_the_same() {
     each(800, in_parts);
 }
 
+/// What is wrong with a program of quantized steps, whose results are the same bit for bit.
+fn of_bytes(seed: u64) -> Option<String> {
+    let program = Program::of_bytes(seed, Program::n_steps(seed));
+    let (text, args) = (program.text(Form::Mixed), program.args());
+    let checked = check_text("random", &text, UNTIL);
+    if checked.has_errors() {
+        return Some(format!("program {seed} is wrong: {:?}\n{text}", checked.diagnostics));
+    }
+    let entry = entry(&checked.module, "main").expect("it has an entry");
+    let expected = interpret(&checked, &entry, args.clone(), Limits::default()).expect("nothing in it fails");
+    let expected = raw(&expected).into_iter().map(|(_, bytes)| bytes).collect();
+    settings(seed).into_iter().find_map(|settings| match bytes(&text, &settings, &args) {
+        Some(Ok(found)) if found == expected => None,
+        Some(found) => {
+            Some(format!("program {seed} at -O{} by {:?}: {}\n{text}", settings.level, settings.isa, told(&found, &expected)))
+        }
+        None => Some(format!("program {seed} is not compiled\n{text}")),
+    })
+}
+
+/// How results differ.
+fn told(found: &Result<Vec<Vec<u8>>, &'static str>, expected: &Vec<Vec<u8>>) -> String {
+    let found = match found {
+        Ok(found) => found,
+        Err(code) => return format!("it failed with {code}"),
+    };
+    let differ = |(found, expected): (&Vec<u8>, &Vec<u8>)| found.iter().zip(expected).filter(|(a, b)| a != b).count();
+    let counts: Vec<usize> = found.iter().zip(expected).map(differ).collect();
+    format!("so many bytes of each result differ: {counts:?}")
+}
+
+#[test]
+fn quantized_programs_give_the_same_bytes() {
+    each(1500, of_bytes);
+}
+
 /// For each number that becomes a name, the numbers of the runs.
 type Names = Vec<(usize, Vec<usize>)>;
 

@@ -3,6 +3,7 @@
 //!
 //! A seed determines a program. With fewer steps it is a prefix of the same program, which is how failures are reduced.
 
+mod bytes;
 mod picks;
 mod sizes;
 mod typed;
@@ -88,9 +89,14 @@ impl Program {
             let shape = maker.shape(2);
             maker.param(shape, Kind::I32);
         }
+        Program::made(maker, n_steps, seed, Maker::step)
+    }
+
+    /// A program of so many steps.
+    fn made(mut maker: Maker, n_steps: usize, seed: u64, step: impl Fn(&mut Maker) -> Option<()>) -> Program {
         let mut n = 0;
         while n < n_steps {
-            n += usize::from(maker.step());
+            n += usize::from(step(&mut maker).is_some());
         }
         // What nothing reads is read by the caller.
         let mut outputs: Vec<String> =
@@ -308,9 +314,9 @@ impl Maker {
         self.param(shape, Kind::F32)
     }
 
-    /// Adds a step; whether one was possible.
-    fn step(&mut self) -> bool {
-        match self.random.u8(..33) {
+    /// Adds a step, if one is possible.
+    fn step(&mut self) -> Option<()> {
+        match self.random.u8(..37) {
             0..=2 => self.unary(),
             3..=6 => self.binary(),
             7 => self.choice(),
@@ -328,9 +334,10 @@ impl Maker {
             24 => self.slice(),
             25..=27 => self.picks(),
             28..=31 => self.typed(),
+            32 | 33 => self.bytes(),
+            34 | 35 => self.attention(),
             _ => self.movement(),
         }
-        .is_some()
     }
 
     fn float(&mut self, fits: impl Fn(&[usize]) -> bool) -> Option<(String, Vec<usize>)> {
@@ -470,6 +477,44 @@ impl Maker {
         let w = self.param(if turned { vec![shape[0], n, shape[2]] } else { vec![shape[0], shape[2], n] }, Kind::F32);
         let attrs = if turned { ", transpose_b=True" } else { ", transpose_b=False" };
         self.bind(format!("nn.batch_matmul({x}, {w}{attrs})"), vec![shape[0], shape[1], n], Kind::F32);
+        Some(())
+    }
+
+    /// Queries that look at keys, with or without a mask, of one or several heads.
+    fn attention(&mut self) -> Option<()> {
+        let (q, shape) = self.float(|shape| shape.len() == 3)?;
+        let (keys, width) = (self.dim(), 1 + self.random.usize(..16));
+        let (k, v) = (self.param(vec![shape[0], keys, shape[2]], Kind::F32), self.param(vec![shape[0], keys, width], Kind::F32));
+        let scores = vec![shape[0], shape[1], keys];
+        (elements(&scores) <= MOST && shape[0] * shape[1] * width <= MOST).then_some(())?;
+        let bound = |maker: &mut Maker, text: String, shape: Vec<usize>| {
+            maker.bind(text, shape, Kind::F32);
+            let last = maker.values.last_mut().expect("it was just bound");
+            last.used = true;
+            last.name.clone()
+        };
+        let mut text = bound(self, format!("nn.batch_matmul({q}, {k}, transpose_b=True)"), scores.clone());
+        let scale = (shape[2] as f32).sqrt();
+        text = match self.random.u8(..3) {
+            0 => format!("divide({text}, {scale}f)"),
+            1 => format!("multiply({text}, {}f)", 1.0 / scale),
+            _ => text,
+        };
+        text = match self.random.u8(..3) {
+            0 => format!("add({text}, {})", self.param(vec![1, shape[1], keys], Kind::F32)),
+            1 => {
+                let mask = self.param(vec![shape[0], 1, keys], Kind::Bool);
+                format!(
+                    "where(broadcast_to({mask}, shape={}), {text}, full(-10000f, shape={}, dtype=\"float32\"))",
+                    list(&scores),
+                    list(&scores)
+                )
+            }
+            _ => text,
+        };
+        let weights = bound(self, format!("nn.softmax({text})"), scores);
+        let out = vec![shape[0], shape[1], width];
+        self.bind(format!("nn.batch_matmul({weights}, {v}, transpose_b=False)"), out, Kind::F32);
         Some(())
     }
 

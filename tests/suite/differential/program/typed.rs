@@ -7,7 +7,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 
 /// The kind of a dtype.
-fn kind(dtype: DType) -> Kind {
+pub(super) fn kind(dtype: DType) -> Kind {
     match dtype {
         DType::F32 => Kind::F32,
         DType::I32 => Kind::I32,
