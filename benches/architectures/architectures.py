@@ -27,13 +27,19 @@ import numpy as np  # noqa: E402
 import onnxruntime  # noqa: E402
 
 FOLDER = ROOT / "target" / "architectures"
-STAGES = ["import", "agree", "interpret", "build", "export"]
+STAGES = ["import", "agree", "interpret", "build", "export", "time"]
 FORMS = ["static", "open"]
 # The bound for a result's error over its largest number. A model on which ONNX Runtime itself is farther than that from float64 is
 # ill-conditioned.
 BOUND = 1e-5
 # What takes longer is named as not finished.
 LIMIT_S = 600
+# A time is the median of this many rounds; in each, every engine runs for so long in turn.
+ROUNDS = 3
+BURST_S = 1.0
+THREADS = [1, 2]
+# The batch of the open form; its other sizes, and the static form, are the first ones.
+BATCH = 8
 # The exporter of torch 1.13, of Debian, and what has the models.
 TORCH = ["--no-deps", "transformers==4.30.2", "timm==0.9.2", "huggingface_hub==0.16.4", "safetensors==0.3.1", "tokenizers==0.13.3",
          "filelock==3.16.1", "PyYAML==6.0.2", "requests==2.32.3", "regex==2024.11.6", "tqdm==4.67.1", "packaging==24.2", "fsspec==2024.10.0",
@@ -181,6 +187,74 @@ def stage_export(model):
         again.unlink(missing_ok=True)
 
 
+def inputs_of_time(model):
+    """The inputs of the first sizes, the open form's repeated to a batch."""
+    given = dict(np.load(model.inputs(0)))
+    if model.form == "static":
+        return given
+    session = onnxruntime.InferenceSession(str(model.onnx), providers=["CPUExecutionProvider"])
+    for one in session.get_inputs():
+        times = [BATCH if dim == "batch" else 1 for dim in one.shape]
+        given[one.name] = np.tile(given[one.name], times)
+    return given
+
+
+def median_ms(words):
+    """What `relayc bench --json` says of a burst."""
+    return json.loads(command(*words))["p50_ms"]
+
+
+def stage_time(model):
+    """Milliseconds beside the peers, in rounds, on each number of threads; the ratio is that to the faster peer."""
+    inputs = FOLDER / f"{model.name}.{model.form}.time.npz"
+    np.savez(inputs, **inputs_of_time(model))
+    found = {}
+    try:
+        for threads in THREADS:
+            engines = {engine: Engine(engine, model.onnx, inputs, threads) for engine in ["onnxruntime", "openvino"]}
+            ours = [model.relayc, "bench", model.text, "--params", model.weights, "--inputs", inputs, "--threads", threads, "--json",
+                    "--seconds", BURST_S]
+            rounds = []
+            try:
+                for _ in range(ROUNDS):
+                    times = {"relayc": median_ms(ours)}
+                    for engine, process in engines.items():
+                        times[engine] = process.burst(BURST_S)
+                    rounds.append(times)
+            finally:
+                for process in engines.values():
+                    process.stop()
+            times = {engine: round(float(np.median([one[engine] for one in rounds])), 4) for engine in rounds[0]}
+            peers = [time for engine, time in times.items() if engine != "relayc" and np.isfinite(time)]
+            if not peers:
+                raise Failed("no peer runs it")
+            found[f"{threads}"] = times | {"ratio": round(times["relayc"] / min(peers), 3)}
+    finally:
+        inputs.unlink()
+    return {"times": found}
+
+
+class Engine:
+    """A peer in a process of its own; infinitely slow where it does not run the model."""
+
+    def __init__(self, engine, onnx, inputs, threads):
+        words = [sys.executable, str(HERE.parent / "peers" / "engines.py"), engine, str(onnx), str(inputs), str(threads)]
+        self.process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.runs = bool(self.process.stdout.readline())
+
+    def burst(self, seconds):
+        if not self.runs:
+            return float("inf")
+        self.process.stdin.write(f"burst {seconds}\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        return json.loads(line)["p50_ms"] if line else float("inf")
+
+    def stop(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
 def export_all(names):
     """Exports what is not there yet, and says why a model has none."""
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -214,6 +288,8 @@ def shown(found):
         return f"{found['over_weights']:.2f}"
     if "seconds" in found:
         return "yes"
+    if "times" in found:
+        return ", ".join(f"{one['ratio']:.2f}" for one in found["times"].values())
     ill = " (ill)" if found["ort"] > BOUND else ""
     return f"{found['ort']:.0e}{ill}"
 
@@ -224,7 +300,7 @@ def record(state, relayc):
     cpu = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                 if line.startswith("model name")), "")
     rows = sorted(key for key in state if "/" in key)
-    head = ["architecture", "form", "imported", "compiled", "interpreted", "artifact / weights", "exported again", "float64: relayc", "float64: ORT"]
+    head = ["architecture", "form", "imported", "compiled", "interpreted", "artifact / weights", "exported again", "time", "float64: relayc", "float64: ORT"]
     lines = []
     for key in rows:
         name, form = key.split("/")
@@ -236,6 +312,14 @@ def record(state, relayc):
               f"{sum(stage in state[key] for key in rows)}" for stage in STAGES]
     failures = [f"- {key}, {stage}: {found['failure']}" for key in rows for stage, found in state[key].items() if "failure" in found]
     failures += [f"- {name}: torch does not export it: {why}" for name, why in sorted(state.get("not exported", {}).items())]
+    ratios = {}
+    for key in rows:
+        for threads, one in state[key].get("time", {}).get("times", {}).items():
+            ratios.setdefault((key.split("/")[1], threads), []).append(one["ratio"])
+    means = [f"{form}, {threads} thread{'s' if threads != '1' else ''}: {float(np.exp(np.mean(np.log(of)))):.2f} over {len(of)}, at most {max(of):.2f}"
+             for (form, threads), of in sorted(ratios.items())]
+    if means:
+        counts.append("time over that of the faster of OpenVINO and ONNX Runtime, geometric mean: " + "; ".join(means))
     table = [head, ["---"] * len(head), *lines]
     text = (f"# Results\n\nWhat `architectures.py --record` found; README.md says what the columns are.\n\n"
             f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, {cpu}; {version}; ONNX Runtime {onnxruntime.__version__}.\n\n"

@@ -22,6 +22,11 @@ def onnxruntime(model, inputs, threads):
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    # The sizes of open dimensions, which relayc knows too.
+    for one in ort.InferenceSession(model, providers=["CPUExecutionProvider"]).get_inputs():
+        for dim, size in zip(one.shape, inputs[one.name].shape):
+            if isinstance(dim, str):
+                options.add_free_dimension_override_by_name(dim, size)
     session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
     # Bound once, so that no call looks at names or copies.
@@ -43,7 +48,11 @@ def openvino(model, inputs, threads):
         # Without it OpenVINO computes in bfloat16 where the machine can.
         "INFERENCE_PRECISION_HINT": "f32",
     }
-    compiled = ov.Core().compile_model(model, "CPU", config)
+    core = ov.Core()
+    network = core.read_model(model)
+    if network.is_dynamic():
+        network.reshape({name: list(array.shape) for name, array in inputs.items()})
+    compiled = core.compile_model(network, "CPU", config)
     request = compiled.create_infer_request()
     for name, array in inputs.items():
         request.set_tensor(name, ov.Tensor(array, shared_memory=True))
