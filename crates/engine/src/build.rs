@@ -22,6 +22,7 @@ use relayc_exec::aot::image_writer::{ImageFacts, ImageWriter, Port};
 use relayc_exec::aot::{OBJECT, SYMBOL, TEMPLATE};
 use relayc_exec::assemble::{Assembled, Launch};
 use relayc_exec::constants::Keep;
+use relayc_exec::is_in_runtime;
 use relayc_exec::plan::{self, Work};
 use relayc_exec::program::{self as jit, Fallback};
 use relayc_ir::kernel::Routine;
@@ -139,8 +140,9 @@ fn assembled(
     let without: Vec<(&'static str, ExprId)> = steps()
         .filter(|(step, _)| !step.once)
         .filter_map(|(step, _)| match &step.work {
-            // The runtime of artifacts sorts.
-            Work::Routine(Routine::Sort(_), _) => None,
+            // The runtime of artifacts has them.
+            Work::Routine(Routine::Sort(_) | Routine::Requantize(_), _) => None,
+            Work::Routine(Routine::Scan(scan), _) if is_in_runtime(scan) => None,
             Work::Fallback(call) | Work::Routine(_, call) => Some((step.ops.last().copied().unwrap_or("an operator"), call.call)),
             _ => None,
         })

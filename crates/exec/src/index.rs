@@ -4,7 +4,7 @@ use crate::plan::{IndexMode, Positions, Table};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::outside as words;
-use relayc_runtime::step;
+use relayc_runtime::{integer, step};
 
 /// Converts integers of any dtype to positions inside their axes.
 ///
@@ -15,7 +15,7 @@ pub(crate) fn positions(work: &Positions, dtype: DType, from: &[u8], to: &mut [i
     for ((from, to), &length) in from.chunks(part * width).zip(to.chunks_mut(part)).zip(&work.lengths) {
         for (bytes, to) in from.chunks_exact(width).zip(to) {
             // SAFETY: a chunk has so many bytes.
-            let index = unsafe { step::index(bytes.as_ptr(), width, signed) };
+            let index = unsafe { integer::index(bytes.as_ptr(), width, signed) };
             *to = step::position(index, length.into(), outside).ok_or((index, length))?;
         }
     }

@@ -104,6 +104,8 @@ pub mod kind {
     pub const NEST: u64 = 4;
     pub const CONTRACT: u64 = 5;
     pub const SORT: u64 = 6;
+    pub const SCAN: u64 = 7;
+    pub const REQUANTIZE: u64 = 8;
 }
 
 /// Treatment of an index out of range.

@@ -16,11 +16,14 @@
 pub mod contraction;
 pub mod fault;
 pub mod instance;
+pub mod integer;
 pub mod layout;
 pub mod pack;
 pub mod pool;
 pub mod processor;
 pub mod region;
+pub mod requantize;
+pub mod scan;
 pub mod sort;
 pub mod split;
 pub mod step;

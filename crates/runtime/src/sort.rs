@@ -40,30 +40,14 @@ impl Sort {
     /// The words that [`Sort::read`] reads.
     pub fn words(&self) -> [u64; WORDS] {
         let [n_lines, length, inner, take] = [self.n_lines, self.length, self.inner, self.take].map(|n| n as u64);
-        let of = |(width, number): (usize, Number)| match number {
-            Number::Bool => [width as u64, 0, 0],
-            Number::Unsigned => [width as u64, 1, 0],
-            Number::Signed => [width as u64, 2, 0],
-            Number::Float(fraction) => [width as u64, 3, fraction.into()],
-        };
-        let ([a, b, c], [d, e, f]) = (of(self.element), of(self.position));
+        let ([a, b, c], [d, e, f]) = (Number::words(self.element), Number::words(self.position));
         [n_lines, length, inner, take, self.descending.into(), a, b, c, d, e, f]
     }
 
     pub(crate) fn read(words: &mut Words) -> Sort {
         let [n_lines, length, inner, take] = core::array::from_fn(|_| words.number());
         let descending = words.word() != 0;
-        let mut of = || {
-            let (width, number, fraction) = (words.number(), words.word(), words.word() as u32);
-            let number = match number {
-                0 => Number::Bool,
-                1 => Number::Unsigned,
-                2 => Number::Signed,
-                _ => Number::Float(fraction),
-            };
-            (width, number)
-        };
-        Sort { n_lines, length, inner, take, descending, element: of(), position: of() }
+        Sort { n_lines, length, inner, take, descending, element: Number::read(words), position: Number::read(words) }
     }
 
     /// Sorts a line: writes elements and positions, each unless its address is null.
@@ -164,6 +148,27 @@ fn half(n: u64, fraction: u32) -> u64 {
 }
 
 impl Number {
+    /// The words of an element: its bytes, and what they mean.
+    pub(crate) fn words((width, number): (usize, Number)) -> [u64; 3] {
+        match number {
+            Number::Bool => [width as u64, 0, 0],
+            Number::Unsigned => [width as u64, 1, 0],
+            Number::Signed => [width as u64, 2, 0],
+            Number::Float(fraction) => [width as u64, 3, fraction.into()],
+        }
+    }
+
+    pub(crate) fn read(words: &mut Words) -> (usize, Number) {
+        let (width, number, fraction) = (words.number(), words.word(), words.word() as u32);
+        let number = match number {
+            0 => Number::Bool,
+            1 => Number::Unsigned,
+            2 => Number::Signed,
+            _ => Number::Float(fraction),
+        };
+        (width, number)
+    }
+
     /// A number that orders elements of so many bits, within 32 or 64 bits.
     fn order(self, bits: u64, width: u32) -> u64 {
         let sign = 1u64 << (width - 1);

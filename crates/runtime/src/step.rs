@@ -2,10 +2,13 @@
 
 use super::contraction::{self, Sum};
 use super::fault::Fault;
+use super::integer::index;
 use super::layout::{MAX_RANK, kind, outside, weights};
 use super::pack::Packing;
 use super::pool::Pool;
 use super::region::Task;
+use super::requantize::{Operands, Requantize, Wrong};
+use super::scan::Scan;
 use super::sort::Sort;
 use super::split::{Piece, part};
 use super::system::Heap;
@@ -72,6 +75,8 @@ pub(crate) enum Step<'a> {
     Nest { entry: Nest, args: Args<'a>, n_items: usize, alone: bool },
     Contraction(ContractionCall<'a>),
     Sort(SortCall),
+    Scan { scan: Scan, data: *mut u8, result: *mut u8, alone: bool },
+    Requantize(RequantizeCall),
 }
 
 /// A sort with its buffers; a result that nothing takes has no address.
@@ -81,6 +86,16 @@ pub(crate) struct SortCall {
     data: *mut u8,
     values: *mut u8,
     positions: *mut u8,
+    scratch: Scratch,
+    alone: bool,
+}
+
+/// A requantization with its buffers, and the code and the text of each failure.
+#[derive(Clone, Copy)]
+pub(crate) struct RequantizeCall {
+    work: Requantize,
+    operands: Operands,
+    messages: [(u32, [u64; 2]); 2],
     scratch: Scratch,
     alone: bool,
 }
@@ -165,6 +180,17 @@ impl<'a> Step<'a> {
                 let (alone, scratch) = (words.word() != 0, Scratch::read(words, means));
                 Step::Sort(SortCall { sort: Sort::read(words), data, values, positions, scratch, alone })
             }
+            kind::SCAN => {
+                let (data, result, alone) = (buffer(words), buffer(words), words.word() != 0);
+                Step::Scan { scan: Scan::read(words), data, result, alone }
+            }
+            kind::REQUANTIZE => {
+                let operands = core::array::from_fn(|_| buffer(words));
+                let (alone, scratch) = (words.word() != 0, Scratch::read(words, means));
+                let mut message = || (words.word() as u32, [words.word(), words.word()]);
+                let messages = [message(), message()];
+                Step::Requantize(RequantizeCall { work: Requantize::read(words), operands, messages, scratch, alone })
+            }
             _ => Step::Nothing,
         })
     }
@@ -214,6 +240,19 @@ impl<'a> Step<'a> {
             Step::Contraction(contract) => unsafe { contract.run(means, pool) },
             // SAFETY: as this function.
             Step::Sort(call) => unsafe { call.run(pool) },
+            Step::Scan { scan, data, result, alone } => {
+                let n_shares = if *alone { 1 } else { pool.n_threads().clamp(1, scan.n_lines.max(1)) };
+                let call = Apart((scan, *data, *result));
+                let share = |number| {
+                    let (scan, data, result) = call.get();
+                    // SAFETY: the buffers hold the lines, which are different in each share.
+                    part(scan.n_lines, number, n_shares).for_each(|line| unsafe { scan.line(line, *data, *result) });
+                };
+                // SAFETY: no step runs inside of another.
+                unsafe { pool.run(n_shares, &share) };
+            }
+            // SAFETY: as this function.
+            Step::Requantize(call) => unsafe { call.run(pool)? },
         }
         Ok(())
     }
@@ -308,6 +347,28 @@ impl SortCall {
     }
 }
 
+impl RequantizeCall {
+    /// # Safety
+    /// Like [`Step::run`].
+    unsafe fn run(&self, pool: &Pool) -> Result<(), Fault> {
+        // SAFETY: the buffers hold the operands.
+        if let Err(wrong) = unsafe { self.work.check(&self.operands) } {
+            let (code, before) = self.messages[usize::from(wrong == Wrong::NoQuotient)];
+            return Err(Fault { code, before, index: None, behind: [0; 2] });
+        }
+        let n_shares = if self.alone { 1 } else { pool.n_threads().clamp(1, self.work.n.max(1)) };
+        let call = Apart(self);
+        let share = |number| {
+            let RequantizeCall { work, operands, scratch, .. } = call.get();
+            // SAFETY: the elements are different in each share, as is the scratch memory.
+            unsafe { work.elements(part(work.n, number, n_shares), operands, scratch.own(number)) };
+        };
+        // SAFETY: no step runs inside of another.
+        unsafe { pool.run(n_shares, &share) };
+        Ok(())
+    }
+}
+
 /// Packs weights, in some shares.
 ///
 /// # Safety
@@ -343,27 +404,6 @@ impl Positions<'_> {
             unsafe { to.wrapping_add(at).write(found) };
         }
         Ok(())
-    }
-}
-
-/// Reads an index of `width` bytes.
-///
-/// # Safety
-/// `at` has 1, 2, 4 or 8 readable bytes: `width` of them.
-#[inline]
-pub unsafe fn index(at: *const u8, width: usize, signed: bool) -> i128 {
-    // SAFETY: as the caller says.
-    unsafe {
-        match (width, signed) {
-            (1, true) => at.cast::<i8>().read_unaligned().into(),
-            (2, true) => at.cast::<i16>().read_unaligned().into(),
-            (4, true) => at.cast::<i32>().read_unaligned().into(),
-            (_, true) => at.cast::<i64>().read_unaligned().into(),
-            (1, false) => at.read_unaligned().into(),
-            (2, false) => at.cast::<u16>().read_unaligned().into(),
-            (4, false) => at.cast::<u32>().read_unaligned().into(),
-            (_, false) => at.cast::<u64>().read_unaligned().into(),
-        }
     }
 }
 

@@ -11,6 +11,7 @@ use relayc_base::Idx;
 use relayc_codegen::contraction::Compiled;
 use relayc_codegen::contraction::encode::list;
 use relayc_ir::kernel::Routine;
+use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
 use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, place, port, target, weights};
 use rustc_hash::FxHashMap;
@@ -291,9 +292,43 @@ impl Target<'_> {
                 words.extend([u64::from(launch.shares(2) == 1), at, shared, own, threads]);
                 words.extend(crate::routine::sort::of_kernel(sort).words());
             }
+            (Launch::Routine(Routine::Scan(scan)), _) => {
+                words.extend([kind::SCAN, arg(0), arg(1), u64::from(launch.shares(2) == 1)]);
+                words.extend(crate::routine::scan::of_kernel(scan).words());
+            }
+            (Launch::Routine(Routine::Requantize(work)), Work::Routine(_, call)) => {
+                words.push(kind::REQUANTIZE);
+                words.extend((0..6).map(arg));
+                let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
+                words.extend([u64::from(launch.shares(2) == 1), at, shared, own, threads]);
+                words.extend([0.0, f32::INFINITY].into_iter().flat_map(|scale| self.wrong_scales(step, call, scale)));
+                words.extend(crate::routine::requantize::of_kernel(work).words());
+            }
             _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
         }
         Some(words)
+    }
+
+    /// The code and the text of what a requantization says of scales: of an output scale of 0, or of infinite scales to one of 1.
+    fn wrong_scales(&mut self, step: &Step, call: &crate::plan::Fallback, scale: f32) -> [u64; 3] {
+        let value = |&at: &usize| {
+            let buffer = &self.program.plan.buffers[step.args[at]];
+            let shape: Vec<usize> = buffer.shape.iter().map(|&dim| dim as usize).collect();
+            let value = match at {
+                1 => scale.into(),
+                3 if scale != 0.0 => 1.0,
+                _ => 0.0,
+            };
+            Tensor::full(buffer.dtype, &shape, value)
+        };
+        let operands = call.operands.iter().map(|(tuple, places)| (*tuple, places.iter().filter_map(value).collect()));
+        let failed = self.fallback.call(call.call, operands.collect()).err();
+        let said = failed.map_or((String::new(), 0), |failed| {
+            // Which scales they are only a run knows.
+            (failed.message.replace("scales of inf and 1, whose", "scales whose"), code_number(failed.code.id()))
+        });
+        let [at, bytes] = self.out.text(&said.0);
+        [said.1, at, bytes]
     }
 
     fn contract(&mut self, code: &Compiled, packed: &Packed, weight: BufferId, words: &mut Vec<u64>) {

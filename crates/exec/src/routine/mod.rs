@@ -4,8 +4,8 @@
 //! bytes for any number of threads: lines are independent, and one thread scatters in order. Invalid data is left to the
 //! operator's evaluation, which reports the error ([`Outside`]).
 
-mod requantize;
-mod scan;
+pub(crate) mod requantize;
+pub(crate) mod scan;
 mod scatter;
 pub(crate) mod sort;
 
@@ -13,7 +13,7 @@ use relayc_codegen::pool::{Pool, part};
 use relayc_ir::kernel::Routine;
 use relayc_ir::tensor::Element;
 use relayc_ir::types::{DType, DTypeCode};
-use relayc_runtime::step;
+use relayc_runtime::integer;
 
 /// The data is invalid: an index is out of range, or scales have no quotient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ impl Bytes {
         let width = usize::from(dtype.bits.div_ceil(8));
         assert!(at < self.len / width, "an element of the tensor");
         // SAFETY: the element is inside; by the contract of `Bytes::new` no other thread writes it meanwhile.
-        unsafe { step::index(self.start.add(at * width), width, dtype.code == DTypeCode::Int) }
+        unsafe { integer::index(self.start.add(at * width), width, dtype.code == DTypeCode::Int) }
     }
 
     fn put<T: Element>(self, at: usize, value: T) {
@@ -99,7 +99,7 @@ impl RoutineContext<'_> {
 pub(crate) fn scratch_bytes(routine: &Routine) -> u64 {
     match routine {
         Routine::Sort(sort) => sort::of_kernel(sort).scratch_bytes(),
-        Routine::Requantize(work) => requantize::scratch_bytes(work),
+        Routine::Requantize(work) => requantize::of_kernel(work).scratch_bytes(),
         Routine::Scatter(_) | Routine::Scan(_) => 0,
     }
 }

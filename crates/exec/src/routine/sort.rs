@@ -20,7 +20,7 @@ pub(crate) fn of_kernel(kernel: &Sort) -> sort::Sort {
 }
 
 /// Bytes of a number, and what they mean.
-fn number(dtype: DType) -> (usize, sort::Number) {
+pub(super) fn number(dtype: DType) -> (usize, sort::Number) {
     let number = match dtype {
         DType::F16 => sort::Number::Float(10),
         DType::BF16 => sort::Number::Float(7),

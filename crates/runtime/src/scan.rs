@@ -1,0 +1,153 @@
+//! Scans: combines each element of a line with all elements before it.
+
+use super::integer::{index, put};
+use super::sort::Number;
+use super::words::Words;
+
+/// Sums or products along lines of `length` elements, `inner` apart. Integers wrap; floats keep their dtype.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scan {
+    pub n_lines: usize,
+    pub length: usize,
+    pub inner: usize,
+    pub product: bool,
+    /// Whether the element itself is left out.
+    pub exclusive: bool,
+    /// Bytes of an element, and what they mean; of floats, those of 32 and 64 bits.
+    pub from: (usize, Number),
+    pub to: (usize, Number),
+}
+
+/// The number of words of a scan.
+const WORDS: usize = 11;
+
+impl Scan {
+    /// The words that [`Scan::read`] reads.
+    pub fn words(&self) -> [u64; WORDS] {
+        let [n_lines, length, inner] = [self.n_lines, self.length, self.inner].map(|n| n as u64);
+        let ([a, b, c], [d, e, f]) = (Number::words(self.from), Number::words(self.to));
+        [n_lines, length, inner, self.product.into(), self.exclusive.into(), a, b, c, d, e, f]
+    }
+
+    pub(crate) fn read(words: &mut Words) -> Scan {
+        let [n_lines, length, inner] = core::array::from_fn(|_| words.number());
+        let [product, exclusive] = core::array::from_fn(|_| words.word() != 0);
+        Scan { n_lines, length, inner, product, exclusive, from: Number::read(words), to: Number::read(words) }
+    }
+
+    /// Scans a line.
+    ///
+    /// # Safety
+    /// The data has all lines, and the result has room for them. No other thread uses the line's results.
+    pub unsafe fn line(&self, line: usize, data: *const u8, result: *mut u8) {
+        let (from, to) = (self.from.0, self.to.0);
+        // SAFETY: as the caller says: every element is one of the line.
+        unsafe {
+            match self.to.1 {
+                Number::Float(23) => self.of_line(
+                    line,
+                    |at| data.cast::<f32>().wrapping_add(at).read_unaligned(),
+                    |at, x| result.cast::<f32>().wrapping_add(at).write_unaligned(x),
+                ),
+                Number::Float(_) => self.of_line(
+                    line,
+                    |at| data.cast::<f64>().wrapping_add(at).read_unaligned(),
+                    |at, x| result.cast::<f64>().wrapping_add(at).write_unaligned(x),
+                ),
+                number => self.of_line(
+                    line,
+                    |at| int(data.wrapping_add(at * from), self.from),
+                    |at, x: i64| {
+                        let x = if number == Number::Bool { i64::from(x != 0) } else { x };
+                        put(result.wrapping_add(at * to), to, x);
+                    },
+                ),
+            }
+        }
+    }
+
+    fn of_line<N: Sum>(&self, line: usize, read: impl Fn(usize) -> N, write: impl Fn(usize, N)) {
+        let (n, inner) = (self.length, self.inner);
+        let first = line / inner * n * inner + line % inner;
+        let joined = |before: N, x: N| if self.product { before.times(x) } else { before.plus(x) };
+        let mut before = self.exclusive.then_some(if self.product { N::ONE } else { N::ZERO });
+        for at in 0..n {
+            let x = read(first + at * inner);
+            // Without one before it the first element is as it is: a sum with +0 would lose the sign of -0.
+            let with = before.map_or(x, |before| joined(before, x));
+            write(first + at * inner, if self.exclusive { before.unwrap_or(x) } else { with });
+            before = Some(with);
+        }
+    }
+}
+
+/// An integer or a bool, of which the low bits are right.
+///
+/// # Safety
+/// `at` has so many readable bytes.
+unsafe fn int(at: *const u8, (width, number): (usize, Number)) -> i64 {
+    // SAFETY: as the caller says.
+    let x = unsafe { index(at, width, number == Number::Signed) } as i64;
+    if number == Number::Bool { i64::from(x != 0) } else { x }
+}
+
+/// The type in which a scan sums. Integers wrap; the low bits are right in any type that is as wide.
+trait Sum: Copy {
+    const ZERO: Self;
+    const ONE: Self;
+    fn plus(self, other: Self) -> Self;
+    fn times(self, other: Self) -> Self;
+}
+
+impl Sum for i64 {
+    const ZERO: i64 = 0;
+    const ONE: i64 = 1;
+
+    fn plus(self, other: i64) -> i64 {
+        self.wrapping_add(other)
+    }
+
+    fn times(self, other: i64) -> i64 {
+        self.wrapping_mul(other)
+    }
+}
+
+impl Sum for f32 {
+    const ZERO: f32 = 0.0;
+    const ONE: f32 = 1.0;
+
+    fn plus(self, other: f32) -> f32 {
+        self + other
+    }
+
+    fn times(self, other: f32) -> f32 {
+        self * other
+    }
+}
+
+impl Sum for f64 {
+    const ZERO: f64 = 0.0;
+    const ONE: f64 = 1.0;
+
+    fn plus(self, other: f64) -> f64 {
+        self + other
+    }
+
+    fn times(self, other: f64) -> f64 {
+        self * other
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_as_they_were_written() {
+        let (from, to) = ((1, Number::Bool), (8, Number::Signed));
+        let scan = Scan { n_lines: 6, length: 5, inner: 3, product: true, exclusive: false, from, to };
+        let words = scan.words();
+        // SAFETY: as many words are read as were written.
+        assert_eq!(Scan::read(&mut unsafe { Words::at(words.as_ptr().cast(), 0) }), scan);
+    }
+}
