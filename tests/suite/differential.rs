@@ -272,8 +272,11 @@ fn of_any_size(seed: u64, n_right: &AtomicU64) -> Option<String> {
             ));
         }
         n_right.fetch_add(1, Ordering::Relaxed);
+        // What nobody needs may fail or not, such as an index into a slice that is empty at this size.
         let near = reference(&numbered, "main", &args);
-        runs.push((args, near));
+        if matches!(near, Reference::Near(_)) {
+            runs.push((args, near));
+        }
     }
     let [settings, _] = settings(seed);
     runs.into_iter().find_map(|(args, near)| {
