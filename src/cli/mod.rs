@@ -28,6 +28,7 @@ mod print;
 #[cfg(feature = "jit")]
 mod profile;
 mod progress;
+mod quantize;
 mod reduce;
 mod run;
 mod test;
@@ -176,6 +177,7 @@ enum Command {
     Opt(Box<opt::Args>),
     Params(Box<params::Args>),
     Diff(diff::Args),
+    Quantize(Box<quantize::Args>),
     #[cfg(feature = "jit")]
     Build(Box<build::Args>),
     #[cfg(feature = "jit")]
@@ -332,6 +334,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Opt(args) => opt::run(&console, &args).unwrap_or_else(|code| code),
         Command::Params(args) => params::run(&console, &args),
         Command::Diff(args) => diff::run(&console, &args),
+        Command::Quantize(args) => quantize::run(&console, &args),
         #[cfg(feature = "jit")]
         Command::Build(args) => build::run(&console, &args).unwrap_or_else(|code| code),
         #[cfg(feature = "jit")]

@@ -22,6 +22,7 @@ pub mod optimise;
 pub mod outputs;
 mod package;
 pub mod params;
+pub mod quantize;
 pub mod reduce;
 pub mod run;
 pub mod show;

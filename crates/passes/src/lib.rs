@@ -28,6 +28,7 @@ mod partition;
 mod pipeline;
 mod pool_before_conv;
 mod push_strides_up;
+pub mod quantize;
 pub mod regions;
 pub mod rewrite;
 mod simplify_expr;

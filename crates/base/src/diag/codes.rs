@@ -166,6 +166,7 @@ codes! {
     E0731 "a picture over the limit";
     E0735 "a program with which a command does not succeed";
     E0736 "a command that cannot be run";
+    E0737 "a program that cannot be quantized";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

@@ -1,0 +1,184 @@
+//! Quantizes a float32 program: products of constant weights get data and weights of 8 bits, written as `qnn.quantize` and
+//! `qnn.dequantize` around what they were.
+//!
+//! The text stays one that a person can read and that means what it says: every conversion is an operator. Where a machine has
+//! products of bytes, `fake-quantization-to-integer` makes integers of it. Data is unsigned with one scale and zero point, weights
+//! are signed with a scale for each output (Krishnamoorthi, *Quantizing deep convolutional networks for efficient inference*, 2018).
+//!
+//! Not a pass of the pipeline, because it needs the ranges that activations have.
+
+use super::build::{ExprKey, PassCx, args, attrs, dtype, shape, value_of};
+use super::rewrite::rewrite;
+use relayc_ir::tensor::Tensor;
+use relayc_ir::types::DType;
+use relayc_ir::{AttrValue, ExprId, ExprKind, GlobalId, Module, Operand};
+use relayc_ops::OpDef;
+use relayc_ops::declarations::{
+    ADD, CLIP, CONV2D, Conv2dAttrs, DENSE, DEQUANTIZE, EXPAND_DIMS, MATMUL, MAX_POOL2D, MatmulAttrs, QUANTIZE, RELU, RESHAPE,
+    SQUEEZE, TRANSPOSE,
+};
+use rustc_hash::FxHashMap;
+
+/// Operators on whose operand each element of the result is an element, so that both have one scale.
+const MOVING: [&OpDef; 5] = [&MAX_POOL2D, &RESHAPE, &TRANSPOSE, &SQUEEZE, &EXPAND_DIMS];
+
+/// An activation that is to be quantized.
+#[derive(Clone, Copy, Debug)]
+pub struct Activation {
+    pub expr: ExprId,
+    /// The number of the activation whose scale it has: its own, or that of what it only moves.
+    pub scale_of: usize,
+    /// Whether a product reads it.
+    pub is_data: bool,
+}
+
+/// The scale and the zero point of an activation of uint8.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Scale {
+    pub scale: f32,
+    pub zero: i32,
+}
+
+/// The operators of a program that can be quantized, and what they read.
+pub struct Candidates {
+    /// In the order of evaluation; `scale_of` is never behind.
+    pub activations: Vec<Activation>,
+    pub n_products: usize,
+}
+
+/// The axis of a weight that its outputs lie on; `None` if the call is no product of constant weights.
+fn output_axis(module: &Module, cx: &PassCx, expr: ExprId) -> Option<usize> {
+    let def = cx.called(module, expr)?;
+    let &[data, weight] = &args(module, expr)[..] else { return None };
+    let rank = value_of(module, weight)?.rank();
+    let floats = [data, weight, expr].iter().all(|&tensor| dtype(module, tensor) == Some(DType::F32));
+    floats.then_some(())?;
+    match def.name {
+        name if name == CONV2D.name => {
+            let of = Conv2dAttrs::read(attrs(module, expr));
+            let channels = shape(module, expr).and_then(|shape| shape.get(1).copied());
+            let plain = of.data_layout == "NCHW" && of.kernel_layout == "OIHW" && ["", "NCHW"].contains(&of.out_layout.as_str());
+            (plain && (of.groups == 1 || Some(of.groups) == channels)).then_some(0)
+        }
+        name if name == DENSE.name => (rank == 2).then_some(0),
+        name if name == MATMUL.name => {
+            let MatmulAttrs { transpose_a, transpose_b, .. } = MatmulAttrs::read(attrs(module, expr));
+            (rank == 2 && !transpose_a).then_some(usize::from(!transpose_b))
+        }
+        _ => None,
+    }
+}
+
+/// What can be quantized in a function: the data of products, and what is added to the results of others.
+pub fn candidates(module: &Module, cx: &PassCx, entry: GlobalId) -> Candidates {
+    let order = module.evaluation_order(&[module.funcs[module.globals[entry].func].body]);
+    // What to quantize, and whether a product reads it.
+    let mut wanted: FxHashMap<ExprKey, bool> = FxHashMap::default();
+    let mut n_products = 0;
+    for &expr in order.iter().rev() {
+        let is_wanted = wanted.contains_key(&ExprKey::of(module, expr));
+        let operands = args(module, expr);
+        if output_axis(module, cx, expr).is_some() {
+            n_products += 1;
+            wanted.insert(ExprKey::of(module, operands[0]), true);
+        }
+        if !is_wanted {
+            continue;
+        }
+        if cx.calls_any(module, expr, &MOVING) {
+            wanted.entry(ExprKey::of(module, operands[0])).or_default();
+        }
+        // A sum of two results, before its activation.
+        let sum = if cx.calls_any(module, expr, &[&RELU, &CLIP]) { operands[0] } else { expr };
+        if cx.calls(module, sum, &ADD) && args(module, sum).iter().all(|&term| value_of(module, term).is_none()) {
+            for term in args(module, sum) {
+                wanted.entry(ExprKey::of(module, term)).or_default();
+            }
+        }
+    }
+    let mut activations: Vec<Activation> = vec![];
+    let mut known: FxHashMap<ExprKey, usize> = FxHashMap::default();
+    for &expr in &order {
+        let key = ExprKey::of(module, expr);
+        let Some(&is_data) = wanted.get(&key).filter(|_| !known.contains_key(&key)) else { continue };
+        if dtype(module, expr) != Some(DType::F32) || value_of(module, expr).is_some() {
+            continue;
+        }
+        let moved = cx.calls_any(module, expr, &MOVING).then(|| known.get(&ExprKey::of(module, args(module, expr)[0])));
+        let scale_of = moved.flatten().map_or(activations.len(), |&from| activations[from].scale_of);
+        known.insert(key, activations.len());
+        activations.push(Activation { expr, scale_of, is_data });
+    }
+    Candidates { activations, n_products }
+}
+
+/// The same program with further results behind its own. Its types must be inferred again.
+pub fn with_results(module: &Module, entry: GlobalId, exprs: &[ExprId]) -> Module {
+    let mut module = module.clone();
+    let func = module.globals[entry].func;
+    let body = module.funcs[func].body;
+    let fields: Vec<Operand> = [body].iter().chain(exprs).map(|&expr| Operand { expr, span: module.exprs[expr].span }).collect();
+    let fields = module.operands(&fields);
+    let span = module.exprs[body].span;
+    module.funcs[func].body = module.expr(span, ExprKind::Tuple(fields));
+    module.funcs[func].ret = None;
+    module
+}
+
+/// Quantizes activations and the weights of all products. Returns what stands for each activation: the dequantized integers.
+pub fn apply(module: &mut Module, cx: &PassCx, activations: &[(Activation, Scale)], per_channel: bool) -> Option<Vec<ExprId>> {
+    let of: FxHashMap<ExprKey, usize> =
+        activations.iter().enumerate().map(|(at, (one, _))| (ExprKey::of(module, one.expr), at)).collect();
+    let mut quantized: Vec<Option<ExprId>> = vec![None; activations.len()];
+    rewrite(module, |module, expr| {
+        let key = ExprKey::of(module, expr);
+        let product = output_axis(module, cx, expr).and_then(|axis| with_weights(module, cx, expr, axis, per_channel));
+        let Some(&at) = of.get(&key) else { return product };
+        let number = |module: &mut Module, tensor: Tensor| cx.constant(module, module.exprs[expr].span, tensor);
+        if let Some(done) = quantized[at] {
+            return Some(done);
+        }
+        let Scale { scale, zero } = activations[at].1;
+        let (scale, zero) = (number(module, Tensor::scalar(scale)), number(module, Tensor::scalar(zero)));
+        let (span, data) = (module.exprs[expr].span, product.unwrap_or(expr));
+        let out = |dtype| AttrValue::DType(Some(dtype));
+        let q = cx.typed_call(
+            module,
+            span,
+            &QUANTIZE,
+            &[data, scale, zero],
+            QUANTIZE.attrs?.values(&[("out_dtype", out(DType::U8))]),
+        )?;
+        let values = DEQUANTIZE.attrs?.values(&[("out_dtype", out(DType::F32))]);
+        quantized[at] = cx.typed_call(module, span, &DEQUANTIZE, &[q, scale, zero], values);
+        quantized[at]
+    });
+    quantized.into_iter().collect()
+}
+
+/// The product with dequantized weights.
+fn with_weights(module: &mut Module, cx: &PassCx, product: ExprId, axis: usize, per_channel: bool) -> Option<ExprId> {
+    let [data, weight] = args(module, product).try_into().ok()?;
+    let (span, def) = (module.exprs[product].span, cx.called(module, product)?);
+    let value = value_of(module, weight)?.clone();
+    let floats = value.to_vec::<f32>()?;
+    let n_outputs = if per_channel { value.shape()[axis] } else { 1 };
+    let inner: usize = value.shape()[axis + 1..].iter().product();
+    let output = |at: usize| if per_channel { at / inner % n_outputs } else { 0 };
+    let mut largest = vec![0f32; n_outputs];
+    for (at, float) in floats.iter().enumerate() {
+        largest[output(at)] = largest[output(at)].max(float.abs());
+    }
+    let scales: Vec<f32> = largest.iter().map(|&most| if most.is_normal() { most / 127.0 } else { 1.0 }).collect();
+    let ints: Vec<i8> =
+        floats.iter().enumerate().map(|(at, float)| (float / scales[output(at)]).round_ties_even() as i8).collect();
+    let ints = cx.constant(module, span, Tensor::from_vec(value.shape(), ints));
+    let scales = if per_channel { Tensor::from_vec(&[n_outputs], scales) } else { Tensor::scalar(scales[0]) };
+    let scale = cx.constant(module, span, scales);
+    let zero = cx.constant(module, span, Tensor::scalar(0i32));
+    let values =
+        DEQUANTIZE.attrs?.values(&[("out_dtype", AttrValue::DType(Some(DType::F32))), ("axis", AttrValue::int(axis as i64))]);
+    let weights = cx.typed_call(module, span, &DEQUANTIZE, &[ints, scale, zero], values)?;
+    let values = attrs(module, product).to_vec();
+    cx.typed_call(module, span, def, &[data, weights], values)
+}
