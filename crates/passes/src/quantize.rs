@@ -20,7 +20,7 @@ use relayc_ops::declarations::{
 use rustc_hash::FxHashMap;
 
 /// Operators on whose operand each element of the result is an element, so that both have one scale.
-const MOVING: [&OpDef; 5] = [&MAX_POOL2D, &RESHAPE, &TRANSPOSE, &SQUEEZE, &EXPAND_DIMS];
+pub(crate) const MOVING: [&OpDef; 5] = [&MAX_POOL2D, &RESHAPE, &TRANSPOSE, &SQUEEZE, &EXPAND_DIMS];
 
 /// An activation that is to be quantized.
 #[derive(Clone, Copy, Debug)]

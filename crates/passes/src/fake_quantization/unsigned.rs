@@ -5,15 +5,14 @@
 
 use super::super::PassCx;
 use super::super::build::{args, attrs, dtype};
+use super::super::quantize::MOVING;
 use super::find::{self, Dequantized};
 use relayc_base::Span;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
-use relayc_ops::declarations::{
-    ADD, CAST, CLIP, ClipAttrs, DEQUANTIZE, DIVIDE, EXPAND_DIMS, MAX_POOL2D, QUANTIZE, RESHAPE, SQUEEZE, SUBTRACT, TRANSPOSE,
-};
+use relayc_ops::declarations::{ADD, CAST, CLIP, ClipAttrs, DEQUANTIZE, DIVIDE, QUANTIZE, SUBTRACT};
 use rustc_hash::FxHashMap;
 
 /// How much greater the unsigned integers are.
@@ -21,9 +20,6 @@ pub(super) const SHIFT: i64 = 128;
 
 /// A number whose sum with another rounds that to an integer, as a float32 has no bits behind the point there: `1.5 * 2^23`.
 pub(super) const ROUNDING: f64 = 12_582_912.0;
-
-/// Operators on whose operand each element of the result is an element.
-const MOVING: [&OpDef; 5] = [&MAX_POOL2D, &RESHAPE, &TRANSPOSE, &SQUEEZE, &EXPAND_DIMS];
 
 pub(super) struct Unsigned<'a> {
     cx: &'a PassCx<'a>,
