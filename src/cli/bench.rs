@@ -1,15 +1,18 @@
 //! `relayc bench`: measures the latency of a compiled program over many runs.
 
+mod artifact;
 mod sizes;
 
 use super::compiled::{self, Ready};
 use super::{Console, exit, seconds};
+use crate::engine::compile::{Isa, Settings};
 use crate::engine::measure::{self, MachineLimits, Times};
+use relayc_driver::inspect;
 use relayc_sys as sys;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::time::Duration;
 
-/// Measure the latency of a program.
+/// Measure the latency of a program, or of an artifact of `relayc build`.
 ///
 /// `--set` takes several sizes as well: `--set seq=16,64` calls the program with each in turn, `--set seq=16..512` with sizes drawn
 /// from the range. Its code is made at the first call with a size, its weights are packed once.
@@ -29,6 +32,9 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
+    if inspect::is_elf(&args.program.file) {
+        return artifact::run(console, args);
+    }
     if sizes::several(&args.program.set) {
         return sizes::run(console, args);
     }
@@ -44,11 +50,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
             if !args.json {
                 args.program.say_times(console, &ready.timings);
             }
-            let text = if args.json {
-                as_json(&ready, &times, &probed, ready_ms, args.program.time_passes)
-            } else {
-                as_text(&ready, &times, &probed, ready_ms)
-            };
+            let Settings { threads, isa, .. } = ready.settings;
+            let figures = Figures { times: &times, probed: &probed, threads, isa, ready_ms };
+            let text = if args.json { as_json(&ready, &figures, args.program.time_passes) } else { as_text(&ready, &figures) };
             match sys::stdout(&text) {
                 Ok(()) => exit::FINE,
                 Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
@@ -61,41 +65,63 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     }
 }
 
-fn as_text(ready: &Ready, times: &Times, probed: &MachineLimits, ready_ms: f64) -> String {
+/// What was measured.
+struct Figures<'a> {
+    times: &'a Times,
+    probed: &'a MachineLimits,
+    threads: usize,
+    isa: Isa,
+    ready_ms: f64,
+}
+
+impl Figures<'_> {
+    fn text(&self) -> String {
+        let times = self.times;
+        format!(
+            "p50 {:.3} ms  p90 {:.3} ms  p99 {:.3} ms  min {:.3} ms  ({} runs, {} threads, {})\n\
+             ready after {:.1} ms\n\
+             machine: {:.1} GFLOP/s, {:.1} GB/s read\n",
+            times.at(0.5),
+            times.at(0.9),
+            times.at(0.99),
+            times.at(0.0),
+            times.count(),
+            self.threads,
+            measure::isa_name(self.isa),
+            self.ready_ms,
+            self.probed.gflops,
+            self.probed.read_gbs,
+        )
+    }
+
+    fn json(&self) -> Value {
+        let times = self.times;
+        json!({
+            "schema": "relayc.bench/1",
+            "p50_ms": times.at(0.5),
+            "p90_ms": times.at(0.9),
+            "p99_ms": times.at(0.99),
+            "min_ms": times.at(0.0),
+            "runs": times.count(),
+            "threads": self.threads,
+            "isa": measure::isa_name(self.isa),
+            "ready_ms": self.ready_ms,
+            "probe": { "gflops": self.probed.gflops, "read_gbs": self.probed.read_gbs },
+        })
+    }
+}
+
+fn as_text(ready: &Ready, figures: &Figures) -> String {
     let words = match ready.prepared.summary() {
         words if words.is_empty() => words,
         words => format!("{words}\n"),
     };
-    format!(
-        "p50 {:.3} ms  p90 {:.3} ms  p99 {:.3} ms  min {:.3} ms  ({} runs, {} threads, {})\n\
-         ready after {ready_ms:.1} ms\n\
-         machine: {:.1} GFLOP/s, {:.1} GB/s read\n{words}",
-        times.at(0.5),
-        times.at(0.9),
-        times.at(0.99),
-        times.at(0.0),
-        times.count(),
-        ready.settings.threads,
-        measure::isa_name(ready.settings.isa),
-        probed.gflops,
-        probed.read_gbs,
-    )
+    format!("{}{words}", figures.text())
 }
 
-fn as_json(ready: &Ready, times: &Times, probed: &MachineLimits, ready_ms: f64, parts: bool) -> String {
-    let mut value = json!({
-        "schema": "relayc.bench/1",
-        "p50_ms": times.at(0.5),
-        "p90_ms": times.at(0.9),
-        "p99_ms": times.at(0.99),
-        "min_ms": times.at(0.0),
-        "runs": times.count(),
-        "threads": ready.settings.threads,
-        "isa": measure::isa_name(ready.settings.isa),
-        "ready_ms": ready_ms,
-        "fallbacks": ready.prepared.fallbacks(),
-        "probe": { "gflops": probed.gflops, "read_gbs": probed.read_gbs },
-    });
+fn as_json(ready: &Ready, figures: &Figures, parts: bool) -> String {
+    let mut value = figures.json();
+    value["fallbacks"] = json!(ready.prepared.fallbacks());
     if parts {
         value["times"] = ready.timings.json();
     }

@@ -81,11 +81,37 @@ impl TargetName {
             TargetName::V4 => Machine::Common(Isa::Avx512),
         }
     }
+
+    /// The instruction set that is asked for; `None` for the best of this machine.
+    #[cfg(feature = "jit")]
+    pub(crate) fn isa(self) -> Option<Isa> {
+        match self.machine() {
+            Machine::Native => None,
+            Machine::Common(isa) => Some(isa),
+        }
+    }
 }
 
 impl Given {
     pub(crate) fn requests(&self) -> Requests {
         Requests { set: self.set.clone(), max_memory: self.max_memory, ..self.values.requests() }
+    }
+
+    /// The exit code, after reporting it, if a flag is given that does not apply to an artifact: one about a program's text or its
+    /// compilation, or one of the command's own.
+    #[cfg(feature = "jit")]
+    pub(crate) fn refused_for_artifact(&self, console: &Console, own: &[(bool, &str)]) -> Option<u8> {
+        let given = [
+            (!self.values.params.is_empty(), "--params"),
+            (!self.set.is_empty(), "--set"),
+            (self.reading.compat, "--compat"),
+            (self.entry != "main", "--entry"),
+            (self.level != MAX_LEVEL, "-O"),
+            (self.accuracy != AccuracyName::Fast, "--accuracy"),
+            (self.time_passes, "--time-passes"),
+        ];
+        let (_, flag) = given.iter().chain(own).find(|(given, _)| *given)?;
+        Some(console.usage(format_args!("`{flag}` is for programs in text: an artifact is compiled already, its weights inside")))
     }
 
     /// Prints the time of each step to a compiled program, if requested.

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 ///
 /// `relayc quantize net.onnx --sample a.npz --sample b.npz -o net8.relay --params-out net8.params`. Convolutions, dense layers and
 /// products with constant weights get data of uint8 and weights of int8; the text says so with `qnn.quantize` and `qnn.dequantize`,
-/// which `relayc run` and `relayc build` turn into products of integers where the machine has them.
+/// which `relayc run` turns into products of integers where the machine has them.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

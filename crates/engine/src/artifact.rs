@@ -1,6 +1,7 @@
 //! Artifacts as files: shows their content, and runs them.
 
 use super::compile::{self, Isa};
+use super::measure::{self, Times};
 use relayc_base::diag::{Code, Diagnostic, codes};
 use relayc_base::text::{count, escape_control, thousands};
 use relayc_codegen::cpu::level_of;
@@ -9,7 +10,7 @@ use relayc_driver::bind::{self, Bound, Requests, Slot};
 use relayc_driver::run::Limits;
 use relayc_exchange::artifact;
 use relayc_exec::aot::describe::{self, Description, Port, Target, Unsound};
-use relayc_exec::aot::mapped::{Failure, Mapped, MappedProgram};
+use relayc_exec::aot::mapped::{Failure, Mapped, MappedProgram, MappedSession};
 use relayc_ir::tensor::{Tensor, size::checked_size};
 use relayc_ir::types::{DType, Types};
 use relayc_runtime::instance::NoInstance;
@@ -19,7 +20,7 @@ use relayc_weights::Named;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A validated artifact, not yet executable.
 pub struct Artifact {
@@ -213,16 +214,19 @@ pub struct ArtifactRun {
     pub threads: usize,
 }
 
+/// The times of runs, and how they were computed.
+pub struct ArtifactTimes {
+    pub times: Times,
+    pub isa: Isa,
+    pub threads: usize,
+}
+
 impl Ready {
     /// Runs it once; `isa` is the requested instruction set.
     ///
     /// Errors: E0602 if no code of it runs here, E0803 without memory, E0805 after the time limit, and the traps of operators.
     pub fn run(&self, args: &[Bound], threads: usize, isa: Option<Isa>, limits: &Limits) -> Result<ArtifactRun, Diagnostic> {
-        let allowed = compile::isas().unwrap_or_default();
-        let mut session = self.loaded.session(threads, isa, &allowed).map_err(|error| match error {
-            NoInstance::Machine => self.no_machine(isa, &allowed),
-            NoInstance::Memory => Diagnostic::new(codes::E0803, "the tensors of the program are too large for this machine"),
-        })?;
+        let mut session = self.session(threads, isa)?;
         for (at, tensor) in tensors_in(args).into_iter().enumerate() {
             session.input(at).copy_from_slice(&tensor.to_le_bytes());
         }
@@ -237,6 +241,31 @@ impl Ready {
         };
         let outputs = self.description.outputs.iter().zip(&self.results).enumerate().map(output).collect();
         Ok(ArtifactRun { outputs, isa: session.isa(), threads: session.n_threads() })
+    }
+
+    /// Warms it up, then measures runs, each with its inputs copied to where the code reads them. Errors: those of [`Ready::run`].
+    pub fn latency(
+        &self,
+        args: &[Bound],
+        threads: usize,
+        isa: Option<Isa>,
+        (warmup, measure): (Duration, Duration),
+    ) -> Result<ArtifactTimes, Diagnostic> {
+        let mut session = self.session(threads, isa)?;
+        let inputs: Vec<Vec<u8>> = tensors_in(args).into_iter().map(Tensor::to_le_bytes).collect();
+        let times = measure::timed(warmup, measure, || {
+            inputs.iter().enumerate().for_each(|(at, input)| session.input(at).copy_from_slice(input));
+            session.run(|| true).map(|_| ()).map_err(|failure| Box::new(failed(&failure)))
+        });
+        Ok(ArtifactTimes { times: times.map_err(|error| *error)?, isa: session.isa(), threads: session.n_threads() })
+    }
+
+    fn session(&self, threads: usize, isa: Option<Isa>) -> Result<MappedSession<'_>, Diagnostic> {
+        let allowed = compile::isas().unwrap_or_default();
+        self.loaded.session(threads, isa, &allowed).map_err(|error| match error {
+            NoInstance::Machine => self.no_machine(isa, &allowed),
+            NoInstance::Memory => Diagnostic::new(codes::E0803, "the tensors of the program are too large for this machine"),
+        })
     }
 
     fn no_machine(&self, isa: Option<Isa>, allowed: &[Isa]) -> Diagnostic {

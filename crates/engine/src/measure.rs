@@ -129,7 +129,7 @@ pub fn call(session: &mut OpenSession, bound: &[Bound]) -> Result<CallTimes, Err
     Ok(CallTimes { at, run: begin.elapsed() })
 }
 
-fn timed(
+pub(crate) fn timed(
     warmup: Duration,
     measure: Duration,
     mut run: impl FnMut() -> Result<(), Box<Diagnostic>>,

@@ -1,20 +1,17 @@
 //! `relayc run` for artifacts of `relayc build`: parses no text and compiles nothing.
 
 use super::{Args, Engine, Failed, Shown, finish, limits, output_requests};
-use crate::cli::compiled::AccuracyName;
 use crate::cli::deadline::{self, FailureReporter};
 use crate::cli::{Console, exit};
 use crate::engine::artifact;
-use crate::engine::compile::{self, Machine};
+use crate::engine::compile;
 use relayc_base::Sources;
-use relayc_driver::optimise::MAX_LEVEL;
 use relayc_driver::top;
 use std::time::Instant;
 
 pub(crate) fn run(console: &Console, args: &Args, start: Instant) -> u8 {
-    if let Some(flag) = meaningless(args) {
-        return console
-            .usage(format_args!("`{flag}` is for programs in text: an artifact is compiled already, its weights inside"));
+    if let Some(code) = args.program.refused_for_artifact(console, &meaningless(args)) {
+        return code;
     }
     let threads = match args.program.threads_wanted(console) {
         Ok(threads) => threads.unwrap_or(0),
@@ -29,24 +26,15 @@ pub(crate) fn run(console: &Console, args: &Args, start: Instant) -> u8 {
     }
 }
 
-/// A flag that does not apply to an artifact: one about a program's text or its compilation.
-fn meaningless(args: &Args) -> Option<&'static str> {
-    let program = &args.program;
-    let given = [
-        (!program.values.params.is_empty(), "--params"),
-        (!program.set.is_empty(), "--set"),
-        (program.reading.compat, "--compat"),
-        (program.entry != "main", "--entry"),
-        (program.level != MAX_LEVEL, "-O"),
-        (program.accuracy != AccuracyName::Fast, "--accuracy"),
+/// The flags of this command that do not apply to an artifact, and whether they are given.
+fn meaningless(args: &Args) -> [(bool, &'static str); 5] {
+    [
         (args.emit.is_some(), "--emit"),
         (args.engine != Engine::Jit, "--engine"),
-        (program.time_passes, "--time-passes"),
         (args.save_steps.is_some(), "--save-steps"),
         (args.check_nan, "--check-nan"),
         (!args.watch.is_empty(), "--watch"),
-    ];
-    given.into_iter().find(|(given, _)| *given).map(|(_, flag)| flag)
+    ]
 }
 
 /// Runs it on this many threads, or on all for 0.
@@ -61,10 +49,7 @@ fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Re
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let loaded = artifact.load()?;
     let ready = Instant::now();
-    let isa = match args.program.target.machine() {
-        Machine::Native => None,
-        Machine::Common(isa) => Some(isa),
-    };
+    let isa = args.program.target.isa();
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
     let limits = limits(args, ready);
     let only = |diagnostic| vec![diagnostic];
