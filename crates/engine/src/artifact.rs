@@ -217,6 +217,8 @@ pub struct ArtifactRun {
 /// The times of runs, and how they were computed.
 pub struct ArtifactTimes {
     pub times: Times,
+    /// How long it took to make the instance: its memory, and the weights that it packs for itself.
+    pub created: Duration,
     pub isa: Isa,
     pub threads: usize,
 }
@@ -251,13 +253,15 @@ impl Ready {
         isa: Option<Isa>,
         (warmup, measure): (Duration, Duration),
     ) -> Result<ArtifactTimes, Diagnostic> {
+        let start = Instant::now();
         let mut session = self.session(threads, isa)?;
+        let created = start.elapsed();
         let inputs: Vec<Vec<u8>> = tensors_in(args).into_iter().map(Tensor::to_le_bytes).collect();
         let times = measure::timed(warmup, measure, || {
             inputs.iter().enumerate().for_each(|(at, input)| session.input(at).copy_from_slice(input));
             session.run(|| true).map(|_| ()).map_err(|failure| Box::new(failed(&failure)))
         });
-        Ok(ArtifactTimes { times: times.map_err(|error| *error)?, isa: session.isa(), threads: session.n_threads() })
+        Ok(ArtifactTimes { times: times.map_err(|error| *error)?, created, isa: session.isa(), threads: session.n_threads() })
     }
 
     fn session(&self, threads: usize, isa: Option<Isa>) -> Result<MappedSession<'_>, Diagnostic> {

@@ -35,9 +35,10 @@ fn measured(args: &Args, threads: usize) -> Result<String, (Vec<Diagnostic>, boo
     let artifact = artifact::open(&args.program.file).map_err(before)?;
     let bound = artifact.bind(&args.program.requests()).map_err(|wrong| (wrong, false))?;
     let loaded = artifact.load().map_err(before)?;
-    let ready_ms = start.elapsed().as_secs_f64() * 1e3;
+    let loading = start.elapsed();
     let found = loaded.latency(&bound, threads, args.program.target.isa(), (args.warmup, args.seconds));
     let found = found.map_err(|wrong| (vec![wrong], true))?;
+    let ready_ms = (loading + found.created).as_secs_f64() * 1e3;
     // The probe wants a machine, which the artifact has run on.
     let native = Settings::native(MAX_LEVEL, found.threads).ok().flatten();
     let probed = native.map_or_else(Default::default, |native| measure::probe(&Settings { isa: found.isa, ..native }));
