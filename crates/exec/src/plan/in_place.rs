@@ -88,13 +88,14 @@ fn same_places(nest: &Nest, a: &Access, b: &Access) -> bool {
     a.dtype.bytes() == b.dtype.bytes() && a.offset == b.offset && kept && reduced
 }
 
-/// Whether an argument of a contraction is only an operand of its epilogue, read where the result is written.
+/// Whether an argument of a contraction is only an operand of its epilogue, read where the result of the same width is written.
 fn of_contract(contract: &Contraction, arg: usize) -> bool {
     let Contraction { groups, group_steps, ref points, out_columns, input, weight, out, .. } = *contract;
     let same = |operand: &Operand| {
         let steps = points.iter().zip(&operand.points).all(|(dim, step)| dim.extent == 1 || dim.other == *step);
         let group = groups == 1 || operand.group == group_steps[2];
-        operand.offset == out.1 && group && steps && operand.columns == out_columns
+        let width = operand.dtype.bytes() == contract.dtype.bytes();
+        width && operand.offset == out.1 && group && steps && operand.columns == out_columns
     };
     let own: Vec<&Operand> = contract.operands.iter().filter(|operand| operand.arg == arg).collect();
     input.0 != arg && weight.0 != arg && !own.is_empty() && own.into_iter().all(same)
