@@ -204,32 +204,42 @@ impl Widths {
     /// The least and the greatest number that an F32 may be, if it is no NaN, as far as its last `depth` instructions say.
     fn bounds(&self, x: Val, depth: u32) -> (f32, f32) {
         let unbounded = (f32::NEG_INFINITY, f32::INFINITY);
+        let known = |low: f32, high: f32| if low.is_nan() || high.is_nan() { unbounded } else { (low, high) };
         let Some(depth) = depth.checked_sub(1) else { return unbounded };
         match self.make.instr(x) {
-            Instr::Const(bits, ScalarType::F32) => (f32::from_bits(bits as u32), f32::from_bits(bits as u32)),
+            Instr::Const(bits, ScalarType::F32) if !f32::from_bits(bits as u32).is_nan() => {
+                (f32::from_bits(bits as u32), f32::from_bits(bits as u32))
+            }
             Instr::Unary(UnaryOp::Trunc, a) => {
                 let (low, high) = self.bounds(a, depth);
                 (low.trunc(), high.trunc())
             }
-            Instr::Binary(BinaryOp::Min | BinaryOp::MinSecond, a, b) => {
-                let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
-                (a.0.min(b.0), a.1.min(b.1))
+            Instr::Binary(op @ (BinaryOp::Min | BinaryOp::MinSecond), first, b) => {
+                let (a, b) = (self.bounds(first, depth), self.bounds(b, depth));
+                let second = op == BinaryOp::MinSecond && !self.is_number(first);
+                (a.0.min(b.0), if second { b.1 } else { a.1.min(b.1) })
             }
-            Instr::Binary(BinaryOp::Max | BinaryOp::MaxSecond, a, b) => {
-                let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
-                (a.0.max(b.0), a.1.max(b.1))
+            Instr::Binary(op @ (BinaryOp::Max | BinaryOp::MaxSecond), first, b) => {
+                let (a, b) = (self.bounds(first, depth), self.bounds(b, depth));
+                let second = op == BinaryOp::MaxSecond && !self.is_number(first);
+                (if second { b.0 } else { a.0.max(b.0) }, a.1.max(b.1))
             }
             // Rounding keeps the order.
             Instr::Binary(BinaryOp::Add, a, b) => {
                 let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
-                (a.0 + b.0, a.1 + b.1)
+                known(a.0 + b.0, a.1 + b.1)
             }
             Instr::Binary(BinaryOp::Sub, a, b) => {
                 let (a, b) = (self.bounds(a, depth), self.bounds(b, depth));
-                (a.0 - b.1, a.1 - b.0)
+                known(a.0 - b.1, a.1 - b.0)
             }
             _ => unbounded,
         }
+    }
+
+    /// Whether an F32 is surely no NaN; `MinSecond` and `MaxSecond` are their second operand if the first is one.
+    fn is_number(&self, x: Val) -> bool {
+        matches!(self.make.instr(x), Instr::Const(bits, ScalarType::F32) if !f32::from_bits(bits as u32).is_nan())
     }
 
     /// Replaces NaN by 0.
@@ -270,5 +280,50 @@ impl Widths {
             result = self.make.select(small, smallest, result);
         }
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::builder::BodyBuilder;
+    use super::super::super::tests::evaluate::evaluate;
+    use super::*;
+
+    const NUMBERS: [f32; 7] = [f32::NAN, f32::NEG_INFINITY, -300.0, -0.0, 5.0, 255.0, f32::INFINITY];
+
+    /// Every number that two primitive operations on reads and constants give is within its bounds, or NaN.
+    #[test]
+    fn bounds_hold() {
+        let ops = [BinaryOp::MinSecond, BinaryOp::MaxSecond, BinaryOp::Add, BinaryOp::Sub];
+        let reads = [0, 1].map(|read| {
+            let number = move |at: usize| NUMBERS[at / [1, NUMBERS.len()][read] % NUMBERS.len()].to_bits();
+            (std::array::from_fn::<u32, 64, _>(number), ScalarType::F32)
+        });
+        let operands = || NUMBERS.map(Some).into_iter().chain([None]);
+        let mut bounded = 0;
+        for (inner, outer) in ops.into_iter().flat_map(|inner| ops.map(|outer| (inner, outer))) {
+            for (constant, other) in operands().flat_map(|a| operands().map(move |b| (a, b))) {
+                for swapped in [false, true] {
+                    let mut widths = Widths { make: BodyBuilder::new(true), has_wide_shifts: true };
+                    let reads_of = [0, 1].map(|read| widths.make.push(Instr::Read(read)));
+                    let mut operand = |number: Option<f32>| number.map_or(reads_of[1], |number| widths.make.f32(number));
+                    let (a, b) = (operand(constant), operand(other));
+                    let pair = |x: Val, y: Val| if swapped { (y, x) } else { (x, y) };
+                    let (x, y) = pair(reads_of[0], a);
+                    let first = widths.make.bin(inner, x, y);
+                    let (x, y) = pair(first, b);
+                    let result = widths.make.bin(outer, x, y);
+                    let (low, high) = widths.bounds(result, BOUNDED_BY);
+                    bounded += u32::from(low.is_finite() || high.is_finite());
+                    let values = evaluate(&widths.make.finish(), &reads, (&[], &[]), 0.0);
+                    for bits in values[result.0 as usize] {
+                        let value = f32::from_bits(bits);
+                        let within = value.is_nan() || (low <= value && value <= high);
+                        assert!(within, "{inner:?} {outer:?} {constant:?} {other:?} {swapped}: {value} of {low}..{high}");
+                    }
+                }
+            }
+        }
+        assert!(bounded > 500, "{bounded}");
     }
 }
