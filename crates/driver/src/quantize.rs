@@ -12,7 +12,7 @@ use relayc_base::text::count;
 use relayc_check::infer;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, GlobalId, Module};
-use relayc_passes::build::PassCx;
+use relayc_passes::build::{PassCx, add_results};
 use relayc_passes::quantize::{self, Activation, Scale};
 use serde_json::{Value, json};
 
@@ -289,7 +289,9 @@ pub fn quantize(
 
 /// The program with further results, ready to run.
 fn observed(module: &Module, entry: GlobalId, exprs: &[ExprId], prepare: Prepare) -> Result<Ready, Diagnostic> {
-    let mut seen = quantize::with_results(module, entry, exprs);
+    let mut seen = module.clone();
+    let func = seen.globals[entry].func;
+    add_results(&mut seen, func, exprs);
     typed(&mut seen)?;
     prepare(seen)
 }

@@ -14,8 +14,9 @@ use relayc_driver::run::Limits;
 use relayc_driver::steps::Steps;
 use relayc_exec::constants::Keep;
 use relayc_exec::plan::{self, NotCompiled};
-use relayc_ir::{ExprId, ExprKind, FuncId, Module, Operand};
+use relayc_ir::{ExprId, ExprKind, FuncId, Module};
 use relayc_ops as ops;
+use relayc_passes::build::add_results;
 use rustc_hash::FxHashSet;
 
 use crate::trace::{self, Groups};
@@ -142,30 +143,6 @@ fn wanted(module: &mut Module, func: FuncId, steps: &Steps, ends: &FxHashSet<Spa
         }
     }
     (taps, exprs)
-}
-
-/// Makes the result of a function a tuple of it and of other expressions that it computes.
-fn add_results(module: &mut Module, func: FuncId, exprs: &[ExprId]) {
-    if exprs.is_empty() {
-        return;
-    }
-    let mut holder = None;
-    let mut body = module.funcs[func].body;
-    while let ExprKind::Let { body: inner, .. } = module.exprs[body].kind {
-        (holder, body) = (Some(body), inner);
-    }
-    let operands: Vec<Operand> =
-        [body].iter().chain(exprs).map(|&expr| Operand { expr, span: module.exprs[expr].span }).collect();
-    let fields = module.operands(&operands);
-    let span = module.exprs[body].span;
-    let tuple = module.expr(span, ExprKind::Tuple(fields));
-    match holder.map(|holder| (holder, module.exprs[holder].kind)) {
-        Some((holder, ExprKind::Let { var, value, .. })) => {
-            module.exprs[holder].kind = ExprKind::Let { var, value, body: tuple };
-        }
-        _ => module.funcs[func].body = tuple,
-    }
-    module.funcs[func].ret = None;
 }
 
 /// Runs a compiled program with steps as additional results; returns its own result. Errors: errors of the run, and E0509.

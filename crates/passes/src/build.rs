@@ -3,8 +3,9 @@
 use relayc_base::Span;
 use relayc_ir::attrs::OpTable;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Solver, Ty, dims_of};
-use relayc_ir::{AttrValue, Attrs, ConstId, ExprId, ExprKind, Module, Object, Operand, VarId};
+use relayc_ir::types::{DType, Dim, Solver, Ty, dims_of};
+use relayc_ir::{AttrValue, Attrs, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
+use relayc_ops::lower::Lower;
 use relayc_ops::rel::RelCx;
 use relayc_ops::{OpDef, Table};
 
@@ -34,6 +35,12 @@ impl PassCx<'_> {
     /// Whether an expression is a call of one of these operators.
     pub(crate) fn calls_any(&self, module: &Module, expr: ExprId, defs: &[&OpDef]) -> bool {
         self.called(module, expr).is_some_and(|called| defs.iter().any(|def| def.name == called.name))
+    }
+
+    /// Whether each element of a call's result is an element of its only operand.
+    pub(crate) fn moves(&self, module: &Module, expr: ExprId) -> bool {
+        let moves = |def: &OpDef| matches!(def.lower, Some(Lower::View(_) | Lower::Move(..)));
+        self.called(module, expr).is_some_and(moves) && args(module, expr).len() == 1
     }
 
     /// Builds a call of an operator with complete attributes, typed by its relation. The operands must have types.
@@ -123,6 +130,30 @@ pub(crate) fn bind(
     bindings.rev().fold(body, |body, (var, value)| typed(module, span, ExprKind::Let { var, value, body }, ty))
 }
 
+/// Makes the result of a function a tuple of it and of other expressions that it computes. Its types must be inferred again.
+pub fn add_results(module: &mut Module, func: FuncId, exprs: &[ExprId]) {
+    if exprs.is_empty() {
+        return;
+    }
+    let mut holder = None;
+    let mut body = module.funcs[func].body;
+    while let ExprKind::Let { body: inner, .. } = module.exprs[body].kind {
+        (holder, body) = (Some(body), inner);
+    }
+    let operands: Vec<Operand> =
+        [body].iter().chain(exprs).map(|&expr| Operand { expr, span: module.exprs[expr].span }).collect();
+    let fields = module.operands(&operands);
+    let span = module.exprs[body].span;
+    let tuple = module.expr(span, ExprKind::Tuple(fields));
+    match holder.map(|holder| (holder, module.exprs[holder].kind)) {
+        Some((holder, ExprKind::Let { var, value, .. })) => {
+            module.exprs[holder].kind = ExprKind::Let { var, value, body: tuple };
+        }
+        _ => module.funcs[func].body = tuple,
+    }
+    module.funcs[func].ret = None;
+}
+
 /// The operands of a call or tuple.
 pub fn args(module: &Module, expr: ExprId) -> Vec<ExprId> {
     match module.exprs[expr].kind {
@@ -168,7 +199,12 @@ pub(crate) fn dtype(module: &Module, expr: ExprId) -> Option<DType> {
 
 /// The shape of a tensor, if all its dimensions are known.
 pub(crate) fn shape(module: &Module, expr: ExprId) -> Option<Vec<i64>> {
-    module.types.as_tensor(module.ty(expr)).and_then(|(shape, _)| dims_of(shape))
+    dims(module, expr).and_then(dims_of)
+}
+
+/// The dimensions of a tensor.
+pub(crate) fn dims(module: &Module, expr: ExprId) -> Option<&[Dim]> {
+    module.types.as_tensor(module.ty(expr)).map(|(shape, _)| shape)
 }
 
 /// An operand, identified by its value: every mention of a variable is an expression of its own.

@@ -7,20 +7,20 @@
 //!
 //! Not a pass of the pipeline, because it needs the ranges that activations have.
 
-use super::build::{ExprKey, PassCx, args, attrs, dtype, shape, value_of};
+use super::build::{ExprKey, PassCx, args, attrs, dims, dtype, value_of};
 use super::rewrite::rewrite;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
-use relayc_ir::{AttrValue, ExprId, ExprKind, GlobalId, Module, Operand};
-use relayc_ops::OpDef;
+use relayc_ir::{AttrValue, ExprId, GlobalId, Module};
 use relayc_ops::declarations::{
-    ADD, CLIP, CONV2D, Conv2dAttrs, DENSE, DEQUANTIZE, EXPAND_DIMS, MATMUL, MAX_POOL2D, MatmulAttrs, QUANTIZE, RELU, RESHAPE,
-    SQUEEZE, TRANSPOSE,
+    ADD, CLIP, CONV2D, Conv2dAttrs, DENSE, DEQUANTIZE, MATMUL, MAX_POOL2D, MatmulAttrs, QUANTIZE, RELU,
 };
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-/// Operators on whose operand each element of the result is an element, so that both have one scale.
-pub(crate) const MOVING: [&OpDef; 5] = [&MAX_POOL2D, &RESHAPE, &TRANSPOSE, &SQUEEZE, &EXPAND_DIMS];
+/// Whether operand and result of a call have one scale, because the elements of the one are among those of the other.
+pub(crate) fn keeps_scale(module: &Module, cx: &PassCx, expr: ExprId) -> bool {
+    cx.moves(module, expr) || cx.calls(module, expr, &MAX_POOL2D)
+}
 
 /// An activation that is to be quantized.
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +28,6 @@ pub struct Activation {
     pub expr: ExprId,
     /// The number of the activation whose scale it has: its own, or that of what it only moves.
     pub scale_of: usize,
-    /// Whether a product reads it.
-    pub is_data: bool,
 }
 
 /// The scale and the zero point of an activation of uint8.
@@ -56,7 +54,7 @@ fn output_axis(module: &Module, cx: &PassCx, expr: ExprId) -> Option<usize> {
     match def.name {
         name if name == CONV2D.name => {
             let of = Conv2dAttrs::read(attrs(module, expr));
-            let channels = shape(module, expr).and_then(|shape| shape.get(1).copied());
+            let channels = dims(module, expr)?.get(1)?.value();
             let plain = of.data_layout == "NCHW" && of.kernel_layout == "OIHW" && ["", "NCHW"].contains(&of.out_layout.as_str());
             (plain && (of.groups == 1 || Some(of.groups) == channels)).then_some(0)
         }
@@ -72,57 +70,41 @@ fn output_axis(module: &Module, cx: &PassCx, expr: ExprId) -> Option<usize> {
 /// What can be quantized in a function: the data of products, and what is added to the results of others.
 pub fn candidates(module: &Module, cx: &PassCx, entry: GlobalId) -> Candidates {
     let order = module.evaluation_order(&[module.funcs[module.globals[entry].func].body]);
-    // What to quantize, and whether a product reads it.
-    let mut wanted: FxHashMap<ExprKey, bool> = FxHashMap::default();
+    let mut wanted: FxHashSet<ExprKey> = FxHashSet::default();
     let mut n_products = 0;
     for &expr in order.iter().rev() {
-        let is_wanted = wanted.contains_key(&ExprKey::of(module, expr));
+        let is_wanted = wanted.contains(&ExprKey::of(module, expr));
         let operands = args(module, expr);
         if output_axis(module, cx, expr).is_some() {
             n_products += 1;
-            wanted.insert(ExprKey::of(module, operands[0]), true);
+            wanted.insert(ExprKey::of(module, operands[0]));
         }
         if !is_wanted {
             continue;
         }
-        if cx.calls_any(module, expr, &MOVING) {
-            wanted.entry(ExprKey::of(module, operands[0])).or_default();
+        if keeps_scale(module, cx, expr) {
+            wanted.insert(ExprKey::of(module, operands[0]));
         }
         // A sum of two results, before its activation.
         let sum = if cx.calls_any(module, expr, &[&RELU, &CLIP]) { operands[0] } else { expr };
         if cx.calls(module, sum, &ADD) && args(module, sum).iter().all(|&term| value_of(module, term).is_none()) {
-            for term in args(module, sum) {
-                wanted.entry(ExprKey::of(module, term)).or_default();
-            }
+            wanted.extend(args(module, sum).into_iter().map(|term| ExprKey::of(module, term)));
         }
     }
     let mut activations: Vec<Activation> = vec![];
     let mut known: FxHashMap<ExprKey, usize> = FxHashMap::default();
     for &expr in &order {
         let key = ExprKey::of(module, expr);
-        let Some(&is_data) = wanted.get(&key).filter(|_| !known.contains_key(&key)) else { continue };
-        if dtype(module, expr) != Some(DType::F32) || value_of(module, expr).is_some() {
+        let is_new = wanted.contains(&key) && !known.contains_key(&key);
+        if !is_new || dtype(module, expr) != Some(DType::F32) || value_of(module, expr).is_some() {
             continue;
         }
-        let moved = cx.calls_any(module, expr, &MOVING).then(|| known.get(&ExprKey::of(module, args(module, expr)[0])));
+        let moved = keeps_scale(module, cx, expr).then(|| known.get(&ExprKey::of(module, args(module, expr)[0])));
         let scale_of = moved.flatten().map_or(activations.len(), |&from| activations[from].scale_of);
         known.insert(key, activations.len());
-        activations.push(Activation { expr, scale_of, is_data });
+        activations.push(Activation { expr, scale_of });
     }
     Candidates { activations, n_products }
-}
-
-/// The same program with further results behind its own. Its types must be inferred again.
-pub fn with_results(module: &Module, entry: GlobalId, exprs: &[ExprId]) -> Module {
-    let mut module = module.clone();
-    let func = module.globals[entry].func;
-    let body = module.funcs[func].body;
-    let fields: Vec<Operand> = [body].iter().chain(exprs).map(|&expr| Operand { expr, span: module.exprs[expr].span }).collect();
-    let fields = module.operands(&fields);
-    let span = module.exprs[body].span;
-    module.funcs[func].body = module.expr(span, ExprKind::Tuple(fields));
-    module.funcs[func].ret = None;
-    module
 }
 
 /// Quantizes activations and the weights of all products. Returns what stands for each activation: the dequantized integers.

@@ -1,7 +1,7 @@
 //! Products of integers of 8 bits in place of products of what they stand for.
 
 use super::super::PassCx;
-use super::super::build::{args, attrs, dtype, shape};
+use super::super::build::{args, attrs, dims, dtype};
 use super::find::{self, Weights, Zero};
 use super::unsigned::Unsigned;
 use relayc_base::Span;
@@ -14,6 +14,9 @@ use relayc_ops::declarations::{
 
 /// The integers whose products a machine adds at once.
 const WORD: usize = 4;
+
+/// The products of bytes whose sum is within int32 whatever they are. A sum of floats may have no more; one of int32 wraps anyway.
+const MOST_TERMS: usize = i32::MAX as usize / (255 * 128);
 
 pub(super) struct Products<'a> {
     cx: &'a PassCx<'a>,
@@ -100,12 +103,13 @@ impl<'a> Products<'a> {
         let span = module.exprs[expr].span;
         let of = Conv2dAttrs::read(attrs(module, expr));
         let plain = of.data_layout == "NCHW" && of.kernel_layout == "OIHW" && ["", "NCHW"].contains(&of.out_layout.as_str());
-        let channels = shape(module, expr).and_then(|shape| shape.get(1).copied())?;
-        let known = shape(module, args(module, expr)[0])?;
-        let depthwise = of.groups > 1 && of.groups == channels && known.get(1) == Some(&channels);
-        (plain && (of.groups == 1 || depthwise) && known.len() == 4).then_some(())?;
+        let channels = dims(module, expr)?.get(1)?.value()?;
+        let data = dims(module, args(module, expr)[0])?;
+        let depthwise = of.groups > 1 && of.groups == channels && data.get(1)?.value() == Some(channels);
+        (plain && (of.groups == 1 || depthwise) && data.len() == 4).then_some(())?;
         let (mut data, weights) = self.operands(module, expr)?;
         let &[outs, ins, height, width] = weights.ints.shape() else { return None };
+        (data.scale.is_none() || ins * height * width <= MOST_TERMS).then_some(())?;
         let scales = match data.scale {
             Some(_) => Some(columns(weights.scales(0)?, &[outs, 1, 1])),
             None => None,
@@ -155,7 +159,7 @@ impl<'a> Products<'a> {
         let (data, weights) = self.operands(module, expr)?;
         let &[rows, columns_of] = weights.ints.shape() else { return None };
         let (axis, units, inputs) = if transposed { (0, rows, columns_of) } else { (1, columns_of, rows) };
-        inputs.is_multiple_of(WORD).then_some(())?;
+        (inputs.is_multiple_of(WORD) && (data.scale.is_none() || inputs <= MOST_TERMS)).then_some(())?;
         let scales = match data.scale {
             Some(_) => Some(columns(weights.scales(axis)?, &[units])),
             None => None,

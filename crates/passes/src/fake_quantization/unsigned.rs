@@ -5,7 +5,7 @@
 
 use super::super::PassCx;
 use super::super::build::{args, attrs, dtype};
-use super::super::quantize::MOVING;
+use super::super::quantize::keeps_scale;
 use super::find::{self, Dequantized};
 use relayc_base::Span;
 use relayc_ir::tensor::Tensor;
@@ -85,7 +85,7 @@ impl<'a> Unsigned<'a> {
     }
 
     fn undone(&mut self, module: &mut Module, of: Quantization, zero: i64) -> Option<ExprId> {
-        let moved = self.cx.calls_any(module, of.x, &MOVING);
+        let moved = keeps_scale(module, self.cx, of.x);
         let from = if moved { *args(module, of.x).first()? } else { of.x };
         let Dequantized { widened, scale } = find::dequantized(module, self.cx, from)?;
         let same = dtype(module, widened.q) == Some(DType::U8)
@@ -114,7 +114,7 @@ impl<'a> Unsigned<'a> {
         let of = quantization(module, self.cx, q);
         let unsigned = match of.and_then(|of| self.undone(module, of, of.zero + SHIFT)) {
             Some(undone) => undone,
-            None if self.cx.calls_any(module, q, &MOVING) => {
+            None if keeps_scale(module, self.cx, q) => {
                 let from = self.made(module, *args(module, q).first()?)?;
                 self.moved(module, q, from)?
             }
