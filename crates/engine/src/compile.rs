@@ -17,7 +17,7 @@ pub use relayc_exec::assemble::Assembled;
 use relayc_exec::assemble::{NoCode, assemble};
 use relayc_exec::constants::Keep;
 pub use relayc_exec::listing::target_name;
-use relayc_exec::plan::{self, Means, NotCompiled, Place, Plan};
+use relayc_exec::plan::{self, KernelOptions, NotCompiled, Place, Plan};
 use relayc_exec::program::{self as jit, LoadError, PlanSession, TraceCallback};
 use relayc_exec::shared_weights::SharedWeights;
 use relayc_interp::{self as interp, Value};
@@ -109,8 +109,8 @@ impl Settings {
     }
 
     /// What kernels may be made of. A common machine with AVX-512 has no products of bytes.
-    fn means(&self) -> Means {
-        Means { tile: self.accuracy.tile(), dot_products: self.dot_products(), narrow_epilogues: self.isa == Isa::Avx512 }
+    fn kernel_options(&self) -> KernelOptions {
+        KernelOptions { tile: self.accuracy.tile(), dot_products: self.dot_products(), narrow_epilogues: self.isa == Isa::Avx512 }
     }
 
     /// Whether code may use the machine's products of four bytes.
@@ -187,7 +187,7 @@ fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
     let func = module.globals[global].func;
     require_possible(module, func).map_err(Refused::Wrong)?;
-    let mut plan = plan::plan(module, ops::table(), func, refusals, settings.means()).map_err(Refused::Not)?;
+    let mut plan = plan::plan(module, ops::table(), func, refusals, settings.kernel_options()).map_err(Refused::Not)?;
     if let Some(fault) = settings.fault {
         fault.put_into(&mut plan);
     }

@@ -174,7 +174,7 @@ impl Lowering<'_> {
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
         let lanes = [ScalarType::of(call.arg(0).dtype)?, ScalarType::of(call.arg(1).dtype)?];
         let out = ScalarType::of(call.out().dtype)?;
-        let bytes = self.means.dot_products && [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I8, ScalarType::I32];
+        let bytes = self.options.dot_products && [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I8, ScalarType::I32];
         let strided = |product: &Product| !in_whole_words(&product.data, &placed[data_arg], product);
         if bytes && products.iter().any(strided) {
             placed[data_arg] = self.copied(&placed[data_arg]);
@@ -184,7 +184,7 @@ impl Lowering<'_> {
         let held = |product: &Product| match [lanes[0], lanes[1], out] {
             [ScalarType::F32, ScalarType::F32, ScalarType::F32] => !product.depthwise || side_by_side(product, &placed[data_arg]),
             [ScalarType::U8, ScalarType::I32, ScalarType::I32] => {
-                self.means.dot_products && product.depthwise && data_arg == 0 && side_by_side(product, &placed[0])
+                self.options.dot_products && product.depthwise && data_arg == 0 && side_by_side(product, &placed[0])
             }
             _ => bytes && data_arg == 0 && by_words(product, &placed[0], &placed[1]),
         };
@@ -440,7 +440,7 @@ impl Lowering<'_> {
         let fits = products.iter().all(|product| {
             let (_, columns, sum) = product.first();
             let (own, _) = strides(&product.out, view, sum + product.sum.len());
-            (own[columns + 1] == 1 || product.columns[1] == 1) && is_epilogue(after, self.means.narrow_epilogues)
+            (own[columns + 1] == 1 || product.columns[1] == 1) && is_epilogue(after, self.options.narrow_epilogues)
         });
         if !fits {
             return self.store_in_order(anchor, after, buffer, view);
@@ -575,8 +575,10 @@ impl Lowering<'_> {
         let kernel = match product.depthwise {
             true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
             // Whether it is worth it, and possible at all, the code generator knows.
-            false if self.means.tile > 0 && factors == Factors::Floats && product.points.len() == 3 && product.sum.len() == 4 => {
-                Kernel::Winograd(Winograd { contract, tile: self.means.tile })
+            false
+                if self.options.tile > 0 && factors == Factors::Floats && product.points.len() == 3 && product.sum.len() == 4 =>
+            {
+                Kernel::Winograd(Winograd { contract, tile: self.options.tile })
             }
             false => Kernel::Contraction(contract),
         };

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// What kernels may be made of.
 #[derive(Clone, Copy, Debug)]
-pub struct Means {
+pub struct KernelOptions {
     /// The largest tile of Winograd's method, in results a side; 0 disables it.
     pub tile: u64,
     /// Whether the machine has products of four bytes and their sum.
@@ -26,7 +26,7 @@ pub(crate) struct Lowering<'a> {
     pub(crate) module: &'a Module,
     pub(crate) ops: &'a Table,
     pub(crate) refusals: &'a [ExprId],
-    pub(crate) means: Means,
+    pub(crate) options: KernelOptions,
     pub(crate) plan: Plan,
     pub(crate) anchors: Vec<Anchor>,
     pub(crate) requests: Requests,

@@ -25,7 +25,7 @@ mod show;
 mod traffic;
 
 pub use accuracy::{Accuracy, accuracy};
-pub use lowering::Means;
+pub use lowering::KernelOptions;
 pub(crate) use memory::arrange;
 pub use memory::lives;
 pub use not_compiled::NotCompiled;

@@ -1,7 +1,7 @@
 //! Plans a function's dataflow group by group.
 
 use super::group::{Lazy, Load, Source, Value};
-use super::lowering::{Lowering, Means};
+use super::lowering::{KernelOptions, Lowering};
 use super::not_compiled::NotCompiled;
 use super::order::{Lets, leaves, order, see_through, see_through_lets};
 use super::request::{self, def};
@@ -18,7 +18,13 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// `refusals` are the calls and
 /// groups for which there was no code, as often as there was none: they get nests in place of sums of products, then the operators'
 /// evaluation. Errors: what keeps it from being compiled.
-pub fn plan(module: &Module, ops: &Table, func: FuncId, refusals: &[ExprId], means: Means) -> Result<Plan, NotCompiled> {
+pub fn plan(
+    module: &Module,
+    ops: &Table,
+    func: FuncId,
+    refusals: &[ExprId],
+    options: KernelOptions,
+) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
     shallow(module, module.ty(body))?;
@@ -29,7 +35,7 @@ pub fn plan(module: &Module, ops: &Table, func: FuncId, refusals: &[ExprId], mea
         module,
         ops,
         refusals,
-        means,
+        options,
         plan: Plan::default(),
         anchors: vec![],
         requests,
