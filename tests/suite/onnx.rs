@@ -20,6 +20,16 @@ use relayc_ir::types::{Ty, dims_of};
 use relayc_zoo as zoo;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Networks of the zoo, made small by these flags.
+const SMALL: &[(&str, &[&str])] = &[
+    ("mlp", &[]),
+    ("lstm", &["--iterations", "2", "--hidden", "8"]),
+    ("squeezenet", &["--image-shape", "3,32,32", "--classes", "10"]),
+    ("mobilenet", &["--image-shape", "3,32,32", "--classes", "10"]),
+    ("resnet", &["--image-shape", "3,28,28", "--layers", "8", "--classes", "10"]),
+    ("dqn", &["--image-shape", "2,42,42"]),
+];
+
 /// The model of a function, read back; `None` where ONNX cannot say it.
 fn exported(program: &Program, entry: &str) -> Result<Option<GraphProto>, String> {
     match export::to_onnx(program, entry, &[]) {

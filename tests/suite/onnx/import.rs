@@ -1,5 +1,6 @@
 //! Exported models import back: the imported program is valid and has the same inputs and results as the first.
 
+use super::SMALL;
 use crate::support::writer::{Purpose, choices, write};
 use rayon::prelude::*;
 use relayc_driver::example::{Example, Runner};
@@ -54,14 +55,7 @@ fn all_back(program: &Program) -> Result<usize, String> {
 
 #[test]
 fn small_networks_come_back() {
-    for (name, flags) in [
-        ("mlp", &[][..]),
-        ("lstm", &["--iterations", "2", "--hidden", "8"]),
-        ("squeezenet", &["--image-shape", "3,32,32", "--classes", "10"]),
-        ("mobilenet", &["--image-shape", "3,32,32", "--classes", "10"]),
-        ("resnet", &["--image-shape", "3,28,28", "--layers", "8", "--classes", "10"]),
-        ("dqn", &["--image-shape", "2,42,42"]),
-    ] {
+    for &(name, flags) in SMALL {
         let flags: Vec<String> = flags.iter().map(|&flag| flag.to_owned()).collect();
         let text = model::build(name, &flags, None).ok().unwrap_or_else(|| panic!("{name} builds")).text;
         assert_eq!(all_back(&check_text(name, &text, Phase::Infer)), Ok(1), "{name}");

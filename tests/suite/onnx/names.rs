@@ -1,5 +1,6 @@
 //! Names of a model survive: ONNX to text and back to ONNX.
 
+use super::SMALL;
 use prost::Message;
 use relayc_driver::import::{Request, onnx_bytes};
 use relayc_driver::{Phase, check_text, export, model};
@@ -98,14 +99,7 @@ fn tensors(graph: &GraphProto) -> BTreeSet<&str> {
 
 #[test]
 fn networks_keep_their_names() {
-    for (network, flags) in [
-        ("mlp", &[][..]),
-        ("lstm", &["--iterations", "2", "--hidden", "8"]),
-        ("squeezenet", &["--image-shape", "3,32,32", "--classes", "10"]),
-        ("mobilenet", &["--image-shape", "3,32,32", "--classes", "10"]),
-        ("resnet", &["--image-shape", "3,28,28", "--layers", "8", "--classes", "10"]),
-        ("dqn", &["--image-shape", "2,42,42"]),
-    ] {
+    for &(network, flags) in SMALL {
         let model = strange(network, flags);
         let (text, after) = again(model.encode_to_vec());
         let (before, after) = (graph(model), graph(after));
