@@ -61,7 +61,9 @@ impl PassPlan {
         PassPlan { passes: passes::of_level(level), target, dot_products: false, entry: None, verify: false }
     }
 
-    /// The passes with these names, in this order. A pass that is asked for by name works as for a machine that can use it. Errors: an unknown name, in words.
+    /// The passes with these names, in this order. A pass that is asked for by name works as for a machine that can use it.
+    ///
+    /// Errors: an unknown name, in words.
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>, target: Target) -> Result<PassPlan, String> {
         let passes: Result<Vec<_>, String> =
             names.into_iter().map(|name| passes::find(name).ok_or_else(|| unknown(name))).collect();

@@ -1,5 +1,8 @@
 //! Requantizes integers of many scales to one, in fixed point: multiplies each by a quotient of scales, one for each position of an
 //! axis.
+//!
+//! The arithmetic is that of `FixedPoint` in `relayc-ir`, once more because artifacts hold this crate and nothing else; a test of
+//! `relayc-exec` compares the two.
 
 use super::integer::{index, put};
 use super::words::Words;

@@ -112,31 +112,24 @@ impl Sum for i64 {
     }
 }
 
-impl Sum for f32 {
-    const ZERO: f32 = 0.0;
-    const ONE: f32 = 1.0;
+macro_rules! floats {
+    ($($float:ty),*) => {$(
+        impl Sum for $float {
+            const ZERO: $float = 0.0;
+            const ONE: $float = 1.0;
 
-    fn plus(self, other: f32) -> f32 {
-        self + other
-    }
+            fn plus(self, other: $float) -> $float {
+                self + other
+            }
 
-    fn times(self, other: f32) -> f32 {
-        self * other
-    }
+            fn times(self, other: $float) -> $float {
+                self * other
+            }
+        }
+    )*};
 }
 
-impl Sum for f64 {
-    const ZERO: f64 = 0.0;
-    const ONE: f64 = 1.0;
-
-    fn plus(self, other: f64) -> f64 {
-        self + other
-    }
-
-    fn times(self, other: f64) -> f64 {
-        self * other
-    }
-}
+floats!(f32, f64);
 
 #[cfg(test)]
 mod tests {

@@ -8,6 +8,9 @@ use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
 use relayc_ops::declarations::{ADD, BIAS_ADD, BiasAddAttrs, SUBTRACT};
 
+/// The least number near which a float32 has no half: `2^22`. A sum with one that large rounds, and quantization wants just that.
+const LEAST_ROUNDING: f64 = 4_194_304.0;
+
 impl Fold<'_> {
     /// `(product + a) + b == product + (a + b)`, with `a + b` computed in f64 and rounded once.
     pub(super) fn merge_biases(&mut self, module: &mut Module, order: &[ExprId]) {
@@ -40,8 +43,7 @@ impl Fold<'_> {
             return None;
         };
         let shape = open_shape(module, data)?;
-        // A number with no bits behind the point rounds what it is added to, as quantization wants.
-        let rounds = |number: f64| number.abs() >= 4_194_304.0;
+        let rounds = |number: f64| number.abs() >= LEAST_ROUNDING;
         if !constant.dtype().is_float()
             || constant.to_f64s().into_iter().any(rounds)
             || Some(&shape) != open_shape(module, expr).as_ref()
