@@ -28,7 +28,7 @@ struct Substitution<'v> {
 
 /// Who said a type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum From {
+enum Source {
     Text,
     /// What is negative may be 0 in truth, such as the length of a slice that begins behind the end.
     Inference,
@@ -47,7 +47,7 @@ impl Substitution<'_> {
         }
     }
 
-    fn ty(&mut self, types: &mut Types, ty: Ty, from: From) -> Ty {
+    fn ty(&mut self, types: &mut Types, ty: Ty, from: Source) -> Ty {
         if !types.has_open(ty) {
             return ty;
         }
@@ -60,7 +60,7 @@ impl Substitution<'_> {
             for dim in shape {
                 let number = self.dim(&mut types.symbols, dim);
                 new.push(match (number.value(), dim) {
-                    (Some(..0), Dim::Symbol(_)) if from == From::Inference => Dim::Any,
+                    (Some(..0), Dim::Symbol(_)) if from == Source::Inference => Dim::Any,
                     (Some(value @ ..0), Dim::Symbol(symbol)) => {
                         self.negative.get_or_insert_with(|| NegativeSize { text: types.symbols.text(symbol), value });
                         number
@@ -106,9 +106,9 @@ impl Module {
     /// that becomes negative; the module must not be used then.
     pub fn substitute_sizes(&mut self, values: &SizeValues) -> Result<(), NegativeSize> {
         let mut all = Substitution { values, done: FxHashMap::default(), negative: None };
-        let mut new_tys: FxHashMap<(Ty, From), Ty> = FxHashMap::default();
+        let mut new_tys: FxHashMap<(Ty, Source), Ty> = FxHashMap::default();
         let types = &mut self.types;
-        let mut change = |ty: &mut Ty, from: From| {
+        let mut change = |ty: &mut Ty, from: Source| {
             *ty = match new_tys.get(&(*ty, from)) {
                 Some(&new) => new,
                 None => {
@@ -119,19 +119,19 @@ impl Module {
             };
         };
         // Inference completes annotations, but those of parameters.
-        let completed = if self.expr_tys.is_empty() { From::Text } else { From::Inference };
+        let completed = if self.expr_tys.is_empty() { Source::Text } else { Source::Inference };
         let params: FxHashSet<VarId> = self.funcs.iter().flat_map(|func| func.params.iter().copied()).collect();
         for var in self.vars.ids() {
-            let from = if params.contains(&var) { From::Text } else { completed };
+            let from = if params.contains(&var) { Source::Text } else { completed };
             let var = &mut self.vars[var];
             var.ty.iter_mut().for_each(|ty| change(ty, from));
             var.checked_ty.iter_mut().for_each(|ty| change(ty, completed));
         }
         self.funcs.iter_mut().flat_map(|func| &mut func.ret).for_each(|ty| change(ty, completed));
         for ctor in self.ctors.iter_mut() {
-            ctor.inputs.iter_mut().chain([&mut ctor.ty]).for_each(|ty| change(ty, From::Text));
+            ctor.inputs.iter_mut().chain([&mut ctor.ty]).for_each(|ty| change(ty, Source::Text));
         }
-        self.expr_tys.iter_mut().flatten().for_each(|ty| change(ty, From::Inference));
+        self.expr_tys.iter_mut().flatten().for_each(|ty| change(ty, Source::Inference));
         let symbols = &mut self.types.symbols;
         let of_calls = self.attrs.iter_mut().flat_map(|attrs| attrs.values.iter_mut());
         let of_funcs = self.funcs.iter_mut().flat_map(|func| func.attrs.iter_mut().map(|(_, value)| value));
