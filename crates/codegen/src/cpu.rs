@@ -3,7 +3,7 @@
 //! The caller chooses the instruction set. Absent: files and the environment.
 
 use super::asm::Isa;
-use relayc_ir::kernel::Target;
+use relayc_ir::kernel::{ByteProducts, Target};
 use relayc_runtime::processor::runs;
 use std::arch::is_x86_feature_detected;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
@@ -62,7 +62,9 @@ impl Cpu {
     /// The machine as the choice of kernels sees it.
     pub fn target(&self, isa: Isa, threads: usize) -> Target {
         let fmas = if isa == Isa::Avx512 { self.fmas_512 } else { 2 };
-        Target { lanes: isa.lanes(), registers: isa.regs(), l1: self.l1d, l2: self.l2, threads, fmas, l2_bytes: self.l2_rate }
+        let byte_products = if isa == Isa::Avx512 && self.vnni { ByteProducts::Words } else { ByteProducts::Pairs };
+        let (lanes, registers) = (isa.lanes(), isa.regs());
+        Target { lanes, registers, l1: self.l1d, l2: self.l2, threads, fmas, l2_bytes: self.l2_rate, byte_products }
     }
 
     pub fn has(&self, isa: Isa) -> bool {

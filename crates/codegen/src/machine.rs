@@ -65,3 +65,11 @@ pub(crate) fn extending(dtype: DType) -> &'static Form {
         _ => &forms::VPMOVZXWD,
     }
 }
+
+/// A byte shuffle that compacts the low bytes of each doubleword in 16 bytes.
+pub(crate) fn low_bytes(bytes: u8) -> Vec<u8> {
+    let taken = (0..4).flat_map(|lane| (0..bytes).map(move |byte| 4 * lane + byte));
+    let mut order: Vec<u8> = taken.collect();
+    order.resize(16, 0x80);
+    order.repeat(2)
+}

@@ -9,6 +9,7 @@ use super::{Phase, Program};
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::nearest;
 use relayc_base::{Sources, diff};
+use relayc_ir::kernel::ByteProducts;
 use relayc_ir::print::print;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, Module};
@@ -47,8 +48,7 @@ pub struct PassPlan {
     /// The passes, in order.
     pub passes: Vec<&'static Pass>,
     pub target: Target,
-    /// Whether the target has products of four bytes and their sum, besides AVX-512.
-    pub dot_products: bool,
+    pub byte_products: ByteProducts,
     /// The only entry function of the program; without one, every function stays.
     pub entry: Option<String>,
     /// Whether to verify the program after every pass.
@@ -58,7 +58,7 @@ pub struct PassPlan {
 impl PassPlan {
     /// The passes of a `-O` level.
     pub fn level(level: u8, target: Target) -> PassPlan {
-        PassPlan { passes: passes::of_level(level), target, dot_products: false, entry: None, verify: false }
+        PassPlan { passes: passes::of_level(level), target, byte_products: ByteProducts::Pairs, entry: None, verify: false }
     }
 
     /// The passes with these names, in this order. A pass that is asked for by name works as for a machine that can use it.
@@ -67,7 +67,8 @@ impl PassPlan {
     pub fn named<'a>(names: impl IntoIterator<Item = &'a str>, target: Target) -> Result<PassPlan, String> {
         let passes: Result<Vec<_>, String> =
             names.into_iter().map(|name| passes::find(name).ok_or_else(|| unknown(name))).collect();
-        Ok(PassPlan { passes: passes?, target, dot_products: true, entry: None, verify: false })
+        let byte_products = if target == Target::V4 { ByteProducts::Words } else { ByteProducts::Pairs };
+        Ok(PassPlan { passes: passes?, target, byte_products, entry: None, verify: false })
     }
 }
 
@@ -133,7 +134,8 @@ fn bound(module: &mut Module, entry: &str, requests: &Requests) -> Result<(Entry
 
 /// Runs passes on a program without errors. Errors: E0901 for a pass that broke the program.
 pub fn optimise(module: &mut Module, how: &PassPlan, observer: &mut dyn Observer) -> Result<(), Diagnostic> {
-    let cx = PassCx { ops: ops::table(), lanes: how.target.lanes(), dot_products: how.dot_products, entry: how.entry.as_deref() };
+    let cx =
+        PassCx { ops: ops::table(), lanes: how.target.lanes(), byte_products: how.byte_products, entry: how.entry.as_deref() };
     passes::run(module, &cx, &how.passes, Settings { verify: how.verify }, observer).map_err(|error| *error)
 }
 

@@ -10,6 +10,7 @@ use super::{Program, ops};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
 use relayc_check::infer;
+use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, GlobalId, Module};
 use relayc_passes::build::{PassCx, add_results};
@@ -254,7 +255,7 @@ pub fn quantize(
     let plan = PassPlan::named(BEFORE, Target::V3).map_err(|why| refused(&why))?;
     optimise::optimise(module, &PassPlan { entry: Some(entry.to_owned()), ..plan }, &mut ())?;
     let Some(global) = module.find_global(entry) else { return Err(run::no_entry(module, entry)) };
-    let cx = PassCx { ops: ops::table(), lanes: Target::V3.lanes(), dot_products: false, entry: Some(entry) };
+    let cx = PassCx { ops: ops::table(), lanes: Target::V3.lanes(), byte_products: ByteProducts::Pairs, entry: Some(entry) };
     let found = quantize::candidates(module, &cx, global);
     if found.activations.is_empty() {
         return Err(refused(

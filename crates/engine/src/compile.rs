@@ -108,14 +108,11 @@ impl Settings {
             .help("`--target native` compiles for it; `--emit asm` shows code for another machine"))
     }
 
-    /// What kernels may be made of. A common machine with AVX-512 has no products of bytes.
+    /// What kernels may be made of.
     fn kernel_options(&self) -> KernelOptions {
-        KernelOptions { tile: self.accuracy.tile(), dot_products: self.dot_products(), narrow_epilogues: self.isa == Isa::Avx512 }
-    }
-
-    /// Whether code may use the machine's products of four bytes.
-    fn dot_products(&self) -> bool {
-        self.isa == Isa::Avx512 && self.machine == Machine::Native && Cpu::get().vnni
+        // Masks of bytes came with AVX-512.
+        let byte_columns = if self.isa == Isa::Avx512 { 1 } else { self.isa.lanes() as u64 };
+        KernelOptions { tile: self.accuracy.tile(), byte_products: self.target().byte_products, byte_columns }
     }
 
     pub(crate) fn target(&self) -> Target {
@@ -165,7 +162,7 @@ pub enum Refused {
 pub(crate) fn how(entry: &str, settings: &Settings) -> PassPlan {
     PassPlan {
         entry: Some(entry.to_owned()),
-        dot_products: settings.dot_products(),
+        byte_products: settings.target().byte_products,
         ..PassPlan::level(settings.level, target_of(settings.isa))
     }
 }

@@ -131,8 +131,8 @@ impl Alter<'_> {
     ) -> Option<ExprId> {
         let mut args = args(module, expr);
         let dtypes = args.iter().chain([&expr]).map(|&tensor| dtype(module, tensor)).collect::<Option<Vec<DType>>>()?;
-        let weights = dtypes.get(1).is_some_and(|dtype| [DType::I8, DType::I32].contains(dtype));
-        let bytes = self.cx.dot_products && weights && [dtypes.first(), dtypes.last()] == [Some(&DType::U8), Some(&DType::I32)];
+        let weights = dtypes.get(1).is_some_and(|dtype| [DType::I8, DType::I16, DType::I32].contains(dtype));
+        let bytes = weights && [dtypes.first(), dtypes.last()] == [Some(&DType::U8), Some(&DType::I32)];
         if !bytes && dtypes.iter().any(|&dtype| dtype != DType::F32) {
             return None;
         }

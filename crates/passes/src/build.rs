@@ -2,6 +2,7 @@
 
 use relayc_base::Span;
 use relayc_ir::attrs::OpTable;
+use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Dim, Solver, Ty, dims_of};
 use relayc_ir::{AttrValue, Attrs, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
@@ -15,8 +16,8 @@ pub struct PassCx<'a> {
     pub ops: &'a Table,
     /// The number of floats in a vector of the target: 8 or 16.
     pub lanes: usize,
-    /// Whether the target has products of four bytes and their sum.
-    pub dot_products: bool,
+    /// How the target multiplies integers of 8 bits.
+    pub byte_products: ByteProducts,
     /// The function at which execution starts, if there is exactly one.
     pub entry: Option<&'a str>,
 }

@@ -308,6 +308,8 @@ forms! {
     VPDPBUSD = Form::new("vpdpbusd", P66, M0F38, 0x50).evex(0);
     // The same with two products of 16 bits, both signed.
     VPDPWSSD = Form::new("vpdpwssd", P66, M0F38, 0x52).evex(0);
+    // The sums of two products of 16 bits, both signed.
+    VPMADDWD = Form::new("vpmaddwd", P66, M0F, 0xf5).both().whole();
     VPHADDD = Form::new("vphaddd", P66, M0F38, 0x02).vex(0).widths(X | Y);
     VPMAXSD = Form::new("vpmaxsd", P66, M0F38, 0x3d).both();
     VPMINSD = Form::new("vpminsd", P66, M0F38, 0x39).both();

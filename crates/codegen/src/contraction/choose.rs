@@ -42,6 +42,8 @@ pub(crate) fn feed(points: u64, vectors: u64, factors: Factors, target: &Target)
     let sums = points * vectors;
     let kept = points.min(vectors);
     let embeds = target.lanes == 16 && factors == Factors::Floats;
+    // Products of pairs are added by an instruction of its own, from the last register.
+    let registers = if factors == Factors::Pairs { registers - 1 } else { registers };
     match () {
         // A broadcast of its own is used once with one vector of columns.
         () if vectors == 1 && embeds => (sums + vectors <= registers).then_some(Feed::Embedded),
@@ -118,7 +120,12 @@ pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) 
         }
     };
     let weights = (vectors as usize * target.lanes * 4) as f64 / target.l2_bytes as f64;
-    let bounds = [sums / target.fmas as f64, loads / LOADS, instructions / 5.0, LATENCY, weights];
+    let (arithmetic, instructions) = match sum.factors {
+        // A multiplication and an addition, and the widening of each input, on three units of the machine.
+        Factors::Pairs => ((2.0 * sums + points as f64) / (1.5 * target.fmas as f64), instructions + sums + points as f64),
+        Factors::Floats | Factors::Bytes | Factors::Widened => (sums / target.fmas as f64, instructions),
+    };
+    let bounds = [arithmetic, loads / LOADS, instructions / 5.0, LATENCY, weights];
     // Neither a stream of weights nor a load is free, even below its bound.
     let step = bounds.into_iter().fold(0.0, f64::max) + UNHIDDEN_WEIGHTS * target.fmas as f64 * weights + 0.01 * loads;
     let step = step + sum.input * points as f64;

@@ -13,7 +13,7 @@ use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
 use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V, forms};
 use crate::machine::extending;
-use relayc_ir::kernel::{Contraction, Depthwise, Factors, Target};
+use relayc_ir::kernel::{ByteProducts, Contraction, Depthwise, Factors, Target};
 use relayc_ir::types::DType;
 
 /// Maximum number of unrolled taps; for more, a loop goes over the window's first dimension.
@@ -32,10 +32,15 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     if streams(&[input_columns], &[DType::F32], 1, plan.n_vectors, lanes)?[0].lanes != Lanes::Vector {
         return None;
     }
+    // AVX2 has no masks for bytes.
+    let masked = !contract.columns.is_multiple_of(lanes as u64);
+    if masked && contract.factors == Factors::Widened && asm.isa() == Isa::Avx2 {
+        return None;
+    }
     let packing = packing(contract, lanes, 1);
     let taps = Taps::of(contract)?;
     let tiles = plan.tiles(&epilogue, cut(&plan, packing.steps()), asm.isa())?;
-    let entries = code(&tiles, &epilogue, &packing, (&taps, contract.factors), asm)?;
+    let entries = code(&tiles, &epilogue, &packing, (&taps, contract.factors, target.byte_products), asm)?;
     let mut found = plan.finish(packing, tiles, entries);
     let size = contract.factors.input_bytes() as i64;
     found.input.groups = (0..plan.n_vectors).map(|group| size * input_columns.offset(group * lanes as u64)).collect();
@@ -83,13 +88,13 @@ fn code(
     tiles: &Tiles,
     epilogue: &Epilogue,
     packing: &Packing,
-    (taps, factors): (&Taps, Factors),
+    (taps, factors, byte_products): (&Taps, Factors, ByteProducts),
     asm: &mut Asm,
 ) -> Option<Entries> {
     let entry = |shape: &super::points::Shape| {
         each_variant(packing, asm, |asm, vectors, tail| {
             asm.mark(format!("window of {} points x {}", shape.len(), super::columns_of(vectors, tail)));
-            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps, factors }.emit(asm);
+            Window { sums: Sums { shape, vectors, tail, limit: None, epilogue }, taps, factors, byte_products }.emit(asm);
             Some(())
         })
     };
@@ -102,6 +107,7 @@ struct Window<'a> {
     sums: Sums<'a>,
     taps: &'a Taps,
     factors: Factors,
+    byte_products: ByteProducts,
 }
 
 /// Counter of iterations; the epilogue sets its pointers after them.
@@ -175,8 +181,14 @@ impl Window<'_> {
     /// product adds nothing.
     fn add(&self, asm: &mut Asm, sum: V, weight: V, input: V) {
         match self.factors {
-            Factors::Widened => asm.op3(&forms::VPDPWSSD, sum, weight, input),
-            Factors::Floats | Factors::Bytes => asm.fma(sum, weight, input),
+            Factors::Widened if self.byte_products == ByteProducts::Words => asm.op3(&forms::VPDPWSSD, sum, weight, input),
+            Factors::Widened => {
+                // Whole vectors need no mask, whose register this is.
+                let product = V(asm.isa().regs() as u8 - 1);
+                asm.op3(&forms::VPMADDWD, product, weight, input);
+                asm.op3(&forms::VPADDD, sum, sum, product);
+            }
+            Factors::Floats | Factors::Bytes | Factors::Pairs => asm.fma(sum, weight, input),
         }
     }
 

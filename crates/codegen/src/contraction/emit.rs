@@ -102,7 +102,7 @@ impl TileCode<'_> {
         // How far the loops inside have moved the input already.
         let mut moved = 0;
         for (level, one) in self.sum.loops.iter().enumerate().rev() {
-            let step = 4 * (one.input - moved) as i32;
+            let step = self.unit() as i32 * (one.input - moved) as i32;
             if step != 0 {
                 asm.add_ri(INPUT, step);
             }
@@ -128,10 +128,10 @@ impl TileCode<'_> {
         let weights = (0..self.next_lines).map(|line| Mem::at(NEXT, (LINE * line) as i32));
         let offsets = self.sums.shape.iter().flat_map(|point| self.sum.body.iter().map(|step| point[0] + step));
         // Tiles begin at a line as a rule; if not, one line in a stretch is missed.
-        let mut lines: Vec<i64> = offsets.map(|offset| offset.div_euclid(LINE as i64 / 4) * LINE as i64).collect();
+        let mut lines: Vec<i64> = offsets.map(|offset| offset.div_euclid(LINE as i64 / self.unit()) * LINE as i64).collect();
         lines.sort_unstable();
         lines.dedup();
-        let far = self.sum.loops.last().map_or(0, |inner| 4 * inner.input);
+        let far = self.sum.loops.last().map_or(0, |inner| self.unit() * inner.input);
         let input = lines.into_iter().filter_map(|line| {
             let disp = line - i64::from(bias(asm.isa()));
             match self.ahead {
@@ -162,8 +162,27 @@ impl TileCode<'_> {
         }
     }
 
+    /// Bytes of an element of the input.
+    fn unit(&self) -> i64 {
+        self.factors.input_bytes() as i64
+    }
+
     fn input(&self, asm: &Asm, point: usize, offset: i64) -> Mem {
-        Mem::at(INPUT, (4 * (self.sums.shape[point][0] + offset)) as i32 - bias(asm.isa()))
+        Mem::at(INPUT, (self.unit() * (self.sums.shape[point][0] + offset)) as i32 - bias(asm.isa()))
+    }
+
+    /// Loads an element of the input into all lanes.
+    fn load_input(&self, asm: &mut Asm, dst: V, point: usize, offset: i64) {
+        let from = self.input(asm, point, offset);
+        if self.factors != Factors::Pairs {
+            return asm.bcast(dst, from);
+        }
+        // Pairs come in twos, which are loaded as one; of these, one is widened. Points are whole twos apart.
+        let odd = (self.sums.shape[point][0] + offset).rem_euclid(2);
+        asm.bcast(dst, from.plus(-2 * odd as i32));
+        let lane = [2 * odd as u8, 0x80, 2 * odd as u8 + 1, 0x80];
+        let order = asm.constant(&lane.repeat(asm.isa().lanes()));
+        asm.op3(&forms::VPSHUFB, dst, dst, order);
     }
 
     fn weights(&self, asm: &Asm, step: usize, vector: usize) -> Mem {
@@ -177,8 +196,7 @@ impl TileCode<'_> {
         }
         let value = self.sums.extra(self.sums.vectors);
         for point in 0..self.sums.points() {
-            let input = self.input(asm, point, offset);
-            asm.bcast(value, input);
+            self.load_input(asm, value, point, offset);
             for vector in 0..self.sums.vectors {
                 self.add(asm, self.sums.register(point, vector), value, self.sums.extra(vector));
             }
@@ -187,8 +205,7 @@ impl TileCode<'_> {
 
     fn keep_input(&self, asm: &mut Asm, step: usize, offset: i64) {
         for point in 0..self.sums.points() {
-            let input = self.input(asm, point, offset);
-            asm.bcast(self.sums.extra(point), input);
+            self.load_input(asm, self.sums.extra(point), point, offset);
         }
         let value = self.sums.extra(self.sums.points());
         for vector in 0..self.sums.vectors {
@@ -204,6 +221,11 @@ impl TileCode<'_> {
     fn add(&self, asm: &mut Asm, sum: V, input: V, weights: V) {
         match self.factors {
             Factors::Bytes => asm.op3(&forms::VPDPBUSD, sum, input, weights),
+            Factors::Pairs => {
+                let product = V(asm.isa().regs() as u8 - 1);
+                asm.op3(&forms::VPMADDWD, product, input, weights);
+                asm.op3(&forms::VPADDD, sum, sum, product);
+            }
             Factors::Floats | Factors::Widened => asm.fma(sum, input, weights),
         }
     }

@@ -8,7 +8,7 @@ use super::registers::{INPUT, SPARE, TAIL};
 use crate::asm::forms::{self, Form};
 use crate::asm::{Asm, Isa, K, Mask, Mem, R, Rm, Round, V, Width};
 use crate::legalize::widths::machine;
-use crate::machine::{extending, machine_op, predicates};
+use crate::machine::{extending, low_bytes, machine_op, predicates};
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
 use relayc_ir::types::DType;
 
@@ -60,9 +60,14 @@ impl Epilogue<'_> {
     /// Whether code exists for it, for whole vectors and for partial ones.
     pub(crate) fn possible(&self, isa: Isa) -> bool {
         let fits = |masked| self.fits(isa.regs(), isa, false, masked);
-        // AVX2 has no instruction that compacts lanes or masks bytes.
-        let held = isa == Isa::Avx512 || self.streams.iter().all(Stream::is_plain);
-        held && self.streams.len() <= SPARE.len() && fits(false) && fits(true)
+        // Partial vectors of bytes have no code on AVX2.
+        let whole = isa == Isa::Avx2 && !self.is_plain();
+        self.streams.len() <= SPARE.len() && fits(false) && (whole || fits(true))
+    }
+
+    /// Whether the elements of all streams are lanes as they are in memory.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.streams.iter().all(Stream::is_plain)
     }
 
     /// Whether the body fits into `n_free` registers beside the sums. In a `masked` vector, operands that could stay in memory
@@ -184,10 +189,23 @@ pub(crate) fn emit(tile: &Sums, asm: &mut Asm) {
                 (false, Some(Mask::K(mask))) => {
                     asm.under(mask, false).vector(&forms::VPMOVDB, isa.width(), result, V(0), memory[0], None);
                 }
-                (false, _) => asm.vector(&forms::VPMOVDB, isa.width(), result, V(0), memory[0], None),
+                (false, _) => store_bytes(asm, memory[0], result),
             }
         }
     }
+}
+
+/// Stores the low bytes of all lanes.
+fn store_bytes(asm: &mut Asm, to: Mem, lanes: V) {
+    if asm.isa() == Isa::Avx512 {
+        return asm.vector(&forms::VPMOVDB, Width::Z, lanes, V(0), to, None);
+    }
+    // Those of each half to its front, then the fronts side by side.
+    let order = asm.constant(&low_bytes(1));
+    asm.vector(&forms::VPSHUFB, Width::Y, lanes, lanes, order, None);
+    asm.vector(&forms::VPERMQ_IMM, Width::Y, lanes, V(0), lanes, Some(0b00_00_10_00));
+    asm.vector(&forms::VPSHUFD, Width::X, lanes, V(0), lanes, Some(0b00_00_10_00));
+    asm.vector(&forms::VMOVSD_STORE, Width::X, lanes, V(0), to, None);
 }
 
 /// Location of a value.

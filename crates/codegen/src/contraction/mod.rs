@@ -43,7 +43,7 @@ use epilogue::{Epilogue, Lanes, Stream, Sums};
 use pack::Packer;
 use points::{PointDim, Tiles};
 use registers::SPARE;
-use relayc_ir::kernel::{Columns, Contraction, ContractionDim, Factors, Operand, Target};
+use relayc_ir::kernel::{ByteProducts, Columns, Contraction, ContractionDim, Factors, Operand, Target};
 use relayc_ir::types::DType;
 use sum::SumLoops;
 
@@ -224,7 +224,12 @@ struct Entries {
 
 impl<'a> Plan<'a> {
     fn of(contract: &'a Contraction, target: &Target, isa: Isa) -> Option<Plan<'a>> {
-        (contract.factors == Factors::Floats || isa == Isa::Avx512).then_some(())?;
+        let in_twos = || contract.sum.last().is_some_and(|last| last.extent.is_multiple_of(2));
+        match contract.factors {
+            Factors::Floats | Factors::Widened => {}
+            Factors::Pairs => in_twos().then_some(())?,
+            Factors::Bytes => (target.byte_products == ByteProducts::Words).then_some(())?,
+        }
         let extents = contract.points.iter().map(|dim| dim.extent).chain(contract.sum.iter().map(|dim| dim.extent));
         if extents.chain([contract.columns, contract.groups]).any(|extent| extent == 0) || !in_range(contract) {
             return None;
@@ -260,6 +265,9 @@ impl<'a> Plan<'a> {
     }
 
     fn tiles(&self, epilogue: &Epilogue, cut: Cut, isa: Isa) -> Option<Tiles> {
+        // AVX2 has no masks for bytes.
+        let masked = !self.contract.columns.is_multiple_of(self.target.lanes as u64);
+        (isa == Isa::Avx512 || !masked || epilogue.is_plain()).then_some(())?;
         epilogue.possible(isa).then_some(())?;
         points::cut(&self.dims, &self.sizes(), cut)
     }
@@ -398,7 +406,11 @@ fn code(
         entries.push(each_variant(packing, asm, |asm, vectors, tail| {
             let feed = choose::feed(shape.len() as u64, vectors as u64, contract.factors, target)?;
             let per_step = shape.len() * vectors + shape.len() + vectors;
-            let sum = SumLoops::of(&contract.sum, (CODE_INSTRUCTIONS / per_step as u64).clamp(16, 32));
+            let most = (CODE_INSTRUCTIONS / per_step as u64).clamp(16, 32);
+            let sum = match contract.factors {
+                Factors::Pairs => SumLoops::in_twos(&contract.sum, most),
+                _ => SumLoops::of(&contract.sum, most),
+            };
             if sum.loops.len() > SPARE.len() {
                 return None;
             }

@@ -28,6 +28,18 @@ impl SumLoops {
         self.loops.iter().map(|one| one.count).product()
     }
 
+    /// As [`SumLoops::of`], with the last dimension's steps in twos that are never apart. Its extent is even.
+    pub(crate) fn in_twos(dims: &[ContractionDim], most: u64) -> SumLoops {
+        let mut twos = dims.to_vec();
+        let step = twos.last_mut().map_or(0, |last| {
+            *last = ContractionDim { extent: last.extent / 2, input: 2 * last.input, ..*last };
+            last.input / 2
+        });
+        let SumLoops { loops, body, rest } = SumLoops::of(&twos, most / 2);
+        let both = |steps: Vec<i64>| steps.into_iter().flat_map(|at| [at, at + step]).collect();
+        SumLoops { loops, body: both(body), rest: both(rest) }
+    }
+
     /// Arranges a reduction with at most `most` steps in a body. Extents are not zero.
     pub(crate) fn of(dims: &[ContractionDim], most: u64) -> SumLoops {
         let dims = merge(dims);
@@ -120,6 +132,12 @@ mod tests {
             }
             assert_eq!(walk(&sum), expected, "{sum:?}");
             assert!(sum.body.len() <= 47, "{sum:?}");
+            if let Some(last) = dims.last().filter(|last| last.extent % 2 == 0) {
+                let sum = SumLoops::in_twos(dims, 32);
+                assert_eq!(walk(&sum), expected, "{sum:?}");
+                let twos = |steps: &[i64]| steps.chunks(2).all(|two| two.len() == 2 && two[1] == two[0] + last.input);
+                assert!(twos(&sum.body) && twos(&sum.rest), "{sum:?}");
+            }
         }
     }
 }

@@ -7,16 +7,8 @@ use super::access::Lanes;
 use super::state::{Gen, SCRATCH};
 use crate::asm::forms;
 use crate::asm::{Isa, Mask, Mem, R, V, Width};
-use crate::machine::extending;
+use crate::machine::{extending, low_bytes};
 use relayc_ir::types::DType;
-
-/// A byte shuffle that compacts the low bytes of each doubleword in 16 bytes.
-fn low_bytes(bytes: u8) -> Vec<u8> {
-    let taken = (0..4).flat_map(|lane| (0..bytes).map(move |byte| 4 * lane + byte));
-    let mut order: Vec<u8> = taken.collect();
-    order.resize(16, 0x80);
-    order.repeat(2)
-}
 
 impl Gen<'_> {
     /// Reads narrow elements; missing lanes are zero.

@@ -7,6 +7,7 @@ use crate::bind::leaves;
 use crate::optimise;
 use crate::specialise::with_shapes;
 use relayc_base::{IndexVec, Span};
+use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{Dim, Ty, TyData, Types, dims_of};
 use relayc_ir::{AdtId, AttrValue, Clause, CtorId, ExprId, ExprKind, GlobalId, Module, Operand, VarId};
@@ -118,8 +119,12 @@ impl Change {
 
     fn pass(&mut self, entry: &str, name: &str) -> Option<()> {
         let pass = passes::find(name)?;
-        let cx =
-            PassCx { ops: relayc_ops::table(), lanes: optimise::Target::V3.lanes(), dot_products: false, entry: Some(entry) };
+        let cx = PassCx {
+            ops: relayc_ops::table(),
+            lanes: optimise::Target::V3.lanes(),
+            byte_products: ByteProducts::Pairs,
+            entry: Some(entry),
+        };
         (pass.run)(&mut self.module, &cx);
         self.entry = self.module.find_global(entry)?;
         Some(())

@@ -6,8 +6,8 @@ use super::request::margins;
 use super::{BufferId, Move, Place, Step, Work};
 use relayc_ir::ExprId;
 use relayc_ir::kernel::{
-    Access, BYTES, BinaryOp, Body, Columns, Contraction, ContractionDim, Depthwise, Factors, Instr, Kernel, Nest, Operand,
-    ScalarType, Stage, Store, UnaryOp, Val, View, Winograd,
+    Access, BYTES, BinaryOp, Body, ByteProducts, Columns, Contraction, ContractionDim, Depthwise, Factors, Instr, Kernel, Nest,
+    Operand, ScalarType, Stage, Store, UnaryOp, Val, View, Winograd,
 };
 use relayc_ir::types::DType;
 use relayc_ops::OpDef;
@@ -174,7 +174,10 @@ impl Lowering<'_> {
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
         let lanes = [ScalarType::of(call.arg(0).dtype)?, ScalarType::of(call.arg(1).dtype)?];
         let out = ScalarType::of(call.out().dtype)?;
-        let bytes = self.options.dot_products && [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I8, ScalarType::I32];
+        let bytes = match self.options.byte_products {
+            ByteProducts::Pairs => [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I16, ScalarType::I32],
+            ByteProducts::Words => [lanes[0], lanes[1], out] == [ScalarType::U8, ScalarType::I8, ScalarType::I32],
+        };
         let strided = |product: &Product| !in_whole_words(&product.data, &placed[data_arg], product);
         if bytes && products.iter().any(strided) {
             placed[data_arg] = self.copied(&placed[data_arg]);
@@ -184,7 +187,8 @@ impl Lowering<'_> {
         let held = |product: &Product| match [lanes[0], lanes[1], out] {
             [ScalarType::F32, ScalarType::F32, ScalarType::F32] => !product.depthwise || side_by_side(product, &placed[data_arg]),
             [ScalarType::U8, ScalarType::I32, ScalarType::I32] => {
-                self.options.dot_products && product.depthwise && data_arg == 0 && side_by_side(product, &placed[0])
+                let has_code = self.has_byte_columns(product);
+                has_code && product.depthwise && data_arg == 0 && side_by_side(product, &placed[0])
             }
             _ => bytes && data_arg == 0 && by_words(product, &placed[0], &placed[1]),
         };
@@ -440,7 +444,7 @@ impl Lowering<'_> {
         let fits = products.iter().all(|product| {
             let (_, columns, sum) = product.first();
             let (own, _) = strides(&product.out, view, sum + product.sum.len());
-            (own[columns + 1] == 1 || product.columns[1] == 1) && is_epilogue(after, self.options.narrow_epilogues)
+            (own[columns + 1] == 1 || product.columns[1] == 1) && is_epilogue(after, self.has_byte_columns(product))
         });
         if !fits {
             return self.store_in_order(anchor, after, buffer, view);
@@ -499,6 +503,11 @@ impl Lowering<'_> {
         Lazy::load(Load { source: Source::Anchor(anchor), dtype: *dtype, view: View::dense(dims) })
     }
 
+    /// Whether code for integers of 8 bits suits the columns of a product.
+    fn has_byte_columns(&self, product: &Product) -> bool {
+        product.columns[1].is_multiple_of(self.options.byte_columns)
+    }
+
     fn store_product(&mut self, anchor: usize, product: &Product, after: &Lazy, buffer: BufferId, view: &View) {
         let mut args = Args::default();
         let (points, columns, sum) = product.first();
@@ -515,10 +524,11 @@ impl Lowering<'_> {
         let (out, out_offset) = strides(&product.out, view, n_dims);
         let factors = match self.anchors[anchor].dtype == DType::I32 {
             true if product.depthwise => Factors::Widened,
+            true if self.options.byte_products == ByteProducts::Pairs => Factors::Pairs,
             true => Factors::Bytes,
             false => Factors::Floats,
         };
-        let by = if factors == Factors::Bytes { BYTES as i64 } else { 1 };
+        let by = factors.products() as i64;
         let (data, data_offset) = in_words(&data, data_offset, by);
         let (weight, weight_offset) = in_words(&weight, weight_offset, by);
         let mut extents = product.sum.clone();
@@ -610,7 +620,7 @@ fn is_epilogue(after: &Lazy, narrow: bool) -> bool {
     let lanes = after.body.lanes(&reads);
     let byte = |lane: ScalarType| narrow && matches!(lane, ScalarType::I8 | ScalarType::U8);
     let held = |lane: ScalarType| lane.is_plain() || is_half(lane) || byte(lane);
-    let stored = |lane: ScalarType| lane == ScalarType::F32 || narrow && lane == ScalarType::I32 || byte(lane);
+    let stored = |lane: ScalarType| matches!(lane, ScalarType::F32 | ScalarType::I32) || byte(lane);
     let number = |lane: ScalarType| stored(lane) || is_half(lane);
     reads.iter().all(|&lane| stored(lane))
         && ScalarType::of(after.dtype).is_some_and(stored)

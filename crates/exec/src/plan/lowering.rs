@@ -3,7 +3,7 @@
 use super::group::Lazy;
 use super::request::Requests;
 use super::{BufferId, Plan};
-use relayc_ir::kernel::View;
+use relayc_ir::kernel::{ByteProducts, View};
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
 use relayc_ops::Table;
@@ -15,10 +15,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct KernelOptions {
     /// The largest tile of Winograd's method, in results a side; 0 disables it.
     pub tile: u64,
-    /// Whether the machine has products of four bytes and their sum.
-    pub dot_products: bool,
-    /// Whether epilogues of contractions read and store integers of 8 bits.
-    pub narrow_epilogues: bool,
+    pub byte_products: ByteProducts,
+    /// Contractions read and store integers of 8 bits if contiguous columns are a multiple of this.
+    pub byte_columns: u64,
 }
 
 /// The work on one function.

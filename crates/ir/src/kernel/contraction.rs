@@ -38,6 +38,8 @@ pub enum Factors {
     Floats,
     /// Words of four integers of 8 bits, unsigned in the input and signed in the weights. The sum of their four products is I32.
     Bytes,
+    /// Pairs of integers, unsigned of 8 bits in the input and signed of 16 bits in the weights. The sum of their two products is I32.
+    Pairs,
     /// Unsigned integers of 8 bits in the input, each a lane, and I32 of 16 bits in the weights. Of depthwise sums, which are I32.
     Widened,
 }
@@ -47,7 +49,7 @@ impl Factors {
     pub fn sum(self) -> ScalarType {
         match self {
             Factors::Floats => ScalarType::F32,
-            Factors::Bytes | Factors::Widened => ScalarType::I32,
+            Factors::Bytes | Factors::Pairs | Factors::Widened => ScalarType::I32,
         }
     }
 
@@ -56,6 +58,7 @@ impl Factors {
         match self {
             Factors::Floats | Factors::Widened => 1,
             Factors::Bytes => BYTES,
+            Factors::Pairs => 2,
         }
     }
 
@@ -63,6 +66,7 @@ impl Factors {
     pub fn input_bytes(self) -> u64 {
         match self {
             Factors::Floats | Factors::Bytes => 4,
+            Factors::Pairs => 2,
             Factors::Widened => 1,
         }
     }

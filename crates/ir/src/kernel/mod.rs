@@ -20,7 +20,7 @@ pub use fixed_point::{FixedPoint, multiply_shift};
 pub use nest::{Access, Clip, Nest, ReduceDim, Reduction, Stage, Store};
 pub use reason::{Alternative, Reason, Rejection, ns_of_cycles};
 pub use routine::{Lines, MAX_RANK, Requantize, Routine, Scan, Scatter, ScatterReduction, ScatterTarget, Sort};
-pub use target::Target;
+pub use target::{ByteProducts, Target};
 pub use view::View;
 
 /// The computation of one launch.

@@ -27,7 +27,7 @@ attrs! {
         // TVM gives the one axis a value for each side.
         pub padding: Vec<i64> = if RANK == 1 { &[0; 2] } else { &[0; RANK] }, doc PADDING_DOC;
         /// The distance between neighbouring elements of the window.
-        pub(crate) dilation: Vec<i64> = &[1; RANK];
+        pub dilation: Vec<i64> = &[1; RANK];
         /// The number of independent groups of input and output channels.
         pub groups: i64 = 1;
         /// The output channels; `None` takes them from the weight.

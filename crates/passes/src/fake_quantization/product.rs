@@ -5,6 +5,7 @@ use super::super::build::{args, attrs, dims, dtype};
 use super::find::{self, Weights, Zero};
 use super::unsigned::Unsigned;
 use relayc_base::Span;
+use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, Module};
@@ -67,6 +68,11 @@ impl<'a> Products<'a> {
         self.cx.typed_call(module, span, &MULTIPLY, &[float, factor], vec![])
     }
 
+    /// Weights in the dtype that the machine multiplies.
+    fn factors(&self, ints: Tensor) -> Option<Tensor> {
+        if self.cx.byte_products == ByteProducts::Pairs { ints.cast(DType::I16) } else { Some(ints) }
+    }
+
     fn cast(&self, module: &mut Module, span: Span, data: ExprId, to: DType) -> Option<ExprId> {
         let values = CAST.attrs?.values(&[("dtype", AttrValue::DType(Some(to)))]);
         self.cx.typed_call(module, span, &CAST, &[data], values)
@@ -109,7 +115,10 @@ impl<'a> Products<'a> {
         (plain && (of.groups == 1 || depthwise) && data.len() == 4).then_some(())?;
         let (mut data, weights) = self.operands(module, expr)?;
         let &[outs, ins, height, width] = weights.ints.shape() else { return None };
-        (data.scale.is_none() || ins * height * width <= MOST_TERMS).then_some(())?;
+        // Winograd's method needs fewer than half the products of floats, which are as fast as pairs of bytes then.
+        let pairs = self.cx.byte_products == ByteProducts::Pairs;
+        let winograd = !depthwise && [height, width] == [3, 3] && of.strides == [1, 1] && of.dilation == [1, 1];
+        (data.scale.is_none() || ins * height * width <= MOST_TERMS && !(pairs && winograd)).then_some(())?;
         let scales = match data.scale {
             Some(_) => Some(columns(weights.scales(0)?, &[outs, 1, 1])),
             None => None,
@@ -144,7 +153,7 @@ impl<'a> Products<'a> {
             true => weights.ints.cast(DType::I32)?,
             false => {
                 set(&mut values, "kernel_layout", AttrValue::str("OHWI"))?;
-                Tensor::from_vec(&[outs, height, width, whole], kernel)
+                self.factors(Tensor::from_vec(&[outs, height, width, whole], kernel))?
             }
         };
         let kernel = self.cx.constant(module, span, kernel);
@@ -169,6 +178,7 @@ impl<'a> Products<'a> {
             ints.to_vec::<i8>()?.chunks_exact(inputs).map(|row| row.iter().map(|&w| i32::from(w)).sum()).collect();
         let values =
             DENSE.attrs?.values(&[("units", AttrValue::int(units as i64)), ("out_dtype", AttrValue::DType(Some(DType::I32)))]);
+        let ints = self.factors(ints)?;
         let matrix = self.cx.constant(module, span, ints);
         let sum = self.cx.typed_call(module, span, &DENSE, &[data.q, matrix], values)?;
         let sum = self.without_zero(module, span, sum, data.zero, Tensor::from_vec(&[units], sums))?;

@@ -1,11 +1,28 @@
 //! Compares random products of bytes with plain code, bit for bit, between guard pages.
 
 use super::*;
-use relayc_ir::kernel::BYTES;
+use relayc_ir::kernel::{BYTES, ByteProducts};
+
+/// The targets of this machine: each instruction set, and that with products of words.
+fn targets() -> impl Iterator<Item = (Isa, Target)> {
+    let of = |isa, byte_products| (isa, Target { byte_products, ..target(isa) });
+    let words = Cpu::get().vnni.then(|| of(Isa::Avx512, ByteProducts::Words));
+    isas().into_iter().map(move |isa| of(isa, ByteProducts::Pairs)).chain(words)
+}
+
+/// Weights of one column as elements of 4 bytes.
+fn elements(weights: &[u8], factors: Factors) -> Vec<[u8; 4]> {
+    let pair = |pair: &[u8]| [pair[0], pair[1]].map(|weight| i16::from(weight as i8).to_ne_bytes());
+    match factors {
+        Factors::Pairs => weights.chunks_exact(2).map(|two| pair(two).concat().try_into().unwrap()).collect(),
+        _ => weights.chunks_exact(4).map(|word| word.try_into().unwrap()).collect(),
+    }
+}
 
 /// `[m, 4k] x [n, 4k]` of bytes with an int32 for each column, a byte for each element and a byte for all added, scaled and limited
 /// to a byte.
-fn product_of_bytes(m: u64, n: u64, k: u64, dtype: DType) -> Contraction {
+fn product_of_bytes(factors: Factors, m: u64, n: u64, k: u64, dtype: DType) -> Contraction {
+    let k = k * BYTES / factors.products();
     let mut body = Body::new();
     let (sum, bias, residual, common) = (body.read(0), body.read(1), body.read(2), body.read(3));
     let sum = body.bin(BinaryOp::Add, sum, bias);
@@ -19,7 +36,7 @@ fn product_of_bytes(m: u64, n: u64, k: u64, dtype: DType) -> Contraction {
     let result = body.un(UnaryOp::To(ScalarType::of(dtype).unwrap()), float);
     let rows = Columns { block: n, outer: 0, inner: 1 };
     Contraction {
-        factors: Factors::Bytes,
+        factors,
         dtype,
         weight_columns: Columns { block: n, outer: 0, inner: k as i64 },
         operands: vec![
@@ -44,22 +61,22 @@ fn value(byte: u8, dtype: DType) -> i32 {
 
 #[test]
 fn products_of_bytes_are_exact() {
-    if !Cpu::get().vnni {
-        return;
-    }
     let mut rng = fastrand::Rng::with_seed(3);
-    for n in 1..60 {
-        let (m, k, dtype) = (rng.u64(1..40), rng.u64(1..30), [DType::U8, DType::I8][n as usize % 2]);
-        let contract = primitive(&product_of_bytes(m, n, k, dtype), Isa::Avx512);
-        let mut asm = Asm::new(Isa::Avx512);
-        let compiled = compile_with(&contract, &target(Isa::Avx512), &mut asm, Wanted::Best).expect("there is code for it");
+    for ((isa, target), n) in targets().flat_map(|target| (1..60).map(move |n| (target, n))) {
+        let factors = if target.byte_products == ByteProducts::Words { Factors::Bytes } else { Factors::Pairs };
+        // AVX2 has no masks for bytes.
+        let n = if isa == Isa::Avx2 { 8 * n } else { n };
+        let (m, k, dtype) = (rng.u64(1..40), rng.u64(1..30), [DType::U8, DType::I8][rng.usize(0..2)]);
+        let contract = primitive(&product_of_bytes(factors, m, n, k, dtype), isa);
+        let mut asm = Asm::new(isa);
+        let compiled = compile_with(&contract, &target, &mut asm, Wanted::Best).expect("there is code for it");
         let code = Code::new(asm).unwrap();
         let (length, side) = ((BYTES * k) as usize, Side::ALL[rng.usize(0..3)]);
         let mut bytes = |n: u64| (0..n).map(|_| rng.u8(..)).collect::<Vec<u8>>();
         let (input, weights, residual) = (bytes(m * BYTES * k), bytes(n * BYTES * k), bytes(m * n));
         let common = bytes(1);
         let bias: Vec<i32> = (0..n).map(|_| rng.i32(-9999..9999)).collect();
-        let words: Vec<[u8; 4]> = weights.chunks_exact(4).map(|word| word.try_into().unwrap()).collect();
+        let words = elements(&weights, factors);
         let mut packed = vec![0f32; compiled.packing.elements() as usize];
         assert!(compiled.packing.pack(&words, &mut packed));
         let out = GuardedBuffer::<u8>::output((m * n) as usize, side);
@@ -95,11 +112,9 @@ fn products_of_bytes_are_exact() {
 
 #[test]
 fn depthwise_windows_of_bytes_are_exact() {
-    if !Cpu::get().vnni {
-        return;
-    }
     let mut rng = fastrand::Rng::with_seed(4);
-    for channels in 1..50u64 {
+    for ((isa, target), channels) in targets().flat_map(|target| (1..50u64).map(move |channels| (target, channels))) {
+        let channels = if isa == Isa::Avx2 { 8 * channels } else { channels };
         let (size, taps) = (rng.u64(1..12), rng.u64(1..5));
         let (rows, columns) = (size + taps - 1, size + taps - 1);
         let contract = Contraction {
@@ -111,9 +126,9 @@ fn depthwise_windows_of_bytes_are_exact() {
             ..product(1, 1, channels, 1, true)
         };
         let input_columns = Columns { block: channels, outer: 0, inner: 1 };
-        let mut asm = Asm::new(Isa::Avx512);
-        let depthwise = Depthwise { contract: primitive(&contract, Isa::Avx512), input_columns };
-        let compiled = depthwise::compile(&depthwise, &target(Isa::Avx512), &mut asm).expect("there is code for it");
+        let mut asm = Asm::new(isa);
+        let depthwise = Depthwise { contract: primitive(&contract, isa), input_columns };
+        let compiled = depthwise::compile(&depthwise, &target, &mut asm).expect("there is code for it");
         let code = Code::new(asm).unwrap();
         let side = Side::ALL[rng.usize(0..3)];
         let input: Vec<u8> = (0..rows * columns * channels).map(|_| rng.u8(..)).collect();
