@@ -14,7 +14,7 @@ pub struct Traffic {
     pub ops: u64,
 }
 
-/// Counts the traffic of a step. The products of a word of bytes are one operation, as they are one instruction.
+/// Counts the traffic of a step.
 pub fn traffic(plan: &Plan, step: &Step) -> Traffic {
     let whole = || step.args.iter().map(|&id| plan.buffers[id].bytes()).sum();
     let width = |arg: usize| u64::from(plan.buffers[step.args[arg]].dtype.bits.div_ceil(8));
@@ -41,9 +41,10 @@ pub fn traffic(plan: &Plan, step: &Step) -> Traffic {
                 capped(operand.arg, groups * columns * moves.map(|(dim, _)| dim.extent).product::<u64>())
             });
             let input = capped(contract.input.0, u64::MAX);
-            let weights = capped(contract.weight.0, of_groups * columns * steps * contract.factors.products());
+            let products = steps * contract.factors.products();
+            let weights = capped(contract.weight.0, of_groups * columns * products);
             let bytes = input + weights + capped(contract.out.0, results) + operands.sum::<u64>();
-            Traffic { bytes, ops: results * (2 * steps + operations(&contract.body.instrs)) }
+            Traffic { bytes, ops: results * (2 * products + operations(&contract.body.instrs)) }
         }
     }
 }
