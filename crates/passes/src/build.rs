@@ -208,6 +208,16 @@ pub(crate) fn dims(module: &Module, expr: ExprId) -> Option<&[Dim]> {
     module.types.as_tensor(module.ty(expr)).map(|(shape, _)| shape)
 }
 
+/// The padding of two axes: top, left, bottom and right.
+pub(crate) fn sides(padding: &[i64]) -> Option<[i64; 4]> {
+    match *padding {
+        [all] => Some([all; 4]),
+        [rows, columns] => Some([rows, columns, rows, columns]),
+        [top, left, bottom, right] => Some([top, left, bottom, right]),
+        _ => None,
+    }
+}
+
 /// An operand, identified by its value: every mention of a variable is an expression of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ExprKey {

@@ -14,6 +14,7 @@ mod bindings;
 pub mod build;
 mod canonicalise;
 mod combine_parallel;
+mod crop_windows;
 mod dead_code;
 mod dynamic_to_static;
 mod effects;
@@ -72,6 +73,7 @@ const PASSES: &[Pass] = &[
     to_graph_normal_form::PASS,
     fake_quantization::PASS,
     simplify_inference::PASS,
+    crop_windows::PASS,
     fold_constants::PASS,
     simplify_expr::PASS,
     fold_scale_axis::PASS,

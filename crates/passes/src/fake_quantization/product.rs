@@ -1,7 +1,7 @@
 //! Products of integers of 8 bits in place of products of what they stand for.
 
 use super::super::PassCx;
-use super::super::build::{args, attrs, dims, dtype};
+use super::super::build::{args, attrs, dims, dtype, sides};
 use super::find::{self, Weights, Zero};
 use super::unsigned::Unsigned;
 use relayc_base::Span;
@@ -135,7 +135,7 @@ impl<'a> Products<'a> {
         let schema = CONV2D.attrs?;
         let mut values = attrs(module, expr).to_vec();
         let set = |values: &mut Vec<AttrValue>, name: &str, value: AttrValue| schema.position(name).map(|at| values[at] = value);
-        let pads = padding(&of.padding)?;
+        let pads = sides(&of.padding)?;
         let padded = pads.iter().any(|&pad| pad > 0) && (data.zero.number != 0 || data.zero.other.is_some());
         (!padded || data.zero.other.is_none()).then_some(())?;
         if padded || whole > ins {
@@ -214,14 +214,4 @@ impl<'a> Products<'a> {
 /// Scales as a constant that runs along the columns.
 fn columns(scales: Vec<f32>, shape: &[usize]) -> Tensor {
     if scales.len() == 1 { Tensor::from_vec(&[], scales) } else { Tensor::from_vec(shape, scales) }
-}
-
-/// Top, left, bottom and right.
-fn padding(pads: &[i64]) -> Option<[i64; 4]> {
-    match *pads {
-        [all] => Some([all; 4]),
-        [rows, columns] => Some([rows, columns, rows, columns]),
-        [top, left, bottom, right] => Some([top, left, bottom, right]),
-        _ => None,
-    }
 }
