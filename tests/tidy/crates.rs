@@ -109,7 +109,7 @@ const ABOVE_THE_SEAM: [&str; 14] = [
     "contraction/encode.rs",
     "contraction/pack.rs",
     "contraction/points.rs",
-    "contraction/reason.rs",
+    "contraction/strategy.rs",
     "contraction/schedule.rs",
     "contraction/sum.rs",
     "contraction/winograd/filter.rs",

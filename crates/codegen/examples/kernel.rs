@@ -24,7 +24,7 @@ fn main() {
     let nest = Nest { dims: vec![6], reduce: vec![], reads: vec![access(0)], writes: vec![access(1)], stages: vec![stage] };
 
     let mut asm = Asm::new(isa);
-    let compiled = nest::compile(&mut asm, &nest).expect("a nest of float32 is compiled");
+    let compiled = nest::compile(&mut asm, &nest, None).expect("a nest of float32 is compiled");
     let code = Code::new(asm).expect("the system gives executable pages");
 
     type Items = unsafe extern "sysv64" fn(args: *const *mut u8, begin: usize, end: usize);

@@ -217,7 +217,7 @@ fn assembled_to(
     loop {
         check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
-        match timings.time("code", || assemble(plan, settings.isa, &settings.target(), share)) {
+        match timings.time("code", || assemble(plan, settings.isa, &settings.target(), share, &[])) {
             // What the machine has no code for gets other code, then is left to its evaluation.
             Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < 2 => {
                 refusals.push(origins[step]);

@@ -1,7 +1,7 @@
 //! Assembles a plan: the code and the launch of each step, and the reason for its kernel. Nothing is run.
 //!
 //! This needs no machine that can run the code, so code for another machine can be shown. [`super::program`] adds memory and
-//! runs it. Absent: the meaning of the code's lines ([`super::listing`]).
+//! runs it. A caller may ask for the strategy of a step ([`Wish`]). Absent: the meaning of the code's lines ([`super::listing`]).
 
 use super::routine;
 use crate::plan::{self, Move, Place, Plan, Scratch, Step, Work};
@@ -9,7 +9,7 @@ use relayc_codegen::asm::{Asm, AsmError, Isa, Mark};
 use relayc_codegen::contraction::{Compiled, Weights};
 use relayc_codegen::nest::{self, NestCode};
 use relayc_codegen::region::Region;
-use relayc_ir::kernel::{Kernel, Reason, Routine, Target};
+use relayc_ir::kernel::{Alternative, Kernel, Nest, Reason, Rejection, Routine, Target};
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::ops::Range;
@@ -141,6 +141,18 @@ impl fmt::Display for NoCode {
     }
 }
 
+/// A strategy that a caller asks for.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Wish {
+    /// Its name, or the first words of it.
+    pub name: String,
+    /// Who asks for it, in words.
+    pub why: String,
+}
+
+/// The name of the strategy that computes a contraction as a loop nest.
+const NEST: &str = "nest";
+
 /// A plan with its code.
 #[derive(Debug)]
 pub struct Assembled {
@@ -160,10 +172,11 @@ pub struct Assembled {
 }
 
 /// Emits the code of every step, and assigns each its scratch memory in the plan's arena. Equal kernels have their code once: a
-/// network repeats its layers. `share` says whether other sizes of the program share its packed weights.
+/// network repeats its layers. `share` says whether other sizes of the program share its packed weights. Each step gets the first
+/// of its `wishes` that is possible; steps beyond their end have none.
 ///
 /// Errors: the step without code, and the plan, which is to be made without it.
-pub fn assemble(mut plan: Plan, isa: Isa, target: &Target, share: bool) -> Result<Assembled, NoCode> {
+pub fn assemble(mut plan: Plan, isa: Isa, target: &Target, share: bool, wishes: &[Vec<Wish>]) -> Result<Assembled, NoCode> {
     let mut asm = Asm::new(isa);
     let mut all = Assembled {
         plan: Plan::default(),
@@ -175,15 +188,16 @@ pub fn assemble(mut plan: Plan, isa: Isa, target: &Target, share: bool) -> Resul
         ranges: vec![],
         packed_len: 0,
     };
-    let mut emitted: FxHashMap<(&Kernel, Weights), usize> = FxHashMap::default();
+    let mut emitted: FxHashMap<(&Kernel, Weights, &[Wish]), usize> = FxHashMap::default();
     for (at, step) in plan.steps.iter().enumerate() {
         let (start, kernel) = (asm.here(), kernel(&plan, step, share));
-        let equal = kernel.and_then(|kernel| emitted.get(&kernel).copied());
+        let wishes = wishes.get(at).map_or(&[][..], Vec::as_slice);
+        let equal = kernel.and_then(|(kernel, weights)| emitted.get(&(kernel, weights, wishes)).copied());
         let (launch, reason, range) = match equal {
             Some(equal) => (all.again(equal), all.reasons[equal].clone(), all.ranges[equal].clone()),
             None => {
-                let (launch, reason) = all.step(step, kernel, target, &mut asm).ok_or(NoCode::Step(at))?;
-                emitted.extend(kernel.map(|kernel| (kernel, at)));
+                let (launch, reason) = all.step(step, kernel, wishes, target, &mut asm).ok_or(NoCode::Step(at))?;
+                emitted.extend(kernel.map(|(kernel, weights)| ((kernel, weights, wishes), at)));
                 (launch, reason, start..asm.here())
             }
         };
@@ -198,6 +212,63 @@ pub fn assemble(mut plan: Plan, isa: Isa, target: &Target, share: bool) -> Resul
     plan::arrange(&mut plan);
     all.plan = plan;
     Ok(all)
+}
+
+/// The code of a kernel.
+enum KernelCode {
+    Nest(NestCode),
+    Contraction(Compiled),
+}
+
+/// Emits the code of a kernel by the first wish that is possible, else by the model's choice.
+fn wished(kernel: &Kernel, weights: Weights, wishes: &[Wish], target: &Target, asm: &mut Asm) -> Option<(KernelCode, Reason)> {
+    if wishes.is_empty() {
+        return emit(kernel, weights, None, target, asm);
+    }
+    // Which strategies there are, the model's choice tells.
+    let (_, model) = emit(kernel, weights, None, target, &mut Asm::new(asm.isa()))?;
+    let granted = wishes.iter().find_map(|wish| Some((wish, model.find(&wish.name)?)));
+    let Some((wish, name)) = granted else { return emit(kernel, weights, None, target, asm) };
+    let (code, reason) = emit(kernel, weights, Some(name), target, asm)?;
+    let forced = reason.strategy == name;
+    let why = if forced { wish.why.clone() } else { reason.why };
+    Some((code, Reason { forced, why, ..reason }))
+}
+
+/// Emits the code of a kernel, by the `wanted` strategy if it is possible.
+fn emit(kernel: &Kernel, weights: Weights, wanted: Option<&str>, target: &Target, asm: &mut Asm) -> Option<(KernelCode, Reason)> {
+    if let Kernel::Nest(nest) = kernel {
+        let code = nest::compile(asm, nest, wanted).or_else(|| nest::compile(asm, nest, None))?;
+        let reason = code.reason.clone();
+        return Some((KernelCode::Nest(code), reason));
+    }
+    let nest = kernel.as_nest();
+    if wanted == Some(NEST)
+        && let Some(nest) = &nest
+        && let Some(found) = contraction_as_nest(kernel, weights, nest, target, asm)
+    {
+        return Some(found);
+    }
+    let (code, mut reason) = Compiled::of(kernel, weights, wanted, target, asm)?;
+    let estimate = nest.and_then(|nest| nest::estimate(&nest, asm.isa()));
+    reason.alternatives.extend(estimate.map(|ns| Alternative { name: NEST.into(), rejection: Rejection::Ns(ns) }));
+    Some((KernelCode::Contraction(code), reason))
+}
+
+/// Emits the code of a contraction as a loop nest, beside whose strategy are those of the contraction.
+fn contraction_as_nest(
+    kernel: &Kernel,
+    weights: Weights,
+    nest: &Nest,
+    target: &Target,
+    asm: &mut Asm,
+) -> Option<(KernelCode, Reason)> {
+    let (_, other) = Compiled::of(kernel, weights, None, target, &mut Asm::new(asm.isa()))?;
+    let code = nest::compile(asm, nest, None)?;
+    let model = other.ns.map(|ns| Alternative { name: other.strategy, rejection: Rejection::Ns(ns) });
+    let alternatives = model.into_iter().chain(other.alternatives).collect();
+    let reason = Reason { strategy: NEST.into(), alternatives, ..code.reason.clone() };
+    Some((KernelCode::Nest(code), reason))
 }
 
 /// The kernel of a step, and what its weights are: what its code depends on.
@@ -227,6 +298,7 @@ impl Assembled {
         &mut self,
         step: &Step,
         kernel: Option<(&Kernel, Weights)>,
+        wishes: &[Wish],
         target: &Target,
         asm: &mut Asm,
     ) -> Option<(Launch, Reason)> {
@@ -247,21 +319,26 @@ impl Assembled {
                 (Launch::Routine(work.clone()), Reason::only(name, why))
             }
             Work::Fallback(call) => (Launch::Fallback, Reason::only("evaluation", call.why.words())),
-            Work::Kernel(Kernel::Nest(nest)) => {
-                let code = nest::compile(asm, nest)?;
-                let reason = code.reason.clone();
-                (Launch::Nest(code), reason)
-            }
             Work::Kernel(_) => {
                 let (kernel, weights) = kernel?;
-                let (mut code, reason) = Compiled::of(kernel, weights, target, asm)?;
+                let (code, reason) = wished(kernel, weights, wishes, target, asm)?;
+                (self.launch(code, weights), reason)
+            }
+        })
+    }
+
+    /// The launch of a kernel's code.
+    fn launch(&mut self, code: KernelCode, weights: Weights) -> Launch {
+        match code {
+            KernelCode::Nest(code) => Launch::Nest(code),
+            KernelCode::Contraction(mut code) => {
                 if weights == Weights::Computed && code.is_packed() {
                     code.prepare_pieces();
                 }
                 let packed = self.packed(weights != Weights::Computed, &code);
-                (Launch::Contraction(Arc::new(code), packed), reason)
+                Launch::Contraction(Arc::new(code), packed)
             }
-        })
+        }
     }
 
     /// Assigns the location of a step's packed weights; `constant` weights are kept.

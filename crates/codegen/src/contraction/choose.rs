@@ -65,7 +65,7 @@ pub(crate) struct Sum {
 }
 
 /// Loads a cycle, with some first-level cache misses among them.
-const LOADS: f64 = 1.9;
+pub(crate) const LOADS: f64 = 1.9;
 /// Cycles of a multiply-add, plus one for those that start late.
 const LATENCY: f64 = 5.0;
 /// Bytes a cycle of input: from beyond the second-level cache with and without neighbouring lines, and from the second-level

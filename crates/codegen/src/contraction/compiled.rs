@@ -2,29 +2,17 @@
 
 use super::code::Code;
 use super::encode::{Calls, StoreWords};
-use super::pack::{Element, Packer, Source};
-use super::reason;
-use super::rows::{FEW_POINTS, NEAR_WEIGHTS};
+use super::pack::{Element, Packer, Source, Weights};
+use super::strategy::{self, Strategies};
 use super::winograd;
 use super::winograd::Size;
-use super::{ContractionCode, Packing, Wanted, Work, compile_with, depthwise, rows};
+use super::{ContractionCode, Packing, Work, compile_with, depthwise, rows};
 use crate::asm::{Asm, Isa};
 use crate::legalize::widths::{LegalizedStage, machine, machined};
 use crate::legalize::{legalize, rounded_later};
 use relayc_ir::kernel::{Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
 use relayc_runtime::contraction::Sum;
 use relayc_runtime::split::Piece;
-
-/// When the weights of a contraction are known, and who reads them packed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Weights {
-    /// Only a run knows them.
-    Computed,
-    /// Constants, packed for this contraction as is best for its points.
-    Own,
-    /// Constants, packed alike for any number of points, for contractions that differ in nothing else.
-    Shared,
-}
 
 /// What packed weights depend on, besides the elements of their source.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -58,49 +46,58 @@ impl Compiled {
         Compiled { calls: Calls::of(&code), code }
     }
 
-    /// Emits the code of a kernel, and returns the reason for its method.
+    /// Emits the code of a kernel, and returns the reason for its strategy: the `wanted` one, if a reason of this kernel names it
+    /// and there is code for it, otherwise that of the least estimate.
     ///
     /// `None` for loop nests and for contractions without code. Constant weights are packed before the first run. The bits of the
     /// result do not depend on whether they are shared.
-    pub fn of(kernel: &Kernel, weights: Weights, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
+    pub fn of(
+        kernel: &Kernel,
+        weights: Weights,
+        wanted: Option<&str>,
+        target: &Target,
+        asm: &mut Asm,
+    ) -> Option<(Compiled, Reason)> {
         let target = &Target { lanes: asm.isa().lanes(), registers: asm.isa().regs(), ..*target };
         match kernel {
             Kernel::Nest(_) => None,
-            Kernel::Contraction(contract) => Compiled::direct(&primitive(contract, asm.isa()), weights, target, asm),
+            Kernel::Contraction(contract) => {
+                Compiled::contraction(&primitive(contract, asm.isa()), None, weights, wanted, target, asm)
+            }
             Kernel::Depthwise(own) => {
                 let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
                 let code = depthwise::compile(&own, target, asm)?;
-                Some((code.into(), reason::depthwise(&own.contract)))
+                Some((code.into(), strategy::depthwise(&own.contract, target)))
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
-                let contract = primitive(contract, asm.isa());
-                let weighed = winograd::weigh(&contract, *tile, weights != Weights::Computed, target);
-                if let Some(tiles) = weighed.best.and_then(|size| winograd::compile(&contract, size, target, asm)) {
-                    let reason = reason::winograd(&tiles, &contract, &weighed);
-                    return Some((tiles.into(), reason));
-                }
-                let (code, reason) = Compiled::direct(&contract, weights, target, asm)?;
-                Some((code, reason::not_winograd(reason, &contract, &weighed)))
+                Compiled::contraction(&primitive(contract, asm.isa()), Some(*tile), weights, wanted, target, asm)
             }
         }
     }
 
-    fn direct(contract: &Contraction, weights: Weights, target: &Target, asm: &mut Asm) -> Option<(Compiled, Reason)> {
-        let constant = weights != Weights::Computed;
-        let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
-        let packs = constant && 4 * contract.columns * contract.sum.iter().map(|dim| dim.extent).product::<u64>() <= NEAR_WEIGHTS;
-        if points <= FEW_POINTS
-            && !packs
+    fn contraction(
+        contract: &Contraction,
+        tile: Option<u64>,
+        weights: Weights,
+        wanted: Option<&str>,
+        target: &Target,
+        asm: &mut Asm,
+    ) -> Option<(Compiled, Reason)> {
+        let strategies = Strategies::of(contract, tile, weights, target);
+        if let Some(size) = strategies.size(wanted)
+            && let Some(code) = winograd::compile(contract, size, target, asm)
+        {
+            let reason = strategies.by_tiles(&code, size);
+            return Some((code.into(), reason));
+        }
+        if strategies.takes_rows(wanted)
             && let Some(code) = rows::compile(contract, target, asm)
         {
-            return Some((code.into(), reason::rows(contract, constant, target)));
+            return Some((code.into(), strategies.by_rows()));
         }
-        let code =
-            compile_with(contract, target, asm, if weights == Weights::Shared { Wanted::AnyPoints } else { Wanted::Best })?;
-        let mut reason = reason::direct(&code, target);
-        if points <= FEW_POINTS {
-            reason.alternatives.push(reason::no_rows(packs));
-        }
+        let choice = strategies.tile(wanted);
+        let code = compile_with(contract, target, asm, choice)?;
+        let reason = strategies.direct(choice, &code);
         Some((code.into(), reason))
     }
 

@@ -20,17 +20,17 @@ pub mod encode;
 mod epilogue;
 mod pack;
 mod points;
-mod reason;
 mod registers;
 mod rows;
 mod schedule;
+mod strategy;
 mod sum;
 pub mod winograd;
 
 pub(crate) use choose::Choice;
-pub use compiled::{Compiled, WeightLayout, Weights};
+pub use compiled::{Compiled, WeightLayout};
 pub(crate) use pack::Packing;
-pub use pack::Source;
+pub use pack::{Source, Weights};
 pub(crate) use points::Cut;
 #[cfg(test)]
 use rows::compile as compile_rows;
@@ -68,10 +68,6 @@ pub(crate) struct ContractionCode {
     /// Bytes of the next weights that a tile of each shape prefetches.
     next_bytes: Vec<i64>,
     flops: u64,
-    /// The tile, if there was a choice.
-    tile: Option<Choice>,
-    /// The candidate tiles; empty if the caller chose.
-    weighed: Vec<CostedChoice>,
 }
 
 /// Start of a stream: an argument and a byte offset.
@@ -84,56 +80,45 @@ struct Place {
     groups: Vec<i64>,
 }
 
-/// Which tile a contraction gets.
-#[derive(Clone, Copy)]
-pub(crate) enum Wanted {
-    /// The best one for its points.
-    Best,
-    /// The best one among those whose columns suit any number of points.
-    AnyPoints,
-    This(Choice),
-}
-
 /// Points for which the columns of a tile are chosen that any number of points shares.
 const MANY_POINTS: u64 = 128;
 
 /// Emits the code of a contraction. `None` without a reason: the plan then takes another kernel.
 #[cfg(test)]
 pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
-    compile_with(contract, target, asm, Wanted::Best)
+    let choice = choose::best(&candidates(contract, target, false));
+    compile_with(contract, target, asm, choice)
 }
 
-/// Emits the code of a contraction, with the wanted tile. `None` without a reason: the plan then takes another kernel.
-pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut Asm, wanted: Wanted) -> Option<ContractionCode> {
+/// Emits the code of a contraction, with this tile. `None` without a reason: the plan then takes another kernel.
+pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut Asm, choice: Choice) -> Option<ContractionCode> {
     (contract.factors != Factors::Widened).then_some(())?;
     let narrowed = narrow(contract, asm.isa().lanes());
     let contract = narrowed.as_ref().unwrap_or(contract);
     let plan = Plan::of(contract, target, asm.isa())?;
-    let sum = choose::Sum::of(contract.factors, &contract.sum, &plan.dims, input_bytes(contract), &plan.target);
-    let mut weighed = match wanted {
-        Wanted::This(_) => vec![],
-        Wanted::Best => choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target),
-        Wanted::AnyPoints => {
-            let vectors = vectors_of_any(contract, &plan);
-            let all = choose::weigh(&plan.dims, plan.n_vectors, sum, &plan.target);
-            all.into_iter().filter(|one| one.choice.vectors == vectors).collect()
-        }
-    };
-    let mut choice = if let Wanted::This(choice) = wanted { choice } else { choose::best(&weighed) };
-    let mut streams = plan.streams(choice.vectors);
-    if streams.is_none() {
-        // Vectors do not lie evenly: one at a time.
-        weighed = choose::weigh(&plan.dims, 1, sum, &plan.target);
-        choice = choose::best(&weighed);
-        streams = plan.streams(1);
-    }
-    let streams = streams?;
+    let streams = plan.streams(choice.vectors)?;
     let epilogue = plan.epilogue(&streams);
     let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
     let packing = packing(contract, plan.target.lanes, choice.vectors);
-    let entries = code(contract, &tiles, &epilogue, &packing, sum.fresh, &plan.target, asm)?;
-    weighed.iter_mut().for_each(|one| one.cycles = with_weights(contract, one.cycles, &plan.target));
-    Some(ContractionCode { tile: Some(choice), weighed, ..plan.finish(packing, tiles, entries) })
+    let entries = code(contract, &tiles, &epilogue, &packing, plan.sum().fresh, &plan.target, asm)?;
+    Some(plan.finish(packing, tiles, entries))
+}
+
+/// The tiles that a contraction may have, with the modelled cycles of all parts; of those for `any_points`, the columns suit any
+/// number of points. Vectors that do not lie evenly are computed one at a time.
+fn candidates(contract: &Contraction, target: &Target, any_points: bool) -> Vec<CostedChoice> {
+    let isa = if target.lanes == Isa::Avx512.lanes() { Isa::Avx512 } else { Isa::Avx2 };
+    let narrowed = narrow(contract, isa.lanes());
+    let contract = narrowed.as_ref().unwrap_or(contract);
+    let Some(plan) = Plan::of(contract, target, isa) else { return vec![] };
+    let mut tiles = choose::weigh(&plan.dims, plan.n_vectors, plan.sum(), &plan.target);
+    tiles.iter_mut().for_each(|one| one.cycles = with_weights(contract, one.cycles, &plan.target));
+    let vectors = any_points.then(|| vectors_of_any(contract, &plan)).filter(|&vectors| plan.streams(vectors).is_some());
+    tiles.retain(|one| match any_points {
+        true => one.choice.vectors == vectors.unwrap_or(1),
+        false => plan.streams(one.choice.vectors).is_some(),
+    });
+    tiles
 }
 
 /// The column vectors of a tile, chosen without the contraction's own points and their input.
@@ -246,6 +231,11 @@ impl<'a> Plan<'a> {
         })
     }
 
+    fn sum(&self) -> choose::Sum {
+        let contract = self.contract;
+        choose::Sum::of(contract.factors, &contract.sum, &self.dims, input_bytes(contract), &self.target)
+    }
+
     /// The streams of the epilogue; `None` if no code exists for them.
     fn streams(&self, vectors: usize) -> Option<Vec<Stream>> {
         let streams = streams(&self.views, &self.dtypes, vectors, self.n_vectors, self.target.lanes)?;
@@ -299,8 +289,6 @@ impl<'a> Plan<'a> {
             tiles,
             entries: entries.entries,
             next_bytes: entries.next_bytes,
-            tile: None,
-            weighed: Vec::new(),
         }
     }
 }

@@ -9,6 +9,17 @@ use rayon::prelude::*;
 use relayc_ir::kernel::{Columns, ContractionDim};
 use std::ops::Range;
 
+/// When the weights of a contraction are known, and who reads them packed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Weights {
+    /// Only a run knows them.
+    Computed,
+    /// Constants, packed for this contraction as is best for its points.
+    Own,
+    /// Constants, packed alike for any number of points, for contractions that differ in nothing else.
+    Shared,
+}
+
 /// An element of unpacked weights.
 pub trait Element: Copy + Sync {
     fn value(self) -> f32;

@@ -4,6 +4,7 @@
 //! only the instruction set decides. As many rows as a vector has lanes form a group of columns, on which the epilogue runs.
 //! Weights are not packed.
 
+use super::choose::LOADS;
 use super::emit::{bias, each_tile};
 use super::epilogue::Sums;
 use super::points::Cut;
@@ -19,31 +20,62 @@ const ROWS: usize = 4;
 const REST: K = K(2);
 
 /// Maximum number of points for which registers suffice.
-fn most_points(isa: Isa) -> u64 {
+fn most_points(registers: usize) -> u64 {
     // Their sums, a vector of weights, a mask.
-    ((isa.regs() - 2) / ROWS) as u64
+    ((registers - 2) / ROWS) as u64
+}
+
+/// Points and contiguous rows of this many elements.
+struct Shape {
+    points: u64,
+    steps: u64,
+}
+
+impl Shape {
+    /// Errors: why the weights of a contraction are no rows.
+    fn of(contract: &Contraction, registers: usize) -> Result<Shape, &'static str> {
+        const APART: &str = "rows or points do not lie one after another";
+        let points = contract.points.iter().map(|dim| dim.extent).product();
+        let rows = normal(contract.weight_columns, contract.columns);
+        let mut steps = 1;
+        for dim in contract.sum.iter().rev().filter(|dim| dim.extent > 1) {
+            if dim.input != steps || dim.other != steps {
+                return Err(APART);
+            }
+            steps *= dim.extent as i64;
+        }
+        let near = rows.inner.checked_mul(16 * ROWS as i64).is_some_and(|far| i32::try_from(far).is_ok());
+        match () {
+            () if contract.factors != Factors::Floats => Err("only float32 is summed along rows"),
+            () if points > most_points(registers) => Err("there are more points than registers for them"),
+            () if rows.block < contract.columns || !near => Err(APART),
+            () => Ok(Shape { points, steps: steps as u64 }),
+        }
+    }
+}
+
+/// The modelled cycles: a load and a multiply-add for each vector of weights and each point, a few cycles to join the lanes of a
+/// sum, and the stream of the weights.
+///
+/// Errors: why there is no code.
+pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Result<f64, &'static str> {
+    const JOIN: f64 = 6.0;
+    let Shape { points, steps } = Shape::of(contract, target.registers)?;
+    let vectors = (contract.columns * steps.div_ceil(target.lanes as u64)) as f64;
+    let points = points as f64;
+    let loads = vectors * if points > 1.0 { 1.0 + points } else { 1.25 };
+    let near = vectors * (4 * target.lanes) as f64 / target.l2_bytes as f64;
+    let bounds = [vectors * points / target.fmas as f64, loads / LOADS, near];
+    let arithmetic = bounds.into_iter().fold(0.0, f64::max) + JOIN * points * contract.columns as f64;
+    Ok(super::with_weights(contract, arithmetic, target))
 }
 
 /// Emits the code; `None` if rows or points are not contiguous, or if there are too many points.
 pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
     let isa = asm.isa();
-    (contract.factors == Factors::Floats).then_some(())?;
     let plan = Plan::of(contract, target, isa)?;
-    let points: u64 = contract.points.iter().map(|dim| dim.extent).product();
-    let dims: Vec<_> = contract.sum.iter().filter(|dim| dim.extent > 1).collect();
-    // The sum's elements lie one after another on both sides.
-    let mut steps = 1;
-    for dim in dims.iter().rev() {
-        if dim.input != steps || dim.other != steps {
-            return None;
-        }
-        steps *= dim.extent as i64;
-    }
+    let Shape { points, steps } = Shape::of(contract, isa.regs()).ok()?;
     let rows = normal(contract.weight_columns, contract.columns);
-    let far = rows.inner.checked_mul(16 * ROWS as i64)?;
-    if points > most_points(isa) || rows.block < contract.columns || i32::try_from(far).is_err() {
-        return None;
-    }
     let streams = plan.streams(1)?;
     let epilogue = plan.epilogue(&streams);
     let (_, height, _) = super::points::extents(&plan.dims);

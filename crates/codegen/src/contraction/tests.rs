@@ -115,14 +115,15 @@ fn lengths(contract: &Contraction, input_columns: Columns) -> Vec<usize> {
 /// Compiles a contraction, runs the items of some threads, and compares every element of the output; buffers lie between guard
 /// pages.
 fn check(contract: &Contraction, isa: Isa, threads: usize, rng: &mut fastrand::Rng) {
-    let wanted = [Wanted::Best, Wanted::AnyPoints][rng.usize(0..2)];
-    check_with(contract, isa, threads, rng, wanted);
+    let tiles = candidates(&primitive(contract, isa), &target(isa), rng.bool());
+    let choice = if rng.bool() { choose::best(&tiles) } else { rng.choice(&tiles).map_or(choose::best(&[]), |one| one.choice) };
+    check_with(contract, isa, threads, rng, choice);
 }
 
-fn check_with(contract: &Contraction, isa: Isa, threads: usize, rng: &mut fastrand::Rng, wanted: Wanted) {
+fn check_with(contract: &Contraction, isa: Isa, threads: usize, rng: &mut fastrand::Rng, choice: Choice) {
     let mut asm = Asm::new(isa);
     let contract = primitive(contract, isa);
-    let compiled = compile_with(&contract, &target(isa), &mut asm, wanted);
+    let compiled = compile_with(&contract, &target(isa), &mut asm, choice);
     check_compiled(&contract, ONE_FOR_ALL, compiled, asm, threads, rng);
 }
 
@@ -421,7 +422,7 @@ fn tiles_of_every_size_compute_the_same() {
                 };
                 let mut contract = conv.contract();
                 decorate(&mut contract, rng.u32(0..512));
-                check_with(&contract, isa, 1, &mut rng, Wanted::This(Choice { cut, vectors: vectors as usize }));
+                check_with(&contract, isa, 1, &mut rng, Choice { cut, vectors: vectors as usize });
             }
         }
     }

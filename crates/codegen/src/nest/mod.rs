@@ -31,7 +31,7 @@ use super::asm::{Asm, Isa};
 
 use normalize::NormalizedNest;
 use relayc_ir::kernel::{Instr, Nest, Reason};
-use shape::Shape;
+use shape::{LaneDim, Shape};
 use state::Gen;
 
 /// A nest's function in an assembler.
@@ -47,11 +47,24 @@ pub struct NestCode {
     pub reason: Reason,
 }
 
-/// Appends the function of a nest; `None`, with nothing appended, for unsupported element types or extents.
-pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
-    let isa = asm.isa();
+/// The estimated time of a nest in nanoseconds on one core; `None` for unsupported element types.
+pub fn estimate(nest: &Nest, isa: Isa) -> Option<f64> {
+    let normal = normalized(nest, isa)?;
+    let shape = Shape::new(&normal, isa.lanes(), None);
+    Some(cost(&normal, &shape, 1, isa.lanes()))
+}
+
+fn normalized(nest: &Nest, isa: Isa) -> Option<NormalizedNest> {
     let halved = halved::halved(nest);
-    let normal = NormalizedNest::new(halved.as_ref().unwrap_or(nest), isa == Isa::Avx512)?;
+    NormalizedNest::new(halved.as_ref().unwrap_or(nest), isa == Isa::Avx512)
+}
+
+/// Appends the function of a nest, by the `wanted` strategy if a reason of this nest names it; `None`, with nothing appended, for
+/// unsupported element types or extents.
+pub fn compile(asm: &mut Asm, nest: &Nest, wanted: Option<&str>) -> Option<NestCode> {
+    let isa = asm.isa();
+    let normal = normalized(nest, isa)?;
+    let lane = wanted.and_then(|wanted| LaneDim::named(wanted, &normal));
     if normal.dims.contains(&0) {
         let entry = asm.here();
         asm.ret();
@@ -59,12 +72,12 @@ pub fn compile(asm: &mut Asm, nest: &Nest) -> Option<NestCode> {
     }
     // A first pass, whose code is dropped, tells how much stack the function needs, and whether it can be had at all.
     let mut draft = Asm::new(isa);
-    let frame = Gen::new(&mut draft, &normal).generate(0)?;
+    let frame = Gen::new(&mut draft, &normal, lane).generate(0)?;
     draft.finish().ok()?;
     asm.align(64);
     let entry = asm.here();
     asm.mark("items of the nest");
-    let mut generator = Gen::new(asm, &normal);
+    let mut generator = Gen::new(asm, &normal, lane);
     generator.generate(frame)?;
     let n_items = usize::try_from(generator.shape.n_items()).ok()?;
     let item_cost_ns = cost(&normal, &generator.shape, n_items, isa.lanes());

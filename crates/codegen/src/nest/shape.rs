@@ -33,6 +33,23 @@ pub(crate) enum LaneDim {
     Reduced(usize),
 }
 
+impl LaneDim {
+    /// The name of the strategy with these lanes.
+    pub(crate) fn name(self) -> String {
+        match self {
+            LaneDim::Single => "one lane".into(),
+            LaneDim::Kept(at) => format!("lanes over axis {at}"),
+            LaneDim::Reduced(at) => format!("lanes over reduced axis {at}"),
+        }
+    }
+
+    /// The lanes of a nest that a strategy's name means.
+    pub(crate) fn named(name: &str, n: &NormalizedNest) -> Option<LaneDim> {
+        let kept = (0..n.dims.len()).map(LaneDim::Kept);
+        kept.chain((0..n.reduce.len()).map(LaneDim::Reduced)).find(|lane| lane.name() == name)
+    }
+}
+
 /// A dimension of the items: kept dimension `dim` in steps of `scale`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Outer {
@@ -95,9 +112,10 @@ const RETURNING: u64 = 16 << 10;
 const CACHED: u64 = 8 << 20;
 
 impl Shape {
-    pub(crate) fn new(n: &NormalizedNest, lanes: usize) -> Shape {
+    /// The shape with lanes in the `wanted` dimension if that can hold them, else in the cheapest.
+    pub(crate) fn new(n: &NormalizedNest, lanes: usize, wanted: Option<LaneDim>) -> Shape {
         let prices = prices(n, lanes);
-        let lane = cheapest(&prices);
+        let lane = wanted.filter(|wanted| prices.iter().any(|(lane, _)| lane == wanted)).unwrap_or_else(|| cheapest(&prices));
         let lane_extent = match lane {
             LaneDim::Single => 1,
             LaneDim::Kept(at) => n.dims[at],

@@ -111,9 +111,9 @@ impl Slots {
 }
 
 impl<'a> Gen<'a> {
-    pub(crate) fn new(asm: &'a mut Asm, n: &'a NormalizedNest) -> Gen<'a> {
+    pub(crate) fn new(asm: &'a mut Asm, n: &'a NormalizedNest, lane: Option<LaneDim>) -> Gen<'a> {
         let isa = asm.isa();
-        let shape = Shape::new(n, isa.lanes());
+        let shape = Shape::new(n, isa.lanes(), lane);
         let mut slots = Slots::default();
         let items = Items::new(&mut slots, shape.outer.len());
         let tail = match (shape.lane_extent as usize % isa.lanes(), isa) {

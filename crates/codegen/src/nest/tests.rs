@@ -410,7 +410,7 @@ fn check(case: &Case, name: &str, seed: u64) {
     compute(&case.nest, &mut expected);
     for isa in Cpu::get().isas() {
         let mut asm = Asm::new(isa);
-        let code = compile(&mut asm, &case.nest).unwrap_or_else(|| panic!("{name} {seed}: no code"));
+        let code = compile(&mut asm, &case.nest, None).unwrap_or_else(|| panic!("{name} {seed}: no code"));
         let text = Code::new(asm).expect("code");
         let mut whole = None;
         for (side, parts) in [(Side::Right, 1), (Side::Left, 3)] {
@@ -545,6 +545,6 @@ fn other_element_types_are_refused_and_leave_no_code() {
     let stage = Stage { each: false, body, reductions: Vec::new(), stores: vec![Store { val, write: 0 }] };
     let nest = Nest { dims: vec![4], reduce: Vec::new(), reads: vec![access.clone()], writes: vec![access], stages: vec![stage] };
     let mut asm = Asm::new(Isa::Avx2);
-    assert_eq!(compile(&mut asm, &nest), None);
+    assert_eq!(compile(&mut asm, &nest, None), None);
     assert_eq!(asm.here(), 0);
 }

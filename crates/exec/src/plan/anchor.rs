@@ -585,9 +585,7 @@ impl Lowering<'_> {
         let kernel = match product.depthwise {
             true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
             // Whether it is worth it, and possible at all, the code generator knows.
-            false
-                if self.options.tile > 0 && factors == Factors::Floats && product.points.len() == 3 && product.sum.len() == 4 =>
-            {
+            false if factors == Factors::Floats && product.points.len() == 3 && product.sum.len() == 4 => {
                 Kernel::Winograd(Winograd { contract, tile: self.options.tile })
             }
             false => Kernel::Contraction(contract),

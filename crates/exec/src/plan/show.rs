@@ -93,7 +93,8 @@ fn data_flow(plan: &Plan, step: &Step) -> String {
 
 /// `name: why, est 0.21 ms; alternatives: direct 0.48 ms`.
 fn said(reason: &Reason) -> String {
-    let mut out = format!("{}: {}", reason.name, reason.why);
+    let forced = if reason.forced { "forced, " } else { "" };
+    let mut out = format!("{}: {forced}{}", reason.name, reason.why);
     if let Some(ns) = reason.ns {
         let _ = write!(out, ", est {}", time(ns));
     }

@@ -4,7 +4,8 @@
 //! input one element at a time for all columns of a tile, and the weights as vectors of columns. A convolution is a contraction
 //! for any window, stride and dilation, if its padding is part of the input's buffer.
 
-use super::body::{Body, ScalarType, Val};
+use super::body::{BinaryOp, Body, Instr, ScalarType, UnaryOp, Val};
+use super::nest::{Access, Nest, ReduceDim, Reduction, Stage, Store};
 use crate::types::DType;
 
 /// A dimension of the points, or of the sum.
@@ -26,8 +27,19 @@ pub struct Columns {
 }
 
 impl Columns {
+    /// Every column in one place.
+    pub(super) const STILL: Columns = Columns { block: u64::MAX, outer: 0, inner: 0 };
+
     pub fn offset(self, column: u64) -> i64 {
         (column / self.block) as i64 * self.outer + (column % self.block) as i64 * self.inner
+    }
+
+    /// The strides of `columns` columns as a loop over blocks of `block` and one inside of them; `None` if there are none.
+    fn strides(self, columns: u64, block: u64) -> Option<[i64; 2]> {
+        (self.block >= columns || self.block.is_multiple_of(block)).then_some(())?;
+        let step = if columns > block { self.offset(block) } else { 0 };
+        let even = (0..columns / block).all(|at| Some(self.offset(at * block)) == step.checked_mul(at as i64));
+        even.then_some([step, self.inner])
     }
 }
 
@@ -59,6 +71,16 @@ impl Factors {
             Factors::Floats | Factors::Widened => 1,
             Factors::Bytes => BYTES,
             Factors::Pairs => 2,
+        }
+    }
+
+    /// The dtypes of what is multiplied, of the input and of the weights.
+    fn dtypes(self) -> [DType; 2] {
+        match self {
+            Factors::Floats => [DType::F32, DType::F32],
+            Factors::Bytes => [DType::U8, DType::I8],
+            Factors::Pairs => [DType::U8, DType::I16],
+            Factors::Widened => [DType::U8, DType::I32],
         }
     }
 
@@ -112,6 +134,87 @@ pub struct Contraction {
     pub body: Body,
     pub result: Val,
     pub operands: Vec<Operand>,
+}
+
+impl Contraction {
+    /// The same as a loop nest, which sums in the same order or in lanes. `None` if the columns have no common blocks.
+    ///
+    /// `columns` are the columns' positions in the input.
+    pub(super) fn nest(&self, columns: Columns) -> Option<Nest> {
+        let by = self.factors.products() as i64;
+        let wide = |view: Columns| Columns { outer: view.outer * by, inner: view.inner * by, ..view };
+        let (input_columns, weight_columns) = (wide(columns), wide(self.weight_columns));
+        let views = [input_columns, weight_columns, self.out_columns].into_iter();
+        let block = views.chain(self.operands.iter().map(|own| own.columns)).map(|view| view.block).min()?.min(self.columns);
+        (block > 0 && self.columns.is_multiple_of(block)).then_some(())?;
+        let kept = |group: i64, points: Vec<i64>, view: Columns| {
+            Some([vec![group], points, view.strides(self.columns, block)?.to_vec()].concat())
+        };
+        let points = |of: fn(&ContractionDim) -> i64, by: i64| self.points.iter().map(|dim| of(dim) * by).collect::<Vec<i64>>();
+        let sum = |of: fn(&ContractionDim) -> i64| self.sum.iter().map(|dim| of(dim) * by).chain([1]).collect::<Vec<i64>>();
+        let [input, weight] = self.factors.dtypes();
+        let mut reads = vec![
+            Access {
+                arg: self.input.0,
+                dtype: input,
+                offset: self.input.1 * by,
+                kept: kept(self.group_steps[0] * by, points(|dim| dim.input, by), input_columns)?,
+                reduced: sum(|dim| dim.input),
+            },
+            Access {
+                arg: self.weight.0,
+                dtype: weight,
+                offset: self.weight.1 * by,
+                kept: kept(self.group_steps[1] * by, vec![0; self.points.len()], weight_columns)?,
+                reduced: sum(|dim| dim.other),
+            },
+        ];
+        let beside = vec![0; self.sum.len() + 1];
+        for own in &self.operands {
+            let kept = kept(own.group, own.points.clone(), own.columns)?;
+            reads.push(Access { arg: own.arg, dtype: own.dtype, offset: own.offset, kept, reduced: beside.clone() });
+        }
+        let out = kept(self.group_steps[2], points(|dim| dim.other, 1), self.out_columns)?;
+        let write = Access { arg: self.out.0, dtype: self.dtype, offset: self.out.1, kept: out, reduced: beside };
+        let points = self.points.iter().map(|dim| dim.extent);
+        Some(Nest {
+            dims: [self.groups].into_iter().chain(points).chain([self.columns / block, block]).collect(),
+            reduce: self
+                .sum
+                .iter()
+                .map(|dim| dim.extent)
+                .chain([by as u64])
+                .map(|extent| ReduceDim { extent, clip: None })
+                .collect(),
+            reads,
+            writes: vec![write],
+            stages: self.stages(),
+        })
+    }
+
+    /// The sum of the products of reads 0 and 1, and the body on it, whose operands are the other reads.
+    fn stages(&self) -> Vec<Stage> {
+        let mut sum = Body::new();
+        let factors = [0, 1].map(|read| {
+            let factor = sum.read(read);
+            if self.factors == Factors::Floats { factor } else { sum.un(UnaryOp::To(ScalarType::I32), factor) }
+        });
+        let product = sum.bin(BinaryOp::Mul, factors[0], factors[1]);
+        let instrs = self.body.instrs.iter().map(|&instr| match instr {
+            Instr::Read(0) => Instr::Reduced(0),
+            Instr::Read(operand) => Instr::Read(1 + operand),
+            other => other,
+        });
+        vec![
+            Stage { each: true, body: sum, reductions: vec![(product, Reduction::Sum)], stores: vec![] },
+            Stage {
+                each: false,
+                body: Body { instrs: instrs.collect() },
+                reductions: vec![],
+                stores: vec![Store { val: self.result, write: 0 }],
+            },
+        ]
+    }
 }
 
 /// A sum for each column alone, as in a depthwise convolution: `out[p, c] = body(Σ_k in[p, k, c] · weight[k, c])`.

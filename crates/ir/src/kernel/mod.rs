@@ -42,4 +42,13 @@ impl Kernel {
             Kernel::Winograd(winograd) => Some(&winograd.contract),
         }
     }
+
+    /// A contraction as a loop nest, if it can be one.
+    pub fn as_nest(&self) -> Option<Nest> {
+        match self {
+            Kernel::Nest(_) => None,
+            Kernel::Contraction(contract) | Kernel::Winograd(Winograd { contract, .. }) => contract.nest(Columns::STILL),
+            Kernel::Depthwise(depthwise) => depthwise.contract.nest(depthwise.input_columns),
+        }
+    }
 }

@@ -69,7 +69,7 @@ fn products_of_bytes_are_exact() {
         let (m, k, dtype) = (rng.u64(1..40), rng.u64(1..30), [DType::U8, DType::I8][rng.usize(0..2)]);
         let contract = primitive(&product_of_bytes(factors, m, n, k, dtype), isa);
         let mut asm = Asm::new(isa);
-        let compiled = compile_with(&contract, &target, &mut asm, Wanted::Best).expect("there is code for it");
+        let compiled = super::super::compile(&contract, &target, &mut asm).expect("there is code for it");
         let code = Code::new(asm).unwrap();
         let (length, side) = ((BYTES * k) as usize, Side::ALL[rng.usize(0..3)]);
         let mut bytes = |n: u64| (0..n).map(|_| rng.u8(..)).collect::<Vec<u8>>();

@@ -22,7 +22,7 @@ use super::emit::LINE;
 use super::epilogue::Epilogue;
 use super::points::{Cut, Parts, PointDim, Shape};
 use super::schedule::Work;
-use super::{ContractionCode, Packing, Place, Plan, Wanted, compile_with, places};
+use super::{ContractionCode, Packing, Place, Plan, compile_with, places};
 use crate::asm::Asm;
 use relayc_ir::kernel::{Body, Columns, Contraction, ContractionDim, Factors, Instr, Target, Val};
 use relayc_ir::types::DType;
@@ -287,7 +287,7 @@ pub(crate) fn weigh(contract: &Contraction, most: u64, constant: bool, target: &
 
 /// Cycles of packing one weight of a direct sum in a run. Measured, like [`Size::packing`], with 0.6 and 2.4 million weights on
 /// a Zen 4.
-const PACKING: f64 = 5.0;
+pub(crate) const PACKING: f64 = 5.0;
 
 /// Ratio of cycles above which the gain is not worth the accuracy.
 pub(crate) const GAIN: f64 = 0.9;
@@ -362,7 +362,7 @@ fn products(
     let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths();
     let compile = |(_, length): (u64, u64)| {
         let product = product(length, layout, parsed, contract, target.lanes);
-        compile_with(&product, target, asm, Wanted::This(cut(length, vectors, target)))
+        compile_with(&product, target, asm, cut(length, vectors, target))
     };
     lengths.into_iter().filter(|(count, _)| *count > 0).map(compile).collect()
 }

@@ -254,7 +254,7 @@ fn check_typed(case: &Case, name: &str, seed: u64) {
     compute_typed(&case.nest, &mut expected);
     for isa in Cpu::get().isas() {
         let mut asm = Asm::new(isa);
-        let code = compile(&mut asm, &case.nest).unwrap_or_else(|| panic!("{name} {seed}: no code for {:#?}", case.nest));
+        let code = compile(&mut asm, &case.nest, None).unwrap_or_else(|| panic!("{name} {seed}: no code for {:#?}", case.nest));
         let text = Code::new(asm).expect("code");
         for (side, parts) in [(Side::Right, 1), (Side::Left, 3)] {
             let what = format!("{name} {seed} {isa:?} {side:?}");
