@@ -180,7 +180,15 @@ impl Ready {
         let bytes = encode(npz::FORMAT, "weights.npz", &weights.collect::<Vec<_>>()).expect("it is an archive");
         std::fs::write(&file, bytes).expect("the folder can be written");
         bind_weights(&mut program, "main", &[file]).expect("the weights fit");
-        let settings = Settings { level: 3, isa, threads, accuracy: layer.accuracy, machine: Machine::Native, fault: None };
+        let settings = Settings {
+            level: 3,
+            isa,
+            threads,
+            accuracy: layer.accuracy,
+            machine: Machine::Native,
+            choices: Default::default(),
+            fault: None,
+        };
         let entry = run::entry(&program.module, "main").expect("there is one");
         let requests = Requests { fill: Some("rand:seed=1".into()), ..Requests::default() };
         let bound: Vec<Bound> = bind::bind(&entry.slots, &program.module.types, &requests).expect("everything is filled");

@@ -4,7 +4,7 @@ mod artifact;
 mod sizes;
 
 use super::compiled::{self, Ready};
-use super::{Console, exit, seconds};
+use super::{Console, choices, exit, seconds};
 use crate::engine::compile::{Isa, Settings};
 use crate::engine::measure::{self, MachineLimits, Times};
 use relayc_driver::inspect;
@@ -36,6 +36,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         return artifact::run(console, args);
     }
     if sizes::several(&args.program.set) {
+        if let Some(flag) = args.program.choices.given() {
+            return console.usage(format_args!("`{flag}` is for one size: strategies depend on it"));
+        }
         return sizes::run(console, args);
     }
     let start = std::time::Instant::now();
@@ -47,6 +50,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
     let probed = measure::probe(&ready.settings);
     match measure::latency(&ready.prepared, &ready.bound, args.warmup, args.seconds) {
         Ok(times) => {
+            choices::say_unused(console, &ready.settings);
             if !args.json {
                 args.program.say_times(console, &ready.timings);
             }

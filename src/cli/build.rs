@@ -1,5 +1,6 @@
 //! `relayc build`: compiles a program to a shared object that needs neither relayc nor a compiler.
 
+use super::choices::{self, Choices};
 use super::{Console, Reading, compiled, exit, weight_files};
 use crate::engine::build::{self, BuildOutputs, Request};
 use crate::engine::compile::{Isa, Machine, Policy, Settings};
@@ -45,6 +46,8 @@ pub(crate) struct Args {
     /// The machines to compile for.
     #[arg(long, value_enum, default_value_t = TargetName::Both)]
     target: TargetName,
+    #[command(flatten)]
+    choices: Choices,
     /// The number of threads to divide the work for; any number may run it, with the same results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024), default_value_t = build::THREADS as u16)]
     threads: u16,
@@ -102,10 +105,14 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     }
     let settings = args.settings().map_err(|words| console.usage(words))?;
     let mut program = console.checked(&args.file, Phase::Main, &args.reading.how(&args.entry, &args.set))?;
+    let settings = settings.into_iter().map(|settings| args.choices.chosen(console, settings, &program.sources));
+    let settings = settings.collect::<Result<Vec<Settings>, u8>>()?;
     console.lacking(&program, &args.entry, &args.params);
+    let chosen = settings.clone();
     let made = super::progress::spin(console, "building", || files(args, settings, &mut program));
     let at_load = made.and_then(|Made { files, at_load }| write(args, &files).map(|()| at_load));
     let at_load = at_load.map_err(|wrong| console.files(&wrong, &program.sources))?;
+    chosen.iter().for_each(|settings| choices::say_unused(console, settings));
     if at_load >= WORTH_A_NOTE && !console.quiet {
         console.words(&format!(
             "note: an instance takes {} bytes for weights that it packs when it is created\n",

@@ -1,5 +1,6 @@
 //! Arguments and steps shared by commands that compile a program: the program, its weights and inputs, the machine.
 
+use super::choices::{self, Choices};
 use super::{Console, Reading, Values, exit};
 use crate::engine::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
 use crate::engine::emit as code;
@@ -41,6 +42,8 @@ pub(crate) struct Given {
     /// The machine to compile for.
     #[arg(long, value_enum, default_value_t = TargetName::Native)]
     pub target: TargetName,
+    #[command(flatten)]
+    pub choices: Choices,
     /// The number of threads; the result does not depend on it. The default is RELAYC_NUM_THREADS, else OMP_NUM_THREADS, else one
     /// for each processor.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
@@ -97,6 +100,11 @@ impl Given {
         Requests { set: self.set.clone(), max_memory: self.max_memory, ..self.values.requests() }
     }
 
+    /// The requests for a program that has what is set in its types.
+    pub(crate) fn requests_when_set(&self) -> Requests {
+        Requests { set: vec![], ..self.requests() }
+    }
+
     /// The exit code, after reporting it, if a flag is given that does not apply to an artifact: one about a program's text or its
     /// compilation, or one of the command's own.
     #[cfg(feature = "jit")]
@@ -109,6 +117,7 @@ impl Given {
             (self.level != MAX_LEVEL, "-O"),
             (self.accuracy != AccuracyName::Fast, "--accuracy"),
             (self.time_passes, "--time-passes"),
+            (self.choices.given().is_some(), self.choices.given().unwrap_or_default()),
         ];
         let (_, flag) = given.iter().chain(own).find(|(given, _)| *given)?;
         Some(console.usage(format_args!("`{flag}` is for programs in text: an artifact is compiled already, its weights inside")))
@@ -190,14 +199,13 @@ impl Given {
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
         let mut program = self.checked(console)?;
         let sources = program.sources.clone();
+        let settings = self.choices.chosen(console, settings, &sources)?;
         console.lacking(&program, &self.entry, &self.values.params);
         optimise::bind_weights(&mut program, &self.entry, &self.values.params)
             .map_err(|wrong| console.files(&wrong, &sources))?;
-        // What is set is in the types by now.
-        let requests = Requests { set: vec![], ..self.requests() };
         let sized = match stage {
             code::Stage::Groups => Ok(()),
-            _ => specialise::to_inputs(&mut program, &self.entry, &requests),
+            _ => specialise::to_inputs(&mut program, &self.entry, &self.requests_when_set()),
         };
         // Sizes that nothing gives are missed only where nothing is compiled without them.
         let missing = match sized {
@@ -207,6 +215,7 @@ impl Given {
         };
         match code::stage(&mut program, &self.entry, &settings, &self.limits(), stage) {
             Ok(text) => {
+                choices::say_unused(console, &settings);
                 self.say_times(console, &program.timings);
                 Ok(text)
             }
@@ -218,6 +227,7 @@ impl Given {
     /// Plans a checked program with weights as constants, and emits its code. The exit code on failure, after reporting it.
     pub(crate) fn assembled(&self, console: &Console, mut program: Program) -> Result<Planned, u8> {
         let settings = self.settings_to_show(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))?;
+        let settings = self.choices.chosen(console, settings, &program.sources)?;
         console.lacking(&program, &self.entry, &self.values.params);
         let bound = optimise::bind_weights(&mut program, &self.entry, &self.values.params);
         bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
@@ -246,7 +256,7 @@ impl Given {
     }
 
     /// Reads and checks the program, with dimensions set. The exit code on errors, after reporting them.
-    fn checked(&self, console: &Console) -> Result<Program, u8> {
+    pub(crate) fn checked(&self, console: &Console) -> Result<Program, u8> {
         console.checked(&self.file, Phase::Main, &self.how())
     }
 
@@ -276,9 +286,8 @@ impl Given {
         settings: Settings,
         when: CompileTrigger,
     ) -> Result<Ready, u8> {
-        // What is set is in the types by now.
-        let requests = Requests { set: vec![], ..self.requests() };
-        let bound = optimise::bind_all(&mut program, &self.entry, &requests);
+        let settings = self.choices.chosen(console, settings, &program.sources)?;
+        let bound = optimise::bind_all(&mut program, &self.entry, &self.requests_when_set());
         let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
         match subgraphs::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits(), when) {
             Ok(prepared) => {
@@ -299,7 +308,7 @@ impl Given {
     }
 
     /// Reports why nothing was compiled; returns the exit code.
-    fn refused(&self, console: &Console, refused: Refused, sources: &Sources) -> u8 {
+    pub(crate) fn refused(&self, console: &Console, refused: Refused, sources: &Sources) -> u8 {
         match refused {
             Refused::Not(reason) => self.not_compiled(console, reason.text()),
             Refused::Wrong(diagnostic) => {

@@ -7,6 +7,7 @@ mod bench;
 #[cfg(feature = "jit")]
 mod build;
 mod check;
+mod choices;
 mod compiled;
 mod completions;
 mod deadline;
@@ -32,6 +33,8 @@ mod quantize;
 mod reduce;
 mod run;
 mod test;
+#[cfg(feature = "jit")]
+mod tune;
 mod viz;
 
 use clap::{Parser, Subcommand, ValueEnum};
@@ -184,6 +187,8 @@ enum Command {
     Bench(Box<bench::Args>),
     #[cfg(feature = "jit")]
     Profile(Box<profile::Args>),
+    #[cfg(feature = "jit")]
+    Tune(Box<tune::Args>),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
     Explain(explain::Args),
@@ -341,6 +346,8 @@ pub(crate) fn main() -> ExitCode {
         Command::Bench(args) => bench::run(&console, &args),
         #[cfg(feature = "jit")]
         Command::Profile(args) => profile::run(&console, &args),
+        #[cfg(feature = "jit")]
+        Command::Tune(args) => tune::run(&console, &args).unwrap_or_else(|code| code),
         Command::Reduce(args) => reduce::run(&console, &args).unwrap_or_else(|code| code),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),

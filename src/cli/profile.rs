@@ -1,7 +1,7 @@
 //! `relayc profile`: measures the time of each group of operators in a run.
 
 use super::compiled::{self, Ready};
-use super::{Console, exit, seconds};
+use super::{Console, choices, exit, seconds};
 use crate::engine::compile::Compiled;
 use crate::engine::measure;
 use crate::engine::profile::{self, Profile, Row, SubgraphsProfile};
@@ -44,6 +44,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         Prepared::Whole(compiled) => whole(args, &ready, compiled, args.seconds),
         Prepared::Partial(partial) => partially_compiled(args, &ready, partial, args.seconds),
     };
+    choices::say_unused(console, &ready.settings);
     args.program.say_times(console, &ready.timings);
     let text = match text {
         Ok(text) => text,

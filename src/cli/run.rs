@@ -4,7 +4,7 @@
 mod artifact;
 
 use super::deadline::{self, FailureReporter};
-use super::{Console, compiled, exit, named_tensors, progress, seconds};
+use super::{Console, choices, compiled, exit, named_tensors, progress, seconds};
 use crate::engine::compile::{self, Refused, Settings};
 use crate::engine::cross_check;
 use crate::engine::steps as compiled_steps;
@@ -147,6 +147,9 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
             "`--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect`, `--top` and `--detect` are for one engine",
         ));
     }
+    if let (Engine::Interp, Some(flag)) = (args.engine, args.program.choices.given()) {
+        return Err(console.usage(format_args!("`{flag}` is about compiled code: the interpreter has no strategies")));
+    }
     let settings = match args.engine {
         Engine::Interp => args.program.settings_to_show(console),
         Engine::Jit | Engine::Both => args.program.settings(console),
@@ -163,6 +166,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     };
     let mut program = console.checked(&args.program.file, until, &how)?;
     let sources = program.sources.clone();
+    let settings = settings.map(|settings| args.program.choices.chosen(console, settings, &sources)).transpose()?;
     let result = seers(args, &program).and_then(|seers| {
         let (entry, bound) = prepare(args, &mut program)?;
         let view = args.view(&bound)?;
@@ -272,6 +276,7 @@ fn execute(
         let differs = |diagnostic: Diagnostic| Failed { running: diagnostic.code != codes::E0508, diagnostics: vec![diagnostic] };
         let compare = || progress::spin(console, "comparing", || compared(args, settings, &program, &bound, limits.clone()));
         let (words, anything) = deadline::within(&teller, &limits, compare).map_err(differs)?;
+        settings.into_iter().for_each(|settings| choices::say_unused(console, settings));
         if console.verbose || !anything {
             console.words(&format!("{words}\n"));
         }
@@ -289,6 +294,7 @@ fn execute(
         let ((result, words), steps) = seen(console, args, settings, &program, running, &bound, limits)?;
         ((Outcome::Data(result), words), steps)
     };
+    settings.into_iter().for_each(|settings| choices::say_unused(console, settings));
     if console.verbose {
         let (load, run) = ((ready - running.start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
         console.words(&format!("load {load:.1} ms, run {run:.1} ms, {words}\n"));

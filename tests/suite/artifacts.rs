@@ -22,7 +22,15 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 fn settings(isa: Isa) -> Settings {
-    Settings { level: 3, isa, threads: THREADS, accuracy: Policy::Fast, machine: Machine::Common(isa), fault: None }
+    Settings {
+        level: 3,
+        isa,
+        threads: THREADS,
+        accuracy: Policy::Fast,
+        machine: Machine::Common(isa),
+        choices: Default::default(),
+        fault: None,
+    }
 }
 
 fn request(entry: &str, machines: &[Isa]) -> Request {

@@ -23,6 +23,7 @@ fn file() -> Vec<u8> {
                 threads: THREADS,
                 accuracy: Policy::Fast,
                 machine: Machine::Common(isa),
+                choices: Default::default(),
                 fault: None,
             })
             .to_vec(),

@@ -79,7 +79,15 @@ fn has_kernel(def: &OpDef, dtype: DType, attrs: &str) -> Option<bool> {
     let args: Vec<Tensor> = (0..def.args.len()).map(|at| operand(dtype, at)).collect();
     let (_, program) = program(def, &args, attrs)?;
     let compiled = |isa| {
-        let settings = Settings { level: 0, isa, threads: 1, accuracy: Policy::Strict, machine: Machine::Native, fault: None };
+        let settings = Settings {
+            level: 0,
+            isa,
+            threads: 1,
+            accuracy: Policy::Strict,
+            machine: Machine::Native,
+            choices: Default::default(),
+            fault: None,
+        };
         compile(&program, "main", &settings, Limits::default()).is_ok_and(|compiled| compiled.program.fallbacks().is_empty())
     };
     Some(isas().into_iter().all(compiled))
@@ -134,7 +142,15 @@ fn exact_at_corners(program: &Program, expected: &mut Reference) {
 
 fn hold(def: &OpDef, text: &str, args: &[Bound], expected: &Reference) -> Vec<String> {
     let settings = isas().into_iter().flat_map(|isa| {
-        [0, 3].map(|level| Settings { level, isa, threads: 1, accuracy: Policy::Strict, machine: Machine::Native, fault: None })
+        [0, 3].map(|level| Settings {
+            level,
+            isa,
+            threads: 1,
+            accuracy: Policy::Strict,
+            machine: Machine::Native,
+            choices: Default::default(),
+            fault: None,
+        })
     });
     settings
         .filter_map(|settings| match held("corner", text, "main", &settings, &[(args.to_vec(), expected)]) {

@@ -28,6 +28,7 @@ fn settings(seed: u64) -> [Settings; 2] {
         threads: random.usize(1..4),
         accuracy: Policy::Strict,
         machine: Machine::Native,
+        choices: Default::default(),
         fault: None,
     };
     [one(3), one((seed % 4) as u8)]

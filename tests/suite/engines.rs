@@ -42,7 +42,15 @@ fn run(path: &Path, text: &str, levels: &[u8]) -> Outcome {
                 &name,
                 text,
                 function,
-                &Settings { level, isa, threads, accuracy: Policy::Strict, machine: Machine::Native, fault: None },
+                &Settings {
+                    level,
+                    isa,
+                    threads,
+                    accuracy: Policy::Strict,
+                    machine: Machine::Native,
+                    choices: Default::default(),
+                    fault: None,
+                },
                 &calls,
             ) {
                 Verdict::Agrees => outcome.compiled += 1,

@@ -63,6 +63,8 @@ mod stages;
 #[cfg(feature = "jit")]
 mod stdout;
 #[cfg(feature = "jit")]
+mod strategies;
+#[cfg(feature = "jit")]
 mod subgraphs;
 #[cfg(feature = "jit")]
 mod unaligned;

@@ -37,7 +37,7 @@ fn compiled(name: &str, flags: &str, isa: Isa, threads: usize, accuracy: Policy)
     let compiled = compile(
         &program,
         "main",
-        &Settings { level: 3, isa, threads, accuracy, machine: Machine::Native, fault: None },
+        &Settings { level: 3, isa, threads, accuracy, machine: Machine::Native, choices: Default::default(), fault: None },
         Limits::default(),
     )
     .ok()?;
@@ -127,7 +127,15 @@ fn no_operator_of_the_zoo_or_of_an_encoder_is_without_a_kernel() {
     for (name, program) in zoo.chain([("encoder".to_owned(), encoder)]) {
         assert!(!program.has_errors(), "{name}: {:?}", program.diagnostics);
         for isa in isas() {
-            let settings = Settings { level: 3, isa, threads: 2, accuracy: Policy::Fast, machine: Machine::Native, fault: None };
+            let settings = Settings {
+                level: 3,
+                isa,
+                threads: 2,
+                accuracy: Policy::Fast,
+                machine: Machine::Native,
+                choices: Default::default(),
+                fault: None,
+            };
             let compiled = compile(&program, "main", &settings, Limits::default());
             let compiled = compiled.ok().unwrap_or_else(|| panic!("{name} is compiled"));
             assert!(compiled.program.fallbacks().is_empty(), "{name} on {isa:?}: {:?}", compiled.program.fallbacks());

@@ -15,7 +15,8 @@ use relayc_ir::kernel::Rejection;
 fn code(text: &str, isa: Isa, accuracy: Policy) -> Assembled {
     let mut program = check_text("stages", text, UNTIL);
     assert!(!program.has_errors(), "{:?}", program.diagnostics);
-    let settings = Settings { level: 3, isa, threads: 1, accuracy, machine: Machine::Common(isa), fault: None };
+    let settings =
+        Settings { level: 3, isa, threads: 1, accuracy, machine: Machine::Common(isa), choices: Default::default(), fault: None };
     let made = assembled(&mut program.module, "main", &settings, &Limits::default(), &mut Timings::default());
     made.unwrap_or_else(|_| panic!("it is compiled:\n{text}"))
 }

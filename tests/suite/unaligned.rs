@@ -50,7 +50,15 @@ fn begin(memory: &[u8], at: usize) -> usize {
 fn memory_of_callers_may_begin_anywhere() {
     for (text, isa) in PROGRAMS.iter().flat_map(|text| isas().into_iter().map(move |isa| (text, isa))) {
         let program = check_text("x", text, UNTIL);
-        let settings = Settings { level: 3, isa, threads: 2, accuracy: Policy::Fast, machine: Machine::Native, fault: None };
+        let settings = Settings {
+            level: 3,
+            isa,
+            threads: 2,
+            accuracy: Policy::Fast,
+            machine: Machine::Native,
+            choices: Default::default(),
+            fault: None,
+        };
         let compiled = compile(&program, "main", &settings, Limits::default()).unwrap_or_else(|_| panic!("{text} is compiled"));
         let mut session = compiled.session().expect("there is memory");
         let plan = &session.program().plan;

@@ -244,7 +244,15 @@ pub fn run_function(text: &str, place: usize) {
     }
     #[cfg(feature = "jit")]
     if let Some(isa) = [Isa::Avx512, Isa::Avx2].into_iter().find(|&isa| Cpu::get().has(isa)) {
-        let settings = Settings { level: 3, isa, threads: 1, accuracy: Policy::Fast, machine: Machine::Native, fault: None };
+        let settings = Settings {
+            level: 3,
+            isa,
+            threads: 1,
+            accuracy: Policy::Fast,
+            machine: Machine::Native,
+            choices: Default::default(),
+            fault: None,
+        };
         within(0, || {
             let prepared =
                 subgraphs::prepare(&program, name, args.as_deref(), &settings, limits.clone(), subgraphs::CompileTrigger::Called);
@@ -401,6 +409,7 @@ pub fn load_artifact(choices: &[u8]) {
                     threads: 1,
                     accuracy: Policy::Fast,
                     machine: Machine::Common(isa),
+                    choices: Default::default(),
                     fault: None,
                 })
                 .to_vec(),

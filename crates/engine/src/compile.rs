@@ -1,5 +1,6 @@
 //! Compiles an entry function, and runs the result.
 
+use super::choices::Choices;
 use super::fault_injection::Fault;
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
@@ -72,6 +73,8 @@ pub struct Settings {
     pub threads: usize,
     pub accuracy: Policy,
     pub machine: Machine,
+    /// The strategies asked for.
+    pub choices: Choices,
     /// The injected fault: none, unless the command line was asked for one.
     pub fault: Option<Fault>,
 }
@@ -91,7 +94,15 @@ impl Settings {
             Machine::Native => here,
             Machine::Common(isa) => Some(isa),
         };
-        Ok(isa.map(|isa| Settings { level, isa, threads, accuracy: Policy::Fast, machine, fault: None }))
+        Ok(isa.map(|isa| Settings {
+            level,
+            isa,
+            threads,
+            accuracy: Policy::Fast,
+            machine,
+            choices: Choices::default(),
+            fault: None,
+        }))
     }
 
     /// Requires that this machine can run the code. Errors: E0602.
@@ -217,13 +228,18 @@ fn assembled_to(
     loop {
         check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
-        match timings.time("code", || assemble(plan, settings.isa, &settings.target(), share, &[])) {
+        let wishes = settings.choices.wishes(module, &plan, settings.isa, share);
+        match timings.time("code", || assemble(plan, settings.isa, &settings.target(), share, &wishes)) {
             // What the machine has no code for gets other code, then is left to its evaluation.
             Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < 2 => {
                 refusals.push(origins[step]);
                 plan = timings.time("plan", || planned(module, entry, settings, &refusals))?;
             }
-            made => return made.map_err(|error| not_loaded(&error.to_string())),
+            Err(error) => return Err(not_loaded(&error.to_string())),
+            Ok(made) => {
+                settings.choices.check(module, &made, settings.isa, share).map_err(Refused::Wrong)?;
+                return Ok(made);
+            }
         }
     }
 }

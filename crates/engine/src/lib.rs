@@ -5,6 +5,7 @@
 
 pub mod artifact;
 pub mod build;
+pub mod choices;
 pub mod compile;
 pub mod cross_check;
 pub mod doctor;
@@ -21,3 +22,5 @@ pub mod steps;
 pub mod subgraphs;
 mod tap;
 mod trace;
+pub mod tune;
+pub mod tuning;

@@ -219,7 +219,8 @@ struct Context {
 impl Context {
     fn new(settings: &Settings, limits: Limits, when: CompileTrigger) -> Context {
         let (pool, measuring) = (Arc::new(Pool::new(settings.threads)), Arc::default());
-        Context { settings: settings.clone(), limits, when, nesting: 0, pool, measuring, steps: None }
+        let settings = Settings { choices: settings.choices.of_part(), ..settings.clone() };
+        Context { settings, limits, when, nesting: 0, pool, measuring, steps: None }
     }
 }
 

@@ -71,6 +71,7 @@ fn gives(model: &ModelProto, lines: &[&str]) {
                 threads: 1,
                 accuracy: Policy::Strict,
                 machine: Machine::Native,
+                choices: Default::default(),
                 fault: None,
             };
             if let Verdict::Differs(why) = held("m", &imported.text, "main", &settings, &[(args, &reference)]) {

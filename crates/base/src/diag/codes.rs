@@ -138,6 +138,8 @@ codes! {
     E0601 "a program that is not compiled";
     E0602 "a target that this machine is not";
     E0603 "a program that no artifact can be built of";
+    E0604 "a place without a step";
+    E0605 "a strategy that a step does not have";
 
     E0701 "a file that cannot be read";
     E0702 "a file that cannot be written";
@@ -191,4 +193,5 @@ codes! {
     W0013 "a function that is never called";
     W0014 "text that TVM reads otherwise";
     W0015 "an attribute of doubtful value";
+    W0016 "a choice that is not used";
 }

@@ -25,7 +25,7 @@ pub(crate) fn regions(module: Module, entry: &str, settings: &Settings, limits: 
     for (&func, members) in &partial.subgraphs {
         let Some(mut module) = partial.module.extract(func) else { continue };
         let span = span_of(&partial.module, members);
-        let code = match compile::assembled(&mut module, ENTRY, settings, limits, &mut Timings::default()) {
+        let code = match compile::assembled(&mut module, ENTRY, &partial.how.settings, limits, &mut Timings::default()) {
             Ok(all) => Ok((module, all)),
             Err(Refused::Not(reason)) => Err(reason),
             Err(wrong) => return Err(wrong),

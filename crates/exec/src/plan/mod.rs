@@ -30,7 +30,7 @@ pub(crate) use memory::arrange;
 pub use memory::lives;
 pub use not_compiled::NotCompiled;
 pub use region::{is_dataflow, plan};
-pub use show::{PlanNotes, kernels, ops as ops_text, text};
+pub use show::{PlanNotes, kernels, ops as ops_text, signature, text};
 pub use traffic::{Traffic, traffic};
 
 use relayc_base::index_type;

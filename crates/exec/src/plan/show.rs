@@ -1,7 +1,7 @@
 //! Prints a plan: `--emit plan` shows choices and reasons, `--emit kernels` the computations.
 
 use super::memory::lives;
-use super::{Buffer, Place, Plan, Step, Work};
+use super::{Buffer, BufferId, Place, Plan, Step, Work};
 use relayc_base::Idx;
 use relayc_base::text::thousands;
 use relayc_ir::ExprId;
@@ -70,6 +70,24 @@ pub fn kernels(plan: &Plan, told: &PlanNotes) -> String {
         }
     }
     out
+}
+
+/// The operators of a step with the dtypes and shapes of what it reads and writes: what its best strategy depends on.
+///
+/// `share` says whether packed weights are shared with other sizes of the program, which leaves fewer strategies.
+pub fn signature(plan: &Plan, step: &Step, share: bool) -> String {
+    let side = |wanted: bool| {
+        let args = step.args.iter().zip(&step.writes).filter(|(_, write)| **write == wanted);
+        let of = |(id, _): (&BufferId, _)| {
+            let buffer = &plan.buffers[*id];
+            let dims: Vec<String> = buffer.shape.iter().map(u64::to_string).collect();
+            let constant = matches!(buffer.place, Place::Const(_) | Place::Kept(_) | Place::Table(_));
+            let constant = if constant { if share { "shared " } else { "const " } } else { "" };
+            format!("{constant}{}[{}]", buffer.dtype, dims.join(","))
+        };
+        args.map(of).collect::<Vec<_>>().join(" ")
+    };
+    format!("{} {} -> {}", ops(step), side(false), side(true))
 }
 
 /// The operators of a step.
