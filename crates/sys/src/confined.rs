@@ -8,6 +8,9 @@ mod linux;
 mod plain;
 
 #[cfg(feature = "linux")]
+pub(super) use linux::open_in;
+
+#[cfg(feature = "linux")]
 use linux as system;
 #[cfg(not(feature = "linux"))]
 use plain as system;

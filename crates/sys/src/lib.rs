@@ -7,7 +7,7 @@
 //!
 //! There are two forms. With the feature `linux`, which machine code brings, processes, folders and memory are in the hands of
 //! the Linux system; without it everything is the standard library's, for any system. `child`, `confined`, `cursor` and `memory` have a
-//! file for each form, and say what the plain one cannot promise.
+//! file for each form, and say what the plain one cannot promise. `private` is for compiled programs alone.
 
 #![allow(unsafe_code, reason = "the bytes of numbers are seen through pointers, and the allocator is told how to behave")]
 
@@ -17,6 +17,8 @@ mod confined;
 mod cursor;
 mod errors;
 mod memory;
+#[cfg(feature = "linux")]
+mod private;
 mod write;
 
 pub use bytes::{Number, bytes_of, bytes_of_mut};
@@ -24,6 +26,8 @@ pub use child::{Ended, interrupted, note_interrupts, run};
 pub use confined::read_inside;
 use cursor::Cursor;
 pub use memory::{cores, default_memory_limit, give_back_code, give_back_free_memory, give_back_pages, own_process, peak_memory};
+#[cfg(feature = "linux")]
+pub use private::{Identity, PrivateFolder};
 pub use write::{Content, replaces_none, write_all, write_atomic};
 
 use relayc_base::diag::{Code, Diagnostic, codes};

@@ -178,6 +178,13 @@ fn write_temporary(
     Ok(Ok(file))
 }
 
+/// A temporary that only this user can read, in a folder of the user's own.
+#[cfg(feature = "linux")]
+pub(super) fn temporary(folder: &Path) -> std::io::Result<NamedTempFile> {
+    remove_stale(folder);
+    tempfile::Builder::new().prefix(PREFIX).suffix(SUFFIX).tempfile_in(folder)
+}
+
 /// Removes temporaries of processes that were killed more than a day ago.
 fn remove_stale(folder: &Path) {
     let now = SystemTime::now();

@@ -27,7 +27,7 @@ pub(super) fn open(folder: &Path, parts: &[&str]) -> Result<File, Refused> {
 }
 
 /// Opens one part of a path, which must not be a link. It does not block on a pipe.
-fn open_in(folder: &File, part: &str, is_folder: bool) -> std::io::Result<File> {
+pub(crate) fn open_in(folder: &File, part: &str, is_folder: bool) -> std::io::Result<File> {
     let name = CString::new(part).map_err(|_| Error::from(ErrorKind::InvalidInput))?;
     let flags = libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
     let flags = if is_folder { flags | libc::O_DIRECTORY } else { flags };
