@@ -7,8 +7,9 @@ use super::compiled::{self, Ready};
 use super::{Console, choices, exit, seconds};
 use crate::engine::compile::{Isa, Settings};
 use crate::engine::measure::{self, MachineLimits, Times};
+use crate::engine::subgraphs::CompileTrigger;
 use relayc_driver::inspect;
-use relayc_sys as sys;
+use relayc_driver::timings::Timings;
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -42,7 +43,16 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         return sizes::run(console, args);
     }
     let start = std::time::Instant::now();
-    let ready = match args.program.compile(console) {
+    let settings = match args.program.machine(console) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
+    let mut timings = Timings::default();
+    let (artifact, place) = timings.time("cache", || args.program.look_up(console, &settings));
+    if let Some(text) = artifact.and_then(|artifact| artifact::kept(console, args, artifact, &settings, (start, timings))) {
+        return console.data(&text);
+    }
+    let mut ready = match args.program.compile(console, settings, CompileTrigger::ItPays) {
         Ok(ready) => ready,
         Err(code) => return code,
     };
@@ -55,12 +65,12 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
                 args.program.say_times(console, &ready.timings);
             }
             let Settings { threads, isa, .. } = ready.settings;
-            let figures = Figures { times: &times, probed: &probed, threads, isa, ready_ms };
+            let figures = Figures { times, probed, threads, isa, ready_ms };
             let text = if args.json { as_json(&ready, &figures, args.program.time_passes) } else { as_text(&ready, &figures) };
-            match sys::stdout(&text) {
-                Ok(()) => exit::FINE,
-                Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
+            if let (Some(place), Some(ports)) = (place, ready.ports.take()) {
+                place.keep(console, &ready.prepared, ports);
             }
+            console.data(&text)
         }
         Err(diagnostic) => {
             console.diagnostics(std::slice::from_ref(&*diagnostic), &ready.sources);
@@ -70,17 +80,17 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
 }
 
 /// What was measured.
-struct Figures<'a> {
-    times: &'a Times,
-    probed: &'a MachineLimits,
+struct Figures {
+    times: Times,
+    probed: MachineLimits,
     threads: usize,
     isa: Isa,
     ready_ms: f64,
 }
 
-impl Figures<'_> {
+impl Figures {
     fn text(&self) -> String {
-        let times = self.times;
+        let times = &self.times;
         format!(
             "p50 {:.3} ms  p90 {:.3} ms  p99 {:.3} ms  min {:.3} ms  ({} runs, {} threads, {})\n\
              ready after {:.1} ms\n\
@@ -99,7 +109,7 @@ impl Figures<'_> {
     }
 
     fn json(&self) -> Value {
-        let times = self.times;
+        let times = &self.times;
         json!({
             "schema": "relayc.bench/1",
             "p50_ms": times.at(0.5),

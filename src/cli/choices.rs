@@ -11,10 +11,10 @@ pub(crate) struct Choices {
     /// The strategy of the steps at a place: a variable (`%12`), a line (`23` or `23:8`), an operator or `*`. `--emit plan` lists
     /// strategies; the first words of a name mean the best of those. May be repeated; the last one that fits wins.
     #[arg(long, value_name = "PLACE=NAME")]
-    strategy: Vec<String>,
+    pub strategy: Vec<String>,
     /// Use the strategies that `relayc tune` found for this processor.
     #[arg(long, value_name = "FILE")]
-    tuning: Option<PathBuf>,
+    pub tuning: Option<PathBuf>,
 }
 
 impl Choices {

@@ -1,7 +1,11 @@
 //! Arguments and steps shared by commands that compile a program: the program, its weights and inputs, the machine.
 
+#[cfg(feature = "jit")]
+use super::cache;
 use super::choices::{self, Choices};
 use super::{Console, Reading, Values, exit};
+#[cfg(feature = "jit")]
+use crate::engine::cache::Ports;
 use crate::engine::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
 use crate::engine::emit as code;
 use crate::engine::fault_injection::Fault;
@@ -54,6 +58,9 @@ pub(crate) struct Given {
     /// Print the time of each step: reading, inference, every pass, planning, code, packing of weights.
     #[arg(long)]
     pub time_passes: bool,
+    #[cfg(feature = "jit")]
+    #[command(flatten)]
+    pub keeping: cache::Keeping,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -260,16 +267,10 @@ impl Given {
         console.checked(&self.file, Phase::Main, &self.how())
     }
 
-    /// Reads, checks, binds weights as constants, and compiles. The exit code on failure, after reporting it.
+    /// Reads, checks, binds weights as constants, and compiles; `when` applies to the subgraphs of a program that is not compiled
+    /// as a whole. The exit code on failure, after reporting it.
     #[cfg(feature = "jit")]
-    pub(crate) fn compile(&self, console: &Console) -> Result<Ready, u8> {
-        self.compile_when(console, CompileTrigger::ItPays)
-    }
-
-    /// As [`Given::compile`]; `when` applies to the subgraphs of a program that is not compiled as a whole.
-    #[cfg(feature = "jit")]
-    pub(crate) fn compile_when(&self, console: &Console, when: CompileTrigger) -> Result<Ready, u8> {
-        let settings = self.machine(console)?;
+    pub(crate) fn compile(&self, console: &Console, settings: Settings, when: CompileTrigger) -> Result<Ready, u8> {
         self.compile_checked(console, self.checked(console)?, settings, when)
     }
 
@@ -278,7 +279,7 @@ impl Given {
         self.settings(console)?.ok_or_else(|| self.not_compiled(console, compile::NO_MACHINE))
     }
 
-    /// As [`Given::compile_when`], for a program that has been read and checked.
+    /// As [`Given::compile`], for a program that has been read and checked.
     pub(crate) fn compile_checked(
         &self,
         console: &Console,
@@ -287,8 +288,13 @@ impl Given {
         when: CompileTrigger,
     ) -> Result<Ready, u8> {
         let settings = self.choices.chosen(console, settings, &program.sources)?;
+        #[cfg(feature = "jit")]
+        let weights = self.keeping.cache.then(|| self.weights(&program));
         let bound = optimise::bind_all(&mut program, &self.entry, &self.requests_when_set());
-        let (_, bound) = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
+        let found = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
+        #[cfg(feature = "jit")]
+        let ports = weights.map(|weights| cache::ports(weights, &found.0, &program));
+        let bound = found.1;
         match subgraphs::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits(), when) {
             Ok(prepared) => {
                 #[cfg(feature = "jit")]
@@ -299,6 +305,8 @@ impl Given {
                     #[cfg(feature = "jit")]
                     settings,
                     sources: program.sources,
+                    #[cfg(feature = "jit")]
+                    ports,
                     #[cfg(feature = "jit")]
                     timings,
                 })
@@ -354,6 +362,9 @@ pub(crate) struct Ready {
     #[cfg(feature = "jit")]
     pub settings: Settings,
     pub sources: Sources,
+    /// What it has to be kept by, if it may be kept.
+    #[cfg(feature = "jit")]
+    pub ports: Option<Result<Ports, &'static str>>,
     /// The time of each step since reading the file.
     #[cfg(feature = "jit")]
     pub timings: Timings,
@@ -367,7 +378,7 @@ pub(crate) struct Planned {
 }
 
 /// Parses a size: `512M`, `2G`, `1000000`.
-fn parse_bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().last() {
         Some((at, 'K' | 'k')) => (&text[..at], 10),
         Some((at, 'M' | 'm')) => (&text[..at], 20),

@@ -6,6 +6,8 @@
 mod bench;
 #[cfg(feature = "jit")]
 mod build;
+#[cfg(feature = "jit")]
+mod cache;
 mod check;
 mod choices;
 mod compiled;
@@ -189,6 +191,7 @@ enum Command {
     Profile(Box<profile::Args>),
     #[cfg(feature = "jit")]
     Tune(Box<tune::Args>),
+    Cache(cache::Args),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
     Explain(explain::Args),
@@ -348,6 +351,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Profile(args) => profile::run(&console, &args),
         #[cfg(feature = "jit")]
         Command::Tune(args) => tune::run(&console, &args).unwrap_or_else(|code| code),
+        Command::Cache(args) => cache::run(&console, &args),
         Command::Reduce(args) => reduce::run(&console, &args).unwrap_or_else(|code| code),
         Command::Passes(args) => passes::run(&console, &args),
         Command::Explain(args) => explain::run(&console, &args),

@@ -36,7 +36,13 @@ enum Sort {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
-    let ready = match args.program.compile_when(console, CompileTrigger::Called) {
+    let settings = match args.program.machine(console) {
+        Ok(settings) => settings,
+        Err(code) => return code,
+    };
+    // What the compiler chose is not kept, so a kept program is compiled too.
+    let (kept, place) = args.program.look_up(console, &settings);
+    let mut ready = match args.program.compile(console, settings, CompileTrigger::Called) {
         Ok(ready) => ready,
         Err(code) => return code,
     };
@@ -53,10 +59,10 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
             return exit::of_run(&[*diagnostic]);
         }
     };
-    match sys::stdout(&text) {
-        Ok(()) => exit::FINE,
-        Err(diagnostic) => console.files(&[diagnostic], &ready.sources),
+    if let (None, Some(place), Some(ports)) = (kept, place, ready.ports.take()) {
+        place.keep(console, &ready.prepared, ports);
     }
+    console.data(&text)
 }
 
 /// Profiles a program that is compiled as a whole.

@@ -2,7 +2,11 @@
 
 #[cfg(feature = "jit")]
 mod artifact;
+#[cfg(feature = "jit")]
+mod cached;
 
+#[cfg(feature = "jit")]
+use super::cache;
 use super::deadline::{self, FailureReporter};
 use super::{Console, choices, compiled, exit, named_tensors, progress, seconds};
 use crate::engine::compile::{self, Refused, Settings};
@@ -96,6 +100,11 @@ impl Args {
             || self.detect.is_some()
     }
 
+    /// Whether the steps of the run are seen.
+    fn is_seen(&self) -> bool {
+        self.save_steps.is_some() || self.check_nan || !self.watch.is_empty()
+    }
+
     /// What the input shows, if it is needed.
     fn view(&self, bound: &[Bound]) -> Result<Option<View>, Diagnostic> {
         let view = self.detect.map(|_| View::of(&self.program.requests().inputs, bound)).transpose()?;
@@ -154,6 +163,11 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
         Engine::Interp => args.program.settings_to_show(console),
         Engine::Jit | Engine::Both => args.program.settings(console),
     }?;
+    #[cfg(feature = "jit")]
+    let place = match &settings {
+        Some(settings) => cached::run(console, args, settings, start)?,
+        None => None,
+    };
     if let Some(threads) = args.program.threads_wanted(console)? {
         // The pool is made once in a process, and this is the first use of it.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
@@ -168,9 +182,21 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let sources = program.sources.clone();
     let settings = settings.map(|settings| args.program.choices.chosen(console, settings, &sources)).transpose()?;
     let result = seers(args, &program).and_then(|seers| {
+        #[cfg(feature = "jit")]
+        let weights = place.as_ref().map(|_| args.program.weights(&program));
         let (entry, bound) = prepare(args, &mut program)?;
         let view = args.view(&bound)?;
-        execute(console, args, settings.as_ref(), program, &Running { entry, seers, sources: &sources, start, view }, bound)
+        #[cfg(feature = "jit")]
+        let ports = weights.map(|weights| cache::ports(weights, &entry, &program));
+        let running = Running { entry, seers, sources: &sources, start, view };
+        let prepared = execute(console, args, settings.as_ref(), program, &running, bound)?;
+        #[cfg(feature = "jit")]
+        if let (Some(place), Some(ports), Some(prepared)) = (place, ports, &prepared) {
+            place.keep(console, prepared, ports);
+        }
+        #[cfg(not(feature = "jit"))]
+        drop(prepared);
+        Ok(())
     });
     match result {
         Ok(()) => Ok(exit::FINE),
@@ -264,7 +290,7 @@ fn execute(
     program: Program,
     running: &Running,
     bound: Vec<Bound>,
-) -> Result<(), Failed> {
+) -> Result<Option<Prepared>, Failed> {
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
     let limits = limits(args, ready);
@@ -281,18 +307,19 @@ fn execute(
             console.words(&format!("{words}\n"));
         }
         if running.seers.is_empty() {
-            return Ok(());
+            return Ok(None);
         }
         let (_, steps) = seen(console, args, settings, &program, running, &bound, limits)?;
-        return outputs::write(&vec![], &OutputRequests::default(), saved(args, &steps)).map_err(Failed::before);
+        return outputs::write(&vec![], &OutputRequests::default(), saved(args, &steps))
+            .map_or_else(|wrong| Err(Failed::before(wrong)), |()| Ok(None));
     }
-    let ((result, words), steps) = if running.seers.is_empty() {
+    let (Ran { result, words, prepared }, steps) = if running.seers.is_empty() {
         let compute = || compute(console, args, settings, program, &running.entry, bound, limits.clone());
         let run = || progress::spin(console, "running", compute);
         (deadline::within(&teller, &limits, run).map_err(failed)?, vec![])
     } else {
         let ((result, words), steps) = seen(console, args, settings, &program, running, &bound, limits)?;
-        ((Outcome::Data(result), words), steps)
+        (Ran { result: Outcome::Data(result), words, prepared: None }, steps)
     };
     settings.into_iter().for_each(|settings| choices::say_unused(console, settings));
     if console.verbose {
@@ -301,11 +328,22 @@ fn execute(
     }
     let result = match result {
         // Nothing but reading can become of it.
-        Outcome::Text(text, _) if !args.wants_outputs() => return Ok(sys::stdout(&text)?),
+        Outcome::Text(text, _) if !args.wants_outputs() => {
+            sys::stdout(&text)?;
+            return Ok(None);
+        }
         other => other.data().map_err(|why| failed(*why))?,
     };
     let named = outputs::named(&running.entry.results, &result);
-    finish(args, &named, saved(args, &steps), &Shown { labels: labels.as_deref(), view: running.view.as_ref() })
+    finish(args, &named, saved(args, &steps), &Shown { labels: labels.as_deref(), view: running.view.as_ref() })?;
+    Ok(prepared)
+}
+
+/// The result of a run, how it was computed, and what computed it.
+struct Ran {
+    result: Outcome,
+    words: String,
+    prepared: Option<Prepared>,
 }
 
 /// What results are shown with.
@@ -340,10 +378,11 @@ fn compute(
     entry: &Entry,
     bound: Vec<Bound>,
     limits: Limits,
-) -> Result<(Outcome, String), Diagnostic> {
+) -> Result<Ran, Diagnostic> {
     if args.engine == Engine::Interp {
         args.program.say_times(console, &program.timings);
-        return Ok((run::outcome(&program, entry, bound, limits)?, "engine interp".into()));
+        let result = run::outcome(&program, entry, bound, limits)?;
+        return Ok(Ran { result, words: "engine interp".into(), prepared: None });
     }
     let compiled = prepared(settings, |settings| {
         subgraphs::prepare_taking(
@@ -362,12 +401,12 @@ fn compute(
             let result = prepared.outcome(&bound).map_err(|error| *error)?;
             let words = prepared.summary();
             let comma = if words.is_empty() { "" } else { ", " };
-            Ok((result, format!("engine jit{comma}{words}")))
+            Ok(Ran { result, words: format!("engine jit{comma}{words}"), prepared: Some(prepared) })
         }
         Err(Uncompiled::Not(reason)) => {
             let words = format!("engine interp, as the program is not compiled: {reason}");
             let entry = &run::entry(&program.module, &args.program.entry)?;
-            Ok((run::outcome(&program, entry, bound, limits)?, words))
+            Ok(Ran { result: run::outcome(&program, entry, bound, limits)?, words, prepared: None })
         }
         Err(Uncompiled::Wrong(diagnostic)) => Err(*diagnostic),
     }

@@ -70,6 +70,7 @@ impl Shell<'_> {
         }
         shell.args(["-c", &format!("exec 2>&1\n{command}")]).current_dir(self.folder);
         shell.env("PATH", format!("{}:{path}", bin.display())).env("LC_ALL", "C").env("NO_COLOR", "1").env("TMPDIR", self.folder);
+        shell.env("XDG_CACHE_HOME", self.folder.join("cache"));
         shell.output().expect("a shell runs")
     }
 

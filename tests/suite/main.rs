@@ -39,6 +39,8 @@ mod artifacts;
 #[cfg(feature = "jit")]
 mod artifacts_damaged;
 #[cfg(feature = "jit")]
+mod cache;
+#[cfg(feature = "jit")]
 mod compare;
 #[cfg(feature = "jit")]
 mod corners_compiled;

@@ -4,6 +4,7 @@ use super::bind::{self, Bound, Requests, Slot};
 use super::compare::values::{Allowed, Answer, agree};
 use super::run::{self, Entry, Limits};
 use super::show::{self, Options};
+use super::tensors;
 use super::timings::Stopwatch;
 use super::{Phase, Program};
 use relayc_base::diag::Diagnostic;
@@ -104,6 +105,17 @@ pub fn bind_weights(program: &mut Program, entry: &str, files: &[PathBuf]) -> Re
     passes::bind_params(module, global, weights);
     program.timings.add("bind", start.elapsed());
     Ok(())
+}
+
+/// Names of weights.
+pub type WeightNames = FxHashSet<String>;
+
+/// The names of all weights of a program: those that came with it, and those of the files.
+pub fn weight_names(program: &Program, files: &[PathBuf]) -> WeightNames {
+    let came = program.packed.weights.iter().map(|(name, _)| name.clone());
+    // The reader of a file reports its errors.
+    let opened = files.iter().filter_map(|file| tensors::open(file).ok());
+    came.chain(opened.flat_map(|file| file.items().iter().map(|item| item.name.clone()).collect::<Vec<_>>())).collect()
 }
 
 /// Binds an entry's parameters, after turning those in weight files into constants. An entry that the program itself calls, and a

@@ -19,6 +19,7 @@ use relayc_sys as sys;
 use relayc_weights::Named;
 use serde_json::{Value, json};
 use std::fmt::Write;
+use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -39,12 +40,29 @@ pub enum ArtifactView {
     Steps,
 }
 
+/// Whether the bytes of a file are known to be those that were written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Integrity {
+    /// They are: the file has not changed since its checksum was compared.
+    Known,
+    /// Its checksum says so.
+    Checked,
+}
+
 /// Opens an artifact. Errors: E0701 for an unreadable file, E0710 to E0714 for an unsound one.
 pub fn open(path: &Path) -> Result<Artifact, Diagnostic> {
-    let name = path.display().to_string();
     let file = sys::open_file(path, sys::DATA_LIMIT)?;
-    let mapped = Mapped::new(file.file()).map_err(|error| file.failed(&error))?;
-    let found = artifact::read(&name, mapped.bytes())?;
+    of_file(&path.display().to_string(), file.file(), Integrity::Checked)
+}
+
+/// As [`open`], for a file that is open. The name is that in messages.
+pub(crate) fn of_file(name: &str, file: &File, integrity: Integrity) -> Result<Artifact, Diagnostic> {
+    let name = name.to_owned();
+    let mapped = Mapped::new(file).map_err(|error| Diagnostic::new(codes::E0701, format!("cannot read `{name}`: {error}")))?;
+    let found = match integrity {
+        Integrity::Known => artifact::locate(&name, mapped.bytes()),
+        Integrity::Checked => artifact::read(&name, mapped.bytes()),
+    }?;
     let image = &mapped.bytes()[found.image.clone()];
     let description = describe::describe(image).map_err(|unsound| match unsound {
         Unsound::Version(version) => {

@@ -136,21 +136,12 @@ fn assembled(
         Refused::Wrong(diagnostic) => vec![*diagnostic],
         Refused::Not(reason) => vec![refused::not_compiled(program, module, &request.entry, reason)],
     })?;
-    let steps = || assembled.plan.steps.iter().zip(&assembled.launches);
-    let without: Vec<(&'static str, ExprId)> = steps()
-        .filter(|(step, _)| !step.once)
-        .filter_map(|(step, _)| match &step.work {
-            // The runtime of artifacts has them.
-            Work::Routine(Routine::Sort(_) | Routine::Requantize(_), _) => None,
-            Work::Routine(Routine::Scan(scan), _) if is_in_runtime(scan) => None,
-            Work::Fallback(call) | Work::Routine(_, call) => Some((step.ops.last().copied().unwrap_or("an operator"), call.call)),
-            _ => None,
-        })
-        .collect();
+    let without = without_kernels(&assembled.plan);
     if !without.is_empty() {
         return Err(vec![refused::no_kernels(program, module, &request.entry, &without)]);
     }
-    let mut once = steps().filter(|(step, launch)| step.once && matches!(launch, Launch::Nest(_) | Launch::Contraction(..)));
+    let steps = assembled.plan.steps.iter().zip(&assembled.launches);
+    let mut once = steps.filter(|(step, launch)| step.once && matches!(launch, Launch::Nest(_) | Launch::Contraction(..)));
     if once.next().is_some() {
         settings.runs_here().map_err(|diagnostic| {
             let what = "parts of the program are computed when it is built, by the target's own code";
@@ -161,7 +152,21 @@ fn assembled(
     Ok(assembled)
 }
 
-fn ports_of(names: &[String], plan: &plan::Plan, inputs: bool) -> Vec<Port> {
+/// The operators that an artifact cannot compute, with their calls.
+pub(super) fn without_kernels(plan: &plan::Plan) -> Vec<(&'static str, ExprId)> {
+    let run = plan.steps.iter().filter(|step| !step.once);
+    let without = run.filter_map(|step| match &step.work {
+        // The runtime of artifacts has them.
+        Work::Routine(Routine::Sort(_) | Routine::Requantize(_), _) => None,
+        Work::Routine(Routine::Scan(scan), _) if is_in_runtime(scan) => None,
+        Work::Fallback(call) | Work::Routine(_, call) => Some((step.ops.last().copied().unwrap_or("an operator"), call.call)),
+        _ => None,
+    });
+    without.collect()
+}
+
+/// Inputs or outputs with these names.
+pub(super) fn ports_of(names: &[String], plan: &plan::Plan, inputs: bool) -> Vec<Port> {
     let ids = if inputs { &plan.inputs } else { &plan.outputs };
     let port = |(name, &id): (&String, &plan::BufferId)| {
         let buffer = &plan.buffers[id];

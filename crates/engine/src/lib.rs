@@ -5,6 +5,7 @@
 
 pub mod artifact;
 pub mod build;
+pub mod cache;
 pub mod choices;
 pub mod compile;
 pub mod cross_check;

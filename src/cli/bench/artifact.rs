@@ -2,17 +2,20 @@
 
 use super::{Args, Figures};
 use crate::cli::{Console, exit};
-use crate::engine::artifact;
-use crate::engine::compile::Settings;
+use crate::engine::artifact::{self, Artifact};
+use crate::engine::compile::{Isa, Settings};
 use crate::engine::measure;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
+use relayc_driver::bind::Bound;
 use relayc_driver::optimise::MAX_LEVEL;
+use relayc_driver::timings::Timings;
 use relayc_sys as sys;
+use serde_json::json;
 use std::time::Instant;
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
-    if let Some(code) = args.program.refused_for_artifact(console, &[]) {
+    if let Some(code) = args.program.refused_for_artifact(console, &[(args.program.keeping.cache, "--cache")]) {
         return code;
     }
     let threads = match args.program.threads_wanted(console) {
@@ -31,17 +34,48 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
 /// The figures as text. Errors: what is wrong, and whether the artifact ran already.
 fn measured(args: &Args, threads: usize) -> Result<String, (Vec<Diagnostic>, bool)> {
     let start = Instant::now();
-    let before = |wrong| (vec![wrong], false);
-    let artifact = artifact::open(&args.program.file).map_err(before)?;
+    let artifact = artifact::open(&args.program.file).map_err(|wrong| (vec![wrong], false))?;
     let bound = artifact.bind(&args.program.requests()).map_err(|wrong| (wrong, false))?;
-    let loaded = artifact.load().map_err(before)?;
+    let figures = figures(args, artifact, &bound, (threads, args.program.target.isa()), start)?;
+    Ok(if args.json { format!("{}\n", figures.json()) } else { figures.text() })
+}
+
+/// The figures of a program that was kept; `None` for whatever fails, which is left to the program compiled anew.
+pub(super) fn kept(
+    console: &Console,
+    args: &Args,
+    artifact: Artifact,
+    settings: &Settings,
+    (start, mut timings): (Instant, Timings),
+) -> Option<String> {
+    let bound = timings.time("bind", || artifact.bind(&args.program.requests_for_kept())).ok()?;
+    let figures = figures(args, artifact, &bound, (settings.threads, Some(settings.isa)), start).ok()?;
+    if !args.json {
+        args.program.say_times(console, &timings);
+        return Some(format!("{}from the cache\n", figures.text()));
+    }
+    let mut value = figures.json();
+    value["fallbacks"] = json!([]);
+    if args.program.time_passes {
+        value["times"] = timings.json();
+    }
+    Some(format!("{value}\n"))
+}
+
+/// Measures an artifact on this many threads, or on all for 0. Errors: as [`measured`].
+fn figures(
+    args: &Args,
+    artifact: Artifact,
+    bound: &[Bound],
+    (threads, isa): (usize, Option<Isa>),
+    start: Instant,
+) -> Result<Figures, (Vec<Diagnostic>, bool)> {
+    let loaded = artifact.load().map_err(|wrong| (vec![wrong], false))?;
     let loading = start.elapsed();
-    let found = loaded.latency(&bound, threads, args.program.target.isa(), (args.warmup, args.seconds));
-    let found = found.map_err(|wrong| (vec![wrong], true))?;
+    let found = loaded.latency(bound, threads, isa, (args.warmup, args.seconds)).map_err(|wrong| (vec![wrong], true))?;
     let ready_ms = (loading + found.created).as_secs_f64() * 1e3;
     // The probe wants a machine, which the artifact has run on.
     let native = Settings::native(MAX_LEVEL, found.threads).ok().flatten();
     let probed = native.map_or_else(Default::default, |native| measure::probe(&Settings { isa: found.isa, ..native }));
-    let figures = Figures { times: &found.times, probed: &probed, threads: found.threads, isa: found.isa, ready_ms };
-    Ok(if args.json { format!("{}\n", figures.json()) } else { figures.text() })
+    Ok(Figures { times: found.times, probed, threads: found.threads, isa: found.isa, ready_ms })
 }

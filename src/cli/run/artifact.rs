@@ -3,9 +3,12 @@
 use super::{Args, Engine, Failed, Shown, finish, limits, output_requests};
 use crate::cli::deadline::{self, FailureReporter};
 use crate::cli::{Console, exit};
-use crate::engine::artifact;
-use crate::engine::compile;
+use crate::engine::artifact::{self, Ready};
+use crate::engine::compile::{self, Isa};
 use relayc_base::Sources;
+use relayc_base::diag::Diagnostic;
+use relayc_driver::bind::Bound;
+use relayc_driver::outputs::Named;
 use relayc_driver::top;
 use std::time::Instant;
 
@@ -27,8 +30,9 @@ pub(crate) fn run(console: &Console, args: &Args, start: Instant) -> u8 {
 }
 
 /// The flags of this command that do not apply to an artifact, and whether they are given.
-fn meaningless(args: &Args) -> [(bool, &'static str); 5] {
+fn meaningless(args: &Args) -> [(bool, &'static str); 6] {
     [
+        (args.program.keeping.cache, "--cache"),
         (args.emit.is_some(), "--emit"),
         (args.engine != Engine::Jit, "--engine"),
         (args.save_steps.is_some(), "--save-steps"),
@@ -48,18 +52,29 @@ fn execute(console: &Console, args: &Args, threads: usize, start: Instant) -> Re
     let view = args.view(&bound)?;
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let loaded = artifact.load()?;
-    let ready = Instant::now();
-    let isa = args.program.target.isa();
     let running = |diagnostic| Failed { diagnostics: vec![diagnostic], running: true };
+    let (outputs, words) = ran(console, args, &loaded, &bound, (threads, args.program.target.isa()), start).map_err(running)?;
+    if console.verbose {
+        console.words(&format!("{words}\n"));
+    }
+    finish(args, &outputs, None, &Shown { labels: labels.as_deref(), view: view.as_ref() })
+}
+
+/// The outputs of a run, and how it was done, in words. Errors: those of [`Ready::run`], and E0805 after the time limit.
+pub(super) fn ran(
+    console: &Console,
+    args: &Args,
+    loaded: &Ready,
+    bound: &[Bound],
+    (threads, isa): (usize, Option<Isa>),
+    start: Instant,
+) -> Result<(Named, String), Diagnostic> {
+    let ready = Instant::now();
     let limits = limits(args, ready);
     let only = |diagnostic| vec![diagnostic];
     let teller = FailureReporter { console, sources: &Sources::default(), failed: &only };
-    let ran = deadline::within(&teller, &limits, || loaded.run(&bound, threads, isa, &limits)).map_err(running)?;
-    if console.verbose {
-        let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
-        let target = compile::target_name(ran.isa);
-        let threads = relayc_base::text::count(ran.threads, "thread");
-        console.words(&format!("load {load:.1} ms, run {run:.1} ms, artifact for {target}, {threads}\n"));
-    }
-    finish(args, &ran.outputs, None, &Shown { labels: labels.as_deref(), view: view.as_ref() })
+    let ran = deadline::within(&teller, &limits, || loaded.run(bound, threads, isa, &limits))?;
+    let (load, run) = ((ready - start).as_secs_f64() * 1e3, ready.elapsed().as_secs_f64() * 1e3);
+    let (target, threads) = (compile::target_name(ran.isa), relayc_base::text::count(ran.threads, "thread"));
+    Ok((ran.outputs, format!("load {load:.1} ms, run {run:.1} ms, artifact for {target}, {threads}")))
 }

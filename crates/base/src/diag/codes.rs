@@ -194,4 +194,6 @@ codes! {
     W0014 "text that TVM reads otherwise";
     W0015 "an attribute of doubtful value";
     W0016 "a choice that is not used";
+    W0017 "a cache that cannot be used";
+    W0018 "a file of the cache that is not used";
 }

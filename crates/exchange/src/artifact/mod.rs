@@ -13,7 +13,7 @@ mod read;
 mod write;
 
 pub use object::object;
-pub use read::{Found, is_elf, read};
+pub use read::{Found, is_elf, locate, read};
 pub use write::write;
 
 /// Page size; the image begins at a page.

@@ -52,11 +52,18 @@ pub struct ImageWriter {
     known: FxHashMap<(usize, u64), Vec<usize>>,
     targets: Vec<[u64; target::WORDS]>,
     codes: Vec<Vec<u8>>,
+    /// Whether all weights are packed in the image, however large that makes it.
+    is_packed: bool,
 }
 
 impl ImageWriter {
     pub fn new() -> ImageWriter {
         ImageWriter { bytes: vec![0; 8 * head::WORDS], ..ImageWriter::default() }
+    }
+
+    /// An image whose instances pack nothing for themselves.
+    pub fn packed() -> ImageWriter {
+        ImageWriter { is_packed: true, ..ImageWriter::new() }
     }
 
     /// Adds the code of a program for machines of an x86-64 level; later targets are preferred. `listing` describes each step.
@@ -336,7 +343,9 @@ impl Target<'_> {
         let packed_bytes = 4 * code.packed_len();
         match packed {
             Packed::Kept(_) | Packed::Shared(_)
-                if packed_bytes >= AT_LOAD_BYTES && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 =>
+                if !self.out.is_packed
+                    && packed_bytes >= AT_LOAD_BYTES
+                    && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 =>
             {
                 words.extend([weights::AT_LOAD, self.constant(weight, buffer), packed_bytes as u64]);
                 self.at_load += packed_bytes as u64;
