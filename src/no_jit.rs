@@ -7,6 +7,30 @@
 
 use relayc_base::diag::Diagnostic;
 
+pub(crate) mod external {
+    //! Outside compilers: none.
+
+    use super::Diagnostic;
+    use super::compile::{NO_MACHINE, Never};
+    use relayc_ir::Module;
+    use std::time::Duration;
+
+    /// A compiler.
+    pub(crate) type Compiler = Never;
+
+    /// The functions that compilers made.
+    #[derive(Default)]
+    pub(crate) struct Externals;
+
+    pub(crate) fn parse(_: &str) -> Result<Compiler, String> {
+        Err(NO_MACHINE.to_owned())
+    }
+
+    pub(crate) fn compile(_: &mut Module, _: &str, _: &[Compiler], _: Option<Duration>) -> Result<Externals, Diagnostic> {
+        Ok(Externals)
+    }
+}
+
 pub(crate) mod compile {
     //! The target instruction sets: none.
 
@@ -109,6 +133,7 @@ pub(crate) mod subgraphs {
     //! Subgraphs: none is compiled.
 
     use super::compile::{Compiled, Never, Refused, Settings};
+    use super::external::Externals;
     use super::{Diagnostic, cross_check};
     use relayc_driver::Program;
     use relayc_driver::bind::Bound;
@@ -165,13 +190,14 @@ pub(crate) mod subgraphs {
         }
     }
 
-    pub(crate) fn prepare(
+    pub(crate) fn prepare_with(
         _program: &Program,
         _entry: &str,
         _args: Option<&[Bound]>,
         settings: &Settings,
         _limits: Limits,
         _when: CompileTrigger,
+        _externals: Externals,
     ) -> Result<Prepared, Refused> {
         match settings.never {}
     }
@@ -183,6 +209,7 @@ pub(crate) mod subgraphs {
         settings: &Settings,
         _limits: Limits,
         _when: CompileTrigger,
+        _externals: Externals,
     ) -> Result<Prepared, Refused> {
         match settings.never {}
     }

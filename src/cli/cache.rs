@@ -84,7 +84,8 @@ pub(crate) type Weights = Result<WeightNames, &'static str>;
 impl compiled::Given {
     /// The compiled program in the cache, and its place there, if `--cache` is given. Reports what is wrong with the cache.
     pub(crate) fn look_up(&self, console: &Console, settings: &Settings) -> (Option<Artifact>, Option<Place>) {
-        if !self.keeping.cache {
+        // A library of another compiler is not kept.
+        if !self.keeping.cache || !self.external.is_empty() {
             return (None, None);
         }
         let told = |warnings: &[Diagnostic]| console.diagnostics(warnings, &Sources::default());

@@ -8,6 +8,7 @@ use super::{Console, Reading, Values, exit};
 use crate::engine::cache::Ports;
 use crate::engine::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
 use crate::engine::emit as code;
+use crate::engine::external::{self, Externals};
 use crate::engine::fault_injection::Fault;
 use crate::engine::subgraphs::{self, CompileTrigger, Prepared};
 use relayc_base::Sources;
@@ -21,6 +22,7 @@ use relayc_driver::timings::Timings;
 use relayc_driver::{Phase, Program, ReadOptions, show};
 use relayc_sys as sys;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// A program and its inputs.
 #[derive(clap::Args)]
@@ -61,6 +63,10 @@ pub(crate) struct Given {
     #[cfg(feature = "jit")]
     #[command(flatten)]
     pub keeping: cache::Keeping,
+    /// A compiler for the functions with `Compiler="NAME"`: a command that gets the function, its weights, and the shared object to
+    /// write. May be repeated.
+    #[arg(long, value_name = "NAME=CMD", value_parser = external::parse)]
+    pub external: Vec<external::Compiler>,
 }
 
 #[derive(Clone, Copy, PartialEq, clap::ValueEnum)]
@@ -125,6 +131,7 @@ impl Given {
             (self.accuracy != AccuracyName::Fast, "--accuracy"),
             (self.time_passes, "--time-passes"),
             (self.choices.given().is_some(), self.choices.given().unwrap_or_default()),
+            (!self.external.is_empty(), "--external"),
         ];
         let (_, flag) = given.iter().chain(own).find(|(given, _)| *given)?;
         Some(console.usage(format_args!("`{flag}` is for programs in text: an artifact is compiled already, its weights inside")))
@@ -295,7 +302,8 @@ impl Given {
         #[cfg(feature = "jit")]
         let ports = weights.map(|weights| cache::ports(weights, &found.0, &program));
         let bound = found.1;
-        match subgraphs::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits(), when) {
+        let externals = self.externals(&mut program, None).map_err(|wrong| console.files(&[wrong], &program.sources))?;
+        match subgraphs::prepare_taking(&mut program, &self.entry, Some(&bound), &settings, self.limits(), when, externals) {
             Ok(prepared) => {
                 #[cfg(feature = "jit")]
                 let timings = prepared.timings().map_or(program.timings.clone(), |own| program.timings.then(own));
@@ -313,6 +321,12 @@ impl Given {
             }
             Err(refused) => Err(self.refused(console, refused, &program.sources)),
         }
+    }
+
+    /// Compiles the functions of outside compilers, each within the time. Weights are constants by now. Errors: those of
+    /// [`external::compile`].
+    pub(crate) fn externals(&self, program: &mut Program, timeout: Option<Duration>) -> Result<Externals, Diagnostic> {
+        external::compile(&mut program.module, &self.entry, &self.external, timeout)
     }
 
     /// Reports why nothing was compiled; returns the exit code.

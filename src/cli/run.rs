@@ -11,6 +11,7 @@ use super::deadline::{self, FailureReporter};
 use super::{Console, choices, compiled, exit, named_tensors, progress, seconds};
 use crate::engine::compile::{self, Refused, Settings};
 use crate::engine::cross_check;
+use crate::engine::external::Externals;
 use crate::engine::steps as compiled_steps;
 use crate::engine::subgraphs::{self, CompileTrigger, Prepared};
 use clap::ValueEnum;
@@ -151,6 +152,10 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     if let Some(stage) = args.emit {
         return Ok(console.data(&args.program.emit(console, stage)?));
     }
+    if args.is_seen() && !args.program.external.is_empty() {
+        return Err(console
+            .usage("`--save-steps`, `--check-nan` and `--watch` see the steps of relayc's own engines: leave `--external` out"));
+    }
     if args.engine == Engine::Both && args.wants_outputs() {
         return Err(console.usage(
             "`--engine both` compares and gives no outputs: `-o`, `--outputs`, `--expect`, `--top` and `--detect` are for one engine",
@@ -184,12 +189,12 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let result = seers(args, &program).and_then(|seers| {
         #[cfg(feature = "jit")]
         let weights = place.as_ref().map(|_| args.program.weights(&program));
-        let (entry, bound) = prepare(args, &mut program)?;
-        let view = args.view(&bound)?;
+        let (entry, call) = prepare(args, &mut program)?;
+        let view = args.view(&call.bound)?;
         #[cfg(feature = "jit")]
         let ports = weights.map(|weights| cache::ports(weights, &entry, &program));
         let running = Running { entry, seers, sources: &sources, start, view };
-        let prepared = execute(console, args, settings.as_ref(), program, &running, bound)?;
+        let prepared = execute(console, args, settings.as_ref(), program, &running, call)?;
         #[cfg(feature = "jit")]
         if let (Some(place), Some(ports), Some(prepared)) = (place, ports, &prepared) {
             place.keep(console, prepared, ports);
@@ -226,7 +231,7 @@ impl From<Diagnostic> for Failed {
 }
 
 /// Checks and binds everything before the first instruction, so that a misspelt file name costs no time.
-fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Failed> {
+fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Call), Failed> {
     let entry = run::entry(&program.module, &args.program.entry)?;
     let requests = output_requests(args);
     let wrong = requests.check(&entry.results);
@@ -234,11 +239,20 @@ fn prepare(args: &Args, program: &mut Program) -> Result<(Entry, Vec<Bound>), Fa
         return Err(Failed::before(wrong));
     }
     if args.engine != Engine::Interp {
-        return optimise::bind_all(program, &args.program.entry, &args.program.requests()).map_err(Failed::before);
+        let bound = optimise::bind_all(program, &args.program.entry, &args.program.requests());
+        let (entry, bound) = bound.map_err(Failed::before)?;
+        let externals = args.program.externals(program, args.timeout)?;
+        return Ok((entry, Call { bound, externals }));
     }
     let requests = Requests { packed: std::mem::take(&mut program.packed), ..args.program.requests() };
     let bound = bind::bind(&entry.slots, &program.module.types, &requests).map_err(Failed::before)?;
-    Ok((entry, bound))
+    Ok((entry, Call { bound, externals: Externals::default() }))
+}
+
+/// What a run is given: its arguments, and the functions that outside compilers made.
+struct Call {
+    bound: Vec<Bound>,
+    externals: Externals,
 }
 
 /// The context of a run, besides its program.
@@ -289,8 +303,9 @@ fn execute(
     settings: Option<&Settings>,
     program: Program,
     running: &Running,
-    bound: Vec<Bound>,
+    call: Call,
 ) -> Result<Option<Prepared>, Failed> {
+    let Call { bound, externals } = call;
     let labels = args.labels.as_deref().map(top::read_labels).transpose()?;
     let ready = Instant::now();
     let limits = limits(args, ready);
@@ -300,7 +315,8 @@ fn execute(
     if args.engine == Engine::Both {
         // A difference is no failure of the program.
         let differs = |diagnostic: Diagnostic| Failed { running: diagnostic.code != codes::E0508, diagnostics: vec![diagnostic] };
-        let compare = || progress::spin(console, "comparing", || compared(args, settings, &program, &bound, limits.clone()));
+        let compare =
+            || progress::spin(console, "comparing", || compared(args, settings, &program, (&bound, externals), limits.clone()));
         let (words, anything) = deadline::within(&teller, &limits, compare).map_err(differs)?;
         settings.into_iter().for_each(|settings| choices::say_unused(console, settings));
         if console.verbose || !anything {
@@ -314,7 +330,7 @@ fn execute(
             .map_or_else(|wrong| Err(Failed::before(wrong)), |()| Ok(None));
     }
     let (Ran { result, words, prepared }, steps) = if running.seers.is_empty() {
-        let compute = || compute(console, args, settings, program, &running.entry, bound, limits.clone());
+        let compute = || compute(console, args, settings, program, &running.entry, Call { bound, externals }, limits.clone());
         let run = || progress::spin(console, "running", compute);
         (deadline::within(&teller, &limits, run).map_err(failed)?, vec![])
     } else {
@@ -376,9 +392,10 @@ fn compute(
     settings: Option<&Settings>,
     mut program: Program,
     entry: &Entry,
-    bound: Vec<Bound>,
+    call: Call,
     limits: Limits,
 ) -> Result<Ran, Diagnostic> {
+    let Call { bound, externals } = call;
     if args.engine == Engine::Interp {
         args.program.say_times(console, &program.timings);
         let result = run::outcome(&program, entry, bound, limits)?;
@@ -392,6 +409,7 @@ fn compute(
             settings,
             limits.clone(),
             CompileTrigger::ItPays,
+            externals,
         )
     });
     match compiled {
@@ -506,13 +524,13 @@ fn compared(
     args: &Args,
     settings: Option<&Settings>,
     program: &Program,
-    bound: &[Bound],
+    (bound, externals): (&[Bound], Externals),
     limits: Limits,
 ) -> Result<(String, bool), Diagnostic> {
     // What is compared needs its weights.
     let entry = &args.program.entry;
     match prepared(settings, |settings| {
-        subgraphs::prepare(program, entry, Some(bound), settings, limits, CompileTrigger::Compared)
+        subgraphs::prepare_with(program, entry, Some(bound), settings, limits, CompileTrigger::Compared, externals)
     }) {
         Ok(Prepared::Whole(compiled)) => {
             Ok((cross_check::summary(&cross_check::run(&compiled, bound).map_err(|error| *error)?), true))

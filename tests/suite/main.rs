@@ -51,6 +51,8 @@ mod differential;
 #[cfg(feature = "jit")]
 mod engines;
 #[cfg(feature = "jit")]
+mod external;
+#[cfg(feature = "jit")]
 mod library;
 #[cfg(feature = "jit")]
 mod many;

@@ -473,7 +473,7 @@ pub(crate) fn target_of(isa: Isa) -> optimise::Target {
 }
 
 /// Combines tensors to a value of a type, whose nesting was bounded when it was checked.
-fn nested(ty: Ty, types: &Types, tensors: &mut dyn Iterator<Item = Tensor>) -> Bound {
+pub(crate) fn nested(ty: Ty, types: &Types, tensors: &mut dyn Iterator<Item = Tensor>) -> Bound {
     match types.as_tuple(ty) {
         Some(fields) => Bound::Tuple(fields.iter().map(|&field| nested(field, types, tensors)).collect()),
         None => Bound::Tensor(tensors.next().expect("as many outputs as leaves")),

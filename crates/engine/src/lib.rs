@@ -12,6 +12,7 @@ pub mod cross_check;
 pub mod doctor;
 pub mod emit;
 pub mod error_budget;
+pub mod external;
 pub mod fault_injection;
 pub mod library;
 pub mod measure;

@@ -21,6 +21,7 @@ pub(crate) use measured::SubgraphTimes;
 
 use super::compile::{self, Compiled, Refused, Settings};
 use super::cross_check::{self, Agreement};
+use super::external::Externals;
 use super::step_times::StepTimes;
 use super::tap::{self, Tap};
 use price::{price, work};
@@ -93,6 +94,24 @@ pub fn prepare(
     }
 }
 
+/// Like [`prepare`], with functions that outside compilers made. They are called by the interpreter, between subgraphs.
+pub fn prepare_with(
+    program: &Program,
+    entry: &str,
+    args: Option<&[Bound]>,
+    settings: &Settings,
+    limits: Limits,
+    when: CompileTrigger,
+    externals: Externals,
+) -> Result<Prepared, Refused> {
+    if externals.is_empty() {
+        return prepare(program, entry, args, settings, limits, when);
+    }
+    let sized = with_sizes(program, entry, args).map_err(Refused::Wrong)?;
+    let how = Context { externals: Arc::new(externals), ..Context::new(settings, limits, when) };
+    PartialProgram::partitioned(sized, entry, how).map(|partial| Prepared::Partial(Box::new(partial)))
+}
+
 /// The module of a program with the sizes of the arguments, which tell what no operand of a subgraph may. Errors: those of
 /// [`sized`].
 pub(crate) fn with_sizes(program: &Program, entry: &str, args: Option<&[Bound]>) -> Result<Module, Box<Diagnostic>> {
@@ -110,8 +129,9 @@ pub fn prepare_taking(
     settings: &Settings,
     limits: Limits,
     when: CompileTrigger,
+    externals: Externals,
 ) -> Result<Prepared, Refused> {
-    if compile::is_compiled(&program.module, entry) {
+    if externals.is_empty() && compile::is_compiled(&program.module, entry) {
         match compile::compile_taking(&mut program.module, entry, settings, limits.clone()) {
             Ok(compiled) => return Ok(Prepared::Whole(Box::new(compiled))),
             // What is left of it is the program optimised, which means the same.
@@ -119,7 +139,7 @@ pub fn prepare_taking(
             Err(wrong) => return Err(wrong),
         }
     }
-    prepare(program, entry, args, settings, limits, when)
+    prepare_with(program, entry, args, settings, limits, when, externals)
 }
 
 /// Compiles an entry as a whole, with the shapes of these arguments for its dynamic dimensions.
@@ -214,13 +234,16 @@ struct Context {
     measuring: Arc<AtomicBool>,
     /// The observer of the runs' steps.
     steps: Option<Arc<Steps>>,
+    /// The functions that outside compilers made.
+    externals: Arc<Externals>,
 }
 
 impl Context {
     fn new(settings: &Settings, limits: Limits, when: CompileTrigger) -> Context {
         let (pool, measuring) = (Arc::new(Pool::new(settings.threads)), Arc::default());
         let settings = Settings { choices: settings.choices.of_part(), ..settings.clone() };
-        Context { settings, limits, when, nesting: 0, pool, measuring, steps: None }
+        let externals = Arc::default();
+        Context { settings, limits, when, nesting: 0, pool, measuring, steps: None, externals }
     }
 }
 
@@ -443,6 +466,17 @@ impl PartialProgram {
         result
     }
 
+    /// Calls a function that an outside compiler made, and checks it if subgraphs are compared.
+    fn external(&self, number: usize, args: &[Value]) -> Result<Bound, Box<Diagnostic>> {
+        let args: Vec<Bound> = args.iter().cloned().map(to_bound).collect::<Result<_, _>>()?;
+        let result = self.how.externals.call(number, &args)?;
+        if self.how.when == CompileTrigger::Compared {
+            self.how.externals.check(number, &args, &result, &self.how.limits)?;
+            self.cache().said.agreement.groups += 1;
+        }
+        Ok(result)
+    }
+
     /// Whether nothing in it could be compiled.
     pub(super) fn is_empty(&self) -> bool {
         self.subgraphs.is_empty()
@@ -515,6 +549,9 @@ const ENTRY: &str = "main";
 
 impl Engine for PartialProgram {
     fn call(&self, func: FuncId, args: &[Value]) -> Result<EngineResult, Box<Diagnostic>> {
+        if let Some(number) = self.how.externals.number(&self.module, func) {
+            return self.external(number, args).map(|result| EngineResult::Value(to_value(result)));
+        }
         if !self.subgraphs.contains_key(&func) {
             return Ok(EngineResult::No);
         }

@@ -9,6 +9,7 @@
 pub mod aot;
 pub mod assemble;
 pub mod constants;
+pub mod external;
 mod index;
 pub mod listing;
 pub mod plan;

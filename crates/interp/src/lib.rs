@@ -59,9 +59,9 @@ impl Limits {
     }
 }
 
-/// Computes some of a program's function literals by other means.
+/// Computes some of a program's functions by other means.
 pub trait Engine {
-    /// Offered every call of a function literal. Errors: the failure that ends the run.
+    /// Offered every call of a function in the program. Errors: the failure that ends the run.
     fn call(&self, func: FuncId, args: &[Value]) -> Result<EngineResult, Box<Diagnostic>>;
 }
 
@@ -113,7 +113,7 @@ impl<'a> Interp<'a> {
         Interp { module, ops, program, limits, n_calls: 0, engine: None, witness: None, types: None }
     }
 
-    /// As [`Interp::new`]; calls of function literals are offered to an engine first.
+    /// As [`Interp::new`]; calls of functions are offered to an engine first.
     pub fn with_engine(
         module: &'a Module,
         ops: &'a Table,

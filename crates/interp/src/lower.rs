@@ -40,7 +40,7 @@ pub(super) struct Code {
     pub(crate) params: Vec<Slot>,
     /// The slots of the captured values, in the closure's order.
     pub(crate) captures: Vec<Slot>,
-    /// The function literal it was lowered from, if any.
+    /// The function it was lowered from, if any.
     pub(crate) func: Option<FuncId>,
     /// The slot of the function itself, if it calls itself by its `let` name.
     pub(crate) self_slot: Option<Slot>,
@@ -109,6 +109,7 @@ pub fn lower(module: &Module) -> LoweredModule {
             for global in module.globals.iter() {
                 let func = &module.funcs[global.func];
                 let code = lower.function(func.body, &func.params);
+                lower.program.codes[code].func = Some(global.func);
                 lower.program.globals.push(code);
             }
         }

@@ -71,6 +71,9 @@ pub(super) fn run(console: &Console, args: &Args) -> u8 {
 /// The figures as text. The exit code on failure, after reporting it.
 fn measured(console: &Console, args: &Args) -> Result<String, u8> {
     let given = &args.program;
+    if !given.external.is_empty() {
+        return Err(console.usage("`--external` is for functions of known sizes: give one size to `--set`"));
+    }
     let (several, fixed): (Vec<String>, Vec<String>) = given.set.iter().cloned().partition(|setting| is_several(setting));
     let mut settings = vec![];
     for setting in &several {

@@ -169,6 +169,8 @@ codes! {
     E0735 "a program with which a command does not succeed";
     E0736 "a command that cannot be run";
     E0737 "a program that cannot be quantized";
+    E0740 "an external compiler that does not succeed";
+    E0741 "a library that is not that of its function";
 
     E0801 "a source file over the limit";
     E0802 "a nesting over the limit";

@@ -85,6 +85,18 @@ fn values(a: (&Module, &Value), b: (&Module, &Value), allowed: Allowed) -> Resul
     Ok(())
 }
 
+/// Checks that a value agrees with the expected one. `Err` says how they differ.
+pub fn same(expected: &Bound, found: &Bound, allowed: Allowed) -> Result<(), String> {
+    let (expected, found) = (leaves::flatten("out", expected), leaves::flatten("out", found));
+    if expected.len() != found.len() {
+        return Err(format!("`out` has {}, now {}", count(expected.len(), "field"), found.len()));
+    }
+    let mut pairs = expected.iter().zip(&found);
+    pairs.try_for_each(|((name, expected), (_, found))| {
+        tensors(expected, found, allowed).map_err(|how| format!("`{name}`: {how}"))
+    })
+}
+
 /// The values in nested tuples, in order, each with its name.
 fn flat<'v>(name: &str, value: &'v Value) -> Vec<(String, &'v Value)> {
     let (mut out, mut left) = (vec![], vec![(name.to_owned(), value)]);

@@ -1,0 +1,2 @@
+# An outside compiler that writes something else than a shared object.
+cp "$1" "$3"
