@@ -10,7 +10,7 @@ use relayc_driver::optimise::UNTIL;
 use relayc_driver::run::{Limits, entry, interpret};
 use relayc_driver::{Program, check_text};
 use relayc_engine::compile::{Refused, Settings, compile};
-use relayc_engine::error_budget::{BoundedTensor, BoundedValue, Freedom, NoBudget, compare, evaluate};
+use relayc_engine::error_budget::{BoundedTensor, BoundedValue, Effort, Freedom, NoBudget, compare, evaluate};
 use relayc_engine::subgraphs::{CompileTrigger, Prepared, prepare};
 use rustc_hash::FxHashMap;
 
@@ -21,8 +21,32 @@ pub(crate) fn isas() -> Vec<Isa> {
 
 /// What the interpreter says of a call, to which compiled code is held.
 pub(crate) enum Reference {
-    Near(BoundedValue),
+    Near(Near),
     Failed(&'static str),
+}
+
+/// A result with its errors as measured quickly, and the way to measure them well.
+pub(crate) struct Near {
+    pub(crate) value: BoundedValue,
+    thorough: Box<dyn Fn() -> BoundedValue + Sync>,
+}
+
+impl Near {
+    /// One with errors that are known.
+    pub(crate) fn known(value: BoundedValue) -> Near {
+        let same = value.clone();
+        Near { value, thorough: Box::new(move || same.clone()) }
+    }
+
+    /// What is wrong with a result.
+    fn wrong(&self, got: &Bound) -> Option<String> {
+        let held = |value: &BoundedValue| match compare(&tensors_in(std::slice::from_ref(got)), &value.tensors()) {
+            Ok(Ok(_)) => None,
+            Ok(Err(worst)) => Some(format!("{worst:?}")),
+            Err(why) => Some(why),
+        };
+        held(&self.value).and_then(|_| held(&(self.thorough)()))
+    }
 }
 
 /// A relative error of a whole program's output, for programs that branch.
@@ -30,21 +54,31 @@ const BRANCHING: f64 = 2e-6;
 
 /// The reference for a function of a program.
 pub(crate) fn reference(program: &Program, function: &str, args: &[Bound]) -> Reference {
-    let module = &program.module;
-    let func = module.globals[module.find_global(function).expect("it was called before")].func;
-    let values: FxHashMap<_, _> =
-        module.funcs[func].params.iter().copied().zip(args.iter().cloned().map(BoundedValue::exact)).collect();
-    match evaluate(module, module.funcs[func].body, values, Freedom::Rewritten, &Limits::default()) {
-        Ok(value) => Reference::Near(value),
+    match bounded(program, function, args, Effort::Quick) {
+        Ok(value) => {
+            let (program, function, args) = (program.clone(), function.to_owned(), args.to_vec());
+            let thorough =
+                Box::new(move || bounded(&program, &function, &args, Effort::Thorough).expect("it was evaluated before"));
+            Reference::Near(Near { value, thorough })
+        }
         Err(NoBudget::Failed(diagnostic)) => Reference::Failed(diagnostic.code.id()),
         Err(NoBudget::ControlFlow) => {
-            let entry = entry(module, function).expect("it was called before");
+            let entry = entry(&program.module, function).expect("it was called before");
             match interpret(program, &entry, args.to_vec(), Limits::default()) {
-                Ok(value) => Reference::Near(within(value)),
+                Ok(value) => Reference::Near(Near::known(within(value))),
                 Err(diagnostic) => Reference::Failed(diagnostic.code.id()),
             }
         }
     }
+}
+
+/// What a function gives, with its errors.
+fn bounded(program: &Program, function: &str, args: &[Bound], effort: Effort) -> Result<BoundedValue, NoBudget> {
+    let module = &program.module;
+    let func = module.globals[module.find_global(function).expect("it was called before")].func;
+    let values: FxHashMap<_, _> =
+        module.funcs[func].params.iter().copied().zip(args.iter().cloned().map(BoundedValue::exact)).collect();
+    evaluate(module, module.funcs[func].body, values, Freedom::Rewritten, effort, &Limits::default())
 }
 
 fn within(value: Bound) -> BoundedValue {
@@ -105,10 +139,9 @@ pub(crate) fn held_for(
             (Err(failure), Reference::Failed(code)) => format!("it failed with {}, not {code}", failure.code.id()),
             (Err(failure), Reference::Near(_)) => format!("it failed: {}[{}]", failure.message, failure.code.id()),
             (Ok(_), Reference::Failed(code)) => format!("it did not fail with {code}"),
-            (Ok(value), Reference::Near(near)) => match compare(&tensors_in(&[value]), &near.tensors()) {
-                Ok(Ok(_)) => continue,
-                Ok(Err(worst)) => format!("{worst:?}"),
-                Err(why) => why,
+            (Ok(value), Reference::Near(near)) => match near.wrong(&value) {
+                None => continue,
+                Some(why) => why,
             },
         };
         return Verdict::Differs(wrong);

@@ -4,7 +4,7 @@
 //! the first wrong group.
 
 use super::compile::Compiled;
-use super::error_budget::{BoundedTensor, BoundedValue, LargestError, NoBudget, compare, evaluate_call};
+use super::error_budget::{BoundedTensor, BoundedValue, Effort, LargestError, NoBudget, compare, evaluate_call};
 use super::trace::{Groups, read};
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::text::count;
@@ -64,18 +64,26 @@ impl Comparing<'_> {
         let (Some(operands), Some(got)) = (operands, read(&group.result, memory)) else { return Ok(()) };
         let plan = &self.compiled.program.plan;
         let module = self.compiled.module();
-        let expected = match evaluate_call(module, group.call, operands, self.compiled.limits()) {
-            Ok(expected) => expected,
-            Err(NoBudget::Failed(diagnostic)) => return Err(diagnostic),
-            Err(NoBudget::ControlFlow) => return Ok(()),
-        };
         let got: Vec<&Tensor> = got.tensors().into_iter().map(|near| &near.value).collect();
         let winograd = plan.steps[group.steps.clone()]
             .iter()
             .any(|step| matches!(&step.work, Work::Kernel(Kernel::Winograd(conv)) if conv.tile > 0));
-        let expected: Vec<BoundedTensor> =
-            expected.tensors().into_iter().map(|near| if winograd { widened(near) } else { near.clone() }).collect();
-        match compare(&got, &expected.iter().collect::<Vec<_>>()) {
+        let held = |effort| {
+            let expected = evaluate_call(module, group.call, operands.clone(), effort, self.compiled.limits())?;
+            let expected: Vec<BoundedTensor> =
+                expected.tensors().into_iter().map(|near| if winograd { widened(near) } else { near.clone() }).collect();
+            Ok(compare(&got, &expected.iter().collect::<Vec<_>>()))
+        };
+        let outcome = match held(Effort::Quick) {
+            Ok(Ok(Err(_))) => held(Effort::Thorough),
+            outcome => outcome,
+        };
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            Err(NoBudget::Failed(diagnostic)) => return Err(diagnostic),
+            Err(NoBudget::ControlFlow) => return Ok(()),
+        };
+        match outcome {
             Ok(Ok(worst)) => {
                 self.agreement.groups += 1;
                 self.agreement.worst = self.agreement.worst.max(worst);

@@ -5,6 +5,9 @@
 //! against the other, and random signs. At a discontinuity (a comparison, a rounding) the perturbed results differ, so both
 //! pass. If no error is possible, the result must be equal bit for bit, except for NaN. Absent: programs that branch; the
 //! caller has another rule for them.
+//!
+//! Each perturbation is within the errors of the operands. So the largest effect of any number of perturbations is at most the
+//! worst one, and more of them measure it better: [`Effort`].
 
 use relayc_base::diag::Diagnostic;
 use relayc_driver::bind::Bound;
@@ -88,12 +91,24 @@ pub enum Freedom {
     Rewritten,
 }
 
+/// How many perturbations measure the effect of the operands' errors.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effort {
+    /// Two of random signs. An element of a sum of many has the effect of a random walk of so few: by chance almost none. Two
+    /// elements that are almost equal keep their order in half of all tests.
+    Quick,
+    /// So many of random signs that none is missed by chance, and signs by the bits of positions: any two elements are moved
+    /// against each other, in both ways. For results that are too far by [`Effort::Quick`].
+    Thorough,
+}
+
 /// Evaluates an expression, given the values of its free variables.
 pub fn evaluate(
     module: &Module,
     body: ExprId,
     values: FxHashMap<VarId, BoundedValue>,
     freedom: Freedom,
+    effort: Effort,
     limits: &Limits,
 ) -> Result<BoundedValue, NoBudget> {
     let order = module.evaluation_order(&[body]);
@@ -107,7 +122,8 @@ pub fn evaluate(
             bound.insert(var, value);
         }
     }
-    let evaluator = Evaluator { module, slack: if freedom == Freedom::Rewritten { 1.0 } else { 0.0 }, limits };
+    let slack = if freedom == Freedom::Rewritten { 1.0 } else { 0.0 };
+    let evaluator = Evaluator { module, slack, effort, limits };
     let mut done: FxHashMap<ExprId, BoundedValue> = FxHashMap::default();
     for &expr in &order {
         let of = |expr: ExprId| done.get(&expr).cloned().ok_or(NoBudget::ControlFlow);
@@ -157,14 +173,15 @@ pub(crate) fn evaluate_call(
     module: &Module,
     call: ExprId,
     args: Vec<BoundedValue>,
+    effort: Effort,
     limits: &Limits,
 ) -> Result<BoundedValue, NoBudget> {
     let ExprKind::Call { callee, .. } = module.exprs[call].kind else { return Err(NoBudget::ControlFlow) };
     match module.exprs[callee].kind {
-        ExprKind::Op(_) => Evaluator { module, slack: 0.0, limits }.call(call, &args).map_err(NoBudget::Failed),
+        ExprKind::Op(_) => Evaluator { module, slack: 0.0, effort, limits }.call(call, &args).map_err(NoBudget::Failed),
         ExprKind::Fn(func) => {
             let values = module.funcs[func].params.iter().copied().zip(args).collect();
-            evaluate(module, module.funcs[func].body, values, Freedom::AsWritten, limits)
+            evaluate(module, module.funcs[func].body, values, Freedom::AsWritten, effort, limits)
         }
         _ => Err(NoBudget::ControlFlow),
     }
@@ -174,26 +191,63 @@ struct Evaluator<'a> {
     module: &'a Module,
     /// Minimum perturbation of every operand, in units of the last place.
     slack: f64,
+    effort: Effort,
     limits: &'a Limits,
 }
 
-/// The sign of an element's error, by operand and position.
-type Signs = fn(usize, usize) -> f64;
+/// The sign of each element's error.
+#[derive(Clone, Copy)]
+enum Signs {
+    Up,
+    Down,
+    /// Operands of even numbers up, the others down, or the other way.
+    Operands {
+        even_up: bool,
+    },
+    Random(u64),
+    /// Up where a bit of the position is so.
+    Bit {
+        bit: u32,
+        set: bool,
+    },
+}
 
-const SIGNS: [Signs; 6] = [
-    |_, _| 1.0,
-    |_, _| -1.0,
-    |arg, _| if arg % 2 == 0 { 1.0 } else { -1.0 },
-    |arg, _| if arg % 2 == 0 { -1.0 } else { 1.0 },
-    |arg, at| chance(1, arg, at),
-    |arg, at| chance(2, arg, at),
-];
+impl Signs {
+    fn of(self, arg: usize, at: usize) -> f64 {
+        let up = match self {
+            Signs::Up => true,
+            Signs::Down => false,
+            Signs::Operands { even_up } => (arg % 2 == 0) == even_up,
+            Signs::Random(seed) => return chance(seed, arg, at),
+            Signs::Bit { bit, set } => (at >> bit & 1 == 1) == set,
+        };
+        if up { 1.0 } else { -1.0 }
+    }
+
+    /// Those that measure the effect of errors on operands of at most so many elements.
+    fn all(effort: Effort, n_elements: usize) -> Vec<Signs> {
+        let mut all = vec![Signs::Up, Signs::Down, Signs::Operands { even_up: true }, Signs::Operands { even_up: false }];
+        all.extend((1..=effort.n_random()).map(Signs::Random));
+        if effort == Effort::Thorough {
+            let n_bits = usize::BITS - n_elements.saturating_sub(1).leading_zeros();
+            all.extend((0..n_bits).flat_map(|bit| [true, false].map(|set| Signs::Bit { bit, set })));
+        }
+        all
+    }
+}
 
 /// A pseudo-random sign.
 fn chance(seed: u64, arg: usize, at: usize) -> f64 {
     let mixed = (seed << 40 ^ (arg as u64) << 32 ^ at as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let mixed = (mixed ^ mixed >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     if mixed >> 40 & 1 == 0 { 1.0 } else { -1.0 }
+}
+
+impl Effort {
+    /// The largest of 32 normal numbers is below half of their deviation once in 10^13.
+    fn n_random(self) -> u64 {
+        if self == Effort::Quick { 2 } else { 32 }
+    }
 }
 
 impl Evaluator<'_> {
@@ -215,8 +269,9 @@ impl Evaluator<'_> {
         let slack = self.slack.max(if matches!(accuracy, Accuracy::Mixed(_)) { 4.0 } else { 0.0 });
         let all: Vec<&BoundedTensor> = args.iter().flat_map(BoundedValue::tensors).collect();
         if slack > 0.0 || all.iter().any(|near| near.error.is_some()) {
-            for signs in SIGNS {
-                match self.run(call, with(&mut |arg, near| moved(near, slack, |at| signs(arg, at)))) {
+            let n_elements = all.iter().map(|near| near.value.len()).max().unwrap_or(0);
+            for signs in Signs::all(self.effort, n_elements) {
+                match self.run(call, with(&mut |arg, near| moved(near, slack, |at| signs.of(arg, at)))) {
                     Ok(other) => {
                         tensors_in(&[other]).iter().zip(&tensors).zip(&mut errors).for_each(|((other, tensor), errors)| {
                             widen(errors, &distances(other, tensor));
@@ -399,6 +454,14 @@ mod tests {
         let tensor = |x: f32| Tensor::from_vec(&[1], vec![x]);
         let near = BoundedTensor { value: tensor(expected), error: Some(vec![error]) };
         compare(&[&tensor(got)], &[&near]).unwrap().unwrap_or_else(|worst| worst.times)
+    }
+
+    #[test]
+    fn any_two_elements_are_moved_against_each_other() {
+        const N: usize = 37;
+        let all = Signs::all(Effort::Thorough, N);
+        let apart = |a: usize, b: usize| all.iter().any(|signs| signs.of(0, a) > signs.of(0, b));
+        assert!((0..N).all(|a| (0..N).all(|b| a == b || apart(a, b))));
     }
 
     #[test]
