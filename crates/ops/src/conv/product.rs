@@ -267,6 +267,8 @@ pub(super) fn transpose_product(call: &Call, spatial: &str) -> Option<Vec<Produc
     (parts.attrs.channels.is_some() || parts.groups == 1).then_some(())?;
     let extents: Vec<u64> =
         spatial.chars().map(|letter| Some(call.out().shape[parts.out.axis(letter)?])).collect::<Option<Vec<_>>>()?;
+    let sizes: Vec<u64> =
+        spatial.chars().map(|letter| Some(call.arg(0).shape[parts.data.axis(letter)?])).collect::<Option<Vec<_>>>()?;
     let steps: Vec<u64> = parts.windows.iter().map(|window| window.stride as u64).collect();
     let n_phases = steps.iter().try_fold(1u64, |n, &step| n.checked_mul(step).filter(|&n| n <= 64))?;
     let mut products = vec![];
@@ -276,7 +278,7 @@ pub(super) fn transpose_product(call: &Call, spatial: &str) -> Option<Vec<Produc
         for (axis, window) in parts.windows.iter().enumerate() {
             let phase = rest % steps[axis];
             rest /= steps[axis];
-            axes.push(Phase::new(window, phase, extents[axis])?);
+            axes.push(Phase::new(window, phase, extents[axis], sizes[axis]));
         }
         if axes.iter().all(|axis| axis.positions > 0) {
             products.push(transpose_phase(call, &parts, spatial, &axes)?);
@@ -298,24 +300,28 @@ struct Phase {
 }
 
 impl Phase {
-    /// `o + before = i · stride + k · dilation`: the points `k` with `(o + before - k · dilation) % stride == 0`.
-    fn new(window: &Window, phase: u64, extent: u64) -> Option<Phase> {
+    /// `o + before = i · stride + k · dilation`: the points `k` with `(o + before - k · dilation) % stride == 0`, for data of `size`
+    /// elements.
+    fn new(window: &Window, phase: u64, extent: u64, size: u64) -> Phase {
         let Window { kernel, stride, dilation, before, .. } = *window;
         let o = phase as i64;
         let fits = |k: &i64| (o + before - k * dilation).rem_euclid(stride) == 0;
         let taps: Vec<i64> = (0..kernel).filter(fits).collect();
-        // A result that no point reaches is 0: a sum of one product outside of the data, which is 0 there.
-        let start = *taps.first()?;
+        let positions = extent.saturating_sub(phase).div_ceil(stride as u64);
+        let Some(&start) = taps.first() else {
+            // A result that no point reaches is 0: a sum of one product outside of the data, which is 0 there.
+            return Phase { first: phase, positions, start: 0, step: 1, taps: 1, shift: size as i64, down: 1 };
+        };
         let step = taps.get(1).map_or(1, |second| second - start);
-        Some(Phase {
+        Phase {
             first: phase,
-            positions: extent.saturating_sub(phase).div_ceil(stride as u64),
+            positions,
             start,
             step,
             taps: taps.len() as u64,
             shift: (o + before - start * dilation).div_euclid(stride),
             down: step * dilation / stride,
-        })
+        }
     }
 }
 
