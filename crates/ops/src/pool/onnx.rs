@@ -54,16 +54,22 @@ struct Windows {
     sides: Vec<(i64, i64)>,
     /// The number of positions by which the last windows extend beyond that.
     beyond: Vec<i64>,
+    /// Whether that number is known only when the model runs, for some axis.
+    ceil: bool,
 }
 
 impl Windows {
-    /// Where the last window may reach over the end, that is padding too: runtimes differ in how they count such windows.
+    /// Where the last window may reach over the end, that is padding too: runtimes differ in how they count such windows. They agree
+    /// where each begins on data, so an axis of a size that only a run knows is left to them then.
     fn of(cx: &OnnxCx, attrs: &MaxPool2dAttrs, turn: &Turn) -> Result<Windows, String> {
         let windows = window::windows(&attrs.pool_size, &attrs.strides, &attrs.dilation, &attrs.padding);
-        let mut beyond = vec![0; windows.len()];
+        let (mut beyond, mut ceil) = (vec![0; windows.len()], false);
         for (at, window) in windows.iter().enumerate().filter(|_| attrs.ceil_mode) {
-            let input = cx.dim(cx.tensor(0), turn.there[2 + at])?;
-            beyond[at] = reach(window, input).ok_or("a window of that size")?;
+            match cx.dim(cx.tensor(0), turn.there[2 + at]) {
+                Ok(input) => beyond[at] = reach(window, input).ok_or("a window of that size")?,
+                Err(_) if begins_on_data(window) => ceil = true,
+                Err(why) => return Err(why),
+            }
         }
         let sides = windows.iter().map(|window| (window.before, window.after)).collect::<Vec<_>>();
         let wide = |at: usize| sides[at].0.max(sides[at].1 + beyond[at]) >= attrs.pool_size[at];
@@ -76,6 +82,7 @@ impl Windows {
             dilation: attrs.dilation.clone(),
             sides,
             beyond,
+            ceil,
         })
     }
 
@@ -85,9 +92,14 @@ impl Windows {
         self.sides.iter().map(|side| side.0).chain(after).collect()
     }
 
-    fn reaches_beyond(&self) -> bool {
-        self.beyond.iter().any(|&beyond| beyond > 0)
+    fn may_reach_beyond(&self) -> bool {
+        self.ceil || self.beyond.iter().any(|&beyond| beyond > 0)
     }
+}
+
+/// Whether no window begins behind the data, whatever its size: the last one begins less than a stride behind the last that fits.
+fn begins_on_data(window: &Window) -> bool {
+    window.after + window.stride <= (window.kernel - 1).saturating_mul(window.dilation).saturating_add(1)
 }
 
 /// How far the last window reaches beyond data and padding, where it may.
@@ -107,7 +119,8 @@ fn max_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
     let windows = Windows::of(cx, &attrs, &turn)?;
     let data = cx.transposed(cx.tensor(0), &turn.there);
     let node = cx.node("MaxPool", &[data]).ints("kernel_shape", &windows.size).ints("strides", &windows.strides);
-    let out = node.ints("pads", &windows.pads()).ints("dilations", &windows.dilation).one();
+    let node = node.ints("pads", &windows.pads()).ints("dilations", &windows.dilation);
+    let out = node.int("ceil_mode", windows.ceil.into()).one();
     Ok(cx.transposed(out, &turn.back).into())
 }
 
@@ -122,7 +135,7 @@ fn avg_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
     let mut data = cx.transposed(cx.tensor(0), &turn.there);
     let (mut pads, mut counted) = (windows.pads(), include_pad);
     // Padding counts, what lies beyond it does not: the padding becomes data.
-    if include_pad && windows.reaches_beyond() {
+    if include_pad && windows.may_reach_beyond() {
         let before = [0, 0].into_iter().chain(windows.sides.iter().map(|side| side.0));
         let widths: Vec<i64> = before.chain([0, 0]).chain(windows.sides.iter().map(|side| side.1)).collect();
         let widths = cx.ints("padding", &widths);
@@ -131,7 +144,8 @@ fn avg_pool_onnx(cx: &mut OnnxCx, spatial: &str) -> OnnxResult {
         counted = false;
     }
     let node = cx.node("AveragePool", &[data]).ints("kernel_shape", &windows.size).ints("strides", &windows.strides);
-    let out = node.ints("pads", &pads).int("count_include_pad", counted.into()).one();
+    let node = node.ints("pads", &pads).int("count_include_pad", counted.into());
+    let out = node.int("ceil_mode", windows.ceil.into()).one();
     Ok(cx.transposed(out, &turn.back).into())
 }
 
