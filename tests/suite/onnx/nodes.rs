@@ -268,6 +268,16 @@ fn resizing() {
     let stretched = [&floor[..], &[text("keep_aspect_ratio_policy", "stretch")]].concat();
     let tenths = [Data(F32, &[1, 1, 10]), Missing, Floats(&[3], &[1.0, 1.0, 0.7])];
     gives("Resize", 18, &stretched, &tenths, 1, "@main([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]) == [[[0, 1, 2, 4, 5, 7, 8]]]");
+    // Eleven by 1.1 is ten, though both are a little more as float32.
+    let tenth = [Data(F32, &[1, 1, 11]), Missing, Floats(&[3], &[1.0, 1.0, 1.1])];
+    gives(
+        "Resize",
+        13,
+        &floor,
+        &tenth,
+        1,
+        "@main([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) == [[[0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]]]",
+    );
     refused("Resize", 13, &[text("nearest_mode", "sideways")], &sizes(&[1, 1, 4]), "the rounding `sideways`");
     let short = [Data(F32, &[1, 1, 3]), Floats(&[2], &[0.5, 1.0]), Missing, Ints(&[3], &[1, 1, 3])];
     refused("Resize", 13, &crop, &short, "`roi` has 2 numbers, expected 6");
@@ -520,6 +530,31 @@ fn transposed_convolutions() {
     gives("ConvTranspose", 11, &[ints("strides", &[2])], &open(), 1, "@main([[[1, 2]]]) == [[[1, 10, 2, 20]]]");
     refused("ConvTranspose", 11, &longer, &open(), "`--shape` sets it");
     refused("ConvTranspose", 11, &[ints("output_shape", &[-1])], &x(), "`output_shape` has the number -1");
+}
+
+/// The factor of an axis that only a run knows is that of the node, not the quotient of the sizes.
+#[test]
+fn images_of_unknown_size() {
+    let by = |scales: &'static [f32]| [Data(F32, &[1, 1, -1]), Missing, Floats(&[3], scales)];
+    gives("Resize", 13, &[text("mode", "linear")], &by(&[1.0, 1.0, 0.5]), 1, "@main([[[1, 2, 3, 4, 5]]]) ~1e-6 [[[1.5, 3.5]]]");
+    gives(
+        "Resize",
+        13,
+        &[text("mode", "cubic")],
+        &by(&[1.0, 1.0, 0.5]),
+        1,
+        "@main([[[1, 2, 3, 4]]]) ~1e-6 [[[1.40625, 3.59375]]]",
+    );
+    let inside = [text("mode", "cubic"), int("exclude_outside", 1)];
+    gives("Resize", 13, &inside, &by(&[1.0, 1.0, 0.5]), 1, "@main([[[1, 2, 3, 4]]]) ~1e-6 [[[1.3714286, 3.6285714]]]");
+    let floor = [text("coordinate_transformation_mode", "asymmetric"), text("nearest_mode", "floor")];
+    gives("Resize", 13, &floor, &by(&[1.0, 1.0, 1.7]), 1, "@main([[[1, 2, 3, 4, 5]]]) == [[[1, 1, 2, 2, 3, 3, 4, 5]]]");
+    let aligned = [text("mode", "linear"), text("coordinate_transformation_mode", "align_corners")];
+    gives("Resize", 13, &aligned, &by(&[1.0, 1.0, 1.5]), 1, "@main([[[1, 2]]]) ~1e-6 [[[1, 1.5, 2]]]");
+    let sizes = [Data(F32, &[1, 1, -1]), Missing, Missing, Ints(&[3], &[1, 1, 4])];
+    gives("Resize", 13, &[], &sizes, 1, "@main([[[1, 2]]]) == [[[1, 1, 2, 2]]]");
+    gives("Resize", 13, &[], &sizes, 1, "@main([[[1, 2, 3]]]) == [[[1, 2, 2, 3]]]");
+    refused("Resize", 18, &[text("mode", "linear"), int("antialias", 1)], &by(&[1.0, 1.0, 0.5]), "antialiasing");
 }
 
 /// Rounding up leaves out what would begin behind the data, in the padding at the end.

@@ -12,9 +12,11 @@
 
 pub(super) mod conv_transpose;
 pub(super) mod grid;
+mod interpolation;
 pub(crate) mod max_positions;
 pub(super) mod moving;
 pub(super) mod resize;
+mod resize_open;
 pub(super) mod signal;
 
 use super::{Converter, building_blocks, op, window};

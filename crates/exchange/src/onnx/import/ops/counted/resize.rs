@@ -3,32 +3,15 @@
 //! Each axis is resized on its own. If `image.resize2d` means exactly the same, it becomes one call. That operator does not
 //! support scales that are not quotients of sizes, antialiasing, or axes other than those of an image. Otherwise every axis is
 //! a `take` of the nearest elements, or a product with a matrix with a row of weights for each new position. The weights are
-//! the sums of the standard's reference (`onnx/reference/ops/op_resize.py`), computed during the import.
+//! the sums of the standard's reference (`onnx/reference/ops/op_resize.py`), computed during the import; those of an axis of a
+//! size that only a run knows are computed by the program (`resize_open.rs`).
 
 use super::super::super::build::Element;
 use super::building_blocks::*;
+use super::interpolation::{How, Mode, known_words, mode};
+use super::resize_open::{self, NewSize, OpenAxis};
 use super::{Converter, op};
 use relayc_ir::types::{Dim, SymbolOp, dims_of};
-
-#[derive(Clone, Copy, PartialEq)]
-enum Mode {
-    Nearest,
-    Linear,
-    Cubic,
-}
-
-/// How new positions map to coordinates, and coordinates to weights.
-struct How {
-    mode: Mode,
-    /// `coordinate_transformation_mode`.
-    coordinates: String,
-    /// `nearest_mode`.
-    nearest: String,
-    cubic_a: f64,
-    exclude_outside: bool,
-    antialias: bool,
-    extrapolation: f64,
-}
 
 /// One resized axis.
 struct Axis {
@@ -38,16 +21,6 @@ struct Axis {
     scale: f64,
     /// Start and end, as fractions, for `tf_crop_and_resize`.
     roi: (f64, f64),
-}
-
-fn mode(name: &str) -> Result<Mode> {
-    match name {
-        "nearest" => Ok(Mode::Nearest),
-        // `bilinear` is how some old models of operator set 7 have it.
-        "linear" | "bilinear" => Ok(Mode::Linear),
-        "cubic" => Ok(Mode::Cubic),
-        other => Err(refuse(format!("the mode `{other}`"))),
-    }
 }
 
 fn upsample(cx: &mut Cx) -> Results {
@@ -61,24 +34,10 @@ fn upsample(cx: &mut Cx) -> Results {
 /// Resizes all axes by scales.
 fn by_scales(cx: &mut Cx, x: Val, how: &How, scales: &[f64]) -> Result {
     match open_scaled(cx, x, scales, &[])? {
-        Some(to) => open_picture(cx, x, how, &to)?.ok_or_else(|| refuse(OPEN)),
+        Some(axes) => open_resized(cx, x, how, axes),
         None => {
             let axes = scaled(cx, x, scales, &[], &[])?;
             resized(cx, x, how, axes)
-        }
-    }
-}
-
-impl How {
-    fn plain() -> How {
-        How {
-            mode: Mode::Nearest,
-            coordinates: String::new(),
-            nearest: String::new(),
-            cubic_a: -0.75,
-            exclude_outside: false,
-            antialias: false,
-            extrapolation: 0.0,
         }
     }
 }
@@ -112,10 +71,11 @@ fn resize(cx: &mut Cx) -> Results {
         Some(sizes) => cx.dims(sizes)?.first().is_some_and(|&n| n > 0),
         None => false,
     };
-    let to = open_sizes(cx, x, has_sizes, &chosen)?;
-    if let Some(to) = to {
-        let plain = roi.is_empty() && policy == "stretch";
-        return one(if plain { open_picture(cx, x, &how, &to)? } else { None }.ok_or_else(|| refuse(OPEN))?);
+    if let Some(open) = open_sizes(cx, x, has_sizes, &chosen)? {
+        if !roi.is_empty() || policy != "stretch" {
+            return Err(refuse("a part of an image of unknown size, or one that keeps its proportions"));
+        }
+        return one(open_resized(cx, x, &how, open)?);
     }
     let axes = if has_sizes {
         let Some(sizes) = cx.known_sizes(cx.input(3)?) else {
@@ -171,53 +131,85 @@ fn scaled(cx: &Cx, x: Val, scales: &[f64], chosen: &[i64], roi: &[f64]) -> Resul
 
 const FOUND: &str = "sizes that only a run knows, unless `dyn.image.resize2d` means the same";
 
-const OPEN: &str = "an image of unknown size, unless `image.resize2d` or its siblings mean the same";
-
-/// The new dimensions of all axes, if some of those that change are named sizes.
-fn open_sizes(cx: &mut Cx, x: Val, has_sizes: bool, chosen: &[i64]) -> Result<Option<Vec<Dim>>> {
+/// The axes that change, if the old or the new size of one is a named one.
+fn open_sizes(cx: &mut Cx, x: Val, has_sizes: bool, chosen: &[i64]) -> Result<Option<Vec<OpenAxis>>> {
     if !has_sizes {
         let scales = cx.given_floats(2, "scales")?;
         return open_scaled(cx, x, &scales, chosen);
     }
-    let Some(sizes) = cx.known_sizes(cx.input(3)?) else { return Ok(None) };
-    let mut to = cx.shape(x)?;
-    let mut open = false;
-    for (&at, &size) in axes_of(cx, x, chosen, sizes.len())?.iter().zip(&sizes) {
-        open |= !size.same(to[at]) && (size.is_named() || to[at].is_named());
-        to[at] = size;
-    }
-    Ok(open.then_some(to))
+    let given = cx.input(3)?;
+    let Some(sizes) = cx.known_sizes(given) else { return Ok(None) };
+    let from = cx.shape(x)?;
+    let axis = |(index, (at, to)): (usize, (usize, Dim))| {
+        let new = NewSize::Given { sizes: given, index: i64::try_from(index).unwrap_or(i64::MAX) };
+        OpenAxis { at, to, new }
+    };
+    let all = axes_of(cx, x, chosen, sizes.len())?.into_iter().zip(sizes).enumerate();
+    let axes: Vec<OpenAxis> = all.filter(|(_, (at, to))| !to.same(from[*at])).map(axis).collect();
+    Ok(axes.iter().any(|axis| axis.to.is_named() || from[axis.at].is_named()).then_some(axes))
 }
 
-/// The same of scales that are whole numbers or divide by such.
-fn open_scaled(cx: &mut Cx, x: Val, scales: &[f64], chosen: &[i64]) -> Result<Option<Vec<Dim>>> {
-    let mut to = cx.shape(x)?;
-    let mut open = false;
+/// The same of scales that are fractions of small numbers.
+fn open_scaled(cx: &mut Cx, x: Val, scales: &[f64], chosen: &[i64]) -> Result<Option<Vec<OpenAxis>>> {
+    let from = cx.shape(x)?;
+    let mut axes = vec![];
     for (&at, &scale) in axes_of(cx, x, chosen, scales.len())?.iter().zip(scales).filter(|(_, scale)| **scale != 1.0) {
-        open |= to[at].is_named();
-        let whole = |scale: f64| (scale >= 1.0 && scale.fract() == 0.0 && scale < 1e6).then_some(scale as i64);
-        to[at] = match (whole(scale), whole(1.0 / scale)) {
-            (Some(times), _) => cx.b.size_arith(SymbolOp::Mul, to[at], Dim::known(times)),
-            (_, Some(parts)) => cx.b.size_arith(SymbolOp::FloorDiv, to[at], Dim::known(parts)),
-            _ => return Ok(None),
+        let Some(fraction) = fraction(scale) else { return Ok(None) };
+        let parts = cx.b.size_arith(SymbolOp::Mul, from[at], Dim::known(fraction.0));
+        let to = cx.b.size_arith(SymbolOp::FloorDiv, parts, Dim::known(fraction.1));
+        axes.push(OpenAxis { at, to, new: NewSize::Scaled { scale, fraction } });
+    }
+    Ok(axes.iter().any(|axis| from[axis.at].is_named()).then_some(axes))
+}
+
+/// The fraction with the least denominator that rounds to a scale, which is a float32. The floor of a size times the fraction is
+/// that of its float32 product with the scale, unless the product is above 2^24 over the denominator.
+fn fraction(scale: f64) -> Option<(i64, i64)> {
+    const MOST: i64 = 64;
+    let above = |below: i64| (scale * below as f64).round();
+    let fits = |&below: &i64| (1.0..1e6).contains(&above(below)) && (above(below) / below as f64) as f32 == scale as f32;
+    let below = (1..=MOST).find(fits)?;
+    Some((above(below) as i64, below))
+}
+
+/// Resizes axes of which some have an old or a new size that only a run knows.
+fn open_resized(cx: &mut Cx, x: Val, how: &How, axes: Vec<OpenAxis>) -> Result {
+    if let Some(picture) = open_picture(cx, x, how, &axes)? {
+        return Ok(picture);
+    }
+    let dtype = cx.dtype(x)?;
+    let mut data = if how.mode == Mode::Nearest { x } else { cx.cast(x, if dtype == DType::F64 { dtype } else { DType::F32 })? };
+    for axis in &axes {
+        data = match (cx.size(data, axis.at), axis.to.value()) {
+            (Ok(from), Some(to)) => {
+                let scale = match axis.new {
+                    NewSize::Scaled { scale, .. } => scale,
+                    NewSize::Given { .. } => to as f64 / from as f64,
+                };
+                resized(cx, data, how, vec![Axis { at: axis.at, from, to, scale, roi: (0.0, 1.0) }])?
+            }
+            _ => resize_open::resized_axis(cx, data, how, axis)?,
         };
     }
-    Ok(open.then_some(to))
+    cx.cast(data, dtype)
 }
 
 /// One call of `image.resize2d` or its siblings for an image whose size is a named one, if it means the same.
-fn open_picture(cx: &mut Cx, x: Val, how: &How, to: &[Dim]) -> Result<Option<Val>> {
-    let from = cx.shape(x)?;
-    let changed: Vec<usize> = (0..from.len()).filter(|&at| !from[at].same(to[at])).collect();
-    let mut times = vec![];
-    for &at in &changed {
-        let quotient = cx.b.size_arith(SymbolOp::FloorDiv, to[at], from[at]);
-        times.push(quotient.value().filter(|_| cx.b.size_arith(SymbolOp::Mul, from[at], quotient).same(to[at])));
+fn open_picture(cx: &mut Cx, x: Val, how: &How, axes: &[OpenAxis]) -> Result<Option<Val>> {
+    let mut size = cx.shape(x)?;
+    let (mut exact, mut whole, mut spatial) = (true, true, true);
+    for axis in axes {
+        let from = size[axis.at];
+        let quotient = cx.b.size_arith(SymbolOp::FloorDiv, axis.to, from);
+        let times = quotient.value().filter(|_| cx.b.size_arith(SymbolOp::Mul, from, quotient).same(axis.to));
+        exact &= times.is_some() || matches!(axis.new, NewSize::Given { .. });
+        whole &= times.is_some();
+        spatial &= axis.at >= 2;
+        size[axis.at] = axis.to;
     }
-    let all = to.iter().all(|dim| dim.is_sized());
-    let spatial = all && changed.iter().all(|&at| at >= 2);
-    match spatial && is_picture(cx, x, how, times.iter().all(Option::is_some))? {
-        true => picture(cx, x, how, &to[2..]).map(Some),
+    let all = size.iter().all(|dim| dim.is_sized());
+    match all && spatial && exact && is_picture(cx, x, how, whole)? {
+        true => picture(cx, x, how, &size[2..]).map(Some),
         false => Ok(None),
     }
 }
@@ -344,17 +336,19 @@ impl Axis {
         let (x, from) = (x as f64, self.from as f64);
         // Not the size that the result has, which is a whole number.
         let to = self.scale * from;
-        let half = (x + 0.5) / self.scale - 0.5;
+        // Runtimes divide in float32: 17 by 1.7 is 10, whose floor is another than that of the number before it.
+        let nearby = |at: f64| if how.mode == Mode::Nearest { f64::from(at as f32) } else { at };
+        let half = nearby((x + 0.5) / self.scale) - 0.5;
         Some(match &*how.coordinates {
             "align_corners" => {
                 if to == 1.0 {
                     0.0
                 } else {
-                    x * (from - 1.0) / (to - 1.0)
+                    nearby(x * (from - 1.0) / (to - 1.0))
                 }
             }
-            "asymmetric" => x / self.scale,
-            "tf_half_pixel_for_nn" => (x + 0.5) / self.scale,
+            "asymmetric" => nearby(x / self.scale),
+            "tf_half_pixel_for_nn" => nearby((x + 0.5) / self.scale),
             "pytorch_half_pixel" if to == 1.0 => -0.5,
             "half_pixel_symmetric" => {
                 let adjustment = self.to as f64 / to;
@@ -369,27 +363,6 @@ impl Axis {
             _ => half,
         })
     }
-}
-
-/// Refuses unsupported modes.
-fn known_words(how: &How) -> Result<()> {
-    const COORDINATES: [&str; 7] = [
-        "half_pixel",
-        "half_pixel_symmetric",
-        "pytorch_half_pixel",
-        "align_corners",
-        "asymmetric",
-        "tf_half_pixel_for_nn",
-        "tf_crop_and_resize",
-    ];
-    const NEAREST: [&str; 4] = ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"];
-    if !COORDINATES.contains(&&*how.coordinates) {
-        return Err(refuse(format!("the coordinates `{}`", how.coordinates)));
-    }
-    if !NEAREST.contains(&&*how.nearest) {
-        return Err(refuse(format!("the rounding `{}`", how.nearest)));
-    }
-    Ok(())
 }
 
 fn nearest(cx: &mut Cx, data: Val, how: &How, axis: &Axis) -> Result {
