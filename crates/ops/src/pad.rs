@@ -401,7 +401,11 @@ fn dilate_nest(call: &Call) -> Option<Template> {
 
 // ---- In ONNX ----
 
-pub(crate) const ONNX: &[(&str, Onnx)] = &[(PAD.name, Onnx::Nodes(pad_onnx)), (MIRROR_PAD.name, Onnx::Nodes(mirror_pad_onnx))];
+pub(crate) const ONNX: &[(&str, Onnx)] = &[
+    (PAD.name, Onnx::Nodes(pad_onnx)),
+    (DYN_PAD.name, Onnx::Nodes(dyn_pad_onnx)),
+    (MIRROR_PAD.name, Onnx::Nodes(mirror_pad_onnx)),
+];
 
 /// Widths as ONNX writes them: all before, then all after.
 fn widths_onnx(pairs: &[Vec<i64>]) -> Vec<i64> {
@@ -409,14 +413,27 @@ fn widths_onnx(pairs: &[Vec<i64>]) -> Vec<i64> {
 }
 
 fn pad_onnx(cx: &mut OnnxCx) -> OnnxResult {
-    let attrs = PadAttrs::read(cx.attrs);
-    let (data, widths) = (cx.tensor(0), cx.ints("pads", &widths_onnx(&attrs.pad_width)));
-    if attrs.pad_mode != "constant" {
-        return Ok(cx.node("Pad", &[data, widths]).str("mode", &attrs.pad_mode).one().into());
+    let widths = cx.ints("pads", &widths_onnx(&PadAttrs::read(cx.attrs).pad_width));
+    padded_onnx(cx, widths, 1)
+}
+
+fn dyn_pad_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let pairs = cx.tensor(1);
+    let columns = cx.transposed(pairs, &[1, 0]);
+    let widths = cx.reshaped(columns, &[-1]);
+    let widths = cx.cast(widths, cx.dtype(pairs), DType::I64)?;
+    padded_onnx(cx, widths, 2)
+}
+
+/// The data padded by widths, with the operand of the value.
+fn padded_onnx(cx: &mut OnnxCx, widths: ValueId, value: usize) -> OnnxResult {
+    let (data, mode) = (cx.tensor(0), PadAttrs::read(cx.attrs).pad_mode);
+    if mode != "constant" {
+        return Ok(cx.node("Pad", &[data, widths]).str("mode", &mode).one().into());
     }
-    let n_values = cx.shape(cx.tensor(1))?.iter().product::<i64>();
-    let is_scalar = cx.rank(cx.tensor(1)) == 0;
-    let mut value = cx.operand_as_out(1)?;
+    let n_values = cx.shape(cx.tensor(value))?.iter().product::<i64>();
+    let is_scalar = cx.rank(cx.tensor(value)) == 0;
+    let mut value = cx.operand_as_out(value)?;
     if n_values != 1 {
         // The first of several counts.
         let (row, first) = (cx.reshaped(value, &[-1]), cx.scalar("first", DType::I64, 0.0)?);

@@ -458,6 +458,7 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (SORT.name, Onnx::Nodes(|cx| sort_onnx(cx, 0))),
     (TOPK.name, Onnx::Nodes(topk_onnx)),
     (DYN_TOPK.name, Onnx::Nodes(dyn_topk_onnx)),
+    (UNIQUE.name, Onnx::Nodes(unique_onnx)),
 ];
 
 /// All elements in order are the largest or smallest of them, as many as there are: its elements, or its positions.
@@ -468,8 +469,7 @@ fn sortable_onnx(dtype: DType) -> Result<(), String> {
 fn sort_onnx(cx: &mut OnnxCx, output: usize) -> OnnxResult {
     let (attrs, data) = (ArgsortAttrs::read(cx.attrs), cx.tensor(0));
     sortable_onnx(cx.dtype(data))?;
-    let length = cx.dim(data, attrs.axis.rem_euclid(cx.rank(data) as i64) as usize)?;
-    let k = cx.ints("k", &[length]);
+    let k = cx.length(data, attrs.axis.rem_euclid(cx.rank(data) as i64) as usize);
     let node = cx.node("TopK", &[data, k]).int("axis", attrs.axis).int("largest", (!attrs.is_ascend).into());
     let found = node.many(2)[output];
     Ok(if output == 1 { cx.cast(found, DType::I64, cx.out_dtype())? } else { found }.into())
@@ -478,13 +478,10 @@ fn sort_onnx(cx: &mut OnnxCx, output: usize) -> OnnxResult {
 fn topk_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (attrs, data) = (TopkAttrs::read(cx.attrs), cx.tensor(0));
     sortable_onnx(cx.dtype(data))?;
-    let rank = cx.rank(data);
-    let length = cx.dim(data, attrs.axis.rem_euclid(rank as i64) as usize);
     let k = match attrs.k.0 {
-        Some(k) if k > 0 => k,
-        _ => length?,
+        Some(k) if k > 0 => cx.ints("k", &[k]),
+        _ => cx.length(data, attrs.axis.rem_euclid(cx.rank(data) as i64) as usize),
     };
-    let k = cx.ints("k", &[k]);
     chosen_onnx(cx, &attrs, k)
 }
 
@@ -507,6 +504,28 @@ fn chosen_onnx(cx: &mut OnnxCx, attrs: &TopkAttrs, k: ValueId) -> OnnxResult {
         "indices" => cx.cast(found[1], DType::I64, positions)?.into(),
         _ => Results(vec![found[0], cx.cast(found[1], DType::I64, positions)?]),
     })
+}
+
+/// ONNX's results are as long as there are different elements; those of Relay are filled up to the length of the data.
+fn unique_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let (attrs, data) = (UniqueAttrs::read(cx.attrs), cx.tensor(0));
+    sortable_onnx(cx.dtype(data))?;
+    let found = cx.node("Unique", &[data]).int("sorted", attrs.sorted.into()).many(4);
+    let length = cx.length(data, 0);
+    let n_found = cx.node("Shape", &[found[0]]).one();
+    let missing = cx.node("Sub", &[length, n_found]).one();
+    let none = cx.ints("before", &[0]);
+    let widths = cx.node("Concat", &[none, missing]).int("axis", 0).one();
+    let [first, place, count, n_found] = [found[1], found[2], found[3], n_found].map(|of| cx.cast(of, DType::I64, DType::I32));
+    let filled = |cx: &mut OnnxCx, value, with| cx.node("Pad", &[value, widths, with]).one();
+    let zero = cx.scalar("zero", cx.dtype(data), 0.0)?;
+    let end = cx.as_scalar(length, DType::I32)?;
+    let mut results = vec![filled(cx, found[0], zero), filled(cx, first?, end), place?, n_found?];
+    if attrs.return_counts {
+        let zero = cx.scalar("zero", DType::I32, 0.0)?;
+        results.push(filled(cx, count?, zero));
+    }
+    Ok(Results(results))
 }
 
 pub(crate) const FAMILY: &[OpDef] = &[ARGSORT, SORT, TOPK, DYN_TOPK, SEARCHSORTED, UNIQUE];

@@ -9,7 +9,9 @@ use super::errors::Refusal;
 use relayc_base::{IndexVec, Span};
 use relayc_ir::attrs::{AttrValue, OpTable};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, SizeName, Solver, SymbolOp, Ty, Types, checked_elements, dims_of};
+use relayc_ir::types::{
+    DType, Dim, SizeName, Solver, SymbolId, SymbolKind, SymbolOp, Symbols, Ty, Types, checked_elements, dims_of,
+};
 use relayc_ir::{Attrs, ConstId, ExprId, ExprKind, Func, Global, Module, OpId, Operand, VarId};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
 use relayc_ops::rel::{RelCx, Stop};
@@ -76,19 +78,40 @@ impl Element {
     }
 }
 
-/// Whether two elements are equal, as 0 or 1, where that is known: a size is not negative.
-fn equal(a: Element, b: Element) -> Element {
+/// Whether two elements are equal, as a number: a size is no negative number.
+fn equal(symbols: &Symbols, a: Element, b: Element) -> Element {
     let number = |is: bool| Element::Size(Dim::known(i64::from(is)));
     match (a, b) {
         (Element::Size(a), Element::Size(b)) if a.same(b) => number(true),
         (Element::Size(a), Element::Size(b)) => match (a.value(), b.value()) {
             (Some(_), Some(_)) => number(false),
-            (Some(value), None) if value < 0 && b.is_var() => number(false),
-            (None, Some(value)) if value < 0 && a.is_var() => number(false),
+            (Some(value), None) if value < 0 && is_natural(symbols, b) => number(false),
+            (None, Some(value)) if value < 0 && is_natural(symbols, a) => number(false),
             _ => Element::Unknown,
         },
         _ => Element::Unknown,
     }
+}
+
+/// Whether a size is made of dimensions without subtractions, so that it is not negative.
+fn is_natural(symbols: &Symbols, dim: Dim) -> bool {
+    const MAX_PARTS: usize = 64;
+    let mut stack: Vec<SymbolId> = dim.symbol().map(|symbol| symbol.id).into_iter().collect();
+    let mut n_parts = 0usize;
+    while let Some(id) = stack.pop() {
+        n_parts = n_parts.saturating_add(1);
+        match symbols.kind(id) {
+            SymbolKind::Var { .. } => {}
+            SymbolKind::Int { value, .. } if *value >= 0 => {}
+            SymbolKind::Cast { value, .. } => stack.push(*value),
+            SymbolKind::Binary { op, lhs, rhs, .. } if *op != SymbolOp::Sub => stack.extend([*lhs, *rhs]),
+            _ => return false,
+        }
+        if n_parts > MAX_PARTS {
+            return false;
+        }
+    }
+    n_parts > 0
 }
 
 pub(crate) struct Builder {
@@ -560,7 +583,7 @@ impl Builder {
                     None => Element::Unknown,
                 },
                 "negative" => self.arith(SymbolOp::Sub, Element::Size(Dim::known(0)), x),
-                "equal" => equal(x, at(1, i)?),
+                "equal" => equal(&self.module.types.symbols, x, at(1, i)?),
                 "add" => self.arith(SymbolOp::Add, x, at(1, i)?),
                 "subtract" => self.arith(SymbolOp::Sub, x, at(1, i)?),
                 "multiply" => self.arith(SymbolOp::Mul, x, at(1, i)?),

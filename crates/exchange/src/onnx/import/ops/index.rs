@@ -6,6 +6,7 @@
 
 use super::building_blocks::*;
 use super::{Converter, op};
+use relayc_ir::types::Dim;
 
 /// Positions along some axes of `data` (one for all, or one for each number of the last axis), counted from the start.
 fn from_start(cx: &mut Cx, positions: Val, data: Val, axes: std::ops::Range<usize>) -> Result {
@@ -152,10 +153,28 @@ fn top_k(cx: &mut Cx) -> Results {
         Some(k) => Err(refuse(format!("the best {k:?}"))),
         None => {
             let k = cx.input(1)?;
-            let attrs = [attrs, vec![("k", AttrValue::None)]].concat();
-            cx.call_many("dyn.topk", &[x, k], &attrs, 2)
+            match cx.known_sizes(k).as_deref() {
+                Some([size]) if size.is_named() => the_first(cx, x, *size, attrs),
+                _ => {
+                    let attrs = [attrs, vec![("k", AttrValue::None)]].concat();
+                    cx.call_many("dyn.topk", &[x, k], &attrs, 2)
+                }
+            }
         }
     }
+}
+
+/// As many as a named size: the first of all in order.
+fn the_first(cx: &mut Cx, x: Val, size: Dim, mut attrs: Vec<(&'static str, AttrValue)>) -> Results {
+    let rank = cx.rank(x)?;
+    let axis = cx.axis_attr("axis", -1, rank)?;
+    attrs.push(("k", AttrValue::int(0)));
+    let all = cx.call_many("topk", &[x], &attrs, 2)?;
+    if size.same(cx.shape(x)?[axis]) {
+        return Ok(all);
+    }
+    let slice = [("begin", ints(&[0])), ("end", dims_attr(&[size])), ("strides", ints(&[1])), ("axes", positions(&[axis]))];
+    all.into_iter().map(|all| cx.call("strided_slice", &[all], &slice)).collect()
 }
 
 fn non_zero(cx: &mut Cx) -> Results {

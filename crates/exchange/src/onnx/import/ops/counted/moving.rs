@@ -36,7 +36,13 @@ fn pad(cx: &mut Cx) -> Results {
         let widths = cx.input(1)?;
         let rows = cx.reshape(widths, &[2, rank as i64])?;
         let widths = cx.transpose(rows, &[1, 0])?;
-        return one(cx.call("dyn.nn.pad", &[x, widths, value], &[("pad_width", AttrValue::List([].into()))])?);
+        let sizes = padded_sizes(cx, x)?;
+        let padded = cx.call("dyn.nn.pad", &[x, widths, value], &[("pad_width", AttrValue::List([].into()))])?;
+        return one(match sizes {
+            // The same, whose shape the type says.
+            Some(sizes) => cx.reshape_to_dims(padded, &sizes)?,
+            None => padded,
+        });
     };
     let axes = cx.axes_or_all(axes, rank)?;
     let n = axes.len();
@@ -52,6 +58,18 @@ fn pad(cx: &mut Cx) -> Results {
         "constant" | "edge" | "reflect" => cx.padded(x, value, &widths, &mode)?,
         other => return Err(refuse(format!("the mode `{other}`"))),
     })
+}
+
+/// The new dimensions, if the widths of operand 1 follow from sizes.
+fn padded_sizes(cx: &mut Cx, x: Val) -> Result<Option<Vec<Dim>>> {
+    let Some(widths) = cx.known_sizes(cx.input(1)?) else { return Ok(None) };
+    let mut sizes = cx.shape(x)?;
+    for (axis, size) in sizes.clone().into_iter().enumerate() {
+        let (Some(&before), Some(&after)) = (widths.get(axis), widths.get(axis + sizes.len())) else { return Ok(None) };
+        let wider = cx.b.size_arith(SymbolOp::Add, size, before);
+        sizes[axis] = cx.b.size_arith(SymbolOp::Add, wider, after);
+    }
+    Ok(sizes.iter().all(|dim| dim.is_sized()).then_some(sizes))
 }
 
 /// Pads by wrapping: positions of each axis are taken modulo its length.
