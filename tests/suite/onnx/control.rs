@@ -172,3 +172,22 @@ fn scans_go_along_an_axis() {
     refused(&sums(0, &[ints("scan_output_axes", &[2])]), "E0716", "axis 2 is out of range for rank 2");
     refused(&sums(3, &[ints("scan_output_axis", &[1])]), "E0715", "not understood: `scan_output_axis`");
 }
+
+/// A sequence of a length that the model says is a tuple.
+#[test]
+fn sequences_of_known_length() {
+    let x = [value("x", F32, &[2, 3])];
+    let weights = [("zero", Ints(&[], &[0])), ("last", Ints(&[], &[-1]))];
+    let rows = ["s = SplitToSequence(x)", "t = SequenceInsert(s, x, zero)", "u = SequenceErase(t)"];
+    let joined = [&rows[..], &["y = ConcatFromSequence(u)"]].concat();
+    let all = model(&x, &weights, &joined, &[int("axis", 0)]);
+    gives(&all, &["@main([[1, 2, 3], [4, 5, 6]]) == [[1, 2, 3], [4, 5, 6], [1, 2, 3]]"]);
+    let stacked = ["e = SequenceEmpty()", "f = SequenceInsert(e, x)", "g = SequenceInsert(f, x)", "y = ConcatFromSequence(g)"];
+    let stacked = model(&x, &[], &stacked, &[int("axis", 0), int("new_axis", 1)]);
+    gives(&stacked, &["@main([[1, 2, 3], [4, 5, 6]]) == [[[1, 2, 3], [4, 5, 6]], [[1, 2, 3], [4, 5, 6]]]"]);
+    let one =
+        [&rows[..], &["v = SequenceConstruct(x)", "n = SequenceLength(t)", "a = SequenceAt(t, last)", "y = Add(a, a)"]].concat();
+    gives(&model(&x, &weights, &one, &[]), &["@main([[1, 2, 3], [4, 5, 6]]) == [[8, 10, 12]]"]);
+    let outside = [&rows[..], &["y = SequenceAt(u, far)"]].concat();
+    refused(&model(&x, &[("zero", Ints(&[], &[0])), ("far", Ints(&[], &[2]))], &outside, &[]), "E0716", "axis 2 is out of range");
+}

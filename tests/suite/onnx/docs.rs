@@ -12,6 +12,12 @@ const HEAD: &str = "\
 model is read back and run beside the program on random inputs; if they differ, nothing is written. `run`, `bench`, `profile`,
 `check`, `viz`, `diff` and `build` take a `.onnx` file as it is: they read it as the program that `import` writes, with its weights.
 
+## How a program is exported
+
+- Functions are written out where they are called. An `if` is an `If`. A function whose last step is to call itself, under a
+  condition, is a `Loop`; its parameters must be tensors then.
+- Parameters without a value are inputs, sizes are computed from the dimensions of the inputs, and weights are initializers.
+
 ## How a model is imported
 
 - Shapes are inferred and the arithmetic of shapes is computed. A shape that is static in the model is static in the program.
@@ -33,6 +39,7 @@ model is read back and run beside the program on random inputs; if they differ, 
 - A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other
   becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its body, as the standard
   says.
+- A sequence whose length follows from the model is a tuple.
 
 | flag | effect |
 |---|---|

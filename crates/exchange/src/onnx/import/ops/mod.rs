@@ -26,6 +26,7 @@ mod quantized;
 mod recurrent;
 mod reduce;
 mod refused;
+mod sequence;
 mod shape;
 mod slice;
 mod vision;
@@ -68,6 +69,7 @@ const FAMILIES: &[&[Converter]] = &[
     quantized::FAMILY,
     recurrent::FAMILY,
     reduce::FAMILY,
+    sequence::FAMILY,
     shape::FAMILY,
     slice::FAMILY,
     vision::FAMILY,

@@ -13,7 +13,6 @@ const fn no(kind: &'static str, why: &'static str) -> Refused {
 }
 
 const RANDOM: &str = "random numbers, which ONNX leaves to each runtime and Relay draws with a key";
-const SEQUENCE: &str = "Relay has no sequences";
 /// Models that express these by other operators are imported; a file that names them is for a runtime with such kernels.
 const YOUNG: &str = "an operator of operator set 27 or later; a model of an earlier one says it with others";
 const STRINGS: &str = "Relay has no strings";
@@ -23,7 +22,6 @@ const TRAINING: &str = "a step of training, and a program is for inference";
 pub(crate) const REFUSED: &[Refused] = &[
     no("Bernoulli", RANDOM),
     no("CausalConvWithState", YOUNG),
-    no("ConcatFromSequence", SEQUENCE),
     no("Det", "Relay has no determinant"),
     no("ImageDecoder", "Relay decodes no pictures"),
     no("LinearAttention", YOUNG),
@@ -34,14 +32,7 @@ pub(crate) const REFUSED: &[Refused] = &[
     no("RandomUniform", RANDOM),
     no("RandomUniformLike", RANDOM),
     no("RegexFullMatch", STRINGS),
-    no("SequenceAt", SEQUENCE),
-    no("SequenceConstruct", SEQUENCE),
-    no("SequenceEmpty", SEQUENCE),
-    no("SequenceErase", SEQUENCE),
-    no("SequenceInsert", SEQUENCE),
-    no("SequenceLength", SEQUENCE),
-    no("SequenceMap", SEQUENCE),
-    no("SplitToSequence", SEQUENCE),
+    no("SequenceMap", "a sequence is a tuple, and no function maps one"),
     no("StringConcat", STRINGS),
     no("StringNormalizer", STRINGS),
     no("StringSplit", STRINGS),
