@@ -58,6 +58,14 @@ fn sound(graph: &GraphProto) -> Result<(), String> {
             return Err(format!("the {what} {found:?} has no name of its own"));
         }
     }
+    nodes(graph, &mut made)?;
+    graph.initializer.iter().try_for_each(tensor)?;
+    let unmade = graph.output.iter().chain(&graph.value_info).map(name).find(|name| !made.contains(name.as_str()));
+    unmade.map_or(Ok(()), |name| Err(format!("{name:?} is declared and never made")))
+}
+
+/// Says what is wrong with the nodes of a graph, or of one inside of a node. Notes the values that they make.
+fn nodes<'a>(graph: &'a GraphProto, made: &mut BTreeSet<&'a str>) -> Result<(), String> {
     let mut nodes = BTreeSet::from([None]);
     for node in &graph.node {
         let kind = node.op_type.as_deref().unwrap_or_default();
@@ -67,6 +75,15 @@ fn sound(graph: &GraphProto) -> Result<(), String> {
         if node.output.is_empty() || kind.is_empty() || !nodes.insert(node.name.as_deref().filter(|name| !name.is_empty())) {
             return Err(format!("a node without a name of its own: {node:?}"));
         }
+        for inner in node.attribute.iter().filter_map(|attribute| attribute.g.as_deref()) {
+            let mut seen = made.clone();
+            seen.extend(inner.input.iter().filter_map(|value| value.name.as_deref()));
+            self::nodes(inner, &mut seen)?;
+            let own: BTreeSet<&String> = inner.node.iter().flat_map(|node| &node.output).collect();
+            if let Some(other) = inner.output.iter().find(|value| value.name.as_ref().is_none_or(|name| !own.contains(name))) {
+                return Err(format!("a block of {kind} gives {:?}, which is not its own", other.name));
+            }
+        }
         for output in &node.output {
             if output.is_empty() || !made.insert(output) {
                 return Err(format!("{kind} makes {output:?}, which is made already"));
@@ -74,9 +91,7 @@ fn sound(graph: &GraphProto) -> Result<(), String> {
         }
         node.attribute.iter().try_for_each(attribute)?;
     }
-    graph.initializer.iter().try_for_each(tensor)?;
-    let unmade = graph.output.iter().chain(&graph.value_info).map(name).find(|name| !made.contains(name.as_str()));
-    unmade.map_or(Ok(()), |name| Err(format!("{name:?} is declared and never made")))
+    Ok(())
 }
 
 /// The value of an attribute is that of its type.
@@ -86,6 +101,7 @@ fn attribute(attribute: &AttributeProto) -> Result<(), String> {
         (attribute_type::INT, attribute.i.is_some()),
         (attribute_type::STRING, attribute.s.is_some()),
         (attribute_type::INTS, attribute.r#type == Some(attribute_type::INTS)),
+        (attribute_type::GRAPH, attribute.g.is_some()),
     ];
     let of: Vec<i32> = set.into_iter().filter(|(_, set)| *set).map(|(of, _)| of).collect();
     if of == [attribute.r#type.unwrap_or(0)] { Ok(()) } else { Err(format!("an attribute {attribute:?}")) }

@@ -89,7 +89,7 @@ pub struct Value {
     pub tensor: Option<Tensor>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Node {
     pub kind: &'static str,
     /// The wanted name; without one a node is called as its first output.
@@ -106,6 +106,23 @@ pub enum NodeAttr {
     Ints(Vec<i64>),
     Float(f32),
     Str(String),
+    Block(Block),
+}
+
+/// The nodes inside of a node: a branch, or one turn of a loop. They also use values of the nodes around.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Block {
+    pub nodes: Vec<Node>,
+    pub inputs: Vec<ValueId>,
+    /// Results of its own nodes, each once.
+    pub outputs: Vec<ValueId>,
+}
+
+impl Node {
+    /// The blocks inside.
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.attrs.iter().filter_map(|(_, attr)| if let NodeAttr::Block(block) = attr { Some(block) } else { None })
+    }
 }
 
 /// Names that are taken, each with the last number that was put behind it.

@@ -2,18 +2,24 @@
 //! flattened.
 //!
 //! A function's expressions are visited in evaluation order, each once in a scope. A scope is one call, and sees the values of
-//! the scopes around it. Nothing recurses: calls are frames on a stack. Constructs that ONNX cannot express are recorded and
-//! replaced by a value of their type, so one walk finds all of them.
+//! the scopes around it. Nothing recurses: calls are frames on a stack. Branches and loops are nodes with blocks of nodes inside
+//! (`walk/blocks.rs`). Constructs that ONNX cannot express are recorded and replaced by a value of their type, so one walk finds
+//! all of them.
+
+mod blocks;
+mod placed;
 
 use super::Export;
 use super::errors::{self, Refused};
 use super::import::names::is_name_of;
+use blocks::{Part, PartDone};
+use placed::Placed;
 use relayc_base::Span;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::attrs::{AttrValue, OpId, OpTable};
 use relayc_ir::types::{DType, Dim, Ty, TyData};
 use relayc_ir::{AttrsId, ExprId, ExprKind, FuncId, Module, VarId};
-use relayc_ops::onnx::{Graph, Node, Onnx, OnnxCx, Operand, Results, Sizes, Value, ValueId, dtype_code};
+use relayc_ops::onnx::{Graph, Node, NodeAttr, Onnx, OnnxCx, Operand, Results, Sizes, ValueId, dtype_code};
 use relayc_ops::{self as ops, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
@@ -55,20 +61,38 @@ struct Scope {
     values: FxHashMap<ExprId, Val>,
 }
 
-/// A call in progress.
+/// An expression in a scope, whose value a frame finds.
+type Place = (usize, ExprId);
+
+/// An evaluation in progress.
 struct Frame {
-    func: FuncId,
     scope: usize,
+    placed: Rc<Placed>,
     order: Rc<[ExprId]>,
     next: usize,
-    /// Destination of the result; `None` for the entry.
-    to: Option<(usize, ExprId)>,
+    /// The expression whose value is the result.
+    body: ExprId,
+    then: Then,
+}
+
+/// What becomes of a frame's result.
+enum Then {
+    /// It is that of a call of a function; `None` for the entry.
+    Return(FuncId, Option<Place>),
+    /// It is one of a node with blocks inside.
+    Block(Box<Part>),
 }
 
 /// The outcome of visiting an expression.
 enum Step {
     Value(Val),
-    Call { func: FuncId, parent: usize, args: Vec<Val> },
+    Call {
+        func: FuncId,
+        parent: usize,
+        args: Vec<Val>,
+    },
+    /// An `if` of this condition, with its branches.
+    Branch(Val, [ExprId; 2]),
 }
 
 struct Walk<'a> {
@@ -84,7 +108,9 @@ struct Walk<'a> {
     lets: FxHashMap<VarId, ExprId>,
     /// The inverse map.
     names: FxHashMap<ExprId, VarId>,
-    orders: FxHashMap<FuncId, Rc<[ExprId]>>,
+    placed: FxHashMap<FuncId, Rc<Placed>>,
+    /// How many blocks are open.
+    n_open: usize,
     refused: Refused,
     /// The names that are kept for the result's tensors.
     results: Vec<String>,
@@ -104,7 +130,8 @@ pub(crate) fn walk(mut export: Export) -> Result<Finished, Diagnostic> {
         tuples: vec![],
         lets: FxHashMap::default(),
         names: FxHashMap::default(),
-        orders: FxHashMap::default(),
+        placed: FxHashMap::default(),
+        n_open: 0,
         refused: Refused::default(),
         results: vec![],
     };
@@ -119,7 +146,7 @@ pub(crate) fn walk(mut export: Export) -> Result<Finished, Diagnostic> {
     }
     let Walk { mut graph, inputs, .. } = walk;
     let outputs = named_outputs(&mut graph, outputs);
-    remove_dead(&mut graph, &outputs);
+    remove_dead(&mut graph.nodes, &mut outputs.iter().copied().collect());
     Ok(Finished { graph, inputs, outputs })
 }
 
@@ -237,27 +264,33 @@ impl Walk<'_> {
     // ---- Calls ----
 
     fn run(&mut self, args: Vec<Val>) -> Result<Val, Diagnostic> {
-        let mut frames: Vec<Frame> = Vec::new();
         let mut active: FxHashSet<FuncId> = FxHashSet::default();
-        let (mut call, mut to) = (Some((self.export.func, None, args)), None);
+        active.insert(self.export.func);
+        let mut frames = vec![self.enter(self.export.func, None, args, None)];
         let mut steps: u64 = 0;
-        loop {
-            if let Some((func, parent, args)) = call.take() {
-                active.insert(func);
-                frames.push(self.enter(func, parent, args, to));
-            }
-            let Some(frame) = frames.last_mut() else { return Ok(Val::Nothing) };
-            let (scope, func) = (frame.scope, frame.func);
+        while let Some(frame) = frames.last_mut() {
+            let scope = frame.scope;
             let Some(expr) = frame.order.get(frame.next).copied() else {
-                let result = self.get(scope, self.module.funcs[func].body, &mut steps).unwrap_or(Val::Nothing);
-                active.remove(&func);
-                match frames.pop().and_then(|frame| frame.to) {
-                    Some((scope, expr)) => self.set(scope, expr, result),
-                    None => return Ok(result),
+                let result = self.get(scope, frame.body, &mut steps).unwrap_or(Val::Nothing);
+                let Some(frame) = frames.pop() else { break };
+                match frame.then {
+                    Then::Return(_, None) => return Ok(result),
+                    Then::Return(func, Some((scope, expr))) => {
+                        active.remove(&func);
+                        self.set(scope, expr, result);
+                    }
+                    Then::Block(part) => match self.finish(*part, scope, result, &mut steps) {
+                        PartDone::Next(frame) => frames.push(frame),
+                        PartDone::Value((scope, expr), val, func) => {
+                            func.map(|func| active.remove(&func));
+                            self.set(scope, expr, val);
+                        }
+                    },
                 }
                 continue;
             };
             frame.next = frame.next.saturating_add(1);
+            let placed = frame.placed.clone();
             if steps > MAX_STEPS {
                 return Err(errors::too_many_steps(MAX_STEPS));
             }
@@ -272,57 +305,34 @@ impl Walk<'_> {
                     self.set(scope, expr, val);
                 }
                 Step::Call { func, parent, args } => {
-                    to = Some((scope, expr));
-                    call = Some((func, Some(parent), args));
+                    active.insert(func);
+                    let parent = Some(parent).filter(|&parent| parent != usize::MAX);
+                    frames.push(match self.looped(func, parent, &args, (scope, expr)) {
+                        Some(frame) => frame,
+                        None => self.enter(func, parent, args, Some((scope, expr))),
+                    });
                 }
+                Step::Branch(cond, branches) => match self.branch((scope, expr), cond, branches, placed) {
+                    Ok(frame) => frames.push(frame),
+                    Err(placeholder) => self.set(scope, expr, placeholder),
+                },
             }
         }
+        Ok(Val::Nothing)
     }
 
-    /// A new call of a function.
-    fn enter(&mut self, func: FuncId, parent: Option<usize>, args: Vec<Val>, to: Option<(usize, ExprId)>) -> Frame {
+    /// A new call of a function. A function of the module has no scope around it.
+    fn enter(&mut self, func: FuncId, parent: Option<usize>, args: Vec<Val>, to: Option<Place>) -> Frame {
         let params = self.module.funcs[func].params.iter().copied();
-        let vars = params.zip(args).collect();
-        // A function of the module has nothing around it.
-        let parent = parent.filter(|&parent| parent != usize::MAX);
-        self.scopes.push(Scope { parent, vars, values: FxHashMap::default() });
-        Frame { func, scope: self.scopes.len().saturating_sub(1), order: self.order(func), next: 0, to }
+        let scope = self.scope(parent, params.zip(args).collect());
+        let (body, placed) = (self.module.funcs[func].body, self.placed(func));
+        let order = placed.blocks[0].clone();
+        Frame { scope, placed, order, next: 0, body, then: Then::Return(func, to) }
     }
 
-    /// The expressions of a function's body in evaluation order, without those of inner functions. Branches of an `if` are
-    /// included, so that their problems are found too.
-    fn order(&mut self, func: FuncId) -> Rc<[ExprId]> {
-        if let Some(order) = self.orders.get(&func) {
-            return order.clone();
-        }
-        let mut order = Vec::new();
-        let mut seen: FxHashSet<ExprId> = FxHashSet::default();
-        let mut stack = vec![(self.module.funcs[func].body, false)];
-        let mut children = Vec::new();
-        while let Some((expr, done)) = stack.pop() {
-            if done {
-                order.push(expr);
-                continue;
-            }
-            if !seen.insert(expr) {
-                continue;
-            }
-            stack.push((expr, true));
-            match self.module.exprs[expr].kind {
-                ExprKind::Fn(_) => continue,
-                ExprKind::Let { var, value, .. } => {
-                    self.lets.insert(var, value);
-                    self.names.entry(value).or_insert(var);
-                }
-                _ => {}
-            }
-            children.clear();
-            self.module.evaluated_children(expr, &mut children);
-            stack.extend(children.iter().rev().map(|&child| (child, false)));
-        }
-        let order: Rc<[ExprId]> = order.into();
-        self.orders.insert(func, order.clone());
-        order
+    fn scope(&mut self, parent: Option<usize>, vars: FxHashMap<VarId, Val>) -> usize {
+        self.scopes.push(Scope { parent, vars, values: FxHashMap::default() });
+        self.scopes.len().saturating_sub(1)
     }
 
     /// The value of an expression in a scope or an enclosing one. Each scope that is searched is a step.
@@ -392,7 +402,9 @@ impl Walk<'_> {
                     }
                 }
             }
-            ExprKind::If { .. } => self.construct(expr, "`if`"),
+            ExprKind::If { cond, then_branch, else_branch } => {
+                return Step::Branch(val(self, cond, steps), [then_branch, else_branch]);
+            }
             ExprKind::Match { .. } => self.construct(expr, "`match`"),
             ExprKind::RefNew(_) | ExprKind::RefRead(_) | ExprKind::RefWrite { .. } => self.construct(expr, "a reference"),
         })
@@ -519,38 +531,42 @@ impl Walk<'_> {
 
 /// Names the results. A result that is not a node's own, or that occurs twice, goes through a node that copies it.
 fn named_outputs(graph: &mut Graph, outputs: Vec<(String, ValueId)>) -> Vec<ValueId> {
-    let mut own: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
-    let mut named = Vec::new();
-    for (name, value) in outputs {
-        if own.remove(&value) {
-            graph.values[value].name = name;
-            named.push(value);
-        } else {
-            let ty = graph.values[value].ty.clone();
-            let copy = graph.values.push(Value { name, ty, tensor: None });
-            graph.nodes.push(Node {
-                kind: "Identity",
-                name: None,
-                inputs: vec![Some(value)],
-                outputs: vec![copy],
-                attrs: vec![],
-            });
-            named.push(copy);
-        }
-    }
-    named
+    let (names, values): (Vec<String>, Vec<ValueId>) = outputs.into_iter().unzip();
+    let outputs = own_outputs(graph, &values);
+    outputs.iter().zip(names).for_each(|(&output, name)| graph.values[output].name = name);
+    outputs
 }
 
-/// Removes nodes without used results.
-fn remove_dead(graph: &mut Graph, outputs: &[ValueId]) {
-    let mut used: FxHashSet<ValueId> = outputs.iter().copied().collect();
+/// The values, those copied by a node that no node of the graph makes, or that occur twice.
+fn own_outputs(graph: &mut Graph, values: &[ValueId]) -> Vec<ValueId> {
+    let mut own: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
+    let own_output = |&value: &ValueId| {
+        if own.remove(&value) {
+            return value;
+        }
+        let ty = graph.values[value].ty.clone();
+        let copy = graph.value("copy", ty, None);
+        graph.nodes.push(Node { kind: "Identity", name: None, inputs: vec![Some(value)], outputs: vec![copy], attrs: vec![] });
+        copy
+    };
+    values.iter().map(own_output).collect()
+}
+
+/// Removes nodes without used results, and from blocks too. Blocks are nested at most `MAX_NESTED` deep.
+fn remove_dead(nodes: &mut Vec<Node>, used: &mut FxHashSet<ValueId>) {
     let mut kept: Vec<Node> = Vec::new();
-    for node in std::mem::take(&mut graph.nodes).into_iter().rev() {
+    for mut node in std::mem::take(nodes).into_iter().rev() {
         if node.outputs.iter().any(|output| used.contains(output)) {
             used.extend(node.inputs.iter().flatten());
+            for (_, attr) in &mut node.attrs {
+                if let NodeAttr::Block(block) = attr {
+                    used.extend(block.outputs.iter());
+                    remove_dead(&mut block.nodes, used);
+                }
+            }
             kept.push(node);
         }
     }
     kept.reverse();
-    graph.nodes = kept;
+    *nodes = kept;
 }

@@ -11,7 +11,7 @@ use prost::Message;
 use relayc_base::diag::Diagnostic;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Dim, Symbols};
-use relayc_ops::onnx::{Graph, Node, NodeAttr, OPSET, TakenNames, Value, ValueId, dtype_code};
+use relayc_ops::onnx::{Block, Graph, Node, NodeAttr, OPSET, TakenNames, Value, ValueId, dtype_code};
 use rustc_hash::FxHashSet;
 
 /// The version of the format that [`OPSET`] came with.
@@ -23,9 +23,9 @@ const MAX_BYTES: usize = 0x7fff_ffff;
 /// The bytes of the file. Errors: E0804 for too many.
 pub(crate) fn model(name: &str, finished: Finished, symbols: &Symbols) -> Result<Model, Diagnostic> {
     let Finished { mut graph, inputs, outputs } = finished;
-    let used: FxHashSet<ValueId> = graph.nodes.iter().flat_map(|node| node.inputs.iter().flatten().copied()).collect();
-    let names = node_names(&graph);
-    let node = graph.nodes.iter().zip(names).map(|(node, name)| node_proto(&graph, node, name)).collect::<Vec<_>>();
+    let mut used = FxHashSet::default();
+    add_used(&graph.nodes, &mut used);
+    let node = Writer { graph: &graph, symbols }.nodes(&graph.nodes);
     let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&graph.values[id], symbols)).collect::<Vec<_>>();
     let (input, output) = (of(&inputs), of(&outputs));
     let ends: FxHashSet<ValueId> = outputs.iter().copied().collect();
@@ -62,34 +62,68 @@ fn code(dtype: DType) -> i32 {
     dtype_code(dtype).ok().and_then(|code| i32::try_from(code).ok()).unwrap_or(0)
 }
 
-/// The names of the nodes, which are distinct. Where a node became several, the first has its name.
-fn node_names(graph: &Graph) -> Vec<String> {
-    let mut taken = TakenNames::default();
-    let wanted: Vec<Option<String>> = graph.nodes.iter().map(|node| Some(taken.free(node.name.as_deref()?))).collect();
-    let first = |node: &Node| node.outputs.first().map_or("", |&output| &graph.values[output].name);
-    graph.nodes.iter().zip(wanted).map(|(node, name)| name.unwrap_or_else(|| taken.free(first(node)))).collect()
-}
-
-fn node_proto(graph: &Graph, node: &Node, own: String) -> NodeProto {
-    let name = |id: &ValueId| graph.values[*id].name.clone();
-    NodeProto {
-        input: node.inputs.iter().map(|input| input.as_ref().map_or(String::new(), name)).collect(),
-        name: Some(own),
-        output: node.outputs.iter().map(name).collect(),
-        op_type: Some(node.kind.to_owned()),
-        attribute: node.attrs.iter().map(|(name, value)| attribute(name, value)).collect(),
-        ..NodeProto::default()
+/// Adds the inputs of nodes and of those inside of them. Blocks are nested at most as deep as the walk allows.
+fn add_used(nodes: &[Node], used: &mut FxHashSet<ValueId>) {
+    for node in nodes {
+        used.extend(node.inputs.iter().flatten());
+        node.blocks().for_each(|block| add_used(&block.nodes, used));
     }
 }
 
-fn attribute(name: &str, value: &NodeAttr) -> AttributeProto {
-    let named = AttributeProto { name: Some(name.to_owned()), ..AttributeProto::default() };
-    match value {
-        NodeAttr::Int(value) => AttributeProto { i: Some(*value), r#type: Some(attribute_type::INT), ..named },
-        NodeAttr::Ints(values) => AttributeProto { ints: values.clone(), r#type: Some(attribute_type::INTS), ..named },
-        NodeAttr::Float(value) => AttributeProto { f: Some(*value), r#type: Some(attribute_type::FLOAT), ..named },
-        NodeAttr::Str(text) => {
-            AttributeProto { s: Some(text.clone().into_bytes()), r#type: Some(attribute_type::STRING), ..named }
+/// The names of nodes, which are distinct. Where a node became several, the first has its name.
+fn node_names(graph: &Graph, nodes: &[Node]) -> Vec<String> {
+    let mut taken = TakenNames::default();
+    let wanted: Vec<Option<String>> = nodes.iter().map(|node| Some(taken.free(node.name.as_deref()?))).collect();
+    let first = |node: &Node| node.outputs.first().map_or("", |&output| &graph.values[output].name);
+    nodes.iter().zip(wanted).map(|(node, name)| name.unwrap_or_else(|| taken.free(first(node)))).collect()
+}
+
+/// Writes the nodes of a graph and of the blocks inside.
+struct Writer<'a> {
+    graph: &'a Graph,
+    symbols: &'a Symbols,
+}
+
+impl Writer<'_> {
+    fn nodes(&self, nodes: &[Node]) -> Vec<NodeProto> {
+        nodes.iter().zip(node_names(self.graph, nodes)).map(|(node, name)| self.node(node, name)).collect()
+    }
+
+    fn node(&self, node: &Node, own: String) -> NodeProto {
+        let name = |id: &ValueId| self.graph.values[*id].name.clone();
+        NodeProto {
+            input: node.inputs.iter().map(|input| input.as_ref().map_or(String::new(), name)).collect(),
+            attribute: node.attrs.iter().map(|(name, value)| self.attribute(name, value)).collect(),
+            name: Some(own),
+            output: node.outputs.iter().map(name).collect(),
+            op_type: Some(node.kind.to_owned()),
+            ..NodeProto::default()
+        }
+    }
+
+    fn attribute(&self, name: &str, value: &NodeAttr) -> AttributeProto {
+        let named = AttributeProto { name: Some(name.to_owned()), ..AttributeProto::default() };
+        match value {
+            NodeAttr::Int(value) => AttributeProto { i: Some(*value), r#type: Some(attribute_type::INT), ..named },
+            NodeAttr::Ints(values) => AttributeProto { ints: values.clone(), r#type: Some(attribute_type::INTS), ..named },
+            NodeAttr::Float(value) => AttributeProto { f: Some(*value), r#type: Some(attribute_type::FLOAT), ..named },
+            NodeAttr::Str(text) => {
+                AttributeProto { s: Some(text.clone().into_bytes()), r#type: Some(attribute_type::STRING), ..named }
+            }
+            NodeAttr::Block(block) => {
+                AttributeProto { g: Some(Box::new(self.block(name, block))), r#type: Some(attribute_type::GRAPH), ..named }
+            }
+        }
+    }
+
+    fn block(&self, name: &str, block: &Block) -> GraphProto {
+        let of = |ids: &[ValueId]| ids.iter().map(|&id| value_info(&self.graph.values[id], self.symbols)).collect();
+        GraphProto {
+            node: self.nodes(&block.nodes),
+            name: Some(name.to_owned()),
+            input: of(&block.inputs),
+            output: of(&block.outputs),
+            ..GraphProto::default()
         }
     }
 }

@@ -17,6 +17,16 @@ impl Sizes {
         Sizes { inputs: inputs.to_vec(), known: vec![] }
     }
 
+    /// How many sizes have nodes.
+    pub fn n_known(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Forgets the sizes whose nodes are inside of a block.
+    pub fn forget_from(&mut self, n_known: usize) {
+        self.known.truncate(n_known);
+    }
+
     fn known(&self, dim: Dim) -> Option<ValueId> {
         self.known.iter().find(|(known, _)| known.same(dim)).map(|(_, value)| *value)
     }
