@@ -112,6 +112,19 @@ class Model:
             np.savez(kept, *found)
         return found
 
+    def taken(self):
+        """The sizes at which ONNX Runtime computes the exported model; torch may have written the first ones into it."""
+        taken = []
+        for turn in self.turns:
+            try:
+                self.peer(turn)
+                taken.append(turn)
+            except Failed as reason:
+                why = reason
+        if not taken:
+            raise why
+        return taken
+
     def run(self, turn, engine, program=None):
         out = FOLDER / f"{self.name}.{engine}.out.npz"
         files = [program] if program else [self.text, "--params", self.weights, "--engine", engine]
@@ -146,11 +159,13 @@ def worst(all_errors):
 
 
 def stage_agree(model):
-    return worst([held(model, turn, model.run(turn, "jit"), "jit") for turn in model.turns])
+    taken = model.taken()
+    errors = worst([held(model, turn, model.run(turn, "jit"), "jit") for turn in taken])
+    return errors | ({"refused": len(model.turns) - len(taken)} if len(taken) < len(model.turns) else {})
 
 
 def stage_interpret(model):
-    turn = model.turns[-1]
+    turn = model.taken()[-1]
     return held(model, turn, model.run(turn, "interp"), "interp")
 
 
@@ -182,7 +197,7 @@ def stage_export(model):
     again = FOLDER / f"{model.name}.again.onnx"
     try:
         command(model.relayc, "export", model.text, "--params", model.weights, "--to", "onnx", "-o", again)
-        return worst([held(model, turn, model.peer(turn, again), "exported") for turn in model.turns])
+        return worst([held(model, turn, model.peer(turn, again), "exported") for turn in model.taken()])
     finally:
         again.unlink(missing_ok=True)
 
@@ -312,6 +327,7 @@ def record(state, relayc):
               f"{sum(stage in state[key] for key in rows)}" for stage in STAGES]
     failures = [f"- {key}, {stage}: {found['failure']}" for key in rows for stage, found in state[key].items() if "failure" in found]
     failures += [f"- {name}: torch does not export it: {why}" for name, why in sorted(state.get("not exported", {}).items())]
+    refused = [f"- {key}: {state[key]['agree']['refused']} of 3" for key in rows if "refused" in (state[key].get("agree") or {})]
     ratios = {}
     for key in rows:
         for threads, one in state[key].get("time", {}).get("times", {}).items():
@@ -324,6 +340,8 @@ def record(state, relayc):
     text = (f"# Results\n\nWhat `architectures.py --record` found; README.md says what the columns are.\n\n"
             f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, {cpu}; {version}; ONNX Runtime {onnxruntime.__version__}.\n\n"
             f"{'; '.join(counts)}.\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in table) + "\n")
+    if refused:
+        text += "\n## Sizes that ONNX Runtime refuses of the exported model\n\n" + "\n".join(refused) + "\n"
     if failures:
         text += "\n## Not done\n\n" + "\n".join(failures) + "\n"
     (HERE / "RESULTS.md").write_text(text)

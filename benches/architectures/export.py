@@ -47,7 +47,10 @@ def export(name, folder):
         if form == "open" and not axes:
             continue
         partial = folder / f"{name}.part"
-        torch.onnx.export(made(make), tuple(turns[0]), partial, input_names=list(inputs), dynamic_axes=open_axes, opset_version=14)
+        model = made(make)
+        model = torch.jit.script(model) if isinstance(model, models.Scripted) else model
+        opset = models.OPSETS.get(name, 14)
+        torch.onnx.export(model, tuple(turns[0]), partial, input_names=list(inputs), dynamic_axes=open_axes, opset_version=opset)
         partial.rename(folder / f"{name}.{form}.onnx")
     model = made(make).double()
     for turn, given in enumerate(turns):

@@ -6,6 +6,8 @@ An input is `(shape, kind)`: names in a shape are dimensions that stay open in t
 import torch
 from torch import nn
 
+from written import WRITTEN, Scripted  # noqa: F401: export.py asks for it
+
 SIZES = {
     "batch": [1, 3, 2],
     "seq": [16, 33, 8],
@@ -13,7 +15,14 @@ SIZES = {
     "height": [224, 192, 160],
     "width": [224, 256, 192],
     "frames": [12, 31, 5],
+    "points": [20, 37, 9],
+    "low": [24, 31, 16],
+    "side": [20, 33, 17],
+    "wave": [4000, 6400, 3200],
 }
+
+# The operator sets of what has nodes of a later one than 14.
+OPSETS = {"warp": 16, "roi_pooled": 16, "raft_small": 16}
 
 IMAGE = {"x": (("batch", 3, 224, 224), "image")}
 ANY_IMAGE = {"x": (("batch", 3, "height", "width"), "image")}
@@ -343,6 +352,7 @@ def architectures():
         "autoencoder": (Autoencoder, ANY_IMAGE),
     }
     found |= {name: detector(name) for name in DETECTORS}
+    found |= WRITTEN
     return found
 
 
