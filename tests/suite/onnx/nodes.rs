@@ -294,6 +294,7 @@ fn moving() {
     gives("Pad", 19, &[text("mode", "wrap")], &[row(), pads()], 1, "@main([1, 2, 3]) == [3, 1, 2, 3, 1]");
     gives("Pad", 13, &[], &[row(), Ints(&[2], &[-1, 1]), Floats(&[], &[9.0])], 1, "@main([1, 2, 3]) == [2, 3, 9]");
     gives("Pad", 13, &[], &[row(), Data(I64, &[2])], 1, "@main([1, 2, 3], [0, 2]) == [1, 2, 3, 0, 0]");
+    gives("Pad", 13, &[text("mode", "edge")], &[row(), Data(I64, &[2])], 1, "@main([1, 2, 3], [0, 2]) == [1, 2, 3, 3, 3]");
     gives("CenterCropPad", 18, &[], &[row(), Ints(&[1], &[1])], 1, "@main([1, 2, 3]) == [2]");
     gives("CenterCropPad", 18, &[], &[row(), Ints(&[1], &[5])], 1, "@main([1, 2, 3]) == [0, 1, 2, 3, 0]");
     let block = int("blocksize", 2);

@@ -30,14 +30,15 @@ fn pad(cx: &mut Cx) -> Results {
         None => None,
     };
     let Some(given) = given else {
-        if axes.is_some() || mode != "constant" {
+        if axes.is_some() || !["constant", "edge", "reflect"].contains(&&*mode) {
             return Err(refuse("widths that only a run knows"));
         }
         let widths = cx.input(1)?;
         let rows = cx.reshape(widths, &[2, rank as i64])?;
         let widths = cx.transpose(rows, &[1, 0])?;
         let sizes = padded_sizes(cx, x)?;
-        let padded = cx.call("dyn.nn.pad", &[x, widths, value], &[("pad_width", AttrValue::List([].into()))])?;
+        let attrs = [("pad_width", AttrValue::List([].into())), ("pad_mode", AttrValue::str(&mode))];
+        let padded = cx.call("dyn.nn.pad", &[x, widths, value], &attrs)?;
         return one(match sizes {
             // The same, whose shape the type says.
             Some(sizes) => cx.reshape_to_dims(padded, &sizes)?,
@@ -373,7 +374,7 @@ fn einsum(cx: &mut Cx) -> Results {
 }
 
 pub(crate) const FAMILY: &[Converter] = &[
-    op("Pad", &[2, 11, 13, 18, 19, 21], pad).but("widths that only a run knows, unless a constant is padded with"),
+    op("Pad", &[2, 11, 13, 18, 19, 21], pad).but("widths that only a run knows, if they go round or are of some axes"),
     op("CenterCropPad", &[18], center_crop_pad).but("a shape that only a run knows"),
     op("DepthToSpace", &[1, 11, 13], depth_to_space),
     op("SpaceToDepth", &[1, 13], space_to_depth),
