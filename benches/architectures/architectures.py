@@ -309,23 +309,29 @@ def shown(found):
     return f"{found['ort']:.0e}{ill}"
 
 
+def today():
+    return f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}"
+
+
 def record(state, relayc):
     """Writes what is known."""
     version = subprocess.run([relayc, "--version"], capture_output=True, text=True).stdout.strip()
     cpu = next((line.split(":", 1)[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines()
                 if line.startswith("model name")), "")
     rows = sorted(key for key in state if "/" in key)
-    head = ["architecture", "form", "imported", "compiled", "interpreted", "artifact / weights", "exported again", "time", "float64: relayc", "float64: ORT"]
+    head = ["architecture", "form", "imported", "compiled", "interpreted", "artifact / weights", "exported again", "time", "float64: relayc",
+            "float64: ORT", "day"]
     lines = []
     for key in rows:
         name, form = key.split("/")
         found = state[key]
         agreed = found.get("agree") or {}
         beside = [f"{agreed[key]:.0e}" if key in agreed else "-" for key in ["f64", "ort_f64"]]
-        lines.append([name, form, *(shown(found.get(stage)) for stage in STAGES), *beside])
+        lines.append([name, form, *(shown(found.get(stage)) for stage in STAGES), *beside, found.get("day", "-")])
     counts = [f"{stage}: {sum('failure' not in state[key][stage] for key in rows if stage in state[key])} of "
               f"{sum(stage in state[key] for key in rows)}" for stage in STAGES]
-    failures = [f"- {key}, {stage}: {found['failure']}" for key in rows for stage, found in state[key].items() if "failure" in found]
+    failures = [f"- {key}, {stage}: {state[key][stage]['failure']}" for key in rows for stage in STAGES
+                if "failure" in state[key].get(stage, {})]
     failures += [f"- {name}: torch does not export it: {why}" for name, why in sorted(state.get("not exported", {}).items())]
     refused = [f"- {key}: {state[key]['agree']['refused']} of 3" for key in rows if "refused" in (state[key].get("agree") or {})]
     ratios = {}
@@ -338,7 +344,7 @@ def record(state, relayc):
         counts.append("time over that of the faster of OpenVINO and ONNX Runtime, geometric mean: " + "; ".join(means))
     table = [head, ["---"] * len(head), *lines]
     text = (f"# Results\n\nWhat `architectures.py --record` found; README.md says what the columns are.\n\n"
-            f"{datetime.datetime.now(datetime.timezone.utc):%Y-%m-%d}, {cpu}; {version}; ONNX Runtime {onnxruntime.__version__}.\n\n"
+            f"{today()}, {cpu}; {version}; ONNX Runtime {onnxruntime.__version__}.\n\n"
             f"{'; '.join(counts)}.\n\n" + "\n".join("| " + " | ".join(line) + " |" for line in table) + "\n")
     if refused:
         text += "\n## Sizes that ONNX Runtime refuses of the exported model\n\n" + "\n".join(refused) + "\n"
@@ -385,6 +391,7 @@ def main():
                     found[stage] = globals()[f"stage_{stage}"](model)
                 except Failed as reason:
                     found[stage] = {"failure": str(reason)}
+                found["day"] = today()
                 kept.write_text(json.dumps(state, indent=1))
                 print(f"{name}/{form} {stage}: {found[stage]}", flush=True)
                 if stage == "import" and "failure" in found[stage]:
