@@ -111,6 +111,15 @@ impl BodyBuilder {
         sum
     }
 
+    /// `Σ c[i]·xⁱ` as the even and the odd powers by themselves: one product more than [`BodyBuilder::polynomial`], in a chain half
+    /// as long.
+    pub(crate) fn even_and_odd(&mut self, x: Val, coefficients: &[f32]) -> Val {
+        let square = self.mul(x, x);
+        let [even, odd] = [0, 1].map(|first| coefficients.iter().copied().skip(first).step_by(2).collect::<Vec<f32>>());
+        let [even, odd] = [even, odd].map(|coefficients| self.polynomial(square, &coefficients));
+        self.fma(odd, x, even)
+    }
+
     /// The rounded sum and its rounding error (Knuth's 2Sum); exact for any two numbers.
     pub(crate) fn two_sum(&mut self, x: Val, y: Val) -> (Val, Val) {
         let sum = self.add(x, y);
@@ -159,7 +168,7 @@ impl BodyBuilder {
         let first = self.bin(BinaryOp::ShrSigned, n, one);
         let second = self.sub(n, first);
         [first, second].into_iter().fold(x, |x, half| {
-            let factor = self.power_of_bits(half);
+            let factor = self.power_of_bits(1.0, half);
             self.mul(x, factor)
         })
     }
@@ -170,15 +179,20 @@ impl BodyBuilder {
             let one = self.f32(1.0);
             return self.bin(BinaryOp::Scale, one, n.float);
         }
-        let bits = self.un(UnaryOp::Bits, n.shifted);
-        self.power_of_bits(bits)
+        self.times_power_of_two(1.0, n)
     }
 
-    /// `2^n` from the last nine bits of an I32; the shift drops the rest.
-    fn power_of_bits(&mut self, n: Val) -> Val {
-        let (one, place) = (self.i32(1f32.to_bits() as i32), self.i32(23));
+    /// `c·2^n` for `c` a power of two, where the result is a normal number. Unspecified if `n` is NaN.
+    pub(crate) fn times_power_of_two(&mut self, c: f32, n: WholeNumber) -> Val {
+        let bits = self.un(UnaryOp::Bits, n.shifted);
+        self.power_of_bits(c, bits)
+    }
+
+    /// `c·2^n` from the last nine bits of an I32; the shift drops the rest.
+    fn power_of_bits(&mut self, c: f32, n: Val) -> Val {
+        let (factor, place) = (self.i32(c.to_bits() as i32), self.i32(23));
         let bits = self.bin(BinaryOp::Shl, n, place);
-        let bits = self.add(bits, one);
+        let bits = self.add(bits, factor);
         self.un(UnaryOp::FromBits, bits)
     }
 

@@ -14,16 +14,10 @@ const HIGHEST: f32 = 89.0;
 
 /// `e^x = 2^n·e^r` with `n` the whole number nearest to `x / ln 2`. Clamping keeps `n` small and passes NaN through.
 pub(crate) fn exp(make: &mut BodyBuilder, x: Val) -> Val {
-    let highest = make.f32(HIGHEST);
+    let (lowest, highest) = (make.f32(LOWEST), make.f32(HIGHEST));
     let x = make.bin(BinaryOp::MinSecond, highest, x);
-    exp_below(make, x)
-}
-
-/// [`exp`], if no `x` is above the upper limit.
-fn exp_below(make: &mut BodyBuilder, x: Val) -> Val {
-    let lowest = make.f32(LOWEST);
-    let (high, low) = (make.f32(-LN_2), make.f32(-LN_2_LOW));
     let x = make.bin(BinaryOp::MaxSecond, lowest, x);
+    let (high, low) = (make.f32(-LN_2), make.f32(-LN_2_LOW));
     let n = make.nearest(x, LOG2_E);
     let r = make.fma(n.float, high, x);
     let r = make.fma(n.float, low, r);
@@ -31,23 +25,30 @@ fn exp_below(make: &mut BodyBuilder, x: Val) -> Val {
     make.scale(power, n)
 }
 
-/// `t/(1+t)` below zero and `1/(1+t)` from zero on, with `t = e^-|x|`. Nothing overflows, and small results keep their
-/// precision.
+/// The logistic function rounds to 1 from here on.
+const SIGMOID_ONE: f32 = 18.0;
+
+/// `c/(c + c·e^-x)` with `c = 2^-64`, so that no power overflows or loses precision, however small the result.
+///
+/// `e^-x` is `2^n·e^-s` with `s = x + n·ln 2`. Few instructions in short chains: networks compute it for most of their elements.
 pub(crate) fn sigmoid(make: &mut BodyBuilder, x: Val) -> Val {
-    let (zero, one) = (make.f32(0.0), make.f32(1.0));
-    let size = make.abs(x);
-    let minus = make.un(UnaryOp::Neg, size);
-    let t = exp_below(make, minus);
-    let below = make.cmp(Cmp::Lt, x, zero);
-    let above = make.select(below, t, one);
-    let under = make.add(one, t);
-    let quotient = make.div(above, under);
-    // What rounding took from the sum is given back; `1/(1+t)` is about `1 - t/2`, and right at both ends.
-    let (half, sum) = (make.f32(-0.5), make.sub(under, one));
-    let excess = make.sub(sum, t);
-    let share = make.fma(t, half, one);
-    let part = make.mul(excess, share);
-    make.fma(quotient, part, quotient)
+    let (lowest, highest) = (make.f32(LOWEST), make.f32(SIGMOID_ONE));
+    let x = make.bin(BinaryOp::MinSecond, highest, x);
+    let x = make.bin(BinaryOp::MaxSecond, lowest, x);
+    let (high, low) = (make.f32(LN_2), make.f32(LN_2_LOW));
+    let n = make.nearest(x, -LOG2_E);
+    let s = make.fma(n.float, high, x);
+    let s = make.fma(n.float, low, s);
+    let signed = |(at, c): (usize, &f32)| if at % 2 == 0 { *c } else { -c };
+    let coefficients: Vec<f32> = EXP.iter().enumerate().map(signed).collect();
+    let slope = make.even_and_odd(s, &coefficients[1..]);
+    let first = make.f32(coefficients[0]);
+    let power = make.fma(slope, s, first);
+    let c = 2f32.powi(-64);
+    let factor = make.times_power_of_two(c, n);
+    let c = make.f32(c);
+    let under = make.fma(power, factor, c);
+    make.div(c, under)
 }
 
 /// `2^(y·log₂|x|)`, with logarithm and product in two floats each; then signs and the special cases of C's `pow`.
