@@ -9,7 +9,7 @@
 //! operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where height and width are 1, a `reshape` replaces the
 //! transform and no element moves.
 //!
-//! Does not rewrite other dtypes than float32 and products of bytes, other layouts than `NCHW`, 1D and 3D convolutions, or transposed convolutions.
+//! Does not rewrite other dtypes than float32 and products of bytes, other layouts than `NCHW`, and 1D and 3D convolutions.
 //!
 //! ```text
 //! %0 = nn.conv2d(%x, %w, …);       %0 = layout_transform(%x, src_layout="NCHW", dst_layout="NCHW16c");

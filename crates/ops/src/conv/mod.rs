@@ -170,6 +170,20 @@ fn conv_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: End
     if !["OIHW", "OHWI"].contains(&kernel_layout.as_str()) || !(groups == 1 || depthwise || (whole(data) && whole(out))) {
         return None;
     }
+    in_blocks(schema, attrs, Ends { data, out })
+}
+
+/// Blocks of channels, which groups must not cut.
+fn transpose_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: Ends) -> Option<Vec<AttrValue>> {
+    let (_, Conv2dAttrs { groups, kernel_layout, .. }) = read_transpose(attrs);
+    let whole = |channels: Channels| channels.block.is_some_and(|block| channels.count / groups % block == 0);
+    let plain = ["IOHW", "OIHW"].contains(&kernel_layout.as_str());
+    (plain && (groups == 1 || (whole(data) && whole(out)))).then_some(())?;
+    in_blocks(schema, attrs, Ends { data, out })
+}
+
+/// The attributes with the layouts of blocks, if they name plain ones.
+fn in_blocks(schema: &AttrSchema, attrs: &[AttrValue], Ends { data, out }: Ends) -> Option<Vec<AttrValue>> {
     let (data_layout, out_layout) = (schema.position("data_layout")?, schema.position("out_layout")?);
     if !blocks::is_plain(&attrs[data_layout]) || !(blocks::is_plain(&attrs[out_layout]) || blocks::is_empty(&attrs[out_layout])) {
         return None;
@@ -213,6 +227,7 @@ const fn conv_transpose<const RANK: usize>(name: &'static str, doc: &'static str
         lower: Some(Lower::Product(|call| product::transpose_product(call, SPATIAL[RANK - 1]))),
         caution: Some(|attrs| transpose_caution(attrs, RANK)),
         fuse: Some(Fuse::OutEWiseFusable),
+        blocks: if RANK == 2 { Some(Blocks::Product(transpose_blocks)) } else { None },
         macs: Some(|shapes| macs(shapes, &read_transpose(shapes.attrs).1, SPATIAL[RANK - 1], 1)),
         ..OpDef::BASE
     }

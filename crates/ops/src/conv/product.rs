@@ -287,12 +287,12 @@ pub(super) fn transpose_product(call: &Call, spatial: &str) -> Option<Vec<Produc
     Some(products)
 }
 
-/// Along one axis, the results `o = first + stride · p` and the points of the window `k = start + step · t` that reach them:
-/// from the data at `p + shift - down · t`.
+/// Along one axis, the results `o = first + stride · p` and the points of the window `k = last - step · t` that reach them:
+/// from the data at `p + shift + down · t`. So each phase is a convolution, with its window in reverse.
 struct Phase {
     first: u64,
     positions: u64,
-    start: i64,
+    last: i64,
     step: i64,
     taps: u64,
     shift: i64,
@@ -308,18 +308,18 @@ impl Phase {
         let fits = |k: &i64| (o + before - k * dilation).rem_euclid(stride) == 0;
         let taps: Vec<i64> = (0..kernel).filter(fits).collect();
         let positions = extent.saturating_sub(phase).div_ceil(stride as u64);
-        let Some(&start) = taps.first() else {
+        let (Some(&start), Some(&last)) = (taps.first(), taps.last()) else {
             // A result that no point reaches is 0: a sum of one product outside of the data, which is 0 there.
-            return Phase { first: phase, positions, start: 0, step: 1, taps: 1, shift: size as i64, down: 1 };
+            return Phase { first: phase, positions, last: 0, step: 1, taps: 1, shift: size as i64, down: 1 };
         };
         let step = taps.get(1).map_or(1, |second| second - start);
         Phase {
             first: phase,
             positions,
-            start,
+            last,
             step,
             taps: taps.len() as u64,
-            shift: (o + before - start * dilation).div_euclid(stride),
+            shift: (o + before - last * dilation).div_euclid(stride),
             down: step * dilation / stride,
         }
     }
@@ -353,15 +353,15 @@ fn transpose_phase(call: &Call, parts: &Parts, spatial: &str, axes: &[Phase]) ->
     let data = Parts::indices(&parts.data, &input('C'), |letter| {
         let Some(at) = at(letter) else { return (letter == 'N').then(|| AxisMap::of(1)) };
         let Phase { shift, down, .. } = axes[at];
-        Some(AxisMap { offset: shift, terms: vec![(2 + at, 1), (first_sum + 1 + at, -down)] })
+        Some(AxisMap { offset: shift, terms: vec![(2 + at, 1), (first_sum + 1 + at, down)] })
     })?;
     let out = Parts::indices(&parts.out, &output('C', true), |letter| {
         let Some(at) = at(letter) else { return (letter == 'N').then(|| AxisMap::of(1)) };
         Some(AxisMap { offset: axes[at].first as i64, terms: vec![(2 + at, parts.windows[at].stride)] })
     })?;
     let weight = weight_indices(&parts.kernel, &input('I'), &output('O', false), |letter| {
-        let Phase { start, step, .. } = axes[at(letter)?];
-        Some(AxisMap { offset: start, terms: vec![(first_sum + 1 + at(letter)?, step)] })
+        let Phase { last, step, .. } = axes[at(letter)?];
+        Some(AxisMap { offset: last, terms: vec![(first_sum + 1 + at(letter)?, -step)] })
     })?;
     let columns = [parts.outputs / parts.out_block, parts.out_block];
     Some(Product { groups: parts.groups, points, columns, sum, data, weight, out, data_arg: 0, depthwise: false })
