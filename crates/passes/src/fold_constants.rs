@@ -56,7 +56,7 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
 }
 
 /// What `let` binds variables to.
-fn lets(module: &Module, order: &[ExprId]) -> FxHashMap<VarId, ExprId> {
+pub(crate) fn lets(module: &Module, order: &[ExprId]) -> FxHashMap<VarId, ExprId> {
     let binding = |expr: ExprId| match module.exprs[expr].kind {
         ExprKind::Let { var, value, .. } => Some((var, value)),
         _ => None,
@@ -259,7 +259,7 @@ fn size(tensor: &Tensor) -> u64 {
 }
 
 /// The tensors of a type, if all dimensions are known.
-fn concrete(types: &Types, ty: Ty) -> Option<Vec<OutTy>> {
+pub(crate) fn concrete(types: &Types, ty: Ty) -> Option<Vec<OutTy>> {
     let of = |&ty: &Ty| {
         let (shape, dtype) = types.as_tensor(ty)?;
         let shape: Option<Vec<usize>> = dims_of(shape)?.into_iter().map(|dim| usize::try_from(dim).ok()).collect();

@@ -10,12 +10,11 @@
 //! ```
 
 use super::bindings::declared;
-use super::build::{args, bind, set_ty};
+use super::build::{args, bind};
+use super::copy::Copy;
 use super::{Pass, PassCx};
 use relayc_base::Idx;
-use relayc_ir::{
-    AttrValue, Clause, ExprId, ExprKind, Func, FuncId, GlobalId, Module, Operand, Operands, Pat, PatId, PatKind, VarId,
-};
+use relayc_ir::{AttrValue, ExprId, ExprKind, Func, FuncId, GlobalId, Module, VarId};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 pub(crate) const PASS: Pass = Pass {
@@ -163,127 +162,9 @@ fn inline(module: &mut Module, call: ExprId, func: FuncId, left: &mut usize) -> 
     let operands = args(module, call);
     let order = module.post_order(&[body]);
     *left = left.checked_sub(order.len())?;
-    let mut copy = Copy { exprs: FxHashMap::default(), vars: FxHashMap::default() };
-    let span = module.exprs[call].span;
-    let params: Vec<VarId> = params.into_iter().map(|param| copy.var(module, param)).collect();
-    // Every variable that is bound inside gets a new one before any mention is copied.
-    for &expr in &order {
-        copy.binders(module, expr);
-    }
-    for &expr in &order {
-        copy.expr(module, expr);
-    }
-    let ty = module.ty(call);
-    let body = copy.exprs.get(&body).copied().unwrap_or(body);
-    let body = declared(module, body, ret);
+    let copy = Copy::of(module, &params, &order);
+    let (span, ty) = (module.exprs[call].span, module.ty(call));
+    let body = declared(module, copy.expr(body), ret);
+    let params: Vec<VarId> = params.into_iter().map(|param| copy.var(param)).collect();
     Some(bind(module, span, ty, params.into_iter().zip(operands), body))
-}
-
-/// A copy under construction: the expressions and variables that replace those of the original.
-struct Copy {
-    exprs: FxHashMap<ExprId, ExprId>,
-    vars: FxHashMap<VarId, VarId>,
-}
-
-impl Copy {
-    fn var(&mut self, module: &mut Module, var: VarId) -> VarId {
-        let new = module.vars[var].clone();
-        let new = module.vars.push(new);
-        self.vars.insert(var, new);
-        new
-    }
-
-    fn binders(&mut self, module: &mut Module, expr: ExprId) {
-        let bound: Vec<VarId> = match module.exprs[expr].kind {
-            ExprKind::Let { var, .. } => vec![var],
-            ExprKind::Fn(func) => module.funcs[func].params.clone(),
-            ExprKind::Match { clauses, .. } => {
-                let pats: Vec<PatId> = module.clause_items(clauses).iter().map(|clause| clause.pat).collect();
-                pats.into_iter().flat_map(|pat| module.pat_vars(pat)).collect()
-            }
-            _ => return,
-        };
-        for var in bound {
-            self.var(module, var);
-        }
-    }
-
-    fn expr(&mut self, module: &mut Module, expr: ExprId) {
-        let kind = match module.exprs[expr].kind {
-            // Functions share no expressions.
-            kind @ (ExprKind::Error | ExprKind::Const(_) | ExprKind::Global(_) | ExprKind::Op(_) | ExprKind::Ctor(_)) => kind,
-            ExprKind::Var(var) => ExprKind::Var(self.vars.get(&var).copied().unwrap_or(var)),
-            ExprKind::Tuple(fields) => ExprKind::Tuple(self.operands(module, fields)),
-            ExprKind::Proj { tuple, index } => ExprKind::Proj { tuple: self.of(tuple), index },
-            ExprKind::Call { callee, args, attrs } => {
-                ExprKind::Call { callee: self.of(callee), args: self.operands(module, args), attrs }
-            }
-            ExprKind::Fn(func) => ExprKind::Fn(self.func(module, func)),
-            ExprKind::Let { var, value, body } => {
-                ExprKind::Let { var: self.vars[&var], value: self.of(value), body: self.of(body) }
-            }
-            ExprKind::If { cond, then_branch, else_branch } => {
-                ExprKind::If { cond: self.of(cond), then_branch: self.of(then_branch), else_branch: self.of(else_branch) }
-            }
-            ExprKind::Match { scrutinee, clauses, total } => {
-                let clauses = module.clause_items(clauses).to_vec();
-                let copies: Vec<Clause> = clauses
-                    .iter()
-                    .map(|clause| Clause { pat: self.pat(module, clause.pat), body: self.of(clause.body) })
-                    .collect();
-                ExprKind::Match { scrutinee: self.of(scrutinee), clauses: module.clauses(&copies), total }
-            }
-            ExprKind::RefNew(value) => ExprKind::RefNew(self.of(value)),
-            ExprKind::RefRead(cell) => ExprKind::RefRead(self.of(cell)),
-            ExprKind::RefWrite { cell, value } => ExprKind::RefWrite { cell: self.of(cell), value: self.of(value) },
-        };
-        let (span, ty) = (module.exprs[expr].span, module.expr_tys.get(expr).copied().flatten());
-        let new = module.expr(span, kind);
-        if let Some(ty) = ty {
-            set_ty(module, new, ty);
-        }
-        self.exprs.insert(expr, new);
-    }
-
-    fn of(&self, expr: ExprId) -> ExprId {
-        self.exprs.get(&expr).copied().unwrap_or(expr)
-    }
-
-    fn operands(&self, module: &mut Module, list: Operands) -> Operands {
-        let items: Vec<Operand> = module.items(list).iter().map(|item| Operand { expr: self.of(item.expr), ..*item }).collect();
-        module.operands(&items)
-    }
-
-    fn func(&self, module: &mut Module, func: FuncId) -> FuncId {
-        let func = module.funcs[func].clone();
-        let params = func.params.iter().map(|param| self.vars[param]).collect();
-        module.funcs.push(Func { params, body: self.of(func.body), ..func })
-    }
-
-    /// A copy of a pattern, the inner patterns first.
-    fn pat(&self, module: &mut Module, root: PatId) -> PatId {
-        let mut copies: FxHashMap<PatId, PatId> = FxHashMap::default();
-        let mut stack = vec![(root, false)];
-        while let Some((pat, done)) = stack.pop() {
-            let Pat { span, kind } = module.pats[pat];
-            let inside = match kind {
-                PatKind::Ctor(_, inside) | PatKind::Tuple(inside) => module.sub_pats(inside).to_vec(),
-                PatKind::Error | PatKind::Wildcard | PatKind::Var(_) => vec![],
-            };
-            if !done {
-                stack.push((pat, true));
-                stack.extend(inside.into_iter().map(|inner| (inner, false)));
-                continue;
-            }
-            let inside: Vec<PatId> = inside.into_iter().map(|inner| copies[&inner]).collect();
-            let kind = match kind {
-                PatKind::Error | PatKind::Wildcard => kind,
-                PatKind::Var(var) => PatKind::Var(self.vars[&var]),
-                PatKind::Ctor(ctor, _) => PatKind::Ctor(ctor, module.pats(&inside)),
-                PatKind::Tuple(_) => PatKind::Tuple(module.pats(&inside)),
-            };
-            copies.insert(pat, module.pats.push(Pat { span, kind }));
-        }
-        copies[&root]
-    }
 }

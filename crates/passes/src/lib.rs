@@ -14,6 +14,7 @@ mod bindings;
 pub mod build;
 mod canonicalise;
 mod combine_parallel;
+mod copy;
 mod crop_windows;
 mod dead_code;
 mod dynamic_to_static;
@@ -36,6 +37,7 @@ mod simplify_expr;
 mod simplify_inference;
 mod to_a_normal_form;
 mod to_graph_normal_form;
+mod unroll_loops;
 mod users;
 
 pub use bind_params::{bind_params, unbind_params};
@@ -69,6 +71,7 @@ pub const MAX_LEVEL: u8 = 3;
 const PASSES: &[Pass] = &[
     inline::PASS,
     beta_reduce::PASS,
+    unroll_loops::PASS,
     to_a_normal_form::PASS,
     to_graph_normal_form::PASS,
     fake_quantization::PASS,
