@@ -22,10 +22,8 @@ use relayc_exec::aot::image_writer::{ImageFacts, ImageWriter, Port};
 use relayc_exec::aot::{OBJECT, SYMBOL, TEMPLATE};
 use relayc_exec::assemble::{Assembled, Launch};
 use relayc_exec::constants::Keep;
-use relayc_exec::is_in_runtime;
 use relayc_exec::plan::{self, Work};
 use relayc_exec::program::{self as jit, Fallback};
-use relayc_ir::kernel::Routine;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, Module};
 use relayc_runtime::layout::MARKER;
@@ -156,10 +154,7 @@ fn assembled(
 pub(super) fn without_kernels(plan: &plan::Plan) -> Vec<(&'static str, ExprId)> {
     let run = plan.steps.iter().filter(|step| !step.once);
     let without = run.filter_map(|step| match &step.work {
-        // The runtime of artifacts has them.
-        Work::Routine(Routine::Sort(_) | Routine::Requantize(_), _) => None,
-        Work::Routine(Routine::Scan(scan), _) if is_in_runtime(scan) => None,
-        Work::Fallback(call) | Work::Routine(_, call) => Some((step.ops.last().copied().unwrap_or("an operator"), call.call)),
+        Work::Fallback(call) => Some((step.ops.last().copied().unwrap_or("an operator"), call.call)),
         _ => None,
     });
     without.collect()

@@ -16,5 +16,3 @@ pub mod plan;
 pub mod program;
 mod routine;
 pub mod shared_weights;
-
-pub use routine::scan::is_in_runtime;

@@ -8,7 +8,7 @@
 pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 
 /// The version of this layout and of the meaning of step words.
-pub const VERSION: u64 = 3;
+pub const VERSION: u64 = 4;
 
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 1;
@@ -106,6 +106,7 @@ pub mod kind {
     pub const SORT: u64 = 6;
     pub const SCAN: u64 = 7;
     pub const REQUANTIZE: u64 = 8;
+    pub const SCATTER: u64 = 9;
 }
 
 /// Treatment of an index out of range.

@@ -1,10 +1,11 @@
 //! Scans: combines each element of a line with all elements before it.
 
-use super::integer::{index, put};
-use super::sort::Number;
+use super::integer::put;
+use super::number::{Number, int, narrowed, widened};
 use super::words::Words;
 
-/// Sums or products along lines of `length` elements, `inner` apart. Integers wrap; floats keep their dtype.
+/// Sums or products along lines of `length` elements, `inner` apart. Integers wrap; floats keep their dtype, those of 16 bits are summed in
+/// float32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Scan {
     pub n_lines: usize,
@@ -13,7 +14,7 @@ pub struct Scan {
     pub product: bool,
     /// Whether the element itself is left out.
     pub exclusive: bool,
-    /// Bytes of an element, and what they mean; of floats, those of 32 and 64 bits.
+    /// Bytes of an element, and what they mean.
     pub from: (usize, Number),
     pub to: (usize, Number),
 }
@@ -49,6 +50,11 @@ impl Scan {
                     |at| data.cast::<f32>().wrapping_add(at).read_unaligned(),
                     |at, x| result.cast::<f32>().wrapping_add(at).write_unaligned(x),
                 ),
+                Number::Float(fraction @ (7 | 10)) => self.of_line(
+                    line,
+                    |at| widened(data.cast::<u16>().wrapping_add(at).read_unaligned(), fraction),
+                    |at, x| result.cast::<u16>().wrapping_add(at).write_unaligned(narrowed(x, fraction)),
+                ),
                 Number::Float(_) => self.of_line(
                     line,
                     |at| data.cast::<f64>().wrapping_add(at).read_unaligned(),
@@ -56,7 +62,7 @@ impl Scan {
                 ),
                 number => self.of_line(
                     line,
-                    |at| int(data.wrapping_add(at * from), self.from),
+                    |at| int(data.wrapping_add(at * from), self.from) as i64,
                     |at, x: i64| {
                         let x = if number == Number::Bool { i64::from(x != 0) } else { x };
                         put(result.wrapping_add(at * to), to, x);
@@ -79,16 +85,6 @@ impl Scan {
             before = Some(with);
         }
     }
-}
-
-/// An integer or a bool, of which the low bits are right.
-///
-/// # Safety
-/// `at` has so many readable bytes.
-unsafe fn int(at: *const u8, (width, number): (usize, Number)) -> i64 {
-    // SAFETY: as the caller says.
-    let x = unsafe { index(at, width, number == Number::Signed) } as i64;
-    if number == Number::Bool { i64::from(x != 0) } else { x }
 }
 
 /// The type in which a scan sums. Integers wrap; the low bits are right in any type that is as wide.

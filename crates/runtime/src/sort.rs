@@ -3,17 +3,8 @@
 //! So equal elements keep their order, and no comparison reads the data again. Elements are bits: a number of any dtype has a key of as
 //! many bits. NaN is above every number, and -0 equals +0.
 
+use super::number::Number;
 use super::words::Words;
-
-/// What the bits of an element mean.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Number {
-    Bool,
-    Unsigned,
-    Signed,
-    /// A float with this many bits in its fraction.
-    Float(u32),
-}
 
 /// Takes the first `take` elements of each line in sorted order. A line is `length` elements, `inner` apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -148,27 +139,6 @@ fn half(n: u64, fraction: u32) -> u64 {
 }
 
 impl Number {
-    /// The words of an element: its bytes, and what they mean.
-    pub(crate) fn words((width, number): (usize, Number)) -> [u64; 3] {
-        match number {
-            Number::Bool => [width as u64, 0, 0],
-            Number::Unsigned => [width as u64, 1, 0],
-            Number::Signed => [width as u64, 2, 0],
-            Number::Float(fraction) => [width as u64, 3, fraction.into()],
-        }
-    }
-
-    pub(crate) fn read(words: &mut Words) -> (usize, Number) {
-        let (width, number, fraction) = (words.number(), words.word(), words.word() as u32);
-        let number = match number {
-            0 => Number::Bool,
-            1 => Number::Unsigned,
-            2 => Number::Signed,
-            _ => Number::Float(fraction),
-        };
-        (width, number)
-    }
-
     /// A number that orders elements of so many bits, within 32 or 64 bits.
     fn order(self, bits: u64, width: u32) -> u64 {
         let sign = 1u64 << (width - 1);

@@ -9,6 +9,7 @@ use super::pool::Pool;
 use super::region::Task;
 use super::requantize::{Operands, Requantize, Wrong};
 use super::scan::Scan;
+use super::scatter::{self, Outside, Scatter};
 use super::sort::Sort;
 use super::split::{Piece, part};
 use super::system::Heap;
@@ -77,6 +78,7 @@ pub(crate) enum Step<'a> {
     Sort(SortCall),
     Scan { scan: Scan, data: *mut u8, result: *mut u8, alone: bool },
     Requantize(RequantizeCall),
+    Scatter(ScatterCall<'a>),
 }
 
 /// A sort with its buffers; a result that nothing takes has no address.
@@ -98,6 +100,14 @@ pub(crate) struct RequantizeCall {
     messages: [(u32, [u64; 2]); 2],
     scratch: Scratch,
     alone: bool,
+}
+
+/// A scatter with its buffers, and the error for an index outside of each axis, like those of [`Positions`].
+#[derive(Clone, Copy)]
+pub(crate) struct ScatterCall<'a> {
+    work: Scatter<'a>,
+    operands: scatter::Operands,
+    axes: &'a [i64],
 }
 
 /// Converts integers to positions inside axes.
@@ -191,6 +201,10 @@ impl<'a> Step<'a> {
                 let messages = [message(), message()];
                 Step::Requantize(RequantizeCall { work: Requantize::read(words), operands, messages, scratch, alone })
             }
+            kind::SCATTER => {
+                let operands = core::array::from_fn(|_| buffer(words));
+                Step::Scatter(ScatterCall { operands, axes: words.list(), work: Scatter::read(words) })
+            }
             _ => Step::Nothing,
         })
     }
@@ -253,6 +267,10 @@ impl<'a> Step<'a> {
             }
             // SAFETY: as this function.
             Step::Requantize(call) => unsafe { call.run(pool)? },
+            Step::Scatter(ScatterCall { work, operands, axes }) => {
+                // SAFETY: the buffers hold the operands.
+                unsafe { work.run(operands) }.map_err(|Outside { axis, index }| outside(&axes[axis * AXIS..][..AXIS], index))?;
+            }
         }
         Ok(())
     }
@@ -395,16 +413,19 @@ impl Positions<'_> {
             // SAFETY: an index of that width is there.
             let index = unsafe { index(place, self.width, self.signed) };
             let axis = &self.axes[at / self.part * AXIS..][..AXIS];
-            let Some(found) = position(index, axis[0].into(), self.outside) else {
-                let texts = [axis[2], axis[3], axis[4], axis[5]].map(|word| word as u64);
-                let [before, behind] = [[texts[0], texts[1]], [texts[2], texts[3]]];
-                return Err(Fault { code: axis[1] as u32, before, index: Some(index), behind });
-            };
+            let Some(found) = position(index, axis[0].into(), self.outside) else { return Err(outside(axis, index)) };
             // SAFETY: there is room for each.
             unsafe { to.wrapping_add(at).write(found) };
         }
         Ok(())
     }
+}
+
+/// The fault for an index outside of an axis, given the words of the axis.
+fn outside(axis: &[i64], index: i128) -> Fault {
+    let texts = [axis[2], axis[3], axis[4], axis[5]].map(|word| word as u64);
+    let [before, behind] = [[texts[0], texts[1]], [texts[2], texts[3]]];
+    Fault { code: axis[1] as u32, before, index: Some(index), behind }
 }
 
 /// The position inside an axis for an index of at most 65 bits; `outside` ([`outside`]) selects the treatment of one out of

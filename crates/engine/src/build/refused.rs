@@ -11,7 +11,7 @@ use relayc_ir::{ExprId, ExprKind, Module};
 /// Maximum number of places shown; notes count the others.
 const MOST: usize = 20;
 
-/// Operators without machine code of their own, by their calls: relayc computes them by a routine or by their evaluation.
+/// Operators without a kernel, by their calls: relayc computes them by their evaluation.
 pub(crate) fn no_kernels(program: &Program, module: &Module, entry: &str, without: &[(&'static str, ExprId)]) -> Diagnostic {
     let mut names: Vec<String> = vec![];
     for (name, _) in without {
@@ -20,9 +20,9 @@ pub(crate) fn no_kernels(program: &Program, module: &Module, entry: &str, withou
             names.push(name);
         }
     }
-    let have = if names.len() == 1 { "has no machine code" } else { "have no machine code" };
+    let have = if names.len() == 1 { "has no kernel" } else { "have no kernel" };
     let message = format!("`@{entry}` cannot be built: {} {have}", join_words(&names, "and"));
-    let places = without.iter().map(|(name, call)| (module.exprs[*call].span, format!("`{name}` has no machine code")));
+    let places = without.iter().map(|(name, call)| (module.exprs[*call].span, format!("`{name}` has no kernel")));
     shown(program, Diagnostic::new(codes::E0603, message), places.collect()).help("`relayc run` computes it itself")
 }
 

@@ -5,7 +5,7 @@
 use crate::assemble::{Launch, Packed};
 use crate::constants;
 use crate::index;
-use crate::plan::{Buffer, BufferId, Place, Positions, Scratch, Step, Work};
+use crate::plan::{Buffer, BufferId, CallId, Place, Positions, Scratch, Step, Work};
 use crate::program::{CompiledPlan, Fallback};
 use relayc_base::Idx;
 use relayc_codegen::contraction::Compiled;
@@ -311,6 +311,12 @@ impl Target<'_> {
                 words.extend([0.0, f32::INFINITY].into_iter().flat_map(|scale| self.wrong_scales(step, call, scale)));
                 words.extend(crate::routine::requantize::of_kernel(work).words());
             }
+            (Launch::Routine(Routine::Scatter(scatter)), Work::Routine(_, call)) => {
+                words.push(kind::SCATTER);
+                words.extend((0..4).map(arg));
+                list(&mut words, scatter.data.iter().flat_map(|&length| self.axis(call.call, length)).collect::<Vec<_>>());
+                crate::routine::scatter::of_kernel(scatter).write(&mut |word| words.push(word));
+            }
             _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
         }
         Some(words)
@@ -371,17 +377,18 @@ impl Target<'_> {
         let outside = index::outside(positions.outside);
         let width = u64::from(from.dtype.bits.div_ceil(8));
         words.extend([width, u64::from(signed), outside, (n / (positions.lengths.len() as u64).max(1)).max(1), n]);
-        let mut axes = vec![];
-        for &length in &positions.lengths {
-            axes.push(length as i64);
-            // A number that no text has by chance stands for the index.
-            const INDEX: i128 = 7_310_915_840_627_351_977;
-            let said = self.fallback.outside(positions.call, INDEX, length);
-            let (before, behind) = said.message.split_once(&INDEX.to_string()).unwrap_or((&said.message, ""));
-            axes.push(code_number(said.code.id()) as i64);
-            axes.extend([before, behind].into_iter().flat_map(|text| self.out.text(text)).map(|word| word as i64));
-        }
+        let axes: Vec<i64> = positions.lengths.iter().flat_map(|&length| self.axis(positions.call, length)).collect();
         list(words, axes);
+    }
+
+    /// The words of an axis of indices: its length, and the error for an index outside, as a code and the texts around the index.
+    fn axis(&mut self, call: CallId, length: u64) -> [i64; 6] {
+        // A number that no text has by chance stands for the index.
+        const INDEX: i128 = 7_310_915_840_627_351_977;
+        let said = self.fallback.outside(call, INDEX, length);
+        let (before, behind) = said.message.split_once(&INDEX.to_string()).unwrap_or((&said.message, ""));
+        let [[a, b], [c, d]] = [before, behind].map(|text| self.out.text(text).map(|word| word as i64));
+        [length as i64, code_number(said.code.id()) as i64, a, b, c, d]
     }
 }
 

@@ -1,19 +1,19 @@
 //! Runs routines: operations whose iterations depend on each other or on data, as loops over the tensors of a step.
 //!
-//! A routine reads and writes the bytes of its arguments, which may be unaligned, and allocates nothing. It gives the same
+//! A routine is the runtime's (`relayc_runtime`), so artifacts have it too. It reads and writes the bytes of its arguments, which
+//! may be unaligned, and allocates nothing. It gives the same
 //! bytes for any number of threads: lines are independent, and one thread scatters in order. Invalid data is left to the
 //! operator's evaluation, which reports the error ([`Outside`]).
 
 pub(crate) mod requantize;
 pub(crate) mod scan;
-mod scatter;
+pub(crate) mod scatter;
 pub(crate) mod sort;
 
 use relayc_codegen::pool::{Pool, part};
 use relayc_ir::kernel::Routine;
-use relayc_ir::tensor::Element;
 use relayc_ir::types::{DType, DTypeCode};
-use relayc_runtime::integer;
+use relayc_runtime::number::Number;
 
 /// The data is invalid: an index is out of range, or scales have no quotient.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,40 +39,25 @@ impl Bytes {
         Bytes { start, len }
     }
 
-    fn get<T: Element>(self, at: usize) -> T {
-        let width = size_of::<T>();
-        assert!(at < self.len / width, "an element of the tensor");
-        // SAFETY: the element is inside; by the contract of `Bytes::new` no other thread writes it meanwhile.
-        T::read_le(unsafe { std::slice::from_raw_parts(self.start.add(at * width), width) })
-    }
-
-    /// The integer at a position, whatever its dtype. A dispatch for each element: of what is read besides it, loops are compiled
-    /// for every dtype already.
-    fn int(self, dtype: DType, at: usize) -> i128 {
-        let width = usize::from(dtype.bits.div_ceil(8));
-        assert!(at < self.len / width, "an element of the tensor");
-        // SAFETY: the element is inside; by the contract of `Bytes::new` no other thread writes it meanwhile.
-        unsafe { integer::index(self.start.add(at * width), width, dtype.code == DTypeCode::Int) }
-    }
-
-    fn put<T: Element>(self, at: usize, value: T) {
-        assert!(at < self.len / size_of::<T>(), "an element of the tensor");
-        // SAFETY: the element is inside, and it is a result's; by the contract of `Bytes::new` no other thread names it meanwhile.
-        unsafe { self.start.cast::<T>().add(at).write_unaligned(value) };
-    }
-
     /// These bytes, which are so many.
     fn holding(self, len: usize) -> Bytes {
         assert!(self.len >= len, "the lines of the tensor");
         self
     }
+}
 
-    /// Copies the bytes of another tensor of the same size.
-    fn copy_from(self, other: Bytes) {
-        assert!(self.len == other.len, "tensors of one size");
-        // SAFETY: both have so many bytes, and are two tensors.
-        unsafe { std::ptr::copy_nonoverlapping(other.start, self.start, self.len) };
-    }
+/// Bytes of an element, and what they mean.
+fn number(dtype: DType) -> (usize, Number) {
+    let number = match dtype {
+        DType::F16 => Number::Float(10),
+        DType::BF16 => Number::Float(7),
+        DType::F32 => Number::Float(23),
+        DType::F64 => Number::Float(52),
+        dtype if dtype.is_bool() => Number::Bool,
+        dtype if dtype.code == DTypeCode::Int => Number::Signed,
+        _ => Number::Unsigned,
+    };
+    (dtype.bytes() as usize, number)
 }
 
 /// The context in which a routine runs.

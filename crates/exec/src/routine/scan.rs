@@ -1,9 +1,7 @@
-//! Scans as the runtime's, which artifacts run too; 16-bit floats, which it does not have, are scanned here in float32.
+//! Scans as the runtime's, which artifacts run too.
 
-use super::sort::number;
-use super::{Bytes, RoutineContext};
+use super::{Bytes, RoutineContext, number};
 use relayc_ir::kernel::Scan;
-use relayc_ir::tensor::{Element, with_dtype};
 use relayc_runtime::scan;
 
 /// The scan of a kernel.
@@ -19,17 +17,7 @@ pub(crate) fn of_kernel(kernel: &Scan) -> scan::Scan {
     }
 }
 
-/// Whether the runtime has the dtypes of a scan.
-pub fn is_in_runtime(kernel: &Scan) -> bool {
-    [kernel.from, kernel.to].into_iter().all(|dtype| !dtype.is_float() || dtype.bits >= 32)
-}
-
 pub(super) fn run(kernel: &Scan, args: &[Bytes], means: &RoutineContext) {
-    if !is_in_runtime(kernel) {
-        let known = with_dtype!(kernel.to, |T| means.lines(kernel.lines.count(), &|line, _| of_line::<T>(kernel, args, line)));
-        debug_assert!(known.is_some(), "the plan has tensors of these dtypes");
-        return;
-    }
     let scan = of_kernel(kernel);
     let n = scan.n_lines * scan.length;
     let (data, result) = (args[0].holding(n * scan.from.0), args[1].holding(n * scan.to.0));
@@ -40,17 +28,39 @@ pub(super) fn run(kernel: &Scan, args: &[Bytes], means: &RoutineContext) {
     });
 }
 
-fn of_line<T: Element>(scan: &Scan, args: &[Bytes], line: usize) {
-    let (n, inner) = (scan.lines.length as usize, scan.lines.inner as usize);
-    let first = line / inner * n * inner + line % inner;
-    let joined = |before: f32, x: f32| if scan.product { before * x } else { before + x };
-    let mut before = scan.exclusive.then_some(if scan.product { 1.0 } else { 0.0 });
-    for at in 0..n {
-        let x = args[0].get::<T>(first + at * inner).to_f64() as f32;
-        // Without one before it the first element is as it is: a sum with +0 would lose the sign of -0.
-        let with = before.map_or(x, |before| joined(before, x));
-        let result = if scan.exclusive { before.unwrap_or(x) } else { with };
-        args[1].put::<T>(first + at * inner, T::from_f64(result.into()));
-        before = Some(with);
+#[cfg(test)]
+mod tests {
+    use half::{bf16, f16};
+    use relayc_base::random::SplitMix64;
+    use relayc_runtime::number::{narrowed, widened};
+
+    #[test]
+    fn the_runtime_rounds_16_bit_floats_as_operators_do() {
+        for bits in 0..=u16::MAX {
+            let [half, brain] = [10, 7].map(|fraction| widened(bits, fraction));
+            assert_eq!([half.is_nan(), brain.is_nan()], [f16::from_bits(bits).is_nan(), bf16::from_bits(bits).is_nan()]);
+            assert!(half.is_nan() || half.to_bits() == f16::from_bits(bits).to_f32().to_bits(), "{bits:x}");
+            assert!(brain.is_nan() || brain.to_bits() == bf16::from_bits(bits).to_f32().to_bits(), "{bits:x}");
+        }
+        let mut random = SplitMix64::new(1, "floats");
+        // Every value of both, what lies halfway to the next one, its neighbours, and any float.
+        let near = (0..=u16::MAX).flat_map(|bits| {
+            let (half, brain) = (widened(bits, 10).to_bits(), u32::from(bits) << 16);
+            [
+                half,
+                half | 1 << 12,
+                (half | 1 << 12) + 1,
+                (half | 1 << 12) - 1,
+                brain,
+                brain | 0x8000,
+                brain | 0x8001,
+                brain | 0x7fff,
+            ]
+        });
+        for bits in near.chain((0..200_000).map(|_| random.next_u64() as u32)) {
+            let x = f32::from_bits(bits);
+            let expected = [f16::from_f32(x).to_bits(), bf16::from_f32(x).to_bits()];
+            assert_eq!([10, 7].map(|fraction| narrowed(x, fraction)), expected, "{x:e}, {bits:x}");
+        }
     }
 }

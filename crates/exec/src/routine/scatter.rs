@@ -1,64 +1,46 @@
-//! Scatters: writes elements where indices point, one after the other.
+//! Scatters as the runtime's, which artifacts run too.
 
-use super::{Bytes, Outside};
-use relayc_ir::kernel::{MAX_RANK, Scatter, ScatterTarget};
-use relayc_ir::tensor::{Element, with_dtype};
+use super::{Bytes, Outside, number};
+use relayc_ir::kernel::{MAX_RANK, Scatter, ScatterReduction, ScatterTarget};
+use relayc_runtime::scatter::{self, join};
 
-/// Runs the routine. Errors: an index out of range; nothing is written then.
-pub(super) fn run(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
-    with_dtype!(scatter.dtype, |T| put::<T>(scatter, args)).unwrap_or(Err(Outside))
+const _: () = assert!(MAX_RANK == scatter::MAX_RANK);
+
+/// The scatter of a kernel.
+pub(crate) fn of_kernel(kernel: &Scatter) -> scatter::Scatter<'_> {
+    scatter::Scatter {
+        element: number(kernel.dtype),
+        index: number(kernel.index),
+        join: match kernel.join {
+            ScatterReduction::Replace => join::REPLACE,
+            ScatterReduction::Add => join::ADD,
+            ScatterReduction::Multiply => join::MULTIPLY,
+            ScatterReduction::Least => join::LEAST,
+            ScatterReduction::Greatest => join::GREATEST,
+            ScatterReduction::Mean => join::MEAN,
+        },
+        along: match kernel.to {
+            ScatterTarget::Along(axis) => Some(axis),
+            ScatterTarget::Places => None,
+        },
+        data: &kernel.data,
+        indices: &kernel.indices,
+        updates: &kernel.updates,
+    }
 }
 
-fn put<T: Element>(scatter: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
-    let [data, indices, updates, out] = args else { return Err(Outside) };
-    let (floats, ints) = (scatter.join.floats(), scatter.join.ints());
-    let join = |to: usize, from: usize| out.put::<T>(to, out.get::<T>(to).apply2(updates.get(from), floats, ints));
-    match scatter.to {
-        ScatterTarget::Along(axis) => {
-            let length = scatter.data[axis] as i128;
-            let n = scatter.indices.iter().product::<u64>() as usize;
-            let index = |at: usize| {
-                let index = indices.int(scatter.index, at);
-                if index < 0 { index + length } else { index }
-            };
-            (0..n).all(|at| (0..length).contains(&index(at))).then_some(()).ok_or(Outside)?;
-            out.copy_from(*data);
-            let mut place = [0u64; MAX_RANK];
-            let rank = scatter.data.len();
-            for at in 0..n {
-                let (mut to, mut from) = (0, 0);
-                for (d, &here) in place[..rank].iter().enumerate() {
-                    let own = if d == axis { index(at) as u64 } else { here };
-                    to = to * scatter.data[d] + own;
-                    from = from * scatter.updates[d] + here;
-                }
-                join(to as usize, from as usize);
-                for d in (0..rank).rev() {
-                    place[d] += 1;
-                    if place[d] < scatter.indices[d] {
-                        break;
-                    }
-                    place[d] = 0;
-                }
-            }
-        }
-        ScatterTarget::Places => {
-            let columns = scatter.indices[0] as usize;
-            let (indexed, part) = scatter.data.split_at(columns);
-            let (part, places) = (part.iter().product::<u64>() as usize, scatter.indices[1..].iter().product::<u64>() as usize);
-            let index = |column: usize, place: usize| indices.int(scatter.index, column * places + place);
-            let inside = |column: usize, place: usize| (0..i128::from(indexed[column])).contains(&index(column, place));
-            (0..columns).all(|column| (0..places).all(|place| inside(column, place))).then_some(()).ok_or(Outside)?;
-            out.copy_from(*data);
-            // Without an index for it there may be any number of places for nothing.
-            for place in 0..if part == 0 { 0 } else { places } {
-                let start =
-                    (0..columns).fold(0, |start, column| start * indexed[column] as usize + index(column, place) as usize);
-                for at in 0..part {
-                    join(start * part + at, place * part + at);
-                }
-            }
-        }
-    }
-    Ok(())
+/// Runs the routine. Errors: an index out of range; nothing is written then.
+pub(super) fn run(kernel: &Scatter, args: &[Bytes]) -> Result<(), Outside> {
+    let &[data, indices, updates, result] = args else { return Err(Outside) };
+    let work = of_kernel(kernel);
+    let bytes = |shape: &[u64], width: usize| shape.iter().product::<u64>() as usize * width;
+    let [element, index] = [work.element.0, work.index.0];
+    let operands = [
+        data.holding(bytes(work.data, element)),
+        indices.holding(bytes(work.indices, index)),
+        updates.holding(bytes(work.updates, element)),
+        result.holding(bytes(work.data, element)),
+    ];
+    // SAFETY: the operands have so many bytes, and one thread runs this.
+    unsafe { work.run(&operands.map(|bytes| bytes.start)) }.map_err(|_| Outside)
 }

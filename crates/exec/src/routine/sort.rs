@@ -1,8 +1,8 @@
 //! Sorts as the runtime's, which artifacts run too.
 
-use super::{Bytes, RoutineContext};
+use super::{Bytes, RoutineContext, number};
 use relayc_ir::kernel::Sort;
-use relayc_ir::types::{DType, DTypeCode};
+use relayc_ir::types::DType;
 use relayc_runtime::sort;
 
 /// The sort of a kernel.
@@ -17,20 +17,6 @@ pub(crate) fn of_kernel(kernel: &Sort) -> sort::Sort {
         element: number(dtype),
         position: number(positions.unwrap_or(DType::I32)),
     }
-}
-
-/// Bytes of a number, and what they mean.
-pub(super) fn number(dtype: DType) -> (usize, sort::Number) {
-    let number = match dtype {
-        DType::F16 => sort::Number::Float(10),
-        DType::BF16 => sort::Number::Float(7),
-        DType::F32 => sort::Number::Float(23),
-        DType::F64 => sort::Number::Float(52),
-        dtype if dtype.is_bool() => sort::Number::Bool,
-        dtype if dtype.code == DTypeCode::Int => sort::Number::Signed,
-        _ => sort::Number::Unsigned,
-    };
-    (dtype.bytes() as usize, number)
 }
 
 pub(super) fn run(kernel: &Sort, args: &[Bytes], means: &RoutineContext) {

@@ -1,0 +1,258 @@
+//! Scatters: writes updates into a copy of the data where indices point, one after the other.
+
+use super::integer::{index, put};
+use super::number::{Number, int};
+use super::words::Words;
+
+/// Combines updates into the data at indices, in row-major order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scatter<'a> {
+    /// Bytes of an element, and what they mean; 16-bit floats are only replaced.
+    pub element: (usize, Number),
+    pub index: (usize, Number),
+    /// A code of [`join`].
+    pub join: u64,
+    /// The axis along which indices point, counting from the end where negative. `None`: each row of the indices has the positions
+    /// along one leading axis.
+    pub along: Option<usize>,
+    /// Shapes.
+    pub data: &'a [u64],
+    pub indices: &'a [u64],
+    pub updates: &'a [u64],
+}
+
+/// How an update is combined with the existing element.
+pub mod join {
+    pub const REPLACE: u64 = 0;
+    pub const ADD: u64 = 1;
+    pub const MULTIPLY: u64 = 2;
+    /// NaN wins and -0 < +0.
+    pub const LEAST: u64 = 3;
+    pub const GREATEST: u64 = 4;
+    /// Half of the sum; of integers, rounded towards zero.
+    pub const MEAN: u64 = 5;
+}
+
+/// An index outside of its axis.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Outside {
+    pub axis: usize,
+    pub index: i128,
+}
+
+/// Addresses of data, indices, updates and result.
+pub type Operands = [*mut u8; 4];
+
+/// Maximum rank of the data.
+pub const MAX_RANK: usize = 8;
+
+impl<'a> Scatter<'a> {
+    /// Gives the words that [`Scatter::read`] reads.
+    pub fn write(&self, word: &mut impl FnMut(u64)) {
+        let ([a, b, c], [d, e, f]) = (Number::words(self.element), Number::words(self.index));
+        let along = self.along.map_or(0, |axis| axis as u64 + 1);
+        [a, b, c, d, e, f, self.join, along].into_iter().for_each(&mut *word);
+        for shape in [self.data, self.indices, self.updates] {
+            word(shape.len() as u64);
+            shape.iter().copied().for_each(&mut *word);
+        }
+    }
+
+    pub(crate) fn read(words: &mut Words<'a>) -> Scatter<'a> {
+        let (element, index) = (Number::read(words), Number::read(words));
+        let (join, along) = (words.word(), words.number().checked_sub(1));
+        Scatter { element, index, join, along, data: words.sizes(), indices: words.sizes(), updates: words.sizes() }
+    }
+
+    /// Runs it. Errors: the first index outside of its axis; nothing is written then.
+    ///
+    /// # Safety
+    /// The operands are as large as the shapes say; nobody else uses the result meanwhile.
+    pub unsafe fn run(&self, operands: &Operands) -> Result<(), Outside> {
+        // SAFETY: as the caller says.
+        unsafe {
+            match self.along {
+                Some(axis) => self.along(axis, operands),
+                None => self.places(operands),
+            }
+        }
+    }
+
+    /// # Safety
+    /// Like [`Scatter::run`].
+    unsafe fn along(&self, axis: usize, operands: &Operands) -> Result<(), Outside> {
+        let (length, n) = (i128::from(self.data[axis]), count(self.indices));
+        // SAFETY: as the caller says.
+        let index = |at: usize| unsafe { self.index(operands, at) };
+        let from_end = |index: i128| if index < 0 { index + length } else { index };
+        if let Some(index) = (0..n).map(index).find(|&index| !(0..length).contains(&from_end(index))) {
+            return Err(Outside { axis, index });
+        }
+        // SAFETY: as the caller says.
+        unsafe { self.copy(operands) };
+        let mut place = [0u64; MAX_RANK];
+        let rank = self.data.len();
+        for at in 0..n {
+            let (mut to, mut from) = (0, 0);
+            for (d, &here) in place[..rank].iter().enumerate() {
+                let own = if d == axis { from_end(index(at)) as u64 } else { here };
+                to = to * self.data[d] + own;
+                from = from * self.updates[d] + here;
+            }
+            // SAFETY: both places are inside, as the indices were checked.
+            unsafe { self.join(operands, to as usize, from as usize) };
+            for d in (0..rank).rev() {
+                place[d] += 1;
+                if place[d] < self.indices[d] {
+                    break;
+                }
+                place[d] = 0;
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// Like [`Scatter::run`].
+    unsafe fn places(&self, operands: &Operands) -> Result<(), Outside> {
+        let columns = self.indices[0] as usize;
+        let (indexed, part) = self.data.split_at(columns);
+        let (part, places) = (count(part), count(&self.indices[1..]));
+        // SAFETY: as the caller says.
+        let index = |axis: usize, place: usize| unsafe { self.index(operands, axis * places + place) };
+        // Without an index for it there may be any number of places for nothing.
+        for place in 0..if columns == 0 { 0 } else { places } {
+            for (axis, &length) in indexed.iter().enumerate() {
+                let index = index(axis, place);
+                if !(0..i128::from(length)).contains(&index) {
+                    return Err(Outside { axis, index });
+                }
+            }
+        }
+        // SAFETY: as the caller says.
+        unsafe { self.copy(operands) };
+        for place in 0..if part == 0 { 0 } else { places } {
+            let start = (0..columns).fold(0, |start, axis| start * indexed[axis] as usize + index(axis, place) as usize);
+            for at in 0..part {
+                // SAFETY: both places are inside, as the indices were checked.
+                unsafe { self.join(operands, start * part + at, place * part + at) };
+            }
+        }
+        Ok(())
+    }
+
+    /// # Safety
+    /// There are more indices than `at`.
+    unsafe fn index(&self, operands: &Operands, at: usize) -> i128 {
+        let (width, number) = self.index;
+        // SAFETY: as the caller says.
+        unsafe { index(operands[1].wrapping_add(at * width), width, number == Number::Signed) }
+    }
+
+    /// # Safety
+    /// Like [`Scatter::run`].
+    unsafe fn copy(&self, operands: &Operands) {
+        // SAFETY: as the caller says; the result is another tensor than the data.
+        unsafe { core::ptr::copy_nonoverlapping(operands[0], operands[3], count(self.data) * self.element.0) };
+    }
+
+    /// Combines an update with an element of the result.
+    ///
+    /// # Safety
+    /// Both are there.
+    unsafe fn join(&self, operands: &Operands, to: usize, from: usize) {
+        let (width, number) = self.element;
+        let (to, from) = (operands[3].wrapping_add(to * width), operands[2].wrapping_add(from * width));
+        // SAFETY: as the caller says.
+        unsafe {
+            match (self.join, number) {
+                (join::REPLACE, _) => core::ptr::copy_nonoverlapping(from, to, width),
+                (by, Number::Float(23)) => {
+                    let (to, from) = (to.cast::<f32>(), from.cast::<f32>());
+                    to.write_unaligned(floats(by, to.read_unaligned().into(), from.read_unaligned().into()) as f32);
+                }
+                (by, Number::Float(_)) => {
+                    let (to, from) = (to.cast::<f64>(), from.cast::<f64>());
+                    to.write_unaligned(floats(by, to.read_unaligned(), from.read_unaligned()));
+                }
+                (by, number) => {
+                    let x = ints(by, int(to, self.element), int(from, self.element));
+                    put(to, width, if number == Number::Bool { i64::from(x != 0) } else { x as i64 });
+                }
+            }
+        }
+    }
+}
+
+/// Combines floats; of two of 32 bits, the result rounded to 32 bits is that of their own arithmetic.
+fn floats(by: u64, x: f64, update: f64) -> f64 {
+    match by {
+        join::ADD => x + update,
+        join::MULTIPLY => x * update,
+        join::LEAST => -greatest(-x, -update),
+        join::GREATEST => greatest(x, update),
+        _ => (x + update) / 2.0,
+    }
+}
+
+/// The greater of two floats; NaN wins and -0 < +0.
+fn greatest(a: f64, b: f64) -> f64 {
+    match () {
+        () if a.is_nan() || b.is_nan() => f64::NAN,
+        () if a == b => {
+            if a.is_sign_negative() {
+                b
+            } else {
+                a
+            }
+        }
+        () => {
+            if a > b {
+                a
+            } else {
+                b
+            }
+        }
+    }
+}
+
+/// Combines integers of at most 64 bits; the result wraps to their width.
+fn ints(by: u64, x: i128, update: i128) -> i128 {
+    match by {
+        join::ADD => x + update,
+        join::MULTIPLY => x.wrapping_mul(update),
+        join::LEAST => x.min(update),
+        join::GREATEST => x.max(update),
+        // A sum of 65 bits; a half towards zero, without a division.
+        _ => (x + update + i128::from(x + update < 0)) >> 1,
+    }
+}
+
+/// Number of elements of a shape.
+fn count(shape: &[u64]) -> usize {
+    shape.iter().product::<u64>() as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_read_as_they_were_written() {
+        let (element, index) = ((4, Number::Float(23)), (8, Number::Signed));
+        for along in [None, Some(0), Some(2)] {
+            let scatter = Scatter { element, index, join: join::MEAN, along, data: &[2, 3, 4], indices: &[1, 5], updates: &[] };
+            let mut words = vec![];
+            scatter.write(&mut |word| words.push(word));
+            // SAFETY: as many words are read as were written.
+            assert_eq!(Scatter::read(&mut unsafe { Words::at(words.as_ptr().cast(), 0) }), scatter);
+        }
+    }
+
+    #[test]
+    fn halves_of_integers_go_towards_zero() {
+        assert_eq!([5, 4, -5, -4, 1, -1].map(|x| ints(join::MEAN, x, 0)), [2, 2, -2, -2, 0, 0]);
+        let (least, greatest) = (i128::from(i64::MIN), i128::from(u64::MAX));
+        assert_eq!([ints(join::MEAN, least, least), ints(join::MEAN, greatest, greatest)], [least, greatest]);
+    }
+}
