@@ -12,6 +12,10 @@ use no_jit as engine;
 #[cfg(feature = "jit")]
 use relayc_engine as engine;
 
+#[cfg(feature = "jit")]
+#[global_allocator]
+static ALLOCATOR: relayc_sys::LargePages = relayc_sys::LargePages;
+
 fn main() -> std::process::ExitCode {
     cli::main()
 }
