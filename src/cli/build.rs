@@ -13,6 +13,8 @@ use relayc_driver::optimise::{self, MAX_LEVEL};
 use relayc_driver::run::Limits;
 use relayc_driver::{Phase, Program};
 use relayc_sys as sys;
+use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 /// Compile a program ahead of time: a shared object with a C header.
@@ -37,6 +39,9 @@ pub(crate) struct Args {
     /// The size of a dynamic dimension: parameter, axis, number; or the name of a size and its number.
     #[arg(long, value_name = "NAME.AXIS=N|SIZE=N")]
     set: Vec<String>,
+    /// Several sizes of a dynamic dimension: the shared object has code for each, and for each combination with other `--sizes`.
+    #[arg(long, value_name = "SIZE=N,…|SIZE=N..M")]
+    sizes: Vec<String>,
     /// The level of optimisation, from 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value_t = MAX_LEVEL, value_parser = clap::value_parser!(u8).range(..=i64::from(MAX_LEVEL)))]
     level: u8,
@@ -153,6 +158,7 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
     let request = Request {
         entry: args.entry.clone(),
         settings,
+        sizes: args.sizes.clone(),
         limits: Limits::default(),
         asm: args.emit.contains(&What::Asm),
         object: args.emit.contains(&What::Obj),
@@ -169,13 +175,28 @@ fn files(args: &Args, settings: Vec<Settings>, program: &mut Program) -> Result<
     add(What::So, args.output.clone(), so);
     object.into_iter().for_each(|bytes| add(What::Obj, beside("o"), bytes));
     add(What::Header, beside("h"), header.into_bytes());
-    asm.into_iter().for_each(|(target, text)| add(What::Asm, beside(&format!("{target}.s")), text.into_bytes()));
+    for (target, text) in assembly(asm) {
+        add(What::Asm, beside(&format!("{target}.s")), text.into_bytes());
+    }
     if args.emit.contains(&What::GraphJson) || args.emit.contains(&What::Params) {
         let GraphFile { json, constants, .. } = graph?;
         add(What::GraphJson, beside("json"), json.into_bytes());
         add(What::Params, beside("params"), constants.unwrap_or_else(export::no_constants));
     }
     Ok(Made { files, at_load })
+}
+
+/// The code of each target as one text, given that of each target and size.
+fn assembly(parts: Vec<(&'static str, String, String)>) -> BTreeMap<&'static str, String> {
+    let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    for (target, size, text) in parts {
+        let all = texts.entry(target).or_default();
+        if !size.is_empty() {
+            let _ = writeln!(all, "; {size}");
+        }
+        all.push_str(&text);
+    }
+    texts
 }
 
 fn write(args: &Args, files: &[(PathBuf, Vec<u8>)]) -> Result<(), Vec<Diagnostic>> {

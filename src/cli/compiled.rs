@@ -124,7 +124,6 @@ impl Given {
     pub(crate) fn refused_for_artifact(&self, console: &Console, own: &[(bool, &str)]) -> Option<u8> {
         let given = [
             (!self.values.params.is_empty(), "--params"),
-            (!self.set.is_empty(), "--set"),
             (self.reading.compat, "--compat"),
             (self.entry != "main", "--entry"),
             (self.level != MAX_LEVEL, "-O"),

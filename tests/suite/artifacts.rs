@@ -37,6 +37,7 @@ fn request(entry: &str, machines: &[Isa]) -> Request {
     Request {
         entry: entry.to_owned(),
         settings: machines.iter().map(|&isa| settings(isa)).collect(),
+        sizes: vec![],
         limits: Limits::default(),
         asm: false,
         object: false,
@@ -221,6 +222,56 @@ fn c_functions_answer_as_their_header_says() {
         cc(at, &[&["-I.", &source], artifact, &["-o", "abi"]].concat());
         let out = Command::new(at.join("abi")).current_dir(at).output().expect("it runs");
         assert!(out.status.success(), "{artifact:?}: {}", String::from_utf8_lossy(&out.stdout));
+    }
+}
+
+#[test]
+fn c_functions_answer_for_several_sizes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    let text = "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(n, m), float32]) { (sum(%x, axis=[1]), nn.relu(%y)) }";
+    std::fs::write(at.join("net.relay"), text).expect("written");
+    relayc(at, &["build", "net.relay", "-o", "net.so", "--sizes", "n=1,2", "--sizes", "m=2,4"]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/abi_sizes.c").display().to_string();
+    cc(at, &["-I.", &source, "./net.so", "-o", "abi"]);
+    let out = Command::new(at.join("abi")).current_dir(at).output().expect("it runs");
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+}
+
+/// A network of any number of images, with a convolution whose weights instances pack.
+const OPEN: &str = r#"
+def @main(%x: Tensor[(n, 32, 12, 12), float32]) {
+  let %w = reshape(sin(cumsum(full(1f, shape=[9216], dtype="float32"), attrs_type_key="relay.attrs.ScanopAttrs")), newshape=[32, 32, 3, 3]);
+  let %k = reshape(cos(cumsum(full(1f, shape=[320], dtype="float32"), attrs_type_key="relay.attrs.ScanopAttrs")), newshape=[10, 32]);
+  %0 = nn.relu(nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=32, kernel_size=[3, 3]));
+  nn.softmax(nn.dense(nn.batch_flatten(nn.global_avg_pool2d(%0)), %k, units=10))
+}
+"#;
+
+#[test]
+fn sizes_share_weights_and_give_the_same_bytes_as_programs_of_one() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("open.relay"), OPEN).expect("written");
+    for (name, sizes) in [("one", "n=2"), ("all", "n=1,2,5")] {
+        relayc(at, &["build", "open.relay", "-o", &format!("{name}.so"), "--sizes", sizes]);
+    }
+    let weights = |name: &str| {
+        let text = relayc(at, &["inspect", name, "--message-format", "json"]);
+        let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        let targets = value["targets"].as_array().expect("targets");
+        assert!(targets.iter().all(|target| target["at_load_bytes"].as_u64() > Some(0)), "instances pack some");
+        targets.iter().map(|target| target["weight_bytes"].as_u64()).collect::<Vec<_>>()
+    };
+    assert_eq!(weights("all.so"), weights("one.so"));
+    for n in ["n=1", "n=2", "n=5"] {
+        let common = ["--set", n, "--fill", "rand:seed=7", "--target", target()];
+        relayc(at, &[&["run", "open.relay", "--outputs", "jit.npz"][..], &common].concat());
+        for threads in ["1", "2"] {
+            relayc(at, &[&["run", "all.so", "--outputs", "so.npz", "--threads", threads][..], &common].concat());
+            let [found, expected] = ["so.npz", "jit.npz"].map(|name| std::fs::read(at.join(name)).expect("written"));
+            assert!(found == expected, "{n} by {threads} threads");
+        }
     }
 }
 

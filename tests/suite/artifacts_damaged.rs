@@ -8,12 +8,12 @@ use relayc_engine::build::{Request, THREADS, build};
 use relayc_engine::compile::{Isa, Machine, Policy, Settings};
 use relayc_exchange::artifact::read;
 use relayc_exec::aot::describe::{Unsound, describe};
-use relayc_runtime::layout::{head, place, port, target};
+use relayc_runtime::layout::{head, place, port, program, size, target};
 use std::ops::Range;
 
-/// A small artifact for both targets.
+/// A small artifact for both targets and two sizes.
 fn file() -> Vec<u8> {
-    let text = "def @main(%x: Tensor[(2, 3), float32], %y: Tensor[(3), float32]) { (nn.softmax(add(%x, %y)), %y) }";
+    let text = "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(3), float32]) { (nn.softmax(add(%x, %y)), %y) }";
     let request = Request {
         entry: "main".into(),
         settings: [Isa::Avx2, Isa::Avx512]
@@ -27,6 +27,7 @@ fn file() -> Vec<u8> {
                 fault: None,
             })
             .to_vec(),
+        sizes: vec!["n=2,5".into()],
         limits: Limits::default(),
         asm: false,
         object: false,
@@ -80,10 +81,16 @@ fn word(image: &[u8], byte: usize) -> usize {
 fn an_image_says_what_is_inside() {
     let (image, _) = image(&file());
     let found = describe(&image).expect("it is sound");
-    let names: Vec<&str> = found.inputs.iter().chain(&found.outputs).map(|port| port.name.as_str()).collect();
-    assert_eq!((names, found.entry.as_str()), (vec!["x", "y", "out.0", "out.1"], "main"));
+    for (size, expected) in found.sizes.iter().zip(["n=2", "n=5"]) {
+        let names: Vec<&str> = size.inputs.iter().chain(&size.outputs).map(|port| port.name.as_str()).collect();
+        assert_eq!((names, size.name.as_str()), (vec!["x", "y", "out.0", "out.1"], expected));
+    }
+    assert_eq!((found.entry.as_str(), found.sizes.len()), ("main", 2));
+    assert_eq!(found.sizes[1].inputs[0].shape, [5, 3]);
     assert_eq!(found.targets.iter().map(|target| target.level).collect::<Vec<_>>(), [3, 4]);
-    assert!(found.source.starts_with("def @main") && found.targets[0].n_steps > 0 && found.targets[1].code_bytes > 0);
+    let programs: Vec<_> = found.targets.iter().flat_map(|target| &target.programs).collect();
+    assert!(programs.len() == 4 && programs.iter().all(|program| program.n_steps > 0 && program.code_bytes > 0));
+    assert!(found.source.starts_with("def @main"));
 }
 
 #[test]
@@ -95,10 +102,15 @@ fn each_place_is_held_to_the_image() {
     assert_eq!(describe(&with(&image, 8, 99)), Err(Unsound::Version(99)));
     let in_head = [0, head::BYTES, head::CODE, head::CODE_BYTES, head::ENTRY, head::SOURCE + 1, head::GRAPH, head::PORTS];
     let in_head = in_head.into_iter().chain([head::N_INPUTS, head::N_OUTPUTS, head::TARGETS, head::N_TARGETS]);
+    let in_head = in_head.chain([head::SIZES, head::N_SIZES]);
     let in_port = [port::NAME, port::NAME + 1, port::DTYPE, port::RANK, port::DIMS].map(|field| ports + 8 * field);
-    let in_target = [target::LEVEL, target::CODE, target::CODE_BYTES, target::BUFFERS, target::N_BUFFERS, target::STEPS];
-    let in_target = in_target.into_iter().chain([target::LISTING + 1]).map(|field| targets + 8 * field);
-    let places: Vec<usize> = in_head.map(|field| 8 * field).chain(in_port).chain(in_target).collect();
+    let in_size = [size::NAME, size::NAME + 1].map(|field| word(&image, 8 * head::SIZES) + 8 * (size::WORDS + field));
+    let in_target = [target::LEVEL, target::PACKINGS, target::PROGRAMS].map(|field| targets + 8 * field);
+    let second = word(&image, targets + 8 * target::PROGRAMS) + 8 * program::WORDS;
+    let in_program = [program::CODE, program::CODE_BYTES, program::BUFFERS, program::N_BUFFERS, program::STEPS];
+    let in_program = in_program.into_iter().chain([program::LISTING + 1]).map(|field| second + 8 * field);
+    let places = in_head.map(|field| 8 * field).chain(in_port).chain(in_size).chain(in_target).chain(in_program);
+    let places: Vec<usize> = places.collect();
     for place in places {
         for wrong in [size - 1, size + 1, size * 8, u64::MAX - 7, u64::MAX] {
             let said = describe(&with(&image, place, wrong));
@@ -118,17 +130,21 @@ fn names_are_different_and_buffers_in_their_places() {
     let twice = with(&with(&image, second, first[0]), second + 8, first[1]);
     let said = describe(&twice).expect_err("two of one name");
     assert!(matches!(&said, Unsound::At(_, words) if words.contains("two tensors are named `x`")), "{said:?}");
+    let unlike = with(&image, ports + 8 * (4 * port::WORDS + port::RANK), 1);
+    let said = describe(&unlike).expect_err("a size of another rank");
+    assert!(matches!(&said, Unsound::At(_, words) if words.contains("other inputs or outputs")), "{said:?}");
     let targets = word(&image, 8 * head::TARGETS);
-    let buffers = word(&image, targets + 8 * target::BUFFERS);
+    let first = word(&image, targets + 8 * target::PROGRAMS);
+    let buffers = word(&image, first + 8 * program::BUFFERS);
     for wrong in [4, u64::MAX] {
         assert!(describe(&with(&image, buffers, wrong)).is_err(), "a place of kind {wrong}");
         assert!(describe(&with(&image, buffers + 8, wrong)).is_err(), "number {wrong} of its kind");
     }
-    let mut kinds = (0..word(&image, targets + 8 * target::N_BUFFERS)).map(|at| word(&image, buffers + 16 * at) as u64);
+    let mut kinds = (0..word(&image, first + 8 * program::N_BUFFERS)).map(|at| word(&image, buffers + 16 * at) as u64);
     assert!(kinds.any(|kind| kind == place::ARENA), "a buffer is in the arena");
-    let endless = with(&image, targets + 8 * target::ARENA, u64::MAX);
+    let endless = with(&image, first + 8 * program::ARENA, u64::MAX);
     assert!(describe(&endless).is_ok(), "that there is no such memory is seen when it is asked for");
-    let steps = word(&image, targets + 8 * target::STEPS);
+    let steps = word(&image, first + 8 * program::STEPS);
     assert!(describe(&with(&image, steps + 8, image.len() as u64)).is_err(), "a step outside");
 }
 
@@ -147,29 +163,30 @@ fn what_is_said_again_and_again_is_not_copied_each_time() {
     let dtype = put(&[vec![b'x'; 100_000], vec![0]].concat());
     let mut ports = vec![];
     for at in 0..N {
-        let name = put(format!("{at:04}\0").as_bytes());
+        let name = put(format!("{:04}\0", at % (N / 2)).as_bytes());
         ports.extend([name, 4, dtype, 100_000, 0, 0, 0, 0].map(u64::to_le_bytes));
     }
     let ports = put(&ports.concat());
     forged.resize(forged.len().next_multiple_of(4096), 0);
     let moved = (forged.len() - code) as u64;
     forged.extend_from_slice(&sound[code..]);
-    let targets = word(&sound, 8 * head::TARGETS);
     let words = [
         (8 * head::BYTES, forged.len() as u64),
         (8 * head::CODE, code as u64 + moved),
         (8 * head::PORTS, ports),
-        (8 * head::N_INPUTS, N as u64 - 2),
+        (8 * head::N_INPUTS, N as u64 / 2 - 2),
     ];
-    let starts = [0, 1].map(|at| targets + 8 * (target::CODE + at * target::WORDS));
-    let words = words.into_iter().chain(starts.map(|at| (at, word(&sound, at) as u64 + moved)));
+    let targets = [0, 1].map(|at| word(&sound, 8 * head::TARGETS) + 8 * at * target::WORDS);
+    let programs = targets.map(|at| word(&sound, at + 8 * target::PROGRAMS));
+    let programs = programs.into_iter().flat_map(|at| [0, 1].map(|size| at + 8 * (size * program::WORDS + program::CODE)));
+    let words = words.into_iter().chain(programs.map(|at| (at, word(&sound, at) as u64 + moved)));
     let forged = words.fold(forged, |image, (at, value)| with(&image, at, value));
     let said = describe(&forged).expect_err("100 MB out of 200 KB");
     assert!(matches!(&said, Unsound::At(_, words) if words.contains("would be said twice")), "{said:?}");
     // With texts of their own they are as good as any.
     let sound = (0..N).fold(forged, |image, at| with(&image, ports as usize + 8 * (at * port::WORDS + port::DTYPE + 1), 0));
     let sound = (0..N).fold(sound, |image, at| with(&image, ports as usize + 8 * (at * port::WORDS + port::DTYPE), ports + 7));
-    assert_eq!(describe(&sound).map(|found| found.inputs.len()), Ok(N - 2));
+    assert_eq!(describe(&sound).map(|found| found.sizes[0].inputs.len()), Ok(N / 2 - 2));
 }
 
 #[test]

@@ -413,12 +413,13 @@ pub fn load_artifact(choices: &[u8]) {
                     fault: None,
                 })
                 .to_vec(),
+            sizes: vec!["n=3,4".into()],
             limits: Limits::default(),
             asm: false,
             object: false,
             name: "net".into(),
         };
-        let program = check_text("net.relay", "def @main(%x: Tensor[(3), float32]) { nn.softmax(nn.relu(%x)) }", Phase::Main);
+        let program = check_text("net.relay", "def @main(%x: Tensor[(n), float32]) { nn.softmax(nn.relu(%x)) }", Phase::Main);
         let built = build(&program, &request).unwrap_or_else(|errors| panic!("{errors:?}"));
         let found = relayc_exchange::artifact::read("net.so", &built.so).unwrap_or_else(|error| panic!("{error:?}"));
         let image = built.so[found.image].to_vec();

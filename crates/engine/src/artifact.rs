@@ -2,6 +2,7 @@
 
 use super::compile::{self, Isa};
 use super::measure::{self, Times};
+use super::size_setting::require_known;
 use relayc_base::diag::{Code, Diagnostic, codes};
 use relayc_base::text::{count, escape_control, thousands};
 use relayc_codegen::cpu::level_of;
@@ -9,10 +10,11 @@ use relayc_driver::bind::tensors_in;
 use relayc_driver::bind::{self, Bound, Requests, Slot};
 use relayc_driver::run::Limits;
 use relayc_exchange::artifact;
-use relayc_exec::aot::describe::{self, Description, Port, Target, Unsound};
+use relayc_exec::aot::describe::{self, Description, Port, Program, Size, Target, Unsound};
 use relayc_exec::aot::mapped::{Failure, Mapped, MappedProgram, MappedSession};
+use relayc_exec::plan::Traffic;
 use relayc_ir::tensor::{Tensor, size::checked_size};
-use relayc_ir::types::{DType, Types};
+use relayc_ir::types::{DType, Dim, Types};
 use relayc_runtime::instance::NoInstance;
 use relayc_runtime::layout::VERSION;
 use relayc_sys as sys;
@@ -20,6 +22,7 @@ use relayc_weights::Named;
 use serde_json::{Value, json};
 use std::fmt::Write;
 use std::fs::File;
+use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -97,19 +100,25 @@ impl Artifact {
 
     /// Summarizes the content for people.
     fn summary(&self) -> String {
-        let Description { entry, inputs, outputs, targets, source, .. } = &self.description;
+        let Description { entry, sizes, targets, source, .. } = &self.description;
         let mut out = format!("@{}\n", plain(entry));
-        for (what, ports) in [("input", inputs), ("output", outputs)] {
-            for port in ports {
-                let shape: Vec<String> = port.shape.iter().map(u64::to_string).collect();
+        let open = OpenSizes::of(sizes);
+        for (what, of) in [("input", (|size| &size.inputs) as fn(&Size) -> &Vec<Port>), ("output", |size| &size.outputs)] {
+            for (at, port) in of(&sizes[0]).iter().enumerate() {
+                let shape: Vec<String> = open.dims(|size| &of(size)[at]).iter().map(|dim| plain(&dim.to_string())).collect();
                 let (name, dtype) = (plain(&port.name), plain(&port.dtype));
                 let _ = writeln!(out, "{what:<7} {name}: Tensor[({}), {dtype}]", shape.join(", "));
             }
         }
+        if sizes.len() > 1 {
+            let _ = writeln!(out, "sizes   {}", size_names(sizes));
+        }
         for target in targets {
-            let Target { level, code_bytes, weight_bytes, arena_bytes, n_steps, .. } = target;
-            let [code, weights, arena] = [code_bytes, weight_bytes, arena_bytes].map(|&bytes| thousands(bytes));
-            let steps = count(*n_steps, "step");
+            let Target { level, weight_bytes, programs, .. } = target;
+            let steps = count(programs.iter().map(|program| program.n_steps).sum(), "step");
+            let code = thousands(programs.iter().map(|program| program.code_bytes).sum());
+            let arena = thousands(programs.iter().map(|program| program.arena_bytes).max().unwrap_or(0));
+            let weights = thousands(*weight_bytes);
             let at_load = match target.at_load_bytes {
                 0 => String::new(),
                 bytes => format!(", {} packed at load", thousands(bytes)),
@@ -129,61 +138,72 @@ impl Artifact {
         let port = |port: &Port| json!({ "name": port.name, "dtype": port.dtype, "shape": port.shape, "bytes": port.bytes });
         let ports = |ports: &[Port]| ports.iter().map(port).collect::<Vec<_>>();
         let target = |target: &Target| {
+            let sum = |of: fn(&Program) -> u64| target.programs.iter().map(of).sum::<u64>();
+            let most = |of: fn(&Program) -> u64| target.programs.iter().map(of).max();
             json!({
                 "name": format!("x86-64-v{}", target.level),
-                "steps": target.n_steps,
-                "code_bytes": target.code_bytes,
+                "steps": sum(|program| program.n_steps as u64),
+                "code_bytes": sum(|program| program.code_bytes),
                 "weight_bytes": target.weight_bytes,
                 "at_load_bytes": target.at_load_bytes,
-                "arena_bytes": target.arena_bytes,
-                "thread_scratch_bytes": target.thread_scratch_bytes,
+                "arena_bytes": most(|program| program.arena_bytes),
+                "thread_scratch_bytes": most(|program| program.thread_scratch_bytes),
             })
         };
-        let Description { entry, inputs, outputs, targets, source, .. } = &self.description;
-        json!({
+        let size = |size: &Size| json!({ "name": size.name, "inputs": ports(&size.inputs), "outputs": ports(&size.outputs) });
+        let Description { entry, sizes, targets, source, .. } = &self.description;
+        let mut value = json!({
             "schema": "relayc.artifact/1",
             "entry": entry,
-            "inputs": ports(inputs),
-            "outputs": ports(outputs),
+            "inputs": ports(&sizes[0].inputs),
+            "outputs": ports(&sizes[0].outputs),
             "targets": targets.iter().map(target).collect::<Vec<_>>(),
             "source_bytes": source.len(),
-        })
+        });
+        if sizes.len() > 1 {
+            value["sizes"] = sizes.iter().map(size).collect();
+        }
+        value
     }
 
     /// The steps of each target in columns: bytes of code, operators, kernel, place in the text.
     fn steps(&self) -> String {
         let mut out = String::new();
         for target in &self.description.targets {
-            let _ = writeln!(out, "x86-64-v{}", target.level);
-            for line in target.listing.lines() {
-                let mut fields = line.split('\t').map(plain);
-                let mut next = || fields.next().unwrap_or_default();
-                let [ops, how, bytes, origin] = [next(), next(), next(), next()];
-                let _ = writeln!(out, "{bytes:>8}  {ops}  {how}  {origin}");
+            for (size, program) in self.description.sizes.iter().zip(&target.programs) {
+                let _ = writeln!(out, "{}", format!("x86-64-v{} {}", target.level, plain(&size.name)).trim_end());
+                for StepLine { ops, how, bytes, origin, .. } in step_lines(program) {
+                    let _ = writeln!(out, "{:>8}  {}  {}  {}", plain(bytes), plain(ops), plain(how), plain(origin));
+                }
             }
         }
         out
     }
 
-    /// The unbound parameters. Errors: E0714 for a port that is not a tensor.
+    /// The unbound parameters, with open dimensions where sizes differ. Errors: E0714 for a port that is not a tensor.
     pub(crate) fn slots(&self, types: &mut Types) -> Result<Vec<Slot>, Diagnostic> {
-        let slot = |port: &Port| {
-            let PortType { dtype, dims, .. } = self.tensor_type(port)?;
-            Ok(Slot { name: port.name.clone(), ty: types.tensor_of(&dims, dtype) })
-        };
-        self.description.inputs.iter().map(slot).collect()
+        let sizes = &self.description.sizes;
+        let open = OpenSizes::of(sizes);
+        let mut slots = vec![];
+        for at in 0..sizes[0].inputs.len() {
+            let found: Result<Vec<PortType>, _> = sizes.iter().map(|size| self.tensor_type(&size.inputs[at])).collect();
+            let dims: Vec<Dim> = open.dims(|size| &size.inputs[at]).iter().map(|dim| dim.of(types)).collect();
+            let ty = types.tensor(&dims, found?[0].dtype);
+            slots.push(Slot { name: sizes[0].inputs[at].name.clone(), ty });
+        }
+        Ok(slots)
     }
 
     /// The names of the results.
     pub fn result_names(&self) -> Vec<String> {
-        self.description.outputs.iter().map(|port| port.name.clone()).collect()
+        self.description.sizes[0].outputs.iter().map(|port| port.name.clone()).collect()
     }
 
     fn tensor_type(&self, port: &Port) -> Result<PortType, Diagnostic> {
         let dims: Option<Vec<i64>> = port.shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
         let sized = DType::parse(&port.dtype).zip(dims).and_then(|(dtype, dims)| {
             let (shape, bytes) = checked_size(&dims, dtype).ok()?;
-            (bytes as u64 == port.bytes).then_some(PortType { dtype, dims, shape })
+            (bytes as u64 == port.bytes).then_some(PortType { dtype, shape })
         });
         sized.ok_or_else(|| {
             let words = format!("`{}` would be {:?} of {} in {} bytes", port.name, port.shape, port.dtype, port.bytes);
@@ -191,19 +211,24 @@ impl Artifact {
         })
     }
 
-    /// Binds values to the parameters. Errors: those of [`bind::bind`].
+    /// Binds values to the parameters. Errors: those of [`bind::bind`]; E0719 if there is no code for their shapes.
     pub fn bind(&self, requests: &Requests) -> Result<Vec<Bound>, Vec<Diagnostic>> {
+        let one = |error| vec![error];
         let mut types = Types::new();
-        let slots = self.slots(&mut types).map_err(|error| vec![error])?;
-        bind::bind(&slots, &types, requests)
+        let slots = self.slots(&mut types).map_err(one)?;
+        let known: Vec<&str> = OpenSizes::of(&self.description.sizes).names.into_iter().map(|(name, _)| name).collect();
+        require_known("--set", &requests.set, &known).map_err(one)?;
+        let bound = bind::bind(&slots, &types, requests)?;
+        size_of(&self.description.sizes, &bound).map_err(one)?;
+        Ok(bound)
     }
 
     /// Makes the code executable. Errors: E0714 for results that are not tensors, E0701 if the system refuses.
     pub fn load(self) -> Result<Ready, Diagnostic> {
         let Artifact { name, .. } = &self;
         let name = name.clone();
-        let results: Result<Vec<_>, _> = self.description.outputs.iter().map(|port| self.tensor_type(port)).collect();
-        let results = results?;
+        let of_size = |size: &Size| size.outputs.iter().map(|port| self.tensor_type(port)).collect::<Result<Vec<_>, _>>();
+        let results = self.description.sizes.iter().map(of_size).collect::<Result<Vec<_>, _>>()?;
         let Artifact { mapped, found, description, .. } = self;
         let refused = |error: std::io::Error| Diagnostic::new(codes::E0701, format!("`{name}` cannot be executed: {error}"));
         let loaded = mapped.program(found.image, found.code).map_err(refused)?;
@@ -214,15 +239,126 @@ impl Artifact {
 /// The type of a port, checked to be possible.
 struct PortType {
     dtype: DType,
-    dims: Vec<i64>,
     shape: Vec<usize>,
+}
+
+/// The dimensions of an artifact of several sizes.
+struct OpenSizes<'a> {
+    sizes: &'a [Size],
+    /// The names of sizes with their number in each.
+    names: Vec<(&'a str, Vec<u64>)>,
+}
+
+/// A dimension of an artifact.
+enum OpenDim<'a> {
+    Known(u64),
+    /// The size of this name.
+    Named(&'a str),
+    /// Another number in each size.
+    Open,
+}
+
+impl<'a> OpenSizes<'a> {
+    fn of(sizes: &'a [Size]) -> OpenSizes<'a> {
+        let numbers = |size: &'a Size| size.name.split(' ').filter_map(|part| part.split_once('='));
+        let number_of = |size: &'a Size, name: &str| numbers(size).find(|(known, _)| *known == name)?.1.parse().ok();
+        let names = sizes.first().into_iter().flat_map(numbers).map(|(name, _)| name).filter(|name| !name.contains('.'));
+        let names = names.filter_map(|name| Some((name, sizes.iter().map(|size| number_of(size, name)).collect::<Option<_>>()?)));
+        OpenSizes { sizes, names: names.collect() }
+    }
+
+    /// The dimensions of a tensor, given the tensor of a size.
+    fn dims(&self, port: impl Fn(&'a Size) -> &'a Port) -> Vec<OpenDim<'a>> {
+        let first = port(&self.sizes[0]);
+        let dim = |axis: usize| {
+            let all: Vec<u64> = self.sizes.iter().map(|size| port(size).shape[axis]).collect();
+            match self.names.iter().find(|(_, numbers)| *numbers == all) {
+                _ if all.iter().all(|n| *n == all[0]) => OpenDim::Known(all[0]),
+                Some((name, _)) => OpenDim::Named(name),
+                None => OpenDim::Open,
+            }
+        };
+        (0..first.shape.len()).map(dim).collect()
+    }
+}
+
+impl OpenDim<'_> {
+    fn of(&self, types: &mut Types) -> Dim {
+        match self {
+            OpenDim::Known(n) => Dim::known(*n as i64),
+            OpenDim::Named(name) => {
+                let id = types.symbols.named(name);
+                types.symbols.dim(id)
+            }
+            OpenDim::Open => Dim::Any,
+        }
+    }
+}
+
+impl std::fmt::Display for OpenDim<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
+        match self {
+            OpenDim::Known(n) => write!(f, "{n}"),
+            OpenDim::Named(name) => f.write_str(name),
+            OpenDim::Open => f.write_str("?"),
+        }
+    }
+}
+
+/// The names of sizes, separated by commas.
+fn size_names(sizes: &[Size]) -> String {
+    let names: Vec<String> = sizes.iter().map(|size| plain(&size.name)).collect();
+    names.join(", ")
+}
+
+/// The number of the size that arguments have. Errors: E0719 if they have none.
+fn size_of(sizes: &[Size], args: &[Bound]) -> Result<usize, Diagnostic> {
+    let tensors = tensors_in(args);
+    let has = |(port, tensor): (&Port, &&Tensor)| tensor.shape().iter().map(|&dim| dim as u64).eq(port.shape.iter().copied());
+    let fits = |size: &Size| size.inputs.len() == tensors.len() && size.inputs.iter().zip(&tensors).all(has);
+    sizes.iter().position(fits).ok_or_else(|| {
+        let mut error = Diagnostic::new(codes::E0719, "the artifact has no code for inputs of these shapes");
+        for (port, tensor) in sizes[0].inputs.iter().zip(&tensors) {
+            error = error.note(format!("`{}` is {}", plain(&port.name), shape_text(tensor.shape())));
+        }
+        error.note(format!("it has code for {}", size_names(sizes))).help("`relayc build --sizes` names the sizes of an artifact")
+    })
+}
+
+fn shape_text(shape: &[usize]) -> String {
+    let dims: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("({})", dims.join(", "))
+}
+
+/// The line of a step in a listing.
+pub(crate) struct StepLine<'a> {
+    pub(crate) ops: &'a str,
+    pub(crate) how: &'a str,
+    pub(crate) bytes: &'a str,
+    pub(crate) origin: &'a str,
+    pub(crate) traffic: Traffic,
+    /// Where its text is in the source.
+    pub(crate) text: Range<usize>,
+}
+
+/// The lines of a program's listing. A field that is missing is empty, or 0.
+pub(crate) fn step_lines(program: &Program) -> impl Iterator<Item = StepLine<'_>> {
+    program.listing.lines().map(|line| {
+        let mut fields = line.split('\t');
+        let mut next = || fields.next().unwrap_or_default();
+        let [ops, how, bytes, origin] = [next(), next(), next(), next()];
+        let [operations, traffic, start, end] = [next(), next(), next(), next()].map(|number| number.parse().unwrap_or(0));
+        let traffic = Traffic { ops: operations, bytes: traffic };
+        StepLine { ops, how, bytes, origin, traffic, text: start as usize..end as usize }
+    })
 }
 
 /// An artifact that is ready to run.
 pub struct Ready {
     loaded: MappedProgram,
     pub(crate) description: Description,
-    results: Vec<PortType>,
+    /// Of each size.
+    results: Vec<Vec<PortType>>,
 }
 
 /// A result, and how it was computed.
@@ -244,9 +380,10 @@ pub struct ArtifactTimes {
 impl Ready {
     /// Runs it once; `isa` is the requested instruction set.
     ///
-    /// Errors: E0602 if no code of it runs here, E0803 without memory, E0805 after the time limit, and the traps of operators.
+    /// Errors: E0719 if it has no code for the shapes of the arguments, E0602 if no code of it runs here, E0803 without memory, E0805
+    /// after the time limit, and the traps of operators.
     pub fn run(&self, args: &[Bound], threads: usize, isa: Option<Isa>, limits: &Limits) -> Result<ArtifactRun, Diagnostic> {
-        let mut session = self.session(threads, isa)?;
+        let mut session = self.session(args, threads, isa)?;
         for (at, tensor) in tensors_in(args).into_iter().enumerate() {
             session.input(at).copy_from_slice(&tensor.to_le_bytes());
         }
@@ -259,7 +396,8 @@ impl Ready {
             let tensor = tensor.expect("an output has the bytes of its type");
             (port.name.clone(), tensor)
         };
-        let outputs = self.description.outputs.iter().zip(&self.results).enumerate().map(output).collect();
+        let ports = &self.description.sizes[session.size()].outputs;
+        let outputs = ports.iter().zip(&self.results[session.size()]).enumerate().map(output).collect();
         Ok(ArtifactRun { outputs, isa: session.isa(), threads: session.n_threads() })
     }
 
@@ -272,7 +410,7 @@ impl Ready {
         (warmup, measure): (Duration, Duration),
     ) -> Result<ArtifactTimes, Diagnostic> {
         let start = Instant::now();
-        let mut session = self.session(threads, isa)?;
+        let mut session = self.session(args, threads, isa)?;
         let created = start.elapsed();
         let inputs: Vec<Vec<u8>> = tensors_in(args).into_iter().map(Tensor::to_le_bytes).collect();
         let times = measure::timed(warmup, measure, || {
@@ -282,12 +420,16 @@ impl Ready {
         Ok(ArtifactTimes { times: times.map_err(|error| *error)?, created, isa: session.isa(), threads: session.n_threads() })
     }
 
-    fn session(&self, threads: usize, isa: Option<Isa>) -> Result<MappedSession<'_>, Diagnostic> {
+    /// A session of the size that the arguments have.
+    pub(crate) fn session(&self, args: &[Bound], threads: usize, isa: Option<Isa>) -> Result<MappedSession<'_>, Diagnostic> {
         let allowed = compile::isas().unwrap_or_default();
-        self.loaded.session(threads, isa, &allowed).map_err(|error| match error {
+        let session = self.loaded.session(threads, isa, &allowed).map_err(|error| match error {
             NoInstance::Machine => self.no_machine(isa, &allowed),
             NoInstance::Memory => Diagnostic::new(codes::E0803, "the tensors of the program are too large for this machine"),
-        })
+        });
+        let mut session = session?;
+        session.set_size(size_of(&self.description.sizes, args)?);
+        Ok(session)
     }
 
     fn no_machine(&self, isa: Option<Isa>, allowed: &[Isa]) -> Diagnostic {
@@ -311,6 +453,6 @@ fn plain(text: &str) -> String {
     escape_control(text).replace('\n', "\\u{a}").replace('\t', "\\u{9}")
 }
 
-fn failed(failure: &Failure) -> Diagnostic {
+pub(crate) fn failed(failure: &Failure) -> Diagnostic {
     Diagnostic::new(Code::find(&failure.code).unwrap_or(codes::E0506), failure.message.clone())
 }

@@ -6,6 +6,9 @@
 
 mod header;
 mod refused;
+mod sizes;
+
+pub use sizes::MAX_SIZES;
 
 use super::compile::{self, Eval, Refused, Settings};
 use super::emit;
@@ -18,16 +21,17 @@ use relayc_driver::export::{self, GraphFile};
 use relayc_driver::run::{self, Limits};
 use relayc_driver::timings::Timings;
 use relayc_exchange::artifact;
-use relayc_exec::aot::image_writer::{ImageFacts, ImageWriter, Port};
+use relayc_exec::aot::image_writer::{ImageFacts, ImageWriter, Port, Size};
 use relayc_exec::aot::{OBJECT, SYMBOL, TEMPLATE};
 use relayc_exec::assemble::{Assembled, Launch};
 use relayc_exec::constants::Keep;
-use relayc_exec::plan::{self, Work};
+use relayc_exec::plan::{self, Traffic, Work};
 use relayc_exec::program::{self as jit, Fallback};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, Module};
 use relayc_runtime::layout::MARKER;
 use std::fmt::Write;
+use std::ops::Range;
 
 /// Default number of threads for which work is split.
 pub const THREADS: usize = 4;
@@ -38,6 +42,8 @@ pub struct Request {
     pub entry: String,
     /// The settings of each target; one suffices for each instruction set.
     pub settings: Vec<Settings>,
+    /// Sizes of open dimensions, such as `batch=1,4`; the artifact has code for each combination.
+    pub sizes: Vec<String>,
     pub limits: Limits,
     /// Whether to return the code as text too.
     pub asm: bool,
@@ -59,55 +65,84 @@ pub struct BuildOutputs {
     pub graph: Result<GraphFile, Vec<Diagnostic>>,
     /// The most bytes of weights that an instance packs when it is created.
     pub at_load: u64,
-    /// The code of each target as text with the target's name, if requested.
-    pub asm: Vec<(&'static str, String)>,
+    /// The code of each target and size as text with the names of both, if requested.
+    pub asm: Vec<(&'static str, String, String)>,
 }
 
 /// Builds an artifact of an entry of an error-free program, whose weights are constants by now.
 ///
-/// Errors: E0603 with every obstacle; E0202 for an unknown entry; E0803 and the traps of parts that are computed once. E0602 if
-/// there is no target, or if a part that is computed once needs instructions that this machine lacks.
+/// Errors: E0603 with every obstacle; E0202 for an unknown entry; E0704 to E0707 for sizes; E0803 and the traps of parts that are
+/// computed once. E0602 if there is no target, or if a part that is computed once needs instructions that this machine lacks.
 pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<Diagnostic>> {
     let one = |diagnostic| vec![diagnostic];
-    let entry = run::entry(&program.module, &request.entry).map_err(one)?;
-    let types = &program.module.types;
-    let names = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
-    let inputs: Vec<String> = names.flatten().map(|leaf| leaf.name).collect();
-    let outputs = entry.results.clone();
-    let mut writer = ImageWriter::new();
-    let (mut ports, mut asm) = ((vec![], vec![]), vec![]);
     let targets = targets(request).map_err(one)?;
     let level = targets.iter().map(|settings| settings.level).max().unwrap_or(0);
-    for settings in targets {
-        let mut module = program.module.clone();
-        let assembled = assembled(program, &mut module, request, &settings)?;
-        if request.asm {
-            let origin = |expr| relayc_driver::emit::origin(&program.sources, &module, expr);
-            asm.push((compile::target_name(settings.isa), emit::assembly(&assembled, &origin)));
+    let (mut writer, mut sizes, mut asm) = (ImageWriter::new(), vec![], vec![]);
+    for combination in sizes::combinations(&request.sizes).map_err(one)? {
+        let (name, program) = (combination.join(" "), sizes::at(program, &request.entry, &combination)?);
+        let names = Names::of(&program, &request.entry)?;
+        let mut ports = (vec![], vec![]);
+        for settings in &targets {
+            target(&program, request, settings, &mut writer, |assembled, module| {
+                if request.asm {
+                    let origin = |expr| relayc_driver::emit::origin(&program.sources, module, expr);
+                    asm.push((compile::target_name(settings.isa), name.clone(), emit::assembly(assembled, &origin)));
+                }
+                ports = (ports_of(&names.inputs, &assembled.plan, true), ports_of(&names.outputs, &assembled.plan, false));
+            })?;
         }
-        ports = (ports_of(&inputs, &assembled.plan, true), ports_of(&outputs, &assembled.plan, false));
-        let listing = listing(&assembled, &|expr| relayc_driver::emit::origin(&program.sources, &module, expr));
-        // The image has some weights unpacked.
-        let constants = compile::constants(&mut module, &assembled.plan, Keep::All);
-        let eval = Eval { module: &module, limits: &request.limits };
-        let loaded = jit::CompiledPlan::load(assembled, constants, Keep::All, None, &eval).map_err(|error| match error {
-            jit::LoadError::Failed(diagnostic) => one(*diagnostic),
-            jit::LoadError::Memory(_) => one(Diagnostic::new(codes::E0803, format!("the weights are too large: {error}"))),
-        })?;
-        let placed = Placed { eval, sources: &program.sources };
-        writer.target(level_of(settings.isa).into(), &loaded, &listing, &placed);
+        sizes.push(Size { name, inputs: ports.0, outputs: ports.1 });
     }
-    let (inputs, outputs) = ports;
     let source = program.sources.files().next().map_or("", |file| &file.text);
     let graph = graph(program, request, level);
     let json = graph.as_ref().map_or("", |graph| &graph.json);
-    let facts = ImageFacts { entry: &request.entry, source, graph: json, inputs: &inputs, outputs: &outputs };
+    let facts = ImageFacts { entry: &request.entry, source, graph: json, sizes: &sizes };
     let at_load = writer.at_load();
     let image = writer.finish(&facts);
     let bug = |words: String| one(Diagnostic::new(codes::E0901, words));
     let so = artifact::write(TEMPLATE, MARKER, &image.bytes, image.code.len() as u64).map_err(bug)?;
     let object = request.object.then(|| artifact::object(OBJECT, SYMBOL, &image.bytes)).transpose().map_err(bug)?;
     Ok(BuildOutputs { so, object, header: header::text(&request.name, &facts), graph, at_load, asm })
+}
+
+/// The names of an entry's inputs and outputs.
+struct Names {
+    inputs: Vec<String>,
+    outputs: Vec<String>,
+}
+
+impl Names {
+    fn of(program: &Program, entry: &str) -> Result<Names, Vec<Diagnostic>> {
+        let entry = run::entry(&program.module, entry).map_err(|error| vec![error])?;
+        let types = &program.module.types;
+        let leaves = entry.slots.iter().map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
+        Ok(Names { inputs: leaves.flatten().map(|leaf| leaf.name).collect(), outputs: entry.results })
+    }
+}
+
+/// Writes the code of a program for a target, after showing it to `see`.
+fn target(
+    program: &Program,
+    request: &Request,
+    settings: &Settings,
+    writer: &mut ImageWriter,
+    see: impl FnOnce(&Assembled, &Module),
+) -> Result<(), Vec<Diagnostic>> {
+    let one = |diagnostic| vec![diagnostic];
+    let mut module = program.module.clone();
+    let assembled = assembled(program, &mut module, request, settings)?;
+    see(&assembled, &module);
+    let listing = listing(&assembled, &module, &program.sources);
+    // The image has some weights unpacked.
+    let constants = compile::constants(&mut module, &assembled.plan, Keep::All);
+    let eval = Eval { module: &module, limits: &request.limits };
+    let loaded = jit::CompiledPlan::load(assembled, constants, Keep::All, None, &eval).map_err(|error| match error {
+        jit::LoadError::Failed(diagnostic) => one(*diagnostic),
+        jit::LoadError::Memory(_) => one(Diagnostic::new(codes::E0803, format!("the weights are too large: {error}"))),
+    })?;
+    let placed = Placed { eval, sources: &program.sources };
+    writer.program(level_of(settings.isa).into(), &loaded, &listing, &placed);
+    Ok(())
 }
 
 /// The settings of each target, the best one last. Errors: E0602 if there is none.
@@ -170,13 +205,19 @@ pub(super) fn ports_of(names: &[String], plan: &plan::Plan, inputs: bool) -> Vec
     names.iter().zip(ids).map(port).collect()
 }
 
-/// A line for each step with its operators, kernel, bytes of code and place in the text, separated by tabs.
-fn listing(assembled: &Assembled, origin: &dyn Fn(ExprId) -> String) -> String {
+/// A line for each step, its fields separated by tabs: operators, kernel, bytes of code, origin, arithmetic operations, bytes read and
+/// written, and where its text starts and ends in the source.
+fn listing(assembled: &Assembled, module: &Module, sources: &Sources) -> String {
     let mut out = String::new();
+    let source = sources.files().next().map(|file| &file.text);
     for (at, step) in assembled.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
-        let ops = plan::ops_text(step);
-        let (how, bytes) = (assembled.describe(at), assembled.ranges[at].len());
-        let _ = writeln!(out, "{ops}\t{how}\t{bytes}\t{}", origin(step.origin));
+        let (ops, how, bytes) = (plan::ops_text(step), assembled.describe(at), assembled.ranges[at].len());
+        let origin = relayc_driver::emit::origin(sources, module, step.origin);
+        let Traffic { ops: operations, bytes: traffic } = plan::traffic(&assembled.plan, step);
+        let span = module.exprs[step.origin].span;
+        let in_source = !span.is_none() && sources.file(span.file).map(|file| &file.text) == source;
+        let Range { start, end } = if in_source { span.start..span.end } else { 0..0 };
+        let _ = writeln!(out, "{ops}\t{how}\t{bytes}\t{origin}\t{operations}\t{traffic}\t{start}\t{end}");
     }
     out
 }

@@ -19,6 +19,7 @@ pub mod measure;
 pub mod open;
 pub mod profile;
 pub mod profile_overlay;
+pub mod size_setting;
 mod step_times;
 pub mod steps;
 pub mod subgraphs;

@@ -5,6 +5,9 @@
 //! `pthread_join`, and runs on one thread in a process without them. The header that `relayc build` writes
 //! (`crates/engine/src/build/header.rs`) documents the functions.
 
+#[cfg(not(relayc_linked))]
+mod library;
+
 use crate::fault::Fault;
 use crate::instance::{Image, Instance, NoInstance, Port};
 use crate::layout::{ABI_VERSION, MAGIC, MARKER, VERSION, head};
@@ -63,7 +66,7 @@ pub enum Status {
     Machine = 2,
     /// No input or output has this name.
     Name = 3,
-    /// A buffer's size differs from that of its tensor.
+    /// A buffer's size or a shape differs from that of its tensor, or there is no code for the shapes of the inputs.
     Size = 4,
     /// An input has not been set, or no run has succeeded.
     Missing = 5,
@@ -86,8 +89,10 @@ const WORDS: usize = 512;
 pub struct Net {
     instance: Instance<'static>,
     bytes: usize,
-    given: *mut bool,
-    ran: bool,
+    /// For each input 0, or one more than the first size that has its shape.
+    given: *mut usize,
+    /// The size of the last run, if it has succeeded.
+    ran: Option<usize>,
     error: [u8; WORDS],
     len: usize,
 }
@@ -96,6 +101,10 @@ impl Net {
     /// Records an error message, cut before the first character that does not fit.
     fn say(&mut self, parts: &[&[u8]]) {
         self.len = 0;
+        self.say_more(parts);
+    }
+
+    fn say_more(&mut self, parts: &[&[u8]]) {
         for part in parts {
             let n = fitting(part, WORDS - 1 - self.len);
             self.error[self.len..self.len + n].copy_from_slice(&part[..n]);
@@ -107,6 +116,14 @@ impl Net {
         self.error[self.len] = 0;
     }
 
+    /// Adds the names of the sizes to the message.
+    fn say_sizes(&mut self) {
+        let image = self.instance.image();
+        for (at, name) in (0..image.n_sizes()).map_while(|size| image.size_name(size)).enumerate() {
+            self.say_more(&[if at == 0 { b"" } else { b", " }, name]);
+        }
+    }
+
     fn fail(&mut self, fault: &Fault) -> Status {
         let [before, behind] = self.instance.words(fault);
         let mut digits = [0; 40];
@@ -115,15 +132,43 @@ impl Net {
         Status::Failed
     }
 
-    fn find(
-        &self,
-        name: *const c_char,
-        port: impl Fn(&Image<'static>, usize) -> Option<Port<'static>>,
-    ) -> Option<(usize, Port<'static>)> {
+    /// The number of a tensor, given the tensor of a number.
+    fn find(&self, name: *const c_char, port: impl Fn(&Image<'static>, usize) -> Option<Port<'static>>) -> Option<usize> {
         // SAFETY: the caller gives a string with a 0 at its end, and has seen that it is one.
         let name = unsafe { CStr::from_ptr(name) }.to_bytes();
         let image = self.instance.image();
-        (0..).map_while(|at| Some((at, port(&image, at)?))).find(|(_, port)| port.name() == name)
+        (0..).map_while(|at| port(&image, at)).position(|port| port.name() == name)
+    }
+
+    /// The size that an input of so many bytes has, where they say it.
+    fn size_by_bytes(&self, at: usize, bytes: usize) -> Option<usize> {
+        let image = self.instance.image();
+        let mut found: Option<(usize, Port)> = None;
+        for (size, port) in (0..image.n_sizes()).filter_map(|size| Some((size, image.input(size, at)?))) {
+            match found {
+                _ if port.bytes() != bytes => {}
+                None => found = Some((size, port)),
+                Some((_, known)) if known.shape() == port.shape() => {}
+                Some(_) => return None,
+            }
+        }
+        found.map(|(size, _)| size)
+    }
+
+    /// Copies an input, which has its shape at this size.
+    ///
+    /// # Safety
+    /// As many bytes are at `data` as the tensor has.
+    unsafe fn set(&mut self, at: usize, size: usize, data: *const u8) -> Status {
+        self.instance.set_size(size);
+        let to = self.instance.input(at);
+        if !to.is_empty() {
+            // SAFETY: the input has so many bytes, and the caller promises as many.
+            unsafe { core::ptr::copy_nonoverlapping(data, to.as_mut_ptr(), to.len()) };
+        }
+        // SAFETY: there is a number for each input.
+        unsafe { self.given.add(at).write(size + 1) };
+        Status::Ok
     }
 
     /// The status if the name or the tensor is a null pointer.
@@ -148,6 +193,15 @@ impl Net {
         let (mut a, mut b) = ([0; 40], [0; 40]);
         let (expected, found) = (number(port.bytes() as i128, &mut a), number(found as i128, &mut b));
         self.say(&[b"`", port.name(), b"` has ", expected, b" bytes, not ", found]);
+        Status::Size
+    }
+
+    /// The status of bytes that do not say which of several shapes an input has.
+    fn no_size_of_bytes(&mut self, port: &Port, found: usize) -> Status {
+        let mut digits = [0; 40];
+        let found = number(found as i128, &mut digits);
+        self.say(&[found, b" bytes do not say the shape of `", port.name(), b"`; there is code for "]);
+        self.say_sizes();
         Status::Size
     }
 }
@@ -223,13 +277,13 @@ pub unsafe extern "C" fn relayc_create(net: *mut *mut Net, options: *const Optio
         Err(NoInstance::Machine) => return Status::Machine,
         Err(NoInstance::Memory) => return Status::Memory,
     };
-    let bytes = size_of::<Net>() + image.n_inputs();
+    let bytes = size_of::<Net>() + size_of::<usize>() * image.n_inputs();
     let Some(place) = map(bytes) else { return Status::Memory };
     let given = place.wrapping_add(size_of::<Net>()).cast();
     let made = place.cast::<Net>();
-    // SAFETY: the pages have room for it; the flags behind it are zeros, which are `false`.
+    // SAFETY: the pages have room for it; the numbers behind it are zeros.
     unsafe {
-        made.write(Net { instance, bytes, given, ran: false, error: [0; WORDS], len: 0 });
+        made.write(Net { instance, bytes, given, ran: None, error: [0; WORDS], len: 0 });
         net.write(made);
     }
     Status::Ok
@@ -258,17 +312,52 @@ pub unsafe extern "C" fn relayc_set_input(net: *mut Net, name: *const c_char, da
     if let Some(status) = net.null(name, data, bytes) {
         return status;
     }
-    let Some((at, port)) = net.find(name, Image::input) else { return net.wrong_name(b"input", name) };
-    if bytes != port.bytes() {
-        return net.wrong_size(&port, bytes);
+    let Some(at) = net.find(name, |image, at| image.input(0, at)) else { return net.wrong_name(b"input", name) };
+    match (net.size_by_bytes(at, bytes), net.instance.image().input(0, at)) {
+        // SAFETY: the caller promises so many bytes.
+        (Some(size), _) => unsafe { net.set(at, size, data) },
+        (None, Some(port)) if net.instance.image().n_sizes() > 1 => net.no_size_of_bytes(&port, bytes),
+        (None, Some(port)) => net.wrong_size(&port, bytes),
+        (None, None) => Status::Name,
     }
-    if bytes > 0 {
-        // SAFETY: the input has so many bytes, and the caller promises as many.
-        unsafe { core::ptr::copy_nonoverlapping(data, net.instance.input(at).as_mut_ptr(), bytes) };
+}
+
+/// # Safety
+/// `net` was created, `name` is a string, `rank` numbers are at `shape`, and the elements of such a tensor at `data`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn relayc_set_input_shape(
+    net: *mut Net,
+    name: *const c_char,
+    data: *const u8,
+    shape: *const u64,
+    rank: usize,
+) -> Status {
+    // SAFETY: the caller promises it.
+    let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
+    if let Some(status) = net.null(name, data, 0) {
+        return status;
     }
-    // SAFETY: there is a flag for each input.
-    unsafe { net.given.add(at).write(true) };
-    Status::Ok
+    if shape.is_null() && rank > 0 {
+        net.say(&[b"the shape is NULL"]);
+        return Status::Usage;
+    }
+    let Some(at) = net.find(name, |image, at| image.input(0, at)) else { return net.wrong_name(b"input", name) };
+    // SAFETY: the caller promises so many numbers.
+    let shape = if rank == 0 { &[] } else { unsafe { core::slice::from_raw_parts(shape, rank) } };
+    let image = net.instance.image();
+    let fits = |size: &usize| image.input(*size, at).is_some_and(|port| port.shape() == shape);
+    let Some((size, port)) = (0..image.n_sizes()).find(fits).and_then(|size| Some((size, image.input(size, at)?))) else {
+        // SAFETY: as in `find`.
+        let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+        net.say(&[b"`", name, b"` has no such shape; there is code for "]);
+        net.say_sizes();
+        return Status::Size;
+    };
+    if let Some(status) = net.null(name, data, port.bytes()) {
+        return status;
+    }
+    // SAFETY: the caller promises the elements of such a tensor.
+    unsafe { net.set(at, size, data) }
 }
 
 /// # Safety
@@ -278,18 +367,24 @@ pub unsafe extern "C" fn relayc_run(net: *mut Net) -> Status {
     // SAFETY: the caller promises it.
     let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
     let image = net.instance.image();
-    for at in 0..image.n_inputs() {
-        // SAFETY: there is a flag for each input.
-        if let (Some(port), false) = (image.input(at), unsafe { net.given.add(at).read() }) {
-            net.say(&[b"the input `", port.name(), b"` has not been set"]);
-            return Status::Missing;
-        }
+    // SAFETY: there is a number for each input.
+    let given = |at: usize| unsafe { net.given.add(at).read() };
+    if let Some(port) = (0..image.n_inputs()).find(|&at| given(at) == 0).and_then(|at| image.input(0, at)) {
+        net.say(&[b"the input `", port.name(), b"` has not been set"]);
+        return Status::Missing;
     }
+    let fits = |at: usize, port: &Port| image.input(given(at) - 1, at).is_some_and(|given| given.shape() == port.shape());
+    let Some(size) = image.size_of(fits) else {
+        net.say(&[b"there is no code for inputs of these shapes together; there is for "]);
+        net.say_sizes();
+        return Status::Size;
+    };
+    net.instance.set_size(size);
     // A run that fails leaves outputs of which some are new.
-    net.ran = false;
+    net.ran = None;
     match net.instance.run(|| true) {
         Ok(_) => {
-            net.ran = true;
+            net.ran = Some(size);
             Status::Ok
         }
         Err(fault) => net.fail(&fault),
@@ -305,15 +400,16 @@ pub unsafe extern "C" fn relayc_get_output(net: *mut Net, name: *const c_char, d
     if let Some(status) = net.null(name, data, bytes) {
         return status;
     }
-    let Some((at, port)) = net.find(name, Image::output) else { return net.wrong_name(b"output", name) };
+    let Some(at) = net.find(name, |image, at| image.output(0, at)) else { return net.wrong_name(b"output", name) };
+    let Some((size, port)) = net.ran.and_then(|size| Some((size, net.instance.image().output(size, at)?))) else {
+        net.say(&[b"no run has given results"]);
+        return Status::Missing;
+    };
     if bytes != port.bytes() {
         return net.wrong_size(&port, bytes);
     }
-    if !net.ran {
-        net.say(&[b"no run has given results"]);
-        return Status::Missing;
-    }
     if bytes > 0 {
+        net.instance.set_size(size);
         // SAFETY: the output has so many bytes, and the caller promises room for as many.
         unsafe { core::ptr::copy_nonoverlapping(net.instance.output(at).as_ptr(), data, bytes) };
     }
@@ -338,7 +434,7 @@ pub extern "C" fn relayc_status_text(status: u32) -> *const c_char {
         1 => c"there is no memory",
         2 => c"this processor lacks the instructions that the program is compiled for",
         3 => c"there is no input or output of that name",
-        4 => c"a buffer has not as many bytes as its tensor",
+        4 => c"a buffer or a shape is not that of its tensor, or there is no code for these shapes",
         5 => c"an input has not been set, or nothing has been run",
         6 => c"an operator failed",
         7 => c"a pointer is null, or there is no program inside",
@@ -347,18 +443,28 @@ pub extern "C" fn relayc_status_text(status: u32) -> *const c_char {
     text.as_ptr()
 }
 
-fn ports(port: impl Fn(&Image<'static>) -> usize) -> usize {
-    image().map_or(0, |image| port(&image))
+fn count(of: impl Fn(&Image<'static>) -> usize) -> usize {
+    image().map_or(0, |image| of(&image))
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayc_n_inputs() -> usize {
-    ports(Image::n_inputs)
+    count(Image::n_inputs)
 }
 
 #[unsafe(no_mangle)]
 pub extern "C" fn relayc_n_outputs() -> usize {
-    ports(Image::n_outputs)
+    count(Image::n_outputs)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn relayc_n_sizes() -> usize {
+    count(Image::n_sizes)
+}
+
+#[unsafe(no_mangle)]
+pub extern "C" fn relayc_size(at: usize) -> *const c_char {
+    image().and_then(|image| image.size_name(at)).map_or(null(), |name| name.as_ptr().cast())
 }
 
 /// The description of an input or an output.
@@ -390,7 +496,7 @@ impl Tensor {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn relayc_input(at: usize, to: *mut Tensor) -> Status {
     // SAFETY: the caller promises it.
-    unsafe { Tensor::tell(|image| image.input(at), to) }
+    unsafe { Tensor::tell(|image| image.input(0, at), to) }
 }
 
 /// # Safety
@@ -398,7 +504,37 @@ pub unsafe extern "C" fn relayc_input(at: usize, to: *mut Tensor) -> Status {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn relayc_output(at: usize, to: *mut Tensor) -> Status {
     // SAFETY: the caller promises it.
-    unsafe { Tensor::tell(|image| image.output(at), to) }
+    unsafe { Tensor::tell(|image| image.output(0, at), to) }
+}
+
+/// # Safety
+/// `to` is null or a place for a tensor's description.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn relayc_input_at(size: usize, at: usize, to: *mut Tensor) -> Status {
+    // SAFETY: the caller promises it.
+    unsafe { Tensor::tell(|image| image.input(size, at), to) }
+}
+
+/// # Safety
+/// `to` is null or a place for a tensor's description.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn relayc_output_at(size: usize, at: usize, to: *mut Tensor) -> Status {
+    // SAFETY: the caller promises it.
+    unsafe { Tensor::tell(|image| image.output(size, at), to) }
+}
+
+/// # Safety
+/// `net` was created and not yet destroyed, or is null; `to` is null or a place for a tensor's description.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn relayc_result(net: *mut Net, at: usize, to: *mut Tensor) -> Status {
+    // SAFETY: the caller promises it.
+    let Some(net) = (unsafe { net.as_mut() }) else { return Status::Usage };
+    let Some(size) = net.ran else {
+        net.say(&[b"no run has given results"]);
+        return Status::Missing;
+    };
+    // SAFETY: the caller promises it.
+    unsafe { Tensor::tell(|image| image.output(size, at), to) }
 }
 
 /// # Safety
@@ -428,76 +564,6 @@ pub unsafe extern "C" fn relayc_graph_json(bytes: *mut usize) -> *const c_char {
     // SAFETY: the caller promises it.
     unsafe { told(head::GRAPH, bytes) }
 }
-
-// What the compiler itself calls, where no library is linked. Large blocks are few and small ones fewer, so one instruction
-// serves all.
-#[cfg(not(relayc_linked))]
-global_asm!(
-    ".globl memcpy",
-    ".hidden memcpy",
-    "memcpy:",
-    "mov rax, rdi",
-    "mov rcx, rdx",
-    "rep movsb",
-    "ret",
-    ".globl memset",
-    ".hidden memset",
-    "memset:",
-    "mov r8, rdi",
-    "mov eax, esi",
-    "mov rcx, rdx",
-    "rep stosb",
-    "mov rax, r8",
-    "ret",
-    ".globl memmove",
-    ".hidden memmove",
-    "memmove:",
-    "mov rax, rdi",
-    "mov rcx, rdx",
-    "mov r8, rdi",
-    "sub r8, rsi",
-    "cmp r8, rdx",
-    "jb 2f",
-    "rep movsb",
-    "ret",
-    "2:",
-    "lea rdi, [rdi + rdx - 1]",
-    "lea rsi, [rsi + rdx - 1]",
-    "std",
-    "rep movsb",
-    "cld",
-    "ret",
-    ".globl memcmp",
-    ".hidden memcmp",
-    "memcmp:",
-    ".globl bcmp",
-    ".hidden bcmp",
-    "bcmp:",
-    "xor ecx, ecx",
-    "3:",
-    "cmp rcx, rdx",
-    "je 4f",
-    "movzx eax, byte ptr [rdi + rcx]",
-    "movzx r8d, byte ptr [rsi + rcx]",
-    "inc rcx",
-    "sub eax, r8d",
-    "je 3b",
-    "ret",
-    "4:",
-    "xor eax, eax",
-    "ret",
-    ".globl strlen",
-    ".hidden strlen",
-    "strlen:",
-    "xor eax, eax",
-    "5:",
-    "cmp byte ptr [rdi + rax], 0",
-    "je 6f",
-    "inc rax",
-    "jmp 5b",
-    "6:",
-    "ret",
-);
 
 // Named by tables of unwinding that nobody reads: a panic ends the process.
 global_asm!(".weak rust_eh_personality", ".hidden rust_eh_personality", "rust_eh_personality:", "ud2");

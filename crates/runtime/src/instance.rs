@@ -1,14 +1,15 @@
 //! Instances: a program with the memory of its runs.
 
 use super::fault::Fault;
-use super::layout::{head, place, port, target};
+use super::layout::{head, place, port, program, size, target};
+use super::pack::Packing;
 use super::pool::{Pool, Threads, Worker};
 use super::region::{MAX_THREADS, WorkerSlot};
-use super::step::{Step, StepContext};
+use super::step::{Step, StepContext, pack};
 use super::system::{Heap, cores};
 use super::words::{Words, text};
 use core::marker::PhantomData;
-use core::ptr::null_mut;
+use core::ptr::{null, null_mut};
 
 /// An immutable image in memory.
 #[derive(Clone, Copy)]
@@ -17,7 +18,7 @@ pub struct Image<'a> {
     of: PhantomData<&'a [u8]>,
 }
 
-/// An input or output tensor.
+/// An input or output tensor of a size.
 #[derive(Clone, Copy)]
 pub struct Port<'a> {
     image: Image<'a>,
@@ -56,17 +57,38 @@ impl<'a> Image<'a> {
         self.head(head::N_OUTPUTS) as usize
     }
 
-    pub fn input(&self, at: usize) -> Option<Port<'a>> {
-        (at < self.n_inputs()).then(|| self.port(at))
+    /// Number of sizes that there is code for.
+    pub fn n_sizes(&self) -> usize {
+        self.head(head::N_SIZES) as usize
     }
 
-    pub fn output(&self, at: usize) -> Option<Port<'a>> {
-        (at < self.n_outputs()).then(|| self.port(self.n_inputs() + at))
+    /// The name of a size, terminated by 0.
+    pub fn size_name(&self, of: usize) -> Option<&'a [u8]> {
+        let at = self.head(head::SIZES) + 8 * (size::WORDS * of + size::NAME) as u64;
+        // SAFETY: the image has the text of each size.
+        (of < self.n_sizes()).then(|| unsafe { text(self.start, [self.word(at), self.word(at + 8)]) })
     }
 
-    fn port(&self, at: usize) -> Port<'a> {
-        let start = self.head(head::PORTS) as usize + 8 * port::WORDS * at;
+    /// An input at a size.
+    pub fn input(&self, size: usize, at: usize) -> Option<Port<'a>> {
+        (size < self.n_sizes() && at < self.n_inputs()).then(|| self.port(size, at))
+    }
+
+    /// An output at a size.
+    pub fn output(&self, size: usize, at: usize) -> Option<Port<'a>> {
+        (size < self.n_sizes() && at < self.n_outputs()).then(|| self.port(size, self.n_inputs() + at))
+    }
+
+    fn port(&self, size: usize, at: usize) -> Port<'a> {
+        let number = size * (self.n_inputs() + self.n_outputs()) + at;
+        let start = self.head(head::PORTS) as usize + 8 * port::WORDS * number;
         Port { image: *self, words: self.start.wrapping_add(start).cast() }
+    }
+
+    /// The size at which all inputs have their shapes, given whether one does at a size.
+    pub fn size_of(&self, fits: impl Fn(usize, &Port<'a>) -> bool) -> Option<usize> {
+        let all = |&size: &usize| (0..self.n_inputs()).all(|at| self.input(size, at).is_some_and(|port| fits(at, &port)));
+        (0..self.n_sizes()).find(all)
     }
 
     /// The text that two words of the head locate, terminated by 0.
@@ -119,15 +141,24 @@ pub struct Instance<'a> {
     memory: Memory<'a>,
     crew: Crew,
     level: u32,
+    /// The size of inputs and outputs.
+    size: usize,
 }
 
-/// The memory of a program's runs, and its steps. It borrows from the image, and from the heap beside it.
+/// The memory of runs, and the program of each size. It borrows from the image, and from the heap beside it.
 #[derive(Clone, Copy)]
 struct Memory<'a> {
-    means: StepContext,
-    steps: &'a [Step<'a>],
+    programs: &'a [Program<'a>],
+    /// Each with room for any size.
     inputs: &'a [*mut u8],
     outputs: &'a [*mut u8],
+}
+
+/// The steps of a size.
+#[derive(Clone, Copy)]
+struct Program<'a> {
+    means: StepContext,
+    steps: &'a [Step<'a>],
 }
 
 /// The threads of runs.
@@ -142,7 +173,7 @@ struct Crew {
 unsafe impl Send for Instance<'_> {}
 
 impl<'a> Instance<'a> {
-    /// Allocates memory and threads for runs.
+    /// Allocates memory and threads for runs. Its size is the first one.
     ///
     /// `n_threads` is the number of threads; 0 means as many as cores, and the system may give fewer. `level` selects the
     /// target; 0 means the best one for which `runs` holds.
@@ -160,7 +191,7 @@ impl<'a> Instance<'a> {
         match (crew, memory) {
             (Some(crew), Some(memory)) => {
                 let level = image.word(target + 8 * target::LEVEL as u64) as u32;
-                Ok(Instance { image, heap, memory, crew, level })
+                Ok(Instance { image, heap, memory, crew, level, size: 0 })
             }
             (crew, _) => {
                 if let Some(crew) = crew {
@@ -186,29 +217,40 @@ impl<'a> Instance<'a> {
         self.crew.pool.n_threads()
     }
 
+    /// The size of inputs, outputs and runs.
+    pub fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Sets the size, one of the image's. Inputs keep their bytes.
+    pub fn set_size(&mut self, size: usize) {
+        self.size = size;
+    }
+
     /// The memory of an input, to be written.
     pub fn input(&mut self, at: usize) -> &mut [u8] {
-        let bytes = self.image.input(at).map_or(0, |port| port.bytes());
-        // SAFETY: each input has so many bytes of its own, and the instance is borrowed alone.
+        let bytes = self.image.input(self.size, at).map_or(0, |port| port.bytes());
+        // SAFETY: each input has at least so many bytes of its own, and the instance is borrowed alone.
         self.memory.inputs.get(at).map_or(&mut [], |&start| unsafe { core::slice::from_raw_parts_mut(start, bytes) })
     }
 
-    /// The memory of an output, as the last run left it.
+    /// The memory of an output, as the last run of this size left it.
     pub fn output(&self, at: usize) -> &[u8] {
-        let bytes = self.image.output(at).map_or(0, |port| port.bytes());
-        // SAFETY: each output has so many bytes of its own, which only runs write.
+        let bytes = self.image.output(self.size, at).map_or(0, |port| port.bytes());
+        // SAFETY: each output has at least so many bytes of its own, which only runs write.
         self.memory.outputs.get(at).map_or(&[], |&start| unsafe { core::slice::from_raw_parts(start, bytes) })
     }
 
     /// Runs once, from inputs to outputs; calls `go_on` before each step. `Ok(false)` if it returned false. Errors: the failure
     /// of an operator.
     pub fn run(&mut self, mut go_on: impl FnMut() -> bool) -> Result<bool, Fault> {
-        for step in self.memory.steps {
+        let Program { means, steps } = &self.memory.programs[self.size];
+        for step in *steps {
             if !go_on() {
                 return Ok(false);
             }
             // SAFETY: the buffers are those of the program, and the instance is borrowed alone.
-            unsafe { step.run(&self.memory.means, self.crew.pool)? };
+            unsafe { step.run(means, self.crew.pool)? };
         }
         Ok(true)
     }
@@ -257,43 +299,72 @@ impl Crew {
 impl<'a> Memory<'a> {
     /// Packs the weights that the image has unpacked. `None` without memory.
     fn of(image: &Image<'a>, target: u64, pool: &Pool, heap: &mut Heap) -> Option<Memory<'a>> {
-        let n_threads = pool.n_threads();
-        let word = |at: usize| image.word(target + 8 * at as u64);
-        let arena = heap.bytes(word(target::ARENA) as usize)?;
-        let more = n_threads.saturating_sub(word(target::THREADS) as usize);
-        let beyond = heap.bytes(more.checked_mul(word(target::THREAD_SCRATCH) as usize)?)?;
-        let inputs = ports(heap, image.n_inputs(), |at| image.input(at))?;
-        let outputs = ports(heap, image.n_outputs(), |at| image.output(at))?;
-        let buffers = heap.take(word(target::N_BUFFERS) as usize, null_mut::<u8>())?;
-        for (number, buffer) in buffers.iter_mut().enumerate() {
-            let place = word(target::BUFFERS) + 16 * number as u64;
-            let (kind, at) = (image.word(place), image.word(place + 8) as usize);
-            *buffer = match kind {
-                place::INPUT => inputs[at],
-                place::OUTPUT => outputs[at],
-                place::ARENA => arena.wrapping_add(at),
-                _ => image.start.wrapping_add(at).cast_mut(),
-            };
+        let n_sizes = image.n_sizes();
+        let of_target = |at: usize| image.word(target + 8 * at as u64);
+        let word =
+            |size: usize, at: usize| image.word(of_target(target::PROGRAMS) + 8 * (program::WORDS * size + at) as u64) as usize;
+        let most = |of: &dyn Fn(usize) -> Option<usize>| (0..n_sizes).try_fold(0, |most, size| Some(of(size)?.max(most)));
+        let arena = heap.bytes(most(&|size| Some(word(size, program::ARENA)))?)?;
+        let beyond = heap.bytes(most(&|size| {
+            let more = pool.n_threads().saturating_sub(word(size, program::THREADS));
+            more.checked_mul(word(size, program::THREAD_SCRATCH))
+        })?)?;
+        let inputs = ports(heap, image.n_inputs(), |at| most(&|size| Some(image.input(size, at)?.bytes())))?;
+        let outputs = ports(heap, image.n_outputs(), |at| most(&|size| Some(image.output(size, at)?.bytes())))?;
+        let packed = packed(image, of_target(target::PACKINGS), pool, heap)?;
+        let means = StepContext { image: image.start, code: image.start, arena, beyond };
+        let programs = heap.take(n_sizes, Program { means, steps: &[] })?;
+        for (size, program) in programs.iter_mut().enumerate() {
+            let buffers = heap.take(word(size, program::N_BUFFERS), null_mut::<u8>())?;
+            for (number, buffer) in buffers.iter_mut().enumerate() {
+                let place = (word(size, program::BUFFERS) + 16 * number) as u64;
+                let (kind, at) = (image.word(place), image.word(place + 8) as usize);
+                *buffer = match kind {
+                    place::INPUT => inputs[at],
+                    place::OUTPUT => outputs[at],
+                    place::ARENA => arena.wrapping_add(at),
+                    _ => image.start.wrapping_add(at).cast_mut(),
+                };
+            }
+            let code = image.start.wrapping_add(word(size, program::CODE));
+            let means = StepContext { code, ..means };
+            // SAFETY: the image has the list of the steps.
+            let list = unsafe { Words::at(image.start, word(size, program::STEPS) as u64) }.sizes();
+            let steps = heap.take(list.len(), Step::Nothing)?;
+            for (step, &at) in steps.iter_mut().zip(list) {
+                // SAFETY: the image has the step's words.
+                let mut words = unsafe { Words::at(image.start, at) };
+                *step = Step::read(&mut words, &means, buffers, packed, pool, heap)?;
+            }
+            *program = Program { means, steps };
         }
-        let code = image.start.wrapping_add(word(target::CODE) as usize);
-        let means = StepContext { image: image.start, code, arena, beyond };
-        // SAFETY: the image has the list of the steps.
-        let list = unsafe { Words::at(image.start, word(target::STEPS)) }.sizes();
-        let steps = heap.take(list.len(), Step::Nothing)?;
-        for (step, &at) in steps.iter_mut().zip(list) {
-            // SAFETY: the image has the step's words.
-            let mut words = unsafe { Words::at(image.start, at) };
-            *step = Step::read(&mut words, &means, buffers, pool, heap)?;
-        }
-        Some(Memory { means, steps, inputs, outputs })
+        Some(Memory { programs, inputs, outputs })
     }
 }
 
-/// Allocates memory for each port.
-fn ports<'a>(heap: &mut Heap, n: usize, port: impl Fn(usize) -> Option<Port<'a>>) -> Option<&'a [*mut u8]> {
+/// Packs the weights that the image has unpacked; no region of the pool runs. `None` without memory.
+fn packed<'a>(image: &Image<'a>, list: u64, pool: &Pool, heap: &mut Heap) -> Option<&'a [*const u8]> {
+    // SAFETY: the image has the list of packings.
+    let list = unsafe { Words::at(image.start, list) }.sizes();
+    let all = heap.take(list.len(), null::<u8>())?;
+    for (place, &at) in all.iter_mut().zip(list) {
+        // SAFETY: the image has the words of a packing.
+        let mut words = unsafe { Words::at(image.start, at) };
+        let source = image.start.wrapping_add(words.number());
+        let packed = heap.bytes(words.number())?;
+        let packing = Packing::read(&mut words);
+        // SAFETY: the image has the weights, the new memory has room for them packed, and no region runs.
+        unsafe { pack(&packing, source, packed, pool, pool.n_threads()) };
+        *place = packed;
+    }
+    Some(all)
+}
+
+/// Allocates memory for each port, given its bytes.
+fn ports<'a>(heap: &mut Heap, n: usize, bytes: impl Fn(usize) -> Option<usize>) -> Option<&'a [*mut u8]> {
     let places = heap.take(n, null_mut())?;
     for (at, place) in places.iter_mut().enumerate() {
-        *place = heap.bytes(port(at)?.bytes())?;
+        *place = heap.bytes(bytes(at)?)?;
     }
     Some(places)
 }

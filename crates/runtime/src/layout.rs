@@ -11,7 +11,7 @@ pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 pub const VERSION: u64 = 4;
 
 /// The version of the functions that an artifact exports.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The marker before the distance to the image, in a shared object without a program.
 pub const MARKER: &[u8; 24] = b"relayc: the image is at\0";
@@ -38,14 +38,24 @@ pub mod head {
     pub const ENTRY: usize = 5;
     pub const SOURCE: usize = 7;
     pub const GRAPH: usize = 9;
-    /// Start and number of the ports: inputs, then outputs.
+    /// Start of the ports of each size, and their numbers for one size: inputs, then outputs.
     pub const PORTS: usize = 11;
     pub const N_INPUTS: usize = 12;
     pub const N_OUTPUTS: usize = 13;
     /// Start and number of the targets; the last one is the best.
     pub const TARGETS: usize = 14;
     pub const N_TARGETS: usize = 15;
-    pub const WORDS: usize = 16;
+    /// Start and number of the sizes of inputs and outputs that the image has code for; at least one.
+    pub const SIZES: usize = 16;
+    pub const N_SIZES: usize = 17;
+    pub const WORDS: usize = 18;
+}
+
+/// The words of a size.
+pub mod size {
+    /// Text: the names and numbers that it was built with, empty if there are none.
+    pub const NAME: usize = 0;
+    pub const WORDS: usize = 2;
 }
 
 /// The words of a port.
@@ -64,25 +74,35 @@ pub mod port {
 pub mod target {
     /// The x86-64 level that it requires: 3 or 4.
     pub const LEVEL: usize = 0;
-    /// Start of its code in the image, and number of bytes.
-    pub const CODE: usize = 1;
-    pub const CODE_BYTES: usize = 2;
-    /// Bytes of the arena, number of threads with scratch memory in it, and bytes for each further thread.
-    pub const ARENA: usize = 3;
-    pub const THREADS: usize = 4;
-    pub const THREAD_SCRATCH: usize = 5;
-    /// Start and number of the buffers, two words each: kind of place and offset there.
-    pub const BUFFERS: usize = 6;
-    pub const N_BUFFERS: usize = 7;
-    /// Start of the list of steps, which holds the offset of each step's words.
-    pub const STEPS: usize = 8;
     /// Bytes of the constants that its steps read.
-    pub const WEIGHTS: usize = 9;
-    /// Text: a line for each step, with its operators and its kernel.
-    pub const LISTING: usize = 10;
+    pub const WEIGHTS: usize = 1;
     /// Bytes of weights that an instance packs for itself.
-    pub const AT_LOAD: usize = 12;
-    pub const WORDS: usize = 13;
+    pub const AT_LOAD: usize = 2;
+    /// Start of the list of these weights, which holds the offset of the words of each: the offset of the source, the number of
+    /// bytes when packed, and the packing.
+    pub const PACKINGS: usize = 3;
+    /// Start of its programs, one for each size.
+    pub const PROGRAMS: usize = 4;
+    pub const WORDS: usize = 5;
+}
+
+/// The words of a program: the code of a target for a size.
+pub mod program {
+    /// Start of its code in the image, and number of bytes.
+    pub const CODE: usize = 0;
+    pub const CODE_BYTES: usize = 1;
+    /// Bytes of the arena, number of threads with scratch memory in it, and bytes for each further thread.
+    pub const ARENA: usize = 2;
+    pub const THREADS: usize = 3;
+    pub const THREAD_SCRATCH: usize = 4;
+    /// Start and number of the buffers, two words each: kind of place and offset there.
+    pub const BUFFERS: usize = 5;
+    pub const N_BUFFERS: usize = 6;
+    /// Start of the list of steps, which holds the offset of each step's words.
+    pub const STEPS: usize = 7;
+    /// Text: a line for each step, with its operators and its kernel.
+    pub const LISTING: usize = 8;
+    pub const WORDS: usize = 10;
 }
 
 /// Location of a buffer.
@@ -107,6 +127,7 @@ pub mod kind {
     pub const SCAN: u64 = 7;
     pub const REQUANTIZE: u64 = 8;
     pub const SCATTER: u64 = 9;
+    pub const NOTHING: u64 = 10;
 }
 
 /// Treatment of an index out of range.
@@ -125,7 +146,7 @@ pub mod weights {
     pub const AS_KEPT: u64 = 1;
     /// In a buffer, packed in every run.
     pub const EACH_RUN: u64 = 2;
-    /// Unpacked, at an offset of the image; an instance packs them when it is created.
+    /// Unpacked in the image, and packed by an instance when it is created: the number of these weights among the target's.
     pub const AT_LOAD: u64 = 3;
 }
 

@@ -148,11 +148,12 @@ enum Weights<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// Reads a step, and packs its weights if the image has them unpacked; `None` without memory. No region of the pool runs.
+    /// Reads a step; `packed` are the weights that the instance has packed. `None` without memory.
     pub(crate) fn read(
         words: &mut Words<'a>,
         means: &StepContext,
         buffers: &[*mut u8],
+        packed: &[*const u8],
         pool: &Pool,
         heap: &mut Heap,
     ) -> Option<Step<'a>> {
@@ -183,7 +184,7 @@ impl<'a> Step<'a> {
                 let (n_items, alone) = (words.number(), words.word() != 0);
                 Step::Nest { entry, n_items, alone, args: args(words, buffers, heap)? }
             }
-            kind::CONTRACT => Step::Contraction(ContractionCall::read(words, means, buffers, pool, heap)?),
+            kind::CONTRACT => Step::Contraction(ContractionCall::read(words, means, buffers, packed, pool, heap)?),
             kind::SORT => {
                 let mut buffer = || words.number().checked_sub(1).map_or(core::ptr::null_mut(), |number| buffers[number]);
                 let [data, values, positions] = core::array::from_fn(|_| buffer());
@@ -281,6 +282,7 @@ impl<'a> ContractionCall<'a> {
         words: &mut Words<'a>,
         means: &StepContext,
         buffers: &[*mut u8],
+        packed: &[*const u8],
         pool: &Pool,
         heap: &mut Heap,
     ) -> Option<ContractionCall<'a>> {
@@ -290,14 +292,7 @@ impl<'a> ContractionCall<'a> {
         let weights = match words.word() {
             weights::PACKED => Weights::At(means.image.wrapping_add(words.number())),
             weights::EACH_RUN => Weights::EachRun(buffers[words.number()], Packing::read(words)),
-            weights::AT_LOAD => {
-                let source = means.image.wrapping_add(words.number());
-                let packed = heap.bytes(words.number())?;
-                let packing = Packing::read(words);
-                // SAFETY: the image has the weights, the new memory has room for them packed, and no region runs.
-                unsafe { pack(&packing, source, packed, pool, pool.n_threads()) };
-                Weights::At(packed)
-            }
+            weights::AT_LOAD => Weights::At(packed[words.number()]),
             _ => Weights::At(core::ptr::null()),
         };
         let work = contraction::work(words);
@@ -391,7 +386,7 @@ impl RequantizeCall {
 ///
 /// # Safety
 /// The source has every element that the packing names, `packed` has room for all pieces, and no region of the pool runs.
-unsafe fn pack(packing: &Packing, source: *const u8, packed: *mut u8, pool: &Pool, n_shares: usize) {
+pub(crate) unsafe fn pack(packing: &Packing, source: *const u8, packed: *mut u8, pool: &Pool, n_shares: usize) {
     let (source, packed, packing) = (Apart(source), Apart(packed.cast::<f32>()), Apart(packing));
     let share = |number| {
         for piece in part(packing.get().n_pieces(), number, n_shares) {

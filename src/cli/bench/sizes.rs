@@ -7,6 +7,7 @@ use super::Args;
 use crate::engine::library::{Error, Network, Options};
 use crate::engine::measure::{self, CallTimes, Times};
 use crate::engine::open::{OpenExecutable, OpenSession};
+use crate::engine::size_setting::{SizeSetting, Sizes};
 use relayc_base::random::SplitMix64;
 use relayc_driver::bind::{self, Bound, Requests, Slot};
 use relayc_driver::{Phase, optimise, run};
@@ -16,36 +17,11 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
-/// What a setting gives a dimension in each call.
-struct Setting<'a> {
-    /// What stands before `=`.
-    what: &'a str,
-    sizes: Sizes,
-}
-
-enum Sizes {
-    List(Vec<u64>),
-    /// From the first to the last.
-    Range(u64, u64),
-}
-
-impl Sizes {
-    fn of(text: &str) -> Option<Sizes> {
-        let number = |text: &str| text.trim().parse::<u64>().ok();
-        match text.split_once("..") {
-            Some((first, last)) => {
-                let (first, last) = (number(first)?, number(last)?);
-                (first <= last).then_some(Sizes::Range(first, last))
-            }
-            None => text.split(',').map(number).collect::<Option<_>>().map(Sizes::List),
-        }
-    }
-
-    fn at(&self, call: usize, random: &mut SplitMix64) -> u64 {
-        match self {
-            Sizes::List(sizes) => sizes[call % sizes.len()],
-            Sizes::Range(first, last) => first + random.next_u64() % (last - first + 1),
-        }
+/// The size of a setting in a call.
+fn size_at(sizes: &Sizes, call: usize, random: &mut SplitMix64) -> u64 {
+    match sizes {
+        Sizes::List(sizes) => sizes[call % sizes.len()],
+        Sizes::Range(first, last) => first + random.next_u64() % (last - first + 1),
     }
 }
 
@@ -77,9 +53,8 @@ fn measured(console: &Console, args: &Args) -> Result<String, u8> {
     let (several, fixed): (Vec<String>, Vec<String>) = given.set.iter().cloned().partition(|setting| is_several(setting));
     let mut settings = vec![];
     for setting in &several {
-        let parsed = setting.split_once('=').and_then(|(what, sizes)| Some(Setting { what, sizes: Sizes::of(sizes)? }));
         let wrong = || console.usage(format_args!("`--set {setting}`: expected sizes as `16,64,128` or `16..512`"));
-        settings.push(parsed.ok_or_else(wrong)?);
+        settings.push(SizeSetting::of(setting).ok_or_else(wrong)?);
     }
     let machine = given.machine(console)?;
     let start = Instant::now();
@@ -118,7 +93,7 @@ fn measured(console: &Console, args: &Args) -> Result<String, u8> {
 /// The calls, one after the other.
 struct Calls<'a> {
     session: OpenSession,
-    settings: Vec<Setting<'a>>,
+    settings: Vec<SizeSetting<'a>>,
     slots: Vec<Slot>,
     types: Types,
     requests: Requests,
@@ -131,7 +106,7 @@ impl Calls<'_> {
     fn next(&mut self) -> Result<(String, Vec<Bound>), Vec<relayc_base::diag::Diagnostic>> {
         let Calls { settings, random, n, .. } = self;
         let set: Vec<String> =
-            settings.iter().map(|setting| format!("{}={}", setting.what, setting.sizes.at(*n, random))).collect();
+            settings.iter().map(|setting| format!("{}={}", setting.what, size_at(&setting.sizes, *n, random))).collect();
         *n += 1;
         let size = set.join(" ");
         let bound = bind::bind(&self.slots, &self.types, &Requests { set, ..self.requests.clone() })?;

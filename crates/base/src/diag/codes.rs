@@ -157,6 +157,7 @@ codes! {
     E0715 "a model that Relay cannot say";
     E0716 "a node that breaks a rule";
     E0717 "data outside of a model";
+    E0719 "sizes that an artifact has no code for";
     E0720 "weights that a text cannot hold";
     E0721 "a name that says no format";
     E0722 "two things that cannot be compared";

@@ -1,6 +1,6 @@
 //! Writes the C header of an artifact: documents its functions, and defines its inputs and outputs as constants.
 
-use relayc_exec::aot::image_writer::{ImageFacts, Port};
+use relayc_exec::aot::image_writer::{ImageFacts, Port, Size};
 use relayc_runtime::layout::ABI_VERSION;
 use std::fmt::Write;
 
@@ -11,23 +11,25 @@ pub(crate) fn text(name: &str, facts: &ImageFacts) -> String {
         "/* {name}: `@{}` as a shared object, written by relayc. Load it only if you trust who built it: it is code.\n *\n",
         one_line(facts.entry)
     );
-    for (what, ports) in [("input", facts.inputs), ("output", facts.outputs)] {
-        for port in ports {
-            let shape: Vec<String> = port.shape.iter().map(u64::to_string).collect();
-            let _ = writeln!(out, " * {what} `{}`: {} [{}]", one_line(&port.name), port.dtype, shape.join(", "));
-        }
+    let tensors = tensors(facts);
+    for (what, ports) in &tensors {
+        let shapes: Vec<String> = ports.iter().map(|port| format!("{:?}", port.shape)).collect();
+        let _ = writeln!(out, " * {what} `{}`: {} {}", one_line(&ports[0].name), ports[0].dtype, shapes.join(" or "));
     }
-    let _ = write!(out, " */\n#ifndef RELAYC_{prefix}_H\n#define RELAYC_{prefix}_H\n\n/* Bytes of the tensors. */\n");
+    if facts.sizes.len() > 1 {
+        let names: Vec<&str> = facts.sizes.iter().map(|size| size.name.as_str()).collect();
+        let _ = writeln!(out, " * sizes: {}", one_line(&names.join(", ")));
+    }
+    let at_most = if facts.sizes.len() > 1 { ", at the size where they are most" } else { "" };
+    let _ = write!(out, " */\n#ifndef RELAYC_{prefix}_H\n#define RELAYC_{prefix}_H\n\n/* Bytes of the tensors{at_most}. */\n");
     let mut known: Vec<String> = vec![];
-    for (what, ports) in [("INPUT", facts.inputs), ("OUTPUT", facts.outputs)] {
-        for port in ports {
-            let line = bytes_line(&prefix, what, port);
-            // Two names may be one as a macro.
-            let macro_part = line.split(' ').nth(1).unwrap_or("").to_owned();
-            if !known.contains(&macro_part) {
-                out.push_str(&line);
-                known.push(macro_part);
-            }
+    for (what, ports) in &tensors {
+        let name = format!("{prefix}_{}_{}_BYTES", what.to_ascii_uppercase(), macro_name(&ports[0].name));
+        let bytes = ports.iter().map(|port| port.bytes).max().unwrap_or(0);
+        // Two names may be one as a macro.
+        if !known.contains(&name) {
+            let _ = writeln!(out, "#define {name} {bytes}");
+            known.push(name);
         }
     }
     out.push_str(&FUNCTIONS.replace("@VERSION@", &ABI_VERSION.to_string()));
@@ -35,8 +37,12 @@ pub(crate) fn text(name: &str, facts: &ImageFacts) -> String {
     out
 }
 
-fn bytes_line(prefix: &str, what: &str, port: &Port) -> String {
-    format!("#define {prefix}_{what}_{}_BYTES {}\n", macro_name(&port.name), port.bytes)
+/// Each input and output, at every size.
+fn tensors<'a>(facts: &ImageFacts<'a>) -> Vec<(&'static str, Vec<&'a Port>)> {
+    let n = |of: fn(&Size) -> &Vec<Port>| facts.sizes.first().map_or(0, |size| of(size).len());
+    let inputs = (0..n(|size| &size.inputs)).map(|at| ("input", facts.sizes.iter().map(|size| &size.inputs[at]).collect()));
+    let outputs = (0..n(|size| &size.outputs)).map(|at| ("output", facts.sizes.iter().map(|size| &size.outputs[at]).collect()));
+    inputs.chain(outputs).collect()
 }
 
 /// The name in capitals, digits and `_`.
@@ -72,7 +78,7 @@ typedef enum relayc_status {
   RELAYC_MEMORY = 1,  /* no memory */
   RELAYC_MACHINE = 2, /* this processor lacks the instructions */
   RELAYC_NAME = 3,    /* no such input or output */
-  RELAYC_SIZE = 4,    /* a buffer has not as many bytes as its tensor */
+  RELAYC_SIZE = 4,    /* a buffer or a shape is not that of its tensor, or there is no code for these shapes */
   RELAYC_MISSING = 5, /* an input has not been set, or no run has given results */
   RELAYC_FAILED = 6,  /* an operator failed: an index out of range, for instance */
   RELAYC_USAGE = 7    /* a pointer is null */
@@ -104,10 +110,15 @@ relayc_status relayc_create(relayc_net **net, const relayc_options *options);
 /* Ends its threads and gives back its memory; NULL is fine. */
 void relayc_destroy(relayc_net *net);
 
-/* Copies a tensor into the instance. It stays set for all runs that follow. */
+/* Copies a tensor into the instance. It stays set for all runs that follow. Where an input has one of several shapes, its bytes say
+   which, unless two of them have as many. */
 relayc_status relayc_set_input(relayc_net *net, const char *name, const void *data, size_t bytes);
-/* Runs the program once. */
+/* The same for a tensor of a shape. */
+relayc_status relayc_set_input_shape(relayc_net *net, const char *name, const void *data, const uint64_t *shape, size_t rank);
+/* Runs the program once, with the code for the shapes of its inputs. */
 relayc_status relayc_run(relayc_net *net);
+/* An output as the last run gave it: its shape and its bytes. */
+relayc_status relayc_result(relayc_net *net, size_t index, relayc_tensor *tensor);
 /* Copies out what the last run gave; RELAYC_MISSING where none has given anything, or the last one failed. */
 relayc_status relayc_get_output(relayc_net *net, const char *name, void *data, size_t bytes);
 
@@ -116,11 +127,18 @@ const char *relayc_error(const relayc_net *net);
 /* What a status means. */
 const char *relayc_status_text(relayc_status status);
 
-/* The signature: RELAYC_NAME where there are no more. */
+/* The signature: RELAYC_NAME where there are no more. Of several sizes it is that of the first. */
 size_t relayc_n_inputs(void);
 size_t relayc_n_outputs(void);
 relayc_status relayc_input(size_t index, relayc_tensor *tensor);
 relayc_status relayc_output(size_t index, relayc_tensor *tensor);
+
+/* The sizes that there is code for, such as "batch=4 seq=16"; without any, one whose name is empty. NULL and RELAYC_NAME where there
+   are no more. */
+size_t relayc_n_sizes(void);
+const char *relayc_size(size_t size);
+relayc_status relayc_input_at(size_t size, size_t index, relayc_tensor *tensor);
+relayc_status relayc_output_at(size_t size, size_t index, relayc_tensor *tensor);
 
 /* The Relay text that the program was built from, and its graph as the JSON of TVM's graph executor, empty where that cannot run
    it; `bytes`, unless NULL, gets the length. */

@@ -36,7 +36,7 @@ pub(crate) fn not_compiled(program: &Program, module: &Module, entry: &str, reas
             for (name, axis) in open(program, entry) {
                 diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {name}.{axis}=N`"));
             }
-            diagnostic.note("an artifact has one shape for each tensor")
+            diagnostic.note("an artifact has code for shapes that are known: `--sizes` names several")
         }
         NotCompiled::TooLarge => diagnostic,
         NotCompiled::NoTensor | NotCompiled::ControlFlow => {

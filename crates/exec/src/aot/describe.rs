@@ -3,7 +3,7 @@
 //! Every offset is checked before it is read: those of the head, the texts, the ports, the targets and the list of steps.
 //! Absent: checks of the code, so a described image is not necessarily safe to run.
 
-use relayc_runtime::layout::{MAGIC, MAX_RANK, PAGE, VERSION, head, place, port, target};
+use relayc_runtime::layout::{MAGIC, MAX_RANK, PAGE, VERSION, head, place, port, program, size, target};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -25,16 +25,32 @@ pub struct Port {
     pub bytes: u64,
 }
 
+/// The inputs and outputs of a size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// The names and numbers that it was built with.
+    pub name: String,
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
+}
+
 /// Code for machines of one x86-64 level.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     pub level: u64,
-    pub code_bytes: u64,
-    pub arena_bytes: u64,
-    pub thread_scratch_bytes: u64,
     pub weight_bytes: u64,
     /// Bytes of weights that each instance packs for itself.
     pub at_load_bytes: u64,
+    /// One for each size.
+    pub programs: Vec<Program>,
+}
+
+/// The code of a size.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Program {
+    pub code_bytes: u64,
+    pub arena_bytes: u64,
+    pub thread_scratch_bytes: u64,
     pub n_steps: usize,
     /// A line for each step.
     pub listing: String,
@@ -46,21 +62,23 @@ pub struct Description {
     pub entry: String,
     pub source: String,
     pub graph: String,
-    pub inputs: Vec<Port>,
-    pub outputs: Vec<Port>,
+    /// At least one. Names, dtypes and ranks are the same in all of them.
+    pub sizes: Vec<Size>,
     pub targets: Vec<Target>,
     /// Location of the code.
     pub code: Range<usize>,
 }
 
-/// Maximum number of ports or targets; no program has more.
+/// Maximum number of ports, targets or sizes; no program has more.
 const MAX_PORTS: u64 = 1 << 20;
 const MAX_TARGETS: u64 = 16;
+const MAX_SIZES: u64 = 1 << 12;
 
 /// Describes an image. Errors: the first impossible field.
 pub fn describe(image: &[u8]) -> Result<Description, Unsound> {
     let bytes = Bytes { image, left: &Cell::new(image.len() as u64) };
-    bytes.range(0, 0, 8 * head::WORDS as u64, "the head")?;
+    // Each version begins like this; what follows may have another length.
+    bytes.range(0, 0, 8 * (head::VERSION as u64 + 1), "the head")?;
     let head = Record { bytes, start: 0 };
     if head.word(head::MAGIC) != MAGIC {
         return at(0, "no image begins like this");
@@ -68,6 +86,7 @@ pub fn describe(image: &[u8]) -> Result<Description, Unsound> {
     if head.word(head::VERSION) != VERSION {
         return Err(Unsound::Version(head.word(head::VERSION)));
     }
+    bytes.range(0, 0, 8 * head::WORDS as u64, "the head")?;
     if head.word(head::BYTES) != image.len() as u64 {
         return at(head.byte(head::BYTES), format!("the image has {} bytes, not {}", image.len(), head.word(head::BYTES)));
     }
@@ -79,10 +98,24 @@ pub fn describe(image: &[u8]) -> Result<Description, Unsound> {
     if n_inputs > MAX_PORTS || n_outputs > MAX_PORTS {
         return at(head.byte(head::N_INPUTS), "more inputs or outputs than there can be");
     }
-    let ports = head.records(head::PORTS, n_inputs + n_outputs, port::WORDS, "the inputs and outputs")?;
-    let mut ports = ports.map(|record| record.port()).collect::<Result<Vec<Port>, _>>()?;
-    let outputs = ports.split_off(n_inputs as usize);
-    for list in [&ports, &outputs] {
+    let n_sizes = head.word(head::N_SIZES);
+    if n_sizes == 0 || n_sizes > MAX_SIZES {
+        return at(head.byte(head::N_SIZES), format!("code for {n_sizes} sizes"));
+    }
+    let n_ports = n_inputs + n_outputs;
+    let ports = head.records(head::PORTS, n_sizes * n_ports, port::WORDS, "the inputs and outputs")?;
+    let mut ports = ports.map(|record| record.port()).collect::<Result<Vec<Port>, _>>()?.into_iter();
+    let mut sizes: Vec<Size> = vec![];
+    for record in head.records(head::SIZES, n_sizes, size::WORDS, "the sizes")? {
+        let inputs: Vec<Port> = ports.by_ref().take(n_inputs as usize).collect();
+        let outputs: Vec<Port> = ports.by_ref().take(n_outputs as usize).collect();
+        let size = Size { name: record.text(size::NAME, "a size's name")?, inputs, outputs };
+        if sizes.first().is_some_and(|first| !first.is_like(&size)) {
+            return at(record.start, "a size of other inputs or outputs than the first one");
+        }
+        sizes.push(size);
+    }
+    for list in [&sizes[0].inputs, &sizes[0].outputs] {
         let mut names: Vec<&str> = list.iter().map(|port| port.name.as_str()).collect();
         names.sort_unstable();
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
@@ -94,16 +127,31 @@ pub fn describe(image: &[u8]) -> Result<Description, Unsound> {
         return at(head.byte(head::N_TARGETS), format!("code for {n_targets} targets"));
     }
     let targets = head.records(head::TARGETS, n_targets, target::WORDS, "the targets")?;
-    let targets = targets.map(|record| record.target(&code, [n_inputs, n_outputs])).collect::<Result<_, _>>()?;
+    let counts = Counts { n_sizes, n_inputs, n_outputs };
+    let targets = targets.map(|record| record.target(&code, &counts)).collect::<Result<_, _>>()?;
     Ok(Description {
         entry: head.text(head::ENTRY, "the entry's name")?,
         source: head.text(head::SOURCE, "the source")?,
         graph: head.text(head::GRAPH, "the graph")?,
-        inputs: ports,
-        outputs,
+        sizes,
         targets,
         code,
     })
+}
+
+impl Size {
+    /// Whether tensors have the same names, dtypes and ranks.
+    fn is_like(&self, other: &Size) -> bool {
+        let alike = |(a, b): (&Port, &Port)| a.name == b.name && a.dtype == b.dtype && a.shape.len() == b.shape.len();
+        self.inputs.iter().zip(&other.inputs).chain(self.outputs.iter().zip(&other.outputs)).all(alike)
+    }
+}
+
+/// How many there are of each.
+struct Counts {
+    n_sizes: u64,
+    n_inputs: u64,
+    n_outputs: u64,
 }
 
 fn at<T>(byte: usize, words: impl Into<String>) -> Result<T, Unsound> {
@@ -217,43 +265,56 @@ impl<'a> Record<'a> {
         })
     }
 
-    fn target(self, code: &Range<usize>, ports: [u64; 2]) -> Result<Target, Unsound> {
-        let own = self.range(target::CODE, self.word(target::CODE_BYTES), "a target's code")?;
-        if own.start < code.start || !own.start.is_multiple_of(PAGE) {
-            return at(self.byte(target::CODE), "a target's code lies outside of the code");
-        }
+    fn target(self, code: &Range<usize>, counts: &Counts) -> Result<Target, Unsound> {
         let level = self.word(target::LEVEL);
         if !matches!(level, 3 | 4) {
             return at(self.byte(target::LEVEL), format!("code for x86-64-v{level}"));
         }
-        for buffer in self.records(target::BUFFERS, self.word(target::N_BUFFERS), 2, "the buffers")? {
+        self.list_of_words(target::PACKINGS, 2, "the list of packed weights", "packed weights")?;
+        let programs = self.records(target::PROGRAMS, counts.n_sizes, program::WORDS, "the programs")?;
+        Ok(Target {
+            level,
+            weight_bytes: self.word(target::WEIGHTS),
+            at_load_bytes: self.word(target::AT_LOAD),
+            programs: programs.map(|record| record.program(code, counts)).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn program(self, code: &Range<usize>, counts: &Counts) -> Result<Program, Unsound> {
+        let own = self.range(program::CODE, self.word(program::CODE_BYTES), "a target's code")?;
+        if own.start < code.start || !own.start.is_multiple_of(PAGE) {
+            return at(self.byte(program::CODE), "a target's code lies outside of the code");
+        }
+        for buffer in self.records(program::BUFFERS, self.word(program::N_BUFFERS), 2, "the buffers")? {
             let limit = match buffer.word(0) {
-                place::INPUT => ports[0],
-                place::OUTPUT => ports[1],
+                place::INPUT => counts.n_inputs,
+                place::OUTPUT => counts.n_outputs,
                 place::IMAGE => self.bytes.image.len() as u64,
                 // A buffer of no elements may lie at the arena's end.
-                place::ARENA => self.word(target::ARENA).saturating_add(1),
+                place::ARENA => self.word(program::ARENA).saturating_add(1),
                 other => return at(buffer.byte(0), format!("a buffer in a place of kind {other}")),
             };
             if buffer.word(1) >= limit {
                 return at(buffer.byte(1), "a buffer outside of its place");
             }
         }
-        let count = self.words(target::STEPS, 1, "the number of steps")?;
-        let n_steps = self.bytes.word(count.start);
-        let steps = self.bytes.words(count.start, count.end as u64, n_steps, "the list of steps")?;
-        for at in steps.step_by(8) {
-            self.bytes.words(at, self.bytes.word(at), 1, "a step")?;
-        }
-        Ok(Target {
-            level,
-            code_bytes: self.word(target::CODE_BYTES),
-            arena_bytes: self.word(target::ARENA),
-            thread_scratch_bytes: self.word(target::THREAD_SCRATCH),
-            weight_bytes: self.word(target::WEIGHTS),
-            at_load_bytes: self.word(target::AT_LOAD),
-            n_steps: n_steps as usize,
-            listing: self.text(target::LISTING, "a target's listing")?,
+        Ok(Program {
+            code_bytes: self.word(program::CODE_BYTES),
+            arena_bytes: self.word(program::ARENA),
+            thread_scratch_bytes: self.word(program::THREAD_SCRATCH),
+            n_steps: self.list_of_words(program::STEPS, 1, "the list of steps", "a step")?,
+            listing: self.text(program::LISTING, "a program's listing")?,
         })
+    }
+
+    /// Checks a list of offsets, behind each of which are at least `n` words. Returns its length.
+    fn list_of_words(self, field: usize, n: u64, list: &str, what: &str) -> Result<usize, Unsound> {
+        let count = self.words(field, 1, list)?;
+        let length = self.bytes.word(count.start);
+        let offsets = self.bytes.words(count.start, count.end as u64, length, list)?;
+        for at in offsets.step_by(8) {
+            self.bytes.words(at, self.bytes.word(at), n, what)?;
+        }
+        Ok(length as usize)
     }
 }

@@ -13,7 +13,7 @@ use relayc_codegen::contraction::encode::list;
 use relayc_ir::kernel::Routine;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
-use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, place, port, target, weights};
+use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, place, port, program, target, weights};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -34,8 +34,17 @@ pub struct ImageFacts<'a> {
     pub entry: &'a str,
     pub source: &'a str,
     pub graph: &'a str,
-    pub inputs: &'a [Port],
-    pub outputs: &'a [Port],
+    /// At least one.
+    pub sizes: &'a [Size],
+}
+
+/// A size: inputs and outputs whose shapes the code of a program is for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Size {
+    /// The names and numbers that it is built with; empty if there are none.
+    pub name: String,
+    pub inputs: Vec<Port>,
+    pub outputs: Vec<Port>,
 }
 
 /// An image, and the location of its code: whole pages up to its end.
@@ -50,10 +59,28 @@ pub struct ImageWriter {
     bytes: Vec<u8>,
     /// Offsets of tensors, by length and digest.
     known: FxHashMap<(usize, u64), Vec<usize>>,
-    targets: Vec<[u64; target::WORDS]>,
+    targets: Vec<Target>,
+    /// The code of programs, each once.
     codes: Vec<Vec<u8>>,
     /// Whether all weights are packed in the image, however large that makes it.
     is_packed: bool,
+}
+
+/// The programs for machines of an x86-64 level.
+struct Target {
+    level: u64,
+    /// The words of a program for each size, and the number of its code.
+    programs: Vec<([u64; program::WORDS], usize)>,
+    /// Offset and bytes of each constant.
+    constants: FxHashMap<u64, u64>,
+    /// The words of the weights that instances pack, each once, with their bytes.
+    packings: Vec<(Vec<u64>, u64)>,
+}
+
+impl Target {
+    fn at_load(&self) -> u64 {
+        self.packings.iter().map(|(_, bytes)| bytes).sum()
+    }
 }
 
 impl ImageWriter {
@@ -66,84 +93,103 @@ impl ImageWriter {
         ImageWriter { is_packed: true, ..ImageWriter::new() }
     }
 
-    /// Adds the code of a program for machines of an x86-64 level; later targets are preferred. `listing` describes each step.
+    /// Adds the code of a program for machines of an x86-64 level, for the next size. The last level is preferred. `listing` describes each
+    /// step.
     ///
     /// No step of the program may need `fallback` to compute; `fallback` supplies the messages of failing operators.
-    pub fn target(&mut self, level: u64, program: &CompiledPlan, listing: &str, fallback: &dyn Fallback) {
-        let mut one = Target { out: self, program, fallback, weights: 0, at_load: 0 };
+    pub fn program(&mut self, level: u64, program: &CompiledPlan, listing: &str, fallback: &dyn Fallback) {
+        let target = self.targets.iter().position(|target| target.level == level).unwrap_or_else(|| {
+            self.targets.push(Target { level, programs: vec![], constants: FxHashMap::default(), packings: vec![] });
+            self.targets.len() - 1
+        });
+        let mut one = ProgramWriter { out: self, target, program, fallback };
         let buffers = one.buffers();
         let mut steps = vec![];
         for (at, step) in program.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
-            if let Some(words) = one.step(at, step, &program.launches[at]) {
-                steps.push(one.out.put(&words) as i64);
-            }
+            let words = one.step(at, step, &program.launches[at]);
+            steps.push(one.out.put(&words) as i64);
         }
-        let (n_bytes, at_load) = (one.weights, one.at_load);
-        let n_buffers = (buffers.len() / 2) as u64;
-        let buffers = self.put(&buffers);
-        let mut words = vec![];
-        list(&mut words, steps);
-        let steps = self.put(&words);
-        let [listing, listing_bytes] = self.text(listing);
-        let code = program.code.bytes().to_vec();
-        let mut words = [0; target::WORDS];
-        words[target::LEVEL] = level;
-        words[target::CODE_BYTES] = code.len() as u64;
-        words[target::ARENA] = program.plan.arena_bytes;
+        let mut words = [0; program::WORDS];
+        words[program::CODE_BYTES] = program.code.bytes().len() as u64;
+        words[program::ARENA] = program.plan.arena_bytes;
         let shared = program.plan.scratch.iter().filter(|scratch| scratch.own > 0 && scratch.threads > 1);
-        words[target::THREADS] = shared.map(|scratch| scratch.threads).min().unwrap_or(1);
-        words[target::THREAD_SCRATCH] = program.plan.scratch.iter().map(|scratch| scratch.own).max().unwrap_or(0);
-        words[target::BUFFERS] = buffers;
-        words[target::N_BUFFERS] = n_buffers;
-        words[target::STEPS] = steps;
-        words[target::WEIGHTS] = n_bytes;
-        words[target::AT_LOAD] = at_load;
-        [words[target::LISTING], words[target::LISTING + 1]] = [listing, listing_bytes];
-        self.targets.push(words);
-        self.codes.push(code);
+        words[program::THREADS] = shared.map(|scratch| scratch.threads).min().unwrap_or(1);
+        words[program::THREAD_SCRATCH] = program.plan.scratch.iter().map(|scratch| scratch.own).max().unwrap_or(0);
+        words[program::BUFFERS] = self.put(&buffers);
+        words[program::N_BUFFERS] = (buffers.len() / 2) as u64;
+        words[program::STEPS] = self.list(steps);
+        [words[program::LISTING], words[program::LISTING + 1]] = self.text(listing);
+        let code = program.code.bytes();
+        let number = self.codes.iter().position(|known| known == code).unwrap_or_else(|| {
+            self.codes.push(code.to_vec());
+            self.codes.len() - 1
+        });
+        self.targets[target].programs.push((words, number));
     }
 
     /// The most bytes of weights that an instance packs for itself.
     pub fn at_load(&self) -> u64 {
-        self.targets.iter().map(|words| words[target::AT_LOAD]).max().unwrap_or(0)
+        self.targets.iter().map(Target::at_load).max().unwrap_or(0)
     }
 
     /// Completes the image.
     pub fn finish(mut self, facts: &ImageFacts) -> Image {
         debug_assert!(!self.targets.is_empty(), "an artifact has code");
+        debug_assert!(self.targets.iter().all(|target| target.programs.len() == facts.sizes.len()), "for every size");
         let mut words = [0; head::WORDS];
         words[head::MAGIC] = MAGIC;
         words[head::VERSION] = VERSION;
         for (at, text) in [(head::ENTRY, facts.entry), (head::SOURCE, facts.source), (head::GRAPH, facts.graph)] {
             [words[at], words[at + 1]] = self.text(text);
         }
-        let ports: Vec<u64> = facts.inputs.iter().chain(facts.outputs).flat_map(|port| self.port(port)).collect();
+        let sizes = || facts.sizes.iter();
+        let ports = sizes().flat_map(|size| size.inputs.iter().chain(&size.outputs));
+        let ports: Vec<u64> = ports.flat_map(|port| self.port(port)).collect();
         words[head::PORTS] = self.put(&ports);
-        words[head::N_INPUTS] = facts.inputs.len() as u64;
-        words[head::N_OUTPUTS] = facts.outputs.len() as u64;
-        let targets_bytes = 8 * target::WORDS * self.targets.len();
-        let targets_at = self.bytes.len().next_multiple_of(8);
-        let code_begin = (targets_at + targets_bytes).next_multiple_of(PAGE);
-        let mut code_end = code_begin;
-        for (words, code) in self.targets.iter_mut().zip(&self.codes) {
-            words[target::CODE] = code_end as u64;
-            code_end = (code_end + code.len()).next_multiple_of(PAGE);
+        words[head::N_INPUTS] = sizes().next().map_or(0, |size| size.inputs.len() as u64);
+        words[head::N_OUTPUTS] = sizes().next().map_or(0, |size| size.outputs.len() as u64);
+        let names: Vec<u64> = sizes().flat_map(|size| self.text(&size.name)).collect();
+        words[head::SIZES] = self.put(&names);
+        words[head::N_SIZES] = facts.sizes.len() as u64;
+        let targets = std::mem::take(&mut self.targets);
+        let tables: Vec<[u64; target::WORDS]> = targets.iter().map(|target| self.target(target)).collect();
+        words[head::TARGETS] = self.put(&tables.concat());
+        words[head::N_TARGETS] = tables.len() as u64;
+        let code_begin = self.bytes.len().next_multiple_of(PAGE);
+        for (number, code) in self.codes.iter().enumerate() {
+            let at = self.bytes.len().next_multiple_of(PAGE);
+            self.bytes.resize(at, 0);
+            self.bytes.extend_from_slice(code);
+            for (target, table) in targets.iter().zip(&tables) {
+                let of_code = target.programs.iter().enumerate().filter(|(_, (_, of))| *of == number);
+                for (size, _) in of_code {
+                    let word = table[target::PROGRAMS] as usize + 8 * (size * program::WORDS + program::CODE);
+                    self.bytes[word..word + 8].copy_from_slice(&(at as u64).to_le_bytes());
+                }
+            }
         }
-        let targets: Vec<u64> = self.targets.concat();
-        words[head::TARGETS] = self.put(&targets);
-        words[head::N_TARGETS] = self.targets.len() as u64;
+        let code_end = self.bytes.len().next_multiple_of(PAGE);
+        self.bytes.resize(code_end, 0);
         words[head::BYTES] = code_end as u64;
         words[head::CODE] = code_begin as u64;
         words[head::CODE_BYTES] = (code_end - code_begin) as u64;
-        for code in &self.codes {
-            self.bytes.resize(self.bytes.len().next_multiple_of(PAGE), 0);
-            self.bytes.extend_from_slice(code);
-        }
-        self.bytes.resize(code_end, 0);
         for (bytes, word) in self.bytes.chunks_exact_mut(8).zip(words) {
             bytes.copy_from_slice(&word.to_le_bytes());
         }
         Image { bytes: self.bytes, code: code_begin..code_end }
+    }
+
+    /// Writes the parts of a target; returns its words. Those of its programs that locate code are still 0.
+    fn target(&mut self, of: &Target) -> [u64; target::WORDS] {
+        let packings: Vec<i64> = of.packings.iter().map(|(words, _)| self.put(words) as i64).collect();
+        let programs: Vec<u64> = of.programs.iter().flat_map(|(words, _)| *words).collect();
+        let mut words = [0; target::WORDS];
+        words[target::LEVEL] = of.level;
+        words[target::WEIGHTS] = of.constants.values().sum();
+        words[target::AT_LOAD] = of.at_load();
+        words[target::PACKINGS] = self.list(packings);
+        words[target::PROGRAMS] = self.put(&programs);
+        words
     }
 
     fn port(&mut self, of: &Port) -> [u64; port::WORDS] {
@@ -162,6 +208,13 @@ impl ImageWriter {
         let at = self.bytes.len();
         self.bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
         at as u64
+    }
+
+    /// Writes a list; returns its offset.
+    fn list(&mut self, numbers: Vec<i64>) -> u64 {
+        let mut words = vec![];
+        list(&mut words, numbers);
+        self.put(&words)
     }
 
     /// Writes a text, terminated by 0.
@@ -197,14 +250,12 @@ fn digest(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
-struct Target<'a> {
+struct ProgramWriter<'a> {
     out: &'a mut ImageWriter,
+    /// The number of the program's target.
+    target: usize,
     program: &'a CompiledPlan,
     fallback: &'a dyn Fallback,
-    /// Number of bytes of constants.
-    weights: u64,
-    /// Number of bytes of weights that instances pack.
-    at_load: u64,
 }
 
 /// Each instance packs weights that are smaller unpacked than this part of what they are packed: transformed for Winograd's method they are
@@ -212,7 +263,7 @@ struct Target<'a> {
 const AT_LOAD: f64 = 0.9;
 const AT_LOAD_BYTES: usize = 64 << 10;
 
-impl Target<'_> {
+impl ProgramWriter<'_> {
     /// Location of each buffer.
     fn buffers(&mut self) -> Vec<u64> {
         let plan = &self.program.plan;
@@ -243,14 +294,15 @@ impl Target<'_> {
     }
 
     fn tensor(&mut self, address: *const u8, bytes: usize) -> u64 {
-        self.weights += bytes as u64;
         // SAFETY: the program gave the address of a buffer that a run reads, which has so many bytes.
         let bytes = if bytes == 0 { &[] } else { unsafe { std::slice::from_raw_parts(address, bytes) } };
-        self.out.tensor(bytes)
+        let at = self.out.tensor(bytes);
+        self.out.targets[self.target].constants.insert(at, bytes.len() as u64);
+        at
     }
 
-    /// The words of a step; `None` for a step that does nothing.
-    fn step(&mut self, number: usize, step: &Step, launch: &Launch) -> Option<Vec<u64>> {
+    /// The words of a step.
+    fn step(&mut self, number: usize, step: &Step, launch: &Launch) -> Vec<u64> {
         let arg = |at: usize| step.args[at].index() as u64;
         let mut words = vec![];
         match (launch, &step.work) {
@@ -273,9 +325,13 @@ impl Target<'_> {
             }
             (Launch::Guard, Work::Guard(guard)) => {
                 let zeros = guard.operands.iter().map(|(dtype, shape)| (false, vec![crate::program::zeros(*dtype, shape)]));
-                let failed = self.fallback.call(guard.call, zeros.collect()).err()?;
-                words.extend([kind::GUARD, arg(0), code_number(failed.code.id())]);
-                words.extend(self.out.text(&failed.message));
+                match self.fallback.call(guard.call, zeros.collect()) {
+                    Ok(_) => words.push(kind::NOTHING),
+                    Err(failed) => {
+                        words.extend([kind::GUARD, arg(0), code_number(failed.code.id())]);
+                        words.extend(self.out.text(&failed.message));
+                    }
+                }
             }
             (Launch::Nest(nest), _) => {
                 words.extend([kind::NEST, nest.entry as u64, nest.n_items as u64, u64::from(!crate::program::is_shared(nest))]);
@@ -319,7 +375,7 @@ impl Target<'_> {
             }
             _ => unreachable!("what relayc itself computes is refused before, and a launch is made from its step"),
         }
-        Some(words)
+        words
     }
 
     /// The code and the text of what a requantization says of scales: of an output scale of 0, or of infinite scales to one of 1.
@@ -353,9 +409,14 @@ impl Target<'_> {
                     && packed_bytes >= AT_LOAD_BYTES
                     && (buffer.bytes() as f64) < AT_LOAD * packed_bytes as f64 =>
             {
-                words.extend([weights::AT_LOAD, self.constant(weight, buffer), packed_bytes as u64]);
-                self.at_load += packed_bytes as u64;
-                code.flatten_packing(words);
+                let mut packing = vec![self.constant(weight, buffer), packed_bytes as u64];
+                code.flatten_packing(&mut packing);
+                let known = &mut self.out.targets[self.target].packings;
+                let number = known.iter().position(|(words, _)| *words == packing).unwrap_or_else(|| {
+                    known.push((packing, packed_bytes as u64));
+                    known.len() - 1
+                });
+                words.extend([weights::AT_LOAD, number as u64]);
             }
             Packed::Kept(_) | Packed::Shared(_) => {
                 let address = self.program.packed_weights(packed).cast();

@@ -95,6 +95,16 @@ impl MappedSession<'_> {
         self.instance.n_threads()
     }
 
+    /// Sets the size of inputs, outputs and runs, by its number.
+    pub fn set_size(&mut self, size: usize) {
+        self.instance.set_size(size);
+    }
+
+    /// The number of the size.
+    pub fn size(&self) -> usize {
+        self.instance.size()
+    }
+
     /// The memory of an input, to be written before a run.
     pub fn input(&mut self, at: usize) -> &mut [u8] {
         self.instance.input(at)
