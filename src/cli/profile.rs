@@ -1,5 +1,7 @@
 //! `relayc profile`: measures the time of each group of operators in a run.
 
+mod artifact;
+
 use super::compiled::{self, Ready};
 use super::{Console, choices, exit, seconds};
 use crate::engine::compile::Compiled;
@@ -8,10 +10,11 @@ use crate::engine::profile::{self, Profile, Row, SubgraphsProfile};
 use crate::engine::subgraphs::{CompileTrigger, PartialProgram, Prepared};
 use clap::ValueEnum;
 use relayc_base::diag::Diagnostic;
+use relayc_driver::inspect;
 use relayc_sys as sys;
 use std::time::Duration;
 
-/// Show the time of each group of a program, and how close it comes to the machine's limits.
+/// Show the time of each group of a program, or of each step of an artifact, and how close it comes to the machine's limits.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -36,6 +39,9 @@ enum Sort {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
+    if inspect::is_elf(&args.program.file) {
+        return artifact::run(console, args);
+    }
     let settings = match args.program.machine(console) {
         Ok(settings) => settings,
         Err(code) => return code,
@@ -72,7 +78,7 @@ fn whole(args: &Args, ready: &Ready, compiled: &Compiled, seconds: Duration) -> 
     let peak = sys::peak_memory();
     let probed = measure::probe(&ready.settings);
     args.sort(&mut rows);
-    let profile = Profile { rows: &rows, compiled, settings: &ready.settings, probed: &probed, peak };
+    let profile = Profile::of(&rows, compiled, &ready.settings, &probed, peak);
     Ok(if args.json { format!("{}\n", profile.json()) } else { profile.table() })
 }
 

@@ -4,12 +4,13 @@
 //! nearer one is its bottleneck. Both are measured in the same run. Work and traffic of a group are counted from its kernels
 //! (`plan`), not from the machine's method, so Winograd's method may exceed the first limit.
 
+mod artifact;
 mod subgraphs;
 
 pub(crate) use subgraphs::SubgraphRows;
 pub use subgraphs::{SubgraphsProfile, of_parts};
 
-use super::compile::{Compiled, Settings, bytes};
+use super::compile::{Compiled, Isa, Settings, bytes};
 use super::measure::{MachineLimits, isa_name};
 use super::step_times::StepTimes;
 use relayc_base::Sources;
@@ -179,15 +180,30 @@ pub(crate) fn totals(rows: &[Row]) -> Vec<(&str, usize, f64)> {
 
 /// A profile with its context.
 pub struct Profile<'a> {
-    pub rows: &'a [Row],
-    pub compiled: &'a Compiled,
-    pub settings: &'a Settings,
-    pub probed: &'a MachineLimits,
+    rows: &'a [Row],
+    threads: usize,
+    isa: Isa,
+    probed: &'a MachineLimits,
+    needs: Needs,
+    /// Operators without a kernel.
+    fallbacks: Vec<&'static str>,
     /// Peak memory of the process.
-    pub peak: Option<u64>,
+    peak: Option<u64>,
 }
 
-impl Profile<'_> {
+impl<'a> Profile<'a> {
+    /// The profile of a program, given its rows and the peak memory of the process.
+    pub fn of(
+        rows: &'a [Row],
+        compiled: &Compiled,
+        settings: &Settings,
+        probed: &'a MachineLimits,
+        peak: Option<u64>,
+    ) -> Profile<'a> {
+        let &Settings { threads, isa, .. } = settings;
+        Profile { rows, threads, isa, probed, needs: Needs::of(compiled), fallbacks: compiled.program.fallbacks(), peak }
+    }
+
     fn total(&self) -> f64 {
         self.rows.iter().map(|row| row.ms).sum()
     }
@@ -200,11 +216,9 @@ impl Profile<'_> {
         for (ops, count, ms) in totals(self.rows) {
             let _ = writeln!(out, "{ms:>8.4} {:>5.1} {count:>6}  {ops}", ms / total * 100.0);
         }
-        let needs = Needs::of(self.compiled);
-        let _ = writeln!(out, "\n{total:.4} ms in all; {}\n{}", machine(self.probed, &needs), needs.words(self.peak));
-        let names = self.compiled.program.fallbacks();
-        if !names.is_empty() {
-            let _ = writeln!(out, "without a kernel: {}", names.join(", "));
+        let _ = writeln!(out, "\n{total:.4} ms in all; {}\n{}", machine(self.probed, &self.needs), self.needs.words(self.peak));
+        if !self.fallbacks.is_empty() {
+            let _ = writeln!(out, "without a kernel: {}", self.fallbacks.join(", "));
         }
         out
     }
@@ -219,12 +233,12 @@ impl Profile<'_> {
         json!({
             "schema": "relayc.profile/1",
             "total_ms": total,
-            "threads": self.settings.threads,
-            "isa": isa_name(self.settings.isa),
+            "threads": self.threads,
+            "isa": isa_name(self.isa),
             "groups": groups(self.rows, self.probed),
             "operators": operators.collect::<Vec<_>>(),
-            "fallbacks": self.compiled.program.fallbacks(),
-            "memory": Needs::of(self.compiled).json(self.peak),
+            "fallbacks": self.fallbacks,
+            "memory": self.needs.json(self.peak),
             "probe": probe(self.probed),
         })
     }
@@ -292,7 +306,7 @@ fn probe(probed: &MachineLimits) -> Value {
 struct Needs {
     weights: u64,
     arena: u64,
-    /// Peak of live tensors in the arena, and the same with kernels' scratch memory.
+    /// Peak of live tensors in the arena, and the same with kernels' scratch memory. An artifact does not say it: 0.
     live: u64,
     needed: u64,
     scratch: u64,
@@ -329,13 +343,8 @@ impl Needs {
         let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / (1 << 20) as f64);
         let &Needs { weights, arena, live, needed, .. } = self;
         let ratio = if needed > 0 { format!(", {:.2} of that", arena as f64 / needed as f64) } else { String::new() };
-        let mut words = format!(
-            "memory: weights as kept {}, arena {} (at one time tensors need {} of it, with kernels' scratch {}{ratio})",
-            mib(weights),
-            mib(arena),
-            mib(live),
-            mib(needed),
-        );
+        let mut words = format!("memory: weights as kept {}, arena {}", mib(weights), mib(arena));
+        let _ = write!(words, " (at one time tensors need {} of it, with kernels' scratch {}{ratio})", mib(live), mib(needed));
         if let Some(peak) = peak {
             let beside = mib(peak.saturating_sub(weights + arena));
             let _ = write!(words, "; peak of the process {}, {beside} beside weights and arena", mib(peak));

@@ -29,16 +29,25 @@ impl StepTimes {
         &mut self,
         run: impl FnOnce(TraceCallback) -> Result<T, Box<Diagnostic>>,
     ) -> Result<T, Box<Diagnostic>> {
+        self.measure_steps(|before| {
+            run(&mut |next, _| {
+                before(next);
+                Ok(())
+            })
+        })
+    }
+
+    /// Like [`StepTimes::measure`], for a run that gives the number of the next step.
+    pub(crate) fn measure_steps<T>(&mut self, run: impl FnOnce(&mut dyn FnMut(usize)) -> T) -> T {
         let kept = self.runs.is_multiple_of(self.one_of);
         self.runs += 1;
         let mut running: Option<(usize, Instant)> = None;
-        let result = run(&mut |next, _| {
+        let result = run(&mut |next| {
             let now = Instant::now();
             if let Some((step, begun)) = running.replace((next, now)).filter(|_| kept) {
                 self.of.resize_with(self.of.len().max(step + 1), Vec::new);
                 self.of[step].push(((now - begun).as_secs_f64() * 1e3) as f32);
             }
-            Ok(())
         });
         if self.of.iter().any(|times| times.len() >= MAX_TIMES) {
             self.one_of *= 2;
