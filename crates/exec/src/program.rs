@@ -496,6 +496,8 @@ pub struct PlanSession {
     program: Arc<CompiledPlan>,
     /// Absent while another session has it.
     workspace: Option<Workspace>,
+    /// Bytes of memory that a run needs.
+    bytes: usize,
     /// Start of the memory that the addresses are in.
     start: *mut u8,
     /// The pieces of each thread, for each step.
@@ -557,15 +559,15 @@ impl PlanSession {
             _ => None,
         };
         let ports = program.plan.buffers.ids().zip(users).filter_map(port).collect();
-        PlanSession { workspace: None, start: memory.start(), pieces, addresses, args, ports, program }
+        let bytes = (program.plan.arena_bytes + program.beyond_bytes(threads)) as usize;
+        PlanSession { workspace: None, bytes, start: memory.start(), pieces, addresses, args, ports, program }
     }
 
     /// Takes a workspace with as many threads as the session, whose memory grows to what a run needs. Errors: the system gives
     /// none; the workspace is then left where it was, without memory.
     pub fn enter(&mut self, workspace: &mut Option<Workspace>) -> Result<(), LoadError> {
         let Some(taken) = workspace else { return Ok(()) };
-        let bytes = self.program.plan.arena_bytes + self.program.beyond_bytes(taken.pool.n_threads());
-        taken.grow(bytes as usize)?;
+        taken.grow(self.bytes)?;
         if taken.memory.start() != self.start {
             self.start = taken.memory.start();
             self.addresses = self.program.addresses(Some(&taken.memory), &[], &mut []);
