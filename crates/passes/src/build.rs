@@ -203,6 +203,11 @@ pub(crate) fn shape(module: &Module, expr: ExprId) -> Option<Vec<i64>> {
     dims(module, expr).and_then(dims_of)
 }
 
+/// The shape of a tensor, if each dimension is a number or computed from named sizes.
+pub(crate) fn sized(module: &Module, expr: ExprId) -> Option<&[Dim]> {
+    dims(module, expr).filter(|dims| dims.iter().all(|dim| dim.is_sized()))
+}
+
 /// The dimensions of a tensor.
 pub(crate) fn dims(module: &Module, expr: ExprId) -> Option<&[Dim]> {
     module.types.as_tensor(module.ty(expr)).map(|(shape, _)| shape)

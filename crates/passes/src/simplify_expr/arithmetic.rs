@@ -1,7 +1,7 @@
 //! Rules on arithmetic.
 
 use super::{Cx, operand, same_tensor};
-use crate::build::{args, attrs, dtype, shape, value_of};
+use crate::build::{args, attrs, dtype, sized, value_of};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
@@ -120,7 +120,7 @@ pub(crate) fn one_value(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<Ex
         return None;
     }
     let operands: [ExprId; 2] = args(module, expr).try_into().ok()?;
-    shape(module, expr)?;
+    sized(module, expr)?;
     for at in [0, 1] {
         let other = operands[1 - at];
         if !same_tensor(module, module.ty(other), module.ty(expr)) || value_of(module, other).is_some() {
@@ -140,7 +140,7 @@ pub(crate) fn one_value(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<Ex
 /// The scalar that a tensor of more than a scalar's rank holds everywhere.
 fn value_everywhere(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     let (span, dtype) = (module.exprs[expr].span, dtype(module, expr)?);
-    if shape(module, expr)?.is_empty() {
+    if sized(module, expr)?.is_empty() {
         return None;
     }
     let constant = |module: &mut Module, value: Tensor| Some(cx.passes.constant(module, span, value));

@@ -1,8 +1,8 @@
 //! Rules on operators that move elements, and on no-ops.
 
 use super::{Cx, operand, same_tensor};
-use crate::build::{args, attrs, shape};
-use relayc_ir::types::{Dim, dims_of};
+use crate::build::{args, attrs, shape, sized};
+use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
@@ -46,14 +46,17 @@ pub(crate) fn same_order(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<E
     reshape(cx, module, expr, data)
 }
 
-/// A reshape of `data` to the shape of `expr`, which must be known.
+/// A reshape of `data` to the shape of `expr`; the sizes of both must be known, as numbers or by names.
 fn reshape(cx: &Cx, module: &mut Module, expr: ExprId, data: ExprId) -> Option<ExprId> {
-    shape(module, data)?;
-    let (dims, _) = module.types.as_tensor(module.ty(expr))?;
-    dims_of(dims)?;
-    let int = |dim: &Dim| AttrValue::Int { value: dim.value().unwrap_or(0), bits: if dim.is_wide() { 64 } else { 32 } };
-    let newshape = AttrValue::List(dims.iter().map(int).collect());
-    let empty = dims.iter().any(|dim| dim.value() == Some(0));
+    sized(module, data)?;
+    let dims = sized(module, expr)?;
+    let code = |dim: &Dim| match *dim {
+        Dim::Symbol(symbol) => AttrValue::Symbol(symbol),
+        _ => AttrValue::Int { value: dim.value().unwrap_or(0), bits: if dim.is_wide() { 64 } else { 32 } },
+    };
+    let newshape = AttrValue::List(dims.iter().map(code).collect());
+    // A size may be 0.
+    let empty = dims.iter().any(|dim| matches!(dim.value(), Some(0) | None));
     cx.call(module, expr, &RESHAPE, &[data], &[("newshape", newshape), ("allowzero", AttrValue::Bool(empty))])
 }
 
@@ -94,8 +97,8 @@ pub(crate) fn transposed_units(cx: &Cx, module: &mut Module, expr: ExprId) -> Op
         return None;
     }
     let data = operand(module, expr)?;
-    let dims = shape(module, data)?;
-    let long: Vec<usize> = permutation(module, expr)?.into_iter().filter(|&axis| dims[axis] != 1).collect();
+    let dims = sized(module, data)?;
+    let long: Vec<usize> = permutation(module, expr)?.into_iter().filter(|&axis| dims[axis].value() != Some(1)).collect();
     if long.is_sorted() { reshape(cx, module, expr, data) } else { None }
 }
 
@@ -148,7 +151,7 @@ pub(crate) fn whole_slice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
     let data = operand(module, expr)?;
     let attrs = StridedSliceAttrs::read(attrs(module, expr));
     let forth = attrs.slice_mode == "size" || attrs.strides.0.iter().flatten().all(|&stride| stride > 0);
-    let known = shape(module, data).is_some();
+    let known = sized(module, data).is_some();
     (forth && known && same_tensor(module, module.ty(data), module.ty(expr))).then_some(data)
 }
 

@@ -1,7 +1,7 @@
 //! Rules on convolutions, pools and matrix products.
 
 use super::{Cx, operand};
-use crate::build::{args, attrs, shape, value_of};
+use crate::build::{args, attrs, sized, value_of};
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
@@ -119,8 +119,8 @@ pub(crate) fn transposed_operand(cx: &Cx, module: &mut Module, expr: ExprId) -> 
     let common = [("units", units), ("out_dtype", out_dtype)];
     if flags == [false, true] {
         // The lengths of what is summed are compared when checking only by one of the two.
-        let (a, b) = (shape(module, operands[0])?, shape(module, operands[1])?);
-        let fits = a.last().is_some() && a.last() == b.last();
+        let (a, b) = (sized(module, operands[0])?.last(), sized(module, operands[1])?.last());
+        let fits = a.zip(b).is_some_and(|(a, b)| a.same(*b));
         return if (changed || !dense) && fits { cx.call(module, expr, &DENSE, &operands, &common) } else { None };
     }
     if !changed {
