@@ -22,10 +22,14 @@ def @main(%x: Tensor[(batch, seq, 64), float32], %image: Tensor[(batch, 16, seq,
 const WEIGHTS: [(&str, &[usize]); 4] = [("q", &[64, 64]), ("f", &[160, 64]), ("o", &[64, 160]), ("k", &[32, 16, 3, 3])];
 
 fn network(text: &str) -> Network {
+    weighted(text, &WEIGHTS)
+}
+
+fn weighted(text: &str, weights: &[(&str, &[usize])]) -> Network {
     let file = tempfile::Builder::new().suffix(".params").tempfile().expect("a file");
     let number = |at: usize| ((at * 7919) % 251) as f32 * 0.002 - 0.25;
     let weights: Vec<(String, Tensor)> =
-        WEIGHTS.iter().map(|(name, shape)| ((*name).to_owned(), Tensor::from_fn(shape, number))).collect();
+        weights.iter().map(|(name, shape)| ((*name).to_owned(), Tensor::from_fn(shape, number))).collect();
     std::fs::write(file.path(), params::write(&weights)).expect("it can be written");
     let mut network = Network::parse("encoder", text).expect("it is right");
     network.bind_weights("main", file.path()).expect("they fit");
@@ -157,4 +161,85 @@ fn a_size_whose_run_fails_runs_again() {
     assert!(run(&[0, 1, 3]).is_err());
     assert_eq!(run(&[0]).expect("in range"), [0.5]);
     assert_eq!(run(&[2, 1, 0]).expect("in range"), [0.5; 3]);
+}
+
+/// Tokens at their places, attention over those that a mask leaves and over what was seen before, and a norm: no size is in an
+/// operator's choice of kernels, so all sizes have the same groups.
+const TOKENS: &str = r#"
+def @main(%tokens: Tensor[(rows, len), int32], %mask: Tensor[(rows, len), float32], %seen: Tensor[(rows, 4, past, 16), float32],
+          %words: Tensor[(50, 64), float32], %places: Tensor[(40, 64), float32], %q: Tensor[(64, 64), float32],
+          %f: Tensor[(160, 64), float32], %o: Tensor[(64, 160), float32], %scale: Tensor[(64), float32]) {
+  %0 = strided_slice(%places, begin=[0], end=[len], strides=[1], axes=[0]);
+  %1 = add(take(%words, %tokens, axis=0, mode="wrap"), %0);
+  %2 = reshape(nn.dense(%1, %q, units=64), newshape=[0, 0, 4, 16]);
+  %3 = transpose(%2, axes=[0, 2, 1, 3]);
+  %4 = concatenate((%seen, %3), axis=2);
+  %5 = reshape(%3, newshape=[-3, 0, 16]);
+  %6 = reshape(%4, newshape=[-3, 0, 16]);
+  %7 = reshape(nn.batch_matmul(%5, %6, transpose_b=True), newshape=[-4, -1, 4, 0, 0]);
+  %8 = multiply(subtract(1f, expand_dims(expand_dims(%mask, axis=1), axis=3)), -10000f);
+  %9 = nn.softmax(add(divide(%7, 4f), %8));
+  %10 = nn.batch_matmul(reshape(%9, newshape=[-3, 0, 0]), %6, transpose_b=False);
+  %11 = transpose(reshape(%10, newshape=[-4, -1, 4, 0, 16]), axes=[0, 2, 1, 3]);
+  %12 = add(reshape(%11, newshape=[0, 0, 64]), %1);
+  %13 = subtract(%12, mean(%12, axis=[-1], keepdims=True));
+  %14 = multiply(divide(%13, sqrt(add(mean(power(%13, 2f), axis=[-1], keepdims=True), 1e-6f))), %scale);
+  (add(nn.dense(nn.relu(nn.dense(%14, %f, units=160)), %o, units=64), %14), %4)
+}
+"#;
+
+const TOKEN_WEIGHTS: [(&str, &[usize]); 6] =
+    [("words", &[50, 64]), ("places", &[40, 64]), ("q", &[64, 64]), ("f", &[160, 64]), ("o", &[64, 160]), ("scale", &[64])];
+
+/// The sizes of a call: rows, length and past.
+type Sizes = [u64; 3];
+
+fn shapes([rows, len, past]: Sizes) -> [Vec<u64>; 3] {
+    [vec![rows, len], vec![rows, len], vec![rows, 4, past, 16]]
+}
+
+/// The outputs for random inputs, which the sizes determine.
+fn read(session: &mut relayc::Session, sizes: Sizes) -> Vec<Vec<u32>> {
+    let mut random = fastrand::Rng::with_seed(sizes.iter().fold(1, |seed, size| 1000 * seed + size));
+    let [tokens, mask, seen] = shapes(sizes).map(|shape| shape.iter().product::<u64>());
+    let tokens: Vec<i32> = (0..tokens).map(|_| random.i32(0..50)).collect();
+    let mask: Vec<f32> = (0..mask).map(|_| f32::from(random.bool())).collect();
+    let seen: Vec<f32> = (0..seen).map(|_| random.f32() - 0.5).collect();
+    let mut outputs: Vec<Vec<f32>> = session.outputs().iter().map(|port| vec![f32::NAN; port.bytes / 4]).collect();
+    let mut room: Vec<&mut [u8]> = outputs.iter_mut().map(|numbers| bytes_of_mut(numbers)).collect();
+    session.run(&[bytes_of(&tokens), bytes_of(&mask), bytes_of(&seen)], &mut room).expect("nothing fails");
+    outputs.iter().map(|numbers| numbers.iter().map(|number| number.to_bits()).collect()).collect()
+}
+
+#[test]
+fn random_sizes_of_one_grouping_give_the_bytes_of_their_programs() {
+    let mut random = fastrand::Rng::with_seed(17);
+    let mut drawn: Vec<Sizes> = (0..30).map(|_| [random.u64(1..4), random.u64(1..41), random.u64(0..20)]).collect();
+    // Sizes that are 1, and some that equal each other or a dimension that is known.
+    drawn.extend([[1, 1, 0], [1, 1, 1], [4, 4, 4], [1, 16, 16], [2, 40, 1], [64, 1, 3], [1, 0, 2], [0, 3, 1]]);
+    for options in [Options::default(), Options { level: 1, accuracy: Policy::Strict, threads: 2, ..Options::default() }] {
+        let open = weighted(TOKENS, &TOKEN_WEIGHTS).compile_open(&options).expect("it is compiled");
+        let mut session = open.session();
+        for &sizes in &drawn {
+            let shapes = shapes(sizes);
+            let found = read(session.at(&shapes.each_ref().map(Vec::as_slice)).expect("it is compiled"), sizes);
+            let names = ["rows", "len", "past"];
+            let text =
+                names.iter().zip(sizes).fold(TOKENS.to_owned(), |text, (name, size)| text.replace(name, &size.to_string()));
+            let fixed = weighted(&text, &TOKEN_WEIGHTS).compile(&options).expect("it is compiled");
+            assert!(fixed.is_whole());
+            assert!(found == read(&mut fixed.session().expect("there is memory"), sizes), "{sizes:?}, level {}", options.level);
+        }
+    }
+}
+
+#[test]
+fn a_length_past_a_table_is_refused_and_leaves_nothing_behind() {
+    let open = weighted(TOKENS, &TOKEN_WEIGHTS).compile_open(&Options::default()).expect("it is compiled");
+    let mut session = open.session();
+    let [ok, long] = [shapes([1, 40, 2]), shapes([1, 41, 2])];
+    let code = session.at(&long.each_ref().map(Vec::as_slice)).err().map(|error| error.code());
+    assert_eq!(code, Some("E0601"));
+    assert_eq!(open.n_sizes(), 0);
+    assert!(session.at(&ok.each_ref().map(Vec::as_slice)).is_ok());
 }

@@ -13,7 +13,7 @@ use relayc_base::{Sources, diff};
 use relayc_ir::kernel::ByteProducts;
 use relayc_ir::print::print;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::{ExprId, Module};
+use relayc_ir::{ExprId, FuncId, Module};
 use relayc_ops as ops;
 use relayc_passes::{self as passes, Observer, PassCx, Settings};
 pub use relayc_passes::{FUSION, MAX_LEVEL, ON_REQUEST, Pass};
@@ -70,6 +70,12 @@ impl PassPlan {
             names.into_iter().map(|name| passes::find(name).ok_or_else(|| unknown(name))).collect();
         let byte_products = if target == Target::V4 { ByteProducts::Words } else { ByteProducts::Pairs };
         Ok(PassPlan { passes: passes?, target, byte_products, entry: None, verify: false })
+    }
+
+    /// The context of the passes.
+    fn cx(&self) -> PassCx<'_> {
+        let (lanes, entry) = (self.target.lanes(), self.entry.as_deref());
+        PassCx { ops: ops::table(), lanes, byte_products: self.byte_products, entry }
     }
 }
 
@@ -146,9 +152,12 @@ fn bound(module: &mut Module, entry: &str, requests: &Requests) -> Result<(Entry
 
 /// Runs passes on a program without errors. Errors: E0901 for a pass that broke the program.
 pub fn optimise(module: &mut Module, how: &PassPlan, observer: &mut dyn Observer) -> Result<(), Diagnostic> {
-    let cx =
-        PassCx { ops: ops::table(), lanes: how.target.lanes(), byte_products: how.byte_products, entry: how.entry.as_deref() };
-    passes::run(module, &cx, &how.passes, Settings { verify: how.verify }, observer).map_err(|error| *error)
+    passes::run(module, &how.cx(), &how.passes, Settings { verify: how.verify }, observer).map_err(|error| *error)
+}
+
+/// Whether passes that ran before sizes were known leave a function nothing but fusion for any of its sizes.
+pub fn is_ready_for_any_size(module: &Module, how: &PassPlan, func: FuncId) -> bool {
+    passes::is_ready_for_any_size(module, &how.cx(), func)
 }
 
 /// Which parts of the work are shown.

@@ -136,6 +136,35 @@ pub fn to_inputs(program: &mut Program, entry: &str, requests: &Requests) -> Res
 /// Sets the shapes of a function's parameters, leaf by leaf, in a typed module. Returns whether the program has types with them:
 /// a value may contradict a type, or shapes each other, which only a run shows. If not, the module must not be used.
 pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool {
+    match set_shapes(module, func, shapes) {
+        Shapes::Refused => false,
+        Shapes::AsBefore => true,
+        Shapes::New => {
+            passes::dynamic_to_static(module, ops::table());
+            !diag::has_errors(&infer::reinfer(module, ops::table()))
+        }
+    }
+}
+
+/// As [`to_shapes`], for a function of operators, fused or not, on tensors with named sizes.
+pub fn dataflow_to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool {
+    match set_shapes(module, func, shapes) {
+        Shapes::Refused => false,
+        Shapes::AsBefore => true,
+        Shapes::New => infer::retype(module, ops::table(), func),
+    }
+}
+
+/// What became of the parameters of a function.
+enum Shapes {
+    /// The shapes do not fit, or contradict each other.
+    Refused,
+    AsBefore,
+    /// The parameters have their types, and sizes their numbers; the rest is to be typed.
+    New,
+}
+
+fn set_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> Shapes {
     let params = module.funcs[func].params.clone();
     let tys: Vec<Ty> =
         params.iter().map(|&var| module.vars[var].checked_ty.or(module.vars[var].ty).unwrap_or(Ty::ERROR)).collect();
@@ -143,7 +172,7 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
     for &ty in &tys {
         match leaves::leaves("", ty, &module.types) {
             Ok(leaves) => found.extend(leaves.into_iter().map(|leaf| leaf.dims)),
-            Err(_) => return false,
+            Err(_) => return Shapes::Refused,
         }
     }
     let fit = |(dims, shape): (&Vec<Dim>, &&[usize])| {
@@ -151,10 +180,10 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
         dims.len() == shape.len() && dims.iter().zip(*shape).all(fits)
     };
     if found.len() != shapes.len() || !found.iter().zip(shapes).all(fit) {
-        return false;
+        return Shapes::Refused;
     }
     if found.iter().flatten().all(|dim| dim.value().is_some()) {
-        return true;
+        return Shapes::AsBefore;
     }
     forget_open(module, Some(func));
     let pairs = found.iter().zip(shapes).flat_map(|(dims, shape)| dims.iter().copied().zip(*shape));
@@ -162,7 +191,7 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
     match solve(&module.types.symbols, &facts) {
         Ok(values) if values.is_empty() => {}
         Ok(values) if module.substitute_sizes(&values).is_ok() => {}
-        _ => return false,
+        _ => return Shapes::Refused,
     }
     for (dims, shape) in found.iter_mut().zip(shapes) {
         // What is known keeps the width of its literal.
@@ -175,8 +204,7 @@ pub fn to_shapes(module: &mut Module, func: FuncId, shapes: &[&[usize]]) -> bool
         module.vars[var].ty = Some(ty);
         module.vars[var].checked_ty = Some(ty);
     }
-    passes::dynamic_to_static(module, ops::table());
-    !diag::has_errors(&infer::reinfer(module, ops::table()))
+    Shapes::New
 }
 
 /// A type with other shapes for its tensors, from left to right. [`leaves::leaves`] has limited its depth.

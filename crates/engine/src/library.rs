@@ -258,7 +258,8 @@ impl Inner {
         }
     }
 
-    fn whole(compiled: Compiled, inputs: Vec<String>, outputs: Vec<String>) -> Inner {
+    /// An entry that is compiled as a whole, with the names of its inputs and outputs.
+    pub(super) fn whole(compiled: Compiled, inputs: Vec<String>, outputs: Vec<String>) -> Inner {
         let plan = &compiled.program.plan;
         let port = |(name, &id): (String, &_)| {
             let buffer = &plan.buffers[id];

@@ -1,7 +1,7 @@
 //! Executables of programs with open dimensions: compiled once for each size of their inputs, when a call comes with it.
 //!
 //! * *Before sizes are known*, the passes run that see more than layouts and groups. So constants are folded once, and every size
-//!   starts from the same tensors.
+//!   starts from the same tensors. If numbers give no pass more to do, operators are grouped once as well.
 //! * *A size* is the shapes of all inputs. Its program is the open one with numbers for its dimensions, compiled like any other,
 //!   and gives the same bytes as if these had been in its text. It is kept, up to [`super::library::Options::sizes`] of them,
 //!   and the least recently used goes first. A call with a size that is kept looks it up, and does nothing else.
@@ -11,7 +11,7 @@
 //! Whoever calls first with a size compiles it; who comes meanwhile with the same size waits, with another one that is kept runs.
 //! A size that is refused leaves nothing behind. Absent: buckets of sizes; each has code of its own.
 
-use super::compile::{self, Settings};
+use super::compile::{self, Compiled, Refused, Settings};
 use super::library::{Error, Inner, Network, Options, Session, refused, settings};
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
@@ -19,14 +19,14 @@ use relayc_codegen::pool::Pool;
 use relayc_driver::Program;
 use relayc_driver::bind::{Slot, fit_shapes, leaves};
 use relayc_driver::optimise::{self, PassPlan};
-use relayc_driver::run::{self, Limits};
-use relayc_driver::specialise::to_shapes;
+use relayc_driver::run::{self, Entry, Limits};
+use relayc_driver::specialise::{dataflow_to_shapes, to_shapes};
 use relayc_exec::constants::Keep;
 use relayc_exec::plan::NotCompiled;
 use relayc_exec::program::{PlanSession, Workspace};
 use relayc_exec::shared_weights::SharedWeights;
-use relayc_ir::Module;
 use relayc_ir::types::DType;
+use relayc_ir::{FuncId, Module};
 use relayc_passes as passes;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -72,9 +72,13 @@ struct Open {
     sources: Sources,
     /// Optimized as far as it can be without sizes.
     module: Module,
+    /// The same in groups, if these are those of any size.
+    grouped: Option<Module>,
     entry: String,
     slots: Vec<Slot>,
     inputs: Vec<OpenPort>,
+    /// The names of the outputs.
+    results: Vec<String>,
     settings: Settings,
     weights: SharedWeights,
     cache: Mutex<Cache>,
@@ -126,12 +130,15 @@ impl OpenExecutable {
             inputs.extend(leaves.into_iter().map(|leaf| OpenPort { dims: leaf.dim_texts(), name: leaf.name, dtype: leaf.dtype }));
         }
         let mut module = program.module.clone();
-        let how = PassPlan { passes: passes::before_sizes(settings.level), ..compile::how(&options.entry, &settings) };
-        optimise::optimise(&mut module, &how, &mut ()).map_err(wrong)?;
-        let slots = run::entry(&module, &options.entry).map_err(wrong)?.slots;
+        let how = compile::how(&options.entry, &settings);
+        let before = PassPlan { passes: passes::before_sizes(settings.level), ..how.clone() };
+        optimise::optimise(&mut module, &before, &mut ()).map_err(wrong)?;
+        let Entry { slots, results, .. } = run::entry(&module, &options.entry).map_err(wrong)?;
         let weights = SharedWeights::of(module.consts.iter());
+        let grouped = grouped(&module, PassPlan { passes: passes::with_sizes(settings.level), ..how }).map_err(wrong)?;
         let (entry, max_sizes) = (options.entry.clone(), options.sizes.max(1));
-        let open = Open { sources, module, entry, slots, inputs, settings, weights, cache: Mutex::default(), max_sizes };
+        let cache = Mutex::default();
+        let open = Open { sources, module, grouped, entry, slots, inputs, results, settings, weights, cache, max_sizes };
         Ok(OpenExecutable { open: Arc::new(open) })
     }
 
@@ -182,18 +189,57 @@ impl Open {
         let shapes: Vec<Vec<usize>> = shapes.iter().map(|shape| shape.iter().map(|&dim| dim as usize).collect()).collect();
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         fit_shapes(&self.slots, &self.module.types, &shapes)?;
+        if let Some(inner) = self.from_groups(&shapes)? {
+            return Ok(inner);
+        }
         let mut module = self.module.clone();
-        let global = module.find_global(&self.entry).ok_or_else(|| run::no_entry(&module, &self.entry))?;
-        let func = module.globals[global].func;
+        let func = self.func(&module)?;
         if !to_shapes(&mut module, func, &shapes) {
             return Err(Box::new(refused(&self.entry, NotCompiled::UnknownShape.text())));
         }
         let how = compile::how(&self.entry, &self.settings);
         let mut own = module.clone();
-        Inner::compiled(&module, &self.entry, &self.settings, || {
-            compile::compile_to(&mut own, &how, &self.settings, Limits::default(), Keep::All, Some(&self.weights))
-        })
+        Inner::compiled(&module, &self.entry, &self.settings, || self.compile(&mut own, &how))
     }
+
+    /// The program of a size from the groups of all sizes. `None` if there are no such groups, or they are not for this size.
+    fn from_groups(&self, shapes: &[&[usize]]) -> Result<Option<Inner>, Box<Diagnostic>> {
+        let Some(mut module) = self.grouped.clone() else { return Ok(None) };
+        let func = self.func(&module)?;
+        if !dataflow_to_shapes(&mut module, func, shapes) {
+            return Ok(None);
+        }
+        let how = PassPlan { passes: vec![], ..compile::how(&self.entry, &self.settings) };
+        match self.compile(&mut module, &how) {
+            Ok(compiled) => {
+                let inputs = self.inputs.iter().map(|port| port.name.clone()).collect();
+                Ok(Some(Inner::whole(compiled, inputs, self.results.clone())))
+            }
+            Err(Refused::Wrong(diagnostic)) => Err(diagnostic),
+            Err(Refused::Not(_)) => Ok(None),
+        }
+    }
+
+    fn func(&self, module: &Module) -> Result<FuncId, Diagnostic> {
+        let global = module.find_global(&self.entry).ok_or_else(|| run::no_entry(module, &self.entry))?;
+        Ok(module.globals[global].func)
+    }
+
+    fn compile(&self, module: &mut Module, how: &PassPlan) -> Result<Compiled, Refused> {
+        compile::compile_to(module, how, &self.settings, Limits::default(), Keep::All, Some(&self.weights))
+    }
+}
+
+/// The module in groups of operators, if these are those of any size.
+fn grouped(module: &Module, how: PassPlan) -> Result<Option<Module>, Diagnostic> {
+    let entry = how.entry.as_deref().unwrap_or_default();
+    let Some(global) = module.find_global(entry) else { return Ok(None) };
+    if !optimise::is_ready_for_any_size(module, &how, module.globals[global].func) {
+        return Ok(None);
+    }
+    let mut module = module.clone();
+    optimise::optimise(&mut module, &how, &mut ())?;
+    Ok(Some(module))
 }
 
 impl Cache {

@@ -8,6 +8,7 @@
 //! Facts about operators are absent from this crate: they are declared with the operators.
 
 mod alter_op_layout;
+mod any_size;
 mod beta_reduce;
 mod bind_params;
 mod bindings;
@@ -40,6 +41,7 @@ mod to_graph_normal_form;
 mod unroll_loops;
 mod users;
 
+pub use any_size::is_ready_for_any_size;
 pub use bind_params::{bind_params, unbind_params};
 pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
@@ -120,8 +122,16 @@ pub fn of_level(level: u8) -> Vec<&'static Pass> {
 
 /// The passes of a level for a program whose sizes are known later: those that choose neither layouts nor groups.
 pub fn before_sizes(level: u8) -> Vec<&'static Pass> {
-    let own = [alter_op_layout::PASS.name, fuse_ops::PASS.name];
-    of_level(level).into_iter().filter(|pass| !own.contains(&pass.name)).collect()
+    of_level(level).into_iter().filter(|pass| !needs_sizes(pass)).collect()
+}
+
+/// The passes of a level that [`before_sizes`] leaves.
+pub fn with_sizes(level: u8) -> Vec<&'static Pass> {
+    of_level(level).into_iter().filter(|pass| needs_sizes(pass)).collect()
+}
+
+fn needs_sizes(pass: &Pass) -> bool {
+    [alter_op_layout::PASS.name, fuse_ops::PASS.name].contains(&pass.name)
 }
 
 /// The passes of a level for a program whose subgraphs are compiled one by one: those that must see more than one subgraph.

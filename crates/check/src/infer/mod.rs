@@ -8,10 +8,12 @@
 mod data;
 mod errors;
 mod exhaust;
+mod forward;
 mod holes;
 mod origin;
 mod repair;
 
+pub use forward::retype;
 use relayc_base::diag::Diagnostic;
 use relayc_base::{Idx, IndexVec, Span};
 use relayc_ir::types::{DType, Solver, Ty, TyData};
