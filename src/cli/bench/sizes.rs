@@ -1,6 +1,7 @@
 //! `relayc bench --set SIZE=…` with several sizes: calls of one open program with each of them.
 //!
-//! A list `16,64,128` is gone through in order, again and again; from a range `16..512` sizes are drawn, the same ones each time.
+//! A list `16,64,128` is gone through in order, again and again, and once at least; from a range `16..512` sizes are drawn, the same
+//! ones each time.
 
 use super::super::{Console, exit};
 use super::Args;
@@ -16,6 +17,14 @@ use relayc_sys as sys;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Instant;
+
+/// Number of calls that show something of a setting.
+fn n_least(sizes: &Sizes) -> usize {
+    match sizes {
+        Sizes::List(sizes) => sizes.len().max(3),
+        Sizes::Range(..) => 3,
+    }
+}
 
 /// The size of a setting in a call.
 fn size_at(sizes: &Sizes, call: usize, random: &mut SplitMix64) -> u64 {
@@ -79,10 +88,11 @@ fn measured(console: &Console, args: &Args) -> Result<String, u8> {
     };
     let open = Network::checked(program).and_then(|network| network.compile_open(&options)).map_err(failed)?;
     let ready_ms = start.elapsed().as_secs_f64() * 1e3;
+    let n_least = settings.iter().map(|setting| n_least(&setting.sizes)).max().unwrap_or(0);
     let mut calls =
         Calls { session: open.session(), settings, slots, types, requests, random: SplitMix64::new(0, "sizes"), n: 0 };
     let (mut figures, start) = (Figures::default(), Instant::now());
-    while start.elapsed() < args.seconds || figures.n_calls < 3 {
+    while start.elapsed() < args.seconds || figures.n_calls < n_least {
         let (size, bound) = calls.next().map_err(|wrong| console.files(&wrong, &sources))?;
         let times = measure::call(&mut calls.session, &bound).map_err(failed)?;
         figures.add(size, &times);
@@ -118,10 +128,17 @@ impl Calls<'_> {
 #[derive(Default)]
 struct Figures {
     n_calls: usize,
-    /// Of each size's first call, and of its later ones.
-    sizes: BTreeMap<String, (f64, Vec<f64>)>,
+    sizes: BTreeMap<String, OfSize>,
     /// Of looking up a size that is known.
     lookups: Vec<f64>,
+}
+
+/// The times of a size.
+struct OfSize {
+    /// Of making its code, which is part of its first call.
+    code: f64,
+    first: f64,
+    later: Vec<f64>,
 }
 
 /// Most sizes that have a line of their own.
@@ -132,27 +149,32 @@ impl Figures {
         let [at, run] = [times.at, times.run].map(|time| time.as_secs_f64() * 1e3);
         self.n_calls += 1;
         match self.sizes.get_mut(&size) {
-            Some((_, later)) => {
-                later.push(at + run);
+            Some(known) => {
+                known.later.push(at + run);
                 self.lookups.push(at);
             }
             None => {
-                self.sizes.insert(size, (at + run, vec![]));
+                self.sizes.insert(size, OfSize { code: at, first: at + run, later: vec![] });
             }
         }
     }
 
     fn text(self, as_json: bool, ready_ms: f64, open: &OpenExecutable, session: &OpenSession) -> String {
         let (n_calls, n_sizes) = (self.n_calls, self.sizes.len());
-        let later: Vec<f64> = self.sizes.values().flat_map(|(_, later)| later.iter().copied()).collect();
-        let (first, later) = (Times::of(self.sizes.values().map(|(first, _)| *first).collect()), Times::of(later));
+        let of_all = |of: fn(&OfSize) -> &[f64]| Times::of(self.sizes.values().flat_map(of).copied().collect());
+        let code = of_all(|size| std::slice::from_ref(&size.code));
+        let (first, later) = (of_all(|size| std::slice::from_ref(&size.first)), of_all(|size| &size.later));
         let lookup = Times::of(self.lookups).at(0.5) * 1e3;
         let (weights, arena) = (open.weight_bytes(), session.bytes());
         if as_json {
+            let each = self.sizes.iter().map(|(size, OfSize { code, first, later })| {
+                json!({ "size": size, "code_ms": code, "first_ms": first, "later_ms": later })
+            });
             let value = json!({
                 "schema": "relayc.bench_sizes/1",
                 "calls": n_calls,
                 "sizes": n_sizes,
+                "code_p50_ms": code.at(0.5),
                 "first_p50_ms": first.at(0.5),
                 "first_max_ms": first.at(1.0),
                 "p50_ms": later.at(0.5),
@@ -161,21 +183,24 @@ impl Figures {
                 "weight_bytes": weights,
                 "arena_bytes": arena,
                 "ready_ms": ready_ms,
+                "each": each.collect::<Vec<_>>(),
             });
             return format!("{value}\n");
         }
-        let line = |(size, (first, later)): (String, (f64, Vec<f64>))| {
+        let line = |(size, OfSize { first, later, .. }): (String, OfSize)| {
             let later = Times::of(later);
             format!("{size}: first {first:.3} ms, then p50 {:.3} ms  min {:.3} ms\n", later.at(0.5), later.at(0.0))
         };
         let lines: String = if n_sizes > MOST_LINES { String::new() } else { self.sizes.into_iter().map(line).collect() };
         format!(
             "{lines}{n_calls} calls of {n_sizes} sizes: first p50 {:.3} ms  max {:.3} ms, then p50 {:.3} ms  p90 {:.3} ms\n\
-             lookup p50 {lookup:.2} us\nweights {:.1} MB packed once, memory of runs {:.1} MB\nready after {ready_ms:.1} ms\n",
+             code of a new size p50 {:.3} ms, lookup p50 {lookup:.2} us\n\
+             weights {:.1} MB packed once, memory of runs {:.1} MB\nready after {ready_ms:.1} ms\n",
             first.at(0.5),
             first.at(1.0),
             later.at(0.5),
             later.at(0.9),
+            code.at(0.5),
             weights as f64 / 1e6,
             arena as f64 / 1e6,
         )
