@@ -8,7 +8,7 @@ use relayc_driver::bind::leaves;
 use relayc_driver::run::Entry;
 use relayc_exchange::artifact;
 use relayc_exec::aot::TEMPLATE;
-use relayc_exec::aot::image_writer::{ImageFacts, ImageWriter};
+use relayc_exec::aot::image_writer::{ImageFacts, ImageWriter, Size};
 use relayc_ir::types::Types;
 use relayc_runtime::layout::MARKER;
 use rustc_hash::FxHashSet;
@@ -43,8 +43,9 @@ pub(super) fn of(compiled: &Compiled, isa: Isa, ports: &Ports, key: &str) -> Res
     let (inputs, outputs) = (ports_of(&ports.inputs, &program.plan, true), ports_of(&ports.outputs, &program.plan, false));
     let mut writer = ImageWriter::packed();
     let fallback = Eval { module: compiled.module(), limits: compiled.limits() };
-    writer.target(level_of(isa).into(), program, "", &fallback);
-    let facts = ImageFacts { entry: "main", source: key, graph: "", inputs: &inputs, outputs: &outputs };
+    writer.program(level_of(isa).into(), program, "", &fallback);
+    let sizes = [Size { name: String::new(), inputs, outputs }];
+    let facts = ImageFacts { entry: "main", source: key, graph: "", sizes: &sizes };
     let image = writer.finish(&facts);
     artifact::write(TEMPLATE, MARKER, &image.bytes, image.code.len() as u64).map_err(|_| "the artifact is not sound")
 }
