@@ -7,7 +7,7 @@ use relayc_driver::optimise::{PassPlan, Target, UNTIL, optimise};
 use relayc_driver::run::{Limits, entry, interpret};
 use relayc_driver::{Program, check_text};
 use relayc_exec::plan::{KernelOptions, NotCompiled, plan};
-use relayc_ir::kernel::ByteProducts;
+use relayc_ir::kernel::Target as Machine;
 use relayc_ir::tensor::Tensor;
 use relayc_ops::table;
 use relayc_passes::explain_fusion;
@@ -43,7 +43,7 @@ fn optimised(mut program: Program, how: &PassPlan) -> Program {
 /// How many outputs `@main` has in its plan.
 fn planned(program: &Program) -> Result<usize, NotCompiled> {
     let main = program.module.find_global("main").expect("it has a main");
-    let means = KernelOptions { tile: 0, byte_products: ByteProducts::Pairs, byte_columns: 1 };
+    let means = KernelOptions { tile: 0, byte_columns: 1, target: Machine::AVX2 };
     plan(&program.module, table(), program.module.globals[main].func, &[], means).map(|plan| plan.outputs.len())
 }
 

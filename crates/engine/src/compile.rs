@@ -123,7 +123,7 @@ impl Settings {
     fn kernel_options(&self) -> KernelOptions {
         // Masks of bytes came with AVX-512.
         let byte_columns = if self.isa == Isa::Avx512 { 1 } else { self.isa.lanes() as u64 };
-        KernelOptions { tile: self.accuracy.tile(), byte_products: self.target().byte_products, byte_columns }
+        KernelOptions { tile: self.accuracy.tile(), byte_columns, target: self.target() }
     }
 
     pub(crate) fn target(&self) -> Target {
@@ -202,6 +202,9 @@ fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId
     Ok(plan)
 }
 
+/// Refusals of a group after which it is left to its evaluation: of joined steps, of contractions, of loop nests.
+const MOST_REFUSALS: usize = 3;
+
 /// Optimizes a module, which becomes the optimized one, and emits the code of its entry.
 pub fn assembled(
     module: &mut Module,
@@ -231,7 +234,7 @@ fn assembled_to(
         let wishes = settings.choices.wishes(module, &plan, settings.isa, share);
         match timings.time("code", || assemble(plan, settings.isa, &settings.target(), share, &wishes)) {
             // What the machine has no code for gets other code, then is left to its evaluation.
-            Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < 2 => {
+            Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < MOST_REFUSALS => {
                 refusals.push(origins[step]);
                 plan = timings.time("plan", || planned(module, entry, settings, &refusals))?;
             }

@@ -62,7 +62,7 @@ impl Fault {
     fn spoil(self, kernel: &mut Kernel, padded: bool) -> bool {
         match (self, kernel) {
             (Fault::Pad, Kernel::Nest(nest)) => clip_less(nest) || padded && end_early(nest),
-            (Fault::Pad, _) | (_, Kernel::Nest(_)) => false,
+            (Fault::Pad, _) | (_, Kernel::Nest(_) | Kernel::Attention(_)) => false,
             (fault, Kernel::Contraction(contract)) => fault.spoil_contract(contract),
             (fault, Kernel::Depthwise(depthwise)) => fault.spoil_contract(&mut depthwise.contract),
             (fault, Kernel::Winograd(winograd)) => fault.spoil_contract(&mut winograd.contract),

@@ -120,7 +120,7 @@ pub(crate) const REGION_NS: f64 = 3000.0;
 /// these from their second-level cache.
 fn is_small(code: &Compiled) -> bool {
     // Weights that are read as they come may be used for one product each.
-    let weights = if code.is_packed() { code.packed_len() as u64 } else { code.flops() / 2 };
+    let weights = if code.reads_unpacked() { code.flops() / 2 } else { code.packed_len() as u64 };
     (code.flops() as f64 / 60.0).max(4.0 * weights as f64 / 40.0) <= REGION_NS
 }
 

@@ -234,11 +234,11 @@ impl CompiledPlan {
                 }
             }
             (Launch::Contraction(code, packed), work) => {
-                let kernel = work.contract().expect("a launch is made from its step");
                 let weights = match packed {
                     Packed::AsKept => std::ptr::null(),
                     Packed::Kept(_) | Packed::Shared(_) => self.packed_weights(packed),
                     Packed::Scratch => {
+                        let kernel = work.contract().expect("what packs weights is one contraction");
                         let source = self.source(step.args[kernel.weight.0], args[kernel.weight.0]);
                         let start = scratch.start as *mut f32;
                         let (to, n_pieces) = (Shared(start.cast_const()), code.n_pieces());

@@ -65,7 +65,7 @@ impl Loading<'_> {
                 Place::Const(id) => constants.get(&id).and_then(address).filter(|address| self.sources.contains_key(address)),
                 _ => None,
             };
-            let key = source.map(|source| (source, code.weight_layout()));
+            let key = source.and_then(|source| Some((source, code.weight_layout()?)));
             if let Some(found) = key.as_ref().and_then(|key| self.packed.get(key)) {
                 *packed = Packed::Shared(found.clone());
                 continue;

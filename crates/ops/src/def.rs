@@ -46,6 +46,8 @@ pub struct OpDef {
     pub no_op: bool,
     /// Whether the result is the first operand under another shape, so that both may be one tensor in memory: TVM's `TReshapeOp`.
     pub reshapes: bool,
+    /// The axis along which it combines elements, if lines along it are independent and the result has the operand's shape.
+    pub lines: Option<fn(&[AttrValue]) -> i64>,
     /// Whether a call draws random numbers, which must happen in each run.
     pub random: bool,
     /// Counts the multiply-adds of a call; absent if that does not measure its cost.
@@ -153,6 +155,7 @@ impl OpDef {
         internal: false,
         no_op: false,
         reshapes: false,
+        lines: None,
         random: false,
         macs: None,
         blocks: None,

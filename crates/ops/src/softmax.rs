@@ -22,6 +22,7 @@ pub(crate) const SOFTMAX: OpDef = OpDef {
     rules: &["C1: dtype(data) is a float", "C2: -rank(data) <= axis < rank(data)"],
     rel: softmax_rel,
     eval: |cx| along_axis(cx, |x, sum| x.exp() / sum),
+    lines: Some(|attrs| SoftmaxAttrs::read(attrs).axis),
     lower: Some(Lower::Nest(|call| softmax_nest(call, false))),
     fuse: Some(Fuse::OutEWiseFusable),
     ..OpDef::BASE

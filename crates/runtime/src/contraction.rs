@@ -1,65 +1,11 @@
-//! Runs contractions: calls the code of their tiles, for programs in memory and for artifacts. `relayc_codegen::contraction::flat` writes the
-//! words.
+//! Runs sums of products by any method: calls the code of their tiles, for programs in memory and for artifacts.
+//! `relayc_codegen::contraction::encode` writes the words.
 
+use super::attention::Attention;
 use super::layout::method;
+use super::product::{Direct, FRAME, Place, Streams, call};
 use super::split::{Box, Piece};
 use super::words::Words;
-
-/// Maximum number of streams, as registers allow; and the entries before and after them in a frame.
-pub const MAX_STREAMS: usize = 8;
-const FRAME: usize = 3 + MAX_STREAMS;
-
-/// The code of a tile.
-type Entry = unsafe extern "sysv64" fn(frame: *const i64, table: *const i64, count: u64);
-
-/// Calls the code at an entry for each of the first rows of a table.
-///
-/// # Safety
-/// The code takes these frames and tables, the table has the rows that it reads, and all pointers are valid.
-unsafe fn call(code: *const u8, entry: i64, frame: &[i64], table: &[i64], n_rows: usize) {
-    // SAFETY: the caller vouches for it.
-    unsafe {
-        let entry: Entry = core::mem::transmute(code.wrapping_offset(entry as isize));
-        entry(frame.as_ptr(), table.as_ptr(), n_rows as u64);
-    }
-}
-
-/// Start of a stream: an argument and a byte offset.
-#[derive(Clone, Copy)]
-struct Place<'a> {
-    arg: usize,
-    offset: i64,
-    part: i64,
-    /// Offset of each group of columns; empty if it is equal for all.
-    groups: &'a [i64],
-}
-
-impl<'a> Place<'a> {
-    const NONE: Place<'a> = Place { arg: 0, offset: 0, part: 0, groups: &[] };
-
-    fn read(words: &mut Words<'a>) -> Place<'a> {
-        Place { arg: words.number(), offset: words.signed(), part: words.signed(), groups: words.list() }
-    }
-
-    fn at(&self, args: &[*mut u8], part: i64, group: usize) -> i64 {
-        args[self.arg] as i64 + self.offset + part * self.part + self.groups.get(group).copied().unwrap_or(0)
-    }
-}
-
-/// Streams: that of the output, then those of the operands.
-#[derive(Clone, Copy)]
-struct Streams<'a> {
-    n: usize,
-    of: [Place<'a>; MAX_STREAMS],
-}
-
-impl<'a> Streams<'a> {
-    fn read(words: &mut Words<'a>) -> Streams<'a> {
-        let mut streams = Streams { n: words.number(), of: [Place::NONE; MAX_STREAMS] };
-        streams.of[..streams.n].iter_mut().for_each(|place| *place = Place::read(words));
-        streams
-    }
-}
 
 /// Reads the work that is split among threads.
 pub(crate) fn work<'a>(words: &mut Words<'a>) -> Box<'a> {
@@ -71,6 +17,7 @@ pub(crate) fn work<'a>(words: &mut Words<'a>) -> Box<'a> {
 pub enum Sum<'a> {
     Direct(Direct<'a>),
     Tiles(Tiles<'a>),
+    Attention(Attention<'a>),
 }
 
 impl<'a> Sum<'a> {
@@ -78,6 +25,7 @@ impl<'a> Sum<'a> {
     pub fn read(words: &mut Words<'a>, image: Words<'a>) -> Sum<'a> {
         match words.word() {
             method::TILES => Sum::Tiles(Tiles::read(words, image)),
+            method::ATTENTION => Sum::Attention(Attention::read(words, image)),
             _ => Sum::Direct(Direct::read(words)),
         }
     }
@@ -94,108 +42,8 @@ impl<'a> Sum<'a> {
             match self {
                 Sum::Direct(direct) => direct.run(code, args, packed, piece),
                 Sum::Tiles(tiles) => tiles.run(code, args, packed, scratch, piece),
+                Sum::Attention(attention) => attention.run(code, args, scratch, piece),
             }
-        }
-    }
-}
-
-/// A contraction by tiles of points and columns.
-#[derive(Clone, Copy)]
-pub struct Direct<'a> {
-    input: Place<'a>,
-    /// Location of weights that are read unpacked.
-    weights: Option<Place<'a>>,
-    streams: Streams<'a>,
-    /// Bytes from one part to the next in the packed weights, and from one group of columns to the next.
-    weight_part: i64,
-    weight_group: i64,
-    bands_at_once: usize,
-    n_bands: usize,
-    n_groups: usize,
-    /// Start of each band's runs, and the end of the last one's.
-    bands: &'a [i64],
-    /// Shape, first row and end row of each run.
-    runs: &'a [i64],
-    /// Start of each tile in each stream.
-    table: &'a [i64],
-    /// For each shape, the code for whole groups of columns and for the last one, and the bytes of the next weights that it
-    /// prefetches.
-    shapes: &'a [i64],
-}
-
-impl<'a> Direct<'a> {
-    fn read(words: &mut Words<'a>) -> Direct<'a> {
-        let input = Place::read(words);
-        let weights = (words.word() != 0).then(|| Place::read(words));
-        Direct {
-            input,
-            weights,
-            streams: Streams::read(words),
-            weight_part: words.signed(),
-            weight_group: words.signed(),
-            bands_at_once: words.number(),
-            n_bands: words.number(),
-            n_groups: words.number(),
-            bands: words.list(),
-            runs: words.list(),
-            table: words.list(),
-            shapes: words.list(),
-        }
-    }
-
-    /// # Safety
-    /// Like [`Sum::run`].
-    unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, piece: &Piece) {
-        let part = piece.part as i64;
-        let mut frame = [0i64; FRAME];
-        let n = self.streams.n;
-        let mut begin = piece.bands[0];
-        while begin < piece.bands[1] {
-            let end = piece.bands[1].min(begin + self.bands_at_once);
-            for group in piece.groups[0]..piece.groups[1] {
-                frame[0] = self.input.at(args, part, group);
-                frame[1] = match &self.weights {
-                    Some(place) => place.at(args, part, group),
-                    None => packed as i64 + part * self.weight_part + group as i64 * self.weight_group,
-                };
-                for (slot, place) in frame[2..].iter_mut().zip(&self.streams.of[..n]) {
-                    *slot = place.at(args, part, group);
-                }
-                frame[2 + n] = frame[1] + self.weight_group;
-                let last = usize::from(group + 1 == self.n_groups);
-                // SAFETY: the frame points at the streams of this part and group.
-                unsafe { self.run_bands(code, &mut frame, [begin, end], last) };
-            }
-            begin = end;
-        }
-    }
-
-    /// Runs the tiles of some bands, with one call for each run of one shape.
-    ///
-    /// # Safety
-    /// Like [`Direct::run`]; `frame` points at the streams of a part and a group of columns.
-    unsafe fn run_bands(&self, code: *const u8, frame: &mut [i64; FRAME], bands: [usize; 2], last: usize) {
-        let n = self.streams.n;
-        let runs = self.bands[bands[0]] as usize..self.bands[bands[1]] as usize;
-        let mut waiting: Option<[i64; 3]> = None;
-        for run in runs.clone().map(Some).chain([None]) {
-            let next = run.map(|run| [self.runs[3 * run], self.runs[3 * run + 1], self.runs[3 * run + 2]]);
-            if let (Some(first), Some(next)) = (&mut waiting, next)
-                && first[0] == next[0]
-                && first[2] == next[1]
-            {
-                first[2] = next[2];
-                continue;
-            }
-            if let Some([shape, begin, end]) = waiting {
-                let shape = &self.shapes[3 * shape as usize..];
-                // From the run's first row to the end: a tile may look at the row behind its own.
-                let rows = &self.table[begin as usize * (1 + n)..];
-                // SAFETY: the entry is that of a tile of this shape; the caller vouches for code and buffers.
-                unsafe { call(code, shape[last], frame, rows, (end - begin) as usize) };
-                frame[2 + n] += (end - begin) * shape[2];
-            }
-            waiting = next;
         }
     }
 }

@@ -155,4 +155,6 @@ pub mod method {
     pub const DIRECT: u64 = 0;
     /// By Winograd's method.
     pub const TILES: u64 = 1;
+    /// Two contractions with a nest between, by blocks of rows.
+    pub const ATTENTION: u64 = 2;
 }

@@ -13,6 +13,7 @@
 #![cfg_attr(not(test), no_std)]
 #![allow(unsafe_code, reason = "memory of the image and of tensors is reached through pointers")]
 
+pub mod attention;
 pub mod contraction;
 pub mod fault;
 pub mod instance;
@@ -22,6 +23,7 @@ pub mod number;
 pub mod pack;
 pub mod pool;
 pub mod processor;
+pub mod product;
 pub mod region;
 pub mod requantize;
 pub mod scan;

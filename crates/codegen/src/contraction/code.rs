@@ -1,5 +1,6 @@
-//! The code of a sum of products: direct, or by tiles of outputs.
+//! The code of a sum of products: direct, by tiles of outputs, or two of them by blocks of rows.
 
+use super::attention::AttentionCode;
 use super::{ContractionCode, winograd};
 
 /// Which way it is computed.
@@ -7,4 +8,5 @@ use super::{ContractionCode, winograd};
 pub(super) enum Code {
     Direct(Box<ContractionCode>),
     Tiles(Box<winograd::Winograd>),
+    Attention(Box<AttentionCode>),
 }

@@ -1,5 +1,6 @@
 //! A compiled contraction of any kind.
 
+use super::attention::{self, AttentionCode};
 use super::code::Code;
 use super::encode::{Calls, StoreWords};
 use super::pack::{Element, Packer, Source, Weights};
@@ -10,7 +11,7 @@ use super::{ContractionCode, Packing, Work, compile_with, depthwise, rows};
 use crate::asm::{Asm, Isa};
 use crate::legalize::widths::{LegalizedStage, machine, machined};
 use crate::legalize::{legalize, rounded_later};
-use relayc_ir::kernel::{Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
+use relayc_ir::kernel::{Attention, Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
 use relayc_runtime::contraction::Sum;
 use relayc_runtime::split::Piece;
 
@@ -38,6 +39,12 @@ impl From<ContractionCode> for Compiled {
 impl From<winograd::Winograd> for Compiled {
     fn from(tiles: winograd::Winograd) -> Compiled {
         Compiled::new(Code::Tiles(Box::new(tiles)))
+    }
+}
+
+impl From<AttentionCode> for Compiled {
+    fn from(code: AttentionCode) -> Compiled {
+        Compiled::new(Code::Attention(Box::new(code)))
     }
 }
 
@@ -71,6 +78,13 @@ impl Compiled {
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 Compiled::contraction(&primitive(contract, asm.isa()), Some(*tile), weights, wanted, target, asm)
+            }
+            Kernel::Attention(own) => {
+                let [scores, values] = [&own.scores, &own.values].map(|contract| primitive(contract, asm.isa()));
+                let own = Attention { scores, values, ..(**own).clone() };
+                let (code, weighed) = attention::compile(&own, target, asm)?;
+                let reason = strategy::attention(&code, &weighed);
+                Some((code.into(), reason))
             }
         }
     }
@@ -106,7 +120,13 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => direct.is_packed(),
             Code::Tiles(_) => true,
+            Code::Attention(_) => false,
         }
+    }
+
+    /// Whether it reads each weight as it lies, once for each row.
+    pub fn reads_unpacked(&self) -> bool {
+        matches!(&self.code, Code::Direct(direct) if !direct.is_packed())
     }
 
     /// Number of elements of the packed weights.
@@ -114,17 +134,19 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => direct.packing.elements() as usize,
             Code::Tiles(tiles) => tiles.filters.elements() as usize,
+            Code::Attention(_) => 0,
         }
     }
 
-    /// What its packed weights depend on.
-    pub fn weight_layout(&self) -> WeightLayout {
+    /// What its packed weights depend on; `None` for code that packs what it needs itself.
+    pub fn weight_layout(&self) -> Option<WeightLayout> {
         match &self.code {
-            Code::Direct(direct) => WeightLayout { packing: direct.packing.of_weights(), tiles: None },
+            Code::Direct(direct) => Some(WeightLayout { packing: direct.packing.of_weights(), tiles: None }),
             Code::Tiles(tiles) => {
                 let filters = &tiles.filters;
-                WeightLayout { packing: filters.packing.of_weights(), tiles: Some((filters.size, filters.taps)) }
+                Some(WeightLayout { packing: filters.packing.of_weights(), tiles: Some((filters.size, filters.taps)) })
             }
+            Code::Attention(_) => None,
         }
     }
 
@@ -133,6 +155,7 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => direct.packing.pack_from(source, packed),
             Code::Tiles(tiles) => tiles.filters.pack_from(source, packed),
+            Code::Attention(_) => false,
         }
     }
 
@@ -151,6 +174,7 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => direct.packing.n_pieces(),
             Code::Tiles(_) => 1,
+            Code::Attention(_) => 0,
         }
     }
 
@@ -178,6 +202,7 @@ impl Compiled {
                 let to = unsafe { std::slice::from_raw_parts_mut(packed, self.packed_len()) };
                 tiles.filters.pack(source, to)
             }
+            Code::Attention(_) => false,
         }
     }
 
@@ -186,6 +211,7 @@ impl Compiled {
         match &self.code {
             Code::Direct(_) => 0,
             Code::Tiles(tiles) => tiles.scratch_len(),
+            Code::Attention(attention) => attention.scratch_len(),
         }
     }
 
@@ -199,6 +225,7 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => direct.flops(),
             Code::Tiles(tiles) => tiles.flops(),
+            Code::Attention(attention) => attention.flops(),
         }
     }
 
@@ -208,6 +235,7 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => direct.describe(),
             Code::Tiles(tiles) => tiles.describe(),
+            Code::Attention(attention) => format!("{:?}", attention.work.bands),
         }
     }
 
@@ -216,6 +244,7 @@ impl Compiled {
         match &self.code {
             Code::Direct(direct) => &direct.work,
             Code::Tiles(tiles) => &tiles.work,
+            Code::Attention(attention) => &attention.work,
         }
     }
 

@@ -1,11 +1,13 @@
 //! Encodes the calls of contractions as words, which `relayc_runtime::contraction` reads, in memory and in artifacts.
 
+use super::attention::{AttentionCode, Height, Stream};
 use super::code::Code;
 use super::pack::offsets;
 use super::winograd::Winograd;
 use super::{ContractionCode, Packing, Place, SPARE, Work};
-use relayc_runtime::contraction::{MAX_STREAMS, Sum};
+use relayc_runtime::contraction::Sum;
 use relayc_runtime::layout::method;
+use relayc_runtime::product::MAX_STREAMS;
 use relayc_runtime::words::Words;
 
 // The runtime's frames have room for every operand.
@@ -26,6 +28,10 @@ impl Code {
                 words.push(method::TILES);
                 tiles.flatten(words, put);
             }
+            Code::Attention(attention) => {
+                words.push(method::ATTENTION);
+                attention.flatten(words, put);
+            }
         }
     }
 
@@ -36,6 +42,7 @@ impl Code {
                 packing(&direct.packing, words);
                 words.push(0);
             }
+            Code::Attention(_) => unreachable!("keys and values are packed by code"),
             Code::Tiles(tiles) => {
                 packing(&tiles.filters.packing, words);
                 let [rows, columns] = tiles.filters.taps;
@@ -130,6 +137,25 @@ impl ContractionCode {
         list(words, self.tiles.table.iter().copied());
         let shapes = self.entries.iter().zip(&self.next_bytes);
         list(words, shapes.flat_map(|(entries, &next)| [entries[0] as i64, entries[1] as i64, next]));
+    }
+}
+
+impl AttentionCode {
+    fn flatten(&self, words: &mut Vec<u64>, put: StoreWords) {
+        let mut product = |code: &ContractionCode| {
+            let mut words = vec![];
+            code.flatten(&mut words);
+            put(&words) as i64
+        };
+        let height = |one: &Height| [product(&one.scores), one.rows.entry as i64, one.rows.n_items as i64, product(&one.values)];
+        let heights: Vec<i64> = self.heights.iter().flat_map(height).collect();
+        words.push(self.work.parts);
+        let stream = |one: &Stream| [one.arg as i64, one.offset, one.row].into_iter().chain(one.parts.clone());
+        list(words, self.streams.iter().flat_map(stream));
+        words.extend(self.places);
+        list(words, self.packers.iter().flat_map(|nest| [nest.entry as i64, nest.n_items as i64]));
+        list(words, heights);
+        list(words, self.blocks.iter().flat_map(|&(height, first)| [height as i64, first as i64]));
     }
 }
 

@@ -3,14 +3,15 @@
 //! Tiles of points × column vectors keep their sums in registers over the whole reduction (`emit`). A model of the machine
 //! chooses the tile (`choose`). Points are cut into tiles with a table of their start offsets (`points`), and the epilogue runs
 //! on the registers (`epilogue`). Other methods: `depthwise` for windows of single channels, `rows` for few points times rows,
-//! `winograd` for small windows. [`Compiled`] is any of them. Its calls are words (`encode`) that `relayc_runtime::contraction`
-//! reads, in memory and in artifacts.
+//! `winograd` for small windows, `attention` for two contractions with rows of scores between. [`Compiled`] is any of them. Its
+//! calls are words (`encode`) that `relayc_runtime::contraction` reads, in memory and in artifacts.
 //!
 //! Promises: the bits of any output are the chain of fused multiply-adds in the order of the reduced dimensions. So neither
 //! tiles nor threads nor the vector length change them. `rows` and `winograd` have their own order of summation, which depends
 //! on the machine but not on the number of threads. Kernels access only elements that their views name. Absent: who runs the
 //! pieces, and buffer placement.
 
+pub mod attention;
 mod choose;
 mod code;
 mod compiled;

@@ -2,6 +2,7 @@
 //!
 //! Each has a name, by which a caller may ask for it in place of the model's choice.
 
+use super::attention::{AttentionCode, Comparison};
 use super::choose::{self, CostedChoice, LOADS};
 use super::pack::Weights;
 use super::rows::{FEW_POINTS, NEAR_WEIGHTS};
@@ -168,4 +169,18 @@ pub(crate) fn depthwise(contract: &Contraction, target: &Target) -> Reason {
 fn name(size: Size) -> String {
     let (m, r) = (size.outputs(), size.taps());
     format!("{WINOGRAD} F({m}x{m},{r}x{r})")
+}
+
+/// The reason for attention by blocks of rows, which the plan has chosen instead of a step for each of its kernels.
+pub(crate) fn attention(code: &AttentionCode, weighed: &Comparison) -> Reason {
+    let ns = |cycles: f64| ns_of_cycles(cycles) + code.nests_ns();
+    let plural = if code.work.parts == 1 { "" } else { "s" };
+    let why = format!(
+        "scores of a block stay in the second-level cache, and each of {} part{plural} packs keys and values once; separate steps: \
+         est {:.1} us",
+        code.work.parts,
+        ns(weighed.steps) / 1e3
+    );
+    let name = format!("attention, blocks of {} rows", weighed.height);
+    Reason { ns: Some(ns(weighed.blocks)), ..Reason::only(name, why) }
 }

@@ -2,6 +2,7 @@
 //!
 //! Tests run on both instruction sets, with guards around the memory that kernels may write.
 
+mod attention;
 mod bytes;
 
 use super::compiled::primitive;

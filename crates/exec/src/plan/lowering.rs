@@ -3,7 +3,7 @@
 use super::group::Lazy;
 use super::request::Requests;
 use super::{BufferId, Plan};
-use relayc_ir::kernel::{ByteProducts, View};
+use relayc_ir::kernel::{Target, View};
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
 use relayc_ops::Table;
@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub struct KernelOptions {
     /// The largest tile of Winograd's method, in results a side; 0 disables it.
     pub tile: u64,
-    pub byte_products: ByteProducts,
+    pub target: Target,
     /// Contractions read and store integers of 8 bits if contiguous columns are a multiple of this.
     pub byte_columns: u64,
 }
@@ -39,6 +39,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) consts: FxHashMap<ExprId, BufferId>,
     /// The call that is being computed: of a group, or of an operator outside of any.
     pub(crate) origin: ExprId,
+    /// Whether the group at hand may have two contractions in one step.
+    pub(crate) joins: bool,
     /// The operator at hand.
     pub(crate) call: ExprId,
 }

@@ -7,6 +7,7 @@
 
 mod accuracy;
 mod anchor;
+mod attention;
 mod call;
 mod group;
 mod guard;

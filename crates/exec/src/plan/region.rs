@@ -45,6 +45,7 @@ pub fn plan(
         constant: FxHashSet::default(),
         consts: FxHashMap::default(),
         origin: body,
+        joins: false,
         call: body,
     };
     let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
@@ -133,11 +134,15 @@ impl Lowering<'_> {
                     module.items(args).iter().map(|arg| self.value_of(arg.expr, values).cloned()).collect::<Result<_, _>>()?;
                 self.origin = expr;
                 let (start, operands) = (self.plan.steps.len(), args.iter().map(Value::seen).collect());
+                self.joins = false;
                 let value = match module.exprs[callee].kind {
                     ExprKind::Fn(func) => self.group(func, args)?,
                     _ => self.call(expr, args)?,
                 };
                 let value = self.settle(expr, value);
+                if self.joins && self.refusals_of_group() == 0 {
+                    self.join_attention(start);
+                }
                 let steps = start..self.plan.steps.len();
                 self.plan.groups.push(Group { call: expr, operands, result: value.seen(), steps });
                 value
@@ -177,6 +182,11 @@ impl Lowering<'_> {
         let module = self.module;
         let vars: FxHashMap<VarId, Value> = module.funcs[func].params.iter().copied().zip(args).collect();
         let (order, lets) = order(module, module.funcs[func].body)?;
+        let is_product = |&&expr: &&ExprId| {
+            let lower = def(module, self.ops, expr).and_then(|def| def.lower.as_ref());
+            matches!(lower, Some(Lower::Product(_)))
+        };
+        self.joins = order.iter().filter(is_product).count() > 1;
         let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
         for &expr in &order {
             let value = match module.exprs[expr].kind {
@@ -225,8 +235,13 @@ impl Lowering<'_> {
     }
 
     /// Number of refusals for the current group.
-    pub(crate) fn refused(&self) -> usize {
+    fn refusals_of_group(&self) -> usize {
         self.refusals.iter().filter(|&&refused| refused == self.origin).count()
+    }
+
+    /// Number of refusals for the current group as separate steps: the first of a group that joins them is about the joined step.
+    pub(crate) fn refused(&self) -> usize {
+        self.refusals_of_group().saturating_sub(usize::from(self.joins))
     }
 
     fn lowered(&mut self, expr: ExprId, op: &'static OpDef, call: &Call, args: &[Value]) -> Option<Value> {

@@ -154,6 +154,7 @@ fn shape(buffer: &Buffer) -> String {
 
 fn work(work: &Work) -> Vec<String> {
     match work {
+        Work::Kernel(kernel) => kernel_lines(kernel),
         Work::Move(moved) => vec![format!("move of {:?} elements of {} bytes", moved.dims, moved.width)],
         Work::Fill(fill) if fill.bits == 0 => vec![format!("zero {} stretches", fill.stretches.len())],
         Work::Fill(fill) => vec![format!("fill {} stretches with bits {:#x}", fill.stretches.len(), fill.bits)],
@@ -161,7 +162,20 @@ fn work(work: &Work) -> Vec<String> {
         Work::Guard(_) => vec!["fails where it holds".into()],
         Work::Fallback(call) => vec![format!("evaluation: {}", call.why.words())],
         Work::Routine(routine, _) => vec![format!("{routine:?}")],
-        Work::Kernel(Kernel::Nest(nest)) => {
+    }
+}
+
+fn kernel_lines(kernel: &Kernel) -> Vec<String> {
+    match kernel {
+        Kernel::Attention(attention) => {
+            let parts = [
+                kernel_lines(&Kernel::Contraction(attention.scores.clone())),
+                kernel_lines(&Kernel::Nest(attention.rows.clone())),
+                kernel_lines(&Kernel::Contraction(attention.values.clone())),
+            ];
+            [vec![format!("attention, scores are argument {}:", attention.block)]].into_iter().chain(parts).flatten().collect()
+        }
+        Kernel::Nest(nest) => {
             let reduce: Vec<u64> = nest.reduce.iter().map(|dim| dim.extent).collect();
             let over = if reduce.is_empty() { String::new() } else { format!(", reduced over {reduce:?}") };
             let mut lines = vec![format!("nest of {:?}{over}", nest.dims)];
@@ -180,11 +194,9 @@ fn work(work: &Work) -> Vec<String> {
             }
             lines
         }
-        Work::Kernel(
-            Kernel::Contraction(contract)
-            | Kernel::Depthwise(Depthwise { contract, .. })
-            | Kernel::Winograd(Winograd { contract, .. }),
-        ) => {
+        Kernel::Contraction(contract)
+        | Kernel::Depthwise(Depthwise { contract, .. })
+        | Kernel::Winograd(Winograd { contract, .. }) => {
             let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
             let sum: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
             let groups = if contract.groups > 1 { format!("{} times ", contract.groups) } else { String::new() };

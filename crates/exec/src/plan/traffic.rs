@@ -27,6 +27,12 @@ pub fn traffic(plan: &Plan, step: &Step) -> Traffic {
             let of = |access: &Access| capped(access.arg, places(access, nest));
             Traffic { bytes: nest.reads.iter().chain(&nest.writes).map(of).sum(), ops: nest_ops(nest) }
         }
+        Work::Kernel(Kernel::Attention(attention)) => {
+            let results = attention.parts() * attention.n_rows();
+            let products = |of: &Contraction| of.columns * of.sum.iter().map(|dim| dim.extent).product::<u64>();
+            let ops = 2 * results * (products(&attention.scores) + products(&attention.values)) + nest_ops(&attention.rows);
+            Traffic { bytes: whole(), ops }
+        }
         Work::Kernel(kernel) => {
             let Some(contract) = kernel.contract() else { return Traffic::default() };
             let Contraction { groups, columns, .. } = *contract;

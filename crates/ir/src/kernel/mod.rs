@@ -2,9 +2,11 @@
 //!
 //! A kernel reads and writes its arguments, which are flat buffers of elements. Positions are sums of loop indices times strides
 //! ([`Access`]). It computes with [`Body`]s, straight-line code on one element. [`Nest`] is the general form; [`Contraction`] is a
-//! sum of products, the form of convolutions and of matrix products. All other kernels are [`Routine`]s. All extents are known
-//! numbers. The reason for a choice is data too ([`Reason`]). Absent: the choice itself, and machine instructions.
+//! sum of products, the form of convolutions and of matrix products. [`Attention`] joins two of these. All other kernels are
+//! [`Routine`]s. All extents are known numbers. The reason for a choice is data too ([`Reason`]). Absent: the choice itself, and
+//! machine instructions.
 
+mod attention;
 pub mod body;
 mod contraction;
 mod fixed_point;
@@ -14,6 +16,7 @@ mod routine;
 mod target;
 mod view;
 
+pub use attention::Attention;
 pub use body::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
 pub use contraction::{BYTES, Columns, Contraction, ContractionDim, Depthwise, Factors, Operand, Winograd};
 pub use fixed_point::{FixedPoint, multiply_shift};
@@ -30,13 +33,14 @@ pub enum Kernel {
     Contraction(Contraction),
     Depthwise(Depthwise),
     Winograd(Winograd),
+    Attention(Box<Attention>),
 }
 
 impl Kernel {
-    /// The contraction that it computes, if any.
+    /// The one contraction that it computes, if it computes one.
     pub fn contract(&self) -> Option<&Contraction> {
         match self {
-            Kernel::Nest(_) => None,
+            Kernel::Nest(_) | Kernel::Attention(_) => None,
             Kernel::Contraction(contract) => Some(contract),
             Kernel::Depthwise(depthwise) => Some(&depthwise.contract),
             Kernel::Winograd(winograd) => Some(&winograd.contract),
@@ -46,7 +50,7 @@ impl Kernel {
     /// A contraction as a loop nest, if it can be one.
     pub fn as_nest(&self) -> Option<Nest> {
         match self {
-            Kernel::Nest(_) => None,
+            Kernel::Nest(_) | Kernel::Attention(_) => None,
             Kernel::Contraction(contract) | Kernel::Winograd(Winograd { contract, .. }) => contract.nest(Columns::STILL),
             Kernel::Depthwise(depthwise) => depthwise.contract.nest(depthwise.input_columns),
         }

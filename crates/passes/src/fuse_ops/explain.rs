@@ -1,5 +1,6 @@
 //! Explains in words why operators were fused or not.
 
+use super::attention;
 use super::graph::{Class, Graph, NodeId};
 use super::partition::{MAX_DEPTH, Partition, Refusal};
 use relayc_ir::{ExprId, Module};
@@ -19,7 +20,7 @@ pub struct Edge {
 /// All pairs of an operator and a user of its result, in order. The pass has not yet fused the module.
 pub fn explain(module: &Module, ops: &Table) -> Vec<Edge> {
     let graph = Graph::of(module, ops);
-    let partition = Partition::of(&graph);
+    let partition = Partition::of(&graph, &attention::find(module, ops, &graph));
     let words = Words { graph: &graph, partition: &partition };
     let ops = |node: &NodeId| graph.nodes[*node].is_op;
     let mut edges = Vec::new();

@@ -6,9 +6,9 @@
 //! operator is in a group; an opaque one is alone in its group. Scalar constants stay inside the groups that use them, all others
 //! become parameters. Operands with effects are passed in the order in which the program computes them.
 //!
-//! One rule differs from TVM's order and serves our kernels better. Where the results of two convolutions are added, the addition
-//! joins the convolution at the end of the longer path. The result of the other becomes a parameter. As in TVM, nothing joins the
-//! convolution behind it, and a tuple ends a group unless its user is injective.
+//! Two rules differ from TVM's and serve our kernels better. Attention becomes one group (`attention.rs`). Where the results of two
+//! convolutions are added, the addition joins the convolution at the end of the longer path. The result of the other becomes a
+//! parameter. As in TVM, nothing joins the convolution behind it, and a tuple ends a group unless its user is injective.
 //!
 //! ```text
 //! %0 = nn.conv2d(%x, %w);        %2 = fn (%p0: …, %p1: …, %p2: …, Primitive=1) -> … {
@@ -19,6 +19,7 @@
 //!                                %2(%x, %w, %b)
 //! ```
 
+mod attention;
 mod explain;
 mod graph;
 mod partition;
@@ -46,7 +47,7 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &mut Module, cx: &PassCx) -> bool {
     let graph = Graph::of(module, cx.ops);
-    let partition = Partition::of(&graph);
+    let partition = Partition::of(&graph, &attention::find(module, cx.ops, &graph));
     let order = module.post_order(&module.roots());
     let pure = pure(module, &order);
     let turns = module.first_met(&module.roots());

@@ -1,7 +1,7 @@
 //! Decides which nodes of a graph become one group: TVM's dominator rule (`src/relay/analysis/graph_partitioner.cc`).
 //!
 //! The *dominator* of a value is the node where all its uses come together. A value may join its dominator if every node on the
-//! way may. The phases run in order:
+//! way may. Attention is one group beforehand. The phases run in order:
 //!
 //! 1. Convolutions and similar operators (OutEWiseFusable) take the elementwise operators behind them, one after the other.
 //! 2. Elementwise and broadcasting operators join the operators behind them.
@@ -50,13 +50,17 @@ struct Group {
 }
 
 impl Partition {
-    pub(crate) fn of(graph: &Graph) -> Partition {
+    /// Groups the nodes; those of each of `joined` are in one group from the start, whose last node comes first.
+    pub(crate) fn of(graph: &Graph, joined: &[Vec<NodeId>]) -> Partition {
         let group = |node: &Node| Group { parent: None, class: node.class, n_nodes: 1 };
         let mut partition = Partition {
             groups: graph.nodes.iter().map(group).collect(),
             dominators: dominators(graph),
             refusals: vec![None; graph.nodes.len()],
         };
+        for nodes in joined {
+            nodes[1..].iter().for_each(|&node| partition.merge(node, nodes[0]));
+        }
         // A residual addition joins the convolution at the end of the longer way: what the other one computed is there by then.
         let mut anchors: Vec<NodeId> =
             (0..graph.nodes.len()).filter(|&node| graph.nodes[node].class == Class::OutEWiseFusable).collect();
