@@ -88,11 +88,12 @@ impl Loading<'_> {
 /// Elements of a cache line, to which packed weights are padded.
 const LINE: usize = 16;
 
-/// The address of a tensor's elements; only weights of f32, int8 and int32 are packed.
+/// The address of a tensor's elements; only weights of f32, int8, int16 and int32 are packed.
 fn address(tensor: &Tensor) -> Option<usize> {
     match tensor.data() {
         Data::F32(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::I32(array) if !array.is_empty() => Some(array.as_ptr() as usize),
+        Data::I16(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::I8(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         _ => None,
     }

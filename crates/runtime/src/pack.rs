@@ -19,7 +19,7 @@ pub struct Packing<'a> {
     /// Offsets of the reduction steps in the source, and of each column.
     steps: &'a [i64],
     columns: &'a [i64],
-    /// For Winograd's method: outputs a side, the step from one product's weights to the next, and the steps of the window's
+    /// For Winograd's method: outputs a side or [`WHOLE`], the step from one product's weights to the next, and the steps of the window's
     /// rows and columns.
     tiles: Option<[i64; 4]>,
 }
@@ -83,6 +83,19 @@ impl<'a> Packing<'a> {
                     2 => transform(columns, tap, filter_two, &mut lines),
                     3 => transform(columns, tap, filter_three, &mut lines),
                     4 => transform(columns, tap, filter_four, &mut lines),
+                    WHOLE => {
+                        let half = |odd: usize| {
+                            move |column: i64, i: usize, j: usize| {
+                                f64::from(halves(element(base + column + i as i64 * rows + j as i64 * across))[odd])
+                            }
+                        };
+                        let mut others = [[0f32; LINE]; MOST_PRODUCTS];
+                        transform(columns, half(1), filter_whole, &mut others);
+                        let n = transform(columns, half(0), filter_whole, &mut lines);
+                        let both = lines.iter_mut().flatten().zip(others.iter().flatten());
+                        both.for_each(|(even, odd)| *even = pair(*even, *odd));
+                        n
+                    }
                     _ => transform(columns, tap, filter_five, &mut lines),
                 };
                 for (at, line) in lines[..products].iter().enumerate() {
@@ -153,6 +166,26 @@ pub fn filter_three([a, b]: [f64; 2]) -> [f64; 4] {
 pub fn filter_five([a, b]: [f64; 2]) -> [f64; 6] {
     let sixth = 1.0 / 6.0;
     [a * 0.25, (a + b) * -sixth, (b - a) * sixth, (a + 2.0 * b) * (0.25 * sixth), (a - 2.0 * b) * (0.25 * sixth), b]
+}
+
+/// For tiles of 4×4 outputs in whole numbers, in the place of the outputs a side.
+pub const WHOLE: i64 = 6;
+
+/// The two integers of 16 bits in an element.
+pub fn halves(element: f32) -> [i16; 2] {
+    [element.to_bits() as i16, (element.to_bits() >> 16) as i16]
+}
+
+/// The element of two small integers.
+pub fn pair(even: f32, odd: f32) -> f32 {
+    f32::from_bits(u32::from(even as i16 as u16) | u32::from(odd as i16 as u16) << 16)
+}
+
+/// [`filter_four`] times 24, 6, 6, 24, 24 and 6.
+#[inline(always)]
+pub fn filter_whole([a, b, c]: [f64; 3]) -> [f64; 6] {
+    let (middle, even, odd) = (a + c, a + 4.0 * c, 2.0 * b);
+    [6.0 * a, -(middle + b), b - middle, even + odd, even - odd, 6.0 * c]
 }
 
 /// `G·g` for tiles of 4×4 outputs of windows of 3×3.

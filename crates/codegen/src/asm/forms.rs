@@ -255,6 +255,8 @@ forms! {
     VMASKMOVPS_STORE = Form::new("vmaskmovps", P66, M0F38, 0x2e).vex(0).shape(Shape::Mvr).tuple(T::FullMem).mem_only().widths(X | Y);
     VMOVSS_STORE = Form::new("vmovss", PF3, M0F, 0x11).both().mr().scalar(4).mem_only();
     VMOVSD_STORE = Form::new("vmovsd", PF2, M0F, 0x11).vex(0).evex(1).mr().scalar(8).mem_only();
+    VMOVSD_LOAD = Form::new("vmovsd", PF2, M0F, 0x10).vex(0).evex(1).rm().scalar(8).mem_only();
+    VMOVHPS_LOAD = Form::new("vmovhps", NP, M0F, 0x16).vex(0).scalar(8).mem_only();
     VMOVD_FROM_R = Form::new("vmovd", P66, M0F, 0x6e).unmasked().both().rm().scalar(4).classes(C::X, C::X, C::R32);
     VBROADCASTSS = Form::new("vbroadcastss", P66, M0F38, 0x18).both().rm().tuple(T::Bytes(4)).classes(C::Full, C::Full, C::X);
     VBROADCASTSD = Form::new("vbroadcastsd", P66, M0F38, 0x19).vex(0).evex(1).rm().tuple(T::Bytes(8)).classes(C::Full, C::Full, C::X).widths(Y | Z);
@@ -308,6 +310,10 @@ forms! {
     VPDPBUSD = Form::new("vpdpbusd", P66, M0F38, 0x50).evex(0);
     // The same with two products of 16 bits, both signed.
     VPDPWSSD = Form::new("vpdpwssd", P66, M0F38, 0x52).evex(0);
+    // Arithmetic on words.
+    VPADDW = Form::new("vpaddw", P66, M0F, 0xfd).both().whole();
+    VPSUBW = Form::new("vpsubw", P66, M0F, 0xf9).both().whole();
+    VPSLLW_IMM = Form::new("vpsllw", P66, M0F, 0x71).vex(0).evex(0).shape(Shape::Vm(6)).imm().tuple(T::None);
     // The sums of two products of 16 bits, both signed.
     VPMADDWD = Form::new("vpmaddwd", P66, M0F, 0xf5).both().whole();
     VPHADDD = Form::new("vphaddd", P66, M0F38, 0x02).vex(0).widths(X | Y);
@@ -351,6 +357,7 @@ forms! {
     VCVTPS2PH = Form::new("vcvtps2ph", P66, M0F3A, 0x1d).both().mr().imm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVSXBD = Form::new("vpmovsxbd", P66, M0F38, 0x21).both().rm().tuple(T::Quarter).classes(C::Full, C::Full, C::Quarter);
     VPMOVZXBD = Form::new("vpmovzxbd", P66, M0F38, 0x31).both().rm().tuple(T::Quarter).classes(C::Full, C::Full, C::Quarter);
+    VPMOVZXBW = Form::new("vpmovzxbw", P66, M0F38, 0x30).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVSXWD = Form::new("vpmovsxwd", P66, M0F38, 0x23).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVZXWD = Form::new("vpmovzxwd", P66, M0F38, 0x33).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);
     VPMOVSXDQ = Form::new("vpmovsxdq", P66, M0F38, 0x25).both().rm().tuple(T::Half).classes(C::Full, C::Full, C::Half);

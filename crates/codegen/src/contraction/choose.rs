@@ -43,7 +43,7 @@ pub(crate) fn feed(points: u64, vectors: u64, factors: Factors, target: &Target)
     let kept = points.min(vectors);
     let embeds = target.lanes == 16 && factors == Factors::Floats;
     // Products of pairs are added by an instruction of its own, from the last register.
-    let registers = if factors == Factors::Pairs { registers - 1 } else { registers };
+    let registers = if matches!(factors, Factors::Pairs | Factors::WidePairs) { registers - 1 } else { registers };
     match () {
         // A broadcast of its own is used once with one vector of columns.
         () if vectors == 1 && embeds => (sums + vectors <= registers).then_some(Feed::Embedded),
@@ -123,6 +123,7 @@ pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) 
     let (arithmetic, instructions) = match sum.factors {
         // A multiplication and an addition, and the widening of each input, on three units of the machine.
         Factors::Pairs => ((2.0 * sums + points as f64) / (1.5 * target.fmas as f64), instructions + sums + points as f64),
+        Factors::WidePairs => (2.0 * sums / (1.5 * target.fmas as f64), instructions + sums),
         Factors::Floats | Factors::Bytes | Factors::Widened => (sums / target.fmas as f64, instructions),
     };
     let bounds = [arithmetic, loads / LOADS, instructions / 5.0, LATENCY, weights];

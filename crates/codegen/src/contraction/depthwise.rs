@@ -188,7 +188,7 @@ impl Window<'_> {
                 asm.op3(&forms::VPMADDWD, product, weight, input);
                 asm.op3(&forms::VPADDD, sum, sum, product);
             }
-            Factors::Floats | Factors::Bytes | Factors::Pairs => asm.fma(sum, weight, input),
+            Factors::Floats | Factors::Bytes | Factors::Pairs | Factors::WidePairs => asm.fma(sum, weight, input),
         }
     }
 

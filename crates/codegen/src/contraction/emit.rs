@@ -221,7 +221,7 @@ impl TileCode<'_> {
     fn add(&self, asm: &mut Asm, sum: V, input: V, weights: V) {
         match self.factors {
             Factors::Bytes => asm.op3(&forms::VPDPBUSD, sum, input, weights),
-            Factors::Pairs => {
+            Factors::Pairs | Factors::WidePairs => {
                 let product = V(asm.isa().regs() as u8 - 1);
                 asm.op3(&forms::VPMADDWD, product, input, weights);
                 asm.op3(&forms::VPADDD, sum, sum, product);

@@ -3,10 +3,11 @@
 use super::attention::{AttentionCode, Height, Stream};
 use super::code::Code;
 use super::pack::offsets;
-use super::winograd::Winograd;
+use super::winograd::{Size, Winograd};
 use super::{ContractionCode, Packing, Place, SPARE, Work};
 use relayc_runtime::contraction::Sum;
 use relayc_runtime::layout::method;
+use relayc_runtime::pack::WHOLE;
 use relayc_runtime::product::MAX_STREAMS;
 use relayc_runtime::words::Words;
 
@@ -46,7 +47,8 @@ impl Code {
             Code::Tiles(tiles) => {
                 packing(&tiles.filters.packing, words);
                 let [rows, columns] = tiles.filters.taps;
-                words.extend([1, tiles.outputs() as u64, tiles.filters.packing.part_len(), rows as u64, columns as u64]);
+                let size = if tiles.filters.size == Size::Whole { WHOLE as u64 } else { tiles.outputs() as u64 };
+                words.extend([1, size, tiles.filters.packing.part_len(), rows as u64, columns as u64]);
             }
         }
     }

@@ -212,7 +212,7 @@ impl<'a> Plan<'a> {
     fn of(contract: &'a Contraction, target: &Target, isa: Isa) -> Option<Plan<'a>> {
         let in_twos = || contract.sum.last().is_some_and(|last| last.extent.is_multiple_of(2));
         match contract.factors {
-            Factors::Floats | Factors::Widened => {}
+            Factors::Floats | Factors::WidePairs | Factors::Widened => {}
             Factors::Pairs => in_twos().then_some(())?,
             Factors::Bytes => (target.byte_products == ByteProducts::Words).then_some(())?,
         }

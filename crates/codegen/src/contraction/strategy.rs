@@ -146,10 +146,12 @@ impl<'a> Strategies<'a> {
             _ => String::new(),
         };
         let (side, stride) = (code.window, code.stride);
-        let channels: u64 = contract.sum.iter().map(|dim| dim.extent).product::<u64>() / (side * side);
+        let terms = contract.factors.products() * contract.sum.iter().map(|dim| dim.extent).product::<u64>();
+        let channels = terms / (side * side);
+        let kind = if size == Size::Whole { ", in whole numbers" } else { "" };
         let columns = contract.columns;
         let why = format!(
-            "{side}x{side} with stride {stride}, {map}, {channels} to {columns} channels: the least estimate, by a tenth or more"
+            "{side}x{side} with stride {stride}, {map}, {channels} to {columns} channels{kind}: the least estimate, by a tenth or more"
         );
         self.reason(name(size), why, own.and_then(|(_, cycles)| cycles.ok()).map(ns_of_cycles))
     }

@@ -503,6 +503,19 @@ impl Lowering<'_> {
         Lazy::load(Load { source: Source::Anchor(anchor), dtype: *dtype, view: View::dense(dims) })
     }
 
+    /// The largest tile of Winograd's method that is accurate enough; `None` where none ever is.
+    fn most_tile(&self, contract: &Contraction, weight: BufferId) -> Option<u64> {
+        match contract.factors {
+            Factors::Floats => Some(self.options.tile),
+            Factors::Pairs => {
+                let Place::Const(id) = self.plan.buffers[weight].place else { return None };
+                let weights = self.module.consts[id].to_vec::<i16>()?;
+                contract.is_exact_by_tiles(&weights).then_some(4)
+            }
+            Factors::Bytes | Factors::WidePairs | Factors::Widened => None,
+        }
+    }
+
     /// Whether code for integers of 8 bits suits the columns of a product.
     fn has_byte_columns(&self, product: &Product) -> bool {
         product.columns[1].is_multiple_of(self.options.byte_columns)
@@ -585,9 +598,10 @@ impl Lowering<'_> {
         let kernel = match product.depthwise {
             true => Kernel::Depthwise(Depthwise { contract, input_columns: columns_of(&data) }),
             // Whether it is worth it, and possible at all, the code generator knows.
-            false if factors == Factors::Floats && product.points.len() == 3 && product.sum.len() == 4 => {
-                Kernel::Winograd(Winograd { contract, tile: self.options.tile })
-            }
+            false if [product.points.len(), product.sum.len()] == [3, 4] => match self.most_tile(&contract, weight_buffer) {
+                Some(tile) => Kernel::Winograd(Winograd { contract, tile }),
+                None => Kernel::Contraction(contract),
+            },
             false => Kernel::Contraction(contract),
         };
         self.step(kernel, args, origin, ops);

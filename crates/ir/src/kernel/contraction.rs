@@ -52,6 +52,8 @@ pub enum Factors {
     Bytes,
     /// Pairs of integers, unsigned of 8 bits in the input and signed of 16 bits in the weights. The sum of their two products is I32.
     Pairs,
+    /// Pairs of signed integers of 16 bits, in the input and in the weights. The sum of their two products is I32.
+    WidePairs,
     /// Unsigned integers of 8 bits in the input, each a lane, and I32 of 16 bits in the weights. Of depthwise sums, which are I32.
     Widened,
 }
@@ -61,7 +63,7 @@ impl Factors {
     pub fn sum(self) -> ScalarType {
         match self {
             Factors::Floats => ScalarType::F32,
-            Factors::Bytes | Factors::Pairs | Factors::Widened => ScalarType::I32,
+            Factors::Bytes | Factors::Pairs | Factors::WidePairs | Factors::Widened => ScalarType::I32,
         }
     }
 
@@ -70,7 +72,7 @@ impl Factors {
         match self {
             Factors::Floats | Factors::Widened => 1,
             Factors::Bytes => BYTES,
-            Factors::Pairs => 2,
+            Factors::Pairs | Factors::WidePairs => 2,
         }
     }
 
@@ -80,6 +82,7 @@ impl Factors {
             Factors::Floats => [DType::F32, DType::F32],
             Factors::Bytes => [DType::U8, DType::I8],
             Factors::Pairs => [DType::U8, DType::I16],
+            Factors::WidePairs => [DType::I16, DType::I16],
             Factors::Widened => [DType::U8, DType::I32],
         }
     }
@@ -87,11 +90,25 @@ impl Factors {
     /// The bytes of an element of the input.
     pub fn input_bytes(self) -> u64 {
         match self {
-            Factors::Floats | Factors::Bytes => 4,
+            Factors::Floats | Factors::Bytes | Factors::WidePairs => 4,
             Factors::Pairs => 2,
             Factors::Widened => 1,
         }
     }
+}
+
+/// Whether Winograd's method is exact for the sum of unsigned bytes times these weights: it finds the sum from multiples of it by
+/// up to 2^6, modulo 2^32.
+pub fn is_exact_by_tiles(weights: impl Iterator<Item = i16>) -> bool {
+    const MOST: i64 = (1 << 25) / 255 - 1;
+    let (mut positive, mut negative, mut small) = (0i64, 0i64, true);
+    for weight in weights {
+        positive += i64::from(weight.max(0));
+        negative -= i64::from(weight.min(0));
+        // Transformed, weights are up to 49 times as large, and have 16 bits.
+        small &= weight.unsigned_abs() <= 128;
+    }
+    small && positive <= MOST && negative <= MOST
 }
 
 /// The bytes of a word of [`Factors::Bytes`].
@@ -215,6 +232,20 @@ impl Contraction {
             },
         ]
     }
+
+    /// Whether [`is_exact_by_tiles`] holds of every column of a product of [`Factors::Pairs`], given all of its weights.
+    pub fn is_exact_by_tiles(&self, weights: &[i16]) -> bool {
+        let steps = self.sum.iter().rev().fold(vec![0i64], |inner, dim| {
+            (0..dim.extent as i64).flat_map(|at| inner.iter().map(move |within| at * dim.other + within)).collect()
+        });
+        let pairs = |column: u64| {
+            let first = self.weight.1 + self.weight_columns.offset(column);
+            steps.iter().flat_map(move |step| [2 * (first + step), 2 * (first + step) + 1])
+        };
+        // A weight that is not there is larger than any.
+        let weight = |at: i64| usize::try_from(at).ok().and_then(|at| weights.get(at)).copied().unwrap_or(i16::MAX);
+        (0..self.columns).all(|column| is_exact_by_tiles(pairs(column).map(weight)))
+    }
 }
 
 /// A sum for each column alone, as in a depthwise convolution: `out[p, c] = body(Σ_k in[p, k, c] · weight[k, c])`.
@@ -228,7 +259,8 @@ pub struct Depthwise {
 /// A convolution that Winograd's method may compute by tiles of outputs, with fewer multiplications, if possible and faster.
 ///
 /// The rows and columns of its images are the last two dimensions of the points. The method increases the error of the sum. For
-/// tiles of 2, the error usually stays below that of the direct sum; for tiles of 4, it is several times as large.
+/// tiles of 2, the error usually stays below that of the direct sum; for tiles of 4, it is several times as large. Sums of
+/// [`Factors::Pairs`] stay exact, if their weights are small enough ([`Contraction::is_exact_by_tiles`]).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Winograd {
     pub contract: Contraction,

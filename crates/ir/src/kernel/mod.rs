@@ -18,7 +18,7 @@ mod view;
 
 pub use attention::Attention;
 pub use body::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val, Widening};
-pub use contraction::{BYTES, Columns, Contraction, ContractionDim, Depthwise, Factors, Operand, Winograd};
+pub use contraction::{BYTES, Columns, Contraction, ContractionDim, Depthwise, Factors, Operand, Winograd, is_exact_by_tiles};
 pub use fixed_point::{FixedPoint, multiply_shift};
 pub use nest::{Access, Clip, Nest, ReduceDim, Reduction, Stage, Store};
 pub use reason::{Alternative, Reason, Rejection, ns_of_cycles};

@@ -12,7 +12,7 @@
 //! instruction wants.
 //!
 //! Where the machine has no products of four bytes, weights are of 16 bits and two products are added at once; a convolution of 3x3
-//! then stays in float32, where Winograd's method is as fast.
+//! whose channels and weights Winograd's method does not suit in integers stays in float32 then, where that method is as fast.
 //!
 //! Does not rewrite products with weights that are not constant, convolutions in groups of several channels, and other windows than
 //! those of two axes.

@@ -5,7 +5,7 @@ use super::super::build::{args, attrs, dims, dtype, sides};
 use super::find::{self, Weights, Zero};
 use super::unsigned::Unsigned;
 use relayc_base::Span;
-use relayc_ir::kernel::ByteProducts;
+use relayc_ir::kernel::{ByteProducts, is_exact_by_tiles};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, Module};
@@ -73,6 +73,17 @@ impl<'a> Products<'a> {
         if self.cx.byte_products == ByteProducts::Pairs { ints.cast(DType::I16) } else { Some(ints) }
     }
 
+    /// Whether Winograd's method computes a convolution by these weights, in `OIHW`, in integers: blocks of channels fill its
+    /// vectors of pairs.
+    fn exact_by_tiles(&self, ints: &Tensor) -> Option<bool> {
+        let &[outs, ins, height, width] = ints.shape() else { return None };
+        let lanes = self.cx.lanes;
+        let whole = outs.is_multiple_of(lanes) && ins.is_multiple_of(2 * lanes);
+        let rows = ints.to_vec::<i8>()?;
+        let mut rows = rows.chunks_exact((ins * height * width).max(1));
+        Some(whole && rows.all(|row| is_exact_by_tiles(row.iter().map(|&weight| weight.into()))))
+    }
+
     fn cast(&self, module: &mut Module, span: Span, data: ExprId, to: DType) -> Option<ExprId> {
         let values = CAST.attrs?.values(&[("dtype", AttrValue::DType(Some(to)))]);
         self.cx.typed_call(module, span, &CAST, &[data], values)
@@ -115,10 +126,11 @@ impl<'a> Products<'a> {
         (plain && (of.groups == 1 || depthwise) && data.len() == 4).then_some(())?;
         let (mut data, weights) = self.operands(module, expr)?;
         let &[outs, ins, height, width] = weights.ints.shape() else { return None };
-        // Winograd's method needs fewer than half the products of floats, which are as fast as pairs of bytes then.
-        let pairs = self.cx.byte_products == ByteProducts::Pairs;
+        // Winograd's method needs fewer than half the products of floats, which are as fast as pairs of bytes then, unless it is
+        // exact for these.
         let winograd = !depthwise && [height, width] == [3, 3] && of.strides == [1, 1] && of.dilation == [1, 1];
-        (data.scale.is_none() || ins * height * width <= MOST_TERMS && !(pairs && winograd)).then_some(())?;
+        let in_floats = self.cx.byte_products == ByteProducts::Pairs && winograd && !self.exact_by_tiles(&weights.ints)?;
+        (data.scale.is_none() || ins * height * width <= MOST_TERMS && !in_floats).then_some(())?;
         let scales = match data.scale {
             Some(_) => Some(columns(weights.scales(0)?, &[outs, 1, 1])),
             None => None,

@@ -160,3 +160,94 @@ fn depthwise_windows_of_bytes_are_exact() {
         });
     }
 }
+
+/// Convolutions of 3x3 in blocks of half a vector of pairs, of which two fill one, or of whole vectors; scaled to bytes, or not.
+#[test]
+fn convolutions_of_bytes_by_tiles_are_exact() {
+    let mut rng = fastrand::Rng::with_seed(37);
+    for (isa, round) in [Isa::Avx2, Isa::Avx512].into_iter().flat_map(|isa| (0..24).map(move |round| (isa, round))) {
+        let lanes = isa.lanes() as u64;
+        let block = if round % 3 == 0 { lanes * rng.u64(1..3) } else { lanes / 2 };
+        let conv = Conv {
+            batch: rng.u64(1..3),
+            channels: if round % 3 == 0 { block } else { 2 * block * rng.u64(1..4) },
+            units: lanes * rng.u64(1..5),
+            size: [rng.u64(1..20), rng.u64(1..20)],
+            kernel: [3, 3],
+            stride: 1,
+            dilation: 1,
+            block,
+            out_block: lanes,
+            out_halo: rng.u64(0..2),
+        };
+        let mut body = Body::new();
+        let sum = body.read(0);
+        let (dtype, result) = match round % 2 {
+            0 => (DType::I32, sum),
+            _ => {
+                let (float, scale) = (body.un(UnaryOp::ToFloat, sum), body.f32(1.0 / 256.0));
+                let float = body.bin(BinaryOp::Mul, float, scale);
+                (DType::U8, body.un(UnaryOp::To(ScalarType::U8), float))
+            }
+        };
+        let contract = Contraction { factors: Factors::Pairs, dtype, body, result, ..conv.contract() };
+        let contract = primitive(&contract, isa);
+        let small = Target { threads: 1 + round % 3, l2: [64 << 10, 1 << 20][rng.usize(0..2)], ..target(isa) };
+        let mut asm = Asm::new(isa);
+        let compiled = winograd::compile(&contract, Size::Whole, &small, &mut asm).expect("there is code for it");
+        if !Cpu::get().has(isa) {
+            assert!(asm.finish().is_ok());
+            continue;
+        }
+        let [inputs, weights, outputs] = lengths(&contract, ONE_FOR_ALL)[..] else { unreachable!("it has no operands") };
+        let input: Vec<u8> = (0..2 * inputs).map(|_| if round % 5 == 0 { 255 } else { rng.u8(..) }).collect();
+        let weights: Vec<i16> = (0..2 * weights).map(|_| rng.i8(-127..=127).into()).collect();
+        assert!(contract.is_exact_by_tiles(&weights));
+        let words: Vec<[u8; 4]> = weights
+            .chunks_exact(2)
+            .map(|two| [two[0].to_ne_bytes(), two[1].to_ne_bytes()].concat().try_into().unwrap())
+            .collect();
+        let mut packed = vec![0f32; compiled.filters.elements() as usize];
+        assert!(compiled.filters.pack(&words, &mut packed));
+        let whole = Compiled::from(compiled);
+        let again = packed_in_a_run(&whole, &words.iter().map(|&word| f32::from_ne_bytes(word)).collect::<Vec<f32>>());
+        assert!(again.iter().zip(&packed).all(|(a, b)| a.to_bits() == b.to_bits()), "runs pack otherwise: {contract:?}");
+        let side = Side::ALL[rng.usize(0..3)];
+        let size = dtype.bytes() as usize;
+        let out = GuardedBuffer::<u8>::new(&vec![0xa5; size * outputs], side);
+        let (input_at, packed) = (GuardedBuffer::new(&input, side).read_only(), GuardedBuffer::new(&packed, side).read_only());
+        let pointers: [*mut u8; 3] = [input_at.as_mut_ptr(), std::ptr::null_mut(), out.as_mut_ptr()];
+        running(format!("{isa:?} {contract:?}"));
+        let code = Code::new(asm).unwrap();
+        for pieces in whole.split(small.threads) {
+            let scratch = GuardedBuffer::new(&vec![f32::NAN; whole.scratch_len()], side);
+            for piece in pieces {
+                let (packed, scratch) = (packed.as_ptr().cast(), scratch.as_mut_ptr().cast());
+                // SAFETY: the code is this convolution's; the arguments are as long as its views reach, the scratch memory as it asks.
+                unsafe { whole.sum().run(code.address(0).unwrap(), &pointers, packed, scratch, &piece) };
+            }
+        }
+        let mut expected = vec![0xa5u8; size * outputs];
+        let points: Vec<u64> = contract.points.iter().map(|dim| dim.extent).collect();
+        let extents: Vec<u64> = contract.sum.iter().map(|dim| dim.extent).collect();
+        each(&points, |p| {
+            for column in 0..contract.columns {
+                let input_at = contract.input.1 + dot(p, contract.points.iter().map(|dim| dim.input));
+                let weight_at = contract.weight.1 + contract.weight_columns.offset(column);
+                let mut sum = 0i32;
+                each(&extents, |k| {
+                    let i = 2 * (input_at + dot(k, contract.sum.iter().map(|dim| dim.input))) as usize;
+                    let w = 2 * (weight_at + dot(k, contract.sum.iter().map(|dim| dim.other))) as usize;
+                    sum += (0..2).map(|at| i32::from(input[i + at]) * i32::from(weights[w + at])).sum::<i32>();
+                });
+                let at =
+                    contract.out.1 + dot(p, contract.points.iter().map(|dim| dim.other)) + contract.out_columns.offset(column);
+                match dtype {
+                    DType::I32 => expected[4 * at as usize..][..4].copy_from_slice(&sum.to_ne_bytes()),
+                    _ => expected[at as usize] = limited(sum as f32 / 256.0, dtype),
+                }
+            }
+        });
+        assert_eq!(out.values(), expected, "{isa:?} {contract:?}");
+    }
+}

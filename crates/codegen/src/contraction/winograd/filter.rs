@@ -4,7 +4,7 @@ use super::transform::Size;
 use crate::contraction::pack::{Element, Packing, Source, TURN_BYTES};
 use rayon::prelude::*;
 use relayc_ir::kernel::ContractionDim;
-use relayc_runtime::pack::{filter_five, filter_four, filter_three, filter_two};
+use relayc_runtime::pack::{filter_five, filter_four, filter_three, filter_two, filter_whole, halves, pair};
 
 /// How filters are transformed and packed: as the weights of `products` independent products, one after another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -90,14 +90,19 @@ impl Filters {
         let taps: Vec<i64> = (0..side * side).map(|tap| tap / side * self.taps[0] + tap % side * self.taps[1]).collect();
         // Whole lines are made beside the pieces, whose starts may lie in each other's way in the caches.
         let mut line = vec![0f32; self.size.products() * width];
+        let mut odd_line = if self.size == Size::Whole { line.clone() } else { vec![] };
         for (at, step) in steps.iter().enumerate() {
             for (chunk, columns) in columns.chunks(LANES).enumerate() {
                 let mut g = [[0f64; LANES]; MOST_TAPS];
+                let mut odd = g;
                 for (lane, column) in columns.iter().enumerate() {
                     let base = self.packing.offset + step + column;
-                    for (g, tap) in g.iter_mut().zip(&taps) {
-                        let value = source.get(base.wrapping_add(*tap) as usize);
-                        g[lane] = value.map_or(0.0, |value| f64::from(value.value()));
+                    for ((g, odd), tap) in g.iter_mut().zip(&mut odd).zip(&taps) {
+                        let value = source.get(base.wrapping_add(*tap) as usize).map_or(0.0, |value| value.value());
+                        (g[lane], odd[lane]) = match self.size {
+                            Size::Whole => (halves(value)[0].into(), halves(value)[1].into()),
+                            _ => (value.into(), 0.0),
+                        };
                     }
                 }
                 let to = &mut line[chunk * LANES..];
@@ -106,8 +111,13 @@ impl Filters {
                     Size::Three => transform(&g, to, width, filter_three),
                     Size::Four => transform(&g, to, width, filter_four),
                     Size::Five => transform(&g, to, width, filter_five),
+                    Size::Whole => {
+                        transform(&g, to, width, filter_whole);
+                        transform(&odd, &mut odd_line[chunk * LANES..], width, filter_whole);
+                    }
                 }
             }
+            line.iter_mut().zip(&odd_line).for_each(|(even, odd)| *even = pair(*even, *odd));
             for (piece, line) in pieces.iter_mut().zip(line.chunks_exact(width)) {
                 piece[at * width..][..width].copy_from_slice(line);
             }

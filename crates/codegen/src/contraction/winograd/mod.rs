@@ -8,8 +8,10 @@
 //! A block of tiles is transformed into the inputs of `(m + r - 1)²` independent products. These run by the code of
 //! contractions, on weights that are transformed at compile time. The results are transformed back vector by vector, with the
 //! epilogue. Intermediate values are in scratch memory of one thread, sized for the second-level cache. A thread takes blocks
-//! of tiles, or groups of columns of a block. No sum is split, so neither changes any bit. Absent: the decision whether the
-//! accuracy suffices.
+//! of tiles, or groups of columns of a block. No sum is split, so neither changes any bit.
+//!
+//! Sums of bytes ([`Factors::Pairs`]) are computed in whole numbers, exactly: the filters are multiples that need no fractions, and
+//! the outputs are divided at the end. Absent: the decision whether the accuracy suffices.
 
 mod filter;
 mod transform;
@@ -73,10 +75,12 @@ impl Window {
     }
 }
 
+/// Why channels do not suit the transforms.
+const CHANNELS: &str = "channels do not lie in whole vectors";
+
 impl Parsed {
     /// Recognizes a contraction. Errors: why it is no such convolution.
     fn of(contract: &Contraction, lanes: usize) -> Result<Parsed, &'static str> {
-        const CHANNELS: &str = "channels do not lie in whole vectors";
         let Some(window) = Window::of(contract) else { return Err("the window is not two or three times the stride") };
         let Window { rows, columns, stride, .. } = window;
         let [.., height, width] = &contract.points[..] else { return Err("there are no rows and columns") };
@@ -91,12 +95,30 @@ impl Parsed {
             .map(|(_, dim)| *dim)
             .collect();
         let n = lanes as u64;
+        let pairs = contract.factors == Factors::Pairs;
+        (!pairs || stride == 1).then_some(()).ok_or("bytes have stride 1 only")?;
         let whole = |dim: &ContractionDim| dim.input == 1 && dim.extent.is_multiple_of(n);
+        // Half a vector from each of two blocks.
+        let half = |outer: &ContractionDim, inner: &ContractionDim| {
+            pairs && inner.input == 1 && 2 * inner.extent == n && outer.extent.is_multiple_of(2)
+        };
+        if let [outer, inner] = &kept[..]
+            && half(outer, inner)
+        {
+            let channels = vec![*outer, *inner];
+            let loops = Some((outer.extent / 2, 2 * outer.input)).filter(|(count, _)| *count > 1).into_iter().collect();
+            let taps = [kh.other, kw.other];
+            return Parsed::checked(
+                contract,
+                n,
+                Parsed { window, row: height.input, column: width.input, loops, runs: Some(outer.input), channels, taps },
+            );
+        }
         let (outer, inner) = match &kept[..] {
             [inner] if whole(inner) => (None, Some(*inner)),
             [outer, inner] if whole(inner) => (Some(*outer), Some(*inner)),
             // Planes of single channels: the columns of a phase lie side by side.
-            [] | [_] if kw.input == 1 && stride == RUN as u64 => (kept.first().copied(), None),
+            [] | [_] if kw.input == 1 && stride == RUN as u64 && !pairs => (kept.first().copied(), None),
             _ => return Err(CHANNELS),
         };
         let channels: Vec<ContractionDim> = outer.into_iter().chain([phase(kh), phase(kw)]).chain(inner).collect();
@@ -116,10 +138,14 @@ impl Parsed {
         }
         loops.retain(|(count, _)| *count > 1);
         let taps = [kh, kw].map(|dim| stride as i64 * dim.other);
+        Parsed::checked(contract, n, Parsed { window, row: height.input, column: width.input, loops, runs, channels, taps })
+    }
+
+    fn checked(contract: &Contraction, lanes: u64, parsed: Parsed) -> Result<Parsed, &'static str> {
         match () {
             () if contract.groups != 1 => Err("channels are in groups"),
-            () if !contract.columns.is_multiple_of(n) => Err(CHANNELS),
-            () => Ok(Parsed { window, row: height.input, column: width.input, loops, runs, channels, taps }),
+            () if !contract.columns.is_multiple_of(lanes) => Err(CHANNELS),
+            () => Ok(parsed),
         }
     }
 
@@ -193,7 +219,7 @@ pub(crate) fn compile(contract: &Contraction, size: Size, target: &Target, asm: 
     // A step between products that is no multiple of a page keeps them out of each other's way in the first cache.
     let line = (LINE / 4) as i64;
     let step = |elements: u64| ((elements as i64 / line) | 1) * line + 2 * line;
-    let packing = product_packing(contract, &parsed, &layout, &plan)?;
+    let packing = product_packing(contract, &parsed, &layout, size, &plan)?;
     let chunk = layout.groups_at_once * packing.vectors as u64 * lanes as u64;
     let steps = [step(layout.tiles * channels), step(layout.tiles * chunk)];
     // Whatever the code adds to a pointer, or has beside one.
@@ -201,14 +227,15 @@ pub(crate) fn compile(contract: &Contraction, size: Size, target: &Target, asm: 
     let far = parsed.loops.iter().map(|(count, step)| *count as i64 * step).chain([window]).map(i64::abs).max()?;
     i32::try_from(steps[0].max(steps[1]).checked_mul(4 * size.products() as i64)?).ok()?;
     i32::try_from(far.checked_mul(8)?).ok()?;
-    let products = products(&grid, &layout, &parsed, contract, packing.vectors as u64, &plan.target, asm)?;
+    let products = products(&grid, &layout, &parsed, contract, (size, packing.vectors as u64), &plan.target, asm)?;
     let mut kinds = Kinds { size, epilogue: &epilogue, grid: &grid, known: Vec::new() };
+    let unit = contract.factors.input_bytes() as i64;
     let input = Input {
         size,
-        row: 4 * parsed.row,
-        column: 4 * parsed.column,
-        loops: parsed.loops.iter().map(|(count, step)| (*count, 4 * step)).collect(),
-        runs: parsed.runs.map(|step| 4 * step),
+        row: unit * parsed.row,
+        column: unit * parsed.column,
+        loops: parsed.loops.iter().map(|(count, step)| (*count, unit * step)).collect(),
+        runs: parsed.runs.map(|step| unit * step),
         to_step: 4 * (layout.tiles as i64) * lanes as i64,
         product: 4 * steps[0],
     };
@@ -230,7 +257,7 @@ pub(crate) fn compile(contract: &Contraction, size: Size, target: &Target, asm: 
         },
         blocks,
         products,
-        input: Place { arg: contract.input.0, offset: 4 * contract.input.1, part: 0, groups: Vec::new() },
+        input: Place { arg: contract.input.0, offset: unit * contract.input.1, part: 0, groups: Vec::new() },
         // Of single vectors of columns.
         streams: places(contract, &plan.views, &plan.dtypes, &Packing { vectors: 1, ..packing.clone() }),
         steps,
@@ -240,6 +267,7 @@ pub(crate) fn compile(contract: &Contraction, size: Size, target: &Target, asm: 
         flops: 2
             * parsed.window.side
             * parsed.window.side
+            * contract.factors.products()
             * contract.points.iter().map(|dim| dim.extent).product::<u64>()
             * channels
             * columns,
@@ -277,7 +305,8 @@ pub(crate) fn weigh(contract: &Contraction, most: u64, constant: bool, target: &
         false => Err("not within the accuracy that is asked for"),
     };
     let side = Window::of(contract).map_or(3, |window| window.side);
-    let sizes = Size::ALL.into_iter().filter(|size| size.taps() as u64 == side);
+    let of_kind: &[Size] = if contract.factors == Factors::Pairs { &[Size::Whole] } else { &Size::ALL };
+    let sizes = of_kind.iter().copied().filter(|size| size.taps() as u64 == side);
     let sizes: Vec<_> = sizes.map(|size| (size, cycles(size))).collect();
     let timed = sizes.iter().filter_map(|(size, cycles)| Some((cycles.ok()?, *size)));
     let least = timed.min_by(|a, b| a.0.total_cmp(&b.0));
@@ -306,18 +335,20 @@ pub(crate) fn cycles(contract: &Contraction, size: Size, target: &Target) -> Res
         Size::Three => (48.0, 60.0),
         Size::Four => (130.0, 130.0),
         Size::Five => (130.0, 160.0),
+        Size::Whole => (150.0, 170.0),
     };
     // Runs are loaded one by one.
-    let loads = (size.products() * (parsed.runs.map_or(1, |_| target.lanes / RUN) - 1)) as f64;
+    let runs = if size == Size::Whole { 2 } else { target.lanes / RUN };
+    let loads = (size.products() * (parsed.runs.map_or(1, |_| runs) - 1)) as f64;
     let columns = contract.columns / target.lanes as u64;
     Ok(layout.cycles + tiles as f64 * (vectors as f64 * (input + loads) + columns as f64 * output))
 }
 
 /// The tile of the products' code: equal parts of a block, as large as registers allow.
-fn cut(tiles: u64, vectors: u64, target: &Target) -> Choice {
+fn cut(tiles: u64, vectors: u64, size: Size, target: &Target) -> Choice {
     let most = (1..target.registers as u64).rev().find(|points| {
         matches!(
-            choose::feed(*points, vectors, Factors::Floats, target),
+            choose::feed(*points, vectors, size.factors(), target),
             Some(choose::Feed::KeepWeights | choose::Feed::KeepInput)
         )
     });
@@ -325,17 +356,17 @@ fn cut(tiles: u64, vectors: u64, target: &Target) -> Choice {
 }
 
 /// Number of column vectors of the products' tiles that gives the fewest cycles for a block.
-fn vectors(tiles: u64, channels: u64, n_vectors: u64, target: &Target) -> u64 {
-    let sum = choose::Sum { factors: Factors::Floats, steps: channels, fresh: 1.0, input: 0.01 };
+fn vectors(tiles: u64, channels: u64, n_vectors: u64, size: Size, target: &Target) -> u64 {
+    let sum = choose::Sum { factors: size.factors(), steps: channels, fresh: 1.0, input: 0.01 };
     let cycles = |vectors: &u64| {
-        let Choice { cut, .. } = cut(tiles, *vectors, target);
+        let Choice { cut, .. } = cut(tiles, *vectors, size, target);
         let dims = [PointDim { extent: tiles, steps: Vec::new() }];
         choose::cycles(&dims, cut, *vectors, n_vectors, sum, target).unwrap_or(f64::INFINITY)
     };
     (1..=n_vectors.min(6)).min_by(|a, b| cycles(a).total_cmp(&cycles(b))).unwrap_or(1)
 }
 
-fn product_packing(contract: &Contraction, parsed: &Parsed, layout: &Layout, plan: &Plan) -> Option<Packing> {
+fn product_packing(contract: &Contraction, parsed: &Parsed, layout: &Layout, size: Size, plan: &Plan) -> Option<Packing> {
     let lanes = plan.target.lanes;
     Some(Packing {
         parts: 1,
@@ -345,7 +376,7 @@ fn product_packing(contract: &Contraction, parsed: &Parsed, layout: &Layout, pla
         columns: contract.columns,
         source_columns: contract.weight_columns,
         lanes,
-        vectors: vectors(layout.tiles, parsed.vectors() * lanes as u64, plan.n_vectors, &plan.target) as usize,
+        vectors: vectors(layout.tiles, parsed.vectors() * lanes as u64, plan.n_vectors, size, &plan.target) as usize,
     })
 }
 
@@ -355,25 +386,25 @@ fn products(
     layout: &Layout,
     parsed: &Parsed,
     contract: &Contraction,
-    vectors: u64,
+    (size, vectors): (Size, u64),
     target: &Target,
     asm: &mut Asm,
 ) -> Option<Vec<ContractionCode>> {
     let lengths = Parts { total: grid.tiles(), count: layout.blocks }.lengths();
     let compile = |(_, length): (u64, u64)| {
-        let product = product(length, layout, parsed, contract, target.lanes);
-        compile_with(&product, target, asm, cut(length, vectors, target))
+        let product = product(length, layout, parsed, contract, size, target.lanes);
+        compile_with(&product, target, asm, cut(length, vectors, size, target))
     };
     lengths.into_iter().filter(|(count, _)| *count > 0).map(compile).collect()
 }
 
 /// The product of a block of `length` tiles on scratch memory. Its arguments are the transformed input, nothing, the result.
-fn product(length: u64, layout: &Layout, parsed: &Parsed, contract: &Contraction, lanes: usize) -> Contraction {
+fn product(length: u64, layout: &Layout, parsed: &Parsed, contract: &Contraction, size: Size, lanes: usize) -> Contraction {
     let lanes = lanes as i64;
     let plane = layout.tiles as i64 * lanes;
     Contraction {
-        factors: Factors::Floats,
-        dtype: DType::F32,
+        factors: size.factors(),
+        dtype: if size.factors() == Factors::Floats { DType::F32 } else { DType::I32 },
         groups: 1,
         group_steps: [0; 3],
         points: vec![ContractionDim { extent: length, input: lanes, other: lanes }],
@@ -409,9 +440,9 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
     let threads = target.threads.max(1) as u64;
     let cost = |blocks: &u64| {
         let length = tiles.div_ceil(*blocks);
-        let vectors = vectors(length, channels, columns / target.lanes as u64, target);
-        let Choice { cut, .. } = cut(length, vectors, target);
-        let sum = choose::Sum { factors: Factors::Floats, steps: channels, fresh: 1.0, input: 0.01 };
+        let vectors = vectors(length, channels, columns / target.lanes as u64, size, target);
+        let Choice { cut, .. } = cut(length, vectors, size, target);
+        let sum = choose::Sum { factors: size.factors(), steps: channels, fresh: 1.0, input: 0.01 };
         let dims = [PointDim { extent: length, steps: Vec::new() }];
         let arithmetic = choose::cycles(&dims, cut, vectors, columns / target.lanes as u64, sum, target);
         let groups = (columns / target.lanes as u64).div_ceil(vectors);
@@ -427,7 +458,7 @@ fn layout(tiles: u64, channels: u64, columns: u64, size: Size, target: &Target) 
     let counts = lengths.map(|length| tiles.div_ceil(length)).flat_map(|count| [count, count.next_multiple_of(threads)]);
     let blocks = counts.filter(|count| *count <= tiles).min_by(|a, b| cost(a).total_cmp(&cost(b))).unwrap_or(1);
     let length = tiles.div_ceil(blocks);
-    let vectors = vectors(length, channels, columns / target.lanes as u64, target);
+    let vectors = vectors(length, channels, columns / target.lanes as u64, size, target);
     let group = 4 * products * length * vectors * target.lanes as u64;
     let room = (l2 * 3 / 4).saturating_sub(length * per_tile_in).max(l2 / 4);
     let groups = (columns / target.lanes as u64).div_ceil(vectors);
@@ -518,7 +549,8 @@ impl Kinds<'_> {
             let (place, rows, columns) = self.grid.tile(tile);
             let [read, write] = self.entries(rows, columns, input, product, asm);
             let scratch = 4 * (at * lanes) as i64;
-            add(&mut block.inputs, read, [place[0].checked_mul(4)?, scratch].into_iter());
+            let unit = self.grid.contract.factors.input_bytes() as i64;
+            add(&mut block.inputs, read, [place[0].checked_mul(unit)?, scratch].into_iter());
             let streams = place[1..].iter().zip(self.epilogue.streams);
             add(&mut block.outputs, write, [scratch].into_iter().chain(streams.map(|(place, stream)| stream.bytes() * place)));
         }

@@ -11,6 +11,7 @@ use crate::contraction::emit::{each_row, pointers, slot};
 use crate::contraction::epilogue::{self, Epilogue, Sums};
 use crate::contraction::points::Shape;
 use crate::contraction::registers::{INPUT, SPARE, TABLE, WEIGHTS};
+use relayc_ir::kernel::Factors;
 
 /// A transform, by the number of outputs of a tile along one side: even for 3×3 windows, odd for 2×2 windows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -19,9 +20,12 @@ pub(crate) enum Size {
     Three,
     Four,
     Five,
+    /// [`Size::Four`] in whole numbers: bytes become words of 16 bits, whose products are exact modulo 2^32.
+    Whole,
 }
 
 impl Size {
+    /// Those of sums of floats.
     pub(crate) const ALL: [Size; 4] = [Size::Two, Size::Three, Size::Four, Size::Five];
 
     /// Number of outputs of a tile along one side.
@@ -29,15 +33,20 @@ impl Size {
         match self {
             Size::Two => 2,
             Size::Three => 3,
-            Size::Four => 4,
+            Size::Four | Size::Whole => 4,
             Size::Five => 5,
         }
+    }
+
+    /// What the products multiply.
+    pub(crate) fn factors(self) -> Factors {
+        if self == Size::Whole { Factors::WidePairs } else { Factors::Floats }
     }
 
     /// Number of taps of the window along one side.
     pub(crate) fn taps(self) -> usize {
         match self {
-            Size::Two | Size::Four => 3,
+            Size::Two | Size::Four | Size::Whole => 3,
             Size::Three | Size::Five => 2,
         }
     }
@@ -61,6 +70,7 @@ impl Size {
     ///
     /// Of 6: `v0 = 4d0 - 5d2 + d4`, `v1,2 = (d4 - 4d2) ± (d3 - 4d1)`, `v3,4 = (d4 - d2) ± 2(d3 - d1)`, `v5 = 4d1 - 5d3 + d5`.
     /// Of 4: `v0 = d0 - d2`, `v1 = d1 + d2`, `v2 = d2 - d1`, `v3 = d1 - d3`.
+    /// In whole numbers, no multiple of a byte exceeds a word.
     fn input(self, asm: &mut Asm, d: &[V], mut to: impl FnMut(&mut Asm, usize, V)) {
         let (a, b, c) = (V(6), V(7), V(8));
         let [two, four, five] = CONSTANTS;
@@ -96,6 +106,32 @@ impl Size {
                 asm.fnma(b, two, c);
                 to(asm, 4, b);
             }
+            Size::Whole => {
+                let (add, sub) = (&forms::VPADDW, &forms::VPSUBW);
+                asm.shift(&forms::VPSLLW_IMM, b, d[2], 2);
+                asm.op3(sub, b, d[4], b);
+                asm.shift(&forms::VPSLLW_IMM, c, d[1], 2);
+                asm.op3(sub, c, d[3], c);
+                asm.op3(add, a, b, c);
+                to(asm, 1, a);
+                asm.op3(sub, a, b, c);
+                to(asm, 2, a);
+                asm.op3(sub, b, d[4], d[2]);
+                asm.op3(sub, c, d[3], d[1]);
+                asm.op3(add, c, c, c);
+                asm.op3(add, a, b, c);
+                to(asm, 3, a);
+                asm.op3(sub, a, b, c);
+                to(asm, 4, a);
+                asm.op3(sub, a, d[0], d[2]);
+                asm.shift(&forms::VPSLLW_IMM, a, a, 2);
+                asm.op3(add, a, a, b);
+                to(asm, 0, a);
+                asm.op3(add, c, c, c);
+                asm.op3(sub, a, d[5], d[3]);
+                asm.op3(sub, a, a, c);
+                to(asm, 5, a);
+            }
         }
     }
 
@@ -105,14 +141,20 @@ impl Size {
     /// With `p, r = s1 ± s2` and `q, t = s3 ± s4`, 5: `y0 = s0 + p + q`, `y1 = r + 2t`, `y2 = p + 4q`, `y3 = r + 8t`,
     /// `y4 = p + 16q + s5`; 4: the last is `y3 = r + 8t + s5`. 3: `y0 = s0 + p`, `y1 = r`, `y2 = p - s3`; 2: the last is
     /// `y1 = r - s3`.
+    ///
+    /// In whole numbers the filters are larger by 24, 6, 6, 24, 24 and 6, so `24·y0 = s0 + 4p + q`, `12·y1 = 2r + t`,
+    /// `6·y2 = p + q` and `6·y3 = r + 2t + s5`.
     fn output(self, asm: &mut Asm, s: &[Rm], to: &[V]) {
+        if self == Size::Whole {
+            return self.whole_output(asm, s, to);
+        }
         let [p, r, q, t] = [4, 3, 2, 1].map(|below| V((self.limit() - below) as u8));
         take(asm, p, s[1]);
         asm.op3(&forms::VSUBPS, r, p, s[2]);
         asm.op3(&forms::VADDPS, p, p, s[2]);
         asm.op3(&forms::VADDPS, to[0], p, s[0]);
         match self {
-            Size::Two => asm.op3(&forms::VSUBPS, to[1], r, s[3]),
+            Size::Two | Size::Whole => asm.op3(&forms::VSUBPS, to[1], r, s[3]),
             Size::Three => {
                 asm.mov(to[1], r);
                 asm.op3(&forms::VSUBPS, to[2], p, s[3]);
@@ -137,6 +179,42 @@ impl Size {
                 asm.fma(p, q, four);
                 asm.mov(to[2], p);
             }
+        }
+    }
+
+    fn whole_output(self, asm: &mut Asm, s: &[Rm], to: &[V]) {
+        let [p, r, q, t] = [4, 3, 2, 1].map(|below| V((self.limit() - below) as u8));
+        let (add, sub) = (&forms::VPADDD, &forms::VPSUBD);
+        take(asm, p, s[1]);
+        asm.op3(sub, r, p, s[2]);
+        asm.op3(add, p, p, s[2]);
+        take(asm, q, s[3]);
+        asm.op3(sub, t, q, s[4]);
+        asm.op3(add, q, q, s[4]);
+        asm.op3(add, to[2], p, q);
+        asm.op3(add, to[1], r, r);
+        asm.op3(add, to[1], to[1], t);
+        asm.op3(add, to[3], t, t);
+        asm.op3(add, to[3], to[3], r);
+        asm.op3(add, to[3], to[3], s[5]);
+        asm.shift(&forms::VPSLLD_IMM, p, p, 2);
+        asm.op3(add, to[0], p, q);
+        asm.op3(add, to[0], to[0], s[0]);
+    }
+
+    /// Divides the outputs of line `i` of whole numbers by what they are multiples of: `9·2^(e[i] + e[j])`.
+    ///
+    /// They are known modulo 2^32, where the product with the inverse of 9 divides by 9. The shift is exact for sums below 2^25.
+    fn divide(self, asm: &mut Asm, i: usize, outputs: &[V]) {
+        const E: [u8; 4] = [3, 2, 1, 1];
+        const INVERSE_OF_9: u32 = 0x38e3_8e39;
+        if self != Size::Whole {
+            return;
+        }
+        for (&output, e) in outputs.iter().zip(E) {
+            let inverse = asm.splat_bits_rm(INVERSE_OF_9);
+            asm.op3(&forms::VPMULLD, output, output, inverse);
+            asm.shift(&forms::VPSRAD_IMM, output, output, E[i] + e);
         }
     }
 
@@ -172,7 +250,7 @@ pub(crate) struct Input {
     pub(crate) column: i64,
     /// Loops over the vectors of channels, outermost first, with their counts and steps in the input.
     pub(crate) loops: Vec<(u64, i64)>,
-    /// If vectors consist of runs of 4 elements: the step from one run to the next.
+    /// If vectors consist of runs, of [`RUN`] floats or of half a vector of pairs: the step from one run to the next.
     pub(crate) runs: Option<i64>,
     /// Step from one vector to the next in the result.
     pub(crate) to_step: i64,
@@ -194,7 +272,9 @@ pub(crate) fn input(asm: &mut Asm, spec: &Input, rows: usize, columns: usize) {
     };
     let (from, to) = (INPUT, WEIGHTS);
     let counters = &SPARE[..spec.loops.len()];
-    let constants = |asm: &mut Asm| CONSTANTS.iter().zip([2.0, 4.0, 5.0]).for_each(|(v, value)| asm.splat(*v, value));
+    let constants = |asm: &mut Asm| {
+        CONSTANTS.iter().filter(|_| spec.size != Size::Whole).zip([2.0, 4.0, 5.0]).for_each(|(v, value)| asm.splat(*v, value))
+    };
     each_row(asm, 2, counters, n * n * bytes, constants, |asm| {
         asm.add_rm(to, slot(TABLE, 1));
         let heads: Vec<Label> = counters
@@ -237,6 +317,9 @@ pub(crate) fn input(asm: &mut Asm, spec: &Input, rows: usize, columns: usize) {
 impl Input {
     /// Loads a vector of channels from `disp` bytes after a pointer.
     fn load(&self, asm: &mut Asm, dst: V, from: R, disp: i64) {
+        if self.size == Size::Whole {
+            return self.load_bytes(asm, dst, Mem::at(from, disp as i32));
+        }
         let Some(step) = self.runs else { return asm.load(dst, Mem::at(from, disp as i32)) };
         let run = |at: usize| Mem::at(from, (disp + at as i64 * step) as i32);
         asm.vector(&forms::VMOVUPS_LOAD, Width::X, dst, V(0), run(0), None);
@@ -244,6 +327,26 @@ impl Input {
         for at in 1..asm.isa().lanes() / RUN {
             asm.vector(&forms::VINSERTF128, width, dst, dst, run(at), Some(at as u8));
         }
+    }
+}
+
+impl Input {
+    /// Loads bytes, one for each word of a vector.
+    fn load_bytes(&self, asm: &mut Asm, dst: V, from: Mem) {
+        let width = asm.isa().width();
+        let Some(step) = self.runs else { return asm.vector(&forms::VPMOVZXBW, width, dst, V(0), from, None) };
+        let second = from.plus(step as i32);
+        match asm.isa() {
+            Isa::Avx2 => {
+                asm.vector(&forms::VMOVSD_LOAD, Width::X, dst, V(0), from, None);
+                asm.vector(&forms::VMOVHPS_LOAD, Width::X, dst, dst, second, None);
+            }
+            Isa::Avx512 => {
+                asm.vector(&forms::VMOVUPS_LOAD, Width::X, dst, V(0), from, None);
+                asm.vector(&forms::VINSERTF128, Width::Y, dst, dst, second, Some(1));
+            }
+        }
+        asm.vector(&forms::VPMOVZXBW, width, dst, V(0), dst, None);
     }
 }
 
@@ -310,6 +413,7 @@ pub(crate) fn output(asm: &mut Asm, size: Size, epilogue: &Epilogue, product: i6
                 let s: Vec<Rm> = (0..n).map(operand).collect();
                 let to: Vec<V> = (0..m).map(|at| V(at as u8)).collect();
                 size.output(asm, &s, &to);
+                size.divide(asm, i, &to);
                 epilogue::emit(&sums(line, limit), asm);
             }
         },
