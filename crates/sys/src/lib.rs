@@ -17,7 +17,6 @@ mod confined;
 mod cursor;
 mod errors;
 mod memory;
-#[cfg(feature = "linux")]
 mod private;
 mod write;
 
