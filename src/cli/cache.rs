@@ -1,20 +1,19 @@
 //! `--cache`, and `relayc cache`: compiled programs that are kept on disk.
 
-use super::{Console, compiled, exit};
+use super::{Console, exit};
 use crate::engine::artifact::Artifact;
 use crate::engine::cache::{self, Cache, Key, Ports, Wanted};
-use crate::engine::compile::Settings;
 use crate::engine::subgraphs::Prepared;
 use clap::Subcommand;
 use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, Severity, codes};
 use relayc_base::text::{count, thousands};
 use relayc_driver::Program;
-use relayc_driver::bind::Requests;
 use relayc_driver::optimise::{self, WeightNames};
 use relayc_driver::run::Entry;
 use relayc_sys as sys;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 /// List the compiled programs that `--cache` keeps, or remove them.
 ///
@@ -67,7 +66,7 @@ pub(crate) struct Keeping {
     #[arg(long)]
     pub cache: bool,
     /// The most bytes of all kept programs, 4G without it; those that were not used for longest go. `K`, `M` and `G` multiply by 1,024.
-    #[arg(long, value_name = "BYTES", requires = "cache", value_parser = compiled::parse_bytes)]
+    #[arg(long, value_name = "BYTES", requires = "cache", value_parser = super::parse_bytes)]
     cache_size: Option<u64>,
 }
 
@@ -81,11 +80,10 @@ pub(crate) struct Place {
 /// What is known of a program before its weights are bound: their names, or why it is not kept.
 pub(crate) type Weights = Result<WeightNames, &'static str>;
 
-impl compiled::Given {
+impl Keeping {
     /// The compiled program in the cache, and its place there, if `--cache` is given. Reports what is wrong with the cache.
-    pub(crate) fn look_up(&self, console: &Console, settings: &Settings) -> (Option<Artifact>, Option<Place>) {
-        // A library of another compiler is not kept.
-        if !self.keeping.cache || !self.external.is_empty() {
+    pub(crate) fn look_up(&self, console: &Console, wanted: &Wanted) -> (Option<Artifact>, Option<Place>) {
+        if !self.cache {
             return (None, None);
         }
         let told = |warnings: &[Diagnostic]| console.diagnostics(warnings, &Sources::default());
@@ -96,33 +94,18 @@ impl compiled::Given {
                 return (None, None);
             }
         };
-        let found = cache.find(&Wanted {
-            program: &self.file,
-            params: &self.values.params,
-            dialect: self.reading.dialect(),
-            entry: &self.entry,
-            set: &self.set,
-            max_memory: self.max_memory,
-            strategies: &self.choices.strategy,
-            tuning: self.choices.tuning.as_deref(),
-            settings,
-        });
+        let found = cache.find(wanted);
         told(&found.warnings);
-        let limit = self.keeping.cache_size.unwrap_or(cache::DEFAULT_BYTES);
+        let limit = self.cache_size.unwrap_or(cache::DEFAULT_BYTES);
         (found.artifact, found.key.map(|key| Place { cache, key, limit }))
     }
+}
 
-    /// The requests for the inputs of a kept program, whose weights and sizes are inside.
-    pub(crate) fn requests_for_kept(&self) -> Requests {
-        Requests { params: vec![], set: vec![], ..self.requests() }
-    }
-
-    /// The names of a program's weights, which its kept form has not as inputs.
-    pub(crate) fn weights(&self, program: &Program) -> Weights {
-        match program.diagnostics.is_empty() {
-            true => Ok(optimise::weight_names(program, &self.values.params)),
-            false => Err("there are warnings about it"),
-        }
+/// The names of a program's weights, which its kept form has not as inputs; `params` are its files.
+pub(crate) fn weights(program: &Program, params: &[PathBuf]) -> Weights {
+    match program.diagnostics.is_empty() {
+        true => Ok(optimise::weight_names(program, params)),
+        false => Err("there are warnings about it"),
     }
 }
 

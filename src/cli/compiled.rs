@@ -5,7 +5,9 @@ use super::cache;
 use super::choices::{self, Choices};
 use super::{Console, Reading, Values, exit};
 #[cfg(feature = "jit")]
-use crate::engine::cache::Ports;
+use crate::engine::artifact::Artifact;
+#[cfg(feature = "jit")]
+use crate::engine::cache::{Ports, Wanted};
 use crate::engine::compile::{self, Assembled, Isa, MAX_THREADS, Machine, Policy, Refused, Settings};
 use crate::engine::emit as code;
 use crate::engine::external::{self, Externals};
@@ -55,7 +57,7 @@ pub(crate) struct Given {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MAX_THREADS as i64))]
     pub threads: Option<u16>,
     /// The most bytes of a tensor, and of all inputs together; `K`, `M` and `G` multiply by 1,024.
-    #[arg(long, value_name = "BYTES", value_parser = parse_bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = super::parse_bytes)]
     pub max_memory: Option<u64>,
     /// Print the time of each step: reading, inference, every pass, planning, code, packing of weights.
     #[arg(long)]
@@ -116,6 +118,32 @@ impl Given {
     /// The requests for a program that has what is set in its types.
     pub(crate) fn requests_when_set(&self) -> Requests {
         Requests { set: vec![], ..self.requests() }
+    }
+
+    /// The compiled program in the cache, and its place there, if `--cache` is given. A library of another compiler is not kept.
+    #[cfg(feature = "jit")]
+    pub(crate) fn look_up(&self, console: &Console, settings: &Settings) -> (Option<Artifact>, Option<cache::Place>) {
+        if !self.external.is_empty() {
+            return (None, None);
+        }
+        let wanted = Wanted {
+            program: &self.file,
+            params: &self.values.params,
+            dialect: self.reading.dialect(),
+            entry: &self.entry,
+            set: &self.set,
+            max_memory: self.max_memory,
+            strategies: &self.choices.strategy,
+            tuning: self.choices.tuning.as_deref(),
+            settings,
+        };
+        self.keeping.look_up(console, &wanted)
+    }
+
+    /// The requests for the inputs of a kept program, whose weights and sizes are inside.
+    #[cfg(feature = "jit")]
+    pub(crate) fn requests_for_kept(&self) -> Requests {
+        Requests { params: vec![], set: vec![], ..self.requests() }
     }
 
     /// The exit code, after reporting it, if a flag is given that does not apply to an artifact: one about a program's text or its
@@ -295,7 +323,7 @@ impl Given {
     ) -> Result<Ready, u8> {
         let settings = self.choices.chosen(console, settings, &program.sources)?;
         #[cfg(feature = "jit")]
-        let weights = self.keeping.cache.then(|| self.weights(&program));
+        let weights = self.keeping.cache.then(|| cache::weights(&program, &self.values.params));
         let bound = optimise::bind_all(&mut program, &self.entry, &self.requests_when_set());
         let found = bound.map_err(|wrong| console.files(&wrong, &program.sources))?;
         #[cfg(feature = "jit")]
@@ -388,16 +416,4 @@ pub(crate) struct Planned {
     /// The optimised program.
     pub program: Program,
     pub all: Assembled,
-}
-
-/// Parses a size: `512M`, `2G`, `1000000`.
-pub(crate) fn parse_bytes(text: &str) -> Result<u64, String> {
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, 'K' | 'k')) => (&text[..at], 10),
-        Some((at, 'M' | 'm')) => (&text[..at], 20),
-        Some((at, 'G' | 'g')) => (&text[..at], 30),
-        _ => (text, 0),
-    };
-    let number: u64 = digits.parse().map_err(|_| "expected a number, perhaps with K, M or G behind it".to_owned())?;
-    number.checked_shl(shift).filter(|bytes| bytes >> shift == number).ok_or_else(|| "too many bytes".to_owned())
 }

@@ -188,7 +188,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let settings = settings.map(|settings| args.program.choices.chosen(console, settings, &sources)).transpose()?;
     let result = seers(args, &program).and_then(|seers| {
         #[cfg(feature = "jit")]
-        let weights = place.as_ref().map(|_| args.program.weights(&program));
+        let weights = place.as_ref().map(|_| cache::weights(&program, &args.program.values.params));
         let (entry, call) = prepare(args, &mut program)?;
         let view = args.view(&call.bound)?;
         #[cfg(feature = "jit")]
