@@ -100,7 +100,7 @@ fn each_place_is_held_to_the_image() {
     let ports = word(&image, 8 * head::PORTS);
     let targets = word(&image, 8 * head::TARGETS);
     assert_eq!(describe(&with(&image, 8, 99)), Err(Unsound::Version(99)));
-    let in_head = [0, head::BYTES, head::CODE, head::CODE_BYTES, head::ENTRY, head::SOURCE + 1, head::GRAPH, head::PORTS];
+    let in_head = [0, head::BYTES, head::CODE, head::CODE_BYTES, head::ENTRY, head::SOURCE + 1, head::GRAPH + 1, head::PORTS];
     let in_head = in_head.into_iter().chain([head::N_INPUTS, head::N_OUTPUTS, head::TARGETS, head::N_TARGETS]);
     let in_head = in_head.chain([head::SIZES, head::N_SIZES]);
     let in_port = [port::NAME, port::NAME + 1, port::DTYPE, port::RANK, port::DIMS].map(|field| ports + 8 * field);
@@ -125,9 +125,12 @@ fn each_place_is_held_to_the_image() {
 fn names_are_different_and_buffers_in_their_places() {
     let (image, _) = image(&file());
     let ports = word(&image, 8 * head::PORTS);
-    let first = [port::NAME, port::NAME + 1].map(|field| word(&image, ports + 8 * field) as u64);
-    let second = ports + 8 * port::WORDS;
-    let twice = with(&with(&image, second, first[0]), second + 8, first[1]);
+    // In both sizes, each of which has four ports.
+    let twice = [0, 4].iter().fold(image.clone(), |image, at| {
+        let [first, second] = [0, 1].map(|port| ports + 8 * (at + port) * port::WORDS);
+        let name = [port::NAME, port::NAME + 1].map(|field| word(&image, first + 8 * field) as u64);
+        with(&with(&image, second, name[0]), second + 8, name[1])
+    });
     let said = describe(&twice).expect_err("two of one name");
     assert!(matches!(&said, Unsound::At(_, words) if words.contains("two tensors are named `x`")), "{said:?}");
     let unlike = with(&image, ports + 8 * (4 * port::WORDS + port::RANK), 1);

@@ -1,8 +1,6 @@
 //! The memory limit for tensors without `--max-memory`, the peak memory of the process, and ways to return memory to the system.
 
 #[cfg(feature = "linux")]
-mod large_pages;
-#[cfg(feature = "linux")]
 mod linux;
 #[cfg(not(feature = "linux"))]
 mod plain;
@@ -13,7 +11,7 @@ use linux as system;
 use plain as system;
 
 #[cfg(feature = "linux")]
-pub use large_pages::LargePages;
+pub use linux::LargePages;
 use std::fs::read_to_string;
 pub use system::{give_back_code, give_back_free_memory, give_back_pages, own_process};
 
