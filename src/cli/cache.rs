@@ -33,7 +33,9 @@ enum Action {
 }
 
 pub(crate) fn run(console: &Console, args: &Args) -> u8 {
-    let text = Cache::open().and_then(|cache| {
+    // What is a warning where it only costs time is an error here.
+    let error = |wrong| Diagnostic { code: codes::E0701, severity: Severity::Error, ..wrong };
+    let written = Cache::open().map_err(error).and_then(|cache| {
         let text = match args.action {
             Action::Ls => listed(&cache),
             Action::Clear => {
@@ -43,9 +45,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> u8 {
         };
         sys::stdout(&text)
     });
-    // What is a warning where it only costs time is an error here.
-    let error = |wrong| Diagnostic { code: codes::E0701, severity: Severity::Error, ..wrong };
-    text.map_or_else(|wrong| console.files(&[error(wrong)], &Sources::default()), |()| exit::FINE)
+    written.map_or_else(|wrong| console.files(&[wrong], &Sources::default()), |()| exit::FINE)
 }
 
 fn listed(cache: &Cache) -> String {

@@ -37,7 +37,7 @@ pub(crate) fn run(console: &Console, args: &Args) -> Result<u8, u8> {
     let sources = program.sources.clone();
     let files = |diagnostic: Diagnostic| console.files(&[diagnostic], &sources);
     // A file of another kind is not replaced.
-    let mut tuning = if args.output.exists() { choices::read(&args.output).map_err(files)? } else { Tuning::default() };
+    let mut tuning = if args.output.is_file() { choices::read(&args.output).map_err(files)? } else { Tuning::default() };
     let read: Vec<&std::path::Path> = given.values.params.iter().chain([&given.file]).map(PathBuf::as_path).collect();
     sys::replaces_none(&[&args.output], &read, "the program is read from").map_err(files)?;
     let bound = optimise::bind_all(&mut program, &given.entry, &given.requests_when_set());

@@ -46,7 +46,7 @@ fn programs() -> Vec<(String, Program)> {
     ];
     let networks = networks.map(|(name, flags)| (name.to_owned(), network(name, flags)));
     let texts = TEXTS.iter().map(|text| {
-        let program = check_text("strategies", *text, UNTIL);
+        let program = check_text("strategies", text, UNTIL);
         assert!(!program.has_errors(), "{text}: {:?}", program.diagnostics);
         ((*text).to_owned(), program)
     });

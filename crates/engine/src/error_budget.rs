@@ -217,7 +217,7 @@ impl Signs {
         let up = match self {
             Signs::Up => true,
             Signs::Down => false,
-            Signs::Operands { even_up } => (arg % 2 == 0) == even_up,
+            Signs::Operands { even_up } => arg.is_multiple_of(2) == even_up,
             Signs::Random(seed) => return chance(seed, arg, at),
             Signs::Bit { bit, set } => (at >> bit & 1 == 1) == set,
         };

@@ -189,7 +189,7 @@ impl Open {
         let shapes: Vec<Vec<usize>> = shapes.iter().map(|shape| shape.iter().map(|&dim| dim as usize).collect()).collect();
         let shapes: Vec<&[usize]> = shapes.iter().map(Vec::as_slice).collect();
         fit_shapes(&self.slots, &self.module.types, &shapes)?;
-        if let Some(inner) = self.from_groups(&shapes)? {
+        if let Some(inner) = self.of_groups(&shapes)? {
             return Ok(inner);
         }
         let mut module = self.module.clone();
@@ -203,7 +203,7 @@ impl Open {
     }
 
     /// The program of a size from the groups of all sizes. `None` if there are no such groups, or they are not for this size.
-    fn from_groups(&self, shapes: &[&[usize]]) -> Result<Option<Inner>, Box<Diagnostic>> {
+    fn of_groups(&self, shapes: &[&[usize]]) -> Result<Option<Inner>, Box<Diagnostic>> {
         let Some(mut module) = self.grouped.clone() else { return Ok(None) };
         let func = self.func(&module)?;
         if !dataflow_to_shapes(&mut module, func, shapes) {

@@ -19,10 +19,13 @@ pub fn retype(module: &mut Module, ops: &Table, func: FuncId) -> bool {
     Forward { ops, known: FxHashMap::default() }.func(module, func).is_some()
 }
 
+/// An operator and the types of its operands.
+type Signature = (OpId, Box<[Ty]>);
+
 struct Forward<'a> {
     ops: &'a Table,
-    /// Calls and their types, by operator and operands; those of one key differ in attributes.
-    known: FxHashMap<(OpId, Box<[Ty]>), Vec<(ExprId, Ty)>>,
+    /// Calls and their types; those of one signature differ in attributes.
+    known: FxHashMap<Signature, Vec<(ExprId, Ty)>>,
 }
 
 impl Forward<'_> {

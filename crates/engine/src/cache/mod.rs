@@ -187,7 +187,7 @@ impl Cache {
             Some(Entry { digest, bytes: metadata.len(), what, used: used.unwrap_or(SystemTime::UNIX_EPOCH) })
         };
         let mut entries: Vec<Entry> = self.folder.names().into_iter().filter_map(entry).collect();
-        entries.sort_by(|a, b| b.used.cmp(&a.used));
+        entries.sort_by_key(|entry| std::cmp::Reverse(entry.used));
         entries
     }
 

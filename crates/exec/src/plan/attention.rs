@@ -54,8 +54,8 @@ impl Lowering<'_> {
         let rows = self.only_writer(weights, start, values)?;
         let Work::Kernel(Kernel::Nest(nest)) = &steps[rows].work else { return None };
         let reads = nest.reads.iter().map(|read| steps[rows].args[read.arg]).filter(|&id| id != weights);
-        let found = reads.filter_map(|id| Some((id, self.only_writer(id, start, rows)?)));
-        let (scores, at) = found.filter(|&(_, at)| contraction(at).is_some()).last()?;
+        let mut found = reads.filter_map(|id| Some((id, self.only_writer(id, start, rows)?)));
+        let (scores, at) = found.rfind(|&(_, at)| contraction(at).is_some())?;
         (!steps[rows].once && nest.writes.len() == 1 && scores != weights).then_some([at, rows, values])
     }
 
