@@ -20,14 +20,14 @@ pub(crate) mod external {
 
     /// The functions that compilers made.
     #[derive(Default)]
-    pub(crate) struct Externals;
+    pub(crate) struct Externals {}
 
     pub(crate) fn parse(_: &str) -> Result<Compiler, String> {
         Err(NO_MACHINE.to_owned())
     }
 
     pub(crate) fn compile(_: &mut Module, _: &str, _: &[Compiler], _: Option<Duration>) -> Result<Externals, Diagnostic> {
-        Ok(Externals)
+        Ok(Externals {})
     }
 }
 

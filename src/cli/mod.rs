@@ -191,6 +191,7 @@ enum Command {
     Profile(Box<profile::Args>),
     #[cfg(feature = "jit")]
     Tune(Box<tune::Args>),
+    #[cfg(feature = "jit")]
     Cache(cache::Args),
     Reduce(Box<reduce::Args>),
     Passes(passes::Args),
@@ -363,6 +364,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Profile(args) => profile::run(&console, &args),
         #[cfg(feature = "jit")]
         Command::Tune(args) => tune::run(&console, &args).unwrap_or_else(|code| code),
+        #[cfg(feature = "jit")]
         Command::Cache(args) => cache::run(&console, &args),
         Command::Reduce(args) => reduce::run(&console, &args).unwrap_or_else(|code| code),
         Command::Passes(args) => passes::run(&console, &args),
