@@ -167,8 +167,10 @@ mod tests {
     }
 
     #[test]
-    fn every_warning_is_a_lint() {
-        let warnings: Vec<Code> = codes::ALL.iter().copied().filter(|code| code.id().starts_with('W')).collect();
-        assert_eq!(LINTS.iter().map(|lint| lint.code).collect::<Vec<_>>(), warnings);
+    fn every_warning_about_a_program_is_a_lint() {
+        // These are about a run: a choice, a cache. No level changes them.
+        let of_runs = [codes::W0016, codes::W0017, codes::W0018];
+        let warnings = codes::ALL.iter().copied().filter(|code| code.id().starts_with('W') && !of_runs.contains(code));
+        assert_eq!(LINTS.iter().map(|lint| lint.code).collect::<Vec<_>>(), warnings.collect::<Vec<_>>());
     }
 }
