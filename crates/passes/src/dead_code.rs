@@ -2,8 +2,7 @@
 //!
 //! The rewrite is sound because nothing observes the removed values. Observable operations stay: writing a cell, calling a
 //! function that may do so, and calling a function that may not return. As in TVM (`src/relay/transforms/dead_code.cc`), an
-//! operator that traps on its data is no effect. If the entry function is not known, all functions stay. A local function that
-//! only mentions itself stays too.
+//! operator that traps on its data is no effect. If the entry function is not known, all functions stay.
 //!
 //! ```text
 //! let %a = add(%x, %x);
@@ -15,7 +14,7 @@ use super::effects::droppable;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_base::{Idx, IndexVec};
-use relayc_ir::{ExprId, ExprKind, GlobalId, Module, VarId};
+use relayc_ir::{ExprId, ExprKind, GlobalId, Module};
 
 pub(crate) const PASS: Pass = Pass {
     name: "dead-code",
@@ -63,78 +62,44 @@ fn drop_globals(module: &mut Module, entry: GlobalId) -> bool {
 }
 
 fn drop_lets(module: &mut Module) -> bool {
-    let order = module.post_order(&module.roots());
-    let uses = Uses::count(module, &order);
-    let droppable = droppable(module, &order);
-    let dead = uses.dead_lets(module, &order, &droppable);
+    let dead = dead_lets(module);
     rewrite(module, |module, expr| match module.exprs[expr].kind {
         ExprKind::Let { body, .. } if dead[expr.index()] => Some(body),
         _ => None,
     })
 }
 
-/// How often variables and expressions are mentioned.
-struct Uses {
-    of_var: Vec<u32>,
-    of_expr: Vec<u32>,
-}
-
-impl Uses {
-    fn count(module: &Module, order: &[ExprId]) -> Uses {
-        let roots = module.roots();
-        let mut uses = Uses { of_var: vec![0; module.vars.len()], of_expr: module.use_counts(&roots) };
-        roots.iter().for_each(|root| uses.of_expr[root.index()] += 1);
-        for &expr in order {
-            if let ExprKind::Var(var) = module.exprs[expr].kind {
-                uses.of_var[var.index()] += 1;
-            }
+/// The bindings that go: nothing that stays mentions their variables.
+fn dead_lets(module: &Module) -> Vec<bool> {
+    let order = module.post_order(&module.roots());
+    let droppable = droppable(module, &order);
+    let mut value_of: Vec<Option<ExprId>> = vec![None; module.vars.len()];
+    for &expr in &order {
+        if let ExprKind::Let { var, value, .. } = module.exprs[expr].kind {
+            value_of[var.index()] = Some(value);
         }
-        uses
     }
-
-    /// The lets that go. One that does may have been the last to mention others.
-    fn dead_lets(mut self, module: &Module, order: &[ExprId], droppable: &[bool]) -> Vec<bool> {
-        let mut let_of: Vec<Option<ExprId>> = vec![None; module.vars.len()];
-        let mut dead = vec![false; module.exprs.len()];
-        let mut left = Vec::new();
-        for &expr in order {
-            if let ExprKind::Let { var, .. } = module.exprs[expr].kind {
-                let_of[var.index()] = Some(expr);
-                left.push(var);
-            }
+    let (mut stays, mut mentioned) = (vec![false; module.exprs.len()], vec![false; module.vars.len()]);
+    let mut left = module.roots();
+    while let Some(expr) = left.pop() {
+        if std::mem::replace(&mut stays[expr.index()], true) {
+            continue;
         }
-        while let Some(var) = left.pop() {
-            let Some(expr) = let_of[var.index()] else { continue };
-            let ExprKind::Let { value, .. } = module.exprs[expr].kind else { continue };
-            // One inside of what is gone already mentions nothing any more.
-            let gone = dead[expr.index()] || self.of_expr[expr.index()] == 0;
-            if gone || self.of_var[var.index()] > 0 || !droppable[value.index()] {
-                continue;
+        match module.exprs[expr].kind {
+            // What a variable is bound to stays once it is mentioned.
+            ExprKind::Let { value, body, .. } if droppable[value.index()] => left.push(body),
+            ExprKind::Var(var) => {
+                mentioned[var.index()] = true;
+                left.extend(value_of[var.index()]);
             }
-            dead[expr.index()] = true;
-            left.extend(self.release(module, value, &dead));
+            _ => module.children(expr, &mut left),
         }
-        dead
     }
-
-    /// Takes one mention of an expression away, and what hangs on it; the variables that are mentioned less now.
-    fn release(&mut self, module: &Module, expr: ExprId, dead: &[bool]) -> Vec<VarId> {
-        let (mut vars, mut left) = (Vec::new(), vec![expr]);
-        while let Some(expr) = left.pop() {
-            self.of_expr[expr.index()] -= 1;
-            if self.of_expr[expr.index()] > 0 {
-                continue;
-            }
-            match module.exprs[expr].kind {
-                // The value of a dead binding has been released with it.
-                ExprKind::Let { body, .. } if dead[expr.index()] => left.push(body),
-                ExprKind::Var(var) => {
-                    self.of_var[var.index()] -= 1;
-                    vars.push(var);
-                }
-                _ => module.children(expr, &mut left),
-            }
+    let mut dead = vec![false; module.exprs.len()];
+    for &expr in &order {
+        if let ExprKind::Let { var, value, .. } = module.exprs[expr].kind {
+            dead[expr.index()] = stays[expr.index()] && droppable[value.index()] && !mentioned[var.index()];
         }
-        vars
     }
+    dead
 }

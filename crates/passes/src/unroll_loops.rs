@@ -5,7 +5,7 @@
 //! the branch that it takes, with `let`s for the function's parameters. The rewrite is sound because these are the calls that a
 //! run would make, in their order. Expressions that no turn changes are computed once, which requires that the branch has no
 //! effects. Parameters lose their declared types: those that hold for all turns, `Tensor[(?, 8), float32]` for a list that grows,
-//! are wider than those of one turn.
+//! are wider than those of one turn. So does the result, if only operators read it; a reference, for instance, needs the wider one.
 //!
 //! Importers write recurrent layers over a dynamic number of steps as such loops. Long loops stay, since each turn has code of its
 //! own.
@@ -55,7 +55,9 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     known.learn(module, &order);
     let counted: Vec<(Loop, usize)> =
         loops.into_iter().filter_map(|found| found.turns(module, &known).map(|turns| (found, turns))).collect();
-    counted.iter().for_each(|(found, turns)| found.unroll(module, *turns));
+    let users = Users::of(module, &order);
+    let narrowed: Vec<Option<Vec<VarId>>> = counted.iter().map(|(found, _)| users.operators_only(module, found.start)).collect();
+    counted.iter().zip(narrowed).for_each(|((found, turns), names)| found.unroll(module, *turns, names));
     !counted.is_empty()
 }
 
@@ -147,13 +149,16 @@ impl Loop {
         counters
     }
 
-    fn unroll(&self, module: &mut Module, turns: usize) {
+    /// `names` are the variables of the result, if only operators read it: its type is then that of its value.
+    fn unroll(&self, module: &mut Module, turns: usize, names: Option<Vec<VarId>>) {
         let params = module.funcs[self.func].params.clone();
         let (span, ty) = (module.exprs[self.start].span, module.ty(self.start));
         let turn = self.changing(module, &params, self.turn);
         let end = self.changing(module, &params, self.end);
         let last = Copy::of(module, &params, &end);
-        let mut body = declared(module, last.expr(self.end), module.funcs[self.func].ret);
+        let ret = if names.is_some() { None } else { module.funcs[self.func].ret };
+        let mut body = declared(module, last.expr(self.end), ret);
+        self.forget_types(module, &names.unwrap_or_default());
         let mut of_turn: Vec<VarId> = params.iter().map(|&param| last.var(param)).collect();
         for _ in 0..turns {
             self.forget_types(module, &of_turn);
@@ -200,6 +205,51 @@ impl Loop {
             }
         }
         order.into_iter().filter(|expr| changes.contains(expr)).collect()
+    }
+}
+
+/// The expressions that mention each expression.
+struct Users {
+    of: FxHashMap<ExprId, Vec<ExprId>>,
+    mentions: FxHashMap<VarId, Vec<ExprId>>,
+}
+
+impl Users {
+    fn of(module: &Module, order: &[ExprId]) -> Users {
+        let (mut of, mut mentions): (FxHashMap<_, Vec<_>>, FxHashMap<_, Vec<_>>) = Default::default();
+        let mut children = vec![];
+        for &user in order {
+            children.clear();
+            module.children(user, &mut children);
+            children.iter().for_each(|&child| of.entry(child).or_default().push(user));
+            if let ExprKind::Var(var) = module.exprs[user].kind {
+                mentions.entry(var).or_default().push(user);
+            }
+        }
+        Users { of, mentions }
+    }
+
+    /// The variables that `let` binds to a value, if only operators read it and its fields.
+    fn operators_only(&self, module: &Module, value: ExprId) -> Option<Vec<VarId>> {
+        let (mut seen, mut work, mut names) = (FxHashSet::default(), vec![value], vec![]);
+        while let Some(expr) = work.pop() {
+            if !seen.insert(expr) {
+                continue;
+            }
+            // The result of a function has none.
+            for &user in self.of.get(&expr)? {
+                match module.exprs[user].kind {
+                    ExprKind::Call { .. } if module.called_op(user).is_some() => {}
+                    ExprKind::Let { var, value, .. } if value == expr => {
+                        names.push(var);
+                        work.extend(self.mentions.get(&var).into_iter().flatten());
+                    }
+                    ExprKind::Proj { .. } | ExprKind::Tuple(_) | ExprKind::Let { .. } => work.push(user),
+                    _ => return None,
+                }
+            }
+        }
+        Some(names)
     }
 }
 
