@@ -8,7 +8,7 @@ use relayc_engine::build::{Request, THREADS, build};
 use relayc_engine::compile::{Isa, Machine, Policy, Settings};
 use relayc_exchange::artifact::read;
 use relayc_exec::aot::describe::{Unsound, describe};
-use relayc_runtime::layout::{head, place, port, program, size, target};
+use relayc_runtime::layout::{head, instr, part, place, port, program, size, target};
 use std::ops::Range;
 
 /// A small artifact for both targets and two sizes.
@@ -107,9 +107,14 @@ fn each_place_is_held_to_the_image() {
     let in_size = [size::NAME, size::NAME + 1].map(|field| word(&image, 8 * head::SIZES) + 8 * (size::WORDS + field));
     let in_target = [target::LEVEL, target::PACKINGS, target::PROGRAMS].map(|field| targets + 8 * field);
     let second = word(&image, targets + 8 * target::PROGRAMS) + 8 * program::WORDS;
-    let in_program = [program::CODE, program::CODE_BYTES, program::BUFFERS, program::N_BUFFERS, program::STEPS];
-    let in_program = in_program.into_iter().chain([program::LISTING + 1]).map(|field| second + 8 * field);
+    let in_program = [program::LISTING + 1, program::PARTS, program::N_PARTS, program::INSTRS, program::N_INSTRS];
+    let in_program = in_program.map(|field| second + 8 * field);
+    let first_part = word(&image, second + 8 * program::PARTS);
+    let in_part = [part::CODE, part::CODE_BYTES, part::BUFFERS, part::N_BUFFERS, part::STEPS].map(|field| first_part + 8 * field);
+    let first_instr = word(&image, second + 8 * program::INSTRS);
+    let in_instr = [instr::KIND, instr::WHAT].map(|field| first_instr + 8 * field);
     let places = in_head.map(|field| 8 * field).chain(in_port).chain(in_size).chain(in_target).chain(in_program);
+    let places = places.chain(in_part).chain(in_instr);
     let places: Vec<usize> = places.collect();
     for place in places {
         for wrong in [size - 1, size + 1, size * 8, u64::MAX - 7, u64::MAX] {
@@ -138,17 +143,39 @@ fn names_are_different_and_buffers_in_their_places() {
     assert!(matches!(&said, Unsound::At(_, words) if words.contains("other inputs or outputs")), "{said:?}");
     let targets = word(&image, 8 * head::TARGETS);
     let first = word(&image, targets + 8 * target::PROGRAMS);
-    let buffers = word(&image, first + 8 * program::BUFFERS);
+    let first_part = word(&image, first + 8 * program::PARTS);
+    let buffers = word(&image, first_part + 8 * part::BUFFERS);
     for wrong in [4, u64::MAX] {
         assert!(describe(&with(&image, buffers, wrong)).is_err(), "a place of kind {wrong}");
         assert!(describe(&with(&image, buffers + 8, wrong)).is_err(), "number {wrong} of its kind");
     }
-    let mut kinds = (0..word(&image, first + 8 * program::N_BUFFERS)).map(|at| word(&image, buffers + 16 * at) as u64);
+    let mut kinds = (0..word(&image, first_part + 8 * part::N_BUFFERS)).map(|at| word(&image, buffers + 16 * at) as u64);
     assert!(kinds.any(|kind| kind == place::ARENA), "a buffer is in the arena");
     let endless = with(&image, first + 8 * program::ARENA, u64::MAX);
     assert!(describe(&endless).is_ok(), "that there is no such memory is seen when it is asked for");
-    let steps = word(&image, first + 8 * program::STEPS);
+    let steps = word(&image, first_part + 8 * part::STEPS);
     assert!(describe(&with(&image, steps + 8, image.len() as u64)).is_err(), "a step outside");
+}
+
+#[test]
+fn jumps_stay_in_the_program() {
+    let (image, _) = image(&file());
+    let target = word(&image, 8 * head::TARGETS);
+    let first = word(&image, target + 8 * target::PROGRAMS);
+    let (instrs, n) = (word(&image, first + 8 * program::INSTRS), word(&image, first + 8 * program::N_INSTRS) as u64);
+    // The first instruction as another one.
+    let forged = |kind: u64, what: [u64; 2], to: u64| {
+        let words = [(instr::KIND, kind), (instr::WHAT, what[0]), (instr::WHAT + 1, what[1]), (instr::TO, to)];
+        words.into_iter().fold(image.clone(), |image, (field, value)| with(&image, instrs + 8 * field, value))
+    };
+    assert!(describe(&forged(instr::JUMP, [0, 0], n)).is_ok(), "to the end");
+    assert!(describe(&forged(instr::UNLESS, [place::INPUT, 0], 0)).is_ok());
+    for wrong in [forged(instr::JUMP, [0, 0], n + 1), forged(instr::UNLESS, [place::INPUT, 0], n + 1)] {
+        assert!(matches!(describe(&wrong), Err(Unsound::At(_, words)) if words == "a jump out of the program"));
+    }
+    for wrong in [forged(instr::UNLESS, [4, 0], 0), forged(instr::UNLESS, [place::INPUT, 2], 0), forged(3, [0, 0], 0)] {
+        assert!(describe(&wrong).is_err(), "a place that is none, an input that is none, an instruction that is none");
+    }
 }
 
 #[test]
@@ -181,7 +208,8 @@ fn what_is_said_again_and_again_is_not_copied_each_time() {
     ];
     let targets = [0, 1].map(|at| word(&sound, 8 * head::TARGETS) + 8 * at * target::WORDS);
     let programs = targets.map(|at| word(&sound, at + 8 * target::PROGRAMS));
-    let programs = programs.into_iter().flat_map(|at| [0, 1].map(|size| at + 8 * (size * program::WORDS + program::CODE)));
+    let programs = programs.into_iter().flat_map(|at| [0, 1].map(|size| at + 8 * size * program::WORDS));
+    let programs = programs.map(|at| word(&sound, at + 8 * program::PARTS) + 8 * part::CODE);
     let words = words.into_iter().chain(programs.map(|at| (at, word(&sound, at) as u64 + moved)));
     let forged = words.fold(forged, |image, (at, value)| with(&image, at, value));
     let said = describe(&forged).expect_err("100 MB out of 200 KB");

@@ -387,7 +387,7 @@ impl Ready {
         for (at, tensor) in tensors_in(args).into_iter().enumerate() {
             session.input(at).copy_from_slice(&tensor.to_le_bytes());
         }
-        let in_time = || limits.deadline.is_none_or(|deadline| Instant::now() <= deadline);
+        let in_time = |_| limits.deadline.is_none_or(|deadline| Instant::now() <= deadline);
         if !session.run(in_time).map_err(|failure| failed(&failure))? {
             return Err(Diagnostic::new(codes::E0805, "out of time"));
         }
@@ -415,7 +415,7 @@ impl Ready {
         let inputs: Vec<Vec<u8>> = tensors_in(args).into_iter().map(Tensor::to_le_bytes).collect();
         let times = measure::timed(warmup, measure, || {
             inputs.iter().enumerate().for_each(|(at, input)| session.input(at).copy_from_slice(input));
-            session.run(|| true).map(|_| ()).map_err(|failure| Box::new(failed(&failure)))
+            session.run(|_| true).map(|_| ()).map_err(|failure| Box::new(failed(&failure)))
         });
         Ok(ArtifactTimes { times: times.map_err(|error| *error)?, created, isa: session.isa(), threads: session.n_threads() })
     }

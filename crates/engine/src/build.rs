@@ -4,15 +4,17 @@
 //! level, and its work is split for [`THREADS`] threads unless another number is given. The number of threads that run is
 //! chosen when an instance is created, and changes no result.
 
+mod control;
 mod header;
+mod part;
 mod refused;
 mod sizes;
 
 pub use sizes::MAX_SIZES;
 
-use super::compile::{self, Eval, Refused, Settings};
-use super::emit;
-use relayc_base::Sources;
+use super::compile::{self, Settings};
+use part::{NoPart, Part, Placed};
+use relayc_base::IndexVec;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_codegen::cpu::level_of;
 use relayc_driver::Program;
@@ -21,17 +23,13 @@ use relayc_driver::export::{self, GraphFile};
 use relayc_driver::run::{self, Limits};
 use relayc_driver::timings::Timings;
 use relayc_exchange::artifact;
-use relayc_exec::aot::image_writer::{ImageFacts, ImageWriter, Port, Size};
+use relayc_exec::aot::image_writer::{self, ImageFacts, ImageWriter, Port, Size, SizeCode};
 use relayc_exec::aot::{OBJECT, SYMBOL, TEMPLATE};
-use relayc_exec::assemble::{Assembled, Launch};
-use relayc_exec::constants::Keep;
-use relayc_exec::plan::{self, Traffic, Work};
-use relayc_exec::program::{self as jit, Fallback};
+use relayc_exec::plan::{self, NotCompiled, Work};
+use relayc_ir::flow::Flow;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::{ExprId, Module};
+use relayc_ir::{ConstId, ExprId};
 use relayc_runtime::layout::MARKER;
-use std::fmt::Write;
-use std::ops::Range;
 
 /// Default number of threads for which work is split.
 pub const THREADS: usize = 4;
@@ -83,13 +81,12 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
         let names = Names::of(&program, &request.entry)?;
         let mut ports = (vec![], vec![]);
         for settings in &targets {
-            target(&program, request, settings, &mut writer, |assembled, module| {
-                if request.asm {
-                    let origin = |expr| relayc_driver::emit::origin(&program.sources, module, expr);
-                    asm.push((compile::target_name(settings.isa), name.clone(), emit::assembly(assembled, &origin)));
-                }
-                ports = (ports_of(&names.inputs, &assembled.plan, true), ports_of(&names.outputs, &assembled.plan, false));
-            })?;
+            let code = TargetCode::of(&program, request, settings)?;
+            if request.asm {
+                asm.push((compile::target_name(settings.isa), name.clone(), code.parts.iter().map(|part| &*part.asm).collect()));
+            }
+            code.write(&program, request, settings, &mut writer);
+            ports = code.ports(&names);
         }
         sizes.push(Size { name, inputs: ports.0, outputs: ports.1 });
     }
@@ -120,29 +117,50 @@ impl Names {
     }
 }
 
-/// Writes the code of a program for a target, after showing it to `see`.
-fn target(
-    program: &Program,
-    request: &Request,
-    settings: &Settings,
-    writer: &mut ImageWriter,
-    see: impl FnOnce(&Assembled, &Module),
-) -> Result<(), Vec<Diagnostic>> {
-    let one = |diagnostic| vec![diagnostic];
-    let mut module = program.module.clone();
-    let assembled = assembled(program, &mut module, request, settings)?;
-    see(&assembled, &module);
-    let listing = listing(&assembled, &module, &program.sources);
-    // The image has some weights unpacked.
-    let constants = compile::constants(&mut module, &assembled.plan, Keep::All);
-    let eval = Eval { module: &module, limits: &request.limits };
-    let loaded = jit::CompiledPlan::load(assembled, constants, Keep::All, None, &eval).map_err(|error| match error {
-        jit::LoadError::Failed(diagnostic) => one(*diagnostic),
-        jit::LoadError::Memory(_) => one(Diagnostic::new(codes::E0803, format!("the weights are too large: {error}"))),
-    })?;
-    let placed = Placed { eval, sources: &program.sources };
-    writer.program(level_of(settings.isa).into(), &loaded, &listing, &placed);
-    Ok(())
+/// The code of a program for a target.
+struct TargetCode {
+    parts: Vec<Part>,
+    flow: Flow,
+    /// The constants that the flow names.
+    constants: IndexVec<ConstId, Tensor>,
+}
+
+impl TargetCode {
+    /// The code of a program as a whole, else that of its subgraphs.
+    fn of(program: &Program, request: &Request, settings: &Settings) -> Result<TargetCode, Vec<Diagnostic>> {
+        let mut module = program.module.clone();
+        match Part::of(program, &mut module, &request.entry, request, settings) {
+            Ok(part) => {
+                let flow = Flow::straight(part.plan.plan.inputs.len(), part.plan.plan.outputs.len());
+                Ok(TargetCode { parts: vec![part], flow, constants: IndexVec::new() })
+            }
+            Err(NoPart::Wrong(diagnostics)) => Err(diagnostics),
+            Err(NoPart::Not(NotCompiled::TooLarge)) => {
+                Err(vec![refused::not_compiled(program, &request.entry, NotCompiled::TooLarge)])
+            }
+            Err(NoPart::Not(_)) => control::followed(program, request, settings),
+        }
+    }
+
+    fn write(&self, program: &Program, request: &Request, settings: &Settings, writer: &mut ImageWriter) {
+        let fallbacks: Vec<Placed> = self.parts.iter().map(|part| part.fallback(program, request)).collect();
+        let parts = self.parts.iter().zip(&fallbacks);
+        let parts: Vec<_> = parts.map(|(part, fallback)| image_writer::Part { program: &part.plan, fallback }).collect();
+        let constant = |id| self.constants[id].to_le_bytes();
+        let listing = control::listing(&self.flow, &self.parts);
+        let code = SizeCode { parts: &parts, flow: &self.flow, constant: &constant, listing: &listing };
+        writer.program(level_of(settings.isa).into(), &code);
+    }
+
+    /// The inputs and outputs.
+    fn ports(&self, names: &Names) -> (Vec<Port>, Vec<Port>) {
+        match &self.parts[..] {
+            [part] if self.flow.outputs.is_empty() => {
+                (ports_of(&names.inputs, &part.plan.plan, true), ports_of(&names.outputs, &part.plan.plan, false))
+            }
+            _ => (control::ports(&names.inputs, &self.flow.inputs), control::ports(&names.outputs, &self.flow.outputs)),
+        }
+    }
 }
 
 /// The settings of each target, the best one last. Errors: E0602 if there is none.
@@ -155,34 +173,6 @@ fn targets(request: &Request) -> Result<Vec<Settings>, Diagnostic> {
         return Err(Diagnostic::new(codes::E0602, message).help("`--target x86-64-v3` builds for machines with AVX2 and FMA"));
     }
     Ok(all)
-}
-
-/// Compiles code that needs no interpreter, and whose constants this machine can compute.
-fn assembled(
-    program: &Program,
-    module: &mut Module,
-    request: &Request,
-    settings: &Settings,
-) -> Result<Assembled, Vec<Diagnostic>> {
-    let found = compile::assembled(module, &request.entry, settings, &request.limits, &mut Timings::default());
-    let assembled = found.map_err(|refused| match refused {
-        Refused::Wrong(diagnostic) => vec![*diagnostic],
-        Refused::Not(reason) => vec![refused::not_compiled(program, module, &request.entry, reason)],
-    })?;
-    let without = without_kernels(&assembled.plan);
-    if !without.is_empty() {
-        return Err(vec![refused::no_kernels(program, module, &request.entry, &without)]);
-    }
-    let steps = assembled.plan.steps.iter().zip(&assembled.launches);
-    let mut once = steps.filter(|(step, launch)| step.once && matches!(launch, Launch::Nest(_) | Launch::Contraction(..)));
-    if once.next().is_some() {
-        settings.runs_here().map_err(|diagnostic| {
-            let what = "parts of the program are computed when it is built, by the target's own code";
-            let other = "`relayc build --target x86-64-v3` builds for the machines that this one is";
-            vec![Diagnostic::new(diagnostic.code, diagnostic.message).note(what).help(other)]
-        })?;
-    }
-    Ok(assembled)
 }
 
 /// The operators that an artifact cannot compute, with their calls.
@@ -205,52 +195,9 @@ pub(super) fn ports_of(names: &[String], plan: &plan::Plan, inputs: bool) -> Vec
     names.iter().zip(ids).map(port).collect()
 }
 
-/// A line for each step, its fields separated by tabs: operators, kernel, bytes of code, origin, arithmetic operations, bytes read and
-/// written, and where its text starts and ends in the source.
-fn listing(assembled: &Assembled, module: &Module, sources: &Sources) -> String {
-    let mut out = String::new();
-    let source = sources.files().next().map(|file| &file.text);
-    for (at, step) in assembled.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
-        let (ops, how, bytes) = (plan::ops_text(step), assembled.describe(at), assembled.ranges[at].len());
-        let origin = relayc_driver::emit::origin(sources, module, step.origin);
-        let Traffic { ops: operations, bytes: traffic } = plan::traffic(&assembled.plan, step);
-        let span = module.exprs[step.origin].span;
-        let in_source = !span.is_none() && sources.file(span.file).map(|file| &file.text) == source;
-        let Range { start, end } = if in_source { span.start..span.end } else { 0..0 };
-        let _ = writeln!(out, "{ops}\t{how}\t{bytes}\t{origin}\t{operations}\t{traffic}\t{start}\t{end}");
-    }
-    out
-}
-
 /// The graph that `relayc export` makes of the program.
 fn graph(program: &Program, request: &Request, level: u8) -> Result<GraphFile, Vec<Diagnostic>> {
     let (sources, module) = (program.sources.clone(), program.module.clone());
     let mut copy = Program { sources, module, diagnostics: vec![], timings: Timings::default(), packed: Packed::default() };
     export::to_graph_json(&mut copy, &request.entry, &[], level)
-}
-
-/// The failures of operators with their places in the text, because an artifact has no text to point into.
-struct Placed<'a> {
-    eval: Eval<'a>,
-    sources: &'a Sources,
-}
-
-impl Placed<'_> {
-    fn placed(&self, call: ExprId, mut diagnostic: Box<Diagnostic>) -> Box<Diagnostic> {
-        let span = self.eval.module.exprs[call].span;
-        if let Some(file) = self.sources.file(span.file).filter(|_| !span.is_none()) {
-            let _ = write!(diagnostic.message, ", at {}:{}", file.name, relayc_driver::emit::place(self.sources, span));
-        }
-        diagnostic
-    }
-}
-
-impl Fallback for Placed<'_> {
-    fn call(&self, call: ExprId, operands: Vec<(bool, Vec<Tensor>)>) -> Result<Vec<Tensor>, Box<Diagnostic>> {
-        self.eval.call(call, operands).map_err(|diagnostic| self.placed(call, diagnostic))
-    }
-
-    fn outside(&self, call: ExprId, index: i128, length: u64) -> Box<Diagnostic> {
-        self.placed(call, self.eval.outside(call, index, length))
-    }
 }

@@ -12,12 +12,14 @@
 
 mod listing;
 mod measured;
+mod partitioned;
 mod price;
 mod record;
 
 pub(crate) use listing::regions;
 pub(crate) use measured::Measured;
 pub(crate) use measured::SubgraphTimes;
+pub(crate) use partitioned::Partitioned;
 
 use super::compile::{self, Compiled, Refused, Settings};
 use super::cross_check::{self, Agreement};
@@ -28,7 +30,6 @@ use price::{price, work};
 use record::Record;
 use relayc_base::Span;
 use relayc_base::diag::{Diagnostic, codes};
-use relayc_check::infer;
 use relayc_codegen::pool::Pool;
 use relayc_driver::Program;
 use relayc_driver::bind::Bound;
@@ -46,7 +47,7 @@ use relayc_interp::{self as interp, Engine, EngineResult, Interp, Value, ValueOb
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, FuncId, GlobalId, Module};
 use relayc_ops as ops;
-use relayc_passes::{self as passes, DataDependent};
+use relayc_passes::DataDependent;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -308,11 +309,13 @@ impl PartialProgram {
         PartialProgram::partitioned(module, entry, Context::new(settings, limits, when))
     }
 
-    fn partitioned(mut module: Module, entry: &str, manner: Context) -> Result<PartialProgram, Refused> {
-        let settings = &manner.settings;
-        let how = PassPlan { passes: passes::before_partition(settings.level), ..compile::how(entry, settings) };
-        optimise::optimise(&mut module, &how, &mut ()).map_err(|error| Refused::Wrong(Box::new(error)))?;
-        PartialProgram::of(module, entry, manner, DataDependent::Member).map_err(Refused::Wrong)
+    fn partitioned(module: Module, entry: &str, manner: Context) -> Result<PartialProgram, Refused> {
+        Ok(PartialProgram::over(Partitioned::of(module, entry, &manner.settings)?, manner))
+    }
+
+    fn over(partitioned: Partitioned, how: Context) -> PartialProgram {
+        let Partitioned { module, lowered, entry, subgraphs } = partitioned;
+        PartialProgram { module, lowered, entry, subgraphs, how, cache: Mutex::default() }
     }
 
     /// Prepares observed runs: no pass changes a value between subgraphs, and subgraphs are compiled at their first call.
@@ -332,15 +335,8 @@ impl PartialProgram {
     }
 
     /// Partitions a typed module. Errors: E0901, if that broke it.
-    fn of(mut module: Module, entry: &str, how: Context, by_data: DataDependent) -> Result<PartialProgram, Box<Diagnostic>> {
-        let subgraphs = passes::partition(&mut module, ops::table(), by_data);
-        if let Some(error) = infer::reinfer(&mut module, ops::table()).into_iter().find(Diagnostic::is_error) {
-            let message = format!("the pass `partition` broke the program: {}", error.message);
-            return Err(Box::new(Diagnostic::new(codes::E0901, message).note("this is a bug in relayc, not in your program")));
-        }
-        let entry = module.find_global(entry).ok_or_else(|| no_entry(&module, entry))?;
-        let lowered = interp::lower(&module);
-        Ok(PartialProgram { module, lowered, entry, subgraphs: subgraphs.into_iter().collect(), how, cache: Mutex::default() })
+    fn of(module: Module, entry: &str, how: Context, by_data: DataDependent) -> Result<PartialProgram, Box<Diagnostic>> {
+        Ok(PartialProgram::over(Partitioned::typed(module, entry, by_data)?, how))
     }
 
     /// Runs it once. Errors: those of the interpreter; E0508 if a cross-checked subgraph differs.
@@ -545,7 +541,7 @@ fn refused(said: &mut Record, why: &str) -> State {
 }
 
 /// The entry function of a subgraph's own module.
-const ENTRY: &str = "main";
+pub(crate) const ENTRY: &str = "main";
 
 impl Engine for PartialProgram {
     fn call(&self, func: FuncId, args: &[Value]) -> Result<EngineResult, Box<Diagnostic>> {

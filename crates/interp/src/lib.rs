@@ -2,8 +2,9 @@
 //!
 //! Promises simple code: instructions run in the order of `lower.rs`, and operators by their `eval`. Calls use a list of frames,
 //! so recursion costs heap and has an explicit limit. No input makes it panic; a failure is a [`Diagnostic`] at the call that
-//! failed. Absent: kernels, and any knowledge of a machine.
+//! failed. [`follow`] gives the control flow of a program without its data. Absent: kernels, and any knowledge of a machine.
 
+pub mod follow;
 mod lower;
 mod matching;
 mod shapes;

@@ -6,6 +6,7 @@
 
 pub mod attrs;
 mod extract;
+pub mod flow;
 mod ids;
 pub mod kernel;
 mod module;

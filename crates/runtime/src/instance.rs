@@ -1,7 +1,7 @@
 //! Instances: a program with the memory of its runs.
 
 use super::fault::Fault;
-use super::layout::{head, place, port, program, size, target};
+use super::layout::{head, instr, part, place, port, program, size, target};
 use super::pack::Packing;
 use super::pool::{Pool, Threads, Worker};
 use super::region::{MAX_THREADS, WorkerSlot};
@@ -154,11 +154,29 @@ struct Memory<'a> {
     outputs: &'a [*mut u8],
 }
 
-/// The steps of a size.
+/// The code of a size.
 #[derive(Clone, Copy)]
 struct Program<'a> {
+    parts: &'a [Part<'a>],
+    instrs: &'a [Instr],
+}
+
+/// Steps that follow each other.
+#[derive(Clone, Copy)]
+struct Part<'a> {
     means: StepContext,
     steps: &'a [Step<'a>],
+    /// The number of its first step among those of all parts.
+    first: usize,
+}
+
+#[derive(Clone, Copy)]
+enum Instr {
+    /// Runs a part, by its number.
+    Run(usize),
+    Jump(usize),
+    /// Jumps if the bool is false.
+    Unless(*const u8, usize),
 }
 
 /// The threads of runs.
@@ -241,16 +259,28 @@ impl<'a> Instance<'a> {
         self.memory.outputs.get(at).map_or(&[], |&start| unsafe { core::slice::from_raw_parts(start, bytes) })
     }
 
-    /// Runs once, from inputs to outputs; calls `go_on` before each step. `Ok(false)` if it returned false. Errors: the failure
-    /// of an operator.
-    pub fn run(&mut self, mut go_on: impl FnMut() -> bool) -> Result<bool, Fault> {
-        let Program { means, steps } = &self.memory.programs[self.size];
-        for step in *steps {
-            if !go_on() {
-                return Ok(false);
+    /// Runs once, from inputs to outputs; calls `go_on` before each step with its number. `Ok(false)` if it returned false.
+    /// Errors: the failure of an operator.
+    pub fn run(&mut self, mut go_on: impl FnMut(usize) -> bool) -> Result<bool, Fault> {
+        let Program { parts, instrs } = &self.memory.programs[self.size];
+        let mut next = 0;
+        while let Some(instr) = instrs.get(next) {
+            next += 1;
+            match *instr {
+                Instr::Run(number) => {
+                    let Part { means, steps, first } = &parts[number];
+                    for (at, step) in steps.iter().enumerate() {
+                        if !go_on(first + at) {
+                            return Ok(false);
+                        }
+                        // SAFETY: the buffers are those of the program, and the instance is borrowed alone.
+                        unsafe { step.run(means, self.crew.pool)? };
+                    }
+                }
+                Instr::Jump(to) => next = to,
+                // SAFETY: the tensor is a bool, which is a byte.
+                Instr::Unless(cond, to) => next = if unsafe { cond.read() } == 0 { to } else { next },
             }
-            // SAFETY: the buffers are those of the program, and the instance is borrowed alone.
-            unsafe { step.run(means, self.crew.pool)? };
         }
         Ok(true)
     }
@@ -313,32 +343,73 @@ impl<'a> Memory<'a> {
         let outputs = ports(heap, image.n_outputs(), |at| most(&|size| Some(image.output(size, at)?.bytes())))?;
         let packed = packed(image, of_target(target::PACKINGS), pool, heap)?;
         let means = StepContext { image: image.start, code: image.start, arena, beyond };
-        let programs = heap.take(n_sizes, Program { means, steps: &[] })?;
+        let places = Places { image: *image, means, inputs, outputs };
+        let programs = heap.take(n_sizes, Program { parts: &[], instrs: &[] })?;
         for (size, program) in programs.iter_mut().enumerate() {
-            let buffers = heap.take(word(size, program::N_BUFFERS), null_mut::<u8>())?;
-            for (number, buffer) in buffers.iter_mut().enumerate() {
-                let place = (word(size, program::BUFFERS) + 16 * number) as u64;
-                let (kind, at) = (image.word(place), image.word(place + 8) as usize);
-                *buffer = match kind {
-                    place::INPUT => inputs[at],
-                    place::OUTPUT => outputs[at],
-                    place::ARENA => arena.wrapping_add(at),
-                    _ => image.start.wrapping_add(at).cast_mut(),
-                };
+            let parts = heap.take(word(size, program::N_PARTS), Part { means, steps: &[], first: 0 })?;
+            let mut first = 0;
+            for (number, part) in parts.iter_mut().enumerate() {
+                let at = word(size, program::PARTS) + 8 * part::WORDS * number;
+                *part = places.part(at as u64, first, packed, pool, heap)?;
+                first += part.steps.len();
             }
-            let code = image.start.wrapping_add(word(size, program::CODE));
-            let means = StepContext { code, ..means };
-            // SAFETY: the image has the list of the steps.
-            let list = unsafe { Words::at(image.start, word(size, program::STEPS) as u64) }.sizes();
-            let steps = heap.take(list.len(), Step::Nothing)?;
-            for (step, &at) in steps.iter_mut().zip(list) {
-                // SAFETY: the image has the step's words.
-                let mut words = unsafe { Words::at(image.start, at) };
-                *step = Step::read(&mut words, &means, buffers, packed, pool, heap)?;
+            let instrs = heap.take(word(size, program::N_INSTRS), Instr::Jump(0))?;
+            for (number, instr) in instrs.iter_mut().enumerate() {
+                *instr = places.instr((word(size, program::INSTRS) + 8 * instr::WORDS * number) as u64);
             }
-            *program = Program { means, steps };
+            *program = Program { parts, instrs };
         }
         Some(Memory { programs, inputs, outputs })
+    }
+}
+
+/// What the words of a program name.
+struct Places<'a> {
+    image: Image<'a>,
+    means: StepContext,
+    inputs: &'a [*mut u8],
+    outputs: &'a [*mut u8],
+}
+
+impl<'a> Places<'a> {
+    /// The tensor whose location two words are.
+    fn tensor(&self, at: u64) -> *mut u8 {
+        let (kind, at) = (self.image.word(at), self.image.word(at + 8) as usize);
+        match kind {
+            place::INPUT => self.inputs[at],
+            place::OUTPUT => self.outputs[at],
+            place::ARENA => self.means.arena.wrapping_add(at),
+            _ => self.image.start.wrapping_add(at).cast_mut(),
+        }
+    }
+
+    /// The part whose words are at `at`.
+    fn part(&self, at: u64, first: usize, packed: &[*const u8], pool: &Pool, heap: &mut Heap) -> Option<Part<'a>> {
+        let word = |field: usize| self.image.word(at + 8 * field as u64);
+        let buffers = heap.take(word(part::N_BUFFERS) as usize, null_mut::<u8>())?;
+        for (number, buffer) in buffers.iter_mut().enumerate() {
+            *buffer = self.tensor(word(part::BUFFERS) + 16 * number as u64);
+        }
+        let means = StepContext { code: self.image.start.wrapping_add(word(part::CODE) as usize), ..self.means };
+        // SAFETY: the image has the list of the steps.
+        let list = unsafe { Words::at(self.image.start, word(part::STEPS)) }.sizes();
+        let steps = heap.take(list.len(), Step::Nothing)?;
+        for (step, &at) in steps.iter_mut().zip(list) {
+            // SAFETY: the image has the step's words.
+            let mut words = unsafe { Words::at(self.image.start, at) };
+            *step = Step::read(&mut words, &means, buffers, packed, pool, heap)?;
+        }
+        Some(Part { means, steps, first })
+    }
+
+    fn instr(&self, at: u64) -> Instr {
+        let word = |field: usize| self.image.word(at + 8 * field as u64);
+        let to = word(instr::TO) as usize;
+        match word(instr::KIND) {
+            instr::RUN => Instr::Run(word(instr::WHAT) as usize),
+            instr::JUMP => Instr::Jump(to),
+            _ => Instr::Unless(self.tensor(at + 8 * instr::WHAT as u64), to),
+        }
     }
 }
 

@@ -8,7 +8,7 @@
 pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 
 /// The version of this layout and of the meaning of step words.
-pub const VERSION: u64 = 4;
+pub const VERSION: u64 = 5;
 
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 2;
@@ -88,21 +88,49 @@ pub mod target {
 
 /// The words of a program: the code of a target for a size.
 pub mod program {
-    /// Start of its code in the image, and number of bytes.
+    /// Bytes of the arena, number of threads with scratch memory in it, and bytes for each further thread.
+    pub const ARENA: usize = 0;
+    pub const THREADS: usize = 1;
+    pub const THREAD_SCRATCH: usize = 2;
+    /// Text: a line for each step of each part, with its operators and its kernel.
+    pub const LISTING: usize = 3;
+    /// Start and number of its parts.
+    pub const PARTS: usize = 5;
+    pub const N_PARTS: usize = 6;
+    /// Start and number of its instructions, which begin with the first and go on to the end.
+    pub const INSTRS: usize = 7;
+    pub const N_INSTRS: usize = 8;
+    pub const WORDS: usize = 9;
+}
+
+/// The words of a part: steps that follow each other.
+pub mod part {
+    /// Start of its code in the image, and number of bytes; a part without any has steps that need none.
     pub const CODE: usize = 0;
     pub const CODE_BYTES: usize = 1;
-    /// Bytes of the arena, number of threads with scratch memory in it, and bytes for each further thread.
-    pub const ARENA: usize = 2;
-    pub const THREADS: usize = 3;
-    pub const THREAD_SCRATCH: usize = 4;
     /// Start and number of the buffers, two words each: kind of place and offset there.
-    pub const BUFFERS: usize = 5;
-    pub const N_BUFFERS: usize = 6;
+    pub const BUFFERS: usize = 2;
+    pub const N_BUFFERS: usize = 3;
     /// Start of the list of steps, which holds the offset of each step's words.
-    pub const STEPS: usize = 7;
-    /// Text: a line for each step, with its operators and its kernel.
-    pub const LISTING: usize = 8;
-    pub const WORDS: usize = 10;
+    pub const STEPS: usize = 4;
+    pub const WORDS: usize = 5;
+}
+
+/// The words of an instruction.
+pub mod instr {
+    /// What it does.
+    pub const KIND: usize = 0;
+    /// The number of a part; or the location of a bool, as that of a buffer.
+    pub const WHAT: usize = 1;
+    /// The number of the next instruction of a jump, which may be that behind the last.
+    pub const TO: usize = 3;
+    pub const WORDS: usize = 4;
+
+    /// Runs a part.
+    pub const RUN: u64 = 0;
+    pub const JUMP: u64 = 1;
+    /// Jumps if the bool is false.
+    pub const UNLESS: u64 = 2;
 }
 
 /// Location of a buffer.

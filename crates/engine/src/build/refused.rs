@@ -6,7 +6,7 @@ use relayc_base::text::{count, join_words};
 use relayc_driver::{Program, run};
 use relayc_exec::plan::NotCompiled;
 use relayc_ir::types::Dim;
-use relayc_ir::{ExprId, ExprKind, Module};
+use relayc_ir::{ExprId, Module};
 
 /// Maximum number of places shown; notes count the others.
 const MOST: usize = 20;
@@ -26,43 +26,23 @@ pub(crate) fn no_kernels(program: &Program, module: &Module, entry: &str, withou
     shown(program, Diagnostic::new(codes::E0603, message), places.collect()).help("`relayc run` computes it itself")
 }
 
-/// A program that is not compiled as a whole. `module` is the result of the passes, so what they have resolved is not an
-/// obstacle.
-pub(crate) fn not_compiled(program: &Program, module: &Module, entry: &str, reason: NotCompiled) -> Diagnostic {
-    let diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {}", reason.text()));
-    match reason {
-        NotCompiled::UnknownShape => {
-            let mut diagnostic = diagnostic;
-            for (name, axis) in open(program, entry) {
-                diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {name}.{axis}=N`"));
-            }
-            diagnostic.note("an artifact has code for shapes that are known: `--sizes` names several")
+/// A program that has an input which no artifact takes, or a tensor that no machine can hold.
+pub(crate) fn not_compiled(program: &Program, entry: &str, reason: NotCompiled) -> Diagnostic {
+    let mut diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {}", reason.text()));
+    if reason == NotCompiled::UnknownShape {
+        for (name, axis) in open(program, entry) {
+            diagnostic = diagnostic.help(format!("axis {axis} of `%{name}` is open: `--set {name}.{axis}=N`"));
         }
-        NotCompiled::TooLarge => diagnostic,
-        NotCompiled::NoTensor | NotCompiled::ControlFlow => {
-            let Some(global) = module.find_global(entry) else { return diagnostic };
-            let order = module.post_order(&[module.funcs[module.globals[global].func].body]);
-            let places = order.into_iter().filter_map(|expr| Some((module.exprs[expr].span, what(module, expr)?)));
-            shown(program, diagnostic, places.collect()).help("`relayc run` interprets what is not compiled")
-        }
+        diagnostic = diagnostic.note("an artifact has code for shapes that are known: `--sizes` names several");
     }
+    diagnostic
 }
 
-/// Describes an expression that plans do not support.
-fn what(module: &Module, expr: ExprId) -> Option<String> {
-    Some(match module.exprs[expr].kind {
-        ExprKind::If { .. } => "a branch that only a run decides".into(),
-        ExprKind::Match { .. } => "a `match`".into(),
-        ExprKind::RefNew(_) | ExprKind::RefRead(_) | ExprKind::RefWrite { .. } => "a reference".into(),
-        ExprKind::Ctor(_) => "a value of a data type".into(),
-        ExprKind::Call { callee, .. } => match module.exprs[callee].kind {
-            ExprKind::Global(global) => format!("a call of `@{}`", module.globals[global].name),
-            ExprKind::Op(_) | ExprKind::Ctor(_) => return None,
-            ExprKind::Fn(func) if module.funcs[func].is_primitive() => return None,
-            _ => "a call of a function value".into(),
-        },
-        _ => return None,
-    })
+/// A program with an expression that is not built. `module` is that of the expression.
+pub(crate) fn obstacle(program: &Program, module: &Module, entry: &str, expr: ExprId, words: &str) -> Diagnostic {
+    let diagnostic = Diagnostic::new(codes::E0603, format!("`@{entry}` cannot be built: {words}"));
+    shown(program, diagnostic, vec![(module.exprs[expr].span, words.to_owned())])
+        .help("`relayc run` interprets what is not compiled")
 }
 
 /// The dynamic dimensions of parameters.

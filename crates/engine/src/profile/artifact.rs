@@ -43,13 +43,11 @@ impl Ready {
         let (mut times, start) = (StepTimes::default(), Instant::now());
         while times.runs < 4 || start.elapsed() < measure {
             let ran = times.measure_steps(|before| {
-                let mut n = 0;
-                let ran = session.run(|| {
-                    before(n);
-                    n += 1;
+                let ran = session.run(|step| {
+                    before(step);
                     true
                 });
-                before(n);
+                before(usize::MAX);
                 ran
             });
             ran.map_err(|failure| failed(&failure))?;

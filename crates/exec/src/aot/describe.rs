@@ -3,8 +3,9 @@
 //! Every offset is checked before it is read: those of the head, the texts, the ports, the targets and the list of steps.
 //! Absent: checks of the code, so a described image is not necessarily safe to run.
 
-use relayc_runtime::layout::{MAGIC, MAX_RANK, PAGE, VERSION, head, place, port, program, size, target};
+use relayc_runtime::layout::{MAGIC, MAX_RANK, PAGE, VERSION, head, instr, part, place, port, program, size, target};
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Why bytes are not a sound image.
@@ -51,8 +52,9 @@ pub struct Program {
     pub code_bytes: u64,
     pub arena_bytes: u64,
     pub thread_scratch_bytes: u64,
+    /// Number of steps of all parts.
     pub n_steps: usize,
-    /// A line for each step.
+    /// A line for each of them.
     pub listing: String,
 }
 
@@ -161,7 +163,7 @@ fn at<T>(byte: usize, words: impl Into<String>) -> Result<T, Unsound> {
 #[derive(Clone, Copy)]
 struct Bytes<'a> {
     image: &'a [u8],
-    /// Number of bytes that may still be copied.
+    /// Number of bytes that may still be copied, or read as lists.
     ///
     /// A sound image never refers to the same bytes twice. One that does must not grow while it is read.
     left: &'a Cell<u64>,
@@ -281,30 +283,66 @@ impl<'a> Record<'a> {
     }
 
     fn program(self, code: &Range<usize>, counts: &Counts) -> Result<Program, Unsound> {
-        let own = self.range(program::CODE, self.word(program::CODE_BYTES), "a target's code")?;
-        if own.start < code.start || !own.start.is_multiple_of(PAGE) {
-            return at(self.byte(program::CODE), "a target's code lies outside of the code");
+        let (arena, n_parts, n_instrs) = (self.word(program::ARENA), self.word(program::N_PARTS), self.word(program::N_INSTRS));
+        let (mut n_steps, mut codes) = (0, BTreeMap::new());
+        for record in self.records(program::PARTS, n_parts, part::WORDS, "the parts of a program")? {
+            n_steps += record.part(code, counts, arena)?;
+            codes.insert(record.word(part::CODE), record.word(part::CODE_BYTES));
         }
-        for buffer in self.records(program::BUFFERS, self.word(program::N_BUFFERS), 2, "the buffers")? {
-            let limit = match buffer.word(0) {
-                place::INPUT => counts.n_inputs,
-                place::OUTPUT => counts.n_outputs,
-                place::IMAGE => self.bytes.image.len() as u64,
-                // A buffer of no elements may lie at the arena's end.
-                place::ARENA => self.word(program::ARENA).saturating_add(1),
-                other => return at(buffer.byte(0), format!("a buffer in a place of kind {other}")),
-            };
-            if buffer.word(1) >= limit {
-                return at(buffer.byte(1), "a buffer outside of its place");
+        for record in self.records(program::INSTRS, n_instrs, instr::WORDS, "the instructions of a program")? {
+            match record.word(instr::KIND) {
+                instr::RUN if record.word(instr::WHAT) >= n_parts => {
+                    return at(record.byte(instr::WHAT), "an instruction runs a part that is not there");
+                }
+                instr::RUN => {}
+                instr::JUMP | instr::UNLESS if record.word(instr::TO) > n_instrs => {
+                    return at(record.byte(instr::TO), "a jump out of the program");
+                }
+                instr::JUMP => {}
+                instr::UNLESS => record.buffer(instr::WHAT, counts, arena)?,
+                other => return at(record.byte(instr::KIND), format!("an instruction of kind {other}")),
             }
         }
         Ok(Program {
-            code_bytes: self.word(program::CODE_BYTES),
-            arena_bytes: self.word(program::ARENA),
+            code_bytes: codes.values().sum(),
+            arena_bytes: arena,
             thread_scratch_bytes: self.word(program::THREAD_SCRATCH),
-            n_steps: self.list_of_words(program::STEPS, 1, "the list of steps", "a step")?,
+            n_steps,
             listing: self.text(program::LISTING, "a program's listing")?,
         })
+    }
+
+    /// Checks a part of a program. Returns the number of its steps.
+    fn part(self, code: &Range<usize>, counts: &Counts, arena: u64) -> Result<usize, Unsound> {
+        if self.word(part::CODE_BYTES) > 0 {
+            let own = self.range(part::CODE, self.word(part::CODE_BYTES), "a part's code")?;
+            if own.start < code.start || !own.start.is_multiple_of(PAGE) {
+                return at(self.byte(part::CODE), "a part's code lies outside of the code");
+            }
+        }
+        let n_buffers = self.word(part::N_BUFFERS);
+        let buffers = self.words(part::BUFFERS, n_buffers.saturating_mul(2), "the buffers")?;
+        self.bytes.copied(self.byte(part::BUFFERS), buffers, "the buffers")?;
+        for buffer in self.records(part::BUFFERS, n_buffers, 2, "the buffers")? {
+            buffer.buffer(0, counts, arena)?;
+        }
+        self.list_of_words(part::STEPS, 1, "the list of steps", "a step")
+    }
+
+    /// Checks the location of a buffer, two words.
+    fn buffer(self, field: usize, counts: &Counts, arena: u64) -> Result<(), Unsound> {
+        let limit = match self.word(field) {
+            place::INPUT => counts.n_inputs,
+            place::OUTPUT => counts.n_outputs,
+            place::IMAGE => self.bytes.image.len() as u64,
+            // A buffer of no elements may lie at the arena's end.
+            place::ARENA => arena.saturating_add(1),
+            other => return at(self.byte(field), format!("a buffer in a place of kind {other}")),
+        };
+        if self.word(field + 1) >= limit {
+            return at(self.byte(field + 1), "a buffer outside of its place");
+        }
+        Ok(())
     }
 
     /// Checks a list of offsets, behind each of which are at least `n` words. Returns its length.
@@ -312,6 +350,7 @@ impl<'a> Record<'a> {
         let count = self.words(field, 1, list)?;
         let length = self.bytes.word(count.start);
         let offsets = self.bytes.words(count.start, count.end as u64, length, list)?;
+        let offsets = self.bytes.copied(count.start, offsets, list)?;
         for at in offsets.step_by(8) {
             self.bytes.words(at, self.bytes.word(at), n, what)?;
         }

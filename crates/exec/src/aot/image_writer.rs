@@ -5,15 +5,17 @@
 use crate::assemble::{Launch, Packed};
 use crate::constants;
 use crate::index;
-use crate::plan::{Buffer, BufferId, CallId, Place, Positions, Scratch, Step, Work};
+use crate::plan::{self, Buffer, BufferId, CallId, Place, Positions, Scratch, Step, Work};
 use crate::program::{CompiledPlan, Fallback};
 use relayc_base::Idx;
 use relayc_codegen::contraction::Compiled;
 use relayc_codegen::contraction::encode::list;
+use relayc_ir::ConstId;
+use relayc_ir::flow::{self, Flow, FlowInstr};
 use relayc_ir::kernel::Routine;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, DTypeCode};
-use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, kind, place, port, program, target, weights};
+use relayc_runtime::layout::{self, ALIGN, MAGIC, PAGE, VERSION, head, instr, kind, part, place, port, program, target, weights};
 use rustc_hash::FxHashMap;
 use std::ops::Range;
 
@@ -47,6 +49,22 @@ pub struct Size {
     pub outputs: Vec<Port>,
 }
 
+/// A subgraph: a plan without steps that need an evaluation, and the messages of its failing operators.
+pub struct Part<'a> {
+    pub program: &'a CompiledPlan,
+    pub fallback: &'a dyn Fallback,
+}
+
+/// The code of a size: subgraphs, and the order in which they run.
+pub struct SizeCode<'a> {
+    pub parts: &'a [Part<'a>],
+    pub flow: &'a Flow,
+    /// The bytes of a constant that the flow names.
+    pub constant: &'a dyn Fn(ConstId) -> Vec<u8>,
+    /// A line for each step of each part that the flow runs, and for each copy.
+    pub listing: &'a str,
+}
+
 /// An image, and the location of its code: whole pages up to its end.
 pub struct Image {
     pub bytes: Vec<u8>,
@@ -60,8 +78,8 @@ pub struct ImageWriter {
     /// Offsets of tensors, by length and digest.
     known: FxHashMap<(usize, u64), Vec<usize>>,
     targets: Vec<Target>,
-    /// The code of programs, each once.
-    codes: Vec<Vec<u8>>,
+    /// The code of parts, each once, with the bytes of the words that locate it.
+    codes: Vec<(Vec<u8>, Vec<usize>)>,
     /// Whether all weights are packed in the image, however large that makes it.
     is_packed: bool,
 }
@@ -69,8 +87,8 @@ pub struct ImageWriter {
 /// The programs for machines of an x86-64 level.
 struct Target {
     level: u64,
-    /// The words of a program for each size, and the number of its code.
-    programs: Vec<([u64; program::WORDS], usize)>,
+    /// The words of a program for each size.
+    programs: Vec<[u64; program::WORDS]>,
     /// Offset and bytes of each constant.
     constants: FxHashMap<u64, u64>,
     /// The words of the weights that instances pack, each once, with their bytes.
@@ -93,38 +111,99 @@ impl ImageWriter {
         ImageWriter { is_packed: true, ..ImageWriter::new() }
     }
 
-    /// Adds the code of a program for machines of an x86-64 level, for the next size. The last level is preferred. `listing` describes each
-    /// step.
-    ///
-    /// No step of the program may need `fallback` to compute; `fallback` supplies the messages of failing operators.
-    pub fn program(&mut self, level: u64, program: &CompiledPlan, listing: &str, fallback: &dyn Fallback) {
+    /// Adds the code of the next size for machines of an x86-64 level. The last level is preferred.
+    pub fn program(&mut self, level: u64, code: &SizeCode) {
         let target = self.targets.iter().position(|target| target.level == level).unwrap_or_else(|| {
             self.targets.push(Target { level, programs: vec![], constants: FxHashMap::default(), packings: vec![] });
             self.targets.len() - 1
         });
+        let plans = || code.parts.iter().map(|part| &part.program.plan);
+        let scratch = || plans().flat_map(|plan| &plan.scratch);
+        // Values lie behind the memory that one part after the other uses.
+        let begin = plans().map(|plan| plan.arena_bytes).max().unwrap_or(0).next_multiple_of(ALIGN as u64);
+        let (offsets, bytes) = value_offsets(code.flow);
+        let mut places = PlaceWriter { target, begin, offsets: &offsets, code, known: FxHashMap::default() };
+        let (mut parts, mut instrs) = (vec![], vec![]);
+        for step in &code.flow.instrs {
+            instrs.extend(self.instr(step, &mut places, &mut parts));
+        }
+        let mut words = [0; program::WORDS];
+        words[program::ARENA] = if bytes == 0 { plans().map(|plan| plan.arena_bytes).max().unwrap_or(0) } else { begin + bytes };
+        let shared = scratch().filter(|scratch| scratch.own > 0 && scratch.threads > 1);
+        words[program::THREADS] = shared.map(|scratch| scratch.threads).min().unwrap_or(1);
+        words[program::THREAD_SCRATCH] = scratch().map(|scratch| scratch.own).max().unwrap_or(0);
+        [words[program::LISTING], words[program::LISTING + 1]] = self.text(code.listing);
+        words[program::N_PARTS] = parts.len() as u64;
+        words[program::PARTS] = self.put(&parts.iter().flat_map(|(words, _)| *words).collect::<Vec<u64>>());
+        for (at, (_, code)) in parts.iter().enumerate() {
+            let Some(code) = *code else { continue };
+            self.codes[code].1.push(words[program::PARTS] as usize + 8 * (at * part::WORDS + part::CODE));
+        }
+        words[program::N_INSTRS] = (instrs.len() / instr::WORDS) as u64;
+        words[program::INSTRS] = self.put(&instrs);
+        self.targets[target].programs.push(words);
+    }
+
+    /// The words of an instruction; what it runs is added to the parts, each with the number of its code.
+    fn instr(
+        &mut self,
+        step: &FlowInstr,
+        places: &mut PlaceWriter,
+        parts: &mut Vec<([u64; part::WORDS], Option<usize>)>,
+    ) -> [u64; instr::WORDS] {
+        let number = parts.len() as u64;
+        match step {
+            FlowInstr::Run { part, args, results } => {
+                let args: Vec<[u64; 2]> = args.iter().map(|&place| places.of(self, place)).collect();
+                let results: Vec<[u64; 2]> = results.iter().map(|&place| places.of(self, place)).collect();
+                let Part { program, fallback } = places.code.parts[*part];
+                parts.push(self.part(places.target, program, fallback, &[args, results]));
+                [instr::RUN, number, 0, 0]
+            }
+            FlowInstr::Copy { from, to, bytes } => {
+                let buffers = [places.of(self, *from), places.of(self, *to)].concat();
+                let step = self.put(&[kind::MOVE, 0, 1, 0, 0, *bytes, 0, 0, 0]);
+                let mut words = [0; part::WORDS];
+                words[part::BUFFERS] = self.put(&buffers);
+                words[part::N_BUFFERS] = 2;
+                words[part::STEPS] = self.list(if *bytes == 0 { vec![] } else { vec![step as i64] });
+                parts.push((words, None));
+                [instr::RUN, number, 0, 0]
+            }
+            FlowInstr::Jump(to) => [instr::JUMP, 0, 0, *to as u64],
+            FlowInstr::Unless(cond, to) => {
+                let [kind, at] = places.of(self, *cond);
+                [instr::UNLESS, kind, at, *to as u64]
+            }
+        }
+    }
+
+    /// Writes a part; returns its words, and the number of its code.
+    fn part(
+        &mut self,
+        target: usize,
+        program: &CompiledPlan,
+        fallback: &dyn Fallback,
+        ports: &[Vec<[u64; 2]>; 2],
+    ) -> ([u64; part::WORDS], Option<usize>) {
         let mut one = ProgramWriter { out: self, target, program, fallback };
-        let buffers = one.buffers();
+        let buffers = one.buffers(ports);
         let mut steps = vec![];
         for (at, step) in program.plan.steps.iter().enumerate().filter(|(_, step)| !step.once) {
             let words = one.step(at, step, &program.launches[at]);
             steps.push(one.out.put(&words) as i64);
         }
-        let mut words = [0; program::WORDS];
-        words[program::CODE_BYTES] = program.code.bytes().len() as u64;
-        words[program::ARENA] = program.plan.arena_bytes;
-        let shared = program.plan.scratch.iter().filter(|scratch| scratch.own > 0 && scratch.threads > 1);
-        words[program::THREADS] = shared.map(|scratch| scratch.threads).min().unwrap_or(1);
-        words[program::THREAD_SCRATCH] = program.plan.scratch.iter().map(|scratch| scratch.own).max().unwrap_or(0);
-        words[program::BUFFERS] = self.put(&buffers);
-        words[program::N_BUFFERS] = (buffers.len() / 2) as u64;
-        words[program::STEPS] = self.list(steps);
-        [words[program::LISTING], words[program::LISTING + 1]] = self.text(listing);
         let code = program.code.bytes();
-        let number = self.codes.iter().position(|known| known == code).unwrap_or_else(|| {
-            self.codes.push(code.to_vec());
+        let number = self.codes.iter().position(|(known, _)| known == code).unwrap_or_else(|| {
+            self.codes.push((code.to_vec(), vec![]));
             self.codes.len() - 1
         });
-        self.targets[target].programs.push((words, number));
+        let mut words = [0; part::WORDS];
+        words[part::CODE_BYTES] = code.len() as u64;
+        words[part::BUFFERS] = self.put(&buffers);
+        words[part::N_BUFFERS] = (buffers.len() / 2) as u64;
+        words[part::STEPS] = self.list(steps);
+        (words, Some(number))
     }
 
     /// The most bytes of weights that an instance packs for itself.
@@ -156,16 +235,12 @@ impl ImageWriter {
         words[head::TARGETS] = self.put(&tables.concat());
         words[head::N_TARGETS] = tables.len() as u64;
         let code_begin = self.bytes.len().next_multiple_of(PAGE);
-        for (number, code) in self.codes.iter().enumerate() {
+        for (code, places) in std::mem::take(&mut self.codes) {
             let at = self.bytes.len().next_multiple_of(PAGE);
             self.bytes.resize(at, 0);
-            self.bytes.extend_from_slice(code);
-            for (target, table) in targets.iter().zip(&tables) {
-                let of_code = target.programs.iter().enumerate().filter(|(_, (_, of))| *of == number);
-                for (size, _) in of_code {
-                    let word = table[target::PROGRAMS] as usize + 8 * (size * program::WORDS + program::CODE);
-                    self.bytes[word..word + 8].copy_from_slice(&(at as u64).to_le_bytes());
-                }
+            self.bytes.extend_from_slice(&code);
+            for word in places {
+                self.bytes[word..word + 8].copy_from_slice(&(at as u64).to_le_bytes());
             }
         }
         let code_end = self.bytes.len().next_multiple_of(PAGE);
@@ -179,10 +254,10 @@ impl ImageWriter {
         Image { bytes: self.bytes, code: code_begin..code_end }
     }
 
-    /// Writes the parts of a target; returns its words. Those of its programs that locate code are still 0.
+    /// Writes the lists of a target; returns its words.
     fn target(&mut self, of: &Target) -> [u64; target::WORDS] {
         let packings: Vec<i64> = of.packings.iter().map(|(words, _)| self.put(words) as i64).collect();
-        let programs: Vec<u64> = of.programs.iter().flat_map(|(words, _)| *words).collect();
+        let programs: Vec<u64> = of.programs.concat();
         let mut words = [0; target::WORDS];
         words[target::LEVEL] = of.level;
         words[target::WEIGHTS] = of.constants.values().sum();
@@ -250,6 +325,44 @@ fn digest(bytes: &[u8]) -> u64 {
     hasher.finish()
 }
 
+/// The offset of each value among those of a flow, and the bytes of all.
+fn value_offsets(flow: &Flow) -> (Vec<u64>, u64) {
+    let lives = flow.lives().into_iter().zip(&flow.values);
+    plan::place_tensors(&lives.map(|(life, ty)| (ty.bytes(), life.unwrap_or(0..0))).collect::<Vec<_>>())
+}
+
+/// Locates the tensors of a flow.
+struct PlaceWriter<'a> {
+    /// The number of the target.
+    target: usize,
+    /// The start of the values in the arena, and the offset of each.
+    begin: u64,
+    offsets: &'a [u64],
+    code: &'a SizeCode<'a>,
+    /// The offsets of constants.
+    known: FxHashMap<ConstId, u64>,
+}
+
+impl PlaceWriter<'_> {
+    fn of(&mut self, out: &mut ImageWriter, place: flow::Place) -> [u64; 2] {
+        match place {
+            flow::Place::Input(at) => [place::INPUT, at as u64],
+            flow::Place::Output(at) => [place::OUTPUT, at as u64],
+            flow::Place::Value(at) => [place::ARENA, self.begin + self.offsets[at]],
+            flow::Place::Const(id) => {
+                let (target, code) = (self.target, self.code);
+                let at = *self.known.entry(id).or_insert_with(|| {
+                    let bytes = (code.constant)(id);
+                    let at = out.tensor(&bytes);
+                    out.targets[target].constants.insert(at, bytes.len() as u64);
+                    at
+                });
+                [place::IMAGE, at]
+            }
+        }
+    }
+}
+
 struct ProgramWriter<'a> {
     out: &'a mut ImageWriter,
     /// The number of the program's target.
@@ -265,7 +378,9 @@ const AT_LOAD_BYTES: usize = 64 << 10;
 
 impl ProgramWriter<'_> {
     /// Location of each buffer.
-    fn buffers(&mut self) -> Vec<u64> {
+    ///
+    /// `ports` are the locations of the inputs and of the outputs.
+    fn buffers(&mut self, [inputs, outputs]: &[Vec<[u64; 2]>; 2]) -> Vec<u64> {
         let plan = &self.program.plan;
         let mut read = vec![false; plan.buffers.len()];
         for (step, launch) in plan.steps.iter().zip(&self.program.launches).filter(|(step, _)| !step.once) {
@@ -275,8 +390,8 @@ impl ProgramWriter<'_> {
             }
         }
         let place = |(id, buffer): (BufferId, &Buffer)| match buffer.place {
-            Place::Input(at) => [place::INPUT, at as u64],
-            Place::Output(at) => [place::OUTPUT, at as u64],
+            Place::Input(at) => inputs[at],
+            Place::Output(at) => outputs[at],
             Place::Arena(offset) => [place::ARENA, offset],
             _ if !read[id.index()] => [place::IMAGE, 0],
             Place::Const(_) | Place::Table(_) | Place::Kept(_) => [place::IMAGE, self.constant(id, buffer)],

@@ -115,8 +115,9 @@ impl MappedSession<'_> {
         self.instance.output(at)
     }
 
-    /// Runs once; calls `go_on` before each step. `Ok(false)` if it returned false. Errors: the failure of an operator.
-    pub fn run(&mut self, go_on: impl FnMut() -> bool) -> Result<bool, Failure> {
+    /// Runs once; calls `go_on` before each step with its number. `Ok(false)` if it returned false. Errors: the failure of an
+    /// operator.
+    pub fn run(&mut self, go_on: impl FnMut(usize) -> bool) -> Result<bool, Failure> {
         self.instance.run(go_on).map_err(|fault| self.failure(&fault))
     }
 

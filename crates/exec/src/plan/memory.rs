@@ -6,9 +6,18 @@
 use super::offsets::{self, Stretch};
 use super::{BufferId, Place, Plan};
 use relayc_base::Idx;
+use std::ops::Range;
 
 /// Alignment of buffers in bytes, a cache line.
 const ALIGN: u64 = 64;
+
+/// Places tensors of so many bytes, each with its live range: the offset of each, and the bytes of all.
+pub(crate) fn place(tensors: &[(u64, Range<usize>)]) -> (Vec<u64>, u64) {
+    let stretch =
+        |(bytes, life): &(u64, Range<usize>)| Stretch { bytes: bytes.next_multiple_of(ALIGN), first: life.start, last: life.end };
+    let offsets = offsets::place(&tensors.iter().map(stretch).collect::<Vec<_>>());
+    (offsets.of, offsets.bytes)
+}
 
 /// The live range of a buffer: first and last step.
 #[derive(Clone, Copy)]

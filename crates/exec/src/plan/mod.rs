@@ -27,8 +27,8 @@ mod traffic;
 
 pub use accuracy::{Accuracy, accuracy};
 pub use lowering::KernelOptions;
-pub(crate) use memory::arrange;
 pub use memory::lives;
+pub(crate) use memory::{arrange, place as place_tensors};
 pub use not_compiled::NotCompiled;
 pub use region::{is_dataflow, plan};
 pub use show::{PlanNotes, kernels, ops as ops_text, signature, text};
