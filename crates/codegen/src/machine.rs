@@ -1,7 +1,7 @@
 //! Maps operations of bodies to instructions, for all emitters of bodies.
 
 use super::asm::forms::{self, Form};
-use super::asm::{IPred, Pred};
+use super::asm::{Asm, IPred, Mem, Pred, V};
 use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType};
 use relayc_ir::types::DType;
 
@@ -63,6 +63,17 @@ pub(crate) fn extending(dtype: DType) -> &'static Form {
         DType::F16 => &forms::VCVTPH2PS,
         _ if dtype.bytes() == 1 => &forms::VPMOVZXBD,
         _ => &forms::VPMOVZXWD,
+    }
+}
+
+/// Loads a vector of contiguous floats of up to 32 bits as F32.
+pub(crate) fn load_floats(asm: &mut Asm, dtype: DType, dst: V, from: Mem) {
+    if dtype == DType::F32 {
+        return asm.load(dst, from);
+    }
+    asm.vector(extending(dtype), asm.isa().width(), dst, V(0), from, None);
+    if dtype == DType::BF16 {
+        asm.shift(&forms::VPSLLD_IMM, dst, dst, 16);
     }
 }
 

@@ -110,7 +110,7 @@ impl Launch {
 const LINE: usize = 64;
 
 fn packed_bytes(code: &Compiled) -> usize {
-    (4 * code.packed_len()).next_multiple_of(LINE)
+    code.packed_bytes().next_multiple_of(LINE)
 }
 
 /// Extra cost of work that is shared among threads.
@@ -120,8 +120,8 @@ pub(crate) const REGION_NS: f64 = 3000.0;
 /// these from their second-level cache.
 fn is_small(code: &Compiled) -> bool {
     // Weights that are read as they come may be used for one product each.
-    let weights = if code.reads_unpacked() { code.flops() / 2 } else { code.packed_len() as u64 };
-    (code.flops() as f64 / 60.0).max(4.0 * weights as f64 / 40.0) <= REGION_NS
+    let weights = if code.reads_unpacked() { code.weight_bytes() * code.flops() / 2 } else { code.packed_bytes() as u64 };
+    (code.flops() as f64 / 60.0).max(weights as f64 / 40.0) <= REGION_NS
 }
 
 /// Why there is no code.

@@ -6,8 +6,9 @@
 use super::assemble::{Launch, Packed};
 use super::index;
 use crate::plan::{Buffer, BufferId, ConstId, Place, Plan, Step};
+use half::slice::HalfFloatSliceExt;
 use relayc_base::Idx;
-use relayc_ir::tensor::{Data, Tensor, with_array};
+use relayc_ir::tensor::{Array, Data, Tensor, with_array};
 use relayc_sys as sys;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -81,12 +82,12 @@ impl Constants {
 
     /// Releases the memory of the first elements of a constant before the rest; their content is lost.
     pub(crate) fn give_back(&mut self, id: BufferId, n: usize) {
-        if let Some(tensor) = &mut self.of[id.index()]
-            && let Data::F32(array) = tensor.data_mut()
-            && array.is_unique()
-        {
-            let n = n.min(array.len());
-            sys::give_back_pages(&mut array.elements_mut()[..n]);
+        let Some(tensor) = &mut self.of[id.index()] else { return };
+        match tensor.data_mut() {
+            Data::F32(array) => release(array, n, sys::give_back_pages),
+            Data::F16(array) => release(array, n, |elements| sys::give_back_pages(elements.reinterpret_cast_mut())),
+            Data::BF16(array) => release(array, n, |elements| sys::give_back_pages(elements.reinterpret_cast_mut())),
+            _ => (),
         }
     }
 
@@ -123,6 +124,14 @@ pub(crate) fn packed(step: &Step, launch: &Launch) -> Option<usize> {
     let weight = kernel.weight.0;
     let else_read = kernel.input.0 == weight || kernel.operands.iter().any(|operand| operand.arg == weight);
     (!else_read).then_some(weight)
+}
+
+/// Gives back the first elements of an array that nothing else has.
+fn release<T: Clone>(array: &mut Array<T>, n: usize, give_back: impl FnOnce(&mut [T])) {
+    if array.is_unique() {
+        let n = n.min(array.len());
+        give_back(&mut array.elements_mut()[..n]);
+    }
 }
 
 /// The buffers of a step, each once.

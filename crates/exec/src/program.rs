@@ -109,13 +109,13 @@ impl CompiledPlan {
             let args: Vec<*mut u8> = step.args.iter().map(|&id| addresses[id.index()]).collect();
             if let (Launch::Contraction(code, Packed::Kept(at)), Some(kernel)) = (launch, step.work.contract()) {
                 let (id, address) = (step.args[kernel.weight.0], args[kernel.weight.0]);
-                let len = code.packed_len();
+                let len = code.packed_bytes().div_ceil(4);
                 // SAFETY: the region holds the packed weights of all steps, each at its own place, and nothing else names it now.
                 let packed = unsafe { std::slice::from_raw_parts_mut((self.packed.start() as *mut f32).add(*at), len) };
-                let n = self.plan.buffers[id].bytes() as usize / 4;
+                let bytes = self.plan.buffers[id].bytes() as usize;
                 let leaves = !step.once && self.constants.is_last(id);
                 let (constants, kept) = (&mut self.constants, &mut self.kept);
-                let mut source = Leaving { address, n, leaves, id, place: &self.plan.buffers[id].place, constants, kept };
+                let mut source = Leaving { address, bytes, leaves, id, place: &self.plan.buffers[id].place, constants, kept };
                 let fits = code.pack_from(&mut source, packed);
                 debug_assert!(fits, "the plan's views lie in their buffers");
             }
@@ -347,8 +347,7 @@ impl CompiledPlan {
 /// Weights that are freed while they are packed, if nothing else reads them.
 struct Leaving<'a> {
     address: *const u8,
-    /// Number of elements of four bytes: floats, or words of bytes.
-    n: usize,
+    bytes: usize,
     leaves: bool,
     id: BufferId,
     place: &'a Place,
@@ -356,17 +355,17 @@ struct Leaving<'a> {
     kept: &'a mut Region,
 }
 
-impl Source<[u8; 4]> for Leaving<'_> {
-    fn elements(&self) -> &[[u8; 4]] {
-        // SAFETY: `addresses` gave the address of this buffer, which has so many elements of four bytes; none of them changes
-        // while they are borrowed.
-        unsafe { slice_at(self.address as *const [u8; 4], self.n) }
+impl<const N: usize> Source<[u8; N]> for Leaving<'_> {
+    fn elements(&self) -> &[[u8; N]] {
+        // SAFETY: `addresses` gave the address of this buffer, which has so many bytes; none of them changes while they are
+        // borrowed.
+        unsafe { slice_at(self.address as *const [u8; N], self.bytes / N) }
     }
 
     fn done(&mut self, n: usize) {
         match *self.place {
             _ if !self.leaves => {}
-            Place::Kept(offset) => self.kept.release(offset as usize, 4 * n),
+            Place::Kept(offset) => self.kept.release(offset as usize, N * n),
             _ => self.constants.give_back(self.id, n),
         }
     }

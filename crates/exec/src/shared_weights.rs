@@ -71,7 +71,7 @@ impl Loading<'_> {
                 continue;
             }
             *at = len;
-            len += code.packed_len().next_multiple_of(LINE);
+            len += code.packed_bytes().next_multiple_of(4 * LINE) / 4;
             self.new.extend(key.map(|key| (key, *at)));
         }
         len
@@ -88,10 +88,12 @@ impl Loading<'_> {
 /// Elements of a cache line, to which packed weights are padded.
 const LINE: usize = 16;
 
-/// The address of a tensor's elements; only weights of f32, int8, int16 and int32 are packed.
+/// The address of a tensor's elements; only weights of floats up to 32 bits, int8, int16 and int32 are packed.
 fn address(tensor: &Tensor) -> Option<usize> {
     match tensor.data() {
         Data::F32(array) if !array.is_empty() => Some(array.as_ptr() as usize),
+        Data::F16(array) if !array.is_empty() => Some(array.as_ptr() as usize),
+        Data::BF16(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::I32(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::I16(array) if !array.is_empty() => Some(array.as_ptr() as usize),
         Data::I8(array) if !array.is_empty() => Some(array.as_ptr() as usize),

@@ -86,11 +86,11 @@ impl<'a> Attention<'a> {
     }
 
     /// # Safety
-    /// Like [`Attention::run`]; the words are those of a contraction on `own`, whose packed weights are `packed`.
+    /// Like [`Attention::run`]; the words are those of a contraction on `own`, whose packed weights are `packed`, of F32.
     unsafe fn multiply(&self, code: *const u8, words: i64, own: &[*mut u8], packed: *const u8) {
         let product = Direct::read(&mut self.image.behind(words as u64));
         // SAFETY: the caller vouches for it.
-        unsafe { product.run(code, own, packed, &product.whole()) };
+        unsafe { product.run(code, own, packed, core::ptr::null_mut(), &product.whole()) };
     }
 }
 

@@ -40,7 +40,7 @@ impl<'a> Sum<'a> {
         // SAFETY: the caller vouches for it.
         unsafe {
             match self {
-                Sum::Direct(direct) => direct.run(code, args, packed, piece),
+                Sum::Direct(direct) => direct.run(code, args, packed, scratch, piece),
                 Sum::Tiles(tiles) => tiles.run(code, args, packed, scratch, piece),
                 Sum::Attention(attention) => attention.run(code, args, scratch, piece),
             }
@@ -132,7 +132,7 @@ impl<'a> Tiles<'a> {
             let to = made.wrapping_add(product * self.steps[1]).wrapping_offset(-before as isize);
             let weights = packed.wrapping_add(product * self.product_bytes);
             // SAFETY: the products read the transformed input and write what was made, both in the scratch memory.
-            unsafe { products.run(code, &[from, core::ptr::null_mut(), to], weights, &piece) };
+            unsafe { products.run(code, &[from, core::ptr::null_mut(), to], weights, core::ptr::null_mut(), &piece) };
         }
     }
 

@@ -178,6 +178,17 @@ pub mod weights {
     pub const AT_LOAD: u64 = 3;
 }
 
+/// Elements of weights that an instance or a run packs.
+pub mod element {
+    /// Moved as they are, or floats that are transformed.
+    pub const FOUR_BYTES: u64 = 0;
+    /// Moved as they are.
+    pub const TWO_BYTES: u64 = 1;
+    /// 16-bit floats that are transformed.
+    pub const F16: u64 = 2;
+    pub const BF16: u64 = 3;
+}
+
 /// The method of a contraction.
 pub mod method {
     pub const DIRECT: u64 = 0;

@@ -1,10 +1,13 @@
 //! Packs weights that a run computes, as `relayc_codegen::contraction::pack` and its Winograd filters pack constants.
 
+use super::layout::element;
 use super::words::Words;
 
 /// How weights are packed. A *piece* is a group of columns of a part; pieces do not overlap.
 #[derive(Clone, Copy)]
 pub struct Packing<'a> {
+    /// What an element of the source is, by its number in [`element`].
+    element: u64,
     parts: usize,
     /// In the source: the first element, and the step from one part to the next.
     offset: i64,
@@ -27,6 +30,7 @@ pub struct Packing<'a> {
 impl<'a> Packing<'a> {
     pub fn read(words: &mut Words<'a>) -> Packing<'a> {
         Packing {
+            element: words.word(),
             parts: words.number(),
             offset: words.signed(),
             part_step: words.signed(),
@@ -55,9 +59,17 @@ impl<'a> Packing<'a> {
         let width = self.width.min(self.total_width - first);
         let columns = &self.columns[first..self.columns.len().min(first + width)];
         let base = self.offset + part as i64 * self.part_step;
-        let to = packed.wrapping_add(part * self.part_len + group * self.group_len);
+        let begin = part * self.part_len + group * self.group_len;
+        let to = packed.wrapping_add(begin);
         // SAFETY: the caller promises that the element is there, at any byte.
-        let element = |at: i64| unsafe { source.wrapping_offset(4 * at as isize).cast::<f32>().read_unaligned() };
+        let word = |at: i64| unsafe { source.wrapping_offset(4 * at as isize).cast::<u32>().read_unaligned() };
+        // SAFETY: as above.
+        let short = |at: i64| unsafe { source.wrapping_offset(2 * at as isize).cast::<u16>().read_unaligned() };
+        let element = |at: i64| match self.element {
+            element::F16 => f16(short(at)),
+            element::BF16 => f32::from_bits(u32::from(short(at)) << 16),
+            _ => f32::from_bits(word(at)),
+        };
         // Products lie in each other's way in the caches, so whole lines go there.
         let mut lines = [[0f32; LINE]; MOST_PRODUCTS];
         for (at, step) in self.steps.iter().enumerate() {
@@ -65,9 +77,17 @@ impl<'a> Packing<'a> {
             let base = base + step;
             let Some([outputs, product, rows, across]) = self.tiles else {
                 for lane in 0..width {
-                    let value = columns.get(lane).map_or(0.0, |column| element(base + column));
+                    let from = columns.get(lane).map(|column| base + column);
                     // SAFETY: the place is one of this piece.
-                    unsafe { to.wrapping_add(lane).write(value) };
+                    unsafe {
+                        match self.element {
+                            element::TWO_BYTES => {
+                                let place = begin + at * width + lane;
+                                packed.cast::<u16>().wrapping_add(place).write(from.map_or(0, short));
+                            }
+                            _ => to.wrapping_add(lane).cast::<u32>().write(from.map_or(0, word)),
+                        }
+                    }
                 }
                 continue;
             };
@@ -105,6 +125,17 @@ impl<'a> Packing<'a> {
                 }
             }
         }
+    }
+}
+
+/// The value of a float16.
+fn f16(bits: u16) -> f32 {
+    let (sign, exponent, fraction) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31), u32::from(bits & 0x3ff));
+    match exponent {
+        // A subnormal number is a multiple of 2^-24.
+        0 => f32::from_bits(sign | (fraction as f32 * f32::from_bits((127 - 24) << 23)).to_bits()),
+        31 => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
+        _ => f32::from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13),
     }
 }
 

@@ -82,6 +82,9 @@ pub struct Direct<'a> {
     /// For each shape, the code for whole groups of columns and for the last one, and the bytes of the next weights that it
     /// prefetches.
     shapes: &'a [i64],
+    /// The code that converts a group's weights into scratch memory, and its iterations for whole groups and for the last one;
+    /// empty if tiles read the packed weights.
+    group_code: &'a [i64],
 }
 
 impl<'a> Direct<'a> {
@@ -101,6 +104,7 @@ impl<'a> Direct<'a> {
             runs: words.list(),
             table: words.list(),
             shapes: words.list(),
+            group_code: words.list(),
         }
     }
 
@@ -110,9 +114,9 @@ impl<'a> Direct<'a> {
     }
 
     /// # Safety
-    /// The code is executable on this machine; `packed` holds the weights, if it packs any; `args` are as large as it was compiled
-    /// for. No other thread writes any of them or reads this piece's output meanwhile.
-    pub(crate) unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, piece: &Piece) {
+    /// The code is executable on this machine; `packed` holds the weights, if it packs any; `args` and `scratch` are as large as it
+    /// was compiled for. No other thread writes any of them or reads this piece's output meanwhile.
+    pub(crate) unsafe fn run(&self, code: *const u8, args: &[*mut u8], packed: *const u8, scratch: *mut u8, piece: &Piece) {
         let part = piece.part as i64;
         let mut frame = [0i64; FRAME];
         let n = self.streams.n;
@@ -130,6 +134,12 @@ impl<'a> Direct<'a> {
                 }
                 frame[2 + n] = frame[1] + self.weight_group;
                 let last = usize::from(group + 1 == self.n_groups);
+                if let [entry, rounds @ ..] = self.group_code {
+                    let places = [frame[1], scratch as i64];
+                    // SAFETY: the entry is that of a conversion; the scratch memory has room for a group of columns.
+                    unsafe { call(code, *entry, &places, &[], rounds[last] as usize) };
+                    frame[1] = scratch as i64;
+                }
                 // SAFETY: the frame points at the streams of this part and group.
                 unsafe { self.run_bands(code, &mut frame, [begin, end], last) };
             }

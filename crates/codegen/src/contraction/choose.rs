@@ -55,13 +55,14 @@ pub(crate) fn feed(points: u64, vectors: u64, factors: Factors, target: &Target)
 }
 
 /// The sum of a tile: number of steps, share of input that no other step of the tile reads, input cycles of a step for each
-/// point.
+/// point, operations that convert a vector of 16-bit weights.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Sum {
     pub(crate) factors: Factors,
     pub(crate) steps: u64,
     pub(crate) fresh: f64,
     pub(crate) input: f64,
+    pub(crate) conversions: f64,
 }
 
 /// Loads a cycle, with some first-level cache misses among them.
@@ -96,7 +97,7 @@ impl Sum {
             () if row > stretch.max(16) => FAR_GAPS_BYTES,
             () => FAR_BYTES,
         };
-        Sum { factors, steps, fresh, input: fresh * 4.0 / bytes }
+        Sum { factors, steps, fresh, input: fresh * 4.0 / bytes, conversions: 0.0 }
     }
 }
 
@@ -119,12 +120,16 @@ pub(crate) fn tile_cycles(points: u64, vectors: u64, sum: Sum, target: &Target) 
             (loads, sums + loads)
         }
     };
-    let weights = (vectors as usize * target.lanes * 4) as f64 / target.l2_bytes as f64;
+    let conversions = sum.conversions * vectors as f64;
+    let weight_bytes = if conversions > 0.0 { 2 } else { 4 };
+    let weights = (vectors as usize * target.lanes * weight_bytes) as f64 / target.l2_bytes as f64;
     let (arithmetic, instructions) = match sum.factors {
         // A multiplication and an addition, and the widening of each input, on three units of the machine.
         Factors::Pairs => ((2.0 * sums + points as f64) / (1.5 * target.fmas as f64), instructions + sums + points as f64),
         Factors::WidePairs => (2.0 * sums / (1.5 * target.fmas as f64), instructions + sums),
-        Factors::Floats | Factors::Bytes | Factors::Widened => (sums / target.fmas as f64, instructions),
+        Factors::Floats | Factors::Bytes | Factors::Widened => {
+            ((sums + conversions) / target.fmas as f64, instructions + conversions)
+        }
     };
     let bounds = [arithmetic, loads / LOADS, instructions / 5.0, LATENCY, weights];
     // Neither a stream of weights nor a load is free, even below its bound.
@@ -221,7 +226,7 @@ mod tests {
     use super::*;
 
     fn sum(steps: u64) -> Sum {
-        Sum { factors: Factors::Floats, steps, fresh: 0.4, input: 0.01 }
+        Sum { factors: Factors::Floats, steps, fresh: 0.4, input: 0.01, conversions: 0.0 }
     }
 
     fn plane(height: u64, width: u64) -> [PointDim; 2] {

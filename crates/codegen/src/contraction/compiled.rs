@@ -3,7 +3,7 @@
 use super::attention::{self, AttentionCode};
 use super::code::Code;
 use super::encode::{Calls, StoreWords};
-use super::pack::{Element, Packer, Source, Weights};
+use super::pack::{Packer, Source, Weights};
 use super::strategy::{self, Strategies};
 use super::winograd;
 use super::winograd::Size;
@@ -11,7 +11,9 @@ use super::{ContractionCode, Packing, Work, compile_with, depthwise, rows};
 use crate::asm::{Asm, Isa};
 use crate::legalize::widths::{LegalizedStage, machine, machined};
 use crate::legalize::{legalize, rounded_later};
+use half::{bf16, f16};
 use relayc_ir::kernel::{Attention, Contraction, Depthwise, Kernel, Reason, ScalarType, Stage, Store, Target, Winograd};
+use relayc_ir::types::DType;
 use relayc_runtime::contraction::Sum;
 use relayc_runtime::split::Piece;
 
@@ -74,7 +76,8 @@ impl Compiled {
             Kernel::Depthwise(own) => {
                 let own = Depthwise { contract: primitive(&own.contract, asm.isa()), ..own.clone() };
                 let code = depthwise::compile(&own, target, asm)?;
-                Some((code.into(), strategy::depthwise(&own.contract, target)))
+                let reason = strategy::converting(&code, strategy::depthwise(&own.contract, target));
+                Some((code.into(), reason))
             }
             Kernel::Winograd(Winograd { contract, tile }) => {
                 Compiled::contraction(&primitive(contract, asm.isa()), Some(*tile), weights, wanted, target, asm)
@@ -107,7 +110,8 @@ impl Compiled {
         if strategies.takes_rows(wanted)
             && let Some(code) = rows::compile(contract, target, asm)
         {
-            return Some((code.into(), strategies.by_rows()));
+            let reason = strategy::converting(&code, strategies.by_rows());
+            return Some((code.into(), reason));
         }
         let choice = strategies.tile(wanted);
         let code = compile_with(contract, target, asm, choice)?;
@@ -129,12 +133,21 @@ impl Compiled {
         matches!(&self.code, Code::Direct(direct) if !direct.is_packed())
     }
 
-    /// Number of elements of the packed weights.
-    pub fn packed_len(&self) -> usize {
+    /// Bytes of the packed weights.
+    pub fn packed_bytes(&self) -> usize {
         match &self.code {
-            Code::Direct(direct) => direct.packing.elements() as usize,
-            Code::Tiles(tiles) => tiles.filters.elements() as usize,
+            Code::Direct(direct) => (direct.weight_bytes * direct.packing.elements()) as usize,
+            Code::Tiles(tiles) => 4 * tiles.filters.elements() as usize,
             Code::Attention(_) => 0,
+        }
+    }
+
+    /// Bytes of an element of the weights before they are packed.
+    pub fn weight_bytes(&self) -> u64 {
+        match &self.code {
+            Code::Direct(direct) => direct.weight_bytes,
+            Code::Tiles(tiles) => tiles.filters.dtype.bytes(),
+            Code::Attention(_) => 4,
         }
     }
 
@@ -150,11 +163,17 @@ impl Compiled {
         }
     }
 
-    /// Packs weights chunk by chunk. Returns whether it did: false if a side is too short.
-    pub fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
+    /// Packs weights chunk by chunk, of which only elements of [`Compiled::weight_bytes`] are read. Returns whether it did: false
+    /// if a side is too short.
+    pub fn pack_from<S: Source<[u8; 2]> + Source<[u8; 4]>>(&self, source: &mut S, packed: &mut [f32]) -> bool {
         match &self.code {
-            Code::Direct(direct) => direct.packing.pack_from(source, packed),
-            Code::Tiles(tiles) => tiles.filters.pack_from(source, packed),
+            Code::Direct(direct) if direct.weight_bytes == 2 => direct.packing.pack_from(source, elements::<2>(packed)),
+            Code::Direct(direct) => direct.packing.pack_from(source, elements::<4>(packed)),
+            Code::Tiles(tiles) => match tiles.filters.dtype {
+                DType::F16 => tiles.filters.pack_from(source, packed, |bytes: [u8; 2]| f16::from_ne_bytes(bytes).to_f32()),
+                DType::BF16 => tiles.filters.pack_from(source, packed, |bytes: [u8; 2]| bf16::from_ne_bytes(bytes).to_f32()),
+                _ => tiles.filters.pack_from(source, packed, f32::from_ne_bytes),
+            },
             Code::Attention(_) => false,
         }
     }
@@ -178,11 +197,11 @@ impl Compiled {
         }
     }
 
-    /// Packs one piece; all pieces together equal [`Compiled::pack_from`]. Returns the same value.
+    /// Packs one piece of weights of four bytes; all pieces together equal [`Compiled::pack_from`]. Returns the same value.
     ///
     /// # Safety
-    /// `packed` has [`Compiled::packed_len`] elements, and no other thread uses this piece's part of it meanwhile.
-    pub unsafe fn pack_piece<E: Element>(&self, source: &[E], packed: *mut f32, piece: usize) -> bool {
+    /// `packed` has [`Compiled::packed_bytes`], and no other thread uses this piece's part of them meanwhile.
+    pub unsafe fn pack_piece(&self, mut source: &[[u8; 4]], packed: *mut f32, piece: usize) -> bool {
         match &self.code {
             Code::Direct(direct) => {
                 let (begin, len) = direct.packing.piece(piece);
@@ -191,16 +210,16 @@ impl Compiled {
                 let fits = direct.packing.inside(source.len());
                 if fits {
                     match &direct.packer {
-                        Some(packer) => packer.pack(source, piece, to),
-                        None => Packer::of(&direct.packing).pack(source, piece, to),
+                        Some(packer) => packer.pack(source, piece, elements(to)),
+                        None => Packer::of(&direct.packing).pack(source, piece, elements(to)),
                     }
                 }
                 fits
             }
             Code::Tiles(tiles) => {
                 // SAFETY: the only piece is all of them.
-                let to = unsafe { std::slice::from_raw_parts_mut(packed, self.packed_len()) };
-                tiles.filters.pack(source, to)
+                let to = unsafe { std::slice::from_raw_parts_mut(packed, self.packed_bytes() / 4) };
+                tiles.filters.pack_from(&mut source, to, f32::from_ne_bytes)
             }
             Code::Attention(_) => false,
         }
@@ -209,7 +228,7 @@ impl Compiled {
     /// Number of elements of scratch memory for each thread.
     pub fn scratch_len(&self) -> usize {
         match &self.code {
-            Code::Direct(_) => 0,
+            Code::Direct(direct) => direct.group_code.as_ref().map_or(0, |_| direct.packing.group_len() as usize),
             Code::Tiles(tiles) => tiles.scratch_len(),
             Code::Attention(attention) => attention.scratch_len(),
         }
@@ -279,4 +298,12 @@ pub(crate) fn primitive(contract: &Contraction, isa: Isa) -> Contraction {
     let held: Vec<ScalarType> = reads.into_iter().map(machine).collect();
     let (body, results) = legalize(&body, &held, &[result], isa == Isa::Avx512);
     Contraction { body, result: results[0], ..contract.clone() }
+}
+
+/// Packed weights as elements of 2 or 4 bytes.
+fn elements<const N: usize>(packed: &mut [f32]) -> &mut [[u8; N]] {
+    const { assert!(N == 2 || N == 4) };
+    let len = size_of_val(packed) / N;
+    // SAFETY: the elements are the bytes of the slice, and all bytes are valid on both sides.
+    unsafe { std::slice::from_raw_parts_mut(packed.as_mut_ptr().cast(), len) }
 }

@@ -5,6 +5,7 @@
 //! multiply-add reads its own input. In both cases the taps of a point follow the order of the window. A loop goes over the
 //! rows of a large window, so its code is that of one row.
 
+use super::convert;
 use super::emit::{bias, each_tile};
 use super::epilogue::{Epilogue, Lanes, Sums};
 use super::pack::offsets;
@@ -40,8 +41,10 @@ pub(crate) fn compile(depthwise: &Depthwise, target: &Target, asm: &mut Asm) -> 
     let packing = packing(contract, lanes, 1);
     let taps = Taps::of(contract)?;
     let tiles = plan.tiles(&epilogue, cut(&plan, packing.steps()), asm.isa())?;
+    // Tiles have few points: converting the window for all of them at once is the least.
+    let group_code = contract.converted().map(|dtype| convert::by_groups(&packing, dtype, asm));
     let entries = code(&tiles, &epilogue, &packing, (&taps, contract.factors, target.byte_products), asm)?;
-    let mut found = plan.finish(packing, tiles, entries);
+    let mut found = ContractionCode { group_code, ..plan.finish(packing, tiles, entries) };
     let size = contract.factors.input_bytes() as i64;
     found.input.groups = (0..plan.n_vectors).map(|group| size * input_columns.offset(group * lanes as u64)).collect();
     Some(found)

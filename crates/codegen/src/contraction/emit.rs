@@ -10,7 +10,9 @@ use super::epilogue::{self, Sums};
 use super::registers::{COUNT, FRAME, INPUT, SPARE, TABLE, TAIL, WEIGHTS};
 use super::sum::SumLoops;
 use crate::asm::{Asm, Cond, Isa, Label, Mask, Mem, R, Rm, V, forms};
+use crate::machine::load_floats;
 use relayc_ir::kernel::Factors;
+use relayc_ir::types::DType;
 
 /// How far the next tile's input is from this one's.
 const NEXT_TILE: R = R::R14;
@@ -36,6 +38,8 @@ pub(crate) struct TileCode<'a> {
     pub(crate) sums: Sums<'a>,
     pub(crate) feed: Feed,
     pub(crate) factors: Factors,
+    /// The dtype of weights that are converted when they are loaded.
+    pub(crate) converted: Option<DType>,
     pub(crate) sum: &'a SumLoops,
     /// Number of cache lines of the next weights that each iteration of the innermost loop prefetches.
     pub(crate) next_lines: usize,
@@ -120,7 +124,7 @@ impl TileCode<'_> {
     }
 
     fn advance_weights(&self, asm: &mut Asm, steps: usize) {
-        asm.add_ri(WEIGHTS, (steps * self.sums.vectors * asm.isa().bytes()) as i32);
+        asm.add_ri(WEIGHTS, (steps * self.sums.vectors * self.vector_bytes(asm)) as i32);
     }
 
     /// What an iteration of the innermost loop prefetches: weights, and one line of input for each line that it reads itself.
@@ -185,14 +189,19 @@ impl TileCode<'_> {
         asm.op3(&forms::VPSHUFB, dst, dst, order);
     }
 
-    fn weights(&self, asm: &Asm, step: usize, vector: usize) -> Mem {
-        Mem::at(WEIGHTS, ((step * self.sums.vectors + vector) * asm.isa().bytes()) as i32)
+    /// Bytes of a vector of weights in memory.
+    fn vector_bytes(&self, asm: &Asm) -> usize {
+        self.converted.map_or(asm.isa().bytes(), |dtype| asm.isa().lanes() * dtype.bytes() as usize)
+    }
+
+    fn load_weights(&self, asm: &mut Asm, dst: V, step: usize, vector: usize) {
+        let from = Mem::at(WEIGHTS, ((step * self.sums.vectors + vector) * self.vector_bytes(asm)) as i32);
+        load_floats(asm, self.converted.unwrap_or(DType::F32), dst, from);
     }
 
     fn keep_weights(&self, asm: &mut Asm, step: usize, offset: i64) {
         for vector in 0..self.sums.vectors {
-            let weights = self.weights(asm, step, vector);
-            asm.load(self.sums.extra(vector), weights);
+            self.load_weights(asm, self.sums.extra(vector), step, vector);
         }
         let value = self.sums.extra(self.sums.vectors);
         for point in 0..self.sums.points() {
@@ -209,8 +218,7 @@ impl TileCode<'_> {
         }
         let value = self.sums.extra(self.sums.points());
         for vector in 0..self.sums.vectors {
-            let weights = self.weights(asm, step, vector);
-            asm.load(value, weights);
+            self.load_weights(asm, value, step, vector);
             for point in 0..self.sums.points() {
                 self.add(asm, self.sums.register(point, vector), self.sums.extra(point), value);
             }
@@ -232,8 +240,7 @@ impl TileCode<'_> {
 
     fn embedded(&self, asm: &mut Asm, step: usize, offset: i64) {
         for vector in 0..self.sums.vectors {
-            let weights = self.weights(asm, step, vector);
-            asm.load(self.sums.extra(vector), weights);
+            self.load_weights(asm, self.sums.extra(vector), step, vector);
         }
         for point in 0..self.sums.points() {
             let input = self.input(asm, point, offset);

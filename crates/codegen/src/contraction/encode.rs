@@ -5,8 +5,9 @@ use super::code::Code;
 use super::pack::offsets;
 use super::winograd::{Size, Winograd};
 use super::{ContractionCode, Packing, Place, SPARE, Work};
+use relayc_ir::types::DType;
 use relayc_runtime::contraction::Sum;
-use relayc_runtime::layout::method;
+use relayc_runtime::layout::{element, method};
 use relayc_runtime::pack::WHOLE;
 use relayc_runtime::product::MAX_STREAMS;
 use relayc_runtime::words::Words;
@@ -40,12 +41,17 @@ impl Code {
     pub(super) fn flatten_packing(&self, words: &mut Vec<u64>) {
         match self {
             Code::Direct(direct) => {
-                packing(&direct.packing, words);
+                packing(&direct.packing, if direct.weight_bytes == 2 { element::TWO_BYTES } else { element::FOUR_BYTES }, words);
                 words.push(0);
             }
             Code::Attention(_) => unreachable!("keys and values are packed by code"),
             Code::Tiles(tiles) => {
-                packing(&tiles.filters.packing, words);
+                let of = match tiles.filters.dtype {
+                    DType::F16 => element::F16,
+                    DType::BF16 => element::BF16,
+                    _ => element::FOUR_BYTES,
+                };
+                packing(&tiles.filters.packing, of, words);
                 let [rows, columns] = tiles.filters.taps;
                 let size = if tiles.filters.size == Size::Whole { WHOLE as u64 } else { tiles.outputs() as u64 };
                 words.extend([1, size, tiles.filters.packing.part_len(), rows as u64, columns as u64]);
@@ -89,7 +95,8 @@ pub fn list(words: &mut Vec<u64>, of: impl IntoIterator<Item = i64>) {
     words[at] = (words.len() - at - 1) as u64;
 }
 
-fn packing(packing: &Packing, words: &mut Vec<u64>) {
+fn packing(packing: &Packing, element: u64, words: &mut Vec<u64>) {
+    words.push(element);
     words.extend([packing.parts, packing.offset as u64, packing.part_step as u64, packing.part_len(), packing.group_len()]);
     let lanes = packing.lanes as u64;
     words.extend([packing.n_groups(), packing.vectors as u64 * lanes, packing.n_vectors() * lanes]);
@@ -125,7 +132,7 @@ impl ContractionCode {
             place(weights, words);
         }
         streams(&self.streams, words);
-        words.extend([self.weight_part as u64, 4 * self.packing.group_len(), self.bands_at_once as u64]);
+        words.extend([self.weight_part as u64, self.weight_bytes * self.packing.group_len(), self.bands_at_once as u64]);
         words.extend([self.work.bands.len() as u64, self.work.groups.len() as u64]);
         let bands = &self.tiles.bands;
         let mut before = 0;
@@ -139,6 +146,8 @@ impl ContractionCode {
         list(words, self.tiles.table.iter().copied());
         let shapes = self.entries.iter().zip(&self.next_bytes);
         list(words, shapes.flat_map(|(entries, &next)| [entries[0] as i64, entries[1] as i64, next]));
+        let group_code = self.group_code.iter();
+        list(words, group_code.flat_map(|code| [code.entry as i64, code.rounds[0] as i64, code.rounds[1] as i64]));
     }
 }
 

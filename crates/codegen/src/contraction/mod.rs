@@ -15,6 +15,7 @@ pub mod attention;
 mod choose;
 mod code;
 mod compiled;
+mod convert;
 pub mod depthwise;
 mod emit;
 pub mod encode;
@@ -39,6 +40,7 @@ pub(crate) use schedule::Work;
 
 use crate::asm::{Asm, Isa};
 use choose::CostedChoice;
+use convert::{CostedConversion, GroupCode};
 use emit::{Ahead, LINE, TileCode};
 use epilogue::{Epilogue, Lanes, Stream, Sums};
 use pack::Packer;
@@ -65,10 +67,16 @@ pub(crate) struct ContractionCode {
     weights: Option<Place>,
     /// Step from one part to the next in the packed weights, in bytes.
     weight_part: i64,
+    /// Bytes of an element of the weights.
+    weight_bytes: u64,
+    /// The code that converts a group's weights to F32 in scratch memory, if tiles read them there.
+    group_code: Option<GroupCode>,
     bands_at_once: usize,
     /// Bytes of the next weights that a tile of each shape prefetches.
     next_bytes: Vec<i64>,
     flops: u64,
+    /// The dtype of weights that are converted, and what that was estimated to cost.
+    converted: Option<(DType, Option<CostedConversion>)>,
 }
 
 /// Start of a stream: an argument and a byte offset.
@@ -101,8 +109,14 @@ pub(crate) fn compile_with(contract: &Contraction, target: &Target, asm: &mut As
     let epilogue = plan.epilogue(&streams);
     let tiles = plan.tiles(&epilogue, choice.cut, asm.isa())?;
     let packing = packing(contract, plan.target.lanes, choice.vectors);
-    let entries = code(contract, &tiles, &epilogue, &packing, plan.sum().fresh, &plan.target, asm)?;
-    Some(plan.finish(packing, tiles, entries))
+    let costed = plan.conversion(choice);
+    let by_groups = costed.is_some_and(|costed| costed.is_by_groups());
+    let group_code = contract.converted().filter(|_| by_groups).map(|dtype| convert::by_groups(&packing, dtype, asm));
+    let converted = contract.converted().filter(|_| !by_groups);
+    let entries = code(contract, &tiles, &epilogue, &packing, (plan.sum().fresh, converted), &plan.target, asm)?;
+    let far = |cycles| with_weights(contract, cycles, &plan.target);
+    let converted = contract.converted().map(|dtype| (dtype, costed.map(|costed| costed.map(far))));
+    Some(ContractionCode { group_code, converted, ..plan.finish(packing, tiles, entries) })
 }
 
 /// The tiles that a contraction may have, with the modelled cycles of all parts; of those for `any_points`, the columns suit any
@@ -113,7 +127,10 @@ fn candidates(contract: &Contraction, target: &Target, any_points: bool) -> Vec<
     let contract = narrowed.as_ref().unwrap_or(contract);
     let Some(plan) = Plan::of(contract, target, isa) else { return vec![] };
     let mut tiles = choose::weigh(&plan.dims, plan.n_vectors, plan.sum(), &plan.target);
-    tiles.iter_mut().for_each(|one| one.cycles = with_weights(contract, one.cycles, &plan.target));
+    for one in &mut tiles {
+        let cycles = plan.conversion(one.choice).map_or(one.cycles, |costed| costed.least());
+        one.cycles = with_weights(contract, cycles, &plan.target);
+    }
     let vectors = any_points.then(|| vectors_of_any(contract, &plan)).filter(|&vectors| plan.streams(vectors).is_some());
     tiles.retain(|one| match any_points {
         true => one.choice.vectors == vectors.unwrap_or(1),
@@ -142,7 +159,7 @@ pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Option<f64> {
 /// The cycles of all parts, given those of one part's tiles. Weights beyond the second-level cache are streamed meanwhile.
 fn with_weights(contract: &Contraction, arithmetic: f64, target: &Target) -> f64 {
     let steps: u64 = contract.sum.iter().map(|dim| dim.extent).product();
-    let weights = 4 * steps * contract.columns;
+    let weights = contract.weight_bytes() * steps * contract.columns;
     let far = if weights > target.l2 as u64 / 2 { weights } else { 0 };
     contract.groups as f64 * choose::beside(arithmetic, far)
 }
@@ -237,6 +254,12 @@ impl<'a> Plan<'a> {
         choose::Sum::of(contract.factors, &contract.sum, &self.dims, input_bytes(contract), &self.target)
     }
 
+    /// What it costs to convert 16-bit weights for these tiles, if there are any.
+    fn conversion(&self, choice: Choice) -> Option<CostedConversion> {
+        self.contract.converted()?;
+        CostedConversion::of(&self.dims, choice, self.n_vectors, self.sum(), &self.target)
+    }
+
     /// The streams of the epilogue; `None` if no code exists for them.
     fn streams(&self, vectors: usize) -> Option<Vec<Stream>> {
         let streams = streams(&self.views, &self.dtypes, vectors, self.n_vectors, self.target.lanes)?;
@@ -269,7 +292,9 @@ impl<'a> Plan<'a> {
         let work = work(contract, &tiles, &packing);
         ContractionCode {
             weights: None,
-            weight_part: if packing.parts > 1 { 4 * packing.part_len() as i64 } else { 0 },
+            weight_part: if packing.parts > 1 { (contract.weight_bytes() * packing.part_len()) as i64 } else { 0 },
+            weight_bytes: contract.weight_bytes(),
+            group_code: None,
             bands_at_once: work.bands_at_once(self.target.l2),
             flops: 2
                 * contract.factors.products()
@@ -290,6 +315,7 @@ impl<'a> Plan<'a> {
             tiles,
             entries: entries.entries,
             next_bytes: entries.next_bytes,
+            converted: contract.converted().map(|dtype| (dtype, None)),
         }
     }
 }
@@ -379,13 +405,14 @@ fn packing(contract: &Contraction, lanes: usize, vectors: usize) -> Packing {
     }
 }
 
-/// Emits each shape for whole groups of columns, and for the last group if it differs.
+/// Emits each shape for whole groups of columns, and for the last group if it differs. Tiles get the share of their input that
+/// is fresh, and the dtype of weights that they convert.
 fn code(
     contract: &Contraction,
     tiles: &Tiles,
     epilogue: &Epilogue,
     packing: &Packing,
-    fresh: f64,
+    (fresh, converted): (f64, Option<DType>),
     target: &Target,
     asm: &mut Asm,
 ) -> Option<Entries> {
@@ -404,11 +431,11 @@ fn code(
                 return None;
             }
             asm.mark(format!("tile of {} points x {}", shape.len(), columns_of(vectors, tail)));
-            let next_lines = if next.is_some() { 0 } else { next_lines(packing, tiles, sum.rounds()) };
+            let next_lines = if next.is_some() { 0 } else { next_lines(contract, packing, tiles, sum.rounds()) };
             next.get_or_insert((sum.rounds() as usize * next_lines * LINE) as i64);
             let ahead = ahead(shape.len() * vectors, &sum, fresh, target);
             let sums = Sums { shape, vectors, tail, limit: None, epilogue };
-            TileCode { sums, feed, factors: contract.factors, sum: &sum, next_lines, ahead }.emit(asm);
+            TileCode { sums, feed, factors: contract.factors, converted, sum: &sum, next_lines, ahead }.emit(asm);
             Some(())
         })?);
         next_bytes.push(next?);
@@ -446,9 +473,9 @@ fn columns_of(vectors: usize, tail: Option<usize>) -> String {
 
 /// Number of cache lines of the next group's weights that an iteration prefetches, so that all arrive before this group's tiles
 /// are done. With very many tiles, the wait of the first does not count.
-fn next_lines(packing: &Packing, tiles: &Tiles, rounds: u64) -> usize {
+fn next_lines(contract: &Contraction, packing: &Packing, tiles: &Tiles, rounds: u64) -> usize {
     let n_tiles = tiles.n_tiles as u64;
-    let lines = 4 * packing.part_len() / packing.n_groups() / LINE as u64;
+    let lines = contract.weight_bytes() * packing.part_len() / packing.n_groups() / LINE as u64;
     let all_rounds = n_tiles * rounds;
     let worth = n_tiles > 1 && packing.n_groups() > 1 && 2 * lines >= all_rounds;
     if worth { lines.div_ceil(all_rounds).min(16) as usize } else { 0 }
@@ -500,7 +527,7 @@ fn work(contract: &Contraction, tiles: &Tiles, packing: &Packing) -> Work {
         bands: tiles.bands.iter().map(|band| band.points).collect(),
         groups: (0..packing.n_groups()).map(|group| packing.group_vectors(group)).collect(),
         band_bytes: input_bytes(contract) / tiles.bands.len() as u64,
-        group_bytes: 4 * packing.part_len() / packing.n_groups(),
+        group_bytes: contract.weight_bytes() * packing.part_len() / packing.n_groups(),
     }
 }
 

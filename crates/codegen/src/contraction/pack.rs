@@ -20,34 +20,13 @@ pub enum Weights {
     Shared,
 }
 
-/// An element of unpacked weights.
-pub trait Element: Copy + Sync {
-    fn value(self) -> f32;
+/// An element of weights, which packing only moves.
+pub(crate) trait Element: Copy + Default + Send + Sync {}
 
-    /// Copies contiguous elements.
-    fn copy(from: &[Self], to: &mut [f32]);
-}
+impl Element for f32 {}
 
-impl Element for f32 {
-    fn value(self) -> f32 {
-        self
-    }
-
-    fn copy(from: &[f32], to: &mut [f32]) {
-        to.copy_from_slice(from);
-    }
-}
-
-/// An f32 in memory of the caller, which may be unaligned.
-impl Element for [u8; 4] {
-    fn value(self) -> f32 {
-        f32::from_ne_bytes(self)
-    }
-
-    fn copy(from: &[[u8; 4]], to: &mut [f32]) {
-        to.iter_mut().zip(from).for_each(|(to, from)| *to = from.value());
-    }
-}
+/// An element in memory of the caller, which may be unaligned.
+impl<const N: usize> Element for [u8; N] where [u8; N]: Default {}
 
 /// How the weights of a contraction are packed.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -170,12 +149,12 @@ impl Packing {
 
     /// Packs. Returns whether it did: false if a side is too short.
     #[cfg(test)]
-    pub(crate) fn pack<E: Element>(&self, mut source: &[E], packed: &mut [f32]) -> bool {
+    pub(crate) fn pack<E: Element>(&self, mut source: &[E], packed: &mut [E]) -> bool {
         self.pack_from(&mut source, packed)
     }
 
     /// Like [`Packing::pack`], chunk by chunk.
-    pub(crate) fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
+    pub(crate) fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [E]) -> bool {
         let Some(packed) = packed.get_mut(..self.elements() as usize) else { return false };
         if !self.inside(source.elements().len()) {
             return false;
@@ -225,7 +204,7 @@ impl Packer {
     }
 
     /// Packs a piece ([`Packing::piece`]) of a source whose length [`Packing::inside`] has confirmed.
-    pub(crate) fn pack<E: Element>(&self, source: &[E], at: usize, piece: &mut [f32]) {
+    pub(crate) fn pack<E: Element>(&self, source: &[E], at: usize, piece: &mut [E]) {
         self.pack_steps(source, at, 0, piece);
     }
 
@@ -238,7 +217,7 @@ impl Packer {
     }
 
     /// Packs as many steps of a piece as fit, from `first` on.
-    fn pack_steps<E: Element>(&self, source: &[E], at: usize, first: usize, mut out: &mut [f32]) {
+    fn pack_steps<E: Element>(&self, source: &[E], at: usize, first: usize, mut out: &mut [E]) {
         let packing = &self.packing;
         let (part, group) = (at as u64 / packing.n_groups(), at as u64 % packing.n_groups());
         let base = packing.offset + part as i64 * packing.part_step;
@@ -257,8 +236,8 @@ impl Packer {
                 for (row, step) in now.chunks_exact_mut(width).zip(inner) {
                     let begin = (base + step + columns[0]) as usize;
                     let (kept, missing) = row.split_at_mut(n_columns);
-                    E::copy(&source[begin..begin + n_columns], kept);
-                    missing.fill(0.0);
+                    kept.copy_from_slice(&source[begin..begin + n_columns]);
+                    missing.fill(E::default());
                 }
                 continue;
             }
@@ -266,7 +245,7 @@ impl Packer {
                 gather(source, base + column, inner, now, at, width);
             }
             if n_columns < width {
-                now.chunks_exact_mut(width).for_each(|row| row[n_columns..].fill(0.0));
+                now.chunks_exact_mut(width).for_each(|row| row[n_columns..].fill(E::default()));
             }
         }
     }
@@ -318,10 +297,10 @@ impl Packer {
     }
 
     /// Packs a chunk, in parallel tasks.
-    fn turn<E: Element>(&self, source: &[E], packed: &mut [f32], turn: &Turn) {
+    fn turn<E: Element>(&self, source: &[E], packed: &mut [E], turn: &Turn) {
         let parts = packed.chunks_mut(self.packing.part_len().max(1) as usize);
         let pieces = parts.flat_map(|part| part.chunks_mut(self.packing.group_len().max(1) as usize)).enumerate();
-        let mut tasks: Vec<(usize, usize, &mut [f32])> = vec![];
+        let mut tasks: Vec<(usize, usize, &mut [E])> = vec![];
         for (at, piece) in pieces.skip(turn.pieces.start).take(turn.pieces.len()) {
             let width = self.group(at as u64 % self.packing.n_groups()).1;
             let rows = &mut piece[turn.steps.start * width..turn.steps.end * width];
@@ -333,9 +312,9 @@ impl Packer {
 }
 
 /// Packs one column of a block: element `at` of each row of `out` from the source's `base + step`.
-fn gather<E: Element>(source: &[E], base: i64, steps: &[i64], out: &mut [f32], at: usize, width: usize) {
+fn gather<E: Element>(source: &[E], base: i64, steps: &[i64], out: &mut [E], at: usize, width: usize) {
     for (row, step) in out.chunks_exact_mut(width).zip(steps) {
-        row[at] = source[base.wrapping_add(*step) as usize].value();
+        row[at] = source[base.wrapping_add(*step) as usize];
     }
 }
 

@@ -11,7 +11,9 @@ use super::points::Cut;
 use super::registers::{INPUT, SPARE, WEIGHTS};
 use super::{ContractionCode, Entries, Place, Plan, each_variant, normal, packing};
 use crate::asm::{Asm, Cond, Isa, K, Mask, Mem, R, Rm, V, Width, forms};
+use crate::machine::load_floats;
 use relayc_ir::kernel::{Contraction, Factors, Target};
+use relayc_ir::types::DType;
 
 /// Number of rows that are read side by side.
 const ROWS: usize = 4;
@@ -33,7 +35,7 @@ struct Shape {
 
 impl Shape {
     /// Errors: why the weights of a contraction are no rows.
-    fn of(contract: &Contraction, registers: usize) -> Result<Shape, &'static str> {
+    fn of(contract: &Contraction, target: &Target) -> Result<Shape, &'static str> {
         const APART: &str = "rows or points do not lie one after another";
         let points = contract.points.iter().map(|dim| dim.extent).product();
         let rows = normal(contract.weight_columns, contract.columns);
@@ -44,11 +46,14 @@ impl Shape {
             }
             steps *= dim.extent as i64;
         }
+        // AVX2 has no masks for elements of 16 bits.
+        let whole = contract.converted().is_none() || (steps as usize).is_multiple_of(target.lanes);
         let near = rows.inner.checked_mul(16 * ROWS as i64).is_some_and(|far| i32::try_from(far).is_ok());
         match () {
             () if contract.factors != Factors::Floats => Err("only float32 is summed along rows"),
-            () if points > most_points(registers) => Err("there are more points than registers for them"),
+            () if points > most_points(target.registers) => Err("there are more points than registers for them"),
             () if rows.block < contract.columns || !near => Err(APART),
+            () if !whole => Err("rows of 16-bit weights are no whole vectors"),
             () => Ok(Shape { points, steps: steps as u64 }),
         }
     }
@@ -60,11 +65,11 @@ impl Shape {
 /// Errors: why there is no code.
 pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Result<f64, &'static str> {
     const JOIN: f64 = 6.0;
-    let Shape { points, steps } = Shape::of(contract, target.registers)?;
+    let Shape { points, steps } = Shape::of(contract, target)?;
     let vectors = (contract.columns * steps.div_ceil(target.lanes as u64)) as f64;
     let points = points as f64;
     let loads = vectors * if points > 1.0 { 1.0 + points } else { 1.25 };
-    let near = vectors * (4 * target.lanes) as f64 / target.l2_bytes as f64;
+    let near = vectors * (contract.weight_bytes() * target.lanes as u64) as f64 / target.l2_bytes as f64;
     let bounds = [vectors * points / target.fmas as f64, loads / LOADS, near];
     let arithmetic = bounds.into_iter().fold(0.0, f64::max) + JOIN * points * contract.columns as f64;
     Ok(super::with_weights(contract, arithmetic, target))
@@ -74,7 +79,7 @@ pub(crate) fn cycles(contract: &Contraction, target: &Target) -> Result<f64, &'s
 pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) -> Option<ContractionCode> {
     let isa = asm.isa();
     let plan = Plan::of(contract, target, isa)?;
-    let Shape { points, steps } = Shape::of(contract, isa.regs()).ok()?;
+    let Shape { points, steps } = Shape::of(contract, &plan.target).ok()?;
     let rows = normal(contract.weight_columns, contract.columns);
     let streams = plan.streams(1)?;
     let epilogue = plan.epilogue(&streams);
@@ -85,14 +90,15 @@ pub(crate) fn compile(contract: &Contraction, target: &Target, asm: &mut Asm) ->
     let found = each_variant(&packing, asm, |asm, vectors, tail| {
         asm.mark(format!("{} points by rows of {steps} weights, {}", shape.len(), super::columns_of(vectors, tail)));
         let sums = Sums { shape, vectors, tail, limit: None, epilogue: &epilogue };
-        Rows { sums, steps: steps as usize, row: rows.inner }.emit(asm);
+        Rows { sums, steps: steps as usize, row: rows.inner, weights: contract.converted().unwrap_or(DType::F32) }.emit(asm);
         Some(())
     })?;
+    let size = contract.weight_bytes() as i64;
     let weights = Place {
         arg: contract.weight.0,
-        offset: 4 * contract.weight.1,
-        part: 4 * contract.group_steps[1],
-        groups: (0..plan.n_vectors).map(|group| 4 * (group * plan.target.lanes as u64) as i64 * rows.inner).collect(),
+        offset: size * contract.weight.1,
+        part: size * contract.group_steps[1],
+        groups: (0..plan.n_vectors).map(|group| size * (group * plan.target.lanes as u64) as i64 * rows.inner).collect(),
     };
     let mut done = plan.finish(packing, tiles, Entries { entries: vec![found], next_bytes: vec![0] });
     done.weights = Some(weights);
@@ -105,6 +111,8 @@ struct Rows<'a> {
     steps: usize,
     /// Step from one row of weights to the next, in elements.
     row: i64,
+    /// The dtype of the weights: F32, or a 16-bit float that is converted as it is loaded.
+    weights: DType,
 }
 
 /// Remaining iterations of four rows, and remaining vectors of a row.
@@ -149,6 +157,11 @@ impl Rows<'_> {
         if self.sums.points() == 1 { 2 } else { 1 }
     }
 
+    /// Bytes of a weight in memory.
+    fn size(&self) -> i32 {
+        self.weights.bytes() as i32
+    }
+
     fn sum(&self, point: usize, row: usize, chain: usize) -> V {
         V(((point * ROWS + row) * self.chains() + chain) as u8)
     }
@@ -167,7 +180,7 @@ impl Rows<'_> {
             let next = asm.bound();
             (0..chains).for_each(|chain| self.step(asm, n_rows, chain, chain, None));
             asm.add_ri(INPUT, (chains * bytes) as i32);
-            asm.add_ri(WEIGHTS, (chains * bytes) as i32);
+            asm.add_ri(WEIGHTS, self.size() * (chains * lanes) as i32);
             asm.dec(COUNT);
             asm.jcc(Cond::NE, next);
         }
@@ -182,9 +195,9 @@ impl Rows<'_> {
             asm.set_tail(mask, rest, COUNT);
             self.step(asm, n_rows, whole % chains, 0, Some(mask));
         }
-        let read = (rounds * chains * bytes) as i32;
-        asm.add_ri(INPUT, -read);
-        asm.add_ri(WEIGHTS, (4 * self.row) as i32 * n_rows as i32 - read);
+        let read = (rounds * chains * lanes) as i32;
+        asm.add_ri(INPUT, -4 * read);
+        asm.add_ri(WEIGHTS, self.size() * (self.row as i32 * n_rows as i32 - read));
         for point in 0..self.sums.points() {
             self.add_lanes(asm, point);
         }
@@ -192,10 +205,10 @@ impl Rows<'_> {
 
     /// Emits one vector of the reduction for each row and point.
     fn step(&self, asm: &mut Asm, n_rows: usize, vector: usize, chain: usize, mask: Option<Mask>) {
-        let at = (vector * asm.isa().bytes()) as i32;
+        let first = (vector * asm.isa().lanes()) as i32;
         let value = V((asm.isa().regs() - 2) as u8);
-        let input = |asm: &Asm, point: usize| Mem::at(INPUT, at + (4 * self.sums.shape[point][0]) as i32 - bias(asm.isa()));
-        let weights = |row: usize| Mem::at(WEIGHTS, at + (4 * self.row) as i32 * row as i32);
+        let input = |asm: &Asm, point: usize| Mem::at(INPUT, 4 * (first + self.sums.shape[point][0] as i32) - bias(asm.isa()));
+        let weights = |row: usize| Mem::at(WEIGHTS, self.size() * (first + self.row as i32 * row as i32));
         if self.sums.points() == 1 {
             // The input is kept for all rows; with a mask it has zeros where weights must not be read.
             let mem = input(asm, 0);
@@ -203,7 +216,12 @@ impl Rows<'_> {
             for row in 0..n_rows {
                 let sum = self.sum(0, row, chain);
                 match mask {
-                    None => asm.fma(sum, value, weights(row)),
+                    None if self.weights == DType::F32 => asm.fma(sum, value, weights(row)),
+                    None => {
+                        let other = V(self.sum(0, ROWS - 1, self.chains() - 1).0 + 1);
+                        load_floats(asm, self.weights, other, weights(row));
+                        asm.fma(sum, value, other);
+                    }
                     Some(mask) => {
                         let last = self.sum(0, ROWS - 1, self.chains() - 1);
                         let other = V(last.0 + 1);
@@ -215,7 +233,10 @@ impl Rows<'_> {
             return;
         }
         for row in 0..n_rows {
-            asm.load_tail(value, mask, weights(row));
+            match mask {
+                None => load_floats(asm, self.weights, value, weights(row)),
+                Some(_) => asm.load_tail(value, mask, weights(row)),
+            }
             for point in 0..self.sums.points() {
                 let (sum, mem) = (self.sum(point, row, chain), input(asm, point));
                 match mask {

@@ -51,7 +51,7 @@ impl<'a> Strategies<'a> {
     /// Whether weights are constants near by, which are packed once.
     fn packs(&self) -> bool {
         let weights = self.contract.columns * self.contract.sum.iter().map(|dim| dim.extent).product::<u64>();
-        self.weights != Weights::Computed && 4 * weights <= NEAR_WEIGHTS
+        self.weights != Weights::Computed && self.contract.weight_bytes() * weights <= NEAR_WEIGHTS
     }
 
     /// The tile of Winograd's method to use, if any.
@@ -121,7 +121,7 @@ impl<'a> Strategies<'a> {
             why = format!("{why}; weights near by are packed once");
         }
         let ns = self.tiles.iter().find(|one| one.choice == choice).map(|one| ns_of_cycles(one.cycles));
-        self.reason(self.tile_name(&choice), why, ns)
+        converting(code, self.reason(self.tile_name(&choice), why, ns))
     }
 
     /// The reason for reading weights by rows.
@@ -155,6 +155,19 @@ impl<'a> Strategies<'a> {
         );
         self.reason(name(size), why, own.and_then(|(_, cycles)| cycles.ok()).map(ns_of_cycles))
     }
+}
+
+/// The reason for a kernel, with that for the place where it converts 16-bit weights.
+pub(crate) fn converting(code: &ContractionCode, reason: Reason) -> Reason {
+    let Some((dtype, costed)) = &code.converted else { return reason };
+    let by_groups = code.group_code.is_some();
+    let place = if by_groups { "a group of columns at a time" } else { "in registers" };
+    let other = costed.map(|costed| if by_groups { costed.in_registers } else { costed.by_groups });
+    let other = other.map_or_else(String::new, |cycles| {
+        let place = if by_groups { "in registers" } else { "by groups" };
+        format!(" ({place}: est {:.1} us)", ns_of_cycles(cycles) / 1e3)
+    });
+    Reason { why: format!("{}; {dtype} weights converted {place}{other}", reason.why), ..reason }
 }
 
 /// The reason for the depthwise method. The estimate counts a multiply-add for each tap, which reads its input.

@@ -4,6 +4,7 @@
 
 mod attention;
 mod bytes;
+mod convert;
 
 use super::compiled::primitive;
 use super::winograd::Size;
@@ -151,9 +152,10 @@ fn check_compiled(
     assert!(!compiled.packing.pack(&args[contract.weight.0][1..], &mut packed.clone()), "an element is missing");
     let whole = Compiled::from(compiled.clone());
     let mut pieces = vec![0f32; packed.len()];
+    let source: Vec<[u8; 4]> = args[contract.weight.0].iter().map(|value| value.to_ne_bytes()).collect();
     for piece in 0..whole.n_pieces() {
         // SAFETY: the packed weights are as long as they should be, and nobody else writes them.
-        assert!(unsafe { whole.pack_piece(&args[contract.weight.0], pieces.as_mut_ptr(), piece) });
+        assert!(unsafe { whole.pack_piece(&source, pieces.as_mut_ptr(), piece) });
     }
     assert!(pieces.iter().zip(&packed).all(|(a, b)| a.to_bits() == b.to_bits()));
     assert!(packed.iter().all(|value| value.to_bits() != UNWRITTEN));
@@ -214,6 +216,7 @@ impl Conv {
         Contraction {
             factors: Factors::Floats,
             dtype: DType::F32,
+            weight_dtype: DType::F32,
             groups: 1,
             group_steps: [0; 3],
             points: vec![
@@ -344,6 +347,7 @@ fn product(groups: u64, m: u64, n: u64, k: u64, by_rows: bool) -> Contraction {
     Contraction {
         factors: Factors::Floats,
         dtype: DType::F32,
+        weight_dtype: DType::F32,
         groups,
         group_steps: [(m * k) as i64, (n * k) as i64, (m * n) as i64],
         points: vec![dim(m, k, n)],
@@ -513,8 +517,8 @@ fn few_points_times_rows_stay_within_the_bound() {
 }
 
 /// Packs weights as artifacts do when a run computes them.
-fn packed_in_a_run(compiled: &Compiled, weights: &[f32]) -> Vec<f32> {
-    let (mut words, mut packed) = (vec![], vec![f32::NAN; compiled.packed_len()]);
+fn packed_in_a_run<T>(compiled: &Compiled, weights: &[T]) -> Vec<f32> {
+    let (mut words, mut packed) = (vec![], vec![f32::NAN; compiled.packed_bytes().div_ceil(4)]);
     compiled.flatten_packing(&mut words);
     // SAFETY: the words are those of a packing.
     let packing = relayc_runtime::pack::Packing::read(&mut unsafe { Words::at(words.as_ptr().cast(), 0) });
@@ -538,7 +542,7 @@ fn winograd_error(contract: &Contraction, size: Size, isa: Isa, threads: usize, 
     let mut expected = args[2].clone();
     reference(contract, ONE_FOR_ALL, &args, |at, value| expected[at] = value);
     let mut packed = vec![f32::NAN; compiled.filters.elements() as usize];
-    assert!(compiled.filters.pack(&args[1], &mut packed));
+    assert!(compiled.filters.pack_from(&mut &args[1][..], &mut packed, |value| value));
     let fenced: Vec<GuardedBuffer<f32>> = args.iter().map(|arg| GuardedBuffer::new(arg, side)).collect();
     let compiled = Compiled::from(compiled);
     let again = packed_in_a_run(&compiled, &args[1]);

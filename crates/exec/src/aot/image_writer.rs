@@ -517,7 +517,7 @@ impl ProgramWriter<'_> {
 
     fn contract(&mut self, code: &Compiled, packed: &Packed, weight: BufferId, words: &mut Vec<u64>) {
         let buffer = &self.program.plan.buffers[weight];
-        let packed_bytes = 4 * code.packed_len();
+        let packed_bytes = code.packed_bytes();
         match packed {
             Packed::Kept(_) | Packed::Shared(_)
                 if !self.out.is_packed

@@ -164,12 +164,14 @@ impl Lowering<'_> {
     ) -> Option<Value> {
         let inputs = self.inputs(args)?;
         (!call.out().shape.contains(&0)).then_some(())?;
-        let mut placed = vec![];
-        for input in inputs {
-            placed.push(self.in_buffers(&input));
-        }
         let data_arg = products.first()?.data_arg;
         let shape = call.arg(data_arg).shape.clone();
+        let (weight_arg, mut placed) = (1 - data_arg, vec![]);
+        let converted = self.converted(inputs.get(weight_arg)?);
+        for (arg, input) in inputs.iter().enumerate() {
+            let converted = converted.clone().filter(|_| arg == weight_arg);
+            placed.push(converted.map_or_else(|| self.in_buffers(input), Lazy::load));
+        }
         let mut wanted = vec![];
         products.iter().for_each(|product| super::request::widen(&mut wanted, &margins(product, &shape)));
         let lanes = [ScalarType::of(call.arg(0).dtype)?, ScalarType::of(call.arg(1).dtype)?];
@@ -192,11 +194,25 @@ impl Lowering<'_> {
             }
             _ => bytes && data_arg == 0 && by_words(product, &placed[0], &placed[1]),
         };
-        let kind = match self.refused() == 0 && products.iter().all(held) {
+        let has_code = self.refused() == 0 && products.iter().all(held);
+        if !has_code && converted.is_some() {
+            // Nests read elements as often as they need them, so they are converted once.
+            placed[weight_arg] = self.in_buffers(&inputs[weight_arg]);
+        }
+        let kind = match has_code {
             true => Kind::Products(products),
             false => Kind::Nests(products.iter().map(|product| product.nest(lanes, out)).collect()),
         };
         Some(self.anchor(kind, placed, op, call.out()))
+    }
+
+    /// The 16-bit floats of a constant that a value is, as F32.
+    fn converted(&self, lazy: &Lazy) -> Option<Load> {
+        let [load @ Load { source: Source::Buffer(buffer), .. }] = &lazy.loads[..] else { return None };
+        let Instr::Unary(UnaryOp::To(ScalarType::F32), of) = lazy.body.instrs[lazy.result.0 as usize] else { return None };
+        let is_read = lazy.body.instrs[of.0 as usize] == Instr::Read(0);
+        let half = ScalarType::of(load.dtype).is_some_and(is_half);
+        (half && is_read && self.constant.contains(buffer)).then(|| load.clone())
     }
 
     /// The tensors of the operands, with the fields of tuples in order; none has a pending anchor.
@@ -578,6 +594,7 @@ impl Lowering<'_> {
         let contract = Contraction {
             factors,
             dtype: after.dtype,
+            weight_dtype: inputs[1 - product.data_arg].dtype,
             groups: product.groups,
             group_steps: [data[0], weight[0], out[0]],
             points: product.points.iter().enumerate().map(|(at, &extent)| dim(points + at, extent, &out)).collect(),

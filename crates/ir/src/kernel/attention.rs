@@ -44,12 +44,12 @@ impl Attention {
     }
 
     fn scores_agree(&self) -> bool {
-        let Contraction { points, columns, out, out_columns, dtype, .. } = &self.scores;
+        let Contraction { points, columns, out, out_columns, .. } = &self.scores;
         let [point] = &points[..] else { return false };
         let keys = self.n_keys() as i64;
         let dense = point.other == keys && *out == (self.block, 0) && out_columns.block >= *columns && out_columns.inner == 1;
         let else_used = self.scores.operands.iter().any(|operand| operand.arg == self.block);
-        let floats = self.scores.factors == Factors::Floats && *dtype == DType::F32;
+        let floats = is_float32(&self.scores);
         let step = self.parts() == 1 || self.scores.group_steps[2] == keys * self.n_rows() as i64;
         floats && dense && step && !else_used && self.scores.input.0 != self.block && self.scores.weight.0 != self.block
     }
@@ -84,8 +84,13 @@ impl Attention {
         let dense = point.extent == rows && point.input == keys as i64 && dim.extent == keys && dim.input == 1;
         let step = self.parts() == 1 || self.values.group_steps[0] == (keys * rows) as i64;
         let else_used = self.values.operands.iter().any(|operand| operand.arg == self.block);
-        let floats = self.values.factors == Factors::Floats && self.values.dtype == DType::F32;
+        let floats = is_float32(&self.values);
         let other = self.values.weight.0 != self.block && self.values.out.0 != self.block;
         floats && *groups == self.parts() && dense && step && *input == (self.block, 0) && other && !else_used
     }
+}
+
+/// Whether factors, sums and result are F32. Keys and values of 16 bits are not converted.
+fn is_float32(contract: &Contraction) -> bool {
+    contract.factors == Factors::Floats && contract.converted().is_none() && contract.dtype == DType::F32
 }

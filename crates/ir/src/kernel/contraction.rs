@@ -134,6 +134,8 @@ pub struct Contraction {
     pub factors: Factors,
     /// The dtype of the output: F32, I32, I8 or U8.
     pub dtype: DType,
+    /// The dtype in memory of weights that are floats: F32, or F16 or BF16, which are multiplied as F32.
+    pub weight_dtype: DType,
     /// The number of independent groups. `group_steps` are the strides between them in input, weights and output, in elements.
     pub groups: u64,
     pub group_steps: [i64; 3],
@@ -170,6 +172,7 @@ impl Contraction {
         let points = |of: fn(&ContractionDim) -> i64, by: i64| self.points.iter().map(|dim| of(dim) * by).collect::<Vec<i64>>();
         let sum = |of: fn(&ContractionDim) -> i64| self.sum.iter().map(|dim| of(dim) * by).chain([1]).collect::<Vec<i64>>();
         let [input, weight] = self.factors.dtypes();
+        let weight = self.converted().unwrap_or(weight);
         let mut reads = vec![
             Access {
                 arg: self.input.0,
@@ -214,7 +217,11 @@ impl Contraction {
         let mut sum = Body::new();
         let factors = [0, 1].map(|read| {
             let factor = sum.read(read);
-            if self.factors == Factors::Floats { factor } else { sum.un(UnaryOp::To(ScalarType::I32), factor) }
+            match self.factors {
+                Factors::Floats if read == 1 && self.converted().is_some() => sum.un(UnaryOp::To(ScalarType::F32), factor),
+                Factors::Floats => factor,
+                _ => sum.un(UnaryOp::To(ScalarType::I32), factor),
+            }
         });
         let product = sum.bin(BinaryOp::Mul, factors[0], factors[1]);
         let instrs = self.body.instrs.iter().map(|&instr| match instr {
@@ -245,6 +252,16 @@ impl Contraction {
         // A weight that is not there is larger than any.
         let weight = |at: i64| usize::try_from(at).ok().and_then(|at| weights.get(at)).copied().unwrap_or(i16::MAX);
         (0..self.columns).all(|column| is_exact_by_tiles(pairs(column).map(weight)))
+    }
+
+    /// The bytes of an element of the weights.
+    pub fn weight_bytes(&self) -> u64 {
+        self.converted().map_or(4, DType::bytes)
+    }
+
+    /// The dtype of weights that are converted to F32 on their way into products.
+    pub fn converted(&self) -> Option<DType> {
+        (self.factors == Factors::Floats && self.weight_dtype != DType::F32).then_some(self.weight_dtype)
     }
 }
 

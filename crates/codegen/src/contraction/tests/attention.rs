@@ -91,6 +91,7 @@ fn attention(sizes: &Sizes) -> Attention {
     let scores = Contraction {
         factors: Factors::Floats,
         dtype: DType::F32,
+        weight_dtype: DType::F32,
         groups: parts,
         group_steps: [depth as i64, step(depth), (rows * keys) as i64],
         points: vec![dim(rows, parts * depth, keys)],

@@ -77,12 +77,12 @@ fn products_of_bytes_are_exact() {
         let common = bytes(1);
         let bias: Vec<i32> = (0..n).map(|_| rng.i32(-9999..9999)).collect();
         let words = elements(&weights, factors);
-        let mut packed = vec![0f32; compiled.packing.elements() as usize];
+        let mut packed = vec![[0u8; 4]; compiled.packing.elements() as usize];
         assert!(compiled.packing.pack(&words, &mut packed));
         let out = GuardedBuffer::<u8>::output((m * n) as usize, side);
         let (input_at, bias_at) = (GuardedBuffer::new(&input, side).read_only(), GuardedBuffer::new(&bias, side).read_only());
         let residual_at = GuardedBuffer::new(&residual, side).read_only();
-        let packed = GuardedBuffer::new(&packed, side).read_only();
+        let packed = GuardedBuffer::new(packed.as_flattened(), side).read_only();
         let common_at = GuardedBuffer::new(&common, side).read_only();
         let pointers: [*mut u8; 6] = [
             input_at.as_mut_ptr(),
@@ -134,10 +134,11 @@ fn depthwise_windows_of_bytes_are_exact() {
         let input: Vec<u8> = (0..rows * columns * channels).map(|_| rng.u8(..)).collect();
         let weights: Vec<i32> = (0..channels * taps * taps).map(|_| rng.i8(..).into()).collect();
         let words: Vec<[u8; 4]> = weights.iter().map(|weight| weight.to_ne_bytes()).collect();
-        let mut packed = vec![0f32; compiled.packing.elements() as usize];
+        let mut packed = vec![[0u8; 4]; compiled.packing.elements() as usize];
         assert!(compiled.packing.pack(&words, &mut packed));
         let out = GuardedBuffer::<i32>::output((size * size * channels) as usize, side);
-        let (input_at, packed) = (GuardedBuffer::new(&input, side).read_only(), GuardedBuffer::new(&packed, side).read_only());
+        let (input_at, packed) =
+            (GuardedBuffer::new(&input, side).read_only(), GuardedBuffer::new(packed.as_flattened(), side).read_only());
         let pointers: [*mut u8; 3] = [input_at.as_mut_ptr(), std::ptr::null_mut(), out.as_mut_ptr().cast()];
         running(format!("{contract:?}"));
         let whole = Compiled::from(compiled);
@@ -208,9 +209,9 @@ fn convolutions_of_bytes_by_tiles_are_exact() {
             .map(|two| [two[0].to_ne_bytes(), two[1].to_ne_bytes()].concat().try_into().unwrap())
             .collect();
         let mut packed = vec![0f32; compiled.filters.elements() as usize];
-        assert!(compiled.filters.pack(&words, &mut packed));
+        assert!(compiled.filters.pack_from(&mut &words[..], &mut packed, f32::from_ne_bytes));
         let whole = Compiled::from(compiled);
-        let again = packed_in_a_run(&whole, &words.iter().map(|&word| f32::from_ne_bytes(word)).collect::<Vec<f32>>());
+        let again = packed_in_a_run(&whole, words.as_flattened());
         assert!(again.iter().zip(&packed).all(|(a, b)| a.to_bits() == b.to_bits()), "runs pack otherwise: {contract:?}");
         let side = Side::ALL[rng.usize(0..3)];
         let size = dtype.bytes() as usize;

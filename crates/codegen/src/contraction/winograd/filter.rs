@@ -4,12 +4,15 @@ use super::transform::Size;
 use crate::contraction::pack::{Element, Packing, Source, TURN_BYTES};
 use rayon::prelude::*;
 use relayc_ir::kernel::ContractionDim;
+use relayc_ir::types::DType;
 use relayc_runtime::pack::{filter_five, filter_four, filter_three, filter_two, filter_whole, halves, pair};
 
 /// How filters are transformed and packed: as the weights of `products` independent products, one after another.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Filters {
     pub(crate) size: Size,
+    /// The dtype of the filters before they are transformed.
+    pub(crate) dtype: DType,
     /// The packing of one product. Its reduction is over the channels, with the filters' steps in the source.
     pub(crate) packing: Packing,
     /// Steps of the window's rows and columns in the source.
@@ -22,13 +25,13 @@ impl Filters {
         self.packing.part_len() * self.size.products() as u64
     }
 
-    /// Packs. Returns whether it did: false if a side is too short.
-    pub(crate) fn pack<E: Element>(&self, mut source: &[E], packed: &mut [f32]) -> bool {
-        self.pack_from(&mut source, packed)
-    }
-
-    /// Like [`Filters::pack`], some groups of columns at a time.
-    pub(crate) fn pack_from<E: Element>(&self, source: &mut impl Source<E>, packed: &mut [f32]) -> bool {
+    /// Packs elements that `value` reads, some groups of columns at a time. Returns whether it did: false if a side is too short.
+    pub(crate) fn pack_from<E: Element>(
+        &self,
+        source: &mut impl Source<E>,
+        packed: &mut [f32],
+        value: impl Fn(E) -> f32 + Sync,
+    ) -> bool {
         let taps = self.taps.map(|step| ContractionDim { extent: self.size.taps() as u64, input: 0, other: step });
         let whole = Packing { sum: self.packing.sum.iter().copied().chain(taps).collect(), ..self.packing.clone() };
         if (packed.len() as u64) < self.elements() || !whole.inside(source.elements().len()) {
@@ -48,7 +51,10 @@ impl Filters {
                 (first..end).map(|_| products.iter_mut().filter_map(Iterator::next).collect()).collect();
             let elements = source.elements();
             let groups = groups.into_par_iter().enumerate();
-            groups.for_each(|(at, pieces)| self.pack_group(elements, first + at as u64, &steps, pieces));
+            groups.for_each(|(at, pieces)| {
+                let read = |at: usize| elements.get(at).map_or(0.0, |&element| value(element));
+                self.pack_group(read, first + at as u64, &steps, pieces);
+            });
             source.done(done[end as usize]);
             first = end;
         }
@@ -80,7 +86,7 @@ impl Filters {
         done
     }
 
-    fn pack_group<E: Element>(&self, source: &[E], group: u64, steps: &[i64], mut pieces: Vec<&mut [f32]>) {
+    fn pack_group(&self, read: impl Fn(usize) -> f32, group: u64, steps: &[i64], mut pieces: Vec<&mut [f32]>) {
         let width = self.packing.group_vectors(group) as usize * self.packing.lanes;
         let first = group * (self.packing.vectors * self.packing.lanes) as u64;
         let n_columns = (width as u64).min(self.packing.columns - first) as usize;
@@ -98,7 +104,7 @@ impl Filters {
                 for (lane, column) in columns.iter().enumerate() {
                     let base = self.packing.offset + step + column;
                     for ((g, odd), tap) in g.iter_mut().zip(&mut odd).zip(&taps) {
-                        let value = source.get(base.wrapping_add(*tap) as usize).map_or(0.0, |value| value.value());
+                        let value = read(base.wrapping_add(*tap) as usize);
                         (g[lane], odd[lane]) = match self.size {
                             Size::Whole => (halves(value)[0].into(), halves(value)[1].into()),
                             _ => (value.into(), 0.0),
