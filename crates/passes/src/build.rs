@@ -6,6 +6,7 @@ use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::{DType, Dim, Solver, Ty, dims_of};
 use relayc_ir::{AttrValue, Attrs, ConstId, ExprId, ExprKind, FuncId, Module, Object, Operand, VarId};
+use relayc_ops::declarations::CAST;
 use relayc_ops::lower::Lower;
 use relayc_ops::rel::RelCx;
 use relayc_ops::{OpDef, Table};
@@ -196,6 +197,14 @@ pub(crate) fn consts_of_attrs(module: &Module) -> impl Iterator<Item = ConstId> 
 /// The dtype of a tensor.
 pub(crate) fn dtype(module: &Module, expr: ExprId) -> Option<DType> {
     module.types.as_tensor(module.ty(expr)).map(|(_, dtype)| dtype)
+}
+
+/// The operand of a conversion from a 16-bit float to float32.
+pub(crate) fn widened(module: &Module, ops: &Table, expr: ExprId) -> Option<ExprId> {
+    let is_cast = module.called_op(expr).is_some_and(|op| ops.def(op).name == CAST.name);
+    let [data] = args(module, expr).try_into().ok().filter(|_| is_cast)?;
+    let is_half = matches!(dtype(module, data)?, DType::F16 | DType::BF16);
+    (is_half && dtype(module, expr)? == DType::F32).then_some(data)
 }
 
 /// The shape of a tensor, if all its dimensions are known.

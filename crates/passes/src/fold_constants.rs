@@ -7,7 +7,8 @@
 //!
 //! Some constants would make the program larger or slower to load, and not faster to run. The pass leaves results above 64 MiB,
 //! and all results once they total 256 MiB. It leaves large results of small operands (`zeros`, `broadcast_to`): a kernel makes
-//! them in place. It leaves transposed weights that only feed convolutions, which pack them into their own order anyway.
+//! them in place. It leaves transposed weights that only feed convolutions, which pack them into their own order anyway, and
+//! 16-bit weights that only feed sums of products as float32, which convert them on their way.
 //!
 //! ```text
 //! add(meta[Constant][0], meta[Constant][1])    →    meta[Constant][0]
@@ -15,7 +16,7 @@
 //! ```
 
 use super::bindings::Bindings;
-use super::build::{args, attrs, shape, tuple, typed, value_of};
+use super::build::{args, attrs, shape, tuple, typed, value_of, widened};
 use super::effects::Pure;
 use super::rewrite::{Replaced, rewrite_with};
 use super::{Pass, PassCx};
@@ -26,6 +27,7 @@ use relayc_ir::types::{Ty, Types, checked_bytes, dims_of};
 use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use relayc_ops::declarations::{CONV1D, CONV2D, CONV3D, LAYOUT_TRANSFORM, TRANSPOSE};
 use relayc_ops::eval::{ArgValue, EvalCx, OutTy, Outputs};
+use relayc_ops::lower::Lower;
 use relayc_ops::{Fixed, KnownFacts, OpDef};
 use rustc_hash::FxHashMap;
 
@@ -64,23 +66,26 @@ pub(crate) fn lets(module: &Module, order: &[ExprId]) -> FxHashMap<VarId, ExprId
     order.iter().copied().filter_map(binding).collect()
 }
 
-/// The large calls that only move the elements of a convolution's weight.
+/// The large calls that only move the elements of a convolution's weight, or convert those of a product's weight to float32.
 fn packed_weights(module: &Module, cx: &PassCx, order: &[ExprId]) -> Vec<bool> {
     let roots = module.roots();
     let mut packed = vec![false; module.exprs.len()];
     for &expr in order {
         let moves = cx.calls_any(module, expr, &[&TRANSPOSE, &LAYOUT_TRANSFORM]);
         let large = || bytes_of(&module.types, module.ty(expr)).is_some_and(|bytes| bytes > SMALL);
-        packed[expr.index()] = moves && large();
+        packed[expr.index()] = (moves || widened(module, cx.ops, expr).is_some()) && large();
     }
     let mut children = Vec::new();
     for &expr in order {
         let is_conv = cx.calls_any(module, expr, &[&CONV1D, &CONV2D, &CONV3D]);
+        let lower = cx.called(module, expr).and_then(|def| def.lower.as_ref());
+        let is_product = matches!(lower, Some(Lower::Product(_) | Lower::Windows(..)));
         children.clear();
         module.children(expr, &mut children);
         // The children of a call are its callee, then its operands.
         for (at, child) in children.iter().enumerate() {
-            packed[child.index()] &= is_conv && at == 2;
+            let takes = if is_product && widened(module, cx.ops, *child).is_some() { at > 0 } else { is_conv && at == 2 };
+            packed[child.index()] &= takes;
         }
     }
     roots.iter().for_each(|root| packed[root.index()] = false);

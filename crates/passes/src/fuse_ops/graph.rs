@@ -3,6 +3,7 @@
 //! A value is *external* if something other than an operator of its region uses it. Examples are results, values that a `let`
 //! binds, arguments of functions, and operands inside another region. Fusion stops at external values.
 
+use crate::build::{value_of, widened};
 use crate::regions::Regions;
 use relayc_base::Idx;
 use relayc_ir::types::Ty;
@@ -73,7 +74,7 @@ impl Graph {
             graph.leak(root);
         }
         for user in 0..graph.nodes.len() {
-            graph.connect(module, &regions, user);
+            graph.connect(module, ops, &regions, user);
         }
         graph
     }
@@ -95,7 +96,7 @@ impl Graph {
     }
 
     /// Registers a node as a user of its operands.
-    fn connect(&mut self, module: &Module, regions: &Regions, user: NodeId) {
+    fn connect(&mut self, module: &Module, ops: &Table, regions: &Regions, user: NodeId) {
         let expr = self.nodes[user].expr;
         let class = self.nodes[user].class;
         let is_op = self.nodes[user].is_op;
@@ -107,7 +108,7 @@ impl Graph {
             depth = depth.max(self.nodes[node].depth + 1);
             let here = regions.region(child) == regions.region(expr);
             let edge = match module.exprs[expr].kind {
-                ExprKind::Call { .. } if is_op => Some(call_edge(module, expr, child, class)),
+                ExprKind::Call { .. } if is_op => Some(call_edge(module, ops, expr, child, class)),
                 ExprKind::Tuple(_) => is_tensor(module, module.ty(child)).then_some(Class::Injective),
                 ExprKind::Proj { .. } => is_tuple_of_tensors(module, module.ty(child)).then_some(Class::Injective),
                 _ => None,
@@ -147,8 +148,12 @@ fn class(module: &Module, ops: &Table, expr: ExprId) -> (Class, bool) {
     }
 }
 
-/// A broadcast operand that has the result's shape is used element by element.
-fn call_edge(module: &Module, call: ExprId, operand: ExprId, class: Class) -> Class {
+/// A broadcast operand that has the result's shape is used element by element; so is a 16-bit weight that a product converts.
+fn call_edge(module: &Module, ops: &Table, call: ExprId, operand: ExprId, class: Class) -> Class {
+    let weight = || widened(module, ops, operand).is_some_and(|data| value_of(module, data).is_some());
+    if class == Class::OutEWiseFusable && weight() {
+        return Class::ElemWise;
+    }
     let shape = |expr: ExprId| module.types.as_tensor(module.ty(expr)).map(|(shape, _)| shape);
     match (shape(call), shape(operand)) {
         (Some(out), Some(of)) if class == Class::Broadcast && same_shape(out, of) => Class::ElemWise,
