@@ -3,8 +3,7 @@
 //! That holds for a function of operators on tensors whose dimensions are numbers or computed from named sizes, if numbers give no
 //! pass more to do. Operators with layouts, and so all with windows, are excluded, as are those that known shapes simplify. So are floats
 //! that are computed from constants and sizes alone: once sizes are known they are constants, and the operators' own evaluation computes
-//! them, which a kernel may differ from. Integers, and elements that are only moved, are the same either way. Operators along lines,
-//! such as a softmax, are excluded too: whether one is grouped with the products around it depends on numbers.
+//! them, which a kernel may differ from. Integers, and elements that are only moved, are the same either way.
 
 use super::PassCx;
 use super::build::{args, dtype};
@@ -40,7 +39,7 @@ fn is_ready(module: &Module, cx: &PassCx, call: ExprId, is_fixed: bool) -> bool 
     let Some(def) = cx.called(module, call) else { return false };
     let by_layout = def.attrs.is_some_and(|attrs| attrs.fields.iter().any(|field| field.name.ends_with("layout")));
     let exact = || def.fuse == Some(Fuse::Injective) || dtype(module, call).is_some_and(|dtype| !dtype.is_float());
-    !by_layout && def.lines.is_none() && !def.internal && !def.random && def.fixed.is_none() && (!is_fixed || exact())
+    !by_layout && !def.internal && !def.random && def.fixed.is_none() && (!is_fixed || exact())
 }
 
 /// Whether a type is tensors whose dimensions are all sized.

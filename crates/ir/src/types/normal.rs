@@ -117,7 +117,8 @@ impl Normal {
         self.plus(&other.times(&Normal::number(-1))?)
     }
 
-    fn times(&self, other: &Normal) -> Option<Normal> {
+    /// The product; `None` if a coefficient overflows or there are too many terms.
+    pub(super) fn times(&self, other: &Normal) -> Option<Normal> {
         if self.0.len().checked_mul(other.0.len())? > MAX_TERMS {
             return None;
         }

@@ -139,6 +139,18 @@ impl Symbols {
         a.named && b.named && difference.and_then(|difference| difference.value()).is_some_and(|number| number != 0)
     }
 
+    /// Whether tensors of two shapes have equally many elements, whatever the sizes are.
+    pub fn as_many(&self, a: &[Dim], b: &[Dim]) -> bool {
+        let product = |dims: &[Dim]| {
+            dims.iter().try_fold(Normal::number(1), |product, dim| match dim {
+                Dim::Known { value, .. } => product.times(&Normal::number(*value)),
+                Dim::Symbol(symbol) => product.times(&self.nodes[symbol.id].normal),
+                Dim::Any => None,
+            })
+        };
+        product(a).is_some_and(|a| product(b).is_some_and(|b| a == b))
+    }
+
     /// The value of a dimension, where `var` gives those of variables by their classes; `None` if one is missing, if it contains
     /// a `?` or a float, if it divides by 0, and if it overflows.
     pub fn evaluate(&self, dim: Dim, var: &dyn Fn(SymbolId) -> Option<i64>) -> Option<i64> {

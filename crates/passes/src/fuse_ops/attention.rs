@@ -4,7 +4,7 @@
 //! it. One kernel can then compute some rows from the first product to the last, and the tensors between need no memory.
 
 use super::graph::{Class, Graph, NodeId};
-use relayc_ir::types::dims_of;
+use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::lower::Lower;
 use relayc_ops::{OpDef, Table};
@@ -57,8 +57,10 @@ impl Finder<'_> {
         Some((self.ops.def(op), attrs.map_or(&[][..], |attrs| &self.module.attrs[attrs].values)))
     }
 
-    fn shape(&self, expr: ExprId) -> Option<Vec<i64>> {
-        dims_of(self.module.types.as_tensor(self.module.ty(expr))?.0)
+    /// The shape of a tensor whose dimensions are numbers or computed from named sizes.
+    fn shape(&self, expr: ExprId) -> Option<&[Dim]> {
+        let (shape, _) = self.module.types.as_tensor(self.module.ty(expr))?;
+        shape.iter().all(|dim| dim.is_sized()).then_some(shape)
     }
 
     /// Operands of a node with one use that hold a matrix of rows: the data of a product, all others with as many elements.
@@ -67,9 +69,9 @@ impl Finder<'_> {
         let ExprKind::Call { args, .. } = self.module.exprs[expr].kind else { return vec![] };
         let args = self.module.items(args);
         let args = if product { &args[..args.len().min(1)] } else { args };
-        let elements = |expr: ExprId| self.shape(expr).map(|shape| shape.iter().product::<i64>());
-        let wanted = elements(expr);
-        let fits = |expr: ExprId| product || (wanted.is_some() && elements(expr) == wanted);
+        let wanted = self.shape(expr);
+        let as_many = |expr: ExprId| self.shape(expr).zip(wanted).is_some_and(|(a, b)| self.module.types.symbols.as_many(a, b));
+        let fits = |expr: ExprId| product || as_many(expr);
         let alone = |&node: &NodeId| self.graph.nodes[node].users.len() == 1 && !self.graph.nodes[node].external;
         args.iter().filter(|arg| fits(arg.expr)).filter_map(|arg| self.graph.node(arg.expr)).filter(alone).collect()
     }
@@ -106,7 +108,7 @@ impl Finder<'_> {
         let row = |expr: ExprId| self.shape(expr).and_then(|shape| shape.last().copied());
         let first = self.module.items(args).first().map(|arg| arg.expr);
         match def.reshapes {
-            true => first.is_some_and(|first| row(first).is_some() && row(first) == row(expr)),
+            true => first.and_then(row).zip(row(expr)).is_some_and(|(first, row)| first.same(row)),
             false => self.graph.nodes[node].class <= Class::Broadcast,
         }
     }
