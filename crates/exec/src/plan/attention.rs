@@ -27,7 +27,11 @@ impl Lowering<'_> {
         let number = |arg: usize| if arg == BETWEEN { block } else { arg };
         let (first, nest, last) = kernels;
         let attention = Attention::of(renumbered(first, number), renumbered_nest(nest, number), renumbered(last, number), block);
-        let Some(attention) = attention.filter(|attention| is_faster(attention, &self.options.target)) else { return };
+        let Some(attention) = attention else { return };
+        // The layers of a network are mostly alike.
+        if !*self.joined.entry(attention.clone()).or_insert_with_key(|attention| is_faster(attention, &self.options.target)) {
+            return;
+        }
         let ops = [of_scores, of_rows, of_values].into_iter().flat_map(|step| step.ops.iter().copied()).collect();
         let step = Step {
             work: Work::Kernel(Kernel::Attention(Box::new(attention))),

@@ -3,7 +3,7 @@
 use super::group::Lazy;
 use super::request::Requests;
 use super::{BufferId, Plan};
-use relayc_ir::kernel::{Target, View};
+use relayc_ir::kernel::{Attention, Target, View};
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
 use relayc_ops::Table;
@@ -41,6 +41,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) origin: ExprId,
     /// Whether the group at hand may have two contractions in one step.
     pub(crate) joins: bool,
+    /// Whether each attention of the plan so far is faster in one step.
+    pub(crate) joined: FxHashMap<Attention, bool>,
     /// The operator at hand.
     pub(crate) call: ExprId,
 }

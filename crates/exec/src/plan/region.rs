@@ -46,6 +46,7 @@ pub fn plan(
         consts: FxHashMap::default(),
         origin: body,
         joins: false,
+        joined: FxHashMap::default(),
         call: body,
     };
     let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
