@@ -1,5 +1,5 @@
-//! Imports `If`, `Loop` and `Scan` and runs them on both engines: each operand form in the standard's text (`docs/Operators.md`
-//! of ONNX), with numbers worked out by hand.
+//! Imports models of several nodes, `If`, `Loop` and `Scan` and what is computed of sizes, and runs them on both engines: each operand
+//! form in the standard's text (`docs/Operators.md` of ONNX), with numbers worked out by hand.
 
 use super::nodes::{BOOL, F32, I64, In, attribute, imported, int, ints, tensor};
 #[cfg(feature = "jit")]
@@ -12,8 +12,12 @@ use relayc_driver::{Phase, check_text};
 use relayc_engine::compile::{Machine, Policy, Settings};
 use relayc_exchange::onnx::proto::*;
 
+/// Dimension -1 is `n1`.
 fn value(name: &str, dtype: i32, dims: &[i64]) -> ValueInfoProto {
-    let dim = |&dim: &i64| DimensionProto { dim_value: Some(dim), dim_param: None };
+    let dim = |&dim: &i64| match dim < 0 {
+        true => DimensionProto { dim_value: None, dim_param: Some(format!("n{}", -dim)) },
+        false => DimensionProto { dim_value: Some(dim), dim_param: None },
+    };
     let shape = Some(TensorShapeProto { dim: dims.iter().map(dim).collect() });
     let tensor_type = Some(TensorTypeProto { elem_type: Some(dtype), shape });
     ValueInfoProto { name: Some(name.into()), r#type: Some(TypeProto { tensor_type, ..TypeProto::default() }) }
@@ -190,4 +194,27 @@ fn sequences_of_known_length() {
     gives(&model(&x, &weights, &one, &[]), &["@main([[1, 2, 3], [4, 5, 6]]) == [[8, 10, 12]]"]);
     let outside = [&rows[..], &["y = SequenceAt(u, far)"]].concat();
     refused(&model(&x, &[("zero", Ints(&[], &[0])), ("far", Ints(&[], &[2]))], &outside, &[]), "E0716", "axis 2 is out of range");
+}
+
+#[test]
+fn ranges_between_sizes_have_sizes() {
+    // Inputs give sizes their numbers, which a run of the interpreter alone does.
+    let gives = |start: &str, limit: &str, lines: &[&str]| {
+        let inputs = [value("x", F32, &[-1]), value("past", F32, &[-2])];
+        let numbers = [("zero", Ints(&[], &[0])), ("one", Ints(&[], &[1]))];
+        let sizes = ["of_x = Shape(x)", "n = Gather(of_x, zero)", "of_past = Shape(past)", "seen = Gather(of_past, zero)"];
+        let range = format!("y = Range({start}, {limit}, one)");
+        let model = model(&inputs, &numbers, &[&sizes[..], &["all = Add(seen, n)", &range]].concat(), &[]);
+        let text = imported(model.encode_to_vec()).imported.expect("it is imported").text;
+        assert!(!text.contains("shape_of"), "{text}");
+        let program = check_text("m", &text, Phase::Main);
+        let runner = Runner::new(&program, "");
+        for line in lines {
+            let example = Example::parse(line).expect("a line that says what it gives");
+            runner.check(&example).unwrap_or_else(|why| panic!("{line}: {why}\n{text}"));
+        }
+    };
+    gives("seen", "all", &["@main([1, 2, 3], [7, 7]) == [2, 3, 4]", "@main([1], []) == [0]"]);
+    gives("zero", "all", &["@main([1], [7]) == [0, 1]"]);
+    gives("one", "n", &["@main([1, 2, 3], [7]) == [1, 2]", "@main([1], [7]) == []"]);
 }

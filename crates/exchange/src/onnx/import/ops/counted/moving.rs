@@ -313,6 +313,9 @@ fn range(cx: &mut Cx) -> Results {
     let bounds = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
     let dtype = cx.dtype(bounds[0])?;
     if bounds.iter().any(|&bound| cx.known(bound).is_none()) {
+        if let Some((start, limit)) = positions_between(cx, bounds).filter(|_| dtype.is_int()) {
+            return one(range_of_positions(cx, start, limit, dtype)?);
+        }
         let length = if dtype.is_int() { range_length(cx, bounds) } else { None };
         let bounds = bounds.map(|bound| cx.scalar_of(bound));
         let bounds = bounds.into_iter().collect::<Result<Vec<Val>>>()?;
@@ -335,6 +338,28 @@ fn range(cx: &mut Cx) -> Results {
         return Err(refuse(format!("a range from {start} to {limit} by {delta}")));
     }
     one(cx.put_numbers(&[n as i64], dtype, |i| start + i as f64 * delta)?)
+}
+
+/// The bounds of a range by steps of 1 between sizes, which are certainly not negative.
+fn positions_between(cx: &mut Cx, bounds: [Val; 3]) -> Option<(Dim, Dim)> {
+    let [start, limit, delta] = bounds.map(|bound| cx.known_sizes(bound).and_then(|sizes| sizes.first().copied()));
+    let (start, limit) = (start?, limit?);
+    let is_position = start.is_var() || start.value().is_some_and(|start| start >= 0);
+    (delta?.value() == Some(1) && is_position && limit.is_named()).then_some((start, limit))
+}
+
+/// The positions from one size to another, by operators whose attributes have the sizes: the numbers of ones before each. The bounds
+/// of `arange` are data, on which the type of its result would depend.
+fn range_of_positions(cx: &mut Cx, start: Dim, limit: Dim, dtype: DType) -> Result<Val> {
+    let one = cx.put_as(Tensor::scalar(1i64), dtype)?;
+    let ones = cx.call("full", &[one], &[("shape", dims_attr(&[limit])), ("dtype", AttrValue::DType(Some(dtype)))])?;
+    let all = cx.call("cumsum", &[ones], &[("axis", AttrValue::int(0)), ("exclusive", AttrValue::Bool(true))])?;
+    if start.value() == Some(0) {
+        return Ok(all);
+    }
+    let bounds = [("begin", dims_attr(&[start])), ("end", dims_attr(&[limit]))];
+    let rest = [("strides", AttrValue::ints(&[1])), ("axes", AttrValue::ints(&[0]))];
+    cx.call("strided_slice", &[all], &[bounds, rest].concat())
 }
 
 /// The length of a range whose bounds are sizes.
