@@ -1,6 +1,7 @@
 //! Packs weights that a run computes, as `relayc_codegen::contraction::pack` and its Winograd filters pack constants.
 
 use super::layout::element;
+use super::number::widened;
 use super::words::Words;
 
 /// How weights are packed. A *piece* is a group of columns of a part; pieces do not overlap.
@@ -66,8 +67,8 @@ impl<'a> Packing<'a> {
         // SAFETY: as above.
         let short = |at: i64| unsafe { source.wrapping_offset(2 * at as isize).cast::<u16>().read_unaligned() };
         let element = |at: i64| match self.element {
-            element::F16 => f16(short(at)),
-            element::BF16 => f32::from_bits(u32::from(short(at)) << 16),
+            element::F16 => widened(short(at), 10),
+            element::BF16 => widened(short(at), 7),
             _ => f32::from_bits(word(at)),
         };
         // Products lie in each other's way in the caches, so whole lines go there.
@@ -125,17 +126,6 @@ impl<'a> Packing<'a> {
                 }
             }
         }
-    }
-}
-
-/// The value of a float16.
-fn f16(bits: u16) -> f32 {
-    let (sign, exponent, fraction) = (u32::from(bits >> 15) << 31, u32::from(bits >> 10 & 31), u32::from(bits & 0x3ff));
-    match exponent {
-        // A subnormal number is a multiple of 2^-24.
-        0 => f32::from_bits(sign | (fraction as f32 * f32::from_bits((127 - 24) << 23)).to_bits()),
-        31 => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
-        _ => f32::from_bits(sign | (exponent + 127 - 15) << 23 | fraction << 13),
     }
 }
 
