@@ -19,6 +19,7 @@ use super::bindings::declared;
 use super::build::{args, attrs, bind, shape};
 use super::copy::Copy;
 use super::fold_constants::{concrete, lets};
+use super::users::Users;
 use super::{Pass, PassCx};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
@@ -55,8 +56,15 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     known.learn(module, &order);
     let counted: Vec<(Loop, usize)> =
         loops.into_iter().filter_map(|found| found.turns(module, &known).map(|turns| (found, turns))).collect();
-    let users = Users::of(module, &order);
-    let narrowed: Vec<Option<Vec<VarId>>> = counted.iter().map(|(found, _)| users.operators_only(module, found.start)).collect();
+    let (users, order) = Users::of(module);
+    let mut mentions: FxHashMap<VarId, Vec<ExprId>> = FxHashMap::default();
+    for &expr in &order {
+        if let ExprKind::Var(var) = module.exprs[expr].kind {
+            mentions.entry(var).or_default().push(expr);
+        }
+    }
+    let narrowed: Vec<Option<Vec<VarId>>> =
+        counted.iter().map(|(found, _)| operators_only(module, &users, &mentions, found.start)).collect();
     counted.iter().zip(narrowed).for_each(|((found, turns), names)| found.unroll(module, *turns, names));
     !counted.is_empty()
 }
@@ -208,49 +216,30 @@ impl Loop {
     }
 }
 
-/// The expressions that mention each expression.
-struct Users {
-    of: FxHashMap<ExprId, Vec<ExprId>>,
-    mentions: FxHashMap<VarId, Vec<ExprId>>,
-}
-
-impl Users {
-    fn of(module: &Module, order: &[ExprId]) -> Users {
-        let (mut of, mut mentions): (FxHashMap<_, Vec<_>>, FxHashMap<_, Vec<_>>) = Default::default();
-        let mut children = vec![];
-        for &user in order {
-            children.clear();
-            module.children(user, &mut children);
-            children.iter().for_each(|&child| of.entry(child).or_default().push(user));
-            if let ExprKind::Var(var) = module.exprs[user].kind {
-                mentions.entry(var).or_default().push(user);
-            }
+/// The variables that `let` binds to a value, if only operators read it and its fields. `mentions` are the expressions that are
+/// each variable.
+fn operators_only(module: &Module, users: &Users, mentions: &FxHashMap<VarId, Vec<ExprId>>, value: ExprId) -> Option<Vec<VarId>> {
+    let (mut seen, mut work, mut names) = (FxHashSet::default(), vec![value], vec![]);
+    while let Some(expr) = work.pop() {
+        if !seen.insert(expr) {
+            continue;
         }
-        Users { of, mentions }
-    }
-
-    /// The variables that `let` binds to a value, if only operators read it and its fields.
-    fn operators_only(&self, module: &Module, value: ExprId) -> Option<Vec<VarId>> {
-        let (mut seen, mut work, mut names) = (FxHashSet::default(), vec![value], vec![]);
-        while let Some(expr) = work.pop() {
-            if !seen.insert(expr) {
-                continue;
-            }
-            // The result of a function has none.
-            for &user in self.of.get(&expr)? {
-                match module.exprs[user].kind {
-                    ExprKind::Call { .. } if module.called_op(user).is_some() => {}
-                    ExprKind::Let { var, value, .. } if value == expr => {
-                        names.push(var);
-                        work.extend(self.mentions.get(&var).into_iter().flatten());
-                    }
-                    ExprKind::Proj { .. } | ExprKind::Tuple(_) | ExprKind::Let { .. } => work.push(user),
-                    _ => return None,
+        if users.is_result(expr) {
+            return None;
+        }
+        for &user in users.list(expr) {
+            match module.exprs[user].kind {
+                ExprKind::Call { .. } if module.called_op(user).is_some() => {}
+                ExprKind::Let { var, value, .. } if value == expr => {
+                    names.push(var);
+                    work.extend(mentions.get(&var).into_iter().flatten());
                 }
+                ExprKind::Proj { .. } | ExprKind::Tuple(_) | ExprKind::Let { .. } => work.push(user),
+                _ => return None,
             }
         }
-        Some(names)
     }
+    Some(names)
 }
 
 /// The call of a function variable with which an expression ends, behind bindings.
