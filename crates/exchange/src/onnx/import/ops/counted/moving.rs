@@ -313,10 +313,11 @@ fn range(cx: &mut Cx) -> Results {
     let bounds = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
     let dtype = cx.dtype(bounds[0])?;
     if bounds.iter().any(|&bound| cx.known(bound).is_none()) {
-        if let Some((start, limit)) = positions_between(cx, bounds).filter(|_| dtype.is_int()) {
+        let sizes = if dtype.is_int() { range_sizes(cx, bounds) } else { None };
+        if let Some((start, limit)) = sizes.and_then(positions_between) {
             return one(range_of_positions(cx, start, limit, dtype)?);
         }
-        let length = if dtype.is_int() { range_length(cx, bounds) } else { None };
+        let length = sizes.and_then(|sizes| range_length(cx, sizes));
         let bounds = bounds.map(|bound| cx.scalar_of(bound));
         let bounds = bounds.into_iter().collect::<Result<Vec<Val>>>()?;
         let none = [("start", AttrValue::None), ("stop", AttrValue::None), ("step", AttrValue::None)];
@@ -340,12 +341,16 @@ fn range(cx: &mut Cx) -> Results {
     one(cx.put_numbers(&[n as i64], dtype, |i| start + i as f64 * delta)?)
 }
 
-/// The bounds of a range by steps of 1 between sizes, which are certainly not negative.
-fn positions_between(cx: &mut Cx, bounds: [Val; 3]) -> Option<(Dim, Dim)> {
+/// The bounds of a range, if they are sizes.
+fn range_sizes(cx: &mut Cx, bounds: [Val; 3]) -> Option<[Dim; 3]> {
     let [start, limit, delta] = bounds.map(|bound| cx.known_sizes(bound).and_then(|sizes| sizes.first().copied()));
-    let (start, limit) = (start?, limit?);
+    Some([start?, limit?, delta?])
+}
+
+/// The bounds of a range by steps of 1 between sizes, which are certainly not negative.
+fn positions_between([start, limit, delta]: [Dim; 3]) -> Option<(Dim, Dim)> {
     let is_position = start.is_var() || start.value().is_some_and(|start| start >= 0);
-    (delta?.value() == Some(1) && is_position && limit.is_named()).then_some((start, limit))
+    (delta.value() == Some(1) && is_position && limit.is_named()).then_some((start, limit))
 }
 
 /// The positions from one size to another, by operators whose attributes have the sizes: the numbers of ones before each. The bounds
@@ -363,9 +368,8 @@ fn range_of_positions(cx: &mut Cx, start: Dim, limit: Dim, dtype: DType) -> Resu
 }
 
 /// The length of a range whose bounds are sizes.
-fn range_length(cx: &mut Cx, bounds: [Val; 3]) -> Option<Dim> {
-    let [start, limit, delta] = bounds.map(|bound| cx.known_sizes(bound).and_then(|sizes| sizes.first().copied()));
-    let (start, limit, delta) = (start?, limit?, delta?.value().filter(|&delta| delta > 0)?);
+fn range_length(cx: &mut Cx, [start, limit, delta]: [Dim; 3]) -> Option<Dim> {
+    let delta = delta.value().filter(|&delta| delta > 0)?;
     let distance = cx.b.size_arith(SymbolOp::Sub, limit, start);
     let rounded = cx.b.size_arith(SymbolOp::Add, distance, Dim::known(delta - 1));
     let length = cx.b.size_arith(SymbolOp::FloorDiv, rounded, Dim::known(delta));
