@@ -29,22 +29,24 @@ impl StepTimes {
         &mut self,
         run: impl FnOnce(TraceCallback) -> Result<T, Box<Diagnostic>>,
     ) -> Result<T, Box<Diagnostic>> {
-        self.measure_steps(|before| {
+        self.measure_steps(|begins| {
             run(&mut |next, _| {
-                before(next);
+                // After the last step its successor, which never ends.
+                begins(Some(next));
                 Ok(())
             })
         })
     }
 
-    /// Like [`StepTimes::measure`], for a run that gives the number of the next step.
-    pub(crate) fn measure_steps<T>(&mut self, run: impl FnOnce(&mut dyn FnMut(usize)) -> T) -> T {
+    /// Like [`StepTimes::measure`], for a run that gives the number of each step that begins, and `None` when all are done.
+    pub(crate) fn measure_steps<T>(&mut self, run: impl FnOnce(&mut dyn FnMut(Option<usize>)) -> T) -> T {
         let kept = self.runs.is_multiple_of(self.one_of);
         self.runs += 1;
         let mut running: Option<(usize, Instant)> = None;
         let result = run(&mut |next| {
             let now = Instant::now();
-            if let Some((step, begun)) = running.replace((next, now)).filter(|_| kept) {
+            let ended = std::mem::replace(&mut running, next.map(|step| (step, now)));
+            if let Some((step, begun)) = ended.filter(|_| kept) {
                 self.of.resize_with(self.of.len().max(step + 1), Vec::new);
                 self.of[step].push(((now - begun).as_secs_f64() * 1e3) as f32);
             }

@@ -42,12 +42,12 @@ impl Ready {
         }
         let (mut times, start) = (StepTimes::default(), Instant::now());
         while times.runs < 4 || start.elapsed() < measure {
-            let ran = times.measure_steps(|before| {
+            let ran = times.measure_steps(|begins| {
                 let ran = session.run(|step| {
-                    before(step);
+                    begins(Some(step));
                     true
                 });
-                before(usize::MAX);
+                begins(None);
                 ran
             });
             ran.map_err(|failure| failed(&failure))?;
