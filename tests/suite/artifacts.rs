@@ -227,6 +227,14 @@ fn c_programs_link_artifacts_and_load_them() {
     run("threads_in_one");
 }
 
+/// Compiles a test in C, links it with an artifact and runs it.
+fn passes(folder: &Path, test: &str, artifact: &[&str]) {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support").join(test).display().to_string();
+    cc(folder, &[&["-I.", &source], artifact, &["-o", "abi"]].concat());
+    let out = Command::new(folder.join("abi")).current_dir(folder).output().expect("it runs");
+    assert!(out.status.success(), "{test} with {artifact:?}: {}", String::from_utf8_lossy(&out.stdout));
+}
+
 #[test]
 fn c_functions_answer_as_their_header_says() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -234,11 +242,8 @@ fn c_functions_answer_as_their_header_says() {
     let text = "def @main(%x: Tensor[(3), int32], %y: Tensor[(3), int32]) { divide(%x, %y) }";
     std::fs::write(at.join("net.relay"), text).expect("written");
     relayc(at, &["build", "net.relay", "-o", "net.so", "--emit", "so,header,obj"]);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/abi.c").display().to_string();
     for artifact in [&["./net.so"][..], &["net.o", "-lpthread"]] {
-        cc(at, &[&["-I.", &source], artifact, &["-o", "abi"]].concat());
-        let out = Command::new(at.join("abi")).current_dir(at).output().expect("it runs");
-        assert!(out.status.success(), "{artifact:?}: {}", String::from_utf8_lossy(&out.stdout));
+        passes(at, "abi.c", artifact);
     }
 }
 
@@ -251,11 +256,8 @@ fn c_functions_run_branches_and_loops() {
     }";
     std::fs::write(at.join("net.relay"), text).expect("written");
     relayc(at, &["build", "net.relay", "-o", "net.so", "--emit", "so,header,obj"]);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/abi_flow.c").display().to_string();
     for artifact in [&["./net.so"][..], &["net.o", "-lpthread"]] {
-        cc(at, &[&["-I.", &source], artifact, &["-o", "abi"]].concat());
-        let out = Command::new(at.join("abi")).current_dir(at).output().expect("it runs");
-        assert!(out.status.success(), "{artifact:?}: {}", String::from_utf8_lossy(&out.stdout));
+        passes(at, "abi_flow.c", artifact);
     }
 }
 
@@ -266,10 +268,7 @@ fn c_functions_answer_for_several_sizes() {
     let text = "def @main(%x: Tensor[(n, 3), float32], %y: Tensor[(n, m), float32]) { (sum(%x, axis=[1]), nn.relu(%y)) }";
     std::fs::write(at.join("net.relay"), text).expect("written");
     relayc(at, &["build", "net.relay", "-o", "net.so", "--sizes", "n=1,2", "--sizes", "m=2,4"]);
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/support/abi_sizes.c").display().to_string();
-    cc(at, &["-I.", &source, "./net.so", "-o", "abi"]);
-    let out = Command::new(at.join("abi")).current_dir(at).output().expect("it runs");
-    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stdout));
+    passes(at, "abi_sizes.c", &["./net.so"]);
 }
 
 /// A network of any number of images, with a convolution whose weights instances pack.
