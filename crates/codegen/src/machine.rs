@@ -1,7 +1,7 @@
 //! Maps operations of bodies to instructions, for all emitters of bodies.
 
 use super::asm::forms::{self, Form};
-use super::asm::{Asm, IPred, Mem, Pred, V};
+use super::asm::{Asm, IPred, Mask, Mem, Pred, V};
 use relayc_ir::kernel::{BinaryOp, Cmp, ScalarType};
 use relayc_ir::types::DType;
 
@@ -66,12 +66,21 @@ pub(crate) fn extending(dtype: DType) -> &'static Form {
     }
 }
 
+/// Loads contiguous elements of one or two bytes, each extended to a lane. Lanes that a mask register lacks are zero; no
+/// instruction extends under a mask in a vector, so the whole vector must be there.
+pub(crate) fn load_extended(asm: &mut Asm, dtype: DType, dst: V, mask: Option<Mask>, from: Mem) {
+    if let Some(Mask::K(mask)) = mask {
+        asm.under(mask, true);
+    }
+    asm.vector(extending(dtype), asm.isa().width(), dst, V(0), from, None);
+}
+
 /// Loads a vector of contiguous floats of up to 32 bits as F32.
 pub(crate) fn load_floats(asm: &mut Asm, dtype: DType, dst: V, from: Mem) {
     if dtype == DType::F32 {
         return asm.load(dst, from);
     }
-    asm.vector(extending(dtype), asm.isa().width(), dst, V(0), from, None);
+    load_extended(asm, dtype, dst, None, from);
     if dtype == DType::BF16 {
         asm.shift(&forms::VPSLLD_IMM, dst, dst, 16);
     }

@@ -13,7 +13,7 @@ use super::points::{Cut, Tiles, extents, sizes};
 use super::registers::{INPUT, SPARE, TAIL, WEIGHTS};
 use super::{ContractionCode, Entries, Packing, Plan, each_variant, normal, packing, streams};
 use crate::asm::{Asm, Cond, Isa, Mask, Mem, R, V, forms};
-use crate::machine::extending;
+use crate::machine::load_extended;
 use relayc_ir::kernel::{ByteProducts, Contraction, Depthwise, Factors, Target};
 use relayc_ir::types::DType;
 
@@ -174,10 +174,7 @@ impl Window<'_> {
         if self.factors != Factors::Widened {
             return asm.load_tail(dst, mask, from);
         }
-        if let Some(Mask::K(mask)) = mask {
-            asm.under(mask, true);
-        }
-        asm.vector(extending(DType::U8), asm.isa().width(), dst, V(0), from, None);
+        load_extended(asm, DType::U8, dst, mask, from);
     }
 
     /// Adds the product of a weight and an input to a sum. The upper 16 bits of a lane that holds a byte are zero, so that their

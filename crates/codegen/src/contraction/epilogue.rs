@@ -8,7 +8,7 @@ use super::registers::{INPUT, SPARE, TAIL};
 use crate::asm::forms::{self, Form};
 use crate::asm::{Asm, Isa, K, Mask, Mem, R, Rm, Round, V, Width};
 use crate::legalize::widths::machine;
-use crate::machine::{extending, low_bytes, machine_op, predicates};
+use crate::machine::{extending, load_extended, low_bytes, machine_op, predicates};
 use relayc_ir::kernel::{BinaryOp, Body, Cmp, Instr, ScalarType, UnaryOp, Val};
 use relayc_ir::types::DType;
 
@@ -507,18 +507,15 @@ impl<'a> Evaluation<'a> {
     /// Loads bytes into lanes.
     fn load_bytes(&mut self, register: V, operand: usize) {
         let stream = &self.epilogue.streams[operand];
-        let (form, width, from) = (extending(stream.dtype), self.asm.isa().width(), self.memory[operand]);
+        let from = self.memory[operand];
         if stream.lanes == Lanes::Splat {
             // The pointer of the input, which the next tile sets again.
             self.asm.load_byte(INPUT, from);
             self.asm.vector(&forms::VMOVD_FROM_R, Width::X, register, V(0), V(INPUT.0), None);
-            self.asm.vector(form, Width::X, register, V(0), register, None);
+            self.asm.vector(extending(stream.dtype), Width::X, register, V(0), register, None);
             return self.asm.bcast_lane0(register, register);
         }
-        if let Some(Mask::K(mask)) = self.mask {
-            self.asm.under(mask, true);
-        }
-        self.asm.vector(form, width, register, V(0), from, None);
+        load_extended(self.asm, stream.dtype, register, self.mask, from);
     }
 
     /// A value as the last operand of an instruction: in memory where that is allowed.

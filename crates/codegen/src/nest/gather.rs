@@ -6,6 +6,7 @@
 use super::access::Lanes;
 use super::state::{Gen, Point, SCRATCH};
 use crate::asm::{Mem, R, V, forms};
+use crate::machine::load_extended;
 use relayc_ir::types::DType;
 
 impl Gen<'_> {
@@ -58,7 +59,7 @@ impl Gen<'_> {
             self.load_element(lanes.size, displaced(lanes.first.plus(step), lanes.size as u8));
             self.store_element(lanes.size, slot.plus((lane * lanes.size) as i32));
         }
-        self.extend_elements(dtype, slot, dst);
+        load_extended(self.asm, dtype, dst, None, slot);
         Some(())
     }
 

@@ -7,23 +7,22 @@ use super::access::Lanes;
 use super::state::{Gen, SCRATCH};
 use crate::asm::forms;
 use crate::asm::{Isa, Mask, Mem, R, V, Width};
-use crate::machine::{extending, low_bytes};
+use crate::machine::{extending, load_extended, low_bytes};
 use relayc_ir::types::DType;
 
 impl Gen<'_> {
     /// Reads narrow elements; missing lanes are zero.
     pub(crate) fn read_narrow(&mut self, lanes: &Lanes, dtype: DType, dst: V) {
-        let (form, width) = (extending(dtype), self.isa().width());
         let whole = lanes.stride == 1 && !lanes.tail && lanes.n == self.lanes;
         match self.tail {
-            _ if whole => self.asm.vector(form, width, dst, V(0), lanes.first, None),
-            Some((Mask::K(mask), _)) if lanes.stride == 1 && lanes.tail => {
-                self.asm.under(mask, true).vector(form, width, dst, V(0), lanes.first, None);
+            _ if whole => load_extended(self.asm, dtype, dst, None, lanes.first),
+            Some((mask @ Mask::K(_), _)) if lanes.stride == 1 && lanes.tail => {
+                load_extended(self.asm, dtype, dst, Some(mask), lanes.first);
             }
             _ if lanes.stride == 0 || (lanes.n == 1 && !lanes.tail) => {
                 self.load_element(lanes.size, lanes.first);
                 self.asm.vector(&forms::VMOVD_FROM_R, Width::X, dst, V(0), V(R::RCX.0), None);
-                self.asm.vector(form, Width::X, dst, V(0), dst, None);
+                self.asm.vector(extending(dtype), Width::X, dst, V(0), dst, None);
                 self.asm.bcast_lane0(dst, dst);
             }
             _ => {
@@ -34,15 +33,9 @@ impl Gen<'_> {
                     self.load_element(lanes.size, lanes.first.plus((lane * lanes.stride * lanes.size) as i32));
                     self.store_element(lanes.size, slot.plus((lane * lanes.size) as i32));
                 }
-                self.extend_elements(dtype, slot, dst);
+                load_extended(self.asm, dtype, dst, None, slot);
             }
         }
-    }
-
-    /// Extends contiguous elements to lanes.
-    pub(crate) fn extend_elements(&mut self, dtype: DType, from: Mem, dst: V) {
-        let width = self.isa().width();
-        self.asm.vector(extending(dtype), width, dst, V(0), from, None);
     }
 
     /// Loads one or two bytes into `rcx`.
