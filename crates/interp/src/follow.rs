@@ -7,6 +7,7 @@
 //! * *Tuples and functions* are followed: they are known when the program is, and leave no instruction.
 //!
 //! What cannot be followed is an [`Obstacle`]. Nested calls and branches are followed by recursion, whose depth is bounded.
+//! Functions that leave no instruction take time as well, so what is followed is counted.
 
 use crate::lower::{BlockId, CodeId, Instr, InstrKind, LoweredModule, Slot};
 use relayc_base::Idx;
@@ -36,8 +37,9 @@ pub enum Obstacle<E> {
     Subgraph(E),
 }
 
-/// The most instructions, and the deepest nesting of calls and branches.
+/// The most instructions, the most of the program that is followed to find them, and the deepest nesting of calls and branches.
 const MAX_INSTRS: usize = 1 << 16;
+const MAX_FOLLOWED: usize = 1 << 20;
 const MAX_DEPTH: usize = 100;
 
 /// Follows a global whose inputs have these types. Errors: the first obstacle.
@@ -56,6 +58,7 @@ pub fn follow<S: Subgraphs>(
         flow: Flow { inputs: inputs.to_vec(), ..Flow::default() },
         loops: vec![],
         depth: 0,
+        followed: 0,
         recursive: FxHashMap::default(),
     };
     let mut leaves = (0..inputs.len()).map(Place::Input);
@@ -74,11 +77,12 @@ pub fn follow<S: Subgraphs>(
 }
 
 const ENDLESS: &str = "a loop that never ends";
+const TOO_MUCH: &str = "too many instructions, with a copy of its function for each call";
 const OTHER_TURN: &str = "a tensor that has another shape in the next turn";
 const OTHER_BRANCH: &str = "a tensor that has another shape if the condition does not hold";
 
 /// What is known of a value: everything but the elements of tensors.
-#[derive(Clone, PartialEq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Known {
     Tensor(Place),
     Tuple(Rc<[Known]>),
@@ -101,6 +105,8 @@ struct Follower<'a, S> {
     flow: Flow,
     loops: Vec<Loop>,
     depth: usize,
+    /// Number of instructions of the program that were followed, each as often as it was reached.
+    followed: usize,
     /// Whether functions can come to a call of themselves.
     recursive: FxHashMap<CodeId, bool>,
 }
@@ -138,6 +144,10 @@ impl<S: Subgraphs> Follower<'_, S> {
 
     fn instr(&mut self, frame: &mut Frame, instr: &Instr, tail: usize) -> Followed<S::Error> {
         let expr = instr.expr;
+        if self.followed == MAX_FOLLOWED {
+            return Err(Obstacle::Expr(expr, TOO_MUCH));
+        }
+        self.followed += 1;
         let all =
             |this: &Self, slots: &[Slot]| slots.iter().map(|&slot| this.read(expr, frame, slot)).collect::<Result<Vec<_>, _>>();
         let value = match &instr.kind {
@@ -356,7 +366,7 @@ impl<S: Subgraphs> Follower<'_, S> {
 
     fn push(&mut self, expr: ExprId, instr: FlowInstr) -> Result<usize, Obstacle<S::Error>> {
         if self.flow.instrs.len() == MAX_INSTRS {
-            return Err(Obstacle::Expr(expr, "a call with too many calls in it"));
+            return Err(Obstacle::Expr(expr, TOO_MUCH));
         }
         self.flow.instrs.push(instr);
         Ok(self.flow.instrs.len() - 1)
