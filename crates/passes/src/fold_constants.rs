@@ -4,6 +4,7 @@
 //! Three kinds of calls stay: those that trap, those that draw random numbers, and those that only mark their operand. The pass
 //! folds calls of operators, projections of tuples, and mentions of variables that a `let` binds to constants. It folds the shape
 //! of a tensor with a static shape, which removes the tensor's computation, as in TVM. It folds an `if` with a known condition.
+//! A call whose relation refuses what its operands become stays as it is, and a run of it fails ([`super::refined`]).
 //!
 //! Some constants would make the program larger or slower to load, and not faster to run. The pass leaves results above 64 MiB,
 //! and all results once they total 256 MiB. It leaves large results of small operands (`zeros`, `broadcast_to`): a kernel makes
@@ -18,6 +19,7 @@
 use super::bindings::Bindings;
 use super::build::{args, attrs, shape, tuple, typed, value_of, widened};
 use super::effects::Pure;
+use super::refined::Refined;
 use super::rewrite::{Replaced, rewrite_with};
 use super::{Pass, PassCx};
 use relayc_base::Idx;
@@ -53,8 +55,13 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     let pure = Pure::of(module, &order);
     let bindings = Bindings::of(module, &order);
     let packed = packed_weights(module, cx, &order);
-    let mut fold = Fold { cx, lets: lets(module, &order), bindings, packed, pure, left: MAX_ALL };
-    rewrite_with(module, |module, replaced, expr| fold.visit(module, replaced, expr))
+    let mut fold = Fold { cx, lets: lets(module, &order), bindings, packed, pure, refined: Refined::default(), left: MAX_ALL };
+    rewrite_with(module, |module, replaced, expr| {
+        fold.refined.follow(module, cx, &fold.lets, replaced, &mut fold.pure, expr);
+        let new = fold.visit(module, replaced, expr)?;
+        fold.refined.replaced(module, expr, new);
+        Some(new)
+    })
 }
 
 /// What `let` binds variables to.
@@ -106,6 +113,7 @@ struct Fold<'a> {
     packed: Vec<bool>,
     /// Which operands may be left out where only their shapes count.
     pure: Pure,
+    refined: Refined,
     /// How many bytes of constants may still be made.
     left: u64,
 }

@@ -32,6 +32,7 @@ mod pipeline;
 mod pool_before_conv;
 mod push_strides_up;
 pub mod quantize;
+mod refined;
 pub mod regions;
 pub mod rewrite;
 mod simplify_expr;
