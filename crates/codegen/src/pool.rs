@@ -43,7 +43,8 @@ impl Pool {
     /// A pool of `n_threads` threads, including the caller of [`Pool::run`]. Has fewer if the system gives no more threads.
     pub fn new(n_threads: usize) -> Pool {
         let n_threads = n_threads.clamp(1, MAX_THREADS);
-        let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+        // Asking the system takes longer than to compile a small program.
+        let cores = if n_threads == 1 { 1 } else { std::thread::available_parallelism().map_or(1, |n| n.get()) };
         let seats = (1..n_threads).map(|_| WorkerSlot::new()).collect();
         let regions = Arc::new(Regions::new(seats, n_threads <= cores));
         let threads = (1..n_threads).map_while(|number| {
