@@ -94,7 +94,7 @@ fn what_was_chosen_has_the_least_estimate() {
 fn strict_sums_are_never_tiled() {
     let conv = "def @main(%x: Tensor[(1, 64, 56, 56), float32], %w: Tensor[(64, 64, 3, 3), float32]) { \
                 nn.conv2d(%x, %w, padding=[1, 1, 1, 1], channels=64, kernel_size=[3, 3]) }";
-    let names = |accuracy| code(conv, Isa::Avx512, accuracy).reasons.into_iter().map(|reason| reason.name).collect::<Vec<_>>();
+    let names = |accuracy| code(conv, Isa::Avx512, accuracy).reasons.iter().map(|reason| reason.name.clone()).collect::<Vec<_>>();
     assert!(names(Policy::Fast).iter().any(|name| name == "winograd F(4x4,3x3)"), "{:?}", names(Policy::Fast));
     assert!(names(Policy::Strict).iter().all(|name| !name.contains("winograd")), "{:?}", names(Policy::Strict));
 }

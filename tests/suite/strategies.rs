@@ -17,6 +17,7 @@ use relayc_exec::plan::{Plan, signature};
 use relayc_ir::kernel::Reason;
 use relayc_ir::tensor::Tensor;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// Programs whose steps have strategies of every kind.
 const TEXTS: &[&str] = &[
@@ -58,7 +59,7 @@ fn settings(isa: Isa, machine: Machine, threads: usize, choices: Choices) -> Set
 }
 
 /// Asks for strategy number `round` of each step that has so many; `None` if none has.
-fn round(program: &Program, plan: &Plan, reasons: &[Reason], isa: Isa, round: usize) -> Option<(Choices, Entries)> {
+fn round(program: &Program, plan: &Plan, reasons: &[Arc<Reason>], isa: Isa, round: usize) -> Option<(Choices, Entries)> {
     let mut entries = Entries::new();
     for (step, reason) in plan.steps.iter().zip(reasons) {
         if let Some(name) = reason.possible().nth(round) {
@@ -71,7 +72,7 @@ fn round(program: &Program, plan: &Plan, reasons: &[Reason], isa: Isa, round: us
 }
 
 /// Checks that the strategies are those asked for, wherever a step has them; notes their kinds.
-fn check(name: &str, plan: &Plan, reasons: &[Reason], entries: &Entries, kinds: &mut BTreeSet<String>) {
+fn check(name: &str, plan: &Plan, reasons: &[Arc<Reason>], entries: &Entries, kinds: &mut BTreeSet<String>) {
     for (step, reason) in plan.steps.iter().zip(reasons) {
         let Some(entry) = entries.get(&signature(plan, step, false)) else { continue };
         if reason.find(&entry.strategy).is_some() {

@@ -8,7 +8,8 @@ use relayc_base::diag::{Diagnostic, codes};
 use relayc_base::{Sources, Span};
 use relayc_codegen::asm::Isa;
 use relayc_driver::emit::{bound_name, origin};
-use relayc_exec::assemble::{Assembled, Wish};
+use relayc_exec::assemble::Assembled;
+use relayc_exec::launch::Wish;
 use relayc_exec::plan::{self, Plan, Step};
 use relayc_ir::kernel::{Reason, Rejection};
 use relayc_ir::{ExprId, ExprKind, Module};
@@ -144,8 +145,13 @@ impl Choices {
         let Some(asked) = &self.of else { return Ok(()) };
         asked.check_tuning(all, isa, share);
         asked.seen().parts |= self.lenient;
-        let steps: Vec<(&Step, &Reason, Vec<Span>)> =
-            all.plan.steps.iter().zip(&all.reasons).map(|(step, reason)| (step, reason, spans_of(module, step.origin))).collect();
+        let steps: Vec<(&Step, &Reason, Vec<Span>)> = all
+            .plan
+            .steps
+            .iter()
+            .zip(&all.reasons)
+            .map(|(step, reason)| (step, &**reason, spans_of(module, step.origin)))
+            .collect();
         for (at, rule) in asked.rules.iter().enumerate() {
             let covered: Vec<(&Step, &Reason)> = steps
                 .iter()

@@ -18,9 +18,9 @@ pub use relayc_exec::assemble::Assembled;
 use relayc_exec::assemble::{NoCode, assemble};
 use relayc_exec::constants::Keep;
 pub use relayc_exec::listing::target_name;
-use relayc_exec::plan::{self, KernelOptions, NotCompiled, Place, Plan};
+use relayc_exec::plan::{self, GroupPlans, KernelOptions, NotCompiled, Place, Plan};
 use relayc_exec::program::{self as jit, LoadError, PlanSession, TraceCallback};
-use relayc_exec::shared_weights::SharedWeights;
+use relayc_exec::shared::Shared;
 use relayc_interp::{self as interp, Value};
 use relayc_ir::kernel::Target;
 use relayc_ir::tensor::{Data, Tensor};
@@ -181,21 +181,28 @@ pub(crate) fn how(entry: &str, settings: &Settings) -> PassPlan {
 /// Optimizes a module and plans its entry. The module becomes the optimized one.
 #[cfg(test)]
 pub(crate) fn plan_of(module: &mut Module, entry: &str, settings: &Settings) -> Result<Plan, Refused> {
-    plan_timed(module, &how(entry, settings), settings, &mut Timings::default())
+    plan_timed(module, &how(entry, settings), settings, &GroupPlans::default(), &mut Timings::default())
 }
 
-fn plan_timed(module: &mut Module, passes: &PassPlan, settings: &Settings, timings: &mut Timings) -> Result<Plan, Refused> {
+fn plan_timed(
+    module: &mut Module,
+    passes: &PassPlan,
+    settings: &Settings,
+    groups: &GroupPlans,
+    timings: &mut Timings,
+) -> Result<Plan, Refused> {
     let optimised = optimise::optimise(module, passes, &mut Stopwatch::new(timings, &mut ()));
     optimised.map_err(|error| Refused::Wrong(Box::new(error)))?;
     let entry = passes.entry.as_deref().unwrap_or_default();
-    timings.time("plan", || planned(module, entry, settings, &[]))
+    timings.time("plan", || planned(module, entry, settings, &[], groups))
 }
 
-fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId]) -> Result<Plan, Refused> {
+fn planned(module: &Module, entry: &str, settings: &Settings, refusals: &[ExprId], groups: &GroupPlans) -> Result<Plan, Refused> {
     let Some(global) = module.find_global(entry) else { return Err(Refused::Wrong(Box::new(no_entry(module, entry)))) };
     let func = module.globals[global].func;
     require_possible(module, func).map_err(Refused::Wrong)?;
-    let mut plan = plan::plan(module, ops::table(), func, refusals, settings.kernel_options()).map_err(Refused::Not)?;
+    let plan = plan::plan(module, ops::table(), func, refusals, settings.kernel_options(), groups);
+    let mut plan = plan.map_err(Refused::Not)?;
     if let Some(fault) = settings.fault {
         fault.put_into(&mut plan);
     }
@@ -213,34 +220,36 @@ pub fn assembled(
     limits: &Limits,
     timings: &mut Timings,
 ) -> Result<Assembled, Refused> {
-    assembled_to(module, &how(entry, settings), settings, limits, false, timings)
+    assembled_to(module, &how(entry, settings), settings, limits, None, timings)
 }
 
-/// Like [`assembled`], by other passes; `share` as in [`assemble`].
+/// Like [`assembled`], by other passes; `shared` as in [`assemble`].
 fn assembled_to(
     module: &mut Module,
     passes: &PassPlan,
     settings: &Settings,
     limits: &Limits,
-    share: bool,
+    shared: Option<&Shared>,
     timings: &mut Timings,
 ) -> Result<Assembled, Refused> {
     let entry = passes.entry.as_deref().unwrap_or_default();
-    let mut plan = plan_timed(module, passes, settings, timings)?;
+    let own = GroupPlans::default();
+    let groups = shared.map_or(&own, |shared| &shared.groups);
+    let mut plan = plan_timed(module, passes, settings, groups, timings)?;
     let mut refusals = vec![];
     loop {
         check_sizes(&plan, module, limits).map_err(Refused::Wrong)?;
         let origins: Vec<ExprId> = plan.steps.iter().map(|step| step.origin).collect();
-        let wishes = settings.choices.wishes(module, &plan, settings.isa, share);
-        match timings.time("code", || assemble(plan, settings.isa, &settings.target(), share, &wishes)) {
+        let wishes = settings.choices.wishes(module, &plan, settings.isa, shared.is_some());
+        match timings.time("code", || assemble(plan, settings.isa, &settings.target(), shared, &wishes)) {
             // What the machine has no code for gets other code, then is left to its evaluation.
             Err(NoCode::Step(step)) if refusals.iter().filter(|&&refused| refused == origins[step]).count() < MOST_REFUSALS => {
                 refusals.push(origins[step]);
-                plan = timings.time("plan", || planned(module, entry, settings, &refusals))?;
+                plan = timings.time("plan", || planned(module, entry, settings, &refusals, groups))?;
             }
             Err(error) => return Err(not_loaded(&error.to_string())),
             Ok(made) => {
-                settings.choices.check(module, &made, settings.isa, share).map_err(Refused::Wrong)?;
+                settings.choices.check(module, &made, settings.isa, shared.is_some()).map_err(Refused::Wrong)?;
                 return Ok(made);
             }
         }
@@ -282,18 +291,18 @@ pub(super) fn compile_module(
     compile_to(module, &how(entry, settings), settings, limits, keep, None)
 }
 
-/// Like [`compile_module`], by other passes, and with weights that are shared with other sizes of the program.
+/// Like [`compile_module`], by other passes, and with what is shared with other sizes of the program.
 pub(super) fn compile_to(
     module: &mut Module,
     passes: &PassPlan,
     settings: &Settings,
     limits: Limits,
     keep: Keep,
-    shared: Option<&SharedWeights>,
+    shared: Option<&Shared>,
 ) -> Result<Compiled, Refused> {
     let mut timings = Timings::default();
     let entry = passes.entry.as_deref().unwrap_or_default();
-    let assembled = assembled_to(module, passes, settings, &limits, shared.is_some(), &mut timings)?;
+    let assembled = assembled_to(module, passes, settings, &limits, shared, &mut timings)?;
     if keep == Keep::Read {
         // What has read, checked, optimised and planned the program is done, and the most memory is needed from here on.
         sys::give_back_code();
@@ -502,5 +511,41 @@ impl jit::Fallback for Eval<'_> {
 
     fn outside(&self, call: ExprId, index: i128, length: u64) -> Box<Diagnostic> {
         interp::trapped(self.module, ops::table(), call, ops::outside(index, length as usize))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use relayc_driver::check_text;
+    use relayc_driver::optimise::UNTIL;
+
+    /// Layers that repeat, with what plans depend on: windows over padding, attention, indices, a divisor, an evaluation, constants.
+    const LAYERS: &str = "def @main(%x: Tensor[(ROWS, 32), float32], %i: Tensor[(ROWS), int32], %w: Tensor[(32, 32), float32]) {
+        %0 = nn.relu(nn.dense(%x, %w, units=None));
+        %1 = nn.relu(nn.dense(%0, %w, units=None));
+        %2 = nn.softmax(multiply(nn.dense(%1, %0, units=None), 0.25f));
+        %3 = add(nn.dense(%2, transpose(%0, axes=[1, 0]), units=None), %1);
+        %4 = nn.softmax(multiply(nn.dense(%3, %1, units=None), 0.25f));
+        %5 = add(nn.dense(%4, transpose(%1, axes=[1, 0]), units=None), %3);
+        %6 = take(%5, floor_divide(%i, %i), axis=0);
+        %7 = take(%6, floor_divide(%i, %i), axis=0);
+        %8 = reshape(%7, newshape=[1, 1, -1, 32]);
+        %9 = nn.max_pool2d(nn.max_pool2d(%8, pool_size=[3, 3], padding=[1, 1, 1, 1]), pool_size=[3, 3], padding=[1, 1, 1, 1]);
+        (%9, sort(sort(%7)), concatenate((%3, %5)))
+    }";
+
+    #[test]
+    fn a_plan_does_not_depend_on_the_groups_that_are_kept() {
+        let settings = Settings::native(3, 1).expect("no other is asked for").expect("a machine with AVX2");
+        let groups = GroupPlans::default();
+        let plan = |rows: usize, groups: &GroupPlans| {
+            let mut program = check_text("x", &LAYERS.replace("ROWS", &rows.to_string()), UNTIL);
+            let plan = plan_timed(&mut program.module, &how("main", &settings), &settings, groups, &mut Timings::default());
+            format!("{:#?}", plan.unwrap_or_else(|_| panic!("{rows} rows are planned")))
+        };
+        for rows in [4, 5, 4, 1, 5, 1, 4] {
+            assert!(plan(rows, &groups) == plan(rows, &GroupPlans::default()), "{rows} rows");
+        }
     }
 }

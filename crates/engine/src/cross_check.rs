@@ -11,7 +11,7 @@ use relayc_base::text::count;
 use relayc_driver::bind::Bound;
 use relayc_driver::bind::tensors_in;
 use relayc_driver::group;
-use relayc_exec::plan::{Group, Work};
+use relayc_exec::plan::Group;
 use relayc_exec::program::Memory;
 use relayc_ir::kernel::{Factors, Kernel, View, Winograd};
 use relayc_ir::tensor::Tensor;
@@ -72,7 +72,7 @@ impl Comparing<'_> {
         let got: Vec<&Tensor> = got.tensors().into_iter().map(|near| &near.value).collect();
         let winograd = plan.steps[group.steps.clone()]
             .iter()
-            .any(|step| matches!(&step.work, Work::Kernel(Kernel::Winograd(conv)) if may_round(conv)));
+            .any(|step| matches!(step.work.kernel(), Some(Kernel::Winograd(conv)) if may_round(conv)));
         let held = |effort| {
             let expected = evaluate_call(module, group.call, operands.clone(), effort, self.compiled.limits())?;
             let expected: Vec<BoundedTensor> =

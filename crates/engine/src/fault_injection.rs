@@ -7,6 +7,7 @@
 
 use relayc_exec::plan::{BufferId, Plan, Work};
 use relayc_ir::kernel::{BinaryOp, Body, Contraction, ContractionDim, Instr, Kernel, Nest, Reduction, ScalarType, Val};
+use std::sync::Arc;
 
 /// An injected fault.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +51,7 @@ impl Fault {
         let spoilt = plan.steps.iter_mut().map(|step| match &mut step.work {
             Work::Kernel(kernel) => {
                 let reads = step.args.iter().zip(&step.writes).any(|(arg, writes)| !writes && padded.contains(arg));
-                usize::from(self.spoil(kernel, reads))
+                usize::from(self.spoil(Arc::make_mut(kernel), reads))
             }
             _ => 0,
         });

@@ -5,11 +5,13 @@
 //! * *A size* is the shapes of all inputs. Its program is the open one with numbers for its dimensions, compiled like any other,
 //!   and gives the same bytes as if these had been in its text. It is kept, up to [`super::library::Options::sizes`] of them,
 //!   and the least recently used goes first. A call with a size that is kept looks it up, and does nothing else.
-//! * *Weights* are packed once for all sizes (`relayc_exec::shared_weights`).
+//! * *Weights* are packed once for all sizes, and kernels that are the same at several sizes have their code once
+//!   (`relayc_exec::shared`).
 //! * *Memory* of runs belongs to a session, and grows to what its largest size needs.
 //!
 //! Whoever calls first with a size compiles it; who comes meanwhile with the same size waits, with another one that is kept runs.
-//! A size that is refused leaves nothing behind. Absent: buckets of sizes; each has code of its own.
+//! A size that is refused leaves nothing behind. Absent:
+//! buckets of sizes; each has code of its own.
 
 use super::compile::{self, Compiled, Refused, Settings};
 use super::library::{Error, Inner, Network, Options, Session, refused, settings};
@@ -24,7 +26,7 @@ use relayc_driver::specialise::{dataflow_to_shapes, to_shapes};
 use relayc_exec::constants::Keep;
 use relayc_exec::plan::NotCompiled;
 use relayc_exec::program::{PlanSession, Workspace};
-use relayc_exec::shared_weights::SharedWeights;
+use relayc_exec::shared::Shared;
 use relayc_ir::types::DType;
 use relayc_ir::{FuncId, Module};
 use relayc_passes as passes;
@@ -80,7 +82,7 @@ struct Open {
     /// The names of the outputs.
     results: Vec<String>,
     settings: Settings,
-    weights: SharedWeights,
+    shared: Shared,
     cache: Mutex<Cache>,
     max_sizes: usize,
 }
@@ -134,11 +136,11 @@ impl OpenExecutable {
         let before = PassPlan { passes: passes::before_sizes(settings.level), ..how.clone() };
         optimise::optimise(&mut module, &before, &mut ()).map_err(wrong)?;
         let Entry { slots, results, .. } = run::entry(&module, &options.entry).map_err(wrong)?;
-        let weights = SharedWeights::of(module.consts.iter());
+        let shared = Shared::of(module.consts.iter());
         let grouped = grouped(&module, PassPlan { passes: passes::with_sizes(settings.level), ..how }).map_err(wrong)?;
         let (entry, max_sizes) = (options.entry.clone(), options.sizes.max(1));
         let cache = Mutex::default();
-        let open = Open { sources, module, grouped, entry, slots, inputs, results, settings, weights, cache, max_sizes };
+        let open = Open { sources, module, grouped, entry, slots, inputs, results, settings, shared, cache, max_sizes };
         Ok(OpenExecutable { open: Arc::new(open) })
     }
 
@@ -149,7 +151,7 @@ impl OpenExecutable {
 
     /// Starts threads for runs. Sessions are independent of each other.
     pub fn session(&self) -> OpenSession {
-        let workspace = Workspace::new(Arc::new(Pool::new(self.open.settings.threads)));
+        let workspace = Workspace::for_sizes(Arc::new(Pool::new(self.open.settings.threads)));
         OpenSession { open: self.open.clone(), workspace: Some(workspace), key: vec![], current: None }
     }
 
@@ -160,7 +162,7 @@ impl OpenExecutable {
 
     /// Bytes of the packed weights that sizes share.
     pub fn weight_bytes(&self) -> u64 {
-        self.open.weights.bytes()
+        self.open.shared.weight_bytes()
     }
 }
 
@@ -226,7 +228,7 @@ impl Open {
     }
 
     fn compile(&self, module: &mut Module, how: &PassPlan) -> Result<Compiled, Refused> {
-        compile::compile_to(module, how, &self.settings, Limits::default(), Keep::All, Some(&self.weights))
+        compile::compile_to(module, how, &self.settings, Limits::default(), Keep::All, Some(&self.shared))
     }
 }
 

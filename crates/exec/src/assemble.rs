@@ -3,126 +3,20 @@
 //! This needs no machine that can run the code, so code for another machine can be shown. [`super::program`] adds memory and
 //! runs it. A caller may ask for the strategy of a step ([`Wish`]). Absent: the meaning of the code's lines ([`super::listing`]).
 
+use super::launch::{Launch, MoveCall, Packed, Wish, packed_bytes};
 use super::routine;
-use crate::plan::{self, Move, Place, Plan, Scratch, Step, Work};
+use crate::plan::{self, Place, Plan, Step, Work};
+use crate::shared::Shared;
+use crate::shared::kernels::SharedKernel;
 use relayc_codegen::asm::{Asm, AsmError, Isa, Mark};
 use relayc_codegen::contraction::{Compiled, Weights};
+use relayc_codegen::memory::Code;
 use relayc_codegen::nest::{self, NestCode};
-use relayc_codegen::region::Region;
-use relayc_ir::kernel::{Alternative, Kernel, Nest, Reason, Rejection, Routine, Target};
+use relayc_ir::kernel::{Alternative, Kernel, Nest, Reason, Rejection, Target};
 use rustc_hash::FxHashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-
-/// Weights in the memory of the program that has packed them.
-#[derive(Clone, Debug)]
-pub struct PackedWeights {
-    pub(crate) region: Arc<Region>,
-    /// Position of the first element.
-    pub(crate) at: usize,
-}
-
-impl PackedWeights {
-    pub(crate) fn start(&self) -> *const f32 {
-        (self.region.start() as *const f32).wrapping_add(self.at)
-    }
-}
-
-/// Location of the packed weights of a contraction.
-#[derive(Clone, Debug)]
-pub enum Packed {
-    /// At an element of the program's packed weights.
-    Kept(usize),
-    /// Among those that another program has packed.
-    Shared(PackedWeights),
-    /// The contraction reads them unpacked.
-    AsKept,
-    /// In the session's memory, packed anew in each run.
-    Scratch,
-}
-
-/// A move in bytes; contiguous elements move together.
-#[derive(Clone, Debug)]
-pub struct MoveCall {
-    /// First byte and step of each dimension, of the source and of the destination.
-    pub(crate) offsets: [i64; 2],
-    pub(crate) steps: [Vec<i64>; 2],
-    pub(crate) dims: Vec<i64>,
-    pub(crate) together: usize,
-}
-
-impl MoveCall {
-    fn of(moved: &Move) -> MoveCall {
-        let width = moved.width as i64;
-        let together = match (moved.from.1.last(), moved.to.1.last()) {
-            (Some(1), Some(1)) => moved.dims.last().map_or(1, |&dim| dim as usize),
-            _ => 1,
-        };
-        let rank = moved.dims.len() - usize::from(together > 1);
-        let sides = [&moved.from, &moved.to];
-        MoveCall {
-            offsets: sides.map(|(offset, _)| offset * width),
-            steps: sides.map(|(_, strides)| strides[..rank].iter().map(|stride| stride * width).collect()),
-            dims: moved.dims[..rank].iter().map(|&dim| dim as i64).collect(),
-            together: together * moved.width,
-        }
-    }
-}
-
-/// How a step is launched.
-#[derive(Clone, Debug)]
-pub enum Launch {
-    Fill,
-    Move(MoveCall),
-    Positions,
-    Fallback,
-    Guard,
-    Routine(Routine),
-    Nest(NestCode),
-    Contraction(Arc<Compiled>, Packed),
-}
-
-impl Launch {
-    /// Number of tasks for `threads` threads, if the work is split beforehand.
-    pub(crate) fn shares(&self, threads: usize) -> usize {
-        match self {
-            Launch::Contraction(code, _) if !is_small(code) => threads.max(1),
-            Launch::Routine(routine) => routine::shares(routine, threads),
-            _ => 1,
-        }
-    }
-
-    /// Scratch memory in the arena for `threads` threads.
-    fn scratch(&self, threads: usize) -> Scratch {
-        if let Launch::Routine(routine) = self {
-            let own = routine::scratch_bytes(routine).next_multiple_of(LINE as u64);
-            return Scratch { shared: 0, own, threads: self.shares(threads) as u64, at: 0 };
-        }
-        let Launch::Contraction(code, packed) = self else { return Scratch::default() };
-        let shared = if matches!(packed, Packed::Scratch) { packed_bytes(code) as u64 } else { 0 };
-        let own = (4 * code.scratch_len()).next_multiple_of(LINE) as u64;
-        Scratch { shared, own, threads: self.shares(threads) as u64, at: 0 }
-    }
-}
-
-/// Bytes of a cache line; packed weights and scratch memory are padded to whole lines.
-const LINE: usize = 64;
-
-fn packed_bytes(code: &Compiled) -> usize {
-    code.packed_bytes().next_multiple_of(LINE)
-}
-
-/// Extra cost of work that is shared among threads.
-pub(crate) const REGION_NS: f64 = 3000.0;
-
-/// Whether a contraction is too small for more than one thread, at 60 GFLOP/s and 40 GB/s of weights. Even slow cores reach
-/// these from their second-level cache.
-fn is_small(code: &Compiled) -> bool {
-    // Weights that are read as they come may be used for one product each.
-    let weights = if code.reads_unpacked() { code.weight_bytes() * code.flops() / 2 } else { code.packed_bytes() as u64 };
-    (code.flops() as f64 / 60.0).max(weights as f64 / 40.0) <= REGION_NS
-}
 
 /// Why there is no code.
 #[derive(Debug)]
@@ -141,15 +35,6 @@ impl fmt::Display for NoCode {
     }
 }
 
-/// A strategy that a caller asks for.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Wish {
-    /// Its name, or the first words of it.
-    pub name: String,
-    /// Who asks for it, in words.
-    pub why: String,
-}
-
 /// The name of the strategy that computes a contraction as a loop nest.
 const NEST: &str = "nest";
 
@@ -165,18 +50,28 @@ pub struct Assembled {
     pub(crate) marks: Vec<Mark>,
     pub launches: Vec<Launch>,
     /// For each step, the reason for its kernel, and the range of its code, which steps with equal kernels share.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<Arc<Reason>>,
     pub ranges: Vec<Range<usize>>,
+    /// For each step, the code that has its kernel, if it is another program's.
+    pub(crate) borrowed: Vec<Option<Code>>,
+    /// The kernels that others may share: step, what its weights are, and who asked for what.
+    pub(crate) emitted: Vec<(usize, Weights, Vec<Wish>)>,
     /// Number of elements of packed weights.
     pub(crate) packed_len: usize,
 }
 
 /// Emits the code of every step, and assigns each its scratch memory in the plan's arena. Equal kernels have their code once: a
-/// network repeats its layers. `share` says whether other sizes of the program share its packed weights. Each step gets the first
-/// of its `wishes` that is possible; steps beyond their end have none.
+/// network repeats its layers. What other sizes of the program have packed and emitted is `shared`. Each step gets the first of its
+/// `wishes` that is possible; steps beyond their end have none.
 ///
 /// Errors: the step without code, and the plan, which is to be made without it.
-pub fn assemble(mut plan: Plan, isa: Isa, target: &Target, share: bool, wishes: &[Vec<Wish>]) -> Result<Assembled, NoCode> {
+pub fn assemble(
+    mut plan: Plan,
+    isa: Isa,
+    target: &Target,
+    shared: Option<&Shared>,
+    wishes: &[Vec<Wish>],
+) -> Result<Assembled, NoCode> {
     let mut asm = Asm::new(isa);
     let mut all = Assembled {
         plan: Plan::default(),
@@ -186,24 +81,29 @@ pub fn assemble(mut plan: Plan, isa: Isa, target: &Target, share: bool, wishes: 
         launches: vec![],
         reasons: vec![],
         ranges: vec![],
+        borrowed: vec![],
+        emitted: vec![],
         packed_len: 0,
     };
     let mut emitted: FxHashMap<(&Kernel, Weights, &[Wish]), usize> = FxHashMap::default();
     for (at, step) in plan.steps.iter().enumerate() {
-        let (start, kernel) = (asm.here(), kernel(&plan, step, share));
+        let (start, kernel) = (asm.here(), kernel(&plan, step, shared.is_some()));
         let wishes = wishes.get(at).map_or(&[][..], Vec::as_slice);
-        let equal = kernel.and_then(|(kernel, weights)| emitted.get(&(kernel, weights, wishes)).copied());
-        let (launch, reason, range) = match equal {
-            Some(equal) => (all.again(equal), all.reasons[equal].clone(), all.ranges[equal].clone()),
-            None => {
-                let (launch, reason) = all.step(step, kernel, wishes, target, &mut asm).ok_or(NoCode::Step(at))?;
-                emitted.extend(kernel.map(|(kernel, weights)| ((kernel, weights, wishes), at)));
-                (launch, reason, start..asm.here())
+        let key = kernel.map(|(kernel, weights)| (kernel, weights, wishes));
+        if let Some(&equal) = key.and_then(|key| emitted.get(&key)) {
+            all.again(equal);
+            continue;
+        }
+        emitted.extend(key.map(|key| (key, at)));
+        if let (Some((kernel, weights, wishes)), Some(shared)) = (key, shared) {
+            if let Some(known) = shared.kernels.find(kernel, weights, wishes) {
+                all.borrow(known);
+                continue;
             }
-        };
-        all.launches.push(launch);
-        all.reasons.push(reason);
-        all.ranges.push(range);
+            all.emitted.push((at, weights, wishes.to_vec()));
+        }
+        let (launch, reason) = all.step(step, kernel, wishes, target, &mut asm).ok_or(NoCode::Step(at))?;
+        all.add(launch, Arc::new(reason), start..asm.here(), None);
     }
     all.pool_start = asm.pool_start();
     all.marks = asm.marks().to_vec();
@@ -283,11 +183,30 @@ fn kernel<'a>(plan: &'a Plan, step: &'a Step, share: bool) -> Option<(&'a Kernel
 }
 
 impl Assembled {
-    /// The launch of a step whose kernel equals that of an earlier one, with weights of its own.
-    fn again(&mut self, equal: usize) -> Launch {
-        match self.launches[equal].clone() {
+    fn add(&mut self, launch: Launch, reason: Arc<Reason>, range: Range<usize>, borrowed: Option<Code>) {
+        self.launches.push(launch);
+        self.reasons.push(reason);
+        self.ranges.push(range);
+        self.borrowed.push(borrowed);
+    }
+
+    /// Adds a step whose kernel equals that of an earlier one.
+    fn again(&mut self, equal: usize) {
+        let launch = self.with_own_weights(self.launches[equal].clone());
+        self.add(launch, self.reasons[equal].clone(), self.ranges[equal].clone(), self.borrowed[equal].clone());
+    }
+
+    /// Adds a step whose kernel another program has.
+    fn borrow(&mut self, known: SharedKernel) {
+        let launch = self.with_own_weights(known.launch);
+        self.add(launch, known.reason, 0..0, Some(known.code));
+    }
+
+    /// The same launch with packed weights of its own.
+    fn with_own_weights(&mut self, launch: Launch) -> Launch {
+        match launch {
             Launch::Contraction(code, packed) => {
-                let packed = self.packed(matches!(packed, Packed::Kept(_)), &code);
+                let packed = self.packed(matches!(packed, Packed::Kept(_) | Packed::Shared(_)), &code);
                 Launch::Contraction(code, packed)
             }
             launch => launch,

@@ -3,8 +3,8 @@
 //! Loading packs weights that only loading reads, and frees each once it is packed. So a program's weights are in memory once:
 //! packed, or as stored if a kernel or an evaluation reads them unpacked.
 
-use super::assemble::{Launch, Packed};
 use super::index;
+use super::launch::{Launch, Packed};
 use crate::plan::{Buffer, BufferId, ConstId, Place, Plan, Step};
 use half::slice::HalfFloatSliceExt;
 use relayc_base::Idx;

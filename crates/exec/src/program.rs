@@ -3,11 +3,12 @@
 //! A [`CompiledPlan`] is immutable and may be shared by sessions in any threads. A [`PlanSession`] owns the arena and all state that a
 //! run changes. The same inputs give the same bytes for any number of threads, because no sum is split.
 
-use super::assemble::{Assembled, Launch, MoveCall, Packed, REGION_NS};
+use super::assemble::Assembled;
 use super::constants::{self, Constants, Keep};
 use super::index;
+use super::launch::{Launch, MoveCall, Packed, REGION_NS};
 use super::routine;
-use super::shared_weights::SharedWeights;
+use super::shared::{self, kernels::SharedKernel};
 use crate::plan::{Buffer, BufferId, CallId, ConstId, Place, Plan, Scratch, Step, Work};
 use relayc_base::Idx;
 use relayc_base::diag::Diagnostic;
@@ -56,9 +57,11 @@ impl fmt::Display for LoadError {
 pub struct CompiledPlan {
     pub plan: Plan,
     pub(super) code: Code,
+    /// For each step, the code that has its kernel, if it is another program's.
+    borrowed: Vec<Option<Code>>,
     pub(super) launches: Vec<Launch>,
     /// The reason for each step's kernel.
-    pub reasons: Vec<Reason>,
+    pub reasons: Vec<Arc<Reason>>,
     pub(super) constants: Constants,
     /// Memory of values that are computed once.
     pub(super) kept: Region,
@@ -75,13 +78,13 @@ impl CompiledPlan {
         assembled: Assembled,
         constants: FxHashMap<ConstId, Tensor>,
         keep: Keep,
-        shared: Option<&SharedWeights>,
+        shared: Option<&shared::Shared>,
         fallback: &dyn Fallback,
     ) -> Result<CompiledPlan, LoadError> {
-        let Assembled { plan, bytes, mut launches, reasons, mut packed_len, .. } = assembled;
-        let mut shared = shared.map(SharedWeights::open);
-        if let Some(shared) = &mut shared {
-            packed_len = shared.find(&plan, &constants, &mut launches);
+        let Assembled { plan, bytes, mut launches, reasons, borrowed, emitted, mut packed_len, .. } = assembled;
+        let mut weights = shared.map(|shared| shared.weights.open());
+        if let Some(weights) = &mut weights {
+            packed_len = weights.find(&plan, &constants, &mut launches);
         }
         let code = Code::from_bytes(&bytes).map_err(LoadError::Memory)?;
         // It may be more than what packing needs.
@@ -89,19 +92,31 @@ impl CompiledPlan {
         let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
         let packed = Arc::new(Region::new(4 * packed_len).map_err(LoadError::Memory)?);
         let constants = Constants::new(&plan, &launches, constants, keep);
-        let mut program = CompiledPlan { plan, code, launches, reasons, constants, kept, packed };
+        let mut program = CompiledPlan { plan, code, borrowed, launches, reasons, constants, kept, packed };
         let of_once = program.plan.steps.iter().zip(&program.plan.scratch).filter(|(step, _)| step.once);
         let scratch = of_once.map(|(_, scratch)| scratch.shared + scratch.own).max().unwrap_or(0);
         let scratch = Region::new(scratch as usize).map_err(LoadError::Memory)?;
         program.once(&scratch, fallback).map_err(LoadError::Failed)?;
+        if let Some(weights) = weights {
+            weights.add(&program.packed);
+        }
         if let Some(shared) = shared {
-            shared.add(&program.packed);
+            shared.kernels.add(emitted.into_iter().filter_map(|(at, weights, wishes)| {
+                let Work::Kernel(kernel) = &program.plan.steps[at].work else { return None };
+                let (launch, reason, code) = (&program.launches[at], &program.reasons[at], &program.code);
+                let shared = SharedKernel { launch: launch.clone(), reason: reason.clone(), code: code.clone() };
+                Some((kernel.clone(), (weights, wishes), shared))
+            }));
         }
         Ok(program)
     }
 
     /// Runs the steps with constant operands, and packs constant weights, each before it is needed.
     fn once(&mut self, scratch: &Region, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+        let is_packed = |launch: &Launch| matches!(launch, Launch::Contraction(_, Packed::Kept(_)));
+        if !self.plan.steps.iter().any(|step| step.once) && !self.launches.iter().any(is_packed) {
+            return Ok(());
+        }
         let addresses = self.addresses(None, &[], &mut []);
         let pool = Pool::new(1);
         for at in constants::order(&self.plan, &self.launches) {
@@ -122,7 +137,7 @@ impl CompiledPlan {
             if step.once {
                 let of = Scratch { at: 0, ..self.plan.scratch[at] };
                 let scratch = scratch_in(scratch.start(), of, std::ptr::null_mut());
-                self.launch(step, launch, &args, &split(launch, 1), &Means { scratch, fallback, pool: &pool })?;
+                self.launch(at, &args, &split(launch, 1), &Means { scratch, fallback, pool: &pool })?;
             }
             // `addresses` still has those of what goes; by its definition no step that loading has still to do reads them.
             for id in self.constants.done(step) {
@@ -163,15 +178,10 @@ impl CompiledPlan {
         }
     }
 
-    fn launch(
-        &self,
-        step: &Step,
-        launch: &Launch,
-        args: &[*mut u8],
-        pieces: &[Vec<Piece>],
-        means: &Means,
-    ) -> Result<(), Box<Diagnostic>> {
+    fn launch(&self, at: usize, args: &[*mut u8], pieces: &[Vec<Piece>], means: &Means) -> Result<(), Box<Diagnostic>> {
         let &Means { scratch, fallback, pool } = means;
+        let (step, launch) = (&self.plan.steps[at], &self.launches[at]);
+        let code_of_step = self.borrowed[at].as_ref().unwrap_or(&self.code);
         match (launch, &step.work) {
             (Launch::Fill, Work::Fill(fill)) => {
                 let width = usize::from(self.plan.buffers[step.args[0]].dtype.bits.div_ceil(8));
@@ -217,7 +227,7 @@ impl CompiledPlan {
             }
             (Launch::Nest(nest), _) => {
                 // SAFETY: the code at the entry is the function that `nest` says it is.
-                let function = unsafe { self.code.function::<NestFunction>(nest.entry) }.expect("the entry is in the code");
+                let function = unsafe { code_of_step.function::<NestFunction>(nest.entry) }.expect("the entry is in the code");
                 let args = Shared(args.as_ptr());
                 let threads = pool.n_threads();
                 if threads == 1 || !is_shared(nest) {
@@ -251,7 +261,7 @@ impl CompiledPlan {
                         start
                     }
                 };
-                let code_start = Shared(self.code.bytes().as_ptr());
+                let code_start = Shared(code_of_step.bytes().as_ptr());
                 let (args, weights) = (Shared(args.as_ptr()), Shared(weights));
                 let (sum, n_args) = (code.sum(), step.args.len());
                 pool.run(pieces.len(), &|_, shares| {
@@ -464,28 +474,42 @@ impl Memory<'_> {
 /// The memory and the threads of runs. Sessions of several programs may use it one after the other.
 pub struct Workspace {
     memory: Region,
+    /// Bytes of address space that it takes at least, and bytes of it that some session needs.
+    reserved: usize,
+    needed: usize,
     pool: Arc<Pool>,
 }
 
+/// Bytes of address space for the sessions of many sizes. Pages that no run has touched are no memory, and a session whose
+/// workspace did not move finds all its addresses as they were.
+const RESERVED: usize = 1 << 30;
+
 impl Workspace {
-    /// A workspace that gets its memory from the sessions that use it.
-    pub fn new(pool: Arc<Pool>) -> Workspace {
-        Workspace { memory: Region::default(), pool }
+    /// A workspace that gets its memory from the session that uses it.
+    fn new(pool: Arc<Pool>) -> Workspace {
+        Workspace { memory: Region::default(), reserved: 0, needed: 0, pool }
     }
 
-    /// Number of bytes of its memory.
+    /// A workspace for the sessions of many sizes.
+    pub fn for_sizes(pool: Arc<Pool>) -> Workspace {
+        Workspace { reserved: RESERVED, ..Workspace::new(pool) }
+    }
+
+    /// Number of bytes that the largest session needs.
     pub fn bytes(&self) -> usize {
-        self.memory.bytes()
+        self.needed
     }
 
-    /// Grows to at least this many bytes, by a quarter at least, so that sizes which rise by one do not ask the system each time.
+    /// Grows to at least this many bytes, and at least to twice what it has.
     fn grow(&mut self, bytes: usize) -> Result<(), LoadError> {
         let has = self.memory.bytes();
         if has < bytes {
             // The old memory goes first: between runs it holds nothing.
             self.memory = Region::default();
-            self.memory = Region::new(bytes.max(has + has / 4)).map_err(LoadError::Memory)?;
+            let room = bytes.max(2 * has).max(self.reserved);
+            self.memory = Region::new(room).or_else(|_| Region::new(bytes)).map_err(LoadError::Memory)?;
         }
+        self.needed = self.needed.max(bytes);
         Ok(())
     }
 }
@@ -626,12 +650,12 @@ impl PlanSession {
         }
         let arena = workspace.memory.start();
         let memory = Memory { program, addresses: &self.addresses };
-        for (at, (step, launch)) in plan.steps.iter().zip(&program.launches).enumerate() {
+        for (at, step) in plan.steps.iter().enumerate() {
             if !step.once {
                 before(at, &memory)?;
                 let scratch = scratch_in(arena, plan.scratch[at], arena.wrapping_add(plan.arena_bytes as usize));
                 let means = Means { scratch, fallback, pool: &workspace.pool };
-                program.launch(step, launch, &self.args[at], &self.pieces[at], &means)?;
+                program.launch(at, &self.args[at], &self.pieces[at], &means)?;
             }
         }
         before(plan.steps.len(), &memory)

@@ -2,9 +2,9 @@
 //!
 //! The same program gives the same bytes. Tensors of equal bytes are stored once, even if two targets share them.
 
-use crate::assemble::{Launch, Packed};
 use crate::constants;
 use crate::index;
+use crate::launch::{Launch, Packed};
 use crate::plan::{self, Buffer, BufferId, CallId, Place, Positions, Scratch, Step, Work};
 use crate::program::{CompiledPlan, Fallback};
 use relayc_base::Idx;

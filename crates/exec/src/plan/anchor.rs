@@ -12,6 +12,7 @@ use relayc_ir::kernel::{
 use relayc_ir::types::DType;
 use relayc_ops::OpDef;
 use relayc_ops::lower::{AxisMap, Call, Product, Read, Source as ReadSource, Template, Tensor};
+use std::sync::Arc;
 
 /// The stride of each loop dimension where a tensor with these indices is seen so, and the first element.
 fn strides(axes: &[AxisMap], view: &View, n_dims: usize) -> (Vec<i64>, i64) {
@@ -316,7 +317,7 @@ impl Lowering<'_> {
     }
 
     fn step(&mut self, kernel: Kernel, args: Args, origin: ExprId, ops: Vec<&'static str>) {
-        self.work(Work::Kernel(kernel), args, origin, ops);
+        self.work(Work::Kernel(Arc::new(kernel)), args, origin, ops);
     }
 
     pub(super) fn work(&mut self, work: Work, args: Args, origin: ExprId, mut ops: Vec<&'static str>) {

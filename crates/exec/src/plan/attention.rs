@@ -8,6 +8,7 @@ use super::lowering::Lowering;
 use super::{BufferId, Place, Step, Work};
 use relayc_codegen::contraction::attention::is_faster;
 use relayc_ir::kernel::{Access, Attention, Contraction, Kernel, Nest};
+use std::sync::Arc;
 
 impl Lowering<'_> {
     /// Joins the steps of the current group, which are those from `start` on.
@@ -15,8 +16,8 @@ impl Lowering<'_> {
         let Some([scores, rows, values]) = self.attention_steps(start) else { return };
         let steps = &self.plan.steps;
         let [of_scores, of_rows, of_values] = [scores, rows, values].map(|at| &steps[at]);
-        let (Work::Kernel(Kernel::Contraction(first)), Work::Kernel(Kernel::Nest(nest)), Work::Kernel(Kernel::Contraction(last))) =
-            (&of_scores.work, &of_rows.work, &of_values.work)
+        let (Some(Kernel::Contraction(first)), Some(Kernel::Nest(nest)), Some(Kernel::Contraction(last))) =
+            (of_scores.work.kernel(), of_rows.work.kernel(), of_values.work.kernel())
         else {
             return;
         };
@@ -34,7 +35,7 @@ impl Lowering<'_> {
         }
         let ops = [of_scores, of_rows, of_values].into_iter().flat_map(|step| step.ops.iter().copied()).collect();
         let step = Step {
-            work: Work::Kernel(Kernel::Attention(Box::new(attention))),
+            work: Work::Kernel(Arc::new(Kernel::Attention(Box::new(attention)))),
             args: joined.args,
             writes: joined.writes,
             origin: of_values.origin,
@@ -49,14 +50,14 @@ impl Lowering<'_> {
     /// The steps of scores, weights and values, if two tensors that nothing else reads connect them.
     fn attention_steps(&self, start: usize) -> Option<[usize; 3]> {
         let steps = &self.plan.steps;
-        let contraction = |at: usize| match &steps[at].work {
-            Work::Kernel(Kernel::Contraction(contract)) if !steps[at].once => Some(contract),
+        let contraction = |at: usize| match steps[at].work.kernel() {
+            Some(Kernel::Contraction(contract)) if !steps[at].once => Some(contract),
             _ => None,
         };
         let values = (start..steps.len()).rev().find(|&at| contraction(at).is_some())?;
         let weights = steps[values].args[contraction(values)?.input.0];
         let rows = self.only_writer(weights, start, values)?;
-        let Work::Kernel(Kernel::Nest(nest)) = &steps[rows].work else { return None };
+        let Some(Kernel::Nest(nest)) = steps[rows].work.kernel() else { return None };
         let reads = nest.reads.iter().map(|read| steps[rows].args[read.arg]).filter(|&id| id != weights);
         let mut found = reads.filter_map(|id| Some((id, self.only_writer(id, start, rows)?)));
         let (scores, at) = found.rfind(|&(_, at)| contraction(at).is_some())?;

@@ -3,13 +3,13 @@
 use super::{BufferId, ValueLocation};
 use relayc_ir::kernel::{Body, Instr, Val, View};
 use relayc_ir::types::DType;
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// A value. Tuples are as shallow as [`Types::is_shallow`](relayc_ir::types::Types::is_shallow) requires, and are shared.
 #[derive(Clone, Debug)]
 pub(crate) enum Value {
     Tensor(Lazy),
-    Tuple(Rc<[Value]>),
+    Tuple(Arc<[Value]>),
 }
 
 impl Value {
@@ -103,4 +103,13 @@ impl Lazy {
         let reads: Vec<Val> = self.loads.iter().map(|own| load(body, own)).collect();
         body.append(&self.body, &reads, self.result)
     }
+}
+
+/// What lies around a tensor.
+#[derive(Clone)]
+pub(crate) struct Padded {
+    pub(crate) view: View,
+    pub(crate) margins: Vec<(u64, u64)>,
+    /// Of each element there.
+    pub(crate) bits: u64,
 }

@@ -51,7 +51,7 @@ fn fills(plan: &Plan) -> Vec<Vec<Fill>> {
 
 /// The buffer that a step writes, and the buffers that it may overwrite as far as the step is concerned.
 fn candidates(step: &Step) -> Option<(BufferId, Vec<BufferId>)> {
-    let Work::Kernel(kernel) = &step.work else { return None };
+    let kernel = step.work.kernel()?;
     let out = match kernel {
         Kernel::Nest(nest) => nest.writes.first()?.arg,
         kernel => kernel.contract()?.out.0,

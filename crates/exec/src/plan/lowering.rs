@@ -1,6 +1,7 @@
 //! The work on one function: the plan so far, where values lie, and the operators that wait for what follows them.
 
-use super::group::Lazy;
+use super::group::{Lazy, Padded};
+use super::group_plans::GroupPlans;
 use super::request::Requests;
 use super::{BufferId, Plan};
 use relayc_ir::kernel::{Attention, Target, View};
@@ -43,17 +44,10 @@ pub(crate) struct Lowering<'a> {
     pub(crate) joins: bool,
     /// Whether each attention of the plan so far is faster in one step.
     pub(crate) joined: FxHashMap<Attention, bool>,
+    /// The plans of groups so far.
+    pub(crate) groups: &'a GroupPlans,
     /// The operator at hand.
     pub(crate) call: ExprId,
-}
-
-/// What lies around a tensor.
-#[derive(Clone)]
-pub(crate) struct Padded {
-    pub(crate) view: View,
-    pub(crate) margins: Vec<(u64, u64)>,
-    /// Of each element there.
-    pub(crate) bits: u64,
 }
 
 /// An operator with loops of its own, whose result waits for what is done to it before it is stored.

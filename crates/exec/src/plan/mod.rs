@@ -10,6 +10,7 @@ mod anchor;
 mod attention;
 mod call;
 mod group;
+mod group_plans;
 mod guard;
 mod in_place;
 mod index;
@@ -21,11 +22,13 @@ mod offsets;
 mod order;
 mod place;
 mod region;
+mod repeat;
 mod request;
 mod show;
 mod traffic;
 
 pub use accuracy::{Accuracy, accuracy};
+pub use group_plans::GroupPlans;
 pub use lowering::KernelOptions;
 pub use memory::lives;
 pub(crate) use memory::{arrange, place as place_tensors};
@@ -42,6 +45,7 @@ use relayc_ir::kernel::{Contraction, Kernel, Routine, ScalarType, View};
 use relayc_ir::types::DType;
 pub use relayc_ops::lower::{IndexMode, Table};
 use std::ops::Range;
+use std::sync::Arc;
 
 index_type! {
     /// A buffer of a plan.
@@ -168,7 +172,7 @@ pub enum ValueLocation {
 /// The work of a step.
 #[derive(Clone, Debug)]
 pub enum Work {
-    Kernel(Kernel),
+    Kernel(Arc<Kernel>),
     /// Moves elements of any dtype.
     Move(Move),
     /// Normalizes indices to positions.
@@ -184,12 +188,17 @@ pub enum Work {
 }
 
 impl Work {
-    /// The contraction that it computes.
-    pub(crate) fn contract(&self) -> Option<&Contraction> {
+    /// The kernel that does it.
+    pub fn kernel(&self) -> Option<&Kernel> {
         match self {
-            Work::Kernel(kernel) => kernel.contract(),
+            Work::Kernel(kernel) => Some(kernel),
             _ => None,
         }
+    }
+
+    /// The contraction that it computes.
+    pub(crate) fn contract(&self) -> Option<&Contraction> {
+        self.kernel()?.contract()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Places results where their users expect them, with the padding that they expect.
 
-use super::group::{Lazy, Load, Source, Value};
-use super::lowering::{Lowering, Padded};
+use super::group::{Lazy, Load, Padded, Source, Value};
+use super::lowering::Lowering;
 use super::{BufferId, Fill, Place, Step, Work, call};
 use relayc_ir::ExprId;
 use relayc_ir::kernel::View;

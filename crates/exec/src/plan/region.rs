@@ -1,6 +1,7 @@
 //! Plans a function's dataflow group by group.
 
 use super::group::{Lazy, Load, Source, Value};
+use super::group_plans::GroupPlans;
 use super::lowering::{KernelOptions, Lowering};
 use super::not_compiled::NotCompiled;
 use super::order::{Lets, leaves, order, see_through, see_through_lets};
@@ -17,13 +18,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// lie is not known yet ([`super::arrange`]).
 /// `refusals` are the calls and
 /// groups for which there was no code, as often as there was none: they get nests in place of sums of products, then the operators'
-/// evaluation. Errors: what keeps it from being compiled.
+/// evaluation. `groups` are the plans of groups so far. Errors: what keeps it from being compiled.
 pub fn plan(
     module: &Module,
     ops: &Table,
     func: FuncId,
     refusals: &[ExprId],
     options: KernelOptions,
+    groups: &GroupPlans,
 ) -> Result<Plan, NotCompiled> {
     let body = module.funcs[func].body;
     let (order, lets) = order(module, body)?;
@@ -47,6 +49,7 @@ pub fn plan(
         origin: body,
         joins: false,
         joined: FxHashMap::default(),
+        groups,
         call: body,
     };
     let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
@@ -64,6 +67,7 @@ pub fn plan(
     let result = values.remove(&see_through_lets(module, body)).ok_or(NotCompiled::ControlFlow)?;
     lowering.outputs(result);
     let mut plan = lowering.plan;
+    groups.end();
     in_place::find(&mut plan);
     Ok(plan)
 }
@@ -135,15 +139,14 @@ impl Lowering<'_> {
                     module.items(args).iter().map(|arg| self.value_of(arg.expr, values).cloned()).collect::<Result<_, _>>()?;
                 self.origin = expr;
                 let (start, operands) = (self.plan.steps.len(), args.iter().map(Value::seen).collect());
-                self.joins = false;
                 let value = match module.exprs[callee].kind {
-                    ExprKind::Fn(func) => self.group(func, args)?,
-                    _ => self.call(expr, args)?,
+                    ExprKind::Fn(func) => self.group(expr, func, args)?,
+                    _ => {
+                        self.joins = false;
+                        let value = self.call(expr, args)?;
+                        self.settle(expr, value)
+                    }
                 };
-                let value = self.settle(expr, value);
-                if self.joins && self.refusals_of_group() == 0 {
-                    self.join_attention(start);
-                }
                 let steps = start..self.plan.steps.len();
                 self.plan.groups.push(Group { call: expr, operands, result: value.seen(), steps });
                 value
@@ -178,18 +181,36 @@ impl Lowering<'_> {
         self.dense(buffer)
     }
 
-    /// A fused group.
-    fn group(&mut self, func: FuncId, args: Vec<Value>) -> Result<Value, NotCompiled> {
+    /// A fused group, whose result is where its users expect it. An equal one has been planned before, or this one is planned.
+    fn group(&mut self, call: ExprId, func: FuncId, args: Vec<Value>) -> Result<Value, NotCompiled> {
+        let (order, lets) = order(self.module, self.module.funcs[func].body)?;
+        let repeated = self.described(call, &order, &lets, func, &args);
+        if let Some(value) = repeated.as_ref().and_then(|group| self.repeat(group, call, &order)) {
+            return Ok(value);
+        }
+        let start = self.plan.steps.len();
+        let value = self.planned(func, &order, &lets, args)?;
+        let value = self.settle(call, value);
+        if self.joins && self.refusals_of_group() == 0 {
+            self.join_attention(start);
+        }
+        if let Some(group) = repeated {
+            self.keep(group, call, &order, &value);
+        }
+        Ok(value)
+    }
+
+    /// The value of a group's body.
+    fn planned(&mut self, func: FuncId, order: &[ExprId], lets: &Lets, args: Vec<Value>) -> Result<Value, NotCompiled> {
         let module = self.module;
         let vars: FxHashMap<VarId, Value> = module.funcs[func].params.iter().copied().zip(args).collect();
-        let (order, lets) = order(module, module.funcs[func].body)?;
         let is_product = |&&expr: &&ExprId| {
             let lower = def(module, self.ops, expr).and_then(|def| def.lower.as_ref());
             matches!(lower, Some(Lower::Product(_)))
         };
         self.joins = order.iter().filter(is_product).count() > 1;
         let mut values: FxHashMap<ExprId, Value> = FxHashMap::default();
-        for &expr in &order {
+        for &expr in order {
             let value = match module.exprs[expr].kind {
                 ExprKind::Call { callee, args, .. } if matches!(module.exprs[callee].kind, ExprKind::Op(_)) => {
                     let args: Vec<Value> = module
@@ -200,7 +221,7 @@ impl Lowering<'_> {
                     self.call(expr, args)?
                 }
                 ExprKind::Call { .. } => return Err(NotCompiled::ControlFlow),
-                _ => self.expr(expr, &values, &Bound { vars: &vars, lets: &lets })?,
+                _ => self.expr(expr, &values, &Bound { vars: &vars, lets })?,
             };
             values.insert(expr, value);
         }
@@ -236,7 +257,7 @@ impl Lowering<'_> {
     }
 
     /// Number of refusals for the current group.
-    fn refusals_of_group(&self) -> usize {
+    pub(super) fn refusals_of_group(&self) -> usize {
         self.refusals.iter().filter(|&&refused| refused == self.origin).count()
     }
 

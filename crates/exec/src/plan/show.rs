@@ -7,11 +7,12 @@ use relayc_base::text::thousands;
 use relayc_ir::ExprId;
 use relayc_ir::kernel::{Alternative, Depthwise, Kernel, Reason, Rejection, Winograd};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// Context for printing a plan.
 pub struct PlanNotes<'a> {
     /// The reason for each step's kernel.
-    pub reasons: &'a [Reason],
+    pub reasons: &'a [Arc<Reason>],
     /// The place of an expression in the text.
     pub origin: &'a dyn Fn(ExprId) -> String,
 }

@@ -18,22 +18,32 @@ pub struct Traffic {
 pub fn traffic(plan: &Plan, step: &Step) -> Traffic {
     let whole = || step.args.iter().map(|&id| plan.buffers[id].bytes()).sum();
     let width = |arg: usize| u64::from(plan.buffers[step.args[arg]].dtype.bits.div_ceil(8));
-    let capped = |arg: usize, elements: u64| plan.buffers[step.args[arg]].bytes().min(elements.saturating_mul(width(arg)));
     match &step.work {
         Work::Fill(fill) => Traffic { bytes: fill.stretches.iter().map(|(_, n)| n * width(0)).sum(), ops: 0 },
         Work::Move(moved) => Traffic { bytes: 2 * moved.dims.iter().product::<u64>() * moved.width as u64, ops: 0 },
         Work::Positions(_) | Work::Guard(_) | Work::Fallback(_) | Work::Routine(..) => Traffic { bytes: whole(), ops: 0 },
-        Work::Kernel(Kernel::Nest(nest)) => {
+        Work::Kernel(kernel) => {
+            let capped =
+                |arg: usize, elements: u64| plan.buffers[step.args[arg]].bytes().min(elements.saturating_mul(width(arg)));
+            of_kernel(kernel, whole(), &capped)
+        }
+    }
+}
+
+/// Counts the traffic of a kernel from the bytes of all its arguments, and those of so many elements of one.
+fn of_kernel(kernel: &Kernel, whole: u64, capped: &impl Fn(usize, u64) -> u64) -> Traffic {
+    match kernel {
+        Kernel::Nest(nest) => {
             let of = |access: &Access| capped(access.arg, places(access, nest));
             Traffic { bytes: nest.reads.iter().chain(&nest.writes).map(of).sum(), ops: nest_ops(nest) }
         }
-        Work::Kernel(Kernel::Attention(attention)) => {
+        Kernel::Attention(attention) => {
             let results = attention.parts() * attention.n_rows();
             let products = |of: &Contraction| of.columns * of.sum.iter().map(|dim| dim.extent).product::<u64>();
             let ops = 2 * results * (products(&attention.scores) + products(&attention.values)) + nest_ops(&attention.rows);
-            Traffic { bytes: whole(), ops }
+            Traffic { bytes: whole, ops }
         }
-        Work::Kernel(kernel) => {
+        kernel => {
             let Some(contract) = kernel.contract() else { return Traffic::default() };
             let Contraction { groups, columns, .. } = *contract;
             let points: u64 = contract.points.iter().map(|dim| dim.extent).product();

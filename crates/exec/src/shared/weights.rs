@@ -5,7 +5,7 @@
 //! their [`SharedWeights`]: there are no more of them than layouts, and contractions of shared weights choose a layout without
 //! their number of points ([`relayc_codegen::contraction::Weights::Shared`]). Absent: constants that only one size has.
 
-use super::assemble::{Launch, Packed, PackedWeights};
+use crate::launch::{Launch, Packed, PackedWeights};
 use crate::plan::{ConstId, Place, Plan};
 use relayc_codegen::contraction::WeightLayout;
 use relayc_codegen::region::Region;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 type Key = (usize, WeightLayout);
 
 /// The packed weights of a network.
-pub struct SharedWeights {
+pub(crate) struct SharedWeights {
     /// The constants that have packed weights to share. They are kept, so that no other tensor has their address.
     sources: FxHashMap<usize, Tensor>,
     packed: Mutex<FxHashMap<Key, PackedWeights>>,
@@ -25,7 +25,7 @@ pub struct SharedWeights {
 
 impl SharedWeights {
     /// For programs made from a network with these constants.
-    pub fn of<'a>(constants: impl IntoIterator<Item = &'a Tensor>) -> SharedWeights {
+    pub(crate) fn of<'a>(constants: impl IntoIterator<Item = &'a Tensor>) -> SharedWeights {
         let source = |tensor: &Tensor| Some((address(tensor)?, tensor.clone()));
         SharedWeights { sources: constants.into_iter().filter_map(source).collect(), packed: Mutex::default() }
     }
@@ -37,7 +37,7 @@ impl SharedWeights {
     }
 
     /// Number of bytes of the packed weights.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         let packed = self.packed.lock().unwrap_or_else(PoisonError::into_inner);
         let regions: FxHashMap<*mut u8, usize> =
             packed.values().map(|weights| (weights.region.start(), weights.region.bytes())).collect();

@@ -1,0 +1,45 @@
+//! The plans of groups that were met, by their descriptions ([`super::repeat`]).
+
+use super::group::{Padded, Value};
+use super::{Buffer, Step};
+use crate::recent::Recent;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The plans of groups, in programs of one network with the same options.
+#[derive(Default)]
+pub struct GroupPlans {
+    plans: Mutex<Recent<Box<[u64]>, Arc<GroupPlan>>>,
+}
+
+impl GroupPlans {
+    pub(super) fn find(&self, description: &[u64]) -> Option<Arc<GroupPlan>> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(description).cloned()
+    }
+
+    pub(super) fn add(&self, description: Vec<u64>, plan: GroupPlan) {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(description.into(), Arc::new(plan));
+    }
+
+    /// Ends a program.
+    pub(crate) fn end(&self) {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).end();
+    }
+}
+
+/// The plan of a group. Its buffers are numbered: those that it finds, then those that it makes. Its expressions are numbered in
+/// the order of the group, behind which is the group's call.
+pub(super) struct GroupPlan {
+    pub(super) made: Vec<Made>,
+    pub(super) steps: Vec<Step>,
+    pub(super) value: Value,
+}
+
+/// A buffer that a group makes.
+pub(super) struct Made {
+    pub(super) buffer: Buffer,
+    /// The expression of the constant that it holds.
+    pub(super) constant: Option<usize>,
+    pub(super) is_constant: bool,
+    pub(super) is_shared: bool,
+    pub(super) padded: Option<Padded>,
+}
