@@ -243,3 +243,19 @@ fn a_length_past_a_table_is_refused_and_leaves_nothing_behind() {
     assert_eq!(open.n_sizes(), 0);
     assert!(session.at(&ok.each_ref().map(Vec::as_slice)).is_ok());
 }
+
+#[test]
+fn a_size_that_is_foreseen_has_its_code() {
+    let options = Options::default();
+    let open = open(&options);
+    let mut session = open.session();
+    for seq in [4, 5, 6] {
+        assert!(answer(&mut session, 1, seq) == expected(&options, 1, seq), "{seq}");
+    }
+    // Nobody called with 7 yet; what is under way ends with the session.
+    drop(session);
+    assert_eq!(open.n_sizes(), 4);
+    let mut session = open.session();
+    assert!(answer(&mut session, 1, 7) == expected(&options, 1, 7));
+    assert_eq!(open.n_sizes(), 4);
+}

@@ -10,11 +10,14 @@
 //! * *Memory* of runs belongs to a session, and grows to what its largest size needs.
 //!
 //! Whoever calls first with a size compiles it; who comes meanwhile with the same size waits, with another one that is kept runs.
-//! A size that is refused leaves nothing behind. Absent:
+//! A size that is refused leaves nothing behind. Sizes that grow by the same step are compiled one ahead ([`ahead`]). Absent:
 //! buckets of sizes; each has code of its own.
+
+mod ahead;
 
 use super::compile::{self, Compiled, Refused, Settings};
 use super::library::{Error, Inner, Network, Options, Session, refused, settings};
+use ahead::Ahead;
 use relayc_base::Sources;
 use relayc_base::diag::Diagnostic;
 use relayc_codegen::pool::Pool;
@@ -27,7 +30,7 @@ use relayc_exec::constants::Keep;
 use relayc_exec::plan::NotCompiled;
 use relayc_exec::program::{PlanSession, Workspace};
 use relayc_exec::shared::Shared;
-use relayc_ir::types::DType;
+use relayc_ir::types::{DType, Dim};
 use relayc_ir::{FuncId, Module};
 use relayc_passes as passes;
 use rustc_hash::FxHashMap;
@@ -87,6 +90,9 @@ struct Open {
     max_sizes: usize,
 }
 
+/// The number for every size of the program that packs the weights.
+const ANY_SIZE: i64 = 2;
+
 /// The shapes of the inputs in order, each preceded by its rank.
 type Key = Box<[u64]>;
 
@@ -141,6 +147,7 @@ impl OpenExecutable {
         let (entry, max_sizes) = (options.entry.clone(), options.sizes.max(1));
         let cache = Mutex::default();
         let open = Open { sources, module, grouped, entry, slots, inputs, results, settings, shared, cache, max_sizes };
+        open.pack_weights();
         Ok(OpenExecutable { open: Arc::new(open) })
     }
 
@@ -152,7 +159,7 @@ impl OpenExecutable {
     /// Starts threads for runs. Sessions are independent of each other.
     pub fn session(&self) -> OpenSession {
         let workspace = Workspace::for_sizes(Arc::new(Pool::new(self.open.settings.threads)));
-        OpenSession { open: self.open.clone(), workspace: Some(workspace), key: vec![], current: None }
+        OpenSession { open: self.open.clone(), workspace: Some(workspace), key: vec![], current: None, ahead: Ahead::default() }
     }
 
     /// Number of sizes whose code is kept.
@@ -169,6 +176,25 @@ impl OpenExecutable {
 impl Open {
     fn cache(&self) -> MutexGuard<'_, Cache> {
         locked(&self.cache)
+    }
+
+    /// Whether a size has its code, or somebody makes it.
+    fn keeps(&self, key: &[u64]) -> bool {
+        self.cache().sizes.contains_key(key)
+    }
+
+    /// Packs the weights that all sizes share, for which a size is compiled and dropped. What cannot be compiled for that size
+    /// packs its weights when it is called.
+    fn pack_weights(&self) {
+        if self.grouped.is_none() {
+            return;
+        }
+        let types = &self.module.types;
+        let leaves = self.slots.iter().flat_map(|slot| leaves::leaves(&slot.name, slot.ty, types).unwrap_or_default());
+        let length = |dim: &Dim| types.symbols.evaluate(*dim, &|_| Some(ANY_SIZE)).and_then(|length| u64::try_from(length).ok());
+        let shapes = leaves.map(|leaf| leaf.dims.iter().map(length).collect());
+        let Some(shapes) = shapes.collect::<Option<Vec<Vec<u64>>>>() else { return };
+        let _ = self.compiled(&shapes.iter().map(Vec::as_slice).collect::<Vec<_>>());
     }
 
     /// The program of a size, compiled at its first call.
@@ -271,6 +297,7 @@ pub struct OpenSession {
     /// The size of the last call, and its session.
     key: Vec<u64>,
     current: Option<(Arc<Size>, Session)>,
+    ahead: Ahead,
 }
 
 impl OpenSession {
@@ -293,6 +320,7 @@ impl OpenSession {
             }
             let session = Session { inner: size.inner.clone(), session };
             self.current = Some((size, session));
+            self.ahead.follow(&self.open, &self.key);
         }
         Ok(&mut self.current.as_mut().expect("it was set").1)
     }
