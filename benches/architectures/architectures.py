@@ -376,6 +376,7 @@ def main():
     not_exported = state.setdefault("not exported", {})
     for name in names:
         reason = export_all([name])[name]
+        not_exported.pop(name, None)
         if reason:
             not_exported[name] = reason
         for form in args.forms.split(","):

@@ -3,6 +3,7 @@ and branches, which torch scripts instead of tracing. `models.py` says what an e
 import torch
 from torch import nn
 from torch.nn import functional
+from torchvision.ops import nms, roi_align
 
 FRAMES = {"x": (("batch", "frames", 32), "image")}
 POINTS = {"p": (("batch", "points", 3), "image")}
@@ -32,8 +33,6 @@ class YoloDetector(Yolo):
     """The same of one image, with the boxes that pass a threshold and non-maximum suppression."""
 
     def forward(self, x):
-        from torchvision.ops import nms
-
         found = super().forward(x)[0]
         score, kind = (found[:, 5:] * found[:, 4:5]).max(1)
         keep = score > 0.27
@@ -52,8 +51,6 @@ class RoiPooled(nn.Module):
         self.head = nn.Linear(8 * 5 * 7, 4)
 
     def forward(self, x, boxes):
-        from torchvision.ops import roi_align
-
         corner = boxes[:, :2].abs() * 40
         boxes = torch.cat([torch.zeros_like(boxes[:, :1]), corner, corner + boxes[:, 2:].abs() * 40 + 1], 1)
         return self.head(roi_align(x, boxes, (5, 7), 0.25, sampling_ratio=2, aligned=True).flatten(1))
@@ -99,7 +96,8 @@ class GraphConvolution(nn.Module):
         norm = (degree.rsqrt()[edges[0]] * degree.rsqrt()[edges[1]]).unsqueeze(1)
         for layer in self.layers:
             y = layer(x)
-            x = torch.relu(torch.zeros_like(y).index_add(0, edges[1], y[edges[0]] * norm) + y)
+            sent = y[edges[0]] * norm
+            x = torch.relu(torch.zeros_like(y).scatter_add(0, edges[1].unsqueeze(1).expand_as(sent), sent) + y)
         return x
 
 
