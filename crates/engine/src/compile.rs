@@ -19,7 +19,7 @@ use relayc_exec::assemble::{NoCode, assemble};
 use relayc_exec::constants::Keep;
 pub use relayc_exec::listing::target_name;
 use relayc_exec::plan::{self, GroupPlans, KernelOptions, NotCompiled, Place, Plan};
-use relayc_exec::program::{self as jit, LoadError, PlanSession, TraceCallback};
+use relayc_exec::program::{self as jit, LoadError, Once, PlanSession, TraceCallback};
 use relayc_exec::shared::Shared;
 use relayc_interp::{self as interp, Value};
 use relayc_ir::kernel::Target;
@@ -309,7 +309,7 @@ pub(super) fn compile_to(
     }
     let constants = constants(module, &assembled.plan, keep);
     let eval = Eval { module, limits: &limits };
-    match timings.time("packing", || jit::CompiledPlan::load(assembled, constants, keep, shared, &eval)) {
+    match timings.time("packing", || jit::CompiledPlan::load(assembled, constants, keep, shared, Once::Computed(&eval))) {
         Ok(loaded) => {
             if keep == Keep::Read {
                 sys::give_back_free_memory();

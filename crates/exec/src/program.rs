@@ -69,8 +69,16 @@ pub struct CompiledPlan {
     packed: Arc<Region>,
 }
 
+/// Where the values that are computed once come from.
+pub enum Once<'a> {
+    /// The program's own code, and evaluations where it has none.
+    Computed(&'a dyn Fallback),
+    /// A program of [`Plan::of_loading`] that has computed them.
+    Taken(Box<CompiledPlan>),
+}
+
 impl CompiledPlan {
-    /// Maps the code, computes the values that are computed once, and packs weights.
+    /// Maps the code, computes or takes the values that are computed once, and packs weights.
     ///
     /// Each of the `constants` is freed once packed, unless it is to be kept or has another owner. Weights that other programs have
     /// packed alike are `shared`, and those that are packed here become so; loading waits for them.
@@ -79,7 +87,7 @@ impl CompiledPlan {
         constants: FxHashMap<ConstId, Tensor>,
         keep: Keep,
         shared: Option<&shared::Shared>,
-        fallback: &dyn Fallback,
+        once: Once,
     ) -> Result<CompiledPlan, LoadError> {
         let Assembled { plan, bytes, mut launches, reasons, borrowed, emitted, mut packed_len, .. } = assembled;
         let mut weights = shared.map(|shared| shared.weights.open());
@@ -89,7 +97,10 @@ impl CompiledPlan {
         let code = Code::from_bytes(&bytes).map_err(LoadError::Memory)?;
         // It may be more than what packing needs.
         drop(bytes);
-        let kept = Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?;
+        let (kept, fallback) = match once {
+            Once::Computed(fallback) => (Region::new(plan.kept_bytes as usize).map_err(LoadError::Memory)?, Some(fallback)),
+            Once::Taken(other) => (other.kept, None),
+        };
         let packed = Arc::new(Region::new(4 * packed_len).map_err(LoadError::Memory)?);
         let constants = Constants::new(&plan, &launches, constants, keep);
         let mut program = CompiledPlan { plan, code, borrowed, launches, reasons, constants, kept, packed };
@@ -111,8 +122,8 @@ impl CompiledPlan {
         Ok(program)
     }
 
-    /// Runs the steps with constant operands, and packs constant weights, each before it is needed.
-    fn once(&mut self, scratch: &Region, fallback: &dyn Fallback) -> Result<(), Box<Diagnostic>> {
+    /// Runs the steps with constant operands, if a fallback is given, and packs constant weights, each before it is needed.
+    fn once(&mut self, scratch: &Region, fallback: Option<&dyn Fallback>) -> Result<(), Box<Diagnostic>> {
         let is_packed = |launch: &Launch| matches!(launch, Launch::Contraction(_, Packed::Kept(_)));
         if !self.plan.steps.iter().any(|step| step.once) && !self.launches.iter().any(is_packed) {
             return Ok(());
@@ -134,7 +145,7 @@ impl CompiledPlan {
                 let fits = code.pack_from(&mut source, packed);
                 debug_assert!(fits, "the plan's views lie in their buffers");
             }
-            if step.once {
+            if let Some(fallback) = fallback.filter(|_| step.once) {
                 let of = Scratch { at: 0, ..self.plan.scratch[at] };
                 let scratch = scratch_in(scratch.start(), of, std::ptr::null_mut());
                 self.launch(at, &args, &split(launch, 1), &Means { scratch, fallback, pool: &pool })?;

@@ -1,19 +1,20 @@
 //! The subgraphs of an artifact: each is compiled as a program of its own.
 
 use super::{Request, refused, without_kernels};
-use crate::compile::{self, Eval, Refused, Settings};
+use crate::compile::{self, Eval, Machine, Refused, Settings};
 use crate::emit;
 use relayc_base::Sources;
 use relayc_base::diag::{Diagnostic, codes};
 use relayc_driver::Program;
 use relayc_driver::timings::Timings;
-use relayc_exec::assemble::Assembled;
+use relayc_exec::assemble::{Assembled, assemble};
 use relayc_exec::constants::Keep;
 use relayc_exec::launch::Launch;
 use relayc_exec::plan::{self, NotCompiled, Traffic};
-use relayc_exec::program::{self as jit, Fallback};
+use relayc_exec::program::{self as jit, Fallback, Once};
 use relayc_ir::tensor::Tensor;
-use relayc_ir::{ExprId, Module};
+use relayc_ir::{ConstId, ExprId, Module};
+use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -50,12 +51,9 @@ impl Part {
         // The image has some weights unpacked.
         let constants = compile::constants(module, &assembled.plan, Keep::All);
         let eval = Eval { module, limits: &request.limits };
-        let plan = jit::CompiledPlan::load(assembled, constants, Keep::All, None, &eval).map_err(|error| {
-            NoPart::Wrong(vec![match error {
-                jit::LoadError::Failed(diagnostic) => *diagnostic,
-                jit::LoadError::Memory(_) => Diagnostic::new(codes::E0803, format!("the weights are too large: {error}")),
-            }])
-        })?;
+        let computed = computed_here(&assembled, &constants, settings, &eval)?;
+        let once = computed.map_or(Once::Computed(&eval), |computed| Once::Taken(Box::new(computed)));
+        let plan = jit::CompiledPlan::load(assembled, constants, Keep::All, None, once).map_err(not_loaded)?;
         Ok(Part { plan, module: std::mem::take(module), listing, asm })
     }
 
@@ -65,7 +63,7 @@ impl Part {
     }
 }
 
-/// Compiles code that needs no interpreter, and whose constants this machine can compute.
+/// Compiles code that needs no interpreter.
 fn assembled(
     program: &Program,
     module: &mut Module,
@@ -82,16 +80,40 @@ fn assembled(
     if !without.is_empty() {
         return Err(NoPart::Wrong(vec![refused::no_kernels(program, module, &request.entry, &without)]));
     }
-    let steps = assembled.plan.steps.iter().zip(&assembled.launches);
-    let mut once = steps.filter(|(step, launch)| step.once && matches!(launch, Launch::Nest(_) | Launch::Contraction(..)));
-    if once.next().is_some() {
-        settings.runs_here().map_err(|diagnostic| {
-            let what = "parts of the program are computed when it is built, by the target's own code";
-            let other = "`relayc build --target x86-64-v3` builds for the machines that this one is";
-            NoPart::Wrong(vec![Diagnostic::new(diagnostic.code, diagnostic.message).note(what).help(other)])
-        })?;
-    }
     Ok(assembled)
+}
+
+fn not_loaded(error: jit::LoadError) -> NoPart {
+    NoPart::Wrong(vec![match error {
+        jit::LoadError::Failed(diagnostic) => *diagnostic,
+        jit::LoadError::Memory(_) => Diagnostic::new(codes::E0803, format!("the weights are too large: {error}")),
+    }])
+}
+
+/// What code for this machine computes once, where the target's own cannot run here. `None` where it can, or nothing needs code.
+fn computed_here(
+    assembled: &Assembled,
+    constants: &FxHashMap<ConstId, Tensor>,
+    settings: &Settings,
+    eval: &Eval,
+) -> Result<Option<jit::CompiledPlan>, NoPart> {
+    let mut steps = assembled.plan.steps.iter().zip(&assembled.launches);
+    let needs_code = steps.any(|(step, launch)| step.once && matches!(launch, Launch::Nest(_) | Launch::Contraction(..)));
+    let Err(refusal) = settings.runs_here() else { return Ok(None) };
+    if !needs_code {
+        return Ok(None);
+    }
+    let refused = || {
+        let what = "parts of the program are computed when it is built, by code that this machine runs";
+        let other = "`relayc build --target x86-64-v3` builds for the machines that this one is";
+        NoPart::Wrong(vec![Diagnostic::new(refusal.code, refusal.message.clone()).note(what).help(other)])
+    };
+    let isa = compile::isas().ok().and_then(|isas| isas.last().copied()).ok_or_else(refused)?;
+    // What it computes should not depend on the caches of the machine that builds.
+    let here = Settings { isa, machine: Machine::Common(isa), ..settings.clone() };
+    let made = assemble(assembled.plan.of_loading(), isa, &here.target(), None, &[]).map_err(|_| refused())?;
+    let loaded = jit::CompiledPlan::load(made, constants.clone(), Keep::All, None, Once::Computed(eval));
+    loaded.map(Some).map_err(not_loaded)
 }
 
 /// A line for each step, its fields separated by tabs: operators, kernel, bytes of code, origin, arithmetic operations, bytes read and

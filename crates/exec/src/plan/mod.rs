@@ -79,6 +79,14 @@ pub struct Plan {
     pub needed_bytes: u64,
 }
 
+impl Plan {
+    /// The steps that loading runs, on the same buffers, whose kept ones lie alike.
+    pub fn of_loading(&self) -> Plan {
+        let steps = self.steps.iter().filter(|step| step.once).cloned().collect();
+        Plan { buffers: self.buffers.clone(), steps, tables: self.tables.clone(), ..Plan::default() }
+    }
+}
+
 /// Memory that a step needs only while it runs.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
 pub struct Scratch {
