@@ -389,11 +389,15 @@ fn scatter_elements_onnx(cx: &mut OnnxCx) -> OnnxResult {
 fn elements_onnx(cx: &mut OnnxCx, axis: Option<i64>, reduction: &str) -> OnnxResult {
     let (data, indices, updates) = (cx.tensor(0), cx.tensor(1), cx.tensor(2));
     let reduction = reduction_onnx(reduction)?;
-    let (wanted, found) = (cx.shape(indices)?, cx.shape(updates)?);
-    let updates = if wanted == found {
+    let as_many = cx.axes(indices).iter().zip(cx.axes(updates)).all(|(wanted, found)| wanted.same(*found));
+    let updates = if as_many {
         updates
     } else {
-        let (starts, ends) = (cx.ints("starts", &vec![0; wanted.len()]), cx.ints("ends", &wanted));
+        let starts = cx.ints("starts", &vec![0; cx.rank(indices)]);
+        let ends = match cx.shape(indices) {
+            Ok(wanted) => cx.ints("ends", &wanted),
+            Err(_) => cx.node("Shape", &[indices]).one(),
+        };
         cx.node("Slice", &[updates, starts, ends]).one()
     };
     let indices = cx.cast(indices, cx.dtype(indices), DType::I64)?;

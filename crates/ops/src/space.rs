@@ -420,14 +420,16 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
 /// In the layout NCHW, in which ONNX has them, and of what falls into blocks without a rest.
 fn sub_pixel_onnx(cx: &mut OnnxCx, kind: &'static str) -> OnnxResult {
     let (attrs, data) = (SubPixelAttrs::read(cx.attrs), cx.tensor(0));
-    let (shape, block) = (cx.shape(data)?, attrs.block_size);
+    let block = attrs.block_size;
     if attrs.layout != "NCHW" {
         return Err(format!("the layout {}", attrs.layout));
     }
     let (to_depth, square) = (kind == "SpaceToDepth", block.saturating_mul(block));
-    let whole = if to_depth { shape[2] % block == 0 && shape[3] % block == 0 } else { shape[1] % square == 0 };
-    if !whole {
-        return Err("a block that is not full".into());
+    let divided: &[(usize, i64)] = if to_depth { &[(2, block), (3, block)] } else { &[(1, square)] };
+    for &(axis, by) in divided {
+        if cx.dim(data, axis)? % by != 0 {
+            return Err("a block that is not full".into());
+        }
     }
     let node = cx.node(kind, &[data]).int("blocksize", block);
     let mode = if attrs.mode == "CDR" { "CRD" } else { "DCR" };

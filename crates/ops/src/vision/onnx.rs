@@ -1,10 +1,14 @@
-//! Exports regions of interest to ONNX. One of its two operators takes the image indices as a separate input.
+//! Exports regions of interest and the suppression of boxes to ONNX. One of its two operators on regions takes the image indices as
+//! a separate input.
 
-use super::{ROI_ALIGN, ROI_POOL, RoiAlignAttrs, RoiPoolAttrs};
+use super::{ALL_CLASS_NON_MAX_SUPPRESSION, AllClassNmsAttrs, ROI_ALIGN, ROI_POOL, RoiAlignAttrs, RoiPoolAttrs};
 use crate::prelude::*;
 
-pub(crate) const ONNX: &[(&str, Onnx)] =
-    &[(ROI_ALIGN.name, Onnx::Nodes(roi_align_onnx)), (ROI_POOL.name, Onnx::Nodes(roi_pool_onnx))];
+pub(crate) const ONNX: &[(&str, Onnx)] = &[
+    (ROI_ALIGN.name, Onnx::Nodes(roi_align_onnx)),
+    (ROI_POOL.name, Onnx::Nodes(roi_pool_onnx)),
+    (ALL_CLASS_NON_MAX_SUPPRESSION.name, Onnx::Nodes(all_class_onnx)),
+];
 
 /// The height and width of the result.
 fn size(cx: &OnnxCx, layout: &str, size: Option<Vec<Dim>>) -> Result<[i64; 2], String> {
@@ -47,4 +51,41 @@ fn roi_pool_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (data, rois) = (cx.tensor(0), cx.tensor(1));
     let node = cx.node("MaxRoiPool", &[data, rois]).ints("pooled_shape", &size);
     Ok(node.float("spatial_scale", attrs.spatial_scale).one().into())
+}
+
+/// ONNX gives the rows of the boxes alone, where here zeros follow.
+fn all_class_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let format = AllClassNmsAttrs::read(cx.attrs).output_format;
+    if format.0 != "onnx" {
+        return Err(format!("the output format {:?}", format.0));
+    }
+    let operands: Vec<ValueId> = (0..5).map(|arg| cx.tensor(arg)).collect();
+    let [boxes, scores, limit, overlap, score] = operands[..] else { unreachable!("five operands") };
+    if [boxes, scores, overlap, score].iter().any(|&value| cx.dtype(value) != DType::F32) {
+        return Err("operands of another dtype than `float32`, where ONNX takes that only".into());
+    }
+    let limit = limit_onnx(cx, limit)?;
+    let found = cx.node("NonMaxSuppression", &[boxes, scores, limit, overlap, score]).one();
+    let shape = cx.node("Shape", &[found]).one();
+    let (first, second, before) = (cx.ints("first", &[0]), cx.ints("second", &[1]), cx.ints("before", &[0, 0]));
+    let rows = cx.node("Slice", &[shape, first, second]).one();
+    // There is a row for each score.
+    let all = cx.node("Size", &[scores]).one();
+    let left = cx.node("Sub", &[all, rows]).one();
+    let widths = cx.node("Concat", &[before, left, first]).int("axis", 0).one();
+    let padded = cx.node("Pad", &[found, widths]).str("mode", "constant").one();
+    Ok(Results(vec![padded, rows]))
+}
+
+/// A number that is not positive allows any number of boxes here, and none in ONNX.
+fn limit_onnx(cx: &mut OnnxCx, limit: ValueId) -> Result<ValueId, String> {
+    let dtype = cx.dtype(limit);
+    if let Some(limit) = cx.known(limit).map(|limit| limit.to_ints()[0]) {
+        let limit = i64::try_from(limit).ok().filter(|&limit| limit > 0).unwrap_or(i64::MAX);
+        return Ok(cx.ints("limit", &[limit]));
+    }
+    let limit = cx.cast(limit, dtype, DType::I64)?;
+    let (zero, most) = (cx.ints("zero", &[0]), cx.ints("most", &[i64::MAX]));
+    let limits = cx.node("Greater", &[limit, zero]).one();
+    Ok(cx.node("Where", &[limits, limit, most]).one())
 }
