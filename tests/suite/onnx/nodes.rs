@@ -590,6 +590,11 @@ fn boxes_of_half_pixels() {
     // Half an element wide; and outside, where nothing is.
     let line = format!("@main({picture}, [[1, 1, 1.5, 1.5], [-3, -3, -2, -2]]) == [[[[8.25]]], [[[0]]]]");
     gives("RoiAlign", 16, &one_point(), &operands(Data(F32, &[2, 4]), 2), 1, &line);
+    // Of pictures of any size.
+    let picture_2d = "[[[[0, 1, 2, 3], [10, 11, 12, 13], [20, 21, 22, 23], [30, 31, 32, 33]]]]";
+    let line = format!("@main({picture_2d}, [[1, 1, 1.5, 1.5], [-3, -3, -2, -2]]) == [[[[8.25]]], [[[0]]]]");
+    let open = [Data(F32, &[1, 1, -1, -2]), Data(F32, &[2, 4]), Ints(&[2], &[0, 0])];
+    gives("RoiAlign", 16, &one_point(), &open, 1, &line);
     let whole = || operands(Floats(&[1, 4], &[0.5, 0.5, 2.5, 2.5]), 1);
     gives("RoiAlign", 16, &[], &whole(), 1, &format!("@main({picture}) == [[[[11]]]]"));
     let bins = [int("output_height", 1), int("output_width", 2), int("sampling_ratio", 2)];

@@ -106,16 +106,23 @@ struct Between {
 /// Interpolates the four neighbours of each point, and averages the points of each bin.
 fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points) -> Results {
     let &Points { bins: [height, width], of_bin, .. } = points;
-    let (channels, rows, columns) = (cx.size(x, 1)?, cx.size(x, 2)?, cx.size(x, 3)?);
+    let (channels, dtype) = (cx.size(x, 1)?, cx.dtype(boxes)?);
+    let (rows, columns) = (last_position(cx, x, 2, dtype)?, last_position(cx, x, 3, dtype)?);
     let (ys, xs) = (between(cx, boxes, 1, height, rows, points)?, between(cx, boxes, 0, width, columns, points)?);
     // Pictures as rows of channels, and the row at which each box's picture begins.
     let last = cx.transpose(x, &[0, 2, 3, 1])?;
     let table = cx.reshape(last, &[-1, channels])?;
     let pictures = cx.cast(pictures, DType::I64)?;
-    let elements = cx.put(Tensor::scalar(rows.saturating_mul(columns)))?;
+    let (elements, stride) = match (cx.size(x, 2), cx.size(x, 3)) {
+        (Ok(rows), Ok(columns)) => (cx.put(Tensor::scalar(rows.saturating_mul(columns)))?, cx.put(Tensor::scalar(columns))?),
+        _ => {
+            let shape = cx.shape_of(x)?;
+            let (rows, columns) = (cx.at(shape, 2, 0)?, cx.at(shape, 3, 0)?);
+            (cx.binary("multiply", rows, columns)?, columns)
+        }
+    };
     let starts = cx.binary("multiply", pictures, elements)?;
     let starts = cx.reshape(starts, &[-1, 1, 1])?;
-    let stride = cx.put(Tensor::scalar(columns))?;
     let mut sum = None;
     for (y, of_y) in [(ys.low, ys.weights[0]), (ys.high, ys.weights[1])] {
         let y = cx.binary("multiply", y, stride)?;
@@ -140,8 +147,19 @@ fn interpolated(cx: &mut Cx, x: Val, boxes: Val, pictures: Val, points: &Points)
     one(cx.transpose(means, &[0, 3, 1, 2])?)
 }
 
-/// Places of the boxes' points along an axis with `length` elements: 0 for columns, 1 for rows.
-fn between(cx: &mut Cx, boxes: Val, axis: usize, bins: i64, length: i64, points: &Points) -> Result<Between> {
+/// The last position of an axis, as a scalar.
+fn last_position(cx: &mut Cx, x: Val, axis: usize, dtype: DType) -> Result {
+    if let Ok(length) = cx.size(x, axis) {
+        return cx.scalar(dtype, f64::from(u32::try_from(length.saturating_sub(1)).unwrap_or(u32::MAX)));
+    }
+    let shape = cx.shape_of(x)?;
+    let length = cx.at(shape, i64::try_from(axis).unwrap_or(i64::MAX), 0)?;
+    let length = cx.cast(length, dtype)?;
+    cx.b.formula(length, length - 1.0)
+}
+
+/// Places of the boxes' points along an axis with a `last` position: 0 for columns, 1 for rows.
+fn between(cx: &mut Cx, boxes: Val, axis: usize, bins: i64, last: Val, points: &Points) -> Result<Between> {
     let dtype = cx.dtype(boxes)?;
     let side = |cx: &mut Cx, column: usize| -> Result {
         let column = i64::try_from(column).unwrap_or(i64::MAX);
@@ -156,9 +174,7 @@ fn between(cx: &mut Cx, boxes: Val, axis: usize, bins: i64, length: i64, points:
     // The middle of the first element is at 0.5.
     let at = cx.b.formula(start, (start - 0.5) + (end - start) * middles)?;
     // Nothing is read further outside than one element; the border goes on up to there.
-    let bound = |bound: i64| f64::from(u32::try_from(bound).unwrap_or(u32::MAX));
-    let (beyond, last) = (bound(length), bound(length.saturating_sub(1)));
-    let (above, within) = (call2("greater_equal", at, -1.0), call2("less_equal", at, beyond));
+    let (above, within) = (call2("greater_equal", at, -1.0), call2("less_equal", at - 1.0, last));
     let inside = cx.b.formula(at, call2("logical_and", above, within))?;
     let at = cx.b.formula(at, call2("minimum", call2("maximum", at, 0.0), last))?;
     let low = cx.unary("floor", at)?;
