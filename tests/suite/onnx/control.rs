@@ -148,6 +148,44 @@ fn loops_end_by_count_and_condition() {
     refused(&doubling("_, _, x", &[], &[]), "E0715", "never ends");
 }
 
+/// Appends `x + 1` and so on to a sequence of a length that only a run knows.
+fn appending(begins: &[&str], after: &str) -> ModelProto {
+    let turn = graph(
+        &[value("i", I64, &[]), value("before", BOOL, &[]), value("v", F32, &[-1]), value("all", F32, &[])],
+        &["v2 = Add(v, one)", "all2 = SequenceInsert(all, v2)", "go = Identity(before)"],
+        &[value("go", BOOL, &[]), value("v2", F32, &[-1]), value("all2", F32, &[])],
+    );
+    let turn = GraphProto { initializer: tensor("one", &Floats(&[], &[1.0])).into_iter().collect(), ..turn };
+    let lines = [begins, &["last, seen = Loop(n, _, x, s)"]].concat();
+    let mut model = model(&[value("n", I64, &[]), value("x", F32, &[-1])], &[], &lines, &[body("body", turn)]);
+    let main = model.graph.as_mut().expect("a graph");
+    main.initializer = [("zero", Ints(&[], &[0])), ("end", Ints(&[], &[-1]))].iter().filter_map(|(n, v)| tensor(n, v)).collect();
+    main.node.push(node(after));
+    main.output = vec![ValueInfoProto { name: Some("y".into()), r#type: None }];
+    model
+}
+
+#[test]
+fn loops_append_to_sequences() {
+    let with = |after: &str, attrs: &[AttributeProto]| {
+        let mut model = appending(&["s = SequenceEmpty()"], after);
+        model.graph.as_mut().expect("a graph").node.last_mut().expect("a node").attribute = attrs.to_vec();
+        model
+    };
+    let stacked = with("y = ConcatFromSequence(seen)", &[int("axis", 1), int("new_axis", 1)]);
+    gives(&stacked, &["@main(3, [1, 5]) == [[2, 3, 4], [6, 7, 8]]", "@main(1, [1]) == [[2]]"]);
+    gives(&with("y = ConcatFromSequence(seen)", &[int("axis", -1)]), &["@main(2, [1, 5]) == [2, 6, 3, 7]"]);
+    gives(&with("y = SequenceAt(seen, zero)", &[]), &["@main(2, [1, 5]) == [2, 6]"]);
+    gives(&with("y = SequenceAt(seen, end)", &[]), &["@main(2, [1, 5]) == [3, 7]"]);
+    gives(&with("y = SequenceLength(seen)", &[]), &["@main(2, [1, 5]) == 2", "@main(0, [1, 5]) == 0"]);
+    let behind = appending(&["s = SequenceConstruct(x, x)"], "y = SequenceLength(seen)");
+    gives(&behind, &["@main(1, [1]) == 3"]);
+    let mut read = with("y = SequenceLength(seen)", &[]);
+    let turn = read.graph.as_mut().expect("a graph").node[1].attribute[0].g.as_mut().expect("a body");
+    turn.node.insert(0, node("n_before = SequenceLength(all)"));
+    refused(&read, "E0715", "in one turn");
+}
+
 /// Sums along the second axis, of which every sum is seen, negated.
 fn sums(columns: i64, more: &[AttributeProto]) -> ModelProto {
     let turn = graph(

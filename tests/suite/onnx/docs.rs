@@ -39,7 +39,8 @@ model is read back and run beside the program on random inputs; if they differ, 
 - A `Scan` is unrolled; its length must be known. A `Loop` of up to 64 iterations is unrolled if their number is known; any other
   becomes a recursive function. A `Loop` with a trip count and without a condition ignores the condition of its body, as the standard
   says.
-- A sequence whose length follows from the model is a tuple.
+- A sequence whose length follows from the model is a tuple. One that a `Loop` only appends to is a tensor, whose first axis runs over
+  the sequence.
 
 | flag | effect |
 |---|---|

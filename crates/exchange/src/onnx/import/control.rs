@@ -15,16 +15,17 @@
 
 use super::super::proto::{AttributeProto, GraphProto, NodeProto, TypeProto};
 use super::build::{Turn, Val, axis_of};
-use super::cx::{Attributes, understood};
+use super::cx::{Attributes, dims_attr, understood};
 use super::declared::declared;
 use super::errors::Refusal;
 use super::frame::{Branch, Continuation, Frame, Iterations, Loop, LoopKind, Site, Started};
+use super::plan::only_appends;
 use super::walk::{Walk, attributes};
 use crate::onnx::proto::FunctionProto;
 use relayc_base::diag::Diagnostic;
 use relayc_base::text::count;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, Dim, Ty, Types, dims_of};
+use relayc_ir::types::{DType, Dim, Ty, Types};
 use relayc_ir::{AttrValue, VarId};
 use rustc_hash::FxHashMap;
 
@@ -131,7 +132,9 @@ pub(crate) fn start_loop<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Opti
     }
     let trip = trip.map(|trip| scalar(walk, trip, DType::I64)).transpose()?;
     let cond = cond.map(|cond| scalar(walk, cond, DType::BOOL)).transpose()?;
-    let types = init.iter().map(|&val| walk.b.ty(val)).collect();
+    let types: Vec<Ty> = init.iter().map(|&val| walk.b.ty(val)).collect();
+    let is_sequence = |ty: &Ty| walk.b.module.types.as_tuple(*ty).is_some();
+    let appended = types.iter().enumerate().map(|(index, ty)| is_sequence(ty) && only_appends(graph, index)).collect();
     let known = |val: Option<Val>, or: i64| match val {
         None => Some(or),
         Some(val) => walk.b.known_elements(val).and_then(|elements| *elements.first()?),
@@ -141,7 +144,7 @@ pub(crate) fn start_loop<'a>(walk: &mut Walk<'a>, site: Site<'a>, inputs: &[Opti
         (Some(trip), Some(_)) => Some(trip.max(0)),
         _ => None,
     };
-    let whole = Loop { site, graph, trip, cond, init: init.clone(), types, turn: None, vars: vec![], tries: 0 };
+    let whole = Loop { site, graph, trip, cond, init: init.clone(), types, appended, turn: None, vars: vec![], tries: 0 };
     let cost = match walk.plan(graph) {
         Ok(plan) => plan.cost,
         Err(error) => return Ok(Started::Failed(error)),
@@ -284,11 +287,11 @@ fn gathered(walk: &mut Walk, turns: &Iterations) -> Result<Vec<Val>, Refusal> {
 
 /// An empty tensor of a shape, with extent 0 along an axis.
 fn empty(walk: &mut Walk, dims: Option<&[Dim]>, axis: i64, dtype: DType) -> Result<Val, Refusal> {
-    let dims =
-        dims.and_then(dims_of).ok_or_else(|| Refusal::unsupported("a scanned result whose shape is not known before running"))?;
-    let mut shape = dims;
-    shape.insert(axis_of(axis, shape.len().saturating_add(1))?, 0);
-    walk.b.call("zeros", &[], &[("shape", AttrValue::ints(&shape)), ("dtype", AttrValue::DType(Some(dtype)))])
+    let dims = dims.filter(|dims| dims.iter().all(|dim| dim.is_sized()));
+    let dims = dims.ok_or_else(|| Refusal::unsupported("a scanned result whose shape is not known before running"))?;
+    let mut shape = dims.to_vec();
+    shape.insert(axis_of(axis, shape.len().saturating_add(1))?, Dim::known(0));
+    walk.b.call("zeros", &[], &[("shape", dims_attr(&shape)), ("dtype", AttrValue::DType(Some(dtype)))])
 }
 
 /// Starts the body of a loop that becomes a function.
@@ -301,7 +304,10 @@ fn start_body<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>) -> Start {
     let names: Vec<&str> = whole.graph.input.iter().skip(2).map(|input| input.name.as_deref().unwrap_or_default()).collect();
     whole.vars = names.iter().zip(&whole.types).map(|(name, &ty)| walk.variable(name, ty)).collect();
     let yes = walk.b.constant(Tensor::scalar(true));
-    let values: Vec<Val> = [turn.1, yes].into_iter().chain(whole.vars.iter().map(|(_, val)| *val)).collect();
+    // What is appended in a turn is all that is in the sequence after it.
+    let nothing = walk.b.tuple(&[]);
+    let carried = whole.vars.iter().zip(&whole.appended).map(|(var, &appended)| if appended { nothing } else { var.1 });
+    let values: Vec<Val> = [turn.1, yes].into_iter().chain(carried).collect();
     push(walk, site.at, whole.graph, values, Continuation::Body(Box::new(whole)))
 }
 
@@ -457,13 +463,15 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
         return Err(Refusal::wrong("its body gives no condition"));
     };
     let (carried, scanned) = rest.split_at(n.min(rest.len()));
-    if widened(walk, &mut whole, carried)? {
+    let mut carried = carried.to_vec();
+    if widened(walk, &mut whole, &carried)? {
         whole.tries = whole.tries.saturating_add(1);
         return match whole.tries <= MAX_TRIES {
             true => Ok(Whole::Again(Box::new(whole))),
             false => Err(Refusal::unsupported("values whose types change from turn to turn")),
         };
     }
+    stack_appended(walk, &mut whole, &mut carried)?;
     let outputs = whole.graph.output.iter().skip(n.saturating_add(1));
     let scans = scanned.iter().zip(outputs).map(|(&value, output)| scan(walk, value, output.r#type.as_ref()));
     let scans: Vec<Scanned> = scans.collect::<Result<_, _>>()?;
@@ -499,7 +507,7 @@ fn function<'a>(walk: &mut Walk<'a>, mut whole: Loop<'a>, body: Branch) -> Resul
 /// Widens the types of carried values to those of an iteration; returns whether they changed.
 fn widened(walk: &mut Walk, whole: &mut Loop, carried: &[Val]) -> Result<bool, Refusal> {
     let mut wider = false;
-    for (ty, &value) in whole.types.iter_mut().zip(carried) {
+    for ((ty, &value), _) in whole.types.iter_mut().zip(carried).zip(&whole.appended).filter(|(_, appended)| !**appended) {
         let found = walk.b.ty(value);
         let joined = join(&mut walk.b.module.types, *ty, found);
         let joined = joined.ok_or_else(|| {
@@ -510,6 +518,20 @@ fn widened(walk: &mut Walk, whole: &mut Loop, carried: &[Val]) -> Result<bool, R
         *ty = joined;
     }
     Ok(wider)
+}
+
+/// Makes sequences that are appended to results that are stacked over all iterations, behind the tensors they begin with.
+fn stack_appended(walk: &mut Walk, whole: &mut Loop, carried: &mut [Val]) -> Result<(), Refusal> {
+    let Loop { init, types, vars, appended, .. } = whole;
+    let states = init.iter_mut().zip(types).zip(vars).zip(carried).zip(appended);
+    for ((((init, ty), var), value), _) in states.filter(|(_, appended)| **appended) {
+        let tensor = walk.b.field(*value, 0)?;
+        let scan = scan(walk, tensor, None)?;
+        let begins_empty = walk.b.module.types.as_tuple(*ty).is_none_or(<[_]>::is_empty);
+        *init = if begins_empty { scan.first } else { walk.b.call("stack", &[*init], &[("axis", AttrValue::int(0))])? };
+        (*ty, *var, *value) = (scan.ty, scan.so_far, scan.more);
+    }
+    Ok(())
 }
 
 /// A result that is stacked over all iterations.

@@ -104,6 +104,8 @@ pub(crate) struct Loop<'a> {
     pub(crate) init: Vec<Val>,
     /// The types of what is carried from turn to turn.
     pub(crate) types: Vec<Ty>,
+    /// Which of it are sequences that each turn appends a tensor to.
+    pub(crate) appended: Vec<bool>,
     /// The variables of the body: the number of the turn, and what is carried.
     pub(crate) turn: Option<(VarId, Val)>,
     pub(crate) vars: Vec<(VarId, Val)>,

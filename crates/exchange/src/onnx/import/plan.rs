@@ -158,6 +158,29 @@ fn needed<'a>(nodes: &'a [NodeProto], outputs: &[&'a str]) -> (Vec<bool>, FxHash
     (needed, wanted)
 }
 
+/// Whether the body of a loop uses the carried value of this number only to append one tensor to it, a sequence.
+pub(crate) fn only_appends(graph: &GraphProto, index: usize) -> bool {
+    let before = graph.input.get(index.saturating_add(2)).and_then(|input| input.name.as_deref());
+    let after = graph.output.get(index.saturating_add(1)).and_then(|output| output.name.as_deref());
+    let (Some(before), Some(after)) = (before, after) else { return false };
+    let appends = |node: &NodeProto| {
+        node.op_type.as_deref() == Some("SequenceInsert")
+            && node.domain.as_deref().unwrap_or_default().is_empty()
+            && matches!(&node.input[..], [sequence, _] if sequence == before)
+            && node.output == [after]
+    };
+    let (mut n_before, mut n_after, mut stack) = (0usize, 0usize, vec![graph]);
+    while let Some(graph) = stack.pop() {
+        let outputs = graph.output.iter().filter_map(|output| output.name.as_deref());
+        for name in outputs.chain(graph.node.iter().flat_map(|node| &node.input).map(String::as_str)) {
+            n_before = n_before.saturating_add((name == before).into());
+            n_after = n_after.saturating_add((name == after).into());
+        }
+        stack.extend(graph.node.iter().flat_map(subgraphs));
+    }
+    n_before == 1 && n_after == 1 && graph.node.iter().any(appends)
+}
+
 /// The cost of a node or of a graph's parts, from the number of each kind.
 fn cost_of<const N: usize>(parts: [usize; N]) -> usize {
     let n = parts.iter().fold(0usize, |n, &part| n.saturating_add(part));

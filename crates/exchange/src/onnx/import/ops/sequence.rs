@@ -1,4 +1,5 @@
-//! Converts sequences of tensors whose lengths and positions the model says: a sequence is a tuple.
+//! Converts sequences of tensors. A sequence whose length the model says is a tuple; one that a loop has appended to is a tensor,
+//! whose first axis runs over the sequence.
 
 use super::building_blocks::*;
 use super::{Converter, op};
@@ -9,6 +10,12 @@ fn tensors(cx: &mut Cx, index: usize) -> Result<Vec<Val>> {
     let n = cx.b.module.types.as_tuple(cx.b.ty(sequence)).map(<[_]>::len);
     let n = n.ok_or_else(|| refuse("a sequence of a length that only a run knows"))?;
     (0..n).map(|at| cx.field(sequence, at)).collect()
+}
+
+/// The sequence as a tensor, if a loop has appended to it.
+fn stacked(cx: &Cx, index: usize) -> Result<Option<Val>> {
+    let sequence = cx.input(index)?;
+    Ok(cx.b.tensor_ty(sequence).is_some().then_some(sequence))
 }
 
 fn sequence(cx: &mut Cx, tensors: &[Val]) -> Results {
@@ -32,12 +39,21 @@ fn empty(cx: &mut Cx) -> Results {
 }
 
 fn at(cx: &mut Cx) -> Results {
+    if let Some(all) = stacked(cx, 0)? {
+        let at = cx.input(1)?;
+        let at = cx.scalar_of(at)?;
+        return one(cx.call("take", &[all, at], &[("axis", int(0)), ("mode", AttrValue::str("wrap"))])?);
+    }
     let tensors = tensors(cx, 0)?;
     let at = position(cx, 1, tensors.len())?;
     tensors.get(at).copied().map(|tensor| vec![tensor]).ok_or_else(|| Refusal::wrong("a position behind the end"))
 }
 
 fn length(cx: &mut Cx) -> Results {
+    if let Some(all) = stacked(cx, 0)? {
+        let shape = cx.shape_of(all)?;
+        return one(cx.at(shape, 0, 0)?);
+    }
     let n = tensors(cx, 0)?.len();
     one(cx.put(Tensor::scalar(i64::try_from(n).unwrap_or(i64::MAX)))?)
 }
@@ -60,6 +76,9 @@ fn erase(cx: &mut Cx) -> Results {
 }
 
 fn concat(cx: &mut Cx) -> Results {
+    if let Some(all) = stacked(cx, 0)? {
+        return concat_stacked(cx, all);
+    }
     let tensors = tensors(cx, 0)?;
     let Some(&first) = tensors.first() else { return Err(refuse("an empty sequence, whose type is not known")) };
     let (axis, rank) = (cx.required_int("axis")?, cx.rank(first)?);
@@ -73,6 +92,17 @@ fn concat(cx: &mut Cx) -> Results {
             cx.concatenate(&tensors, axis)?
         }
     })
+}
+
+/// The axis over the sequence goes to its place, or into the axis behind it.
+fn concat_stacked(cx: &mut Cx, all: Val) -> Results {
+    let (axis, rank) = (cx.required_int("axis")?, cx.rank(all)?);
+    let new = cx.flag("new_axis", false)?;
+    let axis = cx.axis(axis, if new { rank } else { rank.saturating_sub(1) })?;
+    let mut axes: Vec<usize> = (1..rank).collect();
+    axes.insert(axis, 0);
+    let placed = cx.transpose(all, &axes)?;
+    one(if new { placed } else { cx.reshape_behind(placed, axis, &[-3, -2])? })
 }
 
 /// Pieces of given lengths, of one length with a shorter rest, or of length 1 without their axis.
