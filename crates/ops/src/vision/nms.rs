@@ -27,24 +27,44 @@ fn single(cx: &EvalCx, arg: usize) -> Result<f64, Trap> {
 /// The indices of scores in descending order; equal scores keep their order, and NaN is the least.
 pub(super) fn descending<T: Float>(scores: &[T]) -> Vec<usize> {
     // Adding 0 makes -0 and 0 one.
-    let key = |&i: &usize| Some(scores[i].to_f64() + 0.0).filter(|score| !score.is_nan()).unwrap_or(f64::NEG_INFINITY);
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    order.sort_by(|a, b| key(b).total_cmp(&key(a)));
-    order
+    let key = |score: &T| Some(score.to_f64() + 0.0).filter(|score| !score.is_nan()).unwrap_or(f64::NEG_INFINITY);
+    let mut order: Vec<(f64, usize)> = scores.iter().map(key).zip(0..).collect();
+    order.sort_by(|a, b| b.0.total_cmp(&a.0));
+    order.into_iter().map(|(_, i)| i).collect()
 }
 
-/// The part that two boxes share of what both cover, each given by two opposite corners; 0 where they cover nothing.
-fn overlap<T: Float>(a: &[T], b: &[T]) -> T {
-    let sides = |x: &[T], i: usize| (x[i].least(x[i + 2]), x[i].most(x[i + 2]));
-    let length = |(low, high): (T, T)| high - low;
-    let shared = |i: usize| {
-        let (a, b) = (sides(a, i), sides(b, i));
-        (a.1.least(b.1) - a.0.most(b.0)).most(T::ZERO)
-    };
-    let area = |x: &[T]| length(sides(x, 0)) * length(sides(x, 1));
-    let both = shared(0) * shared(1);
-    let all = area(a) + area(b) - both;
-    if all <= T::ZERO { T::ZERO } else { both / all }
+/// A box, given by two opposite corners, as [`Float::overlap`] takes it.
+fn sides<T: Float>(corners: &[T]) -> [T; 5] {
+    let low = [0, 1].map(|i| corners[i].least(corners[i + 2]));
+    let high = [0, 1].map(|i| corners[i].most(corners[i + 2]));
+    [low[0], low[1], high[0], high[1], (high[0] - low[0]) * (high[1] - low[1])]
+}
+
+/// Boxes against which others are held.
+struct Boxes<T> {
+    lists: [Vec<T>; 5],
+}
+
+/// How many boxes are compared before the result is looked at.
+const TOGETHER: usize = 64;
+
+impl<T: Float> Boxes<T> {
+    fn none() -> Boxes<T> {
+        Boxes { lists: Default::default() }
+    }
+
+    fn push(&mut self, sides: &[T; 5]) {
+        self.lists.iter_mut().zip(sides).for_each(|(list, &side)| list.push(side));
+    }
+
+    /// Whether any of them overlaps with a box by at least this part.
+    fn any_overlaps(&self, other: &[T; 5], least: T) -> bool {
+        let n = self.lists[0].len();
+        (0..n).step_by(TOGETHER).any(|begin| {
+            let boxes = self.lists.each_ref().map(|list| &list[begin..n.min(begin + TOGETHER)]);
+            T::any_overlaps(boxes, *other, least)
+        })
+    }
 }
 
 pub(super) fn get_valid_counts_rel(cx: &mut RelCx) -> RelResult {
@@ -169,7 +189,7 @@ fn suppressed<T: Float>(
     let (n_boxes, length) = (data.shape()[1], data.shape()[2]);
     let elements = T::elements(&data.to_acc());
     let field = |row: usize, field: i64| elements[row * length + field as usize];
-    let corners = |row: usize| &elements[row * length + attrs.coord_start as usize..][..4];
+    let sides = |row: usize| sides(&elements[row * length + attrs.coord_start as usize..][..4]);
     let has_class = |row: usize| attrs.id_index < 0 || field(row, attrs.id_index) >= T::ZERO;
     let rivals =
         |a: usize, b: usize| attrs.force_suppress || attrs.id_index < 0 || field(a, attrs.id_index) == field(b, attrs.id_index);
@@ -183,16 +203,18 @@ fn suppressed<T: Float>(
             let n_kept = usize::try_from(attrs.top_k).ok().filter(|&k| k > 0).map_or(count, |k| k.min(count));
             let order = descending(&scores).into_iter().enumerate();
             rows = order.map(|(at, i)| (at < n_kept).then_some(first + i)).collect();
-            let mut chosen: Vec<usize> = vec![];
+            let mut chosen: Vec<(usize, [T; 5])> = vec![];
             for row in &mut rows {
                 if chosen.len() as f64 == most {
                     *row = None;
                 } else if let Some(a) = row.filter(scored) {
-                    let better = |&b: &usize| has_class(b) && rivals(a, b) && overlap(corners(a), corners(b)) >= T::at(threshold);
+                    let own = sides(a);
+                    let better =
+                        |&(b, of_b): &(usize, [T; 5])| has_class(b) && rivals(a, b) && T::overlap(own, of_b) >= T::at(threshold);
                     if chosen.iter().any(better) {
                         *row = None;
                     } else {
-                        chosen.push(a);
+                        chosen.push((a, own));
                     }
                 }
             }
@@ -273,24 +295,25 @@ struct Chosen {
 fn of_all_classes<T: Float>(boxes: &Tensor, scores: &Tensor, [most, iou, least]: [f64; 3]) -> Vec<Chosen> {
     let &[n, n_classes, n_boxes] = scores.shape() else { unreachable!("the relation required rank 3") };
     let (corners, scores) = (T::elements(&boxes.to_acc()), T::elements(&scores.to_acc()));
+    let sides: Vec<[T; 5]> = corners.chunks_exact(4).map(sides).collect();
     let mut all = vec![];
     for (picture, class) in (0..n).flat_map(|picture| (0..n_classes).map(move |class| (picture, class))) {
         let of_class = &scores[(picture * n_classes + class) * n_boxes..][..n_boxes];
-        let corners = |number: usize| &corners[(picture * n_boxes + number) * 4..][..4];
         let order = descending(of_class).into_iter().take_while(|&number| of_class[number] > T::at(least));
-        let mut chosen: Vec<usize> = vec![];
+        let (mut numbers, mut chosen) = (vec![], Boxes::none());
         // TVM marks a suppressed box by the score -1, and a box of a score not above 0 is not suppressed.
         for number in order.filter(|&number| iou > 0.0 && of_class[number] > -T::ONE) {
-            if most > 0.0 && chosen.len() as f64 >= most {
+            if most > 0.0 && numbers.len() as f64 >= most {
                 break;
             }
-            let covers = |&better: &usize| overlap(corners(better), corners(number)) >= T::at(iou);
-            if of_class[number] <= T::ZERO || !chosen.iter().any(covers) {
-                chosen.push(number);
+            let own = &sides[picture * n_boxes + number];
+            if of_class[number] <= T::ZERO || !chosen.any_overlaps(own, T::at(iou)) {
+                numbers.push(number);
+                chosen.push(own);
             }
         }
         let row = |number: usize| Chosen { picture, class, number, score: of_class[number].to_f64() };
-        all.extend(chosen.into_iter().map(row));
+        all.extend(numbers.into_iter().map(row));
     }
     all
 }
