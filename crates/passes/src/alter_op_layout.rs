@@ -224,7 +224,9 @@ impl Alter<'_> {
             return Some(version);
         }
         let of = nchw(module, expr)?;
-        let version = match self.first_blocked(expr) {
+        // Blocks of which neither divides the other have no loops in common, so the way between them is through the plain layout.
+        let near = self.first_blocked(expr).filter(|&(_, own)| own % block == 0 || block % own == 0);
+        let version = match near {
             Some((other, own)) => self.moved(module, other, of, Some(own), Some(block))?,
             None => self.moved(module, expr, of, None, Some(block))?,
         };

@@ -102,8 +102,8 @@ pub(crate) fn transposed_units(cx: &Cx, module: &mut Module, expr: ExprId) -> Op
     if long.is_sorted() { reshape(cx, module, expr, data) } else { None }
 }
 
-/// `layout_transform(layout_transform(x, A, B), B, C) == layout_transform(x, A, C)` if `B` pads no axis, and `x` if `C` is `A`;
-/// `layout_transform(x, A, A) == x`.
+/// `layout_transform(layout_transform(x, A, B), B, C) == layout_transform(x, A, C)` if `B` pads no axis and the blocks of `A` and `C`
+/// divide each other, which one kernel can move, and `x` if `C` is `A`; `layout_transform(x, A, A) == x`.
 pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     if !cx.passes.calls(module, expr, &LAYOUT_TRANSFORM) {
         return None;
@@ -129,6 +129,14 @@ pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
     }
     if first.src_layout == outer.dst_layout {
         return same_tensor(module, module.ty(data), module.ty(expr)).then_some(data);
+    }
+    let (from, to) = (Layout::parse(&first.src_layout.0).ok()?, Layout::parse(&outer.dst_layout.0).ok()?);
+    let divide = |letter: char| {
+        let (from, to) = (from.block(letter).max(1), to.block(letter).max(1));
+        from % to == 0 || to % from == 0
+    };
+    if !from.letters().chars().all(divide) {
+        return None;
     }
     let layouts = [("src_layout", AttrValue::str(&first.src_layout.0)), ("dst_layout", AttrValue::str(&outer.dst_layout.0))];
     cx.call(module, expr, &LAYOUT_TRANSFORM, &[data], &layouts)
