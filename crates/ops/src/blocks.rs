@@ -23,6 +23,13 @@ impl Channels {
 /// The layout without blocks.
 pub const PLAIN: &str = "NCHW";
 
+/// Whether one kernel moves elements from blocks of one size to blocks of another: one of them divides the other, so they have
+/// loops in common. Otherwise the way is through the layout without blocks.
+pub fn are_near(from: i64, to: i64) -> bool {
+    let (from, to) = (from.max(1), to.max(1));
+    from % to == 0 || to % from == 0
+}
+
 /// How a call works on blocks of channels: computes its attributes, or `None` if it cannot.
 #[derive(Clone, Copy)]
 pub enum Blocks {

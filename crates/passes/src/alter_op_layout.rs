@@ -23,7 +23,7 @@ use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module, Operand, VarId};
-use relayc_ops::blocks::{Blocks, Channels, Ends, PLAIN};
+use relayc_ops::blocks::{Blocks, Channels, Ends, PLAIN, are_near};
 use relayc_ops::declarations::{LAYOUT_TRANSFORM, RESHAPE};
 use relayc_ops::lower::{self, Lower};
 use relayc_ops::{Fuse, OpDef};
@@ -224,9 +224,7 @@ impl Alter<'_> {
             return Some(version);
         }
         let of = nchw(module, expr)?;
-        // Blocks of which neither divides the other have no loops in common, so the way between them is through the plain layout.
-        let near = self.first_blocked(expr).filter(|&(_, own)| own % block == 0 || block % own == 0);
-        let version = match near {
+        let version = match self.first_blocked(expr).filter(|&(_, own)| are_near(own, block)) {
             Some((other, own)) => self.moved(module, other, of, Some(own), Some(block))?,
             None => self.moved(module, expr, of, None, Some(block))?,
         };

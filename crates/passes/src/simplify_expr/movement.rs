@@ -5,6 +5,7 @@ use crate::build::{args, attrs, shape, sized};
 use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::OpDef;
+use relayc_ops::blocks::are_near;
 use relayc_ops::declarations::{
     BATCH_FLATTEN, CONCATENATE, EXPAND_DIMS, LAYOUT_TRANSFORM, Layout, LayoutTransformAttrs, PAD, PadAttrs, RESHAPE, SQUEEZE,
     STRIDED_SLICE, StridedSliceAttrs, TRANSPOSE, TransposeAttrs,
@@ -102,8 +103,8 @@ pub(crate) fn transposed_units(cx: &Cx, module: &mut Module, expr: ExprId) -> Op
     if long.is_sorted() { reshape(cx, module, expr, data) } else { None }
 }
 
-/// `layout_transform(layout_transform(x, A, B), B, C) == layout_transform(x, A, C)` if `B` pads no axis and the blocks of `A` and `C`
-/// divide each other, which one kernel can move, and `x` if `C` is `A`; `layout_transform(x, A, A) == x`.
+/// `layout_transform(layout_transform(x, A, B), B, C) == layout_transform(x, A, C)` if `B` pads no axis and `A` and `C` are near, and
+/// `x` if `C` is `A`; `layout_transform(x, A, A) == x`.
 pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
     if !cx.passes.calls(module, expr, &LAYOUT_TRANSFORM) {
         return None;
@@ -131,11 +132,7 @@ pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
         return same_tensor(module, module.ty(data), module.ty(expr)).then_some(data);
     }
     let (from, to) = (Layout::parse(&first.src_layout.0).ok()?, Layout::parse(&outer.dst_layout.0).ok()?);
-    let divide = |letter: char| {
-        let (from, to) = (from.block(letter).max(1), to.block(letter).max(1));
-        from % to == 0 || to % from == 0
-    };
-    if !from.letters().chars().all(divide) {
+    if !from.letters().chars().all(|letter| are_near(from.block(letter), to.block(letter))) {
         return None;
     }
     let layouts = [("src_layout", AttrValue::str(&first.src_layout.0)), ("dst_layout", AttrValue::str(&outer.dst_layout.0))];
