@@ -3,26 +3,32 @@
 use super::group::{Padded, Value};
 use super::{Buffer, Step};
 use crate::recent::Recent;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+type Plans = Recent<Box<[u64]>, Arc<GroupPlan>>;
 
 /// The plans of groups, in programs of one network with the same options.
 #[derive(Default)]
 pub struct GroupPlans {
-    plans: Mutex<Recent<Box<[u64]>, Arc<GroupPlan>>>,
+    plans: Mutex<Plans>,
 }
 
 impl GroupPlans {
     pub(super) fn find(&self, description: &[u64]) -> Option<Arc<GroupPlan>> {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).get(description).cloned()
+        self.lock().get(description).cloned()
     }
 
     pub(super) fn add(&self, description: Vec<u64>, plan: GroupPlan) {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(description.into(), Arc::new(plan));
+        self.lock().insert(description.into(), Arc::new(plan));
     }
 
     /// Ends a program.
     pub(crate) fn end(&self) {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).end();
+        self.lock().end();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Plans> {
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,10 +15,10 @@ use relayc_ops::{OpDef, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The plan of a function whose groups are marked: each group is a call of a function literal with `Primitive=1`. Where buffers
-/// lie is not known yet ([`super::arrange`]).
-/// `refusals` are the calls and
-/// groups for which there was no code, as often as there was none: they get nests in place of sums of products, then the operators'
-/// evaluation. `groups` are the plans of groups so far. Errors: what keeps it from being compiled.
+/// lie is not known yet ([`super::arrange`]). `refusals` are the calls and groups for which there was no code, as often as there was
+/// none: they get nests in place of sums of products, then the operators' evaluation. `groups` are the plans of groups so far.
+///
+/// Errors: what keeps it from being compiled.
 pub fn plan(
     module: &Module,
     ops: &Table,
