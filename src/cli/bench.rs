@@ -16,7 +16,8 @@ use std::time::Duration;
 /// Measure the latency of a program, or of an artifact of `relayc build`.
 ///
 /// `--set` takes several sizes as well: `--set seq=16,64` calls the program with each in turn, `--set seq=16..512` with sizes drawn
-/// from the range. Its code is made at the first call with a size, its weights are packed once.
+/// from the range. Its weights are packed once; its code is made at the first call with a size, or before, on another thread, if
+/// sizes come in equal steps.
 #[derive(clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]

@@ -302,7 +302,8 @@ pub struct OpenSession {
 
 impl OpenSession {
     /// The session for inputs of these shapes; a tuple has one for each of its fields. Its first call compiles, later ones look it
-    /// up. The session is valid until the next call, and holds no values between runs.
+    /// up. If two steps from one size to the next are equal, a thread of its own compiles the size that follows. The session is
+    /// valid until the next call, and holds no values between runs.
     ///
     /// Errors: E0705 for shapes that contradict the types or each other, E0601 if nothing can be compiled for them, E0803 if the
     /// system lacks memory. The session can be used after them.
