@@ -1,4 +1,4 @@
-//! Tests routines (sort, scatter, scan) on tensors large enough for several threads: compiled, without a fallback to
+//! Tests routines (sort, scatter, scan, non-maximum suppression) on tensors large enough for several threads: compiled, without a fallback to
 //! evaluation, results equal the interpreter's bit for bit.
 
 use relayc_driver::bind::tensors_in;
@@ -47,6 +47,17 @@ const PROGRAMS: &[&str] = &[
          qnn.add(%x, %y, 0.3f, %z, 0.7f, %w, 0.9f, 3, lhs_axis=1, rhs_axis=1),
          qnn.subtract(%x, %y, 0.3f, 1, 0.7f, %z, 0.9f, 3, rhs_axis=-3), 0.9f, %z, 0.9f, %w, 11f, 0, lhs_axis=1, rhs_axis=2)
      }",
+    // Scores are rounded, so that some are equal.
+    "def @main(%b: Tensor[(2, 700, 4), float32], %s: Tensor[(2, 5, 700), float32]) {
+       vision.all_class_non_max_suppression(%b, round(multiply(%s, 9f)), 40i64, 0.2f, 0f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\")
+     }",
+    "def @main(%b: Tensor[(3, 500, 4), float64], %s: Tensor[(3, 4, 500), float16]) {
+       vision.all_class_non_max_suppression(%b, %s, 0, 0.5f, -0.3f, output_format=\"tensorflow\", attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\")
+     }",
+    "def @main(%b: Tensor[(2, 300, 4), float16], %s: Tensor[(2, 7, 300), float32], %l: Tensor[(3), float32]) {
+       %0 = split(%l, indices_or_sections=3);
+       vision.all_class_non_max_suppression(%b, %s, multiply(%0.0, 20f), abs(%0.1), %0.2, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\")
+     }",
 ];
 
 fn tensors(value: Bound) -> Vec<Tensor> {
@@ -65,6 +76,14 @@ const EMPTY: &[&str] = &[
     "def @main(%x: Tensor[(0), float32], %i: Tensor[(0, 1), int32], %u: Tensor[(1, 0), float32]) {
        scatter_nd(%x, broadcast_to(%i, shape=[0, 1099511627776]), broadcast_to(%u, shape=[1099511627776, 0]),
                   mode=\"add\", attrs_type_key=\"relay.attrs.ScatterNDAttrs\")
+     }",
+    "def @main(%b: Tensor[(2, 0, 4), float32], %s: Tensor[(2, 3, 0), float32]) {
+       (vision.all_class_non_max_suppression(%b, %s, 0i64, 0.5f, 0f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"),
+        vision.all_class_non_max_suppression(%b, %s, 0i64, 0.5f, 0f, output_format=\"tensorflow\", attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"))
+     }",
+    "def @main(%b: Tensor[(2, 5, 4), float32], %s: Tensor[(2, 0, 5), float32]) {
+       (vision.all_class_non_max_suppression(%b, %s, 0i64, 0.5f, 0f, attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"),
+        vision.all_class_non_max_suppression(%b, %s, 0i64, 0.5f, 0f, output_format=\"tensorflow\", attrs_type_key=\"relay.attrs.AllClassNonMaximumSuppressionAttrs\"))
      }",
 ];
 

@@ -8,7 +8,7 @@
 pub const MAGIC: u64 = u64::from_le_bytes(*b"relaycim");
 
 /// The version of this layout and of the meaning of step words.
-pub const VERSION: u64 = 5;
+pub const VERSION: u64 = 6;
 
 /// The version of the functions that an artifact exports.
 pub const ABI_VERSION: u32 = 2;
@@ -156,6 +156,7 @@ pub mod kind {
     pub const REQUANTIZE: u64 = 8;
     pub const SCATTER: u64 = 9;
     pub const NOTHING: u64 = 10;
+    pub const ALL_CLASS_NMS: u64 = 11;
 }
 
 /// Treatment of an index out of range.

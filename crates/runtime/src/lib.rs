@@ -19,6 +19,7 @@ pub mod fault;
 pub mod instance;
 pub mod integer;
 pub mod layout;
+pub mod nms;
 pub mod number;
 pub mod pack;
 pub mod pool;

@@ -140,7 +140,7 @@ fn half(n: u64, fraction: u32) -> u64 {
 
 impl Number {
     /// A number that orders elements of so many bits, within 32 or 64 bits.
-    fn order(self, bits: u64, width: u32) -> u64 {
+    pub(crate) fn order(self, bits: u64, width: u32) -> u64 {
         let sign = 1u64 << (width - 1);
         match self {
             Number::Bool => u64::from(bits != 0),
@@ -163,7 +163,7 @@ impl Number {
 }
 
 /// An element's sort key, and its position in its line.
-trait Key: Ord + Copy {
+pub(crate) trait Key: Ord + Copy {
     /// The greatest key.
     const MAX: u64;
     fn new(order: u64, at: usize) -> Self;

@@ -4,6 +4,7 @@ use super::contraction::{self, Sum};
 use super::fault::Fault;
 use super::integer::index;
 use super::layout::{MAX_RANK, kind, outside, weights};
+use super::nms::{self, AllClassNms};
 use super::pack::Packing;
 use super::pool::Pool;
 use super::region::Task;
@@ -79,6 +80,7 @@ pub(crate) enum Step<'a> {
     Scan { scan: Scan, data: *mut u8, result: *mut u8, alone: bool },
     Requantize(RequantizeCall),
     Scatter(ScatterCall<'a>),
+    AllClassNms(NmsCall),
 }
 
 /// A sort with its buffers; a result that nothing takes has no address.
@@ -108,6 +110,15 @@ pub(crate) struct ScatterCall<'a> {
     work: Scatter<'a>,
     operands: scatter::Operands,
     axes: &'a [i64],
+}
+
+/// A non-maximum suppression with its buffers; scores of rows that the result does not have have no address.
+#[derive(Clone, Copy)]
+pub(crate) struct NmsCall {
+    work: AllClassNms,
+    operands: nms::Operands,
+    scratch: Scratch,
+    alone: bool,
 }
 
 /// Converts integers to positions inside axes.
@@ -158,6 +169,8 @@ impl<'a> Step<'a> {
         heap: &mut Heap,
     ) -> Option<Step<'a>> {
         let buffer = |words: &mut Words| buffers[words.number()];
+        // One more than the number of a buffer, or 0 for none.
+        let optional = |words: &mut Words| words.number().checked_sub(1).map_or(core::ptr::null_mut(), |number| buffers[number]);
         Some(match words.word() {
             kind::FILL => Step::Fill { at: buffer(words), width: words.number(), bits: words.word(), stretches: words.list() },
             kind::MOVE => {
@@ -186,8 +199,7 @@ impl<'a> Step<'a> {
             }
             kind::CONTRACT => Step::Contraction(ContractionCall::read(words, means, buffers, packed, pool, heap)?),
             kind::SORT => {
-                let mut buffer = || words.number().checked_sub(1).map_or(core::ptr::null_mut(), |number| buffers[number]);
-                let [data, values, positions] = core::array::from_fn(|_| buffer());
+                let [data, values, positions] = core::array::from_fn(|_| optional(words));
                 let (alone, scratch) = (words.word() != 0, Scratch::read(words, means));
                 Step::Sort(SortCall { sort: Sort::read(words), data, values, positions, scratch, alone })
             }
@@ -205,6 +217,11 @@ impl<'a> Step<'a> {
             kind::SCATTER => {
                 let operands = core::array::from_fn(|_| buffer(words));
                 Step::Scatter(ScatterCall { operands, axes: words.list(), work: Scatter::read(words) })
+            }
+            kind::ALL_CLASS_NMS => {
+                let operands = core::array::from_fn(|_| optional(words));
+                let (alone, scratch) = (words.word() != 0, Scratch::read(words, means));
+                Step::AllClassNms(NmsCall { work: AllClassNms::read(words), operands, scratch, alone })
             }
             _ => Step::Nothing,
         })
@@ -272,6 +289,8 @@ impl<'a> Step<'a> {
                 // SAFETY: the buffers hold the operands.
                 unsafe { work.run(operands) }.map_err(|Outside { axis, index }| outside(&axes[axis * AXIS..][..AXIS], index))?;
             }
+            // SAFETY: as this function.
+            Step::AllClassNms(call) => unsafe { call.run(pool) },
         }
         Ok(())
     }
@@ -357,6 +376,28 @@ impl SortCall {
         };
         // SAFETY: no step runs inside of another.
         unsafe { pool.run(n_shares, &share) };
+    }
+}
+
+impl NmsCall {
+    /// # Safety
+    /// Like [`Step::run`].
+    unsafe fn run(&self, pool: &Pool) {
+        let n_lines = self.work.n_lines();
+        let n_shares = if self.alone { 1 } else { pool.n_threads().clamp(1, n_lines.max(1)) };
+        let call = Apart(self);
+        let share = |number| {
+            let NmsCall { work, operands, scratch, .. } = call.get();
+            for line in part(n_lines, number, n_shares) {
+                // SAFETY: the buffers hold the lines, which are different in each share, as is the scratch memory.
+                unsafe { work.line(line, operands, scratch.own(number)) };
+            }
+        };
+        // SAFETY: no step runs inside of another; all lines are done behind it.
+        unsafe {
+            pool.run(n_shares, &share);
+            self.work.gather(&self.operands);
+        }
     }
 }
 

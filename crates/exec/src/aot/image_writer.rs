@@ -474,6 +474,13 @@ impl ProgramWriter<'_> {
                 words.extend([kind::SCAN, arg(0), arg(1), u64::from(launch.shares(2) == 1)]);
                 words.extend(crate::routine::scan::of_kernel(scan).words());
             }
+            (Launch::Routine(Routine::AllClassNms(work)), _) => {
+                words.push(kind::ALL_CLASS_NMS);
+                words.extend(crate::routine::nms::places(work).map(|place| place.map_or(0, |at| arg(at) + 1)));
+                let Scratch { shared, own, threads, at } = self.program.plan.scratch[number];
+                words.extend([u64::from(launch.shares(2) == 1), at, shared, own, threads]);
+                words.extend(crate::routine::nms::of_kernel(work).words());
+            }
             (Launch::Routine(Routine::Requantize(work)), Work::Routine(_, call)) => {
                 words.push(kind::REQUANTIZE);
                 words.extend((0..6).map(arg));

@@ -1,4 +1,4 @@
-//! Operations whose iterations depend on each other or on data: sort, scatter, scan.
+//! Operations whose iterations depend on each other or on data: sort, scatter, scan, non-maximum suppression.
 //!
 //! Arguments are dense tensors in row-major order. A *line* is the sequence of elements along an axis: `length` elements, `inner`
 //! apart. There are `outer · inner` lines.
@@ -16,6 +16,7 @@ pub enum Routine {
     Scatter(Scatter),
     Scan(Scan),
     Requantize(Requantize),
+    AllClassNms(AllClassNms),
 }
 
 /// The lines along an axis.
@@ -143,4 +144,21 @@ pub struct Requantize {
     pub greatest: i32,
     /// Whether halves are rounded away from zero instead of up.
     pub to_nearest: bool,
+}
+
+/// Keeps boxes by descending score among those of a class, and leaves out each that overlaps a kept one. Arguments 0 and 1 are the
+/// boxes `(images, boxes, 4)`, two opposite corners each, and the scores `(images, classes, boxes)`. Arguments 2 to 4 have one
+/// element: the largest number of kept boxes of a class, if above 0; the overlap from which a box is left out; the score that a
+/// kept box exceeds. Equal scores keep their order, and NaN is no score. The results are I64 and come by image, then class, then
+/// score: rows `image, class, box` and their number. Elements behind them are 0.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct AllClassNms {
+    pub images: u64,
+    pub classes: u64,
+    pub boxes: u64,
+    pub corner: DType,
+    pub score: DType,
+    pub limits: [DType; 3],
+    /// The results are instead, for each image, rows `class, box`, their scores in F32, and the number of rows.
+    pub by_image: bool,
 }

@@ -240,6 +240,7 @@ pub(crate) const ALL_CLASS_NON_MAX_SUPPRESSION: OpDef = OpDef {
     ],
     rel: nms::all_class_rel,
     eval: nms::all_class_eval,
+    lower: Some(Lower::Routine(nms::all_class_routine)),
     ..OpDef::BASE
 };
 

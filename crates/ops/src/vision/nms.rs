@@ -2,7 +2,9 @@
 
 use super::{AllClassNmsAttrs, GetValidCountsAttrs, NonMaximumSuppressionAttrs, RegularNmsAttrs, require_shape, require_single};
 use crate::choice::one_of;
+use crate::lower::lane;
 use crate::prelude::*;
+use relayc_ir::kernel::{self, Routine};
 use relayc_ir::tensor::{Acc, Float};
 
 /// Requires fields of a box, which is the last axis of `data`, to be there: `rule`. An optional one may be negative.
@@ -282,6 +284,24 @@ pub(super) fn all_class_eval(cx: &EvalCx) -> EvalResult {
     }
     let (rows, best) = (Tensor::from_vec(&[n, each, 2], rows), Tensor::from_vec(&[n, each], best));
     Ok(Outputs::Tuple(vec![rows, best, Tensor::from_vec(&[n], counts)]))
+}
+
+pub(super) fn all_class_routine(call: &Call) -> Option<Routine> {
+    let &[images, classes, boxes] = call.arg(1).shape.as_slice() else { return None };
+    // A key of 32 bits has a position of as many behind it.
+    (boxes < 1 << 32).then_some(())?;
+    let dtype = |arg: usize| lane(call.arg(arg).dtype).map(|_| call.arg(arg).dtype);
+    let by_image = AllClassNmsAttrs::read(call.attrs).output_format.0 == "tensorflow";
+    let limits = [dtype(2)?, dtype(3)?, dtype(4)?];
+    Some(Routine::AllClassNms(kernel::AllClassNms {
+        images,
+        classes,
+        boxes,
+        corner: dtype(0)?,
+        score: dtype(1)?,
+        limits,
+        by_image,
+    }))
 }
 
 struct Chosen {
