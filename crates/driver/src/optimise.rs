@@ -79,6 +79,11 @@ impl PassPlan {
     }
 }
 
+/// Gives a function static shapes, with room for the largest that data can decide: [`passes::bound_shapes`].
+pub fn bound_shapes(module: &mut Module, how: &PassPlan, func: FuncId) -> Result<Vec<bool>, (ExprId, &'static str)> {
+    passes::bound_shapes(module, &how.cx(), func)
+}
+
 /// The message for an unknown pass.
 pub fn unknown(name: &str) -> String {
     let hint = nearest(name, passes::all().iter().map(|pass| pass.name));
@@ -241,7 +246,7 @@ impl Answers {
         let after = self.of(module);
         for (before, now) in self.before.1.iter().zip(&after) {
             agree((&self.before.0, before), (module, now), Allowed::OfScale)
-                .map_err(|why| passes::broken(pass, &format!("the result of `@{}` has changed, {why}", self.entry)))?;
+                .map_err(|why| passes::broken(pass.name, &format!("the result of `@{}` has changed, {why}", self.entry)))?;
         }
         self.before = (module.clone(), after);
         Ok(())

@@ -64,7 +64,7 @@ fn trunc_divide_scalar(s: &mut Scalar) -> Option<Val> {
     Some(s.body.bin(BinaryOp::Or, size, sign))
 }
 
-pub(crate) const FLOOR_DIVIDE: OpDef = division(
+pub const FLOOR_DIVIDE: OpDef = division(
     "floor_divide",
     "`lhs / rhs` rounded downwards, broadcast; a zero divisor of integers traps (`src/relay/op/tensor/binary.cc`).",
     |cx| divided(cx, |x, y| (x / y).floor(), floor_div),
@@ -85,7 +85,7 @@ pub(crate) const MOD: OpDef = division(
 
 pub(crate) const TRUNC_MOD: OpDef = OpDef { name: "trunc_mod", ..MOD };
 
-pub(crate) const FLOOR_MOD: OpDef = division(
+pub const FLOOR_MOD: OpDef = division(
     "floor_mod",
     "The remainder of `lhs / rhs` rounded downwards; its sign is `rhs`'s. Broadcast; a zero divisor of integers traps \
      (`src/relay/op/tensor/binary.cc`).",

@@ -191,7 +191,7 @@ fn collapse_sum_to_eval(cx: &EvalCx) -> EvalResult {
     collapse(data, &target)
 }
 
-pub(crate) const WHERE: OpDef = OpDef {
+pub const WHERE: OpDef = OpDef {
     name: "where",
     doc: "The element of `x` where `condition` is not 0, else that of `y`; all three broadcast \
           (`src/relay/op/tensor/transform.cc`).",

@@ -6,21 +6,21 @@ const fn compare(name: &'static str, doc: &'static str, eval: Eval, lower: Lower
     OpDef { rel: rel::broadcast_compare, ..OpDef::binary(name, doc, eval, lower) }
 }
 
-pub(crate) const EQUAL: OpDef = compare(
+pub const EQUAL: OpDef = compare(
     "equal",
     "`lhs == rhs`, broadcast, as bool. NaN equals nothing; -0 equals +0 (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.compare(|x, y| x == y, |x, y| x == y),
     |s| s.compare(Cmp::Eq),
 );
 
-pub(crate) const NOT_EQUAL: OpDef = compare(
+pub const NOT_EQUAL: OpDef = compare(
     "not_equal",
     "`lhs != rhs`, broadcast, as bool. NaN differs from everything (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.compare(|x, y| x != y, |x, y| x != y),
     |s| s.compare(Cmp::Ne),
 );
 
-pub(crate) const LESS: OpDef = compare(
+pub const LESS: OpDef = compare(
     "less",
     "`lhs < rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.compare(|x, y| x < y, |x, y| x < y),
@@ -34,14 +34,14 @@ pub(crate) const LESS_EQUAL: OpDef = compare(
     |s| s.compare(Cmp::Le),
 );
 
-pub(crate) const GREATER: OpDef = compare(
+pub const GREATER: OpDef = compare(
     "greater",
     "`lhs > rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.compare(|x, y| x > y, |x, y| x > y),
     |s| s.compare(Cmp::Gt),
 );
 
-pub(crate) const GREATER_EQUAL: OpDef = compare(
+pub const GREATER_EQUAL: OpDef = compare(
     "greater_equal",
     "`lhs >= rhs`, broadcast, as bool; false for NaN (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.compare(|x, y| x >= y, |x, y| x >= y),

@@ -232,7 +232,7 @@ fn ndarray_size_rel(cx: &mut RelCx) -> RelResult {
     cx.set_out(Shape::new(), dtype)
 }
 
-pub(crate) const SHAPE_OF: OpDef = OpDef {
+pub const SHAPE_OF: OpDef = OpDef {
     name: "shape_of",
     doc: "The dimensions of `data`, as a vector of dtype `dtype`; of a scalar, a scalar (`src/relay/op/tensor/unary.cc`).",
     args: &[Arg::tensor("data")],

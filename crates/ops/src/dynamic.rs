@@ -69,7 +69,7 @@ fn as_static(cx: &EvalCx, fixed: fn(&KnownFacts) -> Option<Fixed>, rank: usize) 
 
 const C1_SHAPE: &str = "C1: shape is a vector of numbers whose length is known, at most 32";
 
-pub(crate) const DYN_BROADCAST_TO: OpDef = OpDef {
+pub const DYN_BROADCAST_TO: OpDef = OpDef {
     name: "dyn.broadcast_to",
     doc: "`broadcast_to` with the values of the operand `shape`; the attributes are ignored \
           (`src/relay/op/dyn/tensor/transform.cc`).",
@@ -133,7 +133,7 @@ fn dyn_ones_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&ONES, 0, vec![ints(known, 0)?, AttrValue::DType(InitOpAttrs::read(known.attrs).dtype)])
 }
 
-pub(crate) const DYN_FULL: OpDef = OpDef {
+pub const DYN_FULL: OpDef = OpDef {
     name: "dyn.full",
     doc: "`full` with the values of the operand `shape`; the attribute of that name is ignored \
           (`src/relay/op/dyn/tensor/transform.cc`).",
@@ -199,7 +199,7 @@ fn dyn_one_hot_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&ONE_HOT, 3, vec![int(known, 3)?, AttrValue::int(attrs.axis), AttrValue::DType(attrs.dtype)])
 }
 
-pub(crate) const DYN_RESHAPE: OpDef = OpDef {
+pub const DYN_RESHAPE: OpDef = OpDef {
     name: "dyn.reshape",
     doc: "`reshape` with the values of the operand `newshape`; the attribute of that name is ignored. The codes -2 and -4 change \
           how many axes there are, and trap (`src/relay/op/dyn/tensor/transform.cc`).",
@@ -298,7 +298,7 @@ fn dyn_expand_dims_fixed(known: &KnownFacts) -> Option<Fixed> {
     call(&EXPAND_DIMS, 1, vec![int(known, 1)?, AttrValue::int(n)])
 }
 
-pub(crate) const DYN_STRIDED_SLICE: OpDef = OpDef {
+pub const DYN_STRIDED_SLICE: OpDef = OpDef {
     name: "dyn.strided_slice",
     doc: "`strided_slice` of the first axes, with the values of the operands `begin`, `end` and `strides`; of the attributes \
           only `slice_mode` counts (`src/relay/op/dyn/tensor/transform.cc`).",

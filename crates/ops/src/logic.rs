@@ -14,7 +14,7 @@ fn require_bits(cx: &EvalCx) -> Result<(), Trap> {
     if dtype.is_float() { Err(trap()) } else { Ok(()) }
 }
 
-pub(crate) const LOGICAL_AND: OpDef = OpDef::binary(
+pub const LOGICAL_AND: OpDef = OpDef::binary(
     "logical_and",
     "Whether `lhs` and `rhs` are true, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.zip(|x, y| truth(x != 0.0 && y != 0.0), |x, y| i128::from(x != 0 && y != 0)),
@@ -25,7 +25,7 @@ fn truth(holds: bool) -> f64 {
     f64::from(u8::from(holds))
 }
 
-pub(crate) const LOGICAL_OR: OpDef = OpDef::binary(
+pub const LOGICAL_OR: OpDef = OpDef::binary(
     "logical_or",
     "Whether `lhs` or `rhs` is true, broadcast (`src/relay/op/tensor/binary.cc`).",
     |cx| cx.zip(|x, y| truth(x != 0.0 || y != 0.0), |x, y| i128::from(x != 0 || y != 0)),
@@ -76,7 +76,7 @@ pub(crate) const RIGHT_SHIFT: OpDef = OpDef::binary(
     |s| s.shifted(false),
 );
 
-pub(crate) const LOGICAL_NOT: OpDef = OpDef::unary(
+pub const LOGICAL_NOT: OpDef = OpDef::unary(
     "logical_not",
     "Whether each element is false (`src/relay/op/tensor/unary.cc`).",
     |cx| cx.map(|x| truth(x == 0.0), |x| i128::from(x == 0)),

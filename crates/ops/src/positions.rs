@@ -90,7 +90,7 @@ fn adv_index_nest(call: &Call) -> Option<Template> {
     template.finish(body, val)
 }
 
-pub(crate) const ARGWHERE: OpDef = OpDef {
+pub const ARGWHERE: OpDef = OpDef {
     name: "argwhere",
     doc: "A row for each element of `condition` that is not 0, in row-major order: its indices, int32. The data determines how \
           many rows there are (`src/relay/op/tensor/transform.cc`).",

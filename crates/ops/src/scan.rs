@@ -17,7 +17,7 @@ attrs! {
     }
 }
 
-pub(crate) const CUMSUM: OpDef = OpDef {
+pub const CUMSUM: OpDef = OpDef {
     name: "cumsum",
     doc: "The sum of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone if \
           `exclusive`, which is 0 for the first. Sums are taken in order, those of f16 and bf16 in f32; integers wrap \
@@ -35,7 +35,7 @@ pub(crate) const CUMSUM: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const CUMPROD: OpDef = OpDef {
+pub const CUMPROD: OpDef = OpDef {
     name: "cumprod",
     doc: "The product of each element of `data`, converted to `dtype`, and all before it along `axis`; of those before it alone \
           if `exclusive`, which is 1 for the first. Products are taken in order, those of f16 and bf16 in f32; integers wrap \

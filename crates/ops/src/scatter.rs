@@ -71,7 +71,7 @@ fn require_reduction(
     })
 }
 
-pub(crate) const SCATTER_ELEMENTS: OpDef = OpDef {
+pub const SCATTER_ELEMENTS: OpDef = OpDef {
     name: "scatter_elements",
     doc: "`data` with `updates[i, j, k]` at `[i, indices[i, j, k], k]` for `axis` 1, and so on, for each index; updates without \
           one have no place. The element there is replaced \
@@ -206,7 +206,7 @@ pub(crate) const SCATTER: OpDef = OpDef {
     ..SCATTER_ELEMENTS
 };
 
-pub(crate) const SCATTER_ND: OpDef = OpDef {
+pub const SCATTER_ND: OpDef = OpDef {
     name: "scatter_nd",
     doc: "`data` with updates: the first axes of `updates` are those of `indices` behind its first, whose column at each place \
           leads to the element or part of `data` that the update there meets. It is replaced (`update`), added to, \

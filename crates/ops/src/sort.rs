@@ -131,7 +131,7 @@ fn as_dtype(positions: &Tensor, dtype: DType) -> Result<Tensor, Trap> {
 
 // ---- Sorting ----
 
-pub(crate) const ARGSORT: OpDef = OpDef {
+pub const ARGSORT: OpDef = OpDef {
     name: "argsort",
     doc: "The positions along `axis` of the elements of `data` in sorted order, as `dtype`. Equal elements keep their order; \
           NaN is above every number (`src/relay/op/algorithm/argsort.cc`).",
@@ -156,7 +156,7 @@ fn argsort_eval(cx: &EvalCx) -> EvalResult {
     Ok(lines.positions(cx.out_dtype(), cx.out_shape(), lines.length)?.into())
 }
 
-pub(crate) const SORT: OpDef = OpDef {
+pub const SORT: OpDef = OpDef {
     name: "sort",
     doc: "The elements of `data` sorted along `axis`. Equal elements keep their order; NaN is above every number. `dtype` has \
           no meaning (`src/relay/op/algorithm/sort.cc`).",
@@ -182,7 +182,7 @@ fn sort_eval(cx: &EvalCx) -> EvalResult {
     Ok(lines.values(data, data.shape(), lines.length).into())
 }
 
-pub(crate) const TOPK: OpDef = OpDef {
+pub const TOPK: OpDef = OpDef {
     name: "topk",
     doc: "The `k` largest elements along `axis`, largest first, or the smallest if `is_ascend`; all for `k` below 1. Of equal \
           elements the first counts; NaN is above every number. The result is the elements, their positions as `dtype`, or \
@@ -288,7 +288,7 @@ fn sorted(call: &Call, axis: i64, ascend: bool, take: u64, values: bool, positio
     Some(Routine::Sort(kernel::Sort { lines, dtype: data.dtype, take, descending: !ascend, values, positions }))
 }
 
-pub(crate) const DYN_TOPK: OpDef = OpDef {
+pub const DYN_TOPK: OpDef = OpDef {
     name: "dyn.topk",
     doc: "As `topk`, with `k` an operand of one element, converted to an integer; more than the length of the axis traps \
           (`src/relay/op/dyn/algorithm/topk.cc`).",

@@ -39,7 +39,7 @@ attrs! {
     }
 }
 
-pub(crate) const UPSAMPLING: OpDef = OpDef {
+pub const UPSAMPLING: OpDef = OpDef {
     name: "nn.upsampling",
     doc: "The axes `H` and `W` of the result have `round(in * scale)` elements, ties to even. Element `i` of `out` lies at `x = \
           i * in / out` of `data`, with `align_corners` at `i * (in - 1) / (out - 1)`, and is the element below `x` (with \

@@ -12,6 +12,7 @@ mod any_size;
 mod beta_reduce;
 mod bind_params;
 mod bindings;
+mod bound_shapes;
 pub mod build;
 mod canonicalise;
 mod combine_parallel;
@@ -44,6 +45,7 @@ mod users;
 
 pub use any_size::is_ready_for_any_size;
 pub use bind_params::{bind_params, unbind_params};
+pub use bound_shapes::bound_shapes;
 pub use build::PassCx;
 pub use dynamic_to_static::dynamic_to_static;
 pub use fuse_ops::{Edge, explain as explain_fusion};

@@ -59,7 +59,7 @@ pub fn run(
 
 fn retype(module: &mut Module, cx: &PassCx, pass: &Pass) -> Result<(), Box<Diagnostic>> {
     let errors = infer::reinfer(module, cx.ops).into_iter().find(Diagnostic::is_error);
-    errors.map_or(Ok(()), |error| Err(broken(pass, &error.message)))
+    errors.map_or(Ok(()), |error| Err(broken(pass.name, &error.message)))
 }
 
 /// Frees the memory of constants without mentions, which a pass has replaced. Unreachable expressions may mention them, but have
@@ -97,7 +97,7 @@ fn types_of(module: &Module) -> Vec<(Cow<'static, str>, Vec<Ty>)> {
 
 fn check(module: &mut Module, pass: &Pass, types_before: &[(Cow<'static, str>, Vec<Ty>)]) -> Result<(), Box<Diagnostic>> {
     if let Some(violation) = verify::well_formed(module).first() {
-        return Err(broken(pass, &format!("{violation:?}")));
+        return Err(broken(pass.name, &format!("{violation:?}")));
     }
     for (name, after) in types_of(module) {
         let Some((_, before)) = types_before.iter().find(|(known, _)| *known == name) else { continue };
@@ -108,15 +108,15 @@ fn check(module: &mut Module, pass: &Pass, types_before: &[(Cow<'static, str>, V
             holes || solver.unify(&mut module.types, before, after).is_ok()
         };
         if before.len() != after.len() || !before.iter().zip(&after).all(&mut same) {
-            return Err(broken(pass, &format!("the type of `@{name}` has changed")));
+            return Err(broken(pass.name, &format!("the type of `@{name}` has changed")));
         }
     }
     Ok(())
 }
 
 /// The error for a pass that broke the program.
-pub fn broken(pass: &Pass, why: &str) -> Box<Diagnostic> {
-    let diagnostic = Diagnostic::new(codes::E0901, format!("the pass `{}` broke the program: {why}", pass.name));
+pub fn broken(pass: &str, why: &str) -> Box<Diagnostic> {
+    let diagnostic = Diagnostic::new(codes::E0901, format!("the pass `{pass}` broke the program: {why}"));
     Box::new(
         diagnostic
             .note("this is a bug in relayc, not in your program")

@@ -79,7 +79,7 @@ pub(super) fn position(index: i128, length: usize) -> Result<usize, Trap> {
     usize::try_from(index).ok().filter(|&at| at < length).ok_or_else(|| outside(index, length))
 }
 
-pub(crate) const TAKE: OpDef = OpDef {
+pub const TAKE: OpDef = OpDef {
     name: "take",
     doc: "The positions `indices` along `axis` of `data`; the axes of `indices` take the place of that axis, except the first \
           `batch_dims`, which both share. Without `axis`, of all elements in row-major order. Indices outside are moved to the \
@@ -203,7 +203,7 @@ fn gather_eval(cx: &EvalCx) -> EvalResult {
     Ok(data.pick(cx.out_shape(), 0.0, source).into())
 }
 
-pub(crate) const GATHER_ND: OpDef = OpDef {
+pub const GATHER_ND: OpDef = OpDef {
     name: "gather_nd",
     doc: "For each position of the axes of `indices` behind the first, the element or part of `data` that the column of \
           indices there leads to; the first `batch_dims` axes of `data` go along with those positions. An index outside its \

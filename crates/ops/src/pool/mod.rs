@@ -194,7 +194,7 @@ const fn adaptive_avg_pool<const RANK: usize>(name: &'static str, doc: &'static 
     }
 }
 
-pub(crate) const ADAPTIVE_AVG_POOL2D: OpDef = adaptive_avg_pool::<2>(
+pub const ADAPTIVE_AVG_POOL2D: OpDef = adaptive_avg_pool::<2>(
     "nn.adaptive_avg_pool2d",
     "The mean of the elements of each window along `H` and `W`, of which there are `output_size`: window `i` of `n` covers the \
      elements from `floor(i * in / n)` to before `ceil((i + 1) * in / n)`. A window over nothing gives 0; integers are divided \
@@ -222,7 +222,7 @@ const fn adaptive_max_pool<const RANK: usize>(name: &'static str, doc: &'static 
     }
 }
 
-pub(crate) const ADAPTIVE_MAX_POOL2D: OpDef = adaptive_max_pool::<2>(
+pub const ADAPTIVE_MAX_POOL2D: OpDef = adaptive_max_pool::<2>(
     "nn.adaptive_max_pool2d",
     "The largest element of each of the windows of `nn.adaptive_avg_pool2d`; NaN wins, and a window over nothing gives the \
      dtype's least number (`src/relay/op/nn/pooling.cc`).",

@@ -98,7 +98,7 @@ fn reduced(data: &TensorTy, axes: &[usize], keepdims: bool) -> Shape {
     (0..data.rank()).filter_map(keep).collect()
 }
 
-pub(crate) const SUM: OpDef = reduction(
+pub const SUM: OpDef = reduction(
     "sum",
     "The sum along the axes. f16 and bf16 are summed in f32; integers wrap; of bool it is `or`; of nothing it is 0 \
      (`src/relay/op/tensor/reduce.cc`).",
@@ -106,7 +106,7 @@ pub(crate) const SUM: OpDef = reduction(
     Some(Lower::Nest(|call| nest::reduction(call, Plus, false))),
 );
 
-pub(crate) const PROD: OpDef = reduction(
+pub const PROD: OpDef = reduction(
     "prod",
     "The product along the axes. f16 and bf16 are multiplied in f32; integers wrap; of bool it is `and`; of nothing it is 1 \
      (`src/relay/op/tensor/reduce.cc`).",
@@ -218,14 +218,14 @@ fn require_elements(cx: &RelCx, rule: &'static str, data: &TensorTy, axes: &[usi
     })
 }
 
-pub(crate) const MAX: OpDef = extreme(
+pub const MAX: OpDef = extreme(
     "max",
     "The largest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
     |cx| combine(cx, float_max, Ord::max),
     Some(Lower::Nest(|call| nest::reduction(call, Max, false))),
 );
 
-pub(crate) const MIN: OpDef = extreme(
+pub const MIN: OpDef = extreme(
     "min",
     "The smallest element along the axes. NaN wins, and -0 < +0 (`src/relay/op/tensor/reduce.cc`).",
     |cx| combine(cx, float_min, Ord::min),
@@ -241,7 +241,7 @@ fn nothing() -> Trap {
     Trap::new(codes::E0503, "a reduction over no elements")
 }
 
-pub(crate) const ALL: OpDef = reduction(
+pub const ALL: OpDef = reduction(
     "all",
     "Whether all elements along the axes are true, which is all but 0; of nothing it is true \
      (`src/relay/op/tensor/reduce.cc`).",
@@ -249,7 +249,7 @@ pub(crate) const ALL: OpDef = reduction(
     Some(Lower::Nest(|call| nest::truth(call, Min))),
 );
 
-pub(crate) const ANY: OpDef = reduction(
+pub const ANY: OpDef = reduction(
     "any",
     "Whether any element along the axes is true, which is all but 0; of nothing it is false \
      (`src/relay/op/tensor/reduce.cc`).",
@@ -284,7 +284,7 @@ fn position_rel(cx: &mut RelCx) -> RelResult {
     require_elements(cx, "C3", &data, &axes)
 }
 
-pub(crate) const ARGMAX: OpDef = position(
+pub const ARGMAX: OpDef = position(
     "argmax",
     "The position of the largest element along the axes, counted in row-major order: the first NaN, else the first of the \
      largest, or the last if `select_last_index` (`src/relay/op/tensor/reduce.cc`).",
@@ -299,7 +299,7 @@ fn argmax_eval(cx: &EvalCx) -> EvalResult {
     }
 }
 
-pub(crate) const ARGMIN: OpDef = position(
+pub const ARGMIN: OpDef = position(
     "argmin",
     "The position of the smallest element along the axes, counted in row-major order: the first NaN, else the first of the \
      smallest, or the last if `select_last_index` (`src/relay/op/tensor/reduce.cc`).",

@@ -102,7 +102,7 @@ pub(crate) const RESIZE1D: OpDef = OpDef {
     ..resize::<1>()
 };
 
-pub(crate) const RESIZE2D: OpDef = OpDef {
+pub const RESIZE2D: OpDef = OpDef {
     name: "image.resize2d",
     doc: "As `image.resize1d`, along `H` and `W`. With `asymmetric`, `nearest_neighbor` divides positions by a whole ratio of \
           the sizes as integers, whatever the rounding (`src/relay/op/image/resize.cc`, `python/tvm/topi/image/resize.py`).",

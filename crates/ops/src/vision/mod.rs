@@ -218,7 +218,7 @@ pub(crate) const NON_MAX_SUPPRESSION: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const ALL_CLASS_NON_MAX_SUPPRESSION: OpDef = OpDef {
+pub const ALL_CLASS_NON_MAX_SUPPRESSION: OpDef = OpDef {
     name: "vision.all_class_non_max_suppression",
     doc: "For each image and class, at most `max_output_boxes_per_class` boxes (if above 0) of a score above `score_threshold`, \
           by falling score, none of which overlaps a better one by `iou_threshold` or more. As `onnx`: rows `image, class, box` \
@@ -262,7 +262,7 @@ pub(crate) const REGULAR_NON_MAX_SUPPRESSION: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const ROI_ALIGN: OpDef = OpDef {
+pub const ROI_ALIGN: OpDef = OpDef {
     name: "vision.roi_align",
     doc: "Each row `image, left, top, right, bottom` of `rois`, scaled by `spatial_scale`, cut into bins: the mean or the \
           largest of points interpolated in it. Points more than an element outside are 0; an index of no image traps \
@@ -282,7 +282,7 @@ pub(crate) const ROI_ALIGN: OpDef = OpDef {
     ..OpDef::BASE
 };
 
-pub(crate) const ROI_POOL: OpDef = OpDef {
+pub const ROI_POOL: OpDef = OpDef {
     name: "vision.roi_pool",
     doc: "Each row `image, left, top, right, bottom` of `rois`, scaled by `spatial_scale` and rounded, cut into bins: the \
           largest element of each, where NaN wins, and 0 where there is none. An index of no image traps \
