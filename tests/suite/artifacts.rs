@@ -271,6 +271,16 @@ fn c_functions_answer_for_several_sizes() {
     passes(at, "abi_sizes.c", &["./net.so"]);
 }
 
+#[test]
+fn c_functions_say_the_shapes_that_a_run_decides() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("net.relay"), "def @main(%x: Tensor[(4), float32]) { (argwhere(greater(%x, 0f)), %x) }")
+        .expect("written");
+    relayc(at, &["build", "net.relay", "-o", "net.so"]);
+    passes(at, "abi_open.c", &["./net.so"]);
+}
+
 /// A network of any number of images, with a convolution whose weights instances pack.
 const OPEN: &str = r#"
 def @main(%x: Tensor[(n, 32, 12, 12), float32]) {

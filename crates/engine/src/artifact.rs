@@ -107,7 +107,8 @@ impl Artifact {
             for (at, port) in of(&sizes[0]).iter().enumerate() {
                 let shape: Vec<String> = open.dims(|size| &of(size)[at]).iter().map(|dim| plain(&dim.to_string())).collect();
                 let (name, dtype) = (plain(&port.name), plain(&port.dtype));
-                let _ = writeln!(out, "{what:<7} {name}: Tensor[({}), {dtype}]", shape.join(", "));
+                let at_most = if port.is_open { " at most" } else { "" };
+                let _ = writeln!(out, "{what:<7} {name}: Tensor[({}), {dtype}]{at_most}", shape.join(", "));
             }
         }
         if sizes.len() > 1 {
@@ -135,7 +136,13 @@ impl Artifact {
 
     /// The content as JSON, `relayc.artifact/1`.
     fn object(&self) -> Value {
-        let port = |port: &Port| json!({ "name": port.name, "dtype": port.dtype, "shape": port.shape, "bytes": port.bytes });
+        let port = |port: &Port| {
+            let mut value = json!({ "name": port.name, "dtype": port.dtype, "shape": port.shape, "bytes": port.bytes });
+            if port.is_open {
+                value["at_most"] = json!(true);
+            }
+            value
+        };
         let ports = |ports: &[Port]| ports.iter().map(port).collect::<Vec<_>>();
         let target = |target: &Target| {
             let sum = |of: fn(&Program) -> u64| target.programs.iter().map(of).sum::<u64>();
@@ -186,9 +193,9 @@ impl Artifact {
         let open = OpenSizes::of(sizes);
         let mut slots = vec![];
         for at in 0..sizes[0].inputs.len() {
-            let found: Result<Vec<PortType>, _> = sizes.iter().map(|size| self.tensor_type(&size.inputs[at])).collect();
+            let found: Result<Vec<DType>, _> = sizes.iter().map(|size| self.dtype_of(&size.inputs[at])).collect();
             let dims: Vec<Dim> = open.dims(|size| &size.inputs[at]).iter().map(|dim| dim.of(types)).collect();
-            let ty = types.tensor(&dims, found?[0].dtype);
+            let ty = types.tensor(&dims, found?[0]);
             slots.push(Slot { name: sizes[0].inputs[at].name.clone(), ty });
         }
         Ok(slots)
@@ -199,11 +206,12 @@ impl Artifact {
         self.description.sizes[0].outputs.iter().map(|port| port.name.clone()).collect()
     }
 
-    fn tensor_type(&self, port: &Port) -> Result<PortType, Diagnostic> {
+    /// The dtype of a port, whose type is checked to be possible.
+    fn dtype_of(&self, port: &Port) -> Result<DType, Diagnostic> {
         let dims: Option<Vec<i64>> = port.shape.iter().map(|&dim| i64::try_from(dim).ok()).collect();
         let sized = DType::parse(&port.dtype).zip(dims).and_then(|(dtype, dims)| {
-            let (shape, bytes) = checked_size(&dims, dtype).ok()?;
-            (bytes as u64 == port.bytes).then_some(PortType { dtype, shape })
+            let (_, bytes) = checked_size(&dims, dtype).ok()?;
+            (bytes as u64 == port.bytes).then_some(dtype)
         });
         sized.ok_or_else(|| {
             let words = format!("`{}` would be {:?} of {} in {} bytes", port.name, port.shape, port.dtype, port.bytes);
@@ -227,19 +235,13 @@ impl Artifact {
     pub fn load(self) -> Result<Ready, Diagnostic> {
         let Artifact { name, .. } = &self;
         let name = name.clone();
-        let of_size = |size: &Size| size.outputs.iter().map(|port| self.tensor_type(port)).collect::<Result<Vec<_>, _>>();
+        let of_size = |size: &Size| size.outputs.iter().map(|port| self.dtype_of(port)).collect::<Result<Vec<_>, _>>();
         let results = self.description.sizes.iter().map(of_size).collect::<Result<Vec<_>, _>>()?;
         let Artifact { mapped, found, description, .. } = self;
         let refused = |error: std::io::Error| Diagnostic::new(codes::E0701, format!("`{name}` cannot be executed: {error}"));
         let loaded = mapped.program(found.image, found.code).map_err(refused)?;
         Ok(Ready { loaded, description, results })
     }
-}
-
-/// The type of a port, checked to be possible.
-struct PortType {
-    dtype: DType,
-    shape: Vec<usize>,
 }
 
 /// The dimensions of an artifact of several sizes.
@@ -357,8 +359,8 @@ pub(crate) fn step_lines(program: &Program) -> impl Iterator<Item = StepLine<'_>
 pub struct Ready {
     loaded: MappedProgram,
     pub(crate) description: Description,
-    /// Of each size.
-    results: Vec<Vec<PortType>>,
+    /// The dtypes of the outputs, of each size.
+    results: Vec<Vec<DType>>,
 }
 
 /// A result, and how it was computed.
@@ -391,13 +393,15 @@ impl Ready {
         if !session.run(in_time).map_err(|failure| failed(&failure))? {
             return Err(Diagnostic::new(codes::E0805, "out of time"));
         }
-        let output = |(at, (port, result)): (usize, (&Port, &PortType))| {
-            let tensor = Tensor::from_le_bytes(result.dtype, &result.shape, session.output(at));
-            let tensor = tensor.expect("an output has the bytes of its type");
-            (port.name.clone(), tensor)
+        let output = |(at, (port, &dtype)): (usize, (&Port, &DType))| {
+            let shape: Vec<usize> = session.output_shape(at).iter().map(|&dim| dim as usize).collect();
+            let tensor = Tensor::from_le_bytes(dtype, &shape, session.output(at));
+            let wrong =
+                || Diagnostic::new(codes::E0714, format!("the artifact gave `{}` an impossible shape", plain(&port.name)));
+            Ok((port.name.clone(), tensor.ok_or_else(wrong)?))
         };
         let ports = &self.description.sizes[session.size()].outputs;
-        let outputs = ports.iter().zip(&self.results[session.size()]).enumerate().map(output).collect();
+        let outputs = ports.iter().zip(&self.results[session.size()]).enumerate().map(output).collect::<Result<_, _>>()?;
         Ok(ArtifactRun { outputs, isa: session.isa(), threads: session.n_threads() })
     }
 

@@ -4,6 +4,7 @@
 //! level, and its work is split for [`THREADS`] threads unless another number is given. The number of threads that run is
 //! chosen when an instance is created, and changes no result.
 
+mod bounded;
 mod control;
 mod header;
 mod part;
@@ -123,23 +124,30 @@ struct TargetCode {
     flow: Flow,
     /// The constants that the flow names.
     constants: IndexVec<ConstId, Tensor>,
+    /// Which outputs have dimensions that a run decides, if one has.
+    open: Vec<bool>,
 }
 
 impl TargetCode {
-    /// The code of a program as a whole, else that of its subgraphs.
+    /// The code of a program as a whole, else with room for the largest shapes, else that of its subgraphs.
     fn of(program: &Program, request: &Request, settings: &Settings) -> Result<TargetCode, Vec<Diagnostic>> {
         let mut module = program.module.clone();
         match Part::of(program, &mut module, &request.entry, request, settings) {
-            Ok(part) => {
-                let flow = Flow::straight(part.plan.plan.inputs.len(), part.plan.plan.outputs.len());
-                Ok(TargetCode { parts: vec![part], flow, constants: IndexVec::new() })
-            }
+            Ok(part) => Ok(TargetCode::whole(part, vec![])),
             Err(NoPart::Wrong(diagnostics)) => Err(diagnostics),
             Err(NoPart::Not(NotCompiled::TooLarge)) => {
                 Err(vec![refused::not_compiled(program, &request.entry, NotCompiled::TooLarge)])
             }
-            Err(NoPart::Not(_)) => control::followed(program, request, settings),
+            Err(NoPart::Not(_)) => match bounded::of(program, request, settings)? {
+                Some(code) => Ok(code),
+                None => control::followed(program, request, settings),
+            },
         }
+    }
+
+    fn whole(part: Part, open: Vec<bool>) -> TargetCode {
+        let flow = Flow::straight(part.plan.plan.inputs.len(), part.plan.plan.outputs.len());
+        TargetCode { parts: vec![part], flow, constants: IndexVec::new(), open }
     }
 
     fn write(&self, program: &Program, request: &Request, settings: &Settings, writer: &mut ImageWriter) {
@@ -154,12 +162,14 @@ impl TargetCode {
 
     /// The inputs and outputs.
     fn ports(&self, names: &Names) -> (Vec<Port>, Vec<Port>) {
-        match &self.parts[..] {
+        let (inputs, mut outputs) = match &self.parts[..] {
             [part] if self.flow.outputs.is_empty() => {
                 (ports_of(&names.inputs, &part.plan.plan, true), ports_of(&names.outputs, &part.plan.plan, false))
             }
             _ => (control::ports(&names.inputs, &self.flow.inputs), control::ports(&names.outputs, &self.flow.outputs)),
-        }
+        };
+        outputs.iter_mut().zip(&self.open).for_each(|(port, &open)| port.is_open = open);
+        (inputs, outputs)
     }
 }
 
@@ -190,7 +200,8 @@ pub(super) fn ports_of(names: &[String], plan: &plan::Plan, inputs: bool) -> Vec
     let ids = if inputs { &plan.inputs } else { &plan.outputs };
     let port = |(name, &id): (&String, &plan::BufferId)| {
         let buffer = &plan.buffers[id];
-        Port { name: name.clone(), dtype: buffer.dtype, shape: buffer.shape.clone(), bytes: buffer.bytes() }
+        let bytes = buffer.bytes();
+        Port { name: name.clone(), dtype: buffer.dtype, shape: buffer.shape.clone(), bytes, is_open: false }
     };
     names.iter().zip(ids).map(port).collect()
 }

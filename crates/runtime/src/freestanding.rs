@@ -189,9 +189,9 @@ impl Net {
         Status::Name
     }
 
-    fn wrong_size(&mut self, port: &Port, found: usize) -> Status {
+    fn wrong_size(&mut self, port: &Port, expected: usize, found: usize) -> Status {
         let (mut a, mut b) = ([0; 40], [0; 40]);
-        let (expected, found) = (number(port.bytes() as i128, &mut a), number(found as i128, &mut b));
+        let (expected, found) = (number(expected as i128, &mut a), number(found as i128, &mut b));
         self.say(&[b"`", port.name(), b"` has ", expected, b" bytes, not ", found]);
         Status::Size
     }
@@ -317,7 +317,7 @@ pub unsafe extern "C" fn relayc_set_input(net: *mut Net, name: *const c_char, da
         // SAFETY: the caller promises so many bytes.
         (Some(size), _) => unsafe { net.set(at, size, data) },
         (None, Some(port)) if net.instance.image().n_sizes() > 1 => net.no_size_of_bytes(&port, bytes),
-        (None, Some(port)) => net.wrong_size(&port, bytes),
+        (None, Some(port)) => net.wrong_size(&port, port.bytes(), bytes),
         (None, None) => Status::Name,
     }
 }
@@ -405,11 +405,12 @@ pub unsafe extern "C" fn relayc_get_output(net: *mut Net, name: *const c_char, d
         net.say(&[b"no run has given results"]);
         return Status::Missing;
     };
-    if bytes != port.bytes() {
-        return net.wrong_size(&port, bytes);
+    net.instance.set_size(size);
+    let has = net.instance.output(at).len();
+    if bytes != has {
+        return net.wrong_size(&port, has, bytes);
     }
     if bytes > 0 {
-        net.instance.set_size(size);
         // SAFETY: the output has so many bytes, and the caller promises room for as many.
         unsafe { core::ptr::copy_nonoverlapping(net.instance.output(at).as_ptr(), data, bytes) };
     }
@@ -534,7 +535,14 @@ pub unsafe extern "C" fn relayc_result(net: *mut Net, at: usize, to: *mut Tensor
         return Status::Missing;
     };
     // SAFETY: the caller promises it.
-    unsafe { Tensor::tell(|image| image.output(size, at), to) }
+    let status = unsafe { Tensor::tell(|image| image.output(size, at), to) };
+    if status == Status::Ok {
+        net.instance.set_size(size);
+        // SAFETY: the place has a description by now.
+        let tensor = unsafe { &mut *to };
+        (tensor.bytes, tensor.shape) = (net.instance.output(at).len(), net.instance.output_shape(at).as_ptr());
+    }
+    status
 }
 
 /// # Safety

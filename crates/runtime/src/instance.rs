@@ -1,7 +1,7 @@
 //! Instances: a program with the memory of its runs.
 
 use super::fault::Fault;
-use super::layout::{head, instr, part, place, port, program, size, target};
+use super::layout::{MAX_RANK, head, instr, part, place, port, program, size, target};
 use super::pack::Packing;
 use super::pool::{Pool, Threads, Worker};
 use super::region::{MAX_THREADS, WorkerSlot};
@@ -127,6 +127,11 @@ impl<'a> Port<'a> {
         self.word(port::BYTES) as usize
     }
 
+    /// Whether a run decides the dimensions, which are at most those of [`Port::shape`].
+    pub fn is_open(&self) -> bool {
+        self.word(port::OPEN) != 0
+    }
+
     pub fn shape(&self) -> &'a [u64] {
         let start = self.image.start.wrapping_add(self.word(port::DIMS) as usize);
         // SAFETY: the image has as many dimensions as the rank says.
@@ -151,6 +156,7 @@ struct Memory<'a> {
     programs: &'a [Program<'a>],
     /// Each with room for any size.
     inputs: &'a [*mut u8],
+    /// The outputs, then the dimensions of each.
     outputs: &'a [*mut u8],
 }
 
@@ -252,9 +258,24 @@ impl<'a> Instance<'a> {
         self.memory.inputs.get(at).map_or(&mut [], |&start| unsafe { core::slice::from_raw_parts_mut(start, bytes) })
     }
 
+    /// The dimensions of an output, as the last run of this size left them.
+    pub fn output_shape(&self, at: usize) -> &[u64] {
+        let Some(port) = self.image.output(self.size, at) else { return &[] };
+        match self.memory.outputs.get(self.image.n_outputs() + at) {
+            // SAFETY: there is room for the dimensions of any rank, and only runs write them.
+            Some(&start) if port.is_open() => unsafe { core::slice::from_raw_parts(start.cast(), port.shape().len()) },
+            _ => port.shape(),
+        }
+    }
+
     /// The memory of an output, as the last run of this size left it.
     pub fn output(&self, at: usize) -> &[u8] {
-        let bytes = self.image.output(self.size, at).map_or(0, |port| port.bytes());
+        let bytes = self.image.output(self.size, at).map_or(0, |port| {
+            let elements = |shape: &[u64]| shape.iter().fold(1, |n: u64, &dim| n.saturating_mul(dim));
+            let (most, all) = (elements(port.shape()), port.bytes() as u64);
+            let bytes = all.checked_div(most).unwrap_or(0).saturating_mul(elements(self.output_shape(at)));
+            bytes.min(all) as usize
+        });
         // SAFETY: each output has at least so many bytes of its own, which only runs write.
         self.memory.outputs.get(at).map_or(&[], |&start| unsafe { core::slice::from_raw_parts(start, bytes) })
     }
@@ -340,7 +361,11 @@ impl<'a> Memory<'a> {
             more.checked_mul(word(size, program::THREAD_SCRATCH))
         })?)?;
         let inputs = ports(heap, image.n_inputs(), |at| most(&|size| Some(image.input(size, at)?.bytes())))?;
-        let outputs = ports(heap, image.n_outputs(), |at| most(&|size| Some(image.output(size, at)?.bytes())))?;
+        let n_outputs = image.n_outputs();
+        let outputs = ports(heap, 2 * n_outputs, |at| match at < n_outputs {
+            true => most(&|size| Some(image.output(size, at)?.bytes())),
+            false => Some(8 * MAX_RANK),
+        })?;
         let packed = packed(image, of_target(target::PACKINGS), pool, heap)?;
         let means = StepContext { image: image.start, code: image.start, arena, beyond };
         let places = Places { image: *image, means, inputs, outputs };

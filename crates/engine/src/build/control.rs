@@ -32,7 +32,7 @@ pub(super) fn followed(program: &Program, request: &Request, settings: &Settings
         Obstacle::Expr(expr, words) => one(refused::obstacle(program, module, &request.entry, expr, words)),
         Obstacle::Subgraph(diagnostics) => diagnostics,
     })?;
-    Ok(TargetCode { parts: parts.made, flow, constants: partitioned.module.consts })
+    Ok(TargetCode { parts: parts.made, flow, constants: partitioned.module.consts, open: vec![] })
 }
 
 /// The types of the inputs. Errors: E0603 if a size is open or an input holds no tensors.
@@ -113,7 +113,7 @@ impl Parts<'_> {
 pub(super) fn ports(names: &[String], types: &[TensorType]) -> Vec<Port> {
     let port = |(name, ty): (&String, &TensorType)| {
         let shape = ty.shape.iter().map(|&dim| dim as u64).collect();
-        Port { name: name.clone(), dtype: ty.dtype, shape, bytes: ty.bytes() }
+        Port { name: name.clone(), dtype: ty.dtype, shape, bytes: ty.bytes(), is_open: false }
     };
     names.iter().zip(types).map(port).collect()
 }

@@ -14,7 +14,8 @@ pub(crate) fn text(name: &str, facts: &ImageFacts) -> String {
     let tensors = tensors(facts);
     for (what, ports) in &tensors {
         let shapes: Vec<String> = ports.iter().map(|port| format!("{:?}", port.shape)).collect();
-        let _ = writeln!(out, " * {what} `{}`: {} {}", one_line(&ports[0].name), ports[0].dtype, shapes.join(" or "));
+        let at_most = if ports[0].is_open { " at most" } else { "" };
+        let _ = writeln!(out, " * {what} `{}`: {} {}{at_most}", one_line(&ports[0].name), ports[0].dtype, shapes.join(" or "));
     }
     if facts.sizes.len() > 1 {
         let names: Vec<&str> = facts.sizes.iter().map(|size| size.name.as_str()).collect();
@@ -94,7 +95,9 @@ typedef struct relayc_options {
   uint32_t level;   /* 3: the code for x86-64-v3, 4: that for x86-64-v4, 0: the best that runs here */
 } relayc_options;
 
-/* An input or an output: elements in order, the last axis fastest. What is pointed at stays as long as the shared object. */
+/* An input or an output: elements in order, the last axis fastest. What is pointed at stays as long as the shared object. Of an
+   output whose shape data decides, relayc_output() gives the largest one, and relayc_result() that of the last run, which is at
+   `shape` until the next run. */
 typedef struct relayc_tensor {
   const char *name;
   const char *dtype; /* as in Relay: float32, int64, bool, ... */

@@ -24,6 +24,8 @@ pub struct Port {
     pub dtype: String,
     pub shape: Vec<u64>,
     pub bytes: u64,
+    /// Whether a run decides the dimensions, which are at most those of the shape.
+    pub is_open: bool,
 }
 
 /// The inputs and outputs of a size.
@@ -257,6 +259,9 @@ impl<'a> Record<'a> {
         if rank > MAX_RANK as u64 {
             return at(self.byte(port::RANK), format!("a tensor of rank {rank}"));
         }
+        if self.word(port::OPEN) > 1 {
+            return at(self.byte(port::OPEN), "a tensor that is neither open nor not");
+        }
         let shape = self.words(port::DIMS, rank, "a tensor's shape")?;
         let shape = self.bytes.copied(self.byte(port::DIMS), shape, "a tensor's shape")?;
         Ok(Port {
@@ -264,6 +269,7 @@ impl<'a> Record<'a> {
             dtype: self.text(port::DTYPE, "a tensor's dtype")?,
             shape: self.bytes.list(shape).collect(),
             bytes: self.word(port::BYTES),
+            is_open: self.word(port::OPEN) != 0,
         })
     }
 
@@ -333,7 +339,8 @@ impl<'a> Record<'a> {
     fn buffer(self, field: usize, counts: &Counts, arena: u64) -> Result<(), Unsound> {
         let limit = match self.word(field) {
             place::INPUT => counts.n_inputs,
-            place::OUTPUT => counts.n_outputs,
+            // The dimensions of each output follow all outputs.
+            place::OUTPUT => 2 * counts.n_outputs,
             place::IMAGE => self.bytes.image.len() as u64,
             // A buffer of no elements may lie at the arena's end.
             place::ARENA => arena.saturating_add(1),

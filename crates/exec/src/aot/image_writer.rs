@@ -28,6 +28,9 @@ pub struct Port {
     pub dtype: DType,
     pub shape: Vec<u64>,
     pub bytes: u64,
+    /// Whether a run decides the dimensions of an output, which are at most those of the shape. If one is open, as many results
+    /// follow the outputs of the flow, which are the dimensions of each.
+    pub is_open: bool,
 }
 
 /// The facts that an image states besides its code.
@@ -274,6 +277,7 @@ impl ImageWriter {
         words[port::BYTES] = of.bytes;
         words[port::RANK] = of.shape.len() as u64;
         words[port::DIMS] = self.put(&of.shape);
+        words[port::OPEN] = of.is_open.into();
         words
     }
 

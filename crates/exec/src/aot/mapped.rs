@@ -110,6 +110,11 @@ impl MappedSession<'_> {
         self.instance.input(at)
     }
 
+    /// The dimensions of an output of the last run.
+    pub fn output_shape(&self, at: usize) -> &[u64] {
+        self.instance.output_shape(at)
+    }
+
     /// An output of the last run.
     pub fn output(&self, at: usize) -> &[u8] {
         self.instance.output(at)
