@@ -331,10 +331,8 @@ fn slices_are_limited_to_the_axis() {
                     expected.push(i128::from(at));
                     at += stride;
                 }
-                // TVM refuses a begin behind the end; both together are nothing.
-                let behind = if stride > 0 { first > last } else { first < last };
-                let expected = if behind { Err("E0404".to_owned()) } else { Ok(expected) };
-                assert_eq!(run(&body, &[&data]).map(|tensor| tensor.to_ints()), expected, "{body}");
+                // TVM refuses a begin behind the end; here there is nothing between them.
+                assert_eq!(result(&body, &[&data]).to_ints(), expected, "{body}");
             }
         }
     }

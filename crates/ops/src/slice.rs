@@ -27,9 +27,9 @@ attrs! {
 pub const STRIDED_SLICE: OpDef = OpDef {
     name: "strided_slice",
     doc: "The positions `begin`, `begin + stride`, … before `end` of each axis in `axes`, or of the first axes where that is \
-          `None`; all others whole. Positions count from the end where negative and are then limited to the axis. With \
-          `slice_mode=\"size\"`, `end` says how many positions to take, all for a negative one, and the strides are 1 \
-          (`src/relay/op/tensor/transform.cc`, `include/tvm/topi/detail/strided_slice.h`).",
+          `None`; all others whole. Positions count from the end where negative and are then limited to the axis. There are none \
+          where begin lies behind end, which TVM refuses. With `slice_mode=\"size\"`, `end` says how many positions to take, all for \
+          a negative one, and the strides are 1 (`src/relay/op/tensor/transform.cc`, `include/tvm/topi/detail/strided_slice.h`).",
     args: &[Arg::tensor("data")],
     attrs: Some(StridedSliceAttrs::SCHEMA),
     rules: &[
@@ -37,12 +37,12 @@ pub const STRIDED_SLICE: OpDef = OpDef {
         "C2: slice_mode is \"end\" or \"size\"",
         "C3: axes are in 0…rank(data)-1, none twice",
         "C4: no stride is 0",
-        "C5: begin does not lie behind end, in the direction of the stride",
     ],
     rel: strided_slice_rel,
     eval: strided_slice_eval,
     blocks: Some(Blocks::Same(strided_slice_blocks)),
     lower: Some(Lower::View(strided_slice_view)),
+    caution: Some(strided_slice_caution),
     fuse: Some(Fuse::Injective),
     ..OpDef::BASE
 };
@@ -66,15 +66,21 @@ struct AxisSlice {
 }
 
 impl AxisSlice {
-    /// The first position and how many there are, for an axis of this length; `None` where begin lies behind end.
-    fn on(&self, length: i64) -> Option<(i64, i64)> {
+    /// The first position and how many there are, for an axis of this length.
+    fn on(&self, length: i64) -> (i64, i64) {
         let back = self.stride < 0;
         let limits = if back { (-1, length - 1) } else { (0, length) };
         let limited = |at: i64| if at < 0 { at.saturating_add(length) } else { at }.clamp(limits.0, limits.1.max(limits.0));
         let (begin, end) = (limited(self.begin), limited(self.end));
         let distance = if back { begin - end } else { end - begin };
-        let n = u64::try_from(distance).ok()?.div_ceil(self.stride.unsigned_abs());
-        Some((begin, n as i64))
+        let n = u64::try_from(distance).unwrap_or(0).div_ceil(self.stride.unsigned_abs());
+        (begin, n as i64)
+    }
+
+    /// Whether begin lies behind end whatever the length is: both count from the same side.
+    fn is_backwards(&self) -> bool {
+        let behind = if self.stride > 0 { self.begin > self.end } else { self.begin < self.end };
+        (self.begin < 0) == (self.end < 0) && behind
     }
 }
 
@@ -116,24 +122,22 @@ fn strided_slice_rel(cx: &mut RelCx) -> RelResult {
         let bounds = named.at(i);
         if slice.stride > 0 && attrs.slice_mode == "end" && (bounds.is_some() || dim.is_named()) {
             let (begin, end) = bounds.unwrap_or((Dim::known(slice.begin), Dim::known(slice.end)));
-            let taken = named_count(&mut cx.types.symbols, dim, begin, end, slice.stride);
-            shape[slice.axis] = SDim::new(taken, DimOrigin::Rule("C5"));
+            let taken = match bounds.is_none() && slice.is_backwards() {
+                true => Dim::known(0),
+                false => named_count(&mut cx.types.symbols, dim, begin, end, slice.stride),
+            };
+            shape[slice.axis] = SDim::new(taken, DimOrigin::Attr("end"));
             continue;
         }
         let Some(length) = data.shape[slice.axis].value() else {
-            shape[slice.axis] = SDim::new(Dim::Any, DimOrigin::Rule("C5"));
+            shape[slice.axis] = SDim::new(Dim::Any, DimOrigin::Attr("end"));
             continue;
         };
-        let taken = slice.on(length);
-        cx.require("C5", taken.is_some(), || {
-            let message = format!("from {} to {} in steps of {} there is nothing", slice.begin, slice.end, slice.stride);
-            Fault::attr("begin", message).at(super::rel::Place::attr("end"), "").at(data.axis(slice.axis), "")
-        })?;
         // TVM takes the width of the literal from the dimension numbered as the slice, not from the one it cuts.
-        let (value, wide) = (taken.map_or(0, |(_, count)| count), shape[i].dim.is_wide());
+        let ((_, value), wide) = (slice.on(length), shape[i].dim.is_wide());
         let whole = value == length && shape[slice.axis].dim.is_wide() == wide;
         if !whole {
-            shape[slice.axis] = SDim::new(Dim::Known { value, wide }, DimOrigin::Rule("C5"));
+            shape[slice.axis] = SDim::new(Dim::Known { value, wide }, DimOrigin::Attr("end"));
         }
     }
     cx.set_out(shape, data.dtype)
@@ -220,10 +224,24 @@ fn require_slices(cx: &RelCx, attrs: &StridedSliceAttrs, rank: usize) -> RelResu
     cx.require("C4", !zero, || Fault::attr("strides", "a stride of 0 never arrives"))
 }
 
+fn strided_slice_caution(attrs: &[AttrValue]) -> Option<Caution> {
+    if attrs.iter().any(|value| value.named_size().is_some()) {
+        return None;
+    }
+    let attrs = StridedSliceAttrs::read(attrs);
+    let rank = attrs.begin.0.as_ref().map_or(0, Vec::len);
+    let slices = if attrs.slice_mode == "end" { axis_slices(&attrs, rank) } else { vec![] };
+    slices.into_iter().find(AxisSlice::is_backwards).map(|slice| Caution {
+        attr: "begin",
+        message: format!("from {} to {} in steps of {} there is nothing", slice.begin, slice.end, slice.stride),
+        note: "the result is empty; TVM v0.14.0 refuses this",
+    })
+}
+
 fn strided_slice_view(call: &Call, view: &View) -> Option<View> {
     let mut result = view.clone();
     for slice in axis_slices(&StridedSliceAttrs::read(call.attrs), view.rank()) {
-        let (begin, count) = slice.on(view.dims[slice.axis] as i64)?;
+        let (begin, count) = slice.on(view.dims[slice.axis] as i64);
         result = result.slice(slice.axis, begin, slice.stride, count as u64);
     }
     Some(result)
@@ -234,7 +252,7 @@ fn strided_slice_eval(cx: &EvalCx) -> EvalResult {
     let mut result = data.clone();
     for slice in axis_slices(&attrs, data.rank()) {
         let length = data.shape()[slice.axis];
-        let (begin, count) = slice.on(length as i64).expect("the relation required begin before end");
+        let (begin, count) = slice.on(length as i64);
         if (begin, count, slice.stride) != (0, length as i64, 1) {
             result = result.take_range(slice.axis, begin, slice.stride, count as usize);
         }
@@ -262,7 +280,7 @@ fn strided_slice_onnx(cx: &mut OnnxCx) -> OnnxResult {
             continue;
         }
         let length = cx.dim(data, slice.axis)?;
-        let (begin, count) = slice.on(length).ok_or("a begin behind its end")?;
+        let (begin, count) = slice.on(length);
         if (begin, count, slice.stride) == (0, length, 1) {
             continue;
         }
@@ -309,6 +327,7 @@ mod tests {
         assert_eq!(slice(&shape, &slice_attrs(&[0, 0, 0], &[4, -5, 4], &[1, -1, 2], None)), text("3, 1, 2"));
         assert_eq!(slice(&shape, &slice_attrs(&[-1, -1, -1], &[-5, -5, -5], &[-1, -1, -1], None)), text("3, 4, 3"));
         assert_eq!(slice(&[1, 3], &slice_attrs(&[1, 1], &[1, -1], &[1, 1], None)), text("0, 1"));
+        assert_eq!(slice(&[3], &slice_attrs(&[2], &[1], &[1], None)), text("0"));
         assert_eq!(slice(&shape, &slice_attrs(&[], &[], &[], None)), text("3, 4, 3"));
         assert_eq!(slice(&shape, &slice_attrs(&[], &[], &[], Some(&[]))), text("3, 4, 3"));
         assert_eq!(slice(&[3, ANY], &slice_attrs(&[0], &[i64::MAX], &[1], Some(&[1]))), text("3, ?"));
@@ -328,7 +347,6 @@ mod tests {
         assert_eq!(slice(&[3], &slice_attrs(&[0], &[1], &[1], Some(&[-1]))), "E0404 C3");
         assert_eq!(slice(&[3, 3], &slice_attrs(&[0, 0], &[1, 1], &[1, 1], Some(&[0, 0]))), "E0404 C3");
         assert_eq!(slice(&[3], &slice_attrs(&[0], &[1], &[0], None)), "E0404 C4");
-        assert_eq!(slice(&[3], &slice_attrs(&[2], &[1], &[1], None)), "E0404 C5");
         let all = ["begin", "end", "strides", "axes"];
         for shape in [&[3, 0][..], &[ANY, 4], &[]] {
             hostile("strided_slice", &[t(shape, DType::F32)], &slice_attrs(&[0], &[1], &[1], None), &[], &all);

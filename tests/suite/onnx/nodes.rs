@@ -243,6 +243,13 @@ fn positions() {
     refused("Slice", 13, &[], &bounds(), "bounds of 1099511627776 axes of 1");
     let back = [Data(F32, &[3]), Ints(&[1], &[-1]), Ints(&[1], &[i64::MIN]), Missing, Ints(&[1], &[i64::MIN])];
     gives("Slice", 13, &[], &back, 1, "@main([1, 2, 3]) == [3]");
+    // A begin behind its end, which only some lengths have.
+    let inner = || [Data(F32, &[-1]), Ints(&[1], &[1]), Ints(&[1], &[-1])];
+    for line in ["@main([1, 2, 3]) == [2]", "@main([1, 2]) == []", "@main([1]) == []"] {
+        gives("Slice", 13, &[], &inner(), 1, line);
+    }
+    let none = [Data(F32, &[-1]), Ints(&[1], &[3]), Ints(&[1], &[1])];
+    gives("Slice", 13, &[], &none, 1, "@main([1, 2, 3, 4]) == []");
     let axes = [Data(F32, &[3]), Ints(&[1], &[0]), Ints(&[1], &[1]), Ints(&[0], &[])];
     refused("Slice", 13, &[], &axes, "bounds of 1 axes, and 0 axes");
 }

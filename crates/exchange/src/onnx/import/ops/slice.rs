@@ -62,21 +62,9 @@ fn known_slice(cx: &mut Cx, x: Val, (starts, ends, steps): (&[i64], &[i64], &[i6
     if [starts.len(), ends.len(), steps.len()] != [axes.len(); 3] {
         return Err(Refusal::wrong("`starts`, `ends`, `axes` and `steps` have different lengths"));
     }
-    let shape = cx.shape(x)?;
     // The least integer, by which exporters say the very beginning, has no literal in a text.
     let literal = |bounds: &[i64]| -> Vec<i64> { bounds.iter().map(|&bound| bound.max(-i64::MAX)).collect() };
-    let (starts, mut ends, steps) = (literal(starts), literal(ends), literal(steps));
-    for (((start, end), step), &axis) in starts.iter().zip(&mut ends).zip(&steps).zip(axes) {
-        // What lies behind its end is nothing, which Relay wants to be said.
-        let Some(length) = shape.get(axis).and_then(|dim| dim.value()) else { continue };
-        let at = |value: i64| if value < 0 { value.saturating_add(length) } else { value };
-        if *step > 0 && at(*start).clamp(0, length) > at(*end).clamp(0, length) {
-            *end = *start;
-        }
-        if *step < 0 && at(*start).clamp(-1, length.saturating_sub(1)) < at(*end).clamp(-1, length.saturating_sub(1)) {
-            *end = *start;
-        }
-    }
+    let (starts, ends, steps) = (literal(starts), literal(ends), literal(steps));
     let attrs = [
         ("begin", AttrValue::ints(&starts)),
         ("end", AttrValue::ints(&ends)),
