@@ -9,7 +9,7 @@ use super::eval::{ArgValue, OutTy};
 use super::lists::{require_list, require_numbers, unknown};
 use super::reshape::{EXPAND_DIMS, RESHAPE, ReshapeAttrs, SQUEEZE, SqueezeAttrs};
 use super::slice::{STRIDED_SLICE, StridedSliceAttrs};
-use crate::index::{ONE_HOT, OneHotAttrs, marks_rel, require_ints};
+use crate::index::{ONE_HOT, OneHotAttrs, marks_onnx, marks_rel, require_ints};
 use crate::prelude::*;
 use relayc_ir::types::{MAX_RANK, Solver, Ty, Types};
 
@@ -376,6 +376,7 @@ pub(crate) const ONNX: &[(&str, Onnx)] = &[
     (DYN_ZEROS.name, Onnx::Nodes(|cx| filled_onnx(cx, 0.0))),
     (DYN_ONES.name, Onnx::Nodes(|cx| filled_onnx(cx, 1.0))),
     (DYN_FULL.name, Onnx::Nodes(full_onnx)),
+    (DYN_ONE_HOT.name, Onnx::Nodes(one_hot_onnx)),
     (DYN_RESHAPE.name, Onnx::Nodes(reshape_onnx)),
     (DYN_SQUEEZE.name, Onnx::Nodes(|cx| listed_onnx(cx, "Squeeze"))),
     (DYN_EXPAND_DIMS.name, Onnx::Nodes(expand_dims_onnx)),
@@ -403,6 +404,17 @@ fn filled_onnx(cx: &mut OnnxCx, value: f64) -> OnnxResult {
 fn full_onnx(cx: &mut OnnxCx) -> OnnxResult {
     let (value, shape) = (cx.operand_as_out(0)?, list_onnx(cx, 1)?);
     Ok(cx.node("Expand", &[value, shape]).one().into())
+}
+
+fn one_hot_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    marks_onnx(cx, |cx, dtype, behind| {
+        let depth = list_onnx(cx, 3)?;
+        let depth = cx.reshaped(depth, &[]);
+        let (first, step) = (cx.scalar("first", DType::I64, 0.0)?, cx.scalar("step", DType::I64, 1.0)?);
+        let positions = cx.node("Range", &[first, depth, step]).one();
+        let positions = cx.cast(positions, DType::I64, dtype)?;
+        Ok(cx.reshaped(positions, &[vec![-1], vec![1; behind]].concat()))
+    })
 }
 
 fn reshape_onnx(cx: &mut OnnxCx) -> OnnxResult {

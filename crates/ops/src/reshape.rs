@@ -440,12 +440,27 @@ fn expand_dims_rel(cx: &mut RelCx) -> RelResult {
 }
 
 pub(crate) const ONNX: &[(&str, Onnx)] = &[
-    (RESHAPE.name, Onnx::Sized(|cx| cx.in_out_shape())),
+    (RESHAPE.name, Onnx::Sized(reshape_onnx)),
     (REVERSE_RESHAPE.name, Onnx::Sized(|cx| cx.in_out_shape())),
     (RESHAPE_LIKE.name, Onnx::Nodes(|cx| cx.in_out_shape())),
     (SQUEEZE.name, Onnx::Nodes(squeeze_onnx)),
     (EXPAND_DIMS.name, Onnx::Nodes(expand_dims_onnx)),
 ];
+
+/// ONNX has the codes 0 and -1 as well, which need no dimension of the result.
+fn reshape_onnx(cx: &mut OnnxCx) -> OnnxResult {
+    let attrs = ReshapeAttrs::read(cx.attrs);
+    let codes = attrs.newshape.0.unwrap_or_default();
+    let in_onnx = codes.iter().all(|code| code.is_named() || code.value().is_some_and(|code| code >= -1));
+    if !in_onnx || cx.out[0].0.iter().all(|dim| dim.is_sized()) {
+        return cx.in_out_shape();
+    }
+    let keeps = !attrs.allowzero && codes.iter().any(|code| code.value() == Some(0));
+    let (data, shape) = (cx.tensor(0), cx.dims("shape", &codes)?);
+    let node = cx.node("Reshape", &[data, shape]);
+    // Without it, a size that is 0 would mean the dimension of the data.
+    Ok(if keeps { node.one() } else { node.int("allowzero", 1).one() }.into())
+}
 
 fn squeeze_onnx(cx: &mut OnnxCx) -> OnnxResult {
     match SqueezeAttrs::read(cx.attrs).axis {
