@@ -148,6 +148,35 @@ fn loops_end_by_count_and_condition() {
     refused(&doubling("_, _, x", &[], &[]), "E0715", "never ends");
 }
 
+/// What is computed of sizes in floats has sizes too.
+#[test]
+fn ranges_of_floats_between_sizes() {
+    let numbers = [("zero", Ints(&[], &[0])), ("step", Floats(&[], &[-2.0]))];
+    let lines = ["of_x = Shape(x)", "n = Gather(of_x, zero)", "less = Neg(n)", "start = Cast(n)", "limit = Cast(less)"];
+    let mut model = model(&[value("x", F32, &[-1])], &numbers, &[&lines[..], &["y = Range(start, limit, step)"]].concat(), &[]);
+    for cast in &mut model.graph.as_mut().expect("a graph").node[3..5] {
+        cast.attribute = vec![int("to", F32.into())];
+    }
+    let lines = ["@main([1, 2, 3]) == [3, 1, -1]", "@main([1, 2]) == [2, 0]", "@main([]) == []"];
+    let text = text_that_gives(&model, &lines);
+    assert!(!text.contains("arange"), "{text}");
+}
+
+/// The turns of a loop take sizes out of a sequence that is made before it.
+#[test]
+fn sequences_of_sizes() {
+    let turn = graph(
+        &[value("i", I64, &[]), value("before", BOOL, &[]), value("v", F32, &[-1])],
+        &["size = SequenceAt(s, i)", "v2 = Expand(one, size)", "go = Identity(before)"],
+        &[value("go", BOOL, &[]), value("v2", F32, &[-1])],
+    );
+    let lines = ["of_x = Shape(x)", "s = SplitToSequence(of_x)", "y = Loop(two, _, x0)"];
+    let weights = [("two", Ints(&[], &[2])), ("one", Floats(&[1], &[1.0])), ("x0", Floats(&[1], &[1.0]))];
+    let model = model(&[value("x", F32, &[-1, -2])], &weights, &lines, &[body("body", turn)]);
+    let text = text_that_gives(&model, &["@main([[1, 2, 3], [4, 5, 6]]) == [1, 1, 1]"]);
+    assert!(!text.contains("dyn."), "{text}");
+}
+
 /// Appends `x + 1` and so on to a sequence of a length that only a run knows.
 fn appending(begins: &[&str], after: &str) -> ModelProto {
     let turn = graph(
@@ -234,23 +263,30 @@ fn sequences_of_known_length() {
     refused(&model(&x, &[("zero", Ints(&[], &[0])), ("far", Ints(&[], &[2]))], &outside, &[]), "E0716", "axis 2 is out of range");
 }
 
+/// The text of a model, of which `@main` gives what the lines say. Inputs give sizes their numbers, which a run of the interpreter
+/// alone does.
+#[track_caller]
+fn text_that_gives(model: &ModelProto, lines: &[&str]) -> String {
+    let text = imported(model.encode_to_vec()).imported.expect("it is imported").text;
+    let program = check_text("m", &text, Phase::Main);
+    let runner = Runner::new(&program, "");
+    for line in lines {
+        let example = Example::parse(line).expect("a line that says what it gives");
+        runner.check(&example).unwrap_or_else(|why| panic!("{line}: {why}\n{text}"));
+    }
+    text
+}
+
 #[test]
 fn ranges_between_sizes_have_sizes() {
-    // Inputs give sizes their numbers, which a run of the interpreter alone does.
     let gives = |start: &str, limit: &str, lines: &[&str]| {
         let inputs = [value("x", F32, &[-1]), value("past", F32, &[-2])];
         let numbers = [("zero", Ints(&[], &[0])), ("one", Ints(&[], &[1]))];
         let sizes = ["of_x = Shape(x)", "n = Gather(of_x, zero)", "of_past = Shape(past)", "seen = Gather(of_past, zero)"];
         let range = format!("y = Range({start}, {limit}, one)");
         let model = model(&inputs, &numbers, &[&sizes[..], &["all = Add(seen, n)", &range]].concat(), &[]);
-        let text = imported(model.encode_to_vec()).imported.expect("it is imported").text;
+        let text = text_that_gives(&model, lines);
         assert!(!text.contains("shape_of"), "{text}");
-        let program = check_text("m", &text, Phase::Main);
-        let runner = Runner::new(&program, "");
-        for line in lines {
-            let example = Example::parse(line).expect("a line that says what it gives");
-            runner.check(&example).unwrap_or_else(|why| panic!("{line}: {why}\n{text}"));
-        }
     };
     gives("seen", "all", &["@main([1, 2, 3], [7, 7]) == [2, 3, 4]", "@main([1], []) == [0]"]);
     gives("zero", "all", &["@main([1], [7]) == [0, 1]"]);

@@ -51,7 +51,7 @@ pub(crate) fn axis_of(axis: i64, rank: usize) -> Result<usize, Refusal> {
     at.ok_or_else(|| Refusal::wrong(format!("axis {axis} is out of range for rank {rank}")))
 }
 
-/// What is known of an element of a vector of integers.
+/// What is known of an element of a vector of numbers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Element {
     /// A number or an expression of sizes.
@@ -228,7 +228,10 @@ impl Builder {
     pub(crate) fn elements(&self, val: Val) -> Option<Vec<Element>> {
         if let Some(value) = self.known(val) {
             let int = |value: i128| i64::try_from(value).map_or(Element::Unknown, |value| Element::Size(Dim::known(value)));
-            return Some(value.to_ints().into_iter().map(int).collect());
+            let ints = value.to_ints().into_iter().map(int);
+            // A number with a fraction is no size.
+            let is_whole = value.to_f64s().into_iter().map(|value| value.fract() == 0.0);
+            return Some(ints.zip(is_whole).map(|(int, is_whole)| if is_whole { int } else { Element::Unknown }).collect());
         }
         self.partial.get(&val.0).cloned()
     }
@@ -274,12 +277,16 @@ impl Builder {
         }
     }
 
+    /// The fields of a tuple that was just made.
+    pub(crate) fn fields(&self, tuple: Val) -> Option<Vec<Val>> {
+        let ExprKind::Tuple(fields) = self.module.exprs[tuple.0].kind else { return None };
+        Some(self.module.items(fields).iter().map(|field| Val(field.expr)).collect())
+    }
+
     /// A field of a tuple; for a tuple that was just made, the field's value.
     pub(crate) fn field(&mut self, tuple: Val, index: usize) -> Result<Val, Refusal> {
-        if let ExprKind::Tuple(fields) = self.module.exprs[tuple.0].kind
-            && let Some(field) = self.module.items(fields).get(index)
-        {
-            return Ok(Val(field.expr));
+        if let Some(&field) = self.fields(tuple).as_ref().and_then(|fields| fields.get(index)) {
+            return Ok(field);
         }
         let ty = self.module.types.as_tuple(self.ty(tuple)).and_then(|fields| fields.get(index)).copied();
         let ty = ty.ok_or_else(|| Refusal::wrong(format!("there is no result {index}")))?;
@@ -518,7 +525,9 @@ impl Builder {
         }
         let (shape, dtype) = self.module.types.as_tensor(ty)?;
         let n = checked_elements(&dims_of(shape)?).filter(|&n| n <= MAX_INTS)?;
-        if !dtype.is_int() && !dtype.is_bool() {
+        // Sizes pass through floats that hold them exactly.
+        let exact = [DType::F32, DType::F64].contains(&dtype) && def.name == "cast";
+        if !dtype.is_int() && !dtype.is_bool() && !exact {
             return None;
         }
         let moved = self.moved(def, args, attrs);

@@ -112,13 +112,34 @@ impl<'a> Walk<'a> {
 
     /// Binds a value of a frame to a variable, so that what is inside may mention it.
     fn captured(&mut self, owner: usize, key: &'a str, value: Val) -> Val {
-        if matches!(self.b.kind(value), ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Error) {
+        if is_free(self.b.kind(value)) {
+            return value;
+        }
+        // What is known of the fields of a tuple stays known, such as sizes in a sequence.
+        let (inside, kept) = match self.b.fields(value) {
+            Some(fields) => {
+                let fields: Vec<Val> = fields.into_iter().map(|field| self.free(owner, key, field)).collect();
+                (self.b.tuple(&fields), self.b.tuple(&fields))
+            }
+            None => {
+                let variable = self.free(owner, key, value);
+                (variable, variable)
+            }
+        };
+        if let Some(frame) = self.frames.get_mut(owner) {
+            frame.values.insert(key, kept);
+        }
+        inside
+    }
+
+    /// A variable that a value of a frame is bound to, or the value, if it may be mentioned inside.
+    fn free(&mut self, owner: usize, key: &str, value: Val) -> Val {
+        if is_free(self.b.kind(value)) {
             return value;
         }
         let (var, variable) = self.bound(key, value);
         if let Some(frame) = self.frames.get_mut(owner) {
             frame.lets.push((var, value));
-            frame.values.insert(key, variable);
         }
         variable
     }
@@ -236,6 +257,11 @@ impl<'a> Walk<'a> {
             frame.lets.extend(lets);
         }
     }
+}
+
+/// Whether an expression may be mentioned anywhere.
+fn is_free(kind: ExprKind) -> bool {
+    matches!(kind, ExprKind::Var(_) | ExprKind::Const(_) | ExprKind::Error)
 }
 
 /// The attributes of a node; one that refers to a function's attribute is replaced by it, or is left out where that is.

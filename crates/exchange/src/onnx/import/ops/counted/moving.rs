@@ -313,21 +313,16 @@ fn range(cx: &mut Cx) -> Results {
     let bounds = [cx.input(0)?, cx.input(1)?, cx.input(2)?];
     let dtype = cx.dtype(bounds[0])?;
     if bounds.iter().any(|&bound| cx.known(bound).is_none()) {
-        let sizes = if dtype.is_int() { range_sizes(cx, bounds) } else { None };
-        if let Some((start, limit)) = sizes.and_then(positions_between) {
-            return one(range_of_positions(cx, start, limit, dtype)?);
+        if let Some(sizes) = range_sizes(cx, bounds)
+            && let Some(range) = range_of_sizes(cx, bounds[0], sizes, dtype)?
+        {
+            return one(range);
         }
-        let length = sizes.and_then(|sizes| range_length(cx, sizes));
         let bounds = bounds.map(|bound| cx.scalar_of(bound));
         let bounds = bounds.into_iter().collect::<Result<Vec<Val>>>()?;
         let none = [("start", AttrValue::None), ("stop", AttrValue::None), ("step", AttrValue::None)];
         let attrs = [&none[..], &[("dtype", AttrValue::DType(Some(dtype)))]].concat();
-        let range = cx.call("arange", &bounds, &attrs)?;
-        return one(match length {
-            // The same, whose length the type says.
-            Some(length) => cx.reshape_to_dims(range, &[length])?,
-            None => range,
-        });
+        return one(cx.call("arange", &bounds, &attrs)?);
     }
     if dtype.is_int() {
         return whole_range(cx, dtype);
@@ -347,32 +342,46 @@ fn range_sizes(cx: &mut Cx, bounds: [Val; 3]) -> Option<[Dim; 3]> {
     Some([start?, limit?, delta?])
 }
 
-/// The bounds of a range by steps of 1 between sizes, which are certainly not negative.
-fn positions_between([start, limit, delta]: [Dim; 3]) -> Option<(Dim, Dim)> {
+/// The numbers between sizes, by operators whose attributes have the sizes. The bounds of `arange` are data, on which the type of its
+/// result would depend. `None` for a length that is no size.
+fn range_of_sizes(cx: &mut Cx, first: Val, [start, limit, delta]: [Dim; 3], dtype: DType) -> Result<Option<Val>> {
+    // Floats count exactly by casts of integers.
+    let counted = if dtype.is_int() { dtype } else { DType::I64 };
+    // Sizes are certainly not negative.
     let is_position = start.is_var() || start.value().is_some_and(|start| start >= 0);
-    (delta.value() == Some(1) && is_position && limit.is_named()).then_some((start, limit))
+    if delta.value() == Some(1) && is_position && limit.is_named() {
+        let all = positions_below(cx, limit, counted)?;
+        let bounds = [("begin", dims_attr(&[start])), ("end", dims_attr(&[limit]))];
+        let rest = [("strides", AttrValue::ints(&[1])), ("axes", AttrValue::ints(&[0]))];
+        let range = match start.value() {
+            Some(0) => all,
+            _ => cx.call("strided_slice", &[all], &[bounds, rest].concat())?,
+        };
+        return Ok(Some(cx.cast(range, dtype)?));
+    }
+    let Some(delta) = delta.value().filter(|&delta| delta != 0) else { return Ok(None) };
+    let Some(length) = range_length(cx, start, limit, delta) else { return Ok(None) };
+    let positions = positions_below(cx, length, counted)?;
+    let positions = cx.cast(positions, dtype)?;
+    let first = cx.scalar_of(first)?;
+    let steps = if delta == 1 { positions } else { cx.b.formula(positions, positions * delta as f64)? };
+    Ok(Some(cx.binary("add", steps, first)?))
 }
 
-/// The positions from one size to another, by operators whose attributes have the sizes: the numbers of ones before each. The bounds
-/// of `arange` are data, on which the type of its result would depend.
-fn range_of_positions(cx: &mut Cx, start: Dim, limit: Dim, dtype: DType) -> Result<Val> {
+/// The positions before a size: the numbers of ones before each.
+fn positions_below(cx: &mut Cx, limit: Dim, dtype: DType) -> Result<Val> {
     let one = cx.put_as(Tensor::scalar(1i64), dtype)?;
     let ones = cx.call("full", &[one], &[("shape", dims_attr(&[limit])), ("dtype", AttrValue::DType(Some(dtype)))])?;
-    let all = cx.call("cumsum", &[ones], &[("axis", AttrValue::int(0)), ("exclusive", AttrValue::Bool(true))])?;
-    if start.value() == Some(0) {
-        return Ok(all);
-    }
-    let bounds = [("begin", dims_attr(&[start])), ("end", dims_attr(&[limit]))];
-    let rest = [("strides", AttrValue::ints(&[1])), ("axes", AttrValue::ints(&[0]))];
-    cx.call("strided_slice", &[all], &[bounds, rest].concat())
+    cx.call("cumsum", &[ones], &[("axis", AttrValue::int(0)), ("exclusive", AttrValue::Bool(true))])
 }
 
-/// The length of a range whose bounds are sizes.
-fn range_length(cx: &mut Cx, [start, limit, delta]: [Dim; 3]) -> Option<Dim> {
-    let delta = delta.value().filter(|&delta| delta > 0)?;
-    let distance = cx.b.size_arith(SymbolOp::Sub, limit, start);
-    let rounded = cx.b.size_arith(SymbolOp::Add, distance, Dim::known(delta - 1));
-    let length = cx.b.size_arith(SymbolOp::FloorDiv, rounded, Dim::known(delta));
+/// The length of a range between sizes.
+fn range_length(cx: &mut Cx, start: Dim, limit: Dim, delta: i64) -> Option<Dim> {
+    let (from, to) = if delta > 0 { (start, limit) } else { (limit, start) };
+    let step = i64::try_from(delta.unsigned_abs()).ok()?;
+    let distance = cx.b.size_arith(SymbolOp::Sub, to, from);
+    let rounded = cx.b.size_arith(SymbolOp::Add, distance, Dim::known(step - 1));
+    let length = cx.b.size_arith(SymbolOp::FloorDiv, rounded, Dim::known(step));
     length.is_named().then_some(length)
 }
 
