@@ -21,6 +21,7 @@ use relayc_codegen::cpu::level_of;
 use relayc_driver::Program;
 use relayc_driver::bind::{Packed, leaves};
 use relayc_driver::export::{self, GraphFile};
+use relayc_driver::optimise::{self, PassPlan};
 use relayc_driver::run::{self, Limits};
 use relayc_driver::timings::Timings;
 use relayc_exchange::artifact;
@@ -30,6 +31,7 @@ use relayc_exec::plan::{self, NotCompiled, Work};
 use relayc_ir::flow::Flow;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ConstId, ExprId};
+use relayc_passes::MAX_GROWING_TURNS;
 use relayc_runtime::layout::MARKER;
 
 /// Default number of threads for which work is split.
@@ -78,7 +80,8 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
     let level = targets.iter().map(|settings| settings.level).max().unwrap_or(0);
     let (mut writer, mut sizes, mut asm) = (ImageWriter::new(), vec![], vec![]);
     for combination in sizes::combinations(&request.sizes).map_err(one)? {
-        let (name, program) = (combination.join(" "), sizes::at(program, &request.entry, &combination)?);
+        let (name, mut program) = (combination.join(" "), sizes::at(program, &request.entry, &combination)?);
+        unroll_growing(&mut program, request).map_err(one)?;
         let names = Names::of(&program, &request.entry)?;
         let mut ports = (vec![], vec![]);
         for settings in &targets {
@@ -101,6 +104,17 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
     let so = artifact::write(TEMPLATE, MARKER, &image.bytes, image.code.len() as u64).map_err(bug)?;
     let object = request.object.then(|| artifact::object(OBJECT, SYMBOL, &image.bytes)).transpose().map_err(bug)?;
     Ok(BuildOutputs { so, object, header: header::text(&request.name, &facts), graph, at_load, asm })
+}
+
+/// Puts the turns of loops with tensors that grow one after the other, as long as these loops may be: an artifact has no room in which
+/// a tensor grows. Errors: E0901 for a pass that broke the program.
+fn unroll_growing(program: &mut Program, request: &Request) -> Result<(), Diagnostic> {
+    let level = request.settings.iter().map(|settings| settings.level).min().unwrap_or(0);
+    let mut how = PassPlan::level(level, optimise::Target::V3);
+    how.passes.retain(|pass| ["inline", "beta-reduce", "unroll-loops"].contains(&pass.name));
+    how.entry = Some(request.entry.clone());
+    how.max_growing_turns = MAX_GROWING_TURNS;
+    optimise::optimise(&mut program.module, &how, &mut ())
 }
 
 /// The names of an entry's inputs and outputs.

@@ -51,6 +51,7 @@ pub use dynamic_to_static::dynamic_to_static;
 pub use fuse_ops::{Edge, explain as explain_fusion};
 pub use partition::{DataDependent, partition};
 pub use pipeline::{Observer, Settings, broken, run};
+pub use unroll_loops::{MAX_GROWING_TURNS, MAX_TURNS};
 
 use relayc_ir::Module;
 

@@ -30,14 +30,19 @@ use rustc_hash::{FxHashMap, FxHashSet};
 pub(crate) const PASS: Pass = Pass {
     name: "unroll-loops",
     doc: "Puts the turns of a loop one after the other, if constants determine how many there are. Loops of more than 64 turns, or \
-          4096 expressions in all, stay.",
+          4096 expressions in all, stay; in artifacts, where tensors have no room to grow, loops of more than 4096 turns or \
+          262144 expressions.",
     level: 2,
     run,
 };
 
-/// The most turns of a loop, and the most expressions of all turns.
-const MAX_TURNS: usize = 64;
-const MAX_COPIED: usize = 4096;
+/// The most turns of a loop; each takes time to compile.
+pub const MAX_TURNS: usize = 64;
+/// The most turns in an artifact, where a tensor has no room to grow from turn to turn.
+pub const MAX_GROWING_TURNS: usize = 4096;
+
+/// The most expressions for each turn that may be, of all turns.
+const MAX_COPIED: usize = 64;
 
 /// The most elements of a tensor that counts turns.
 const MAX_ELEMENTS: usize = 64;
@@ -125,7 +130,9 @@ impl Loop {
         let count = module.post_order(&next);
         let size = module.post_order(&[self.turn]).len();
         let mut values: Vec<Option<Tensor>> = first.iter().map(|&arg| known.get(arg).cloned()).collect();
-        for turns in 0..=MAX_TURNS.min(MAX_COPIED / size.max(1)) {
+        let grows = params.iter().any(|&param| module.vars[param].ty.is_some_and(|ty| module.types.has_open(ty)));
+        let max_turns = if grows { known.cx.max_growing_turns } else { MAX_TURNS };
+        for turns in 0..=max_turns.min(max_turns * MAX_COPIED / size.max(1)) {
             let mut turn = Known::new(known.cx, known.lets, Some(known));
             let params = counters.iter().map(|&at| params[at]);
             turn.vars.extend(params.zip(values).filter_map(|(param, value)| Some((param, value?))));
