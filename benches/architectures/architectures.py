@@ -59,7 +59,7 @@ def command(*words):
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
         note = next((line.strip() for line in lines if line.strip().startswith("= note")), "")
-        raise Failed(f"{lines[0]} {note}".strip()[:300])
+        raise Failed(f"{lines[0]} {note}".strip().replace(f"{ROOT}/", "")[:300])
     return done.stdout
 
 
@@ -379,6 +379,7 @@ def main():
         not_exported.pop(name, None)
         if reason:
             not_exported[name] = reason
+            kept.write_text(json.dumps(state, indent=1))
         for form in args.forms.split(","):
             model = Model(name, form, args.relayc)
             if not model.onnx.exists():

@@ -6,6 +6,7 @@ An input is `(shape, kind)`: names in a shape are dimensions that stay open in t
 import torch
 from torch import nn
 
+from hugging import BOTH, HUGGING, IMAGE
 from written import WRITTEN, Scripted  # noqa: F401: export.py asks for it
 
 SIZES = {
@@ -22,23 +23,9 @@ SIZES = {
 }
 
 # The operator sets of what has nodes of a later one than 14.
-OPSETS = {"warp": 16, "roi_pooled": 16, "raft_small": 16}
+OPSETS = {"warp": 16, "roi_pooled": 16}
 
-IMAGE = {"x": (("batch", 3, 224, 224), "image")}
 ANY_IMAGE = {"x": (("batch", 3, "height", "width"), "image")}
-TEXT = {"input_ids": (("batch", "seq"), "ids"), "attention_mask": (("batch", "seq"), "mask")}
-
-
-class First(nn.Module):
-    """A model of `transformers` whose result is its first tensor, called by position."""
-
-    def __init__(self, model, names, pick=0, **fixed):
-        super().__init__()
-        self.model, self.names, self.pick, self.fixed = model, names, pick, fixed
-
-    def forward(self, *args):
-        out = self.model(**dict(zip(self.names, args)), **self.fixed, return_dict=False)
-        return out[self.pick]
 
 
 # ---- torchvision ----
@@ -87,11 +74,13 @@ def segmenter(name):
 
 # ---- timm ----
 
-TIMM = """adv_inception_v3 beit_base_patch16_224 botnet26t_256 cait_xxs24_224 coat_lite_tiny convit_tiny crossvit_tiny_240
-cspresnet50 deit_tiny_patch16_224 dla34 dpn68 eca_resnet33ts edgenext_xx_small efficientformer_l1 fbnetc_100 gernet_s ghostnet_100
-gmlp_s16_224 hardcorenas_a hrnet_w18_small lcnet_050 levit_128s mixer_s16_224 mixnet_s mobilevit_xxs nf_resnet50 pit_ti_224 poolformer_s12
-regnetz_b16 repvgg_a2 res2net50_26w_4s resmlp_12_224 resnest14d rexnet_100 selecsls60 semnasnet_100 skresnet18 tf_efficientnet_lite0
-tinynet_a tnt_s_patch16_224 twins_svt_small visformer_tiny vovnet39a xception xcit_nano_12_p16_224""".split()
+TIMM = """adv_inception_v3 beit_base_patch16_224 botnet26t_256 caformer_s18 cait_xxs24_224 coat_lite_tiny coatnet_nano_rw_224 convit_tiny
+convnextv2_atto crossvit_tiny_240 cspresnet50 davit_tiny deit_tiny_patch16_224 dla34 dpn68 eca_resnet33ts edgenext_xx_small
+efficientformer_l1 efficientformerv2_s0 eva02_tiny_patch14_224 fbnetc_100 focalnet_tiny_srf gcvit_xxtiny gernet_s ghostnet_100
+gmlp_s16_224 hardcorenas_a hrnet_w18_small lambda_resnet26t lcnet_050 legacy_seresnet18 levit_128s mixer_s16_224 mixnet_s mobilevit_xxs
+mobilevitv2_050 mvitv2_tiny nest_tiny nf_resnet50 pit_ti_224 poolformer_s12 pvt_v2_b0 regnetz_b16 repvgg_a2 res2net50_26w_4s resmlp_12_224
+resnest14d resnet26t rexnet_100 semnasnet_100 sequencer2d_s skresnet18 swinv2_tiny_window8_256 tf_efficientnet_lite0 tinynet_a
+tnt_s_patch16_224 twins_svt_small visformer_tiny vovnet39a xception xcit_nano_12_p16_224""".split()
 
 
 def pretrained_name(name):
@@ -100,107 +89,12 @@ def pretrained_name(name):
 
         return timm.create_model(name, pretrained=False, exportable=True)
 
-    size = {"adv_inception_v3": 299, "crossvit_tiny_240": 240, "botnet26t_256": 256, "mobilevit_xxs": 256, "edgenext_xx_small": 256,
-            "xception": 299}.get(name, 224)
+    of_size = {240: ["crossvit_tiny_240"],
+               256: ["botnet26t_256", "edgenext_xx_small", "lambda_resnet26t", "mobilevit_xxs", "mobilevitv2_050",
+                     "swinv2_tiny_window8_256"],
+               299: ["adv_inception_v3", "xception"]}
+    size = next((size for size, names in of_size.items() if name in names), 224)
     return make, {"x": (("batch", 3, size, size), "image")}
-
-
-# ---- transformers: two layers of the usual width, few words ----
-
-def config(kind, **settings):
-    import transformers
-
-    return getattr(transformers, kind)(**settings)
-
-
-SMALL = {"vocab_size": 100, "num_hidden_layers": 2}
-
-
-def t5_decoder():
-    inputs = {
-        "input_ids": (("batch", "seq"), "ids"),
-        "decoder_input_ids": (("batch", "past"), "ids"),
-    }
-    settings = {"vocab_size": 100, "d_model": 256, "d_kv": 32, "d_ff": 512, "num_layers": 2, "num_heads": 8}
-
-    def make():
-        import transformers
-
-        return First(transformers.T5Model(config("T5Config", **settings)).eval(), list(inputs))
-
-    return make, inputs
-
-
-def bart():
-    inputs = {"input_ids": (("batch", "seq"), "ids"), "decoder_input_ids": (("batch", "past"), "ids")}
-    settings = {"vocab_size": 100, "d_model": 256, "encoder_layers": 2, "decoder_layers": 2, "encoder_attention_heads": 8,
-                "decoder_attention_heads": 8, "encoder_ffn_dim": 512, "decoder_ffn_dim": 512, "use_cache": False}
-
-    def make():
-        import transformers
-
-        return First(transformers.BartModel(config("BartConfig", **settings)).eval(), list(inputs), use_cache=False)
-
-    return make, inputs
-
-
-class Decoder(nn.Module):
-    """A GPT-2 that takes what it saw before and gives it on, as decoders are exported."""
-
-    def __init__(self):
-        super().__init__()
-        import transformers
-
-        settings = config("GPT2Config", vocab_size=100, n_layer=2, n_embd=256, n_head=8)
-        self.model = transformers.GPT2LMHeadModel(settings).eval()
-
-    def forward(self, input_ids, k0, v0, k1, v1):
-        out = self.model(input_ids, past_key_values=((k0, v0), (k1, v1)), use_cache=True, return_dict=False)
-        (a, b), (c, d) = out[1]
-        return out[0], a, b, c, d
-
-
-PAST = {name: (("batch", 8, "past", 32), "image") for name in ["k0", "v0", "k1", "v1"]}
-
-TRANSFORMERS = {
-    "albert": ("AlbertModel", "AlbertConfig", {**SMALL, "hidden_size": 256, "num_attention_heads": 8, "intermediate_size": 1024}),
-    "bert": ("BertModel", "BertConfig", SMALL),
-    "camembert": ("CamembertModel", "CamembertConfig", SMALL),
-    "deberta": ("DebertaModel", "DebertaConfig", {**SMALL, "hidden_size": 256, "num_attention_heads": 8}),
-    "deberta_v2": ("DebertaV2Model", "DebertaV2Config",
-                   {**SMALL, "hidden_size": 256, "num_attention_heads": 8, "relative_attention": True, "pos_att_type": ["p2c", "c2p"]}),
-    "distilbert": ("DistilBertModel", "DistilBertConfig", {"vocab_size": 100, "n_layers": 2}),
-    "electra": ("ElectraModel", "ElectraConfig", SMALL),
-    "ernie": ("ErnieModel", "ErnieConfig", SMALL),
-    "funnel": ("FunnelBaseModel", "FunnelConfig", {"vocab_size": 100, "block_sizes": [1, 1], "d_model": 128, "n_head": 4, "d_head": 32}),
-    "gpt2": ("GPT2LMHeadModel", "GPT2Config", {"vocab_size": 100, "n_layer": 2, "use_cache": False}),
-    "gpt_neo": ("GPTNeoModel", "GPTNeoConfig", {"vocab_size": 100, "num_layers": 2, "attention_types": [[["global", "local"], 1]],
-                                               "hidden_size": 256, "num_heads": 8, "use_cache": False}),
-    "gpt_neox": ("GPTNeoXModel", "GPTNeoXConfig", {**SMALL, "hidden_size": 256, "num_attention_heads": 8, "intermediate_size": 512,
-                                                  "use_cache": False}),
-    "layoutlm": ("LayoutLMModel", "LayoutLMConfig", SMALL),
-    "llama": ("LlamaModel", "LlamaConfig", {**SMALL, "hidden_size": 256, "num_attention_heads": 8, "intermediate_size": 512,
-                                           "use_cache": False}),
-    "mobilebert": ("MobileBertModel", "MobileBertConfig", SMALL),
-    "mpnet": ("MPNetModel", "MPNetConfig", SMALL),
-    "opt": ("OPTModel", "OPTConfig", {**SMALL, "hidden_size": 256, "num_attention_heads": 8, "ffn_dim": 512, "word_embed_proj_dim": 256,
-                                     "use_cache": False}),
-    "roberta": ("RobertaModel", "RobertaConfig", SMALL),
-    "roformer": ("RoFormerModel", "RoFormerConfig", SMALL),
-    "squeezebert": ("SqueezeBertModel", "SqueezeBertConfig", SMALL),
-    "t5_encoder": ("T5EncoderModel", "T5Config", {"vocab_size": 100, "d_model": 256, "d_kv": 32, "d_ff": 512, "num_layers": 2,
-                                                 "num_heads": 8}),
-    "xlm_roberta": ("XLMRobertaModel", "XLMRobertaConfig", SMALL),
-}
-
-VISION = {
-    "hf_convnext": ("ConvNextModel", "ConvNextConfig", {"depths": [1, 1, 2, 1]}),
-    "hf_deit": ("DeiTModel", "DeiTConfig", {"num_hidden_layers": 2}),
-    "hf_poolformer": ("PoolFormerModel", "PoolFormerConfig", {}),
-    "hf_resnet": ("ResNetModel", "ResNetConfig", {"depths": [1, 1, 1, 1]}),
-    "hf_segformer": ("SegformerModel", "SegformerConfig", {}),
-    "hf_vit": ("ViTModel", "ViTConfig", {"num_hidden_layers": 2}),
-}
 
 
 # ---- recurrent ----
@@ -331,16 +225,12 @@ def architectures():
     found |= {name + "_any": any_size(name) for name in ["resnet18", "mobilenet_v2", "mobilenet_v3_large", "efficientnet_b0", "squeezenet1_1"]}
     found |= {name: segmenter(name) for name in ["fcn_resnet50", "deeplabv3_mobilenet_v3_large", "lraspp_mobilenet_v3_large"]}
     found |= {name: pretrained_name(name) for name in TIMM}
-    found |= {name: (lambda model=model, kind=kind, settings=settings: First(hugging(model, kind, settings), list(TEXT)), TEXT)
-              for name, (model, kind, settings) in TRANSFORMERS.items()}
-    found |= {name: (lambda model=model, kind=kind, settings=settings: First(hugging(model, kind, settings), ["pixel_values"]), IMAGE)
-              for name, (model, kind, settings) in VISION.items()}
-    found |= {"t5": t5_decoder(), "bart": bart(), "gpt2_past": (Decoder, {"input_ids": (("batch", "seq"), "ids"), **PAST})}
+    found |= HUGGING
     found |= {kind.lower(): (lambda kind=kind: Recurrent(kind), OPEN_BATCH) for kind in ["LSTM", "GRU", "RNN"]}
     found |= {kind.lower() + "_any": (lambda kind=kind: Recurrent(kind), FRAMES) for kind in ["LSTM", "GRU", "RNN"]}
     found |= {kind.lower() + "_both_any": (lambda kind=kind: Recurrent(kind, both=True), FRAMES) for kind in ["LSTM", "GRU"]}
     found |= {
-        "seq2seq": (Seq2Seq, {"input_ids": (("batch", "seq"), "ids"), "decoder_input_ids": (("batch", "past"), "ids")}),
+        "seq2seq": (Seq2Seq, BOTH),
         "tagger": (Tagger, FRAMES),
         "transformer": (lambda: nn.TransformerEncoder(nn.TransformerEncoderLayer(64, 4, 128, batch_first=True), 2),
                         {"x": (("batch", "seq", 64), "image")}),
@@ -354,12 +244,6 @@ def architectures():
     found |= {name: detector(name) for name in DETECTORS}
     found |= WRITTEN
     return found
-
-
-def hugging(model, kind, settings):
-    import transformers
-
-    return getattr(transformers, model)(config(kind, **settings)).eval()
 
 
 def draw(inputs, turn, generator):
