@@ -5,6 +5,7 @@ mod onnx;
 
 pub(crate) use onnx::ONNX;
 
+use crate::blocks::{Blocks, Channels};
 use crate::prelude::*;
 use relayc_ir::kernel::Reduction::{Max, Min, Product as Times, Sum as Plus};
 use relayc_ir::tensor::{Product, RowReduction, Sum, float_max, float_min};
@@ -58,9 +59,20 @@ const fn reduction(name: &'static str, doc: &'static str, eval: Eval, lower: Opt
         rel: reduce_rel,
         eval,
         fuse: Some(Fuse::CommReduce),
+        blocks: Some(Blocks::Same(reduce_blocks)),
         lower,
         ..OpDef::BASE
     }
+}
+
+/// The height and the width, reduced but kept as axes, stay where they are beside channels in blocks.
+fn reduce_blocks(schema: &AttrSchema, attrs: &[AttrValue], _: Channels) -> Option<Vec<AttrValue>> {
+    let ReduceAttrs { axis, keepdims, exclude } = ReduceAttrs::read(attrs);
+    let axes = reduced_axes(4, axis.as_deref(), exclude);
+    (keepdims && axes.iter().all(|&axis| axis >= 2)).then_some(())?;
+    let axes: Vec<i64> = axes.into_iter().map(|axis| axis as i64).collect();
+    let values = [("axis", AttrValue::ints(&axes)), ("keepdims", AttrValue::Bool(true))];
+    (!axes.is_empty()).then(|| schema.values(&values))
 }
 
 fn reduce_rel(cx: &mut RelCx) -> RelResult {
@@ -269,6 +281,7 @@ const fn position(name: &'static str, doc: &'static str, eval: Eval, lower: Opti
         attrs: Some(ArgReduceAttrs::SCHEMA),
         rules: &[C1, C2, SOMETHING, "C4: 1 <= rank(data)"],
         rel: position_rel,
+        blocks: None,
         ..reduction(name, doc, eval, lower)
     }
 }
