@@ -5,9 +5,9 @@
 //! `layout_transform`s, and two transforms that undo each other are removed. The block depends on the number of channels alone,
 //! so a convolution reads the layout that the convolution before it writes. The block is the length of a vector if that divides
 //! the channels, else all channels, which makes them the last axis. Tensors with up to 4 channels, such as images, keep their
-//! layout. Operators that work element by element, join, pad, pool or resize take over the layout of their operand. All other
-//! operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where height and width are 1, a `reshape` replaces the
-//! transform and no element moves.
+//! layout. Operators that work element by element, join, split, pad, pool, resize or reduce height and width take over the layout
+//! of their operand. All other operators get plain `NCHW`. Weights stay `OIHW`: the plan packs them. Where height and width are 1,
+//! a `reshape` replaces the transform and no element moves.
 //!
 //! Does not rewrite other dtypes than float32 and products of bytes, other layouts than `NCHW`, and 1D and 3D convolutions.
 //!
@@ -24,7 +24,7 @@ use super::{Pass, PassCx};
 use relayc_ir::types::DType;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module, Operand, VarId};
 use relayc_ops::blocks::{Blocks, Channels, Ends, PLAIN, are_near};
-use relayc_ops::declarations::{LAYOUT_TRANSFORM, RESHAPE};
+use relayc_ops::declarations::{LAYOUT_TRANSFORM, RESHAPE, STRIDED_SLICE};
 use relayc_ops::lower::{self, Lower};
 use relayc_ops::{Fuse, OpDef};
 use rustc_hash::FxHashMap;
@@ -63,8 +63,12 @@ const LAST: usize = 4;
 type Nchw = [i64; 4];
 
 impl Alter<'_> {
-    /// The replacement of a call: a transform of a call on blocks.
+    /// The replacement of a call, or of a piece of a tensor that is split: a transform of a call on blocks.
     fn visit(&mut self, module: &mut Module, expr: ExprId) -> Option<ExprId> {
+        if let ExprKind::Proj { tuple, index } = module.exprs[expr].kind {
+            let (call, block) = self.piece(module, expr, tuple, index as usize)?;
+            return self.known(module, call, nchw(module, expr)?, block);
+        }
         let def = self.cx.called(module, expr).filter(|def| !def.internal)?;
         let out = nchw(module, expr)?;
         let (call, block) = match (def.blocks, &def.lower) {
@@ -94,7 +98,14 @@ impl Alter<'_> {
             }
             _ => return None,
         };
-        let Some(block) = block else { return Some(call) };
+        match block {
+            Some(block) => self.known(module, call, out, block),
+            None => Some(call),
+        }
+    }
+
+    /// The plain form of a call whose result is in blocks, remembered with it.
+    fn known(&mut self, module: &mut Module, call: ExprId, out: Nchw, block: i64) -> Option<ExprId> {
         // What the relation says must be what the blocks mean.
         if shape(module, call)? != blocked_shape(out, block) {
             return None;
@@ -181,6 +192,31 @@ impl Alter<'_> {
         let mut attrs = attrs(module, expr).to_vec();
         attrs[def.attrs?.position("axis")?] = AttrValue::int(axis as i64);
         Some((self.typed_call(module, expr, def, &[tuple], attrs)?, block))
+    }
+
+    /// A tensor's piece between two channels: a slice of its blocks, if they divide both, or of channels that are last.
+    fn piece(&self, module: &mut Module, piece: ExprId, split: ExprId, index: usize) -> Option<(ExprId, i64)> {
+        let def = self.cx.called(module, split).filter(|def| matches!(def.lower, Some(Lower::Split(_))))?;
+        let &[data] = &args(module, split)[..] else { return None };
+        let (whole, own) = (nchw(module, data)?, nchw(module, piece)?);
+        let axis = attrs(module, split)[def.attrs?.position("axis")?].as_int()?;
+        (axis.rem_euclid(whole.len() as i64) == 1).then_some(())?;
+        let pieces = module.types.as_tuple(module.ty(split))?;
+        let lengths: Option<Vec<i64>> =
+            pieces[..index].iter().map(|&piece| module.types.as_tensor(piece)?.0[1].value()).collect();
+        let begin: i64 = lengths?.iter().sum();
+        let end = begin + own[1];
+        let versions = self.blocked.get(&data)?;
+        let cut = |&(block, version): &(i64, ExprId)| {
+            (begin % block == 0 && end % block == 0).then_some((version, 1, [begin / block, end / block], block))
+        };
+        let last = |&(block, version): &(i64, ExprId)| (block == whole[1]).then_some((version, LAST, [begin, end], own[1]));
+        let found = versions.iter().find_map(cut).or_else(|| versions.iter().find_map(last));
+        let (version, axis, [begin, end], block) = found?;
+        let ints = |value| AttrValue::ints(&[value]);
+        let bounds = [("begin", ints(begin)), ("end", ints(end)), ("strides", ints(1)), ("axes", ints(axis as i64))];
+        let bounds = STRIDED_SLICE.attrs?.values(&bounds);
+        Some((self.typed_call(module, piece, &STRIDED_SLICE, &[version], bounds)?, block))
     }
 
     /// An operator that takes each element by itself, operands broadcast.
