@@ -243,9 +243,8 @@ impl Lowering<'_> {
         }
         if let Some(Load { source: Source::Buffer(buffer), view, .. }) = lazy.plain()
             && let Some(padded) = self.padded.get(buffer)
-            && padded.view == *view
             && padded.bits == bits
-            && padded.margins.iter().zip(wanted).all(|(have, want)| have.0 >= want.0 && have.1 >= want.1)
+            && padded.surrounds(view, wanted)
         {
             return lazy.clone();
         }

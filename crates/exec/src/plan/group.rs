@@ -113,3 +113,21 @@ pub(crate) struct Padded {
     /// Of each element there.
     pub(crate) bits: u64,
 }
+
+impl Padded {
+    /// Whether a view of the tensor has these margins: the tensor has them, along axes that the view does not cut.
+    pub(crate) fn surrounds(&self, view: &View, wanted: &[(u64, u64)]) -> bool {
+        let mut rest = view.offset - self.view.offset;
+        let mut axes: Vec<usize> = (0..view.rank()).collect();
+        axes.sort_by_key(|&axis| std::cmp::Reverse(self.view.strides.get(axis)));
+        let inside = |axis: usize| {
+            let begin = rest / self.view.strides[axis].max(1);
+            rest -= begin * self.view.strides[axis];
+            let (have, want) = (self.margins[axis], wanted.get(axis).copied().unwrap_or((0, 0)));
+            let whole = begin == 0 && view.dims[axis] == self.view.dims[axis];
+            let within = begin >= 0 && begin as u64 + view.dims[axis] <= self.view.dims[axis];
+            within && (want == (0, 0) || (whole && have.0 >= want.0 && have.1 >= want.1))
+        };
+        view.strides == self.view.strides && axes.into_iter().all(inside) && rest == 0
+    }
+}

@@ -4,6 +4,7 @@
 //! be an output. Requests are keyed by the expression that computes the value.
 
 use super::call;
+use relayc_ir::kernel::View;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
 use relayc_ops::lower::{AxisMap, Call, Lower, Product, Tensor};
@@ -56,9 +57,10 @@ pub(crate) fn find(
             request.output = Some(at);
         }
     }
-    // A part has the margins of the whole: from the last whole to the first part.
+    // A part has the margins of the whole: from the last whole to the first part. A tensor has those of its slices.
     for &expr in order.iter().rev() {
         finder.lift(expr);
+        finder.lift_slice(expr);
     }
     Requests { wanted: finder.wanted }
 }
@@ -90,22 +92,26 @@ struct Finder<'a> {
 impl Finder<'_> {
     fn visit(&mut self, expr: ExprId) {
         let module = self.module;
-        let ExprKind::Call { callee, args, .. } = module.exprs[expr].kind else { return };
+        let ExprKind::Call { callee, .. } = module.exprs[expr].kind else { return };
+        let outside = self.outside(expr);
         match module.exprs[callee].kind {
-            ExprKind::Op(_) => {
-                let outside: FxHashMap<VarId, ExprId> = FxHashMap::default();
-                self.wishes(expr, expr, &outside);
-            }
+            ExprKind::Op(_) => self.wishes(expr, expr, &outside),
             ExprKind::Fn(func) => {
-                let params = &module.funcs[func].params;
-                let args = module.items(args).iter().map(|arg| arg.expr);
-                let outside: FxHashMap<VarId, ExprId> = params.iter().copied().zip(args).collect();
                 for inner in self.calls(func) {
                     self.wishes(inner, expr, &outside);
                 }
             }
             _ => {}
         }
+    }
+
+    /// The arguments of a called group by its parameters; nothing for a call of an operator.
+    fn outside(&self, call: ExprId) -> FxHashMap<VarId, ExprId> {
+        let module = self.module;
+        let ExprKind::Call { callee, args, .. } = module.exprs[call].kind else { return FxHashMap::default() };
+        let ExprKind::Fn(func) = module.exprs[callee].kind else { return FxHashMap::default() };
+        let args = module.items(args).iter().map(|arg| arg.expr);
+        module.funcs[func].params.iter().copied().zip(args).collect()
     }
 
     fn calls(&self, func: FuncId) -> Vec<ExprId> {
@@ -197,6 +203,25 @@ impl Finder<'_> {
             widen(&mut self.wanted.entry(whole).or_default().margins, &margins);
             part = whole;
         }
+    }
+
+    /// Moves the margins of a slice to the tensor that it is cut from, if they lie along axes that are not cut.
+    fn lift_slice(&mut self, expr: ExprId) -> Option<()> {
+        let module = self.module;
+        let margins = self.wanted.get(&expr)?.margins.clone();
+        margins.iter().any(|&margin| margin != (0, 0)).then_some(())?;
+        let call = result_of(module, expr);
+        let Some(Lower::View(view)) = def(module, self.ops, call)?.lower.as_ref() else { return None };
+        let ExprKind::Call { args, .. } = module.exprs[call].kind else { return None };
+        let source = self.outer(module.items(args).first()?.expr, &self.outside(expr))?;
+        let (tensors, view) = described(module, call, |call| view(call, &View::dense(&call.arg(0).shape)))?;
+        let whole = View::dense(&tensors[0].shape);
+        let cut = |axis: usize| view.dims[axis] != whole.dims[axis];
+        let fits = view.strides == whole.strides && (0..margins.len()).all(|axis| margins[axis] == (0, 0) || !cut(axis));
+        (fits && computes(module, source)).then_some(())?;
+        self.wanted.get_mut(&expr)?.margins.clear();
+        widen(&mut self.wanted.entry(source).or_default().margins, &margins);
+        Some(())
     }
 }
 
