@@ -275,7 +275,7 @@ fn random_graphs_keep_their_answers() {
     let chains = [
         "to-graph-normal-form,simplify-inference,fold-constants,fold-scale-axis",
         "to-graph-normal-form,simplify-inference,fold-constants,simplify-expr,canonicalise,fold-scale-axis,push-strides-up",
-        "to-graph-normal-form,eliminate-common-subexpr,simplify-inference,push-strides-up,pool-before-conv",
+        "to-graph-normal-form,eliminate-common-subexpr,simplify-inference,push-strides-up,pool-before-conv,elementwise-before-join",
         "to-graph-normal-form,combine-parallel-conv2d,to-a-normal-form,fold-scale-axis,to-graph-normal-form",
     ];
     let hows: Vec<_> =

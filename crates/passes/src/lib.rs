@@ -21,6 +21,7 @@ mod crop_windows;
 mod dead_code;
 mod dynamic_to_static;
 mod effects;
+mod elementwise_before_join;
 mod eliminate_common_subexpr;
 mod fake_quantization;
 mod fold_constants;
@@ -92,6 +93,7 @@ const PASSES: &[Pass] = &[
     combine_parallel::DENSE_PASS,
     pool_before_conv::PASS,
     push_strides_up::PASS,
+    elementwise_before_join::PASS,
     half_compute_legalize::PASS,
     alter_op_layout::PASS,
     fold_constants::PASS,
