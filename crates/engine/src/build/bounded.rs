@@ -7,7 +7,7 @@ use relayc_base::diag::Diagnostic;
 use relayc_check::infer;
 use relayc_driver::Program;
 use relayc_driver::optimise::{self, PassPlan};
-use relayc_ir::{FuncId, Module};
+use relayc_ir::{ExprKind, FuncId, Module};
 use relayc_ops as ops;
 use relayc_passes as passes;
 
@@ -23,7 +23,7 @@ pub(super) fn of(program: &Program, request: &Request, settings: &Settings) -> R
     }
     let open = match optimise::bound_shapes(&mut module, &how, func) {
         Ok(open) => open,
-        // Loops are followed, if shapes are known in them.
+        // Shapes may be known once the inputs' are.
         Err((expr, words)) => {
             let followed = control::followed(program, request, settings);
             return followed.map(Some).map_err(|_| vec![refused::obstacle(program, &module, &request.entry, expr, words)]);
@@ -39,7 +39,7 @@ pub(super) fn of(program: &Program, request: &Request, settings: &Settings) -> R
     }
 }
 
-/// Whether inputs have shapes, and something else does not.
+/// Whether a function of operators and branches has inputs with shapes, and something else without one.
 fn is_decided_by_data(module: &Module, func: FuncId) -> bool {
     let of = &module.funcs[func];
     let is_known = |ty| {
@@ -47,5 +47,7 @@ fn is_decided_by_data(module: &Module, func: FuncId) -> bool {
         fields.iter().all(|&ty| module.types.as_tensor(ty).is_none_or(|(dims, _)| dims.iter().all(|dim| dim.value().is_some())))
     };
     let are_known = of.params.iter().all(|&var| module.vars[var].checked_ty.or(module.vars[var].ty).is_some_and(is_known));
-    are_known && !module.post_order(&[of.body]).into_iter().all(|expr| is_known(module.ty(expr)))
+    let order = module.post_order(&[of.body]);
+    let has_functions = order.iter().any(|&expr| matches!(module.exprs[expr].kind, ExprKind::Fn(_) | ExprKind::Global(_)));
+    are_known && !has_functions && !order.into_iter().all(|expr| is_known(module.ty(expr)))
 }
