@@ -29,7 +29,7 @@ use relayc_ir::{ConstId, ExprId, FuncId, Module};
 use relayc_ops as ops;
 use relayc_ops::eval::{MAX_TENSOR_BYTES, Trap};
 use relayc_sys as sys;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -341,18 +341,30 @@ pub(super) fn constants(module: &mut Module, plan: &Plan, keep: Keep) -> FxHashM
 /// Checks before planning that a tensor can hold every operator's result, stored or not. Errors: E0803 for the first that is too
 /// large.
 fn require_possible(module: &Module, func: FuncId) -> Result<(), Box<Diagnostic>> {
+    let types: FxHashSet<Ty> = module.expr_tys.iter().flatten().copied().collect();
+    let large: FxHashMap<Ty, (Vec<i64>, u64)> =
+        types.into_iter().filter_map(|ty| Some((ty, too_large_in(module, ty)?))).collect();
+    if large.is_empty() {
+        return Ok(());
+    }
     for expr in module.post_order(&[module.funcs[func].body]) {
-        let ty = module.ty(expr);
-        for &field in module.types.as_tuple(ty).unwrap_or(&[ty]) {
-            let Some((shape, dtype)) = module.types.as_tensor(field) else { continue };
-            let Some(dims) = dims_of(shape) else { continue };
-            let bytes = checked_bytes(&dims, dtype).unwrap_or(u64::MAX);
-            if bytes > MAX_TENSOR_BYTES && module.called_op(expr).is_some() {
-                return Err(interp::failure(module, ops::table(), expr, Trap::over_limit(&dims, bytes, MAX_TENSOR_BYTES)));
-            }
+        if let Some((dims, bytes)) = large.get(&module.ty(expr))
+            && module.called_op(expr).is_some()
+        {
+            return Err(interp::failure(module, ops::table(), expr, Trap::over_limit(dims, *bytes, MAX_TENSOR_BYTES)));
         }
     }
     Ok(())
+}
+
+/// The first tensor of a type that is too large: its shape and bytes.
+fn too_large_in(module: &Module, ty: Ty) -> Option<(Vec<i64>, u64)> {
+    module.types.as_tuple(ty).unwrap_or(&[ty]).iter().find_map(|&field| {
+        let (shape, dtype) = module.types.as_tensor(field)?;
+        let dims = dims_of(shape)?;
+        let bytes = checked_bytes(&dims, dtype).unwrap_or(u64::MAX);
+        (bytes > MAX_TENSOR_BYTES).then_some((dims, bytes))
+    })
 }
 
 /// Checks the result size of every step against the limit. Errors: E0803 for the first that exceeds it.

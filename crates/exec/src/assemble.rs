@@ -86,14 +86,20 @@ pub fn assemble(
         packed_len: 0,
     };
     let mut emitted: FxHashMap<(&Kernel, Weights, &[Wish]), usize> = FxHashMap::default();
+    // The same by the address of the kernel, which equal groups share: a kernel is large to compare.
+    let mut repeated: FxHashMap<(*const Kernel, Weights, &[Wish]), usize> = FxHashMap::default();
     for (at, step) in plan.steps.iter().enumerate() {
         let (start, kernel) = (asm.here(), kernel(&plan, step, shared.is_some()));
         let wishes = wishes.get(at).map_or(&[][..], Vec::as_slice);
         let key = kernel.map(|(kernel, weights)| (kernel, weights, wishes));
-        if let Some(&equal) = key.and_then(|key| emitted.get(&key)) {
+        let same = key.map(|(kernel, weights, wishes)| (std::ptr::from_ref(kernel), weights, wishes));
+        let known = same.and_then(|same| repeated.get(&same)).or_else(|| emitted.get(&key?));
+        if let Some(&equal) = known {
+            repeated.extend(same.map(|same| (same, equal)));
             all.again(equal);
             continue;
         }
+        repeated.extend(same.map(|same| (same, at)));
         emitted.extend(key.map(|key| (key, at)));
         if let (Some((kernel, weights, wishes)), Some(shared)) = (key, shared) {
             if let Some(known) = shared.kernels.find(kernel, weights, wishes) {
@@ -249,7 +255,7 @@ impl Assembled {
     /// The launch of a kernel's code.
     fn launch(&mut self, code: KernelCode, weights: Weights) -> Launch {
         match code {
-            KernelCode::Nest(code) => Launch::Nest(code),
+            KernelCode::Nest(code) => Launch::Nest(Arc::new(code)),
             KernelCode::Contraction(mut code) => {
                 if weights == Weights::Computed && code.is_packed() {
                     code.prepare_pieces();

@@ -72,7 +72,7 @@ pub enum Launch {
     Fallback,
     Guard,
     Routine(Routine),
-    Nest(NestCode),
+    Nest(Arc<NestCode>),
     Contraction(Arc<Compiled>, Packed),
 }
 

@@ -85,7 +85,8 @@ pub struct Mark {
 
 impl Asm {
     pub fn new(isa: Isa) -> Asm {
-        let mut ops = VecAssembler::new_with_capacity(0, 64 << 10, 0, 0, 64, 0, 64);
+        // Most are drafts of one kernel. Freeing 64 KiB or more would make the allocator tidy all of its memory.
+        let mut ops = VecAssembler::new_with_capacity(0, 8 << 10, 0, 0, 64, 0, 64);
         let pool_label = Label(ops.new_dynamic_label());
         Asm { isa, ops, pool_label, pool: Vec::new(), pooled: BTreeMap::new(), next_mask: None, trouble: None, marks: vec![] }
     }

@@ -10,11 +10,11 @@ use super::group_plans::{GroupPlan, Made};
 use super::lowering::Lowering;
 use super::order::{Lets, see_through};
 use super::request::Request;
-use super::{Buffer, BufferId, Place, Step, Work, call};
+use super::{Buffer, BufferId, Place, Step, Work};
 use relayc_base::Idx;
 use relayc_ir::attrs::AttrValue;
 use relayc_ir::kernel::{Factors, Instr, View};
-use relayc_ir::types::DType;
+use relayc_ir::types::{DType, Ty};
 use relayc_ir::{ExprId, ExprKind, FuncId};
 use relayc_ops::lower::Tensor;
 use rustc_hash::FxHashMap;
@@ -202,6 +202,22 @@ impl Describing<'_> {
         self.list(tensor.shape.iter().copied());
     }
 
+    /// A tensor that an operator computes.
+    fn out(&mut self, ty: Ty) -> Option<()> {
+        let (shape, dtype) = self.lowering.module.types.as_tensor(ty)?;
+        self.dtype(dtype);
+        self.numbers(shape.iter().map(|dim| Some(dim.value()? as u64)))
+    }
+
+    /// A list that is described as a whole, or not at all.
+    fn numbers(&mut self, numbers: impl ExactSizeIterator<Item = Option<u64>>) -> Option<()> {
+        self.words.push(numbers.len() as u64);
+        for number in numbers {
+            self.words.push(number?);
+        }
+        Some(())
+    }
+
     /// An operand: elements of buffers, or a number.
     fn value(&mut self, value: &Value) -> Option<()> {
         match value {
@@ -284,19 +300,19 @@ impl Describing<'_> {
                 }
                 ExprKind::Tuple(fields) => {
                     self.words.push(3);
-                    let fields: Vec<u64> = module.items(fields).iter().map(|field| number(field.expr)).collect::<Option<_>>()?;
-                    self.list(fields.into_iter());
+                    self.numbers(module.items(fields).iter().map(|field| number(field.expr)))?;
                 }
                 ExprKind::Proj { tuple, index } => self.words.extend([4, number(tuple)?, index as u64]),
                 ExprKind::Call { args, attrs, .. } => {
                     self.words.extend([5, module.called_op(expr)?.index() as u64]);
-                    let args: Vec<u64> = module.items(args).iter().map(|arg| number(arg.expr)).collect::<Option<_>>()?;
-                    self.list(args.into_iter());
+                    self.numbers(module.items(args).iter().map(|arg| number(arg.expr)))?;
                     let attrs = attrs.map_or(&[][..], |attrs| &module.attrs[attrs].values);
                     self.attrs(attrs)?;
-                    let outs = call::tensors(module, module.ty(expr)).ok()?;
+                    let ty = module.ty(expr);
+                    let outs = std::slice::from_ref(&ty);
+                    let outs = module.types.as_tuple(ty).unwrap_or(outs);
                     self.words.push(outs.len() as u64);
-                    outs.iter().for_each(|out| self.tensor(out));
+                    outs.iter().try_for_each(|&out| self.out(out))?;
                 }
                 _ => return None,
             }

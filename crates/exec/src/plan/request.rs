@@ -4,6 +4,7 @@
 //! be an output. Requests are keyed by the expression that computes the value.
 
 use super::call;
+use relayc_ir::attrs::{AttrValue, OpId};
 use relayc_ir::kernel::View;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
@@ -41,7 +42,7 @@ pub(crate) fn find(
     results: &[ExprId],
     value: &dyn Fn(ExprId) -> ExprId,
 ) -> Requests {
-    let mut finder = Finder { module, ops, value, wanted: FxHashMap::default() };
+    let mut finder = Finder { module, ops, value, wanted: FxHashMap::default(), reaches: FxHashMap::default() };
     for &expr in order {
         finder.visit(expr);
     }
@@ -87,6 +88,18 @@ struct Finder<'a> {
     ops: &'a Table,
     value: &'a dyn Fn(ExprId) -> ExprId,
     wanted: FxHashMap<ExprId, Request>,
+    /// Calls of products by operator and types of the operands; those of one signature differ in attributes.
+    reaches: FxHashMap<(OpId, Vec<Ty>), Vec<KnownReach>>,
+}
+
+/// The reach of a call.
+type KnownReach = (ExprId, Option<Reach>);
+
+/// How far the products of a call read beyond their data: the argument that holds it, and its margins.
+#[derive(Clone)]
+struct Reach {
+    data_arg: usize,
+    margins: Vec<(u64, u64)>,
 }
 
 impl Finder<'_> {
@@ -135,15 +148,9 @@ impl Finder<'_> {
         let Some(op) = module.called_op(call) else { return };
         match self.ops.def(op).lower {
             Some(Lower::Product(product) | Lower::Windows(product, _)) => {
-                let near = |call: &Call| Product::near(product(call)?, call);
-                let Some((data, products)) = described(module, call, near) else { return };
-                let Some(outer) = products.first().and_then(|product| self.outer(args[product.data_arg], outside)) else {
-                    return;
-                };
-                let request = self.wanted.entry(outer).or_default();
-                for product in &products {
-                    widen(&mut request.margins, &margins(product, &data[product.data_arg].shape));
-                }
+                let Some(Reach { data_arg, margins }) = self.reach(call, op, &args, product) else { return };
+                let Some(outer) = self.outer(args[data_arg], outside) else { return };
+                widen(&mut self.wanted.entry(outer).or_default().margins, &margins);
             }
             Some(Lower::Join(axis)) => {
                 // Only where the concatenation is the group's result as it is.
@@ -154,6 +161,24 @@ impl Finder<'_> {
             }
             _ => {}
         }
+    }
+
+    /// The reach of a call, which equal calls share: a network repeats its layers.
+    fn reach(&mut self, call: ExprId, op: OpId, args: &[ExprId], product: fn(&Call) -> Option<Vec<Product>>) -> Option<Reach> {
+        let module = self.module;
+        let known = self.reaches.entry((op, args.iter().map(|&arg| module.ty(arg)).collect())).or_default();
+        if let Some((_, reach)) = known.iter().find(|(other, _)| attrs(module, *other) == attrs(module, call)) {
+            return reach.clone();
+        }
+        let found = described(module, call, |call| Product::near(product(call)?, call));
+        let reach = found.and_then(|(data, products)| {
+            let data_arg = products.first()?.data_arg;
+            let mut all = vec![];
+            products.iter().for_each(|product| widen(&mut all, &margins(product, &data[product.data_arg].shape)));
+            Some(Reach { data_arg, margins: all })
+        });
+        known.push((call, reach.clone()));
+        reach
     }
 
     fn join(
@@ -238,13 +263,20 @@ pub(crate) fn result_of(module: &Module, step: ExprId) -> ExprId {
 
 /// Evaluates part of an operator's declaration for a call with known types; returns it with the operands.
 pub(super) fn described<T>(module: &Module, call: ExprId, f: impl FnOnce(&Call) -> Option<T>) -> Option<(Vec<Tensor>, T)> {
-    let ExprKind::Call { args, attrs, .. } = module.exprs[call].kind else { return None };
+    let ExprKind::Call { args, .. } = module.exprs[call].kind else { return None };
     let args: Vec<Vec<Tensor>> =
         module.items(args).iter().map(|arg| call::tensors(module, module.ty(arg.expr)).ok()).collect::<Option<_>>()?;
     let outs = call::tensors(module, module.ty(call)).ok()?;
-    let attrs = attrs.map_or(&[][..], |attrs| &module.attrs[attrs].values);
-    let said = f(&Call { attrs, args: &args, outs: &outs })?;
+    let said = f(&Call { attrs: attrs(module, call), args: &args, outs: &outs })?;
     Some((args.into_iter().map(|mut tensors| tensors.swap_remove(0)).collect(), said))
+}
+
+/// The attributes of a call.
+fn attrs(module: &Module, call: ExprId) -> &[AttrValue] {
+    match module.exprs[call].kind {
+        ExprKind::Call { attrs: Some(attrs), .. } => &module.attrs[attrs].values,
+        _ => &[],
+    }
 }
 
 /// How far the data's indices extend before and after each axis.
