@@ -3,7 +3,7 @@
 //! The interpreter evaluates each operator. The budget of an operator is the error that its kernel may add. The effect of its
 //! operands' errors is measured by evaluating the operator again on perturbed operands. Perturbations are all up, all down, one
 //! against the other, and random signs. At a discontinuity (a comparison, a rounding) the perturbed results differ, so both
-//! pass. If no error is possible, the result must be equal bit for bit, except for NaN. Absent: programs that branch; the
+//! pass; whether numbers are equal hangs on their errors wherever these reach each other. If no error is possible, the result must be equal bit for bit, except for NaN. Absent: programs that branch; the
 //! caller has another rule for them.
 //!
 //! Each perturbation is within the errors of the operands. So the largest effect of any number of perturbations is at most the
@@ -19,6 +19,7 @@ use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, ExprKind, Module, VarId};
 use relayc_ops as ops;
+use relayc_ops::declarations::{EQUAL, NOT_EQUAL};
 use rustc_hash::FxHashMap;
 
 /// A tensor, and the allowed error of each element; exact without errors.
@@ -256,6 +257,11 @@ impl Evaluator<'_> {
         to_bound(interp::call_operator(self.module, ops::table(), call, &args, self.limits)?).map_err(Box::new)
     }
 
+    fn compares_for_equality(&self, call: ExprId) -> bool {
+        let def = self.module.called_op(call).map(|op| ops::table().def(op));
+        def.is_some_and(|def| [EQUAL.name, NOT_EQUAL.name].contains(&def.name))
+    }
+
     fn call(&self, call: ExprId, args: &[BoundedValue]) -> Result<BoundedValue, Box<Diagnostic>> {
         let with = |f: &mut dyn FnMut(usize, &BoundedTensor) -> Tensor| {
             let mut at = 0;
@@ -282,6 +288,12 @@ impl Evaluator<'_> {
                 }
             }
         }
+        if self.compares_for_equality(call)
+            && let &[a, b] = &all[..]
+            && let Some(reached) = reach_each_other(a, b, slack)
+        {
+            widen(&mut errors[0], &reached);
+        }
         // What the kernel adds.
         let own: Vec<Vec<f64>> = match accuracy {
             Accuracy::Exact => vec![],
@@ -307,6 +319,24 @@ impl Evaluator<'_> {
         });
         Ok(rebuilt(&result, &mut parts))
     }
+}
+
+/// 1 for each pair of elements that may be equal or not within their errors and this many units of rounding. No perturbation need
+/// make them equal. `None` for integers.
+fn reach_each_other(a: &BoundedTensor, b: &BoundedTensor, slack: f64) -> Option<Vec<f64>> {
+    if !a.value.dtype().is_float() {
+        return None;
+    }
+    let values = |near: &BoundedTensor| Tensor::from_vec(near.value.shape(), near.value.to_f64s());
+    let reaches = |near: &BoundedTensor| {
+        let unit = 2.0 * unit(near.value.dtype());
+        let error = |at: usize| near.error.as_ref().map_or(0.0, |error| error[at]);
+        let of = |(at, x): (usize, f64)| error(at) + slack * unit * x.abs();
+        Tensor::from_vec(near.value.shape(), near.value.to_f64s().into_iter().enumerate().map(of).collect())
+    };
+    let apart = values(a).zip(&values(b), |a, b| (a - b).abs(), |a, _| a)?.to_f64s();
+    let reach = reaches(a).zip(&reaches(b), |a, b| a + b, |a, _| a)?.to_f64s();
+    Some(apart.into_iter().zip(reach).map(|(apart, reach)| f64::from(reach > 0.0 && apart <= reach)).collect())
 }
 
 fn rebuilt(shape: &Bound, parts: &mut dyn Iterator<Item = BoundedTensor>) -> BoundedValue {
@@ -462,6 +492,17 @@ mod tests {
         let all = Signs::all(Effort::Thorough, N);
         let apart = |a: usize, b: usize| all.iter().any(|signs| signs.of(0, a) > signs.of(0, b));
         assert!((0..N).all(|a| (0..N).all(|b| a == b || apart(a, b))));
+    }
+
+    #[test]
+    fn numbers_may_be_equal_where_their_errors_reach() {
+        let near = |values: &[f32], error: f64| BoundedTensor {
+            value: Tensor::from_vec(&[values.len()], values.to_vec()),
+            error: Some(vec![error; values.len()]),
+        };
+        let (a, b) = (near(&[1.0 - 2f32.powi(-24), 1.0, 0.5], 4.0 * 2f64.powi(-24)), near(&[1.0], 0.0));
+        assert_eq!(reach_each_other(&a, &b, 0.0), Some(vec![1.0, 1.0, 0.0]));
+        assert_eq!(reach_each_other(&near(&[1.0, 0.5], 0.0), &b, 0.0), Some(vec![0.0, 0.0]));
     }
 
     #[test]
