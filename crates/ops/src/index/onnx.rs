@@ -41,10 +41,13 @@ fn take_onnx(cx: &mut OnnxCx) -> OnnxResult {
     if !fast && let (Err(_), Some(axis)) = (&length, attrs.axis) {
         let length = cx.length(data, axis.rem_euclid(cx.rank(data) as i64) as usize);
         let length = cx.as_scalar(length, dtype)?;
+        let one = cx.scalar("one", dtype, 1.0)?;
         indices = if attrs.mode == "wrap" {
+            // ONNX Runtime divides by the length even if there are no indices, as where a detector has found nothing.
+            let length = cx.node("Max", &[length, one]).one();
             cx.node("Mod", &[indices, length]).one()
         } else {
-            let (first, one) = (cx.scalar("first", dtype, 0.0)?, cx.scalar("one", dtype, 1.0)?);
+            let first = cx.scalar("first", dtype, 0.0)?;
             let last = cx.node("Sub", &[length, one]).one();
             cx.node("Clip", &[indices, first, last]).one()
         };
