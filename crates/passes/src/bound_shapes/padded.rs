@@ -34,6 +34,9 @@ impl Padded {
     }
 }
 
+/// The most positions of an axis, or of all elements that are moved together. They are constants, of 4 bytes each.
+const MAX_POSITIONS: i64 = 1 << 26;
+
 /// The shape that has room for dimensions.
 pub(super) fn room(dims: &[Number]) -> Vec<i64> {
     dims.iter().map(|dim| dim.high).collect()
@@ -56,18 +59,21 @@ fn are_alike(from: &[Number], to: &[Number]) -> bool {
 
 impl Graph<'_> {
     /// `[0, 1, …]`, int32.
-    fn positions(&mut self, n: i64) -> ExprId {
+    fn positions(&mut self, n: i64) -> Result<ExprId, Why> {
         if let Some(&known) = self.memo.positions.get(&n) {
-            return known;
+            return Ok(known);
+        }
+        if n > MAX_POSITIONS {
+            return Err("a tensor that may have too many elements, as its largest shape shows");
         }
         let expr = self.constant(Tensor::from_fn(&[n as usize], |at| at as i32));
         self.memo.positions.insert(n, expr);
-        expr
+        Ok(expr)
     }
 
     /// The positions along an axis of a tensor of a rank, of dimension 1 along the others.
     pub(super) fn positions_along(&mut self, n: i64, axis: usize, rank: usize) -> Result<ExprId, Why> {
-        let positions = self.positions(n);
+        let positions = self.positions(n)?;
         let shape: Vec<i64> = (0..rank).map(|at| if at == axis { n } else { 1 }).collect();
         self.reshape(positions, &shape)
     }
@@ -141,7 +147,7 @@ impl Graph<'_> {
         let to = self.call(&WHERE, &[mask, before, behind], &[])?;
         let dtype = ("dtype", AttrValue::DType(Some(DType::I32)));
         let zeros = self.call(&ZEROS, &[], &[("shape", AttrValue::ints(&[n + 1])), dtype])?;
-        let positions = self.positions(n);
+        let positions = self.positions(n)?;
         let written = self.call(&SCATTER_ELEMENTS, &[zeros, to, positions], &[("axis", AttrValue::int(0))])?;
         let order = self.cut(written, 0, n)?;
         let wide = self.cast(mask, DType::I64)?;
@@ -263,7 +269,7 @@ impl Graph<'_> {
 pub(super) fn require_room(shape: &[i64]) -> Result<i64, Why> {
     let n = shape.iter().try_fold(1i64, |n, &dim| n.checked_mul(dim));
     let fits = |n: &i64| *n < i64::from(i32::MAX) && (*n as u64) < MAX_ELEMENTS;
-    n.filter(fits).ok_or("a tensor that may be too large, as its largest size shows")
+    n.filter(fits).ok_or("a tensor that may have too many elements, as its largest shape shows")
 }
 
 /// What stands behind the elements that count.
