@@ -52,8 +52,6 @@ pub struct PassPlan {
     pub byte_products: ByteProducts,
     /// The only entry function of the program; without one, every function stays.
     pub entry: Option<String>,
-    /// The most turns that are put one after the other of a loop with tensors that grow.
-    pub max_growing_turns: usize,
     /// Whether to verify the program after every pass.
     pub verify: bool,
 }
@@ -61,7 +59,7 @@ pub struct PassPlan {
 impl PassPlan {
     /// The passes of a `-O` level.
     pub fn level(level: u8, target: Target) -> PassPlan {
-        PassPlan::of(passes::of_level(level), target, ByteProducts::Pairs)
+        PassPlan { passes: passes::of_level(level), target, byte_products: ByteProducts::Pairs, entry: None, verify: false }
     }
 
     /// The passes with these names, in this order. A pass that is asked for by name works as for a machine that can use it.
@@ -71,17 +69,13 @@ impl PassPlan {
         let passes: Result<Vec<_>, String> =
             names.into_iter().map(|name| passes::find(name).ok_or_else(|| unknown(name))).collect();
         let byte_products = if target == Target::V4 { ByteProducts::Words } else { ByteProducts::Pairs };
-        Ok(PassPlan::of(passes?, target, byte_products))
-    }
-
-    fn of(passes: Vec<&'static Pass>, target: Target, byte_products: ByteProducts) -> PassPlan {
-        PassPlan { passes, target, byte_products, entry: None, max_growing_turns: passes::MAX_TURNS, verify: false }
+        Ok(PassPlan { passes: passes?, target, byte_products, entry: None, verify: false })
     }
 
     /// The context of the passes.
     fn cx(&self) -> PassCx<'_> {
         let (lanes, entry) = (self.target.lanes(), self.entry.as_deref());
-        PassCx { ops: ops::table(), lanes, byte_products: self.byte_products, entry, max_growing_turns: self.max_growing_turns }
+        PassCx { ops: ops::table(), lanes, byte_products: self.byte_products, entry }
     }
 }
 

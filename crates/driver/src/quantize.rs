@@ -13,7 +13,6 @@ use relayc_check::infer;
 use relayc_ir::kernel::ByteProducts;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ExprId, GlobalId, Module};
-use relayc_passes::MAX_TURNS;
 use relayc_passes::build::{PassCx, add_results};
 use relayc_passes::quantize::{self, Activation, Scale};
 use serde_json::{Value, json};
@@ -256,13 +255,7 @@ pub fn quantize(
     let plan = PassPlan::named(BEFORE, Target::V3).map_err(|why| refused(&why))?;
     optimise::optimise(module, &PassPlan { entry: Some(entry.to_owned()), ..plan }, &mut ())?;
     let Some(global) = module.find_global(entry) else { return Err(run::no_entry(module, entry)) };
-    let cx = PassCx {
-        ops: ops::table(),
-        lanes: Target::V3.lanes(),
-        byte_products: ByteProducts::Pairs,
-        entry: Some(entry),
-        max_growing_turns: MAX_TURNS,
-    };
+    let cx = PassCx { ops: ops::table(), lanes: Target::V3.lanes(), byte_products: ByteProducts::Pairs, entry: Some(entry) };
     let found = quantize::candidates(module, &cx, global);
     if found.activations.is_empty() {
         return Err(refused(

@@ -31,7 +31,7 @@ use relayc_exec::plan::{self, NotCompiled, Work};
 use relayc_ir::flow::Flow;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{ConstId, ExprId};
-use relayc_passes::MAX_GROWING_TURNS;
+use relayc_passes as passes;
 use relayc_runtime::layout::MARKER;
 
 /// Default number of threads for which work is split.
@@ -81,7 +81,7 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
     let (mut writer, mut sizes, mut asm) = (ImageWriter::new(), vec![], vec![]);
     for combination in sizes::combinations(&request.sizes).map_err(one)? {
         let (name, mut program) = (combination.join(" "), sizes::at(program, &request.entry, &combination)?);
-        unroll_growing(&mut program, request).map_err(one)?;
+        prepared(&mut program, request).map_err(one)?;
         let names = Names::of(&program, &request.entry)?;
         let mut ports = (vec![], vec![]);
         for settings in &targets {
@@ -106,14 +106,11 @@ pub fn build(program: &Program, request: &Request) -> Result<BuildOutputs, Vec<D
     Ok(BuildOutputs { so, object, header: header::text(&request.name, &facts), graph, at_load, asm })
 }
 
-/// Puts the turns of loops with tensors that grow one after the other, as long as these loops may be: an artifact has no room in which
-/// a tensor grows. Errors: E0901 for a pass that broke the program.
-fn unroll_growing(program: &mut Program, request: &Request) -> Result<(), Diagnostic> {
+/// Runs the passes that an artifact needs before its code is made. Errors: E0901 for a pass that broke the program.
+fn prepared(program: &mut Program, request: &Request) -> Result<(), Diagnostic> {
     let level = request.settings.iter().map(|settings| settings.level).min().unwrap_or(0);
-    let mut how = PassPlan::level(level, optimise::Target::V3);
-    how.passes.retain(|pass| ["inline", "beta-reduce", "unroll-loops"].contains(&pass.name));
-    how.entry = Some(request.entry.clone());
-    how.max_growing_turns = MAX_GROWING_TURNS;
+    let level_passes = PassPlan::level(level, optimise::Target::V3);
+    let how = PassPlan { passes: passes::before_artifact(level), entry: Some(request.entry.clone()), ..level_passes };
     optimise::optimise(&mut program.module, &how, &mut ())
 }
 

@@ -21,8 +21,6 @@ pub struct PassCx<'a> {
     pub byte_products: ByteProducts,
     /// The function at which execution starts, if there is exactly one.
     pub entry: Option<&'a str>,
-    /// The most turns that are put one after the other of a loop with tensors that grow.
-    pub max_growing_turns: usize,
 }
 
 impl PassCx<'_> {

@@ -52,7 +52,6 @@ pub use dynamic_to_static::dynamic_to_static;
 pub use fuse_ops::{Edge, explain as explain_fusion};
 pub use partition::{DataDependent, partition};
 pub use pipeline::{Observer, Settings, broken, run};
-pub use unroll_loops::{MAX_GROWING_TURNS, MAX_TURNS};
 
 use relayc_ir::Module;
 
@@ -138,6 +137,13 @@ pub fn with_sizes(level: u8) -> Vec<&'static Pass> {
 
 fn needs_sizes(pass: &Pass) -> bool {
     [alter_op_layout::PASS.name, fuse_ops::PASS.name].contains(&pass.name)
+}
+
+/// The passes of a level that a program goes through before it becomes an artifact: an artifact has no room in which a tensor grows
+/// from one turn of a loop to the next.
+pub fn before_artifact(level: u8) -> Vec<&'static Pass> {
+    let passes: [&Pass; 3] = [&inline::PASS, &beta_reduce::PASS, &unroll_loops::ARTIFACT_PASS];
+    passes.into_iter().filter(|pass| pass.level <= level).collect()
 }
 
 /// The passes of a level for a program whose subgraphs are compiled one by one: those that must see more than one subgraph.

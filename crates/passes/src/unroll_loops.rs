@@ -33,13 +33,16 @@ pub(crate) const PASS: Pass = Pass {
           4096 expressions in all, stay; in artifacts, where tensors have no room to grow, loops of more than 4096 turns or \
           262144 expressions.",
     level: 2,
-    run,
+    run: |module, cx| run(module, cx, MAX_TURNS),
 };
 
+/// The pass as artifacts need it.
+pub(crate) const ARTIFACT_PASS: Pass = Pass { run: |module, cx| run(module, cx, MAX_GROWING_TURNS), ..PASS };
+
 /// The most turns of a loop; each takes time to compile.
-pub const MAX_TURNS: usize = 64;
+const MAX_TURNS: usize = 64;
 /// The most turns in an artifact, where a tensor has no room to grow from turn to turn.
-pub const MAX_GROWING_TURNS: usize = 4096;
+const MAX_GROWING_TURNS: usize = 4096;
 
 /// The most expressions for each turn that may be, of all turns.
 const MAX_COPIED: usize = 64;
@@ -50,7 +53,8 @@ const MAX_ELEMENTS: usize = 64;
 /// The most bytes that counting takes for a tensor.
 const MAX_BYTES: u64 = 1 << 10;
 
-fn run(module: &mut Module, cx: &PassCx) -> bool {
+/// Unrolls loops. Those with tensors that grow may have a number of turns of their own.
+fn run(module: &mut Module, cx: &PassCx, max_growing_turns: usize) -> bool {
     let order = module.post_order(&module.roots());
     let loops: Vec<Loop> = order.iter().filter_map(|&expr| Loop::of(module, &order, expr)).collect();
     if loops.is_empty() {
@@ -59,8 +63,8 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
     let lets = lets(module, &order);
     let mut known = Known::new(cx, &lets, None);
     known.learn(module, &order);
-    let counted: Vec<(Loop, usize)> =
-        loops.into_iter().filter_map(|found| found.turns(module, &known).map(|turns| (found, turns))).collect();
+    let turns = |found: Loop| found.turns(module, &known, max_growing_turns).map(|turns| (found, turns));
+    let counted: Vec<(Loop, usize)> = loops.into_iter().filter_map(turns).collect();
     let (users, order) = Users::of(module);
     let mut mentions: FxHashMap<VarId, Vec<ExprId>> = FxHashMap::default();
     for &expr in &order {
@@ -120,7 +124,7 @@ impl Loop {
     }
 
     /// Number of turns, if constants determine it and it is small.
-    fn turns(&self, module: &mut Module, known: &Known) -> Option<usize> {
+    fn turns(&self, module: &mut Module, known: &Known, max_growing_turns: usize) -> Option<usize> {
         let params = module.funcs[self.func].params.clone();
         let next = args(module, self.next);
         let counters = self.counters(module, &params, &next);
@@ -131,7 +135,7 @@ impl Loop {
         let size = module.post_order(&[self.turn]).len();
         let mut values: Vec<Option<Tensor>> = first.iter().map(|&arg| known.get(arg).cloned()).collect();
         let grows = params.iter().any(|&param| module.vars[param].ty.is_some_and(|ty| module.types.has_open(ty)));
-        let max_turns = if grows { known.cx.max_growing_turns } else { MAX_TURNS };
+        let max_turns = if grows { max_growing_turns } else { MAX_TURNS };
         for turns in 0..=max_turns.min(max_turns * MAX_COPIED / size.max(1)) {
             let mut turn = Known::new(known.cx, known.lets, Some(known));
             let params = counters.iter().map(|&at| params[at]);

@@ -124,7 +124,6 @@ impl Change {
             lanes: optimise::Target::V3.lanes(),
             byte_products: ByteProducts::Pairs,
             entry: Some(entry),
-            max_growing_turns: passes::MAX_TURNS,
         };
         (pass.run)(&mut self.module, &cx);
         self.entry = self.module.find_global(entry)?;
