@@ -343,6 +343,14 @@ impl Module {
         self.expr(span, ExprKind::Const(id))
     }
 
+    /// The attribute values of a call; none for another expression.
+    pub fn call_attrs(&self, expr: ExprId) -> &[AttrValue] {
+        match self.exprs[expr].kind {
+            ExprKind::Call { attrs: Some(attrs), .. } => &self.attrs[attrs].values,
+            _ => &[],
+        }
+    }
+
     /// The operator that an expression calls directly, if any.
     pub fn called_op(&self, expr: ExprId) -> Option<OpId> {
         match self.exprs[expr].kind {

@@ -18,7 +18,7 @@
 //!                                  layout_transform(%2, src_layout="NCHW16c", dst_layout="NCHW")
 //! ```
 
-use super::build::{args, attrs, dtype, set_ty, shape, value_of};
+use super::build::{args, dtype, set_ty, shape, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::DType;
@@ -80,12 +80,12 @@ impl Alter<'_> {
                     data.block = Some(FEW_CHANNELS);
                 }
                 let out = self.channels(out[1]);
-                let attrs = of(def.attrs?, attrs(module, expr), Ends { data, out })?;
+                let attrs = of(def.attrs?, module.call_attrs(expr), Ends { data, out })?;
                 (self.product(module, expr, def, data, attrs)?, out.block)
             }
             (Some(Blocks::Same(of)), _) => {
                 let (_, block) = self.first_blocked(*args(module, expr).first()?)?;
-                let attrs = of(def.attrs?, attrs(module, expr), Channels { count: out[1], block: Some(block) })?;
+                let attrs = of(def.attrs?, module.call_attrs(expr), Channels { count: out[1], block: Some(block) })?;
                 (self.same(module, expr, def, block, attrs)?, Some(block))
             }
             (None, Some(Lower::Join(axis))) => {
@@ -173,7 +173,7 @@ impl Alter<'_> {
         let (_, first) = fields.iter().find_map(|&field| self.first_blocked(field))?;
         let shapes: Vec<Nchw> = fields.iter().map(|&field| nchw(module, field)).collect::<Option<_>>()?;
         let axis = axis(&lower::Call {
-            attrs: attrs(module, expr),
+            attrs: module.call_attrs(expr),
             args: &[tensors(module, &fields)?],
             outs: &tensors(module, &[expr])?,
         })?;
@@ -189,7 +189,7 @@ impl Alter<'_> {
         let fields = fields.into_iter().zip(&shapes);
         let fields: Option<Vec<ExprId>> = fields.map(|(field, shape)| self.in_blocks(module, field, own(shape))).collect();
         let tuple = new_tuple(module, tuple, &fields?);
-        let mut attrs = attrs(module, expr).to_vec();
+        let mut attrs = module.call_attrs(expr).to_vec();
         attrs[def.attrs?.position("axis")?] = AttrValue::int(axis as i64);
         Some((self.typed_call(module, expr, def, &[tuple], attrs)?, block))
     }
@@ -199,7 +199,7 @@ impl Alter<'_> {
         let def = self.cx.called(module, split).filter(|def| matches!(def.lower, Some(Lower::Split(_))))?;
         let &[data] = &args(module, split)[..] else { return None };
         let (whole, own) = (nchw(module, data)?, nchw(module, piece)?);
-        let axis = attrs(module, split)[def.attrs?.position("axis")?].as_int()?;
+        let axis = module.call_attrs(split)[def.attrs?.position("axis")?].as_int()?;
         (axis.rem_euclid(whole.len() as i64) == 1).then_some(())?;
         let pieces = module.types.as_tuple(module.ty(split))?;
         let lengths: Option<Vec<i64>> =
@@ -226,7 +226,7 @@ impl Alter<'_> {
         let (_, block) = operands.iter().filter(whole).find_map(|&operand| self.first_blocked(operand))?;
         let operands: Option<Vec<ExprId>> =
             operands.into_iter().map(|operand| self.broadcast(module, operand, out[1], block)).collect();
-        let attrs = attrs(module, expr).to_vec();
+        let attrs = module.call_attrs(expr).to_vec();
         Some((self.typed_call(module, expr, def, &operands?, attrs)?, block))
     }
 

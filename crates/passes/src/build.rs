@@ -164,14 +164,6 @@ pub fn args(module: &Module, expr: ExprId) -> Vec<ExprId> {
     }
 }
 
-/// The attribute values of a call.
-pub(crate) fn attrs(module: &Module, expr: ExprId) -> &[AttrValue] {
-    match module.exprs[expr].kind {
-        ExprKind::Call { attrs: Some(attrs), .. } => &module.attrs[attrs].values,
-        _ => &[],
-    }
-}
-
 /// The value of a constant.
 pub(crate) fn value_of(module: &Module, expr: ExprId) -> Option<&Tensor> {
     match module.exprs[expr].kind {

@@ -14,7 +14,7 @@
 //! cast(cast(%x, "float32"), "float16")      →    cast(%x, "float16")    where %x: Tensor[…, int8]
 //! ```
 
-use super::build::{args, attrs, dtype, value_of};
+use super::build::{args, dtype, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::types::{DType, DTypeCode};
@@ -41,7 +41,7 @@ fn bias(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
     let [data, bias] = args(module, expr).try_into().ok()?;
     let (shape, _) = module.types.as_tensor(module.ty(data))?;
     let (vector, _) = module.types.as_tensor(module.ty(bias))?;
-    let axis = BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(shape.len() as i64) as usize;
+    let axis = BiasAddAttrs::read(module.call_attrs(expr)).axis.rem_euclid(shape.len() as i64) as usize;
     let channels = shape.get(axis)?.value()?;
     if vector.len() != 1 || vector[0].value() != Some(channels) {
         return None;
@@ -81,7 +81,7 @@ fn conversion(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> 
     if dtype(module, data) == Some(to) {
         return Some(data);
     }
-    let values = attrs(module, expr).to_vec();
+    let values = module.call_attrs(expr).to_vec();
     (data != between).then(|| cx.call(module, module.exprs[expr].span, &CAST, &[data], values))
 }
 

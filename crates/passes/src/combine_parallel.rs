@@ -13,7 +13,7 @@
 //!     →    %0 = split(nn.conv2d(%x, concat(W1, W2, W3)), …);  %0.0;  %0.1;  %0.2
 //! ```
 
-use super::build::{ExprKey, args, attrs, shape, typed, value_of};
+use super::build::{ExprKey, args, shape, typed, value_of};
 use super::regions::{RegionId, Regions};
 use super::rewrite::rewrite;
 use super::{ON_REQUEST, Pass, PassCx};
@@ -90,7 +90,7 @@ fn combine(module: &mut Module, cx: &PassCx, def: &OpDef, kind: Kind, group: &[E
     let ends: Vec<i64> = weights.iter().scan(0, |end, weight| Some(add(end, weight.shape()[0]))).collect();
     let (total, cuts) = ends.split_last()?;
     let weight = cx.constant(module, span, Tensor::concat(&weights, 0)?);
-    let mut values = attrs(module, first).to_vec();
+    let mut values = module.call_attrs(first).to_vec();
     let schema = def.attrs?;
     for name in ["channels", "units"] {
         if let Some(at) = schema.position(name)
@@ -112,13 +112,13 @@ fn add(end: &mut i64, n: usize) -> i64 {
 
 /// Attributes as text, without those that say how many outputs there are.
 fn rest(module: &Module, expr: ExprId, def: &OpDef) -> Option<String> {
-    let fields = def.attrs?.fields.iter().zip(attrs(module, expr));
+    let fields = def.attrs?.fields.iter().zip(module.call_attrs(expr));
     let rest: Vec<_> = fields.filter(|(field, _)| !["channels", "units"].contains(&field.name)).map(|(_, value)| value).collect();
     Some(format!("{rest:?}"))
 }
 
 fn conv(module: &Module, expr: ExprId, weight: &Tensor) -> Option<(usize, String)> {
-    let options = Conv2dAttrs::read(attrs(module, expr));
+    let options = Conv2dAttrs::read(module.call_attrs(expr));
     let plain = options.data_layout == "NCHW" && options.kernel_layout == "OIHW";
     let out_plain = options.out_layout.is_empty() || options.out_layout == "NCHW";
     let one_image = shape(module, expr)?.first() == Some(&1);
@@ -130,7 +130,7 @@ fn conv(module: &Module, expr: ExprId, weight: &Tensor) -> Option<(usize, String
 fn dense(module: &Module, expr: ExprId, _: &Tensor) -> Option<(usize, String)> {
     let out = shape(module, expr)?;
     let (_, rows) = out.split_last()?;
-    let units = attrs(module, expr).first() != Some(&AttrValue::None);
+    let units = module.call_attrs(expr).first() != Some(&AttrValue::None);
     let known = format!("units {units} {}", rest(module, expr, &DENSE)?);
     rows.iter().all(|&dim| dim == 1).then_some((rows.len(), known))
 }

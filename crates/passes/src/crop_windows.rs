@@ -12,7 +12,7 @@
 //! nn.conv2d(%x, W, padding=[24, 24, 24, 24], dilation=[24, 24], kernel_size=[3, 3])    →    nn.conv2d(%x, W[:, :, 1:2, 1:2])
 //! ```
 
-use super::build::{args, attrs, dims, sides, value_of};
+use super::build::{args, dims, sides, value_of};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_ir::{AttrValue, ExprId, Module};
@@ -32,7 +32,7 @@ fn run(module: &mut Module, cx: &PassCx) -> bool {
 
 fn cropped(module: &mut Module, cx: &PassCx, conv: ExprId) -> Option<ExprId> {
     cx.calls(module, conv, &CONV2D).then_some(())?;
-    let of = Conv2dAttrs::read(attrs(module, conv));
+    let of = Conv2dAttrs::read(module.call_attrs(conv));
     let plain = of.data_layout == "NCHW" && of.kernel_layout == "OIHW" && ["", "NCHW"].contains(&of.out_layout.as_str());
     let &[data, weight] = &args(module, conv)[..] else { return None };
     let [top, left, bottom, right] = sides(&of.padding)?;
@@ -59,7 +59,7 @@ fn cropped(module: &mut Module, cx: &PassCx, conv: ExprId) -> Option<ExprId> {
     let bounds = [("begin", begin), ("end", end), ("strides", [1; 4])].map(|(name, ints)| (name, AttrValue::ints(&ints)));
     let slice = STRIDED_SLICE.attrs?.values(&bounds);
     let weight = cx.typed_call(module, span, &STRIDED_SLICE, &[weight], slice)?;
-    let mut values = attrs(module, conv).to_vec();
+    let mut values = module.call_attrs(conv).to_vec();
     let schema = CONV2D.attrs?;
     values[schema.position("padding")?] = AttrValue::ints(&[top, left, bottom, right]);
     values[schema.position("kernel_size")?] = AttrValue::ints(&sizes);

@@ -10,7 +10,7 @@
 //!     →    concatenate((nn.relu(add(nn.conv2d(%x, V), B[…])), nn.relu(add(nn.conv2d(%y, W), B[…]))), axis=1)
 //! ```
 
-use super::build::{args, attrs, dims, tuple, value_of};
+use super::build::{args, dims, tuple, value_of};
 use super::rewrite::rewrite;
 use super::users::Users;
 use super::{Pass, PassCx};
@@ -65,7 +65,7 @@ impl Joins<'_> {
         for (at, &length) in lengths.iter().enumerate() {
             let parts = operands.iter().map(|&operand| self.part(module, operand, &first, (at, begin, length)));
             let parts: Vec<ExprId> = parts.collect::<Option<_>>()?;
-            fields.push(self.cx.typed_call(module, span, def, &parts, attrs(module, expr).to_vec())?);
+            fields.push(self.cx.typed_call(module, span, def, &parts, module.call_attrs(expr).to_vec())?);
             begin += length;
         }
         let fields = tuple(module, span, &fields);
@@ -99,7 +99,7 @@ impl Joins<'_> {
         let &[tuple] = &args(module, expr)[..] else { return None };
         let is_join = self.cx.calls(module, expr, &CONCATENATE) && matches!(module.exprs[tuple].kind, ExprKind::Tuple(_));
         let rank = dims(module, expr).filter(|_| is_join)?.len() as i64;
-        let axis = ConcatenateAttrs::read(attrs(module, expr)).axis.rem_euclid(rank) as usize;
+        let axis = ConcatenateAttrs::read(module.call_attrs(expr)).axis.rem_euclid(rank) as usize;
         Some(Join { fields: args(module, tuple), axis })
     }
 
@@ -124,7 +124,7 @@ impl Joins<'_> {
     fn piece(&self, module: &mut Module, split: ExprId, index: usize) -> Option<ExprId> {
         self.cx.calls(module, split, &SPLIT).then_some(())?;
         let join = self.join(module, *args(module, split).first()?)?;
-        let axis = attrs(module, split)[SPLIT.attrs?.position("axis")?].as_int()?;
+        let axis = module.call_attrs(split)[SPLIT.attrs?.position("axis")?].as_int()?;
         let pieces = module.types.as_tuple(module.ty(split))?;
         let fields: Vec<_> = join.fields.iter().map(|&field| module.ty(field)).collect();
         let rank = module.types.as_tensor(*fields.first()?)?.0.len() as i64;

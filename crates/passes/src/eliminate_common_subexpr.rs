@@ -11,7 +11,7 @@
 //! add(nn.relu(%x), nn.relu(%x))    →    %0 = nn.relu(%x);  add(%0, %0)
 //! ```
 
-use super::build::{args, attrs, value_of};
+use super::build::{args, value_of};
 use super::regions::{RegionId, Regions};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
@@ -82,7 +82,7 @@ fn key(module: &Module, cx: &PassCx, regions: &Regions, same: &[Option<ExprId>],
         ExprKind::Call { .. } => {
             let op = module.called_op(expr)?;
             let def = cx.ops.def(op);
-            (!def.internal && !def.random).then(|| Key::Call(regions.region(expr), op, operands(), hash(attrs(module, expr))))
+            (!def.internal && !def.random).then(|| Key::Call(regions.region(expr), op, operands(), hash(module.call_attrs(expr))))
         }
         _ => None,
     }

@@ -17,7 +17,7 @@
 //! ```
 
 use super::bindings::Bindings;
-use super::build::{args, attrs, shape, tuple, typed, value_of, widened};
+use super::build::{args, shape, tuple, typed, value_of, widened};
 use super::effects::Pure;
 use super::refined::Refined;
 use super::rewrite::{Replaced, rewrite_with};
@@ -163,7 +163,7 @@ impl Fold<'_> {
         let fixed = def.fixed?;
         let operands = args(module, expr);
         let known = KnownFacts {
-            attrs: attrs(module, expr),
+            attrs: module.call_attrs(expr),
             values: operands.iter().map(|&arg| value_of(module, arg).cloned()).collect(),
             shapes: operands.iter().map(|&arg| shape(module, arg)).collect(),
         };
@@ -186,7 +186,7 @@ impl Fold<'_> {
     }
 
     fn compute(&mut self, module: &mut Module, expr: ExprId, def: &OpDef, values: &[ArgValue]) -> Option<Outputs> {
-        if attrs(module, expr).iter().any(|value| value.named_size().is_some()) {
+        if module.call_attrs(expr).iter().any(|value| value.named_size().is_some()) {
             return None;
         }
         let out = self.out_types(module, expr, def, values)?;
@@ -196,7 +196,7 @@ impl Fold<'_> {
         if out.iter().map(bytes).sum::<Option<u64>>()? > limit {
             return None;
         }
-        let outputs = (def.eval)(&EvalCx { args: values, attrs: attrs(module, expr), out: &out, max_bytes: limit }).ok()?;
+        let outputs = (def.eval)(&EvalCx { args: values, attrs: module.call_attrs(expr), out: &out, max_bytes: limit }).ok()?;
         let made = match &outputs {
             Outputs::One(tensor) => std::slice::from_ref(tensor),
             Outputs::Tuple(tensors) => tensors,
@@ -223,7 +223,7 @@ impl Fold<'_> {
             return said;
         }
         let retyped: Vec<ExprId> = operands.iter().zip(values).map(|(&arg, value)| self.retyped(module, arg, value)).collect();
-        let attrs = attrs(module, expr).to_vec();
+        let attrs = module.call_attrs(expr).to_vec();
         let ty = self.cx.call_ty(module, def, &retyped, &attrs)?;
         Some(concrete(&module.types, ty).unwrap_or_default())
     }

@@ -18,7 +18,7 @@
 //!                                cast(nn.softmax(%1), "float16")
 //! ```
 
-use super::build::{args, attrs, dtype, tuple, typed};
+use super::build::{args, dtype, tuple, typed};
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
 use relayc_base::Span;
@@ -103,7 +103,7 @@ impl Legalize<'_> {
             return outs.iter().any(|&out| is_half(out)).then(|| self.narrow(module, span, expr, outs[0]));
         }
         let operands: Vec<ExprId> = operands.into_iter().map(|operand| self.widened(module, operand)).collect::<Option<_>>()?;
-        let values = attrs(module, expr).iter().cloned().map(|value| match value {
+        let values = module.call_attrs(expr).iter().cloned().map(|value| match value {
             AttrValue::DType(Some(dtype)) if is_half(dtype) => AttrValue::DType(Some(DType::F32)),
             value => value,
         });

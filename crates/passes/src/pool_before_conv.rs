@@ -10,7 +10,7 @@
 //!     →    nn.conv2d(nn.avg_pool2d(%x, pool_size=[2, 2], strides=[2, 2]), W, 1x1)
 //! ```
 
-use super::build::{args, attrs, dtype, shape};
+use super::build::{args, dtype, shape};
 use super::rewrite::rewrite;
 use super::users::Users;
 use super::{Pass, PassCx};
@@ -44,13 +44,13 @@ fn swap(module: &mut Module, cx: &PassCx, users: &Users, pool: ExprId) -> Option
     }
     let operands: [ExprId; 2] = args(module, conv).try_into().ok()?;
     let one_dtype = dtype(module, operands[0]) == dtype(module, conv) && dtype(module, conv)?.is_float();
-    let attrs_of_conv = Conv2dAttrs::read(attrs(module, conv));
+    let attrs_of_conv = Conv2dAttrs::read(module.call_attrs(conv));
     if !one_dtype || !is_point(module, &attrs_of_conv, operands[1]) || !shrinks(module, conv, pool)? {
         return None;
     }
     let def = cx.called(module, pool)?;
     let schema = def.attrs?;
-    let mut values = attrs(module, pool).to_vec();
+    let mut values = module.call_attrs(pool).to_vec();
     let conv_out = if attrs_of_conv.out_layout.is_empty() { &attrs_of_conv.data_layout } else { &attrs_of_conv.out_layout };
     let layout = schema.position("layout")?;
     // The pool has the layout of what the convolution gives; before it, that of what it takes.
@@ -62,7 +62,7 @@ fn swap(module: &mut Module, cx: &PassCx, users: &Users, pool: ExprId) -> Option
     cx.call_ty(module, def, &operands[..1], &values)?;
     let (pool_span, conv_span) = (module.exprs[pool].span, module.exprs[conv].span);
     let pooled = cx.call(module, pool_span, def, &operands[..1], values);
-    let values = attrs(module, conv).to_vec();
+    let values = module.call_attrs(conv).to_vec();
     Some(cx.call(module, conv_span, cx.called(module, conv)?, &[pooled, operands[1]], values))
 }
 

@@ -14,7 +14,7 @@
 //!     →    %0 = nn.conv2d(%x, W, strides=[2, 2], 3x3);  nn.conv2d(nn.relu(%0), V, 1x1)
 //! ```
 
-use super::build::{args, attrs, set_ty, shape};
+use super::build::{args, set_ty, shape};
 use super::users::Users;
 use super::{Pass, PassCx};
 use relayc_base::Idx;
@@ -69,7 +69,7 @@ impl Windows {
     fn of(module: &Module, cx: &PassCx, expr: ExprId) -> Option<Windows> {
         let operands = args(module, expr);
         if cx.calls_any(module, expr, &CONVS) {
-            let attrs = Conv2dAttrs::read(attrs(module, expr));
+            let attrs = Conv2dAttrs::read(module.call_attrs(expr));
             let axes = spatial_axes(&attrs.data_layout)?;
             let out_axes = if attrs.out_layout.is_empty() { axes.clone() } else { spatial_axes(&attrs.out_layout)? };
             let weight = shape(module, *operands.get(1)?)?;
@@ -79,7 +79,7 @@ impl Windows {
             return Some(Windows { axes, out_axes, strides: attrs.strides, single });
         }
         if cx.calls_any(module, expr, &POOLS) {
-            let attrs = MaxPool2dAttrs::read(attrs(module, expr));
+            let attrs = MaxPool2dAttrs::read(module.call_attrs(expr));
             let axes = spatial_axes(&attrs.layout)?;
             // A last window that reaches over the end is not one of the windows of twice the stride.
             return (!attrs.ceil_mode).then(|| Windows { out_axes: axes.clone(), axes, strides: attrs.strides, single: false });
@@ -132,9 +132,9 @@ fn pointwise(module: &Module, cx: &PassCx, expr: ExprId, lattice: &Lattice) -> O
         return Some(vec![Reads::Positions]);
     }
     let vector_axis = if cx.calls(module, expr, &BIAS_ADD) {
-        Some(BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(out.len() as i64) as usize)
+        Some(BiasAddAttrs::read(module.call_attrs(expr)).axis.rem_euclid(out.len() as i64) as usize)
     } else if cx.calls(module, expr, &PRELU) {
-        Some(PReluAttrs::read(attrs(module, expr)).axis as usize)
+        Some(PReluAttrs::read(module.call_attrs(expr)).axis as usize)
     } else {
         None
     };
@@ -272,7 +272,7 @@ impl Push<'_> {
         };
         module.exprs[expr].kind = kind;
         let Some(def) = self.cx.called(module, expr) else { return };
-        let values = attrs(module, expr).to_vec();
+        let values = module.call_attrs(expr).to_vec();
         if let Some(ty) = self.cx.call_ty(module, def, &args(module, expr), &values) {
             set_ty(module, expr, ty);
         }

@@ -7,7 +7,7 @@
 //!
 //! Not a pass of the pipeline, because it needs the ranges that activations have.
 
-use super::build::{ExprKey, PassCx, args, attrs, dims, dtype, value_of};
+use super::build::{ExprKey, PassCx, args, dims, dtype, value_of};
 use super::rewrite::rewrite;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
@@ -53,14 +53,14 @@ fn output_axis(module: &Module, cx: &PassCx, expr: ExprId) -> Option<usize> {
     floats.then_some(())?;
     match def.name {
         name if name == CONV2D.name => {
-            let of = Conv2dAttrs::read(attrs(module, expr));
+            let of = Conv2dAttrs::read(module.call_attrs(expr));
             let channels = dims(module, expr)?.get(1)?.value();
             let plain = of.data_layout == "NCHW" && of.kernel_layout == "OIHW" && ["", "NCHW"].contains(&of.out_layout.as_str());
             (plain && (of.groups == 1 || Some(of.groups) == channels)).then_some(0)
         }
         name if name == DENSE.name => (rank == 2).then_some(0),
         name if name == MATMUL.name => {
-            let MatmulAttrs { transpose_a, transpose_b, .. } = MatmulAttrs::read(attrs(module, expr));
+            let MatmulAttrs { transpose_a, transpose_b, .. } = MatmulAttrs::read(module.call_attrs(expr));
             (rank == 2 && !transpose_a).then_some(usize::from(!transpose_b))
         }
         _ => None,
@@ -161,6 +161,6 @@ fn with_weights(module: &mut Module, cx: &PassCx, product: ExprId, axis: usize, 
     let values =
         DEQUANTIZE.attrs?.values(&[("out_dtype", AttrValue::DType(Some(DType::F32))), ("axis", AttrValue::int(axis as i64))]);
     let weights = cx.typed_call(module, span, &DEQUANTIZE, &[ints, scale, zero], values)?;
-    let values = attrs(module, product).to_vec();
+    let values = module.call_attrs(product).to_vec();
     cx.typed_call(module, span, def, &[data, weights], values)
 }

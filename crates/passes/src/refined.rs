@@ -9,7 +9,7 @@
 //! ```
 
 use super::PassCx;
-use super::build::{args, attrs, set_ty, typed};
+use super::build::{args, set_ty, typed};
 use super::effects::Pure;
 use super::rewrite::Replaced;
 use relayc_ir::types::Ty;
@@ -52,7 +52,7 @@ impl Refined {
                 let Some(def) = cx.called(module, expr) else { return };
                 let Some(former) = self.former_list(module, list) else { return };
                 let former = ExprKind::Call { callee, args: former, attrs: of };
-                let (operands, attrs) = (args(module, expr), attrs(module, expr).to_vec());
+                let (operands, attrs) = (args(module, expr), module.call_attrs(expr).to_vec());
                 match cx.call_ty(module, def, &operands, &attrs) {
                     Some(ty) => self.refine(module, expr, ty, former),
                     None => module.exprs[expr].kind = former,

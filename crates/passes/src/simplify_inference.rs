@@ -16,7 +16,7 @@
 //! %0.0                                                →    add(%0, shift)
 //! ```
 
-use super::build::{args, attrs, dtype, value_of};
+use super::build::{args, dtype, value_of};
 use super::effects::Pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
@@ -79,7 +79,7 @@ fn dropout(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<Vec<ExprId>
 /// `shift == beta - mean * scale`.
 fn batch_norm(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<Vec<ExprId>> {
     let span = module.exprs[expr].span;
-    let options = BatchNormAttrs::read(attrs(module, expr));
+    let options = BatchNormAttrs::read(module.call_attrs(expr));
     let operands: [ExprId; 5] = args(module, expr).try_into().ok()?;
     let (shape, dtype) = module.types.as_tensor(module.ty(operands[0]))?;
     let axis = options.axis.rem_euclid(shape.len() as i64) as usize;

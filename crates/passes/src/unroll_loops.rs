@@ -16,7 +16,7 @@
 //! ```
 
 use super::bindings::declared;
-use super::build::{args, attrs, bind, shape};
+use super::build::{args, bind, shape};
 use super::copy::Copy;
 use super::fold_constants::{concrete, lets};
 use super::users::Users;
@@ -325,14 +325,14 @@ impl<'a> Known<'a> {
             let out = concrete(&module.types, module.ty(expr))?;
             let is_small = |out: &OutTy| out.shape.iter().product::<usize>() <= MAX_ELEMENTS;
             out.iter().all(is_small).then_some(())?;
-            let cx = EvalCx { args: &values, attrs: attrs(module, expr), out: &out, max_bytes: MAX_BYTES };
+            let cx = EvalCx { args: &values, attrs: module.call_attrs(expr), out: &out, max_bytes: MAX_BYTES };
             return match (def.eval)(&cx).ok()? {
                 Outputs::One(tensor) => Some(tensor),
                 Outputs::Tuple(_) => None,
             };
         }
         let shapes = operands.iter().map(|&arg| shape(module, arg)).collect();
-        match (def.fixed?)(&KnownFacts { attrs: attrs(module, expr), values: known, shapes })? {
+        match (def.fixed?)(&KnownFacts { attrs: module.call_attrs(expr), values: known, shapes })? {
             Fixed::Value(value) => Some(value),
             Fixed::Call { .. } => None,
         }

@@ -19,12 +19,11 @@ pub fn macs(module: &Module) -> Option<u128> {
 
 fn call_macs(module: &Module, call: ExprId) -> Option<u128> {
     let Some(count) = module.called_op(call).and_then(|op| table().def(op).macs) else { return Some(0) };
-    let ExprKind::Call { args, attrs, .. } = module.exprs[call].kind else { return Some(0) };
+    let ExprKind::Call { args, .. } = module.exprs[call].kind else { return Some(0) };
     let shape = |expr: ExprId| match module.types.as_tensor(module.ty(expr)) {
         Some((shape, _)) => dims_of(shape),
         None => Some(vec![]),
     };
     let args: Vec<Vec<i64>> = module.items(args).iter().map(|arg| shape(arg.expr)).collect::<Option<_>>()?;
-    let attrs = attrs.map_or(&[][..], |attrs| &module.attrs[attrs].values);
-    Some(count(&Shapes { attrs, args: &args, out: &shape(call)? }))
+    Some(count(&Shapes { attrs: module.call_attrs(call), args: &args, out: &shape(call)? }))
 }

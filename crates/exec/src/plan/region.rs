@@ -9,7 +9,7 @@ use super::request::{self, def};
 use super::{Buffer, BufferId, Fallback, Group, NoKernel, Place, Plan, Step, Work, call, in_place};
 use relayc_ir::kernel::{Body, Routine, View};
 use relayc_ir::types::{DType, Ty};
-use relayc_ir::{AttrValue, ExprId, ExprKind, FuncId, Module, VarId};
+use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
 use relayc_ops::lower::{self, Call, Lower, Product, Scalar, Tensor};
 use relayc_ops::{OpDef, Table};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -231,17 +231,16 @@ impl Lowering<'_> {
     /// One operator.
     fn call(&mut self, expr: ExprId, args: Vec<Value>) -> Result<Value, NotCompiled> {
         let module = self.module;
-        let ExprKind::Call { args: operands, attrs, .. } = module.exprs[expr].kind else { return Err(NotCompiled::ControlFlow) };
+        let ExprKind::Call { args: operands, .. } = module.exprs[expr].kind else { return Err(NotCompiled::ControlFlow) };
         let op = def(module, self.ops, expr).ok_or(NotCompiled::ControlFlow)?;
         let types: Vec<Vec<Tensor>> =
             module.items(operands).iter().map(|arg| call::tensors(module, module.ty(arg.expr))).collect::<Result<_, _>>()?;
         let outs = call::tensors(module, module.ty(expr))?;
-        let attrs: &[AttrValue] = attrs.map_or(&[], |attrs| &module.attrs[attrs].values);
-        let call = Call { attrs, args: &types, outs: &outs };
+        let call = Call { attrs: module.call_attrs(expr), args: &types, outs: &outs };
         self.call = expr;
         let refused = self.refused() > 1;
         // The interpreter says that no argument determines a size.
-        let sized = attrs.iter().any(|value| value.named_size().is_some());
+        let sized = call.attrs.iter().any(|value| value.named_size().is_some());
         let lowered = if refused || sized { None } else { self.lowered(expr, op, &call, &args) };
         match lowered {
             Some(value) => Ok(value),

@@ -303,11 +303,10 @@ impl Describing<'_> {
                     self.numbers(module.items(fields).iter().map(|field| number(field.expr)))?;
                 }
                 ExprKind::Proj { tuple, index } => self.words.extend([4, number(tuple)?, index as u64]),
-                ExprKind::Call { args, attrs, .. } => {
+                ExprKind::Call { args, .. } => {
                     self.words.extend([5, module.called_op(expr)?.index() as u64]);
                     self.numbers(module.items(args).iter().map(|arg| number(arg.expr)))?;
-                    let attrs = attrs.map_or(&[][..], |attrs| &module.attrs[attrs].values);
-                    self.attrs(attrs)?;
+                    self.attrs(module.call_attrs(expr))?;
                     let ty = module.ty(expr);
                     let outs = std::slice::from_ref(&ty);
                     let outs = module.types.as_tuple(ty).unwrap_or(outs);

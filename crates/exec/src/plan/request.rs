@@ -4,7 +4,7 @@
 //! be an output. Requests are keyed by the expression that computes the value.
 
 use super::call;
-use relayc_ir::attrs::{AttrValue, OpId};
+use relayc_ir::attrs::OpId;
 use relayc_ir::kernel::View;
 use relayc_ir::types::Ty;
 use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
@@ -167,7 +167,7 @@ impl Finder<'_> {
     fn reach(&mut self, call: ExprId, op: OpId, args: &[ExprId], product: fn(&Call) -> Option<Vec<Product>>) -> Option<Reach> {
         let module = self.module;
         let known = self.reaches.entry((op, args.iter().map(|&arg| module.ty(arg)).collect())).or_default();
-        if let Some((_, reach)) = known.iter().find(|(other, _)| attrs(module, *other) == attrs(module, call)) {
+        if let Some((_, reach)) = known.iter().find(|(other, _)| module.call_attrs(*other) == module.call_attrs(call)) {
             return reach.clone();
         }
         let found = described(module, call, |call| Product::near(product(call)?, call));
@@ -267,16 +267,8 @@ pub(super) fn described<T>(module: &Module, call: ExprId, f: impl FnOnce(&Call) 
     let args: Vec<Vec<Tensor>> =
         module.items(args).iter().map(|arg| call::tensors(module, module.ty(arg.expr)).ok()).collect::<Option<_>>()?;
     let outs = call::tensors(module, module.ty(call)).ok()?;
-    let said = f(&Call { attrs: attrs(module, call), args: &args, outs: &outs })?;
+    let said = f(&Call { attrs: module.call_attrs(call), args: &args, outs: &outs })?;
     Some((args.into_iter().map(|mut tensors| tensors.swap_remove(0)).collect(), said))
-}
-
-/// The attributes of a call.
-fn attrs(module: &Module, call: ExprId) -> &[AttrValue] {
-    match module.exprs[call].kind {
-        ExprKind::Call { attrs: Some(attrs), .. } => &module.attrs[attrs].values,
-        _ => &[],
-    }
 }
 
 /// How far the data's indices extend before and after each axis.

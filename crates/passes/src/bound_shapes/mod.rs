@@ -26,7 +26,7 @@ mod slices;
 mod walk;
 
 use super::PassCx;
-use super::build::{args, attrs};
+use super::build::args;
 use super::regions::Regions;
 use number::{Graph, Why};
 use padded::Padded;
@@ -96,7 +96,7 @@ impl Walk<'_> {
         let operands = args(self.graph.module, expr);
         let values = operands.iter().map(|&arg| self.get(arg)).collect::<Result<Vec<_>, _>>()?;
         let ty = self.graph.module.ty(expr);
-        let attrs = attrs(self.graph.module, expr).to_vec();
+        let attrs = self.graph.module.call_attrs(expr).to_vec();
         let call = Call { def, attrs, args: values, ty };
         if def.random {
             return Err("an operator that draws random numbers");

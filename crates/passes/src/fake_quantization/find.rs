@@ -1,7 +1,7 @@
 //! Finds tensors of 8-bit integers behind the operators that widen and scale them.
 
 use super::super::PassCx;
-use super::super::build::{args, attrs, dtype, shape, value_of};
+use super::super::build::{args, dtype, shape, value_of};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
@@ -137,7 +137,7 @@ fn scaled(module: &Module, cx: &PassCx, expr: ExprId) -> Option<(Tensor, Tensor)
 pub(super) fn weights(module: &Module, cx: &PassCx, expr: ExprId) -> Option<Weights> {
     if cx.calls(module, expr, &TRANSPOSE) {
         let of = weights(module, cx, *args(module, expr).first()?)?;
-        let axes = TransposeAttrs::read(attrs(module, expr)).axes;
+        let axes = TransposeAttrs::read(module.call_attrs(expr)).axes;
         (of.ints.shape().len() == 2 && of.axis.is_none() && axes.is_none_or(|axes| axes == [1, 0])).then_some(())?;
         let turned = |tensor: Tensor| if tensor.shape().len() == 2 { Some(tensor.permute(&[1, 0])) } else { None };
         let scale = match of.scale {
@@ -158,7 +158,7 @@ pub(super) fn weights(module: &Module, cx: &PassCx, expr: ExprId) -> Option<Weig
     let scale = value_of(module, of.scale)?.clone();
     let axis = match cx.calls(module, expr, &DEQUANTIZE) && scale.len() > 1 {
         true => {
-            let axis = QuantizeAttrs::read(attrs(module, expr)).axis;
+            let axis = QuantizeAttrs::read(module.call_attrs(expr)).axis;
             Some(usize::try_from(if axis < 0 { axis + ints.shape().len() as i64 } else { axis }).ok()?)
         }
         false => None,

@@ -1,7 +1,7 @@
 //! Products of integers of 8 bits in place of products of what they stand for.
 
 use super::super::PassCx;
-use super::super::build::{args, attrs, dims, dtype, sides};
+use super::super::build::{args, dims, dtype, sides};
 use super::find::{self, Weights, Zero};
 use super::unsigned::Unsigned;
 use relayc_base::Span;
@@ -46,7 +46,7 @@ impl<'a> Products<'a> {
             _ if name == CONV2D.name || name == QNN_CONV2D.name => self.conv(module, expr)?,
             _ if name == DENSE.name || name == QNN_DENSE.name => self.rows(module, expr, true)?,
             _ if name == MATMUL.name => {
-                let MatmulAttrs { transpose_a, transpose_b, .. } = MatmulAttrs::read(attrs(module, expr));
+                let MatmulAttrs { transpose_a, transpose_b, .. } = MatmulAttrs::read(module.call_attrs(expr));
                 (!transpose_a).then_some(())?;
                 self.rows(module, expr, transpose_b)?
             }
@@ -118,7 +118,7 @@ impl<'a> Products<'a> {
     /// A convolution in `NCHW` and `OIHW`, of all channels or of each one alone.
     fn conv(&mut self, module: &mut Module, expr: ExprId) -> Option<(ExprId, Data, Option<Tensor>)> {
         let span = module.exprs[expr].span;
-        let of = Conv2dAttrs::read(attrs(module, expr));
+        let of = Conv2dAttrs::read(module.call_attrs(expr));
         let plain = of.data_layout == "NCHW" && of.kernel_layout == "OIHW" && ["", "NCHW"].contains(&of.out_layout.as_str());
         let channels = dims(module, expr)?.get(1)?.value()?;
         let data = dims(module, args(module, expr)[0])?;
@@ -145,7 +145,7 @@ impl<'a> Products<'a> {
         let sums: Vec<i32> =
             kernel.chunks_exact(height * width * whole).map(|row| row.iter().map(|&w| i32::from(w)).sum()).collect();
         let schema = CONV2D.attrs?;
-        let mut values = attrs(module, expr).to_vec();
+        let mut values = module.call_attrs(expr).to_vec();
         let set = |values: &mut Vec<AttrValue>, name: &str, value: AttrValue| schema.position(name).map(|at| values[at] = value);
         let pads = sides(&of.padding)?;
         let padded = pads.iter().any(|&pad| pad > 0) && (data.zero.number != 0 || data.zero.other.is_some());

@@ -4,7 +4,7 @@
 //! division. A quotient may differ in its last bit. Steps of rounding and limiting that change nothing are left out.
 
 use super::super::PassCx;
-use super::super::build::{args, attrs, dtype, value_of};
+use super::super::build::{args, dtype, value_of};
 use super::super::users::Users;
 use super::find;
 use super::unsigned::{self, ROUNDING};
@@ -40,7 +40,7 @@ pub(super) fn quantized(module: &mut Module, cx: &PassCx, users: &Users, expr: E
         return Some(scaled);
     }
     let one = cx.constant(module, span, Tensor::scalar(1f32));
-    let values = attrs(module, expr).to_vec();
+    let values = module.call_attrs(expr).to_vec();
     cx.typed_call(module, span, &QUANTIZE, &[scaled, one, operands[2]], values)
 }
 
@@ -63,7 +63,7 @@ fn limited(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
     let (low, high) = match cx.called(module, number)?.name {
         name if name == RELU.name => (0.0, f64::INFINITY),
         name if name == CLIP.name => {
-            let limits = ClipAttrs::read(attrs(module, number));
+            let limits = ClipAttrs::read(module.call_attrs(number));
             (limits.a_min.round_ties_even(), limits.a_max.round_ties_even())
         }
         _ => (f64::NEG_INFINITY, f64::INFINITY),
@@ -78,7 +78,7 @@ fn limited(module: &mut Module, cx: &PassCx, expr: ExprId) -> Option<ExprId> {
             whole = cx.typed_call(module, span, def, &[whole, end], vec![])?;
         }
     }
-    let values = attrs(module, expr).to_vec();
+    let values = module.call_attrs(expr).to_vec();
     cx.typed_call(module, span, &CAST, &[whole], values)
 }
 
@@ -114,7 +114,7 @@ impl Scaling<'_> {
             return self.cx.typed_call(module, span, def, &[other, constant], vec![]);
         }
         self.users.only(expr, user).then_some(())?;
-        let mut values = attrs(module, expr).to_vec();
+        let mut values = module.call_attrs(expr).to_vec();
         let scaled: Vec<ExprId> = match def.name {
             name if name == ADD.name || name == BIAS_ADD.name || name == RELU.name => {
                 operands.into_iter().map(|operand| self.absorbed(module, operand, expr, by)).collect::<Option<_>>()?

@@ -4,7 +4,7 @@
 //! work on the unsigned tensor.
 
 use super::super::PassCx;
-use super::super::build::{args, attrs, dtype};
+use super::super::build::{args, dtype};
 use super::super::quantize::keeps_scale;
 use super::find::{self, Dequantized};
 use relayc_base::Span;
@@ -73,7 +73,7 @@ impl<'a> Unsigned<'a> {
         let zero = find::number(module, *operands.get(2)?)? as i64 + SHIFT;
         let unsigned = self.made(module, q)?;
         let zero = self.cx.constant(module, span, Tensor::scalar(i32::try_from(zero).ok()?));
-        let values = attrs(module, expr).to_vec();
+        let values = module.call_attrs(expr).to_vec();
         self.cx.typed_call(module, span, &DEQUANTIZE, &[unsigned, operands[1], zero], values)
     }
 
@@ -101,7 +101,7 @@ impl<'a> Unsigned<'a> {
 
     /// The same operator on another tensor.
     fn moved(&self, module: &mut Module, expr: ExprId, of: ExprId) -> Option<ExprId> {
-        let (span, def, values) = (module.exprs[expr].span, self.cx.called(module, expr)?, attrs(module, expr).to_vec());
+        let (span, def, values) = (module.exprs[expr].span, self.cx.called(module, expr)?, module.call_attrs(expr).to_vec());
         self.cx.typed_call(module, span, def, &[of], values)
     }
 
@@ -122,7 +122,7 @@ impl<'a> Unsigned<'a> {
                 let operands = args(module, q);
                 let zero = i32::try_from(find::number(module, operands[2])? as i64 + SHIFT).ok()?;
                 let zero = self.cx.constant(module, span, Tensor::scalar(zero));
-                let mut values = attrs(module, q).to_vec();
+                let mut values = module.call_attrs(q).to_vec();
                 values[QUANTIZE.attrs?.position("out_dtype")?] = AttrValue::DType(Some(DType::U8));
                 self.cx.typed_call(module, span, &QUANTIZE, &[operands[0], operands[1], zero], values)?
             }
@@ -139,7 +139,7 @@ impl<'a> Unsigned<'a> {
     fn limited(&self, module: &mut Module, q: ExprId) -> Option<ExprId> {
         let span = module.exprs[q].span;
         let clip = *args(module, q).first()?;
-        let (y, limits) = (*args(module, clip).first()?, ClipAttrs::read(attrs(module, clip)));
+        let (y, limits) = (*args(module, clip).first()?, ClipAttrs::read(module.call_attrs(clip)));
         let shift = SHIFT as f64;
         let (x, zero) = match (self.cx.calls(module, y, &ADD), &args(module, y)[..]) {
             (true, &[x, zero]) => match find::number(module, zero) {
@@ -184,7 +184,7 @@ pub(super) fn rounded(module: &Module, cx: &PassCx, expr: ExprId, (least, greate
     let within = |expr: ExprId, def: &OpDef| if cx.calls(module, expr, def) { Some(args(module, expr)) } else { None };
     let clip = *within(expr, &CAST)?.first()?;
     let sum = *within(clip, &CLIP)?.first()?;
-    let limits = ClipAttrs::read(attrs(module, clip));
+    let limits = ClipAttrs::read(module.call_attrs(clip));
     (limits.a_min == least && limits.a_max == greatest).then_some(())?;
     let (rounded, zero) = match within(sum, &ADD).as_deref() {
         Some(&[rounded, zero]) => (rounded, find::number(module, zero)?),

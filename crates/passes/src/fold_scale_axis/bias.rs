@@ -2,7 +2,7 @@
 
 use super::product::{Product, open_shape};
 use super::{Fold, set_operand};
-use crate::build::{attrs, value_of};
+use crate::build::value_of;
 use relayc_ir::tensor::Tensor;
 use relayc_ir::types::DType;
 use relayc_ir::{ExprId, Module};
@@ -52,7 +52,7 @@ impl Fold<'_> {
         }
         let negative = self.cx.calls(module, expr, &SUBTRACT);
         let n_after = if vector {
-            let axis = BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(shape.len() as i64) as usize;
+            let axis = BiasAddAttrs::read(module.call_attrs(expr)).axis.rem_euclid(shape.len() as i64) as usize;
             Some(shape.len() - axis - 1)
         } else {
             None

@@ -2,7 +2,7 @@
 
 use super::scale::Scale;
 use crate::PassCx;
-use crate::build::{args, attrs, dtype, value_of};
+use crate::build::{args, dtype, value_of};
 use relayc_ir::tensor::{RowFactors, Tensor};
 use relayc_ir::{ExprId, Module};
 use relayc_ops::declarations::{
@@ -63,7 +63,7 @@ impl Product {
             return None;
         }
         let out = open_shape(module, expr)?;
-        let values = attrs(module, expr);
+        let values = module.call_attrs(expr);
         let product = if is(&[&CONV1D, &CONV2D, &CONV3D]) {
             Product::conv(&data, &out, weight, &Conv2dAttrs::read(values))
         } else if is(&[&CONV1D_TRANSPOSE, &CONV2D_TRANSPOSE, &CONV3D_TRANSPOSE]) {

@@ -3,7 +3,7 @@
 use super::product::open_shape;
 use super::scale::Scale;
 use super::{Change, Fold};
-use crate::build::{attrs, value_of};
+use crate::build::value_of;
 use relayc_ir::{ExprId, ExprKind, Module};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
@@ -161,7 +161,7 @@ impl Fold<'_> {
             return self.pool(module, expr, scale);
         }
         if is(&[&GLOBAL_AVG_POOL2D, &GLOBAL_MAX_POOL2D]) {
-            let layout = Layout::parse(&GlobalPool2dAttrs::read(attrs(module, expr)).layout).ok()?;
+            let layout = Layout::parse(&GlobalPool2dAttrs::read(module.call_attrs(expr)).layout).ok()?;
             let even = scale.is_even_along(spatial_axes(&layout));
             return (even && (is(&[&GLOBAL_AVG_POOL2D]) || scale.is_positive())).then(|| Step::Pass(scale.clone()));
         }
@@ -197,7 +197,7 @@ impl Fold<'_> {
         let multiplies = self.cx.calls(module, expr, &MULTIPLY);
         let factors = if way == Way::On && !multiplies { scale.clone().inverse() } else { scale.clone() };
         let constant = if self.cx.calls(module, expr, &BIAS_ADD) {
-            let axis = BiasAddAttrs::read(attrs(module, expr)).axis.rem_euclid(shape.len() as i64) as usize;
+            let axis = BiasAddAttrs::read(module.call_attrs(expr)).axis.rem_euclid(shape.len() as i64) as usize;
             let channels = factors.channels(&[axis], &[constant.len()])?;
             Scale { shape: vec![constant.len()], factors: channels }.times(constant)?
         } else {
@@ -210,7 +210,7 @@ impl Fold<'_> {
     /// The mean of a window is linear, and its maximum commutes with factors that are not negative. A maximum ignores padding,
     /// but a window of padding only has a value of its own.
     fn pool(&self, module: &Module, expr: ExprId, scale: &Scale) -> Option<Step> {
-        let attrs = MaxPool2dAttrs::read(attrs(module, expr));
+        let attrs = MaxPool2dAttrs::read(module.call_attrs(expr));
         let layout = Layout::parse(&attrs.layout).ok()?;
         if !scale.is_even_along(spatial_axes(&layout)) {
             return None;
@@ -228,7 +228,7 @@ impl Fold<'_> {
 
     /// New positions hold 0, or repeat others of the same channel.
     fn pad(&self, module: &Module, expr: ExprId, scale: &Scale) -> Option<Step> {
-        let attrs = PadAttrs::read(attrs(module, expr));
+        let attrs = PadAttrs::read(module.call_attrs(expr));
         let padded = attrs.pad_width.iter().enumerate().filter(|(_, widths)| widths.iter().any(|&width| width != 0));
         let value = value_of(module, *self.args(module, expr).get(1)?);
         let zero = value.is_some_and(|value| !value.any(|x| x != 0.0, |x| x != 0));
@@ -238,7 +238,7 @@ impl Fold<'_> {
 
     /// The channels `C` in another layout, not filled up.
     fn layout_transform(&self, module: &Module, expr: ExprId, scale: &Scale, way: Way) -> Option<Step> {
-        let attrs = LayoutTransformAttrs::read(attrs(module, expr));
+        let attrs = LayoutTransformAttrs::read(module.call_attrs(expr));
         let (src, dst) = (Layout::parse(&attrs.src_layout.0).ok()?, Layout::parse(&attrs.dst_layout.0).ok()?);
         let data = *self.args(module, expr).first()?;
         let channels = |layout: &Layout, expr: ExprId| {
@@ -286,7 +286,7 @@ impl Fold<'_> {
     /// The axis of a concatenation, and the lengths of its parts.
     fn parts(&self, module: &Module, call: ExprId, tuple: ExprId) -> Option<(usize, Vec<usize>)> {
         let rank = open_shape(module, call)?.len();
-        let axis = ConcatenateAttrs::read(attrs(module, call)).axis.rem_euclid(rank as i64) as usize;
+        let axis = ConcatenateAttrs::read(module.call_attrs(call)).axis.rem_euclid(rank as i64) as usize;
         let length = |&field: &ExprId| usize::try_from(*open_shape(module, field)?.get(axis)?).ok();
         Some((axis, self.args(module, tuple).iter().map(length).collect::<Option<_>>()?))
     }
@@ -294,7 +294,7 @@ impl Fold<'_> {
 
 fn transpose(module: &Module, expr: ExprId, scale: &Scale, way: Way) -> Option<Step> {
     let rank = scale.shape.len();
-    let axes = TransposeAttrs::read(attrs(module, expr)).permutation(rank);
+    let axes = TransposeAttrs::read(module.call_attrs(expr)).permutation(rank);
     Some(Step::Pass(if way == Way::Back { scale.permuted_back(&axes) } else { scale.permuted(&axes) }))
 }
 

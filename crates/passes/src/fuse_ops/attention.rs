@@ -52,9 +52,8 @@ impl Finder<'_> {
 
     fn call(&self, node: NodeId) -> Option<(&'static OpDef, &[AttrValue])> {
         let expr = self.graph.nodes[node].expr;
-        let ExprKind::Call { attrs, .. } = self.module.exprs[expr].kind else { return None };
         let op = self.module.called_op(expr)?;
-        Some((self.ops.def(op), attrs.map_or(&[][..], |attrs| &self.module.attrs[attrs].values)))
+        Some((self.ops.def(op), self.module.call_attrs(expr)))
     }
 
     /// The shape of a tensor whose dimensions are numbers or computed from named sizes.

@@ -1,7 +1,7 @@
 //! Rules on arithmetic.
 
 use super::{Cx, operand, same_tensor};
-use crate::build::{args, attrs, dtype, sized, value_of};
+use crate::build::{args, dtype, sized, value_of};
 use relayc_ir::tensor::Tensor;
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
@@ -86,7 +86,7 @@ impl Limits {
         if !cx.passes.calls(module, expr, &CLIP) {
             return None;
         }
-        let attrs = ClipAttrs::read(attrs(module, expr));
+        let attrs = ClipAttrs::read(module.call_attrs(expr));
         let round = |bound: f64| Some(Tensor::full(dtype, &[], bound)?.to_f64s()[0]);
         Some(Limits { data, least: round(attrs.a_min)?, most: round(attrs.a_max)? })
     }

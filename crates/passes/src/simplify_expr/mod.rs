@@ -17,7 +17,7 @@ mod arithmetic;
 mod movement;
 mod products;
 
-use super::build::{args, attrs};
+use super::build::args;
 use super::effects::Pure;
 use super::rewrite::rewrite;
 use super::{Pass, PassCx};
@@ -106,7 +106,7 @@ impl Cx<'_> {
     /// The same call with some attributes set.
     fn with_attrs(&self, module: &mut Module, expr: ExprId, args: &[ExprId], set: &[(&str, AttrValue)]) -> Option<ExprId> {
         let def = self.passes.called(module, expr)?;
-        let mut values = attrs(module, expr).to_vec();
+        let mut values = module.call_attrs(expr).to_vec();
         for (name, value) in set {
             values[def.attrs?.position(name)?] = value.clone();
         }

@@ -1,7 +1,7 @@
 //! Rules on operators that move elements, and on no-ops.
 
 use super::{Cx, operand, same_tensor};
-use crate::build::{args, attrs, shape, sized};
+use crate::build::{args, shape, sized};
 use relayc_ir::types::Dim;
 use relayc_ir::{AttrValue, ExprId, ExprKind, Module};
 use relayc_ops::OpDef;
@@ -64,7 +64,7 @@ fn reshape(cx: &Cx, module: &mut Module, expr: ExprId, data: ExprId) -> Option<E
 /// Which axis of the operand each axis of a transposition is.
 fn permutation(module: &Module, expr: ExprId) -> Option<Vec<usize>> {
     let rank = module.types.as_tensor(module.ty(expr))?.0.len();
-    Some(TransposeAttrs::read(attrs(module, expr)).permutation(rank))
+    Some(TransposeAttrs::read(module.call_attrs(expr)).permutation(rank))
 }
 
 /// `transpose(transpose(x, a), b) == transpose(x, c)` with `c[i] == a[b[i]]`, and `x` if that moves nothing.
@@ -110,7 +110,7 @@ pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
         return None;
     }
     let inner = operand(module, expr)?;
-    let outer = LayoutTransformAttrs::read(attrs(module, expr));
+    let outer = LayoutTransformAttrs::read(module.call_attrs(expr));
     if outer.src_layout == outer.dst_layout {
         return Some(inner);
     }
@@ -118,7 +118,7 @@ pub(crate) fn two_layouts(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
         return None;
     }
     let data = operand(module, inner)?;
-    let first = LayoutTransformAttrs::read(attrs(module, inner));
+    let first = LayoutTransformAttrs::read(module.call_attrs(inner));
     let sizes = |layout: &str, expr: ExprId| {
         let (layout, dims) = (Layout::parse(layout).ok()?, shape(module, expr)?);
         let mut sizes: Vec<(char, u128)> = layout.letters().chars().map(|letter| (letter, layout.size(letter, &dims))).collect();
@@ -154,7 +154,7 @@ pub(crate) fn whole_slice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
         return None;
     }
     let data = operand(module, expr)?;
-    let attrs = StridedSliceAttrs::read(attrs(module, expr));
+    let attrs = StridedSliceAttrs::read(module.call_attrs(expr));
     let forth = attrs.slice_mode == "size" || attrs.strides.0.iter().flatten().all(|&stride| stride > 0);
     let known = sized(module, data).is_some();
     (forth && known && same_tensor(module, module.ty(data), module.ty(expr))).then_some(data)
@@ -162,8 +162,8 @@ pub(crate) fn whole_slice(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<
 
 /// `pad(x, v, 0) == x`, where `v` has no effect.
 pub(crate) fn no_padding(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprId> {
-    let nothing =
-        cx.passes.calls(module, expr, &PAD) && PadAttrs::read(attrs(module, expr)).pad_width.iter().flatten().all(|&n| n == 0);
+    let nothing = cx.passes.calls(module, expr, &PAD)
+        && PadAttrs::read(module.call_attrs(expr)).pad_width.iter().flatten().all(|&n| n == 0);
     let operands = args(module, expr);
     let (&data, values) = operands.split_first()?;
     (nothing && cx.pure.are(values)).then_some(data)

@@ -1,7 +1,7 @@
 //! Rules on convolutions, pools and matrix products.
 
 use super::{Cx, operand};
-use crate::build::{args, attrs, sized, value_of};
+use crate::build::{args, sized, value_of};
 use relayc_ir::{AttrValue, ExprId, Module};
 use relayc_ops::OpDef;
 use relayc_ops::declarations::{
@@ -25,19 +25,19 @@ pub(crate) fn padded(cx: &Cx, module: &mut Module, expr: ExprId) -> Option<ExprI
         return None;
     }
     let [data, value] = args(module, pad).try_into().ok()?;
-    let attrs_of_pad = PadAttrs::read(attrs(module, pad));
+    let attrs_of_pad = PadAttrs::read(module.call_attrs(pad));
     let zero = value_of(module, value).is_some_and(|value| !value.any(|x| x != 0.0, |x| x != 0));
     if !zero || attrs_of_pad.pad_mode != "constant" {
         return None;
     }
     let (layout, own) = if mean {
-        let pool = AvgPool2dAttrs::read(attrs(module, expr));
+        let pool = AvgPool2dAttrs::read(module.call_attrs(expr));
         if !pool.count_include_pad && pool.padding.iter().any(|&padding| padding != 0) {
             return None;
         }
         (pool.layout, pool.padding)
     } else {
-        let conv = Conv2dAttrs::read(attrs(module, expr));
+        let conv = Conv2dAttrs::read(module.call_attrs(expr));
         (conv.data_layout, conv.padding)
     };
     let padding = AttrValue::ints(&added(&layout, &own, &attrs_of_pad.pad_width)?);
@@ -80,7 +80,7 @@ fn swapped(cx: &Cx, module: &Module, expr: ExprId) -> Option<ExprId> {
     let rank = module.types.as_tensor(module.ty(expr))?.0.len();
     let mut swap: Vec<usize> = (0..rank).collect();
     swap.swap(rank.checked_sub(2)?, rank - 1);
-    if TransposeAttrs::read(attrs(module, expr)).permutation(rank) == swap { operand(module, expr) } else { None }
+    if TransposeAttrs::read(module.call_attrs(expr)).permutation(rank) == swap { operand(module, expr) } else { None }
 }
 
 /// `dense(x, W) == matmul(x, W, transpose_b)`. A transposition of an operand becomes the attribute; without any transposition,
@@ -91,10 +91,10 @@ pub(crate) fn transposed_operand(cx: &Cx, module: &mut Module, expr: ExprId) -> 
     let (mut flags, dense) = if cx.passes.calls(module, expr, &DENSE) {
         ([false, true], true)
     } else if cx.passes.calls(module, expr, &MATMUL) {
-        let attrs = MatmulAttrs::read(attrs(module, expr));
+        let attrs = MatmulAttrs::read(module.call_attrs(expr));
         ([attrs.transpose_a, attrs.transpose_b], false)
     } else if batched {
-        let attrs = BatchMatmulAttrs::read(attrs(module, expr));
+        let attrs = BatchMatmulAttrs::read(module.call_attrs(expr));
         ([attrs.transpose_a, attrs.transpose_b], false)
     } else {
         return None;
@@ -114,7 +114,7 @@ pub(crate) fn transposed_operand(cx: &Cx, module: &mut Module, expr: ExprId) -> 
         return if changed { cx.with_attrs(module, expr, &operands, &flags) } else { None };
     }
     let schema = if dense { DENSE.attrs? } else { MATMUL.attrs? };
-    let value = |name: &str| Some(attrs(module, expr)[schema.position(name)?].clone());
+    let value = |name: &str| Some(module.call_attrs(expr)[schema.position(name)?].clone());
     let (units, out_dtype) = (value("units")?, value("out_dtype")?);
     let common = [("units", units), ("out_dtype", out_dtype)];
     if flags == [false, true] {
