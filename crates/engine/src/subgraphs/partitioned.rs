@@ -1,7 +1,7 @@
 //! Partitions a program: its dataflow becomes functions of its own, which are compiled; the rest is lowered for the interpreter.
 
 use crate::compile::{self, Refused, Settings};
-use relayc_base::diag::{Diagnostic, codes};
+use relayc_base::diag::Diagnostic;
 use relayc_check::infer;
 use relayc_driver::optimise::{self, PassPlan};
 use relayc_driver::run::no_entry;
@@ -32,8 +32,7 @@ impl Partitioned {
     pub(super) fn typed(mut module: Module, entry: &str, by_data: DataDependent) -> Result<Partitioned, Box<Diagnostic>> {
         let subgraphs = passes::partition(&mut module, ops::table(), by_data);
         if let Some(error) = infer::reinfer(&mut module, ops::table()).into_iter().find(Diagnostic::is_error) {
-            let message = format!("the pass `partition` broke the program: {}", error.message);
-            return Err(Box::new(Diagnostic::new(codes::E0901, message).note("this is a bug in relayc, not in your program")));
+            return Err(passes::broken("partition", &error.message));
         }
         let entry = module.find_global(entry).ok_or_else(|| no_entry(&module, entry))?;
         let lowered = interp::lower(&module);
