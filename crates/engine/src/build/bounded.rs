@@ -7,13 +7,17 @@ use relayc_base::diag::Diagnostic;
 use relayc_check::infer;
 use relayc_driver::Program;
 use relayc_driver::optimise::{self, PassPlan};
-use relayc_ir::{ExprKind, FuncId, Module};
+use relayc_ir::types::{Ty, dims_of};
+use relayc_ir::{ExprId, ExprKind, FuncId, Module, VarId};
 use relayc_ops as ops;
 use relayc_passes as passes;
 
 /// The code of such a program. `None` for a program whose shapes are known, and for one that has another reason to be compiled by
 /// subgraphs. Errors: E0603 with the place that has no bound, and those of the compiler.
 pub(super) fn of(program: &Program, request: &Request, settings: &Settings) -> Result<Option<TargetCode>, Vec<Diagnostic>> {
+    if has_known_shapes(&program.module, &program.module.roots()) {
+        return Ok(None);
+    }
     let mut module = program.module.clone();
     let how = PassPlan { passes: passes::before_partition(settings.level), ..compile::how(&request.entry, settings) };
     optimise::optimise(&mut module, &how, &mut ()).map_err(|error| vec![error])?;
@@ -42,12 +46,19 @@ pub(super) fn of(program: &Program, request: &Request, settings: &Settings) -> R
 /// Whether a function of operators and branches has inputs with shapes, and something else without one.
 fn is_decided_by_data(module: &Module, func: FuncId) -> bool {
     let of = &module.funcs[func];
-    let is_known = |ty| {
-        let fields = module.types.as_tuple(ty).unwrap_or(std::slice::from_ref(&ty));
-        fields.iter().all(|&ty| module.types.as_tensor(ty).is_none_or(|(dims, _)| dims.iter().all(|dim| dim.value().is_some())))
-    };
-    let are_known = of.params.iter().all(|&var| module.vars[var].checked_ty.or(module.vars[var].ty).is_some_and(is_known));
+    let ty = |&var: &VarId| module.vars[var].checked_ty.or(module.vars[var].ty);
+    let are_known = of.params.iter().all(|var| ty(var).is_some_and(|ty| has_known_shape(module, ty)));
     let order = module.post_order(&[of.body]);
     let has_functions = order.iter().any(|&expr| matches!(module.exprs[expr].kind, ExprKind::Fn(_) | ExprKind::Global(_)));
-    are_known && !has_functions && !order.into_iter().all(|expr| is_known(module.ty(expr)))
+    are_known && !has_functions && !has_known_shapes(module, &[of.body])
+}
+
+/// Whether all tensors that expressions compute have known shapes.
+fn has_known_shapes(module: &Module, roots: &[ExprId]) -> bool {
+    module.post_order(roots).into_iter().all(|expr| has_known_shape(module, module.ty(expr)))
+}
+
+fn has_known_shape(module: &Module, ty: Ty) -> bool {
+    let fields = module.types.as_tuple(ty).unwrap_or(std::slice::from_ref(&ty));
+    fields.iter().all(|&ty| module.types.as_tensor(ty).is_none_or(|(dims, _)| dims_of(dims).is_some()))
 }
