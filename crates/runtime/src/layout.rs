@@ -67,8 +67,8 @@ pub mod port {
     pub const RANK: usize = 5;
     /// Start of its dimensions, a word each.
     pub const DIMS: usize = 6;
-    /// 1 for an output of which a run decides the dimensions: those of the port are the largest, and the run writes its own, an
-    /// int64 each, to the output that has as many outputs before it as this one and all of them together. Else 0.
+    /// 1 for an output of which a run decides the dimensions, else 0. Those of the port are the largest. The run writes its own, an
+    /// int64 each, to the place behind all outputs that has the output's number.
     pub const OPEN: usize = 7;
     pub const WORDS: usize = 8;
 }

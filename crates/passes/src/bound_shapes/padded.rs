@@ -3,7 +3,7 @@
 use super::number::{Arith, Graph, Number, Why};
 use crate::build;
 use relayc_ir::tensor::Tensor;
-use relayc_ir::types::{DType, DTypeCode, MAX_ELEMENTS};
+use relayc_ir::types::{DType, DTypeCode, checked_elements};
 use relayc_ir::{AttrValue, ExprId};
 use relayc_ops::declarations::{
     ADD, BROADCAST_TO, CONCATENATE, CUMSUM, LESS, LOGICAL_AND, MULTIPLY, SCATTER_ELEMENTS, STRIDED_SLICE, SUM, TAKE, WHERE, ZEROS,
@@ -267,9 +267,8 @@ impl Graph<'_> {
 
 /// Number of elements of a shape, of which positions are int32.
 pub(super) fn require_room(shape: &[i64]) -> Result<i64, Why> {
-    let n = shape.iter().try_fold(1i64, |n, &dim| n.checked_mul(dim));
-    let fits = |n: &i64| *n < i64::from(i32::MAX) && (*n as u64) < MAX_ELEMENTS;
-    n.filter(fits).ok_or("a tensor that may have too many elements, as its largest shape shows")
+    let n = checked_elements(shape).and_then(|n| i32::try_from(n).ok());
+    n.map(i64::from).ok_or("a tensor that may have too many elements, as its largest shape shows")
 }
 
 /// What stands behind the elements that count.

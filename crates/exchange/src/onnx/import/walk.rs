@@ -119,6 +119,7 @@ impl<'a> Walk<'a> {
         let (inside, kept) = match self.b.fields(value) {
             Some(fields) => {
                 let fields: Vec<Val> = fields.into_iter().map(|field| self.free(owner, key, field)).collect();
+                // What is inside gets a tuple of its own: a text has no place for one that both sides mention.
                 (self.b.tuple(&fields), self.b.tuple(&fields))
             }
             None => {
